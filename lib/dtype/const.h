@@ -1,0 +1,87 @@
+// Const: the value of a constant, as Python holds it: a bool, an unbounded int, a double, or tinygrad's Invalid. Arithmetic follows
+// Python: bools are ints, an int meets a float as a float, values are not rounded to a dtype until they are truncated to one.
+#pragma once
+#include <cstring>
+#include <string>
+
+#include "lib/dtype/dtype.h"
+#include "lib/support/int.h"
+
+namespace tgc {
+
+class Const {
+ public:
+  enum class Kind : uint8_t { Bool, Int, BigInt, Float, Invalid };
+
+  constexpr Const() : kind_(Kind::Bool), i_(0) {}
+  constexpr Const(bool v) : kind_(Kind::Bool), i_(v) {}
+  constexpr Const(int v) : kind_(Kind::Int), i_(v) {}
+  constexpr Const(int64_t v) : kind_(Kind::Int), i_(v) {}
+  constexpr Const(double v) : kind_(Kind::Float), d_(v) {}
+  Const(tgc::Int v) : kind_(v.is_small() ? Kind::Int : Kind::BigInt), i_(v.small()) {
+    if (!v.is_small()) big_ = v.big();
+  }
+  static constexpr Const invalid() {
+    Const c;
+    c.kind_ = Kind::Invalid;
+    return c;
+  }
+
+  Kind kind() const { return kind_; }
+  bool is_bool() const { return kind_ == Kind::Bool; }
+  bool is_int() const { return kind_ == Kind::Int || kind_ == Kind::BigInt; }
+  bool is_integral() const { return kind_ <= Kind::BigInt; }  // isinstance(x, int): bools are
+  bool is_float() const { return kind_ == Kind::Float; }
+  bool is_invalid() const { return kind_ == Kind::Invalid; }
+
+  tgc::Int as_int() const { return kind_ == Kind::BigInt ? tgc::Int(big_) : tgc::Int(i_); }  // of an integral value
+  double as_float() const { return d_; }                                                     // of a float
+  double to_double() const { return is_float() ? d_ : as_int().to_double(); }                // float(x); throws Failure when too large
+  tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(d_) : as_int(); }            // int(x); throws Failure for inf and nan
+  bool truthy() const { return is_float() ? d_ != 0 : kind_ == Kind::BigInt || kind_ == Kind::Invalid || i_ != 0; }
+
+  std::string str() const;  // str(x): "True", "5", "0.1", "Invalid"
+  void append_str(std::string& out) const;
+
+  uint64_t raw() const { return uint64_t(i_); }  // the eight bytes of the payload
+
+ private:
+  friend class Arg;
+  Kind kind_;
+  union {
+    int64_t i_;
+    double d_;
+    const tgc::BigInt* big_;
+  };
+};
+
+// Python's == and < between numbers; Invalid equals itself alone and is less than nothing but itself excluded (tinygrad's InvalidType).
+bool py_equal(Const a, Const b);
+bool py_less(Const a, Const b);
+// min(a, b) and max(a, b): the first of two that compare equal.
+Const py_min(Const a, Const b);
+Const py_max(Const a, Const b);
+Const py_add(Const a, Const b);
+Const py_sub(Const a, Const b);
+Const py_mul(Const a, Const b);
+Const py_neg(Const a);
+
+namespace dtypes {
+Const min(DType d);  // the least value; -inf for floats
+Const max(DType d);
+// The value as the dtype's Python type: int(v), float(v) or bool(v); Invalid stays. Throws Failure where Python raises.
+Const as_const(Const v, DType d);
+}  // namespace dtypes
+
+// tinygrad's truncate: the value that remains when `v` is stored as the scalar dtype `d` and loaded again; index and void keep it.
+Const truncate(Const v, DType d);
+
+// A float kind's bits and back. Rounding is to nearest even; see tinygrad's float_to_fp8 for how fp8 treats infinities.
+uint16_t float_to_half_bits(double v);
+double half_bits_to_float(uint16_t bits);
+uint16_t float_to_bf16_bits(float v);
+float bf16_bits_to_float(uint16_t bits);
+uint8_t float_to_fp8(double v, Scalar kind);
+double fp8_to_float(uint8_t bits, Scalar kind);
+
+}  // namespace tgc

@@ -1,0 +1,274 @@
+#include "lib/dtype/dtype.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+namespace tgc {
+namespace {
+
+// tinygrad's attribute name of a scalar, as repr and vector names use it: "float", "uint", "half".
+std::string_view attribute(Scalar s) { return dtypes::kScalars[int(s)].repr.substr(7); }
+
+// Every dtype that is not a plain scalar, made once.
+class Table {
+ public:
+  static Table& get() {
+    static Table* table = new Table;  // never destroyed: handles live in static tables
+    return *table;
+  }
+
+  const DTypeInfo* intern(DTypeInfo d) {
+    using Key = std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>;
+    Key key{int(d.kind), int(d.scalar), int(d.addrspace), d.count, d.v, d.size, d.base, d.pitch, {d.shape.begin(), d.shape.end()}, d.bitsize};
+    std::lock_guard lock(mutex_);
+    const DTypeInfo*& slot = by_key_[key];
+    if (slot) return slot;
+    if (!d.shape.empty()) d.shape = shapes_.emplace_back(d.shape.begin(), d.shape.end());
+    d.repr = strings_.emplace_back(make_repr(d));
+    if (d.kind == DTypeInfo::Kind::Value) d.name = strings_.emplace_back(std::string(attribute(d.scalar)) + std::to_string(d.count));
+    return slot = &infos_.emplace_back(d);
+  }
+
+ private:
+  static std::string make_repr(const DTypeInfo& d) {
+    std::string out;
+    if (d.kind == DTypeInfo::Kind::Value) return "dtypes." + std::string(attribute(d.scalar)) + ".vec(" + std::to_string(d.count) + ")";
+    if (d.kind == DTypeInfo::Kind::Image) {
+      out = "dtypes." + std::string(d.name) + "((";
+      for (size_t i = 0; i < d.shape.size(); i++) out += (i ? ", " : "") + std::to_string(d.shape[i]);
+      out += d.shape.size() == 1 ? ",))" : "))";
+    } else {
+      out = std::string(d.base->repr) + ".ptr(" + std::to_string(d.size);
+      if (d.addrspace != AddrSpace::GLOBAL) out += ", AddrSpace." + std::string(name_of(d.addrspace));
+      out += ")";
+    }
+    if (d.v != 1) out += ".vec(" + std::to_string(d.v) + ")";
+    return out;
+  }
+
+  std::mutex mutex_;
+  std::map<std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>, const DTypeInfo*> by_key_;
+  std::deque<DTypeInfo> infos_;
+  std::deque<std::string> strings_;
+  std::deque<std::vector<int64_t>> shapes_;
+};
+
+constexpr int kFastVec = 33;  // vector widths below this are looked up without a lock
+std::array<std::array<std::atomic<const DTypeInfo*>, kFastVec>, kNumScalars> fast_vec;
+
+DType image(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {
+  int64_t size = 1;
+  for (int64_t s : shape) size *= s;
+  DTypeInfo d = dtypes::kScalars[int(storage)];
+  d.kind = DTypeInfo::Kind::Image;
+  d.priority = 100;
+  d.base = dtypes::float32.info();
+  d.name = name;
+  d.shape = shape;
+  d.size = size;
+  d.pitch = pitch;
+  return DType(Table::get().intern(d));
+}
+
+}  // namespace
+
+std::string_view name_of(AddrSpace space) {
+  static constexpr std::string_view kNames[] = {"GLOBAL", "LOCAL", "REG"};
+  return kNames[int(space)];
+}
+
+DType DType::vec(int64_t n) const {
+  if (is_ptr()) {
+    if (p_->v != 1) throw Failure("can't vectorize ptr " + std::string(repr()) + " with size " + std::to_string(n));
+    if (n == 1) return *this;
+    if (n < 0 || n > INT32_MAX) throw Failure("vector size " + std::to_string(n) + " is out of range");
+    DTypeInfo d = *p_;
+    d.v = int32_t(n);
+    d.single = p_;
+    return DType(Table::get().intern(d));
+  }
+  if (p_->count != 1) throw Failure("can't vectorize " + std::string(repr()) + " with size " + std::to_string(n));
+  if (n == 1 || p_->scalar == Scalar::Void) return *this;
+  if (n < 0 || n > (1 << 24)) throw Failure("vector size " + std::to_string(n) + " is out of range");
+  std::atomic<const DTypeInfo*>* fast = n < kFastVec ? &fast_vec[int(p_->scalar)][n] : nullptr;
+  if (fast)
+    if (const DTypeInfo* known = fast->load(std::memory_order_acquire)) return DType(known);
+  DTypeInfo d = *p_;
+  d.count = int32_t(n);
+  d.bitsize = int32_t(std::min<int64_t>(p_->bitsize * n, INT32_MAX));
+  d.fmt = 0;
+  d.single = p_;
+  const DTypeInfo* made = Table::get().intern(d);
+  if (fast) fast->store(made, std::memory_order_release);
+  return DType(made);
+}
+
+DType DType::ptr(int64_t size, AddrSpace space) const {
+  if (is_image()) {
+    if (space != AddrSpace::GLOBAL) throw Failure("images can't be local");
+    return *this;
+  }
+  if (is_ptr()) throw Failure("can't make a pointer from a pointer");
+  DTypeInfo d = *p_;
+  d.kind = DTypeInfo::Kind::Pointer;
+  d.base = p_;
+  d.single = nullptr;
+  d.size = size;
+  d.addrspace = space;
+  return DType(Table::get().intern(d));
+}
+
+int64_t DType::nbytes() const {
+  if (!is_ptr()) throw Failure("only ptr types have nbytes");
+  if (size() == -1) throw Failure("can't get nbytes of a pointer with unlimited size");
+  return size() * itemsize();
+}
+
+int64_t DType::image_pitch() const {
+  if (p_->pitch != -1) return p_->pitch;
+  auto round_up = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+  auto log2_floor = [](int64_t v) { return int64_t(std::bit_width(uint64_t(v))) - 1; };
+  int64_t height = p_->shape[0], width = p_->shape[1], item_log = log2_floor(itemsize());
+  int64_t align_log = height > 1 ? std::max<int64_t>(6, 11 - log2_floor(height)) : 6;
+  int64_t align_up = align_log == 6 ? std::max<int64_t>(1, (8 / item_log + 1) - height / 32) : int64_t(1) << (align_log - item_log - 2);
+  int64_t granularity = itemsize() == 4 ? 128 : 256;
+  int64_t power = width == 0 ? 1 : int64_t(std::bit_ceil(uint64_t(width)));
+  bool extra = std::min(power, round_up(width, granularity)) - align_up + 1 <= width && width > granularity / 2;
+  return round_up(width * 4 * itemsize(), int64_t(1) << align_log) + (extra ? int64_t(1) << align_log : 0);
+}
+
+bool operator<(DType a, DType b) {
+  auto key = [](DType d) { return std::tuple(d.priority(), d.bitsize(), d.name(), d.fmt(), d.count()); };
+  return key(a) < key(b);
+}
+
+namespace dtypes {
+
+DType imageh(std::span<const int64_t> shape, int64_t pitch) { return image(Scalar::Float16, "imageh", shape, pitch); }
+DType imagef(std::span<const int64_t> shape, int64_t pitch) { return image(Scalar::Float32, "imagef", shape, pitch); }
+
+bool is_float(DType d) { return d.is_image() || floats.contains(d); }
+bool is_int(DType d) { return index_like.contains(d); }
+bool is_unsigned(DType d) { return uints.contains(d); }
+bool is_bool(DType d) { return d.is(Scalar::Bool); }
+
+namespace {
+constexpr std::string_view kAttributes[] = {
+#define X(id, long_name, short_name, ...) long_name, short_name,
+    TGC_SCALARS(X)
+#undef X
+};
+}  // namespace
+
+std::optional<DType> parse(std::string_view name) {
+  for (int i = 0; i < 2 * kNumScalars; i++)
+    if (kAttributes[i] == name) return DType(&kScalars[i / 2]);
+  return std::nullopt;
+}
+
+std::span<const std::string_view> attribute_names() { return kAttributes; }
+
+FloatInfo finfo(DType d) {
+  switch (d.scalar_kind()) {
+    case Scalar::Float16: return {5, 10};
+    case Scalar::BFloat16: return {8, 7};
+    case Scalar::Float32: return {8, 23};
+    case Scalar::Float64: return {11, 52};
+    case Scalar::FP8E5M2: return {5, 2};
+    case Scalar::FP8E4M3: return {4, 3};
+    default: throw Failure(std::string(d.repr()) + " is not a floating point type");
+  }
+}
+
+}  // namespace dtypes
+
+namespace {
+using namespace dtypes;
+
+// promo_lattice, a row per scalar.
+constexpr DType kToNone[] = {void_};
+constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, uint16}, kInt16[] = {int32}, kUInt16[] = {int32, uint32},
+                kInt32[] = {int64}, kUInt32[] = {int64, uint64}, kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16},
+                kHalf[] = {float32}, kFloat[] = {float64};
+
+// The scalars a scalar promotes to in any number of steps, itself included, as a bit set.
+uint32_t reachable(DType d) {
+  uint32_t bits = 1u << int(d.scalar_kind());
+  for (DType up : promotes_to(d)) bits |= reachable(up);
+  return bits;
+}
+}  // namespace
+
+std::span<const DType> promotes_to(DType d) {
+  switch (d.scalar_kind()) {
+    case Scalar::Bool: return kBool;
+    case Scalar::Int8: return kInt8;
+    case Scalar::UInt8: return kUInt8;
+    case Scalar::Int16: return kInt16;
+    case Scalar::UInt16: return kUInt16;
+    case Scalar::Int32: return kInt32;
+    case Scalar::UInt32: return kUInt32;
+    case Scalar::Int64:
+    case Scalar::UInt64: return kWide;
+    case Scalar::FP8E4M3:
+    case Scalar::FP8E5M2: return kFp8;
+    case Scalar::Float16:
+    case Scalar::BFloat16: return kHalf;
+    case Scalar::Float32: return kFloat;
+    default: return std::span(kToNone, 0);
+  }
+}
+
+DType least_upper_dtype(std::span<const DType> ds) {
+  static const auto kReach = [] {
+    std::array<uint32_t, kNumScalars> out{};
+    for (int i = 0; i < kNumScalars; i++) out[i] = reachable(DType(&kScalars[i]));
+    return out;
+  }();
+  uint32_t common = ~0u;
+  for (DType d : ds) {
+    if (d.is_image()) return d;
+    DType s = d.scalar();
+    if (!s.is_value() || s.is(Scalar::Void) || s.is(Scalar::Index)) throw Failure(std::string(d.repr()) + " takes no part in promotion");
+    common &= kReach[int(s.scalar_kind())];
+  }
+  return of(Scalar(std::countr_zero(common)));  // the enum is in order of priority
+}
+
+DType least_upper_float(DType d) { return is_float(d) ? d : least_upper_dtype({d, default_float}); }
+
+bool can_lossless_cast(DType from, DType to) {
+  if (from == to || from == bool_) return true;
+  auto one_of = [&](std::initializer_list<DType> ds) { return std::find(ds.begin(), ds.end(), from) != ds.end(); };
+  if (!to.is_value() || to.count() != 1) return false;
+  switch (to.scalar_kind()) {
+    case Scalar::Index: return from.count() == 1 && ints.contains(from);
+    case Scalar::Float64:
+      return one_of({float32, float16, bfloat16, fp8e4m3, fp8e5m2, uint32, uint16, uint8, int32, int16, int8});
+    case Scalar::Float32: return one_of({float16, bfloat16, fp8e4m3, fp8e5m2, uint16, uint8, int16, int8});
+    case Scalar::Float16: return one_of({fp8e4m3, fp8e5m2, uint8, int8});
+    case Scalar::UInt64: return one_of({uint32, uint16, uint8});
+    case Scalar::UInt32: return one_of({uint16, uint8});
+    case Scalar::UInt16: return one_of({uint8});
+    case Scalar::Int64: return one_of({uint32, uint16, uint8, int32, int16, int8});
+    case Scalar::Int32: return one_of({uint16, uint8, int16, int8});
+    case Scalar::Int16: return one_of({uint8, int8});
+    default: return false;
+  }
+}
+
+DType sum_acc_dtype(DType d) {
+  if (is_unsigned(d)) return least_upper_dtype({d, uint32});
+  if (is_int(d) || d == bool_) return least_upper_dtype({d, int32});
+  return least_upper_dtype({d, float32});
+}
+
+}  // namespace tgc

@@ -1,0 +1,107 @@
+#include "lib/rewrite/pattern.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "lib/support/arena.h"
+#include "lib/uop/render.h"
+
+namespace tgc::pat {
+namespace {
+constexpr std::string_view kCaptureNames[] = {
+#define X(name) #name,
+    TGC_CAPTURES(X) TGC_CONST_CAPTURES(X)
+#undef X
+};
+
+Arena& arena() {
+  static Arena* arena = new Arena;  // never freed: rules live as long as the process
+  return *arena;
+}
+}  // namespace
+
+std::string_view name_of_capture(int id) { return kCaptureNames[id]; }
+
+const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  PatNode* n = arena().make<PatNode>(node);
+  if (children.size()) n->children = arena().copy(std::span(children.begin(), children.size()));
+  return n;
+}
+
+const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
+  PatNode node{.ops = op, .sources = PatNode::Sources::Exact};
+  // the dtype of the last operand, but a bool of a comparison (UPat.alu)
+  node.dtypes = op == Op::CMPLT || op == Op::CMPNE ? DTypeSet{Scalar::Bool} : (operands.end()[-1])->dtypes;
+  bool all_same = std::all_of(operands.begin(), operands.end(), [&](auto* o) { return o == *operands.begin(); });
+  node.permute = ops::Commutative.contains(op) && !all_same;
+  return make(node, operands);
+}
+
+const PatNode* make_const(Const value, DTypeSet dtypes) {
+  return make({.ops = Op::CONST, .dtypes = dtypes, .has_arg = true, .arg = value});
+}
+
+namespace {
+
+std::string op_names(OpSet ops) {
+  if (ops == OpSet::all()) return "any op";
+  std::string out;
+  for (int i = 0; i < kNumOps; i++)
+    if (ops.contains(Op(i))) out += (out.empty() ? "" : "|") + std::string(name_of(Op(i)));
+  return out;
+}
+
+std::string dtype_names(DTypeSet set) {
+  if (set == dtypes::ints) return "ints";
+  if (set == dtypes::floats) return "floats";
+  if (set == dtypes::sints) return "sints";
+  if (set == dtypes::uints) return "uints";
+  std::string out;
+  for (int i = 0; i < kNumScalars; i++)
+    if (set.bits() >> i & 1) out += (out.empty() ? "" : "|") + std::string(dtypes::of(Scalar(i)).repr().substr(7));
+  return out;
+}
+
+std::string joined(std::span<const PatNode* const> children, const char* separator) {
+  std::string out;
+  for (size_t i = 0; i < children.size(); i++) out += (i ? separator : "") + to_text(*children[i]);
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const PatNode& n) {
+  if (n.alternatives) return "(" + joined(n.children, " or ") + ")";
+  bool is_constant = n.ops == OpSet{Op::CONST} && n.has_arg;
+  bool plain_name = n.capture >= 0 && n.sources == PatNode::Sources::Any && !n.has_arg;
+  std::string out;
+  if (is_constant) {
+    out = n.arg.repr();
+  } else if (plain_name && (n.ops.empty() || n.ops == OpSet{Op::CONST, Op::VCONST})) {
+    out = std::string(name_of_capture(n.capture));
+  } else {
+    std::string_view infix = n.ops.size() == 1 ? infix_symbol(n.ops.first()) : "";
+    if (!infix.empty() && n.children.size() == 2) {
+      out = "(" + to_text(*n.children[0]) + " " + std::string(infix) + " " + to_text(*n.children[1]) + ")";
+    } else {
+      out = n.ops.empty() ? "_" : op_names(n.ops);
+      std::string args = joined(n.children, ", ");
+      if (n.sources == PatNode::Sources::Prefix) args += args.empty() ? "..." : ", ...";
+      if (n.sources == PatNode::Sources::Each) args += "...";
+      if (n.has_arg) args += (args.empty() ? "arg=" : ", arg=") + n.arg.repr();
+      if (n.has_arg_ints) {
+        args += args.empty() ? "arg=(" : ", arg=(";
+        for (size_t i = 0; i < n.arg_ints.size(); i++) args += (i ? ", " : "") + std::to_string(n.arg_ints[i]);
+        args += ")";
+      }
+      if (n.sources != PatNode::Sources::Any || !args.empty()) out += "(" + args + ")";
+    }
+    if (n.capture >= 0) out = std::string(name_of_capture(n.capture)) + ":=" + out;
+  }
+  if (!n.dtypes.empty() && !is_constant && n.sources == PatNode::Sources::Any) out += ":" + dtype_names(n.dtypes);
+  return out;
+}
+
+}  // namespace tgc::pat

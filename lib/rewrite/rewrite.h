@@ -1,0 +1,61 @@
+// graph_rewrite: applies a rule set to a graph until nothing changes (uop/ops.py graph_rewrite, RewriteContext.unified_rewrite).
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "lib/rewrite/matcher.h"
+#include "lib/rewrite/rules.h"
+
+namespace tgc {
+
+// The context that a rewrite hands to its actions: any object, known by its type.
+class ContextRef {
+ public:
+  ContextRef() = default;
+  template <class T>
+  ContextRef(T& object) : ptr_(&object), type_(&detail::TypeKey<T>::kKey) {}
+  void* ptr() const { return ptr_; }
+  const char* type() const { return type_; }
+
+ private:
+  void* ptr_ = nullptr;
+  const char* type_ = nullptr;
+};
+
+struct RewriteOptions {
+  ContextRef ctx = {};
+  bool bottom_up = false;        // rewrite a node before its sources
+  std::string_view name = {};    // of the stage, for messages and observers; a view that outlives the call
+  const RuleSet* bpm = nullptr;  // with a top-down `rules`: rules to apply bottom-up on the way
+};
+
+// The graph under `sink` rewritten with `rules`. Throws Failure when a rule throws (the message names stage, rule and node) and when the
+// rewrite does not end (the message names the rules that alternate and shows the node).
+UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
+
+// One rewrite per node under `sink`, sharing work (ops.py graph_rewrite_map); pairs in the order of the nodes.
+std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
+
+// The graph with nodes replaced, bottom-up to a fixed point (UOp.substitute). `extra`, if any, is tried first on every node.
+using Substitution = std::vector<std::pair<UOp, UOp>>;
+UOp substitute(UOp u, const Substitution& replacements, const RuleSet* extra = nullptr, std::string_view name = {});
+
+// Thrown by an action of a bottom-up rewrite: keep this node as it is and do not go below it (ops.py BottomUpGate).
+struct BottomUpGate {};
+
+// ---- watching: what `tgc trace`, `tgc stats` and tests hook into. One watcher per graph; null: none, and nothing is paid.
+class RewriteObserver {
+ public:
+  virtual ~RewriteObserver() = default;
+  virtual void begin(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
+  virtual void rewritten(const Rule& /*rule*/, UOp /*before*/, UOp /*after*/) {}
+  virtual void end(std::string_view /*name*/, UOp /*result*/) {}
+  RuleStats* stats = nullptr;  // counted into when set
+};
+void set_observer(Graph& graph, RewriteObserver* observer);
+RewriteObserver* observer_of(Graph& graph);
+
+// A node with its sources, a few levels deep, one a line: for messages.
+std::string describe(UOp u, int depth = 4);
+
+}  // namespace tgc

@@ -1,0 +1,92 @@
+// Arena: bump allocation in blocks that are freed as a whole. Objects in it must be trivially destructible.
+// Every block is aligned to kBlockSize and begins with a pointer to the arena's owner, so that `Arena::owner_of(p)` finds, from any
+// small object, who owns it; objects larger than kLarge lie in blocks of their own and have no owner.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tgc {
+
+class Arena {
+ public:
+  static constexpr size_t kBlockSize = size_t{1} << 17;
+  static constexpr size_t kLarge = kBlockSize / 4;
+
+  explicit Arena(void* owner = nullptr) : owner_(owner) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() {
+    for (void* b : blocks_) std::free(b);
+    for (void* b : large_) std::free(b);
+  }
+
+  // `size` bytes aligned to `align` (a power of two, at most 16).
+  void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
+    uintptr_t p = (cursor_ + align - 1) & ~(align - 1);
+    if (p + size > limit_) [[unlikely]] {
+      if (size > kLarge) return allocate_large(size);
+      new_block();
+      p = (cursor_ + align - 1) & ~(align - 1);
+    }
+    cursor_ = p + size;
+    return reinterpret_cast<void*>(p);
+  }
+
+  template <class T, class... Args>
+  T* make(Args&&... args) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    return new (allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
+  }
+
+  template <class T>
+  std::span<T> copy(std::span<const T> items) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (items.empty()) return {};
+    T* out = static_cast<T*>(allocate(items.size_bytes(), alignof(T)));
+    std::memcpy(static_cast<void*>(out), items.data(), items.size_bytes());
+    return {out, items.size()};
+  }
+
+  std::string_view copy(std::string_view text) {
+    auto chars = copy(std::span<const char>(text.data(), text.size()));
+    return {chars.data(), chars.size()};
+  }
+
+  // The owner given to the constructor of the arena that `p`, an allocation of at most kLarge bytes, came from.
+  static void* owner_of(const void* p) {
+    return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
+  }
+
+  size_t bytes() const { return blocks_.size() * kBlockSize + large_bytes_; }
+
+ private:
+  void new_block() {
+    void* block = std::aligned_alloc(kBlockSize, kBlockSize);
+    if (!block) throw std::bad_alloc();
+    blocks_.push_back(block);
+    *static_cast<void**>(block) = owner_;
+    cursor_ = reinterpret_cast<uintptr_t>(block) + 16;
+    limit_ = reinterpret_cast<uintptr_t>(block) + kBlockSize;
+  }
+  void* allocate_large(size_t size) {
+    void* block = std::malloc(size);
+    if (!block) throw std::bad_alloc();
+    large_.push_back(block);
+    large_bytes_ += size;
+    return block;
+  }
+
+  void* owner_;
+  uintptr_t cursor_ = 0, limit_ = 0;
+  std::vector<void*> blocks_, large_;
+  size_t large_bytes_ = 0;
+};
+
+}  // namespace tgc

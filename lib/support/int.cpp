@@ -1,0 +1,429 @@
+#include "lib/support/int.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+#include <vector>
+
+#include "lib/support/check.h"
+
+namespace tgc {
+
+// Magnitude in base 2**32, least significant digit first, no leading zero digit.
+using Digits = std::vector<uint32_t>;
+
+struct BigInt {
+  bool negative;
+  Digits digits;
+  bool operator==(const BigInt&) const = default;
+};
+
+namespace {
+
+struct BigHash {
+  size_t operator()(const std::unique_ptr<BigInt>& b) const { return (*this)(*b); }
+  size_t operator()(const BigInt& b) const {
+    size_t h = b.negative;
+    for (uint32_t d : b.digits) h = h * 0x9E3779B97F4A7C15ull + d;
+    return h;
+  }
+  using is_transparent = void;
+};
+struct BigEq {
+  static const BigInt& ref(const std::unique_ptr<BigInt>& b) { return *b; }
+  static const BigInt& ref(const BigInt& b) { return b; }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const { return ref(a) == ref(b); }
+  using is_transparent = void;
+};
+
+Int intern(BigInt value) {
+  static std::mutex mutex;
+  static std::unordered_set<std::unique_ptr<BigInt>, BigHash, BigEq> table;
+  std::lock_guard lock(mutex);
+  auto it = table.find(value);
+  if (it == table.end()) it = table.insert(std::make_unique<BigInt>(std::move(value))).first;
+  return Int(it->get());
+}
+
+void trim(Digits& d) {
+  while (!d.empty() && d.back() == 0) d.pop_back();
+}
+
+// The Int of a sign and a magnitude, inline when it fits.
+Int normalize(bool negative, Digits digits) {
+  trim(digits);
+  if (digits.size() <= 2) {
+    uint64_t m = 0;
+    for (size_t i = digits.size(); i-- > 0;) m = m << 32 | digits[i];
+    if (m <= uint64_t(INT64_MAX)) return negative ? -int64_t(m) : int64_t(m);
+    if (negative && m == uint64_t(1) << 63) return INT64_MIN;
+  }
+  return intern({negative, std::move(digits)});
+}
+
+Digits magnitude(uint64_t m) {
+  Digits d{uint32_t(m), uint32_t(m >> 32)};
+  trim(d);
+  return d;
+}
+Digits magnitude(Int v) {
+  if (!v.is_small()) return v.big()->digits;
+  return magnitude(v.small() < 0 ? 0 - uint64_t(v.small()) : uint64_t(v.small()));
+}
+
+int compare(const Digits& a, const Digits& b) {
+  if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
+  for (size_t i = a.size(); i-- > 0;)
+    if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+  return 0;
+}
+
+Digits add(const Digits& a, const Digits& b) {
+  Digits out;
+  uint64_t carry = 0;
+  for (size_t i = 0; i < std::max(a.size(), b.size()) || carry; i++) {
+    carry += uint64_t(i < a.size() ? a[i] : 0) + (i < b.size() ? b[i] : 0);
+    out.push_back(uint32_t(carry));
+    carry >>= 32;
+  }
+  return out;
+}
+
+// a - b for a >= b.
+Digits subtract(const Digits& a, const Digits& b) {
+  Digits out;
+  int64_t borrow = 0;
+  for (size_t i = 0; i < a.size(); i++) {
+    int64_t d = int64_t(a[i]) - (i < b.size() ? b[i] : 0) + borrow;
+    out.push_back(uint32_t(d));
+    borrow = d < 0 ? -1 : 0;
+  }
+  trim(out);
+  return out;
+}
+
+Digits multiply(const Digits& a, const Digits& b) {
+  Digits out(a.size() + b.size(), 0);
+  for (size_t i = 0; i < a.size(); i++) {
+    uint64_t carry = 0;
+    for (size_t j = 0; j < b.size() || carry; j++) {
+      carry += out[i + j] + uint64_t(a[i]) * (j < b.size() ? b[j] : 0);
+      out[i + j] = uint32_t(carry);
+      carry >>= 32;
+    }
+  }
+  trim(out);
+  return out;
+}
+
+uint32_t bit_count(const Digits& d) { return d.empty() ? 0 : 32 * uint32_t(d.size() - 1) + std::bit_width(d.back()); }
+
+Digits shift_left(const Digits& d, uint32_t bits) {
+  Digits out(bits / 32, 0);
+  uint64_t carry = 0;
+  for (uint32_t digit : d) {
+    carry |= uint64_t(digit) << (bits % 32);
+    out.push_back(uint32_t(carry));
+    carry >>= 32;
+  }
+  out.push_back(uint32_t(carry));
+  trim(out);
+  return out;
+}
+
+// The magnitude shifted right; `lost` says whether a one fell off.
+Digits shift_right(const Digits& d, uint32_t bits, bool& lost) {
+  size_t whole = bits / 32;
+  uint32_t part = bits % 32;
+  lost = false;
+  for (size_t i = 0; i < std::min(whole, d.size()); i++) lost |= d[i] != 0;
+  Digits out;
+  if (whole < d.size()) lost |= (d[whole] & ((uint64_t(1) << part) - 1)) != 0;
+  for (size_t i = whole; i < d.size(); i++) {
+    uint64_t wide = uint64_t(i + 1 < d.size() ? d[i + 1] : 0) << 32 | d[i];
+    out.push_back(uint32_t(wide >> part));
+  }
+  trim(out);
+  return out;
+}
+
+uint32_t divide_small(Digits& d, uint32_t by) {
+  uint64_t rest = 0;
+  for (size_t i = d.size(); i-- > 0;) {
+    rest = rest << 32 | d[i];
+    d[i] = uint32_t(rest / by);
+    rest %= by;
+  }
+  trim(d);
+  return uint32_t(rest);
+}
+
+// Truncating division of magnitudes, bit by bit from the top: large values are rare and short.
+void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
+  rest.clear();
+  quotient = a;
+  if (b.size() == 1) {
+    rest = magnitude(divide_small(quotient, b[0]));
+    return;
+  }
+  quotient.assign(a.size(), 0);
+  for (uint32_t bit = bit_count(a); bit-- > 0;) {
+    rest = shift_left(rest, 1);
+    if (a[bit / 32] >> (bit % 32) & 1) {
+      if (rest.empty()) rest.push_back(0);
+      rest[0] |= 1;
+    }
+    if (compare(rest, b) >= 0) {
+      rest = subtract(rest, b);
+      quotient[bit / 32] |= 1u << (bit % 32);
+    }
+  }
+  trim(quotient);
+}
+
+// Two's complement digits of `v`, `n` of them; n must hold the value and its sign.
+Digits twos_complement(Int v, size_t n) {
+  Digits d = magnitude(v);
+  d.resize(n, 0);
+  if (v.sign() < 0) {
+    uint64_t carry = 1;
+    for (uint32_t& digit : d) {
+      carry += uint32_t(~digit);
+      digit = uint32_t(carry);
+      carry >>= 32;
+    }
+  }
+  return d;
+}
+
+template <class Op>
+Int bitwise(Int a, Int b, Op op) {
+  if (a.is_small() && b.is_small()) return op(a.small(), b.small());
+  size_t n = std::max(magnitude(a).size(), magnitude(b).size()) + 1;
+  Digits x = twos_complement(a, n), y = twos_complement(b, n);
+  for (size_t i = 0; i < n; i++) x[i] = uint32_t(op(int64_t(x[i]), int64_t(y[i])));
+  bool negative = x.back() >> 31;
+  if (negative) {
+    uint64_t carry = 1;
+    for (uint32_t& digit : x) {
+      carry += uint32_t(~digit);
+      digit = uint32_t(carry);
+      carry >>= 32;
+    }
+  }
+  return normalize(negative, std::move(x));
+}
+
+Int add_signed(Int a, bool a_negative, Int b, bool b_negative) {
+  Digits x = magnitude(a), y = magnitude(b);
+  if (a_negative == b_negative) return normalize(a_negative, add(x, y));
+  int c = compare(x, y);
+  if (c == 0) return 0;
+  return c > 0 ? normalize(a_negative, subtract(x, y)) : normalize(b_negative, subtract(y, x));
+}
+
+// Truncating quotient and rest; b is not 0.
+std::pair<Int, Int> divmod_trunc(Int a, Int b) {
+  if (a.is_small() && b.is_small() && !(a.small() == INT64_MIN && b.small() == -1))
+    return {a.small() / b.small(), a.small() % b.small()};
+  Digits quotient, rest;
+  divide(magnitude(a), magnitude(b), quotient, rest);
+  return {normalize((a.sign() < 0) != (b.sign() < 0), std::move(quotient)), normalize(a.sign() < 0, std::move(rest))};
+}
+
+[[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
+
+}  // namespace
+
+Int::Int(unsigned long v) {
+  if (v <= uint64_t(INT64_MAX)) small_ = int64_t(v);
+  else *this = normalize(false, magnitude(uint64_t(v)));
+}
+
+Int Int::pow2(uint32_t exponent) { return Int(1) << exponent; }
+
+Int Int::trunc(double v) {
+  if (!std::isfinite(v)) throw Failure(std::isnan(v) ? "cannot convert float NaN to integer" : "cannot convert float infinity to integer");
+  v = std::trunc(v);
+  if (v >= -9223372036854775808.0 && v < 9223372036854775808.0) return int64_t(v);
+  int exponent;
+  double m = std::frexp(std::fabs(v), &exponent);  // v = m * 2**exponent, the mantissa has 53 bits
+  return normalize(v < 0, shift_left(magnitude(uint64_t(std::ldexp(m, 53))), uint32_t(exponent - 53)));
+}
+
+std::optional<Int> Int::parse(std::string_view s) {
+  bool negative = false;
+  if (!s.empty() && (s[0] == '-' || s[0] == '+')) {
+    negative = s[0] == '-';
+    s.remove_prefix(1);
+  }
+  uint32_t base = 10;
+  if (s.size() > 2 && s[0] == '0' && std::strchr("xXoObB", s[1])) {
+    base = (s[1] | 32) == 'x' ? 16 : (s[1] | 32) == 'o' ? 8 : 2;
+    s.remove_prefix(2);
+  }
+  if (s.empty() || s.back() == '_') return std::nullopt;
+  uint64_t small = 0;
+  Digits big;
+  bool after_digit = base != 10;
+  for (char c : s) {
+    if (c == '_') {
+      if (!after_digit) return std::nullopt;
+      after_digit = false;
+      continue;
+    }
+    after_digit = true;
+    uint32_t digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : 99;
+    if (digit >= base) return std::nullopt;
+    if (big.empty() && small < (uint64_t(1) << 59)) {
+      small = small * base + digit;
+      continue;
+    }
+    if (big.empty()) big = magnitude(small);
+    uint64_t carry = digit;
+    for (uint32_t& d : big) {
+      carry += uint64_t(d) * base;
+      d = uint32_t(carry);
+      carry >>= 32;
+    }
+    if (carry) big.push_back(uint32_t(carry));
+  }
+  return normalize(negative, big.empty() ? magnitude(small) : std::move(big));
+}
+
+int64_t Int::int64_or_throw(const char* what) const {
+  if (big_) throw Failure(std::string(what) + " is out of range: " + str());
+  return small_;
+}
+
+uint64_t Int::low64() const {
+  if (!big_) return uint64_t(small_);
+  uint64_t m = big_->digits[0] | uint64_t(big_->digits.size() > 1 ? big_->digits[1] : 0) << 32;
+  return big_->negative ? 0 - m : m;
+}
+
+double Int::to_double() const {
+  if (!big_) return double(small_);
+  uint32_t bits = bit_count(big_->digits);
+  double out;
+  if (bits <= 64) {
+    out = double(uint64_t(big_->digits[0]) | uint64_t(big_->digits[1]) << 32);
+  } else {  // keep 64 bits; the lowest of them is sticky, so that the conversion of those 64 rounds like the whole value
+    bool lost;
+    Digits top = shift_right(big_->digits, bits - 64, lost);
+    uint64_t m = (uint64_t(top[0]) | uint64_t(top[1]) << 32) | lost;
+    out = std::ldexp(double(m), int(bits - 64));
+  }
+  if (std::isinf(out)) throw Failure("int too large to convert to float");
+  return big_->negative ? -out : out;
+}
+
+std::string Int::str() const {
+  if (!big_) return std::to_string(small_);
+  Digits rest = big_->digits;
+  std::string out;
+  while (!rest.empty()) {
+    uint32_t chunk = divide_small(rest, 1000000000);
+    for (int i = 0; i < 9 && (!rest.empty() || chunk); i++, chunk /= 10) out += char('0' + chunk % 10);
+  }
+  if (big_->negative) out += '-';
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+int Int::sign() const { return big_ ? (big_->negative ? -1 : 1) : (small_ > 0) - (small_ < 0); }
+
+uint32_t Int::bit_length() const { return bit_count(magnitude(*this)); }
+
+Int Int::operator-() const {
+  if (!big_ && small_ != INT64_MIN) return -small_;
+  return normalize(sign() > 0, magnitude(*this));
+}
+
+Int operator+(Int a, Int b) {
+  int64_t out;
+  if (!a.big_ && !b.big_ && !__builtin_add_overflow(a.small_, b.small_, &out)) return out;
+  return add_signed(a, a.sign() < 0, b, b.sign() < 0);
+}
+
+Int operator-(Int a, Int b) {
+  int64_t out;
+  if (!a.big_ && !b.big_ && !__builtin_sub_overflow(a.small_, b.small_, &out)) return out;
+  return add_signed(a, a.sign() < 0, b, b.sign() >= 0);
+}
+
+Int operator*(Int a, Int b) {
+  int64_t out;
+  if (!a.big_ && !b.big_ && !__builtin_mul_overflow(a.small_, b.small_, &out)) return out;
+  return normalize((a.sign() < 0) != (b.sign() < 0), multiply(magnitude(a), magnitude(b)));
+}
+
+Int operator&(Int a, Int b) {
+  return bitwise(a, b, [](int64_t x, int64_t y) { return x & y; });
+}
+Int operator|(Int a, Int b) {
+  return bitwise(a, b, [](int64_t x, int64_t y) { return x | y; });
+}
+Int operator^(Int a, Int b) {
+  return bitwise(a, b, [](int64_t x, int64_t y) { return x ^ y; });
+}
+
+Int operator<<(Int a, uint32_t bits) {
+  if (!a.big_ && (a.small_ == 0 || (bits < 63 && std::bit_width(uint64_t(a.small_ < 0 ? ~a.small_ : a.small_)) + bits < 63)))
+    return a.small_ * (int64_t(1) << bits);
+  if (bits > (1u << 24)) throw Failure("shift count is too large: " + std::to_string(bits));
+  return normalize(a.sign() < 0, shift_left(magnitude(a), bits));
+}
+
+Int operator>>(Int a, uint32_t bits) {
+  if (!a.big_) return a.small_ >> std::min(bits, 63u);
+  bool lost;
+  Int out = normalize(a.sign() < 0, shift_right(a.big_->digits, bits, lost));
+  return a.sign() < 0 && lost ? out - 1 : out;
+}
+
+std::strong_ordering operator<=>(Int a, Int b) {
+  if (!a.big_ && !b.big_) return a.small_ <=> b.small_;
+  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // a large value lies beyond every small one
+  if (a.sign() != b.sign()) return a.sign() <=> b.sign();
+  int c = compare(a.big_->digits, b.big_->digits);
+  return (a.sign() < 0 ? -c : c) <=> 0;
+}
+
+Int floor_div(Int a, Int b) {
+  if (b == 0) division_by_zero();
+  auto [q, r] = divmod_trunc(a, b);
+  return r != 0 && (r.sign() < 0) != (b.sign() < 0) ? q - 1 : q;
+}
+
+Int floor_mod(Int a, Int b) {
+  if (b == 0) division_by_zero();
+  Int r = divmod_trunc(a, b).second;
+  return r != 0 && (r.sign() < 0) != (b.sign() < 0) ? r + b : r;
+}
+
+Int cdiv(Int a, Int b) { return b == 0 ? Int(0) : divmod_trunc(a, b).first; }
+Int cmod(Int a, Int b) { return a - cdiv(a, b) * b; }
+
+Int gcd(Int a, Int b) {
+  while (b != 0) {
+    Int r = divmod_trunc(a, b).second;
+    a = b;
+    b = r;
+  }
+  return a.abs();
+}
+
+Int pow(Int base, uint32_t exponent) {
+  Int out = 1;
+  for (; exponent; exponent >>= 1, base = exponent ? base * base : base)
+    if (exponent & 1) out = out * base;
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,74 @@
+// Int: Python's unbounded integer. A value that fits int64 is held inline; a larger one points to immutable digits in a process-wide
+// table that holds each value once, so an Int is trivially copyable and equality is a comparison of two words. Large values are rare
+// (the bounds of dtypes.index and of 64-bit products), so the table stays small.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+struct BigInt;  // sign and magnitude, interned
+
+class Int {
+ public:
+  constexpr Int() = default;
+  constexpr Int(int v) : small_(v) {}
+  constexpr Int(long v) : small_(v) {}
+  constexpr Int(long long v) : small_(v) {}
+  constexpr Int(unsigned v) : small_(v) {}
+  Int(unsigned long v);
+  Int(unsigned long long v) : Int(static_cast<unsigned long>(v)) {}
+  explicit Int(const BigInt* big) : big_(big) {}
+
+  static Int pow2(uint32_t exponent);                   // 2**exponent
+  static Int trunc(double v);                           // int(v); throws Failure for infinities and NaN, as Python raises
+  static std::optional<Int> parse(std::string_view s);  // decimal, 0x, 0o, 0b, optional sign and single underscores; no spaces
+
+  bool is_small() const { return big_ == nullptr; }
+  int64_t small() const { return small_; }         // valid when is_small()
+  const BigInt* big() const { return big_; }       // null when is_small()
+  std::optional<int64_t> to_int64() const { return big_ ? std::nullopt : std::optional(small_); }
+  int64_t int64_or_throw(const char* what) const;  // throws Failure "WHAT is out of range: VALUE"
+  uint64_t low64() const;                          // the value modulo 2**64
+  double to_double() const;                        // round half even; throws Failure when too large, as Python raises
+  std::string str() const;
+  int sign() const;
+  uint32_t bit_length() const;  // of the absolute value, as int.bit_length
+
+  Int operator-() const;
+  Int abs() const { return sign() < 0 ? -*this : *this; }
+
+  friend Int operator+(Int a, Int b);
+  friend Int operator-(Int a, Int b);
+  friend Int operator*(Int a, Int b);
+  friend Int operator&(Int a, Int b);  // two's complement with infinite sign extension, as in Python
+  friend Int operator|(Int a, Int b);
+  friend Int operator^(Int a, Int b);
+  friend Int operator<<(Int a, uint32_t bits);
+  friend Int operator>>(Int a, uint32_t bits);  // floors
+  Int& operator+=(Int b) { return *this = *this + b; }
+  Int& operator-=(Int b) { return *this = *this - b; }
+  Int& operator*=(Int b) { return *this = *this * b; }
+
+  friend bool operator==(Int a, Int b) { return a.small_ == b.small_ && a.big_ == b.big_; }
+  friend std::strong_ordering operator<=>(Int a, Int b);
+
+ private:
+  int64_t small_ = 0;
+  const BigInt* big_ = nullptr;
+};
+
+// Division by zero throws a Failure in all of these.
+Int floor_div(Int a, Int b);  // Python's a // b
+Int floor_mod(Int a, Int b);  // Python's a % b
+Int cdiv(Int a, Int b);       // C's a / b, and 0 when b is 0 (tinygrad helpers.py cdiv)
+Int cmod(Int a, Int b);       // a - cdiv(a, b) * b (tinygrad helpers.py cmod)
+Int gcd(Int a, Int b);        // math.gcd: never negative
+Int pow(Int base, uint32_t exponent);
+
+}  // namespace tgc

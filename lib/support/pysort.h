@@ -1,0 +1,323 @@
+// py_sort: CPython's list.sort, comparison for comparison.
+// tinygrad sorts nodes by keys that are not a strict weak order: two dtypes that differ only in a pointer's size are neither equal nor
+// less, so what std::stable_sort makes of such a list differs from what Python makes of it. This follows Objects/listobject.c of
+// CPython 3.11: natural runs, binary insertion, powersort's merge order, galloping merges.
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tgc {
+
+template <class T, class Less>
+class PySorter {
+ public:
+  PySorter(std::vector<T>& items, Less less) : a_(items), less_(std::move(less)) {}
+
+  void run() {
+    size_t n = a_.size();
+    if (n < 2) return;
+    size_t low = 0, remaining = n, min_run = min_run_length(n);
+    do {
+      bool descending;
+      size_t length = count_run(low, n, descending);
+      if (descending) reverse(low, low + length);
+      if (length < min_run) {
+        size_t forced = remaining <= min_run ? remaining : min_run;
+        binary_insertion(low, low + forced, low + length);
+        length = forced;
+      }
+      found_new_run(length, n);
+      pending_.push_back({low, length, 0});
+      low += length;
+      remaining -= length;
+    } while (remaining);
+    while (pending_.size() > 1) {
+      size_t at = pending_.size() - 2;
+      if (at > 0 && pending_[at - 1].length < pending_[at + 1].length) at--;
+      merge_at(at);
+    }
+  }
+
+ private:
+  struct Run {
+    size_t base, length;
+    int power;
+  };
+  static constexpr ptrdiff_t kMinGallop = 7;
+
+  static size_t min_run_length(size_t n) {
+    size_t odd = 0;
+    while (n >= 64) {
+      odd |= n & 1;
+      n >>= 1;
+    }
+    return n + odd;
+  }
+
+  void reverse(size_t low, size_t high) {
+    for (; low + 1 < high; low++, high--) std::swap(a_[low], a_[high - 1]);
+  }
+
+  size_t count_run(size_t low, size_t high, bool& descending) {
+    descending = false;
+    if (low + 1 == high) return 1;
+    size_t n = 2;
+    descending = less_(a_[low + 1], a_[low]);
+    for (size_t i = low + 2; i < high && less_(a_[i], a_[i - 1]) == descending; i++) n++;
+    return n;
+  }
+
+  void binary_insertion(size_t low, size_t high, size_t start) {
+    if (low == start) start++;
+    for (; start < high; start++) {
+      T pivot = a_[start];
+      size_t l = low, r = start;
+      do {
+        size_t middle = l + ((r - l) >> 1);
+        if (less_(pivot, a_[middle])) r = middle;
+        else l = middle + 1;
+      } while (l < r);
+      for (size_t p = start; p > l; p--) a_[p] = a_[p - 1];
+      a_[l] = pivot;
+    }
+  }
+
+  // The depth in the merge tree of the boundary between runs [s1, s1+n1) and [s1+n1, s1+n1+n2) of n items (Munro and Wild's powersort).
+  static int power(size_t s1, size_t n1, size_t n2, size_t n) {
+    size_t a = 2 * s1 + n1, b = a + n1 + n2;
+    int result = 0;
+    for (;;) {
+      ++result;
+      if (a >= n) {
+        a -= n;
+        b -= n;
+      } else if (b >= n) {
+        return result;
+      }
+      a <<= 1;
+      b <<= 1;
+    }
+  }
+
+  void found_new_run(size_t n2, size_t total) {
+    if (pending_.empty()) return;
+    size_t s1 = pending_.back().base, n1 = pending_.back().length;
+    int p = power(s1, n1, n2, total);
+    while (pending_.size() > 1 && pending_[pending_.size() - 2].power > p) merge_at(pending_.size() - 2);
+    pending_.back().power = p;
+  }
+
+  // Where `key` belongs in the sorted a[0..n), left of equal items, searching outward from `hint`.
+  size_t gallop_left(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
+    ptrdiff_t last = 0, offset = 1;
+    if (less_(a[hint], key)) {
+      ptrdiff_t most = n - hint;
+      while (offset < most && less_(a[hint + offset], key)) {
+        last = offset;
+        offset = (offset << 1) + 1;
+      }
+      if (offset > most) offset = most;
+      last += hint;
+      offset += hint;
+    } else {
+      ptrdiff_t most = hint + 1;
+      while (offset < most && !less_(a[hint - offset], key)) {
+        last = offset;
+        offset = (offset << 1) + 1;
+      }
+      if (offset > most) offset = most;
+      ptrdiff_t k = last;
+      last = hint - offset;
+      offset = hint - k;
+    }
+    ++last;
+    while (last < offset) {
+      ptrdiff_t middle = last + ((offset - last) >> 1);
+      if (less_(a[middle], key)) last = middle + 1;
+      else offset = middle;
+    }
+    return size_t(offset);
+  }
+
+  // The same, right of equal items.
+  size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
+    ptrdiff_t last = 0, offset = 1;
+    if (less_(key, a[hint])) {
+      ptrdiff_t most = hint + 1;
+      while (offset < most && less_(key, a[hint - offset])) {
+        last = offset;
+        offset = (offset << 1) + 1;
+      }
+      if (offset > most) offset = most;
+      ptrdiff_t k = last;
+      last = hint - offset;
+      offset = hint - k;
+    } else {
+      ptrdiff_t most = n - hint;
+      while (offset < most && !less_(key, a[hint + offset])) {
+        last = offset;
+        offset = (offset << 1) + 1;
+      }
+      if (offset > most) offset = most;
+      last += hint;
+      offset += hint;
+    }
+    ++last;
+    while (last < offset) {
+      ptrdiff_t middle = last + ((offset - last) >> 1);
+      if (less_(key, a[middle])) offset = middle;
+      else last = middle + 1;
+    }
+    return size_t(offset);
+  }
+
+  void merge_at(size_t i) {
+    size_t base1 = pending_[i].base, n1 = pending_[i].length, base2 = pending_[i + 1].base, n2 = pending_[i + 1].length;
+    pending_[i].length = n1 + n2;
+    pending_.erase(pending_.begin() + ptrdiff_t(i) + 1);
+    size_t skip = gallop_right(a_[base2], &a_[base1], ptrdiff_t(n1), 0);
+    base1 += skip;
+    n1 -= skip;
+    if (n1 == 0) return;
+    n2 = gallop_left(a_[base1 + n1 - 1], &a_[base2], ptrdiff_t(n2), ptrdiff_t(n2) - 1);
+    if (n2 == 0) return;
+    if (n1 <= n2) merge_low(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
+    else merge_high(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
+  }
+
+  // Merges two adjacent runs from the left, the first one copied out.
+  void merge_low(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
+    std::vector<T> left(a_.begin() + ptrdiff_t(base1), a_.begin() + ptrdiff_t(base1) + n1);
+    T* out = &a_[base1];
+    const T* p1 = left.data();
+    const T* p2 = &a_[base2];
+    auto copy_rest_of_left = [&] {
+      for (; n1 > 0; n1--) *out++ = *p1++;
+    };
+    auto last_of_left_goes_last = [&] {  // n1 == 1
+      for (; n2 > 0; n2--) *out++ = *p2++;
+      *out = *p1;
+    };
+    *out++ = *p2++;
+    if (--n2 == 0) return copy_rest_of_left();
+    if (n1 == 1) return last_of_left_goes_last();
+    ptrdiff_t min_gallop = min_gallop_;
+    for (;;) {
+      ptrdiff_t count1 = 0, count2 = 0;
+      for (;;) {
+        if (less_(*p2, *p1)) {
+          *out++ = *p2++;
+          count2++;
+          count1 = 0;
+          if (--n2 == 0) return copy_rest_of_left();
+          if (count2 >= min_gallop) break;
+        } else {
+          *out++ = *p1++;
+          count1++;
+          count2 = 0;
+          if (--n1 == 1) return last_of_left_goes_last();
+          if (count1 >= min_gallop) break;
+        }
+      }
+      ++min_gallop;
+      do {
+        min_gallop -= min_gallop > 1;
+        min_gallop_ = min_gallop;
+        ptrdiff_t k = ptrdiff_t(gallop_right(*p2, p1, n1, 0));
+        count1 = k;
+        for (ptrdiff_t j = 0; j < k; j++) *out++ = *p1++;
+        n1 -= k;
+        if (k && n1 == 1) return last_of_left_goes_last();
+        if (n1 == 0) return copy_rest_of_left();  // only with an inconsistent order
+        *out++ = *p2++;
+        if (--n2 == 0) return copy_rest_of_left();
+        k = ptrdiff_t(gallop_left(*p1, p2, n2, 0));
+        count2 = k;
+        for (ptrdiff_t j = 0; j < k; j++) *out++ = *p2++;
+        n2 -= k;
+        if (k && n2 == 0) return copy_rest_of_left();
+        *out++ = *p1++;
+        if (--n1 == 1) return last_of_left_goes_last();
+      } while (count1 >= kMinGallop || count2 >= kMinGallop);
+      ++min_gallop;
+      min_gallop_ = min_gallop;
+    }
+  }
+
+  // Merges two adjacent runs from the right, the second one copied out.
+  void merge_high(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
+    std::vector<T> right(a_.begin() + ptrdiff_t(base2), a_.begin() + ptrdiff_t(base2) + n2);
+    T* out = &a_[base2] + n2 - 1;
+    T* a1 = &a_[base1];
+    T* p1 = a1 + n1 - 1;
+    const T* b2 = right.data();
+    const T* p2 = b2 + n2 - 1;
+    auto copy_rest_of_right = [&] {
+      for (ptrdiff_t j = n2; j-- > 0;) *out-- = b2[j];
+    };
+    auto first_of_right_goes_first = [&] {  // n2 == 1
+      for (; n1 > 0; n1--) *out-- = *p1--;
+      *out = *p2;
+    };
+    *out-- = *p1--;
+    if (--n1 == 0) return copy_rest_of_right();
+    if (n2 == 1) return first_of_right_goes_first();
+    ptrdiff_t min_gallop = min_gallop_;
+    for (;;) {
+      ptrdiff_t count1 = 0, count2 = 0;
+      for (;;) {
+        if (less_(*p2, *p1)) {
+          *out-- = *p1--;
+          count1++;
+          count2 = 0;
+          if (--n1 == 0) return copy_rest_of_right();
+          if (count1 >= min_gallop) break;
+        } else {
+          *out-- = *p2--;
+          count2++;
+          count1 = 0;
+          if (--n2 == 1) return first_of_right_goes_first();
+          if (count2 >= min_gallop) break;
+        }
+      }
+      ++min_gallop;
+      do {
+        min_gallop -= min_gallop > 1;
+        min_gallop_ = min_gallop;
+        ptrdiff_t k = n1 - ptrdiff_t(gallop_right(*p2, a1, n1, n1 - 1));
+        count1 = k;
+        for (ptrdiff_t j = 0; j < k; j++) *out-- = *p1--;
+        n1 -= k;
+        if (k && n1 == 0) return copy_rest_of_right();
+        *out-- = *p2--;
+        if (--n2 == 1) return first_of_right_goes_first();
+        k = n2 - ptrdiff_t(gallop_left(*p1, b2, n2, n2 - 1));
+        count2 = k;
+        for (ptrdiff_t j = 0; j < k; j++) *out-- = *p2--;
+        n2 -= k;
+        if (k && n2 == 1) return first_of_right_goes_first();
+        if (n2 == 0) return copy_rest_of_right();  // only with an inconsistent order
+        *out-- = *p1--;
+        if (--n1 == 0) return copy_rest_of_right();
+      } while (count1 >= kMinGallop || count2 >= kMinGallop);
+      ++min_gallop;
+      min_gallop_ = min_gallop;
+    }
+  }
+
+  std::vector<T>& a_;
+  Less less_;
+  std::vector<Run> pending_;
+  ptrdiff_t min_gallop_ = kMinGallop;
+};
+
+// Sorts `items` as Python's list.sort would with items whose `<` is `less`.
+template <class T, class Less>
+void py_sort(std::vector<T>& items, Less less) {
+  PySorter<T, Less>(items, std::move(less)).run();
+}
+
+}  // namespace tgc

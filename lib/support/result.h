@@ -1,0 +1,80 @@
+// Errors as values. A Diag is what a user reads: what was found, where, what was expected. A Result<T> is a T or a Diag.
+// Inside a library a deep helper may throw Failure; the library's public entry catches it with `catch_failures` and returns it
+// as a Diag, so no exception leaves a library.
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tgc {
+
+struct Diag {
+  std::string message;      // what is wrong, one sentence without a full stop
+  std::string file;         // the input's name, empty when there is none
+  uint32_t line = 0;        // 1-based, 0 when unknown
+  uint32_t column = 0;      // 1-based, in bytes, 0 when unknown
+  std::string expected;     // what would have been accepted, empty when that helps nobody
+  std::string context;      // the offending source line or subgraph, printed below the message
+
+  // "file:line:column: message, expected X", then the context on lines of its own.
+  std::string text() const;
+};
+
+// Thrown inside a library only; see `catch_failures`.
+class Failure : public std::exception {
+ public:
+  explicit Failure(Diag diag) : diag_(std::move(diag)), what_(diag_.text()) {}
+  explicit Failure(std::string message) : Failure(Diag{std::move(message)}) {}
+  const Diag& diag() const { return diag_; }
+  Diag& diag() { return diag_; }
+  const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  Diag diag_;
+  std::string what_;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}
+  Result(Diag diag) : v_(std::in_place_index<1>, std::move(diag)) {}
+
+  bool ok() const { return v_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  T& operator*() { return std::get<0>(v_); }
+  const T& operator*() const { return std::get<0>(v_); }
+  T* operator->() { return &std::get<0>(v_); }
+  const T* operator->() const { return &std::get<0>(v_); }
+  const Diag& diag() const { return std::get<1>(v_); }
+  Diag& diag() { return std::get<1>(v_); }
+
+  // The value, or throws the Diag as a Failure: for use inside a library.
+  T& value_or_throw() {
+    if (!ok()) throw Failure(diag());
+    return **this;
+  }
+
+ private:
+  std::variant<T, Diag> v_;
+};
+
+// A Result without a value.
+struct Unit {};
+using Status = Result<Unit>;
+
+// Runs `body` (which returns a T) and turns a Failure, or running out of memory, into the Result's Diag.
+template <class Body>
+auto catch_failures(Body&& body) -> Result<decltype(body())> {
+  try {
+    return body();
+  } catch (const Failure& failure) {
+    return failure.diag();
+  } catch (const std::bad_alloc&) {
+    return Diag{"out of memory"};
+  }
+}
+
+}  // namespace tgc

@@ -1,0 +1,88 @@
+#include "lib/support/settings.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace tgc {
+namespace {
+
+constexpr SettingInfo kSettings[] = {
+#define X(name, default_value, help) {#name, &Settings::name, default_value, help},
+    TGC_SETTINGS(X)
+#undef X
+};
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
+  for (size_t i = 1; i <= a.size(); i++) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 1; j <= b.size(); j++) {
+      size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + ((a[i - 1] | 32) != (b[j - 1] | 32))});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const SettingInfo> all_settings() { return kSettings; }
+
+std::string nearest_names(std::string_view word, std::span<const std::string_view> names, size_t count) {
+  std::vector<std::pair<size_t, std::string_view>> ranked;
+  for (auto name : names) {
+    bool inside = word.size() >= 3 && name.find(word) != name.npos;
+    size_t distance = inside ? 1 : edit_distance(word, name);
+    if (distance <= std::max<size_t>(2, word.size() / 3)) ranked.emplace_back(distance, name);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  std::string out;
+  for (size_t i = 0; i < std::min(count, ranked.size()); i++) out += (i ? ", " : "") + std::string(ranked[i].second);
+  return out;
+}
+
+Status Settings::set(std::string_view name, std::string_view value) {
+  auto it = std::find_if(std::begin(kSettings), std::end(kSettings), [&](auto& s) { return s.name == name; });
+  if (it == std::end(kSettings)) {
+    std::vector<std::string_view> names;
+    for (auto& s : kSettings) names.push_back(s.name);
+    std::string near = nearest_names(name, names);
+    return Diag{.message = "unknown setting '" + std::string(name) + "'", .expected = near.empty() ? "one of `tgc help settings`" : near};
+  }
+  int64_t parsed = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  if (error != std::errc() || end != value.data() + value.size())
+    return Diag{.message = "setting " + std::string(name) + " has the value '" + std::string(value) + "'", .expected = "an integer"};
+  this->*it->value = parsed;
+  return Unit{};
+}
+
+Status Settings::set(std::string_view key_value) {
+  size_t equals = key_value.find('=');
+  if (equals == key_value.npos) return Diag{.message = "'" + std::string(key_value) + "' is no setting", .expected = "KEY=VALUE"};
+  return set(key_value.substr(0, equals), key_value.substr(equals + 1));
+}
+
+Result<Settings> Settings::from_environment() {
+  Settings settings;
+  for (auto& s : kSettings)
+    if (const char* value = std::getenv(std::string(s.name).c_str()); value && *value)
+      if (auto status = settings.set(s.name, value); !status) return status.diag();
+  return settings;
+}
+
+int64_t Settings::cpu_count() const {
+  if (CPU_COUNT > 0) return CPU_COUNT;
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) return std::max(1, CPU_COUNT_S(sizeof cpus, &cpus));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace tgc

@@ -1,0 +1,19 @@
+// pyrender: tinygrad's text of a graph, Python that builds it again (ops.py pyrender). The writer prints exactly what tinygrad prints;
+// the reader takes any Python expression over the same names, however it is parenthesised.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "lib/support/result.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+// The text of the graph under `root`, without a final newline. A Diag where tinygrad's own pyrender fails (shapes that do not fit).
+Result<std::string> pyrender(UOp root);
+
+// The graph that the text builds: the node assigned to `ast`, or the last one assigned when no name is `ast`. Nodes are made as written
+// (a cast to the same dtype stays). `file` names the input in messages, which carry line and column.
+Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {});
+
+}  // namespace tgc

@@ -1,0 +1,151 @@
+#include "lib/uop/arg.h"
+
+#include <bit>
+#include <cmath>
+
+#include "lib/support/pytext.h"
+#include "lib/uop/graph_reps.h"
+#include "lib/uop/uop.h"
+
+namespace tgc {
+namespace {
+
+struct RecordInfo {
+  std::string_view name;
+  std::span<const std::string_view> fields;
+};
+constexpr std::string_view kKernelInfo[] = {"name", "axis_types", "dont_use_locals", "applied_opts", "opts_to_apply"};
+constexpr std::string_view kOpt[] = {"op", "axis", "arg"};
+constexpr std::string_view kBufferizeOpts[] = {"device", "addrspace", "removable"};
+constexpr std::string_view kKernel[] = {"ast", "metadata"};
+constexpr std::string_view kMetadata[] = {"name", "caller", "backward"};
+constexpr RecordInfo kRecords[kNumRecordClasses] = {
+    {"KernelInfo", kKernelInfo}, {"Opt", kOpt}, {"BufferizeOpts", kBufferizeOpts}, {"Kernel", kKernel}, {"Metadata", kMetadata}};
+
+void append_items(std::string& out, std::span<const Arg> items) {
+  out += '(';
+  for (size_t i = 0; i < items.size(); i++) {
+    if (i) out += ", ";
+    items[i].append_repr(out);
+  }
+  out += items.size() == 1 ? ",)" : ")";
+}
+
+Order order_of(std::strong_ordering o) { return o < 0 ? Order::Less : o > 0 ? Order::Greater : Order::Equal; }
+
+Order compare_const(Const a, Const b) {
+  if (py_equal(a, b)) return Order::Equal;
+  if (a.is_float() && b.is_float() && std::isnan(a.as_float()) && std::isnan(b.as_float())) return Order::Equal;  // one object
+  return py_less(a, b) ? Order::Less : py_less(b, a) ? Order::Greater : Order::Unordered;
+}
+
+}  // namespace
+
+std::string_view name_of(RecordClass c) { return kRecords[int(c)].name; }
+std::span<const std::string_view> fields_of(RecordClass c) { return kRecords[int(c)].fields; }
+std::optional<RecordClass> parse_record_class(std::string_view name) {
+  for (int i = 0; i < kNumRecordClasses; i++)
+    if (kRecords[i].name == name) return RecordClass(i);
+  return std::nullopt;
+}
+
+std::string_view Arg::text() const { return static_cast<const Graph::TextRep*>(p_)->view(); }
+std::span<const Arg> Arg::items() const { return static_cast<const Graph::ItemsRep*>(p_)->view(); }
+
+bool Arg::slow_equal(Arg a, Arg b) {
+  if (!a.is_const() || !b.is_const()) return false;
+  return compare_const(a.to_const(), b.to_const()) == Order::Equal;
+}
+
+uint32_t Arg::hash() const {
+  uint64_t h = uint64_t(i_);
+  uint8_t kind = uint8_t(kind_);
+  switch (kind_) {
+    case Kind::Bool:  // equal numbers hash alike, whatever their type
+    case Kind::Int: kind = uint8_t(Kind::Int); break;
+    case Kind::Float:
+      if (d_ == std::trunc(d_) && std::fabs(d_) < 9.2e18) h = uint64_t(int64_t(d_)), kind = uint8_t(Kind::Int);
+      else if (d_ == std::trunc(d_) && std::isfinite(d_)) h = uint64_t(reinterpret_cast<uintptr_t>(tgc::Int::trunc(d_).big())), kind = uint8_t(Kind::BigInt);
+      else if (std::isnan(d_)) h = 0x7FF8;
+      break;
+    case Kind::Str:
+    case Kind::Bytes:
+    case Kind::Raw: h = static_cast<const Graph::TextRep*>(p_)->hash; break;
+    case Kind::Tuple:
+    case Kind::Record: h = static_cast<const Graph::ItemsRep*>(p_)->hash; break;
+    case Kind::UOp: h = static_cast<const Node*>(p_)->hash; break;
+    default: break;
+  }
+  h = (h ^ kind) * 0x9E3779B97F4A7C15ull;
+  return uint32_t(h >> 32) ^ uint32_t(h);
+}
+
+void Arg::append_repr(std::string& out) const {
+  switch (kind_) {
+    case Kind::Bool:
+    case Kind::Int:
+    case Kind::BigInt:
+    case Kind::Float:
+    case Kind::Invalid: to_const().append_str(out); break;
+    case Kind::None: out += "None"; break;
+    case Kind::Str: out += py_repr(text()); break;
+    case Kind::Bytes: out += 'b', out += py_repr(text()); break;
+    case Kind::Raw: out += text(); break;
+    case Kind::Tuple: append_items(out, items()); break;
+    case Kind::Record: {
+      if (is(RecordClass::Kernel)) {  // its ast has no repr of one line; the texts that show it name it (see lib/text)
+        out += "Kernel(ast, ";
+        items()[1].append_repr(out);
+        out += ')';
+        break;
+      }
+      out.append(name_of(record_class())) += '(';
+      auto names = fields_of(record_class());
+      for (size_t i = 0; i < items().size(); i++) {
+        if (i) out += ", ";
+        out.append(names[i]) += '=';
+        items()[i].append_repr(out);
+      }
+      out += ')';
+      break;
+    }
+    case Kind::Op: out.append("Ops.").append(name_of(op())); break;
+    case Kind::AxisType: out.append("AxisType.").append(name_of(axis_type())); break;
+    case Kind::AddrSpace: out.append("AddrSpace.").append(name_of(addrspace())); break;
+    case Kind::OptOps: out.append("OptOps.").append(name_of(opt_op())); break;
+    case Kind::DType: out += dtype().repr(); break;
+    case Kind::UOp: out += "UOp(Ops." + std::string(name_of(uop().op())) + ", ...)"; break;
+  }
+}
+
+std::string Arg::repr() const {
+  std::string out;
+  append_repr(out);
+  return out;
+}
+
+std::string Arg::str() const { return is_str() ? std::string(text()) : repr(); }
+
+Order py_compare(Arg a, Arg b) {
+  if (a == b) return Order::Equal;
+  auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // Ops is an IntEnum
+  if ((a.is_const() || a.is_op()) && (b.is_const() || b.is_op())) return compare_const(number(a), number(b));
+  if (a.kind() == b.kind()) switch (a.kind()) {
+      case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);  // UTF-8 orders as its code points do
+      case Arg::Kind::OptOps: return order_of(int(a.opt_op()) <=> int(b.opt_op()));
+      case Arg::Kind::DType: return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;
+      case Arg::Kind::Record:
+        if (!a.is(RecordClass::Opt) || !b.is(RecordClass::Opt)) break;
+        [[fallthrough]];
+      case Arg::Kind::Tuple: {
+        auto x = a.items(), y = b.items();
+        for (size_t i = 0; i < std::min(x.size(), y.size()); i++)
+          if (Order o = x[i] == y[i] ? Order::Equal : py_compare(x[i], y[i]); o != Order::Equal) return o;
+        return order_of(x.size() <=> y.size());
+      }
+      default: break;
+    }
+  throw Failure("'<' is not supported between " + a.repr() + " and " + b.repr());
+}
+
+}  // namespace tgc

@@ -1,0 +1,109 @@
+// Arg: what tinygrad puts into a UOp's `arg` and `tag`: any Python value that its texts can show. Sixteen bytes, trivially copyable.
+// Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph; comparing two of one graph is comparing handles.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lib/dtype/const.h"
+#include "lib/uop/ops.h"
+
+namespace tgc {
+
+class UOp;
+class Graph;
+
+// tinygrad's dataclasses that appear in texts. X(class, fields...)
+enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata };
+inline constexpr int kNumRecordClasses = 5;
+std::string_view name_of(RecordClass c);
+std::span<const std::string_view> fields_of(RecordClass c);
+std::optional<RecordClass> parse_record_class(std::string_view name);
+
+class Arg {
+ public:
+  enum class Kind : uint8_t {
+    Bool, Int, BigInt, Float, Invalid,  // as Const::Kind
+    None, Str, Bytes, Tuple, Record, Op, AxisType, AddrSpace, OptOps, DType, UOp,
+    Raw,  // text of a Python object that we do not model, printed as it was read
+  };
+
+  constexpr Arg() : kind_(Kind::None), sub_(0), i_(0) {}
+  Arg(Const c) : kind_(Kind(c.kind_)), sub_(0), i_(c.i_) {}
+  constexpr Arg(bool v) : kind_(Kind::Bool), sub_(0), i_(v) {}
+  constexpr Arg(int v) : kind_(Kind::Int), sub_(0), i_(v) {}
+  constexpr Arg(int64_t v) : kind_(Kind::Int), sub_(0), i_(v) {}
+  constexpr Arg(double v) : kind_(Kind::Float), sub_(0), d_(v) {}
+  Arg(tgc::Int v) : Arg(Const(v)) {}
+  constexpr Arg(tgc::Op op) : kind_(Kind::Op), sub_(0), i_(int(op)) {}
+  constexpr Arg(tgc::AxisType t) : kind_(Kind::AxisType), sub_(0), i_(int(t)) {}
+  constexpr Arg(tgc::AddrSpace s) : kind_(Kind::AddrSpace), sub_(0), i_(int(s)) {}
+  constexpr Arg(tgc::OptOps o) : kind_(Kind::OptOps), sub_(0), i_(int(o)) {}
+  Arg(tgc::DType d) : kind_(Kind::DType), sub_(0), p_(d.info()) {}
+  Arg(tgc::UOp u);
+
+  Kind kind() const { return kind_; }
+  bool is_none() const { return kind_ == Kind::None; }
+  bool is_const() const { return kind_ <= Kind::Invalid; }
+  bool is_integral() const { return kind_ <= Kind::BigInt; }
+  bool is_int() const { return kind_ == Kind::Int || kind_ == Kind::BigInt; }
+  bool is_float() const { return kind_ == Kind::Float; }
+  bool is_invalid() const { return kind_ == Kind::Invalid; }
+  bool is_str() const { return kind_ == Kind::Str; }
+  bool is_tuple() const { return kind_ == Kind::Tuple; }
+  bool is_uop() const { return kind_ == Kind::UOp; }
+  bool is_op() const { return kind_ == Kind::Op; }
+  bool is(tgc::Op op) const { return kind_ == Kind::Op && i_ == int64_t(op); }
+  bool is(RecordClass c) const { return kind_ == Kind::Record && sub_ == uint8_t(c); }
+
+  // Each is valid for its kind alone; `what` names the offender in the Failure that the checked ones throw.
+  Const to_const() const {
+    Const c;
+    c.kind_ = Const::Kind(kind_);
+    c.i_ = i_;
+    return c;
+  }
+  tgc::Int as_int() const { return to_const().as_int(); }
+  int64_t small_int() const { return i_; }
+  bool as_bool() const { return i_ != 0; }
+  std::string_view text() const;           // of Str, Bytes, Raw
+  std::span<const Arg> items() const;      // of Tuple, Record
+  const Arg& operator[](size_t i) const { return items()[i]; }
+  RecordClass record_class() const { return RecordClass(sub_); }
+  tgc::Op op() const { return tgc::Op(i_); }
+  tgc::AxisType axis_type() const { return tgc::AxisType(i_); }
+  tgc::AddrSpace addrspace() const { return tgc::AddrSpace(i_); }
+  tgc::OptOps opt_op() const { return tgc::OptOps(i_); }
+  tgc::DType dtype() const { return tgc::DType(static_cast<const DTypeInfo*>(p_)); }
+  tgc::UOp uop() const;
+
+  // Equal as Python's == has it, except that NaN equals itself; both of one graph (or neither interned).
+  friend bool operator==(Arg a, Arg b) { return (a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_) || slow_equal(a, b); }
+  uint32_t hash() const;
+
+  // str(arg) and repr(arg) of Python; they differ for strings alone.
+  void append_repr(std::string& out) const;
+  std::string repr() const;
+  std::string str() const;
+
+ private:
+  friend class Graph;
+  static bool slow_equal(Arg a, Arg b);
+
+  Kind kind_;
+  uint8_t sub_;  // of a Record: its RecordClass
+  union {
+    int64_t i_;
+    double d_;
+    const void* p_;
+  };
+};
+
+// A three-way comparison as Python's tuple comparison needs it: values of which neither is less nor equal are Unordered.
+enum class Order : int8_t { Less = -1, Equal = 0, Greater = 1, Unordered = 2 };
+// How `a` compares with `b` in Python; throws Failure where Python raises a TypeError.
+Order py_compare(Arg a, Arg b);
+
+}  // namespace tgc

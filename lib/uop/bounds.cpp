@@ -1,0 +1,125 @@
+// vmin and vmax (ops.py _min_max).
+#include <algorithm>
+
+#include "lib/uop/bottom_up.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+bool is_zero_or_more(Const c) { return !py_less(c, 0); }
+bool one_value(const Bounds& b) { return py_equal(b.min, b.max); }
+
+Bounds extremes(std::initializer_list<Const> values) {
+  Bounds out{*values.begin(), *values.begin()};
+  for (Const v : values) out = {py_min(out.min, v), py_max(out.max, v)};
+  return out;
+}
+
+// The bounds of a non-float binary op from those of its operands; nullopt when nothing is known.
+std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
+  switch (u.op()) {
+    case Op::ADD: return Bounds{py_add(a.min, b.min), py_add(a.max, b.max)};
+    case Op::SUB: return Bounds{py_sub(a.min, b.max), py_sub(a.max, b.min)};
+    case Op::MUL: return extremes({py_mul(a.min, b.min), py_mul(a.min, b.max), py_mul(a.max, b.min), py_mul(a.max, b.max)});
+    case Op::MAX: return Bounds{py_max(a.min, b.min), py_max(a.max, b.max)};
+    case Op::CMPLT: return Bounds{py_less(a.max, b.min), py_less(a.min, b.max)};
+    case Op::CMPNE: {
+      bool all_one = one_value(a) && py_equal(a.max, b.min) && one_value(b);
+      return Bounds{py_less(a.max, b.min) || py_less(b.max, a.min), !all_one};
+    }
+    case Op::AND:
+      if (dtypes::is_int(u.dtype()) && one_value(b) && is_zero_or_more(b.max) && is_zero_or_more(a.min))
+        return Bounds{py_min(0, a.min), py_min(a.max, b.max)};
+      if (u.dtype() == dtypes::bool_) return Bounds{a.min.truthy() ? b.min : a.min, a.max.truthy() ? b.max : a.max};
+      return std::nullopt;
+    case Op::OR:
+      if (u.dtype() == dtypes::bool_) return Bounds{a.min.truthy() ? a.min : b.min, a.max.truthy() ? a.max : b.max};
+      return std::nullopt;
+    case Op::SHL:
+    case Op::SHR: {
+      if (!one_value(b) || !a.min.is_integral() || !a.max.is_integral() || !b.min.is_integral()) return std::nullopt;
+      if (b.min.as_int() < 0) throw Failure("negative shift count");
+      auto by = uint32_t(std::min(b.min.as_int(), Int(UINT32_MAX)).small());
+      if (u.is(Op::SHL)) return Bounds{a.min.as_int() << by, a.max.as_int() << by};
+      return Bounds{a.min.as_int() >> by, a.max.as_int() >> by};
+    }
+    case Op::MOD: {
+      Int a0 = a.min.to_int(), a1 = a.max.to_int(), b0 = b.min.to_int(), b1 = b.max.to_int();
+      if (b0 == b1 && b1 > 0)
+        return Bounds{a0 > 0 ? Int(0) : a0 > -b0 ? a0 : -(b1 - 1), a1 < 0 ? Int(0) : a1 < b0 ? a1 : b0 - 1};
+      if (b0 > 0) return a0 >= 0 ? Bounds{0, b1 - 1} : a1 <= 0 ? Bounds{-(b1 - 1), 0} : Bounds{-(b1 - 1), b1 - 1};
+      if (b1 < 0) return a0 >= 0 ? Bounds{0, -b0 - 1} : a1 <= 0 ? Bounds{b0 + 1, 0} : Bounds{b0 + 1, -b0 - 1};
+      return std::nullopt;
+    }
+    case Op::IDIV: {
+      Int a0 = a.min.to_int(), a1 = a.max.to_int(), b0 = b.min.to_int(), b1 = b.max.to_int();
+      if (b0.sign() * b1.sign() > 0) return extremes({cdiv(a0, b0), cdiv(a0, b1), cdiv(a1, b0), cdiv(a1, b1)});
+      return std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Bounds> known_bounds(UOp u) {
+  auto src = [&](size_t i) -> const Bounds& { return *u.src(i).node()->bounds; };
+  if (u.in(ops::Binary) && !dtypes::is_float(u.dtype())) return binary_bounds(u, src(0), src(1));
+  switch (u.op()) {
+    case Op::WHERE:
+      if (dtypes::is_int(u.dtype())) return Bounds{py_min(src(1).min, src(2).min), py_max(src(1).max, src(2).max)};
+      return std::nullopt;
+    case Op::DEFINE_VAR:
+      if (u.arg().is_tuple() && u.arg().items().size() >= 3) return Bounds{u.arg()[1].to_const(), u.arg()[2].to_const()};
+      return std::nullopt;
+    case Op::RANGE:
+    case Op::SPECIAL:
+      if (dtypes::is_float(u.src(0).dtype())) return Bounds{0, dtypes::max(u.src(0).dtype())};
+      return Bounds{0, py_sub(src(0).max, 1)};
+    case Op::BIND:
+    case Op::GEP: return src(0);
+    case Op::UNROLL:
+    case Op::VECTORIZE: {
+      if (u.num_src() == 0) return std::nullopt;
+      Bounds out = src(0);
+      for (size_t i = 1; i < u.num_src(); i++) out = {py_min(out.min, src(i).min), py_max(out.max, src(i).max)};
+      return out;
+    }
+    case Op::CONST:
+      if (!u.is_invalid()) return Bounds{u.arg().to_const(), u.arg().to_const()};
+      return std::nullopt;
+    case Op::VCONST: {
+      auto items = u.arg().items();
+      if (std::any_of(items.begin(), items.end(), [](Arg a) { return a.is_invalid(); })) return std::nullopt;
+      Bounds out{items[0].to_const(), items[0].to_const()};
+      for (Arg a : items) out = {py_min(out.min, a.to_const()), py_max(out.max, a.to_const())};
+      return out;
+    }
+    case Op::CAST:  // to bool or unsigned it is not monotone
+      if (u.dtype().count() == 1 && (dtypes::floats | dtypes::sints | DTypeSet{Scalar::Index}).contains(u.dtype()))
+        return Bounds{py_max(dtypes::min(u.dtype()), src(0).min), py_min(src(0).max, dtypes::max(u.dtype()))};
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+// Which sources' bounds a node's own are made of.
+bool needs_sources(UOp u) {
+  static constexpr OpSet kNeed = ops::Binary | OpSet{Op::WHERE, Op::RANGE, Op::SPECIAL, Op::BIND, Op::GEP, Op::UNROLL, Op::VECTORIZE, Op::CAST};
+  return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
+}
+
+}  // namespace
+
+const Bounds& UOp::bounds() const {
+  if (node()->bounds) return *node()->bounds;
+  bottom_up(
+      *this, [](UOp u) { return u.node()->bounds != nullptr; }, needs_sources,
+      [](UOp u) {
+        Bounds bounds = known_bounds(u).value_or(Bounds{dtypes::min(u.dtype()), dtypes::max(u.dtype())});
+        u.node()->bounds = u.graph().arena().make<Bounds>(bounds);
+      });
+  return *node()->bounds;
+}
+
+}  // namespace tgc

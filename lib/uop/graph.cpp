@@ -1,0 +1,230 @@
+#include "lib/uop/graph.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/uop/graph_reps.h"
+
+namespace tgc {
+namespace {
+
+uint64_t mix(uint64_t h, uint64_t v) {
+  h = (h ^ v) * 0x9E3779B97F4A7C15ull;
+  return h ^ h >> 29;
+}
+
+uint32_t hash_text(std::string_view text) {
+  uint64_t h = text.size();
+  for (char c : text) h = mix(h, uint8_t(c));
+  return uint32_t(h ^ h >> 32);
+}
+
+uint32_t hash_items(std::span<const Arg> items, uint32_t salt) {
+  uint64_t h = mix(salt, items.size());
+  for (const Arg& a : items) h = mix(h, a.hash());
+  return uint32_t(h ^ h >> 32);
+}
+
+constexpr size_t kInlineSources = 512;  // more are allocated apart from their node, which must stay small (Arena::owner_of)
+
+}  // namespace
+
+Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(1024, nullptr) {}
+Graph::~Graph() = default;
+
+void Graph::grow() {
+  std::vector<const Node*> bigger(table_.size() * 2, nullptr);
+  size_t mask = bigger.size() - 1;
+  for (const Node* n : nodes_) {
+    size_t i = n->hash & mask;
+    while (bigger[i]) i = (i + 1) & mask;
+    bigger[i] = n;
+  }
+  table_ = std::move(bigger);
+}
+
+UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
+  uint64_t h = mix(uint64_t(op), reinterpret_cast<uintptr_t>(dtype.info()));
+  for (UOp s : src) h = mix(h, reinterpret_cast<uintptr_t>(s.node()));
+  if (!arg.is_none()) h = mix(h, arg.hash());
+  if (!tag.is_none()) h = mix(h, uint64_t(tag.hash()) << 32);
+  auto hash = uint32_t(h ^ h >> 32);
+
+  size_t mask = table_.size() - 1, i = hash & mask;
+  for (; const Node* n = table_[i]; i = (i + 1) & mask)
+    if (n->hash == hash && n->op == op && n->dtype == dtype && n->num_src == src.size() &&
+        std::equal(src.begin(), src.end(), n->src) && n->arg == arg && n->tag == tag)
+      return UOp(n);
+
+  Node* n;
+  if (src.size() <= kInlineSources) {
+    n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size() * sizeof(UOp), alignof(Node)));
+    auto* copy = reinterpret_cast<UOp*>(n + 1);
+    std::copy(src.begin(), src.end(), copy);
+    new (n) Node{op, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag};
+  } else {
+    const UOp* copy = arena_.copy(std::span<const UOp>(src)).data();
+    n = arena_.make<Node>(op, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag);
+  }
+  table_[i] = n;
+  nodes_.push_back(n);
+  if (nodes_.size() * 2 > table_.size()) grow();
+  return UOp(n);
+}
+
+Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {
+  uint32_t hash = hash_text(text);
+  Arg out;
+  out.kind_ = kind;
+  auto [begin, end] = texts_.equal_range(hash);
+  for (auto it = begin; it != end; ++it)
+    if (it->second->view() == text) return out.p_ = it->second, out;
+  auto* rep = static_cast<TextRep*>(arena_.allocate(sizeof(TextRep) + text.size(), alignof(TextRep)));
+  rep->size = uint32_t(text.size());
+  rep->hash = hash;
+  if (!text.empty()) std::memcpy(reinterpret_cast<char*>(rep + 1), text.data(), text.size());
+  texts_.emplace(hash, rep);
+  out.p_ = rep;
+  return out;
+}
+
+Arg Graph::str(std::string_view text) { return intern_text(Arg::Kind::Str, text); }
+Arg Graph::raw(std::string_view text) { return intern_text(Arg::Kind::Raw, text); }
+Arg Graph::bytes(std::string_view data) { return intern_text(Arg::Kind::Bytes, data); }
+
+const Graph::ItemsRep* Graph::intern_items(std::span<const Arg> items, uint32_t salt) {
+  uint32_t hash = hash_items(items, salt);
+  auto [begin, end] = items_.equal_range(hash);
+  for (auto it = begin; it != end; ++it)
+    if (auto known = it->second->view(); std::equal(known.begin(), known.end(), items.begin(), items.end())) return it->second;
+  auto* rep = static_cast<ItemsRep*>(arena_.allocate(sizeof(ItemsRep) + items.size_bytes(), alignof(Arg)));
+  static_assert(sizeof(ItemsRep) % alignof(Arg) == 0);
+  rep->size = uint32_t(items.size());
+  rep->hash = hash;
+  std::copy(items.begin(), items.end(), reinterpret_cast<Arg*>(rep + 1));
+  items_.emplace(hash, rep);
+  return rep;
+}
+
+Arg Graph::tuple(std::span<const Arg> items) {
+  Arg out;
+  out.kind_ = Arg::Kind::Tuple;
+  out.p_ = intern_items(items, 0);
+  return out;
+}
+
+Arg Graph::ints(std::span<const int64_t> values) {
+  std::vector<Arg> items(values.begin(), values.end());
+  return tuple(items);
+}
+
+Arg Graph::record(RecordClass c, std::span<const Arg> fields) {
+  Arg out;
+  out.kind_ = Arg::Kind::Record;
+  out.sub_ = uint8_t(c);
+  out.p_ = intern_items(fields, 1 + uint32_t(c));
+  return out;
+}
+
+UOp Graph::constant(DType dtype, Const value) { return node(Op::CONST, dtype, {}, dtypes::as_const(value, dtype)); }
+
+UOp Graph::constant(DType dtype, std::span<const Const> values) {
+  if (values.empty()) throw Failure("can't create const from empty tuple");
+  if (std::all_of(values.begin(), values.end(), [&](Const v) { return py_equal(v, values[0]); })) return constant(dtype, values[0]);
+  if (int64_t(values.size()) != dtype.count())
+    throw Failure(std::to_string(values.size()) + " values for a constant of " + std::string(dtype.repr()));
+  std::vector<Arg> items;
+  for (Const v : values) items.push_back(dtypes::as_const(v, dtype));
+  return node(Op::VCONST, dtype, {}, tuple(items));
+}
+
+UOp Graph::constant(DType dtype, Const value, Arg device) {
+  return node(Op::CONST, dtype, node(Op::DEVICE, dtypes::void_, {}, device), dtypes::as_const(value, dtype));
+}
+
+UOp Graph::invalid(int64_t count) { return node(Op::CONST, dtypes::index.vec(count), {}, Const::invalid()); }
+
+UOp Graph::sink(UOpSpan src, Arg arg) { return node(Op::SINK, dtypes::void_, src, arg); }
+
+UOp Graph::group(UOpSpan src) { return src.size() == 1 ? src[0] : node(Op::GROUP, dtypes::void_, src); }
+
+UOp Graph::range(UOp end, std::span<const Arg> arg, DType dtype) {
+  return node(Op::RANGE, dtype, end.cast(dtype), tuple(arg));
+}
+
+UOp Graph::range(Const end, int64_t axis, AxisType type) {
+  return node(Op::RANGE, dtypes::index, constant(dtypes::index, end), tuple({axis, type}));
+}
+
+UOp Graph::special(UOp end, std::string_view name, DType dtype) { return node(Op::SPECIAL, dtype, end.cast(dtype), str(name)); }
+
+UOp Graph::variable(std::string_view name, Const min, Const max, DType dtype) {
+  return node(Op::DEFINE_VAR, dtype, {}, tuple({str(name), min, max}));
+}
+
+std::unique_ptr<StampArray> Graph::take_stamps() {
+  std::unique_ptr<StampArray> out;
+  if (stamp_pool_.empty()) {
+    out = std::make_unique<StampArray>();
+  } else {
+    out = std::move(stamp_pool_.back());
+    stamp_pool_.pop_back();
+  }
+  if (++out->epoch == 0) {
+    std::fill(out->stamps.begin(), out->stamps.end(), 0);
+    out->epoch = 1;
+  }
+  return out;
+}
+
+std::vector<UOp> toposort(UOp root) {
+  return toposort(root, [](UOp) { return true; });
+}
+
+std::vector<UOp> backward_slice(UOp root) {
+  auto out = toposort(root);
+  out.pop_back();
+  return out;
+}
+
+namespace {
+// Whether `found` holds for root or a node below it.
+template <class Found>
+bool any_below(UOp root, Found found) {
+  if (found(root)) return true;
+  std::vector<UOp> stack{root};
+  UOpSet seen(root.graph());
+  while (!stack.empty()) {
+    UOp u = stack.back();
+    stack.pop_back();
+    for (UOp s : u.src())
+      if (seen.insert(s)) {
+        if (found(s)) return true;
+        stack.push_back(s);
+      }
+  }
+  return false;
+}
+}  // namespace
+
+bool op_in_backward_slice_with_self(UOp root, OpSet ops) {
+  return any_below(root, [&](UOp u) { return u.in(ops); });
+}
+
+bool in_backward_slice_with_self(UOp root, UOp needle) {
+  if (needle.id() > root.id()) return false;  // ids grow from sources to users
+  return any_below(root, [&](UOp u) { return u == needle; });
+}
+
+std::vector<UOp> split_uop(UOp root, Op op) {
+  std::vector<UOp> out, stack{root};
+  while (!stack.empty()) {
+    UOp u = stack.back();
+    stack.pop_back();
+    if (u.is(op)) for (size_t i = u.num_src(); i-- > 0;) stack.push_back(u.src(i));
+    else out.push_back(u);
+  }
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,187 @@
+// Graph: owns the nodes of one job. It interns nodes and their args, gives each node a dense id, and frees everything at once. Graphs
+// share nothing, so jobs on several graphs run in parallel; one graph is used by one thread at a time.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/support/arena.h"
+#include "lib/support/settings.h"
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+// A set of nodes as a stamp per id; taken from the graph's pool, so that creating one costs nothing that grows with the graph.
+struct StampArray {
+  std::vector<uint32_t> stamps;
+  uint32_t epoch = 0;
+};
+
+class Graph {
+ public:
+  explicit Graph(const Settings& settings = {});
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph();
+
+  const Settings& settings() const { return settings_; }
+  void set_settings(const Settings& settings) { settings_ = settings; }
+
+  // The node with these fields: UOp(op, dtype, src, arg, tag).
+  UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}, Arg tag = {});
+
+  // ---- args
+  Arg str(std::string_view text);
+  Arg raw(std::string_view text);
+  Arg bytes(std::string_view data);
+  Arg tuple(std::span<const Arg> items);
+  Arg tuple(std::initializer_list<Arg> items) { return tuple(std::span(items.begin(), items.size())); }
+  Arg ints(std::span<const int64_t> values);                          // a tuple of ints
+  Arg record(RecordClass c, std::span<const Arg> fields);
+  Arg record(RecordClass c, std::initializer_list<Arg> fields) { return record(c, std::span(fields.begin(), fields.size())); }
+
+  // ---- nodes with a name of their own in tinygrad
+  UOp constant(DType dtype, Const value);                             // UOp.const(dtype, value)
+  UOp constant(DType dtype, std::span<const Const> values);           // a VCONST, or a CONST when all are the same
+  UOp constant(DType dtype, Const value, Arg device);                 // device: Str or Tuple
+  UOp invalid(int64_t count = 1);                                     // UOp.invalid(count)
+  UOp sink(UOpSpan src, Arg arg = {});
+  UOp group(UOpSpan src);                                             // a single one: itself
+  UOp range(UOp end, std::span<const Arg> arg, DType dtype = dtypes::index);  // arg: axis ids and, last, the AxisType
+  UOp range(Const end, int64_t axis, AxisType type);
+  UOp special(UOp end, std::string_view name, DType dtype = dtypes::index);
+  UOp variable(std::string_view name, Const min, Const max, DType dtype = dtypes::index);
+  UOp noop() { return node(Op::NOOP); }
+
+  // ---- all nodes, by id
+  size_t size() const { return nodes_.size(); }
+  UOp at(uint32_t id) const { return UOp(nodes_[id]); }
+
+  Arena& arena() { return arena_; }
+  size_t bytes() const { return arena_.bytes(); }
+
+  // ---- pools and caches for the layers above
+  std::unique_ptr<StampArray> take_stamps();
+  void give_back(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
+  // State that a layer above keeps with the graph (memo tables, the rewriter's work space), made when first asked for.
+  template <class T>
+  T& extension() {
+    static const char kKey = 0;
+    auto& slot = extensions_[&kKey];
+    if (!slot) slot = std::make_unique<ExtensionOf<T>>();
+    return static_cast<ExtensionOf<T>*>(slot.get())->value;
+  }
+
+ private:
+  struct Extension {
+    virtual ~Extension() = default;
+  };
+  template <class T>
+  struct ExtensionOf : Extension {
+    T value;
+  };
+  struct ItemsRep;
+  struct TextRep;
+
+  const ItemsRep* intern_items(std::span<const Arg> items, uint32_t salt);
+  Arg intern_text(Arg::Kind kind, std::string_view text);
+  void grow();
+  friend class Arg;
+
+  Settings settings_;
+  Arena arena_;
+  std::vector<const Node*> nodes_;
+  std::vector<const Node*> table_;  // open addressing, a power of two
+  std::unordered_multimap<uint32_t, const ItemsRep*> items_;
+  std::unordered_multimap<uint32_t, const TextRep*> texts_;
+  std::vector<std::unique_ptr<StampArray>> stamp_pool_;
+  std::unordered_map<const void*, std::unique_ptr<Extension>> extensions_;
+};
+
+// A set of nodes of one graph.
+class UOpSet {
+ public:
+  explicit UOpSet(Graph& graph) : graph_(graph), stamps_(graph.take_stamps()) {}
+  UOpSet(const UOpSet&) = delete;
+  UOpSet& operator=(const UOpSet&) = delete;
+  ~UOpSet() { graph_.give_back(std::move(stamps_)); }
+
+  // Adds `u`; false when it was there.
+  bool insert(UOp u) {
+    auto& stamps = stamps_->stamps;
+    if (u.id() >= stamps.size()) stamps.resize(graph_.size() + graph_.size() / 2 + 64, 0);
+    if (stamps[u.id()] == stamps_->epoch) return false;
+    stamps[u.id()] = stamps_->epoch;
+    return true;
+  }
+  bool contains(UOp u) const { return u.id() < stamps_->stamps.size() && stamps_->stamps[u.id()] == stamps_->epoch; }
+  void erase(UOp u) {
+    if (contains(u)) stamps_->stamps[u.id()] = 0;
+  }
+
+ private:
+  Graph& graph_;
+  std::unique_ptr<StampArray> stamps_;
+};
+
+// A map from nodes of one graph to T, an array by id.
+template <class T>
+class UOpMap {
+ public:
+  explicit UOpMap(Graph& graph) : known_(graph) {}
+  T& operator[](UOp u) {
+    if (u.id() >= values_.size()) values_.resize(u.id() + u.id() / 2 + 64);
+    if (known_.insert(u)) values_[u.id()] = T();
+    return values_[u.id()];
+  }
+  const T* find(UOp u) const { return known_.contains(u) ? &values_[u.id()] : nullptr; }
+  T* find(UOp u) { return known_.contains(u) ? &values_[u.id()] : nullptr; }
+  bool contains(UOp u) const { return known_.contains(u); }
+
+ private:
+  UOpSet known_;
+  std::vector<T> values_;
+};
+
+// The nodes below `root` and `root` itself, sources first, in tinygrad's order (ops.py toposort). With a gate, a node for which it is
+// false is left out, and so is what can be reached through it alone.
+std::vector<UOp> toposort(UOp root);
+template <class Gate>
+std::vector<UOp> toposort(UOp root, Gate&& gate) {
+  std::vector<UOp> out;
+  struct Frame {
+    UOp node;
+    uint32_t next;
+  };
+  std::vector<Frame> stack;
+  UOpSet done(root.graph());
+  auto enter = [&](UOp u) {
+    if (!done.contains(u) && gate(u)) stack.push_back({u, 0});
+  };
+  enter(root);
+  while (!stack.empty()) {
+    auto& [node, next] = stack.back();
+    if (next < node.num_src()) {
+      enter(node.src(next++));
+      continue;
+    }
+    if (done.insert(node)) out.push_back(node);
+    stack.pop_back();
+  }
+  return out;
+}
+
+// toposort without the root itself (ops.py backward_slice).
+std::vector<UOp> backward_slice(UOp root);
+// Whether a node of `ops` is among root and what is below it.
+bool op_in_backward_slice_with_self(UOp root, OpSet ops);
+// Whether `needle` is root or below it.
+bool in_backward_slice_with_self(UOp root, UOp needle);
+
+// The terms of a chain of `op`, left to right (ops.py split_uop).
+std::vector<UOp> split_uop(UOp root, Op op);
+
+}  // namespace tgc

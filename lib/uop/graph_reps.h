@@ -1,0 +1,19 @@
+// How a Graph stores interned strings and tuples; for arg.cpp and graph.cpp alone.
+#pragma once
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+struct Graph::TextRep {
+  uint32_t size;
+  uint32_t hash;
+  std::string_view view() const { return {reinterpret_cast<const char*>(this + 1), size}; }
+};
+
+struct Graph::ItemsRep {
+  uint32_t size;
+  uint32_t hash;
+  std::span<const Arg> view() const { return {reinterpret_cast<const Arg*>(this + 1), size}; }
+};
+
+}  // namespace tgc

@@ -1,0 +1,67 @@
+#include "lib/uop/ops.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kOps[] = {
+#define X(name) #name,
+#include "lib/uop/ops.def"
+#undef X
+};
+
+struct Axis {
+  std::string_view name;
+  char letter;
+  std::string_view color;
+  int pos;
+};
+constexpr Axis kAxes[] = {
+    {"GLOBAL", 'g', "blue", 0},    {"WARP", 'w', "CYAN", 1},      {"LOCAL", 'l', "cyan", 2},  {"LOOP", 'L', "WHITE", -1},
+    {"GROUP_REDUCE", 'G', "RED", 2}, {"REDUCE", 'R', "red", 4},   {"UPCAST", 'u', "yellow", 3}, {"UNROLL", 'r', "magenta", 5},
+    {"THREAD", 't', "BLUE", 0},    {"OUTER", 'O', "green", -2},   {"PLACEHOLDER", '?', "", 0},
+};
+static_assert(std::size(kAxes) == kNumAxisTypes);
+
+constexpr std::string_view kOptOps[] = {"TC", "UPCAST", "UNROLL", "LOCAL", "THREAD", "GROUP", "GROUPTOP", "NOLOCALS", "PADTO", "SWAP"};
+static_assert(std::size(kOptOps) == kNumOptOps);
+
+}  // namespace
+
+std::string_view name_of(Op op) { return kOps[int(op)]; }
+
+std::optional<Op> parse_op(std::string_view name) {
+  // sorted once, then found by bisection: the readers ask for every node
+  static const auto kSorted = [] {
+    std::array<uint8_t, kNumOps> order{};
+    for (int i = 0; i < kNumOps; i++) order[size_t(i)] = uint8_t(i);
+    std::sort(order.begin(), order.end(), [](uint8_t a, uint8_t b) { return kOps[a] < kOps[b]; });
+    return order;
+  }();
+  auto it = std::lower_bound(kSorted.begin(), kSorted.end(), name, [](uint8_t a, std::string_view n) { return kOps[a] < n; });
+  return it != kSorted.end() && kOps[*it] == name ? std::optional(Op(*it)) : std::nullopt;
+}
+
+std::string_view name_of(AxisType type) { return kAxes[int(type)].name; }
+char axis_letter(AxisType type) { return kAxes[int(type)].letter; }
+std::string_view axis_color(AxisType type) { return kAxes[int(type)].color; }
+int axis_to_pos(AxisType type) { return kAxes[int(type)].pos; }
+
+std::optional<AxisType> parse_axis_type(std::string_view name) {
+  for (int i = 0; i < kNumAxisTypes; i++)
+    if (kAxes[i].name == name) return AxisType(i);
+  return std::nullopt;
+}
+
+std::string_view name_of(OptOps op) { return kOptOps[int(op)]; }
+
+std::optional<OptOps> parse_opt_op(std::string_view name) {
+  for (int i = 0; i < kNumOptOps; i++)
+    if (kOptOps[i] == name) return OptOps(i);
+  return std::nullopt;
+}
+
+}  // namespace tgc

@@ -1,0 +1,100 @@
+// Op and sets of ops (tinygrad uop/__init__.py: Ops, GroupOp).
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+namespace tgc {
+
+enum class Op : uint8_t {
+#define X(name) name,
+#include "lib/uop/ops.def"
+#undef X
+};
+inline constexpr int kNumOps = int(Op::PTRCAT) + 1;
+static_assert(kNumOps <= 128);
+
+std::string_view name_of(Op op);                     // "ADD"
+std::optional<Op> parse_op(std::string_view name);   // of "ADD"
+
+// A set of ops as a bit mask.
+class OpSet {
+ public:
+  constexpr OpSet() = default;
+  constexpr OpSet(Op op) { add(op); }
+  constexpr OpSet(std::initializer_list<Op> ops) {
+    for (Op op : ops) add(op);
+  }
+  static constexpr OpSet all() {
+    OpSet s;
+    for (int i = 0; i < kNumOps; i++) s.add(Op(i));
+    return s;
+  }
+
+  constexpr void add(Op op) { word_[int(op) >> 6] |= uint64_t(1) << (int(op) & 63); }
+  constexpr bool contains(Op op) const { return word_[int(op) >> 6] >> (int(op) & 63) & 1; }
+  constexpr bool contains_all(OpSet s) const { return !(s.word_[0] & ~word_[0]) && !(s.word_[1] & ~word_[1]); }
+  constexpr bool intersects(OpSet s) const { return (word_[0] & s.word_[0]) || (word_[1] & s.word_[1]); }
+  constexpr bool empty() const { return !word_[0] && !word_[1]; }
+  constexpr int size() const { return __builtin_popcountll(word_[0]) + __builtin_popcountll(word_[1]); }
+  constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }  // of a set that is not empty
+  template <class Visit>
+  constexpr void for_each(Visit visit) const {  // in the order of the ops
+    for (int i = 0; i < kNumOps; i++)
+      if (contains(Op(i))) visit(Op(i));
+  }
+  friend constexpr OpSet operator|(OpSet a, OpSet b) { return OpSet(a.word_[0] | b.word_[0], a.word_[1] | b.word_[1]); }
+  friend constexpr OpSet operator-(OpSet a, OpSet b) { return OpSet(a.word_[0] & ~b.word_[0], a.word_[1] & ~b.word_[1]); }
+  friend constexpr bool operator==(const OpSet&, const OpSet&) = default;
+  constexpr uint64_t word(int i) const { return word_[i]; }
+
+ private:
+  constexpr OpSet(uint64_t low, uint64_t high) : word_{low, high} {}
+  uint64_t word_[2] = {0, 0};
+};
+
+namespace ops {
+inline constexpr OpSet Unary{Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL, Op::NEG, Op::TRUNC};
+inline constexpr OpSet Binary{Op::ADD, Op::MUL, Op::IDIV, Op::MAX, Op::MOD, Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::XOR,
+                              Op::SHL, Op::SHR, Op::OR, Op::AND, Op::THREEFRY, Op::SUB, Op::FDIV, Op::POW};
+inline constexpr OpSet Ternary{Op::WHERE, Op::MULACC};
+inline constexpr OpSet ALU = Unary | Binary | Ternary;
+inline constexpr OpSet Elementwise = ALU | OpSet{Op::CAST, Op::BITCAST};
+inline constexpr OpSet Defines{Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG};
+inline constexpr OpSet Irreducible{Op::CONST, Op::DEFINE_VAR, Op::SPECIAL, Op::RANGE};
+inline constexpr OpSet Movement{Op::RESHAPE, Op::EXPAND, Op::PERMUTE, Op::PAD, Op::SHRINK, Op::FLIP};
+inline constexpr OpSet Buffer{Op::LOAD, Op::STORE, Op::CONST, Op::DEFINE_VAR};
+inline constexpr OpSet Commutative{Op::ADD, Op::MUL, Op::MAX, Op::CMPNE, Op::CMPEQ, Op::XOR, Op::AND, Op::OR};
+inline constexpr OpSet Associative{Op::ADD, Op::MUL, Op::AND, Op::OR, Op::MAX};
+inline constexpr OpSet Idempotent{Op::OR, Op::AND, Op::MAX};
+inline constexpr OpSet Comparison{Op::CMPLT, Op::CMPNE, Op::CMPEQ};
+inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // do not preserve f(0) = 0
+}  // namespace ops
+
+// Where the ranges begin among the sources of the ops that end ranges (ops.py range_start); -1 for other ops.
+constexpr int range_start(Op op) {
+  switch (op) {
+    case Op::BUFFERIZE:
+    case Op::REDUCE:
+    case Op::END: return 1;
+    case Op::STORE: return 2;
+    case Op::WMMA: return 3;
+    default: return -1;
+  }
+}
+
+enum class AxisType : uint8_t { GLOBAL, WARP, LOCAL, LOOP, GROUP_REDUCE, REDUCE, UPCAST, UNROLL, THREAD, OUTER, PLACEHOLDER };
+inline constexpr int kNumAxisTypes = 11;
+std::string_view name_of(AxisType type);                          // "LOOP"
+std::optional<AxisType> parse_axis_type(std::string_view name);
+char axis_letter(AxisType type);                                  // 'L'; PLACEHOLDER has none: '?'
+std::string_view axis_color(AxisType type);                       // "WHITE"; PLACEHOLDER has none: ""
+int axis_to_pos(AxisType type);                                   // the order of axes in a kernel's shape
+
+enum class OptOps : uint8_t { TC, UPCAST, UNROLL, LOCAL, THREAD, GROUP, GROUPTOP, NOLOCALS, PADTO, SWAP };
+inline constexpr int kNumOptOps = 10;
+std::string_view name_of(OptOps op);
+std::optional<OptOps> parse_opt_op(std::string_view name);
+
+}  // namespace tgc

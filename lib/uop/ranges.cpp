@@ -1,0 +1,100 @@
+// Which loop ranges a node lies in, and which it ends (ops.py _ranges, ended_ranges).
+#include <algorithm>
+
+#include "lib/uop/bottom_up.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+struct alignas(UOp) RangeList {  // the ranges follow
+  uint32_t size;
+};
+
+namespace {
+
+const RangeList* make_list(Graph& graph, std::span<const UOp> ranges) {
+  static constexpr RangeList kEmpty{0};
+  if (ranges.empty()) return &kEmpty;
+  auto* list = static_cast<RangeList*>(graph.arena().allocate(sizeof(RangeList) + ranges.size_bytes(), alignof(UOp)));
+  list->size = uint32_t(ranges.size());
+  std::copy(ranges.begin(), ranges.end(), reinterpret_cast<UOp*>(list + 1));
+  return list;
+}
+
+std::span<const UOp> view(const RangeList* list) { return {reinterpret_cast<const UOp*>(list + 1), list->size}; }
+
+bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
+
+void collect_ended(UOp u, std::vector<UOp>& out) {
+  std::vector<UOp> stack{u};
+  while (!stack.empty()) {
+    UOp x = stack.back();
+    stack.pop_back();
+    if (int start = range_start(x.op()); start >= 0) {
+      if (size_t(start) < x.num_src()) out.insert(out.end(), x.src().begin() + start, x.src().end());
+    } else if (x.is(Op::AFTER)) {
+      for (size_t i = x.num_src(); i-- > 1;) stack.push_back(x.src(i));
+    }
+  }
+}
+
+void compute_ranges(UOp u) {
+  const Node* n = u.node();
+  std::vector<UOp> ended;
+  if (range_start(u.op()) >= 0 || u.is(Op::AFTER)) collect_ended(u, ended);
+
+  // most nodes lie where one of their sources lies: share that list
+  if (!u.is(Op::RANGE) && ended.empty()) {
+    const RangeList* widest = nullptr;
+    bool prefix = true;  // the union in order is `widest` when it starts with the first source's list and holds all others
+    for (UOp s : u.src()) {
+      auto list = view(s.node()->ranges);
+      if (list.empty()) continue;
+      if (!widest) widest = s.node()->ranges;
+      else if (s.node()->ranges != widest)
+        for (UOp r : list) prefix &= contains(view(widest), r);
+    }
+    if (prefix) {
+      n->ranges = widest ? widest : make_list(u.graph(), {});
+      return;
+    }
+  }
+
+  std::vector<UOp> out;
+  if (u.is(Op::RANGE)) out.push_back(u);
+  auto add = [&](UOp r) {
+    if (!contains(out, r)) out.push_back(r);
+  };
+  for (UOp s : u.src())
+    for (UOp r : view(s.node()->ranges)) add(r);
+  auto remove = [&](UOp r) {
+    if (auto it = std::find(out.begin(), out.end(), r); it != out.end()) out.erase(it);
+  };
+  for (UOp e : ended) {
+    if (e.is(Op::RANGE)) remove(e);  // a RANGE does not let its own sources' ranges flow through
+    else for (UOp r : ranges_of(e)) remove(r);
+  }
+  n->ranges = make_list(u.graph(), out);
+}
+
+}  // namespace
+
+std::vector<UOp> ended_ranges(UOp u) {
+  std::vector<UOp> out;
+  collect_ended(u, out);
+  return out;
+}
+
+std::span<const UOp> ranges_of(UOp u) {
+  if (!u.node()->ranges)
+    bottom_up(
+        u, [](UOp x) { return x.node()->ranges != nullptr; }, [](UOp) { return true; }, compute_ranges);
+  return view(u.node()->ranges);
+}
+
+std::span<const UOp> UOp::ranges() const { return ranges_of(*this); }
+
+bool lies_in(UOp u, UOp range) { return contains(ranges_of(u), range); }
+
+}  // namespace tgc

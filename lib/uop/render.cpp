@@ -1,0 +1,166 @@
+#include "lib/uop/render.h"
+
+#include <algorithm>
+
+#include "lib/support/pysort.h"
+#include "lib/support/pytext.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+std::string_view infix_symbol(Op op) {
+  switch (op) {
+    case Op::ADD: return "+";
+    case Op::SUB: return "-";
+    case Op::IDIV: return "//";
+    case Op::MOD: return "%";
+    case Op::SHL: return "<<";
+    case Op::SHR: return ">>";
+    case Op::MUL: return "*";
+    case Op::CMPLT: return "<";
+    case Op::CMPNE: return "!=";
+    case Op::AND: return "&";
+    case Op::OR: return "|";
+    case Op::XOR: return "^";
+    default: return "";
+  }
+}
+
+int infix_precedence(Op op) {
+  switch (op) {
+    case Op::MUL: case Op::IDIV: case Op::MOD: return 1;
+    case Op::ADD: case Op::SUB: return 2;
+    case Op::SHL: case Op::SHR: return 3;
+    case Op::AND: return 4;
+    case Op::XOR: return 5;
+    case Op::OR: return 6;
+    default: return 99;
+  }
+}
+
+std::string_view strip_parens(std::string_view text) {
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')') return text;
+  std::string_view inner = text.substr(1, text.size() - 2);
+  int64_t depth = 0;
+  for (char c : inner) {
+    depth += (c == '(') - (c == ')');
+    if (depth < 0) return text;
+  }
+  return depth == 0 ? inner : text;
+}
+
+void append_infix(std::string& out, UOp x, std::string_view left, std::string_view right) {
+  int p = infix_precedence(x.op());
+  if (p != 99) {
+    if (infix_precedence(x.src(0).op()) <= p) left = strip_parens(left);
+    if (infix_precedence(x.src(1).op()) < p) right = strip_parens(right);
+  }
+  out.append("(").append(left).append(infix_symbol(x.op())).append(right).append(")");
+}
+
+std::string range_str(UOp range) {
+  std::string out;
+  auto items = range.arg().items();
+  for (size_t i = 0; i + 1 < items.size(); i++) {
+    if (i) out += '_';
+    bool negative = items[i].is_integral() && items[i].as_int() < 0;
+    out += negative ? "m" + (-items[i].as_int()).str() : items[i].str();
+  }
+  return out;
+}
+
+std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad) {
+  std::vector<UOp> sorted(ranges.begin(), ranges.end());
+  if (sorted.size() > 1) py_sort(sorted, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
+  std::string out;
+  size_t length = 0;
+  for (UOp r : sorted) {
+    if (length) out += ',', length++;
+    std::string text = range_str(r);
+    length += text.size();
+    out += color ? colored(text, axis_color(r.arg().items().back().axis_type())) : text;
+  }
+  if (length < pad) out.append(pad - length, ' ');
+  return out;
+}
+
+std::string render(UOp root, bool simplified) {
+  if (simplified) root = root.simplify();
+  UOpMap<std::string> text(root.graph());
+  for (UOp u : toposort(root)) {
+    auto src = [&](size_t i) -> const std::string& { return *text.find(u.src(i)); };
+    std::string out;
+    if (!infix_symbol(u.op()).empty()) {
+      append_infix(out, u, src(0), src(1));
+    } else switch (u.op()) {
+        case Op::DEFINE_VAR: out = u.arg().is_tuple() ? u.arg()[0].str() : u.arg().str(); break;
+        case Op::SPECIAL: out = u.arg().str(); break;
+        case Op::RANGE: out = "r" + range_str(u); break;
+        case Op::CONST:
+        case Op::VCONST: out = u.arg().str(); break;
+        case Op::CAST: out = "(" + std::string(u.dtype().repr().substr(7)) + ")(" + src(0) + ")"; break;
+        case Op::BIND: out = src(0); break;
+        case Op::NEG: out = "(-" + src(0) + ")"; break;
+        case Op::RECIPROCAL: out = "(1/" + src(0) + ")"; break;
+        case Op::MAX: out = "max(" + src(0) + ", " + src(1) + ")"; break;
+        case Op::MULACC: out = "(" + src(0) + "*" + src(1) + "+" + src(2) + ")"; break;
+        case Op::WHERE: out = "(" + src(1) + " if " + src(0) + " else " + src(2) + ")"; break;
+        case Op::INDEX:
+        case Op::BUFFERIZE:
+          for (size_t i = 1; i < u.num_src(); i++) out.append("[").append(strip_parens(src(i))).append("]");
+          break;
+        case Op::VECTORIZE: {
+          bool same = u.num_src() > 0 && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return s == u.src(0); });
+          out = "{";
+          for (size_t i = 0; i < (same ? 1 : u.num_src()); i++) out += (i ? "," : "") + src(i);
+          out += same ? ", ...}" : "}";
+          break;
+        }
+        default: out = "Ops." + std::string(name_of(u.op())); break;
+      }
+    text[u] = std::move(out);
+  }
+  return *text.find(root);
+}
+
+Int sym_infer(UOp root, const std::function<std::optional<Int>(std::string_view)>& value_of) {
+  UOpMap<Int> value(root.graph());
+  for (UOp u : toposort(root)) {
+    auto src = [&](size_t i) { return *value.find(u.src(i)); };
+    Int out;
+    switch (u.op()) {
+      case Op::CONST: out = u.arg().to_const().to_int(); break;
+      case Op::DEFINE_VAR: {
+        auto known = value_of(u.arg()[0].text());
+        if (!known) throw Failure("variable " + u.arg()[0].repr() + " has no value");
+        out = *known;
+        break;
+      }
+      case Op::BIND: out = src(0); break;
+      case Op::CAST: out = truncate(src(0), u.dtype()).to_int(); break;
+      case Op::ADD: out = src(0) + src(1); break;
+      case Op::SUB: out = src(0) - src(1); break;
+      case Op::MUL: out = src(0) * src(1); break;
+      case Op::NEG: out = -src(0); break;
+      case Op::IDIV: out = cdiv(src(0), src(1)); break;
+      case Op::MOD: out = cmod(src(0), src(1)); break;
+      case Op::SHL: out = src(0) << uint32_t(src(1).int64_or_throw("shift")); break;
+      case Op::SHR: out = src(0) >> uint32_t(src(1).int64_or_throw("shift")); break;
+      case Op::AND: out = src(0) & src(1); break;
+      case Op::OR: out = src(0) | src(1); break;
+      case Op::XOR: out = src(0) ^ src(1); break;
+      case Op::MAX: out = std::max(src(0), src(1)); break;
+      case Op::CMPLT: out = int(src(0) < src(1)); break;
+      case Op::CMPNE: out = int(src(0) != src(1)); break;
+      case Op::CMPEQ: out = int(src(0) == src(1)); break;
+      case Op::WHERE: out = src(0) != 0 ? src(1) : src(2); break;
+      case Op::MULACC: out = src(0) * src(1) + src(2); break;
+      default: throw Failure("Ops." + std::string(name_of(u.op())) + " in a size has no value");
+    }
+    value[u] = out;
+  }
+  return *value.find(root);
+}
+
+}  // namespace tgc

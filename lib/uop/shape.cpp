@@ -1,0 +1,337 @@
+// Shape, device and sharding axis (ops.py _shape, _device, axis), and the arguments of movement ops.
+#include <algorithm>
+
+#include "lib/uop/bottom_up.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/movement.h"
+
+namespace tgc {
+
+struct alignas(Sint) ShapeFact {  // the sizes follow
+  uint32_t size;
+};
+struct DeviceFact {
+  Arg device;
+};
+
+namespace {
+
+constexpr ShapeFact kNoShape{0};
+
+std::optional<Shape> known_shape(UOp u) {
+  const ShapeFact* fact = u.node()->shape;
+  if (fact == &kNoShape) return std::nullopt;
+  return Shape(reinterpret_cast<const Sint*>(fact + 1), fact->size);
+}
+
+[[noreturn]] void fail(UOp u, const std::string& what) { throw Failure("Ops." + std::string(name_of(u.op())) + ": " + what); }
+
+bool all_zero_or_more(Shape shape) {
+  return std::all_of(shape.begin(), shape.end(), [](Sint s) { return resolve_le(0, s); });
+}
+
+std::optional<ShapeVec> copy_of(std::optional<Shape> shape) {
+  if (!shape) return std::nullopt;
+  return ShapeVec(shape->begin(), shape->end());
+}
+
+ShapeVec movement_result(UOp u, Shape from) {
+  switch (u.op()) {
+    case Op::RESHAPE: {
+      ShapeVec to = marg_shape(u);
+      if (!all_zero_or_more(to)) fail(u, "shape can't contain negative numbers " + str(to));
+      if (py_ne(prod(from), prod(to))) fail(u, "bad reshape: " + str(from) + " -> " + str(to));
+      return to;
+    }
+    case Op::EXPAND: {
+      ShapeVec to = marg_shape(u);
+      bool fits = from.size() == to.size();
+      for (size_t i = 0; fits && i < to.size(); i++) fits = from[i] == to[i] || (from[i] == Sint(1) && resolve_le(0, to[i]));
+      if (!fits) fail(u, "bad expand: " + str(from) + " -> " + str(to));
+      return to;
+    }
+    case Op::PERMUTE: {
+      ShapeVec to;
+      std::vector<bool> seen(from.size());
+      for (Arg a : u.arg().is_tuple() ? u.arg().items() : std::span<const Arg>()) {
+        if (!a.is_integral() || a.as_int() < 0 || a.as_int() >= Int(int64_t(from.size())) || seen[size_t(a.small_int())]) break;
+        seen[size_t(a.small_int())] = true;
+        to.push_back(from[size_t(a.small_int())]);
+      }
+      if (to.size() != from.size() || to.size() != u.arg().items().size()) fail(u, "invalid permutation " + u.arg().repr() + " of " + str(from));
+      return to;
+    }
+    case Op::PAD: {
+      auto pairs = marg_pairs(u);
+      bool fits = pairs.size() == from.size();
+      for (size_t i = 0; fits && i < pairs.size(); i++) fits = resolve_le(0, pairs[i].first) && resolve_le(0, pairs[i].second);
+      if (!fits) fail(u, "invalid pad of " + str(from));
+      ShapeVec to;
+      for (size_t i = 0; i < from.size(); i++) to.push_back(ssimplify(from[i] + pairs[i].first + pairs[i].second));
+      return to;
+    }
+    case Op::SHRINK: {
+      auto pairs = marg_pairs(u);
+      bool fits = pairs.size() == from.size();
+      for (size_t i = 0; fits && i < pairs.size(); i++) {
+        auto [b, e] = pairs[i];
+        fits = resolve_le(0, b) && resolve_le(b, e) && resolve_le(e, from[i]);
+      }
+      if (!fits) fail(u, "invalid shrink of " + str(from));
+      ShapeVec to;
+      for (auto [b, e] : pairs) to.push_back(ssimplify(e - b));
+      return to;
+    }
+    case Op::FLIP: {
+      bool fits = u.arg().is_tuple() && u.arg().items().size() == from.size();
+      for (size_t i = 0; fits && i < from.size(); i++) fits = u.arg()[i].kind() == Arg::Kind::Bool;
+      if (!fits) fail(u, "bad flip on " + str(from) + ", " + u.arg().repr());
+      return ShapeVec(from.begin(), from.end());
+    }
+    case Op::MULTI: {
+      Arg device = device_of(u);
+      if (!device.is_tuple()) fail(u, "is not on several devices");
+      ShapeVec to(from.begin(), from.end());
+      auto axis = axis_of(u);
+      if (axis && *axis >= 0 && size_t(*axis) < to.size()) to[size_t(*axis)] = to[size_t(*axis)] * Sint(int64_t(device.items().size()));
+      return to;
+    }
+    default: {  // REDUCE_AXIS, WMMA
+      size_t at = u.is(Op::WMMA) ? 7 : 1;
+      if (!u.arg().is_tuple() || u.arg().items().size() <= at || !u.arg()[at].is_tuple()) fail(u, "invalid axis argument " + u.arg().repr());
+      ShapeVec to(from.begin(), from.end());
+      for (Arg a : u.arg()[at].items()) {
+        if (!a.is_integral() || a.as_int() < 0 || a.as_int() >= Int(int64_t(to.size()))) fail(u, "invalid axis " + a.repr() + " of " + str(from));
+        to[size_t(a.small_int())] = 1;
+      }
+      return to;
+    }
+  }
+}
+
+std::optional<ShapeVec> compute_shape(UOp u) {
+  auto src = [&](size_t i) { return i < u.num_src() ? known_shape(u.src(i)) : std::nullopt; };
+  switch (u.op()) {
+    case Op::UNIQUE: case Op::LUNIQUE: case Op::DEVICE: case Op::RANGE: case Op::LOAD: case Op::IF: case Op::BARRIER: case Op::CUSTOM:
+    case Op::CUSTOMI: case Op::VECTORIZE: case Op::VCONST: case Op::GEP: case Op::SPECIAL: case Op::UNROLL: case Op::CONTRACT:
+    case Op::CUSTOM_KERNEL: case Op::LINEAR: case Op::PROGRAM: case Op::SOURCE: case Op::BINARY:
+      return std::nullopt;
+    case Op::INDEX: {
+      if (!u.dtype().is_ptr()) return std::nullopt;
+      auto shape = src(0);
+      if (!shape || u.num_src() - 1 == shape->size()) return std::nullopt;
+      if (u.num_src() - 1 > shape->size()) return ShapeVec{};
+      return ShapeVec(shape->begin() + ptrdiff_t(u.num_src() - 1), shape->end());
+    }
+    case Op::CONST: case Op::DEFINE_VAR: case Op::BIND:
+      if (device_of(u).is_none()) return std::nullopt;
+      return ShapeVec{};
+    case Op::BUFFER: return ShapeVec{Sint(u.arg())};
+    case Op::BUFFER_VIEW: return ShapeVec{Sint(u.arg()[0])};
+    case Op::ENCDEC: {
+      ShapeVec out;
+      for (Arg a : u.arg()[0].items()) out.push_back(Sint(a));
+      return out;
+    }
+    case Op::BUFFERIZE: {
+      ShapeVec out;
+      for (UOp r : u.src().subspan(1)) out.push_back(py_add(r.vmax(), 1).to_int());
+      return out;
+    }
+    case Op::DEFINE_GLOBAL: case Op::DEFINE_LOCAL: case Op::DEFINE_REG:
+      if (!u.dtype().is_ptr()) fail(u, "has the type " + std::string(u.dtype().repr()) + ", expected a pointer");
+      return ShapeVec{u.dtype().size()};
+    case Op::REDUCE: case Op::MSTACK: case Op::MSELECT: case Op::DETACH: case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD:
+    case Op::AFTER: case Op::END:
+      return copy_of(src(0));
+    case Op::KERNEL:
+      if (!u.arg().is(RecordClass::Kernel)) fail(u, "has no Kernel argument");
+      return copy_of(shape_or_none(u.arg()[0].uop()));
+    case Op::BITCAST: {
+      auto shape = src(0);
+      if (!shape) return std::nullopt;
+      ShapeVec out(shape->begin(), shape->end());
+      int to = u.dtype().itemsize(), from = u.src(0).dtype().itemsize();
+      if (to != from && !out.empty()) out.back() = ssimplify(floor_div(out.back() * Sint(from), Sint(to)));
+      return out;
+    }
+    default: break;
+  }
+  if (u.is(Op::RESHAPE) && !src(0)) return marg_shape(u);
+  if (u.in(ops::Movement | OpSet{Op::MULTI, Op::REDUCE_AXIS, Op::WMMA})) {
+    auto from = src(0);
+    if (!from && u.is(Op::WMMA)) return std::nullopt;
+    if (!from) fail(u, "needs a source with a shape");
+    return movement_result(u, *from);
+  }
+  if (u.in(ops::ALU | OpSet{Op::CAST, Op::COPY, Op::ASSIGN, Op::NOOP, Op::GROUP, Op::SINK, Op::ALLREDUCE, Op::STORE})) {
+    std::optional<Shape> common;
+    size_t n = u.is(Op::ASSIGN) ? std::min<size_t>(2, u.num_src()) : u.num_src();
+    for (size_t i = 0; i < n; i++) {
+      auto shape = src(i);
+      if (!shape) continue;
+      if (!common) common = shape;
+      else if (!same_shape(*common, *shape)) fail(u, "shape mismatch: " + str(*common) + " and " + str(*shape));
+    }
+    return copy_of(common);
+  }
+  fail(u, "has no rule for its shape");
+}
+
+const ShapeFact* make_shape(Graph& graph, const std::optional<ShapeVec>& shape) {
+  if (!shape) return &kNoShape;
+  static_assert(sizeof(ShapeFact) % alignof(Sint) == 0);
+  auto* fact = static_cast<ShapeFact*>(graph.arena().allocate(sizeof(ShapeFact) + shape->size() * sizeof(Sint), alignof(ShapeFact)));
+  fact->size = uint32_t(shape->size());
+  std::copy(shape->begin(), shape->end(), reinterpret_cast<Sint*>(fact + 1));
+  return fact;
+}
+
+Arg compute_device(UOp u) {
+  Graph& graph = u.graph();
+  auto src = [&](size_t i) { return u.src(i).node()->device->device; };
+  switch (u.op()) {
+    case Op::DEVICE: return u.arg();
+    case Op::BUFFERIZE: return u.arg().is(RecordClass::BufferizeOpts) ? u.arg()[0] : Arg();
+    case Op::AFTER: return src(0);
+    case Op::MSELECT: {
+      Arg devices = src(0);
+      if (!devices.is_tuple() || !u.arg().is_int() || u.arg().as_int() < 0 || u.arg().as_int() >= Int(int64_t(devices.items().size())))
+        fail(u, "selects " + u.arg().repr() + " of the devices " + devices.repr());
+      return devices[size_t(u.arg().small_int())];
+    }
+    case Op::MSTACK: {
+      std::vector<Arg> devices;
+      for (size_t i = 0; i < u.num_src(); i++) devices.push_back(src(i));
+      return graph.tuple(devices);
+    }
+    case Op::COPY: case Op::BUFFER: case Op::ALLREDUCE:
+      if (u.num_src() < 2) fail(u, "has no device");
+      return src(1);
+    default:
+      for (size_t i = 0; i < u.num_src(); i++)
+        if (!src(i).is_none()) return src(i);
+      return {};
+  }
+}
+
+}  // namespace
+
+std::optional<Shape> shape_or_none(UOp u) {
+  if (!u.node()->shape)
+    bottom_up(
+        u, [](UOp x) { return x.node()->shape != nullptr; }, [](UOp) { return true; },
+        [](UOp x) { x.node()->shape = make_shape(x.graph(), compute_shape(x)); });
+  return known_shape(u);
+}
+
+Shape shape_of(UOp u) {
+  auto shape = shape_or_none(u);
+  if (!shape) fail(u, "has no shape");
+  return *shape;
+}
+
+Int size_of(UOp u) {
+  Int out = 1;
+  for (Sint s : shape_of(u)) out = out * s.vmax();
+  return out;
+}
+
+Arg device_of(UOp u) {
+  if (!u.node()->device) {
+    static constexpr DeviceFact kNone{};
+    bottom_up(
+        u, [](UOp x) { return x.node()->device != nullptr; }, [](UOp) { return true; },
+        [](UOp x) {
+          Arg device = compute_device(x);
+          x.node()->device = device.is_none() ? &kNone : x.graph().arena().make<DeviceFact>(device);
+        });
+  }
+  return u.node()->device->device;
+}
+
+std::optional<int64_t> axis_of(UOp u) {
+  // the facts are few and asked for rarely: found anew each time, along the sources, deepest first
+  UOpMap<std::optional<std::optional<int64_t>>> known(u.graph());
+  bottom_up(
+      u, [&](UOp x) { auto* k = known.find(x); return k && k->has_value(); }, [](UOp x) { return !x.is(Op::MULTI); },
+      [&](UOp x) {
+        auto src_axis = [&](size_t i) { return **known.find(x.src(i)); };
+        std::optional<int64_t> axis;
+        if (x.is(Op::MULTI)) {
+          axis = x.arg().small_int();
+        } else if (x.in(ops::ALU)) {
+          std::vector<int64_t> axes;  // the last of the distinct ones, in order of appearance
+          for (size_t i = 0; i < x.num_src(); i++)
+            if (auto a = src_axis(i); a && std::find(axes.begin(), axes.end(), *a) == axes.end()) axes.push_back(*a);
+          if (!axes.empty()) axis = axes.back();
+        } else if (x.num_src() > 0) {
+          axis = src_axis(0);
+          if (axis && x.is(Op::REDUCE_AXIS)) {
+            for (Arg a : x.arg()[1].items())
+              if (a == Arg(*axis)) axis.reset();
+          } else if (axis && x.is(Op::RESHAPE)) {
+            Sint before = prod(shape_of(x.src(0)).first(size_t(*axis)));
+            ShapeVec to = marg_shape(x);
+            std::optional<int64_t> last;
+            Sint acc = 1;
+            for (size_t i = 0; i <= to.size(); i++) {
+              if (acc == before) last = int64_t(i);
+              if (i < to.size()) acc = acc * to[i];
+            }
+            if (!last) fail(x, "moves items between shards");
+            axis = last;
+          } else if (axis && x.is(Op::PERMUTE)) {
+            auto order = x.arg().items();
+            auto at = std::find(order.begin(), order.end(), Arg(*axis));
+            axis = at - order.begin();
+          }
+        }
+        known[x] = axis;
+      });
+  return **known.find(u);
+}
+
+Sint sgep(UOp u, size_t i) {
+  switch (u.op()) {
+    case Op::CONST: return Sint(u.arg());
+    case Op::VCONST: return Sint(u.arg()[i]);
+    case Op::VECTORIZE: return u.src(i).is_const() ? Sint(u.src(i).arg()) : Sint(u.src(i));
+    default: fail(u, "is no list of sizes");
+  }
+}
+
+namespace {
+size_t size_count(UOp u, size_t which) {
+  if (u.num_src() <= which) fail(u, "has no size argument");
+  UOp sizes = u.src(which);
+  auto n = size_t(sizes.dtype().count());
+  bool fits = sizes.is(Op::CONST) ? sizes.arg().is_integral()
+              : sizes.is(Op::VCONST) ? sizes.arg().items().size() == n
+                                     : sizes.is(Op::VECTORIZE) && sizes.num_src() == n;
+  if (!fits) fail(u, "has a size argument that is no list of sizes");
+  return n;
+}
+}  // namespace
+
+ShapeVec marg_shape(UOp u) {
+  ShapeVec out;
+  for (size_t i = 0, n = size_count(u, 1); i < n; i++) out.push_back(sgep(u.src(1), i));
+  return out;
+}
+
+std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u) {
+  std::vector<std::pair<Sint, Sint>> out;
+  size_t n = size_count(u, 1);
+  if (size_count(u, 2) != n) fail(u, "has size arguments of different lengths");
+  for (size_t i = 0; i < n; i++) out.emplace_back(sgep(u.src(1), i), sgep(u.src(2), i));
+  return out;
+}
+
+UOp base_of(UOp u) {
+  while (u.in(ops::Movement) || u.is(Op::MULTI)) u = u.src(0);
+  return u;
+}
+
+}  // namespace tgc

@@ -1,0 +1,220 @@
+// UOp: a handle to a node of the IR (tinygrad uop/ops.py). Nodes are immutable and hash-consed by their Graph, so two handles are equal
+// exactly when op, dtype, sources, arg and tag are. A handle is a pointer; the empty handle stands for Python's None.
+//
+// The methods and operators build nodes as tinygrad's do (mixin/math.py), with these spellings where C++ differs from Python:
+//   a / b is IDIV (division that truncates, as in C), a % b is MOD; Python's true division is fdiv(a, b)
+//   a == b is identity; comparisons that build nodes are lt, gt, le, ge, eq, ne
+//   a Const on either side is made a constant like the other operand (ufix)
+#pragma once
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/support/arena.h"
+#include "lib/uop/arg.h"
+
+namespace tgc {
+
+class Graph;
+struct Node;
+struct Bounds;
+
+// A borrowed list of UOps: from braces, a vector or a span. It must not outlive the full expression it was made in.
+class UOpSpan;
+
+class UOp {
+ public:
+  constexpr UOp() = default;
+  constexpr explicit UOp(const Node* node) : n_(node) {}
+
+  explicit operator bool() const { return n_ != nullptr; }
+  friend bool operator==(UOp a, UOp b) { return a.n_ == b.n_; }
+
+  // ---- the node itself
+  inline Op op() const;
+  inline DType dtype() const;
+  inline std::span<const UOp> src() const;
+  inline UOp src(size_t i) const;
+  inline size_t num_src() const;
+  inline const Arg& arg() const;
+  inline Arg tag() const;
+  inline uint32_t id() const;  // dense within the graph, sources before their users
+  Graph& graph() const { return *static_cast<Graph*>(Arena::owner_of(n_)); }
+  const Node* node() const { return n_; }
+  inline bool is(Op op) const;
+  inline bool in(OpSet ops) const;
+  bool is_const() const { return is(Op::CONST); }
+  inline bool is_invalid() const;  // its arg is Invalid
+
+  // ---- rebuilding; each returns the node itself when nothing changes
+  struct Changes {
+    std::optional<Op> op = {};
+    std::optional<DType> dtype = {};
+    std::optional<std::span<const UOp>> src = {};
+    std::optional<Arg> arg = {};
+    std::optional<Arg> tag = {};
+  };
+  UOp replace(const Changes& changes) const;
+  UOp with_src(UOpSpan src) const;
+  UOp with_dtype(DType dtype) const { return replace({.dtype = dtype}); }
+  UOp with_arg(Arg arg) const { return replace({.arg = arg}); }
+  UOp rtag(Arg tag = true) const { return replace({.tag = tag}); }
+
+  // ---- constants like this one: same dtype, device and shape
+  UOp const_like(Const value) const;
+  UOp const_like(std::span<const Const> values) const;  // one per element of the dtype
+
+  // ---- math
+  UOp alu(Op op, UOpSpan rest) const;  // dtype of the last operand; comparisons give bools
+  UOp alu(Op op) const;
+  UOp alu(Op op, UOp b) const;
+  UOp alu(Op op, UOp b, UOp c) const;
+  UOp cast(DType dtype) const;
+  UOp bitcast(DType dtype) const;
+  UOp neg() const;  // bools: logical_not
+  UOp logical_not() const;
+  UOp lt(UOp b) const { return alu(Op::CMPLT, b); }
+  UOp gt(UOp b) const { return b.alu(Op::CMPLT, *this); }
+  UOp le(UOp b) const { return gt(b).logical_not(); }
+  UOp ge(UOp b) const { return lt(b).logical_not(); }
+  UOp ne(UOp b) const { return alu(Op::CMPNE, b); }
+  UOp eq(UOp b) const { return ne(b).logical_not(); }
+  UOp lt(Const b) const { return lt(const_like(b)); }
+  UOp gt(Const b) const { return gt(const_like(b)); }
+  UOp le(Const b) const { return le(const_like(b)); }
+  UOp ge(Const b) const { return ge(const_like(b)); }
+  UOp ne(Const b) const { return ne(const_like(b)); }
+  UOp eq(Const b) const { return eq(const_like(b)); }
+  UOp maximum(UOp b) const { return alu(Op::MAX, b); }
+  UOp maximum(Const b) const { return maximum(const_like(b)); }
+  UOp minimum(UOp b) const { return neg().maximum(b.neg()).neg(); }
+  UOp minimum(Const b) const { return neg().maximum(py_neg(b)).neg(); }
+  UOp where(UOp yes, UOp no) const { return alu(Op::WHERE, yes, no); }  // this is the condition
+  UOp where(UOp yes, Const no) const { return where(yes, yes.const_like(no)); }
+  UOp where(Const yes, UOp no) const { return where(no.const_like(yes), no); }
+  UOp reciprocal() const { return alu(Op::RECIPROCAL); }
+  UOp exp2() const { return alu(Op::EXP2); }
+  UOp log2() const { return alu(Op::LOG2); }
+  UOp sin() const { return alu(Op::SIN); }
+  UOp sqrt() const { return alu(Op::SQRT); }
+  UOp trunc() const { return alu(Op::TRUNC); }
+  UOp pow(UOp b) const { return alu(Op::POW, b); }
+  UOp pow(Const b) const { return pow(const_like(b)); }
+  UOp threefry(UOp seed) const { return alu(Op::THREEFRY, seed); }
+
+  // ---- vectors
+  UOp broadcast(int64_t count) const;
+  UOp gep(int64_t i) const;                        // folds VECTORIZE, VCONST and CONST
+  UOp gep(std::span<const int64_t> indices) const;  // one index: as gep(i)
+
+  // ---- memory, order, control
+  UOp index(UOpSpan indices, DType dtype) const;
+  UOp index(UOp i) const;                          // element dtype
+  UOp index_ptr(UOp i) const;                      // pointer dtype (ptr=True)
+  UOp index_ptr(UOp i, UOp valid) const;
+  UOp load() const;                                // of the element dtype
+  UOp load(UOpSpan rest, DType dtype) const;
+  UOp store(UOp value) const;
+  UOp store(UOp value, std::span<const UOp> ranges) const;
+  UOp end(UOpSpan ranges) const;                   // no ranges: this
+  UOp after(UOpSpan deps) const;
+  UOp barrier(UOpSpan deps) const;
+  UOp reduce(UOpSpan ranges, Op op) const;
+  UOp assign(UOp value) const;
+  UOp valid(UOp cond) const;                       // cond ? this : Invalid
+  UOp get_idx() const;                             // the index without its validity
+  UOp get_valid() const;                           // its validity, a bool
+
+  // ---- facts, computed once per node (facts.h has the others)
+  Const vmin() const;
+  Const vmax() const;
+  const Bounds& bounds() const;
+  std::span<const UOp> ranges() const;
+
+  // ---- simplification (passes/symbolic; the one door from here to the rules)
+  UOp simplify() const;
+  Arg ssimplify() const;  // the constant it simplifies to, else the simplified UOp
+
+ private:
+  const Node* n_ = nullptr;
+};
+
+class UOpSpan : public std::span<const UOp> {
+ public:
+  UOpSpan() = default;
+  UOpSpan(std::initializer_list<UOp> list) : span(list.begin(), list.size()) {}
+  UOpSpan(const std::vector<UOp>& v) : span(v) {}
+  UOpSpan(std::span<const UOp> s) : span(s) {}
+  UOpSpan(const UOp& u) : span(&u, 1) {}
+  template <size_t N>
+  UOpSpan(const UOp (&list)[N]) : span(list, N) {}
+};
+
+// The least and the greatest value of a node (ops.py _min_max).
+struct Bounds {
+  Const min, max;
+};
+struct RangeList;   // see facts.h
+struct ShapeFact;
+struct DeviceFact;
+
+struct Node {
+  Op op;
+  DType dtype;
+  uint32_t id;
+  uint32_t hash;
+  uint32_t num_src;
+  const UOp* src;
+  Arg arg;
+  Arg tag;
+  mutable const Bounds* bounds = nullptr;  // facts, null until asked for
+  mutable const RangeList* ranges = nullptr;
+  mutable const ShapeFact* shape = nullptr;
+  mutable const DeviceFact* device = nullptr;
+};
+
+inline Op UOp::op() const { return n_->op; }
+inline DType UOp::dtype() const { return n_->dtype; }
+inline std::span<const UOp> UOp::src() const { return {n_->src, n_->num_src}; }
+inline UOp UOp::src(size_t i) const { return n_->src[i]; }
+inline size_t UOp::num_src() const { return n_->num_src; }
+inline const Arg& UOp::arg() const { return n_->arg; }
+inline Arg UOp::tag() const { return n_->tag; }
+inline uint32_t UOp::id() const { return n_->id; }
+inline bool UOp::is(Op op) const { return n_->op == op; }
+inline bool UOp::in(OpSet ops) const { return ops.contains(n_->op); }
+inline bool UOp::is_invalid() const { return n_->arg.is_invalid(); }
+
+inline Arg::Arg(tgc::UOp u) : kind_(Kind::UOp), sub_(0), p_(u.node()) {}
+inline UOp Arg::uop() const { return tgc::UOp(static_cast<const Node*>(p_)); }
+
+// ---- operators (mixin/math.py)
+UOp operator+(UOp a, UOp b);
+UOp operator-(UOp a, UOp b);  // a + -b
+UOp operator*(UOp a, UOp b);
+UOp operator/(UOp a, UOp b);  // IDIV
+UOp operator%(UOp a, UOp b);
+UOp operator&(UOp a, UOp b);  // these three throw Failure unless `a` is a bool or an int
+UOp operator|(UOp a, UOp b);
+UOp operator^(UOp a, UOp b);
+UOp operator<<(UOp a, UOp b);
+UOp operator>>(UOp a, UOp b);
+inline UOp operator-(UOp a) { return a.neg(); }
+UOp fdiv(UOp a, UOp b);  // a * 1/b
+
+#define TGC_MIXED(op)                                                        \
+  inline UOp operator op(UOp a, Const b) { return a op a.const_like(b); }    \
+  inline UOp operator op(Const a, UOp b) { return b.const_like(a) op b; }
+TGC_MIXED(+) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TGC_MIXED(|) TGC_MIXED(^) TGC_MIXED(<<) TGC_MIXED(>>)
+#undef TGC_MIXED
+inline UOp operator-(UOp a, Const b) { return a + a.const_like(py_neg(b)); }
+inline UOp operator-(Const a, UOp b) { return b.const_like(a) + -b; }
+
+}  // namespace tgc
+
+template <>
+struct std::hash<tgc::UOp> {
+  size_t operator()(tgc::UOp u) const noexcept { return u ? u.node()->hash : 0; }
+};

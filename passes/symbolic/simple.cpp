@@ -1,0 +1,244 @@
+// Phase 1 of the symbolic rules: generic folding that looks at a node and its near sources alone.
+// Mirrors tinygrad uop/symbolic.py: propagate_invalid, symbolic_simple.
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/graph.h"
+#include "passes/symbolic/symbolic.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr DTypeSet kDiscrete = dtypes::index_like | DTypeSet{Scalar::Bool};
+constexpr DTypeSet kBool{Scalar::Bool}, kUInt32{Scalar::UInt32}, kUInt64{Scalar::UInt64};
+
+Const value(UOp constant) { return constant.arg().to_const(); }
+
+// A constant false for each element of `x`.
+UOp all_false(UOp x) { return x.const_like(false).cast(dtypes::bool_.vec(x.dtype().count())); }
+
+UOp fold_alu(UOp a) {
+  Arg operands[3];
+  for (size_t i = 0; i < a.num_src(); i++) operands[i] = a.src(i).arg();
+  return const_like_arg(a, exec_alu(a.graph(), a.op(), a.dtype(), {operands, a.num_src()}, false));
+}
+
+// The bytes of a constant stored by its struct format.
+uint64_t pack(Const v, char fmt) {
+  auto bits = [](auto x) {
+    uint64_t out = 0;
+    std::memcpy(&out, &x, sizeof x);
+    return out;
+  };
+  switch (fmt) {
+    case 'e': return float_to_half_bits(v.to_double());
+    case 'f': return bits(float(v.to_double()));
+    case 'd': return bits(v.to_double());
+    case '?': return v.truthy();
+    default: return v.to_int().low64();
+  }
+}
+
+Const unpack(uint64_t bytes, char fmt) {
+  switch (fmt) {
+    case '?': return bytes != 0;
+    case 'b': return int64_t(int8_t(bytes));
+    case 'B': return int64_t(uint8_t(bytes));
+    case 'h': return int64_t(int16_t(bytes));
+    case 'H': return int64_t(uint16_t(bytes));
+    case 'i': return int64_t(int32_t(bytes));
+    case 'I': return int64_t(uint32_t(bytes));
+    case 'q': return int64_t(bytes);
+    case 'Q': return Int(static_cast<unsigned long>(bytes));
+    case 'e': return half_bits_to_float(uint16_t(bytes));
+    case 'f': return double(std::bit_cast<float>(uint32_t(bytes)));
+    default: return std::bit_cast<double>(bytes);
+  }
+}
+
+UOp fold_bitcast(UOp root, UOp c) {
+  char from = c.dtype().scalar().fmt(), to = root.dtype().scalar().fmt();
+  if (!from || !to || c.dtype().itemsize() != root.dtype().itemsize()) return {};
+  auto convert = [&](Arg v) { return unpack(pack(v.to_const(), from), to); };
+  if (root.dtype().count() == 1) return root.const_like(convert(c.arg()));
+  std::vector<Const> values;
+  if (c.arg().is_tuple()) for (Arg v : c.arg().items()) values.push_back(convert(v));
+  else values.assign(size_t(root.dtype().count()), convert(c.arg()));
+  return root.const_like(values);
+}
+
+UOp simplify_pow(UOp x, UOp c) {
+  double e = value(c).to_double();
+  if (e < 0) return x.reciprocal().pow(c.neg());
+  if (e == 0) return x.const_like(1);
+  if (std::trunc(e - 0.5) + 0.5 == e) return x.pow(c.const_like(e - 0.5)) * x.sqrt();
+  if (std::trunc(e) == e) {
+    UOp half = x.pow(c.const_like(std::floor(e / 2)));
+    return half * half * (std::fmod(e, 2) == 1 ? x : x.const_like(1));
+  }
+  return {};
+}
+
+// What x * 0 is: 0, but NaN for a constant that is infinite or NaN.
+UOp zero_of(UOp x) {
+  bool nan = x.is_const() && x.arg().is_float() && !std::isfinite(value(x).as_float());
+  return nan ? x.const_like(kNan) : x.const_like(0);
+}
+
+bool products_match(UOp a, UOp b, UOp product) { return py_equal(py_mul(value(a), value(b)), value(product)); }
+
+}  // namespace
+
+const RuleSet& propagate_invalid() {
+  static const RuleSet set("propagate_invalid", [] {
+    auto invalid = node(Op::CONST).arg(Const::invalid()).as(inv);
+    auto gated = where(cond, x, invalid);
+    constexpr OpSet kNumbers = ops::Binary - ops::Comparison;
+    std::vector<Rule> rules{
+        // cast(cond ? x : invalid) -> cast(x)
+        rule("cast-drops-invalid", cast(gated).as(root), with(x, root, [](UOp x, UOp root) { return x.cast(root.dtype()); })),
+    };
+    kNumbers.for_each([&](Op op) {
+      // (cond ? x : invalid) op y -> cond ? x op y : invalid
+      rules.push_back(rule("alu-under-invalid", alu(op, gated, y).as(alu_node), with(cond, x, y, inv, alu_node, [](UOp cond, UOp x, UOp y, UOp inv, UOp alu) {
+        return cond.where(x.alu(alu.op(), y), inv);
+      })));
+    });
+    ops::Comparison.for_each([&](Op op) {
+      // (cond ? x : invalid) < y -> x < y
+      rules.push_back(rule("compare-drops-invalid", alu(op, gated, y).as(alu_node),
+                           with(x, y, alu_node, [](UOp x, UOp y, UOp alu) { return x.alu(alu.op(), y); })));
+    });
+    kNumbers.for_each([&](Op op) {
+      // invalid op y -> invalid
+      rules.push_back(rule("alu-of-invalid", alu(op, invalid, anything().of(dtypes::index)), inv));
+    });
+    return rules;
+  }());
+  return set;
+}
+
+const RuleSet& symbolic_simple() {
+  static const RuleSet own("symbolic_simple", {
+      // ---- self folding
+      // x + 0 -> x
+      rule("add-zero", x + 0, x),
+      // x * 1 -> x
+      rule("mul-one", x * 1, x),
+      // x ^ 0 -> x
+      rule("xor-zero", x.of(kDiscrete) ^ 0, x),
+      // x / x -> 1
+      rule("div-self", x / x, with(x, [](UOp x) { return x.const_like(1); })),
+      // x / 1 -> x
+      rule("div-one", x / 1, x),
+      // x / -1 -> -x
+      rule("div-minus-one", x / -1, -x),
+      // (x % y) % y -> x % y
+      rule("mod-mod", (anything() % y).as(base) % y, base),
+      // (x % c) + (x / c) * c -> x
+      rule("mod-plus-div", x % c + (x / c) * c, x),
+      // ((x / a) % c) + (x / b) * c -> x / a, when a * c = b
+      rule("mod-of-div-plus-div", (x / ca) % c + (x / cb) * c,
+           with(x, ca, cb, c, [](UOp x, UOp a, UOp b, UOp c) { return products_match(a, c, b) ? x / a : UOp(); })),
+      // (x / c1) * c3 + (x % c1) * c2 -> x * c2, when c1 * c2 = c3
+      rule("scaled-div-plus-mod", (x / c1) * c3 + x % c1 * c2,
+           with(x, c1, c2, c3, [](UOp x, UOp c1, UOp c2, UOp c3) { return products_match(c1, c2, c3) ? x * c2 : UOp(); })),
+      // (y + (x / c) * c) + x % c -> y + x
+      rule("sum-div-then-mod", (y + (x / c) * c) + x % c, y + x),
+      // (y + x % c) + (x / c) * c -> y + x
+      rule("sum-mod-then-div", (y + x % c) + (x / c) * c, y + x),
+      // (y + (x / c1) * c3) + (x % c1) * c2 -> y + x * c2, when c1 * c2 = c3
+      rule("sum-scaled-div-then-mod", (y + (x / c1) * c3) + x % c1 * c2,
+           with(y, x, c1, c2, c3, [](UOp y, UOp x, UOp c1, UOp c2, UOp c3) { return products_match(c1, c2, c3) ? y + x * c2 : UOp(); })),
+      // (y + (x % c1) * c2) + (x / c1) * c3 -> y + x * c2, when c1 * c2 = c3
+      rule("sum-scaled-mod-then-div", (y + x % c1 * c2) + (x / c1) * c3,
+           with(y, x, c1, c2, c3, [](UOp y, UOp x, UOp c1, UOp c2, UOp c3) { return products_match(c1, c2, c3) ? y + x * c2 : UOp(); })),
+      // x & true -> x, x & false -> false
+      rule("and-const", x.of(kBool) & c.scalar(), with(x, c, [](UOp x, UOp c) { return value(c).truthy() ? x : c; })),
+      // x | true -> true, x | false -> x
+      rule("or-const", x.of(kBool) | c.scalar(), with(x, c, [](UOp x, UOp c) { return value(c).truthy() ? c : x; })),
+      // x op x -> x, for and, or, max
+      rule("idempotent", node(ops::Idempotent, x, x), x),
+      // !!x -> x
+      rule("not-not", logical_not(logical_not(x.of(kBool))), x),
+      // x ? true : false -> x
+      rule("where-true-false", where(x.of(kBool), constant(true, dtypes::bool_), constant(false, dtypes::bool_)), x),
+      // x ? false : true -> !x
+      rule("where-false-true", where(x.of(kBool), constant(false, dtypes::bool_), constant(true, dtypes::bool_)),
+           with(x, [](UOp x) { return x.logical_not(); })),
+      // trunc(x) -> x, for integers
+      rule("trunc-int", trunc(x.of(kDiscrete)), x),
+      // ---- zero folding
+      // x < x -> false
+      rule("lt-self", x < x, with(x, all_false)),
+      // x % x -> 0
+      rule("mod-self", x % x, with(x, [](UOp x) { return x.const_like(0); })),
+      // x ^ x -> 0
+      rule("xor-self", x ^ x, with(x, [](UOp x) { return x.const_like(0); })),
+      // x != x -> false, for integers: a float may be NaN
+      rule("ne-self", x.of(kDiscrete) != x, with(x, all_false)),
+      // ---- constant folding
+      rule("fold-unary", node(ops::Unary, node({Op::CONST, Op::VCONST})).as(a), with(a, fold_alu)),
+      rule("fold-binary", node(ops::Binary - Op::THREEFRY, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a), with(a, fold_alu)),
+      rule("fold-ternary", node(ops::Ternary, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a),
+           with(a, fold_alu)),
+      // x * y -> x & y, for bools
+      rule("mul-bool", x.of(kBool) * y.of(kBool), x & y),
+      // x + y -> x | y, for bools
+      rule("add-bool", x.of(kBool) + y.of(kBool), x | y),
+      // max(x, y) -> x | y, for bools
+      rule("max-bool", maximum(x.of(kBool), y.of(kBool)), x | y),
+      // ---- division of floats
+      // 0 * (1 / 0) -> nan
+      rule("zero-over-zero", fdiv(c.arg(0), 0), with(c, [](UOp c) { return c.const_like(kNan); })),
+      // (x * 0) * (1 / 0) -> nan
+      rule("scaled-zero-over-zero", fdiv(x * 0, 0), with(x, [](UOp x) { return x.const_like(kNan); })),
+      // x * (1 / x) -> 1
+      rule("fdiv-self", fdiv(x, x), with(x, [](UOp x) { return x.const_like(1); })),
+      // (x * y) * (1 / y) -> x
+      rule("mul-fdiv", fdiv(x * x2, x2), x),
+      // x * 0 -> 0, or nan when x is a constant infinity or NaN
+      rule("mul-zero", x * 0, with(x, zero_of)),
+      // ---- casts
+      // cast(c) -> c
+      rule("cast-const", cast(c).as(root), with(root, c, [](UOp root, UOp c) { return const_like_arg(root, c.arg()); })),
+      // cast(x) to its own dtype -> x
+      rule("cast-noop", node({Op::CAST, Op::BITCAST}).as(root), with(root, [](UOp root) { return root.dtype() == root.src(0).dtype() ? root.src(0) : UOp(); })),
+      rule("bitcast-const", node(Op::BITCAST, c).as(root), with(root, c, fold_bitcast)),
+      // cast(cast(x, a), b) -> x, when x has the dtype b and a holds all of b
+      rule("cast-there-and-back", cast(cast(x).as(a)).as(b), with(x, a, b, [](UOp x, UOp a, UOp b) {
+             return x.dtype() == b.dtype() && can_lossless_cast(b.dtype(), a.dtype()) ? x : UOp();
+           })),
+      // ---- powers
+      rule("pow-const", pow(x, c.scalar()), with(x, c, simplify_pow)),
+      // c ** x -> exp2(x * log2(c)), for positive c
+      rule("const-pow", pow(c.scalar(), x), with(c, x, [](UOp c, UOp x) {
+             double base = value(c).to_double();
+             return base == 1 ? c : base > 0 ? (x * std::log2(base)).exp2() : UOp();
+           })),
+      // ---- threefry's packing of two uint32 into a uint64
+      rule("low-half-mask", cast(x.of(kUInt64) & int64_t(0xFFFFFFFF), kUInt32), with(x, [](UOp x) { return x.cast(dtypes::uint32); })),
+      rule("low-half-of-mul", cast((anything().of(kUInt64) * (int64_t(1) << 32)) | cast(y.of(kUInt32), kUInt64), kUInt32), y),
+      rule("high-half-of-mul", ((x.of(kUInt64) * (int64_t(1) << 32)) | cast(anything().of(kUInt32), kUInt64)) / (int64_t(1) << 32), x),
+      rule("low-half-of-shl", cast((anything().of(kUInt64) << 32) | cast(y.of(kUInt32), kUInt64), kUInt32), y),
+      rule("high-half-of-shl", ((x.of(kUInt64) << 32) | cast(anything().of(kUInt32), kUInt64)) >> 32, x),
+      // ---- where
+      // _ ? x : x -> x
+      rule("where-same", where(anything(), val, val), val),
+      // true ? x : y -> x, false ? x : y -> y
+      rule("where-const", where(c.scalar(), x, y), with(c, x, y, [](UOp c, UOp x, UOp y) { return value(c).truthy() ? x : y; })),
+      // a ? (b ? x : y) : y -> (a & b) ? x : y
+      rule("where-where", where(a, where(b, x, y), y), where(a & b, x, y)),
+  });
+  static const RuleSet set("symbolic_simple", {&propagate_invalid(), &own});
+  return set;
+}
+
+}  // namespace tgc

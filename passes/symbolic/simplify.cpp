@@ -1,0 +1,19 @@
+// simplify(): the door through which lib/uop reaches the symbolic rules (ops.py simplify, ssimplify).
+#include "lib/rewrite/rewrite.h"
+#include "passes/symbolic/symbolic.h"
+
+namespace tgc {
+
+UOp UOp::simplify() const {
+  if (in({Op::CONST, Op::VCONST})) return *this;
+  return graph_rewrite(*this, symbolic(), {.name = "simplify"});
+}
+
+Arg UOp::ssimplify() const {
+  UOp s = simplify();
+  return s.is_const() ? s.arg() : Arg(s);
+}
+
+const RuleSet& symbolic() { return symbolic_simple(); }
+
+}  // namespace tgc
