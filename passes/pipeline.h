@@ -1,0 +1,59 @@
+// The pipeline: one ordered table of stages that running, dumping, timing, tracing, verifying and checking all read. Adding a stage is
+// one row of pipeline.cpp. Mirrors tinygrad codegen/__init__.py (full_rewrite_to_sink) for kernels.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/target/target.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/sint.h"
+
+namespace tgc {
+
+// What a stage works with besides the graph. One job compiles one kernel.
+struct KernelJob {
+  Graph& graph;
+  const Target& target;
+  bool optimize = true;                          // false: the kernel is tagged as optimized already
+  std::optional<std::vector<Arg>> opts = {};     // forces the optimizer's list (Opt records), as opts_to_apply
+  std::map<std::string, int> name_counts = {};   // kernel names given so far: the second of a name gets "n1"
+
+  const Settings& settings() const { return graph.settings(); }
+};
+
+enum class Level : uint8_t { Tensor, Kernel };
+
+struct Stage {
+  std::string_view name;    // tinygrad's: "postopt symbolic"
+  std::string_view alias;   // short: "postopt"; never empty
+  Level level;
+  const RuleSet* (*rules)(const KernelJob&);  // the rule set it applies; null when it is no rewrite by rules
+  bool bottom_up;
+  bool (*applies)(const KernelJob&);          // null: always
+  UOp (*run)(KernelJob&, UOp sink);           // may throw Failure; called by run_stage
+
+  std::string slug() const;                   // "postopt-symbolic"
+};
+
+// The stages of a kernel, in order. The last one leaves the graph that linearize takes.
+std::span<const Stage> kernel_stages();
+
+// The stage of that name in any case, slug or alias; null when there is none.
+const Stage* find_stage(std::string_view text);
+
+// Runs one stage. A Failure inside becomes a Diag whose message begins with the stage's name.
+Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink);
+
+// Runs the stages from `first` (null: all) to the end; `seen`, if any, is called after each with its result.
+Result<UOp> run_kernel_stages(KernelJob& job, UOp ast, const Stage* first = nullptr, const std::function<void(const Stage&, UOp)>& seen = {});
+
+// The linear list of a fully rewritten kernel: linearize and its cleanups (codegen/late/linearizer.py, pm_linearize_cleanups).
+Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
+
+}  // namespace tgc
