@@ -1,21 +1,20 @@
-#include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <sstream>
+// tgc: the command line. Each command is a file of its own (cmd_<name>.cpp) that adds itself to the parser.
+#include <CLI/CLI.hpp>
 
-#include "lib/text/pyrender.h"
+#include "apps/tgc/commands.h"
 
 int main(int argc, char** argv) {
-  std::stringstream s;
-  s << std::ifstream(argv[1]).rdbuf();
-  std::string text = s.str();
-  tgc::Graph g;
-  auto r = tgc::read_pyrender(g, text, argv[1]);
-  if (!r) {
-    std::cerr << r.diag().text() << "\n";
+  CLI::App app{"tgc: see what tinygrad's compiler does to a graph, stage by stage"};
+  app.require_subcommand(1);
+  int exit_code = 0;
+  tgc::add_check(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    app.exit(e);
     return 2;
   }
-  (void)argc;
-  auto out = tgc::pyrender(argc > 2 ? r->simplify() : *r);
-  std::cout << *out << "\n";
+  return exit_code;
 }

@@ -1,0 +1,13 @@
+// The commands of tgc: each function adds one to the parser, and its callback sets `exit_code`: 0 same or passed, 1 different or failed,
+// 2 trouble.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace tgc {
+
+void add_check(CLI::App& app, int& exit_code);
+
+}  // namespace tgc

@@ -1,0 +1,56 @@
+#include "passes/pipeline.h"
+
+#include <algorithm>
+
+namespace tgc {
+namespace {
+
+// The stages of a kernel, in order.
+constexpr Stage kKernelStages[] = {
+    {"", "", Level::Kernel, nullptr, false, nullptr, nullptr},
+};
+
+bool same_word(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+std::string Stage::slug() const {
+  std::string out;
+  for (char c : name) {
+    if (std::isalnum(uint8_t(c))) out += char(std::tolower(c));
+    else if (!out.empty() && out.back() != '-') out += '-';
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out;
+}
+
+std::span<const Stage> kernel_stages() { return std::span(kKernelStages).subspan(1); }
+
+const Stage* find_stage(std::string_view text) {
+  for (const Stage& s : kernel_stages())
+    if (same_word(text, s.name) || same_word(text, s.alias) || same_word(text, s.slug())) return &s;
+  return nullptr;
+}
+
+Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
+  auto result = catch_failures([&] { return stage.run(job, sink); });
+  if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
+  return result;
+}
+
+Result<UOp> run_kernel_stages(KernelJob& job, UOp ast, const Stage* first, const std::function<void(const Stage&, UOp)>& seen) {
+  bool running = first == nullptr;
+  for (const Stage& stage : kernel_stages()) {
+    running |= &stage == first;
+    if (!running || (stage.applies && !stage.applies(job))) continue;
+    auto result = run_stage(stage, job, ast);
+    if (!result) return result;
+    ast = *result;
+    if (seen) seen(stage, ast);
+  }
+  return ast;
+}
+
+}  // namespace tgc
