@@ -83,11 +83,11 @@ class Checker {
       diverge("target");
     } else {
       auto graph = std::make_unique<Graph>(settings);
-      KernelJob job{.graph = *graph, .target = *target};
+      auto job = std::make_unique<KernelJob>(*graph, *target);
       auto ast = read_pyrender(*graph, r.ast, r.id);
       if (!ast) diverge("ast");
       UOp current = ast ? *ast : UOp();
-      if (current && current.tag().is_none() == false) job.optimize = false;
+      if (current && current.tag().is_none() == false) job->optimize = false;
       if (current && current.arg().is_none()) current = current.with_arg(graph->record(RecordClass::KernelInfo, {graph->str("test"), graph->tuple({}), false, graph->tuple({}), Arg()}));
       std::string text = r.ast;
       for (const GoldenStage& g : r.stages) {
@@ -99,7 +99,7 @@ class Checker {
           counts.skipped++;
           if (!o_.isolated) break;
         } else {
-          auto out = run_stage(*stage, job, current);
+          auto out = run_stage(*stage, *job, current);
           if (!out) {
             counts.error++;
             if (shown_ < o_.show) shown_++, std::cout << "--- " << r.id << " (" << r.target << "): " << out.diag().text() << "\n";
@@ -123,7 +123,7 @@ class Checker {
         text = expected;
         if (o_.isolated && !expected.empty() && !g.same) {  // the next stage starts from tinygrad's own graph
           graph = std::make_unique<Graph>(settings);
-          new (&job) KernelJob{.graph = *graph, .target = *target};
+          job = std::make_unique<KernelJob>(*graph, *target);
           auto next = read_pyrender(*graph, expected, r.id);
           current = next ? *next : UOp();
         }

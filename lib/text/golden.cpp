@@ -62,7 +62,8 @@ struct GoldenReader::Impl {
     header.level = j.value("level", "");
     header.producer = j.value("producer", "");
     if (header.level != "kernel" && header.level != "tensor") fail("unknown level '" + header.level + "'", "kernel or tensor");
-    for (auto& [key, value] : j.value("settings", json::object()).items()) header.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    json settings = j.value("settings", json::object());
+    for (auto& [key, value] : settings.items()) header.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
   }
 };
 
