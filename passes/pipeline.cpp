@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "passes/kernel/control_flow.h"
+
 namespace tgc {
 namespace {
 
 // The stages of a kernel, in order.
 constexpr Stage kKernelStages[] = {
     {"", "", Level::Kernel, nullptr, false, nullptr, nullptr},
+    {"add control flow", "control-flow", Level::Kernel, [](const KernelJob&) { return &add_control_flow_rules(); }, true, nullptr,
+     [](KernelJob&, UOp sink) { return add_control_flow(sink); }},
 };
 
 bool same_word(std::string_view a, std::string_view b) {

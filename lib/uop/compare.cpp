@@ -8,38 +8,62 @@
 namespace tgc {
 namespace {
 
-Order compare_head(UOp a, UOp b) {
+inline Order compare_head(UOp a, UOp b) {
   if (a.op() != b.op()) return a.op() < b.op() ? Order::Less : Order::Greater;
-  if (!(a.arg() == b.arg()))
-    if (Order o = py_compare(a.arg(), b.arg()); o != Order::Equal) return o;
+  Arg x = a.arg(), y = b.arg();
+  if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // most of them
+    if (x.small_int() != y.small_int()) return x.small_int() < y.small_int() ? Order::Less : Order::Greater;
+  } else if (!(x == y)) {
+    if (Order o = py_compare(x, y); o != Order::Equal) return o;
+  }
   if (a.dtype() != b.dtype()) return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;
+  return Order::Equal;
+}
+
+// Where the sources of `a` and `b` differ first, from `i` on; the lesser number of sources where one list begins the other.
+inline size_t first_difference(UOp a, UOp b, size_t i) {
+  size_t common = std::min(a.num_src(), b.num_src());
+  while (i < common && a.src(i) == b.src(i)) i++;
+  return i;
+}
+
+// Nodes of equal heads, by their sources, however much of them is equal.
+Order compare_sources(UOp a, UOp b) {
+  struct Frame {
+    UOp a, b;
+    size_t next;
+  };
+  std::vector<Frame> stack{{a, b, 0}};
+  while (!stack.empty()) {
+    auto& [x, y, next] = stack.back();
+    size_t i = first_difference(x, y, next);
+    if (i == std::min(x.num_src(), y.num_src())) {
+      if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;
+      stack.pop_back();
+      continue;
+    }
+    next = i + 1;
+    UOp s = x.src(i), t = y.src(i);
+    if (Order o = compare_head(s, t); o != Order::Equal) return o;
+    stack.push_back({s, t, 0});
+  }
   return Order::Equal;
 }
 
 }  // namespace
 
 Order compare_tuplize(UOp a, UOp b) {
-  // depth first along the first difference; equal nodes are the same node unless their tags differ, so the walk stays on one path
-  struct Frame {
-    UOp a, b;
-    uint32_t next;
-  };
-  if (a == b) return Order::Equal;
-  if (Order o = compare_head(a, b); o != Order::Equal) return o;
-  std::vector<Frame> stack{{a, b, 0}};
-  while (!stack.empty()) {
-    auto& [x, y, next] = stack.back();
-    size_t common = std::min(x.num_src(), y.num_src());
-    while (next < common && x.src(next) == y.src(next)) next++;
-    if (next == common) {
+  // Different nodes differ in what is compared unless their tags alone differ, so following the first difference down decides it.
+  UOp x = a, y = b;
+  while (!(x == y)) {
+    if (Order o = compare_head(x, y); o != Order::Equal) return o;
+    size_t i = first_difference(x, y, 0);
+    if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;
-      stack.pop_back();
-      continue;
+      return compare_sources(a, b);  // these two differ in their tags: look further
     }
-    UOp s = x.src(next), t = y.src(next);
-    next++;
-    if (Order o = compare_head(s, t); o != Order::Equal) return o;
-    stack.push_back({s, t, 0});
+    UOp s = x.src(i), t = y.src(i);
+    x = s, y = t;
   }
   return Order::Equal;
 }

@@ -1,0 +1,79 @@
+#include "passes/kernel/control_flow.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tgc;
+
+namespace {
+
+// A kernel of loops over one buffer, built by hand.
+struct Kernel {
+  Graph g;
+  UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(64), {}, 0);
+
+  UOp loop(int64_t axis) { return g.range(Const(8), axis, AxisType::LOOP); }
+  // buffer[r] = value, for every r
+  UOp store(UOp r, double value) { return buffer.index_ptr(r).store(g.constant(dtypes::float32, value)); }
+};
+
+// The END or RANGE that the RANGE of that axis waits for, after the stage.
+UOp before(UOp sink, int64_t axis) {
+  for (UOp u : toposort(sink))
+    if (u.is(Op::RANGE) && u.arg()[0] == Arg(axis)) return u.num_src() > 1 ? u.src(1) : UOp();
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("loops side by side run one after another, in the order of the sink") {
+  Kernel k;
+  UOp a = k.loop(0), b = k.loop(1);
+  UOp sink = add_control_flow(k.g.sink({k.store(a, 1).end(a), k.store(b, 2).end(b)}));
+  CHECK_FALSE(before(sink, 0));
+  REQUIRE(before(sink, 1));
+  CHECK(before(sink, 1).is(Op::END));
+  CHECK(before(sink, 1).src(1).arg()[0] == Arg(0));
+}
+
+TEST_CASE("a loop that reads what another wrote comes after it, wherever the sink names it") {
+  Kernel k;
+  UOp a = k.loop(0), b = k.loop(1);
+  UOp first = k.store(a, 1).end(a);
+  UOp read = k.buffer.after({first}).index_ptr(b);
+  UOp second = read.store(read.load() + Const(1.0)).end(b);
+  UOp sink = add_control_flow(k.g.sink({second, first}));
+  CHECK_FALSE(before(sink, 0));
+  REQUIRE(before(sink, 1));
+  CHECK(before(sink, 1).src(1).arg()[0] == Arg(0));
+}
+
+TEST_CASE("the loops inside a loop follow its head, then one another") {
+  Kernel k;
+  UOp outer = k.loop(0), a = k.loop(1), b = k.loop(2);
+  UOp body = k.g.group({k.store(outer * Const(8) + a, 1).end(a), k.store(outer * Const(8) + b, 2).end(b)});
+  UOp sink = add_control_flow(k.g.sink(body.end(outer)));
+  CHECK_FALSE(before(sink, 0));
+  REQUIRE(before(sink, 1));
+  REQUIRE(before(sink, 2));
+  CHECK(before(sink, 1).is(Op::RANGE));
+  CHECK(before(sink, 1).arg()[0] == Arg(0));
+  CHECK(before(sink, 2).is(Op::END));
+  CHECK(before(sink, 2).src(1).arg()[0] == Arg(1));
+}
+
+TEST_CASE("a kernel with one loop stays the same node") {
+  Kernel k;
+  UOp a = k.loop(0);
+  UOp sink = k.g.sink(k.store(a, 1).end(a));
+  CHECK(add_control_flow(sink) == sink);
+}
+
+TEST_CASE("loops that would have to run before each other are refused") {
+  Kernel k;
+  UOp outer = k.loop(0), a = k.loop(1);
+  UOp inner = k.store(outer * Const(8) + a, 1).end(a);
+  UOp sink = k.g.sink({inner.end(outer), k.store(a, 2).end(a)});  // a is closed twice: inside the other loop and beside it
+  CHECK_THROWS_AS(add_control_flow(sink), Failure);
+}

@@ -1,0 +1,111 @@
+#include "passes/kernel/linearizer.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lib/uop/graph.h"
+
+using namespace tgc;
+
+namespace {
+
+std::vector<Op> ops_of(const std::vector<UOp>& list) {
+  std::vector<Op> out;
+  for (UOp u : list) out.push_back(u.op());
+  return out;
+}
+
+// out[i] = in[i] + in[i + 8]
+UOp sum_kernel(Graph& g) {
+  UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0), in = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(16), {}, 1);
+  UOp i = g.range(g.constant(dtypes::int32, 8), std::vector<Arg>{0, AxisType::LOOP}, dtypes::int32);
+  UOp sum = in.index_ptr(i).load({}, dtypes::float32) + in.index_ptr(i + Const(8)).load({}, dtypes::float32);
+  return g.sink(out.index_ptr(i).store(sum).end(i));
+}
+
+}  // namespace
+
+TEST_CASE("parameters come first, then constants, the loop, loads before what uses them, END and SINK last") {
+  Graph g;
+  auto list = linearize(sum_kernel(g));
+  CHECK(ops_of(list) == std::vector<Op>{Op::DEFINE_GLOBAL, Op::DEFINE_GLOBAL, Op::CONST, Op::RANGE, Op::ADD, Op::INDEX, Op::LOAD, Op::INDEX,
+                                        Op::LOAD, Op::INDEX, Op::ADD, Op::STORE, Op::END, Op::SINK});
+  CHECK(list[0].arg() == Arg(0));
+  CHECK(list[1].arg() == Arg(1));
+}
+
+TEST_CASE("every node stands once, after its sources, with or without the order by tuplize") {
+  for (int64_t tuple_order : {0, 1}) {
+    Settings settings;
+    settings.TUPLE_ORDER = tuple_order;
+    Graph g(settings);
+    UOp sink = sum_kernel(g);
+    auto list = linearize(sink);
+    CHECK(list.size() == toposort(sink).size());
+    for (size_t i = 0; i < list.size(); i++) {
+      for (UOp s : list[i].src()) CHECK(std::find(list.begin(), list.begin() + ptrdiff_t(i), s) != list.begin() + ptrdiff_t(i));
+      CHECK(std::count(list.begin(), list.end(), list[i]) == 1);
+    }
+  }
+}
+
+TEST_CASE("without the order by tuplize, equal priorities keep the order of the graph") {
+  auto adds = [](int64_t tuple_order) {
+    Settings settings;
+    settings.TUPLE_ORDER = tuple_order;
+    Graph g(settings);
+    UOp x = g.variable("x", 0, 9, dtypes::int32);
+    UOp mul = x * Const(2), add = x + Const(3);  // ADD is the lesser op
+    return ops_of(linearize(g.sink({mul, add})));
+  };
+  auto place = [](const std::vector<Op>& ops, Op op) { return std::find(ops.begin(), ops.end(), op) - ops.begin(); };
+  auto sorted = adds(1), plain = adds(0);
+  CHECK(place(sorted, Op::ADD) < place(sorted, Op::MUL));
+  CHECK(place(plain, Op::MUL) < place(plain, Op::ADD));
+}
+
+TEST_CASE("what runs more often comes later, however large the counts are") {
+  Graph g;
+  UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(8), {}, 0);
+  std::vector<UOp> ranges;
+  UOp sum = g.constant(dtypes::int32, 0);
+  for (int i = 0; i < 5; i++) {
+    ranges.push_back(g.range(g.constant(dtypes::int32, 1 << 30), std::vector<Arg>{i, AxisType::LOOP}, dtypes::int32));
+    sum = sum + ranges.back();
+  }
+  UOp u = buffer.index_ptr(g.constant(dtypes::int32, 0)).store(sum);
+  for (size_t i = 5; i-- > 0;) u = u.end(ranges[i]);
+  auto list = linearize(g.sink(u));
+  std::vector<Arg> opened;
+  for (UOp x : list)
+    if (x.is(Op::RANGE)) opened.push_back(x.arg()[0]);
+  CHECK(opened.size() == 5);
+  CHECK(list[list.size() - 7].is(Op::STORE));  // innermost, before the five ENDs and the SINK
+}
+
+TEST_CASE("a gated store is put between IF and ENDIF, and users follow the new nodes") {
+  Graph g;
+  UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(8), {}, 0);
+  UOp i = g.special(g.constant(dtypes::int32, 16), "gidx0", dtypes::int32);
+  UOp store = buffer.index_ptr(i, i.lt(Const(8))).store(i);
+  auto list = wrap_gated_stores(linearize(g.sink(store)));
+  size_t n = list.size();
+  REQUIRE(n >= 4);
+  CHECK(list[n - 4].is(Op::IF));
+  CHECK(list[n - 4].src(0) == i.lt(Const(8)));
+  CHECK(list[n - 4].src(1) == store.src(0));
+  CHECK(list[n - 3] == store);
+  CHECK(list[n - 2].is(Op::ENDIF));
+  CHECK(list[n - 2].src(0) == list[n - 4]);
+  CHECK(list[n - 1].is(Op::SINK));
+
+  UOp plain = buffer.index_ptr(i).store(i);
+  CHECK(wrap_gated_stores(linearize(g.sink(plain))).size() == linearize(g.sink(plain)).size());
+}
+
+TEST_CASE("an IF in the graph is refused") {
+  Graph g;
+  UOp cond = g.constant(dtypes::bool_, true);
+  CHECK_THROWS_AS(wrap_gated_stores({cond, g.node(Op::IF, dtypes::void_, cond)}), Failure);
+}
