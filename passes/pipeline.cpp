@@ -3,14 +3,56 @@
 #include <algorithm>
 
 #include "passes/kernel/control_flow.h"
+#include "passes/kernel/loads.h"
 
 namespace tgc {
 namespace {
 
+// For a row whose rules are the same for every job.
+template <const RuleSet& (*set)()>
+const RuleSet* always(const KernelJob&) {
+  return &set();
+}
+
 // The stages of a kernel, in order.
 constexpr Stage kKernelStages[] = {
-    {"", "", Level::Kernel, nullptr, false, nullptr, nullptr},
-    {"add control flow", "control-flow", Level::Kernel, [](const KernelJob&) { return &add_control_flow_rules(); }, true, nullptr,
+    // early movement ops
+
+    // load collapse
+
+    // split ranges
+
+    // initial symbolic
+
+    // simplify ranges
+
+    // cut store ranges
+
+    // apply opts
+
+    // postopt symbolic
+
+    // expander
+
+    // add local buffers
+
+    // remove_reduce
+
+    // add gpudims
+
+    {"** add loads (code)", "loads", Level::Kernel, always<pm_add_loads>, false, nullptr, nullptr},
+
+    // devectorize
+
+    // lower all index dtypes
+
+    // post index symbolic
+
+    // decompositions
+
+    // final rewrite
+
+    {"add control flow", "control-flow", Level::Kernel, always<add_control_flow_rules>, true, nullptr,
      [](KernelJob&, UOp sink) { return add_control_flow(sink); }},
 };
 
@@ -30,7 +72,7 @@ std::string Stage::slug() const {
   return out;
 }
 
-std::span<const Stage> kernel_stages() { return std::span(kKernelStages).subspan(1); }
+std::span<const Stage> kernel_stages() { return kKernelStages; }
 
 const Stage* find_stage(std::string_view text) {
   for (const Stage& s : kernel_stages())
@@ -39,7 +81,10 @@ const Stage* find_stage(std::string_view text) {
 }
 
 Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
-  auto result = catch_failures([&] { return stage.run(job, sink); });
+  auto result = catch_failures([&] {
+    if (stage.run) return stage.run(job, sink);
+    return graph_rewrite(sink, *stage.rules(job), {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name});
+  });
   if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
   return result;
 }

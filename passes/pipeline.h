@@ -36,7 +36,7 @@ struct Stage {
   const RuleSet* (*rules)(const KernelJob&);  // the rule set it applies; null when it is no rewrite by rules
   bool bottom_up;
   bool (*applies)(const KernelJob&);          // null: always
-  UOp (*run)(KernelJob&, UOp sink);           // may throw Failure; called by run_stage
+  UOp (*run)(KernelJob&, UOp sink);           // may throw Failure; null: one graph_rewrite by `rules`, its context the `const Target`
 
   std::string slug() const;                   // "postopt-symbolic"
 };

@@ -13,7 +13,7 @@ class ContextRef {
  public:
   ContextRef() = default;
   template <class T>
-  ContextRef(T& object) : ptr_(&object), type_(&detail::TypeKey<T>::kKey) {}
+  ContextRef(T& object) : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_(&detail::TypeKey<T>::kKey) {}
   void* ptr() const { return ptr_; }
   const char* type() const { return type_; }
 

@@ -1,5 +1,6 @@
 #include "lib/uop/arg.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -53,6 +54,10 @@ std::string_view Arg::text() const { return static_cast<const Graph::TextRep*>(p
 std::span<const Arg> Arg::items() const { return static_cast<const Graph::ItemsRep*>(p_)->view(); }
 
 bool Arg::slow_equal(Arg a, Arg b) {
+  if (a.kind_ == b.kind_ && a.sub_ == b.sub_ && (a.kind_ == Kind::Tuple || a.kind_ == Kind::Record)) {
+    auto *x = static_cast<const Graph::ItemsRep*>(a.p_), *y = static_cast<const Graph::ItemsRep*>(b.p_);
+    return x->hash == y->hash && std::ranges::equal(x->view(), y->view());
+  }
   if (!a.is_const() || !b.is_const()) return false;
   return compare_const(a.to_const(), b.to_const()) == Order::Equal;
 }

@@ -1,5 +1,6 @@
 // Arg: what tinygrad puts into a UOp's `arg` and `tag`: any Python value that its texts can show. Sixteen bytes, trivially copyable.
-// Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph; comparing two of one graph is comparing handles.
+// Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph. Tuples that Python holds equal but prints
+// differently, (0, 1) and (False, True), are two.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -82,6 +83,9 @@ class Arg {
   // Equal as Python's == has it, except that NaN equals itself; both of one graph (or neither interned).
   friend bool operator==(Arg a, Arg b) { return (a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_) || slow_equal(a, b); }
   uint32_t hash() const;
+
+  // Of the same type and value, so that both print alike.
+  static bool identical(Arg a, Arg b) { return a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_; }
 
   // str(arg) and repr(arg) of Python; they differ for strings alone.
   void append_repr(std::string& out) const;

@@ -96,7 +96,7 @@ const Graph::ItemsRep* Graph::intern_items(std::span<const Arg> items, uint32_t 
   uint32_t hash = hash_items(items, salt);
   auto [begin, end] = items_.equal_range(hash);
   for (auto it = begin; it != end; ++it)
-    if (auto known = it->second->view(); std::equal(known.begin(), known.end(), items.begin(), items.end())) return it->second;
+    if (std::ranges::equal(it->second->view(), items, Arg::identical)) return it->second;
   auto* rep = static_cast<ItemsRep*>(arena_.allocate(sizeof(ItemsRep) + items.size_bytes(), alignof(Arg)));
   static_assert(sizeof(ItemsRep) % alignof(Arg) == 0);
   rep->size = uint32_t(items.size());

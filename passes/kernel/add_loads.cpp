@@ -1,0 +1,26 @@
+// "** add loads (code)": an INDEX that is read becomes a pointer INDEX and a LOAD (codegen/late/devectorizer.py: pm_add_loads).
+#include "lib/uop/graph.h"
+#include "passes/kernel/loads.h"
+
+namespace tgc {
+
+using namespace pat;
+
+const RuleSet& pm_add_loads() {
+  static const RuleSet set("pm_add_loads", {
+      // buf[i] -> load(&buf[i])
+      rule("load-index", node(Op::INDEX).as(idx), with(idx, [](UOp idx) {
+             if (idx.dtype().is_ptr()) return UOp();
+             return idx.with_dtype(idx.src(0).dtype()).load({}, idx.dtype().base());
+           })),
+      // store(load(p), ...) -> store(p, ...)
+      rule("store-to-pointer", any_len(Op::STORE, node(Op::LOAD)).as(s), with(s, [](UOp s) {
+             std::vector<UOp> src(s.src().begin(), s.src().end());
+             src[0] = s.src(0).src(0);
+             return s.with_src(src);
+           })),
+  });
+  return set;
+}
+
+}  // namespace tgc
