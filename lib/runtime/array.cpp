@@ -1,0 +1,161 @@
+#include "lib/runtime/array.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "lib/dtype/const.h"
+#include "lib/support/pytext.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+template <class T>
+T load(const Array& array, int64_t i) {
+  T value;
+  std::memcpy(&value, array.data() + size_t(i) * sizeof(T), sizeof(T));
+  return value;
+}
+
+// A number in a one-line file of the system, or nothing.
+std::optional<uint64_t> number_in(const char* path) {
+  std::ifstream in(path);
+  uint64_t value;
+  if (in >> value) return value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+HostMemory::HostMemory(size_t bytes) : size_(bytes) {
+  size_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+  void* p = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  if (!p) throw Failure("not enough memory for an array of " + bytes_text(bytes));
+  std::memset(p, 0, rounded);
+  data_.reset(static_cast<uint8_t*>(p));
+}
+
+void HostMemory::Free::operator()(uint8_t* p) const { std::free(p); }
+
+Array::Array(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)), size_(1) {
+  if (!dtype.is_value() || dtype.count() != 1 || dtype.bitsize() == 0 || dtype == dtypes::index)
+    throw Failure("an array cannot have the dtype " + std::string(dtype.repr()));
+  for (int64_t n : shape_) {
+    if (n < 0) throw Failure("an array cannot have the shape " + shape_text(shape_));
+    if (__builtin_mul_overflow(size_, n, &size_)) throw Failure("an array of shape " + shape_text(shape_) + " is too large");
+  }
+  int64_t bytes;
+  if (__builtin_mul_overflow(size_, int64_t(dtype.itemsize()), &bytes)) throw Failure("an array of shape " + shape_text(shape_) + " is too large");
+  if (uint64_t(bytes) > available_memory())
+    throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" + bytes_text(available_memory()) + " are free)");
+  memory_ = HostMemory(size_t(bytes));
+}
+
+Array Array::copy() const {
+  Array out(dtype_, shape_);
+  if (nbytes()) std::memcpy(out.data(), data(), nbytes());
+  return out;
+}
+
+std::string Array::describe() const { return std::string(dtype_text(dtype_)) + " " + shape_text(shape_); }
+
+const Array* find_array(const Arrays& arrays, std::string_view name) {
+  for (const NamedArray& a : arrays)
+    if (a.name == name) return &a.array;
+  return nullptr;
+}
+
+Arrays copy_of(const Arrays& arrays) {
+  Arrays out;
+  for (const NamedArray& a : arrays) out.push_back({a.name, a.array.copy()});
+  return out;
+}
+
+std::string shape_text(std::span<const int64_t> shape) {
+  std::string out = "(";
+  for (size_t i = 0; i < shape.size(); i++) out += (i ? ", " : "") + std::to_string(shape[i]);
+  return out + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::string_view dtype_text(DType scalar) {
+  switch (scalar.scalar_kind()) {
+#define X(id, long_name, ...) \
+  case Scalar::id: return long_name;
+    TGC_SCALARS(X)
+#undef X
+  }
+  return "";
+}
+
+double element_as_double(const Array& a, int64_t i) {
+  switch (a.dtype().scalar_kind()) {
+    case Scalar::Bool: return load<uint8_t>(a, i) != 0;
+    case Scalar::Int8: return load<int8_t>(a, i);
+    case Scalar::UInt8: return load<uint8_t>(a, i);
+    case Scalar::Int16: return load<int16_t>(a, i);
+    case Scalar::UInt16: return load<uint16_t>(a, i);
+    case Scalar::Int32: return load<int32_t>(a, i);
+    case Scalar::UInt32: return load<uint32_t>(a, i);
+    case Scalar::Int64: return double(load<int64_t>(a, i));
+    case Scalar::UInt64: return double(load<uint64_t>(a, i));
+    case Scalar::FP8E4M3:
+    case Scalar::FP8E5M2: return fp8_to_float(load<uint8_t>(a, i), a.dtype().scalar_kind());
+    case Scalar::Float16: return half_bits_to_float(load<uint16_t>(a, i));
+    case Scalar::BFloat16: return bf16_bits_to_float(load<uint16_t>(a, i));
+    case Scalar::Float32: return load<float>(a, i);
+    case Scalar::Float64: return load<double>(a, i);
+    default: return 0;
+  }
+}
+
+std::string element_text(const Array& a, int64_t i) {
+  switch (a.dtype().scalar_kind()) {
+    case Scalar::Bool: return load<uint8_t>(a, i) ? "True" : "False";
+    case Scalar::Int64: return std::to_string(load<int64_t>(a, i));
+    case Scalar::UInt64: return std::to_string(load<uint64_t>(a, i));
+    default: break;
+  }
+  if (dtypes::is_int(a.dtype())) return std::to_string(int64_t(element_as_double(a, i)));
+  char buffer[40];
+  int digits = a.dtype() == dtypes::float64 ? 17 : a.dtype() == dtypes::float32 ? 9 : 6;
+  std::snprintf(buffer, sizeof buffer, "%.*g", digits, element_as_double(a, i));
+  return buffer;
+}
+
+std::string index_text(std::span<const int64_t> shape, int64_t flat) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t k = shape.size(); k-- > 0;) {
+    index[k] = flat % shape[k];
+    flat /= shape[k];
+  }
+  std::string out = "[";
+  for (size_t k = 0; k < index.size(); k++) out += (k ? ", " : "") + std::to_string(index[k]);
+  return out + "]";
+}
+
+uint64_t available_memory() {
+  uint64_t available = std::numeric_limits<uint64_t>::max();
+  std::ifstream in("/proc/meminfo");
+  for (std::string line; std::getline(in, line);)
+    if (unsigned long long kb; std::sscanf(line.c_str(), "MemAvailable: %llu kB", &kb) == 1) available = kb * 1024;
+  auto limit = number_in("/sys/fs/cgroup/memory.max"), used = number_in("/sys/fs/cgroup/memory.current");
+  if (limit && used) available = std::min(available, *limit > *used ? *limit - *used : 0);
+  return available;
+}
+
+std::string bytes_text(uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  double value = double(bytes);
+  size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(kUnits)) value /= 1000, unit++;
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  return buffer;
+}
+
+}  // namespace tgc

@@ -1,0 +1,142 @@
+#include "lib/runtime/compare.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tgc {
+namespace {
+
+uint64_t bits_at(const Array& a, int64_t i) {
+  uint64_t bits = 0;
+  size_t item = size_t(a.dtype().itemsize());
+  std::memcpy(&bits, a.data() + size_t(i) * item, item);
+  return bits;
+}
+
+class Comparer {
+ public:
+  Comparer(Comparison& out, const Array& actual, const Array& expected) : out_(out), actual_(actual), expected_(expected) {}
+
+  void run() {
+    bool exact = !dtypes::is_float(actual_.dtype());
+    // equal bits are the common case and need no arithmetic, but NaNs and infinities are still counted
+    for (int64_t i = 0; i < actual_.size(); i++) exact ? compare_exact(i) : compare_float(i);
+  }
+
+ private:
+  void compare_exact(int64_t i) {
+    if (bits_at(actual_, i) == bits_at(expected_, i)) return;
+    double difference = std::fabs(element_as_double(actual_, i) - element_as_double(expected_, i));
+    if (difference == 0) difference = 1;  // of 64-bit integers that are the same as doubles
+    out_.max_abs = std::max(out_.max_abs, difference);
+    double e = std::fabs(element_as_double(expected_, i));
+    if (e != 0) out_.max_rel = std::max(out_.max_rel, difference / e);
+    differs(i, difference);
+  }
+
+  void compare_float(int64_t i) {
+    double a = element_as_double(actual_, i), e = element_as_double(expected_, i);
+    out_.nan_actual += std::isnan(a), out_.nan_expected += std::isnan(e);
+    out_.inf_actual += std::isinf(a), out_.inf_expected += std::isinf(e);
+    if (std::isnan(a) && std::isnan(e)) return;
+    if (!std::isfinite(a) || !std::isfinite(e)) {
+      if (a != e) differs(i, std::numeric_limits<double>::infinity());
+      return;
+    }
+    if (a == e) return;
+    double difference = std::fabs(a - e), allowed = out_.tolerance.atol + out_.tolerance.rtol * std::fabs(e);
+    uint64_t ulp = ulp_distance(actual_.dtype(), bits_at(actual_, i), bits_at(expected_, i));
+    out_.max_abs = std::max(out_.max_abs, difference);
+    if (e != 0) out_.max_rel = std::max(out_.max_rel, difference / std::fabs(e));
+    out_.max_ulp = std::max(out_.max_ulp, ulp);
+    if (difference <= allowed || (out_.tolerance.ulp && ulp <= *out_.tolerance.ulp)) return;
+    differs(i, allowed > 0 ? difference / allowed : difference * 1e30);
+  }
+
+  void differs(int64_t i, double badness) {
+    out_.different++;
+    if (!out_.first) out_.first = element(i);
+    if (out_.worst && badness <= worst_) return;
+    worst_ = badness;
+    out_.worst = element(i);
+  }
+
+  ElementDifference element(int64_t i) const { return {i, element_text(actual_, i), element_text(expected_, i)}; }
+
+  Comparison& out_;
+  const Array &actual_, &expected_;
+  double worst_ = 0;
+};
+
+std::string number(double v) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3g", v);
+  return buffer;
+}
+
+}  // namespace
+
+Tolerance default_tolerance(DType dtype) {
+  switch (dtype.scalar_kind()) {
+    case Scalar::Float64: return {1e-9, 1e-9};
+    case Scalar::Float32: return {1e-4, 1e-5};
+    case Scalar::Float16: return {1e-2, 1e-3};
+    case Scalar::BFloat16: return {4e-2, 1e-2};
+    case Scalar::FP8E4M3: return {1.5e-1, 2e-2};
+    case Scalar::FP8E5M2: return {3e-1, 5e-2};
+    default: return {};
+  }
+}
+
+Tolerance ToleranceOptions::for_dtype(DType dtype) const {
+  if (!dtypes::is_float(dtype)) return {};
+  Tolerance t = default_tolerance(dtype);
+  if (ulp && !rtol && !atol) t = {};
+  if (rtol) t.rtol = *rtol;
+  if (atol) t.atol = *atol;
+  t.ulp = ulp;
+  return t;
+}
+
+uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b) {
+  // a float's bits, sign and magnitude, as a number that counts the representable values
+  int bits = dtype.bitsize();
+  auto ordered = [bits](uint64_t v) {
+    uint64_t sign = uint64_t(1) << (bits - 1);
+    return v & sign ? -int64_t(v & (sign - 1)) : int64_t(v);
+  };
+  int64_t x = ordered(a), y = ordered(b);
+  return x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
+}
+
+Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected, const ToleranceOptions& options) {
+  if (actual.dtype() != expected.dtype() || actual.size() != expected.size())
+    return Diag{.message = name + " is " + actual.describe() + " but the expected array is " + expected.describe()};
+  Comparison out;
+  out.name = name;
+  out.dtype = actual.dtype();
+  out.shape.assign(expected.shape().begin(), expected.shape().end());
+  out.tolerance = options.for_dtype(out.dtype);
+  out.size = actual.size();
+  Comparer(out, actual, expected).run();
+  return out;
+}
+
+std::string Comparison::text() const {
+  bool is_float = dtypes::is_float(dtype);
+  std::string out = name + " " + std::string(dtype_text(dtype)) + " " + shape_text(shape) + ": ";
+  std::string errors = "max abs " + number(max_abs) + ", max rel " + number(max_rel) + (is_float ? ", max ulp " + std::to_string(max_ulp) : "");
+  if (passed()) return out + "same" + (max_abs > 0 ? " within tolerance (" + errors + ")" : " exactly");
+  out += std::to_string(different) + " of " + std::to_string(size) + " differ, " + errors;
+  if (is_float) {
+    out += "\n  tolerance: rtol " + number(tolerance.rtol) + ", atol " + number(tolerance.atol) + (tolerance.ulp ? ", " + std::to_string(*tolerance.ulp) + " ulp" : "");
+    out += "\n  NaN: " + std::to_string(nan_actual) + ", expected " + std::to_string(nan_expected) + "; Inf: " + std::to_string(inf_actual) + ", expected " + std::to_string(inf_expected);
+  }
+  auto place = [&](const char* what, const ElementDifference& d) {
+    return std::string("\n  ") + what + " " + index_text(shape, d.index) + ": " + d.actual + ", expected " + d.expected;
+  };
+  return out + place("first", *first) + place("worst", *worst);
+}
+
+}  // namespace tgc

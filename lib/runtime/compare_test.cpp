@@ -1,0 +1,108 @@
+#include "lib/runtime/compare.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "lib/dtype/const.h"
+#include "lib/runtime/random.h"
+
+namespace tgc {
+namespace {
+
+template <class T>
+Array array_of(DType dtype, std::vector<T> values) {
+  Array a(dtype, {int64_t(values.size())});
+  std::copy(values.begin(), values.end(), a.as<T>().begin());
+  return a;
+}
+Array floats(std::vector<float> v) { return array_of(dtypes::float32, v); }
+
+Comparison compare(const Array& a, const Array& e, const ToleranceOptions& options = {}) {
+  auto r = compare_arrays("data0", a, e, options);
+  REQUIRE(r.ok());
+  return *r;
+}
+
+TEST_CASE("compare: tolerance is atol + rtol * |expected|") {
+  ToleranceOptions o{.rtol = 0.1, .atol = 1.0};
+  CHECK(compare(floats({11.9f}), floats({10.f}), o).passed());
+  CHECK_FALSE(compare(floats({12.1f}), floats({10.f}), o).passed());
+  CHECK(compare(floats({-8.1f}), floats({-10.f}), o).passed());
+  CHECK_FALSE(compare(floats({1.f}), floats({1.001f})).passed());
+  CHECK(compare(floats({1.f}), floats({1.00001f})).passed());
+}
+
+TEST_CASE("compare: NaN equals NaN, infinities themselves, and both are counted") {
+  float nan = NAN, inf = INFINITY;
+  CHECK(compare(floats({nan, inf, -inf}), floats({nan, inf, -inf})).passed());
+  auto c = compare(floats({nan, inf, 1, 2}), floats({1, -inf, nan, 2}));
+  CHECK(c.different == 3);
+  CHECK(c.nan_actual == 1);
+  CHECK(c.nan_expected == 1);
+  CHECK(c.inf_actual == 1);
+  CHECK(c.inf_expected == 1);
+  CHECK(compare(floats({0.f}), floats({-0.f})).passed());
+}
+
+TEST_CASE("compare: the first and the worst element with both values") {
+  auto c = compare(floats({1, 2.5f, 3, 9}), floats({1, 2, 3, 4}));
+  CHECK(c.different == 2);
+  CHECK(c.first->index == 1);
+  CHECK(c.worst->index == 3);
+  CHECK(c.worst->actual == "9");
+  CHECK(c.worst->expected == "4");
+  CHECK(c.max_abs == 5);
+  CHECK(c.text().find("2 of 4 differ") != std::string::npos);
+}
+
+TEST_CASE("compare: integers and bools are exact") {
+  CHECK_FALSE(compare(array_of<int32_t>(dtypes::int32, {1000000}), array_of<int32_t>(dtypes::int32, {1000001}), {.rtol = 1, .atol = 1}).passed());
+  auto big = compare(array_of<int64_t>(dtypes::int64, {(1ll << 60) + 1}), array_of<int64_t>(dtypes::int64, {1ll << 60}));
+  CHECK(big.different == 1);
+  CHECK(big.max_abs > 0);
+  CHECK_FALSE(compare(array_of<uint8_t>(dtypes::bool_, {1}), array_of<uint8_t>(dtypes::bool_, {0})).passed());
+}
+
+TEST_CASE("compare: ulp") {
+  float one = 1, next = std::nextafterf(one, 2), third = std::nextafterf(std::nextafterf(next, 2), 2);
+  CHECK(compare(floats({third}), floats({one}), {.ulp = 3}).passed());
+  CHECK_FALSE(compare(floats({third}), floats({one}), {.ulp = 2}).passed());
+  CHECK(compare(floats({third}), floats({one}), {.ulp = 2}).max_ulp == 3);
+  float tiny = std::nextafterf(0.f, 1);
+  uint32_t bits;
+  std::memcpy(&bits, &tiny, 4);
+  CHECK(ulp_distance(dtypes::float32, bits, bits | 0x80000000) == 2);
+  CHECK(ulp_distance(dtypes::float32, 0, 0x80000000) == 0);
+  CHECK(ulp_distance(dtypes::float64, 0x7FEFFFFFFFFFFFFF, 0xFFEFFFFFFFFFFFFF) == 2 * uint64_t(0x7FEFFFFFFFFFFFFF));
+}
+
+TEST_CASE("compare: other dtypes or sizes are an error, other shapes are not") {
+  CHECK_FALSE(compare_arrays("x", floats({1}), floats({1, 2}), {}).ok());
+  CHECK_FALSE(compare_arrays("x", floats({1}), array_of<int32_t>(dtypes::int32, {1}), {}).ok());
+  CHECK(compare_arrays("x", Array(dtypes::float32, {4}), Array(dtypes::float32, {2, 2}), {}).ok());
+}
+
+TEST_CASE("random inputs depend on seed and name alone, and are in range") {
+  Array a(dtypes::float32, {1000}), b(dtypes::float32, {500}), c(dtypes::float32, {500}), d(dtypes::float32, {500});
+  fill_random(a, 1, "data1"), fill_random(b, 1, "data1"), fill_random(c, 2, "data1"), fill_random(d, 1, "data2");
+  CHECK(std::memcmp(a.data(), b.data(), b.nbytes()) == 0);
+  CHECK(std::memcmp(b.data(), c.data(), b.nbytes()) != 0);
+  CHECK(std::memcmp(b.data(), d.data(), b.nbytes()) != 0);
+  double sum = 0, squares = 0;
+  for (float v : a.as<float>()) {
+    sum += v, squares += v * v;
+    CHECK(std::fabs(v) < 3.5);
+  }
+  CHECK(std::fabs(sum / 1000) < 0.15);
+  CHECK(std::fabs(squares / 1000 - 1) < 0.15);
+  for (DType t : {dtypes::int8, dtypes::uint8, dtypes::int32, dtypes::uint64}) {
+    Array ints(t, {200});
+    fill_random(ints, 3, "x");
+    for (int64_t i = 0; i < 200; i++) CHECK((element_as_double(ints, i) != 0 && std::fabs(element_as_double(ints, i)) <= 50));
+  }
+}
+
+}  // namespace
+}  // namespace tgc

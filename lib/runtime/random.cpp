@@ -1,0 +1,65 @@
+#include "lib/runtime/random.h"
+
+#include "lib/dtype/const.h"
+
+namespace tgc {
+namespace {
+
+// splitmix64 (Steele, Lea, Flood 2014)
+class Generator {
+ public:
+  Generator(uint64_t seed, std::string_view name) : state_(seed) {
+    for (char c : name) state_ = next() ^ uint8_t(c);
+  }
+  uint64_t next() {
+    uint64_t z = state_ += 0x9E3779B97F4A7C15;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+    z = (z ^ z >> 27) * 0x94D049BB133111EB;
+    return z ^ z >> 31;
+  }
+  // The sum of four uniform variables, shifted and scaled to mean 0 and variance 1: no libm, so the same everywhere.
+  double normal() {
+    uint64_t bits = next();
+    int64_t sum = 0;
+    for (int k = 0; k < 4; k++) sum += int64_t(bits >> (16 * k) & 0xFFFF);
+    return double(sum - 2 * 65535) * (1.7320508075688772 / 65536);
+  }
+  int64_t integer(bool is_unsigned) {
+    auto magnitude = int64_t(next() >> 1 & 0x7FFFFFFF) % 50 + 1;
+    return !is_unsigned && (next() & 1) ? -magnitude : magnitude;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+template <class T, class Draw>
+void fill(Array& array, Draw draw) {
+  for (T& v : array.as<T>()) v = T(draw());
+}
+
+}  // namespace
+
+void fill_random(Array& array, uint64_t seed, std::string_view name) {
+  Generator g(seed, name);
+  Scalar kind = array.dtype().scalar_kind();
+  switch (kind) {
+    case Scalar::Bool: return fill<uint8_t>(array, [&] { return g.next() >> 63; });
+    case Scalar::Float32: return fill<float>(array, [&] { return g.normal(); });
+    case Scalar::Float64: return fill<double>(array, [&] { return g.normal(); });
+    case Scalar::Float16: return fill<uint16_t>(array, [&] { return float_to_half_bits(g.normal()); });
+    case Scalar::BFloat16: return fill<uint16_t>(array, [&] { return float_to_bf16_bits(float(g.normal())); });
+    case Scalar::FP8E4M3:
+    case Scalar::FP8E5M2: return fill<uint8_t>(array, [&] { return float_to_fp8(g.normal(), kind); });
+    default: break;
+  }
+  bool is_unsigned = dtypes::is_unsigned(array.dtype());
+  switch (array.dtype().itemsize()) {
+    case 1: return fill<uint8_t>(array, [&] { return g.integer(is_unsigned); });
+    case 2: return fill<uint16_t>(array, [&] { return g.integer(is_unsigned); });
+    case 4: return fill<uint32_t>(array, [&] { return g.integer(is_unsigned); });
+    default: return fill<uint64_t>(array, [&] { return g.integer(is_unsigned); });
+  }
+}
+
+}  // namespace tgc
