@@ -58,6 +58,8 @@ bool py_less(Const a, Const b) {
   return !std::isnan(b.as_float()) && compare(a.as_int(), b.as_float()) < 0;
 }
 
+bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }
+
 Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
 

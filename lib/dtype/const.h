@@ -58,6 +58,7 @@ class Const {
 // Python's == and < between numbers; Invalid equals itself alone and is less than nothing but itself excluded (tinygrad's InvalidType).
 bool py_equal(Const a, Const b);
 bool py_less(Const a, Const b);
+bool py_less_equal(Const a, Const b);  // false when either is NaN
 // min(a, b) and max(a, b): the first of two that compare equal.
 Const py_min(Const a, Const b);
 Const py_max(Const a, Const b);

@@ -419,6 +419,20 @@ Int gcd(Int a, Int b) {
   return a.abs();
 }
 
+double true_div(Int a, Int b) {
+  if (b == 0) division_by_zero();
+  constexpr int64_t kExact = int64_t(1) << 53;
+  if (a.is_small() && b.is_small() && -kExact <= a.small() && a.small() <= kExact && -kExact <= b.small() && b.small() <= kExact)
+    return double(a.small()) / double(b.small());
+  // scale to a quotient of at least 66 bits whose lowest is sticky: it rounds to a double as the exact quotient does
+  int shift = 66 + int(b.bit_length()) - int(a.bit_length());
+  Int n = shift > 0 ? a.abs() << uint32_t(shift) : a.abs(), d = shift < 0 ? b.abs() << uint32_t(-shift) : b.abs();
+  auto [q, rest] = divmod_trunc(n, d);
+  double out = std::ldexp((rest == 0 ? q : q | Int(1)).to_double(), -shift);
+  if (std::isinf(out)) throw Failure("integer division result too large for a float");
+  return (a.sign() < 0) != (b.sign() < 0) ? -out : out;
+}
+
 Int pow(Int base, uint32_t exponent) {
   Int out = 1;
   for (; exponent; exponent >>= 1, base = exponent ? base * base : base)

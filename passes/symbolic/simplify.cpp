@@ -14,6 +14,4 @@ Arg UOp::ssimplify() const {
   return s.is_const() ? s.arg() : Arg(s);
 }
 
-const RuleSet& symbolic() { return symbolic_simple(); }
-
 }  // namespace tgc

@@ -1,0 +1,253 @@
+// Folding of integer division and remainder. The division truncates, as C's does; most rules want a numerator that is not negative.
+// Mirrors tinygrad uop/divandmod.py.
+#include <unordered_map>
+
+#include "lib/uop/graph.h"
+#include "lib/uop/integer_math.h"
+#include "passes/symbolic/symbolic.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+Int value(UOp constant) { return constant.arg().as_int(); }
+
+UOp fold_divmod_general(UOp d);
+
+// One division or remainder of indices, taken apart for the rules below: x = sum of terms[i] * factors[i] + constant.
+class DivMod {
+ public:
+  explicit DivMod(UOp d) : d_(d), x_(d.src(0)), y_(d.src(1)), is_mod_(d.is(Op::MOD)) {}
+
+  UOp fold() {
+    if (UOp out = cancel()) return out;
+    auto [peeled, constant] = pop_const(x_);
+    peeled_ = peeled;
+    constant_ = constant.to_int();
+    uops_ = split_uop(peeled_, Op::ADD);
+    if (y_.is_const() && value(y_) > 0) {
+      c_ = value(y_);
+      if (UOp out = remove_nested_mod()) return out;
+      for (UOp u : uops_) {
+        factors_.push_back(const_factor(u));
+        terms_.push_back(divides(u, factors_.back()));
+      }
+      if (UOp out = fold_binary_numerator()) return out;
+      if (UOp out = fold_congruence()) return out;
+      if (UOp out = gcd_with_remainder()) return out;
+      if (UOp out = nest_by_smallest_factor()) return out;
+    }
+    if (constant_ != 0) uops_.push_back(x_.const_like(constant_));
+    if (UOp out = divide_by_gcd()) return out;
+    return factor_remainder();
+  }
+
+ private:
+  bool x_may_be_negative() const { return int_vmin(x_) < 0; }
+  UOp apply(UOp numerator, UOp denominator) const { return numerator.alu(d_.op(), denominator); }
+
+  // The numerator stays within one interval of the denominator: the quotient is a constant.
+  UOp cancel() const {
+    Int x0 = int_vmin(x_), x1 = int_vmax(x_), y0 = int_vmin(y_), y1 = int_vmax(y_);
+    if (y0 == 0 && y1 == 0) throw Failure(std::string(is_mod_ ? "remainder" : "division") + " by zero");
+    if (y0.sign() * y1.sign() <= 0) return {};
+    Int q = cdiv(x0, y0);
+    if (q != cdiv(x0, y1) || q != cdiv(x1, y0) || q != cdiv(x1, y1)) return {};
+    return is_mod_ ? x_ - q * y_ : d_.const_like(q);
+  }
+
+  // (a % 4 + b) % 2 -> (a + b) % 2
+  UOp remove_nested_mod() const {
+    if (!is_mod_ || x_may_be_negative()) return {};
+    std::vector<UOp> xs;
+    bool changed = false;
+    for (UOp u : uops_) {
+      bool nested = u.is(Op::MOD) && divides(u.src(1), c_);
+      changed |= nested;
+      xs.push_back(nested ? u.src(0) : u);
+    }
+    if (!changed) return {};
+    UOp x = sum(xs) + constant_;
+    return int_vmin(x) >= 0 ? x % y_ : UOp();
+  }
+
+  // One term that takes two values: the result is linear in it.
+  UOp fold_binary_numerator() const {
+    if (terms_.size() != 1) return {};
+    UOp v = terms_[0];
+    Int v0 = int_vmin(v), v1 = int_vmax(v);
+    if (v1 - v0 != 1) return {};
+    auto result = [&](Int at) {
+      Int n = factors_[0] * at + constant_;
+      return is_mod_ ? cmod(n, c_) : cdiv(n, c_);
+    };
+    Int r0 = result(v0), r1 = result(v1);
+    return (r1 - r0) * (v - v0) + r0;
+  }
+
+  // Reduce every factor modulo c: when what remains lies within one interval of c, it is the remainder.
+  UOp fold_congruence() const {
+    if (x_may_be_negative() && d_.graph().settings().CORRECT_DIVMOD_FOLDING) return {};
+    std::vector<Int> rests;
+    std::vector<UOp> rest_terms;
+    for (size_t i = 0; i < factors_.size(); i++) {
+      Int r = floor_mod(factors_[i], c_);
+      rests.push_back((r - c_).abs() < r.abs() ? r - c_ : r);
+      rest_terms.push_back(rests[i] * terms_[i]);
+    }
+    UOp rest = sum_from_zero(rest_terms) + floor_mod(constant_, c_);
+    Int q = floor_div(int_vmin(rest), c_);
+    if (q != floor_div(int_vmax(rest), c_)) return {};
+    if (is_mod_) return rest - q * c_;
+    std::vector<UOp> quotients;
+    for (size_t i = 0; i < factors_.size(); i++) quotients.push_back(floor_div(factors_[i] - rests[i], c_) * terms_[i]);
+    return sum_from_zero(quotients) + floor_div(constant_ - floor_mod(constant_, c_) + q * c_, c_);
+  }
+
+  // A factor common to the denominator and every term, but not to the constant.
+  UOp gcd_with_remainder() const {
+    if (x_may_be_negative()) return {};
+    std::vector<UOp> all = uops_;
+    all.push_back(y_);
+    UOp g = gcd(all).simplify();
+    if (!g.is_const() || value(g) <= 1) return {};
+    Int f = value(g);
+    UOp x = exactly(peeled_, g).simplify() + floor_div(floor_mod(constant_, c_), f);
+    if (int_vmin(x) < 0) return {};
+    UOp out = apply(x, x_.const_like(floor_div(c_, f)));
+    return is_mod_ ? out * g + floor_mod(constant_, f) : out + floor_div(constant_, c_);
+  }
+
+  // x / c -> (x / f) / (c / f) for a factor f of c that lets x / f fold.
+  UOp nest_by_smallest_factor() const {
+    if (is_mod_ || x_may_be_negative()) return {};
+    Int f = c_;
+    for (size_t i = 0; i < uops_.size(); i++)
+      if (Int a = factors_[i].abs(); !uops_[i].in({Op::CONST, Op::VCONST}) && a > 1 && floor_mod(c_, factors_[i]) == 0 && a < f) f = a;
+    if (f >= c_) return {};
+    UOp x = fold_divmod_general(x_ / f);
+    return x && int_vmin(x) >= 0 ? x / floor_div(c_, f) : UOp();
+  }
+
+  // x / y -> (x / g) / (y / g)
+  UOp divide_by_gcd() const {
+    std::vector<UOp> all = uops_;
+    all.push_back(y_);
+    UOp g = gcd(all).simplify();
+    if (g.is_const() && value(g) == 1) return {};
+    UOp out = apply(exactly(x_, g), exactly(y_, g));
+    return is_mod_ ? out * g : out;
+  }
+
+  // (y * q + r) / y -> q + r / y
+  UOp factor_remainder() const {
+    if (int_vmin(y_) < 0 || x_may_be_negative()) return {};
+    std::vector<UOp> quotients, rests;
+    for (UOp u : uops_) {
+      if (UOp q = divide_exact(u, y_)) {
+        quotients.push_back(q);
+        continue;
+      }
+      if (is_mod_ && y_.is_const()) {
+        Int f = const_factor(u), r = floor_mod(f, value(y_));
+        if (r != f) {
+          rests.push_back(divides(u, f) * r);
+          quotients.push_back(u.const_like(0));
+          continue;
+        }
+      }
+      rests.push_back(u);
+    }
+    if (quotients.empty()) return {};
+    UOp zero = x_.const_like(0);
+    UOp x = rests.empty() ? Const(0) + zero : sum_from_zero(rests) + zero;
+    if (int_vmin(x) < 0) return {};
+    return is_mod_ ? x % y_ : x / y_ + sum_from_zero(quotients);
+  }
+
+  static UOp exactly(UOp u, UOp by) {
+    UOp out = divide_exact(u, by);
+    if (!out) throw Failure("a common divisor does not divide its expression");
+    return out;
+  }
+
+  UOp d_, x_, y_;
+  bool is_mod_;
+  UOp peeled_;             // x without its constant
+  Int constant_;
+  Int c_;                  // the denominator, where it is a positive constant
+  std::vector<UOp> uops_;  // the terms of peeled_, as they are and taken apart
+  std::vector<UOp> terms_;
+  std::vector<Int> factors_;
+};
+
+// What fold_divmod_general found for each node of a graph.
+struct DivModMemo {
+  std::unordered_map<const Node*, UOp> folded;
+  int64_t correct_folding = 0;  // the setting it was found under
+};
+
+UOp fold_divmod_general(UOp d) {
+  auto& memo = d.graph().extension<DivModMemo>();
+  int64_t correct_folding = d.graph().settings().CORRECT_DIVMOD_FOLDING;
+  if (memo.correct_folding != correct_folding) {
+    memo.folded.clear();
+    memo.correct_folding = correct_folding;
+  }
+  if (auto it = memo.folded.find(d.node()); it != memo.folded.end()) return it->second;
+  UOp out = DivMod(d).fold();
+  memo.folded.emplace(d.node(), out);
+  return out;
+}
+
+bool not_negative(UOp u) { return !py_less(u.vmin(), 0); }
+bool not_positive(UOp u) { return !py_less(0, u.vmax()); }
+
+// (x / c + a) / d -> (x + a * c) / (c * d), when x and a have the same sign
+UOp fold_nested_div(UOp x, UOp c, UOp a, UOp d) {
+  if (!py_less(0, c.vmin()) || !py_less(0, d.vmin())) return {};
+  if (!(not_negative(x) && not_negative(a)) && !(not_positive(x) && not_positive(a))) return {};
+  return (x + a * c) / (c * d);
+}
+
+// (x + c) / d -> (x + c % d) / d + c / d
+UOp reduce_constant_of_numerator(UOp x, UOp c, UOp n, UOp d) {
+  Int rest = floor_mod(value(c), value(d));
+  if (rest == value(c) || !not_negative(x) || !not_negative(n) || value(d) <= 0) return {};
+  return (x + rest) / d + floor_div(value(c), value(d));
+}
+
+// The same for x <= 0 <= x + c.
+UOp reduce_constant_beside_negative(UOp x, UOp c, UOp n, UOp d) {
+  if (!not_positive(x) || !not_negative(n) || value(d) <= 0) return {};
+  Int rest = floor_mod(value(c), value(d));
+  return -(-(rest + x - (value(d) - 1)) / d) + floor_div(value(c), value(d));
+}
+
+}  // namespace
+
+const RuleSet& div_and_mod_symbolic() {
+  static const RuleSet set("div_and_mod_symbolic", {
+      // (x / c + a) / d -> (x + a * c) / (c * d)
+      rule("div-of-div-plus-const", (x / c + ca) / cd, with(x, c, ca, cd, fold_nested_div)),
+      // x / d -> -(x / -d), when d < 0
+      rule("div-negative-denominator", x.of(dtypes::index) / d, with(x, d, [](UOp x, UOp d) { return py_less(d.vmax(), 0) ? -(x / -d) : UOp(); })),
+      // x / d -> -(-x / d), when x <= 0
+      rule("div-negative-numerator", x.of(dtypes::index) / d, with(x, d, [](UOp x, UOp d) { return not_positive(x) ? -(-x / d) : UOp(); })),
+      // (x + c) / d -> (x + c % d) / d + c / d
+      rule("div-reduce-const", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(), with(x, c, n, cd, reduce_constant_of_numerator)),
+      // (x + c) / d -> -(-(x + c % d - (d - 1)) / d) + c / d, when x <= 0
+      rule("div-reduce-const-negative", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(), with(x, c, n, cd, reduce_constant_beside_negative)),
+      // everything that looks at the terms of the numerator
+      rule("divmod-general", node({Op::IDIV, Op::MOD}).of(dtypes::index).as(d), with(d, fold_divmod_general)),
+      // x % d -> -(-x % d), when x <= 0
+      rule("mod-negative-numerator", x.of(dtypes::index) % d, with(x, d, [](UOp x, UOp d) { return not_positive(x) ? -(-x % d) : UOp(); })),
+      // x % d -> x % -d, when d < 0
+      rule("mod-negative-denominator", x.of(dtypes::index) % d, with(x, d, [](UOp x, UOp d) { return py_less(d.vmax(), 0) ? x % -d : UOp(); })),
+  });
+  return set;
+}
+
+}  // namespace tgc

@@ -1,0 +1,138 @@
+// GEP pushing: elements are taken of sources rather than of results. Mirrors tinygrad uop/symbolic.py: gep_pushing, gep_through_wmma.
+#include "lib/uop/graph.h"
+#include "passes/symbolic/symbolic.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+std::vector<int64_t> elements(UOp gep) {
+  std::vector<int64_t> out;
+  for (Arg i : gep.arg().items()) out.push_back(i.small_int());
+  return out;
+}
+
+Arg element_of(Arg tuple, int64_t i) {
+  if (i < 0 || size_t(i) >= tuple.items().size()) throw Failure("element " + std::to_string(i) + " of " + tuple.repr());
+  return tuple[size_t(i)];
+}
+
+UOp gep_of_gep(UOp inner, UOp outer) {
+  std::vector<int64_t> composed;
+  for (int64_t i : elements(outer)) composed.push_back(element_of(inner.arg(), i).small_int());
+  return inner.src(0).gep(composed);
+}
+
+UOp gep_of_vectorize(UOp gep, UOp vec) {
+  std::vector<UOp> picked;
+  for (int64_t i : elements(gep)) {
+    if (i < 0 || size_t(i) >= vec.num_src()) throw Failure("element " + std::to_string(i) + " of a vector of " + std::to_string(vec.num_src()));
+    picked.push_back(vec.src(size_t(i)));
+  }
+  return picked.size() == 1 ? picked[0] : gep.graph().node(Op::VECTORIZE, gep.dtype(), picked);
+}
+
+UOp gep_of_vconst(UOp gep, UOp c) {
+  std::vector<Const> picked;
+  for (int64_t i : elements(gep)) picked.push_back(element_of(c.arg(), i).to_const());
+  return gep.const_like(picked);
+}
+
+UOp gep_in_order(UOp g) {
+  if (g.dtype().is_ptr()) return {};
+  auto items = g.arg().items();
+  if (int(items.size()) != g.src(0).dtype().count()) return {};
+  for (size_t i = 0; i < items.size(); i++)
+    if (items[i].small_int() != int64_t(i)) return {};
+  return g.src(0);
+}
+
+UOp gep_through_alu(UOp gep, UOp alu) {
+  if (gep.dtype().is_ptr() || alu.dtype().is_ptr()) return {};
+  auto indices = elements(gep);
+  std::vector<UOp> src;
+  for (UOp s : alu.src()) src.push_back(s.gep(indices));
+  return gep.graph().node(alu.op(), alu.dtype().scalar().vec(gep.dtype().count()), src, alu.arg());
+}
+
+UOp expand_cat(UOp x) {
+  if (x.dtype().is_ptr()) return {};
+  std::vector<UOp> src;
+  for (UOp y : x.src())
+    for (int i = 0; i < y.dtype().count(); i++) src.push_back(y.gep(i));
+  return x.graph().node(Op::VECTORIZE, x.dtype(), src);
+}
+
+UOp vectorize_of_geps(UOp v, UOp x) {
+  std::vector<int64_t> indices;
+  for (UOp g : v.src()) {
+    if (g.arg().items().size() != 1) throw Failure("a vector of vectors: element of arg " + g.arg().repr());
+    indices.push_back(g.arg()[0].small_int());
+  }
+  return x.gep(indices);
+}
+
+// The product of the sizes of one operand's upcast axes, ((axis, size), ...).
+int64_t num_elements(Arg axes) {
+  int64_t out = 1;
+  for (Arg axis : axes.items()) out *= axis[1].small_int();
+  return out;
+}
+
+// Whole results of a WMMA can be taken from fewer, narrower operands.
+UOp gep_through_wmma(UOp gep, UOp wmma) {
+  constexpr size_t kUpcastAxes = 6;  // of the arg: the axes of both operands and of the result
+  auto axes = wmma.arg()[kUpcastAxes].items();
+  int64_t out_size = num_elements(axes.back());
+  auto indices = elements(gep);
+  auto n = int64_t(indices.size());
+  std::vector<int64_t> starts;
+  for (int64_t k = 0; k < n; k += out_size) starts.push_back(indices[size_t(k)]);
+  for (int64_t i = 0; i < out_size; i++) {
+    size_t count = 0;
+    for (int64_t k = i; k < n; k += out_size, count++)
+      if (indices[size_t(k)] - i != starts[count]) return {};
+    if (count != starts.size()) return {};
+  }
+  std::vector<UOp> src;
+  for (size_t s = 0; s < std::min(wmma.num_src(), axes.size()); s++) {
+    int64_t size = num_elements(axes[s]);
+    std::vector<int64_t> picked;
+    for (int64_t w : starts)
+      for (int64_t k = 0; k < size; k++) picked.push_back(w / out_size * size + k);
+    src.push_back(wmma.src(s).gep(picked));
+  }
+  return gep.graph().node(Op::WMMA, gep.dtype(), src, wmma.arg());
+}
+
+}  // namespace
+
+const RuleSet& gep_pushing() {
+  static const RuleSet set("gep_pushing", {
+      // x[i][j] -> x[i[j]]
+      rule("gep-of-gep", node(Op::GEP, node(Op::GEP).as(x)).as(y), with(x, y, gep_of_gep)),
+      // {a, b, ...}[i] -> the i-th
+      rule("gep-of-vectorize", node(Op::GEP, node(Op::VECTORIZE).as(vec)).as(g), with(g, vec, gep_of_vectorize)),
+      // c[i] -> c
+      rule("gep-of-const", node(Op::GEP, c.scalar()).as(g), with(g, c, [](UOp g, UOp c) { return g.const_like(c.arg().to_const()); })),
+      // {c0, c1, ...}[i] -> the i-th
+      rule("gep-of-vconst", node(Op::GEP, node(Op::VCONST).as(c)).as(g), with(g, c, gep_of_vconst)),
+      // x[i] -> x, for void
+      rule("gep-of-void", node(Op::GEP, x.of(dtypes::void_)), x),
+      // x[0, 1, ..., n - 1] -> x
+      rule("gep-in-order", node(Op::GEP).as(g), with(g, gep_in_order)),
+      // (x + y)[i] -> x[i] + y[i], for all elementwise ops
+      rule("gep-through-alu", node(Op::GEP, node(ops::Elementwise).as(alu_node)).as(g), with(g, alu_node, gep_through_alu)),
+      // CAT -> one VECTORIZE of all elements
+      rule("cat-to-vectorize", node(Op::CAT).as(x), with(x, expand_cat)),
+      // {x[i], x[j], ...} -> x[i, j, ...]
+      rule("vectorize-of-geps", each(Op::VECTORIZE, node(Op::GEP, x)).as(v), with(v, x, vectorize_of_geps)),
+      // WMMA(a, b, acc)[i] -> WMMA(a[..], b[..], acc[..])
+      rule("gep-through-wmma", node(Op::GEP, node(Op::WMMA).as(wmma)).as(g), with(g, wmma, gep_through_wmma)),
+  });
+  return set;
+}
+
+}  // namespace tgc

@@ -1,0 +1,120 @@
+// Phase 3, the complete symbolic: what the stages of a kernel apply. Mirrors tinygrad uop/symbolic.py: reduce_mul_chain, sym.
+#include "lib/uop/graph.h"
+#include "lib/uop/integer_math.h"
+#include "passes/symbolic/symbolic.h"
+#include "passes/symbolic/transcendental.h"
+#include "passes/symbolic/valid.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+UOp alu_of_broadcasts(UOp x, UOp y, UOp alu) {
+  return alu.graph().node(alu.op(), alu.dtype().scalar(), {x, y}).broadcast(alu.dtype().count());
+}
+
+// store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt): what is there already need not be stored
+UOp gate_store(UOp index, UOp gate, UOp alt, UOp store) {
+  if (store.num_src() > 2) throw Failure("a store of a load of the same place that ends ranges");
+  return index.src(0).index(gate.where(index.src(1), index.graph().invalid())).store(alt);
+}
+
+UOp drop_invalid_access(UOp x) { return x.is(Op::STORE) ? x.graph().noop() : x.const_like(0); }
+
+// sum(x * y) -> sum(x) * y for factors that do not depend on the ranges; max(x * y) likewise when y is not negative
+UOp reduce_mul_chain(UOp r) {
+  if (!r.arg().is(Op::ADD) && !r.arg().is(Op::MAX)) return {};
+  if (r.dtype() != r.src(0).dtype()) return {};
+  auto ranges = r.src().subspan(1);
+  std::vector<UOp> inside, outside;
+  for (UOp m : split_uop(r.src(0), Op::MUL)) {
+    bool free = !(r.arg().is(Op::MAX) && py_less(m.vmin(), 0));
+    for (UOp range : ranges) free = free && !in_backward_slice_with_self(m, range);
+    (free ? outside : inside).push_back(m);
+  }
+  if (outside.empty()) return {};
+  std::vector<UOp> src{inside.empty() ? r.src(0).const_like(1) : prod_from_one(inside)};
+  src.insert(src.end(), ranges.begin(), ranges.end());
+  return r.with_src(src) * prod_from_one(outside);
+}
+
+UOp reduce_scaled(UOp x, UOp c, UOp r) {
+  std::vector<UOp> src(r.src().begin(), r.src().end());
+  src[0] = x;
+  return r.with_src(src) * c.arg().to_const();
+}
+
+// A SINK or GROUP of what has sources only to hold them together: those sources themselves.
+UOp flatten_sink(UOp root) {
+  constexpr OpSet kTransparent{Op::UNROLL, Op::NOOP, Op::VECTORIZE, Op::SINK};
+  std::vector<UOp> src;
+  bool changed = false;
+  for (UOp x : root.src()) {
+    if (!x.in(kTransparent)) {
+      src.push_back(x);
+      continue;
+    }
+    changed = true;
+    src.insert(src.end(), x.src().begin(), x.src().end());
+  }
+  return changed ? root.graph().node(root.op(), root.dtype(), src, root.arg()) : UOp();
+}
+
+}  // namespace
+
+const RuleSet& sym() {
+  static const RuleSet own("sym", {
+      // {x, ..., x} op {y, ..., y} -> {x op y, ...}
+      rule("alu-of-broadcasts", node(ops::ALU, each(Op::VECTORIZE, x), each(Op::VECTORIZE, y)).as(alu_node), with(x, y, alu_node, alu_of_broadcasts)),
+      // x != 0 -> bool(x)
+      rule("ne-zero", x != 0, with(x, [](UOp x) { return x.cast(dtypes::bool_.vec(x.dtype().count())); })),
+      // cast(s ? a : b) -> s ? cast(a) : cast(b)
+      rule("cast-of-where", cast(where(s, a, b)).as(u), with(s, a, b, u, [](UOp s, UOp a, UOp b, UOp u) {
+             return s.where(a.cast(u.dtype()), b.cast(u.dtype()));
+           })),
+      rule("pow", node(Op::POW).as(p), with(p, [](UOp p) { return xpow(p.src(0), p.src(1)); })),
+      // ---- loads and stores
+      // store(buf[i], load(buf[i])) -> nothing
+      rule("store-of-own-load", node(Op::STORE, node(Op::INDEX).as(idx), node(Op::LOAD, node(Op::INDEX).as(idx))), with(idx, [](UOp idx) { return idx.graph().noop(); })),
+      // store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt)
+      rule("store-of-gated-load", any_len(Op::STORE, node(Op::INDEX).as(idx), where(gate, alt, node(Op::LOAD, node(Op::INDEX).as(idx)))).as(s),
+           with(idx, gate, alt, s, gate_store)),
+      // load(buf[invalid]) -> 0, store(buf[invalid], _) -> nothing
+      rule("access-invalid", any_len({Op::LOAD, Op::STORE}, or_casted(node(Op::INDEX, anything(), constant(Const::invalid(), dtypes::index)))).as(x),
+           with(x, drop_invalid_access)),
+      // ---- reciprocals
+      // 1 / (x * x) -> (1 / x) * (1 / x)
+      rule("reciprocal-of-square", reciprocal(x * x), reciprocal(x) * reciprocal(x)),
+      // 1 / (x * x * x) -> (1 / x) * (1 / x) * (1 / x)
+      rule("reciprocal-of-cube", reciprocal(x * x * x), reciprocal(x) * reciprocal(x) * reciprocal(x)),
+      // 1 / (x * c) -> (1 / x) * (1 / c)
+      rule("reciprocal-of-scaled", reciprocal(x * c), reciprocal(x) * reciprocal(c)),
+      // x * (1 / (1 + x)) -> 1 - 1 / (1 + x)
+      rule("mul-sigmoid", x * reciprocal(1 + x).as(d), 1 - d),
+      // x * (d * y) -> y * (1 - d), for d = 1 / (1 + x)
+      rule("mul-scaled-sigmoid", x * (reciprocal(1 + x).as(d) * y), y * (1 - d)),
+      // x * (d + y) -> (1 - d) + x * y, for d = 1 / (1 + x)
+      rule("mul-sigmoid-plus", x * (reciprocal(1 + x).as(d) + y), (1 - d) + x * y),
+      // ---- reductions
+      // sum(x * c) -> sum(x) * c
+      rule("reduce-of-scaled", any_len(Op::REDUCE, x * c.scalar()).arg(Op::ADD).as(r), with(x, c, r, reduce_scaled)),
+      rule("reduce-of-product", any_len(Op::REDUCE, node(Op::MUL)).as(r), with(r, reduce_mul_chain)),
+      // ---- groups and ends
+      // group(x) -> x
+      rule("group-of-one", node(Op::GROUP, x), x),
+      rule("sink-flatten", node({Op::SINK, Op::GROUP}).as(root), with(root, flatten_sink)),
+      // end(noop, ranges...) -> noop
+      rule("end-of-nothing", any_len(Op::END, leaf(Op::NOOP).as(x)), x),
+      // ---- combine terms, by taste
+      // -1 * (x + y) -> -x + -y
+      rule("neg-of-sum", -1 * (x + y), (-x) + (-y)),
+      // (x + y) * c -> x * c + y * c, for indices: a float's infinities may not be split
+      rule("mul-distribute", (x.of(dtypes::index) + y) * c, x * c + y * c),
+  });
+  static const RuleSet set("sym", {&symbolic(), &pm_simplify_valid(), &own});
+  return set;
+}
+
+}  // namespace tgc

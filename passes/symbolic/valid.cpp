@@ -1,0 +1,233 @@
+#include "passes/symbolic/valid.h"
+
+#include <algorithm>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/integer_math.h"
+
+namespace tgc {
+
+using namespace pat;
+
+std::optional<BoundClause> parse_valid(UOp v) {
+  auto less_than_int = [](UOp u) { return u.is(Op::CMPLT) && dtypes::is_int(u.src(0).dtype()); };
+  // !(x < c) is x >= c
+  if (v.is(Op::CMPNE) && v.src(1).is_const() && py_equal(v.src(1).arg().to_const(), 1) && less_than_int(v.src(0)))
+    return BoundClause{v.src(0).src(0), false, v.src(0).src(1).vmin().to_int()};
+  // x < c is x <= c - 1
+  if (less_than_int(v)) return BoundClause{v.src(0), true, v.src(1).vmax().to_int() - 1};
+  return std::nullopt;
+}
+
+namespace {
+
+struct Bounded {
+  UOp expr;
+  std::optional<Int> lower, upper;
+};
+
+// What the clauses say of each expression; a later clause overrides an earlier one.
+std::vector<Bounded> bounds_of_clauses(UOp valid) {
+  std::vector<Bounded> out;
+  for (UOp clause : split_uop(valid, Op::AND)) {
+    auto parsed = parse_valid(clause);
+    if (!parsed) continue;
+    auto it = std::find_if(out.begin(), out.end(), [&](auto& b) { return b.expr == parsed->expr; });
+    if (it == out.end()) it = out.insert(out.end(), {parsed->expr, {}, {}});
+    (parsed->upper ? it->upper : it->lower) = parsed->bound;
+  }
+  return out;
+}
+
+UOp fake_variable(UOp like, size_t i, Const min, Const max) {
+  return like.graph().variable("fake" + std::to_string(i), min, max, like.dtype());
+}
+
+bool all_irreducible(const std::vector<UOp>& terms) {
+  return std::all_of(terms.begin(), terms.end(), [](UOp t) { return t.in(ops::Irreducible); });
+}
+
+bool all_same(const std::vector<UOp>& uops) {
+  return std::all_of(uops.begin(), uops.end(), [&](UOp u) { return u == uops[0]; });
+}
+
+Substitution inverse(const Substitution& s) {
+  Substitution out;
+  for (auto [from, to] : s) out.emplace_back(to, from);
+  return out;
+}
+
+// `u` when every one of the alternatives in `candidate` (one of them holds) simplifies it to the same; halves of an image index count
+// on their own.
+UOp simplify_by_cases(UOp u, const Substitution& candidate) {
+  std::vector<UOp> results;
+  for (auto& pair : candidate) {
+    UOp replaced = substitute(u, {pair});
+    if (replaced == u) return u;  // this branch does not appear
+    results.push_back(replaced);
+  }
+  for (size_t i = 0; i < results.size(); i++) results[i] = substitute(results[i].simplify(), inverse({candidate[i]})).simplify();
+  if (all_same(results)) return results[0];
+  if (!u.is(Op::VECTORIZE) || u.num_src() != 2) return u;
+  for (size_t half : {size_t(0), size_t(1)}) {
+    std::vector<UOp> parts;
+    for (UOp r : results) {
+      if (r.num_src() <= half) throw Failure("an image's index simplified to something that is no pair");
+      parts.push_back(r.src(half));
+    }
+    if (!all_same(parts)) continue;
+    std::vector<UOp> src(u.src().begin(), u.src().end());
+    src[half] = parts[0];
+    u = u.with_src(src);
+  }
+  return u;
+}
+
+}  // namespace
+
+UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
+  Substitution all;
+  size_t i = 0;
+  for (auto& [expr, lower, upper] : bounds_of_clauses(valid)) {
+    Const low = lower ? Const(*lower) : expr.vmin(), high = upper ? Const(*upper) : expr.vmax();
+    all.emplace_back(expr, fake_variable(expr, i, low, high));
+    if (try_simplex) {
+      u = simplify_by_cases(u, {all.back()});
+      if (expr.is(Op::ADD) && py_equal(low, 1))
+        if (auto terms = split_uop(expr, Op::ADD); all_irreducible(terms)) {
+          Substitution cases;
+          for (UOp x : terms) cases.emplace_back(x, fake_variable(x, i, 1, x.vmax()));
+          u = simplify_by_cases(u, cases);
+        }
+    }
+    i++;
+  }
+  UOp replaced = substitute(u, all);
+  return replaced == u ? u : substitute(replaced.simplify(), inverse(all)).simplify();
+}
+
+UOp simplify_valid(UOp valid) {
+  if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // a mask of a load is not an index
+  std::vector<UOp> clauses = split_uop(valid, Op::AND);
+  // those that appear in others come first: they may simplify the others
+  std::vector<std::pair<int, UOp>> sorted;
+  for (UOp v : clauses) {
+    auto parsed = parse_valid(v);
+    int priority = 0;
+    if (parsed)
+      for (UOp other : clauses) priority -= in_backward_slice_with_self(other, parsed->expr);
+    sorted.emplace_back(priority, v);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  std::vector<UOp> out;
+  bool changed = false;
+  UOpSet seen(valid.graph());
+  for (auto [priority, clause] : sorted) {
+    if (!seen.insert(clause)) {
+      changed = true;
+      continue;
+    }
+    UOp simpler = out.empty() ? clause : uop_given_valid(prod(out), clause);
+    changed |= !(simpler == clause);
+    out.push_back(simpler);
+  }
+  return changed ? prod(out) : UOp();
+}
+
+namespace {
+
+bool has_index_division(UOp u) { return op_in_backward_slice_with_self(u, {Op::IDIV, Op::MOD}); }
+
+UOp gated_given_valid(UOp cond, UOp x, UOp inv) {
+  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // an image's index
+  return cond.where(uop_given_valid(cond, x, false), inv);
+}
+
+bool any_range_in(UOp clause, UOp x) {
+  auto ranges = clause.ranges();
+  return std::any_of(ranges.begin(), ranges.end(), [&](UOp r) { return lies_in(x, r); });
+}
+bool all_ranges_in(UOp clause, UOp x) {
+  auto ranges = clause.ranges();
+  return std::all_of(ranges.begin(), ranges.end(), [&](UOp r) { return lies_in(x, r); });
+}
+
+UOp true_and(Graph& graph, const std::vector<UOp>& clauses) {
+  std::vector<UOp> all{graph.constant(dtypes::bool_, true)};
+  all.insert(all.end(), clauses.begin(), clauses.end());
+  return prod(all);
+}
+
+UOp drop_and_clauses(UOp cond, UOp x, UOp inv) {
+  auto clauses = split_uop(cond, Op::AND);
+  std::vector<UOp> keep;
+  for (UOp c : clauses)
+    if (any_range_in(c, x)) keep.push_back(c);
+  return keep.size() == clauses.size() ? UOp() : true_and(x.graph(), keep).where(x, inv);
+}
+
+bool contains(const std::vector<UOp>& list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
+
+// A clause may move to the load when it brings no range and no other load there.
+bool may_move(UOp clause, UOp x) {
+  if (!all_ranges_in(clause, x)) return false;
+  for (UOp u : toposort(clause))
+    if (u.is(Op::INDEX) && !in_backward_slice_with_self(x, u)) return false;
+  return true;
+}
+
+UOp where_on_load(UOp cond, UOp buf, UOp x) {
+  UOp valid = x.get_valid();
+  auto known = split_uop(valid, Op::AND);
+  std::vector<UOp> remaining;
+  UOp moved = valid;
+  bool removed = false;
+  for (UOp c : split_uop(cond, Op::AND)) {
+    bool duplicate = contains(known, c);
+    if (!duplicate && !may_move(c, x)) {
+      remaining.push_back(c);
+      continue;
+    }
+    if (!duplicate) moved = moved & c;
+    removed = true;
+  }
+  if (!removed) return {};
+  return true_and(x.graph(), remaining).where(buf.index(x.get_idx().valid(moved)), 0);
+}
+
+auto gated() { return where(cond, x, node(Op::CONST).arg(Const::invalid()).as(inv)); }
+
+}  // namespace
+
+const RuleSet& pm_simplify_valid() {
+  static const RuleSet set("pm_simplify_valid", {
+      rule("valid-given-earlier-clauses", node(Op::AND).as(v), with(v, simplify_valid)),
+      // cond ? x : invalid -> cond ? (x given cond) : invalid
+      rule("index-given-valid", gated(), with(cond, x, inv, gated_given_valid)),
+  });
+  return set;
+}
+
+const RuleSet& pm_drop_and_clauses() {
+  static const RuleSet set("pm_drop_and_clauses", {
+      // a & b ? x : invalid -> a ? x : invalid, when b shares no range with x
+      rule("valid-drops-clauses", gated(), with(cond, x, inv, drop_and_clauses)),
+  });
+  return set;
+}
+
+const RuleSet& pm_move_where_on_load() {
+  static const RuleSet set("pm_move_where_on_load", {
+      // cond ? buf[x] : 0 -> buf[cond ? x : invalid]
+      rule("where-on-load", where(cond, node(Op::INDEX, buf, x), 0), with(cond, buf, x, where_on_load)),
+      // cond ? 0 : buf[x] -> buf[!cond ? x : invalid]
+      rule("where-not-on-load", where(cond, 0, node(Op::INDEX, buf, x)), with(cond, buf, x, [](UOp cond, UOp buf, UOp x) {
+             return where_on_load(cond.logical_not(), buf, x);
+           })),
+  });
+  return set;
+}
+
+}  // namespace tgc
