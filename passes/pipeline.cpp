@@ -4,6 +4,8 @@
 
 #include "passes/kernel/control_flow.h"
 #include "passes/kernel/loads.h"
+#include "passes/symbolic/symbolic.h"
+#include "passes/symbolic/valid.h"
 
 namespace tgc {
 namespace {
@@ -12,6 +14,11 @@ namespace {
 template <const RuleSet& (*set)()>
 const RuleSet* always(const KernelJob&) {
   return &set();
+}
+
+const RuleSet& postopt_symbolic() {
+  static const RuleSet set("postopt symbolic", {&sym(), &pm_move_where_on_load()});
+  return set;
 }
 
 // The stages of a kernel, in order.
@@ -30,7 +37,7 @@ constexpr Stage kKernelStages[] = {
 
     // apply opts
 
-    // postopt symbolic
+    {"postopt symbolic", "postopt", Level::Kernel, always<postopt_symbolic>, false, nullptr, nullptr},
 
     // expander
 
@@ -46,7 +53,7 @@ constexpr Stage kKernelStages[] = {
 
     // lower all index dtypes
 
-    // post index symbolic
+    {"post index symbolic", "post-index", Level::Kernel, always<symbolic>, false, nullptr, nullptr},
 
     // decompositions
 
