@@ -1,0 +1,85 @@
+// One-line tests of rules, for *_test.cpp files alone:
+//
+//   RuleTest t(symbolic_simple());
+//   UOp x = t.var("x", 0, 10);
+//   t.check("add-zero", x + 0, x);               // the rule of that name makes x of x + 0
+//   t.declines("mul-bool", x * x);               // it does not apply, or its guard says no
+//   t.all_rules_fired();                         // at the end: every rule of the set had a check
+//
+// The rule is tried on the node itself, alone: what other rules of its set would do does not matter.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+class RuleTest {
+ public:
+  explicit RuleTest(const RuleSet& set, const Settings& settings = {}) : graph(settings), set_(set) {}
+
+  // ---- expressions
+  Graph graph;
+  UOp var(std::string_view name, Const min, Const max, DType dtype = dtypes::index) { return graph.variable(name, min, max, dtype); }
+  UOp constant(DType dtype, Const value) { return graph.constant(dtype, value); }
+  UOp vconst(DType dtype, std::initializer_list<Const> values) { return graph.constant(dtype, std::span(values.begin(), values.size())); }
+  UOp range(Const end, int64_t axis = 0, AxisType type = AxisType::LOOP) { return graph.range(end, axis, type); }
+  UOp buffer(int64_t number, DType dtype, int64_t size = 1024) { return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number); }
+  UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }  // a value that nothing is known of
+  UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
+
+  // ---- checks
+  void check(std::string_view rule, UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    UOp got = apply(rule, from, ctx, file, line);
+    INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n" << describe(from) << "\nmade\n" << (got ? describe(got) : "    nothing") << "\nnot\n" << describe(to));
+    CHECK(got == to);
+    if (got == to) fired_.insert(std::string(rule));
+  }
+  void declines(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    UOp got = apply(rule, from, ctx, file, line);
+    INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n" << describe(from) << "\nmade\n" << (got ? describe(got) : "    nothing"));
+    CHECK(!got);
+  }
+  // The whole set, applied until nothing changes.
+  void rewrites(UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    UOp got = graph_rewrite(from, set_, {.ctx = ctx});
+    INFO(std::string(file) << ":" << line << ":\n" << describe(from) << "\nbecame\n" << describe(got) << "\nnot\n" << describe(to));
+    CHECK(got == to);
+  }
+  // Every rule of these sets (default: the whole set) had a check that passed.
+  void all_rules_fired() { all_rules_fired({&set_}); }
+  void all_rules_fired(std::initializer_list<const RuleSet*> sets) {
+    std::string missing;
+    for (const RuleSet* set : sets)
+      for (const Rule* r : set->rules())
+        if (!fired_.count(std::string(r->name))) missing += "\n  " + tgc::describe(*r);
+    INFO("rules without a check:" << missing);
+    CHECK(missing.empty());
+  }
+
+ private:
+  UOp apply(std::string_view name, UOp u, ContextRef ctx, const char* file, int line) {
+    auto [it, is_new] = matchers_.try_emplace(std::string(name));
+    if (is_new) {
+      std::vector<const Rule*> rules;
+      for (const Rule* r : set_.rules())
+        if (r->name == name) rules.push_back(r);
+      if (!rules.empty()) it->second = std::make_unique<const Matcher>(rules);
+    }
+    INFO(std::string(file) << ":" << line << ": no rule " << name << " in " << set_.name());
+    REQUIRE(it->second != nullptr);
+    const Rule* hit = nullptr;
+    return it->second->rewrite(u, ctx.ptr(), ctx.type(), hit);
+  }
+
+  const RuleSet& set_;
+  std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
+  std::set<std::string> fired_;
+};
+
+}  // namespace tgc

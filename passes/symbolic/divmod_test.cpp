@@ -1,0 +1,63 @@
+#include "lib/rewrite/testing.h"
+#include "passes/symbolic/symbolic.h"
+
+namespace tgc {
+namespace {
+
+TEST_CASE("rules of division and remainder") {
+  RuleTest t(div_and_mod_symbolic());
+  UOp x = t.var("x", 0, 100), n = t.var("n", -10, 10), neg = t.var("neg", -10, 0), below = t.var("below", -9, -1), y = t.var("y", 1, 7);
+  UOp five = t.constant(dtypes::index, 5);
+
+  t.check("div-of-div-plus-const", (x / 3 + 2) / 4, (x + t.constant(dtypes::index, 2) * t.constant(dtypes::index, 3)) / (t.constant(dtypes::index, 3) * t.constant(dtypes::index, 4)));
+  t.declines("div-of-div-plus-const", (n / 3 + 2) / 4);  // signs differ
+  t.check("div-negative-denominator", x / below, -(x / -below));
+  t.declines("div-negative-denominator", x / n);
+  t.check("div-negative-numerator", neg / y, -(-neg / y));
+  t.declines("div-negative-numerator", n / y);
+  t.check("div-reduce-const", (x + 12) / 5, (x + 2) / 5 + 2);
+  t.declines("div-reduce-const", (x + 4) / 5);
+  t.declines("div-reduce-const", (n + 12) / 5);
+  t.check("div-reduce-const-negative", (neg + 12) / 5, -(-(Const(2) + neg - 4) / 5) + 2);
+  t.declines("div-reduce-const-negative", (n + 12) / 5);
+  t.check("mod-negative-numerator", neg % y, -(-neg % y));
+  t.declines("mod-negative-numerator", n % y);
+  t.check("mod-negative-denominator", x % below, x % -below);
+  t.declines("mod-negative-denominator", x % n);
+
+  // the numerator lies within one interval of the denominator
+  UOp teens = t.var("teens", 10, 14);
+  t.check("divmod-general", teens / 5, teens.const_like(2));
+  t.check("divmod-general", teens % 5, teens - Const(2) * five);
+  t.declines("divmod-general", x / 7);
+  t.all_rules_fired();
+}
+
+TEST_CASE("what division and remainder become") {
+  RuleTest t(symbolic());
+  UOp x = t.var("x", 0, 100), y = t.var("y", 0, 40), z = t.var("z", 0, 2), n = t.var("n", 1, 8), neg = t.var("neg", -10, 10);
+  UOp two = t.var("two", 3, 4);
+  t.rewrites((x % 6 + z) % 3, (x + z) % 3);                      // a nested remainder
+  t.rewrites((neg % 6 + z) % 3, (neg % 6 + z) % 3);              // not where it may be negative
+  t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // one term of two values
+  t.rewrites((x * 5 + z) / 5, x);                                // congruence
+  t.rewrites((x * 7 + z) % 5, (z + x * 2) % 5);
+  t.rewrites((x * 4 + y * 6 + 1) % 8, (x * 2 + y * 3) % 4 * 2 + 1);  // a factor of all terms but the constant
+  t.rewrites((x * 6 + y) / 12, (x + y / 6) / 2);                 // a factor of the denominator
+  t.rewrites((x * n + y * n) / (n * 2), (x + y) / 2);            // a common divisor that is no constant
+  t.rewrites((x * n + y) / n, x + y / n);                        // a multiple of the denominator
+  t.rewrites((x * n + y) % n, y % n);
+}
+
+TEST_CASE("CORRECT_DIVMOD_FOLDING keeps what a negative numerator makes wrong") {
+  Settings correct;
+  correct.CORRECT_DIVMOD_FOLDING = 1;
+  RuleTest loose(symbolic()), strict(symbolic(), correct);
+  auto x = [](RuleTest& t) { return t.var("x", -10, 10); };
+  auto quotient = [&](RuleTest& t) { return (t.var("z", 0, 2) + x(t) * 5) / 5; };
+  loose.rewrites(quotient(loose), x(loose));
+  strict.rewrites(quotient(strict), quotient(strict));
+}
+
+}  // namespace
+}  // namespace tgc
