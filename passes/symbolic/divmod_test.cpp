@@ -38,7 +38,7 @@ TEST_CASE("what division and remainder become") {
   UOp x = t.var("x", 0, 100), y = t.var("y", 0, 40), z = t.var("z", 0, 2), n = t.var("n", 1, 8), neg = t.var("neg", -10, 10);
   UOp two = t.var("two", 3, 4);
   t.rewrites((x % 6 + z) % 3, (x + z) % 3);                      // a nested remainder
-  t.rewrites((neg % 6 + z) % 3, (neg % 6 + z) % 3);              // not where it may be negative
+  t.rewrites((neg % 6 + z) % 3, (z + neg % 6) % 3);              // not where it may be negative
   t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // one term of two values
   t.rewrites((x * 5 + z) / 5, x);                                // congruence
   t.rewrites((x * 7 + z) % 5, (z + x * 2) % 5);
