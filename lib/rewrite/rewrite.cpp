@@ -240,21 +240,6 @@ struct Observed {
   std::string_view name;
 };
 
-struct SubstituteContext {
-  UOpMap<UOp> map;
-};
-
-const RuleSet& substitute_rules() {
-  using namespace pat;
-  static const RuleSet set("substitute", {
-      rule("substitute", node(OpSet::all()).as(x), with_ctx<SubstituteContext>(x, [](SubstituteContext& ctx, UOp x) {
-             UOp* to = ctx.map.find(x);
-             return to ? *to : UOp();
-           })),
-  });
-  return set;
-}
-
 }  // namespace
 
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
@@ -274,19 +259,43 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
   return out;
 }
 
-UOp substitute(UOp u, const Substitution& replacements, const RuleSet* extra, std::string_view name) {
-  Graph& graph = u.graph();
-  SubstituteContext ctx{UOpMap<UOp>(graph)};
-  bool any = false;
-  for (auto [from, to] : replacements)
-    if (!(from == to)) {
-      ctx.map[from] = to;
-      any = true;
-    }
-  if (!any) return u;
-  if (!extra) return graph_rewrite(u, substitute_rules(), {.ctx = ctx, .bottom_up = true, .name = name});
-  RuleSet both("substitute+", {extra, &substitute_rules()});
-  return graph_rewrite(u, both, {.ctx = ctx, .bottom_up = true, .name = name});
+struct SubstituteContext::Table {
+  UOpMap<UOp> to;
+};
+
+SubstituteContext::SubstituteContext(Graph& graph, const Substitution& replacements) {
+  for (auto& pair : replacements)
+    if (!(pair.first == pair.second)) pairs_.push_back(pair);
+  constexpr size_t kFew = 8;  // a scan of so many is faster than a table as wide as the graph
+  if (pairs_.size() <= kFew) return;
+  table_.reset(new Table{UOpMap<UOp>(graph)});
+  for (auto [from, to] : pairs_) table_->to[from] = to;
+}
+
+SubstituteContext::~SubstituteContext() = default;
+
+UOp SubstituteContext::find(UOp u) const {
+  if (table_) {
+    const UOp* to = table_->to.find(u);
+    return to ? *to : UOp();
+  }
+  for (size_t i = pairs_.size(); i-- > 0;)  // of a node given twice the last counts
+    if (pairs_[i].first == u) return pairs_[i].second;
+  return {};
+}
+
+const RuleSet& substitute_rules() {
+  using namespace pat;
+  static const RuleSet set("substitute", {
+      rule("substitute", node(OpSet::all()).as(x), with_ctx<SubstituteContext>(x, [](SubstituteContext& ctx, UOp x) { return ctx.find(x); })),
+  });
+  return set;
+}
+
+UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, std::string_view name) {
+  SubstituteContext ctx(u.graph(), replacements);
+  if (ctx.pairs().empty()) return u;
+  return graph_rewrite(u, rules ? *rules : substitute_rules(), {.ctx = ctx, .bottom_up = true, .name = name});
 }
 
 void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<Workspaces>().observer = observer; }

@@ -1,5 +1,7 @@
 // graph_rewrite: applies a rule set to a graph until nothing changes (uop/ops.py graph_rewrite, RewriteContext.unified_rewrite).
 #pragma once
+#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -36,9 +38,25 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options 
 // One rewrite per node under `sink`, sharing work (ops.py graph_rewrite_map); pairs in the order of the nodes.
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
-// The graph with nodes replaced, bottom-up to a fixed point (UOp.substitute). `extra`, if any, is tried first on every node.
+// The graph with nodes replaced, bottom-up to a fixed point (UOp.substitute). `rules`, if any, is a set that holds substitute_rules() after
+// other rules, which are so tried first on every node.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
-UOp substitute(UOp u, const Substitution& replacements, const RuleSet* extra = nullptr, std::string_view name = {});
+UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
+
+// The rule that replaces (ops.py _substitute), and its context: what is replaced by what.
+const RuleSet& substitute_rules();
+class SubstituteContext {
+ public:
+  SubstituteContext(Graph& graph, const Substitution& replacements);  // pairs of a node and itself are left out
+  ~SubstituteContext();
+  UOp find(UOp u) const;  // what replaces it, else the empty UOp
+  std::span<const std::pair<UOp, UOp>> pairs() const { return pairs_; }
+
+ private:
+  struct Table;  // for many pairs
+  Substitution pairs_;
+  std::unique_ptr<Table> table_;
+};
 
 // Thrown by an action of a bottom-up rewrite: keep this node as it is and do not go below it (ops.py BottomUpGate).
 struct BottomUpGate {};

@@ -1,0 +1,55 @@
+#include <doctest/doctest.h>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/graph.h"
+
+using namespace tgc;
+
+namespace {
+struct Variables {
+  Graph g;
+  UOp at(int i) { return g.variable("v" + std::to_string(i), 0, 9); }
+};
+}  // namespace
+
+TEST_CASE("substitute goes on with what a node became") {
+  Variables v;
+  UOp sum = v.at(0) + v.at(1) * v.at(2);
+  CHECK(substitute(sum, {{v.at(1), v.at(3)}, {v.at(3), v.at(4)}}) == v.at(0) + v.at(4) * v.at(2));
+  CHECK(substitute(sum, {{v.at(1), v.at(1)}, {v.at(7), v.at(0)}}) == sum);
+}
+
+TEST_CASE("substitute replaces a node before what is below it") {
+  Variables v;
+  UOp product = v.at(1) * v.at(2);
+  CHECK(substitute(v.at(0) + product, {{v.at(1), v.at(5)}, {product, v.at(3)}}) == v.at(0) + v.at(3));
+}
+
+TEST_CASE("of a node given twice the last replacement counts, few or many") {
+  Variables v;
+  for (int more : {0, 20}) {
+    Substitution pairs{{v.at(1), v.at(2)}, {v.at(1), v.at(3)}};
+    for (int i = 0; i < more; i++) pairs.emplace_back(v.at(100 + i), v.at(200 + i));
+    CHECK(substitute(v.at(0) + v.at(1), pairs) == v.at(0) + v.at(3));
+    if (more) CHECK(substitute(v.at(107), pairs) == v.at(207));
+  }
+}
+
+namespace {
+UOp keep_products(SubstituteContext& ctx, UOp x) {
+  CHECK(ctx.pairs().size() == 1);
+  if (x.is(Op::MUL)) throw BottomUpGate();
+  return {};
+}
+const RuleSet& gated() {
+  using namespace pat;
+  static const RuleSet gate("test_gate", {rule("gate", node(OpSet::all()).as(x), with_ctx<SubstituteContext>(x, keep_products))});
+  static const RuleSet set("test_gated", {&gate, &substitute_rules()});
+  return set;
+}
+}  // namespace
+
+TEST_CASE("rules before the substitution see the pairs and may close a subgraph") {
+  Variables v;
+  CHECK(substitute(v.at(1) + v.at(1) * v.at(2), {{v.at(1), v.at(3)}}, &gated()) == v.at(3) + v.at(1) * v.at(2));
+}
