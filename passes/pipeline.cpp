@@ -6,6 +6,7 @@
 #include "passes/kernel/loads.h"
 #include "passes/symbolic/symbolic.h"
 #include "passes/symbolic/valid.h"
+#include "passes/tensor/bufferize.h"
 
 namespace tgc {
 namespace {
@@ -41,7 +42,8 @@ constexpr Stage kKernelStages[] = {
 
     // expander
 
-    // add local buffers
+    {"add local buffers", "local-buffers", Level::Kernel, always<add_local_buffers_rules>, false, nullptr,
+     [](KernelJob&, UOp sink) { return add_local_buffers(sink); }},
 
     // remove_reduce
 

@@ -36,6 +36,11 @@ Sint sgep(UOp u, size_t i);
 // UOp.base: through movement ops and MULTI.
 UOp base_of(UOp u);
 
+// The buffer that an AFTER, a movement of one, or a choice or stack of several stands for (UOp.buf_uop). Throws Failure for other nodes.
+UOp buf_uop(UOp u);
+// The buffer that is reached through the first sources, whatever they are (UOp.as_buf).
+UOp as_buf(UOp u);
+
 // How two nodes compare by (op, arg, dtype, sources...), tinygrad's tuplize. Tags do not count, so different nodes may be Equal.
 // Throws Failure where Python would raise a TypeError.
 Order compare_tuplize(UOp a, UOp b);

@@ -1,5 +1,6 @@
 #include "passes/tensor/movement_index.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
@@ -93,18 +94,20 @@ std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<con
 }
 
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
+  if (movement.num_src() == 0) throw Failure("Ops." + std::string(name_of(movement.op())) + " has no source");
   Shape from = shape_of(movement.src(0));
   std::vector<UOp> out;
-  size_t n = indices.size();
+  size_t n = std::min(indices.size(), shape_of(movement).size());  // an INDEX may name the first axes alone
   switch (movement.op()) {
     case Op::SHRINK: {
       auto bounds = marg_pairs(movement);
-      for (size_t i = 0; i < std::min(n, bounds.size()); i++)
+      for (size_t i = 0; i < n; i++)
         out.push_back(bounds[i].first == Sint(0) ? indices[i] : plus(indices[i], bounds[i].first));
       return out;
     }
     case Op::PERMUTE: {
       auto order = movement.arg().items();
+      if (n < order.size()) throw Failure("a PERMUTE of " + std::to_string(order.size()) + " axes has " + std::to_string(n) + " indices");
       out.resize(order.size());
       for (size_t i = 0; i < order.size(); i++) out[size_t(order[i].small_int())] = indices[i];
       return out;
