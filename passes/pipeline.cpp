@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "passes/kernel/control_flow.h"
+#include "passes/kernel/gpudims.h"
 #include "passes/kernel/loads.h"
+#include "passes/kernel/optimizer/apply_opts.h"
+#include "passes/kernel/optimizer/images.h"
 #include "passes/symbolic/symbolic.h"
 #include "passes/symbolic/valid.h"
 #include "passes/tensor/bufferize.h"
@@ -22,6 +25,8 @@ const RuleSet& postopt_symbolic() {
   return set;
 }
 
+bool optimizes(const KernelJob& job) { return job.optimize; }
+
 // The stages of a kernel, in order.
 constexpr Stage kKernelStages[] = {
     // early movement ops
@@ -36,7 +41,12 @@ constexpr Stage kKernelStages[] = {
 
     // cut store ranges
 
-    // apply opts
+    {"create image buffers", "images", Level::Kernel, always<pm_create_image_buffers>, false, makes_images, create_image_buffers},
+
+    {"remove unfoldable image stores", "image-stores", Level::Kernel, always<pm_remove_unfoldable_image_stores>, false, makes_images,
+     remove_unfoldable_image_stores},
+
+    {"apply opts", "optimize", Level::Kernel, nullptr, false, optimizes, apply_opts},
 
     {"postopt symbolic", "postopt", Level::Kernel, always<postopt_symbolic>, false, nullptr, nullptr},
 
@@ -47,7 +57,7 @@ constexpr Stage kKernelStages[] = {
 
     // remove_reduce
 
-    // add gpudims
+    {"add gpudims", "gpudims", Level::Kernel, always<pm_add_gpudims>, false, nullptr, nullptr},
 
     {"** add loads (code)", "loads", Level::Kernel, always<pm_add_loads>, false, nullptr, nullptr},
 

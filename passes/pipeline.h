@@ -16,6 +16,9 @@
 
 namespace tgc {
 
+// The dtypes that image buffers had before they became images, by DEFINE_GLOBAL number.
+using ImageBuffers = std::map<int64_t, DType>;
+
 // What a stage works with besides the graph. One job compiles one kernel.
 struct KernelJob {
   Graph& graph;
@@ -23,6 +26,7 @@ struct KernelJob {
   bool optimize = true;                          // false: the kernel is tagged as optimized already
   std::optional<std::vector<Arg>> opts = {};     // forces the optimizer's list (Opt records), as opts_to_apply
   std::map<std::string, int> name_counts = {};   // kernel names given so far: the second of a name gets "n1"
+  std::optional<ImageBuffers> image_buffers = {};  // noted by "create image buffers" for the stage after it
 
   const Settings& settings() const { return graph.settings(); }
 };

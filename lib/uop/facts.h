@@ -35,6 +35,8 @@ Sint sgep(UOp u, size_t i);
 
 // UOp.base: through movement ops and MULTI.
 UOp base_of(UOp u);
+// The buffer that a load, a store or an index goes to (UOp.buf_target). Throws Failure for other nodes.
+UOp buf_target(UOp u);
 
 // The buffer that an AFTER, a movement of one, or a choice or stack of several stands for (UOp.buf_uop). Throws Failure for other nodes.
 UOp buf_uop(UOp u);

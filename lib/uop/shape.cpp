@@ -334,4 +334,17 @@ UOp base_of(UOp u) {
   return u;
 }
 
+UOp buf_target(UOp u) {
+  while (!u.in(ops::Defines)) {
+    if (u.is(Op::VECTORIZE)) {
+      for (UOp s : u.src())
+        if (!(s == u.src(0))) throw Failure("an access goes to several buffers at once");
+    } else if (!u.in({Op::AFTER, Op::INDEX, Op::STORE, Op::LOAD})) {
+      throw Failure("buf_target of a node that is no access: " + std::string(name_of(u.op())));
+    }
+    u = u.src(0);
+  }
+  return u;
+}
+
 }  // namespace tgc

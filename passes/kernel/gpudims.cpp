@@ -1,0 +1,254 @@
+#include "passes/kernel/gpudims.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/support/check.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+using Dims = std::vector<Sint>;
+using Limits = std::array<int64_t, 3>;
+
+// bool(a <= b) and bool(a > b) of Python: throws Failure when a symbolic size does not settle it.
+bool fits(Sint size, int64_t limit) {
+  bool yes = resolve_le(size, limit, true);
+  if (yes != resolve_le(size, limit, false)) throw Failure("cannot tell whether the symbolic launch dimension " + size.str() + " fits " + std::to_string(limit));
+  return yes;
+}
+
+bool all_fit(const Dims& dims, const Limits& limits) {
+  for (size_t i = 0; i < std::min(dims.size(), limits.size()); i++)
+    if (!fits(dims[i], limits[i])) return false;
+  return true;
+}
+
+[[noreturn]] void cannot_limit(const Dims& dims, const Limits& limits) {
+  throw Failure("cannot limit the launch dimensions " + str(Shape(dims)) + " to (" + std::to_string(limits[0]) + ", " + std::to_string(limits[1]) + ", " +
+                std::to_string(limits[2]) + ")");
+}
+
+// Neighbours multiplied until there are at most three and all fit: (a, b, c, d) -> (ab, c, d). The dims as they are when that fails, and
+// when one is symbolic.
+Dims group_dims(const Dims& original, const Limits& limits) {
+  if (std::any_of(original.begin(), original.end(), [](Sint d) { return d.is_uop(); })) return original;
+  Dims dims = original;
+  while (dims.size() > limits.size() || !all_fit(dims, limits)) {
+    size_t i = 0;
+    while (i < limits.size() && !(i + 1 < dims.size() && dims[i].as_int() * dims[i + 1].as_int() <= Int(limits[i]))) i++;
+    if (i == limits.size()) return original;
+    dims[i] = dims[i] * dims[i + 1];
+    dims.erase(dims.begin() + long(i) + 1);
+  }
+  return dims;
+}
+
+// The least divisor from 2 up to the square root, rounded up; 1 when there is none.
+Int small_divisor(Int n) {
+  auto last = Int(int64_t(std::ceil(std::sqrt(n.to_double()))));
+  for (Int d = 2; d <= last; d += 1)
+    if (floor_mod(n, d) == Int(0)) return d;
+  return 1;
+}
+
+// Factors moved to the next dimension until all fit: (a,) -> (b, c).
+Dims split_dims(const Dims& original, const Limits& limits) {
+  if (all_fit(original, limits)) return original;
+  Dims dims = original;
+  dims.resize(std::max<size_t>(3, dims.size()), 1);
+  for (size_t i = 0; i < dims.size(); i++)
+    while (!fits(dims[i], limits[i])) {
+      if (dims[i].is_uop()) throw Failure("cannot split the symbolic launch dimension " + dims[i].str());
+      Int factor = small_divisor(dims[i].as_int());
+      if (factor == Int(1)) cannot_limit(original, limits);
+      Sint& next = dims[(i + 1) % dims.size()];
+      dims[i] = floor_div(dims[i].as_int(), factor);
+      next = next * Sint(factor);
+    }
+  if (dims[2] == Sint(1)) dims.resize(2);
+  return dims;
+}
+
+// Which of the old dims each new dim is the product of (helpers.py get_contraction).
+std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims& to) {
+  std::vector<Sint> products;
+  for (Sint d : from) products.push_back(products.empty() ? d : products.back() * d);
+  std::vector<size_t> split{0};
+  Sint product = 1;
+  for (Sint d : to) {
+    product = product * d;
+    auto it = std::find(products.begin(), products.end(), product);
+    if (product == Sint(1)) {
+      split.push_back(0);
+    } else {
+      if (it == products.end()) throw Failure("the launch dimensions " + str(Shape(to)) + " do not group " + str(Shape(from)));
+      split.push_back(size_t(it - products.begin()) + 1);
+    }
+  }
+  split.back() = from.size();
+  std::vector<std::pair<size_t, size_t>> out;
+  for (size_t i = 0; i + 1 < split.size(); i++) out.emplace_back(split[i], std::max(split[i], split[i + 1]));
+  return out;
+}
+
+UOp times(UOp a, Sint b) { return b.is_int() ? a * Const(b.as_int()) : a * b.uop(); }
+UOp over(UOp a, Sint b) { return b.is_int() ? a / Const(b.as_int()) : a / b.uop(); }
+UOp modulo(UOp a, Sint b) { return b.is_int() ? a % Const(b.as_int()) : a % b.uop(); }
+
+// Each grouped SPECIAL taken apart into the dims that it is the product of, the first the fastest.
+std::vector<UOp> ungrouped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
+  std::vector<UOp> out;
+  auto groups = contraction(dims, limited);
+  for (size_t i = 0; i < raw.size(); i++) {
+    UOp idx = raw[i];
+    auto [begin, end] = groups[i];
+    for (size_t c = begin; c + 1 < end; c++) {
+      out.push_back(modulo(idx, dims[c]));
+      idx = over(idx, dims[c]);
+    }
+    out.push_back(idx);
+  }
+  return out;
+}
+
+// More SPECIALs than dims: a dim is several of them together.
+std::vector<UOp> unsplit(const std::vector<UOp>& raw, size_t num_dims, const Dims& limited) {
+  if (raw.size() == 2) return {times(raw[0], limited[1]) + raw[1]};
+  if (num_dims == 1) return {times(times(raw[0], limited[1]) + raw[1], limited[2]) + raw[2]};
+  return {times(raw[0], limited[1]) + raw[1], raw[2]};
+}
+
+// As many SPECIALs as dims, but of other sizes: one flat index, taken apart again.
+std::vector<UOp> reshaped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
+  if (dims.size() == 2) {
+    UOp flat = times(raw[0], limited[1]) + raw[1];
+    return {over(flat, dims[1]), modulo(flat, dims[1])};
+  }
+  UOp flat = times(raw[0], limited[1] * limited[2]) + times(raw[1], limited[2]) + raw[2];
+  return {over(flat, dims[2] * dims[1]), modulo(over(flat, dims[2]), dims[1]), modulo(flat, dims[2])};
+}
+
+}  // namespace
+
+std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims, const GridLimits& limits, bool reverse) {
+  if (reverse) {
+    std::reverse(dims.begin(), dims.end());
+    auto out = get_grouped_dims(graph, prefix, dims, limits);
+    std::reverse(out.begin(), out.end());
+    return out;
+  }
+  Dims limited = dims;
+  if (limits) {
+    limited = group_dims(dims, *limits);
+    if (limited.size() > limits->size()) cannot_limit(dims, *limits);
+    if (same_shape(limited, dims)) limited = split_dims(dims, *limits);
+  }
+  std::vector<UOp> raw;
+  for (size_t i = 0; i < limited.size(); i++) raw.push_back(graph.special(to_uop(limited[i], graph), std::string(prefix) + std::to_string(i)));
+  if (limited.size() < dims.size()) return ungrouped(raw, dims, limited);
+  if (limited.size() > dims.size()) return unsplit(raw, dims.size(), limited);
+  return same_shape(limited, dims) ? raw : reshaped(raw, dims, limited);
+}
+
+namespace {
+
+constexpr bool is_global(AxisType t) { return t == AxisType::GLOBAL || t == AxisType::THREAD; }
+constexpr bool is_local(AxisType t) { return t == AxisType::WARP || t == AxisType::LOCAL || t == AxisType::GROUP_REDUCE; }
+
+// Ranges are known by their ids, the arg without the axis type; of several with the same ids the last in the graph counts.
+struct GridAxis {
+  std::vector<Int> ids;
+  UOp range;
+  friend bool operator<(const GridAxis& a, const GridAxis& b) { return a.ids < b.ids; }
+};
+
+std::vector<Int> ids_of(UOp range) {
+  std::vector<Int> out;
+  for (Arg id : range.arg().items().first(range.arg().items().size() - 1)) out.push_back(id.as_int());
+  return out;
+}
+AxisType type_of(UOp range) { return range.arg().items().back().axis_type(); }
+
+struct Grid {
+  std::vector<GridAxis> global, local;  // each sorted by ids
+
+  explicit Grid(const std::vector<UOp>& nodes) {
+    std::map<std::vector<Int>, UOp> last;
+    for (UOp u : nodes)
+      if (u.is(Op::RANGE)) last[ids_of(u)] = u;
+    for (auto& [ids, range] : last) {
+      if (is_global(type_of(range))) global.push_back({ids, range});
+      else if (is_local(type_of(range))) local.push_back({ids, range});
+    }
+  }
+};
+
+Dims sizes(const std::vector<GridAxis>& axes) {
+  Dims out;
+  for (auto& a : axes) out.push_back(Sint(a.range.src(0).ssimplify()));
+  return out;
+}
+
+// A store to a global buffer whose address does not depend on a local axis happens in the axis's first thread alone.
+void mask_store(UOp store, const std::vector<GridAxis>& local, Substitution& out) {
+  if (buf_target(store).dtype().addrspace() != AddrSpace::GLOBAL) return;
+  UOp idx = store.src(0), mask;
+  for (auto& axis : local) {
+    if (lies_in(idx, axis.range)) continue;
+    UOp first = axis.range.eq(0);
+    mask = mask ? mask & first : first;
+  }
+  if (!mask) return;
+  TGC_CHECK(idx.num_src() == 2, "the index of a store has a validity already");
+  UOp at = idx.src(1);
+  out.emplace_back(idx, idx.with_src({idx.src(0), mask.broadcast(at.dtype().count()).where(at, Const::invalid())}));
+}
+
+UOp grid_to_specials(const Target& target, UOp sink) {
+  if (sink.arg().is_none()) return {};
+  auto nodes = toposort(sink);
+  if (std::any_of(nodes.begin(), nodes.end(), [](UOp u) { return u.is(Op::SPECIAL); })) return {};
+  Grid grid(nodes);
+  if (grid.global.empty() && grid.local.empty()) return {};
+
+  Graph& g = sink.graph();
+  bool dont_use_locals = sink.arg().is(RecordClass::KernelInfo) && sink.arg()[2].as_bool();
+  TGC_CHECK(!dont_use_locals || grid.local.empty(), "the kernel has local axes and may not use them");
+  auto idxs = get_grouped_dims(g, dont_use_locals ? "idx" : "gidx", sizes(grid.global), target.global_max, true);
+  if (!dont_use_locals) {
+    auto local = get_grouped_dims(g, "lidx", sizes(grid.local), target.local_max);
+    idxs.insert(idxs.end(), local.begin(), local.end());
+  }
+
+  std::map<std::vector<Int>, UOp> special;  // by ids; a global axis first
+  size_t i = 0;
+  for (auto* axes : {&grid.global, &grid.local})
+    for (auto& a : *axes) special.emplace(a.ids, idxs[i++]);
+  Substitution replaced;
+  for (UOp u : nodes) {
+    if (u.is(Op::STORE)) mask_store(u, grid.local, replaced);
+    if (!u.is(Op::RANGE)) continue;
+    auto it = special.find(ids_of(u));
+    if (it == special.end() || (u.arg()[1].kind() == Arg::Kind::AxisType && u.arg()[1].axis_type() == AxisType::REDUCE)) continue;
+    replaced.emplace_back(u, it->second);
+  }
+  return substitute(sink, replaced);
+}
+
+}  // namespace
+
+const RuleSet& pm_add_gpudims() {
+  static const RuleSet set("pm_add_gpudims", {
+      rule("grid-to-specials", node(Op::SINK).as(s), with_ctx<const Target>(s, grid_to_specials)),
+  });
+  return set;
+}
+
+}  // namespace tgc

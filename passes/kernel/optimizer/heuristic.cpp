@@ -1,0 +1,277 @@
+#include "passes/kernel/optimizer/heuristic.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "lib/uop/facts.h"
+#include "lib/uop/integer_math.h"
+
+namespace tgc {
+namespace {
+
+constexpr AxisTypes kUpcasts{AxisType::UPCAST, AxisType::UNROLL};
+constexpr AxisTypes kReduces{AxisType::REDUCE, AxisType::UNROLL, AxisType::GROUP_REDUCE};
+
+bool try_opt(Scheduler& k, const Opt& opt) {
+  try {
+    k.apply_opt(opt);
+    return true;
+  } catch (const KernelOptError&) {
+    return false;
+  }
+}
+
+bool divisible(Sint size, int64_t by) { return size.is_int() && floor_mod(size.as_int(), by) == Int(0); }
+
+UOp index_of(UOp buf) { return buf.src(1).get_idx(); }
+
+// The steps of the output over the axes that UPCAST takes.
+Int upcastable_outputs(const Scheduler& k) {
+  Int out = 1;
+  for (size_t i : k.upcastable_dims())
+    if (!kReduces.contains(k.facts().types[i])) out *= k.full_shape()[i].as_int();
+  return out;
+}
+
+bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.begin(), terms.end(), u) != terms.end(); }
+
+// ---- tensor cores
+
+// The kernel with a tensor core, and around it upcasts of M and N and a local N; nullopt when none fits.
+std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
+  const Settings& s = original.graph().settings();
+  if (s.TC <= 0 || (s.TC_OPT < 1 && original.axes_of({AxisType::GROUP_REDUCE, AxisType::REDUCE}).size() != 1)) return std::nullopt;
+  Scheduler k = original.copy();
+  std::vector<UOp> axes;
+  try {
+    axes = k.apply_opt({OptOps::TC, 0, k.graph().ints(std::array{s.TC_SELECT, s.TC_OPT, s.TC})});
+  } catch (const KernelOptError&) {
+    return std::nullopt;
+  }
+  if (s.AMX) return std::nullopt;
+  auto largest = [](UOp rng, std::initializer_list<int64_t> sizes) -> int64_t {
+    auto it = std::find_if(sizes.begin(), sizes.end(), [&](int64_t size) { return bool(divides(rng.src(0), size)); });
+    return it == sizes.end() ? 0 : *it;
+  };
+  for (size_t dim : {size_t(1), size_t(0)})
+    if (int64_t size = largest(axes[dim], {5, 4, 3, 2})) axes[dim] = k.apply_opt({OptOps::UPCAST, int64_t(k.axis_of(axes[dim])), size})[0];
+  if (int64_t size = largest(axes[0], {4, 2})) k.apply_opt({OptOps::LOCAL, int64_t(k.axis_of(axes[0])), size});
+  return k;
+}
+
+// ---- images
+
+// Four pixels' channels are accessed at once: upcast or unroll by four an axis that images are indexed by directly.
+void upcast_images(Scheduler& k) {
+  const auto original = k.bufs();
+  for (size_t i = 0; i < original.size(); i++) {
+    if (!original[i].src(0).dtype().is_image()) continue;
+    for (UOp term : split_uop(index_of(k.bufs().at(i)), Op::ADD)) {
+      if (!term.is(Op::RANGE) || floor_mod(term.vmax().as_int() + 1, 4) != Int(0)) continue;
+      size_t axis = k.axis_of(term);
+      auto upcastable = k.upcastable_dims(), unrollable = k.unrollable_dims();
+      if (std::find(upcastable.begin(), upcastable.end(), axis) != upcastable.end()) k.apply_opt({OptOps::UPCAST, int64_t(axis), 4});
+      else if (auto it = std::find(unrollable.begin(), unrollable.end(), axis); it != unrollable.end())
+        k.apply_opt({OptOps::UNROLL, it - unrollable.begin(), 4});
+      break;
+    }
+  }
+}
+
+// ---- matrix times vector
+
+// A sum of products of two loads, where the first runs along the reduced axis and the second varies wherever the first does.
+bool is_matvec(const Scheduler& k) {
+  UOp reduce = k.reduceop();
+  if (!reduce || !reduce.arg().is(Op::ADD) || k.full_shape().size() < 2 || !k.target().has_shared) return false;
+  UOp mul = reduce.src(0);
+  if (!mul.is(Op::MUL) || !mul.src(0).is(Op::INDEX) || !mul.src(1).is(Op::INDEX)) return false;
+  auto reduced = k.ranges_of({AxisType::REDUCE});
+  if (reduced.empty()) return false;
+  UOp idx0 = index_of(mul.src(0)), idx1 = index_of(mul.src(1));
+  auto ranges0 = idx0.ranges();
+  return has_term(split_uop(idx0, Op::ADD), reduced[0]) && std::all_of(ranges0.begin(), ranges0.end(), [&](UOp r) { return lies_in(idx1, r); });
+}
+
+bool optimize_matvec(Scheduler& k) {
+  const Settings& s = k.graph().settings();
+  if (!k.target().has_local || !s.MV || (s.MV_BLOCKSIZE <= 1 && s.MV_THREADS_PER_ROW <= 1 && s.MV_ROWS_PER_THREAD <= 1)) return false;
+  if (!is_matvec(k)) return false;
+  UOp reduced = k.ranges_of({AxisType::REDUCE})[0];
+  for (size_t axis : k.axes_of({AxisType::GLOBAL})) {
+    if (!divides(reduced.src(0), s.MV_THREADS_PER_ROW) || !divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD)) continue;
+    if (s.MV_THREADS_PER_ROW > 1) try_opt(k, {OptOps::GROUP, 0, s.MV_THREADS_PER_ROW});
+    if (s.MV_BLOCKSIZE > 1) k.apply_opt({OptOps::LOCAL, int64_t(axis), s.MV_BLOCKSIZE});
+    if (s.MV_ROWS_PER_THREAD > 1) k.apply_opt({OptOps::UPCAST, int64_t(axis), s.MV_ROWS_PER_THREAD});
+    return true;
+  }
+  return false;
+}
+
+// ---- groups
+
+// Small outputs leave threads idle: let sixteen of them share a reduce.
+bool group_reduce(Scheduler& k) {
+  if (k.target().has_local && upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
+    for (int64_t axis : {0, 1, 2})
+      if (try_opt(k, {OptOps::GROUPTOP, axis, 16})) break;
+  return k.has({AxisType::GROUP_REDUCE});
+}
+
+// ---- upcasts and unrolls
+
+// Small axes that conditions depend on (they come from stacking or padding): upcast, the masks then fold.
+void upcast_masked(Scheduler& k) {
+  std::vector<size_t> chosen;
+  Int product = 1;
+  for (size_t axis : k.upcastable_dims()) {
+    Int size = k.full_shape()[axis].as_int();
+    if (size > Int(7) || product * size > Int(7 * 7)) continue;
+    auto& wheres = k.facts().wheres;
+    if (std::none_of(wheres.begin(), wheres.end(), [&](UOp w) { return k.depends_on(w.src(0), axis); })) continue;
+    chosen.push_back(axis);
+    product *= size;
+  }
+  for (size_t i = chosen.size(); i-- > 0;) k.apply_opt({OptOps::UPCAST, int64_t(chosen[i]), 0});
+}
+
+// How well an axis suits an upcast: the fewer buffers move along it, and the less, the better.
+struct UpcastChoice {
+  int64_t num_strides;
+  Int sum_strides;
+  size_t axis;
+  int64_t amount;
+  friend bool operator<(const UpcastChoice& a, const UpcastChoice& b) {
+    return std::tie(a.num_strides, a.sum_strides, a.axis, a.amount) < std::tie(b.num_strides, b.sum_strides, b.axis, b.amount);
+  }
+};
+
+// Some buffer stays where it is along the axis, and moves along all that is upcast so far.
+bool is_reused_along(const Scheduler& k, size_t axis, const std::vector<size_t>& upcasts) {
+  return std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) {
+    UOp idx = index_of(b);
+    return !k.depends_on(idx, axis) && std::all_of(upcasts.begin(), upcasts.end(), [&](size_t u) { return k.depends_on(idx, u); });
+  });
+}
+
+void add_strides(const Scheduler& k, UpcastChoice& choice) {
+  UOp rng = k.rngs()[choice.axis];
+  for (UOp b : k.bufs()) {
+    UOp idx = index_of(b);
+    choice.num_strides += k.depends_on(idx, choice.axis);
+    for (UOp c : split_uop(idx, Op::ADD)) {
+      if (c == rng) choice.sum_strides += 1;
+      if (!c.is(Op::MUL)) continue;
+      if (c.src(0) == rng && c.src(1).is_const()) choice.sum_strides += c.src(1).arg().as_int();
+      if (c.src(1) == rng && c.src(0).is_const()) choice.sum_strides += c.src(0).arg().as_int();
+    }
+  }
+}
+
+// Large outputs: upcast by 3 or 4 along axes where a loaded value is used again.
+void upcast_reused(Scheduler& k) {
+  std::vector<size_t> done;
+  while (upcastable_outputs(k) >= Int(1024) && k.upcast_size() < Int(32)) {
+    auto upcasts = k.axes_of(kUpcasts);
+    std::optional<UpcastChoice> best;
+    for (size_t axis : k.upcastable_dims()) {
+      if (std::find(done.begin(), done.end(), axis) != done.end()) continue;
+      bool by3 = divisible(k.full_shape()[axis], 3), by4 = divisible(k.full_shape()[axis], 4);
+      if ((!by3 && !by4) || !is_reused_along(k, axis, upcasts)) continue;
+      UpcastChoice choice{0, 0, axis, by3 ? 3 : 4};  // 3 comes before 4 where both fit
+      add_strides(k, choice);
+      if (!best || choice < *best) best = choice;
+    }
+    if (!best) break;
+    k.apply_opt({OptOps::UPCAST, int64_t(best->axis), best->amount});
+    done.push_back(best->axis);
+  }
+}
+
+// The last reduce axis: unrolled whole when it is small, and then a second small one; else by four.
+void unroll_reduce(Scheduler& k) {
+  auto last_size = [&] { return k.full_shape()[k.unrollable_dims().back()].as_int(); };
+  auto unroll_last = [&](int64_t amount) { return try_opt(k, {OptOps::UNROLL, int64_t(k.unrollable_dims().size()) - 1, amount}); };
+  if (k.unrollable_dims().empty() || (k.upcast_size() > Int(4) && k.has({AxisType::UNROLL})) || k.upcast_size() >= Int(64)) return;
+  if (Int size = last_size(); size > Int(32)) {
+    if (floor_mod(size, 4) == Int(0)) unroll_last(4);
+  } else if (unroll_last(0) && !k.unrollable_dims().empty() && size <= Int(3) && last_size() <= Int(3)) {
+    unroll_last(0);
+  }
+}
+
+// Nothing is upcast yet: the last axis by four, if that is easy.
+void upcast_last(Scheduler& k) {
+  auto dims = k.upcastable_dims();
+  if (!k.has(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4)) k.apply_opt({OptOps::UPCAST, int64_t(dims.back()), 4});
+}
+
+// ---- locals and threads
+
+// Up to three axes become local, first those along which some buffer stays where it is, in at most 128 threads.
+void make_local(Scheduler& k) {
+  struct Ranked {
+    bool expands;
+    size_t axis;
+  };
+  std::vector<Ranked> ranking;
+  for (size_t axis : k.axes_of({AxisType::GLOBAL, AxisType::LOOP}))
+    if (k.rngs()[axis].src(0).is_const())
+      ranking.push_back({std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) { return !k.depends_on(index_of(b), axis); }), axis});
+  std::sort(ranking.begin(), ranking.end(), [](Ranked a, Ranked b) { return std::pair(a.expands, a.axis) > std::pair(b.expands, b.axis); });
+
+  std::vector<std::pair<size_t, int64_t>> chosen;
+  int64_t threads = 1;
+  for (Ranked r : ranking) {
+    for (int64_t size : {32, 16, 8, 4, 3, 2}) {
+      if ((size == 32 && r.axis != 0) || !divisible(k.full_shape()[r.axis], size) || threads * size > 128) continue;
+      chosen.emplace_back(r.axis, size);
+      threads *= size;
+      break;
+    }
+  }
+  if (chosen.size() > 3) chosen.resize(3);
+  std::sort(chosen.begin(), chosen.end());
+  size_t gone = 0;  // axes that became local as a whole, so that later ones moved up
+  for (auto [axis, size] : chosen) {
+    bool whole = k.full_shape()[axis - gone] == Sint(size);
+    k.apply_opt({OptOps::LOCAL, int64_t(axis - gone), size});
+    gone += whole;
+  }
+}
+
+// Threads on the CPU: as many as there are processors, with some 128 thousand steps for each.
+void make_threads(Scheduler& k) {
+  if (!k.target().has_threads || !k.target().global_max) return;
+  Sint steps = floor_div(prod(Shape(k.full_shape())), 128 << 10);
+  for (int64_t threads : {32, 16, 12, 8, 6, 5, 4, 3, 2}) {
+    if (threads > (*k.target().global_max)[0] || resolve_lt(steps, threads)) continue;
+    for (size_t axis : k.axes_of({AxisType::LOOP})) {
+      if (!divisible(k.full_shape()[axis], threads)) continue;
+      try_opt(k, {OptOps::THREAD, int64_t(axis), threads});
+      break;
+    }
+    if (!k.applied_opts().empty() && k.applied_opts().back().op == OptOps::THREAD) break;
+  }
+}
+
+}  // namespace
+
+Scheduler hand_coded_optimizations(const Scheduler& original) {
+  if (auto k = with_tensor_core(original)) return *std::move(k);
+  Scheduler k = original.copy();
+  upcast_images(k);
+  if (optimize_matvec(k) || group_reduce(k)) return k;
+  upcast_masked(k);
+  upcast_reused(k);
+  unroll_reduce(k);
+  upcast_last(k);
+  if (k.target().has_local) {
+    if (k.graph().settings().NOLOCALS) k.apply_opt({OptOps::NOLOCALS});
+    else make_local(k);
+  }
+  make_threads(k);
+  return k;
+}
+
+}  // namespace tgc

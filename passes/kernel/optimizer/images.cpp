@@ -1,0 +1,74 @@
+#include "passes/kernel/optimizer/images.h"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/rewrite/rewrite.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+UOp make_image(ImageBuffers& images, UOp buf) {
+  DType d = buf.dtype();
+  if (d.is_image() || d.base() != dtypes::float32 || d.size() >= 65536 || d.nbytes() % 64 != 0) return {};
+  images[buf.arg().small_int()] = d;
+  return buf.with_dtype(dtypes::imagef(std::array<int64_t, 3>{1, d.size() / 4, 4}, d.nbytes()));
+}
+
+// A store into an image that was a buffer before needs an axis to write four channels along; without one it stays a buffer.
+UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
+  auto before = images.find(buf.arg().small_int());
+  if (before == images.end()) return {};
+  auto terms = split_uop(idx.src(1).get_idx(), Op::ADD);
+  bool foldable = std::any_of(terms.begin(), terms.end(), [](UOp c) { return c.is(Op::RANGE) && floor_mod(c.vmax().as_int() + 1, 4) == Int(0); });
+  if (foldable) return {};
+  std::vector<UOp> index(idx.src().begin(), idx.src().end()), store(s.src().begin(), s.src().end());
+  index[0] = buf.with_dtype(before->second);
+  store[0] = idx.with_src(index);
+  return s.with_src(store);
+}
+
+// What the first of the two stages knows and the second needs. When the graph comes from a dump, all of its images count as made here.
+ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
+  if (job.image_buffers) return *job.image_buffers;
+  job.image_buffers.emplace();
+  for (UOp u : toposort(sink))
+    if (u.is(Op::DEFINE_GLOBAL) && u.dtype().is_image()) {
+      auto shape = u.dtype().image_shape();
+      (*job.image_buffers)[u.arg().small_int()] = dtypes::float32.ptr(shape[0] * shape[1] * shape[2]);
+    }
+  return *job.image_buffers;
+}
+
+}  // namespace
+
+bool makes_images(const KernelJob& job) { return job.optimize && job.settings().IMAGE == 1 && job.target.device == "CL"; }
+
+const RuleSet& pm_create_image_buffers() {
+  static const RuleSet set("pm_create_image_buffers", {
+      rule("make-image", node(Op::DEFINE_GLOBAL).as(buf), with_ctx<ImageBuffers>(buf, make_image)),
+  });
+  return set;
+}
+
+const RuleSet& pm_remove_unfoldable_image_stores() {
+  static const RuleSet set("pm_remove_unfoldable_image_stores", {
+      rule("undo-image-store", node(Op::STORE, node(Op::INDEX, node(Op::DEFINE_GLOBAL).as(buf), anything()).as(idx), anything()).as(s),
+           with_ctx<ImageBuffers>(s, idx, buf, undo_image_store)),
+  });
+  return set;
+}
+
+UOp create_image_buffers(KernelJob& job, UOp sink) {
+  job.image_buffers.emplace();
+  return graph_rewrite(sink, pm_create_image_buffers(), {.ctx = *job.image_buffers, .name = "create image buffers"});
+}
+
+UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink) {
+  return graph_rewrite(sink, pm_remove_unfoldable_image_stores(), {.ctx = image_buffers(job, sink), .name = "remove unfoldable image stores"});
+}
+
+}  // namespace tgc

@@ -1,0 +1,272 @@
+#include "passes/kernel/optimizer/scheduler.h"
+
+#include <algorithm>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/support/pytext.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/integer_math.h"
+#include "lib/uop/render.h"
+#include "passes/kernel/flatten_range.h"
+
+namespace tgc {
+namespace {
+
+bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
+
+// How two axes lie in a kernel's shape: by the position of their types, then by their ids.
+bool axis_before(UOp a, UOp b) {
+  if (int pa = axis_to_pos(axis_type(a)), pb = axis_to_pos(axis_type(b)); pa != pb) return pa < pb;
+  auto x = axis_ids(a), y = axis_ids(b);
+  return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), [](Arg i, Arg j) { return i.as_int() < j.as_int(); });
+}
+
+Sint simplified_size(UOp range) {
+  UOp size = range.src(0);
+  return size.is_const() ? Sint(size.arg()) : Sint(size.ssimplify());
+}
+
+bool has_steps(UOp range) { return py_less(0, range.vmax()); }
+
+// Field `i` of the sink's KernelInfo, None without one.
+Arg kernel_info(UOp sink, size_t i) { return sink.arg().is(RecordClass::KernelInfo) ? sink.arg()[i] : Arg(); }
+enum KernelInfoField : size_t { kName, kAxisTypes, kDontUseLocals, kAppliedOpts, kOptsToApply };
+
+}  // namespace
+
+AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
+std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(range.arg().items().size() - 1); }
+
+// For each node the set of axes it is computed from or is itself, a bit each.
+struct Scheduler::Reach {
+  Reach(Graph& graph, const Facts& facts) : words((facts.rngs.size() + 63) / 64), row(graph), bits(words * facts.nodes.size(), 0) {
+    uint32_t at = 0;
+    for (UOp u : facts.nodes) {
+      uint64_t* mine = &bits[at * words];
+      row[u] = at++;
+      for (UOp s : u.src())
+        for (size_t w = 0; w < words; w++) mine[w] |= bits[*row.find(s) * words + w];
+    if (!u.is(Op::RANGE)) continue;
+      auto it = std::find(facts.rngs.begin(), facts.rngs.end(), u);
+      if (size_t k = size_t(it - facts.rngs.begin()); it != facts.rngs.end()) mine[k / 64] |= uint64_t(1) << k % 64;
+    }
+  }
+  bool has(UOp u, size_t axis) const { return bits[*row.find(u) * words + axis / 64] >> axis % 64 & 1; }
+
+  size_t words;
+  UOpMap<uint32_t> row;
+  std::vector<uint64_t> bits;
+};
+
+Scheduler::Scheduler(UOp ast, const Target& target) : ast_(ast), target_(&target) {
+  Arg dont_use_locals = kernel_info(ast, kDontUseLocals), applied = kernel_info(ast, kAppliedOpts);
+  dont_use_locals_ = dont_use_locals.kind() == Arg::Kind::Bool && dont_use_locals.as_bool();
+  if (applied.is_tuple())
+    for (Arg opt : applied.items()) applied_opts_.push_back(to_opt(opt));
+  next_range_ = first_free_range();
+}
+
+Scheduler Scheduler::copy() const {
+  Scheduler out(*this);
+  out.next_range_ = first_free_range();
+  return out;
+}
+
+int64_t Scheduler::first_free_range() const {
+  if (rngs().empty()) return 1;
+  Int last = axis_ids(rngs()[0])[0].as_int();
+  for (UOp r : rngs()) last = std::max(last, axis_ids(r)[0].as_int());
+  return (last + 1).int64_or_throw("an axis id");
+}
+
+void Scheduler::set_ast(UOp ast) {
+  if (ast == ast_) return;
+  ast_ = ast;
+  facts_.reset();
+  reach_.reset();
+}
+
+// ---- the kernel as it is
+
+const Scheduler::Facts& Scheduler::facts() const {
+  if (facts_) return *facts_;
+  auto f = std::make_shared<Facts>();
+  f->nodes = backward_slice(ast_);
+  for (UOp u : f->nodes) {
+    switch (u.op()) {
+      case Op::RANGE:
+        if (has_steps(u)) f->rngs.push_back(u);
+        break;
+      case Op::INDEX: f->bufs.push_back(u); break;
+      case Op::REDUCE: f->reduceops.push_back(u); break;
+      case Op::WHERE: f->wheres.push_back(u); break;
+      case Op::BUFFERIZE: f->bufferizes.push_back(u); break;
+      default: break;
+    }
+  }
+  std::reverse(f->bufs.begin(), f->bufs.end());
+  std::stable_sort(f->rngs.begin(), f->rngs.end(), axis_before);
+  for (UOp r : f->rngs) {
+    f->shape.push_back(simplified_size(r));
+    f->types.push_back(axis_type(r));
+  }
+  facts_ = std::move(f);
+  return *facts_;
+}
+
+bool Scheduler::depends_on(UOp u, size_t axis) const {
+  if (!reach_) reach_ = std::make_shared<Reach>(graph(), facts());
+  return std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return reach_->has(s, axis); });
+}
+
+size_t Scheduler::axis_of(UOp rng) const {
+  auto it = std::find(rngs().begin(), rngs().end(), rng);
+  if (it == rngs().end()) throw KernelOptError("a range is not an axis of the kernel");
+  return size_t(it - rngs().begin());
+}
+
+std::vector<size_t> Scheduler::axes_of(AxisTypes types) const {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < facts().types.size(); i++)
+    if (types.contains(facts().types[i])) out.push_back(i);
+  return out;
+}
+
+std::vector<UOp> Scheduler::ranges_of(AxisTypes types) const {
+  std::vector<UOp> out;
+  for (size_t i : axes_of(types)) out.push_back(rngs()[i]);
+  return out;
+}
+
+bool Scheduler::has(AxisTypes types) const {
+  return std::any_of(facts().types.begin(), facts().types.end(), [&](AxisType t) { return types.contains(t); });
+}
+
+std::vector<size_t> Scheduler::upcastable_dims() const {
+  auto out = axes_of({AxisType::GLOBAL, AxisType::LOCAL, AxisType::LOOP});
+  std::erase_if(out, [&](size_t i) { return full_shape()[i].is_uop() || full_shape()[i].as_int() <= 1; });
+  return out;
+}
+
+std::vector<size_t> Scheduler::unrollable_dims() const {
+  auto out = axes_of({AxisType::GROUP_REDUCE, AxisType::REDUCE});
+  std::erase_if(out, [&](size_t i) { return full_shape()[i].is_uop() || full_shape()[i].as_int() <= 1; });
+  return out;
+}
+
+Int Scheduler::upcast_size() const {
+  Int out = 1;
+  for (size_t i : axes_of({AxisType::UPCAST, AxisType::UNROLL})) out *= full_shape()[i].int64_or_throw("the size of an upcast axis");
+  return out;
+}
+
+std::vector<TcAxis> Scheduler::shape_str() const {
+  std::vector<TcAxis> out;
+  int counts[kNumAxisTypes] = {};
+  for (AxisType t : facts().types) out.push_back({axis_letter(t), counts[int(t)]++});
+  return out;
+}
+
+std::vector<UOp> Scheduler::output_rngs() const {
+  std::vector<UOp> out;
+  for (UOp end : ast_.src()) {
+    if (!end.is(Op::END)) continue;
+    for (UOp ended : end.src().subspan(1))
+      for (UOp r : ended.ranges())
+        if (axis_type(r) != AxisType::REDUCE && !contains(out, r)) out.push_back(r);
+  }
+  return out;
+}
+
+// The loops among the output's ranges that lie in every BUFFERIZE too.
+std::vector<UOp> Scheduler::globalizable_rngs() const {
+  auto out = output_rngs();
+  std::erase_if(out, [&](UOp r) {
+    auto& inner = facts().bufferizes;
+    return axis_type(r) != AxisType::LOOP || !std::all_of(inner.begin(), inner.end(), [&](UOp b) { return lies_in(b, r); });
+  });
+  return out;
+}
+
+// ---- changing it
+
+namespace {
+UOp with_axis_type(UOp range, AxisType type) {
+  std::vector<Arg> arg(range.arg().items().begin(), range.arg().items().end());
+  arg.back() = type;
+  return range.with_arg(range.graph().tuple(arg));
+}
+}  // namespace
+
+void Scheduler::convert_loop_to_global() {
+  if (!target_->has_local) return;
+  Substitution to_global;
+  for (UOp r : globalizable_rngs())
+    if (has_steps(r)) to_global.emplace_back(r, with_axis_type(r, AxisType::GLOBAL));
+  set_ast(substitute(ast_, to_global));
+}
+
+// Splits `rng` into what is left of it and a new axis of `amount` steps: the inner one, or with `top` the outer one.
+std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, bool top, UOp new_rng) {
+  UOp rest_size = divides(rng.src(0), amount);
+  if (!rest_size) throw KernelOptError(std::to_string(amount) + " can't divide " + render(rng.src(0)) + " in " + colored_shape());
+  if (rest_size.is(Op::BIND)) rest_size = rest_size.src(0);
+  if (!new_rng) new_rng = graph().range(amount, next_range_++, type);
+  UOp rest = rng.with_src(rest_size);
+  UOp both = top ? new_rng * rest_size + rest : rest * amount + new_rng;
+  set_ast(substitute(ast_, {{rng, both}}, nullptr, "shift"));
+  return {rest, new_rng};
+}
+
+// ---- the finished kernel
+
+std::vector<std::string_view> Scheduler::colors() const {
+  auto output = output_rngs(), globalizable = globalizable_rngs();
+  std::vector<std::string_view> out;
+  for (UOp r : rngs()) {
+    AxisType type = axis_type(r);
+    if (dont_use_locals_ && type == AxisType::GLOBAL) out.push_back("BLUE");
+    else if (type == AxisType::LOOP && !contains(output, r)) out.push_back("BLACK");
+    else if (type == AxisType::LOOP && !contains(globalizable, r)) out.push_back("white");
+    else out.push_back(axis_color(type));
+  }
+  return out;
+}
+
+// The sizes of the axes in their colours, each at least four columns wide; for messages.
+std::string Scheduler::colored_shape() const {
+  std::string out;
+  auto color = colors();
+  for (size_t i = 0; i < rngs().size(); i++) {
+    std::string size = render(rngs()[i].src(0));
+    size.insert(0, size.size() < 4 ? 4 - size.size() : 0, ' ');
+    out += (i ? " " : "") + colored(size, color[i]);
+  }
+  return out;
+}
+
+// "r_32_4_4" with colours: r with a reduce, E without, then the launch dimensions there are already, then the axes.
+std::string Scheduler::kernel_name(std::map<std::string, int>& name_counts) const {
+  std::string out = reduceop() ? "r" : "E", separator = colored("_", "BLACK");
+  std::vector<UOp> specials;
+  for (UOp u : facts().nodes)
+    if (u.is(Op::SPECIAL)) specials.push_back(u);
+  std::stable_sort(specials.begin(), specials.end(), [](UOp a, UOp b) { return a.arg().text() < b.arg().text(); });
+  for (UOp s : specials) out += separator + colored(py_add(s.vmax(), 1).str(), s.arg().text().starts_with('g') ? "blue" : "cyan");
+
+  auto color = colors();
+  for (size_t i = 0; i < rngs().size(); i++) out += separator + colored(render(rngs()[i].src(0)), color[i]);
+  if (int earlier = name_counts[to_function_name(out)]++; earlier > 0) return out + colored("n" + std::to_string(earlier), "BLACK");
+  return out + colored("", "BLACK");
+}
+
+UOp Scheduler::optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& name_counts) {
+  Arg final_name = graph().str(name ? std::string(*name) : kernel_name(name_counts));
+  set_ast(graph_rewrite(ast_, pm_flatten_range(), {.name = "flatten range"}));
+  std::vector<Arg> opts;
+  for (const Opt& opt : applied_opts_) opts.push_back(to_arg(graph(), opt));
+  Arg info = graph().record(RecordClass::KernelInfo, {final_name, graph().tuple({}), dont_use_locals_, graph().tuple(opts), Arg()});
+  return ast_.replace({.arg = info, .tag = Arg(1)});
+}
+
+}  // namespace tgc
