@@ -7,6 +7,7 @@
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/check.h"
 #include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 
