@@ -51,6 +51,10 @@ std::span<const Stage> kernel_stages();
 // The stage of that name in any case, slug or alias; null when there is none.
 const Stage* find_stage(std::string_view text);
 
+// The AST as the first stage takes it: with a KernelInfo, tinygrad's default one when it has none. An AST that is tagged is optimized
+// already, and the job notes it.
+UOp begin_kernel(KernelJob& job, UOp ast);
+
 // Runs one stage. A Failure inside becomes a Diag whose message begins with the stage's name.
 Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink);
 

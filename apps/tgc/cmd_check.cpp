@@ -1,156 +1,286 @@
 // tgc check GOLDENS...: replay golden records and compare every stage, to the letter.
 #include <CLI/CLI.hpp>
-#include <iostream>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
 
+#include "apps/tgc/check_record.h"
 #include "apps/tgc/commands.h"
+#include "apps/tgc/terminal.h"
 #include "lib/text/golden.h"
-#include "lib/text/pyrender.h"
-#include "passes/pipeline.h"
+#include "lib/text/json_scan.h"
 
 namespace tgc {
 namespace {
 
 struct CheckOptions {
   std::vector<std::string> files;
-  std::string stages;
-  std::string id;
-  bool isolated = false;
+  std::string stages, id, filter;
+  bool json = false, isolated = false, list = false;
   int show = 0;
+  unsigned jobs = 0;
 };
 
 struct Counts {
   size_t same = 0, different = 0, error = 0, skipped = 0;
+  void add(Verdict v) { (v == Verdict::Same ? same : v == Verdict::Different ? different : v == Verdict::Error ? error : skipped)++; }
 };
 
-class Checker {
+// Counts by name, in the order the names first came.
+template <class T>
+class Tally {
  public:
-  explicit Checker(const CheckOptions& options) : o_(options) {}
+  T& operator[](const std::string& name) {
+    auto [it, is_new] = index_.emplace(name, items_.size());
+    if (is_new) items_.emplace_back(name, T());
+    return items_[it->second].second;
+  }
+  const std::vector<std::pair<std::string, T>>& items() const { return items_; }
 
-  int run() {
-    for (const std::string& file : o_.files) {
-      auto reader = GoldenReader::open(file);
-      if (!reader) return trouble(reader.diag());
-      Settings settings;
-      for (auto& [key, value] : reader->header().settings)
-        if (auto status = settings.set(key, value); !status) return trouble(status.diag());
-      for (;;) {
-        auto record = reader->next();
-        if (!record) return trouble(record.diag());
-        if (!*record) break;
-        if (!o_.id.empty() && (*record)->id != o_.id) continue;
-        records_++;
-        check(**record, settings);
-      }
+ private:
+  std::map<std::string, size_t> index_;
+  std::vector<std::pair<std::string, T>> items_;
+};
+
+// Adds up the reports, in the order of the records, and prints differences as they come.
+class Summary {
+ public:
+  Summary(const CheckOptions& options) : o_(options) {}
+
+  void add(const std::string& file, const RecordReport& report) {
+    records_++;
+    bool error = false;
+    for (const CheckItem& item : report.items) {
+      counts_[item.name].add(item.verdict);
+      error |= item.verdict == Verdict::Error;
     }
-    std::cout << records_ << " records, " << identical_ << " identical\n";
-    for (auto& [name, c] : counts_)
-      std::cout << "  " << name << ": " << c.same << " same, " << c.different << " different, " << c.error << " errors, " << c.skipped << " skipped\n";
-    for (auto& [name, n] : first_) std::cout << "  first divergence at " << name << ": " << n << "\n";
+    errors_ += error;
+    if (report.identical()) {
+      identical_++;
+    } else {
+      first_[report.first]++;
+      if (o_.list && !o_.json) show(report.id + "\t" + report.target + "\t" + report.first + "\n");
+      if (shown_ < o_.show) shown_++, explain(file, report);
+    }
+    progress_.show(std::to_string(records_) + " records, " + std::to_string(identical_) + " identical");
+  }
+
+  int finish() {
+    progress_.clear();
+    print(o_.json ? json() : text());
     return identical_ == records_ ? 0 : 1;
   }
 
  private:
-  int trouble(const Diag& diag) {
-    std::cerr << "tgc: " << diag.text() << "\n";
-    return 2;
+  // With --json standard output is the JSON alone.
+  void show(const std::string& text) {
+    progress_.clear();
+    if (o_.json) std::fputs(text.c_str(), stderr);
+    else print(text), std::fflush(stdout);
   }
 
-  void differ(const GoldenRecord& r, std::string_view stage, std::string_view ours, std::string_view theirs) {
-    if (shown_ >= o_.show) return;
-    shown_++;
-    std::cout << "--- " << r.id << " (" << r.target << "), stage '" << stage << "'\n";
-    size_t line = 0, at = 0, bt = 0;
-    while (at < ours.size() || bt < theirs.size()) {
-      size_t ae = std::min(ours.find('\n', at), ours.size()), be = std::min(theirs.find('\n', bt), theirs.size());
-      auto a = ours.substr(std::min(at, ours.size()), ae - std::min(at, ours.size())), b = theirs.substr(std::min(bt, theirs.size()), be - std::min(bt, theirs.size()));
-      if (a != b) {
-        std::cout << "  line " << line + 1 << "\n  tinygrad: " << b << "\n  tgc:      " << a << "\n";
-        return;
-      }
-      line++, at = ae + 1, bt = be + 1;
-    }
+  void explain(const std::string& file, const RecordReport& r) {
+    show("--- " + r.id + " (" + r.target + "): " + r.first + "\n" + r.explanation +
+         "  again: tgc check " + file + " --id=" + r.id + (r.first == "text" ? " --stages=text" : "") + " --filter=" + r.target + " --show=1\n");
   }
 
-  void check(const GoldenRecord& r, const Settings& settings) {
-    auto target = parse_target(r.target, settings);
-    bool all_same = true;
-    std::string_view first;
-    auto diverge = [&](std::string_view stage) {
-      all_same = false;
-      if (first.empty()) first = stage;
+  std::string text() const {
+    std::string out = std::to_string(records_) + " records, " + std::to_string(identical_) + " identical\n";
+    size_t width = 5;
+    for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());
+    auto row = [&](const std::string& name, auto a, auto b, auto c, auto d) {
+      char buffer[256];
+      std::snprintf(buffer, sizeof buffer, "  %-*s %9s %9s %9s %9s\n", int(width), name.c_str(), a.c_str(), b.c_str(), c.c_str(), d.c_str());
+      out += buffer;
     };
-    if (!target) {
-      diverge("target");
-    } else {
-      auto graph = std::make_unique<Graph>(settings);
-      auto job = std::make_unique<KernelJob>(*graph, *target);
-      auto ast = read_pyrender(*graph, r.ast, r.id);
-      if (!ast) diverge("ast");
-      UOp current = ast ? *ast : UOp();
-      if (current && current.tag().is_none() == false) job->optimize = false;
-      if (current && current.arg().is_none()) current = current.with_arg(graph->record(RecordClass::KernelInfo, {graph->str("test"), graph->tuple({}), false, graph->tuple({}), Arg()}));
-      std::string text = r.ast;
-      for (const GoldenStage& g : r.stages) {
-        if (!current) break;
-        Counts& counts = counts_[g.name];
-        const Stage* stage = find_stage(g.name);
-        std::string expected = g.same ? text : g.ir.value_or("");
-        if (!stage) {
-          counts.skipped++;
-          if (!o_.isolated) break;
-        } else {
-          auto out = run_stage(*stage, *job, current);
-          if (!out) {
-            counts.error++;
-            if (shown_ < o_.show) shown_++, std::cout << "--- " << r.id << " (" << r.target << "): " << out.diag().text() << "\n";
-            diverge(g.name);
-            if (!o_.isolated) break;
-          } else {
-            auto ours = pyrender(*out);
-            bool same = ours && *ours == expected;
-            if (g.same && g.ir == std::nullopt && *out == current) same = true;
-            if (same) {
-              counts.same++;
-              current = *out;
-            } else {
-              counts.different++;
-              differ(r, g.name, ours ? *ours : ours.diag().text(), expected);
-              diverge(g.name);
-              if (!o_.isolated) break;
-            }
-          }
-        }
-        text = expected;
-        if (o_.isolated && !expected.empty() && !g.same) {  // the next stage starts from tinygrad's own graph
-          graph = std::make_unique<Graph>(settings);
-          job = std::make_unique<KernelJob>(*graph, *target);
-          auto next = read_pyrender(*graph, expected, r.id);
-          current = next ? *next : UOp();
-        }
+    auto number = [](size_t n) { return n ? std::to_string(n) : std::string("-"); };
+    using S = std::string;
+    if (!counts_.items().empty()) row("stage", S("same"), S("different"), S("error"), S("skipped"));
+    for (auto& [name, c] : counts_.items()) row(name, number(c.same), number(c.different), number(c.error), number(c.skipped));
+    for (auto& [name, n] : first_.items()) out += "first divergence at " + name + ": " + std::to_string(n) + "\n";
+    return out;
+  }
+
+  std::string json() const {
+    std::string out = "{\"records\":" + std::to_string(records_) + ",\"identical\":" + std::to_string(identical_) + ",\"errors\":" + std::to_string(errors_);
+    auto object = [&](std::string_view key, const auto& items, auto value) {
+      out.append(",\"").append(key).append("\":{");
+      bool first = true;
+      for (auto& [name, v] : items) {
+        if (!first) out += ',';
+        first = false;
+        append_json_string(out, name);
+        out += ':';
+        value(v);
       }
-    }
-    if (all_same) identical_++;
-    else first_[std::string(first)]++;
+      out += '}';
+    };
+    object("stages", counts_.items(), [&](const Counts& c) {
+      out += "{\"same\":" + std::to_string(c.same) + ",\"different\":" + std::to_string(c.different) + ",\"error\":" + std::to_string(c.error) +
+             ",\"skipped\":" + std::to_string(c.skipped) + "}";
+    });
+    object("first_divergence", first_.items(), [&](size_t n) { out += std::to_string(n); });
+    return out + "}\n";
   }
 
   const CheckOptions& o_;
-  size_t records_ = 0, identical_ = 0;
+  Progress progress_;
+  size_t records_ = 0, identical_ = 0, errors_ = 0;
   int shown_ = 0;
-  std::map<std::string, Counts> counts_;
-  std::map<std::string, size_t> first_;
+  Tally<Counts> counts_;
+  Tally<size_t> first_;
 };
+
+// Hands records to threads and their reports, in order, to the summary. At most a few records per thread are held at a time.
+class Pool {
+ public:
+  Pool(unsigned jobs, const CheckPlan& plan, const CheckOptions& options, Summary& summary) : plan_(plan), o_(options), summary_(summary), limit_(4 * jobs) {
+    for (unsigned i = 0; i < jobs; i++) threads_.emplace_back([this] { work(); });
+  }
+  ~Pool() { finish(); }
+
+  // False when a record could not be read; the diag is then in `trouble`.
+  bool submit(const std::string& file, const Settings& settings, GoldenLine&& line) {
+    std::unique_lock lock(mutex_);
+    space_.wait(lock, [&] { return submitted_ - reported_ < limit_ || failed_; });
+    if (failed_) return false;
+    tasks_[submitted_++] = {file, settings, std::move(line)};
+    ready_.notify_one();
+    return true;
+  }
+  // Waits for all; returns the first trouble, if any.
+  std::optional<Diag> finish() {
+    {
+      std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    ready_.notify_all();
+    for (auto& t : threads_) t.join();
+    threads_.clear();
+    return trouble_;
+  }
+
+ private:
+  struct Task {
+    std::string file;
+    Settings settings;
+    GoldenLine line;
+  };
+  struct Outcome {
+    std::string file;
+    std::optional<Result<RecordReport>> report;  // absent: not asked for
+  };
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      ready_.wait(lock, [&] { return next_ < submitted_ || closed_; });
+      if (next_ == submitted_) return;
+      size_t number = next_++;
+      Task task = std::move(tasks_.extract(number).mapped());
+      lock.unlock();
+      Outcome outcome{task.file, run(task)};
+      lock.lock();
+      done_[number] = std::move(outcome);
+      report();
+    }
+  }
+
+  std::optional<Result<RecordReport>> run(const Task& task) {
+    auto record = parse_golden_record(task.line, task.file);
+    if (!record) return Result<RecordReport>(record.diag());
+    if (!o_.id.empty() && record->id != o_.id) return std::nullopt;
+    if (!o_.filter.empty() && record->id.find(o_.filter) == std::string::npos && record->target.find(o_.filter) == std::string::npos) return std::nullopt;
+    auto report = catch_failures([&] { return check_record(*record, task.settings, plan_); });
+    return report;
+  }
+
+  // The outcomes that are next in order.
+  void report() {
+    for (auto it = done_.find(reported_); it != done_.end(); it = done_.find(reported_)) {
+      if (auto& r = it->second.report; r && !failed_) {
+        if (*r) summary_.add(it->second.file, **r);
+        else failed_ = true, trouble_ = r->diag();
+      }
+      done_.erase(it);
+      reported_++;
+    }
+    space_.notify_all();
+  }
+
+  const CheckPlan& plan_;
+  const CheckOptions& o_;
+  Summary& summary_;
+  const size_t limit_;
+  std::mutex mutex_;
+  std::condition_variable ready_, space_;
+  std::map<size_t, Task> tasks_;
+  std::map<size_t, Outcome> done_;
+  size_t submitted_ = 0, next_ = 0, reported_ = 0;
+  bool closed_ = false, failed_ = false;
+  std::optional<Diag> trouble_;
+  std::vector<std::thread> threads_;
+};
+
+// FILE#ID picks one record.
+std::pair<std::string, std::string> split_id(const std::string& file) {
+  size_t hash = file.rfind('#');
+  return hash == file.npos ? std::pair(file, std::string()) : std::pair(file.substr(0, hash), file.substr(hash + 1));
+}
+
+int check(CheckOptions o) {
+  auto plan = make_check_plan(o.stages);
+  if (!plan) return trouble(plan.diag());
+  plan->isolated = o.isolated;
+  plan->explain = o.show > 0;
+  plan->color = use_color(o.json ? 2 : 1);
+  if (o.jobs == 0) o.jobs = unsigned(Settings().cpu_count());
+  Summary summary(o);
+  bool found = false;
+  for (const std::string& spec : o.files) {
+    auto [file, id] = split_id(spec);
+    if (!id.empty()) o.id = id;
+    auto reader = GoldenReader::open(file);
+    if (!reader) return trouble(reader.diag());
+    Settings settings;
+    for (auto& [key, value] : reader->header().settings)
+      if (auto status = settings.set(key, value); !status) return trouble(status.diag());
+    Pool pool(o.jobs, *plan, o, summary);
+    GoldenLine line;
+    for (;;) {
+      auto more = reader->next_line(line);
+      if (!more) return trouble(more.diag());
+      if (!*more) break;
+      if (!o.id.empty() && line.text.find(o.id) == std::string::npos) continue;  // spares the parsing
+      found = true;
+      if (!pool.submit(file, settings, std::move(line))) break;
+      line = {};
+    }
+    if (auto bad = pool.finish()) return trouble(*bad);
+  }
+  if (!o.id.empty() && !found) return trouble(Diag{.message = "no record has the id '" + o.id + "'"});
+  return summary.finish();
+}
 
 }  // namespace
 
 void add_check(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<CheckOptions>();
-  CLI::App* cmd = app.add_subcommand("check", "replay golden records, compare every stage");
-  cmd->add_option("goldens", options->files, "golden files, plain or gzip")->required();
-  cmd->add_option("--stages", options->stages, "the stages to compare");
-  cmd->add_option("--id", options->id, "only the record of that id");
-  cmd->add_flag("--isolated", options->isolated, "start every stage from tinygrad's graph of the stage before, to test each on its own");
-  cmd->add_option("--show", options->show, "print the first N differences");
-  cmd->callback([options, &exit_code] { exit_code = Checker(*options).run(); });
+  auto o = std::make_shared<CheckOptions>();
+  CLI::App* cmd = app.add_subcommand("check", "replay golden records, compare every stage to the letter");
+  cmd->add_option("GOLDENS", o->files, "golden files, plain or gzip; FILE#ID: that record alone")->required();
+  cmd->add_option("--stages", o->stages,
+                  "what to compare: names, aliases, spans a..b, and graphs (all graph stages), text (read every text and write it back), linear, "
+                  "source, program, kernels, all; separated by commas. Default: all but text")
+      ->type_name("LIST");
+  cmd->add_flag("--json", o->json, "print the counts as JSON");
+  cmd->add_option("--show", o->show, "show the first N differences, each with its first stage and a line diff")->type_name("N");
+  cmd->add_flag("--list", o->list, "print a line for each record that differs: id, target, first stage");
+  cmd->add_option("--id", o->id, "only the record of that id")->type_name("ID");
+  cmd->add_option("--filter", o->filter, "only records whose id or target contains TEXT")->type_name("TEXT");
+  cmd->add_flag("--isolated", o->isolated, "start every stage from tinygrad's graph of the stage before, to test each on its own");
+  cmd->add_option("-j", o->jobs, "threads; default: one per processor")->type_name("N")->check(CLI::Range(1, 1024));
+  cmd->callback([o, &exit_code] { exit_code = check(*o); });
 }
 
 }  // namespace tgc

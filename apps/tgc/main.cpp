@@ -6,6 +6,7 @@
 int main(int argc, char** argv) {
   CLI::App app{"tgc: see what tinygrad's compiler does to a graph, stage by stage"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", "tgc 0.1.0, after tinygrad 0.12.0");
   int exit_code = 0;
   tgc::add_check(app, exit_code);
   try {

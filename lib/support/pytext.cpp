@@ -23,13 +23,6 @@ int32_t decode(std::string_view s, size_t& i) {
   return c;
 }
 
-void append_utf8(std::string& out, uint32_t c) {
-  if (c < 0x80) out += char(c);
-  else if (c < 0x800) out += {char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
-  else if (c < 0x10000) out += {char(0xE0 | c >> 12), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
-  else out += {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 0x3F)), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
-}
-
 constexpr char kHex[] = "0123456789abcdef";
 
 void append_hex(std::string& out, uint32_t value, int digits) {
@@ -51,6 +44,13 @@ bool printable(int32_t c) {
 }
 
 }  // namespace
+
+void append_utf8(std::string& out, uint32_t c) {
+  if (c < 0x80) out += char(c);
+  else if (c < 0x800) out += {char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
+  else if (c < 0x10000) out += {char(0xE0 | c >> 12), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
+  else out += {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 0x3F)), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
+}
 
 void append_py_repr(std::string& out, double v) {
   if (std::isnan(v)) return void(out += "nan");
@@ -185,10 +185,17 @@ size_t utf8_length(std::string_view text) {
   return n;
 }
 
-bool is_valid_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();)
-    if (decode(text, i) < 0) return false;
-  return true;
+size_t utf8_error(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    uint64_t eight;
+    if (i + 8 <= text.size() && (std::memcpy(&eight, text.data() + i, 8), (eight & 0x8080808080808080) == 0)) {
+      i += 8;
+      continue;
+    }
+    size_t at = i;
+    if (decode(text, i) < 0) return at;
+  }
+  return text.npos;
 }
 
 size_t ansilen(std::string_view text) { return utf8_length(ansistrip(text)); }

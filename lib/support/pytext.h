@@ -1,5 +1,6 @@
 // Text as Python prints and reads it: repr of floats and strings, string literals, ANSI colours as tinygrad's helpers.py uses them.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ std::string to_function_name(std::string_view name);
 
 // A string cut into its code points, decoded leniently: an invalid byte is itself.
 size_t utf8_length(std::string_view text);
-bool is_valid_utf8(std::string_view text);
+// Where the first byte is that is not UTF-8; npos when all are.
+size_t utf8_error(std::string_view text);
+inline bool is_valid_utf8(std::string_view text) { return utf8_error(text) == text.npos; }
+void append_utf8(std::string& out, uint32_t code_point);
 
 }  // namespace tgc

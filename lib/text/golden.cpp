@@ -1,176 +1,217 @@
 #include "lib/text/golden.h"
 
-#include <zlib.h>
-
-#include <cerrno>
-#include <cstring>
-#include <nlohmann/json.hpp>
+#include "lib/text/input_file.h"
+#include "lib/text/json_scan.h"
 
 namespace tgc {
-
-using nlohmann::json;
-
-struct GoldenReader::Impl {
-  std::string path;
-  gzFile file = nullptr;
-  uint32_t line = 0;
-  GoldenHeader header;
-
-  ~Impl() {
-    if (file) gzclose(file);
-  }
-
-  [[noreturn]] void fail(std::string message, std::string expected = {}) const {
-    throw Failure(Diag{.message = std::move(message), .file = path, .line = line, .expected = std::move(expected)});
-  }
-
-  // The next line without its end; false at the end of the file.
-  bool read_line(std::string& out) {
-    out.clear();
-    char chunk[1 << 16];
-    line++;
-    for (;;) {
-      if (!gzgets(file, chunk, sizeof chunk)) {
-        int error = 0;
-        const char* text = gzerror(file, &error);
-        if (error != Z_OK && error != Z_STREAM_END) fail("the compressed data is damaged: " + std::string(text), "a complete gzip file");
-        return !out.empty();
-      }
-      size_t n = std::strlen(chunk);
-      out.append(chunk, n);
-      if (n && chunk[n - 1] == '\n') {
-        out.pop_back();
-        return true;
-      }
-    }
-  }
-
-  json parse(const std::string& text) const {
-    try {
-      return json::parse(text);
-    } catch (const json::exception& e) {
-      fail("the line is no JSON: " + std::string(e.what()), "a JSON object");
-    }
-  }
-
-  void read_header() {
-    std::string text;
-    if (!read_line(text)) fail("the file is empty", "a golden header");
-    json j = parse(text);
-    if (!j.is_object() || j.value("format", "") != "tgc-golden") fail("the first line is no golden header", R"({"format":"tgc-golden",...})");
-    if (j.value("version", 0) != 1) fail("golden version " + j["version"].dump(), "version 1");
-    header.level = j.value("level", "");
-    header.producer = j.value("producer", "");
-    if (header.level != "kernel" && header.level != "tensor") fail("unknown level '" + header.level + "'", "kernel or tensor");
-    json settings = j.value("settings", json::object());
-    for (auto& [key, value] : settings.items()) header.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
-  }
-};
-
 namespace {
 
-std::optional<std::string> optional_text(const json& j, const char* key) {
-  auto it = j.find(key);
-  return it == j.end() || it->is_null() ? std::nullopt : std::optional(it->is_string() ? it->get<std::string>() : it->dump());
+// A value as the text that tinygrad prints: a string's content, else the JSON as it stands.
+std::string text_of(JsonScanner& in) { return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip()); }
+
+std::optional<std::string> text_or_null(JsonScanner& in) {
+  if (in.null()) return std::nullopt;
+  return text_of(in);
 }
 
-std::string text_of(const json& j) { return j.is_string() ? j.get<std::string>() : j.dump(); }
-
-std::vector<std::string> texts(const json& j) {
+std::vector<std::string> texts(JsonScanner& in) {
   std::vector<std::string> out;
-  if (j.is_array())
-    for (auto& x : j) out.push_back(text_of(x));
+  if (!in.null()) in.array([&] { out.push_back(text_of(in)); });
   return out;
 }
 
-GoldenProgram program_of(const json& j) {
+std::vector<int64_t> integers(JsonScanner& in) {
+  std::vector<int64_t> out;
+  if (!in.null()) in.array([&] { out.push_back(in.int64()); });
+  return out;
+}
+
+std::map<std::string, int64_t> variables(JsonScanner& in) {
+  std::map<std::string, int64_t> out;
+  if (!in.null())
+    in.object([&](std::string_view name) {
+      std::string key(name);
+      out[key] = in.int64();
+    });
+  return out;
+}
+
+GoldenProgram program_of(JsonScanner& in) {
   GoldenProgram p;
-  p.name = j.value("name", "");
-  p.function_name = j.value("function_name", "");
-  p.applied_opts = text_of(j.value("applied_opts", json("")));
-  p.ops = text_of(j.value("ops", json("")));
-  p.lds = text_of(j.value("lds", json("")));
-  p.mem = text_of(j.value("mem", json("")));
-  p.global_size = texts(j.value("global_size", json()));
-  p.has_local_size = j.contains("local_size") && !j["local_size"].is_null();
-  p.local_size = texts(j.value("local_size", json()));
-  p.vars = texts(j.value("vars", json()));
-  p.globals = j.value("globals", std::vector<int64_t>());
-  p.outs = j.value("outs", std::vector<int64_t>());
-  p.ins = j.value("ins", std::vector<int64_t>());
+  in.object([&](std::string_view key) {
+    if (key == "name") p.name = in.string();
+    else if (key == "function_name") p.function_name = in.string();
+    else if (key == "applied_opts") p.applied_opts = text_of(in);
+    else if (key == "ops") p.ops = text_of(in);
+    else if (key == "lds") p.lds = text_of(in);
+    else if (key == "mem") p.mem = text_of(in);
+    else if (key == "global_size") p.global_size = texts(in);
+    else if (key == "local_size") p.has_local_size = in.peek() != JsonScanner::Type::Null, p.local_size = texts(in);
+    else if (key == "vars") p.vars = texts(in);
+    else if (key == "globals") p.globals = integers(in);
+    else if (key == "outs") p.outs = integers(in);
+    else if (key == "ins") p.ins = integers(in);
+    else in.skip();
+  });
   return p;
 }
 
-std::map<std::string, int64_t> variables(const json& j, const char* key) {
-  std::map<std::string, int64_t> out;
-  if (auto it = j.find(key); it != j.end() && it->is_object())
-    for (auto& [name, value] : it->items()) out[name] = value.get<int64_t>();
-  return out;
+GoldenStage stage_of(JsonScanner& in) {
+  GoldenStage s;
+  size_t at = in.position();
+  in.object([&](std::string_view key) {
+    if (key == "name") s.name = in.string();
+    else if (key == "same") s.same = in.boolean();
+    else if (key == "ir") s.ir = in.string_or_null();
+    else in.skip();
+  });
+  if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");
+  return s;
 }
 
-GoldenRecord record_of(const json& j) {
+GoldenBuffer buffer_of(JsonScanner& in) {
+  GoldenBuffer b;
+  in.object([&](std::string_view key) {
+    if (key == "base") b.base = in.int64();
+    else if (key == "offset") b.offset = in.int64();
+    else if (key == "size") b.size = in.int64();
+    else if (key == "dtype") b.dtype = in.string();
+    else in.skip();
+  });
+  return b;
+}
+
+GoldenKernel kernel_of(JsonScanner& in) {
+  GoldenKernel k;
+  in.object([&](std::string_view key) {
+    if (key == "ast") k.ast = in.string_or_null().value_or("");
+    else if (key == "bufs") in.array([&] { k.bufs.push_back(buffer_of(in)); });
+    else if (key == "fixedvars") k.fixedvars = variables(in);
+    else in.skip();
+  });
+  return k;
+}
+
+GoldenRecord record_of(JsonScanner& in) {
   GoldenRecord r;
-  r.id = j.at("id").get<std::string>();
-  r.target = j.value("target", "");
-  if (auto device = optional_text(j, "device")) r.device = *device;
-  r.nodes = j.value("nodes", int64_t(0));
-  r.ast = j.at("ast").get<std::string>();
-  for (auto& s : j.value("stages", json::array()))
-    r.stages.push_back({s.at("name").get<std::string>(), s.value("same", false), optional_text(s, "ir")});
-  r.linear = optional_text(j, "linear");
-  r.source = optional_text(j, "source");
-  r.source_error = optional_text(j, "source_error");
-  r.error = optional_text(j, "error");
-  if (auto it = j.find("program"); it != j.end() && it->is_object()) r.program = program_of(*it);
-  if (auto it = j.find("kernels"); it != j.end())
-    for (auto& k : *it) {
-      GoldenKernel kernel;
-      kernel.ast = optional_text(k, "ast").value_or("");
-      for (auto& b : k.value("bufs", json::array()))
-        kernel.bufs.push_back({b.value("base", int64_t(0)), b.value("offset", int64_t(0)), b.value("size", int64_t(0)), b.value("dtype", "")});
-      kernel.fixedvars = variables(k, "fixedvars");
-      r.kernels.push_back(std::move(kernel));
-    }
-  r.var_vals = variables(j, "var_vals");
+  bool has_id = false, has_ast = false;
+  in.object([&](std::string_view key) {
+    if (key == "id") r.id = in.string(), has_id = true;
+    else if (key == "ast") r.ast = in.string(), has_ast = true;
+    else if (key == "target") r.target = in.string();
+    else if (key == "device") r.device = text_of(in);
+    else if (key == "nodes") r.nodes = in.int64();
+    else if (key == "stages") in.array([&] { r.stages.push_back(stage_of(in)); });
+    else if (key == "linear") r.linear = text_or_null(in);
+    else if (key == "source") r.source = text_or_null(in);
+    else if (key == "source_error") r.source_error = text_or_null(in);
+    else if (key == "error") r.error = text_or_null(in);
+    else if (key == "program") {
+      if (!in.null()) r.program = program_of(in);
+    } else if (key == "kernels") {
+      if (!in.null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
+    } else if (key == "var_vals") r.var_vals = variables(in);
+    else in.skip();
+  });
+  in.end();
+  if (!has_id || !has_ast) in.fail(0, std::string("a record without '") + (has_id ? "ast'" : "id'"), "a golden record");
   return r;
+}
+
+GoldenHeader header_of(JsonScanner& in) {
+  GoldenHeader h;
+  std::string format, version;
+  in.object([&](std::string_view key) {
+    if (key == "format") format = text_of(in);
+    else if (key == "version") version = text_of(in);
+    else if (key == "level") h.level = in.string();
+    else if (key == "producer") h.producer = in.string();
+    else if (key == "settings")
+      in.object([&](std::string_view name) {
+        std::string setting(name);
+        h.settings[setting] = text_of(in);
+      });
+    else in.skip();
+  });
+  in.end();
+  if (format != "tgc-golden") in.fail(0, "the first line is no golden header", R"({"format":"tgc-golden",...})");
+  if (version != "1") in.fail(0, "golden version '" + version + "'", "version 1");
+  if (h.level != "kernel" && h.level != "tensor") in.fail(0, "unknown level '" + h.level + "'", "kernel or tensor");
+  return h;
 }
 
 }  // namespace
 
-GoldenReader::GoldenReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+std::string program_text(const GoldenProgram& p) {
+  std::string out;
+  auto line = [&](std::string_view key, std::string_view value) { out.append(key).append(": ").append(value) += '\n'; };
+  auto list = [](const auto& items) {
+    std::string text;
+    for (auto& item : items) {
+      if (!text.empty()) text += ' ';
+      if constexpr (std::is_integral_v<std::decay_t<decltype(item)>>) text += std::to_string(item);
+      else text += item;
+    }
+    return text;
+  };
+  line("name", p.name), line("function_name", p.function_name);
+  line("global_size", list(p.global_size)), line("local_size", p.has_local_size ? list(p.local_size) : "None");
+  line("vars", list(p.vars)), line("globals", list(p.globals)), line("outs", list(p.outs)), line("ins", list(p.ins));
+  line("applied_opts", p.applied_opts), line("ops", p.ops), line("lds", p.lds), line("mem", p.mem);
+  return out;
+}
+
+Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file) {
+  return catch_failures([&] {
+    JsonScanner in(line.text, file, line.line);
+    GoldenRecord r = record_of(in);
+    r.line = line.line;
+    return r;
+  });
+}
+
+Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file) {
+  return catch_failures([&] {
+    JsonScanner in(line.text, file, line.line);
+    return header_of(in);
+  });
+}
+
+GoldenReader::GoldenReader(std::string path, std::unique_ptr<LineReader> lines) : path_(std::move(path)), lines_(std::move(lines)) {}
 GoldenReader::GoldenReader(GoldenReader&&) noexcept = default;
 GoldenReader::~GoldenReader() = default;
 
 Result<GoldenReader> GoldenReader::open(const std::string& path) {
-  return catch_failures([&] {
-    auto impl = std::make_unique<Impl>();
-    impl->path = path;
-    errno = 0;
-    impl->file = gzopen(path.c_str(), "rb");
-    if (!impl->file) throw Failure(Diag{.message = std::string("cannot open: ") + std::strerror(errno ? errno : ENOMEM), .file = path});
-    gzbuffer(impl->file, 1 << 18);
-    impl->read_header();
-    return GoldenReader(std::move(impl));
-  });
+  auto lines = LineReader::open(path);
+  if (!lines) return lines.diag();
+  GoldenReader reader(input_name(path), std::move(*lines));
+  GoldenLine first;
+  auto read = reader.next_line(first);
+  if (!read) return read.diag();
+  if (!*read) return Diag{.message = "the file is empty", .file = reader.path_, .expected = "a golden header"};
+  auto header = parse_golden_header(first, reader.path_);
+  if (!header) return header.diag();
+  reader.header_ = std::move(*header);
+  return reader;
 }
 
-const GoldenHeader& GoldenReader::header() const { return impl_->header; }
+Result<bool> GoldenReader::next_line(GoldenLine& line) {
+  for (;;) {
+    auto read = lines_->next(line.text);
+    if (!read || !*read) return read;
+    line.line = lines_->line();
+    if (line.text.find_first_not_of(" \t\r") != line.text.npos) return true;
+  }
+}
 
 Result<std::optional<GoldenRecord>> GoldenReader::next() {
-  return catch_failures([&]() -> std::optional<GoldenRecord> {
-    std::string text;
-    do {
-      if (!impl_->read_line(text)) return std::nullopt;
-    } while (text.empty());
-    json j = impl_->parse(text);
-    try {
-      GoldenRecord r = record_of(j);
-      r.line = impl_->line;
-      return r;
-    } catch (const json::exception& e) {
-      impl_->fail("the record is malformed: " + std::string(e.what()), "a golden record");
-    }
-  });
+  GoldenLine line;
+  auto read = next_line(line);
+  if (!read) return read.diag();
+  if (!*read) return std::optional<GoldenRecord>();
+  auto record = parse_golden_record(line, path_);
+  if (!record) return record.diag();
+  return std::optional(std::move(*record));
 }
 
 }  // namespace tgc

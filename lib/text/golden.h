@@ -1,5 +1,6 @@
 // Golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, plain or gzip (see the README's formats).
-// Records are read one at a time, so memory is linear in the largest record.
+// Records are read one at a time, so memory is linear in the largest record. Reading a line and parsing it are apart, so that one thread
+// can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
@@ -26,13 +27,16 @@ struct GoldenProgram {
   std::vector<int64_t> globals, outs, ins;
 };
 
+// The facts one a line, "global_size: 4 1 1": what check and dump show of a program.
+std::string program_text(const GoldenProgram& program);
+
 struct GoldenBuffer {
   int64_t base = 0, offset = 0, size = 0;
   std::string dtype;
 };
 
 struct GoldenKernel {  // of a tensor record
-  std::string ast;
+  std::string ast;     // empty: not recorded
   std::vector<GoldenBuffer> bufs;
   std::map<std::string, int64_t> fixedvars;
 };
@@ -54,21 +58,37 @@ struct GoldenHeader {
   std::map<std::string, std::string> settings;
 };
 
+// One record as it stands in the file.
+struct GoldenLine {
+  std::string text;
+  uint32_t line = 0;
+};
+
+// The record of one line; `file` names the input in messages.
+Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
+Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file);
+
+class LineReader;
+
 class GoldenReader {
  public:
-  // Opens a file and reads its header; an error names the file and what is wrong with it.
+  // Opens a file ("-": standard input) and reads its header; an error names the file and what is wrong with it.
   static Result<GoldenReader> open(const std::string& path);
   GoldenReader(GoldenReader&&) noexcept;
   ~GoldenReader();
 
-  const GoldenHeader& header() const;
+  const std::string& path() const { return path_; }
+  const GoldenHeader& header() const { return header_; }
+  // The next record as text, into memory that is used again; false at the end. Blank lines are skipped.
+  Result<bool> next_line(GoldenLine& line);
   // The next record; nullopt at the end.
   Result<std::optional<GoldenRecord>> next();
 
  private:
-  struct Impl;
-  explicit GoldenReader(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  GoldenReader(std::string path, std::unique_ptr<LineReader> lines);
+  std::string path_;
+  std::unique_ptr<LineReader> lines_;
+  GoldenHeader header_;
 };
 
 }  // namespace tgc

@@ -7,6 +7,7 @@
 
 #include "lib/support/pytext.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/restore.h"
 #include "lib/text/source_position.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
@@ -77,7 +78,7 @@ class Reader {
     }
     if (!ast) ast = last;
     if (!ast) fail(pos_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");
-    return ast;
+    return stand_ins_ || unique_constants_ ? restore_constants(ast) : ast;
   }
 
  private:
@@ -273,12 +274,32 @@ class Reader {
   Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) {
     bool left_uop = !left.is_list && left.arg.is_uop(), right_uop = !right.is_list && right.arg.is_uop();
     if (!left_uop && !right_uop) return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
-    UOp a = left_uop ? left.arg.uop() : right.arg.uop().const_like(as_const(left, left_at));
-    if (!right_uop && op.op == Op::SUB) return {a + a.const_like(py_neg(as_const(right, right_at)))};
-    UOp b = right_uop ? right.arg.uop() : left.arg.uop().const_like(as_const(right, right_at));
+    if (left_uop != right_uop) return apply_beside_literal(op, left, left_at, right, right_at);
+    return combine(op, left.arg.uop(), right.arg.uop());
+  }
+
+  Value apply_beside_literal(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) {
+    bool left_uop = !left.is_list && left.arg.is_uop();
+    UOp u = left_uop ? left.arg.uop() : right.arg.uop();
+    Const number = left_uop ? as_const(right, right_at) : as_const(left, left_at);
+    if (left_uop && op.op == Op::SUB) return {u + u.const_like(py_neg(number))};
+    if (u.is_const() && u.num_src() == 0 && !in_function_) u = local_unique_constant(u, unique_constants_++);  // else it would have been folded
+    UOp c = literal_beside(u, number);
+    return left_uop ? combine(op, u, c) : combine(op, c, u);
+  }
+
+  Value combine(const Infix& op, UOp a, UOp b) {
     if (op.swap) std::swap(a, b);
     UOp out = op.true_division ? fdiv(a, b) : op.op == Op::SUB ? a - b : a.alu(op.op, b);
     return {op.negate ? out.logical_not() : out};
+  }
+
+  // The constant that a bare number beside `u` stands for. tinygrad prints bare numbers for constants on a device.
+  UOp literal_beside(UOp u, Const value) {
+    bool known = !device_of(u).is_none() && !is_stand_in(u);
+    if (in_function_ || known) return u.const_like(value);
+    stand_ins_ = true;
+    return constant_on_some_device(graph_.constant(u.dtype(), value));
   }
 
   Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at) {
@@ -780,6 +801,7 @@ class Reader {
       count(1, 1);
       return self.alu(op, operand(0, self));
     };
+    if (ops_moved(method) && self.is_const() && self.num_src() == 0 && !in_function_) self = local_unique_constant(self, unique_constants_++);
     switch (method) {
       case Method::Index: {
         const Argument* ptr = keyword(args, "ptr");
@@ -793,7 +815,13 @@ class Reader {
       case Method::Barrier: return generic(Op::BARRIER, dtypes::void_);
       case Method::Sink: return generic(Op::SINK, dtypes::void_);
       case Method::Reduce: return generic(Op::REDUCE, keyword_dtype(self.dtype()));
-      case Method::Assign: return generic(Op::ASSIGN, self.dtype());
+      case Method::Assign:
+        if (self.is_const() && self.num_src() == 0 && args.size() == 1 && args[0].keyword.empty() && !in_function_) {
+          UOpSet named(graph_);
+          for (auto& [_, u] : names_) named.insert(u);
+          return assign_to_local_unique(self, uop(0), named, unique_constants_++);
+        }
+        return generic(Op::ASSIGN, self.dtype());
       case Method::Contiguous: return generic(Op::CONTIGUOUS, self.dtype());
       case Method::Detach: return generic(Op::DETACH, self.dtype());
       case Method::Encdec: return generic(Op::ENCDEC, self.dtype());
@@ -807,9 +835,7 @@ class Reader {
       }
       case Method::Cast: {
         count(1, 1);
-        DType d = as_dtype(args[0].value, args[0].at);
-        if (d.count() == 1 && self.dtype().count() != 1) d = d.vec(self.dtype().count());
-        return graph_.node(Op::CAST, d, self);
+        return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].at), self);
       }
       case Method::Bitcast: count(1, 1); return self.bitcast(as_dtype(args[0].value, args[0].at));
       case Method::Alu: {
@@ -891,6 +917,11 @@ class Reader {
     fail(at, "unknown method");
   }
 
+  static bool ops_moved(Method m) {
+    return m == Method::Reshape || m == Method::ForcedReshape || m == Method::Expand || m == Method::Permute || m == Method::Pad ||
+           m == Method::Shrink || m == Method::Flip;
+  }
+
   // The sizes of reshape, expand, pad and shrink, as written: nothing is simplified away.
   UOp size_node(const std::vector<Arg>& sizes, size_t at) {
     DType dtype = dtypes::index.vec(int64_t(sizes.size()));
@@ -942,6 +973,8 @@ class Reader {
   size_t pos_ = 0;
   int brackets_ = 0, depth_ = 0;
   bool in_function_ = false;
+  int64_t unique_constants_ = 0;  // constants whose unique number the text leaves out
+  bool stand_ins_ = false;        // constants whose device it leaves out
   std::unordered_map<std::string_view, UOp> names_, kernels_;
   std::vector<Arg> lists_;
 };

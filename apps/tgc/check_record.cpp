@@ -1,0 +1,286 @@
+#include "apps/tgc/check_record.h"
+
+#include <memory>
+
+#include "apps/tgc/outputs.h"
+#include "apps/tgc/selection.h"
+#include "lib/support/line_diff.h"
+#include "lib/text/graph_lines.h"
+#include "lib/text/pyrender.h"
+#include "passes/pipeline.h"
+
+namespace tgc {
+namespace {
+
+// What records hold after the graph stages, whether or not tgc can make it yet.
+constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
+constexpr std::string_view kKernels = "kernels", kText = "text", kGraphs = "graphs";
+
+class RecordCheck {
+ public:
+  RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan) : r_(record), settings_(settings), plan_(plan) {}
+
+  RecordReport run() {
+    report_.id = r_.id;
+    report_.target = r_.target.empty() ? r_.device : r_.target;
+    if (plan_.text) check_texts();
+    if (r_.target.empty()) check_tensor_graph();
+    else check_kernel();
+    return std::move(report_);
+  }
+
+ private:
+  // ---- verdicts
+  bool wanted(std::string_view name) const { return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name)); }
+  static bool is_output(std::string_view name) {
+    for (std::string_view o : kRecordOutputs)
+      if (o == name) return true;
+    return name == kKernels || name == kText;
+  }
+
+  void settle(std::string_view name, Verdict verdict) { report_.items.push_back({std::string(name), verdict}); }
+  // The first thing that is not as it should be.
+  void diverge(std::string_view name, const std::string& explanation = {}) {
+    if (!report_.first.empty()) return;
+    report_.first = name;
+    report_.explanation = explanation;
+  }
+  void failed(std::string_view name, const Diag& diag) {
+    if (wanted(name) || name == kText) settle(name, Verdict::Error);
+    diverge(name, "  " + diag.text() + "\n");
+  }
+  void skipped(std::string_view name, const std::string& why) {
+    if (!wanted(name)) return;
+    settle(name, Verdict::Skipped);
+    diverge(name, "  not compared: " + why + "\n");
+  }
+  void compare(std::string_view name, std::string_view ours, std::string_view theirs, bool graph) {
+    if (ours == theirs) return settle(name, Verdict::Same);
+    settle(name, Verdict::Different);
+    diverge(name, plan_.explain && report_.first.empty() ? difference(ours, theirs, graph) : std::string());
+  }
+  std::string difference(std::string_view ours, std::string_view theirs, bool graph) const {
+    LineDiffOptions options{.color = plan_.color};
+    if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
+    std::string diff = line_diff(theirs, ours, options);
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the same graph, other names
+    return "  - tinygrad  + tgc\n" + diff;
+  }
+
+  // ---- text: every text of the record, read and written back
+  void check_texts() {
+    check_text("ast", r_.ast);
+    for (const GoldenStage& s : r_.stages)
+      if (s.ir) check_text(s.name, *s.ir);
+    for (size_t i = 0; i < r_.kernels.size(); i++)
+      if (!r_.kernels[i].ast.empty()) check_text("kernel " + std::to_string(i), r_.kernels[i].ast);
+  }
+  void check_text(const std::string& what, std::string_view text) {
+    Graph graph(settings_);
+    auto root = read_pyrender(graph, text, r_.id + " (" + what + ")");
+    if (!root) return failed(kText, root.diag());
+    auto written = pyrender(*root);
+    if (!written) return failed(kText, written.diag());
+    compare(kText, *written, text, true);
+  }
+
+  // ---- kernels: a graph, its stages, and what is made of the last
+  struct Bench {  // a graph to work in
+    Bench(const Settings& settings, const Target& target) : graph(settings), job{graph, target} {}
+    Graph graph;
+    KernelJob job;
+  };
+
+  void check_kernel() {
+    if (!any_beyond_text()) return;
+    auto target = parse_target(r_.target, settings_);
+    if (!target) return failed("target", target.diag());
+    target_ = *target;
+    bench_ = std::make_unique<Bench>(settings_, target_);
+    auto ast = read_pyrender(bench_->graph, r_.ast, r_.id + " (ast)");
+    if (!ast) return failed("ast", ast.diag());
+    optimize_ = ast->tag().is_none();
+    start(begin_kernel(bench_->job, *ast), false);
+    text_ = r_.ast;
+    for (const GoldenStage& s : r_.stages) {
+      if (!more_wanted(s.name)) return;
+      check_stage(s);
+    }
+    if (r_.error) return check_refusal();
+    check_outputs();
+  }
+
+  bool any_beyond_text() const {
+    for (const std::string& name : plan_.wanted)
+      if (name != kText) return true;
+    return false;
+  }
+  // Whether `name` or anything after it in the record is asked for.
+  bool more_wanted(std::string_view name) const {
+    bool reached = false;
+    for (const GoldenStage& s : r_.stages) {
+      reached |= s.name == name;
+      if (reached && wanted(s.name)) return true;
+    }
+    for (std::string_view o : kRecordOutputs)
+      if (wanted(o)) return true;
+    return r_.error.has_value() && plan_.wanted.contains(kGraphs);
+  }
+
+  void start(UOp graph, bool as_recorded) {
+    current_ = graph;
+    as_expected_ = as_recorded;
+    bench_->job.optimize = optimize_;
+  }
+
+  // Begins anew from tinygrad's text.
+  void restart(std::string_view stage) {
+    bench_ = std::make_unique<Bench>(settings_, target_);
+    auto graph = read_pyrender(bench_->graph, text_, r_.id + " (before " + std::string(stage) + ")");
+    why_stopped_.clear();
+    if (!graph) {
+      current_ = UOp();
+      why_stopped_ = graph.diag().text();
+    } else {
+      bool first = text_ == r_.ast;
+      start(first ? begin_kernel(bench_->job, *graph) : *graph, !first);
+    }
+  }
+
+  void check_stage(const GoldenStage& s) {
+    if (plan_.isolated && wanted(s.name)) restart(s.name);
+    const Stage* stage = find_stage(s.name);
+    std::string_view expected = s.same || !s.ir ? text_ : std::string_view(*s.ir);
+    if (!stage) why_stopped_ = "tgc has no stage '" + s.name + "' yet", current_ = UOp();
+    if (plan_.isolated && !wanted(s.name)) {
+      text_ = expected;
+      return;
+    }
+    if (!current_) {
+      skipped(s.name, why_stopped_);
+      text_ = expected;
+      return;
+    }
+    UOp before = current_;
+    if (!wanted(s.name)) as_expected_ = false;
+    bool applies = !stage->applies || stage->applies(bench_->job);
+    auto result = applies ? run_stage(*stage, bench_->job, current_) : Result<UOp>(current_);
+    if (!result) {
+      failed(s.name, result.diag());
+      current_ = UOp();
+      why_stopped_ = "the stage '" + s.name + "' failed";
+    } else {
+      current_ = *result;
+      if (wanted(s.name)) compare_graph(s, before, expected);
+    }
+    text_ = expected;
+  }
+
+  void compare_graph(const GoldenStage& s, UOp before, std::string_view expected) {
+    if (!s.same && !s.ir) return;  // tinygrad could not print it
+    if (s.same && current_ == before && as_expected_) return settle(s.name, Verdict::Same);
+    auto ours = pyrender(current_);
+    if (!ours) return failed(s.name, ours.diag());
+    as_expected_ = *ours == expected;
+    compare(s.name, *ours, expected, true);
+  }
+
+  // tinygrad refused this kernel after the last stage recorded: so must tgc.
+  void check_refusal() {
+    if (plan_.isolated) restart("the refusal");
+    if (!current_) return;  // said already
+    bool after = r_.stages.empty();
+    for (const Stage& stage : kernel_stages()) {
+      if (after) {
+        auto result = run_stage(stage, bench_->job, current_);
+        if (!result) return settle(stage.name, Verdict::Same);
+        current_ = *result;
+      }
+      after |= !r_.stages.empty() && names_stage(stage, r_.stages.back().name);
+    }
+    for (const OutputStage& output : output_stages())
+      if (KernelOutputs outputs(bench_->job, current_); !output.make(outputs)) return settle(output.name, Verdict::Same);
+    settle("refusal", Verdict::Different);
+    diverge("refusal", "  tinygrad refuses this kernel: " + *r_.error + "\n");
+  }
+  static bool names_stage(const Stage& stage, std::string_view name) { return find_stage(name) == &stage; }
+
+  void check_outputs() {
+    if (plan_.isolated) restart("the outputs");
+    std::unique_ptr<KernelOutputs> outputs;
+    if (current_) outputs = std::make_unique<KernelOutputs>(bench_->job, current_);
+    for (std::string_view name : kRecordOutputs) {
+      if (!wanted(name)) continue;
+      auto expected = expected_output(name);
+      bool refused = name == "source" && r_.source_error;
+      if (!expected && !refused) continue;  // the record does not hold it
+      const OutputStage* output = find_output(name);
+      if (!output) {
+        skipped(name, "tgc cannot make it yet");
+      } else if (!outputs) {
+        skipped(name, why_stopped_);
+      } else {
+        auto ours = output->make(*outputs);
+        if (refused) {
+          if (!ours) settle(name, Verdict::Same);
+          else settle(name, Verdict::Different), diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
+        } else if (!ours) {
+          failed(name, ours.diag());
+        } else {
+          compare(name, *ours, *expected, false);
+        }
+      }
+    }
+  }
+  std::optional<std::string> expected_output(std::string_view name) const {
+    if (name == "linear") return r_.linear;
+    if (name == "source") return r_.source;
+    return r_.program ? std::optional(program_text(*r_.program)) : std::nullopt;
+  }
+
+  // ---- tensor graphs
+  void check_tensor_graph() {
+    for (const GoldenStage& s : r_.stages) skipped(s.name, "tgc does not schedule tensor graphs yet");
+    if (!r_.kernels.empty()) skipped(kKernels, "tgc does not schedule tensor graphs yet");
+  }
+
+  const GoldenRecord& r_;
+  const Settings& settings_;
+  const CheckPlan& plan_;
+  RecordReport report_;
+  Target target_;
+  std::unique_ptr<Bench> bench_;
+  UOp current_;               // our graph after the stage last run; empty: stopped
+  bool optimize_ = true;
+  bool as_expected_ = false;  // our graph's text is tinygrad's
+  std::string_view text_;     // tinygrad's graph after the stage last passed
+  std::string why_stopped_;
+};
+
+}  // namespace
+
+Result<CheckPlan> make_check_plan(std::string_view stages) {
+  CheckPlan plan;
+  if (stages.empty()) {
+    plan.wanted = {std::string(kGraphs), "linear", "source", "program", std::string(kKernels)};
+    return plan;
+  }
+  std::vector<Choice> choices;
+  for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
+  for (std::string_view o : kRecordOutputs) choices.push_back({o, o == "linear" ? "linearize" : "", ""});
+  for (std::string_view pseudo : {kKernels, kText, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});
+  auto selected = select_stages(stages, choices);
+  if (!selected) return selected.diag();
+  for (std::string_view name : *selected) {
+    if (name == "all") plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels), std::string(kText)});
+    else plan.wanted.emplace(name);
+  }
+  plan.text = plan.wanted.contains(kText);
+  return plan;
+}
+
+RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan) {
+  return RecordCheck(record, settings, plan).run();
+}
+
+}  // namespace tgc

@@ -1,0 +1,43 @@
+// Replays one golden record and compares what was asked for with what tinygrad made, to the letter.
+#pragma once
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/settings.h"
+#include "lib/text/golden.h"
+
+namespace tgc {
+
+// What is compared. The names are those of stages, outputs and pseudo-stages.
+struct CheckPlan {
+  std::set<std::string, std::less<>> wanted;
+  bool text = false;      // every text of the record is read and written back
+  bool isolated = false;  // each stage starts from tinygrad's graph of the stage before
+  bool explain = false;   // make the differences, for --show
+  bool color = false;
+};
+
+// The plan of a list for --stages; empty: everything the records hold. An unknown name is an error.
+Result<CheckPlan> make_check_plan(std::string_view stages);
+
+enum class Verdict : uint8_t { Same, Different, Error, Skipped };
+
+struct CheckItem {
+  std::string name;  // of the stage
+  Verdict verdict;
+};
+
+struct RecordReport {
+  std::string id, target;
+  std::vector<CheckItem> items;  // in the order of the record; of `text` one per text
+  std::string first;             // the first stage that is not as tinygrad's, empty when all that was asked for is
+  std::string explanation;       // of that stage, when the plan says so
+
+  bool identical() const { return first.empty(); }
+};
+
+RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan);
+
+}  // namespace tgc

@@ -1,0 +1,26 @@
+// Lists of stages as --stage and --stages take them: names in any case, slugs or aliases, spans `a..b`, and words such as `all`.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+struct Choice {
+  std::string_view name;   // what the list selects
+  std::string_view alias;  // another spelling, may be empty
+  std::string slug;        // a third one, may be empty
+  bool in_spans = true;    // false: a word of its own, outside the order
+};
+
+// The names in `list` (comma-separated) that it selects of `choices`, in the order of `choices`, each once. `a..b` selects from a to b,
+// `a..` to the end, `..b` from the beginning. A word that is no choice is an error that suggests the nearest ones.
+Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices);
+
+// Whether `word` names that choice.
+bool names_choice(std::string_view word, const Choice& choice);
+
+}  // namespace tgc

@@ -1,0 +1,60 @@
+#include "apps/tgc/terminal.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+namespace tgc {
+
+ColorChoice& color_choice() {
+  static ColorChoice choice = ColorChoice::Auto;
+  return choice;
+}
+
+bool use_color(int fd) {
+  if (color_choice() != ColorChoice::Auto) return color_choice() == ColorChoice::Always;
+  const char* no_color = std::getenv("NO_COLOR");
+  return (!no_color || !*no_color) && isatty(fd);
+}
+
+void add_color_option(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--color",
+         [](const std::string& when) {
+           color_choice() = when == "always" ? ColorChoice::Always : when == "never" ? ColorChoice::Never : ColorChoice::Auto;
+         },
+         "colour: auto (on a terminal), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+}
+
+int trouble(const Diag& diag) {
+  std::string text = "tgc: " + diag.text() + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return 2;
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+Progress::Progress() : on_(isatty(STDERR_FILENO)) {}
+Progress::~Progress() { clear(); }
+
+void Progress::show(std::string_view text) {
+  if (!on_) return;
+  double now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  if (now - last_ < 0.1) return;
+  last_ = now;
+  shown_ = true;
+  std::fprintf(stderr, "\r\x1b[K%.*s", int(text.size()), text.data());
+  std::fflush(stderr);
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\x1b[K", stderr);
+  shown_ = false;
+}
+
+}  // namespace tgc

@@ -1,0 +1,39 @@
+// What the commands share in talking to people: colour, progress, trouble.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "lib/support/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tgc {
+
+enum class ColorChoice { Auto, Always, Never };
+ColorChoice& color_choice();              // set by --color
+bool use_color(int fd);                   // for output to that descriptor: --color, else NO_COLOR, else whether it is a terminal
+void add_color_option(CLI::App& app);
+
+// Prints "tgc: MESSAGE" to standard error and returns exit code 2.
+int trouble(const Diag& diag);
+
+// Writes all of `text` to standard output.
+void print(std::string_view text);
+
+// A line of progress on standard error, rewritten in place; nothing when that is no terminal.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  void show(std::string_view text);  // at most ten times a second
+  void clear();
+
+ private:
+  bool on_;
+  bool shown_ = false;
+  double last_ = 0;
+};
+
+}  // namespace tgc

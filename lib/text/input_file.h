@@ -1,0 +1,45 @@
+// Files as readers want them: plain or gzip, by path or "-" for standard input, whole or line by line. Errors name the file.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+class LineReader {
+ public:
+  // Opens `path`; a path that does not exist, cannot be read or is a directory is an error.
+  static Result<std::unique_ptr<LineReader>> open(const std::string& path);
+  LineReader(const LineReader&) = delete;
+  ~LineReader();
+
+  // The next line without its end, into `out`, whose memory is used again; false at the end of the file. A gzip file that is cut short or
+  // damaged is an error.
+  Result<bool> next(std::string& out);
+  uint32_t line() const { return line_; }  // of the line last read, 1-based
+  // Everything from here on, appended to `out`.
+  Status rest(std::string& out);
+
+ private:
+  LineReader(std::string path, void* file) : path_(std::move(path)), file_(file) {}
+  Result<size_t> fill(char* into, size_t size);
+
+  std::string path_;
+  void* file_;  // zlib's gzFile
+  uint32_t line_ = 0;
+  std::string buffer_;
+  size_t at_ = 0;
+};
+
+// The whole file, decompressed when it is gzip.
+Result<std::string> read_file(const std::string& path);
+
+// Writes `text` to `path` by way of a temporary file beside it, so that nobody sees it half written.
+Status write_file(const std::string& path, std::string_view text);
+
+// What messages call an input: the path, or "<stdin>".
+std::string input_name(const std::string& path);
+
+}  // namespace tgc

@@ -1,0 +1,235 @@
+#include "lib/text/json_scan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "lib/support/pytext.h"
+#include "lib/text/source_position.h"
+
+namespace tgc {
+namespace {
+
+constexpr uint32_t kMaxDepth = 1000;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+void JsonScanner::fail(size_t at, std::string message, std::string expected) {
+  Diag d = diag_at(text_, at, file_, std::move(message), std::move(expected));
+  d.line += first_line_ - 1;
+  throw Failure(std::move(d));
+}
+
+void JsonScanner::wrong_type(const char* expected) { fail(pos_, "found " + found_at(text_, pos_), expected); }
+
+void JsonScanner::blanks() {
+  while (pos_ < text_.size() && (text_[pos_] == ' ' || text_[pos_] == '\n' || text_[pos_] == '\t' || text_[pos_] == '\r')) pos_++;
+}
+
+JsonScanner::Type JsonScanner::peek() {
+  blanks();
+  switch (pos_ < text_.size() ? text_[pos_] : '\0') {
+    case '{': return Type::Object;
+    case '[': return Type::Array;
+    case '"': return Type::String;
+    case 't': return Type::True;
+    case 'f': return Type::False;
+    case 'n': return Type::Null;
+    case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9': return Type::Number;
+    default: wrong_type("a JSON value");
+  }
+}
+
+bool JsonScanner::open(char bracket, const char* what) {
+  blanks();
+  if (pos_ >= text_.size() || text_[pos_] != bracket) wrong_type(what);
+  if (++depth_ > kMaxDepth) fail(pos_, "brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
+  pos_++;
+  blanks();
+  if (pos_ >= text_.size() || text_[pos_] != bracket + 2) return true;  // ']' and '}' come two after '[' and '{'
+  pos_++;
+  depth_--;
+  return false;
+}
+
+bool JsonScanner::next(char close) {
+  blanks();
+  char c = pos_ < text_.size() ? text_[pos_] : '\0';
+  if (c != ',' && c != close) fail(pos_, "found " + found_at(text_, pos_), std::string("',' or '") + close + "'");
+  pos_++;
+  if (c == close) depth_--;
+  return c == ',';
+}
+
+size_t JsonScanner::run_end(size_t at) const {
+  // eight bytes at a time: a quote, a backslash or a control character ends the run
+  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  auto has_zero = [](uint64_t v) { return (v - kOnes) & ~v & kHigh; };
+  for (; at + 8 <= text_.size(); at += 8) {
+    uint64_t v;
+    std::memcpy(&v, text_.data() + at, 8);
+    uint64_t stop = has_zero(v ^ (kOnes * '"')) | has_zero(v ^ (kOnes * '\\')) | ((v - kOnes * 0x20) & ~v & kHigh);
+    if (stop) break;
+  }
+  while (at < text_.size() && text_[at] != '"' && text_[at] != '\\' && uint8_t(text_[at]) >= 0x20) at++;
+  return at;
+}
+
+void JsonScanner::read_key(std::string_view& key) {
+  blanks();
+  if (pos_ >= text_.size() || text_[pos_] != '"') wrong_type("a key in quotes");
+  size_t end = run_end(pos_ + 1);
+  if (end < text_.size() && text_[end] == '"') {
+    key = text_.substr(pos_ + 1, end - pos_ - 1);
+    pos_ = end + 1;
+  } else {
+    string(key_);
+    key = key_;
+  }
+  blanks();
+  if (pos_ >= text_.size() || text_[pos_] != ':') wrong_type("':'");
+  pos_++;
+}
+
+void JsonScanner::string(std::string& out) {
+  out.clear();
+  blanks();
+  if (pos_ >= text_.size() || text_[pos_] != '"') wrong_type("a string");
+  size_t begin = pos_++;
+  for (;;) {
+    size_t end = run_end(pos_);
+    out.append(text_, pos_, end - pos_);
+    pos_ = end;
+    if (pos_ >= text_.size()) fail(begin, "a string without an end", "'\"'");
+    if (text_[pos_] == '"') break;
+    if (text_[pos_] != '\\') fail(pos_, "found " + found_at(text_, pos_) + " in a string", "an escape such as \\n");
+    escape(out);
+  }
+  if (size_t bad = utf8_error(text_.substr(begin, pos_ - begin)); bad != text_.npos) fail(begin + bad, "a string that is not UTF-8");
+  pos_++;
+}
+
+uint32_t JsonScanner::hex4(size_t at) {
+  uint32_t value = 0;
+  const char* first = text_.data() + at;
+  if (at + 4 > text_.size()) fail(at, "an escape that is cut short", "four hexadecimal digits");
+  auto [end, error] = std::from_chars(first, first + 4, value, 16);
+  if (error != std::errc() || end != first + 4) fail(at, "a malformed escape", "four hexadecimal digits");
+  return value;
+}
+
+void JsonScanner::escape(std::string& out) {
+  static constexpr std::string_view kFrom = "\"\\/bfnrt", kTo = "\"\\/\b\f\n\r\t";
+  char c = pos_ + 1 < text_.size() ? text_[pos_ + 1] : '\0';
+  if (size_t i = kFrom.find(c); c && i != kFrom.npos) {
+    out += kTo[i];
+    pos_ += 2;
+    return;
+  }
+  if (c != 'u') fail(pos_, "an unknown escape in a string", "one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
+  uint32_t code = hex4(pos_ + 2);
+  size_t used = 6;
+  if (code >= 0xD800 && code < 0xDC00 && text_.substr(pos_ + 6, 2) == "\\u") {
+    uint32_t low = hex4(pos_ + 8);
+    if (low >= 0xDC00 && low < 0xE000) code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), used = 12;
+  }
+  if (code >= 0xD800 && code < 0xE000) fail(pos_, "half of a surrogate pair");
+  append_utf8(out, code);
+  pos_ += used;
+}
+
+std::string JsonScanner::string() {
+  std::string out;
+  string(out);
+  return out;
+}
+
+std::optional<std::string> JsonScanner::string_or_null() {
+  if (null()) return std::nullopt;
+  return string();
+}
+
+void JsonScanner::literal(std::string_view word) {
+  if (text_.substr(pos_, word.size()) != word) wrong_type("a JSON value");
+  pos_ += word.size();
+}
+
+bool JsonScanner::null() {
+  if (peek() != Type::Null) return false;
+  literal("null");
+  return true;
+}
+
+bool JsonScanner::boolean() {
+  Type t = peek();
+  if (t != Type::True && t != Type::False) wrong_type("true or false");
+  literal(t == Type::True ? "true" : "false");
+  return t == Type::True;
+}
+
+std::string_view JsonScanner::number() {
+  if (peek() != Type::Number) wrong_type("a number");
+  size_t begin = pos_;
+  auto digits = [&] {
+    size_t from = pos_;
+    while (pos_ < text_.size() && is_digit(text_[pos_])) pos_++;
+    if (pos_ == from) fail(pos_, "found " + found_at(text_, pos_), "a digit");
+  };
+  if (text_[pos_] == '-') pos_++;
+  digits();
+  if (pos_ < text_.size() && text_[pos_] == '.') pos_++, digits();
+  if (pos_ < text_.size() && (text_[pos_] | 32) == 'e') {
+    pos_++;
+    if (pos_ < text_.size() && (text_[pos_] == '-' || text_[pos_] == '+')) pos_++;
+    digits();
+  }
+  return text_.substr(begin, pos_ - begin);
+}
+
+int64_t JsonScanner::int64() {
+  size_t at = (blanks(), pos_);
+  std::string_view text = number();
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) fail(at, "found " + std::string(text.substr(0, 40)), "an integer of at most 64 bits");
+  return value;
+}
+
+std::string_view JsonScanner::skip() {
+  blanks();
+  size_t begin = pos_;
+  switch (peek()) {
+    case Type::Object: object([&](std::string_view) { skip(); }); break;
+    case Type::Array: array([&] { skip(); }); break;
+    case Type::String: string(key_); break;
+    case Type::Number: number(); break;
+    case Type::True: literal("true"); break;
+    case Type::False: literal("false"); break;
+    case Type::Null: literal("null"); break;
+  }
+  return text_.substr(begin, pos_ - begin);
+}
+
+void JsonScanner::end() {
+  blanks();
+  if (pos_ < text_.size()) fail(pos_, "found " + found_at(text_, pos_) + " after the value", "the end");
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  bool valid = is_valid_utf8(text);
+  out += '"';
+  for (size_t i = 0; i < text.size(); i++) {
+    auto c = uint8_t(text[i]);
+    if (c == '"' || c == '\\') out += '\\', out += char(c);
+    else if (c == '\n') out += "\\n";
+    else if (c < 0x20) out.append("\\u00").append({kHex[c >> 4], kHex[c & 15]});
+    else if (c >= 0x80 && !valid) out += "\xEF\xBF\xBD";
+    else out += char(c);
+  }
+  out += '"';
+}
+
+}  // namespace tgc

@@ -1,0 +1,71 @@
+// A pull scanner for JSON (RFC 8259): the caller asks for what should come next, nothing is built. Quick on large string values, and
+// it trusts nothing: a malformed text, or a value of another type, is a Failure with line, column and what was expected.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/support/int.h"
+#include "lib/support/result.h"
+
+namespace tgc {
+
+class JsonScanner {
+ public:
+  // `file` names the input in messages; `first_line` is the line of the file that `text` begins at.
+  explicit JsonScanner(std::string_view text, std::string_view file = {}, uint32_t first_line = 1) : text_(text), file_(file), first_line_(first_line) {}
+
+  enum class Type : uint8_t { Object, Array, String, Number, True, False, Null };
+  Type peek();  // of the value that comes next
+
+  // on_key(key) for each member in order; it must consume the value. The key is valid until the next string is read.
+  template <class OnKey>
+  void object(OnKey&& on_key) {
+    std::string_view key;
+    for (bool more = open('{', "an object"); more; more = next('}')) {
+      read_key(key);
+      on_key(key);
+    }
+  }
+  // on_item() for each item in order; it must consume the item.
+  template <class OnItem>
+  void array(OnItem&& on_item) {
+    for (bool more = open('[', "an array"); more; more = next(']')) on_item();
+  }
+
+  std::string string();
+  void string(std::string& out);                 // into `out`, whose memory is used again
+  std::optional<std::string> string_or_null();
+  bool boolean();
+  bool null();                                   // consumes a null; false when something else comes next
+  int64_t int64();
+  std::string_view number();                     // the text of a number
+  std::string_view skip();                       // any value; returns its text
+  void end();                                    // nothing may follow
+
+  size_t position() const { return pos_; }
+  // Fails at byte `at`.
+  [[noreturn]] void fail(size_t at, std::string message, std::string expected = {});
+
+ private:
+  void blanks();
+  bool open(char bracket, const char* what);     // false: closed at once
+  bool next(char close);                         // after an item: false when the list is closed
+  void read_key(std::string_view& key);
+  size_t run_end(size_t at) const;               // the first byte from `at` that is not plain inside a string
+  void escape(std::string& out);
+  uint32_t hex4(size_t at);
+  void literal(std::string_view word);
+  [[noreturn]] void wrong_type(const char* expected);
+
+  std::string_view text_, file_;
+  uint32_t first_line_;
+  size_t pos_ = 0;
+  uint32_t depth_ = 0;
+  std::string key_;
+};
+
+// `text` as a JSON string with its quotes. Bytes that are not UTF-8 are written as U+FFFD.
+void append_json_string(std::string& out, std::string_view text);
+
+}  // namespace tgc
