@@ -3,7 +3,7 @@
 // less, so what std::stable_sort makes of such a list differs from what Python makes of it. This follows Objects/listobject.c of
 // CPython 3.11: natural runs, binary insertion, powersort's merge order, galloping merges.
 #pragma once
-#include <bit>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -80,7 +80,7 @@ class PySorter {
         if (less_(pivot, a_[middle])) r = middle;
         else l = middle + 1;
       } while (l < r);
-      for (size_t p = start; p > l; p--) a_[p] = a_[p - 1];
+      std::move_backward(a_.begin() + ptrdiff_t(l), a_.begin() + ptrdiff_t(start), a_.begin() + ptrdiff_t(start) + 1);
       a_[l] = pivot;
     }
   }

@@ -6,9 +6,7 @@
 #include "lib/uop/graph.h"
 
 namespace tgc {
-namespace {
-
-inline Order compare_head(UOp a, UOp b) {
+Order compare_alone(UOp a, UOp b) {
   if (a.op() != b.op()) return a.op() < b.op() ? Order::Less : Order::Greater;
   Arg x = a.arg(), y = b.arg();
   if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // most of them
@@ -19,6 +17,8 @@ inline Order compare_head(UOp a, UOp b) {
   if (a.dtype() != b.dtype()) return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;
   return Order::Equal;
 }
+
+namespace {
 
 // Where the sources of `a` and `b` differ first, from `i` on; the lesser number of sources where one list begins the other.
 inline size_t first_difference(UOp a, UOp b, size_t i) {
@@ -44,7 +44,7 @@ Order compare_sources(UOp a, UOp b) {
     }
     next = i + 1;
     UOp s = x.src(i), t = y.src(i);
-    if (Order o = compare_head(s, t); o != Order::Equal) return o;
+    if (Order o = compare_alone(s, t); o != Order::Equal) return o;
     stack.push_back({s, t, 0});
   }
   return Order::Equal;
@@ -56,7 +56,7 @@ Order compare_tuplize(UOp a, UOp b) {
   // Different nodes differ in what is compared unless their tags alone differ, so following the first difference down decides it.
   UOp x = a, y = b;
   while (!(x == y)) {
-    if (Order o = compare_head(x, y); o != Order::Equal) return o;
+    if (Order o = compare_alone(x, y); o != Order::Equal) return o;
     size_t i = first_difference(x, y, 0);
     if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;

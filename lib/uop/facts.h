@@ -46,6 +46,7 @@ UOp as_buf(UOp u);
 // How two nodes compare by (op, arg, dtype, sources...), tinygrad's tuplize. Tags do not count, so different nodes may be Equal.
 // Throws Failure where Python would raise a TypeError.
 Order compare_tuplize(UOp a, UOp b);
+Order compare_alone(UOp a, UOp b);  // by (op, arg, dtype), without the sources
 inline bool tuplize_less(UOp a, UOp b) { return compare_tuplize(a, b) == Order::Less; }
 
 // sha256 over op, dtype, arg and the keys of the sources (UOp.key).

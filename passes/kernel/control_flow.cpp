@@ -107,6 +107,7 @@ CfgContext::CfgContext(UOp sink) : edges_(sink.graph()) {
         if (in_backward_slice_with_self(before, range))
           throw Failure("a loop would have to run both before and after another:\n" + describe(range, 2) + "\n" + describe(before, 2));
         edges_[range] = before;
+        empty_ = false;
       }
       before = end;
     }
@@ -129,6 +130,7 @@ const RuleSet& add_control_flow_rules() {
 
 UOp add_control_flow(UOp sink) {
   CfgContext ctx(sink);
+  if (ctx.empty()) return sink;
   return graph_rewrite(sink, add_control_flow_rules(), {.ctx = ctx, .bottom_up = true, .name = "add control flow"});
 }
 

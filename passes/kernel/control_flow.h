@@ -17,9 +17,11 @@ class CfgContext {
     const UOp* before = edges_.find(range);
     return before ? *before : UOp();
   }
+  bool empty() const { return empty_; }  // no loop waits for anything
 
  private:
   UOpMap<UOp> edges_;
+  bool empty_ = true;
 };
 
 const RuleSet& add_control_flow_rules();  // pm_add_control_flow; the context is a CfgContext

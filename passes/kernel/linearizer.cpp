@@ -1,6 +1,9 @@
 #include "passes/kernel/linearizer.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
 
 #include "lib/support/pysort.h"
 #include "lib/uop/facts.h"
@@ -26,91 +29,255 @@ int priority_of(Op op) {
   }
 }
 
-// What is compared first, packed into one number: how often the node runs, its priority, and its op, which heads tuplize. (The op of
-// parameters stands before their arg here, behind it in tinygrad: parameters of one priority are of one op.)
-struct Key {
-  uint64_t head;
-  UOp node;
-};
-constexpr uint64_t kManyRuns = (uint64_t(1) << 48) - 1;  // a run count that does not fit, or is negative: compared in full
+constexpr uint32_t kNone = ~0u;
 
-Int run_count_of(std::span<const UOp> ranges) {
+// The nodes under a sink by position, sources first: what the sort looks at lies close together here.
+struct NodeList {
+  std::vector<UOp> nodes;
+  std::vector<uint32_t> src;        // of node i: from first_src[i] up to first_src[i + 1]
+  std::vector<uint32_t> first_src;
+
+  explicit NodeList(UOp sink) : nodes(toposort(sink)) {
+    UOpMap<uint32_t> position(sink.graph());
+    first_src.reserve(nodes.size() + 1);
+    src.reserve(nodes.size() * 2);
+    for (uint32_t i = 0; i < nodes.size(); i++) {
+      position[nodes[i]] = i;
+      first_src.push_back(uint32_t(src.size()));
+      for (UOp s : nodes[i].src()) src.push_back(*position.find(s));
+    }
+    first_src.push_back(uint32_t(src.size()));
+  }
+
+  size_t size() const { return nodes.size(); }
+  std::span<const uint32_t> sources(uint32_t i) const { return {&src[first_src[i]], first_src[i + 1] - first_src[i]}; }
+};
+
+// The kinds of the nodes of a list: nodes of one kind have the same op, arg and dtype.
+struct Kinds {
+  std::vector<uint32_t> of;    // by position
+  std::vector<uint32_t> rank;  // by kind: how kinds compare; different kinds of one rank are neither less nor greater
+  bool ranked = true;          // false when no rank says how they compare: `rank` is all 0, and the nodes have to be asked
+
+  explicit Kinds(const NodeList& list) {
+    std::vector<UOp> first_of;  // a node of each kind
+    std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);
+    of.reserve(list.size());
+    for (UOp u : list.nodes) {
+      size_t slot = (u.arg().hash() + size_t(u.op()) * 0x9E3779B1u + std::hash<DType>()(u.dtype())) & (table.size() - 1);
+      while (table[slot] != kNone && !same_kind(first_of[table[slot]], u)) slot = (slot + 1) & (table.size() - 1);
+      if (table[slot] == kNone) {
+        table[slot] = uint32_t(first_of.size());
+        first_of.push_back(u);
+        ranked &= !(u.arg().is_float() && std::isnan(u.arg().to_const().as_float()));  // compares with nothing
+      }
+      of.push_back(table[slot]);
+    }
+    rank.resize(first_of.size());
+    if (ranked) set_ranks(first_of);
+  }
+
+ private:
+  static bool same_kind(UOp a, UOp b) { return a.op() == b.op() && a.dtype() == b.dtype() && a.arg() == b.arg(); }
+
+  void set_ranks(const std::vector<UOp>& first_of) {
+    std::vector<uint32_t> order(first_of.size());
+    std::iota(order.begin(), order.end(), 0);
+    auto less = [&](uint32_t a, uint32_t b) { return compare_alone(first_of[a], first_of[b]) == Order::Less; };
+    try {
+      std::sort(order.begin(), order.end(), less);
+    } catch (const Failure&) {  // args that Python does not compare; it need not come to that
+      ranked = false;
+      return;
+    }
+    for (size_t i = 1; i < order.size(); i++) rank[order[i]] = rank[order[i - 1]] + less(order[i - 1], order[i]);
+  }
+};
+
+// compare_tuplize between the nodes of a list. Sorting compares the same pairs of sources again and again, below ever other users, so
+// the last results are kept.
+class TuplizeOrder {
+ public:
+  TuplizeOrder(const NodeList& list, const Kinds& kinds) : list_(list), kinds_(kinds), memo_(std::bit_ceil(4 * list.size())) {
+    heads_.reserve(list.size());
+    for (uint32_t i = 0; i < list.size(); i++) {
+      auto src = list.sources(i);
+      heads_.push_back({kinds.of[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
+    }
+  }
+
+  Order compare(uint32_t a, uint32_t b) {
+    uint32_t x = a, y = b;
+    Memo* path[kLongestPath];
+    size_t length = 0;
+    Order order;
+    while ((order = compare_kinds(x, y)) == Order::Equal) {
+      if (!first_difference(x, y)) {
+        if (heads_[x].num_src == heads_[y].num_src) return compare_tuplize(list_.nodes[a], list_.nodes[b]);  // only tags differ: look further
+        order = heads_[x].num_src < heads_[y].num_src ? Order::Less : Order::Greater;
+        break;
+      }
+      Memo& memo = memo_[(x * 0x9E3779B1u + y * 0x85EBCA77u) >> 7 & (memo_.size() - 1)];
+      if (memo.a == x && memo.b == y) {
+        order = memo.order;
+        break;
+      }
+      memo = {x, y, Order::Unordered};
+      if (length < kLongestPath) path[length++] = &memo;
+      else memo.a = kNone;
+    }
+    for (size_t i = 0; i < length; i++) path[i]->order = order;
+    return order;
+  }
+
+ private:
+  static constexpr size_t kLongestPath = 16;
+  struct Memo {
+    uint32_t a = kNone, b = kNone;
+    Order order = Order::Unordered;
+  };
+  struct Head {
+    uint32_t kind, num_src, src0, src1;  // the first two sources, or kNone
+  };
+
+  Order compare_kinds(uint32_t a, uint32_t b) const {
+    uint32_t x = heads_[a].kind, y = heads_[b].kind;
+    if (x == y) return Order::Equal;
+    if (!kinds_.ranked) return compare_alone(list_.nodes[a], list_.nodes[b]);
+    return kinds_.rank[x] < kinds_.rank[y] ? Order::Less : kinds_.rank[x] > kinds_.rank[y] ? Order::Greater : Order::Unordered;
+  }
+
+  // Moves to the first sources that differ; false when the shorter list of sources begins the longer one.
+  bool first_difference(uint32_t& a, uint32_t& b) const {
+    const Head &x = heads_[a], &y = heads_[b];
+    size_t common = std::min(x.num_src, y.num_src);
+    if (x.src0 != y.src0 && common > 0) return a = x.src0, b = y.src0, true;
+    if (x.src1 != y.src1 && common > 1) return a = x.src1, b = y.src1, true;
+    auto s = list_.sources(a), t = list_.sources(b);
+    for (size_t i = 2; i < common; i++)
+      if (s[i] != t[i]) return a = s[i], b = t[i], true;
+    return false;
+  }
+
+  const NodeList& list_;
+  const Kinds& kinds_;
+  std::vector<Head> heads_;
+  std::vector<Memo> memo_;
+};
+
+// How often a node runs: the product of the sizes of its ranges.
+Int run_count_of(UOp u) {
   Int count = 1;
-  for (UOp r : ranges) count *= r.vmax().to_int() + Int(1);
+  for (UOp r : ranges_of(u)) count *= r.vmax().to_int() + Int(1);
   return count;
 }
 
+// What is compared first, packed into one number: how often the node runs, its priority, and the rank of its kind, which heads tuplize.
+// (tinygrad compares the arg of parameters before their op; parameters of one priority are of one op.)
+struct Key {
+  uint64_t head;
+  uint32_t node;
+};
+constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;  // a run count that does not fit, or is negative: compared in full
+constexpr uint32_t kManyKinds = 1 << 24;                 // no room for their ranks
+
 class KeyOrder {
  public:
-  explicit KeyOrder(bool tuple_order) : tuple_order_(tuple_order) {}
+  KeyOrder(const NodeList& list, bool by_tuplize) : list_(list), kinds_(list), tuplize_(list, kinds_), by_tuplize_(by_tuplize) {}
 
-  std::vector<Key> keys_of(const std::vector<UOp>& nodes) const {
+  std::vector<Key> keys() const {
     std::vector<Key> keys;
-    keys.reserve(nodes.size());
+    keys.reserve(list_.size());
+    ranges_of(list_.nodes.back());  // of all at once
     std::span<const UOp> last_ranges;
     uint64_t runs = 1;
-    for (UOp u : nodes) {
+    bool with_rank = by_tuplize_ && kinds_.rank.size() < kManyKinds;
+    for (uint32_t i = 0; i < list_.size(); i++) {
+      UOp u = list_.nodes[i];
       auto ranges = ranges_of(u);
       if (ranges.data() != last_ranges.data() || ranges.size() != last_ranges.size()) {  // neighbours mostly share theirs
         last_ranges = ranges;
-        Int count = run_count_of(ranges);
+        Int count = run_count_of(u);
         runs = count.sign() >= 0 && count < Int(int64_t(kManyRuns)) ? uint64_t(count.small()) : kManyRuns;
       }
-      keys.push_back({runs << 16 | uint64_t(priority_of(u.op()) + 128) << 8 | (tuple_order_ ? uint64_t(u.op()) : 0), u});
+      uint64_t rank = with_rank ? kinds_.rank[kinds_.of[i]] : 0;
+      keys.push_back({runs << 32 | uint64_t(priority_of(u.op()) + 128) << 24 | rank, i});
     }
     return keys;
   }
 
   // Python's < of (run_count, priority, extra) + tuplize, where extra is the arg of parameters.
-  bool operator()(const Key& a, const Key& b) const {
-    if (a.head >> 16 == kManyRuns || b.head >> 16 == kManyRuns) {
-      Int x = run_count_of(ranges_of(a.node)), y = run_count_of(ranges_of(b.node));
+  bool less(const Key& a, const Key& b) {
+    if (a.head >> 32 == kManyRuns || b.head >> 32 == kManyRuns) {
+      Int x = run_count_of(list_.nodes[a.node]), y = run_count_of(list_.nodes[b.node]);
       if (x != y) return x < y;
     }
     if (a.head != b.head) return a.head < b.head;
-    if (tuple_order_) return tuplize_less(a.node, b.node);
-    return a.node.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR}) && py_compare(a.node.arg(), b.node.arg()) == Order::Less;
+    if (by_tuplize_) return tuplize_.compare(a.node, b.node) == Order::Less;
+    UOp x = list_.nodes[a.node], y = list_.nodes[b.node];
+    return x.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR}) && py_compare(x.arg(), y.arg()) == Order::Less;
   }
 
  private:
-  bool tuple_order_;
+  const NodeList& list_;
+  Kinds kinds_;
+  TuplizeOrder tuplize_;
+  bool by_tuplize_;
+};
+
+// A set of numbers below n as bits, with a bit above every 64 of them that says whether any is set.
+class RankSet {
+ public:
+  explicit RankSet(size_t n) {
+    do {
+      n = (n + 63) / 64;
+      levels_.emplace_back(n);
+    } while (n > 1);
+  }
+  void insert(uint32_t x) {
+    for (auto& level : levels_) {
+      level[x / 64] |= uint64_t(1) << x % 64;
+      x /= 64;
+    }
+  }
+  uint32_t take_greatest() {  // of a set that is not empty
+    uint32_t x = 0;
+    for (size_t k = levels_.size(); k-- > 0;) x = x * 64 + 63 - uint32_t(std::countl_zero(levels_[k][x]));
+    uint32_t rest = x;
+    for (auto& level : levels_) {
+      if (level[rest / 64] &= ~(uint64_t(1) << rest % 64)) break;
+      rest /= 64;
+    }
+    return x;
+  }
+
+ private:
+  std::vector<std::vector<uint64_t>> levels_;  // the numbers, the words of the level below, ...
 };
 
 }  // namespace
 
 std::vector<UOp> linearize(UOp sink) {
-  Graph& graph = sink.graph();
-  std::vector<UOp> nodes = toposort(sink);
-  struct State {
-    uint32_t rank;   // in the ideal order
-    uint32_t users;  // that are not placed yet
-  };
-  UOpMap<State> states(graph);
-  KeyOrder order(graph.settings().TUPLE_ORDER != 0);
-  std::vector<Key> keys = order.keys_of(nodes);
-  py_sort(keys, order);
-  for (size_t i = 0; i < keys.size(); i++) states[keys[i].node] = {uint32_t(i), 0};
-  for (UOp u : nodes)
-    for (UOp s : u.src()) states.find(s)->users++;
+  NodeList list(sink);
+  KeyOrder order(list, sink.graph().settings().TUPLE_ORDER != 0);
+  std::vector<Key> keys = order.keys();
+  py_sort(keys, [&](const Key& a, const Key& b) { return order.less(a, b); });
+  std::vector<uint32_t> rank(list.size());  // of each node in that order, which need not be one of sources before users
+  for (uint32_t i = 0; i < keys.size(); i++) rank[keys[i].node] = i;
+  std::vector<uint32_t> users(list.size());  // that are not placed yet
+  for (uint32_t s : list.src) users[s]++;
 
-  // from the sink backwards, always the last of the ideal order whose users are all placed
-  std::vector<uint32_t> heap{states.find(sink)->rank};
-  std::vector<UOp> list;
-  list.reserve(nodes.size());
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end());
-    UOp u = keys[heap.back()].node;
-    heap.pop_back();
-    list.push_back(u);
-    for (UOp s : u.src()) {
-      State& state = *states.find(s);
-      if (--state.users) continue;
-      heap.push_back(state.rank);
-      std::push_heap(heap.begin(), heap.end());
-    }
+  // from the sink backwards, always the last in that order of the nodes whose users are all placed
+  RankSet ready(list.size());
+  ready.insert(rank[list.size() - 1]);
+  std::vector<UOp> out(list.size());
+  for (size_t place = list.size(); place-- > 0;) {
+    uint32_t u = keys[ready.take_greatest()].node;
+    out[place] = list.nodes[u];
+    for (uint32_t s : list.sources(u))
+      if (--users[s] == 0) ready.insert(rank[s]);
   }
-  std::reverse(list.begin(), list.end());
-  return list;
+  return out;
 }
 
 namespace {
@@ -126,33 +293,22 @@ UOp gate_of(UOp u) {
 }  // namespace
 
 std::vector<UOp> wrap_gated_stores(const std::vector<UOp>& list) {
-  if (list.empty()) return list;
-  Graph& graph = list.front().graph();
-  UOpMap<UOp> replaced(graph);
-  std::vector<UOp> out, src;
+  std::vector<UOp> out;
   out.reserve(list.size() + 16);
-  for (UOp old : list) {
-    if (old.in({Op::IF, Op::ENDIF})) throw Failure("an " + std::string(name_of(old.op())) + " is not allowed in the graph");
-    src.clear();
-    for (UOp s : old.src()) {
-      const UOp* now = replaced.find(s);
-      src.push_back(now ? *now : s);
-    }
-    UOp u = old.with_src(src);
-    if (!(u == old)) replaced[old] = u;
+  for (UOp u : list) {
+    if (u.in({Op::IF, Op::ENDIF})) throw Failure("an " + std::string(name_of(u.op())) + " is not allowed in the graph");
     UOp gate = gate_of(u);
     if (!gate) {
       out.push_back(u);
       continue;
     }
-    UOp if_ = graph.node(Op::IF, dtypes::void_, {gate, u.src(0)});
-    out.insert(out.end(), {if_, u, graph.node(Op::ENDIF, dtypes::void_, if_)});
+    UOp if_ = u.graph().node(Op::IF, dtypes::void_, {gate, u.src(0)});
+    out.insert(out.end(), {if_, u, u.graph().node(Op::ENDIF, dtypes::void_, if_)});
   }
   return out;
 }
 
-Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink) {
-  (void)job;
+Result<std::vector<UOp>> linear_list(KernelJob&, UOp sink) {
   return catch_failures([&] { return wrap_gated_stores(linearize(sink)); });
 }
 
