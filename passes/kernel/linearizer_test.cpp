@@ -3,7 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <queue>
+#include <random>
 
+#include "lib/support/pysort.h"
+#include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 
 using namespace tgc;
@@ -82,6 +86,61 @@ TEST_CASE("what runs more often comes later, however large the counts are") {
     if (x.is(Op::RANGE)) opened.push_back(x.arg()[0]);
   CHECK(opened.size() == 5);
   CHECK(list[list.size() - 7].is(Op::STORE));  // innermost, before the five ENDs and the SINK
+}
+
+namespace {
+
+// The order by tuplize, and the toposort closest to it, as their definitions have them. For graphs without loops and parameters.
+std::vector<UOp> slow_linearize(UOp sink) {
+  auto nodes = toposort(sink);
+  auto sorted = nodes;
+  auto priority = [](UOp u) { return u.is(Op::DEFINE_LOCAL) ? -18 : u.is(Op::CONST) ? -10 : u.is(Op::LOAD) ? -1 : 0; };
+  py_sort(sorted, [&](UOp a, UOp b) { return priority(a) != priority(b) ? priority(a) < priority(b) : tuplize_less(a, b); });
+  UOpMap<int> rank(sink.graph()), users(sink.graph());
+  for (size_t i = 0; i < sorted.size(); i++) rank[sorted[i]] = int(i), users[sorted[i]] = 0;
+  for (UOp u : nodes)
+    for (UOp s : u.src()) users[s]++;
+  std::priority_queue<int> heap;
+  heap.push(rank[sink]);
+  std::vector<UOp> out;
+  while (!heap.empty()) {
+    UOp u = sorted[size_t(heap.top())];
+    heap.pop();
+    out.push_back(u);
+    for (UOp s : u.src())
+      if (--users[s] == 0) heap.push(rank[s]);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("random graphs come out as the definition has it, also where pointers do not compare and tags alone differ") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; round++) {
+    Graph g;
+    std::vector<UOp> nodes;
+    auto pick = [&] { return nodes[random() % nodes.size()]; };
+    for (int i = 0; i < 3; i++) nodes.push_back(g.node(Op::DEFINE_LOCAL, dtypes::float32.ptr(8 << i, AddrSpace::LOCAL), {}, i));
+    std::vector<UOp> buffers = nodes;
+    for (int i = 0; i < 4; i++) nodes.push_back(g.constant(dtypes::float32, double(i)));
+    if (round % 4 == 0) nodes.push_back(g.constant(dtypes::float32, std::nan("")));
+    nodes.erase(nodes.begin(), nodes.begin() + 3);
+    for (int i = 0; i < 10 + round; i++) switch (random() % 5) {
+        case 0: nodes.push_back(pick() + pick()); break;
+        case 1: nodes.push_back(pick() * pick()); break;
+        case 2: nodes.push_back(pick().exp2()); break;
+        case 3: nodes.push_back(buffers[random() % 3].index_ptr(pick()).load()); break;
+        default: nodes.push_back(pick().sqrt());
+      }
+    if (round % 3 == 0) {
+      UOp twin = pick();
+      nodes.insert(nodes.end(), {twin.rtag(), twin.rtag() + twin, twin + twin.rtag()});
+    }
+    UOp sink = g.sink(std::vector<UOp>(nodes.end() - 5, nodes.end()));
+    CHECK(linearize(sink) == slow_linearize(sink));
+  }
 }
 
 TEST_CASE("a gated store is put between IF and ENDIF, and users follow the new nodes") {
