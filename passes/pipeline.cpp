@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "passes/kernel/control_flow.h"
+#include "passes/kernel/early_movement.h"
 #include "passes/kernel/gpudims.h"
 #include "passes/kernel/loads.h"
 #include "passes/kernel/optimizer/apply_opts.h"
 #include "passes/kernel/optimizer/images.h"
+#include "passes/kernel/ranges.h"
+#include "passes/kernel/reduce_simplify.h"
 #include "passes/symbolic/symbolic.h"
 #include "passes/symbolic/valid.h"
 #include "passes/tensor/bufferize.h"
@@ -20,6 +23,8 @@ const RuleSet* always(const KernelJob&) {
   return &set();
 }
 
+bool optimizes(const KernelJob& job) { return job.optimize; }
+
 const RuleSet& postopt_symbolic() {
   static const RuleSet set("postopt symbolic", {&sym(), &pm_move_where_on_load()});
   return set;
@@ -29,17 +34,16 @@ bool optimizes(const KernelJob& job) { return job.optimize; }
 
 // The stages of a kernel, in order.
 constexpr Stage kKernelStages[] = {
-    // early movement ops
-
-    // load collapse
-
-    // split ranges
-
-    // initial symbolic
-
-    // simplify ranges
-
-    // cut store ranges
+    {"early movement ops", "movement", Level::Kernel, always<early_movement_ops>, true, nullptr, nullptr},
+    {"load collapse", "load-collapse", Level::Kernel, always<pm_load_collapse>, false, optimizes, nullptr},
+    {"split ranges", "split", Level::Kernel, always<split_ranges>, false, optimizes,
+     [](KernelJob&, UOp sink) {
+       SplitRangesContext ctx;
+       return graph_rewrite(sink, split_ranges(), {.ctx = ctx, .name = "split ranges"});
+     }},
+    {"initial symbolic", "symbolic", Level::Kernel, always<initial_symbolic>, false, optimizes, nullptr},
+    {"simplify ranges", "merge", Level::Kernel, always<pm_simplify_ranges>, false, optimizes, nullptr},
+    {"cut store ranges", "cut", Level::Kernel, always<pm_split_store>, false, optimizes, nullptr},
 
     {"create image buffers", "images", Level::Kernel, always<pm_create_image_buffers>, false, makes_images, create_image_buffers},
 

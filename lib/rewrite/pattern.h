@@ -117,7 +117,7 @@ struct Capture {
 // The names. Their order is no matter; `name_of_capture` prints them.
 #define TGC_CAPTURES(X)                                                                                                          \
   X(x) X(x2) X(x3) X(y) X(z) X(a) X(b) X(d) X(e) X(f) X(g) X(i) X(l) X(m) X(n) X(p) X(q) X(r) X(s) X(t) X(u) X(v) X(w) X(ff) X(tt) \
-  X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(data) X(dev) X(end_) X(gate) X(idx) X(inv) X(lower) X(upper) X(red) X(root) X(val) \
+  X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(cut) X(data) X(dev) X(end_) X(gate) X(idx) X(inv) X(lower) X(upper) X(red) X(root) X(val) \
   X(vec) X(wmma)
 #define TGC_CONST_CAPTURES(X) X(c) X(c0) X(c1) X(c2) X(c3) X(ca) X(cb) X(cd)
 

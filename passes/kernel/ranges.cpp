@@ -1,0 +1,185 @@
+#include "passes/kernel/ranges.h"
+
+#include <algorithm>
+
+#include "lib/target/target.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/integer_math.h"
+#include "passes/symbolic/symbolic.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+UOp flatten_range(UOp r) {
+  auto start = size_t(range_start(r.op()));
+  if (r.num_src() <= start) return {};
+  std::vector<UOp> src(r.src().begin(), r.src().begin() + ptrdiff_t(start));
+  for (UOp x : toposort(r.graph().sink(r.src().subspan(start))))
+    if (x.is(Op::RANGE)) src.push_back(x);
+  return r.with_src(src);
+}
+
+// ---- merging
+
+size_t count_divmod(UOp u) {
+  auto nodes = toposort(u);
+  return size_t(std::count_if(nodes.begin(), nodes.end(), [](UOp x) { return x.in({Op::IDIV, Op::MOD}); }));
+}
+
+const RuleSet& merge_rules() {
+  static const RuleSet set("check_merge", {&substitute_rules(), &symbolic(), &pm_flatten_range()});
+  return set;
+}
+
+AxisType axis_type(UOp range) {
+  if (!range.is(Op::RANGE)) throw Failure("Ops." + std::string(name_of(range.op())) + " ends as a range");
+  return range.arg().items().back().axis_type();
+}
+
+// `u` with the loops r0 and r1 as one.
+UOp merged(UOp u, UOp r0, UOp r1) {
+  UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
+  SubstituteContext ctx(u.graph(), {{r0, both / s1}, {r1, both % s1}});
+  return graph_rewrite(u, merge_rules(), {.ctx = ctx, .name = "check_merge"});
+}
+
+bool in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
+  return std::all_of(reduces.begin(), reduces.end(), [&](UOp r) { return lies_in(r, r0) == lies_in(r, r1); });
+}
+
+UOp simplify_merge_adjacent(UOp u) {
+  std::vector<UOp> reduces;
+  for (UOp x : toposort(u))
+    if (x.is(Op::REDUCE)) reduces.push_back(x);
+  auto ended = ended_ranges(u);
+  // the loops of an END merge with the next one alone, those of a REDUCE with any other
+  auto may_pair = [&](size_t i, size_t k) { return u.is(Op::END) ? k == i + 1 : k != i; };
+  UOp out = u;
+  for (size_t i = 0; i < ended.size(); i++)
+    for (size_t k = 0; k < ended.size(); k++) {
+      if (!may_pair(i, k) || axis_type(ended[i]) != axis_type(ended[k]) || !in_same_reduces(ended[i], ended[k], reduces)) continue;
+      UOp candidate = merged(out, ended[i], ended[k]);
+      if (count_divmod(candidate) <= count_divmod(out)) out = candidate;
+    }
+  return out;
+}
+
+// ---- splitting
+
+UOp mark_range_mod(SplitRangesContext& ctx, UOp r, UOp c) {
+  if (!c.is_const()) throw Failure("a range modulo a vector");
+  bool known = std::any_of(ctx.marks.begin(), ctx.marks.end(), [&](auto& m) { return m.first == r; });
+  if (!known && r.src(0).is_const() && divides(r.src(0), c.arg().as_int())) ctx.marks.emplace_back(r, c);
+  return {};
+}
+
+// The range that counts to `end` as part number `part` of `r`.
+UOp part_of_range(UOp r, UOp end, int64_t part) {
+  auto axes = r.arg().items();
+  std::vector<Arg> arg(axes.begin(), axes.end() - 1);
+  arg.push_back(part);
+  arg.push_back(axes.back());
+  return r.replace({.src = UOpSpan(end), .arg = r.graph().tuple(arg)});
+}
+
+UOp split_marked(SplitRangesContext& ctx, UOp x) {
+  Substitution split;
+  for (auto [r, c] : ctx.marks)
+    if (c) split.emplace_back(r, part_of_range(r, r.src(0) / c, 0) * c + part_of_range(r, c, 1));
+  if (split.empty()) return {};
+  ctx.marks.clear();
+  return substitute(x, split).simplify();
+}
+
+// The ranges of a store to an image stay whole.
+UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
+  if (!x.src(0).src(0).dtype().is_image()) return {};
+  for (UOp r : x.src(0).ranges()) {
+    auto known = std::find_if(ctx.marks.begin(), ctx.marks.end(), [&](auto& m) { return m.first == r; });
+    if (known == ctx.marks.end()) ctx.marks.emplace_back(r, UOp());
+    else known->second = UOp();
+  }
+  return {};
+}
+
+// ---- cutting
+
+// Where comparisons of `r` below `store` change, in order, with the ends of the range.
+std::vector<Int> cuts_of(UOp store, UOp r) {
+  std::vector<Int> cuts;
+  for (UOp u : toposort(store))
+    if (u.is(Op::CMPLT) && u.src(0) == r && u.src(1).is_const()) cuts.push_back(u.src(1).arg().as_int());
+  if (cuts.empty()) return {};
+  cuts.push_back(0);
+  cuts.push_back(r.src(0).arg().as_int());
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
+UOp cut_store_range(const Target& target, UOp store, UOp r) {
+  if (!r.src(0).is_const() || target.device != "CPU") return {};
+  if (!in_backward_slice_with_self(store, r)) throw Failure("a store ends a range that it does not depend on");
+  auto cuts = cuts_of(store, r);
+  if (cuts.empty()) return {};
+  std::vector<UOp> stores;
+  for (size_t i = 0; i + 1 < cuts.size(); i++) {
+    UOp part = part_of_range(r, r.graph().constant(dtypes::index, cuts[i + 1] - cuts[i]), int64_t(i));
+    stores.push_back(substitute(store, {{r, part + cuts[i]}}).end(part));
+  }
+  return r.graph().group(stores);
+}
+
+}  // namespace
+
+const RuleSet& pm_flatten_range() {
+  static const RuleSet set("pm_flatten_range", {
+      // end(x, r0 * 4 + r1) -> end(x, r0, r1)
+      rule("flatten-range", node({Op::REDUCE, Op::STORE, Op::END}).as(r), with(r, flatten_range)),
+  });
+  return set;
+}
+
+const RuleSet& pm_simplify_ranges() {
+  static const RuleSet set("pm_simplify_ranges", {
+      // loops r0 to s0 and r1 to s1 -> one loop r to s0 * s1, with r0 = r / s1 and r1 = r % s1, when no division remains
+      rule("merge-adjacent-ranges", node({Op::END, Op::REDUCE}).as(u), with(u, simplify_merge_adjacent)),
+  });
+  return set;
+}
+
+const RuleSet& pm_split_ranges() {
+  static const RuleSet set("pm_split_ranges", {
+      // r % c marks r to be split by c
+      rule("mark-range-mod", node(Op::RANGE).as(r) % c, with_ctx<SplitRangesContext>(r, c, mark_range_mod)),
+      rule("keep-ranges-of-image", node(Op::STORE).as(x), with_ctx<SplitRangesContext>(x, keep_ranges_of_image)),
+      // r -> r0 * c + r1, for every marked range
+      rule("split-marked-ranges", node(Op::SINK).as(x), with_ctx<SplitRangesContext>(x, split_marked)),
+  });
+  return set;
+}
+
+const RuleSet& pm_split_store() {
+  static const RuleSet own("pm_split_store", {
+      // for r: store(... r < c ...) -> for r below c: store(...); for r from c: store(...)
+      rule("cut-store-range", node(Op::END, node(Op::STORE).as(s), r), with_ctx<const Target>(s, r, cut_store_range)),
+  });
+  static const RuleSet set("pm_split_store", {&pm_flatten_range(), &own});
+  return set;
+}
+
+const RuleSet& split_ranges() {
+  static const RuleSet set("split ranges", {&pm_split_ranges(), &pm_flatten_range()});
+  return set;
+}
+
+const RuleSet& initial_symbolic() {
+  static const RuleSet set("initial symbolic", {&sym(), &pm_flatten_range()});
+  return set;
+}
+
+}  // namespace tgc
