@@ -23,8 +23,6 @@ const RuleSet* always(const KernelJob&) {
   return &set();
 }
 
-bool optimizes(const KernelJob& job) { return job.optimize; }
-
 const RuleSet& postopt_symbolic() {
   static const RuleSet set("postopt symbolic", {&sym(), &pm_move_where_on_load()});
   return set;
