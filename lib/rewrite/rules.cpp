@@ -69,7 +69,9 @@ RuleSet::RuleSet(std::string_view name, std::vector<Rule> rules) : name_(name) {
   }
 }
 
-RuleSet::RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts) : name_(name) {
+RuleSet::RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts) : RuleSet(name, std::vector<const RuleSet*>(parts)) {}
+
+RuleSet::RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts) : name_(name) {
   for (const RuleSet* part : parts) rules_.insert(rules_.end(), part->rules_.begin(), part->rules_.end());
 }
 

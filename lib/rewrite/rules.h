@@ -139,6 +139,7 @@ class RuleSet {
   RuleSet(std::string_view name, std::initializer_list<Rule> rules);
   RuleSet(std::string_view name, std::vector<Rule> rules);
   RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts);  // one after another; a rule keeps its identity
+  RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts);
   RuleSet(const RuleSet&) = delete;
   RuleSet& operator=(const RuleSet&) = delete;
   ~RuleSet();
