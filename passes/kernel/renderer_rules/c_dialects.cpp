@@ -1,0 +1,86 @@
+// Clang, OpenCL, Metal, CUDA and HIP (renderer/cstyle.py).
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/graph.h"
+#include "passes/kernel/devectorize.h"
+#include "passes/kernel/renderer_rules/renderer_rules_internal.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+constexpr DTypeSet kHalf{Scalar::Float16}, kBFloat16{Scalar::BFloat16}, kDouble{Scalar::Float64};
+
+UOp half_through_float(UOp x) { return x.cast(dtypes::float32).cast(dtypes::float16); }
+UOp bf16_through_float(UOp x) { return x.cast(dtypes::float32).cast(dtypes::bfloat16); }
+
+UOp op_as_float(UOp x) {
+  std::vector<UOp> src;
+  for (UOp s : x.src()) src.push_back(s.cast(dtypes::float32));
+  return x.graph().node(x.op(), dtypes::float32, src, x.arg()).cast(dtypes::bfloat16);
+}
+
+// The tensor cores of CDNA take eight fp8 as one uint64.
+UOp pack_fp8_operands(UOp x) {
+  DType in = x.src(0).dtype();
+  if (x.dtype() != dtypes::float32.vec(4) || (in != dtypes::fp8e4m3.vec(8) && in != dtypes::fp8e5m2.vec(8))) return {};
+  return wmma_with_operands(x, x.src(0).bitcast(dtypes::uint64), x.src(1).bitcast(dtypes::uint64));
+}
+
+}  // namespace
+
+const RuleSet& clang_rules() {
+  static const RuleSet own("clang", {
+      // half(double) -> half(float(double)): LLVM would call a library function
+      rule("double-to-half", cast(x.of(kDouble), kHalf), with(x, half_through_float)),
+      rule("double-to-bf16", cast(x.of(kDouble), kBFloat16), with(x, bf16_through_float)),
+      rule("bf16-to-half", cast(x.of(kBFloat16), kHalf), with(x, half_through_float)),
+      // sqrt and trunc are builtins of scalars
+      rule("scalar-sqrt-trunc", node({Op::SQRT, Op::TRUNC}).as(alu_node), with(alu_node, no_vectorized_alu)),
+  });
+  static const RuleSet bf16("clang bfloat16", non_native_float_rules(kBFloat16));
+  static const RuleSet set("clang", {&own, &bf16, &pm_manual_bf16_cast(), &extra_pm()});
+  return set;
+}
+
+const RuleSet& opencl_rules() {
+  static const RuleSet bf16("opencl bfloat16", non_native_float_rules(kBFloat16));
+  static const RuleSet set("opencl", {&bf16, &pm_manual_bf16_cast(), &extra_pm()});
+  return set;
+}
+
+const RuleSet& metal_rules() {
+  static const RuleSet own("metal", {
+      // sqrt(bfloat16) -> bfloat16(sqrt(float))
+      rule("bf16-function-as-float", node({Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN}).of(kBFloat16).as(x), with(x, op_as_float)),
+  });
+  static const RuleSet set("metal", {&own, &extra_pm()});
+  return set;
+}
+
+const RuleSet& cuda_rules() {
+  static const RuleSet fp8("cuda fp8", non_native_float_rules(dtypes::fp8s, false));
+  static const RuleSet own("cuda", {
+      // fp8(other fp8) -> fp8(float(other fp8))
+      rule("fp8-to-fp8", each(Op::CAST, x.of(dtypes::fp8s)).of(dtypes::fp8s).as(y), with(x, y, [](UOp x, UOp y) {
+             return x.dtype() != y.dtype() ? x.cast(dtypes::float32).cast(y.dtype()) : UOp();
+           })),
+  });
+  static const RuleSet set("cuda", {&fp8, &own, &extra_pm()});
+  return set;
+}
+
+const RuleSet& hip_rules() {
+  static const RuleSet narrow("hip narrow floats", non_native_float_rules(kBFloat16 | dtypes::fp8s));
+  static const RuleSet own("hip", {
+      // wmma(fp8 x 8, fp8 x 8, c) -> wmma(uint64, uint64, c)
+      rule("wmma-packs-fp8", node(Op::WMMA).as(x), with(x, pack_fp8_operands)),
+      // a bfloat16 constant -> its bits, computed
+      rule("bf16-const", c.of(kBFloat16), with(c, [](UOp c) { return cast_float_to_bf16(const_from_arg(c.graph(), dtypes::float32, c.arg())); })),
+  });
+  static const RuleSet set("hip", {&narrow, &own, &pm_manual_bf16_cast(), &extra_pm()});
+  return set;
+}
+
+}  // namespace tgc

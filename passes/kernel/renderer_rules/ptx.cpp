@@ -1,0 +1,70 @@
+// PTX (renderer/ptx.py): predicates are no integers, addresses are int64 arithmetic, half has few instructions.
+#include "lib/uop/graph.h"
+#include "passes/kernel/renderer_rules/renderer_rules_internal.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+constexpr DTypeSet kBool{Scalar::Bool}, kHalf{Scalar::Float16}, kInt64{Scalar::Int64};
+constexpr OpSet kNotOfHalf{Op::RECIPROCAL, Op::LOG2, Op::SIN, Op::SQRT, Op::SHR, Op::SHL, Op::XOR, Op::AND, Op::OR, Op::IDIV, Op::MOD,
+                           Op::CMPEQ, Op::CMPNE, Op::MULACC};
+
+UOp op_as_float(UOp x) {
+  std::vector<UOp> src;
+  for (UOp s : x.src()) src.push_back(s.cast(dtypes::float32));
+  return x.graph().node(x.op(), dtypes::float32, src, x.arg()).cast(dtypes::float16);
+}
+
+std::vector<UOp> with_second_as_byte(UOp x) {
+  std::vector<UOp> src(x.src().begin(), x.src().end());
+  if (src.size() >= 2) src[1] = src[1].cast(dtypes::uint8);
+  return src;
+}
+
+UOp load_byte(UOp x) { return x.graph().node(Op::LOAD, dtypes::uint8, with_second_as_byte(x)).cast(dtypes::bool_); }
+UOp store_byte(UOp x) { return x.graph().node(Op::STORE, dtypes::void_, with_second_as_byte(x)); }
+
+UOp index_to_address(UOp buf, UOp idx, UOp x) {
+  if (x.dtype() == dtypes::int64 || buf.dtype().addrspace() == AddrSpace::REG) return {};
+  std::vector<UOp> src(x.src().begin(), x.src().end());
+  src[1] = buf.cast(dtypes::int64) + idx.cast(dtypes::int64) * Const(buf.dtype().itemsize());
+  return x.graph().node(Op::INDEX, dtypes::int64, src);
+}
+
+UOp uint_shift(UOp x, UOp y, UOp shift) {
+  return y.dtype() != dtypes::uint32 ? shift.graph().node(shift.op(), x.dtype(), {x, y.cast(dtypes::uint32)}) : UOp();
+}
+
+}  // namespace
+
+const RuleSet& ptx_rules() {
+  static const RuleSet set("ptx", {
+      // x != y -> x ^ y, for bools
+      rule("ne-bool", x.of(kBool) != y, with(x, y, [](UOp x, UOp y) { return x ^ y; })),
+      // x == y -> x ^ y ^ true, for bools
+      rule("eq-bool", alu(Op::CMPEQ, x.of(kBool), y), with(x, y, [](UOp x, UOp y) { return (x ^ y) ^ Const(true); })),
+      // x < y -> (x ^ true) & y, for bools
+      rule("lt-bool", x.of(kBool) < y, with(x, y, [](UOp x, UOp y) { return (x ^ Const(true)) & y; })),
+      // op(half) -> half(op(float))
+      rule("half-as-float", node(kNotOfHalf).of(kHalf).as(x), with(x, op_as_float)),
+      // a bool in memory is a byte
+      rule("load-bool", any_len(Op::LOAD, anything().of(kInt64)).of(kBool).as(x), with(x, load_byte)),
+      rule("store-bool", any_len(Op::STORE, anything().of(kInt64), anything().of(kBool)).as(x), with(x, store_byte)),
+      // &buf[i] -> int64(buf) + i * size
+      rule("index-to-address", any_len(Op::INDEX, buf, idx).as(x), with(buf, idx, x, index_to_address)),
+      // a pointer cast does nothing
+      rule("drop-pointer-cast", node(Op::CAST).as(x), with(x, [](UOp x) {
+             return x.dtype().is_ptr() || x.src(0).dtype() == dtypes::void_ ? x.src(0) : UOp();
+           })),
+      // x << y -> x << uint(y)
+      rule("shl-by-uint", (x << y).as(s), with(x, y, s, uint_shift)),
+      // x >> y -> x >> uint(y)
+      rule("shr-by-uint", (x >> y).as(s), with(x, y, s, uint_shift)),
+  });
+  return set;
+}
+
+}  // namespace tgc

@@ -1,0 +1,105 @@
+// Rules that several renderers share, and the choice by target (renderer/cstyle.py).
+#include "passes/kernel/devectorize.h"
+#include "passes/kernel/renderer_rules.h"
+#include "passes/kernel/renderer_rules/renderer_rules_internal.h"
+
+#include "lib/support/check.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+constexpr DTypeSet kBool{Scalar::Bool}, kFloat{Scalar::Float32}, kBFloat16{Scalar::BFloat16};
+
+// The same op on float32, its result cast back.
+UOp alu_as_float(UOp alu) {
+  std::vector<UOp> src;
+  for (UOp s : alu.src()) src.push_back(s.cast(dtypes::float32));
+  return alu.graph().node(alu.op(), dtypes::float32, src, alu.arg()).cast(alu.dtype());
+}
+
+}  // namespace
+
+const RuleSet& extra_pm() {
+  static const RuleSet set("extra_pm", {
+      // bools are no vectors
+      rule("scalar-bools", node(ops::Elementwise | OpSet{Op::INDEX}).of(kBool).as(alu_node), with(alu_node, no_vectorized_alu)),
+      // a cast of a vector of bools -> element by element
+      rule("scalar-cast-of-bool", node(Op::CAST, anything().of(kBool)).as(alu_node), with(alu_node, no_vectorized_alu)),
+      // where on vectors -> element by element
+      rule("scalar-where", node(Op::WHERE).as(alu_node), with(alu_node, no_vectorized_alu)),
+  });
+  return set;
+}
+
+std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
+  std::vector<Rule> rules{
+      // b ? x : y -> narrow(b ? float(x) : float(y))
+      rule("where-as-float", node(Op::WHERE, b, x.of(dts), y.of(dts)), with(b, x, y, [](UOp b, UOp x, UOp y) {
+             return b.graph().node(Op::WHERE, dtypes::float32, {b, x.cast(dtypes::float32), y.cast(dtypes::float32)}).cast(x.dtype());
+           })),
+      // op(x, ...) -> narrow(op(float(x), ...))
+      rule("alu-as-float", node(ops::ALU).of(dts).as(x), with(x, alu_as_float)),
+      // x < y -> float(x) < float(y)
+      rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node), with(alu_node, x, y, [](UOp alu, UOp x, UOp y) {
+             return alu.graph().node(alu.op(), dtypes::bool_, {x.cast(dtypes::float32), y.cast(dtypes::float32)}, alu.arg());
+           })),
+  };
+  if (!casting) return rules;
+  // narrow(x) -> narrow(float(x))
+  rules.push_back(rule("cast-to-through-float", node(Op::CAST, x).of(dts).as(y), with(x, y, [](UOp x, UOp y) {
+    return x.dtype() != dtypes::float32 ? x.cast(dtypes::float32).cast(y.dtype()) : UOp();
+  })));
+  // cast(narrow) -> cast(float(narrow))
+  rules.push_back(rule("cast-from-through-float", node(Op::CAST, y.of(dts)).as(x), with(x, y, [](UOp x, UOp y) {
+    return x.dtype() != dtypes::float32 ? y.cast(dtypes::float32).cast(x.dtype()) : UOp();
+  })));
+  return rules;
+}
+
+UOp cast_float_to_bf16(UOp x) {
+  if (x.dtype() != dtypes::float32) throw Failure("a cast to bfloat16 by bits starts from float, not " + std::string(x.dtype().repr()));
+  UOp bits = x.bitcast(dtypes::uint32);
+  UOp rounded = bits + ((bits >> Const(16)) & Const(1)) + Const(0x7fff);
+  // infinity stays; a NaN keeps a bit set in the upper half
+  UOp special = (bits & Const(0xffff)).ne(0).where(bits | Const(0x10000), bits);
+  UOp out = (-bits & Const(0x7f800000)).ne(0).where(rounded, special);
+  return (out >> Const(16)).cast(dtypes::uint16).bitcast(dtypes::bfloat16);
+}
+
+const RuleSet& pm_manual_bf16_cast() {
+  static const RuleSet set("pm_manual_bf16_cast", {
+      // float(x) -> the bits of x, shifted up
+      rule("bf16-to-float", cast(x.of(kBFloat16), kFloat), with(x, [](UOp x) {
+             return (x.bitcast(dtypes::uint16).cast(dtypes::uint32) << Const(16)).bitcast(dtypes::float32);
+           })),
+      // bfloat16(x) -> the upper bits of x, rounded
+      rule("float-to-bf16", cast(x.of(kFloat), kBFloat16), with(x, cast_float_to_bf16)),
+  });
+  return set;
+}
+
+UOp wmma_with_operands(UOp wmma, UOp a, UOp b) {
+  return wmma.graph().node(Op::WMMA, wmma.dtype(), {a, b, wmma.src(2)}, wmma.arg());
+}
+
+const RuleSet& extra_matcher(const Target& target) {
+  switch (target.renderer) {
+    case RendererKind::Clang: return clang_rules();
+    case RendererKind::LLVM: return target.device == "AMD" ? amd_llvm_rules(target) : llvm_rules();
+    case RendererKind::OpenCL:
+    case RendererKind::Intel: return opencl_rules();
+    case RendererKind::Metal: return metal_rules();
+    case RendererKind::CUDA: return cuda_rules();
+    case RendererKind::PTX: return ptx_rules();
+    case RendererKind::HIP: return hip_rules();
+    case RendererKind::WGSL: return wgsl_rules();
+  }
+  TGC_CHECK(false, "no rules for the renderer of " + target.name());
+  __builtin_unreachable();
+}
+
+}  // namespace tgc

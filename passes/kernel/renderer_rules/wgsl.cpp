@@ -1,0 +1,97 @@
+// WGSL (renderer/wgsl.py): memory is made of 32-bit words, so that narrower elements are masked out of them; bools have no order.
+#include "lib/uop/graph.h"
+#include "passes/kernel/renderer_rules/renderer_rules_internal.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+constexpr DTypeSet kBool{Scalar::Bool};
+
+// Whether several elements share a word.
+bool is_packed(DType dtype, DType pointer) {
+  return dtype.itemsize() < 4 && dtype.base() != dtypes::float16 && (!pointer.is_ptr() || pointer.addrspace() != AddrSpace::REG);
+}
+
+// Where an element lies: the word's index, and its bits in the word.
+struct Place {
+  UOp word, shift;
+  int64_t mask;
+};
+
+Place place_of(UOp index, DType dtype) {
+  UOp i = index.src(1);
+  int64_t size = dtype.itemsize(), elements = 4 / size;
+  return {i / Const(elements), (i.cast(dtypes::uint32) % Const(elements)) * Const(8 * size), size == 1 ? 0xFF : 0xFFFF};
+}
+
+// `index` to the word; gated as before when `gated`.
+UOp word_index(UOp index, UOp word, bool gated) {
+  std::vector<UOp> src{index.src(0), word};
+  if (gated && index.num_src() < 3) throw Failure("a load with an alternative value but no gate");
+  if (gated) src.push_back(index.src(2));
+  return index.graph().node(Op::INDEX, index.dtype(), src);
+}
+
+// word & ~mask | value, for the element's bits
+UOp packed_store(UOp index, UOp value) {
+  if (!is_packed(value.dtype(), index.dtype())) return {};
+  Place place = place_of(index, value.dtype());
+  UOp bits = (value & Const(place.mask)).cast(dtypes::uint32) << place.shift;
+  UOp others = ((Const(place.mask) << place.shift) ^ Const(int64_t(0xFFFFFFFF))).cast(dtypes::uint32);
+  UOp pointer = word_index(index, place.word, index.num_src() > 2);
+  return pointer.store((pointer.load({}, dtypes::uint32) & others) | bits);
+}
+
+UOp sign_extend(UOp value, int bits) {
+  Graph& graph = value.graph();
+  UOp ones = graph.constant(dtypes::uint32, int64_t(0xFFFFFFFF)) << graph.constant(dtypes::uint32, bits);
+  UOp upper = (value >> Const(bits - 1)).gt(0).where(ones, graph.constant(dtypes::uint32, 0));
+  return (upper | value.bitcast(dtypes::uint32)).bitcast(dtypes::int32);
+}
+
+// The element's bits of the word; `alt`, if any, is what a closed gate gives.
+UOp packed_load(UOp load, UOp index, UOp alt) {
+  DType dtype = load.dtype();
+  if (!is_packed(dtype, index.dtype())) return {};
+  Place place = place_of(index, dtype);
+  std::vector<UOp> src{word_index(index, place.word, bool(alt))};
+  if (alt) src.push_back(alt.cast(dtypes::uint32));
+  else src.insert(src.end(), load.src().begin() + 1, load.src().end());
+  UOp word = load.graph().node(Op::LOAD, dtypes::uint32, src, load.arg());
+  UOp value = (word >> place.shift) & Const(place.mask);
+  bool is_signed = dtype == dtypes::int8 || dtype == dtypes::int16;
+  return (is_signed ? sign_extend(value, 8 * dtype.itemsize()) : value).cast(dtype);
+}
+
+}  // namespace
+
+const RuleSet& wgsl_rules() {
+  static const RuleSet own("wgsl", {
+      // x < y -> bool(int(x) < int(y)), for bools; ^ alike
+      rule("bool-as-int", node({Op::CMPLT, Op::XOR}, a.of(kBool), b).as(alu_node), with(a, b, alu_node, [](UOp a, UOp b, UOp alu) {
+             return a.cast(dtypes::int32).alu(alu.op(), b.cast(dtypes::int32)).cast(dtypes::bool_);
+           })),
+      // load(&buf[i, gate], c) -> the element's bits of the word
+      rule("packed-load-alt", any_len(Op::LOAD, b, c).as(l), with(l, b, c, packed_load)),
+      // load(&buf[i]) -> the element's bits of the word
+      rule("packed-load", any_len(Op::LOAD, b).as(l), with(l, b, [](UOp l, UOp b) { return packed_load(l, b, {}); })),
+      // store(&buf[i], x) -> the word with the element's bits replaced
+      rule("packed-store", any_len(Op::STORE, b, v), with(b, v, packed_store)),
+      // a << b -> uint(a) << uint(b)
+      rule("shl-of-uint", a << b, with(a, b, [](UOp a, UOp b) {
+             if (b.dtype() == dtypes::uint32) return UOp();
+             return (a.bitcast(dtypes::uint32) << b.cast(dtypes::uint32)).bitcast(a.dtype());
+           })),
+      // x >> y -> x >> uint(y)
+      rule("shr-by-uint", x >> y, with(x, y, [](UOp x, UOp y) {
+             return y.dtype() != dtypes::uint32 ? x.graph().node(Op::SHR, x.dtype(), {x, y.cast(dtypes::uint32)}) : UOp();
+           })),
+  });
+  static const RuleSet set("wgsl", {&own, &extra_pm()});
+  return set;
+}
+
+}  // namespace tgc
