@@ -3,12 +3,17 @@
 #include <algorithm>
 
 #include "passes/kernel/control_flow.h"
+#include "passes/kernel/decompositions.h"
+#include "passes/kernel/devectorize.h"
 #include "passes/kernel/early_movement.h"
+#include "passes/kernel/expander.h"
 #include "passes/kernel/gpudims.h"
+#include "passes/kernel/index_dtype.h"
 #include "passes/kernel/loads.h"
 #include "passes/kernel/optimizer/apply_opts.h"
 #include "passes/kernel/optimizer/images.h"
 #include "passes/kernel/ranges.h"
+#include "passes/kernel/reduce.h"
 #include "passes/kernel/reduce_simplify.h"
 #include "passes/symbolic/symbolic.h"
 #include "passes/symbolic/valid.h"
@@ -52,26 +57,27 @@ constexpr Stage kKernelStages[] = {
 
     {"postopt symbolic", "postopt", Level::Kernel, always<postopt_symbolic>, false, nullptr, nullptr},
 
-    // expander
+    {"expander", "expand", Level::Kernel, always<expander_stage>, false, nullptr, nullptr},
 
     {"add local buffers", "local-buffers", Level::Kernel, always<add_local_buffers_rules>, false, nullptr,
      [](KernelJob&, UOp sink) { return add_local_buffers(sink); }},
 
-    // remove_reduce
+    {"remove_reduce", "reduce", Level::Kernel, always<remove_reduce_stage>, false, nullptr,
+     [](KernelJob&, UOp sink) { return remove_reduce(sink); }},
 
     {"add gpudims", "gpudims", Level::Kernel, always<pm_add_gpudims>, false, nullptr, nullptr},
 
     {"** add loads (code)", "loads", Level::Kernel, always<pm_add_loads>, false, nullptr, nullptr},
 
-    // devectorize
+    {"devectorize", "devec", Level::Kernel, devectorize_stage, false, nullptr, nullptr},
 
-    // lower all index dtypes
+    {"lower all index dtypes", "lower-index", Level::Kernel, always<lower_index_dtype_stage>, false, nullptr, nullptr},
 
     {"post index symbolic", "post-index", Level::Kernel, always<symbolic>, false, nullptr, nullptr},
 
-    // decompositions
+    {"decompositions", "decomp", Level::Kernel, decompositions_stage, false, nullptr, nullptr},
 
-    // final rewrite
+    {"final rewrite", "final", Level::Kernel, final_rewrite_stage, false, nullptr, nullptr},
 
     {"add control flow", "control-flow", Level::Kernel, always<add_control_flow_rules>, true, nullptr,
      [](KernelJob&, UOp sink) { return add_control_flow(sink); }},

@@ -1,0 +1,275 @@
+#include "passes/kernel/decompositions.h"
+
+#include <memory>
+#include <mutex>
+
+#include "lib/uop/graph.h"
+#include "passes/kernel/devectorize.h"
+#include "passes/kernel/renderer_rules.h"
+#include "passes/kernel/split_ends.h"
+#include "passes/pipeline.h"
+#include "passes/symbolic/symbolic.h"
+#include "passes/symbolic/transcendental.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+constexpr DTypeSet kBool{Scalar::Bool}, kUInt64{Scalar::UInt64}, kTranscendental{Scalar::Float16, Scalar::Float32, Scalar::Float64};
+constexpr DTypeSet kOtherFloats = dtypes::floats - kTranscendental;
+
+// k for the constant 2**k, k < 64; else -1.
+int log2_exact(UOp c) {
+  if (!c.arg().is_integral()) return -1;
+  Int v = c.arg().as_int();
+  if (v <= 0) return -1;
+  auto k = int(v.bit_length()) - 1;
+  return k < 64 && v == Int::pow2(uint32_t(k)) ? k : -1;
+}
+
+UOp through_float(UOp x, UOp d) { return d.cast(dtypes::float32).alu(x.op()).cast(x.dtype()); }
+
+UOp mod_to_and(UOp x, UOp c) { return log2_exact(c) >= 0 ? x & Const(c.arg().as_int() - 1) : UOp(); }
+UOp mul_to_shift(UOp x, UOp c) {
+  int k = log2_exact(c);
+  return k > 0 ? x << Const(k) : UOp();
+}
+UOp idiv_to_shift(UOp x, UOp c) {
+  int k = log2_exact(c);
+  return k > 0 ? x >> Const(k) : UOp();
+}
+// The shift rounds down; a negative x is raised so that the result is rounded to zero.
+UOp signed_idiv_to_shift(UOp x, UOp c) {
+  int k = log2_exact(c);
+  if (k <= 0) return {};
+  UOp negative = x.lt(0);
+  if (py_equal(negative.vmin(), negative.vmax())) negative = negative.const_like(negative.vmin());
+  return (x + negative.where(c - Const(1), 0)) >> Const(k);
+}
+
+// c1 < x and x < c2 with one value between
+UOp between_to_eq(UOp x, UOp c1, UOp c2) {
+  return py_equal(py_add(c1.arg().to_const(), 1), py_sub(c2.arg().to_const(), 1)) ? x.eq(c1 + Const(1)) : UOp();
+}
+
+template <UOp (*expansion)(UOp)>
+const RuleSet& transcendental(Op op, std::string_view own, std::string_view others) {
+  static const RuleSet set(own, {
+      // f(x) -> its expansion
+      rule(own, node(op, d).of(kTranscendental), with(d, expansion)),
+      // f(x) -> f(float(x)), for narrow floats
+      rule(others, node(op, d).of(kOtherFloats).as(x), with(x, d, through_float)),
+  });
+  return set;
+}
+
+// ---- the groups of rules, each for targets with certain ops
+
+const RuleSet& late_threefry() {
+  static const RuleSet set("late threefry", {
+      rule("threefry", node(Op::THREEFRY, x, y).of(kUInt64), with(x, y, threefry2x32)),
+  });
+  return set;
+}
+
+const RuleSet& late_max() {
+  static const RuleSet set("late max", {
+      // max(x, y) -> x < y ? y : x
+      rule("max-to-where", node(Op::MAX).as(m), with(m, [](UOp m) { return m.src(0).lt(m.src(1)).where(m.src(1), m.src(0)); })),
+  });
+  return set;
+}
+
+const RuleSet& late_sqrt() {
+  static const RuleSet set("late sqrt", {
+      // sqrt(x) -> x ** 0.5
+      rule("sqrt-to-pow", each(Op::SQRT, d), with(d, [](UOp d) { return xpow(d, d.const_like(0.5)); })),
+  });
+  return set;
+}
+
+const RuleSet& late_and() {
+  static const RuleSet set("late and", {
+      // x % 2**k -> x & (2**k - 1)
+      rule("mod-to-and", x.of(dtypes::ints) % c, with(x, c, mod_to_and)),
+  });
+  return set;
+}
+
+const RuleSet& late_or() {
+  static const RuleSet set("late or", {
+      // !x & !y -> !(x | y)
+      rule("not-and-not", logical_not(x.of(kBool)) & logical_not(y.of(kBool)), with(x, y, [](UOp x, UOp y) { return (x | y).logical_not(); })),
+  });
+  return set;
+}
+
+const RuleSet& late_shl() {
+  static const RuleSet set("late shl", {
+      // x * 2**k -> x << k
+      rule("mul-to-shl", x.of(dtypes::ints) * c, with(x, c, mul_to_shift)),
+  });
+  return set;
+}
+
+const RuleSet& late_shr() {
+  static const RuleSet set("late shr", {
+      // x / 2**k -> x >> k, for unsigned x
+      rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, with(x, c, idiv_to_shift)),
+      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k
+      rule("idiv-to-shr", x.of(dtypes::ints) / c, with(x, c, signed_idiv_to_shift)),
+  });
+  return set;
+}
+
+const RuleSet& late_fast_idiv() {
+  static const RuleSet set("late fast idiv", {
+      // x / c -> (x * m) >> s
+      rule("fast-idiv", x.of(dtypes::ints) / c.scalar(), with_ctx<const Target>(x, c, [](const Target& target, UOp x, UOp c) {
+             return fast_idiv(target, x, c.arg().as_int());
+           })),
+      // x % d -> x - d * (x / d)
+      rule("mod-to-idiv", x.of(dtypes::ints) % d, with(x, d, [](UOp x, UOp d) { return x - d * (x / d); })),
+  });
+  return set;
+}
+
+const RuleSet& late_neg() {
+  static const RuleSet set("late neg", {
+      // x * -1 -> -x
+      rule("mul-to-neg", x * -1, with(x, [](UOp x) { return x.alu(Op::NEG); })),
+  });
+  return set;
+}
+
+const RuleSet& late_sub() {
+  static const RuleSet set("late sub", {
+      // x + -y -> x - y
+      rule("add-neg-to-sub", x + node(Op::NEG, y), with(x, y, [](UOp x, UOp y) { return x.alu(Op::SUB, y); })),
+  });
+  return set;
+}
+
+const RuleSet& late_cmplt() {
+  static const RuleSet set("late cmplt", {
+      // !(x < c) -> c - 1 < x
+      rule("not-lt-const", logical_not(x.of(dtypes::sints) < c.of(dtypes::sints)), with(x, c, [](UOp x, UOp c) { return (c - Const(1)).lt(x); })),
+      // !(c < x) -> x < c + 1
+      rule("not-const-lt", logical_not(c.of(dtypes::sints) < x.of(dtypes::sints)), with(x, c, [](UOp x, UOp c) { return x.lt(c + Const(1)); })),
+      // -x < y * c -> y * -c < x
+      rule("neg-lt-mul", x.of(dtypes::sints) * -1 < y.of(dtypes::sints) * c, with(x, y, c, [](UOp x, UOp y, UOp c) { return (y * -c).lt(x); })),
+      // -x < c -> -c < x
+      rule("neg-lt-const", x.of(dtypes::sints) * -1 < c, with(x, c, [](UOp x, UOp c) { return (-c).lt(x); })),
+      // c - 1 < x & x < c + 1 -> x == c
+      rule("between-to-eq", (c1.scalar() < x.of(dtypes::sints)) & (x.of(dtypes::sints) < c2.scalar()), with(x, c1, c2, between_to_eq)),
+  });
+  return set;
+}
+
+const RuleSet& late_cmpeq() {
+  static const RuleSet set("late cmpeq", {
+      // !(x != y) -> x == y
+      rule("not-ne-to-eq", logical_not(x != y), with(x, y, [](UOp x, UOp y) { return x.alu(Op::CMPEQ, y); })),
+  });
+  return set;
+}
+
+const RuleSet& late_mulacc() {
+  static const RuleSet set("late mulacc", {
+      // a * b + d -> mulacc(a, b, d)
+      rule("mul-add-to-mulacc", a * b + d, with(a, b, d, [](UOp a, UOp b, UOp d) { return a.alu(Op::MULACC, b, d); })),
+  });
+  return set;
+}
+
+const RuleSet& late_fdiv() {
+  static const RuleSet set("late fdiv", {
+      // reciprocal(x) -> 1 / x
+      rule("reciprocal-to-fdiv", reciprocal(x), with(x, [](UOp x) { return x.const_like(1).alu(Op::FDIV, x); })),
+      // a * (1 / b) -> a / b
+      rule("mul-fdiv-one", a.of(dtypes::floats) * alu(Op::FDIV, constant(1).of(dtypes::floats), b), with(a, b, [](UOp a, UOp b) { return a.alu(Op::FDIV, b); })),
+  });
+  return set;
+}
+
+std::vector<const RuleSet*> late_parts(const LateRules& choice) {
+  auto has = [&](Op op) { return choice.ops.contains(op); };
+  auto expand = [&](Op op) { return choice.force_transcendental || !has(op); };
+  std::vector<const RuleSet*> parts;
+  auto add = [&](bool applies, const RuleSet& (*set)()) {
+    if (applies) parts.push_back(&set());
+  };
+  add(expand(Op::EXP2), []() -> const RuleSet& { return transcendental<xexp2>(Op::EXP2, "exp2", "exp2-through-float"); });
+  add(expand(Op::LOG2), []() -> const RuleSet& { return transcendental<xlog2>(Op::LOG2, "log2", "log2-through-float"); });
+  add(expand(Op::SIN), []() -> const RuleSet& { return transcendental<xsin>(Op::SIN, "sin", "sin-through-float"); });
+  add(!has(Op::THREEFRY), late_threefry);
+  add(!has(Op::MAX) && has(Op::CMPLT), late_max);
+  add(!has(Op::SQRT), late_sqrt);
+  add(has(Op::AND), late_and);
+  add(has(Op::OR), late_or);
+  add(has(Op::SHL), late_shl);
+  add(has(Op::SHR), late_shr);
+  add(has(Op::SHR) && choice.fast_idiv, late_fast_idiv);
+  add(has(Op::NEG), late_neg);
+  add(has(Op::NEG) && has(Op::SUB), late_sub);
+  add(has(Op::CMPLT), late_cmplt);
+  add(has(Op::CMPEQ), late_cmpeq);
+  add(has(Op::MULACC), late_mulacc);
+  add(has(Op::FDIV), late_fdiv);
+  return parts;
+}
+
+// A rule set for each value of Key, made when first asked for.
+template <class Key>
+class RuleSetCache {
+ public:
+  template <class Make>
+  const RuleSet& get(const Key& key, Make make) {
+    std::lock_guard lock(mutex_);
+    for (auto& [known, set] : sets_)
+      if (known == key) return *set;
+    sets_.emplace_back(key, make());
+    return *sets_.back().second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<Key, std::unique_ptr<const RuleSet>>> sets_;
+};
+
+LateRules choice_of(const KernelJob& job) {
+  const Settings& settings = job.settings();
+  return {job.target.code_for_op, settings.TRANSCENDENTAL >= 2, settings.DISABLE_FAST_IDIV == 0};
+}
+
+}  // namespace
+
+const RuleSet& late_rewrite_patterns(const LateRules& choice) {
+  static RuleSetCache<LateRules> cache;
+  return cache.get(choice, [&] { return std::make_unique<const RuleSet>("late rewrite patterns", late_parts(choice)); });
+}
+
+const RuleSet* decompositions_stage(const KernelJob& job) {
+  static RuleSetCache<LateRules> cache;
+  LateRules choice = choice_of(job);
+  return &cache.get(choice, [&] {
+    return std::make_unique<const RuleSet>("decompositions", std::vector{&symbolic_simple(), &late_rewrite_patterns(choice)});
+  });
+}
+
+const RuleSet* final_rewrite_stage(const KernelJob& job) {
+  struct Key {
+    LateRules choice;
+    const RuleSet* extra;
+    bool operator==(const Key&) const = default;
+  };
+  static RuleSetCache<Key> cache;
+  Key key{choice_of(job), &extra_matcher(job.target)};
+  return &cache.get(key, [&] {
+    return std::make_unique<const RuleSet>("final rewrite", std::vector{decompositions_stage(job), &pm_render(), key.extra, &pm_split_ends()});
+  });
+}
+
+}  // namespace tgc

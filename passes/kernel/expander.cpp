@@ -1,0 +1,298 @@
+#include "passes/kernel/expander.h"
+
+#include <algorithm>
+
+#include "lib/support/check.h"
+#include "lib/uop/graph.h"
+#include "passes/symbolic/symbolic.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+// One axis of an UNROLL or CONTRACT: the arg is a tuple of (axis, size).
+struct Axis {
+  int64_t id, size;
+  friend auto operator<=>(const Axis&, const Axis&) = default;
+};
+using Axes = std::vector<Axis>;
+
+Axes axes_of(Arg arg) {
+  Axes out;
+  if (!arg.is_tuple()) throw Failure("the axes of an UNROLL or CONTRACT are " + arg.repr());
+  for (Arg pair : arg.items()) {
+    if (!pair.is_tuple() || pair.items().size() != 2 || !pair[0].is_int() || !pair[1].is_int()) throw Failure("an axis of an UNROLL or CONTRACT is " + pair.repr());
+    out.push_back({pair[0].as_int().int64_or_throw("an axis"), pair[1].as_int().int64_or_throw("the size of an axis")});
+  }
+  return out;
+}
+
+Arg to_arg(Graph& graph, const Axes& axes) {
+  std::vector<Arg> pairs;
+  for (auto [id, size] : axes) pairs.push_back(graph.tuple({id, size}));
+  return graph.tuple(pairs);
+}
+
+int64_t num_elements(const Axes& axes) {
+  int64_t n = 1;
+  for (Axis a : axes) n *= a.size;
+  return n;
+}
+
+// For each element of `to` (the last axis runs fastest) its index among the elements of `from`. Axes of `from` in `zeroed` are taken at 0.
+std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
+  std::vector<int64_t> strides(to.size(), 0);  // of an axis of `to`, in `from`
+  int64_t stride = 1;
+  for (size_t k = from.size(); k-- > 0; stride *= from[k].size) {
+    if (std::find(zeroed.begin(), zeroed.end(), from[k].id) != zeroed.end()) continue;
+    auto at = std::find_if(to.rbegin(), to.rend(), [&](Axis a) { return a.id == from[k].id; });
+    if (at == to.rend()) throw Failure("axis " + std::to_string(from[k].id) + " of an UNROLL is not among the axes it expands to");
+    strides[size_t(to.rend() - at) - 1] += stride;
+  }
+  std::vector<int64_t> out{0};
+  for (size_t k = 0; k < to.size(); k++) {
+    std::vector<int64_t> longer;
+    longer.reserve(out.size() * size_t(to[k].size));
+    for (int64_t base : out)
+      for (int64_t i = 0; i < to[k].size; i++) longer.push_back(base + i * strides[k]);
+    out = std::move(longer);
+  }
+  return out;
+}
+
+// The axes whose tensor core operands hold them already: those of the reduction, and those of the upcasts.
+std::vector<int64_t> wmma_axes(UOp wmma) {
+  std::vector<int64_t> out;
+  auto fields = wmma.arg().items();
+  for (Arg axis : fields[fields.size() - 1].items()) out.push_back(axis.small_int());
+  for (Arg operand : fields[fields.size() - 2].items())
+    for (Arg pair : operand.items()) out.push_back(pair[0].small_int());
+  return out;
+}
+
+// The axes that `root` expands over: those of its one UNROLL, else those of all in order.
+Axes axes_to_expand(UOp root, std::span<const int64_t> excluded) {
+  std::vector<Arg> args;
+  for (UOp s : root.src())
+    if (s.is(Op::UNROLL)) args.push_back(s.arg());
+  if (excluded.empty() && std::all_of(args.begin(), args.end(), [&](Arg a) { return a == args[0]; })) return axes_of(args[0]);
+  Axes out;
+  for (Arg arg : args)
+    for (Axis a : axes_of(arg))
+      if (std::find(excluded.begin(), excluded.end(), a.id) == excluded.end()) out.push_back(a);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+// A source that does not vary over the expanded axes, repeated for each element where the op wants a vector.
+UOp repeated(UOp root, size_t i, int64_t count) {
+  UOp s = root.src(i);
+  bool is_range = range_start(root.op()) >= 0 && int(i) >= range_start(root.op());
+  if (is_range || (root.is(Op::INDEX) && i >= 1 && !root.dtype().is_ptr())) return s;
+  if (s.dtype().count() == 1) return s.broadcast(count);
+  std::vector<UOp> copies(size_t(count), s);
+  return s.graph().node(Op::CAT, s.dtype().scalar().vec(count * s.dtype().count()), copies);
+}
+
+// What is in an UNROLL, its elements in the order of `axes`.
+UOp swizzled(UOp unroll, const Axes& axes, std::span<const int64_t> zeroed) {
+  Axes own = axes_of(unroll.arg());
+  if (own == axes) return unroll.src(0);
+  auto order = swizzle(axes, own, zeroed);
+  if (int64_t n = unroll.dtype().count(); n > 1) {  // the elements of a vector stay together
+    std::vector<int64_t> wide;
+    for (int64_t i : order)
+      for (int64_t j = 0; j < n; j++) wide.push_back(i * n + j);
+    order = std::move(wide);
+  }
+  return unroll.src(0).gep(order);
+}
+
+UOp do_expand(UOp root) {
+  if (std::none_of(root.src().begin(), root.src().end(), [](UOp s) { return s.is(Op::UNROLL); })) return {};
+  auto excluded = root.is(Op::WMMA) ? wmma_axes(root) : std::vector<int64_t>();
+  Axes axes = axes_to_expand(root, excluded);
+  int64_t count = num_elements(axes);
+
+  std::vector<UOp> src;
+  for (size_t i = 0; i < root.num_src(); i++)
+    src.push_back(root.src(i).is(Op::UNROLL) ? swizzled(root.src(i), axes, excluded) : repeated(root, i, count));
+
+  Graph& graph = root.graph();
+  Arg arg = root.arg();
+  if (root.is(Op::GEP)) {
+    TGC_CHECK(root.dtype().count() == 1, "an expanded GEP takes one element");
+    std::vector<int64_t> picks;
+    int64_t n = src[0].dtype().count();
+    if (n < count) throw Failure("a GEP expands to more elements than its source has");
+    for (int64_t i = arg[0].small_int(); i < n; i += n / count) picks.push_back(i);
+    arg = graph.ints(picks);
+  }
+  UOp wide = graph.node(root.op(), root.dtype().scalar().vec(root.dtype().count() * count), src, arg);
+  return graph.node(Op::UNROLL, root.dtype(), wide, to_arg(graph, axes));
+}
+
+UOp do_contract(UOp con) {
+  Graph& graph = con.graph();
+  UOp ex = con.src(0);
+  if (!ex.is(Op::UNROLL)) {  // nothing to take out: the element, repeated
+    std::vector<UOp> copies(size_t(con.dtype().count()), ex);
+    return graph.node(Op::VECTORIZE, con.dtype(), copies);
+  }
+  Axes taken = axes_of(con.arg()), own = axes_of(ex.arg()), kept;
+  TGC_CHECK(con.dtype() == dtypes::void_ || con.dtype().count() == num_elements(taken), "a CONTRACT to " + std::string(con.dtype().repr()));
+  for (Axis a : own)
+    if (std::find(taken.begin(), taken.end(), a) == taken.end()) kept.push_back(a);
+  Axes order = kept;
+  order.insert(order.end(), taken.begin(), taken.end());
+  return graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), to_arg(graph, kept));
+}
+
+// Splits the sources from `first` on: those for which `is_first` holds, and the others.
+template <class Predicate>
+std::pair<std::vector<UOp>, std::vector<UOp>> split_sources(UOp u, size_t first, Predicate is_first) {
+  std::pair<std::vector<UOp>, std::vector<UOp>> out;
+  for (UOp s : u.src().subspan(std::min(first, u.num_src()))) (is_first(s) ? out.first : out.second).push_back(s);
+  return out;
+}
+
+bool is_unroll(UOp u) { return u.is(Op::UNROLL); }
+
+// The axes of several UNROLLs, one after another.
+Arg all_axes(Graph& graph, const std::vector<UOp>& unrolls) {
+  std::vector<Arg> pairs;
+  for (UOp u : unrolls) pairs.insert(pairs.end(), u.arg().items().begin(), u.arg().items().end());
+  return graph.tuple(pairs);
+}
+
+UOp end_unrolls(UOp u) {
+  auto [unrolls, rest] = split_sources(u, 1, is_unroll);
+  if (unrolls.empty()) return {};
+  rest.insert(rest.begin(), u.graph().node(Op::CONTRACT, dtypes::void_, u.src(0), all_axes(u.graph(), unrolls)));
+  return u.with_src(rest);
+}
+
+UOp fix_reduce_unroll(UOp x) {
+  auto [ranges, expands] = split_sources(x, 1, [](UOp s) { return s.is(Op::RANGE); });
+  if (expands.empty()) return {};
+  std::erase_if(expands, [](UOp s) { return s.is_const(); });
+  if (!std::all_of(expands.begin(), expands.end(), is_unroll)) throw Failure("a REDUCE over what is neither a RANGE nor unrolled");
+  UOp value = x.src(0);
+  Arg axes = all_axes(x.graph(), expands);
+  if (!axes.items().empty()) value = x.graph().node(Op::CONTRACT, x.dtype().vec(num_elements(axes_of(axes))), value, axes, 1);
+  ranges.insert(ranges.begin(), value);
+  return x.with_src(ranges);
+}
+
+UOp fix_store_unroll(UOp x) {
+  auto [unrolls, ranges] = split_sources(x, 2, is_unroll);
+  if (unrolls.empty()) return {};
+  ranges.insert(ranges.begin(), {x.src(0), x.src(1)});
+  return x.graph().node(Op::CONTRACT, dtypes::void_, x.with_src(ranges), all_axes(x.graph(), unrolls), 1);
+}
+
+bool has_axis_type(UOp u, AxisType type) { return u.is(Op::RANGE) && u.arg()[1] == Arg(type); }
+
+// A range of few known values as an UNROLL of them.
+UOp unroll_range(UOp r) {
+  if (!has_axis_type(r, AxisType::UNROLL) && !has_axis_type(r, AxisType::UPCAST)) return {};
+  Graph& graph = r.graph();
+  int64_t size = (r.vmax().as_int() + 1).int64_or_throw("the size of an unrolled range");
+  DType vector = r.dtype().vec(size);
+  std::vector<Const> values;
+  for (int64_t i = 0; i < size; i++) values.push_back(i);
+  return graph.node(Op::UNROLL, r.dtype(), graph.constant(vector, values), graph.tuple({graph.tuple({r.arg()[0], size})}));
+}
+
+// The threads of a group each reduce a part into local memory; then every one reduces the parts.
+UOp fix_group_for_reduce(UOp x) {
+  auto [groups, ranges] = split_sources(x, 1, [](UOp s) { return has_axis_type(s, AxisType::GROUP_REDUCE); });
+  if (groups.empty()) return {};
+  Graph& graph = x.graph();
+  std::vector<UOp> locals;  // other local axes need room in the buffer too
+  for (UOp u : toposort(x))
+    if (has_axis_type(u, AxisType::LOCAL)) locals.push_back(u);
+
+  ranges.insert(ranges.begin(), x.src(0));
+  UOp partial = x.with_src(ranges);
+  std::vector<UOp> written{partial}, read = locals, loops;
+  written.insert(written.end(), locals.begin(), locals.end());
+  written.insert(written.end(), groups.begin(), groups.end());
+  for (UOp r : groups) loops.push_back(r.with_arg(graph.tuple({r.arg()[0].as_int() + 100, AxisType::REDUCE})));
+  read.insert(read.end(), loops.begin(), loops.end());
+
+  Arg opts = graph.record(RecordClass::BufferizeOpts, {groups[0].arg()[0], AddrSpace::LOCAL, true});
+  UOp buffer = graph.node(Op::BUFFERIZE, partial.dtype(), written, opts);
+  return buffer.index(read, buffer.dtype().base()).reduce(loops, x.arg().op());
+}
+
+UOp contract_bufferize(UOp x) {
+  UOp index = x.src(1);
+  std::vector<UOp> src;
+  for (UOp s : x.src())
+    src.push_back(x.graph().node(Op::CONTRACT, s.dtype().vec(index.src(0).dtype().count()), s, index.arg()));
+  return x.with_src(src);
+}
+
+UOp merge_unrolls(UOp outer, UOp inner) {
+  return outer.graph().node(Op::UNROLL, outer.dtype(), inner.src(0), all_axes(outer.graph(), {inner, outer}));
+}
+
+constexpr OpSet kExpanded = ops::ALU | OpSet{Op::CAST, Op::BITCAST, Op::GEP, Op::WMMA, Op::LOAD, Op::STORE, Op::INDEX, Op::BUFFERIZE,
+                                             Op::VECTORIZE, Op::REDUCE, Op::END, Op::AFTER};
+
+}  // namespace
+
+const RuleSet& expander() {
+  static const RuleSet set("expander", {
+      // after({x, x, ...}, deps) -> {after(x, deps), ...}
+      rule("after-broadcast", any_len(Op::AFTER, each(Op::VECTORIZE, x).as(b)).as(a),
+           with(x, b, a, [](UOp x, UOp b, UOp a) { return x.after(a.src().subspan(1)).broadcast(int64_t(b.num_src())); })),
+      // end({x, x, ...}, ranges) -> {end(x, ranges), ...}
+      rule("end-broadcast", any_len(Op::END, each(Op::VECTORIZE, x).as(b)).as(a),
+           with(x, b, a, [](UOp x, UOp b, UOp a) { return x.end(a.src().subspan(1)).broadcast(int64_t(b.num_src())); })),
+      // end(x, unroll) -> end(contract(x))
+      rule("end-unrolled", node(Op::END).as(u), with(u, end_unrolls)),
+      // bufferize(unroll, unroll) -> bufferize(contract, contract)
+      rule("bufferize-unrolled", node(Op::BUFFERIZE, node(Op::UNROLL), node(Op::UNROLL)).as(x), with(x, contract_bufferize)),
+      // unroll(unroll(x, inner), outer) -> unroll(x, inner + outer)
+      rule("unroll-unroll", node(Op::UNROLL, node(Op::UNROLL).as(i)).as(u), with(u, i, merge_unrolls)),
+      // op(unroll(x), y) -> unroll(op(x, {y, y, ...}))
+      rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with(root, do_expand)),
+      // contract(unroll(x, axes), some) -> unroll(x, the others), elements reordered
+      rule("contract", node(Op::CONTRACT).as(x), with(x, do_contract)),
+      // unroll(x) over no axes -> x
+      rule("unroll-nothing", node(Op::UNROLL, x).arg_ints({}), x),
+  });
+  return set;
+}
+
+const RuleSet& pm_pre_expander() {
+  static const RuleSet set("pm_pre_expander", {
+      // range(n) of an UPCAST or UNROLL axis -> unroll({0, 1, ..., n-1})
+      rule("range-to-unroll", node(Op::RANGE).as(r), with(r, unroll_range)),
+      // reduce(x, range, unroll) -> reduce(contract(x), range)
+      rule("reduce-unrolled", node(Op::REDUCE).as(x), with(x, fix_reduce_unroll)),
+      // store(p, x, range, unroll) -> contract(store(p, x, range))
+      rule("store-unrolled", node(Op::STORE).as(x), with(x, fix_store_unroll)),
+  });
+  return set;
+}
+
+const RuleSet& pm_group_for_reduce() {
+  static const RuleSet set("pm_group_for_reduce", {
+      // reduce(x, group, range) -> reduce(local buffer of reduce(x, range), loop over the group)
+      rule("group-for-reduce", node(Op::REDUCE).as(x), with(x, fix_group_for_reduce)),
+  });
+  return set;
+}
+
+const RuleSet& expander_stage() {
+  static const RuleSet set("expander", {&sym(), &pm_pre_expander(), &pm_group_for_reduce(), &expander()});
+  return set;
+}
+
+}  // namespace tgc

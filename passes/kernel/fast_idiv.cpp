@@ -1,0 +1,58 @@
+// Integer division by constants as multiplication and shift (uop/decompositions.py: magicgu, fast_idiv).
+#include "lib/uop/graph.h"
+#include "passes/kernel/decompositions.h"
+
+namespace tgc {
+namespace {
+
+Int py_abs_max(Const vmin, Const vmax) {
+  Int least = vmin.to_int().abs(), greatest = vmax.to_int();
+  return greatest < least ? least : greatest;
+}
+
+struct Range {
+  Int min, max;
+};
+
+// The values of `u` that its dtype can hold.
+Range range_of(UOp u) { return {py_max(u.vmin(), dtypes::min(u.dtype())).to_int(), py_min(u.vmax(), dtypes::max(u.dtype())).to_int()}; }
+
+bool fits(Range r, Int factor, DType dtype) {
+  return factor * r.min >= dtypes::min(dtype).to_int() && factor * r.max <= dtypes::max(dtype).to_int();
+}
+
+}  // namespace
+
+std::pair<Int, int> magicgu(Int vmax, Int d) {
+  Int nc = floor_div(vmax + 1, d) * d - 1;
+  auto nbits = int(vmax.bit_length());
+  for (int s = 0; s <= 2 * nbits; s++) {
+    Int power = Int::pow2(uint32_t(s)), rest = d - 1 - floor_mod(power - 1, d);
+    if (power > nc * rest) return {floor_div(power + rest, d), s};
+  }
+  throw Failure("no multiplier divides by " + d.str());
+}
+
+UOp fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
+  if (d <= 0) throw Failure("a division by " + d.str() + " where the divisor must be positive");
+  DType dtype = x.dtype();
+  bool never_negative = !py_less(x.vmin(), 0) || (dtype.count() == 1 && dtypes::is_unsigned(dtype));
+  Range range = range_of(x);
+  auto [m, s] = magicgu(py_abs_max(range.min, range.max), d);
+  auto sign = [&] { return x.lt(0).where(x.const_like(1), 0); };  // the shift rounds down, the division to zero
+
+  if (fits(range, m, dtype)) {
+    UOp quotient = (x * m) >> Const(s);
+    return never_negative ? quotient : quotient + sign();
+  }
+  // before the slow way by a wider dtype: powers of two in d make x smaller
+  if (Int factor = d & -d; factor > 1)
+    if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true)) return quotient;
+  if (dont_cast) return {};
+  auto wider = promotes_to(dtype.scalar());
+  if (wider.empty() || !dtypes::is_int(wider.back()) || !is_dtype_supported(wider.back(), target) || !fits(range, m, wider.back())) return {};
+  UOp quotient = ((x.cast(wider.back()) * m) >> Const(s)).cast(dtype);
+  return never_negative ? quotient : quotient + sign();
+}
+
+}  // namespace tgc

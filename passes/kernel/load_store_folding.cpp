@@ -1,0 +1,168 @@
+// Vector accesses: the elements of a vector index are sorted into runs of neighbours, each run one wide pointer (codegen/late/
+// devectorizer.py: expand_index, fold_expanded_index, load_store_folding).
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "lib/support/check.h"
+#include "lib/uop/graph.h"
+#include "passes/kernel/loads.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+// {buf, buf, ...}[vec] -> {&buf[vec.0], &buf[vec.1], ...}
+UOp expand_index(UOp buf, UOp vec) {
+  if (buf.graph().settings().UNSAFE_DISABLE_MASK) vec = vec.get_idx();
+  std::vector<UOp> src;
+  for (int64_t i = 0; i < vec.dtype().count(); i++) src.push_back(buf.index_ptr(vec.gep(i)));
+  return buf.graph().node(Op::VECTORIZE, buf.dtype(), src);
+}
+
+// ---- fold_expanded_index
+
+// An index as base + offset under a condition; the base of a constant is empty.
+struct SplitIndex {
+  UOp valid, base;
+  bool invalid;
+  Int offset;
+};
+
+Int integer(UOp constant) {
+  if (!constant.arg().is_integral()) throw Failure("an index with the offset " + constant.arg().repr());
+  return constant.arg().as_int();
+}
+
+SplitIndex split_index(UOp gated) {
+  UOp idx = gated.get_idx(), valid = gated.get_valid();
+  if (idx.is(Op::ADD) && idx.src(1).is_const()) return {valid, idx.src(0), false, integer(idx.src(1))};
+  if (idx.is(Op::ADD) && idx.src(0).is_const()) return {valid, idx.src(1), false, integer(idx.src(0))};
+  if (idx.is_const() && idx.is_invalid()) return {valid, {}, true, 0};
+  if (idx.is_const()) return {valid, {}, false, integer(idx)};
+  return {valid, idx, false, 0};
+}
+
+struct Lane {
+  Int offset;
+  size_t number;
+};
+
+// The lanes of a vector index that share condition and base; the groups in the order of their first lanes, each sorted by offset.
+std::vector<std::vector<Lane>> group_lanes(UOp midx) {
+  std::vector<std::vector<Lane>> groups;
+  std::unordered_map<uint64_t, size_t> group_of;
+  for (size_t i = 0; i < midx.num_src(); i++) {
+    SplitIndex split = split_index(midx.src(i).src(1));
+    uint64_t base = split.base ? uint64_t(split.base.id()) + 2 : split.invalid;
+    auto [at, is_new] = group_of.try_emplace(uint64_t(split.valid.id()) << 32 | base, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back({split.offset, i});
+  }
+  for (auto& lanes : groups) std::stable_sort(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) { return a.offset < b.offset; });
+  return groups;
+}
+
+// A pointer to `count` neighbours of the element that `pointer` points to.
+UOp widened(UOp pointer, UOp buf, int64_t count) {
+  DType p = buf.dtype();
+  return pointer.cast(p.base().vec(count).ptr(p.size(), p.addrspace()));
+}
+
+UOp fold_expanded_index(UOp midx) {
+  UOp buf = midx.src(0).src(0);
+  for (UOp s : midx.src())
+    if (!(s.src(0) == buf) || !s.dtype().is_ptr()) return {};
+
+  std::vector<UOp> pointers;
+  std::vector<int64_t> position(midx.num_src());  // of each lane among all elements of `pointers`
+  int64_t total = 0;
+  for (const auto& lanes : group_lanes(midx)) {
+    for (size_t begin = 0; begin < lanes.size();) {  // a run: offsets that follow each other, each perhaps in several lanes
+      int64_t length = 1;
+      size_t end = begin;
+      for (; end < lanes.size(); end++) {
+        Int beyond = lanes[end].offset - lanes[begin].offset;
+        if (beyond > length) break;
+        if (beyond == length) length++;
+        position[lanes[end].number] = total + length - 1;
+      }
+      UOp first = midx.src(lanes[begin].number);
+      pointers.push_back(length > 1 ? widened(first, buf, length) : first);
+      total += length;
+      begin = end;
+    }
+  }
+  DType element = buf.dtype().base().ptr(buf.dtype().size(), buf.dtype().addrspace());  // a plain pointer, of images too
+  return midx.graph().node(Op::PTRCAT, element.vec(total), pointers).gep(position);
+}
+
+// ---- what follows a PTRCAT or GEP of pointers
+
+std::vector<int64_t> iota(int64_t first, int64_t count) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; i++) out.push_back(first + i);
+  return out;
+}
+
+UOp load_of_gep(UOp gep, UOp ld) {
+  std::vector<UOp> src(ld.src().begin(), ld.src().end());
+  src[0] = gep.src(0);
+  UOp wide = ld.replace({.dtype = ld.dtype().scalar().vec(gep.dtype().count()), .src = src});
+  std::vector<int64_t> picks;
+  for (Arg i : gep.arg().items()) picks.push_back(i.small_int());
+  return wide.gep(picks);
+}
+
+// The inverse of the GEP goes to the value. Where the GEP takes an element more than once, the last one is stored.
+UOp store_to_gep(UOp gep, UOp value, UOp sto) {
+  std::map<int64_t, int64_t> lane_of;
+  int64_t lane = 0;
+  for (Arg i : gep.arg().items()) lane_of[i.small_int()] = lane++;
+  std::vector<int64_t> picks;
+  for (auto [element, from] : lane_of) picks.push_back(from);
+  return gep.src(0).store(value.gep(picks), sto.src().subspan(2));
+}
+
+UOp load_of_cat(UOp cat, UOp ld) {
+  std::vector<UOp> loads, src(ld.src().begin(), ld.src().end());
+  for (UOp p : cat.src()) {
+    src[0] = p;
+    loads.push_back(ld.replace({.dtype = p.dtype().base(), .src = src}));
+  }
+  return ld.graph().node(Op::CAT, cat.dtype().base().vec(cat.dtype().vcount()), loads);
+}
+
+UOp store_to_cat(UOp cat, UOp data, UOp sto) {
+  std::vector<UOp> stores;
+  int64_t offset = 0;
+  for (UOp p : cat.src()) {
+    stores.push_back(p.store(data.gep(iota(offset, p.dtype().count())), sto.src().subspan(2)));
+    offset += p.dtype().count();
+  }
+  return sto.graph().group(stores);
+}
+
+}  // namespace
+
+const RuleSet& load_store_folding() {
+  static const RuleSet set("load_store_folding", {
+      // {buf, buf, ...}[vec] -> {&buf[vec.0], &buf[vec.1], ...}
+      rule("expand-index", node(Op::INDEX, each(Op::VECTORIZE, or_after(node(ops::Defines), buf)), vec), with(buf, vec, expand_index)),
+      // {&buf[i], &buf[i+1], ...} -> wide pointers, put into order
+      rule("fold-expanded-index", each(Op::VECTORIZE, node(Op::INDEX)).as(i), with(i, fold_expanded_index)),
+      // load(p.gep) -> load(p).gep
+      rule("load-gep", any_len(Op::LOAD, node(Op::GEP).as(g)).as(l), with(g, l, load_of_gep)),
+      // store(p.gep, x) -> store(p, x.inverse gep)
+      rule("store-gep", any_len(Op::STORE, node(Op::GEP).as(g), v).as(s), with(g, v, s, store_to_gep)),
+      // load(ptrcat(p, q)) -> cat(load(p), load(q))
+      rule("load-cat", any_len(Op::LOAD, node(Op::PTRCAT).as(cat)).as(l), with(cat, l, load_of_cat)),
+      // store(ptrcat(p, q), x) -> group(store(p, first part of x), store(q, the rest))
+      rule("store-cat", any_len(Op::STORE, node(Op::PTRCAT).as(cat), data).as(s), with(cat, data, s, store_to_cat)),
+  });
+  return set;
+}
+
+}  // namespace tgc

@@ -1,0 +1,72 @@
+// Gates of memory accesses: the index simplified given that its gate holds; for images, clauses of the gate dropped where the hardware's
+// own bounds check does their work (codegen/late/devectorizer.py: simplify_valid_load, load_store_indexing).
+#include <algorithm>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/integer_math.h"
+#include "passes/kernel/loads.h"
+#include "passes/symbolic/valid.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+bool is_negative(Const v) { return py_less(v, 0); }
+
+// Whether x0 + x1 + ... >= 1 excludes only what lies outside the image: with all xi = 0 a coordinate is negative.
+bool simplex_is_outside(const BoundClause& clause, UOp idx) {
+  if (clause.upper || clause.bound != 1) return false;
+  auto terms = split_uop(clause.expr, Op::ADD);
+  if (!std::all_of(terms.begin(), terms.end(), [](UOp u) { return u.in(ops::Irreducible) && py_equal(u.vmin(), 0); })) return false;
+  UOp test = idx;
+  for (UOp u : terms) test = substitute(test, {{u, u.const_like(0)}});
+  return is_negative(test.gep(0).vmax()) || is_negative(test.gep(1).vmax());
+}
+
+// Whether the first value that the clause excludes puts a coordinate outside the image.
+bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const int64_t> image_shape) {
+  Int excluded = clause.upper ? clause.bound + 1 : clause.bound - 1;
+  const int64_t sizes[] = {image_shape[1], image_shape[0]};
+  for (size_t k = 0; k < std::min<size_t>(2, idx.num_src()); k++) {
+    UOp i = idx.src(k);
+    if (!is_increasing(i)) continue;
+    UOp at = substitute(i, {{clause.expr, clause.expr.const_like(excluded)}});
+    if (!py_less(at.vmin(), sizes[k]) || is_negative(at.vmax())) return true;
+  }
+  return false;
+}
+
+UOp simplify_valid_load(UOp buf, UOp start, UOp valid) {
+  UOp idx = uop_given_valid(valid, start);
+  if (!buf.dtype().is_image()) return idx == start ? UOp() : buf.index_ptr(idx.valid(valid));
+  if (start.dtype().count() != 2) return {};  // not indexed as an image yet
+
+  UOp kept;
+  bool dropped = false;
+  for (UOp clause : split_uop(valid, Op::AND)) {
+    auto bound = parse_valid(clause);
+    if (bound && (simplex_is_outside(*bound, idx) || neighbour_is_outside(*bound, idx, buf.dtype().image_shape()))) dropped = true;
+    else kept = kept ? kept & clause : clause;
+  }
+  if (!dropped && idx == start) return {};
+  return buf.index_ptr(kept ? idx.valid(kept) : idx);
+}
+
+}  // namespace
+
+const RuleSet& load_store_indexing() {
+  static const RuleSet set("load_store_indexing", {
+      // buf[cond ? x : invalid] -> buf[cond ? x given cond : invalid]
+      rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))), with(buf, x, cond, simplify_valid_load)),
+      // buf[x, cond] -> buf[cond ? x given cond : invalid], for int64
+      rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)), with(buf, x, cond, simplify_valid_load)),
+      // buf[x, true] -> buf[x]
+      rule("drop-true-gate", node(Op::INDEX, buf, x, constant(true, dtypes::bool_)), with(buf, x, [](UOp buf, UOp x) { return buf.index_ptr(x); })),
+  });
+  return set;
+}
+
+}  // namespace tgc
