@@ -1,0 +1,377 @@
+#include "renderers/cstyle/cstyle.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/support/pytext.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+
+// ---- rows: what is more than a template
+
+namespace {
+
+bool to_vector(UOp u) { return u.dtype().count() > 1 && !u.dtype().is_ptr(); }
+
+bool is_gated_load(UOp u) {
+  if (u.num_src() < 2) return false;
+  UOp index = u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0);
+  return index.is(Op::INDEX) && index.num_src() == 3;
+}
+
+UOp gate_of(UOp load) { return (load.src(0).is(Op::CAST) ? load.src(0).src(0) : load.src(0)).src(2); }
+
+// A constant's value between `before` and `after`, in parentheses as a cast to its dtype.
+bool print_cast_const(CStyle& c, UOp u, std::string_view value) {
+  c.out += '(';
+  c.append_cast(u.dtype(), value);
+  c.out += ')';
+  return true;
+}
+
+bool print_const(CStyle& c, UOp u) {
+  const Dialect& d = c.dialect();
+  Const v = u.arg().to_const();
+  if (v.is_float() && std::isinf(v.as_float())) return print_cast_const(c, u, (v.as_float() < 0 ? "-" : "") + std::string(d.infinity));
+  if (dtypes::floats.contains(u.dtype()) && v.is_float() && std::isnan(v.as_float())) return print_cast_const(c, u, d.nan);
+  switch (u.dtype().scalar_kind()) {
+    case Scalar::Float32: v.append_str(c.out), c.out += 'f'; return true;
+    case Scalar::Int64: v.append_str(c.out), c.out += "ll"; return true;
+    case Scalar::UInt64: truncate(v, dtypes::uint64).append_str(c.out), c.out += "ull"; return true;
+    case Scalar::UInt32: truncate(v, dtypes::uint32).append_str(c.out), c.out += 'u'; return true;
+    case Scalar::Bool: c.out += v.truthy() ? '1' : '0'; return true;
+    case Scalar::FP8E4M3:  // rendered as a larger dtype, and cast
+    case Scalar::FP8E5M2:
+    case Scalar::BFloat16:
+    case Scalar::Float16: return print_cast_const(c, u, v.str() + "f");
+    case Scalar::UInt8:
+    case Scalar::UInt16: return print_cast_const(c, u, v.str() + "u");
+    case Scalar::Int8:
+    case Scalar::Int16: return print_cast_const(c, u, v.str());
+    default: v.append_str(c.out); return true;
+  }
+}
+
+bool print_vectorize(CStyle& c, UOp u) {
+  const Dialect& d = c.dialect();
+  size_t at = d.vector.find("float4");
+  if (at == d.vector.npos) c.cannot(u, "the language has no vectors");
+  c.out += d.vector.substr(0, at);
+  c.append_type(u.dtype());
+  c.out += d.vector.substr(at + 6);
+  c.out += d.vector_open;
+  for (size_t i = 0; i < u.num_src(); i++) {
+    if (i) c.out += ',';
+    c.source(u, int(i));
+  }
+  c.out += d.vector_close;
+  return true;
+}
+
+bool print_gep(CStyle& c, UOp u) {
+  int64_t i = u.arg()[0].small_int();
+  c.source(u, 0);
+  if (u.src(0).dtype().count() > c.dialect().largest_named_vector) {
+    c.out += '[' + std::to_string(i) + ']';
+  } else {
+    constexpr std::string_view kNames = "xyzwabcd";
+    if (i < 0 || size_t(i) >= kNames.size()) c.cannot(u, "element " + std::to_string(i) + " of a vector has no name");
+    c.out += '.', c.out += kNames[size_t(i)];
+  }
+  return true;
+}
+
+bool print_cast(CStyle& c, UOp u) {
+  c.out += '(';
+  c.append_cast(u.dtype(), c.text(u, 0));
+  c.out += ')';
+  return true;
+}
+
+bool print_special(CStyle& c, UOp u) {
+  const Dialect& d = c.dialect();
+  std::string_view name = u.arg().text();
+  std::string_view id = name[0] == 'g' ? d.global_id : name[0] == 'l' ? d.local_id : name[0] == 'i' ? d.global_thread_id : "";
+  if (id.empty()) c.cannot(u, "the language has no index '" + std::string(name) + "'");
+  for (size_t i = 0; i < id.size(); i++) {
+    if (id[i] != '$') c.out += id[i];
+    else if (id[++i] == 'd') c.out += name.back();
+    else c.out += char('x' + (name.back() - '0'));
+  }
+  c.out += "; /* " + render(u.src(0)) + " */";
+  return true;
+}
+
+bool print_custom(CStyle& c, UOp u) {
+  std::vector<std::string_view> sources;
+  for (UOp s : u.src()) sources.push_back(c.text(s));
+  c.out += python_format(u.arg().text(), sources);
+  return true;
+}
+
+}  // namespace
+
+std::span<const CRow> c_rows() {
+  // $t $e $z: the type of the node, of what a pointer points to, the elements it may reach. $s0: a source, without its parentheses when
+  // it is of the same op. $g: the gate of a load. $w: a tensor core's name. $B $L: the dialect's barrier and the words before local memory
+  static const CRow rows[] = {
+      {Op::DEFINE_REG, "$e $n[$z];"},
+      {Op::DEFINE_LOCAL, "$L$e $n[$z];"},
+      {Op::IF, "if ($0) {"},
+      {{Op::ENDIF, Op::END}, "}"},
+      {Op::RANGE, "for ($t $n = 0; $n < $0; $n++) {"},
+      {Op::BARRIER, "$B"},
+      {Op::SPECIAL, print_special},
+      {Op::WMMA, "__$w($0, $1, $2)"},
+      // values
+      {Op::CONST, print_const},
+      {Op::VECTORIZE, print_vectorize},
+      {Op::GEP, print_gep},
+      {Op::CAST, to_vector, "__builtin_convertvector($0, $t)"},
+      {Op::CAST, print_cast},
+      {Op::BITCAST, "__builtin_bit_cast($t, ($t0)($0))"},
+      // memory
+      {Op::INDEX, "($0+$1)"},
+      {Op::LOAD, is_gated_load, "($g?*$0:$1)"},
+      {Op::LOAD, "(*$0)"},
+      {Op::STORE, "*$0 = $1;"},
+      // math
+      {Op::SQRT, "sqrt($0)"},
+      {Op::RECIPROCAL, "(1/$0)"},
+      {Op::NEG, "-$0"},
+      {Op::EXP2, "exp2($0)"},
+      {Op::LOG2, "log2($0)"},
+      {Op::SIN, "sin($0)"},
+      {Op::TRUNC, "trunc($0)"},
+      {Op::ADD, "($s0+$s1)"},
+      {Op::SUB, "($0-$1)"},
+      {Op::MUL, "($s0*$s1)"},
+      {Op::MOD, "($0%$1)"},
+      {Op::IDIV, "($0/$1)"},
+      {Op::AND, "($s0&$s1)"},
+      {Op::OR, "($s0|$s1)"},
+      {Op::XOR, "($s0^$s1)"},
+      {Op::SHL, "($0<<$1)"},
+      {Op::SHR, "($0>>$1)"},
+      {Op::CMPLT, "($0<$1)"},
+      {Op::CMPNE, "($0!=$1)"},
+      {Op::CMPEQ, "($0==$1)"},
+      {Op::WHERE, "($0?$1:$2)"},
+      {{Op::CUSTOM, Op::CUSTOMI}, print_custom},
+  };
+  return rows;
+}
+
+// ---- the renderer
+
+CStyle::CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa)
+    : TextRenderer(target, list), dialect_(dialect), expand_ssa_(expand_ssa), parameter_of_(list.size()) {
+  for (int i = 0; i < kNumScalars; i++) scalar_names_[size_t(i)] = dtypes::of(Scalar(i)).name();
+  for (auto [scalar, name] : dialect.types) scalar_names_[size_t(scalar)] = name;
+}
+
+std::string_view CStyle::own_type(DType d) {
+  if (d.is_value() && d.count() == 1)
+    for (auto [scalar, name] : dialect_.types)
+      if (scalar == d.scalar_kind()) return name;
+  throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
+}
+
+void CStyle::hole(char letter, int number, UOp u) {
+  switch (letter) {
+    case 't': return append_type(number < 0 ? u.dtype() : u.src(size_t(number)).dtype());
+    case 'e': return append_type(u.dtype().base());
+    case 'z': out += std::to_string(u.dtype().size()); return;
+    case 's': {
+      std::string_view source = text(u, number);
+      out += u.src(size_t(number)).op() == u.op() ? strip_parens(source) : source;
+      return;
+    }
+    case 'g': out += text(gate_of(u)); return;
+    case 'w': out += u.arg()[0].text(); return;
+    case 'B': out += dialect_.barrier; return;
+    case 'L': out.append(dialect_.local_align).append(dialect_.local_prefix); return;
+    default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
+  }
+}
+
+void CStyle::append_type(DType d, bool written) {
+  if (dialect_.type) return dialect_.type(*this, d);
+  if (d.is_image()) {
+    out += written ? "write_only image2d_t" : "read_only image2d_t";
+  } else if (d.is_ptr()) {
+    if (d.addrspace() == AddrSpace::LOCAL && dialect_.local_prefix_in_casts) out += dialect_.local_prefix;
+    if (d.addrspace() == AddrSpace::GLOBAL) out += dialect_.buffer_prefix;
+    append_type(d.base());
+    out += '*';
+  } else {
+    if (d.scalar() == dtypes::index) throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
+    std::string_view name = scalar_names_[size_t(d.scalar_kind())];
+    if (d.count() == 1) {
+      out += name;
+      return;
+    }
+    for (char ch : name) out += ch == ' ' ? '_' : ch;
+    out += std::to_string(d.count());
+  }
+}
+
+std::string CStyle::type(DType d) {
+  std::string saved = std::exchange(out, {});
+  append_type(d);
+  return std::exchange(out, std::move(saved));
+}
+
+void CStyle::append_cast(DType d, std::string_view value) {
+  if (dialect_.cast) return dialect_.cast(*this, d, value);
+  out += '(';
+  append_type(d);
+  out.append(")(").append(value) += ')';
+}
+
+std::string CStyle::render() {
+  std::string function_name = "test";
+  for (UOp u : list()) switch (u.op()) {
+      case Op::NOOP:
+      case Op::GROUP: break;
+      case Op::AFTER: set_text(u, text(u, 0)); break;
+      case Op::SINK:
+        if (!u.arg().is_none()) function_name = function_name_of(u);
+        break;
+      case Op::DEFINE_GLOBAL:
+      case Op::DEFINE_VAR: add_parameter(u); break;
+      default: print(u);
+    }
+  return dialect_.assemble ? dialect_.assemble(*this, function_name) : assemble_c(function_name);
+}
+
+void CStyle::add_parameter(UOp u) {
+  if (u.is(Op::DEFINE_VAR)) {
+    set_text(u, u.arg()[0].text());
+  } else {
+    name_ = "data" + u.arg().str();
+    if (u.dtype().size() > 0) name_ += '_' + std::to_string(u.dtype().size());
+    set_text(u, name_);
+  }
+  parameter_of_[u] = parameters_.size();
+  parameters_.push_back({text(u), u.dtype(), false});
+}
+
+// Every buffer below the address counts as written; it matters for images alone.
+void CStyle::mark_written(UOp store) {
+  if (std::none_of(parameters_.begin(), parameters_.end(), [](const Parameter& p) { return p.dtype.is_image(); })) return;
+  for (UOp u : toposort(store.src(0)))
+    if (size_t* i = u.is(Op::DEFINE_GLOBAL) ? parameter_of_.find(u) : nullptr) parameters_[*i].written = true;
+}
+
+// What the users of a node print in its place, instead of a variable.
+bool CStyle::stays_inline(UOp u) {
+  if (u.is(Op::CAST) && u.dtype().vcount() != 1) return false;
+  if (u.in({Op::CONST, Op::GEP, Op::INDEX, Op::CUSTOMI})) return true;
+  if (u.is(Op::LOAD)) {
+    if (!u.src(0).dtype().is_ptr()) cannot(u, "its address is no pointer");
+    return u.src(0).dtype().addrspace() == AddrSpace::REG;
+  }
+  if (u.is(Op::CAST) && u.dtype().is_ptr()) return true;
+  constexpr OpSet kOnce = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::VECTORIZE, Op::CAST, Op::BITCAST};
+  return u.in(kOnce) && uses(u) == 1 && !expand_ssa_;
+}
+
+void CStyle::set_name(UOp u) {
+  static constexpr std::string_view kPrefixes[] = {"alu", "wmma", "temp", "const", "cast", "gep", "bidx", "acc", "val"};
+  auto prefix_of = [](Op op) {
+    switch (op) {
+      case Op::WMMA: return 1;
+      case Op::DEFINE_LOCAL: return 2;
+      case Op::CONST: return 3;
+      case Op::CAST:
+      case Op::BITCAST:
+      case Op::VECTORIZE: return 4;
+      case Op::GEP: return 5;
+      case Op::INDEX: return 6;
+      case Op::DEFINE_REG: return 7;
+      case Op::LOAD: return 8;
+      default: return 0;
+    }
+  };
+  prefix_ = {};
+  if (u.is(Op::SPECIAL)) {
+    name_ = u.arg().text();
+  } else if (u.is(Op::RANGE)) {
+    name_ = axis_letter(u.arg().items().back().axis_type());
+    name_ += "idx" + range_str(u);
+  } else {
+    prefix_index_ = size_t(prefix_of(u.op()));
+    prefix_ = kPrefixes[prefix_index_];
+    name_ = prefix_;
+    name_ += std::to_string(counters_[prefix_index_]);
+  }
+}
+
+void CStyle::print(UOp u) {
+  if (u.is(Op::STORE)) mark_written(u);
+  set_name(u);
+  out.clear();
+  if (!dialect_.table->print(*this, u)) cannot(u);
+  if (u.in({Op::ENDIF, Op::END})) depth_--;
+  if (stays_inline(u)) {
+    set_text(u, out);
+    return;
+  }
+  set_text(u, name_);
+  if (!body.empty()) body += '\n';
+  body.append(size_t(2 * depth_), ' ');
+  if (!u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_) {
+    scratch_.swap(out);
+    out.clear();
+    append_type(u.dtype());
+    body.append(out).append(" ").append(name_).append(" = ").append(scratch_);
+    if (!u.is(Op::SPECIAL)) body += ';';
+  } else {
+    body += out;
+  }
+  if (!prefix_.empty()) counters_[prefix_index_]++;
+  if (u.in({Op::IF, Op::RANGE})) depth_++;
+}
+
+std::string CStyle::assemble_c(std::string_view function_name) {
+  std::string result;
+  if (dialect_.prologue) dialect_.prologue(*this, result);
+  for (std::string_view rest = dialect_.kernel; !rest.empty();) {
+    size_t hole = rest.find("{}");
+    result += rest.substr(0, hole);
+    if (hole == rest.npos) break;
+    result += launch_bounds_of(list()).str();
+    rest.remove_prefix(hole + 2);
+  }
+  result.append(" ").append(function_name) += '(';
+  bool first = true, images = false;
+  for (const Parameter& p : parameters_) {
+    if (!std::exchange(first, false)) result += ", ";
+    images |= p.dtype.is_image();
+    out.clear();
+    if (p.dtype.is_ptr()) append_type(p.dtype, p.written), out += dialect_.buffer_suffix;
+    else out += p.dtype == dtypes::int32 ? dialect_.int_parameter : "None";  // tinygrad knows of int variables alone, and prints this
+    result.append(out).append(" ").append(p.name);
+  }
+  if (!dialect_.extra_parameters.empty()) result.append(first ? "" : ", ").append(dialect_.extra_parameters);
+  result += ") {\n";
+  if (images) result += "const sampler_t smp = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;\n";
+  result.append(body).append("\n}").append(dialect_.after);
+  return result;
+}
+
+std::string element_name(int i) {
+  constexpr std::string_view kNames = "xyzwabcdefghijkl";
+  return size_t(i) < kNames.size() ? std::string(1, kNames[size_t(i)]) : "v" + std::to_string(i);
+}
+
+std::string element_names(int count, std::string_view before) {
+  std::string out;
+  for (int i = 0; i < std::min(count, 32); i++) out.append(i ? ", " : "").append(before).append(element_name(i));
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,62 @@
+// Metal's shading language (tinygrad renderer/cstyle.py, MetalRenderer).
+#include <algorithm>
+#include <tuple>
+
+#include "renderers/cstyle/cstyle.h"
+
+namespace tgc {
+namespace {
+
+constexpr TypeName kTypes[] = {{Scalar::BFloat16, "bfloat"}};
+
+std::span<const CRow> metal_rows() {
+  static const CRow rows[] = {
+      {Op::BITCAST, "as_type<$t>(($t0)($0))"},
+      {Op::SIN, "precise::sin($0)"},
+  };
+  return rows;
+}
+
+// The operands of a SIMD group's 8x8 matrices: each thread holds two elements of each.
+std::string simdgroup_function(CStyle& c, std::string_view name, DType in, DType out) {
+  std::string in2 = c.type(in.vec(2)), out2 = c.type(out.vec(2));
+  return out2 + " __" + std::string(name) + "(" + in2 + " a, " + in2 + " b, " + out2 + " c){\n" + "  simdgroup_" + c.type(in) + "8x8 mat_a, mat_b; simdgroup_" +
+         c.type(out) + "8x8 mat_c;\n" + R"(  mat_a.thread_elements()[0] = a[0]; mat_b.thread_elements()[0] = b[0]; mat_c.thread_elements()[0] = c[0];
+  mat_a.thread_elements()[1] = a[1]; mat_b.thread_elements()[1] = b[1]; mat_c.thread_elements()[1] = c[1];
+  simdgroup_multiply_accumulate(mat_c, mat_a, mat_b, mat_c);
+  return )" + out2 + "(mat_c.thread_elements()[0], mat_c.thread_elements()[1]);\n}\n";
+}
+
+void metal_prologue(CStyle& c, std::string& out) {
+  out += "#include <metal_stdlib>\nusing namespace metal;\n";
+  std::vector<std::tuple<std::string_view, DType, DType>> done;
+  for (const WmmaUse& use : wmma_uses(c.list())) {
+    std::tuple key(use.name, use.in, use.out);
+    if (std::find(done.begin(), done.end(), key) != done.end()) continue;
+    done.push_back(key);
+    out += simdgroup_function(c, use.name, use.in, use.out);
+  }
+}
+
+}  // namespace
+
+const Dialect& metal_dialect() {
+  static const TextTable<CStyle> table{metal_rows(), c_rows()};
+  static const Dialect dialect{
+      .kernel = "kernel void",
+      .buffer_prefix = "device ",
+      .local_prefix = "threadgroup __attribute__((aligned(16))) ",
+      .int_parameter = "constant int&",
+      .extra_parameters = "uint3 gid [[threadgroup_position_in_grid]], uint3 lid [[thread_position_in_threadgroup]]",
+      .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);",
+      .global_id = "gid.$l",
+      .local_id = "lid.$l",
+      .vector = "float4",
+      .types = kTypes,
+      .table = &table,
+      .prologue = metal_prologue,
+  };
+  return dialect;
+}
+
+}  // namespace tgc

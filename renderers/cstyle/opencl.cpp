@@ -1,0 +1,120 @@
+// OpenCL C, and Intel's dialect of it (tinygrad renderer/cstyle.py, OpenCLRenderer and IntelRenderer).
+#include <cmath>
+
+#include "renderers/cstyle/cstyle.h"
+
+namespace tgc {
+namespace {
+
+constexpr TypeName kTypes[] = {{Scalar::Int8, "char"},    {Scalar::UInt8, "uchar"},  {Scalar::UInt32, "uint"},
+                               {Scalar::UInt16, "ushort"}, {Scalar::UInt64, "ulong"}, {Scalar::BFloat16, "ushort"}};
+
+bool is_bf16_const(UOp u) { return u.dtype() == dtypes::bfloat16; }
+
+// bfloat16 is stored as ushort, so its constants are the bits.
+bool print_bf16_const(CStyle& c, UOp u) {
+  if (!is_bf16_const(u)) return false;
+  c.out += std::to_string(float_to_bf16_bits(float(u.arg().to_const().to_double()))) + 'u';
+  return true;
+}
+
+// The INDEX into an image, by a vector of two integers.
+bool is_pixel(UOp index, size_t num_src) {
+  return index.is(Op::INDEX) && index.num_src() == num_src && index.src(1).dtype() == dtypes::int32.vec(2);
+}
+bool is_pixel_load(UOp u) { return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 1 && is_pixel(u.src(0), 2); }
+bool is_gated_pixel_load(UOp u) { return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 2 && is_pixel(u.src(0), 3); }
+bool is_pixel_store(UOp u) {
+  return u.num_src() >= 2 && u.src(1).dtype() == dtypes::float32.vec(4) && u.src(0).num_src() >= 2 && is_pixel(u.src(0), u.src(0).num_src());
+}
+
+bool print_pixel_load(CStyle& c, UOp u) {
+  bool gated = is_gated_pixel_load(u);
+  if (!gated && !is_pixel_load(u)) return false;
+  UOp index = u.src(0);
+  if (gated) c.out.append("(").append(c.text(index, 2)) += '?';
+  c.out.append("read_imagef(").append(c.text(index, 0)).append(", smp, ").append(c.text(index, 1)) += ')';
+  if (gated) c.out.append(":").append(c.text(u, 1)) += ')';
+  return true;
+}
+
+bool print_pixel_store(CStyle& c, UOp u) {
+  if (!is_pixel_store(u)) return false;
+  UOp index = u.src(0);
+  c.out.append("write_imagef(").append(c.text(index, 0)).append(", ").append(c.text(index, 1)).append(", ").append(c.text(u, 1)).append(");");
+  return true;
+}
+
+std::span<const CRow> opencl_rows() {
+  static const CRow rows[] = {
+      {Op::BITCAST, "as_$t(($t0)($0))"},
+      {Op::CONST, print_bf16_const},
+      {Op::LOAD, print_pixel_load},
+      {Op::STORE, print_pixel_store},
+  };
+  return rows;
+}
+
+bool float_to_bf16(UOp u) { return u.dtype() == dtypes::bfloat16 && u.src(0).dtype() == dtypes::float32; }
+bool bf16_to_float(UOp u) { return u.dtype() == dtypes::float32 && u.src(0).dtype() == dtypes::bfloat16; }
+
+std::span<const CRow> intel_rows() {
+  static const CRow rows[] = {
+      {Op::CAST, float_to_bf16, "intel_convert_bfloat16_as_ushort($0)"},
+      {Op::CAST, bf16_to_float, "intel_convert_as_bfloat16_float($0)"},
+  };
+  return rows;
+}
+
+void opencl_prologue(CStyle& c, std::string& out) {
+  if (uses_dtype(c.list(), dtypes::float16)) out += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
+}
+
+// A multiply-accumulate of a subgroup of eight: A and B packed as eight ints.
+void intel_prologue(CStyle& c, std::string& out) {
+  opencl_prologue(c, out);
+  for (const WmmaUse& use : wmma_uses(c.list())) {
+    bool bf16 = use.in == dtypes::bfloat16;
+    std::string in = bf16 ? "ushort" : std::string(use.in.name()), kind = bf16 ? "bf16" : "f16", result = std::string(use.out.name()) + "8";
+    out += result + " __" + std::string(use.name) + "(" + in + "16 a, " + in + "16 b, " + result + " c) {\n    return intel_sub_group_" + kind + "_" + kind +
+           "_matrix_mad_k16(as_int8(a), as_int8(b), c);\n}\n";
+  }
+}
+
+Dialect opencl(const TextTable<CStyle>& table) {
+  return {
+      .kernel = "__kernel void",
+      .buffer_prefix = "__global ",
+      .local_align = "__attribute__ ((aligned (16))) ",
+      .local_prefix = "__local ",
+      .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+      .global_id = "get_group_id($d)",
+      .local_id = "get_local_id($d)",
+      .global_thread_id = "get_global_id($d)",
+      .vector = "(float4)",
+      .types = kTypes,
+      .table = &table,
+      .prologue = opencl_prologue,
+  };
+}
+
+}  // namespace
+
+const Dialect& opencl_dialect() {
+  static const TextTable<CStyle> table{opencl_rows(), c_rows()};
+  static const Dialect dialect = opencl(table);
+  return dialect;
+}
+
+const Dialect& intel_dialect() {
+  static const TextTable<CStyle> table{intel_rows(), opencl_rows(), c_rows()};
+  static const Dialect dialect = [] {
+    Dialect d = opencl(table);
+    d.kernel = "__attribute__((intel_reqd_sub_group_size(8)))\n__kernel void";
+    d.prologue = intel_prologue;
+    return d;
+  }();
+  return dialect;
+}
+
+}  // namespace tgc

@@ -1,0 +1,43 @@
+// ListMap: a map from the nodes of one linear list to T. Its size goes by the list, not by the graph, which holds what all the stages
+// before made.
+#pragma once
+#include <bit>
+#include <vector>
+
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+template <class T>
+class ListMap {
+ public:
+  // For at most `most` nodes.
+  explicit ListMap(size_t most) : slots_(std::bit_ceil(2 * most + 2)), shift_(32 - std::bit_width(slots_.size() - 1)) {}
+
+  T& operator[](UOp u) {
+    Slot& s = slot(u);
+    s.node = u.node();
+    return s.value;
+  }
+  T* find(UOp u) {
+    Slot& s = slot(u);
+    return s.node ? &s.value : nullptr;
+  }
+
+ private:
+  struct Slot {
+    const Node* node = nullptr;
+    T value{};
+  };
+
+  Slot& slot(UOp u) {
+    size_t i = u.id() * 0x9E3779B1u >> shift_;
+    while (slots_[i].node && slots_[i].node != u.node()) i = (i + 1) & (slots_.size() - 1);
+    return slots_[i];
+  }
+
+  std::vector<Slot> slots_;
+  int shift_;
+};
+
+}  // namespace tgc

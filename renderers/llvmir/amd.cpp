@@ -1,0 +1,137 @@
+// What LLVM IR for AMD GPUs has of its own (tinygrad renderer/llvmir.py, AMDLLVMRenderer, render_wmma_amd).
+#include "renderers/llvmir/llvmir.h"
+
+namespace tgc {
+namespace {
+
+bool float_to_fp8(UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype() == dtypes::float32; }
+bool fp8_to_float(UOp u) { return u.dtype() == dtypes::float32 && u.src(0).dtype().count() == 1 && dtypes::fp8s.contains(u.src(0).dtype()); }
+
+bool print_special(LlvmIr& r, UOp u) {
+  std::string_view name = u.arg().text();
+  if (name[0] != 'g' && name[0] != 'l') r.cannot(u, "there is no index '" + std::string(name) + "'");
+  r.out.append("  ").append(r.name_of_node()).append(" = tail call i32 @llvm.amdgcn.").append(name[0] == 'g' ? "workgroup" : "workitem").append(".id.");
+  r.out += char('x' + (name.back() - '0'));
+  r.out += "(); ";
+  return true;
+}
+
+bool print_to_fp8(LlvmIr& r, UOp u) {
+  if (!float_to_fp8(u)) return false;
+  r.out.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(float  ").append(r.text(u, 0)).append(", i1 ");
+  r.out.append(u.dtype() == dtypes::fp8e5m2 ? "1" : "0").append(")");
+  return true;
+}
+
+bool print_from_fp8(LlvmIr& r, UOp u) {
+  if (!fp8_to_float(u)) return false;
+  std::string x(r.text(u, 0));
+  r.out.append("  ").append(x).append("_i32 = zext i8 ").append(x).append(" to i32\n  ").append(r.name_of_node()).append(" = call float @llvm.amdgcn.cvt.f32.");
+  r.out.append(u.src(0).dtype() == dtypes::fp8e5m2 ? "bf8" : "fp8").append("(i32 ").append(x).append("_i32, i32 0)");
+  return true;
+}
+
+// ---- tensor cores
+
+std::string_view mfma_type(LlvmIr& r, UOp u, DType d, int64_t k, bool cdna) {
+  bool wide = cdna && k == 32;
+  switch (d.scalar_kind()) {
+    case Scalar::Float16: return wide ? ".f16" : "f16";
+    case Scalar::Float32: return "f32";
+    case Scalar::UInt16: return cdna ? "bf16.1k" : "bf16";
+    case Scalar::BFloat16: return wide ? ".bf16" : cdna ? "bf16.1k" : "bf16";
+    case Scalar::FP8E4M3: return ".fp8.fp8";
+    case Scalar::FP8E5M2: return ".bf8.bf8";
+    default: r.cannot(u, "there is no tensor core of " + std::string(d.repr()));
+  }
+}
+
+void append_operands(LlvmIr& r, UOp u) {
+  for (size_t i = 0; i < u.num_src(); i++) {
+    if (i) r.out += ", ";
+    r.append_type(u.src(i).dtype());
+    r.out.append(" ").append(r.text(u, int(i)));
+  }
+}
+
+template <bool kCdna>
+bool print_wmma(LlvmIr& r, UOp u) {
+  auto dim = [&](size_t i) { return u.arg()[1][i].small_int(); };
+  int64_t n = dim(0), m = dim(1), k = dim(2);
+  r.out.append("  ").append(r.name_of_node()).append(" = call ");
+  r.append_type(u.dtype());
+  DType accumulator = u.src(u.num_src() - 1).dtype().scalar();
+  r.out.append(kCdna ? " @llvm.amdgcn.mfma." : " @llvm.amdgcn.wmma.").append(mfma_type(r, u, accumulator, k, kCdna));
+  if (kCdna) {
+    r.out.append(".").append(std::to_string(n)).append("x").append(std::to_string(m)).append("x").append(std::to_string(k));
+    r.out.append(mfma_type(r, u, u.arg()[2].dtype(), k, true)).append("(");
+    append_operands(r, u);
+    r.out += ", i32 0, i32 0, i32 0)";
+  } else {
+    r.out.append(".16x16x16.").append(mfma_type(r, u, u.src(0).dtype().scalar(), k, false)).append("(");
+    append_operands(r, u);
+    r.out += u.dtype().scalar() != dtypes::float32 ? ", i1 false)" : ")";
+  }
+  return true;
+}
+
+std::span<const LlvmRow> amd_rows() {
+  static const LlvmRow rows[] = {
+      {Op::SPECIAL, print_special},
+      {Op::SQRT, "  $n = call $t @llvm.sqrt.$e($t0 $0)"},
+      {Op::LOG2, "  $n = call $t @llvm.log2.$e($t0 $0)"},
+      {Op::EXP2, "  $n = call $t @llvm.exp2.$e($t0 $0)"},
+      {Op::BARRIER, "fence syncscope(\"workgroup\") release\ntail call void @llvm.amdgcn.s.barrier()\nfence syncscope(\"workgroup\") acquire\n"},
+      {Op::CAST, print_to_fp8},
+      {Op::CAST, print_from_fp8},
+  };
+  return rows;
+}
+
+std::span<const LlvmRow> rdna_rows() {
+  static const LlvmRow rows[] = {{Op::WMMA, print_wmma<false>}};
+  return rows;
+}
+std::span<const LlvmRow> cdna_rows() {
+  static const LlvmRow rows[] = {{Op::WMMA, print_wmma<true>}};
+  return rows;
+}
+
+}  // namespace
+
+const TextTable<LlvmIr>& amd_llvm_table(bool cdna) {
+  static const TextTable<LlvmIr> for_rdna{amd_rows(), llvm_rows(), rdna_rows()}, for_cdna{amd_rows(), llvm_rows(), cdna_rows()};
+  return cdna ? for_cdna : for_rdna;
+}
+
+std::string_view amd_float_to_fp8() {
+  return R"(define i8 @f32_to_fp8(float %val, i1 %is_bf8) {
+entry:
+  %ival = bitcast float %val to i32
+  %exp = and i32 %ival, 2139095040
+  %is_special = icmp eq i32 %exp, 2139095040
+br i1 %is_special, label %select_clip, label %clip
+clip:
+  br i1 %is_bf8, label %bf8_clip, label %fp8_clip
+bf8_clip:
+  %clamped_bf8 = call float @llvm.amdgcn.fmed3.f32(float %val, float 57344.0, float -57344.0)
+  br label %select_clip
+fp8_clip:
+  %clamped_fp8 = call float @llvm.amdgcn.fmed3.f32(float %val, float 448.0, float -448.0))" "    \n" R"(  br label %select_clip
+select_clip:
+  %phi_val = phi float [%val, %entry], [%clamped_bf8, %bf8_clip], [%clamped_fp8, %fp8_clip]
+  br i1 %is_bf8, label %do_bf8, label %do_fp8
+do_bf8:
+  %packed_bf8 = call i32 @llvm.amdgcn.cvt.pk.bf8.f32(float %phi_val, float %phi_val, i32 0, i1 false)
+  br label %exit
+do_fp8:
+  %packed_fp8 = call i32 @llvm.amdgcn.cvt.pk.fp8.f32(float %phi_val, float %phi_val, i32 0, i1 false)
+  br label %exit
+exit:
+  %packed = phi i32 [%packed_bf8, %do_bf8], [%packed_fp8, %do_fp8]
+  %trunc = trunc i32 %packed to i8
+  ret i8 %trunc
+})";
+}
+
+}  // namespace tgc

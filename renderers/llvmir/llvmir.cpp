@@ -1,0 +1,337 @@
+#include "renderers/llvmir/llvmir.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include "lib/support/pytext.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+// ---- types and constants
+
+std::string_view scalar_type(Scalar s) {
+  switch (s) {
+    case Scalar::Void: return "void";
+    case Scalar::Bool: return "i1";
+    case Scalar::Int8:
+    case Scalar::UInt8:
+    case Scalar::FP8E4M3:
+    case Scalar::FP8E5M2: return "i8";
+    case Scalar::Int16:
+    case Scalar::UInt16: return "i16";
+    case Scalar::Int32:
+    case Scalar::UInt32: return "i32";
+    case Scalar::Int64:
+    case Scalar::UInt64: return "i64";
+    case Scalar::Float16: return "half";
+    case Scalar::BFloat16: return "bfloat";
+    case Scalar::Float32: return "float";
+    case Scalar::Float64: return "double";
+    case Scalar::Index: return {};
+  }
+  return {};
+}
+
+// ---- instructions by the dtype of the first operand
+
+enum class Class { Unsigned, Signed, Float, None };
+Class class_of(DType d) {
+  if (dtypes::floats.contains(d)) return Class::Float;
+  if (dtypes::sints.contains(d)) return Class::Signed;
+  if (dtypes::uints.contains(d) || dtypes::is_bool(d)) return Class::Unsigned;
+  return Class::None;
+}
+
+#define FLAGS " nsz arcp contract afn"
+std::string_view float_instruction(Op op) {
+  switch (op) {
+    case Op::ADD: return "fadd" FLAGS;
+    case Op::MUL: return "fmul" FLAGS;
+    case Op::FDIV: return "fdiv" FLAGS;
+    case Op::CMPLT: return "fcmp" FLAGS " ult";
+    case Op::CMPNE: return "fcmp" FLAGS " une";
+    case Op::CMPEQ: return "fcmp" FLAGS " oeq";
+    default: return {};
+  }
+}
+#undef FLAGS
+
+std::string_view integer_instruction(Op op, bool is_signed) {
+  switch (op) {
+    case Op::ADD: return is_signed ? "add nsw" : "add";
+    case Op::MUL: return "mul";
+    case Op::IDIV: return is_signed ? "sdiv" : "udiv";
+    case Op::MOD: return is_signed ? "srem" : "urem";
+    case Op::CMPLT: return is_signed ? "icmp slt" : "icmp ult";
+    case Op::CMPNE: return "icmp ne";
+    case Op::CMPEQ: return "icmp eq";
+    case Op::OR: return "or";
+    case Op::AND: return "and";
+    case Op::XOR: return "xor";
+    case Op::SHL: return "shl";
+    case Op::SHR: return is_signed ? "ashr" : "lshr";
+    default: return {};
+  }
+}
+
+std::string_view instruction(LlvmIr& r, UOp u, Op op) {
+  DType d = u.src(0).dtype();
+  Class c = d.is_ptr() ? Class::None : class_of(d);
+  std::string_view name = c == Class::None ? "" : c == Class::Float ? float_instruction(op) : integer_instruction(op, c == Class::Signed);
+  if (name.empty()) r.cannot(u, "there is no instruction for operands of " + std::string(d.repr()));
+  return name;
+}
+
+std::string_view cast_instruction(LlvmIr& r, UOp u) {
+  DType from = u.src(0).dtype(), to = u.dtype();
+  bool shrinks = to.itemsize() < from.itemsize();
+  if (dtypes::is_float(from)) {
+    if (dtypes::is_float(to)) return to.itemsize() > from.itemsize() ? "fpext" : "fptrunc";
+    if (dtypes::is_int(to)) return dtypes::is_unsigned(to) ? "fptoui" : "fptosi";
+  } else if (dtypes::is_unsigned(from) || dtypes::is_bool(from)) {
+    if (dtypes::is_float(to)) return "uitofp";
+    if (dtypes::is_int(to)) return shrinks ? "trunc" : "zext";
+  } else if (dtypes::is_int(from)) {
+    if (dtypes::is_float(to)) return "sitofp";
+    if (dtypes::is_int(to)) return shrinks ? "trunc" : "sext";
+  }
+  r.cannot(u, "there is no cast from " + std::string(from.repr()));
+}
+
+// ---- conditions and functions of rows
+
+bool is_gated_load(UOp u) {
+  if (u.num_src() < 2) return false;
+  UOp index = u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0);
+  return index.is(Op::INDEX) && index.num_src() == 3;
+}
+
+bool is_broadcast(UOp u) {
+  for (UOp s : u.src())
+    if (!(s == u.src(0))) return false;
+  return u.num_src() > 0;
+}
+
+bool to_bool(UOp u) { return u.dtype().scalar() == dtypes::bool_; }
+
+bool print_vectorize(LlvmIr& r, UOp u) {
+  std::string type = r.type(u.dtype()), name(r.name_of_node());
+  for (size_t i = 0; i < u.num_src(); i++) {
+    bool last = i + 1 == u.num_src();
+    r.out.append("  ").append(name).append(last ? "" : "_" + std::to_string(i)).append(" = insertelement ").append(type).append(" ");
+    r.out.append(i ? name + "_" + std::to_string(i - 1) : "poison").append(", ");
+    r.append_type(u.src(i).dtype());
+    r.out.append(" ").append(r.text(u, int(i))).append(", i32 ").append(std::to_string(i));
+    if (!last) r.out += '\n';
+  }
+  return true;
+}
+
+bool ends_range(UOp u) { return u.num_src() == 2 && u.src(1).is(Op::RANGE); }
+
+}  // namespace
+
+bool same_llvm_type(DType a, DType b) {
+  if (a.vcount() != b.vcount() || a.is_ptr() != b.is_ptr()) return false;
+  if (a.is_ptr()) return same_llvm_type(a.base(), b.base());
+  return a.count() == b.count() && scalar_type(a.scalar_kind()) == scalar_type(b.scalar_kind());
+}
+
+std::span<const LlvmRow> llvm_rows() {
+  // $t: the type of the node or of a source; $e of its element; $m a name without its %; $p of what a pointer points to. $i the
+  // instruction of an op, $c that of a cast, $k that of a comparison with 0; $g a load's gate; $r the ids of a range, $r1 those of an END's
+  static const LlvmRow rows[] = {
+      // memory
+      {Op::INDEX, "  $n = getelementptr inbounds $p, $t0 $0, $t1 $1"},
+      {Op::LOAD, is_gated_load,
+       "  br label $n_entry\n$m_entry:\n"
+       "  br i1 $g, label $n_load, label $n_exit\n$m_load:\n"
+       "  $n_yes = load $t, $t0 $0\n"
+       "  br label $n_exit\n$m_exit:\n"
+       "  $n = phi $t [$n_yes, $n_load], [$1, $n_entry]"},
+      {Op::LOAD, "  $n = load $t, $t0 $0"},
+      {Op::STORE, "  store $t1 $1, $t0 $0"},
+      // vectors
+      {Op::GEP, "  $n = extractelement $t0 $0, i32 $a"},
+      {Op::VECTORIZE, is_broadcast,
+       "  $n_z = insertelement <1 x $t0> poison, $t0 $0, i32 0\n"
+       "  $n = shufflevector <1 x $t0> $n_z, <1 x $t0> poison, <$v x i32> zeroinitializer"},
+      {Op::VECTORIZE, print_vectorize},
+      // math
+      {Op::BITCAST, "  $n = bitcast $t0 $0 to $t"},
+      {Op::CAST, to_bool, "  $n = $k $t0 $0, zeroinitializer"},
+      {Op::CAST, "  $n = $c $t0 $0 to $t"},
+      {Op::TRUNC, "  $n = call $t @llvm.trunc.$e($t0 $0)"},
+      {ops::Binary, "  $n = $i $t0 $0, $1"},
+      {Op::WHERE, "  $n = select $t0 $0, $t1 $1, $t2 $2"},
+      // control flow
+      {Op::RANGE,
+       "  br label %loop_entry_$r\n"
+       "loop_entry_$r:\n"
+       "  br label %loop_latch_$r\n"
+       "loop_latch_$r:\n"
+       "  $n = phi $t [ 0, %loop_entry_$r ], [ $nphi, %loop_footer_$r ]\n"
+       "  $nphi = add $t $n, 1\n"
+       "  $ncmp = icmp ult $t $n, $0\n"
+       "  br i1 $ncmp, label %loop_body_$r, label %loop_exit_$r\n"
+       "loop_body_$r:"},
+      {Op::END, ends_range,
+       "  br label %loop_footer_$r1\n"
+       "loop_footer_$r1:\n"
+       "  br label %loop_latch_$r1\n"
+       "loop_exit_$r1:"},
+      {Op::IF, "  br i1 $0, label %ifbody_$m, label %ifskip_$m\nifbody_$m:"},
+      {Op::ENDIF, "  br label %ifskip_$m0\nifskip_$m0:"},
+      {Op::BARRIER, ""},
+  };
+  return rows;
+}
+
+void LlvmIr::append_type(DType d) {
+  if (d.vcount() > 1) {
+    out.append("<").append(std::to_string(d.vcount())).append(" x ");
+    append_type(d.scalar());
+    out += '>';
+  } else if (d.is_ptr()) {
+    append_type(d.base());
+    out += '*';
+  } else {
+    std::string_view name = scalar_type(d.scalar_kind());
+    if (name.empty()) throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
+    out += name;
+  }
+}
+
+std::string LlvmIr::type(DType d) {
+  std::string saved = std::exchange(out, {});
+  append_type(d);
+  return std::exchange(out, std::move(saved));
+}
+
+void LlvmIr::hole(char letter, int number, UOp u) {
+  UOp of = number < 0 ? u : u.src(size_t(number));
+  switch (letter) {
+    case 't': return append_type(of.dtype());
+    case 'e': return append_type(of.dtype().scalar());
+    case 'p': return append_type(of.dtype().base());
+    case 'm': out += (number < 0 ? std::string_view(name_) : text(of)).substr(1); return;
+    case 'a': out += u.arg()[0].str(); return;
+    case 'v': out += std::to_string(u.dtype().count()); return;
+    case 'i': out += instruction(*this, u, u.op()); return;
+    case 'k': out += instruction(*this, u, Op::CMPNE); return;
+    case 'c': out += cast_instruction(*this, u); return;
+    case 'g': out += text((u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0)).src(2)); return;
+    case 'r': out += range_str(of); return;
+    default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
+  }
+}
+
+std::string LlvmIr::constant(UOp u) {
+  Const v = u.arg().to_const();
+  DType d = u.dtype();
+  if (!dtypes::floats.contains(d)) return v.to_int().str();
+  if (dtypes::fp8s.contains(d)) return std::to_string(float_to_fp8(v.to_double(), d.scalar_kind()));
+  if (double x = v.to_double(); !std::isfinite(x)) {
+    char bits[32];
+    std::snprintf(bits, sizeof bits, "0x%016llX", static_cast<unsigned long long>(std::bit_cast<uint64_t>(x)));
+    return bits;
+  }
+  return truncate(v, d).str();
+}
+
+void LlvmIr::add_parameter(UOp u) {
+  name_ = "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text()));
+  set_text(u, name_);
+  parameters_.append(parameters_.empty() ? "" : ", ").append(type(u.dtype())).append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(name_);
+}
+
+// A buffer in registers or in local memory: on the stack of a CPU, a global of the group on a GPU.
+void LlvmIr::add_local(UOp u) {
+  bool local = u.is(Op::DEFINE_LOCAL);
+  std::string id;
+  for (char c : u.arg().str())
+    if (c == ',') id += '_';
+    else if (c != '(' && c != ')' && c != ' ') id += c;
+  name_ = (local ? "%local_" : "%reg_") + id;
+  set_text(u, name_);
+  std::string size = "[" + std::to_string(u.dtype().size()) + " x ";
+  if (!local || target().device == "CPU") {
+    line("  " + name_ + " = alloca " + size + type(u.dtype().base()) + "]" + (local ? ", align 16" : ""));
+    return;
+  }
+  std::string array = size + type(u.dtype()) + "]", global = "@" + name_.substr(1);
+  globals_ += global + " = internal unnamed_addr addrspace(3) global " + array + " undef, align 16\n";
+  line("  " + name_ + " = addrspacecast " + array + " addrspace(3)* " + global + " to " + array + "*");
+}
+
+// AMX loads and stores memory alone: its operands get places there.
+void LlvmIr::add_amx_operands(UOp wmma) {
+  std::string name = "%wmma" + std::to_string(values_++);
+  set_text(wmma, name);
+  auto axes = wmma.arg()[6].items();
+  for (size_t i = 0; i < axes.size(); i++) {
+    int64_t elements = 1;
+    for (Arg axis : axes[i].items()) elements *= axis[1].small_int();
+    DType d = wmma.arg()[2].dtype().vec(elements);
+    std::string n = std::to_string(i), t = type(d);
+    line("  " + name + "_amx" + n + " = alloca " + t + ", align " + std::to_string(d.itemsize()));
+    line("  " + name + "_ptr_amx" + n + " = ptrtoint " + t + "* " + name + "_amx" + n + " to i64");
+  }
+}
+
+void LlvmIr::print(UOp u) {
+  if (has_text(u)) name_ = text(u);  // placed already
+  else set_text(u, name_ = "%v" + std::to_string(values_++));
+  out.clear();
+  if (!table_.print(*this, u)) cannot(u);
+  line(out);
+}
+
+std::string LlvmIr::attributes() {
+  std::string bounds = target().device == "CPU" ? "" : " \"amdgpu-flat-work-group-size\"=\"1," + launch_bounds_of(list()).str() + "\"";
+  return "attributes #0 = { alwaysinline nounwind \"no-builtins\"" + bounds + " \"no-trapping-math\"=\"true\" }";
+}
+
+std::string LlvmIr::render() {
+  std::string function_name = "test";
+  if (list().front().graph().settings().AMX)
+    for (UOp u : list())
+      if (u.is(Op::WMMA)) add_amx_operands(u);
+  for (UOp u : list()) switch (u.op()) {
+      case Op::NOOP:
+      case Op::GROUP: break;
+      case Op::AFTER: set_text(u, text(u, 0)); break;
+      case Op::SINK:
+        if (!u.arg().is_none()) function_name = function_name_of(u);
+        break;
+      case Op::DEFINE_GLOBAL:
+      case Op::DEFINE_VAR: add_parameter(u); break;
+      case Op::DEFINE_LOCAL:
+      case Op::DEFINE_REG: add_local(u); break;
+      case Op::CONST: set_text(u, constant(u)); break;
+      case Op::CAST:  // between types that LLVM does not tell apart, and between pointers, it is nothing
+        if (u.dtype().is_ptr() || same_llvm_type(u.dtype(), u.src(0).dtype())) set_text(u, text(u, 0));
+        else print(u);
+        break;
+      default: print(u);
+    }
+  bool gpu = target().device != "CPU";
+  std::string result = std::move(globals_);
+  if (gpu && std::any_of(list().begin(), list().end(), [](UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()); }))
+    result.append(amd_float_to_fp8()) += '\n';
+  result.append("define ").append(gpu ? "amdgpu_kernel " : "").append("void @").append(function_name).append("(").append(parameters_).append(") #0\n{\n");
+  return result.append(body_).append("  ret void\n}\n").append(attributes());
+}
+
+std::string render_llvm_ir(const Target& target, std::span<const UOp> list) {
+  static const TextTable<LlvmIr> cpu{llvm_rows(), llvm_amx_rows()};
+  if (target.device == "CPU") return LlvmIr(target, list, cpu).render();
+  std::string_view arch = std::string_view(target.arch).substr(0, target.arch.find(':'));
+  return LlvmIr(target, list, amd_llvm_table(arch == "gfx942" || arch == "gfx950")).render();
+}
+
+}  // namespace tgc

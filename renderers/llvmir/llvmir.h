@@ -1,0 +1,46 @@
+// LLVM IR for the CPU and for AMD GPUs (tinygrad renderer/llvmir.py: LLVMRenderer, AMDLLVMRenderer).
+#pragma once
+#include "renderers/text_renderer.h"
+#include "renderers/text_table.h"
+
+namespace tgc {
+
+std::string render_llvm_ir(const Target& target, std::span<const UOp> list);
+
+class LlvmIr;
+using LlvmRow = TextRow<LlvmIr>;
+
+class LlvmIr : public TextRenderer {
+ public:
+  LlvmIr(const Target& target, std::span<const UOp> list, const TextTable<LlvmIr>& table) : TextRenderer(target, list), table_(table) {}
+  std::string render();
+
+  // ---- for rows
+  void hole(char letter, int number, UOp u);
+  void append_type(DType d);
+  std::string type(DType d);
+  std::string_view name_of_node() const { return name_; }
+
+ private:
+  void print(UOp u);
+  void add_parameter(UOp u);
+  void add_local(UOp u);
+  void add_amx_operands(UOp wmma);
+  std::string constant(UOp u);
+  std::string attributes();
+  void line(std::string_view text) { body_.append(text) += '\n'; }
+
+  const TextTable<LlvmIr>& table_;
+  std::string body_, parameters_, globals_;
+  int values_ = 0;  // named so far
+};
+
+// Whether two dtypes are the same type of LLVM's.
+bool same_llvm_type(DType a, DType b);
+
+std::span<const LlvmRow> llvm_rows();  // that both targets share
+std::span<const LlvmRow> llvm_amx_rows();
+const TextTable<LlvmIr>& amd_llvm_table(bool cdna);
+std::string_view amd_float_to_fp8();   // a function that kernels with fp8 call
+
+}  // namespace tgc

@@ -1,0 +1,93 @@
+#include "renderers/text_renderer.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/support/pytext.h"
+
+namespace tgc {
+
+void TextRenderer::cannot(UOp u, std::string_view why) const {
+  std::string message = "the " + target_.name() + " renderer cannot express Ops." + std::string(name_of(u.op())) + " of " + std::string(u.dtype().repr());
+  if (!why.empty()) message.append(": ").append(why);
+  throw Failure(Diag{.message = message, .context = describe(u, 1)});
+}
+
+void TextRenderer::not_in_list(UOp u) const {
+  throw Failure(Diag{.message = "the linear list uses a node before it, or without it", .context = describe(u, 1)});
+}
+
+std::string function_name_of(UOp sink) {
+  return sink.arg().is(RecordClass::KernelInfo) ? to_function_name(sink.arg()[0].text()) : "test";
+}
+
+Int launch_bounds_of(std::span<const UOp> list) {
+  Int bounds = 1;
+  for (UOp u : list)
+    if (u.is(Op::SPECIAL) && u.arg().text().starts_with('l')) bounds *= u.src(0).vmax().to_int();
+  return bounds;
+}
+
+std::vector<DType> value_dtypes_of(std::span<const UOp> list) {
+  std::vector<DType> out;
+  for (UOp u : list)
+    if (!u.dtype().is_ptr() && std::find(out.begin(), out.end(), u.dtype()) == out.end()) out.push_back(u.dtype());
+  return out;
+}
+
+bool uses_dtype(std::span<const UOp> list, DType base) {
+  return std::any_of(list.begin(), list.end(), [&](UOp u) { return u.dtype().base() == base; });
+}
+
+int64_t WmmaUse::elements(size_t i) const {
+  Int size = 1;
+  for (const Arg& axis : upcast_axes[i].items()) size *= axis[1].as_int();
+  return size.int64_or_throw("the number of elements of a tensor core's operand");
+}
+
+std::vector<WmmaUse> wmma_uses(std::span<const UOp> list) {
+  std::vector<WmmaUse> out;
+  for (UOp u : list) {
+    if (!u.is(Op::WMMA)) continue;
+    const Arg& a = u.arg();
+    auto dim = [&](size_t i) { return a[1][i].small_int(); };
+    WmmaUse use{a[0].text(), dim(0), dim(1), dim(2), a[2].dtype(), u.dtype().scalar(), a[4], a[5], a[6], a[7]};
+    if (std::find(out.begin(), out.end(), use) == out.end()) out.push_back(use);
+  }
+  return out;
+}
+
+std::string python_format(std::string_view text, std::span<const std::string_view> args) {
+  std::string out;
+  size_t next = 0;
+  auto bad = [&](const std::string& why) { throw Failure("the text \"" + std::string(text) + "\" is no format of " + std::to_string(args.size()) + " values: " + why); };
+  for (size_t i = 0; i < text.size(); i++) {
+    char c = text[i];
+    if (c != '{' && c != '}') {
+      out += c;
+    } else if (i + 1 < text.size() && text[i + 1] == c) {
+      out += c;
+      i++;
+    } else if (c == '}') {
+      bad("a single '}'");
+    } else {
+      size_t close = text.find('}', i);
+      if (close == text.npos) bad("a single '{'");
+      std::string_view field = text.substr(i + 1, close - i - 1);
+      size_t index = next;
+      if (field.empty()) {
+        next++;
+      } else {
+        auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), index);
+        if (error != std::errc() || end != field.data() + field.size()) bad("the field {" + std::string(field) + "} is not a number");
+      }
+      if (index >= args.size()) bad("there is no value " + std::to_string(index));
+      out += args[index];
+      i = close;
+    }
+  }
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,93 @@
+// What every renderer works with: the text of each node of a list, and how it says that it cannot express one.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lib/support/arena.h"
+#include "lib/target/target.h"
+#include "renderers/list_map.h"
+
+namespace tgc {
+
+class TextRenderer {
+ public:
+  TextRenderer(const Target& target, std::span<const UOp> list) : target_(target), list_(list), entries_(2 * list.size()) {
+    for (UOp u : list)
+      for (UOp s : u.src()) entries_[s].uses++;
+  }
+
+  const Target& target() const { return target_; }
+  std::span<const UOp> list() const { return list_; }
+
+  std::string out;  // the text of the node that is being printed
+
+  // ---- what a text table asks for
+  void literal(std::string_view text) { out += text; }
+  void source(UOp u, int i) { out += text(u, i); }
+  void name(UOp) { out += name_; }
+
+  bool has_text(UOp u) {
+    Entry* e = entries_.find(u);
+    return e && e->text.data();
+  }
+  // The text by which the users of a node call it; throws Failure when the node does not stand before them.
+  std::string_view text(UOp u) {
+    Entry* e = entries_.find(u);
+    if (!e || !e->text.data()) not_in_list(u);
+    return e->text;
+  }
+  std::string_view text(UOp u, int i) {
+    if (size_t(i) >= u.num_src()) cannot(u, "it has too few sources");
+    return text(u.src(size_t(i)));
+  }
+
+  // "the CUDA renderer cannot express Ops.POW of dtypes.float: WHY", with the node.
+  [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
+
+ protected:
+  void set_text(UOp u, std::string_view text) { entries_[u].text = text.empty() ? std::string_view("", 0) : arena_.copy(text); }
+  uint32_t uses(UOp u) { return entries_[u].uses; }  // by the nodes of the list, each source counted
+
+  std::string name_;  // of the node that is being printed
+
+ private:
+  struct Entry {
+    std::string_view text;
+    uint32_t uses = 0;
+  };
+  [[noreturn]] void not_in_list(UOp u) const;
+
+  const Target& target_;
+  std::span<const UOp> list_;
+  ListMap<Entry> entries_;
+  Arena arena_;
+};
+
+// ---- facts of a list that several renderers print
+
+// The function's name, that of the SINK's KernelInfo; "test" when it has none.
+std::string function_name_of(UOp sink);
+// The product of the greatest sizes of the local SPECIALs: how many threads a group may have.
+Int launch_bounds_of(std::span<const UOp> list);
+// The dtypes of the nodes, each once, in order; no pointers, no images.
+std::vector<DType> value_dtypes_of(std::span<const UOp> list);
+bool uses_dtype(std::span<const UOp> list, DType base);  // whether a node is of that dtype or points to it
+
+// What tensor cores a list uses, each once, in order: the arg of a WMMA and its result's element.
+struct WmmaUse {
+  std::string_view name;
+  int64_t n, m, k;
+  DType in, out;
+  Arg device, threads, upcast_axes, reduce_axes;
+  friend bool operator==(const WmmaUse&, const WmmaUse&) = default;
+
+  // Elements of operand `i` (A, B, C) that one thread holds.
+  int64_t elements(size_t i) const;
+};
+std::vector<WmmaUse> wmma_uses(std::span<const UOp> list);
+
+// Python's text.format(*args) for fields "{}", "{0}" and doubled braces; throws Failure for anything else.
+std::string python_format(std::string_view text, std::span<const std::string_view> args);
+
+}  // namespace tgc

@@ -1,0 +1,103 @@
+// Text tables: what each node looks like in a language, one row a form, read top-down; the first row whose ops and condition hold prints
+// the node (what tinygrad writes as a PatternMatcher whose rules return strings).
+//
+//   {Op::IF, "if ($0) {"}                          a template
+//   {Op::CAST, to_vector, "convert($0, $t)"}       a template for the nodes that the condition takes
+//   {Op::CONST, print_const}                       a function that appends the text; it returns false to decline
+//
+// Holes of a template: $0 ... $9 is the text of that source, $n the name of the node; a renderer fills the others: a letter and, with
+// letters that ask about a source, its number ($t is the node's type, $t0 that of its first source).
+#pragma once
+#include <array>
+#include <cctype>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+template <class R>
+struct TextRow {
+  using When = bool (*)(UOp);
+  using Print = bool (*)(R&, UOp);
+
+  OpSet ops;
+  When when = nullptr;
+  std::string_view text = {};
+  Print print = nullptr;
+
+  TextRow(OpSet ops, std::string_view text) : ops(ops), text(text) {}
+  TextRow(OpSet ops, const char* text) : ops(ops), text(text) {}
+  TextRow(OpSet ops, When when, const char* text) : ops(ops), when(when), text(text) {}
+  TextRow(OpSet ops, Print print) : ops(ops), print(print) {}
+};
+
+// R has: void literal(std::string_view), void source(UOp, int), void name(UOp), void hole(char letter, int number or -1, UOp).
+template <class R>
+class TextTable {
+ public:
+  // The rows of the parts, one part after another.
+  TextTable(std::initializer_list<std::span<const TextRow<R>>> parts) {
+    for (auto part : parts)
+      for (const TextRow<R>& row : part) {
+        Form form{row.when, row.print, uint32_t(pieces_.size()), 0};
+        if (!row.print) parse(row.text);
+        form.end = uint32_t(pieces_.size());
+        row.ops.for_each([&](Op op) { forms_[size_t(op)].push_back(form); });
+      }
+  }
+
+  // Prints `u`; false when no row does.
+  bool print(R& r, UOp u) const {
+    for (const Form& form : forms_[size_t(u.op())]) {
+      if (form.when && !form.when(u)) continue;
+      if (form.print) {
+        if (form.print(r, u)) return true;
+        continue;
+      }
+      for (uint32_t i = form.first; i < form.end; i++) {
+        const Piece& p = pieces_[i];
+        if (p.letter == 0) r.literal(p.text);
+        else if (p.letter == '#') r.source(u, p.number);
+        else if (p.letter == 'n') r.name(u);
+        else r.hole(p.letter, p.number, u);
+      }
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Piece {
+    std::string_view text;
+    char letter;  // 0: text; '#': a source
+    int8_t number;
+  };
+  struct Form {
+    typename TextRow<R>::When when;
+    typename TextRow<R>::Print print;
+    uint32_t first, end;  // into pieces_
+  };
+
+  void parse(std::string_view text) {
+    while (!text.empty()) {
+      size_t dollar = std::min(text.find('$'), text.size());
+      if (dollar) pieces_.push_back({text.substr(0, dollar), 0, -1});
+      text.remove_prefix(dollar);
+      if (text.empty()) break;
+      char letter = text[1];
+      text.remove_prefix(2);
+      int8_t number = -1;
+      if (std::isdigit(uint8_t(letter))) number = int8_t(letter - '0'), letter = '#';
+      else if (!text.empty() && std::isdigit(uint8_t(text[0]))) number = int8_t(text[0] - '0'), text.remove_prefix(1);
+      pieces_.push_back({{}, letter, number});
+    }
+  }
+
+  std::array<std::vector<Form>, kNumOps> forms_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace tgc

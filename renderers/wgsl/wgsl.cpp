@@ -1,0 +1,181 @@
+#include "renderers/wgsl/wgsl.h"
+
+#include <algorithm>
+
+#include "lib/uop/render.h"
+#include "lib/uop/sint.h"
+
+namespace tgc {
+namespace {
+
+constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"}, {Scalar::UInt16, "u32"},  {Scalar::Int16, "i32"}, {Scalar::Int8, "i32"},
+                               {Scalar::Int32, "i32"},   {Scalar::UInt32, "u32"}, {Scalar::Bool, "bool"}, {Scalar::Float16, "f16"}};
+
+// Values smaller than four bytes share an atomic<u32> in memory; halves have a type of their own.
+bool is_packed(DType d) {
+  return d.itemsize() < 4 && d.base() != dtypes::float16 && (!d.is_ptr() || d.addrspace() != AddrSpace::REG);
+}
+int64_t packed_size(DType d) { return is_packed(d) ? d.size() / (4 / d.itemsize()) : d.size(); }
+
+std::string_view storage_type(CStyle& c, DType d) { return is_packed(d) ? "atomic<u32>" : c.own_type(d.base()); }
+
+void append_load(CStyle& c, std::string_view place, DType d) {
+  if (is_packed(d)) c.out.append("atomicLoad(&").append(place) += ')';
+  else c.out += place;
+}
+
+void append_buffer(CStyle& c, UOp u, std::string_view var, DType stored) {
+  c.out.append(var).append(" ");
+  c.name(u);
+  c.out.append(": array<").append(storage_type(c, stored)).append(",").append(std::to_string(packed_size(u.dtype()))).append(">;");
+}
+
+bool print_register(CStyle& c, UOp u) { return append_buffer(c, u, "var", u.dtype()), true; }
+bool print_local(CStyle& c, UOp u) { return append_buffer(c, u, "var<workgroup>", u.dtype().base()), true; }
+
+bool print_bool(CStyle& c, UOp u) {
+  if (u.dtype().scalar() != dtypes::bool_) return false;
+  c.out += u.arg().to_const().truthy() ? "true" : "false";
+  return true;
+}
+
+bool print_unsigned(CStyle& c, UOp u) {
+  constexpr DTypeSet kUnsigned{Scalar::UInt8, Scalar::UInt16, Scalar::UInt32};
+  if (!kUnsigned.contains(u.dtype())) return false;
+  Int v = u.arg().to_const().to_int();
+  if (v.sign() < 0) c.out += "bitcast<u32>(" + v.str() + ")";
+  else c.out += (v & Int(0xFFFFFFFFu)).str() + "u";
+  return true;
+}
+
+bool print_bitcast(CStyle& c, UOp u) {
+  auto is = [](DType d, DTypeSet set) { return d.count() == 1 && set.contains(d); };
+  DType to = u.dtype(), from = u.src(0).dtype();
+  std::string_view x = c.text(u, 0);
+  if (to == dtypes::float16 && is(from, {Scalar::Int16, Scalar::UInt16, Scalar::UInt32})) {
+    c.out.append("bitcast<vec2<f16>>(").append(x).append(")[0]");
+    return true;
+  }
+  c.out.append("bitcast<").append(c.own_type(to)).append(">(");
+  if (is(to, {Scalar::Int8, Scalar::UInt8})) c.out.append(x).append("&0xFF");
+  else if (!is(to, {Scalar::Int16, Scalar::UInt16})) c.out.append(x);
+  else if (from == dtypes::float16) c.out.append("vec2<f16>(").append(x).append(",0)");
+  else c.out.append(x).append("&0xFFFF");
+  c.out += ')';
+  return true;
+}
+
+bool print_load(CStyle& c, UOp u) {
+  UOp place = u.src(0);
+  if (u.num_src() > 1 && u.src(1).in({Op::CONST, Op::VCONST})) {
+    c.out.append("select(").append(c.text(u, 1)).append(", ");
+    append_load(c, c.text(place), place.src(0).dtype());
+    c.out.append(", ").append(c.text(place, 2)) += ')';
+  } else {
+    append_load(c, c.text(place), place.dtype());
+  }
+  return true;
+}
+
+// A packed value is stored as (load & mask) | value: the mask and the value go by atomics.
+bool print_store(CStyle& c, UOp u) {
+  UOp place = u.src(0), value = u.src(1);
+  std::string_view at = c.text(place);
+  if (!is_packed(place.src(0).dtype())) {
+    c.out.append(at).append(" = ").append(c.text(value)) += ';';
+    return true;
+  }
+  if (value.num_src() < 2 || value.src(0).num_src() < 2) c.cannot(u, "the value of a packed store is not (load & mask) | value");
+  c.out.append("atomicAnd(&").append(at).append(",").append(c.text(value.src(0), 1)).append(");\n  atomicAdd(&");
+  c.out.append(at).append(",").append(c.text(value, 1)).append(");");
+  return true;
+}
+
+bool is_nan_check(UOp u) { return u.src(0) == u.src(1); }
+
+std::span<const CRow> wgsl_rows() {
+  static const CRow rows[] = {
+      {Op::CONST, print_bool},
+      {Op::CONST, print_unsigned},
+      {Op::DEFINE_LOCAL, print_local},
+      {Op::DEFINE_REG, print_register},
+      {Op::BITCAST, print_bitcast},
+      {Op::LOAD, print_load},
+      {Op::STORE, print_store},
+      {Op::INDEX, "$0[$1]"},
+      {Op::WHERE, "select($2,$1,$0)"},
+      // WGSL may take x != x for false
+      {Op::CMPNE, is_nan_check, "(min($0, 1.0) == 1.0 && max($0, -1.0) == -1.0)"},
+  };
+  return rows;
+}
+
+// "var<workgroup>" lines stand outside of functions: they are taken out of the body.
+std::string take_local_buffers(std::string& body) {
+  std::string outside, inside;
+  bool first_inside = true;
+  for (size_t at = 0; at <= body.size();) {
+    size_t end = std::min(body.find('\n', at), body.size());
+    std::string_view line = std::string_view(body).substr(at, end - at);
+    if (line.find("var<workgroup>") != line.npos) {
+      outside.append(line.substr(line.find_first_not_of(' '))) += '\n';
+    } else {
+      if (!std::exchange(first_inside, false)) inside += '\n';
+      inside += line;
+    }
+    at = end + 1;
+  }
+  body = std::move(inside);
+  return outside;
+}
+
+std::string workgroup_size(std::span<const UOp> list) {
+  std::vector<UOp> locals;
+  for (UOp u : list)
+    if (u.is(Op::SPECIAL) && u.arg().text().starts_with('l')) locals.push_back(u);
+  std::stable_sort(locals.begin(), locals.end(), [](UOp a, UOp b) { return a.arg().text() < b.arg().text(); });
+  std::string out;
+  for (UOp u : locals) out += (out.empty() ? "" : ",") + Sint(u.src(0).ssimplify()).str();
+  return out.empty() ? "1" : out;
+}
+
+std::string assemble(CStyle& c, std::string_view function_name) {
+  std::string out;
+  if (uses_dtype(c.list(), dtypes::float16)) out += "enable f16;\n";
+  out += R"(fn nan() -> f32 { let bits = 0xffffffffu; return bitcast<f32>(bits); }
+@group(0) @binding(0)
+var<uniform> INFINITY : f32;
+)";
+  out += take_local_buffers(c.body);
+  int binding = 1;
+  for (const Parameter& p : c.parameters()) {
+    if (binding > 1) out += '\n';
+    out += "@group(0) @binding(" + std::to_string(binding++) + ")";
+    bool pointer = p.dtype.is_ptr();
+    std::string type(storage_type(c, pointer ? p.dtype.base() : p.dtype));
+    out.append(pointer ? "var<storage,read_write>" : "var<uniform>").append(p.name).append(":").append(pointer ? "array<" + type + ">" : type) += ';';
+  }
+  if (binding == 1 && out.back() == '\n') out.pop_back();
+  return out + "\n@compute @workgroup_size(" + workgroup_size(c.list()) + ") fn " + std::string(function_name) +
+         "(@builtin(workgroup_id) gindex: vec3<u32>,@builtin(local_invocation_id) lindex: vec3<u32>) {\n" + c.body + "\n}";
+}
+
+}  // namespace
+
+const Dialect& wgsl_dialect() {
+  static const TextTable<CStyle> table{wgsl_rows(), c_rows()};
+  static const Dialect dialect{
+      .barrier = "workgroupBarrier();",
+      .global_id = "i32(gindex.$l)",
+      .local_id = "i32(lindex.$l)",
+      .nan = "nan()",
+      .types = kTypes,
+      .table = &table,
+      .type = [](CStyle& c, DType) { c.out += "var"; },
+      .cast = [](CStyle& c, DType d, std::string_view value) { c.out.append(c.own_type(d)).append("(").append(value) += ')'; },
+      .assemble = assemble,
+  };
+  return dialect;
+}
+
+}  // namespace tgc
