@@ -18,6 +18,12 @@
 #include "passes/symbolic/symbolic.h"
 #include "passes/symbolic/valid.h"
 #include "passes/tensor/bufferize.h"
+#include "passes/tensor/earliest_rewrites.h"
+#include "passes/tensor/indexing.h"
+#include "passes/tensor/multi.h"
+#include "passes/tensor/remove_bufferize.h"
+#include "passes/tensor/sched_cache.h"
+#include "passes/tensor/split_kernels.h"
 
 namespace tgc {
 namespace {
@@ -34,6 +40,36 @@ const RuleSet& postopt_symbolic() {
 }
 
 bool optimizes(const KernelJob& job) { return job.optimize; }
+
+template <const RuleSet& (*set)()>
+const RuleSet* for_tensors(const TensorJob&) {
+  return &set();
+}
+
+// The stages of a tensor graph, in order.
+constexpr TensorStage kTensorStages[] = {
+    {"rewrite for sched cache", "sched-cache", Level::Tensor, for_tensors<pm_pre_sched_cache>, false, nullptr, rewrite_for_sched_cache},
+    {"multi_pm", "multi", Level::Tensor, for_tensors<multi_pm>, false, nullptr, rewrite_multi},
+    {"number the uops", "number", Level::Tensor, for_tensors<add_tags>, true, nullptr,
+     [](TensorJob& job, UOp sink) { return number_uops(sink, job.numbered); }},
+    {"earliest rewrites", "earliest", Level::Tensor, for_tensors<earliest_rewrites_stage>, false, nullptr,
+     [](TensorJob&, UOp sink) { return rewrite_earliest(sink); }},
+    {"apply rangeify", "rangeify", Level::Tensor, for_tensors<pm_apply_rangeify>, true, nullptr,
+     [](TensorJob& job, UOp sink) { return run_rangeify(sink, *job.indexing); }},
+    {"symbolic+reduce_collapse+debuf", "debuf", Level::Tensor, for_tensors<remove_bufferize_stage>, false, nullptr, nullptr},
+    {"limit buffers", "limit-buffers", Level::Tensor, for_tensors<pm_limit_bufs>, false, nullptr,
+     [](TensorJob& job, UOp sink) { return limit_buffers(sink, *job.indexing); }},
+    {"bufferize to store", "bufferize", Level::Tensor, for_tensors<bufferize_to_store_stage>, true, nullptr,
+     [](TensorJob&, UOp sink) { return bufferize_to_store(sink); }},
+    {"split kernels", "split-kernels", Level::Tensor, for_tensors<split_kernels_rules>, false, nullptr,
+     [](TensorJob&, UOp sink) { return split_kernels(sink); }},
+    {"fix_assign", "fix-assign", Level::Tensor, for_tensors<substitute_rules>, true, nullptr, [](TensorJob&, UOp sink) { return fix_assign(sink); }},
+    {"remove all tags", "untag", Level::Tensor, for_tensors<remove_all_tags>, false, nullptr,
+     [](TensorJob& job, UOp sink) {
+       for (UOp s : sink.src()) job.sink_tags.push_back(s.tag());
+       return graph_rewrite(sink, remove_all_tags(), {.name = "remove all tags"});
+     }},
+};
 
 // The stages of a kernel, in order.
 constexpr Stage kKernelStages[] = {
@@ -89,7 +125,8 @@ bool same_word(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string Stage::slug() const {
+template <class Job>
+std::string StageOf<Job>::slug() const {
   std::string out;
   for (char c : name) {
     if (std::isalnum(uint8_t(c))) out += char(std::tolower(c));
@@ -98,14 +135,23 @@ std::string Stage::slug() const {
   while (!out.empty() && out.back() == '-') out.pop_back();
   return out;
 }
+template struct StageOf<KernelJob>;
+template struct StageOf<TensorJob>;
 
 std::span<const Stage> kernel_stages() { return kKernelStages; }
+std::span<const TensorStage> tensor_stages() { return kTensorStages; }
 
-const Stage* find_stage(std::string_view text) {
-  for (const Stage& s : kernel_stages())
+namespace {
+template <class Job>
+const StageOf<Job>* find_in(std::span<const StageOf<Job>> stages, std::string_view text) {
+  for (const auto& s : stages)
     if (same_word(text, s.name) || same_word(text, s.alias) || same_word(text, s.slug())) return &s;
   return nullptr;
 }
+}  // namespace
+
+const Stage* find_stage(std::string_view text) { return find_in(kernel_stages(), text); }
+const TensorStage* find_tensor_stage(std::string_view text) { return find_in(tensor_stages(), text); }
 
 UOp begin_kernel(KernelJob& job, UOp ast) {
   job.optimize = ast.tag().is_none();
@@ -121,6 +167,31 @@ Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
   });
   if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
   return result;
+}
+
+Result<UOp> run_stage(const TensorStage& stage, TensorJob& job, UOp sink) {
+  auto result = catch_failures([&] {
+    if (stage.run) return stage.run(job, sink);
+    return graph_rewrite(sink, *stage.rules(job), {.bottom_up = stage.bottom_up, .name = stage.name});
+  });
+  if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
+  return result;
+}
+
+Result<UOp> run_tensor_stages(TensorJob& job, UOp sink, const std::function<void(const TensorStage&, UOp)>& seen) {
+  for (const TensorStage& stage : tensor_stages()) {
+    auto result = run_stage(stage, job, sink);
+    if (!result) return result;
+    sink = *result;
+    if (seen) seen(stage, sink);
+  }
+  return sink;
+}
+
+Result<Schedule> make_schedule(TensorJob& job, UOp sink) {
+  auto kernels = run_tensor_stages(job, sink);
+  if (!kernels) return kernels.diag();
+  return catch_failures([&] { return create_schedule(job, *kernels); });
 }
 
 Result<UOp> run_kernel_stages(KernelJob& job, UOp ast, const Stage* first, const std::function<void(const Stage&, UOp)>& seen) {

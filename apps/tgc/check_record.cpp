@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "apps/tgc/outputs.h"
+#include "apps/tgc/schedule_text.h"
 #include "apps/tgc/selection.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/graph_lines.h"
@@ -238,10 +239,80 @@ class RecordCheck {
     return r_.program ? std::optional(program_text(*r_.program)) : std::nullopt;
   }
 
-  // ---- tensor graphs
+  // ---- tensor graphs: a graph, its stages, and the kernels in the order they run
+  struct TensorBench {
+    explicit TensorBench(const Settings& settings) : graph(settings), job(graph) {}
+    Graph graph;
+    TensorJob job;
+    const TensorStage* next = tensor_stages().data();  // the stage to run next
+  };
+
   void check_tensor_graph() {
-    for (const GoldenStage& s : r_.stages) skipped(s.name, "tgc does not schedule tensor graphs yet");
-    if (!r_.kernels.empty()) skipped(kKernels, "tgc does not schedule tensor graphs yet");
+    if (!any_beyond_text()) return;
+    text_ = r_.ast;
+    tensor_next_ = tensor_stages().data();
+    if (!restart_tensor("ast")) return;
+    for (const GoldenStage& s : r_.stages) {
+      if (!more_wanted(s.name) && !wanted(kKernels)) return;
+      check_tensor_stage(s);
+    }
+    if (wanted(kKernels)) check_schedule();
+  }
+
+  // Begins anew from tinygrad's text before the stage `tensor_next_`.
+  bool restart_tensor(std::string_view stage) {
+    tensor_bench_ = std::make_unique<TensorBench>(settings_);
+    tensor_bench_->next = tensor_next_;
+    auto graph = read_pyrender(tensor_bench_->graph, text_, r_.id + " (" + std::string(stage) + ")");
+    current_ = graph ? *graph : UOp();
+    as_expected_ = graph && text_ != r_.ast;
+    if (!graph) failed("ast", graph.diag());
+    return bool(graph);
+  }
+
+  // Runs what is left of the stages up to `stage`: records do not have those that change nothing.
+  Result<UOp> run_tensor_stages_to(const TensorStage& stage) {
+    Result<UOp> result = current_;
+    while (result && tensor_bench_->next <= &stage) result = run_stage(*tensor_bench_->next++, tensor_bench_->job, *result);
+    return result;
+  }
+
+  void check_tensor_stage(const GoldenStage& s) {
+    const TensorStage* stage = find_tensor_stage(s.name);
+    std::string_view expected = s.same || !s.ir ? text_ : std::string_view(*s.ir);
+    if (plan_.isolated && wanted(s.name)) restart_tensor("before " + s.name);
+    if (!stage) why_stopped_ = "tgc has no stage '" + s.name + "'", current_ = UOp();
+    if (!current_) {
+      skipped(s.name, why_stopped_);
+    } else if (!plan_.isolated || wanted(s.name)) {
+      UOp before = current_;
+      auto result = run_tensor_stages_to(*stage);
+      if (!result) {
+        failed(s.name, result.diag());
+        why_stopped_ = "the stage '" + s.name + "' failed";
+      }
+      current_ = result ? *result : UOp();
+      if (current_ && wanted(s.name)) compare_graph(s, before, expected);
+      else as_expected_ = false;
+    }
+    text_ = expected;
+    if (stage) tensor_next_ = stage + 1;
+  }
+
+  void check_schedule() {
+    if (plan_.isolated) {
+      text_ = r_.ast;
+      tensor_next_ = tensor_stages().data();
+      restart_tensor("kernels");
+    }
+    if (!current_) return skipped(kKernels, why_stopped_);
+    auto kernels = run_tensor_stages_to(tensor_stages().back());
+    auto schedule = kernels ? catch_failures([&] { return create_schedule(tensor_bench_->job, *kernels); }) : Result<Schedule>(kernels.diag());
+    if (!schedule) return failed(kKernels, schedule.diag());
+    auto ours = golden_kernels(*schedule);
+    if (!ours) return failed(kKernels, ours.diag());
+    std::map<std::string, int64_t> values(schedule->var_vals.begin(), schedule->var_vals.end());
+    compare(kKernels, kernels_text(*ours, values), kernels_text(r_.kernels, r_.var_vals), false);
   }
 
   const GoldenRecord& r_;
@@ -250,6 +321,8 @@ class RecordCheck {
   RecordReport report_;
   Target target_;
   std::unique_ptr<Bench> bench_;
+  std::unique_ptr<TensorBench> tensor_bench_;
+  const TensorStage* tensor_next_ = nullptr;  // of the table, the stage after the one last passed
   UOp current_;               // our graph after the stage last run; empty: stopped
   bool optimize_ = true;
   bool as_expected_ = false;  // our graph's text is tinygrad's
@@ -266,6 +339,7 @@ Result<CheckPlan> make_check_plan(std::string_view stages) {
     return plan;
   }
   std::vector<Choice> choices;
+  for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
   for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
   for (std::string_view o : kRecordOutputs) choices.push_back({o, o == "linear" ? "linearize" : "", ""});
   for (std::string_view pseudo : {kKernels, kText, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});

@@ -140,6 +140,7 @@ class UOpMap {
   const T* find(UOp u) const { return known_.contains(u) ? &values_[u.id()] : nullptr; }
   T* find(UOp u) { return known_.contains(u) ? &values_[u.id()] : nullptr; }
   bool contains(UOp u) const { return known_.contains(u); }
+  void erase(UOp u) { known_.erase(u); }
 
  private:
   UOpSet known_;

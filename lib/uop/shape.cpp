@@ -251,46 +251,54 @@ Arg device_of(UOp u) {
   return u.node()->device->device;
 }
 
+namespace {
+
+// The last axis of `to` before which there are as many elements as `before`.
+int64_t last_axis_after(UOp reshape, Sint before, Shape to) {
+  std::optional<int64_t> last;
+  Sint count = 1;
+  for (size_t i = 0; i <= to.size(); i++) {
+    if (count == before) last = int64_t(i);
+    if (i < to.size()) count = count * to[i];
+  }
+  if (!last) fail(reshape, "moves items between shards");
+  return *last;
+}
+
+int32_t compute_axis(UOp u) {
+  constexpr int32_t kNone = Node::kNoAxis;
+  auto src_axis = [&](size_t i) { return u.src(i).node()->axis; };
+  if (u.is(Op::MULTI)) return int32_t(u.arg().small_int());
+  if (u.in(ops::ALU)) {
+    std::vector<int32_t> axes;  // the last of the distinct ones, in order of appearance
+    for (size_t i = 0; i < u.num_src(); i++)
+      if (src_axis(i) != kNone && std::find(axes.begin(), axes.end(), src_axis(i)) == axes.end()) axes.push_back(src_axis(i));
+    return axes.empty() ? kNone : axes.back();
+  }
+  if (u.num_src() == 0 || src_axis(0) == kNone) return kNone;
+  int32_t axis = src_axis(0);
+  switch (u.op()) {
+    case Op::REDUCE_AXIS: {
+      auto reduced = u.arg()[1].items();
+      return std::find(reduced.begin(), reduced.end(), Arg(axis)) == reduced.end() ? axis : kNone;
+    }
+    case Op::RESHAPE: return int32_t(last_axis_after(u, prod(shape_of(u.src(0)).first(size_t(axis))), marg_shape(u)));
+    case Op::PERMUTE: {
+      auto order = u.arg().items();
+      return int32_t(std::find(order.begin(), order.end(), Arg(axis)) - order.begin());
+    }
+    default: return axis;
+  }
+}
+
+}  // namespace
+
 std::optional<int64_t> axis_of(UOp u) {
-  // the facts are few and asked for rarely: found anew each time, along the sources, deepest first
-  UOpMap<std::optional<std::optional<int64_t>>> known(u.graph());
   bottom_up(
-      u, [&](UOp x) { auto* k = known.find(x); return k && k->has_value(); }, [](UOp x) { return !x.is(Op::MULTI); },
-      [&](UOp x) {
-        auto src_axis = [&](size_t i) { return **known.find(x.src(i)); };
-        std::optional<int64_t> axis;
-        if (x.is(Op::MULTI)) {
-          axis = x.arg().small_int();
-        } else if (x.in(ops::ALU)) {
-          std::vector<int64_t> axes;  // the last of the distinct ones, in order of appearance
-          for (size_t i = 0; i < x.num_src(); i++)
-            if (auto a = src_axis(i); a && std::find(axes.begin(), axes.end(), *a) == axes.end()) axes.push_back(*a);
-          if (!axes.empty()) axis = axes.back();
-        } else if (x.num_src() > 0) {
-          axis = src_axis(0);
-          if (axis && x.is(Op::REDUCE_AXIS)) {
-            for (Arg a : x.arg()[1].items())
-              if (a == Arg(*axis)) axis.reset();
-          } else if (axis && x.is(Op::RESHAPE)) {
-            Sint before = prod(shape_of(x.src(0)).first(size_t(*axis)));
-            ShapeVec to = marg_shape(x);
-            std::optional<int64_t> last;
-            Sint acc = 1;
-            for (size_t i = 0; i <= to.size(); i++) {
-              if (acc == before) last = int64_t(i);
-              if (i < to.size()) acc = acc * to[i];
-            }
-            if (!last) fail(x, "moves items between shards");
-            axis = last;
-          } else if (axis && x.is(Op::PERMUTE)) {
-            auto order = x.arg().items();
-            auto at = std::find(order.begin(), order.end(), Arg(*axis));
-            axis = at - order.begin();
-          }
-        }
-        known[x] = axis;
-      });
-  return **known.find(u);
+      u, [](UOp x) { return x.node()->axis != Node::kAxisUnknown; }, [](UOp x) { return !x.is(Op::MULTI); },
+      [](UOp x) { x.node()->axis = compute_axis(x); });
+  if (u.node()->axis == Node::kNoAxis) return std::nullopt;
+  return u.node()->axis;
 }
 
 Sint sgep(UOp u, size_t i) {

@@ -173,6 +173,9 @@ struct Node {
   mutable const RangeList* ranges = nullptr;
   mutable const ShapeFact* shape = nullptr;
   mutable const DeviceFact* device = nullptr;
+  mutable int32_t axis = kAxisUnknown;  // see axis_of
+
+  static constexpr int32_t kAxisUnknown = -2, kNoAxis = -1;
 };
 
 inline Op UOp::op() const { return n_->op; }

@@ -7,7 +7,7 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/integer_math.h"
 #include "lib/uop/render.h"
-#include "passes/kernel/flatten_range.h"
+#include "passes/kernel/ranges.h"
 
 namespace tgc {
 namespace {

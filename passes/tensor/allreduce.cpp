@@ -1,0 +1,212 @@
+// ALLREDUCE: naively (every part is copied everywhere), around a ring, or all to all; and copies between one device and several.
+// Mirrors tinygrad schedule/multi.py (handle_allreduce, replace_allreduce).
+#include <algorithm>
+
+#include "lib/uop/facts.h"
+#include "lib/uop/movement.h"
+#include "passes/tensor/earliest_rewrites.h"
+#include "passes/tensor/multi.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+// Two steps, first within groups of devices, then between them. Every device of tinygrad 0.12.0 is in the one group that all belong to.
+UOp handle_allreduce_multirank(UOp, UOp) { return {}; }
+
+enum class Algorithm { Naive, Ring, AllToAll };
+
+// Chunks are worth their copies for large values on more than two devices.
+Algorithm choose(const Settings& settings, size_t devices, Int numel) {
+  bool large = devices > 2 && numel > Int(settings.RING_ALLREDUCE_THRESHOLD);
+  if (settings.ALL2ALL >= 2 || (large && settings.ALL2ALL >= 1)) return Algorithm::AllToAll;
+  return settings.RING >= 2 || (large && settings.RING >= 1) ? Algorithm::Ring : Algorithm::Naive;
+}
+
+UOp combine(const std::vector<UOp>& values, Op op) {
+  UOp out = values[0];
+  for (size_t i = 1; i < values.size(); i++) out = out.alu(op, values[i]);
+  return out;
+}
+
+// One allreduce in chunks: chunk i is reduced on one device, then given to all.
+class ChunkedAllreduce {
+ public:
+  ChunkedAllreduce(UOp buf, Op op, bool all_to_all) : buf_(buf), op_(op), all_to_all_(all_to_all), n_(int64_t(device_of(buf).items().size())) {
+    numel_ = prod(shape_of(buf)).as_int().int64_or_throw("the size of an allreduce");
+  }
+
+  UOp run() {
+    std::vector<UOp> parts;
+    auto chunks = divide();
+    for (int64_t i = 0; i < n_; i++) {
+      UOp reduced = all_to_all_ ? reduce_all_to_all(i, chunks[size_t(i)]) : reduce_around(i, chunks[size_t(i)]);
+      reduced_.push_back(reduced);
+    }
+    for (int64_t i = 0; i < n_; i++) {
+      auto [begin, end] = chunks[size_t(i)];
+      UOp everywhere = all_to_all_ ? spread(reduced_[size_t(i)]) : pass_around(i, reduced_[size_t(i)]);
+      std::pair<Sint, Sint> amounts[] = {{begin, numel_ - end}};
+      parts.push_back(pad(everywhere, amounts));
+    }
+    return reshape(combine(parts, Op::ADD), shape_of(buf_));
+  }
+
+ private:
+  using Chunk = std::pair<int64_t, int64_t>;
+
+  // As even as may be, in multiples of a power of two where that divides the whole.
+  std::vector<Chunk> divide() const {
+    int64_t factor = 1;
+    for (int64_t f : {32, 16, 8, 4, 2})
+      if (factor == 1 && numel_ % f == 0) factor = f;
+    int64_t base = numel_ / factor / n_, left = numel_ / factor % n_, at = 0;
+    std::vector<Chunk> out;
+    for (int64_t i = 0; i < n_; i++) {
+      int64_t size = (i < left ? base + 1 : base) * factor;
+      out.emplace_back(at, at + size);
+      at += size;
+    }
+    return out;
+  }
+
+  Arg device(int64_t i) const { return device_of(buf_)[size_t(i)]; }
+  UOp chunk_of(UOp u, Chunk chunk) const {
+    std::pair<Sint, Sint> bounds[] = {{chunk.first, chunk.second}};
+    return shrink(reshape(u, ShapeVec{numel_}), bounds);
+  }
+
+  UOp reduce_all_to_all(int64_t i, Chunk chunk) const {
+    std::vector<UOp> copies;
+    for (int64_t j = 0; j < n_; j++) copies.push_back(copy_to_device(chunk_of(mselect(buf_, j), chunk), device(i)));
+    return combine(copies, op_);
+  }
+  UOp spread(UOp reduced) const {
+    std::vector<UOp> copies;
+    for (int64_t j = 0; j < n_; j++) copies.push_back(copy_to_device(reduced, device(j)));
+    return mstack(buf_, copies);
+  }
+
+  UOp reduce_around(int64_t i, Chunk bounds) const {
+    UOp chunk = chunk_of(buf_, bounds), reduced = chunk;
+    for (int64_t step = 0; step < n_ - 1; step++) {
+      int64_t from = (i + step) % n_, to = (i + step + 1) % n_;
+      UOp passed = device_of(reduced).is_tuple() ? copy_to_device(reduced, device(to), from) : copy_to_device(reduced, device(to));
+      reduced = passed.alu(op_, copy_to_device(chunk, device(to), to));
+    }
+    return reduced;
+  }
+  UOp pass_around(int64_t i, UOp reduced) const {
+    std::vector<UOp> copies;
+    copies.resize(size_t(n_));
+    copies[size_t((i + n_ - 1) % n_)] = reduced;
+    for (int64_t step = 0; step < n_ - 1; step++) {
+      int64_t to = (i + step) % n_;
+      copies[size_t(to)] = reduced = copy_to_device(reduced, device(to));
+    }
+    return mstack(buf_, copies);
+  }
+
+  UOp buf_;
+  Op op_;
+  bool all_to_all_;
+  int64_t n_, numel_;
+  std::vector<UOp> reduced_;
+};
+
+UOp handle_allreduce(UOp buf, UOp red) {
+  Arg devices = device_of(buf);
+  if (!devices.is_tuple()) return {};
+  Shape shape = shape_of(buf);
+  if (!std::all_of(shape.begin(), shape.end(), [](Sint s) { return s.is_int(); })) throw Failure("allreduce of the symbolic shape " + str(shape));
+  size_t n = devices.items().size();
+  Algorithm algorithm = choose(buf.graph().settings(), n, prod(shape).as_int());
+  buf = contiguous(buf);
+  Op op = red.arg().op();
+  if (algorithm != Algorithm::Naive) return ChunkedAllreduce(buf, op, algorithm == Algorithm::AllToAll).run();
+  std::vector<UOp> copies;
+  for (size_t i = 0; i < n; i++) copies.push_back(buf.graph().node(Op::COPY, buf.dtype(), {mselect(buf, int64_t(i)), red.src(1)}));
+  return combine(copies, op);
+}
+
+// The variable that stands for the device's number in `u`, if any.
+UOp device_number_in(UOp u) {
+  for (UOp v : toposort(u))
+    if (v.is(Op::DEFINE_VAR) && v.arg()[0].is_str() && v.arg()[0].text() == "_device_num") return v;
+  return {};
+}
+
+UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {
+  auto bounds = marg_pairs(shrink_op);
+  auto settle = [&](Sint& s) {
+    if (s.is_int()) return;
+    if (UOp number = device_number_in(s.uop())) s = substitute(s.uop(), {{number, number.const_like(device)}});
+  };
+  for (auto& [begin, end] : bounds) settle(begin), settle(end);
+  return shrink(u, bounds);
+}
+
+// Each part is shrunk before it is copied, or where it lies.
+UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
+  std::vector<UOp> src;
+  for (size_t i = 0; i < ms.num_src(); i++) {
+    UOp x = ms.src(i);
+    auto number = int64_t(i);
+    if (!x.is(Op::COPY)) {
+      src.push_back(contiguous(shrink_for_device(x, shrink_op, number)));
+      continue;
+    }
+    Arg from = device_of(x.src(0));
+    bool computes = !(from.is_str() && (from.text() == "DISK" || from.text() == "NPY"));
+    src.push_back(computes ? copy_to_device(shrink_for_device(x.src(0), shrink_op, number), device_of(x)) : shrink_for_device(x, shrink_op, number));
+  }
+  return ms.with_src(src);
+}
+
+UOp broadcast(UOp copy, UOp x) {
+  Arg to = device_of(copy);
+  if (!to.is_tuple() || !device_of(x).is_str()) return {};
+  std::vector<UOp> copies;
+  for (Arg d : to.items()) copies.push_back(copy_to_device(x, d));
+  return mstack(copy, copies);
+}
+
+UOp copy_first_part(UOp copy, UOp x) {
+  Arg to = device_of(copy);
+  return to.is_str() && device_of(x).is_tuple() ? copy_to_device(mselect(x, 0), to) : UOp();
+}
+
+UOp part_of_stack(UOp stack, UOp ms) {
+  Int i = ms.arg().as_int();
+  if (i < 0 || i >= Int(int64_t(stack.num_src()))) throw Failure("MSELECT " + i.str() + " of " + std::to_string(stack.num_src()));
+  return stack.src(size_t(i.small()));
+}
+
+}  // namespace
+
+const RuleSet& replace_allreduce() {
+  auto copied = node(OpSet::all() - Op::CONST).as(x);
+  static const RuleSet set("replace_allreduce", {
+      rule("allreduce-in-groups", node(Op::ALLREDUCE, buf, anything()).as(red), with(buf, red, handle_allreduce_multirank)),
+      rule("allreduce", node(Op::ALLREDUCE, buf, anything()).as(red), with(buf, red, handle_allreduce)),
+      // copy(x) to several devices -> mstack(copy(x) to each...)
+      rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with(y, x, broadcast)),
+      // copy(x on several devices) -> copy(mselect(x, 0))
+      rule("copy-to-one", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with(y, x, copy_first_part)),
+      // mselect(mstack(x0, x1, ...), i) -> xi
+      rule("select-of-stack", node(Op::MSELECT, node(Op::MSTACK).as(s)).as(m), with(s, m, part_of_stack)),
+      // shrink(mstack(x...)) -> mstack(shrink(x)...)
+      rule("shrink-of-stack", any_len(Op::SHRINK, node(Op::MSTACK).as(m)).as(s), with(m, s, mstack_early_shrink)),
+      // mselect(movement(x)) -> movement(mselect(x))
+      rule("select-below-movement", node(Op::MSELECT, any_len(ops::Movement, s).as(v)).as(m), with(s, v, m, [](UOp s, UOp v, UOp m) {
+             std::vector<UOp> src(v.src().begin(), v.src().end());
+             src[0] = m.graph().node(Op::MSELECT, s.dtype(), s, m.arg());
+             return v.with_src(src);
+           })),
+  });
+  return set;
+}
+
+}  // namespace tgc

@@ -1,0 +1,121 @@
+// "apply rangeify": the rules that put the ranges of the context into the graph (tinygrad schedule/indexing.py: pm_apply_rangeify).
+#include <algorithm>
+
+#include "lib/uop/facts.h"
+#include "passes/tensor/bufferize.h"
+#include "passes/tensor/earliest_rewrites.h"
+#include "passes/tensor/indexing.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+using Ctx = IndexingContext;
+using Ranges = IndexingContext::Ranges;
+
+Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
+  if (auto* ranges = ctx.range_map.find(x)) return *ranges;
+  throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
+}
+
+// The ranges of those axes that the value is realized on.
+std::vector<UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized) {
+  std::vector<UOp> out;
+  for (size_t i = 0; i < ranges.size(); i++)
+    if (realized.has(i)) out.push_back(ranges[i]);
+  return out;
+}
+
+// The source as `x` reads it: from a buffer, or from a value that becomes one.
+UOp read_source(Ctx& ctx, UOp x, UOp s) {
+  const Ranges* own = ctx.range_map.find(x);
+  if (s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER})) return own ? s.index(own->in, s.dtype().base()) : s;
+  const Ctx::Realized* realized = ctx.realize_map.find(s);
+  if (!realized) return s;
+  if (!realized->known) throw Failure("Ops." + std::string(name_of(s.op())) + " is realized but has no ranges");
+  auto out = ranges_or_throw(ctx, s).out;
+  auto closed = pick(out, *realized);
+  if (s.is(Op::STORE)) {
+    std::erase_if(closed, [](UOp r) { return !r.is(Op::RANGE); });
+    ctx.realize_map.erase(s);
+    return s.end(closed);
+  }
+  BufferizeOpts opts{.removable = !x.is(Op::COPY) && !s.in(kAlwaysContiguous)};
+  bool whole = out.size() == realized->axes.size();
+  if (whole) opts.device = device_of(s);
+  else opts.addrspace = AddrSpace::LOCAL;
+  UOp buffer = bufferize(s, closed, opts, whole ? s.tag() : Arg());
+  return own ? buffer.index(pick(own->in, *realized), buffer.dtype().base()) : buffer;
+}
+
+UOp read_sources(Ctx& ctx, UOp x) {
+  if (x.in({Op::BUFFERIZE, Op::INDEX, Op::AFTER})) return {};
+  std::vector<UOp> src;
+  for (UOp s : x.src()) src.push_back(read_source(ctx, x, s));
+  return x.with_src(src);
+}
+
+UOp reduce_over_ranges(Ctx& ctx, UOp x) {
+  Ranges ranges = ranges_or_throw(ctx, x);
+  std::vector<UOp> src{x.src(0)};
+  for (size_t i = 0; i < ranges.in.size(); i++)
+    for (Arg axis : x.arg()[1].items())
+      if (axis == Arg(int64_t(i))) src.push_back(ranges.in[i]);
+  UOp out = x.graph().node(Op::REDUCE, x.dtype(), src, x.arg()[0], x.tag());
+  ctx.range_map[out] = ranges;
+  return out;
+}
+
+UOp pad_to_where(Ctx& ctx, UOp x) {
+  const Ranges* found = ctx.range_map.find(x);
+  if (!found) return {};
+  Ranges ranges = *found;
+  Graph& graph = x.graph();
+  UOp valid = graph.constant(dtypes::bool_, true);
+  for (UOp r : ranges.in) valid = valid & r.get_valid();
+  UOp out = valid.where(x.src(0), graph.constant(x.dtype(), 0));
+  ctx.range_map[out] = ranges;
+  return out;
+}
+
+const RuleSet& mark_movements() {
+  static const RuleSet set("mark_movements", {
+      rule("mark-movement", node(ops::Movement).as(x), with(x, [](UOp x) { return x.rtag(x.graph().tuple({})); })),
+  });
+  return set;
+}
+
+// The target's movements are kept as a third source: the value that was assigned is seen through them later.
+UOp assign_with_movements(Ctx& ctx, UOp assign) {
+  if (assign.src(1).is(Op::KERNEL)) return {};
+  Ranges ranges = ranges_or_throw(ctx, assign);
+  UOp out = assign.with_src({assign.src(0), assign.src(1), graph_rewrite(assign.src(0), mark_movements())});
+  ctx.range_map[out] = ranges;
+  return out;
+}
+
+}  // namespace
+
+const RuleSet& pm_apply_rangeify() {
+  static const RuleSet set("pm_apply_rangeify", {
+      // reduce_axis(x, axes) -> reduce(x, ranges of the axes...)
+      rule("reduce-over-ranges", node(Op::REDUCE_AXIS).as(x), with_ctx<Ctx>(x, reduce_over_ranges)),
+      // pad(x) -> valid ? x : 0
+      rule("pad-to-where", node(Op::PAD).as(x), with_ctx<Ctx>(x, pad_to_where)),
+      // assign(t, x) -> assign(t, x, movements of t)
+      rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with_ctx<Ctx>(a, assign_with_movements)),
+      // f(buffer) -> f(buffer[ranges]), f(realized x) -> f(bufferize(x, ranges of x)[ranges])
+      rule("read-sources", node(OpSet::all()).as(x), with_ctx<Ctx>(x, read_sources)),
+      // movement(x) -> x: it is in the ranges now
+      rule("drop-movement", node(ops::Movement).as(x),
+           with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp(); })),
+      // constants and variables stand for themselves
+      rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
+           with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) ? x.with_src({}) : UOp(); })),
+  });
+  return set;
+}
+
+}  // namespace tgc

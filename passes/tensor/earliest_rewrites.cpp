@@ -1,0 +1,257 @@
+#include "passes/tensor/earliest_rewrites.h"
+
+#include <algorithm>
+
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/movement.h"
+#include "passes/tensor/movement_index.h"
+
+namespace tgc {
+
+using namespace pat;
+
+UOp contiguous(UOp u) {
+  if (u.is(Op::CONTIGUOUS)) return u;
+  UOp stored = u;
+  while (stored.in({Op::RESHAPE, Op::MULTI})) stored = stored.src(0);
+  return stored.is(Op::BUFFER) ? u : u.graph().node(Op::CONTIGUOUS, u.dtype(), u);
+}
+
+namespace {
+
+using Numbered = std::vector<UOp>;
+
+UOp tag_uop(Numbered& numbered, UOp x) {
+  if (!x.tag().is_none() || x.dtype().scalar() == dtypes::index) return {};
+  numbered.push_back(x);
+  return x.rtag(x.graph().ints(std::array{int64_t(numbered.size()) - 1}));
+}
+
+bool all_buffers(UOp u) {
+  return std::all_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::BUFFER); });
+}
+
+// Where the value is computed from a permuted or flipped view of the very buffer that it is assigned to, it is made first.
+UOp realize_before_permuting_assign(UOp a, UOp b, UOp assign) {
+  UOp target = base_of(a);
+  for (UOp p : toposort(b, [](UOp s) { return !s.in(kAlwaysContiguous); })) {
+    if (!p.in({Op::PERMUTE, Op::FLIP})) continue;
+    auto below = toposort(p, [](UOp s) { return !s.in(kAlwaysContiguous - Op::BUFFER); });
+    if (std::find(below.begin(), below.end(), target) != below.end()) return assign.with_src({a, contiguous(b)});
+  }
+  return {};
+}
+
+const RuleSet& expand_rules() {
+  static const RuleSet set("split_reduceop", {&pm_mops(), &substitute_rules()});
+  return set;
+}
+
+// Which axes of `x` its base does not have: an index into them does not reach the base.
+std::vector<bool> expanded_axes(UOp x, Shape shape) {
+  Graph& graph = x.graph();
+  std::vector<UOp> ranges;
+  for (size_t i = 0; i < shape.size(); i++)
+    ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP) : graph.constant(dtypes::index, 0));
+  UOp indexed = substitute(x.index(ranges, x.dtype().base()), {{base_of(x), graph.noop()}}, &expand_rules());
+  std::vector<bool> expanded(shape.size(), true);
+  for (UOp r : ranges_of(indexed)) expanded[size_t(r.arg()[0].small_int())] = false;
+  return expanded;
+}
+
+struct Split {
+  int64_t axis, divisor;
+};
+
+// Where a reduction is split in two: the first axis, with the largest number of parts, that allows it.
+std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size) {
+  const Settings& settings = x.graph().settings();
+  auto expanded = expanded_axes(x, shape);
+  // no more outputs of the first half than fill the device, no more parts than leave the second half negligible
+  Int most = floor_div(Int(int64_t(1)) << int(settings.REDUCEOP_SPLIT_SIZE), output_size);
+  int64_t parts = most < 256 ? most.small() : 256;
+  for (Arg axis : reduce.arg()[1].items()) {
+    auto i = size_t(axis.small_int());
+    if (expanded[i]) continue;
+    for (int64_t d = parts; d >= 8; d--)
+      if (floor_mod(shape[i].as_int(), Int(d)) == Int(0)) return Split{int64_t(i), d};
+  }
+  return std::nullopt;
+}
+
+// A reduction of many elements to few becomes two kernels, so that the first has enough outputs to keep the device busy.
+UOp split_reduceop(UOp reduce, UOp x) {
+  const Settings& settings = x.graph().settings();
+  Shape shape = shape_of(x), out = shape_of(reduce);
+  Sint outputs = prod(out);
+  if (outputs == Sint(0) || !settings.SPLIT_REDUCEOP) return {};
+  if (!std::all_of(shape.begin(), shape.end(), [](Sint s) { return s.is_int(); })) return {};
+  if (floor_div(prod(shape), outputs).as_int() < Int(settings.REDUCEOP_SPLIT_THRESHOLD)) return {};
+  auto split = find_split(reduce, x, shape, outputs.as_int());
+  if (!split) return {};
+  ShapeVec halves(shape.begin(), shape.end());
+  auto at = size_t(split->axis);
+  halves[at] = floor_div(halves[at], Sint(split->divisor));
+  halves.insert(halves.begin() + split->axis, Sint(split->divisor));
+  std::vector<int64_t> order, axes;
+  for (size_t i = 0; i < halves.size(); i++)
+    if (i != at) order.push_back(int64_t(i));
+  order.push_back(split->axis);  // the parts come last, so that the second half reads them in one run
+  for (Arg a : reduce.arg()[1].items()) axes.push_back(a.small_int());
+  Op op = reduce.arg()[0].op();
+  UOp first = contiguous(reduce_axis(permute(reshape(x, halves), order), op, axes));
+  return reshape(reduce_axis(first, op, std::array{int64_t(out.size())}), out).rtag(reduce.tag());
+}
+
+bool is_empty(UOp u) {
+  auto shape = shape_or_none(u);
+  return shape && std::any_of(shape->begin(), shape->end(), [](Sint s) { return s.vmax() == Int(0); });
+}
+
+bool on_disk(UOp u) {
+  Arg device = device_of(u);
+  return device.is_str() && device.text().starts_with("DISK");
+}
+
+UOp with_first(UOp u, UOp first) {
+  std::vector<UOp> src(u.src().begin(), u.src().end());
+  src[0] = first;
+  return u.with_src(src);
+}
+
+UOp copy_below_movement(UOp x, UOp copy) {
+  if (!on_disk(x)) return {};
+  return with_first(x, with_first(copy, x.src(0)).rtag({})).rtag(copy.tag());
+}
+
+UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
+  UOp base = base_of(target);
+  if (base.is(Op::BUFFER) || (base.is(Op::MSTACK) && all_buffers(base))) return {};
+  return x.graph().node(Op::CONTIGUOUS, x.dtype(), x, {}, assign.tag());
+}
+
+// Notes that the base of `src` may be read from the contiguous view `contig` of it.
+UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
+  UOp base = base_of(src);
+  for (UOp x = src; !(x == base); x = x.src(0)) {
+    if (x.is(Op::PERMUTE)) {
+      auto order = x.arg().items();
+      std::vector<int64_t> back(order.size());
+      for (size_t i = 0; i < order.size(); i++) back[size_t(order[i].small_int())] = int64_t(i);
+      contig = permute(contig, back);
+    } else if (x.is(Op::RESHAPE)) {
+      contig = reshape(contig, shape_of(x.src(0)));
+    } else {
+      return {};
+    }
+  }
+  views.view_of[base] = contig;
+  return {};
+}
+
+UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
+  if (views.view_of.empty()) return {};
+  std::vector<UOp> src;
+  for (UOp s : alu.src()) {
+    auto it = views.view_of.find(s);
+    src.push_back(it == views.view_of.end() ? s : it->second);
+  }
+  return alu.with_src(src);
+}
+
+}  // namespace
+
+const RuleSet& add_tags() {
+  constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR, Op::BIND, Op::KERNEL, Op::END,
+                                    Op::MSTACK, Op::MSELECT, Op::RANGE} | ops::Movement;
+  static const RuleSet set("add_tags", {
+      // what is no name, no view and no constant gets a number
+      rule("number", node(OpSet::all() - kUntagged).as(x), with_ctx<Numbered>(x, tag_uop)),
+      rule("number-choice", node({Op::MSTACK, Op::MSELECT}).as(x),
+           with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) { return all_buffers(x) ? UOp() : tag_uop(numbered, x); })),
+  });
+  return set;
+}
+
+const RuleSet& mop_cleanup() {
+  static const RuleSet set("mop_cleanup", {
+      // reshape(reshape(x, _), s) -> reshape(x, s), where nobody asked for either
+      rule("merge-reshapes", any_len(Op::RESHAPE, node(Op::RESHAPE).as(y)).as(x), with(x, y, [](UOp x, UOp y) {
+             return x.tag().is_none() && y.tag().is_none() ? x.with_src({y.src(0), x.src(1)}) : UOp();
+           })),
+  });
+  return set;
+}
+
+const RuleSet& earliest_rewrites() {
+  constexpr OpSet kSwizzles = ops::Movement - OpSet{Op::SHRINK, Op::RESHAPE};
+  static const RuleSet own("earliest_rewrites", {
+      // detach(x) -> x
+      rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x), with(x, [](UOp x) { return x.src(0); })),
+      // the kernel is a Python function
+      rule("custom-kernel", node(Op::CUSTOM_KERNEL).as(x),
+           with(x, [](UOp) -> UOp { throw Failure("a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call"); })),
+      // contiguous(reshape(buffer)) -> reshape(buffer)
+      rule("contiguous-of-buffer", node(Op::CONTIGUOUS, any_len(Op::RESHAPE, node(Op::BUFFER)).as(r)).as(x),
+           with(r, x, [](UOp r, UOp x) { return r.rtag(x.tag()); })),
+      // reduce(x) -> reduce(contiguous(reduce(x in parts))), for many elements
+      rule("split-reduce", node(Op::REDUCE_AXIS, x).as(red), with(red, x, split_reduceop)),
+      // reduce(nothing) -> the identity
+      rule("reduce-of-nothing", node(Op::REDUCE_AXIS, x).as(red), with(red, x, [](UOp red, UOp x) {
+             return is_empty(x) && !is_empty(red) ? red.const_like(identity_element(red.arg()[0].op(), red.dtype())) : UOp();
+           })),
+      // a tensor without elements -> 0
+      rule("empty", node(OpSet::all() - Op::SINK).as(x), with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
+      // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
+      rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
+           with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first(copy, x) : UOp(); })),
+      // copy(swizzle(file)) -> swizzle(copy(file))
+      rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with(x, y, copy_below_movement)),
+      // copy(c) -> c
+      rule("copy-of-const", node(Op::COPY, s, anything()).as(x), with(x, s, [](UOp x, UOp s) {
+             UOp base = base_of(s);
+             return base.is_const() ? x.const_like(base.arg().to_const()) : UOp();
+           })),
+      // copy(part of x) -> copy(contiguous(part of x))
+      rule("copy-of-part", node(Op::COPY, node(ops::Movement).as(r), d).as(x), with(x, r, d, [](UOp x, UOp r, UOp d) {
+             return size_of(r) != size_of(base_of(r)) ? x.with_src({contiguous(r), d}) : UOp();
+           })),
+      // copy(x) to its own device -> noop(x)
+      rule("copy-to-same", node(Op::COPY, x, anything()).as(y), with(x, y, [](UOp x, UOp copy) {
+             return device_of(x) == device_of(copy) ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
+           })),
+      // assign(no buffer, x) -> contiguous(x)
+      rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y), with(x, t, y, assign_to_no_buffer)),
+      // assign(a, f(permuted a)) -> assign(a, contiguous(f(permuted a)))
+      rule("assign-from-permuted", node(Op::ASSIGN, a, b).as(y), with(a, b, y, realize_before_permuting_assign)),
+  });
+  static const RuleSet set("earliest_rewrites", {&mop_cleanup(), &own});
+  return set;
+}
+
+const RuleSet& replace_contiguous() {
+  static const RuleSet set("replace_contiguous", {
+      rule("found-contiguous", node(Op::CONTIGUOUS, node(ops::Movement).as(s)).as(x), with_ctx<ContiguousViews>(x, s, found_contiguous)),
+      // x op y, where x is also read as contiguous(permute(x)) -> unpermute(contiguous(permute(x))) op y
+      rule("read-contiguous", node(ops::ALU).as(x), with_ctx<ContiguousViews>(x, read_contiguous_views)),
+  });
+  return set;
+}
+
+const RuleSet& earliest_rewrites_stage() {
+  static const RuleSet set("earliest rewrites", {&pm_mops(), &earliest_rewrites(), &replace_contiguous()});
+  return set;
+}
+
+UOp number_uops(UOp sink, std::vector<UOp>& numbered) {
+  return graph_rewrite(sink, add_tags(), {.ctx = numbered, .bottom_up = true, .name = "number the uops"});
+}
+
+UOp rewrite_earliest(UOp sink) {
+  ContiguousViews views;
+  return graph_rewrite(sink, earliest_rewrites_stage(), {.ctx = views, .name = "earliest rewrites"});
+}
+
+}  // namespace tgc

@@ -1,0 +1,255 @@
+#include "passes/tensor/indexing.h"
+
+#include <algorithm>
+
+#include "lib/uop/facts.h"
+#include "passes/symbolic/symbolic.h"
+#include "passes/tensor/earliest_rewrites.h"
+#include "passes/tensor/movement_index.h"
+
+namespace tgc {
+
+using namespace pat;
+
+bool IndexingContext::Realized::has(size_t axis) const { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+
+UOp IndexingContext::new_range(Sint size, AxisType type) {
+  if (size.is_uop() && size.uop().is(Op::RANGE)) return size.uop();
+  if (!resolve_ne(size, 1)) return graph.constant(dtypes::index, 0);
+  return graph.range(to_uop(size, graph), std::array<Arg, 2>{next_range++, type});
+}
+
+std::span<const UOp> IndexingContext::keep(std::vector<UOp>&& indices) {
+  if (indices.empty()) return {};
+  auto* copy = static_cast<UOp*>(graph.arena().allocate(indices.size() * sizeof(UOp), alignof(UOp)));
+  std::copy(indices.begin(), indices.end(), copy);
+  return {copy, indices.size()};
+}
+
+namespace {
+
+bool is_outer(UOp range) { return range.arg().is_tuple() && !range.arg().items().empty() && range.arg().items().back() == Arg(AxisType::OUTER); }
+
+UOp realize(IndexingContext& ctx, UOp u) {
+  ctx.realize_map[u] = {};
+  return {};
+}
+
+UOp realize_bases(IndexingContext& ctx, UOp sink) {
+  for (UOp s : sink.src())
+    if (UOp base = base_of(s); !base.in(kAlwaysContiguous)) realize(ctx, base);
+  return {};
+}
+
+UOp realize_sources(IndexingContext& ctx, UOp u) {
+  for (UOp s : u.src())
+    if (!base_of(s).in(kAlwaysContiguous)) realize(ctx, s);
+  return {};
+}
+
+UOp realize_assign(IndexingContext& ctx, UOp assign) {
+  UOp value = assign.src(1);
+  if (!value.in(kAlwaysContiguous)) realize(ctx, value);
+  if (!value.is(Op::KERNEL)) realize(ctx, assign);
+  return {};
+}
+
+// The users of each node, each once, in their order.
+class Consumers {
+ public:
+  explicit Consumers(const std::vector<UOp>& nodes) : of_(nodes.back().graph()) {
+    for (UOp u : nodes)
+      for (UOp s : u.src())
+        if (auto& users = of_[s]; users.empty() || !(users.back() == u)) users.push_back(u);
+  }
+  std::span<const UOp> of(UOp u) const {
+    auto* users = of_.find(u);
+    return users ? std::span<const UOp>(*users) : std::span<const UOp>();
+  }
+
+ private:
+  UOpMap<std::vector<UOp>> of_;
+};
+
+class RangeAssigner {
+ public:
+  RangeAssigner(UOp sink, IndexingContext& ctx)
+      : ctx_(ctx), graph_(ctx.graph), pcontig_(ctx.graph.settings().PCONTIG), nodes_(toposort(sink)), consumers_(nodes_), ending_(ctx.graph) {}
+
+  void run() {
+    for (size_t i = nodes_.size(); i-- > 0;) visit(nodes_[i]);
+  }
+
+ private:
+  using Indices = std::vector<UOp>;
+
+  void visit(UOp x) {
+    if (x.in({Op::DEVICE, Op::UNIQUE, Op::KERNEL}) || x.dtype().scalar() == dtypes::index) return;
+    Indices ending = ending_of_consumers(x);
+    auto out = output_ranges(x, ending);
+    if (!out) {
+      ending_[x] = std::move(ending);
+      return;
+    }
+    if (!ending.empty() && x.in(ops::Elementwise | Op::REDUCE_AXIS)) end_ranges(x, ending, *out);
+    auto in = input_ranges(x, *out, ending);
+    ctx_.range_map[x] = {in, *out};
+    ending_[x] = std::move(ending);
+  }
+
+  // The ranges that end between here and some user.
+  Indices ending_of_consumers(UOp x) const {
+    Indices all;
+    for (UOp user : consumers_.of(x))
+      if (auto* ranges = ending_.find(user)) add(all, *ranges);
+    return all;
+  }
+  static void add(Indices& to, std::span<const UOp> ranges) {  // once is enough: what counts is which there are
+    for (UOp r : ranges)
+      if (std::find(to.begin(), to.end(), r) == to.end()) to.push_back(r);
+  }
+
+  // The ranges of the output: new if this is realized, else the users' where they agree. None where no user has ranges.
+  std::optional<std::span<const UOp>> output_ranges(UOp x, Indices& ending) {
+    if (auto* realized = ctx_.realize_map.find(x)) {
+      Shape shape = shape_of(x);
+      Indices out;
+      realized->known = true;
+      for (size_t i = 0; i < shape.size(); i++) {
+        out.push_back(ctx_.new_range(shape[i]));
+        realized->axes.push_back(uint32_t(i));
+      }
+      ending.clear();
+      return ctx_.keep(std::move(out));
+    }
+    if (x.in({Op::MSTACK, Op::MSELECT})) return std::nullopt;
+    std::vector<std::span<const UOp>> used;
+    for (UOp user : consumers_.of(x))
+      if (auto* ranges = ctx_.range_map.find(user)) used.push_back(ranges->in);
+    if (used.empty()) return std::nullopt;
+    if (used.size() == 1) return used[0];
+    return merge(x, used);
+  }
+
+  // What several users index with. Axes on which they differ get new ranges, and so a buffer; where they agree, the index is valid where
+  // it is for any of them.
+  std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
+    size_t axes = used[0].size();
+    for (auto u : used) axes = std::min(axes, u.size());
+    std::vector<bool> same(axes, true);
+    bool all_same = true;
+    for (size_t i = 0; i < axes; i++) {
+      for (auto u : used)
+        if (!(u[i].get_idx() == used[0][i].get_idx())) same[i] = false;
+      all_same &= same[i];
+    }
+    Indices out;
+    std::vector<uint32_t> realized;
+    for (size_t i = 0; i < axes; i++) {
+      if (all_same || (pcontig_ && same[i])) {
+        UOp valid = graph_.constant(dtypes::bool_, false);
+        for (auto u : used) valid = valid | u[i].get_valid();
+        out.push_back(graph_rewrite(valid.where(used[0][i].get_idx(), graph_.invalid()), symbolic(), {.name = "minimum_valid"}));
+      } else {
+        out.push_back(ctx_.new_range(shape_of(x)[i]));
+        realized.push_back(uint32_t(i));
+      }
+    }
+    if (!realized.empty()) ctx_.realize_map[x] = {true, std::move(realized)};
+    return ctx_.keep(std::move(out));
+  }
+
+  // Where ranges end below an elementwise op or a reduction, its own axes end too: it is realized.
+  void end_ranges(UOp x, Indices& ending, std::span<const UOp>& out) {
+    auto* known = ctx_.realize_map.find(x);
+    IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true};
+    for (size_t i = 0; i < out.size(); i++)
+      if (!realized.has(i) && (pcontig_ <= 1 || nests_inside(out[i], ending))) realized.axes.push_back(uint32_t(i));
+    ending.clear();
+    if (realized.axes.empty()) return;
+    Indices fresh;
+    Shape shape = shape_of(x);
+    for (size_t i = 0; i < out.size(); i++) fresh.push_back(realized.has(i) ? ctx_.new_range(shape[i]) : out[i]);
+    ctx_.realize_map[x] = std::move(realized);
+    out = ctx_.keep(std::move(fresh));
+  }
+  // Whether the index lies in a range that is inside one of those that end.
+  static bool nests_inside(UOp index, const Indices& ending) {
+    for (UOp r : ranges_of(index))
+      for (UOp e : ending)
+        if (py_compare(r.arg(), e.arg()) == Order::Greater) return true;
+    return false;
+  }
+
+  // The ranges of the input: moved by movement ops, new for the axes of a reduction.
+  std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, Indices& ending) {
+    if (x.in(ops::Movement)) {
+      auto in = apply_movement_op(x, out);
+      if (x.is(Op::EXPAND) && !injects_range(x)) add(ending, ranges_of(graph_.sink(changed(in, out))));
+      return ctx_.keep(std::move(in));
+    }
+    if (x.is(Op::REDUCE_AXIS)) {
+      Shape shape = shape_of(x.src(0));
+      Indices in(out.begin(), out.begin() + ptrdiff_t(std::min(out.size(), shape.size())));
+      for (size_t i = 0; i < in.size(); i++)
+        if (reduces(x, i)) in[i] = ctx_.new_range(shape[i], AxisType::REDUCE);
+      return ctx_.keep(std::move(in));
+    }
+    return out;
+  }
+  static bool reduces(UOp x, size_t axis) {
+    auto axes = x.arg()[1].items();
+    return std::find(axes.begin(), axes.end(), Arg(int64_t(axis))) != axes.end();
+  }
+  static bool injects_range(UOp expand) {
+    Shape shape = shape_of(expand);
+    return std::any_of(shape.begin(), shape.end(), [](Sint s) { return s.is_uop() && s.uop().is(Op::RANGE); });
+  }
+  // The outputs whose input differs.
+  static Indices changed(const Indices& in, std::span<const UOp> out) {
+    Indices result;
+    for (size_t i = 0; i < std::min(in.size(), out.size()); i++)
+      if (!(in[i] == out[i])) result.push_back(out[i]);
+    return result;
+  }
+
+  IndexingContext& ctx_;
+  Graph& graph_;
+  const int64_t pcontig_;
+  const std::vector<UOp> nodes_;
+  const Consumers consumers_;
+  UOpMap<Indices> ending_;  // ranges that end above a node and are not in a buffer yet
+};
+
+}  // namespace
+
+const RuleSet& pm_generate_realize_map() {
+  using Ctx = IndexingContext;
+  static const RuleSet set("pm_generate_realize_map", {
+      // what is asked for
+      rule("realize-outputs", node(Op::SINK).as(s), with_ctx<Ctx>(s, realize_bases)),
+      // what is a kernel of its own
+      rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t), with_ctx<Ctx>(t, realize)),
+      // a reduction over a range outside all kernels
+      rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {
+             return std::any_of(r.src().begin() + 1, r.src().end(), is_outer) ? realize(ctx, r) : UOp();
+           })),
+      // what is copied or chosen from
+      rule("realize-sources", node({Op::COPY, Op::MSELECT, Op::MSTACK, Op::ENCDEC}).as(r), with_ctx<Ctx>(r, realize_sources)),
+      // an assignment, and what is assigned
+      rule("realize-assign", node(Op::ASSIGN).as(a), with_ctx<Ctx>(a, realize_assign)),
+  });
+  return set;
+}
+
+void get_realize_map(UOp sink, IndexingContext& ctx) { graph_rewrite(sink, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"}); }
+
+void assign_ranges(UOp sink, IndexingContext& ctx) { RangeAssigner(sink, ctx).run(); }
+
+UOp run_rangeify(UOp sink, IndexingContext& ctx) {
+  get_realize_map(sink, ctx);
+  assign_ranges(sink, ctx);
+  return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});
+}
+
+}  // namespace tgc

@@ -1,0 +1,291 @@
+#include "passes/tensor/remove_bufferize.h"
+
+#include <algorithm>
+
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/movement.h"
+#include "passes/kernel/reduce_simplify.h"
+#include "passes/symbolic/symbolic.h"
+#include "passes/tensor/bufferize.h"
+#include "passes/tensor/movement_index.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+// What the user asked to have in memory. A NOOP is a copy to the device where the value is already.
+constexpr OpSet kAlwaysRun{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
+
+// Axes over which the value does not vary are dropped, and the buffer is expanded over them.
+UOp cleanup_dead_axes(UOp b) {
+  UOp value = b.src(0);
+  if (value.in(kAlwaysRun)) return {};
+  Shape shape = shape_of(b);
+  std::vector<UOp> src{value};
+  ShapeVec kept;
+  bool any_dead = false;
+  for (size_t i = 0; i < shape.size(); i++) {
+    UOp r = b.src(i + 1);
+    if (r.is(Op::RANGE) && !r.src(0).is_const()) return {};
+    bool dead = r.is_const() || (r.is(Op::RANGE) && !lies_in(value, r));
+    any_dead |= dead;
+    kept.push_back(dead ? Sint(1) : shape[i]);
+    if (!dead) src.push_back(r);
+  }
+  if (!any_dead) return {};
+  return expand(reshape(b.replace({.src = src, .tag = Arg()}), kept), shape).rtag(b.tag());
+}
+
+Arg joined_tags(UOp a, UOp b) {
+  std::vector<Arg> tags;
+  for (Arg tag : {a.tag(), b.tag()})
+    if (tag.is_tuple()) tags.insert(tags.end(), tag.items().begin(), tag.items().end());
+  return tags.empty() ? Arg() : a.graph().tuple(tags);
+}
+
+// A buffer of what is read from a buffer, in the same order, is that buffer.
+UOp remove_noop_bufferize(UOp idx, UOp b) {
+  UOp source = idx.src(0);
+  if (!std::ranges::equal(idx.src().subspan(1), b.src().subspan(1)) || source.is(Op::BUFFER_VIEW)) return {};
+  UOp tagged = source.rtag(joined_tags(source, b));
+  Shape shape = shape_of(b);
+  if (shape.empty()) return tagged;
+  std::vector<std::pair<Sint, Sint>> bounds;
+  for (Sint s : shape) bounds.emplace_back(0, s);
+  return shrink(tagged, bounds);
+}
+
+// ---- the cost of computing a value again
+
+// What computing `value` needs: buffers that it reads, indexes by which it reads, reductions.
+struct Needs {
+  std::vector<UOp> buffers, indexes, reduces;
+};
+
+bool is_global_bufferize(UOp u) { return u.is(Op::BUFFERIZE) && BufferizeOpts::of(u).addrspace == AddrSpace::GLOBAL; }
+
+Needs needs_of(UOp value) {
+  Needs needs;
+  UOpSet seen(value.graph());
+  toposort(value, [&](UOp u) {
+    bool global = is_global_bufferize(u);
+    if ((global || u.is(Op::BUFFER)) && seen.insert(u)) needs.buffers.push_back(u);
+    if (u.is(Op::INDEX)) needs.indexes.push_back(u);
+    if (u.is(Op::REDUCE)) needs.reduces.push_back(u);
+    return !global;
+  });
+  return needs;
+}
+
+bool any_reads_buffer(const std::vector<UOp>& reduces) {
+  if (reduces.empty()) return false;
+  std::vector<UOp> values;
+  for (UOp r : reduces) values.push_back(r.src(0));
+  bool found = false;
+  toposort(reduces[0].graph().sink(values), [&](UOp u) {
+    found |= u.in({Op::BUFFER, Op::BUFFERIZE});
+    return !found;
+  });
+  return found;
+}
+
+UOp gate_substitute(SubstituteContext& ctx, UOp b) {
+  for (auto& [range, index] : ctx.pairs())
+    if (lies_in(b, range)) return {};
+  throw BottomUpGate();
+}
+
+const RuleSet& pm_gate_substitute() {
+  static const RuleSet set("pm_gate_substitute", {
+      // what lies in none of the ranges stays as it is
+      rule("gate-substitute", node(OpSet::all()).as(b), with_ctx<SubstituteContext>(b, gate_substitute)),
+  });
+  return set;
+}
+const RuleSet& gated_substitute() {
+  static const RuleSet set("gated substitute", {&pm_gate_substitute(), &substitute_rules()});
+  return set;
+}
+
+Substitution ranges_to_indexes(UOp buf, UOp idx) {
+  Substitution out;
+  for (size_t i = 1; i < buf.num_src(); i++)
+    if (!buf.src(i).is_const()) out.emplace_back(buf.src(i), idx.src(i));
+  return out;
+}
+
+bool varies_in_reduce(UOp index) {
+  return std::ranges::any_of(ranges_of(index), [](UOp r) { return r.arg().items().back() == Arg(AxisType::REDUCE); });
+}
+
+// A reduction that reads buffers is not computed again, but with PCONTIG > 2 only those axes are kept in (local) memory that it needs.
+UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
+  Int in = 1;
+  for (UOp b : needs.buffers) in = in + size_of(b);
+  Int out = prod(shape_of(buf)).as_int() + 1;
+  if (out < in * Int(10)) return {};
+  Graph& graph = buf.graph();
+  std::vector<UOp> local;
+  for (UOp i : needs.indexes)
+    if (i.src(0).is(Op::BUFFERIZE) && BufferizeOpts::of(i.src(0)).addrspace == AddrSpace::LOCAL) local.push_back(graph.group(i.src().subspan(1)));
+  auto kept_ranges = ranges_of(graph.group(local));
+  Substitution replaced;
+  std::vector<UOp> kept, kept_indexes;
+  for (auto [range, index] : ranges_to_indexes(buf, idx)) {
+    if (std::ranges::find(kept_ranges, range) != kept_ranges.end() || varies_in_reduce(index)) {
+      kept.push_back(range);
+      kept_indexes.push_back(index);
+    } else {
+      replaced.emplace_back(range, index);
+    }
+  }
+  if (replaced.empty()) return {};
+  UOp value = substitute(src, replaced, &gated_substitute());
+  if (kept.empty()) return value;
+  UOp buffer = bufferize(value, kept, {.addrspace = AddrSpace::LOCAL});
+  return buffer.index(kept_indexes, buffer.dtype().base());
+}
+
+// index(bufferize(src, ranges), indexes) -> src with its ranges replaced by the indexes, where that is cheap.
+UOp remove_bufferize(UOp src, UOp buf, UOp idx) {
+  if (buf.num_src() != idx.num_src())
+    throw Failure("a BUFFERIZE over " + std::to_string(buf.num_src() - 1) + " ranges is indexed by " + std::to_string(idx.num_src() - 1));
+  for (UOp r : buf.src().subspan(1))
+    if (!r.in({Op::RANGE, Op::CONST})) throw Failure("a BUFFERIZE over Ops." + std::string(name_of(r.op())) + ", expected ranges");
+  if (src.in(kAlwaysRun) || !BufferizeOpts::of(buf).removable) return {};
+  if (!src.is(Op::THREEFRY)) {  // which is always computed again: not every device has 64 bit integers in memory
+    int64_t pcontig = src.graph().settings().PCONTIG;
+    Needs needs = needs_of(src);
+    if (needs.buffers.size() > 3 && pcontig <= 2) return {};
+    if (any_reads_buffer(needs.reduces)) {
+      if (pcontig <= 2) return {};
+      // computed as before where no axis has to stay
+      return partial_contiguous(src, buf, idx, needs);
+    }
+  }
+  return substitute(src, ranges_to_indexes(buf, idx), &gated_substitute());
+}
+
+UOp image_to_base(UOp x) { return x.dtype().is_image() ? x.with_dtype(x.dtype().base()) : UOp(); }
+
+// An image keeps its dtype only where the buffer has its size and rows of whole pixels.
+UOp misfit_image_to_base(UOp x) {
+  if (!x.dtype().is_image()) return {};
+  Int pixels = 1;
+  for (int64_t s : x.dtype().image_shape()) pixels = pixels * Int(s);
+  Shape shape = shape_of(x);
+  bool misfit = shape.empty() || resolve_ne(prod(shape), pixels) || !(mod(shape.back(), 4) == Sint(0));
+  return misfit ? x.with_dtype(x.dtype().base()) : UOp();
+}
+
+}  // namespace
+
+const RuleSet& pm_const_buffer_folding() {
+  auto index_cast = cast(anything().of(dtypes::index));
+  static const RuleSet own("pm_const_buffer_folding", {
+      rule("dead-axes", node(Op::BUFFERIZE).as(b), with(b, cleanup_dead_axes)),
+      rule("image-of-value", node(OpSet::all() - OpSet{Op::BUFFERIZE, Op::BUFFER}).as(x), with(x, image_to_base)),
+      rule("image-misfit", node(Op::BUFFERIZE).as(x), with(x, misfit_image_to_base)),
+      // bufferize(x[ranges], ranges) -> x
+      rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b), with(idx, b, remove_noop_bufferize)),
+      // an arange is computed where it is used
+      rule("inline-arange", any_len(Op::INDEX, any_len(Op::BUFFERIZE, any_of(index_cast.as(s), logical_not(index_cast != anything()).as(s))).as(buf)).as(idx),
+           with(s, buf, idx, remove_bufferize)),
+      // bufferize(c) -> c
+      rule("bufferize-of-const", any_len(Op::BUFFERIZE, node(Op::CONST).as(x)).as(b),
+           with(x, b, [](UOp x, UOp b) { return b.const_like(x.arg().to_const()).rtag(b.tag()); })),
+      // c[] -> c
+      rule("index-of-const", node(Op::INDEX, node(Op::CONST).as(x)), x),
+      // copy(c) -> c
+      rule("fold-copy-of-const", node(Op::COPY, c, anything()).as(y), with(c, y, [](UOp c, UOp copy) { return const_like_arg(copy, c.arg()); })),
+      // bufferize(noop(c)) -> bufferize(c)
+      rule("noop-of-const", any_len(Op::BUFFERIZE, node(Op::NOOP, c)).as(buf), with(c, buf, [](UOp c, UOp buf) {
+             std::vector<UOp> src(buf.src().begin(), buf.src().end());
+             src[0] = c;
+             return buf.with_src(src);
+           })),
+      // mstack(c, ...)[ranges] -> c
+      rule("index-stack-of-const", any_len(Op::INDEX, any_len(Op::MSTACK, s)), with(s, [](UOp s) {
+             UOp base = base_of(s);
+             return base.is_const() ? s.graph().constant(base.dtype(), base.arg().to_const()) : UOp();
+           })),
+  });
+  static const RuleSet set("pm_const_buffer_folding", {&pm_mops(), &own});
+  return set;
+}
+
+const RuleSet& pm_remove_bufferize() {
+  static const RuleSet set("pm_remove_bufferize", {
+      // bufferize(x, ranges)[indexes] -> x at the indexes, where computing it again is cheap
+      rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx), with(s, buf, idx, remove_bufferize)),
+  });
+  return set;
+}
+
+const RuleSet& remove_bufferize_stage() {
+  static const RuleSet set("symbolic+reduce_collapse+debuf", {&symbolic(), &pm_reduce_simplify(), &pm_const_buffer_folding(), &pm_remove_bufferize()});
+  return set;
+}
+
+// ---- limit buffers
+
+namespace {
+
+int64_t max_buffers(UOp u) {
+  Arg device = device_of(u);
+  if (device.is_none()) return 0;  // index arithmetic
+  if (int64_t limit = u.graph().settings().MAX_KERNEL_BUFFERS) return limit;
+  std::string_view name = device.is_str() ? device.text() : device[0].text();
+  if (!device.is_str()) name = name.substr(0, name.find(':'));
+  return name == "METAL" ? 31 : name == "WEBGPU" ? 8 : 0;
+}
+
+size_t buffers_read(UOp root) {
+  size_t count = 0;
+  UOpSet seen(root.graph());
+  toposort(root, [&](UOp u) {
+    bool load = u.in({Op::BUFFERIZE, Op::AFTER, Op::BUFFER, Op::MSELECT, Op::MSTACK, Op::DEFINE_VAR});
+    count += load && seen.insert(u);
+    return !load;
+  });
+  return count;
+}
+
+// The operand through a buffer of its own; the ranges of that buffer's kernel are all loops.
+UOp through_buffer(IndexingContext& ctx, UOp s) {
+  Graph& graph = s.graph();
+  auto from = ranges_of(s);
+  std::vector<UOp> to;
+  Substitution renamed;
+  for (UOp r : from) {
+    to.push_back(r.is(Op::RANGE) ? r.with_arg(graph.tuple({ctx.next_range++, AxisType::LOOP})) : r);
+    renamed.emplace_back(r, to.back());
+  }
+  UOp buffer = bufferize(substitute(s, renamed), to, {.device = device_of(s)});
+  return buffer.index(from, buffer.dtype().base());
+}
+
+UOp limit_bufs(IndexingContext& ctx, UOp root) {
+  int64_t limit = max_buffers(root);
+  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // one is the output
+  std::vector<UOp> src;
+  for (UOp s : root.src()) src.push_back(s.in(ops::Elementwise) ? through_buffer(ctx, s) : s);
+  return root.with_src(src);
+}
+
+}  // namespace
+
+const RuleSet& pm_limit_bufs() {
+  static const RuleSet set("pm_limit_bufs", {
+      rule("limit-buffers", node(ops::Binary | ops::Ternary).as(root), with_ctx<IndexingContext>(root, limit_bufs)),
+  });
+  return set;
+}
+
+UOp limit_buffers(UOp sink, IndexingContext& ctx) { return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"}); }
+
+}  // namespace tgc

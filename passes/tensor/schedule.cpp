@@ -1,0 +1,308 @@
+#include "passes/tensor/schedule.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+// ---- the sink, its values replaced by the buffers that hold them
+
+UOp apply_kernels(TensorJob& job, UOp kernels) {
+  Substitution tensors = job.multi_map;
+  for (size_t i = 0; i < kernels.num_src() && i < job.sink_tags.size(); i++)
+    for (Arg tag : job.sink_tags[i].items()) tensors.emplace_back(job.numbered[size_t(tag.small_int())], kernels.src(i));
+  return substitute(job.scheduled, tensors, nullptr, "Apply Kernelize Map");
+}
+
+// ---- the order
+
+// A step of the order: a KERNEL, a RANGE outside kernels that begins, or the END of one with its kernel.
+class KernelOrder {
+ public:
+  explicit KernelOrder(UOp sink) {
+    for (UOp u : toposort(sink)) {
+      if (u.is(Op::RANGE)) add(u);
+      else if (u.is(Op::AFTER) && u.num_src() > 1 && !u.src(1).is(Op::RANGE)) add_kernel(u.src(1));
+    }
+  }
+
+  // Kernels whose inputs are made, first come first served.
+  std::vector<UOp> run() {
+    std::deque<UOp> ready;
+    for (UOp k : order_)
+      if (steps_[k].waits_for == 0) ready.push_back(k);
+    std::vector<UOp> out;
+    while (!ready.empty()) {
+      UOp k = ready.front();
+      ready.pop_front();
+      emit(k, out);
+      done_++;
+      for (UOp user : steps_[k].users)
+        if (--steps_[user].waits_for == 0) ready.push_back(user);
+    }
+    if (done_ != order_.size()) throw Failure("the kernels wait for each other: " + std::to_string(order_.size() - done_) + " cannot be scheduled");
+    return out;
+  }
+
+ private:
+  struct Step {
+    std::vector<UOp> users;
+    int waits_for = 0;
+  };
+
+  Step& add(UOp k) {
+    auto [it, is_new] = steps_.try_emplace(k);
+    if (is_new) order_.push_back(k);
+    return it->second;
+  }
+
+  void add_kernel(UOp k) {
+    add(k);
+    for (UOp s : k.is(Op::END) ? k.src(0).src() : k.src()) {
+      if (s.is(Op::AFTER)) wait(k, s);
+      else if (s.in({Op::MSELECT, Op::MSTACK})) wait_for_parts(k, s);
+      else if (!s.in({Op::BUFFER, Op::BIND})) throw Failure("the input of a kernel must be AFTER or BUFFER, not Ops." + std::string(name_of(s.op())));
+    }
+  }
+  void wait_for_parts(UOp k, UOp choice) {
+    for (UOp s : choice.src()) {
+      if (s.is(Op::MSELECT)) s = s.src(0);
+      if (s.is(Op::BUFFER)) continue;
+      if (!s.is(Op::AFTER)) throw Failure("the input of a kernel must be made of AFTERs and BUFFERs, not Ops." + std::string(name_of(s.op())));
+      wait(k, s);
+    }
+  }
+  void wait(UOp k, UOp after) {
+    if (after.num_src() < 2) throw Failure("an AFTER that waits for nothing");
+    steps_[after.src(1)].users.push_back(k);
+    steps_[k].waits_for++;
+  }
+
+  static void emit(UOp k, std::vector<UOp>& out) {
+    UOp kernel = k.is(Op::END) ? k.src(0) : k;
+    if (!kernel.in({Op::RANGE, Op::KERNEL})) throw Failure("can't schedule Ops." + std::string(name_of(kernel.op())));
+    out.push_back(kernel);
+    if (k.is(Op::END) && kernel.is(Op::KERNEL)) out.push_back(k);
+  }
+
+  std::unordered_map<UOp, Step> steps_;
+  std::vector<UOp> order_;
+  size_t done_ = 0;
+};
+
+// A kernel as it runs once.
+struct Run {
+  UOp kernel;
+  std::vector<std::pair<std::string, int64_t>> fixed_vars;
+};
+
+// What lies in ranges outside kernels runs once per turn.
+std::vector<Run> unroll(const std::vector<UOp>& steps) {
+  std::vector<Run> out;
+  std::unordered_map<UOp, int64_t> turn;
+  std::unordered_map<UOp, size_t> begin;
+  for (size_t at = 0; at < steps.size(); at++) {
+    UOp step = steps[at];
+    if (step.is(Op::RANGE)) {
+      turn[step] = 0;
+      begin[step] = at;
+    } else if (step.is(Op::END)) {
+      UOp range = step.src(1);
+      if (!begin.contains(range)) throw Failure("the end of a range that was not begun");
+      if (Int(turn[range]) < range.vmax().as_int()) {
+        turn[range]++;
+        at = begin[range];
+      }
+    } else {
+      Run run{step, {}};
+      for (UOp s : step.src())
+        if (s.is(Op::BIND) && s.num_src() > 1 && s.src(1).is(Op::RANGE)) run.fixed_vars.emplace_back(std::string(s.src(0).arg()[0].text()), turn[s.src(1)]);
+      out.push_back(std::move(run));
+    }
+  }
+  return out;
+}
+
+// ---- buffers
+
+class Buffers {
+ public:
+  explicit Buffers(const TensorJob& job) {
+    for (auto& [given, numbered] : job.inputs)
+      if (given.is(Op::BUFFER)) inputs_[numbered] = given;
+  }
+
+  // The buffers that a BUFFER, MSELECT or MSTACK (or a reshape of one) stands for: one per device.
+  struct Parts {
+    std::vector<size_t> buffers;
+    bool several = false;
+  };
+  Parts find(UOp u) {
+    while (u.is(Op::RESHAPE)) u = u.src(0);
+    if (u.is(Op::MSELECT)) {
+      Parts all = find(u.src(0));
+      Int i = u.arg().as_int();
+      if (!all.several || i < 0 || i >= Int(int64_t(all.buffers.size()))) throw Failure("MSELECT " + i.str() + " of a buffer that has no such part");
+      return {{all.buffers[size_t(i.small())]}};
+    }
+    if (u.is(Op::MSTACK)) {
+      Parts out{{}, true};
+      for (UOp s : u.src()) {
+        Parts part = find(s);
+        if (part.several) throw Failure("MSTACK of a buffer on several devices");
+        out.buffers.push_back(part.buffers[0]);
+      }
+      return out;
+    }
+    if (!u.is(Op::BUFFER)) throw Failure("Ops." + std::string(name_of(u.op())) + " is no buffer");
+    return {buffers_of(u), device_of(u).is_tuple()};
+  }
+
+  // Makes `u` a view of the buffer `of`.
+  void make_view(UOp u, size_t of, int64_t size, DType dtype, int64_t offset) {
+    const ScheduleBuffer& base = all_[of];
+    if (offset >= base.nbytes()) throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
+    if (known_.contains(u)) throw Failure("a buffer becomes a view after it was used");
+    size_t root = base.view_of.value_or(of);
+    ScheduleBuffer view{u, base.device, size, dtype, root, base.offset + offset};
+    known_[u] = {all_.size()};
+    all_.push_back(std::move(view));
+  }
+
+  std::vector<ScheduleBuffer>& all() { return all_; }
+
+ private:
+  const std::vector<size_t>& buffers_of(UOp u) {
+    auto [it, is_new] = known_.try_emplace(u);
+    if (!is_new) return it->second;
+    int64_t size = u.arg().as_int().int64_or_throw("the size of a buffer");
+    Arg device = device_of(u);
+    auto input = inputs_.find(u);
+    ScheduleBuffer buffer{input == inputs_.end() ? u : input->second, "", size, u.dtype().is_image() ? u.dtype() : u.dtype().base()};
+    buffer.is_input = input != inputs_.end();
+    std::span<const Arg> devices = device.is_tuple() ? device.items() : std::span<const Arg>(&device, 1);
+    for (Arg d : devices) {
+      buffer.device = std::string(d.text());
+      it->second.push_back(all_.size());
+      all_.push_back(buffer);
+    }
+    return it->second;
+  }
+
+  std::unordered_map<UOp, UOp> inputs_;
+  std::unordered_map<UOp, std::vector<size_t>> known_;
+  std::vector<ScheduleBuffer> all_;
+};
+
+// The variable that takes the number of the device, if the kernel has it.
+UOp device_number_of(UOp ast) {
+  for (UOp v : toposort(ast))
+    if (v.is(Op::DEFINE_VAR) && v.arg()[0].text() == "_device_num") return v;
+  return {};
+}
+
+// The runs of one kernel: one, or one per device.
+void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& items) {
+  UOp ast = run.kernel.arg()[0].uop();
+  std::vector<UOp> uops;
+  for (UOp s : run.kernel.src())
+    if (!s.is(Op::BIND)) uops.push_back(buf_uop(s));
+  if (ast.is(Op::BUFFER_VIEW)) {
+    if (uops.size() != 2) throw Failure("a view of " + std::to_string(uops.size()) + " buffers");
+    auto base = buffers.find(uops[1]);
+    if (base.several) throw Failure("a view of a buffer on several devices");
+    int64_t offset = ast.arg()[1].as_int().int64_or_throw("the offset of a view") * buffers.all()[base.buffers[0]].dtype.itemsize();
+    buffers.make_view(uops[0], base.buffers[0], uops[0].arg().as_int().int64_or_throw("the size of a view"), ast.dtype(), offset);
+  }
+  std::vector<Buffers::Parts> parts;
+  for (UOp u : uops) parts.push_back(buffers.find(u));
+  bool several = std::ranges::any_of(parts, &Buffers::Parts::several);
+  size_t devices = several ? parts[0].buffers.size() : 1;
+  for (auto& p : parts)
+    if (p.several != several) throw Failure("a kernel on several devices takes a buffer that is on one");
+    else devices = std::min(devices, p.buffers.size());
+  UOp number = several ? device_number_of(ast) : UOp();
+  for (size_t i = 0; i < devices; i++) {
+    ScheduleItem item{ast, {}, run.fixed_vars};
+    for (auto& p : parts) item.buffers.push_back(p.buffers[i]);
+    if (number) item.fixed_vars.emplace_back("_device_num", int64_t(i));
+    items.push_back(std::move(item));
+  }
+}
+
+// The buffer that holds a source of the sink; the empty UOp for a constant.
+UOp holder_of(UOp s) {
+  UOp base = base_of(s);
+  return base.in({Op::AFTER, Op::BUFFER, Op::MSELECT, Op::MSTACK}) ? buf_uop(base) : UOp();
+}
+
+// Numbers the buffers by first use in the items; those that no item uses come last.
+void number_by_use(Schedule& schedule) {
+  std::vector<size_t> order;
+  std::vector<std::optional<size_t>> number(schedule.buffers.size());
+  auto use = [&](size_t b) {
+    if (number[b]) return;
+    number[b] = order.size();
+    order.push_back(b);
+  };
+  for (auto& item : schedule.items)
+    for (size_t b : item.buffers) use(b);
+  for (size_t b = 0; b < schedule.buffers.size(); b++) use(b);
+  std::vector<ScheduleBuffer> sorted;
+  for (size_t b : order) sorted.push_back(std::move(schedule.buffers[b]));
+  schedule.buffers = std::move(sorted);
+  for (auto& b : schedule.buffers)
+    if (b.view_of) b.view_of = number[*b.view_of];
+  for (auto& item : schedule.items)
+    for (size_t& b : item.buffers) b = *number[b];
+  for (auto& output : schedule.outputs)
+    for (size_t& b : output) b = *number[b];
+}
+
+}  // namespace
+
+Schedule create_schedule(TensorJob& job, UOp kernels) {
+  Schedule schedule;
+  schedule.var_vals = job.var_vals;
+  schedule.sink = apply_kernels(job, kernels);
+  Buffers buffers(job);
+  for (const Run& run : unroll(KernelOrder(schedule.sink).run())) add_items(run, buffers, schedule.items);
+  for (UOp s : schedule.sink.src()) {
+    UOp holder = holder_of(s);
+    schedule.outputs.push_back(holder ? buffers.find(holder).buffers : std::vector<size_t>());
+  }
+  schedule.buffers = std::move(buffers.all());
+  for (auto& output : schedule.outputs)
+    for (size_t b : output) schedule.buffers[b].is_output = true;
+  number_by_use(schedule);
+  if (schedule.items.empty()) schedule.var_vals.clear();
+  return schedule;
+}
+
+std::vector<BufferAccess> accesses_of(const ScheduleItem& item) {
+  std::vector<BufferAccess> out(item.buffers.size());
+  if (!item.ast.is(Op::SINK)) {  // a copy or a view: from the others to the first
+    for (size_t i = 0; i < out.size(); i++) (i == 0 ? out[i].writes : out[i].reads) = true;
+    return out;
+  }
+  auto buffer_number = [](UOp index) {
+    while (index.num_src() && !index.is(Op::DEFINE_GLOBAL)) index = index.src(0);
+    return index.is(Op::DEFINE_GLOBAL) ? size_t(index.arg().small_int()) : size_t(-1);
+  };
+  UOpSet stored(item.ast.graph());
+  for (UOp u : toposort(item.ast))
+    if (u.is(Op::STORE)) {
+      stored.insert(u.src(0));
+      if (size_t n = buffer_number(u.src(0)); n < out.size()) out[n].writes = true;
+    }
+  for (UOp u : toposort(item.ast))
+    if (u.is(Op::INDEX) && !stored.contains(u))
+      if (size_t n = buffer_number(u); n < out.size()) out[n].reads = true;
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,205 @@
+#include "passes/tensor/split_kernels.h"
+
+#include <algorithm>
+
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/render.h"
+#include "passes/kernel/ranges.h"
+#include "passes/tensor/bufferize.h"
+
+namespace tgc {
+
+using namespace pat;
+
+namespace {
+
+using Ctx = LocalAddBufferContext;
+
+bool is_outer(UOp range) { return range.arg().items().back() == Arg(AxisType::OUTER); }
+bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
+
+// A kernel must not read a buffer both as it was and as another kernel leaves it.
+UOp find_bufs(UOp store) {
+  std::unordered_map<UOp, Op> read_from;
+  for (UOp u : toposort(store, [](UOp u) { return !u.is(Op::AFTER); })) {
+    if (!u.is(Op::INDEX)) continue;
+    UOp buffer = as_buf(u);
+    if (!buffer.is(Op::BUFFER)) continue;
+    Op through = u.src(0).op();
+    if (auto [it, is_new] = read_from.try_emplace(buffer, through); !is_new && it->second != through)
+      throw Failure("cycle detected while indexing the buffer " + buffer.src(0).arg().repr() + ": it is read before and after it is assigned");
+  }
+  return {};
+}
+
+void note_buffer(Ctx& ctx, UOp buffer, UOp from) {
+  if (ctx.buffer_at.try_emplace(buffer, ctx.buffers.size()).second) ctx.buffers.emplace_back(buffer, from);
+}
+
+UOp define_global(Ctx& ctx, UOp buffer) {
+  note_buffer(ctx, buffer, buffer);
+  int64_t size = buffer.arg().as_int().int64_or_throw("the size of a buffer");
+  return buffer.graph().node(Op::DEFINE_GLOBAL, buffer.dtype().ptr(size), {}, ctx.globals++);
+}
+
+UOp buffer_of_after(Ctx& ctx, UOp after) {
+  if (after.dtype().is_ptr() && after.dtype().addrspace() == AddrSpace::LOCAL) return {};
+  UOp buffer = as_buf(after);
+  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // one stands for all of them in the AST
+  if (ctx.buffer_at.contains(buffer)) throw Failure("a kernel reads a buffer at two points of the schedule");
+  note_buffer(ctx, buffer, after);
+  return buffer;
+}
+
+UOp unbind(Ctx& ctx, UOp bind) {
+  if (std::find(ctx.vars.begin(), ctx.vars.end(), bind) == ctx.vars.end()) ctx.vars.push_back(bind);
+  return bind.src(0);
+}
+
+UOp renumber_range(Ctx& ctx, UOp r) {
+  if (!is_empty_tuple(r.tag())) return {};
+  Graph& graph = r.graph();
+  if (is_outer(r)) {  // each turn of the range runs the kernel, with the turn bound to a variable
+    UOp variable = graph.variable("range_" + range_str(r), r.vmin(), r.vmax());
+    return graph.node(Op::BIND, variable.dtype(), {variable, r.rtag({})});
+  }
+  std::vector<Arg> arg(r.arg().items().begin(), r.arg().items().end());
+  arg[0] = ctx.ranges++;
+  return r.replace({.arg = graph.tuple(arg), .tag = Arg()});
+}
+
+// What a kernel does that is no loop nest, if it is such.
+UOp find_device_op(UOp ast) {
+  for (UOp u : toposort(ast))
+    if (u.in({Op::COPY, Op::BUFFER_VIEW, Op::ENCDEC})) return u;
+  return {};
+}
+
+Arg kernel_info(Graph& graph, Arg opts) {
+  if (opts.is_none()) return {};
+  return graph.record(RecordClass::KernelInfo, {graph.str("test"), graph.tuple({}), false, graph.tuple({}), opts});
+}
+
+UOp split_store(UOp x) {
+  auto ranges = ranges_of(x);
+  if (!std::all_of(ranges.begin(), ranges.end(), is_outer)) return {};
+  if (x.is(Op::END) && x.num_src() > 1 && x.src(1).is(Op::RANGE) && is_outer(x.src(1))) return {};
+  Graph& graph = x.graph();
+  Ctx ctx;
+  UOp ast = graph_rewrite(x, kernel_split(), {.ctx = ctx, .bottom_up = true, .name = "kernel split"});
+  if (UOp op = find_device_op(ast)) ast = op;
+  else ast = graph.sink(ast, kernel_info(graph, ctx.opts));
+  std::vector<UOp> src;
+  for (auto& [buffer, from] : ctx.buffers) src.push_back(from);
+  if (ast.is(Op::SINK))
+    for (UOp s : src)
+      if (!(device_of(s) == device_of(src[0])))
+        throw Failure("all buffers of a kernel must be on the same device, not on " + device_of(src[0]).repr() + " and " + device_of(s).repr());
+  src.insert(src.end(), ctx.vars.begin(), ctx.vars.end());
+  return graph.node(Op::KERNEL, dtypes::void_, src, graph.record(RecordClass::Kernel, {ast, graph.tuple({})}));
+}
+
+bool becomes_tensor(UOp u) {
+  return u.tag().is_tuple() && !u.tag().items().empty() && base_of(u).in({Op::BUFFERIZE, Op::MSTACK, Op::CONST, Op::BUFFER, Op::AFTER});
+}
+
+}  // namespace
+
+const RuleSet& pm_add_range_tags() {
+  static const RuleSet set("pm_add_range_tags", {
+      // a range is marked until the kernel that it belongs to numbers it
+      rule("mark-range", node(Op::RANGE).as(x), with(x, [](UOp x) { return x.rtag(x.graph().tuple({})); })),
+  });
+  return set;
+}
+
+const RuleSet& bufferize_to_store_stage() {
+  static const RuleSet set("bufferize to store", {&pm_add_buffers(), &pm_add_range_tags()});
+  return set;
+}
+
+UOp bufferize_to_store(UOp sink) {
+  std::vector<UOp> tensors;
+  for (UOp u : backward_slice(sink))
+    if (becomes_tensor(u)) tensors.push_back(u);
+  sink = sink.graph().sink(tensors);
+  Ctx ctx;
+  for (UOp u : toposort(sink))
+    if (u.is(Op::LUNIQUE)) ctx.next = std::max(ctx.next, u.arg().as_int().int64_or_throw("the number of a buffer") + 1);
+  return graph_rewrite(sink, bufferize_to_store_stage(), {.ctx = ctx, .bottom_up = true, .name = "bufferize to store"});
+}
+
+const RuleSet& to_define_global() {
+  static const RuleSet set("to_define_global", {
+      rule("one-state-of-a-buffer", node(Op::STORE).as(x), with(x, find_bufs)),
+      // buffer -> the next DEFINE_GLOBAL
+      rule("define-global", node(Op::BUFFER).as(buf), with_ctx<Ctx>(buf, define_global)),
+      // bind(v, _) -> v
+      rule("unbind", node(Op::BIND).as(b), with_ctx<Ctx>(b, unbind)),
+      // after(buffer, kernel) -> buffer
+      rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with_ctx<Ctx>(a, buffer_of_after)),
+      rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x), with(x, [](UOp x) { return x.with_src({}); })),
+      // a range of one turn -> 0
+      rule("range-of-one", node(Op::RANGE).as(r), with(r, [](UOp r) { return py_equal(r.vmax(), 0) ? r.graph().constant(dtypes::index, 0) : UOp(); })),
+      // ranges are numbered from 0, so that equal kernels are equal
+      rule("renumber-range", node(Op::RANGE).as(r), with_ctx<Ctx>(r, renumber_range)),
+  });
+  return set;
+}
+
+const RuleSet& pm_remove_tags() {
+  static const RuleSet set("pm_remove_tags", {
+      rule("remove-tag", node(OpSet::all()).as(x), with(x, [](UOp x) { return is_empty_tuple(x.tag()) ? UOp() : x.rtag({}); })),
+  });
+  return set;
+}
+
+const RuleSet& kernel_split() {
+  static const RuleSet set("kernel split", {&to_define_global(), &pm_flatten_range(), &rangeify_codegen(), &pm_remove_tags()});
+  return set;
+}
+
+const RuleSet& split_kernels_rules() {
+  static const RuleSet set("split_kernels", {
+      // store ... end -> kernel
+      rule("split-store", node({Op::STORE, Op::END}).as(x), with(x, split_store)),
+  });
+  return set;
+}
+
+UOp split_kernels(UOp sink) { return graph_rewrite(sink, split_kernels_rules(), {.name = "split kernels"}); }
+
+UOp fix_assign(UOp sink) {
+  std::unordered_map<UOp, UOp> assigned;  // the AFTER that a buffer is left by
+  Substitution fixes;
+  for (UOp u : toposort(sink)) {
+    if (!u.is(Op::AFTER)) continue;
+    UOp buffer = buf_uop(u);
+    assigned[buffer] = u;
+    for (UOp s : u.src(1).src()) {
+      if (!s.is(Op::BUFFER) || s == buffer) continue;
+      auto later = assigned.find(s);
+      if (later == assigned.end()) continue;
+      for (UOp x : toposort(u))
+        if (x.is(Op::AFTER) && buf_uop(x) == s)
+          throw Failure("cycle detected in graph: the kernel for buffer " + buffer.src(0).arg().repr() + " reads buffer " + s.src(0).arg().repr() +
+                        " both before and after it is assigned");
+      UOp before = later->second;
+      std::vector<UOp> src(before.src().begin(), before.src().end());
+      src.push_back(u);
+      later->second = before.with_src(src);
+      fixes.emplace_back(before, later->second);
+    }
+  }
+  return substitute(sink, fixes, nullptr, "fix_assign");
+}
+
+const RuleSet& remove_all_tags() {
+  static const RuleSet set("_remove_all_tags", {
+      rule("remove-tag", node(OpSet::all()).as(x), with(x, [](UOp x) { return x.rtag({}); })),
+  });
+  return set;
+}
+
+}  // namespace tgc
