@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "lib/rewrite/matcher.h"
@@ -15,6 +16,7 @@ class ContextRef {
  public:
   ContextRef() = default;
   template <class T>
+    requires(!std::is_same_v<std::remove_const_t<T>, ContextRef>)
   ContextRef(T& object) : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_(&detail::TypeKey<T>::kKey) {}
   void* ptr() const { return ptr_; }
   const char* type() const { return type_; }

@@ -1,4 +1,5 @@
 // Integer division by constants as multiplication and shift (uop/decompositions.py: magicgu, fast_idiv).
+#include "lib/support/check.h"
 #include "lib/uop/graph.h"
 #include "passes/kernel/decompositions.h"
 
@@ -24,11 +25,14 @@ bool fits(Range r, Int factor, DType dtype) {
 }  // namespace
 
 std::pair<Int, int> magicgu(Int vmax, Int d) {
-  Int nc = floor_div(vmax + 1, d) * d - 1;
-  auto nbits = int(vmax.bit_length());
-  for (int s = 0; s <= 2 * nbits; s++) {
-    Int power = Int::pow2(uint32_t(s)), rest = d - 1 - floor_mod(power - 1, d);
-    if (power > nc * rest) return {floor_div(power + rest, d), s};
+  TGC_CHECK(vmax >= 0 && vmax.bit_length() <= 64 && d > 0 && d.bit_length() <= 64, "a multiplier for " + vmax.str() + " / " + d.str());
+  using Wide = unsigned __int128;
+  Wide divisor = d.low64(), nc_plus_1 = (Wide(vmax.low64()) + 1) / divisor * divisor;
+  for (int s = 0; s <= 128; s++) {
+    Wide ones = s < 128 ? (Wide(1) << s) - 1 : ~Wide(0);  // 2**s - 1
+    if (nc_plus_1 && ones < (nc_plus_1 - 1) * (divisor - 1 - ones % divisor)) continue;
+    Wide m = ones / divisor + 1;
+    return {(Int(uint64_t(m >> 64)) << 64) + Int(uint64_t(m)), s};
   }
   throw Failure("no multiplier divides by " + d.str());
 }
