@@ -1,0 +1,124 @@
+#include "passes/kernel/gpudims.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+// The index expressions of `dims`, and the sizes of the SPECIALs they are made of.
+struct Grouped {
+  std::string idxs, sizes;
+};
+Grouped grouped(std::vector<Sint> dims, const GridLimits& limits, bool reverse = false) {
+  Graph g;
+  Grouped out;
+  auto idxs = get_grouped_dims(g, "g", std::move(dims), limits, reverse);
+  for (UOp idx : idxs) out.idxs += (out.idxs.empty() ? "" : ", ") + render(idx, false);
+  for (uint32_t i = 0; i < g.size(); i++)
+    if (UOp u = g.at(i); u.is(Op::SPECIAL)) out.sizes += (out.sizes.empty() ? "" : " ") + u.arg().str() + "=" + render(u.src(0));
+  return out;
+}
+constexpr GridLimits kSmall = std::array<int64_t, 3>{16, 16, 16};
+
+TEST_CASE("dims that fit are SPECIALs as they are") {
+  CHECK(grouped({2, 3}, kSmall).idxs == "g0, g1");
+  CHECK(grouped({2, 3}, kSmall, true).idxs == "g1, g0");
+  CHECK(grouped({2, 3}, kSmall, true).sizes == "g0=3 g1=2");
+  CHECK(grouped({}, kSmall).idxs.empty());
+  CHECK(grouped({1000000, 2, 3, 4, 5}, std::nullopt).idxs == "g0, g1, g2, g3, g4");
+}
+
+TEST_CASE("neighbours are grouped when there are too many") {
+  Grouped g = grouped({2, 3, 4, 5}, kSmall);
+  CHECK(g.sizes == "g0=6 g1=4 g2=5");
+  CHECK(g.idxs == "(g0%2), (g0//2), g1, g2");
+  CHECK(grouped({2, 9, 4, 3}, kSmall).sizes == "g0=2 g1=9 g2=12");  // 18 would not fit
+  CHECK(grouped({2, 2, 2, 2, 2}, kSmall).idxs == "(g0%2), (g0//2%2), (g0//2//2), g1, g2");
+}
+
+TEST_CASE("dims that are too large are split") {
+  Grouped one = grouped({24}, kSmall);
+  CHECK(one.sizes == "g0=12 g1=2");
+  CHECK(one.idxs == "(g0*2+g1)");
+  Grouped three = grouped({1024}, kSmall);
+  CHECK(three.sizes == "g0=16 g1=16 g2=4");
+  CHECK(three.idxs == "((g0*16+g1)*4+g2)");
+  Grouped two = grouped({3, 20}, kSmall);
+  CHECK(two.sizes == "g0=3 g1=10 g2=2");
+  CHECK(two.idxs == "(g0*10+g1), g2");
+  Grouped moved = grouped({20, 3}, kSmall);
+  CHECK(moved.sizes == "g0=10 g1=6");
+  CHECK(moved.idxs == "((g0*6+g1)//3), ((g0*6+g1)%3)");
+  Grouped flat = grouped({2, 3, 20}, kSmall);
+  CHECK(flat.sizes == "g0=4 g1=3 g2=10");
+  CHECK(flat.idxs == "((g0*30+g1*10+g2)//60), ((g0*30+g1*10+g2)//20%3), ((g0*30+g1*10+g2)%20)");
+}
+
+TEST_CASE("dims that cannot fit are refused") {
+  CHECK_THROWS_WITH_AS(grouped({17}, kSmall), "cannot limit the launch dimensions (17,) to (16, 16, 16)", Failure);
+  CHECK_THROWS_WITH_AS(grouped({16, 16, 16, 16}, kSmall), "cannot limit the launch dimensions (16, 16, 16, 16) to (16, 16, 16)", Failure);
+}
+
+TEST_CASE("symbolic dims stay, when they are known to fit") {
+  Graph g;
+  UOp n = g.variable("n", 1, 10), m = g.variable("m", 1, 100);
+  CHECK(get_grouped_dims(g, "g", {Sint(n), 4}, kSmall)[0].src(0) == n);
+  CHECK_THROWS_AS(get_grouped_dims(g, "g", {Sint(m)}, kSmall), Failure);
+}
+
+// ---- the rule
+
+struct GridTest {
+  explicit GridTest(std::string_view target_text) : target(*parse_target(target_text, {})) {}
+  Graph graph;
+  Target target;
+
+  UOp buffer(int64_t number) { return graph.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(1024), {}, number); }
+  Arg info(bool dont_use_locals = false) {
+    return graph.record(RecordClass::KernelInfo, {graph.str("k"), graph.tuple({}), dont_use_locals, graph.tuple({}), Arg()});
+  }
+  UOp rewrite(UOp sink) { return graph_rewrite(sink, pm_add_gpudims(), {.ctx = std::as_const(target), .name = "add gpudims"}); }
+  // data0[r0*4 + r1] = data1[r0*4 + r1], then the stage
+  std::string address(AxisType outer, AxisType inner, bool dont_use_locals = false) {
+    UOp i = graph.range(8, 0, outer), j = graph.range(4, 1, inner), at = i * 4 + j;
+    UOp sink = graph.sink({buffer(0).index_ptr(at).store(buffer(1).index(at)).end({i, j})}, info(dont_use_locals));
+    UOp out = rewrite(sink);
+    return render(out.src(0).src(0).src(0).src(1), false);
+  }
+};
+
+TEST_CASE("global axes are gidx, local ones lidx, without locals all are idx") {
+  CHECK(GridTest("CUDA").address(AxisType::GLOBAL, AxisType::LOCAL) == "(gidx0*4+lidx0)");
+  CHECK(GridTest("CUDA").address(AxisType::GLOBAL, AxisType::GLOBAL) == "(gidx1*4+gidx0)");
+  CHECK(GridTest("CUDA").address(AxisType::LOCAL, AxisType::GROUP_REDUCE) == "(lidx0*4+lidx1)");
+  CHECK(GridTest("CUDA").address(AxisType::GLOBAL, AxisType::GLOBAL, true) == "(idx1*4+idx0)");
+  CHECK(GridTest("CPU").address(AxisType::LOOP, AxisType::REDUCE) == "(r0*4+r1)");
+  CHECK_THROWS_AS(GridTest("CUDA").address(AxisType::GLOBAL, AxisType::LOCAL, true), Failure);
+}
+
+TEST_CASE("a kernel without a KernelInfo or with SPECIALs is left alone") {
+  GridTest t("CUDA");
+  UOp i = t.graph.range(8, 0, AxisType::GLOBAL);
+  UOp body = t.buffer(0).index_ptr(i).store(t.buffer(1).index(i)).end({i});
+  CHECK(t.rewrite(t.graph.sink({body})) == t.graph.sink({body}));
+  UOp sink = t.graph.sink({body, t.graph.special(t.graph.constant(dtypes::index, 4), "gidx0")}, t.info());
+  CHECK(t.rewrite(sink) == sink);
+}
+
+TEST_CASE("a store that a local axis does not reach happens in that axis's first thread") {
+  GridTest t("CUDA");
+  UOp i = t.graph.range(8, 0, AxisType::GLOBAL), l = t.graph.range(16, 1, AxisType::LOCAL);
+  UOp sink = t.graph.sink({t.buffer(0).index_ptr(i).store(t.buffer(1).index(i * 16 + l)).end({i, l})}, t.info());
+  UOp store = t.rewrite(sink).src(0).src(0);
+  UOp at = store.src(0).src(1);
+  CHECK(at.is(Op::WHERE));
+  CHECK(render(at.get_idx(), false) == "gidx0");
+  CHECK(at.get_valid() == t.graph.special(t.graph.constant(dtypes::index, 16), "lidx0").eq(0));
+}
+
+}  // namespace
+}  // namespace tgc
