@@ -1,0 +1,144 @@
+// Builder: writes code for REF. It hands out virtual registers, keeps a stack of scopes (the root, loops, lanes), copies uniform values to
+// all lanes where an instruction needs that, folds integer constants, and in the end assigns registers to memory and functions to
+// instructions. Inside: for ref/ alone.
+#pragma once
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/runtime/ref/code.h"
+#include "lib/runtime/ref/wmma.h"
+
+namespace tgc::ref {
+
+// A virtual register; kNone stands for no operand.
+using Reg = int32_t;
+inline constexpr Reg kNone = -1;
+
+class Builder {
+ public:
+  explicit Builder(bool count_evaluations);
+
+  // ---- values that are there from the start
+  Reg constant(Type type, uint64_t bits);
+  Reg constant_int(Type type, int64_t value);
+  Reg constant_float(Type type, double value);
+  Reg variable(const std::string& name);  // an I64
+
+  // ---- instructions; each returns the register of its result. Operands uniform or varying as they come.
+  Reg binary(Opc op, Reg a, Reg b);        // comparisons give a Bool
+  Reg unary(Opc op, Reg a);                // result of a's type; narrow float conversions of theirs
+  Reg cast(Reg a, Type to);
+  Reg retyped(Reg a, Type to);             // the same bits, sizes equal
+  Reg where(Reg cond, Reg yes, Reg no);
+  Reg mulacc(Reg a, Reg b, Reg c);
+  Reg both(Reg a, Reg b);                  // a & b of Bools, where either may be kNone: true
+  Reg copy(Reg a);                         // a Mov, for a value that changes later
+  void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b, const std::vector<Reg>& c, std::vector<Reg>& d);
+
+  // Registers that change: accumulators.
+  Reg mutable_register(Type type, bool varying);
+  void assign(Reg to, Reg value);
+  void assign_in_lanes(Reg to, Reg value);  // where the open lanes begin, or at least before the loops in them that are open
+  void fold(Opc op, Opc rounding, Reg accumulator, Reg value);  // value varying, accumulator uniform
+
+  // ---- memory
+  int32_t add_memory(MemoryInfo info);
+  MemoryInfo& memory(int32_t m) { return code_.memories[size_t(m)]; }
+  Reg load(int32_t memory, Reg offset, Reg gate, Reg alt, const std::string& what);
+  void store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what);
+
+  // ---- scopes
+  Reg open_loop(Reg bound, const std::string& name);  // the counter, an I64
+  void close_loop();
+  // Lanes along axes, the last one running fastest; chunks hold whole groups of `group` lanes. `most` is a bound on all lanes together, as
+  // far as it is known. Returns the axes' values, I64s.
+  struct LaneAxis {
+    Reg extent;  // uniform I64
+    std::string name;
+  };
+  std::vector<Reg> open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most);
+  void close_lanes();
+  bool in_lanes() const { return lanes_depth_ > 0; }
+  size_t depth() const { return scopes_.size(); }
+  Reg max_lane(Reg a);
+  Reg lane_mask() const { return masks_.empty() ? kNone : masks_.back(); }
+  void push_mask(Reg cond);  // accesses until pop_mask happen only where it and the masks around it hold
+  void pop_mask() { masks_.pop_back(); }
+
+  void count_evaluation(bool varying);  // of one UOp
+
+  // ---- facts
+  Type type(Reg r) const { return registers_[size_t(r)].type; }
+  bool varying(Reg r) const { return registers_[size_t(r)].varying; }
+  bool is_constant(Reg r) const { return registers_[size_t(r)].constant; }
+  uint64_t constant_bits(Reg r) const { return registers_[size_t(r)].bits; }
+  bool is_true(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 1; }
+  bool is_false(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 0; }
+
+  Code finish();
+
+ private:
+  struct Register {
+    Type type;
+    bool varying = false, constant = false;
+    uint32_t depth = 0;             // of the scope that made it
+    uint64_t bits = 0;              // of a constant
+    int32_t first = -1, last = -1;  // where the finished list uses it
+    int32_t slot = -1;
+  };
+  struct Virtual {
+    Opc op;
+    uint8_t type = 0, type2 = 0;
+    Reg dst = kNone, a = kNone, b = kNone, c = kNone;
+    int64_t imm = 0;
+    int32_t raw = 0;  // a number that goes where an operand would
+    Opc rounding = Opc::Mov;
+  };
+  struct Scope {
+    Virtual begin, end;
+    std::vector<Virtual> code;
+    std::unordered_map<Reg, Reg> splats;  // of registers made at this depth
+    uint32_t lane_evaluations = 0, evaluations = 0;
+  };
+
+  Reg new_register(Type type, bool varying);
+  Reg emit(Virtual v, Type result, bool varying);
+  Reg splat(Reg r);
+  Reg evaluated(Virtual v, Type result);  // of constant operands
+  bool constant_operands(const Virtual& v) const;
+  Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
+  Reg effective_gate(Reg gate);
+  void open_scope(Virtual begin, Virtual end);
+  void close_scope();
+
+  // finishing
+  template <class Visit>
+  void for_each_register(const Virtual& v, Visit visit) const;
+  void drop_copies();
+  void find_lifetimes();
+  void assign_slots();
+  void lay_out();
+  bool is_varying(const Virtual& v) const;
+  Selector selector(const Virtual& v) const;
+  int32_t place_of(Reg r) const;
+  void write_instructions();
+
+  bool count_;
+  Code code_;
+  std::vector<Register> registers_;
+  std::vector<Scope> scopes_;
+  std::vector<Virtual> list_;  // the finished list
+  std::vector<Reg> masks_;
+  std::unordered_map<uint64_t, Reg> constants_[kNumTypes];
+  std::map<std::string, Reg> variables_;
+  size_t lanes_depth_ = 0;  // of the open lanes' scope; 0: there is none
+  std::vector<std::pair<std::string, Reg>> open_loops_;
+  std::vector<std::vector<Access::LaneAxis>> lanes_;  // the axes of every Lanes
+  std::unordered_map<int64_t, Reg> group_indices_;
+  int64_t largest_group_ = 1, most_lanes_ = 1;
+  uint32_t slots_[5] = {};  // uniform; varying of 1, 2, 4, 8 bytes
+};
+
+}  // namespace tgc::ref

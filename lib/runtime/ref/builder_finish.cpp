@@ -1,0 +1,239 @@
+// The last steps of a Builder: copies that need not be, where registers live, instructions.
+#include <algorithm>
+#include <queue>
+
+#include "lib/runtime/ref/builder.h"
+#include "lib/support/check.h"
+
+namespace tgc::ref {
+namespace {
+
+// Registers of a chunk together stay within this, so that they remain in the second-level cache.
+constexpr int64_t kRegisterBytes = 256 << 10;
+constexpr int64_t kScratchBytes = 64 << 20;
+constexpr int64_t kMostLanes = 2048;
+
+bool begins(Opc op) { return op == Opc::Loop || op == Opc::Lanes; }
+bool ends(Opc op) { return op == Opc::LoopEnd || op == Opc::LanesEnd; }
+
+}  // namespace
+
+// Visits every register that an instruction reads or writes.
+template <class Visit>
+void Builder::for_each_register(const Virtual& v, Visit visit) const {
+  for (Reg r : {v.a, v.b, v.c, v.dst})
+    if (r != kNone) visit(r);
+  if (v.op == Opc::Wmma) {
+    const Wmma& w = code_.wmmas[size_t(v.imm)];
+    for (auto* list : {&w.a, &w.b, &w.c, &w.d})
+      for (Reg r : *list) visit(r);
+  }
+  if (v.op == Opc::LanesEnd)  // a message about an access in the lanes reads their extents
+    for (const Access::LaneAxis& axis : lanes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
+}
+
+// Within stretches without control flow: a copy of an accumulator is not made where the accumulator does not change before the copy's last
+// use, and a value that is only made to be assigned is made in its place.
+void Builder::drop_copies() {
+  std::vector<uint32_t> uses(registers_.size());
+  for (const Virtual& v : list_) for_each_register(v, [&](Reg r) { uses[size_t(r)]++; });
+
+  struct Seen {
+    int32_t last_use = -1, count = 0, next_write = INT32_MAX;
+  };
+  std::vector<Seen> seen(registers_.size());
+  auto is_barrier = [](Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; };
+  std::vector<Reg> replaced(registers_.size(), kNone);
+  std::vector<bool> dead(list_.size());
+
+  for (size_t from = 0; from < list_.size();) {
+    size_t to = from;
+    while (to < list_.size() && !is_barrier(list_[to].op)) to++;
+    // backwards: for a copy, where its last use is and where the accumulator is written next
+    for (size_t at = to; at-- > from;) {
+      const Virtual& v = list_[at];
+      if (v.op == Opc::Mov && varying(v.dst) == varying(v.a) && type(v.dst) == type(v.a)) {
+        const Seen& d = seen[size_t(v.dst)];
+        if (d.count > 0 && d.count + 1 == int32_t(uses[size_t(v.dst)]) && d.last_use <= seen[size_t(v.a)].next_write) {
+          replaced[size_t(v.dst)] = v.a;
+          dead[at] = true;
+          Seen& s = seen[size_t(v.a)];
+          s.last_use = std::max(s.last_use, d.last_use), s.count++;
+          continue;
+        }
+      }
+      for (Reg r : {v.a, v.b, v.c})
+        if (r != kNone) {
+          Seen& s = seen[size_t(r)];
+          s.last_use = std::max(s.last_use, int32_t(at)), s.count++;
+        }
+      if (v.dst != kNone) seen[size_t(v.dst)].next_write = int32_t(at);
+    }
+    for (size_t at = from; at < to; at++) {
+      Virtual& v = list_[at];
+      for (Reg r : {v.a, v.b, v.c, v.dst})
+        if (r != kNone) seen[size_t(r)] = {};
+      for (Reg* r : {&v.a, &v.b, &v.c})
+        while (*r != kNone && replaced[size_t(*r)] != kNone) *r = replaced[size_t(*r)];
+    }
+    from = to + 1;
+  }
+
+  // a value assigned right after it was made, and used nowhere else
+  for (size_t at = 1; at < list_.size(); at++) {
+    Virtual& v = list_[at];
+    if (v.op != Opc::Mov || dead[at] || uses[size_t(v.a)] != 2 || varying(v.dst) != varying(v.a) || type(v.dst) != type(v.a)) continue;
+    for (size_t before = at; before-- > 0 && at - before < 64;) {
+      if (dead[before]) continue;
+      Virtual& maker = list_[before];
+      if (is_barrier(maker.op)) break;
+      if (maker.dst == v.a) {
+        maker.dst = v.dst;
+        dead[at] = true;
+        break;
+      }
+      if (maker.dst == v.dst || maker.a == v.dst || maker.b == v.dst || maker.c == v.dst) break;
+    }
+  }
+  size_t kept = 0;
+  for (size_t at = 0; at < list_.size(); at++)
+    if (!dead[at]) list_[kept++] = list_[at];
+  list_.resize(kept);
+}
+
+// The first and the last place where each register is needed. What a loop uses but did not make is needed until the loop ends.
+void Builder::find_lifetimes() {
+  std::vector<int32_t> end_of(list_.size(), -1), open;
+  for (size_t at = 0; at < list_.size(); at++) {
+    if (begins(list_[at].op)) open.push_back(int32_t(at));
+    if (ends(list_[at].op)) end_of[size_t(open.back())] = int32_t(at), open.pop_back();
+  }
+  for (size_t at = 0; at < list_.size(); at++) {
+    for_each_register(list_[at], [&](Reg reg) {
+      Register& r = registers_[size_t(reg)];
+      if (r.first < 0) r.first = int32_t(at);
+      r.last = std::max(r.last, int32_t(at));
+      for (int32_t begin : open)
+        if (r.first < begin) {
+          r.last = std::max(r.last, end_of[size_t(begin)]);
+          break;
+        }
+    });
+    if (begins(list_[at].op)) open.push_back(int32_t(at));
+    if (ends(list_[at].op)) open.pop_back();
+  }
+}
+
+void Builder::assign_slots() {
+  struct Busy {
+    int32_t last;
+    uint32_t slot;
+    bool operator<(const Busy& other) const { return last > other.last; }
+  };
+  std::priority_queue<Busy> busy[5];
+  std::vector<uint32_t> free[5];
+  auto class_of = [&](const Register& r) { return r.varying ? 1 + __builtin_ctz(unsigned(size_of(r.type))) : 0; };
+  auto take = [&](Register& r, int32_t at, bool operands_stay) {
+    int c = class_of(r);
+    while (!busy[c].empty() && (operands_stay ? busy[c].top().last < at : busy[c].top().last <= at)) {
+      free[c].push_back(busy[c].top().slot);
+      busy[c].pop();
+    }
+    uint32_t slot = free[c].empty() ? slots_[c]++ : free[c].back();
+    if (!free[c].empty()) free[c].pop_back();
+    r.slot = int32_t(slot);
+    busy[c].push({r.last, slot});
+  };
+  // constants and variables are there from the start and stay
+  for (Register& r : registers_)
+    if (r.constant) r.slot = int32_t(slots_[0]++);
+  for (auto& [name, reg] : variables_) registers_[size_t(reg)].slot = int32_t(slots_[0]++);
+  for (size_t at = 0; at < list_.size(); at++)
+    for_each_register(list_[at], [&](Reg reg) {
+      Register& r = registers_[size_t(reg)];
+      // a tensor core writes elements before it has read all
+      if (r.slot < 0) take(r, int32_t(at), list_[at].op == Opc::Wmma || list_[at].op == Opc::Loop);
+    });
+}
+
+// How many lanes a chunk has.
+void Builder::lay_out() {
+  int64_t per_lane = 0, scratch = 0;
+  for (int c = 1; c < 5; c++) per_lane += int64_t(slots_[c]) << (c - 1);
+  for (const MemoryInfo& m : code_.memories)
+    if (m.group > 0) scratch += (m.size * dtypes::of(m.scalar).itemsize() + m.group - 1) / m.group;
+  int64_t chunk = kMostLanes;
+  if (per_lane) chunk = std::min(chunk, kRegisterBytes / per_lane);
+  if (scratch) chunk = std::min(chunk, kScratchBytes / scratch);
+  chunk = std::min(std::max<int64_t>(chunk, 64), most_lanes_);
+  code_.chunk = std::max((chunk + 15) / 16 * 16, largest_group_);
+  code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.chunk + 64);
+}
+
+// The byte offset of a register; lay_out came before.
+int32_t Builder::place_of(Reg reg) const {
+  if (reg == kNone) return -1;
+  const Register& r = registers_[size_t(reg)];
+  TGC_CHECK(r.slot >= 0, "a register without a place");
+  if (!r.varying) return r.slot * 8;
+  int64_t at = (int64_t(slots_[0]) * 8 + 63) / 64 * 64;
+  int size = size_of(r.type), c = 1 + __builtin_ctz(unsigned(size));
+  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk;  // the widest first: all stay aligned
+  at += int64_t(r.slot) * size * code_.chunk;
+  TGC_CHECK(at < INT32_MAX, "too many registers");
+  return int32_t(at);
+}
+
+bool Builder::is_varying(const Virtual& v) const {
+  if (v.op == Opc::Store || v.op == Opc::Check) return varying(v.a);
+  return v.dst != kNone && varying(v.dst);
+}
+
+Selector Builder::selector(const Virtual& v) const {
+  auto is = [&](Reg r) { return r != kNone && varying(r); };
+  return {.op = v.op, .type = v.type, .type2 = v.type2, .varying = is_varying(v), .a_varying = is(v.a), .b_varying = is(v.b),
+          .gated = v.b != kNone, .rounding = v.rounding};
+}
+
+void Builder::write_instructions() {
+  std::vector<size_t> open;
+  for (const Virtual& v : list_) {
+    Ins ins{select(selector(v)), place_of(v.dst), place_of(v.a), place_of(v.b), place_of(v.c), v.imm};
+    TGC_CHECK(ins.fn != nullptr, "REF has no instruction for an op of these dtypes");
+    if (v.op == Opc::Lanes || v.op == Opc::LanesEnd) ins.b = v.raw;
+    if (v.op == Opc::GroupBase || v.op == Opc::Count) ins.a = v.raw;
+    if (begins(v.op)) open.push_back(code_.ins.size());
+    if (ends(v.op)) {
+      code_.ins[open.back()].imm = int64_t(code_.ins.size()) + 1;
+      ins.imm = int64_t(open.back()) + 1;
+      open.pop_back();
+    }
+    code_.ins.push_back(ins);
+  }
+}
+
+Code Builder::finish() {
+  TGC_CHECK(scopes_.size() == 1, "a scope was not closed");
+  Scope& root = scopes_.back();
+  if (root.evaluations) root.code.push_back({.op = Opc::Count, .imm = root.evaluations});
+  list_ = std::move(root.code);
+  list_.push_back({.op = Opc::Halt});
+  drop_copies();
+  find_lifetimes();
+  assign_slots();
+  lay_out();
+  write_instructions();
+  for (Wmma& w : code_.wmmas)
+    for (auto* registers : {&w.a, &w.b, &w.c, &w.d})
+      for (int32_t& r : *registers) r = place_of(r);
+  for (Access& a : code_.accesses) {
+    for (auto& range : a.ranges) range.second = place_of(range.second);
+    for (Access::LaneAxis& axis : a.axes) axis.stride = place_of(axis.stride), axis.extent = place_of(axis.extent);
+  }
+  for (const Register& r : registers_)
+    if (r.constant) code_.constants.push_back({r.slot * 8, r.bits});
+  for (auto& [name, reg] : variables_) code_.variables.push_back({registers_[size_t(reg)].slot * 8, name});
+  return std::move(code_);
+}
+
+}  // namespace tgc::ref

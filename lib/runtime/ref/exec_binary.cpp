@@ -1,0 +1,146 @@
+// Operations of two integers or bools.
+#include "lib/runtime/ref/exec_lanes.h"
+#include "lib/runtime/ref/numeric.h"
+
+namespace tgc::ref {
+namespace {
+
+#define TGC_OP2(name, expression)                                     \
+  struct name {                                                       \
+    template <class T>                                                \
+    static auto apply(T a, T b, [[maybe_unused]] RefNotes& notes) { return expression; } \
+  };
+TGC_OP2(OpAdd, wrapping_add(a, b))
+TGC_OP2(OpSub, wrapping_sub(a, b))
+TGC_OP2(OpMul, wrapping_mul(a, b))
+TGC_OP2(OpAnd, T(a & b))
+TGC_OP2(OpOr, T(a | b))
+TGC_OP2(OpXor, T(a ^ b))
+TGC_OP2(OpMax, a < b ? b : a)
+TGC_OP2(OpLt, uint8_t(a < b))
+TGC_OP2(OpNe, uint8_t(a != b))
+TGC_OP2(OpEq, uint8_t(a == b))
+#undef TGC_OP2
+
+// tinygrad's cdiv: truncating, 0 for a divisor of 0. The one quotient that does not fit, min / -1, wraps.
+template <class T>
+T divide(T a, T b, RefNotes& notes) {
+  if (b == 0) return notes.zero_divisions++, T(0);
+  if (std::is_signed_v<T> && b == T(-1)) return wrapping_sub(T(0), a);
+  return T(a / b);
+}
+
+struct OpIDiv {
+  template <class T>
+  static T apply(T a, T b, RefNotes& notes) { return divide(a, b, notes); }
+};
+struct OpMod {
+  template <class T>
+  static T apply(T a, T b, RefNotes& notes) { return wrapping_sub(a, wrapping_mul(divide(a, b, notes), b)); }
+};
+struct OpShl {
+  template <class T>
+  static T apply(T a, T b, RefNotes& notes) {
+    if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(0);
+    return T(Unsigned<T>(a) << b);
+  }
+};
+struct OpShr {
+  template <class T>
+  static T apply(T a, T b, RefNotes& notes) {
+    if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(a < 0 ? -1 : 0);
+    return T(a >> b);
+  }
+};
+struct OpPow {
+  template <class T>
+  static T apply(T a, T b, RefNotes&) {
+    T out = 1;
+    for (auto e = std::make_unsigned_t<T>(std::is_signed_v<T> && b < 0 ? 0 : b); e; e = std::make_unsigned_t<T>(e >> 1)) {
+      if (e & 1) out = wrapping_mul(out, a);
+      a = wrapping_mul(a, a);
+    }
+    return std::is_signed_v<T> && b < 0 ? T(0) : out;
+  }
+};
+
+// The random bits of tinygrad's threefry2x32: x and key as two 32-bit halves each (uop/decompositions.py).
+struct OpThreefry {
+  static uint64_t apply(uint64_t x, uint64_t key, RefNotes&) {
+    static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    auto k0 = uint32_t(key), k1 = uint32_t(key >> 32);
+    uint32_t ks[3] = {k1, k0 ^ k1 ^ 0x1BD11BDA, k0};
+    uint32_t x0 = uint32_t(x) + ks[2], x1 = uint32_t(x >> 32) + ks[0];
+    for (uint32_t i = 0; i < 5; i++) {
+      for (int r : kRotations[i % 2]) x0 += x1, x1 = x0 ^ std::rotl(x1, r);
+      x0 += ks[i % 3], x1 += ks[(i + 1) % 3] + i + 1;
+    }
+    return uint64_t(x1) << 32 | x0;
+  }
+};
+
+// Bools: + and max are or, * is and, as truncating Python's sum to a bool gives.
+struct OpBoolLt {
+  static uint8_t apply(uint8_t a, uint8_t b, RefNotes&) { return (a ^ 1) & b; }
+};
+struct OpBoolEq {
+  static uint8_t apply(uint8_t a, uint8_t b, RefNotes&) { return a == b; }
+};
+
+Fn bool_binary(const Selector& s) {
+  switch (s.op) {
+    case Opc::Add:
+    case Opc::Max:
+    case Opc::Or: return pick2<uint8_t, uint8_t, OpOr>(s);
+    case Opc::Mul:
+    case Opc::And: return pick2<uint8_t, uint8_t, OpAnd>(s);
+    case Opc::Sub:
+    case Opc::Ne:
+    case Opc::Xor: return pick2<uint8_t, uint8_t, OpXor>(s);
+    case Opc::Lt: return pick2<uint8_t, uint8_t, OpBoolLt>(s);
+    case Opc::Eq: return pick2<uint8_t, uint8_t, OpBoolEq>(s);
+    default: return nullptr;
+  }
+}
+
+template <class T>
+Fn int_binary(const Selector& s) {
+  switch (s.op) {
+    case Opc::Add: return pick2<T, T, OpAdd>(s);
+    case Opc::Sub: return pick2<T, T, OpSub>(s);
+    case Opc::Mul: return pick2<T, T, OpMul>(s);
+    case Opc::IDiv: return pick2<T, T, OpIDiv>(s);
+    case Opc::Mod: return pick2<T, T, OpMod>(s);
+    case Opc::Shl: return pick2<T, T, OpShl>(s);
+    case Opc::Shr: return pick2<T, T, OpShr>(s);
+    case Opc::And: return pick2<T, T, OpAnd>(s);
+    case Opc::Or: return pick2<T, T, OpOr>(s);
+    case Opc::Xor: return pick2<T, T, OpXor>(s);
+    case Opc::Max: return pick2<T, T, OpMax>(s);
+    case Opc::Pow: return pick2<T, T, OpPow>(s);
+    case Opc::Lt: return pick2<uint8_t, T, OpLt>(s);
+    case Opc::Ne: return pick2<uint8_t, T, OpNe>(s);
+    case Opc::Eq: return pick2<uint8_t, T, OpEq>(s);
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+Fn select_binary(const Selector& s) {
+  if (s.op == Opc::Threefry) return Type(s.type) == Type::U64 ? pick2<uint64_t, uint64_t, OpThreefry>(s) : nullptr;
+  switch (Type(s.type)) {
+    case Type::Bool: return bool_binary(s);
+    case Type::I8: return int_binary<int8_t>(s);
+    case Type::U8: return int_binary<uint8_t>(s);
+    case Type::I16: return int_binary<int16_t>(s);
+    case Type::U16: return int_binary<uint16_t>(s);
+    case Type::I32: return int_binary<int32_t>(s);
+    case Type::U32: return int_binary<uint32_t>(s);
+    case Type::I64: return int_binary<int64_t>(s);
+    case Type::U64: return int_binary<uint64_t>(s);
+    default: return select_float_binary(s);
+  }
+}
+
+}  // namespace tgc::ref

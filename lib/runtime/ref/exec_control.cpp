@@ -1,0 +1,172 @@
+// Lanes, loops, reductions over lanes, and the choice of every instruction's function.
+#include <algorithm>
+
+#include "lib/runtime/ref/exec_lanes.h"
+#include "lib/runtime/ref/numeric.h"
+
+namespace tgc::ref {
+namespace {
+
+const Ins* loop_begin(Frame& f, const Ins* i) {
+  *f.at<int64_t>(i->dst) = 0;
+  return *f.at<int64_t>(i->a) > 0 ? i + 1 : f.code + i->imm;
+}
+
+const Ins* loop_end(Frame& f, const Ins* i) {
+  int64_t& counter = *f.at<int64_t>(i->dst);
+  return ++counter < *f.at<int64_t>(i->a) ? f.code + i->imm : i + 1;
+}
+
+// The lanes of a chunk: whole groups of `group`.
+int64_t chunk_lanes(const Frame& f, int64_t group) { return std::min(f.chunk / group * group, f.total - f.base); }
+
+const Ins* lanes_begin(Frame& f, const Ins* i) {
+  f.total = *f.at<int64_t>(i->a);
+  f.base = 0;
+  if (f.total <= 0) return f.n = 1, f.code + i->imm;
+  f.n = chunk_lanes(f, i->b);
+  return i + 1;
+}
+
+const Ins* lanes_end(Frame& f, const Ins* i) {
+  f.base += f.n;
+  if (f.base < f.total) return f.n = chunk_lanes(f, i->b), f.code + i->imm;
+  f.n = 1;
+  f.base = 0;
+  return i + 1;
+}
+
+const Ins* axis(Frame& f, const Ins* i) {
+  int64_t* d = f.at<int64_t>(i->dst);
+  int64_t stride = *f.at<int64_t>(i->a), extent = *f.at<int64_t>(i->b);
+  int64_t value = f.base / stride % extent, within = f.base % stride;
+  if (stride == 1 && value + f.n <= extent) {
+    for (int64_t k = 0, n = f.n; k < n; k++) d[k] = value + k;
+    return i + 1;
+  }
+  for (int64_t k = 0; k < f.n; k++) {
+    d[k] = value;
+    if (++within == stride) within = 0, value = value + 1 == extent ? 0 : value + 1;
+  }
+  return i + 1;
+}
+
+const Ins* group_base(Frame& f, const Ins* i) {
+  int64_t* d = f.at<int64_t>(i->dst);
+  for (int64_t k = 0, group = 0, within = 0; k < f.n; k++) {
+    d[k] = group * i->imm;
+    if (++within == i->a) within = 0, group++;
+  }
+  return i + 1;
+}
+
+const Ins* count(Frame& f, const Ins* i) {
+  f.evaluations += uint64_t(i->a) * uint64_t(f.n) + uint64_t(i->imm);
+  return i + 1;
+}
+
+const Ins* halt(Frame&, const Ins*) { return nullptr; }
+
+template <class T>
+const Ins* max_lane(Frame& f, const Ins* i) {
+  const T* a = f.at<T>(i->a);
+  *f.at<T>(i->dst) = *std::max_element(a, a + f.n);
+  return i + 1;
+}
+
+// ---- reductions: one element after the other, rounding each time, exactly as a loop would
+
+template <class T, Opc O>
+T combine(T a, T b) {
+  if constexpr (O == Opc::Max) return a < b ? b : a;
+  else if constexpr (std::is_floating_point_v<T>) return O == Opc::Add ? a + b : a * b;
+  else return O == Opc::Add ? wrapping_add(a, b) : wrapping_mul(a, b);
+}
+
+template <class T, Opc O, T (*Round)(T)>
+const Ins* fold(Frame& f, const Ins* i) {
+  const T* a = f.at<T>(i->a);
+  T sum = *f.at<T>(i->dst);
+  for (int64_t k = 0, n = f.n; k < n; k++) {
+    sum = combine<T, O>(sum, a[k]);
+    if constexpr (Round != nullptr) sum = Round(sum);
+  }
+  *f.at<T>(i->dst) = sum;
+  return i + 1;
+}
+
+template <Opc O>
+const Ins* fold_bool(Frame& f, const Ins* i) {
+  const uint8_t* a = f.at<uint8_t>(i->a);
+  uint8_t& sum = *f.at<uint8_t>(i->dst);
+  for (int64_t k = 0; k < f.n; k++) sum = O == Opc::Mul ? sum & a[k] : sum | a[k];
+  return i + 1;
+}
+
+template <class T, T (*Round)(T) = nullptr>
+Fn pick_fold(Opc op) {
+  switch (op) {
+    case Opc::Add: return fold<T, Opc::Add, Round>;
+    case Opc::Mul: return fold<T, Opc::Mul, Round>;
+    case Opc::Max: return fold<T, Opc::Max, Round>;
+    default: return nullptr;
+  }
+}
+
+Fn select_fold(const Selector& s) {
+  Opc op = Opc(s.type2);
+  switch (Type(s.type)) {
+    case Type::Bool: return op == Opc::Mul ? fold_bool<Opc::Mul> : fold_bool<Opc::Add>;
+    case Type::I8: return pick_fold<int8_t>(op);
+    case Type::U8: return pick_fold<uint8_t>(op);
+    case Type::I16: return pick_fold<int16_t>(op);
+    case Type::U16: return pick_fold<uint16_t>(op);
+    case Type::I32: return pick_fold<int32_t>(op);
+    case Type::U32: return pick_fold<uint32_t>(op);
+    case Type::I64: return pick_fold<int64_t>(op);
+    case Type::U64: return pick_fold<uint64_t>(op);
+    case Type::F64: return pick_fold<double>(op);
+    case Type::F32: break;
+  }
+  switch (s.rounding) {
+    case Opc::RoundF16: return pick_fold<float, round_f16>(op);
+    case Opc::RoundBF16: return pick_fold<float, round_bf16>(op);
+    case Opc::RoundE4M3: return pick_fold<float, round_fp8<Scalar::FP8E4M3>>(op);
+    case Opc::RoundE5M2: return pick_fold<float, round_fp8<Scalar::FP8E5M2>>(op);
+    default: return pick_fold<float>(op);
+  }
+}
+
+Fn select_max_lane(const Selector& s) {
+  switch (Type(s.type)) {
+    case Type::I32: return max_lane<int32_t>;
+    case Type::U32: return max_lane<uint32_t>;
+    case Type::I64: return max_lane<int64_t>;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+Fn select(const Selector& s) {
+  switch (s.op) {
+    case Opc::Cast: return select_cast(s);
+    case Opc::Check:
+    case Opc::Load:
+    case Opc::Store: return select_memory(s);
+    case Opc::Fold: return select_fold(s);
+    case Opc::MaxLane: return select_max_lane(s);
+    case Opc::Axis: return axis;
+    case Opc::GroupBase: return group_base;
+    case Opc::Loop: return loop_begin;
+    case Opc::LoopEnd: return loop_end;
+    case Opc::Lanes: return lanes_begin;
+    case Opc::LanesEnd: return lanes_end;
+    case Opc::Wmma: return run_wmma;
+    case Opc::Count: return count;
+    case Opc::Halt: return halt;
+    default: return s.op <= Opc::Eq ? select_binary(s) : select_unary(s);
+  }
+}
+
+}  // namespace tgc::ref

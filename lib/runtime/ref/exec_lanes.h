@@ -1,0 +1,56 @@
+// Loops over lanes: how the functions of exec_*.cpp apply an operation to one value or to all lanes of a chunk.
+#pragma once
+#include "lib/runtime/ref/code.h"
+
+// dst may be an operand's register, element for element; the pragma says that this is no dependence.
+#if defined(__clang__)
+#define TGC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TGC_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace tgc::ref {
+
+template <class R, class T, class Op>
+const Ins* once1(Frame& f, const Ins* i) {
+  *f.at<R>(i->dst) = Op::apply(*f.at<T>(i->a), f.notes);
+  return i + 1;
+}
+
+template <class R, class T, class Op>
+const Ins* lanes1(Frame& f, const Ins* i) {
+  const T* a = f.at<T>(i->a);
+  R* d = f.at<R>(i->dst);
+  TGC_INDEPENDENT
+  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = Op::apply(a[k], f.notes);
+  return i + 1;
+}
+
+template <class R, class T, class Op>
+const Ins* once2(Frame& f, const Ins* i) {
+  *f.at<R>(i->dst) = Op::apply(*f.at<T>(i->a), *f.at<T>(i->b), f.notes);
+  return i + 1;
+}
+
+// AV, BV: whether a and b are varying.
+template <class R, class T, class Op, bool AV, bool BV>
+const Ins* lanes2(Frame& f, const Ins* i) {
+  const T *a = f.at<T>(i->a), *b = f.at<T>(i->b);
+  R* d = f.at<R>(i->dst);
+  T a0 = a[0], b0 = b[0];
+  TGC_INDEPENDENT
+  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = Op::apply(AV ? a[k] : a0, BV ? b[k] : b0, f.notes);
+  return i + 1;
+}
+
+template <class R, class T, class Op>
+Fn pick1(const Selector& s) { return s.varying ? lanes1<R, T, Op> : once1<R, T, Op>; }
+
+template <class R, class T, class Op>
+Fn pick2(const Selector& s) {
+  if (!s.varying) return once2<R, T, Op>;
+  if (s.a_varying && s.b_varying) return lanes2<R, T, Op, true, true>;
+  return s.a_varying ? lanes2<R, T, Op, true, false> : lanes2<R, T, Op, false, true>;
+}
+
+}  // namespace tgc::ref

@@ -1,0 +1,187 @@
+// Loads and stores, each offset checked against the memory it goes to. Lanes that touch neighbouring elements, the common case, are copied
+// as a block.
+#include <cstring>
+
+#include "lib/runtime/ref/exec_lanes.h"
+#include "lib/runtime/ref/numeric.h"
+
+namespace tgc::ref {
+namespace {
+
+// How a scalar lies in memory, what register holds it, and the way between them.
+template <class T>
+struct Plain {
+  using Mem = T;
+  using Reg = T;
+  static Reg load(Mem m) { return m; }
+  static Mem store(Reg r) { return r; }
+};
+struct StoredBool : Plain<uint8_t> {
+  static uint8_t load(uint8_t m) { return m != 0; }
+};
+struct StoredHalf {
+  using Mem = uint16_t;
+  using Reg = float;
+  static float load(uint16_t m) { return half_of_bits(m); }
+  static uint16_t store(float r) { return bits_of_half(r); }
+};
+struct StoredBF16 {
+  using Mem = uint16_t;
+  using Reg = float;
+  static float load(uint16_t m) { return bf16_of_bits(m); }
+  static uint16_t store(float r) { return bits_of_bf16(r); }
+};
+template <Scalar K>
+struct StoredFP8 {
+  using Mem = uint8_t;
+  using Reg = float;
+  static float load(uint8_t m) { return fp8_of_bits<K>(m); }
+  static uint8_t store(float r) { return bits_of_fp8<K>(r); }
+};
+
+const Ins* out_of_bounds(Frame& f, const Ins* i, int64_t lane) {
+  f.failed = i;
+  f.failed_lane = lane;
+  return nullptr;
+}
+
+const Memory& memory_of(const Frame& f, const Ins* i) { return f.memories[uint32_t(i->imm)]; }
+
+template <class Off>
+bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
+
+// The first lane that is out of bounds, n when none is; closed gates count as in bounds.
+template <class Off, bool Gated>
+int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t size) {
+  uint64_t bad = 0;
+  for (int64_t k = 0; k < n; k++) bad |= uint64_t(!in_bounds(off[k], size)) & (Gated ? gate[k] : 1);
+  if (!bad) [[likely]] return n;
+  int64_t k = 0;
+  while (in_bounds(off[k], size) || (Gated && !gate[k])) k++;
+  return k;
+}
+
+// Whether lane k's offset is the first one's plus k.
+template <class Off>
+bool is_block(const Off* off, int64_t n) {
+  uint64_t difference = 0;
+  for (int64_t k = 0; k < n; k++) difference |= uint64_t(int64_t(off[k])) ^ (uint64_t(int64_t(off[0])) + uint64_t(k));
+  return difference == 0;
+}
+
+template <class S, class Off>
+const Ins* load_once(Frame& f, const Ins* i) {
+  const Memory& m = memory_of(f, i);
+  Off off = *f.at<Off>(i->a);
+  if (!in_bounds(off, m.size)) [[unlikely]] return out_of_bounds(f, i, 0);
+  *f.at<typename S::Reg>(i->dst) = S::load(reinterpret_cast<const typename S::Mem*>(m.data)[off]);
+  return i + 1;
+}
+
+template <class S, class Off>
+const Ins* load_lanes(Frame& f, const Ins* i) {
+  const Memory& m = memory_of(f, i);
+  const Off* off = f.at<Off>(i->a);
+  auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
+  typename S::Reg* d = f.at<typename S::Reg>(i->dst);
+  const int64_t n = f.n;
+  if (is_block(off, n)) {
+    if (off[0] < 0 || int64_t(off[0]) > m.size - n) return out_of_bounds(f, i, first_bad_lane<Off, false>(off, nullptr, n, m.size));
+    const typename S::Mem* from = mem + off[0];
+    TGC_INDEPENDENT
+    for (int64_t k = 0; k < n; k++) d[k] = S::load(from[k]);
+    return i + 1;
+  }
+  if (int64_t bad = first_bad_lane<Off, false>(off, nullptr, n, m.size); bad < n) return out_of_bounds(f, i, bad);
+  for (int64_t k = 0; k < n; k++) d[k] = S::load(mem[off[k]]);
+  return i + 1;
+}
+
+template <class S, class Off, bool Varying>
+const Ins* load_gated(Frame& f, const Ins* i) {
+  using Reg = typename S::Reg;
+  const Memory& m = memory_of(f, i);
+  const Off* off = f.at<Off>(i->a);
+  const uint8_t* gate = f.at<uint8_t>(i->b);
+  const Reg* alt = i->c >= 0 ? f.at<Reg>(i->c) : nullptr;
+  auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
+  Reg* d = f.at<Reg>(i->dst);
+  const int64_t n = Varying ? f.n : 1;
+  if (int64_t bad = first_bad_lane<Off, true>(off, gate, n, m.size); bad < n) return out_of_bounds(f, i, bad);
+  for (int64_t k = 0; k < n; k++) d[k] = gate[k] ? S::load(mem[off[k]]) : alt ? alt[k] : Reg(0);
+  return i + 1;
+}
+
+template <class S, class Off, bool Gated, bool Varying>
+const Ins* store(Frame& f, const Ins* i) {
+  const Memory& m = memory_of(f, i);
+  const Off* off = f.at<Off>(i->a);
+  const uint8_t* gate = Gated ? f.at<uint8_t>(i->b) : nullptr;
+  const typename S::Reg* v = f.at<typename S::Reg>(i->c);
+  auto* mem = reinterpret_cast<typename S::Mem*>(m.data);
+  const int64_t n = Varying ? f.n : 1;
+  if (int64_t bad = first_bad_lane<Off, Gated>(off, gate, n, m.size); bad < n) return out_of_bounds(f, i, bad);
+  if (!Gated && Varying && is_block(off, n)) {
+    typename S::Mem* to = mem + off[0];
+    TGC_INDEPENDENT
+    for (int64_t k = 0; k < n; k++) to[k] = S::store(v[k]);
+    return i + 1;
+  }
+  for (int64_t k = 0; k < n; k++)
+    if (!Gated || gate[k]) mem[off[k]] = S::store(v[k]);
+  return i + 1;
+}
+
+template <class Off, bool Gated, bool Varying>
+const Ins* check(Frame& f, const Ins* i) {
+  const int64_t n = Varying ? f.n : 1;
+  int64_t bad = first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n, memory_of(f, i).copy_size);
+  return bad < n ? out_of_bounds(f, i, bad) : i + 1;
+}
+
+template <class Off>
+Fn pick_check(const Selector& s) {
+  if (s.gated) return s.varying ? check<Off, true, true> : check<Off, true, false>;
+  return s.varying ? check<Off, false, true> : check<Off, false, false>;
+}
+
+template <class S, class Off>
+Fn pick_access(const Selector& s) {
+  if (s.op == Opc::Store) {
+    if (s.gated) return s.varying ? store<S, Off, true, true> : store<S, Off, true, false>;
+    return s.varying ? store<S, Off, false, true> : store<S, Off, false, false>;
+  }
+  if (s.gated) return s.varying ? load_gated<S, Off, true> : load_gated<S, Off, false>;
+  return s.varying ? load_lanes<S, Off> : load_once<S, Off>;
+}
+
+template <class Off>
+Fn pick_kind(const Selector& s) {
+  if (s.op == Opc::Check) return pick_check<Off>(s);
+  switch (Scalar(s.type)) {
+    case Scalar::Bool: return pick_access<StoredBool, Off>(s);
+    case Scalar::Int8: return pick_access<Plain<int8_t>, Off>(s);
+    case Scalar::UInt8: return pick_access<Plain<uint8_t>, Off>(s);
+    case Scalar::Int16: return pick_access<Plain<int16_t>, Off>(s);
+    case Scalar::UInt16: return pick_access<Plain<uint16_t>, Off>(s);
+    case Scalar::Int32: return pick_access<Plain<int32_t>, Off>(s);
+    case Scalar::UInt32: return pick_access<Plain<uint32_t>, Off>(s);
+    case Scalar::Int64:
+    case Scalar::Index: return pick_access<Plain<int64_t>, Off>(s);
+    case Scalar::UInt64: return pick_access<Plain<uint64_t>, Off>(s);
+    case Scalar::FP8E4M3: return pick_access<StoredFP8<Scalar::FP8E4M3>, Off>(s);
+    case Scalar::FP8E5M2: return pick_access<StoredFP8<Scalar::FP8E5M2>, Off>(s);
+    case Scalar::Float16: return pick_access<StoredHalf, Off>(s);
+    case Scalar::BFloat16: return pick_access<StoredBF16, Off>(s);
+    case Scalar::Float32: return pick_access<Plain<float>, Off>(s);
+    case Scalar::Float64: return pick_access<Plain<double>, Off>(s);
+    case Scalar::Void: break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Fn select_memory(const Selector& s) { return Type(s.type2) == Type::I32 ? pick_kind<int32_t>(s) : pick_kind<int64_t>(s); }
+
+}  // namespace tgc::ref

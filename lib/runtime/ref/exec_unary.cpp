@@ -1,0 +1,161 @@
+// Operations of one value, and of three.
+#include <cstring>
+
+#include "lib/runtime/ref/exec_lanes.h"
+#include "lib/runtime/ref/numeric.h"
+
+namespace tgc::ref {
+namespace {
+
+#define TGC_OP1(name, expression)                           \
+  struct name {                                             \
+    template <class T>                                      \
+    static auto apply(T a, RefNotes&) { return expression; } \
+  };
+TGC_OP1(OpMov, a)
+TGC_OP1(OpNegInt, wrapping_sub(T(0), a))
+TGC_OP1(OpNeg, -a)
+TGC_OP1(OpRecip, T(1) / a)
+TGC_OP1(OpSqrt, std::sqrt(a))
+TGC_OP1(OpTrunc, std::trunc(a))
+// elementary functions are computed in double and rounded once
+TGC_OP1(OpExp2, T(std::exp2(double(a))))
+TGC_OP1(OpLog2, T(std::log2(double(a))))
+TGC_OP1(OpSin, T(std::sin(double(a))))
+TGC_OP1(OpRoundF16, round_f16(a))
+TGC_OP1(OpRoundBF16, round_bf16(a))
+TGC_OP1(OpRoundE4M3, round_fp8<Scalar::FP8E4M3>(a))
+TGC_OP1(OpRoundE5M2, round_fp8<Scalar::FP8E5M2>(a))
+TGC_OP1(OpF64ToF16, half_of_bits(float_to_half_bits(a)))
+TGC_OP1(OpBitsOfF16, bits_of_half(a))
+TGC_OP1(OpBitsOfBF16, bits_of_bf16(a))
+TGC_OP1(OpBitsOfE4M3, bits_of_fp8<Scalar::FP8E4M3>(a))
+TGC_OP1(OpBitsOfE5M2, bits_of_fp8<Scalar::FP8E5M2>(a))
+TGC_OP1(OpF16OfBits, half_of_bits(a))
+TGC_OP1(OpBF16OfBits, bf16_of_bits(a))
+TGC_OP1(OpE4M3OfBits, fp8_of_bits<Scalar::FP8E4M3>(a))
+TGC_OP1(OpE5M2OfBits, fp8_of_bits<Scalar::FP8E5M2>(a))
+#undef TGC_OP1
+
+template <class T>
+Fn float_unary(const Selector& s) {
+  switch (s.op) {
+    case Opc::Neg: return pick1<T, T, OpNeg>(s);
+    case Opc::Recip: return pick1<T, T, OpRecip>(s);
+    case Opc::Sqrt: return pick1<T, T, OpSqrt>(s);
+    case Opc::Exp2: return pick1<T, T, OpExp2>(s);
+    case Opc::Log2: return pick1<T, T, OpLog2>(s);
+    case Opc::Sin: return pick1<T, T, OpSin>(s);
+    case Opc::Trunc: return pick1<T, T, OpTrunc>(s);
+    default: return nullptr;
+  }
+}
+
+Fn narrow_float(const Selector& s) {
+  switch (s.op) {
+    case Opc::RoundF16: return pick1<float, float, OpRoundF16>(s);
+    case Opc::RoundBF16: return pick1<float, float, OpRoundBF16>(s);
+    case Opc::RoundE4M3: return pick1<float, float, OpRoundE4M3>(s);
+    case Opc::RoundE5M2: return pick1<float, float, OpRoundE5M2>(s);
+    case Opc::F64ToF16: return pick1<float, double, OpF64ToF16>(s);
+    case Opc::BitsOfF16: return pick1<uint16_t, float, OpBitsOfF16>(s);
+    case Opc::BitsOfBF16: return pick1<uint16_t, float, OpBitsOfBF16>(s);
+    case Opc::BitsOfE4M3: return pick1<uint8_t, float, OpBitsOfE4M3>(s);
+    case Opc::BitsOfE5M2: return pick1<uint8_t, float, OpBitsOfE5M2>(s);
+    case Opc::F16OfBits: return pick1<float, uint16_t, OpF16OfBits>(s);
+    case Opc::BF16OfBits: return pick1<float, uint16_t, OpBF16OfBits>(s);
+    case Opc::E4M3OfBits: return pick1<float, uint8_t, OpE4M3OfBits>(s);
+    case Opc::E5M2OfBits: return pick1<float, uint8_t, OpE5M2OfBits>(s);
+    default: return nullptr;
+  }
+}
+
+template <class T>
+Fn int_unary(const Selector& s) {
+  if (s.op == Opc::Neg) return pick1<T, T, OpNegInt>(s);
+  return s.op == Opc::Trunc ? pick1<T, T, OpMov>(s) : nullptr;
+}
+
+template <class T>
+const Ins* splat(Frame& f, const Ins* i) {
+  T v = *f.at<T>(i->a);
+  T* d = f.at<T>(i->dst);
+  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = v;
+  return i + 1;
+}
+
+template <class T>
+const Ins* mov_lanes(Frame& f, const Ins* i) {
+  std::memmove(f.at<T>(i->dst), f.at<T>(i->a), size_t(f.n) * sizeof(T));
+  return i + 1;
+}
+
+template <class T, bool Varying>
+const Ins* where(Frame& f, const Ins* i) {
+  const uint8_t* a = f.at<uint8_t>(i->a);
+  const T *b = f.at<T>(i->b), *c = f.at<T>(i->c);
+  T* d = f.at<T>(i->dst);
+  int64_t n = Varying ? f.n : 1;
+  TGC_INDEPENDENT
+  for (int64_t k = 0; k < n; k++) {
+    T yes = b[k], no = c[k];  // both are read, so that the loop needs no branch
+    d[k] = a[k] ? yes : no;
+  }
+  return i + 1;
+}
+
+template <class T>
+Fn moves(const Selector& s) {
+  switch (s.op) {
+    case Opc::Mov: return s.varying ? mov_lanes<T> : once1<T, T, OpMov>;
+    case Opc::Splat: return splat<T>;
+    default: return s.varying ? where<T, true> : where<T, false>;
+  }
+}
+
+// a * b + c: floats with a product that is not rounded, as exec_alu computes it in doubles.
+template <class T, bool Varying>
+const Ins* mulacc(Frame& f, const Ins* i) {
+  const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);
+  T* d = f.at<T>(i->dst);
+  int64_t n = Varying ? f.n : 1;
+  TGC_INDEPENDENT
+  for (int64_t k = 0; k < n; k++) {
+    if constexpr (std::is_same_v<T, float>) d[k] = float(double(a[k]) * double(b[k]) + double(c[k]));
+    else if constexpr (std::is_same_v<T, double>) d[k] = a[k] * b[k] + c[k];
+    else d[k] = wrapping_add(wrapping_mul(a[k], b[k]), c[k]);
+  }
+  return i + 1;
+}
+
+template <class T>
+Fn pick_type(const Selector& s) {
+  if (s.op == Opc::MulAcc) return s.varying ? mulacc<T, true> : mulacc<T, false>;
+  if constexpr (std::is_floating_point_v<T>) return float_unary<T>(s);
+  else return int_unary<T>(s);
+}
+
+}  // namespace
+
+Fn select_unary(const Selector& s) {
+  if (s.op >= Opc::RoundF16 && s.op <= Opc::E5M2OfBits) return narrow_float(s);
+  if (s.op == Opc::Mov || s.op == Opc::Splat || s.op == Opc::Where) {
+    switch (size_of(Type(s.type))) {
+      case 1: return moves<uint8_t>(s);
+      case 2: return moves<uint16_t>(s);
+      case 4: return moves<uint32_t>(s);
+      default: return moves<uint64_t>(s);
+    }
+  }
+  switch (Type(s.type)) {
+    case Type::Bool: return s.op == Opc::Neg || s.op == Opc::Trunc ? Fn(pick1<uint8_t, uint8_t, OpMov>(s)) : nullptr;
+#define X(name, ctype) \
+  case Type::name: return pick_type<ctype>(s);
+      X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t) X(I64, int64_t) X(U64, uint64_t)
+      X(F32, float) X(F64, double)
+#undef X
+  }
+  return nullptr;
+}
+
+}  // namespace tgc::ref

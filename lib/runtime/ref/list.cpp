@@ -1,0 +1,153 @@
+// A linear list into REF's code: as it stands, one op after the other. Its lanes are those of its workgroups; the outermost parallel loops
+// of a list without local indices are lanes too.
+#include <algorithm>
+
+#include "lib/runtime/ref/lower.h"
+#include "lib/runtime/ref/values.h"
+#include "lib/runtime/ref/workgroups.h"
+
+namespace tgc::ref {
+namespace {
+
+constexpr int64_t kEnoughLanes = 512;
+
+class ListLowering {
+ public:
+  ListLowering(std::span<const UOp> list, bool count) : list_(list), builder_(count), values_(list[0].graph(), builder_) { values_.scan(list); }
+
+  Code run() {
+    // constants, definitions and what is computed of them alone come first
+    static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
+    for (UOp u : list_)
+      if (u.in(kPure) && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return rooted_.contains(s); })) {
+        rooted_.insert(u);
+        values_.lower(u);
+      }
+    find_lanes();
+    values_.enter();
+    bool lanes = !specials_.empty() || !lane_ranges_.empty();
+    if (lanes) {
+      open_workgroups(builder_, values_, specials_, lane_ranges_);
+      for (UOp u : list_)
+        if (u.is(Op::DEFINE_LOCAL)) values_.share_local(u, workgroup_size(specials_));
+    }
+    for (UOp u : list_)
+      if (!rooted_.contains(u)) lower(u);
+    if (!open_.empty()) cannot_run(open_.back(), "nothing ends it");
+    if (lanes) builder_.close_lanes();
+    values_.leave();
+    return builder_.finish();
+  }
+
+ private:
+  bool is_lane(UOp range) const { return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end(); }
+
+  // The SPECIALs; and, where there are no local ones, ranges from the outermost inwards as long as each is parallel, the only one where it
+  // stands, and has registers of its own for every iteration.
+  void find_lanes() {
+    for (UOp u : list_)
+      if (u.is(Op::SPECIAL)) specials_.push_back(u);
+    bool has_local = std::any_of(list_.begin(), list_.end(), [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::BARRIER, Op::WMMA}); });
+    if (has_local || workgroup_size(specials_) > 1) return;
+    int64_t total = 1;
+    for (UOp s : specials_) total *= std::min<int64_t>(iterations(s), kEnoughLanes);
+    size_t from = 0, to = list_.size();
+    while (total < kEnoughLanes) {
+      UOp range = only_range(from, to);
+      if (!range || !is_parallel(range) || !values_.known(range.src(0)) || !keeps_registers(from, to)) return;
+      lane_ranges_.push_back(range);
+      total *= std::min<int64_t>(iterations(range), kEnoughLanes);
+    }
+  }
+
+  static int64_t iterations(UOp u) {
+    Const most = u.src(0).vmax();
+    return most.is_integral() ? most.as_int().to_int64().value_or(INT32_MAX) : INT32_MAX;
+  }
+
+  bool is_parallel(UOp range) {
+    AxisType type = range.arg().items().back().axis_type();
+    return type == AxisType::LOOP || type == AxisType::GLOBAL || type == AxisType::THREAD;
+  }
+
+  // The only RANGE between from and to that no other encloses; then from and to become what it encloses. The empty UOp when there are
+  // several or none.
+  UOp only_range(size_t& from, size_t& to) {
+    UOp found;
+    size_t begin = 0, end = 0;
+    int depth = 0;
+    for (size_t i = from; i < to; i++) {
+      if (list_[i].is(Op::RANGE) && depth++ == 0) {
+        if (found) return {};
+        found = list_[i], begin = i + 1;
+      }
+      if (list_[i].is(Op::END) && --depth == 0) end = i;
+    }
+    if (found) from = begin, to = end;
+    return found;
+  }
+
+  // Whether no register that is used between from and to is used elsewhere.
+  bool keeps_registers(size_t from, size_t to) {
+    std::vector<UOp> inside, outside;
+    for (size_t i = 0; i < list_.size(); i++) {
+      if (!list_[i].in({Op::LOAD, Op::STORE})) continue;
+      UOp define = define_below(list_[i].src(0));
+      if (define && define.is(Op::DEFINE_REG)) (i >= from && i < to ? inside : outside).push_back(define);
+    }
+    return std::none_of(inside.begin(), inside.end(), [&](UOp d) { return std::find(outside.begin(), outside.end(), d) != outside.end(); });
+  }
+
+  void lower(UOp u) {
+    switch (u.op()) {
+      case Op::SPECIAL: return;
+      case Op::RANGE:
+        if (!is_lane(u)) open(u);
+        return;
+      case Op::END: {
+        UOp range = u.num_src() > 1 ? u.src(1) : UOp();
+        if (!range || !range.is(Op::RANGE)) cannot_run(u, "it ends no range");
+        if (is_lane(range)) return;
+        if (open_.empty() || open_.back() != range) cannot_run(u, "it does not end the innermost range");
+        return close();
+      }
+      case Op::IF: return builder_.push_mask(values_.scalar(u.src(0)).reg);
+      case Op::ENDIF: return builder_.pop_mask();
+      default: return values_.lower(u);
+    }
+  }
+
+  void open(UOp range) {
+    Reg size = values_.size_register(range), bound = builder_.max_lane(size);
+    Reg counter = builder_.open_loop(bound, "r" + range.arg()[0].repr());
+    values_.enter();
+    values_.set(range, {{.reg = builder_.cast(counter, type_of(range.dtype()))}});
+    open_.push_back(range);
+    masked_.push_back(bound != size);
+    if (masked_.back()) builder_.push_mask(builder_.binary(Opc::Lt, counter, size));
+  }
+
+  void close() {
+    if (masked_.back()) builder_.pop_mask();
+    masked_.pop_back();
+    open_.pop_back();
+    values_.leave();
+    builder_.close_loop();
+  }
+
+  std::span<const UOp> list_;
+  Builder builder_;
+  Values values_;
+  UOpSet rooted_{list_[0].graph()};
+  std::vector<UOp> specials_, lane_ranges_, open_;
+  std::vector<bool> masked_;
+};
+
+}  // namespace
+
+Code lower_list(std::span<const UOp> list, bool count_evaluations) {
+  if (list.empty()) throw Failure("an empty list of UOps cannot be run");
+  return ListLowering(list, count_evaluations).run();
+}
+
+}  // namespace tgc::ref

@@ -1,0 +1,129 @@
+#include "lib/runtime/ref/ref.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/runtime/array.h"
+#include "lib/runtime/ref/code.h"
+#include "lib/runtime/ref/lower.h"
+
+namespace tgc {
+
+using namespace ref;
+
+struct RefProgram::Impl {
+  Code code;
+};
+
+namespace {
+
+std::string plural(uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+// What one run needs besides the code: registers, scratch memory, the buffers' addresses.
+class Run {
+ public:
+  Run(const Code& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
+      : code_(code), registers_(code.register_bytes), memories_(code.memories.size()) {
+    for (size_t i = 0; i < memories_.size(); i++) memories_[i] = memory_for(code.memories[i], buffers);
+    for (auto [at, bits] : code.constants) std::memcpy(registers_.data() + at, &bits, 8);
+    for (auto& [at, name] : code.variables) {
+      auto it = variables.find(name);
+      if (it == variables.end()) throw Failure("the variable '" + name + "' has no value");
+      std::memcpy(registers_.data() + at, &it->second, 8);
+    }
+  }
+
+  RefResult run() {
+    Frame f{};
+    f.registers = registers_.data();
+    f.chunk = code_.chunk;
+    f.code = code_.ins.data();
+    f.memories = memories_.data();
+    f.wmmas = code_.wmmas.data();
+    for (const Ins* i = f.code; i;) i = i->fn(f, i);
+    if (f.failed) fail(f);
+    return {f.notes, f.evaluations};
+  }
+
+ private:
+  Memory memory_for(const MemoryInfo& info, std::span<const RefBuffer> buffers) {
+    int64_t item = dtypes::of(info.scalar).itemsize();
+    if (info.scalar == Scalar::Index) item = 8;
+    if (info.number < 0) {
+      int64_t copies = info.group > 0 ? std::max<int64_t>(code_.chunk / info.group, 1) : 1;
+      scratch_.emplace_back(size_t(info.size * copies * item));
+      return {scratch_.back().data(), info.size * copies, info.size};
+    }
+    for (const RefBuffer& b : buffers) {
+      if (b.number != info.number) continue;
+      int64_t have = int64_t(b.bytes) / item, size = info.size < 0 ? have : info.size;
+      if (have < size)
+        throw Failure(info.name + " has " + std::to_string(have) + " elements, but the kernel's has " + std::to_string(size));
+      return {static_cast<uint8_t*>(b.data), size, size};
+    }
+    throw Failure("there is no buffer for " + info.name);
+  }
+
+  int64_t value(int32_t at) const {
+    int64_t v;
+    std::memcpy(&v, registers_.data() + at, 8);
+    return v;
+  }
+
+  [[noreturn]] void fail(const Frame& f) const {
+    const Ins* i = f.failed;
+    const Access& a = code_.accesses[size_t(i->imm >> 32)];
+    const MemoryInfo& m = code_.memories[size_t(a.memory)];
+    int64_t lane = a.varying ? f.failed_lane : 0;
+    int64_t offset = a.narrow_offset ? f.at<int32_t>(i->a)[lane] : f.at<int64_t>(i->a)[lane];
+    std::string where;
+    for (auto& axis : a.axes) where += (where.empty() ? " at " : ", ") + axis.name + "=" + std::to_string((f.base + lane) / value(axis.stride) % value(axis.extent));
+    for (auto& [name, at] : a.ranges) where += (where.empty() ? " at " : ", ") + name + "=" + std::to_string(value(at));
+    int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
+    throw Failure("out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " + plural(uint64_t(size), "element") + "," + where);
+  }
+
+  const Code& code_;
+  HostMemory registers_;
+  std::vector<HostMemory> scratch_;
+  std::vector<Memory> memories_;
+};
+
+}  // namespace
+
+std::string RefNotes::text() const {
+  std::string out;
+  auto add = [&](uint64_t n, const char* what) {
+    if (n) out += (out.empty() ? "" : ", ") + std::to_string(n) + what;
+  };
+  add(zero_divisions, " integer divisions by zero");
+  add(wide_shifts, " shifts by the width or more");
+  add(unfit_casts, " casts of floats to integers that do not hold them");
+  return out;
+}
+
+RefProgram::RefProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RefProgram::RefProgram(RefProgram&&) noexcept = default;
+RefProgram::~RefProgram() = default;
+
+Result<RefProgram> RefProgram::from_graph(UOp sink, const RefOptions& options) {
+  return catch_failures([&] { return RefProgram(std::make_unique<Impl>(lower_graph(sink, options.count_evaluations))); });
+}
+
+Result<RefProgram> RefProgram::from_list(std::span<const UOp> list, const RefOptions& options) {
+  return catch_failures([&] { return RefProgram(std::make_unique<Impl>(lower_list(list, options.count_evaluations))); });
+}
+
+Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables) const {
+  return catch_failures([&] { return Run(impl_->code, buffers, variables).run(); });
+}
+
+std::vector<int64_t> RefProgram::buffer_numbers() const {
+  std::vector<int64_t> out;
+  for (const MemoryInfo& m : impl_->code.memories)
+    if (m.number >= 0) out.push_back(m.number);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,380 @@
+#include "lib/runtime/ref/values.h"
+
+#include <algorithm>
+
+#include "lib/uop/exec_alu.h"
+
+namespace tgc::ref {
+
+void cannot_run(UOp u, const std::string& why) {
+  throw Failure("REF cannot run Ops." + std::string(name_of(u.op())) + " (" + std::string(u.dtype().repr()) + "): " + why);
+}
+
+// ---- bookkeeping
+
+const Value& Values::get(UOp u) const {
+  if (!current_[u.id()]) cannot_run(u, "its value is needed where it has none; is a range not ended?");
+  return *current_[u.id()];
+}
+
+const Value& Values::place(UOp u) const { return current_[size_ + u.id()] ? *current_[size_ + u.id()] : get(u); }
+
+void Values::set_slot(size_t slot, Value value) {
+  pool_.push_back(std::move(value));
+  undo_.push_back({slot, current_[slot]});
+  current_[slot] = &pool_.back();
+}
+
+Element Values::scalar(UOp u) const {
+  const Value& v = get(u);
+  if (v.size() != 1) cannot_run(u, "one element was expected, not " + std::to_string(v.size()));
+  return v[0];
+}
+
+void Values::leave() {
+  for (; undo_.size() > marks_.back(); undo_.pop_back()) current_[undo_.back().first] = undo_.back().second;
+  marks_.pop_back();
+}
+
+void Values::leave_lanes() {
+  for (int32_t f : files_in_lanes_) std::fill(files_[size_t(f)].elements.begin(), files_[size_t(f)].elements.end(), kNone);
+  files_in_lanes_.clear();
+}
+
+namespace {
+
+// Whether source `i` of `user` is a place, not what is there.
+bool takes_pointer(UOp user, size_t i) {
+  switch (user.op()) {
+    case Op::LOAD:
+    case Op::STORE: return i == 0;
+    case Op::IF: return i == 1;
+    case Op::CAST:
+    case Op::PTRCAT: return true;
+    case Op::GEP:
+    case Op::VECTORIZE:
+    case Op::CAT:
+    case Op::INDEX: return user.dtype().is_ptr();
+    default: return false;
+  }
+}
+
+bool is_place(UOp u) { return u.is(Op::INDEX) && !u.dtype().is_ptr(); }
+
+bool is_constant_expression(UOp u) {
+  for (UOp x : toposort(u))
+    if (!x.in(ops::ALU | OpSet{Op::CONST, Op::VCONST, Op::CAST, Op::VECTORIZE, Op::GEP})) return false;
+  return true;
+}
+
+}  // namespace
+
+UOp define_below(UOp u) {
+  while (u && !u.in(ops::Defines)) u = u.num_src() && (u.dtype().is_ptr() || is_place(u)) ? u.src(0) : UOp();
+  return u;
+}
+
+void Values::scan(std::span<const UOp> nodes) {
+  for (UOp u : nodes) {
+    for (size_t i = 0; i < u.num_src(); i++) {
+      UOp s = u.src(i);
+      bool pointer_cast = u.is(Op::CAST) && u.dtype().is_ptr();
+      if (is_place(s) && !(u.is(Op::CAST) ? pointer_cast : takes_pointer(u, i))) value_uses_.insert(s);
+    }
+    if (!u.is(Op::INDEX)) continue;
+    UOp define = define_below(u);
+    if (define && define.is(Op::DEFINE_REG) && !is_constant_expression(u.src(1)) &&
+        std::find(dynamic_registers_.begin(), dynamic_registers_.end(), define) == dynamic_registers_.end())
+      dynamic_registers_.push_back(define);
+  }
+}
+
+// ---- numbers
+
+Opc Values::rounding(DType dtype) {
+  switch (dtype.scalar_kind()) {
+    case Scalar::Float16: return Opc::RoundF16;
+    case Scalar::BFloat16: return Opc::RoundBF16;
+    case Scalar::FP8E4M3: return Opc::RoundE4M3;
+    case Scalar::FP8E5M2: return Opc::RoundE5M2;
+    default: return Opc::Mov;
+  }
+}
+
+Reg Values::rounded(Reg r, DType dtype) {
+  Opc op = rounding(dtype);
+  return op == Opc::Mov ? r : builder_.unary(op, r);
+}
+
+Reg Values::cast(Reg r, DType from, DType to) {
+  Type a = type_of(from), b = type_of(to);
+  if (to.scalar() == from.scalar()) return r;
+  if (to.is(Scalar::Float16) && (a == Type::F64 || size_of(a) >= 4) && a != Type::F32)
+    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // rounded once
+  return rounded(builder_.cast(r, b), to);
+}
+
+Reg Values::constant(DType dtype, Const value) {
+  Type type = type_of(dtype);
+  Const v = truncate(dtypes::as_const(value, dtype), dtype.scalar());
+  if (is_float(type)) return builder_.constant_float(type, v.to_double());
+  return builder_.constant_int(type, int64_t(v.to_int().low64()));
+}
+
+Opc Values::opcode(Op op) {
+  switch (op) {
+    case Op::ADD: return Opc::Add;
+    case Op::SUB: return Opc::Sub;
+    case Op::MUL: return Opc::Mul;
+    case Op::IDIV: return Opc::IDiv;
+    case Op::MOD: return Opc::Mod;
+    case Op::SHL: return Opc::Shl;
+    case Op::SHR: return Opc::Shr;
+    case Op::AND: return Opc::And;
+    case Op::OR: return Opc::Or;
+    case Op::XOR: return Opc::Xor;
+    case Op::MAX: return Opc::Max;
+    case Op::FDIV: return Opc::FDiv;
+    case Op::POW: return Opc::Pow;
+    case Op::THREEFRY: return Opc::Threefry;
+    case Op::CMPLT: return Opc::Lt;
+    case Op::CMPNE: return Opc::Ne;
+    case Op::CMPEQ: return Opc::Eq;
+    case Op::NEG: return Opc::Neg;
+    case Op::RECIPROCAL: return Opc::Recip;
+    case Op::SQRT: return Opc::Sqrt;
+    case Op::EXP2: return Opc::Exp2;
+    case Op::LOG2: return Opc::Log2;
+    case Op::SIN: return Opc::Sin;
+    case Op::TRUNC: return Opc::Trunc;
+    default: throw Failure("REF has no instruction for Ops." + std::string(name_of(op)));
+  }
+}
+
+Reg Values::alu(Op op, DType dtype, std::span<const Reg> x) {
+  if (op == Op::MULACC) return rounded(builder_.mulacc(x[0], x[1], x[2]), dtype);
+  if (x.size() == 1) return rounded(builder_.unary(opcode(op), x[0]), dtype);
+  Reg b = x[1];
+  if ((op == Op::SHL || op == Op::SHR) && builder_.type(b) != builder_.type(x[0])) b = builder_.cast(b, builder_.type(x[0]));
+  Reg r = builder_.binary(opcode(op), x[0], b);
+  bool exact = ops::Comparison.contains(op) || op == Op::MAX;
+  return exact ? r : rounded(r, dtype);
+}
+
+Reg Values::size_register(UOp u) { return builder_.cast(scalar(u.src(0)).reg, Type::I64); }
+
+// ---- ops
+
+void Values::lower(UOp u) {
+  static constexpr OpSet kNothing{Op::SINK, Op::GROUP, Op::BARRIER, Op::NOOP, Op::IF, Op::ENDIF, Op::END, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE};
+  if (u.is(Op::NOOP) && u.num_src() && !(u.dtype() == dtypes::void_)) return set(u, get(u.src(0)));
+  if (u.in(kNothing)) return;
+  if (u.is(Op::STORE)) {
+    lower_store(u);
+    return builder_.count_evaluation(builder_.in_lanes());
+  }
+  Value v = lower_value(u);
+  static constexpr OpSet kFree{Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND, Op::AFTER};
+  if (!u.in(kFree)) {
+    bool varying = false;
+    for (const Element& e : v) varying |= e.reg != kNone && builder_.varying(e.reg);
+    builder_.count_evaluation(varying);
+  }
+  set(u, std::move(v));
+}
+
+Value Values::lower_value(UOp u) {
+  switch (u.op()) {
+    case Op::CONST:
+    case Op::VCONST: return lower_const(u);
+    case Op::DEFINE_GLOBAL:
+    case Op::DEFINE_LOCAL:
+    case Op::DEFINE_REG: return lower_define(u);
+    case Op::DEFINE_VAR: return {{.reg = builder_.cast(builder_.variable(std::string(u.arg()[0].text())), type_of(u.dtype()))}};
+    case Op::BIND: return get(u.src(u.num_src() > 1 && u.src(1).is_const() ? 1 : 0));
+    case Op::AFTER: return get(u.src(0));
+    case Op::VECTORIZE:
+    case Op::CAT:
+    case Op::PTRCAT: return concatenated(u);
+    case Op::GEP: {
+      const Value& from = get(u.src(0));
+      Value out;
+      for (Arg i : u.arg().items()) {
+        if (i.as_int() < 0 || i.as_int() >= Int(int64_t(from.size()))) cannot_run(u, "element " + i.repr() + " of " + std::to_string(from.size()));
+        out.push_back(from[size_t(i.small_int())]);
+      }
+      return out;
+    }
+    case Op::INDEX: return lower_index(u);
+    case Op::LOAD: return lower_load(u);
+    case Op::CAST:
+      if (u.dtype().is_ptr()) return get(u.src(0));
+      [[fallthrough]];
+    default:
+      if (u.is(Op::WHERE)) return lower_where(u);
+      if (u.is(Op::BITCAST)) return lower_bitcast(u);
+      if (u.is(Op::WMMA)) return lower_wmma(u);
+      if (u.is(Op::CAST) || u.in(ops::ALU)) return lower_elementwise(u);
+      cannot_run(u, "it has no meaning in a kernel");
+  }
+}
+
+Value Values::lower_const(UOp u) {
+  Value out;
+  auto add = [&](Const c) {
+    if (c.is_invalid()) out.push_back({.reg = builder_.constant_int(type_of(u.dtype()), 0), .valid = builder_.constant(Type::Bool, 0)});
+    else out.push_back({.reg = constant(u.dtype(), c)});
+  };
+  if (u.arg().is_tuple())
+    for (Arg a : u.arg().items()) add(a.to_const());
+  else
+    for (int i = 0; i < u.dtype().count(); i++) add(u.arg().to_const());
+  return out;
+}
+
+int32_t Values::scratch(const std::string& name, DType element, int64_t size, int64_t group) {
+  if (size < 0 || size > (int64_t(1) << 31)) throw Failure(name + " has a size of " + std::to_string(size) + " elements");
+  return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .group = group});
+}
+
+// Memory is made once, however often a scope comes to its DEFINE; registers belong to the lanes they were made in.
+Value Values::lower_define(UOp u) {
+  for (auto& [define, value] : defines_)
+    if (define == u) return value;
+  DType base = u.dtype().base();
+  int64_t size = u.dtype().is_image() ? u.dtype().image_shape()[0] * u.dtype().image_shape()[1] * 4 : u.dtype().size() < 0 ? -1 : u.dtype().size() * base.count();
+  Element e;
+  if (u.is(Op::DEFINE_GLOBAL)) {
+    int64_t number = u.arg().as_int().int64_or_throw("a buffer's number");
+    Scalar scalar = u.dtype().is_image() ? u.dtype().scalar_kind() : base.scalar_kind();
+    e.memory = builder_.add_memory({.name = "data" + std::to_string(number), .scalar = scalar, .size = size, .number = number});
+  } else if (u.is(Op::DEFINE_LOCAL)) {
+    e.memory = scratch("local" + u.arg().repr(), base, size, 0);
+  } else if (std::find(dynamic_registers_.begin(), dynamic_registers_.end(), u) != dynamic_registers_.end()) {
+    e.memory = scratch("reg" + u.arg().repr(), base, size, 1);
+  } else {
+    if (size < 0 || size > (1 << 24)) cannot_run(u, "it has a size of " + std::to_string(size) + " elements");
+    e.file = int32_t(files_.size());
+    files_.push_back({base.scalar(), std::vector<Reg>(size_t(size), kNone)});
+  }
+  defines_.push_back({u, {e}});
+  return {e};
+}
+
+Value Values::concatenated(UOp u) {
+  Value out;
+  for (UOp s : u.src()) {
+    const Value& v = get(s);
+    int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;  // a pointer to a vector is that many pointers
+    for (const Element& e : v)
+      for (int j = 0; j < each; j++) {
+        out.push_back(e);
+        if (j) out.back().reg = offset_plus(e.reg, j);
+      }
+  }
+  return out;
+}
+
+// The elements of the operands side by side; an operand with a single element goes with all.
+Value Values::lower_elementwise(UOp u) {
+  size_t n = 0;
+  for (UOp s : u.src()) n = std::max(n, get(s).size());
+  Value out(n);
+  std::vector<Reg> operands(u.num_src());
+  bool shift = u.is(Op::SHL) || u.is(Op::SHR);
+  for (size_t i = 0; i < n; i++) {
+    bool pointers = false;
+    for (size_t k = 0; k < u.num_src(); k++) {
+      const Value& v = get(u.src(k));
+      if (v.size() != n && v.size() != 1) cannot_run(u, "operands of " + std::to_string(v.size()) + " and " + std::to_string(n) + " elements");
+      const Element& e = v[v.size() == 1 ? 0 : i];
+      pointers |= e.is_pointer();
+      operands[k] = e.reg;
+      if (!e.is_pointer() && !pointers && !shift && builder_.type(e.reg) != builder_.type(operands[0])) cannot_run(u, "its operands have different dtypes");
+      out[i].valid = builder_.both(out[i].valid, e.valid);
+    }
+    if (pointers) {
+      out[i] = pointer_arithmetic(u, i);
+      continue;
+    }
+    out[i].reg = u.is(Op::CAST) ? cast(operands[0], u.src(0).dtype().scalar(), u.dtype().scalar()) : alu(u.op(), u.dtype().scalar(), operands);
+  }
+  return out;
+}
+
+Value Values::lower_where(UOp u) {
+  const Value &cond = get(u.src(0)), &yes = get(u.src(1)), &no = get(u.src(2));
+  size_t n = std::max({cond.size(), yes.size(), no.size()});
+  Value out(n);
+  Reg true_ = builder_.constant(Type::Bool, 1);
+  for (size_t i = 0; i < n; i++) {
+    auto element = [&](const Value& v) { return v[v.size() == 1 ? 0 : i]; };
+    Element c = element(cond), y = element(yes), x = element(no);
+    auto invalid = [&](const Element& e) { return e.valid != kNone && builder_.is_false(e.valid); };
+    // where one side is Invalid, the other side's number does for both
+    if (invalid(x)) out[i].reg = y.reg;
+    else if (invalid(y)) out[i].reg = x.reg;
+    else out[i].reg = builder_.where(c.reg, y.reg, x.reg);
+    if (y.valid == kNone && x.valid == kNone) continue;
+    if (invalid(x)) out[i].valid = builder_.both(c.reg, y.valid);
+    else out[i].valid = builder_.where(c.reg, y.valid == kNone ? true_ : y.valid, x.valid == kNone ? true_ : x.valid);
+  }
+  return out;
+}
+
+Value Values::lower_bitcast(UOp u) {
+  DType from = u.src(0).dtype().scalar(), to = u.dtype().scalar();
+  if (from.itemsize() != to.itemsize()) cannot_run(u, "it is from " + std::string(from.repr()));
+  auto to_bits = [&](Reg r) {
+    switch (from.scalar_kind()) {
+      case Scalar::Float16: return builder_.unary(Opc::BitsOfF16, r);
+      case Scalar::BFloat16: return builder_.unary(Opc::BitsOfBF16, r);
+      case Scalar::FP8E4M3: return builder_.unary(Opc::BitsOfE4M3, r);
+      case Scalar::FP8E5M2: return builder_.unary(Opc::BitsOfE5M2, r);
+      default: return r;
+    }
+  };
+  auto from_bits = [&](Reg r) {
+    switch (to.scalar_kind()) {
+      case Scalar::Float16: return builder_.unary(Opc::F16OfBits, builder_.retyped(r, Type::U16));
+      case Scalar::BFloat16: return builder_.unary(Opc::BF16OfBits, builder_.retyped(r, Type::U16));
+      case Scalar::FP8E4M3: return builder_.unary(Opc::E4M3OfBits, builder_.retyped(r, Type::U8));
+      case Scalar::FP8E5M2: return builder_.unary(Opc::E5M2OfBits, builder_.retyped(r, Type::U8));
+      default: return builder_.retyped(r, type_of(to));
+    }
+  };
+  Value out;
+  for (const Element& e : get(u.src(0))) out.push_back({.reg = from == to ? e.reg : from_bits(to_bits(e.reg)), .valid = e.valid});
+  return out;
+}
+
+Value Values::lower_wmma(UOp u) {
+  Arg arg = u.arg();  // name, (N, M, K), dtype in, dtype out, device, threads, (axes of A, of B, of C), reduce axes
+  if (!arg.is_tuple() || arg.items().size() != 8 || u.num_src() != 3) cannot_run(u, "it is malformed");
+  size_t per[3];
+  for (size_t i = 0; i < 3; i++) {
+    per[i] = 1;
+    for (Arg axis : arg[6][i].items()) per[i] *= size_t(axis[1].small_int());
+  }
+  const Value &a = get(u.src(0)), &b = get(u.src(1)), &c = get(u.src(2));
+  size_t n = per[2] ? c.size() / per[2] : 0;
+  if (n == 0 || a.size() != n * per[0] || b.size() != n * per[1]) cannot_run(u, "its operands have the wrong sizes");
+  auto dim = [&](size_t i) { return int(arg[1][i].small_int()); };
+  const WmmaLayout* layout = find_wmma_layout({.device = arg[4].text(), .threads = int(arg[5].small_int()), .n = dim(0), .m = dim(1), .k = dim(2),
+                                               .in = arg[2].dtype(), .elements_a = per[0], .elements_b = per[1], .elements_c = per[2]});
+  if (!builder_.in_lanes() && layout->threads != 1) cannot_run(u, "there is no warp");
+  Value out;
+  for (size_t i = 0; i < n; i++) {
+    auto part = [&](const Value& v, size_t size) {
+      std::vector<Reg> registers;
+      for (size_t k = 0; k < size; k++) registers.push_back(builder_.cast(v[i * size + k].reg, Type::F32));
+      return registers;
+    };
+    std::vector<Reg> d;
+    builder_.wmma(layout, arg[3].dtype().scalar_kind(), part(a, per[0]), part(b, per[1]), part(c, per[2]), d);
+    for (Reg r : d) out.push_back({.reg = builder_.cast(r, type_of(u.dtype()))});
+  }
+  return out;
+}
+
+}  // namespace tgc::ref

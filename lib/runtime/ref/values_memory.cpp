@@ -1,0 +1,207 @@
+// Pointers, loads and stores (see values.h).
+#include <algorithm>
+
+#include "lib/runtime/ref/values.h"
+
+namespace tgc::ref {
+
+Reg Values::offset_plus(Reg offset, int64_t plus) {
+  if (plus == 0) return offset;
+  if (offset == kNone) return builder_.constant_int(Type::I64, plus);
+  return builder_.binary(Opc::Add, offset, builder_.constant_int(builder_.type(offset), plus));
+}
+
+// The index into a BUFFERIZE: row-major over the sizes of its ranges.
+Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
+  Value out{{.reg = builder_.constant_int(Type::I64, 0)}};
+  for (size_t d = 0; d < indices.size(); d++) {
+    const Value& at = get(indices[d]);
+    out.resize(std::max(out.size(), at.size()), out[0]);
+    Reg size = builder_.constant_int(Type::I64, (buffer.src(d + 1).vmax().as_int() + 1).int64_or_throw("a size"));
+    for (size_t i = 0; i < out.size(); i++)
+      out[i].reg = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, out[i].reg, size), builder_.cast(at[at.size() == 1 ? 0 : i].reg, Type::I64));
+  }
+  return out;
+}
+
+void Values::store_buffer(UOp u, int32_t memory) {
+  const Value& values = get(u.src(0));
+  Value at = flat_index(u, u.src().subspan(1));
+  size_t each = values.size() / at.size();
+  for (size_t i = 0; i < values.size(); i++) {
+    Reg offset = builder_.binary(Opc::Mul, at[i / each].reg, builder_.constant_int(Type::I64, u.dtype().count()));
+    store_element({.reg = offset, .memory = memory}, int64_t(i % each), values[i].reg);
+  }
+}
+
+Value Values::lower_index(UOp u) {
+  UOp buffer = u.src(0);
+  const Value& pointers = get(buffer);
+  Value at = buffer.is(Op::BUFFERIZE) ? flat_index(buffer, u.src().subspan(1)) : get(u.src(1));
+  Value out;
+  if (buffer.dtype().is_image() && at.size() == 2 * pointers.size()) {
+    out = index_image(u, pointers, at);
+  } else {
+    size_t n = std::max(pointers.size(), at.size());
+    if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1)) cannot_run(u, "its operands have different sizes");
+    int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();  // a BUFFERIZE has its element's dtype
+    for (size_t i = 0; i < n; i++) {
+      Element p = pointers[pointers.size() == 1 ? 0 : i];
+      const Element& index = at[at.size() == 1 ? 0 : i];
+      if (!p.is_pointer()) cannot_run(u, "its first source is no pointer");
+      if (index.is_pointer()) {  // the address itself
+        out.push_back(index);
+        continue;
+      }
+      Reg offset = index.reg;
+      if (scale != 1) offset = builder_.binary(Opc::Mul, offset, builder_.constant_int(builder_.type(offset), scale));
+      p.reg = p.reg == kNone ? offset : builder_.binary(Opc::Add, builder_.cast(p.reg, Type::I64), builder_.cast(offset, Type::I64));
+      p.valid = builder_.both(p.valid, index.valid);
+      out.push_back(p);
+    }
+  }
+  if (u.num_src() > 2 && !buffer.is(Op::BUFFERIZE)) {
+    const Value& gate = get(u.src(2));
+    for (size_t i = 0; i < out.size(); i++) out[i].valid = builder_.both(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
+  }
+  if (!value_uses_.contains(u)) return out;
+  // it stands for what it points to
+  set_slot(size_ + u.id(), out);
+  size_t each = size_t(u.dtype().count()) / out.size();
+  Value loaded;
+  for (const Element& p : out)
+    for (size_t j = 0; j < std::max<size_t>(each, 1); j++) loaded.push_back(load_element(p, int64_t(j), kNone));
+  return loaded;
+}
+
+// A pixel (x, y) of an image; outside of it there is nothing to read or write, which is no error.
+Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
+  auto shape = u.src(0).dtype().image_shape();
+  Value out;
+  for (size_t i = 0; i < pointers.size(); i++) {
+    Element p = pointers[i];
+    Reg x = builder_.cast(at[2 * i].reg, Type::I64), y = builder_.cast(at[2 * i + 1].reg, Type::I64);
+    auto number = [&](int64_t v) { return builder_.constant_int(Type::I64, v); };
+    auto inside = [&](Reg v, int64_t size) {
+      return builder_.both(builder_.binary(Opc::Lt, v, number(size)), builder_.binary(Opc::Lt, number(-1), v));
+    };
+    p.valid = builder_.both(builder_.both(at[2 * i].valid, at[2 * i + 1].valid), builder_.both(inside(x, shape[1]), inside(y, shape[0])));
+    p.reg = builder_.binary(Opc::Mul, builder_.binary(Opc::Add, builder_.binary(Opc::Mul, y, number(shape[1])), x), number(4));
+    p.pixel = true;
+    out.push_back(p);
+  }
+  return out;
+}
+
+// A pointer cast to an integer, or such an integer plus a number: an address in bytes, as PTX computes it.
+Element Values::pointer_arithmetic(UOp u, size_t i) {
+  auto element = [&](size_t k) {
+    const Value& v = get(u.src(k));
+    return v[v.size() == 1 ? 0 : i];
+  };
+  Element p = element(0);
+  if (u.is(Op::CAST) && p.file < 0 && !p.bytes) {
+    Reg size = builder_.constant_int(Type::I64, dtypes::of(builder_.memory(p.memory).scalar).itemsize());
+    if (p.reg != kNone) p.reg = builder_.binary(Opc::Mul, builder_.cast(p.reg, Type::I64), size);
+    p.bytes = true;
+    return p;
+  }
+  if (u.is(Op::CAST) && p.bytes) return p;
+  Element plus = u.num_src() > 1 ? element(1) : Element();
+  if (!p.is_pointer()) std::swap(p, plus);
+  if (!u.is(Op::ADD) || !p.bytes || plus.is_pointer()) cannot_run(u, "arithmetic on a pointer");
+  Reg by = builder_.cast(plus.reg, Type::I64);
+  p.reg = p.reg == kNone ? by : builder_.binary(Opc::Add, p.reg, by);
+  p.valid = builder_.both(p.valid, plus.valid);
+  return p;
+}
+
+// The pointer as one to elements of `scalar`, which may be another than the memory's own: then it counts those.
+Element Values::viewed_as(Element p, DType scalar) {
+  if (p.file >= 0 || p.pixel) return p;
+  const MemoryInfo info = builder_.memory(p.memory);
+  DType own = dtypes::of(info.scalar);
+  if (scalar != own && info.number >= 0) {
+    auto it = std::find_if(views_.begin(), views_.end(), [&](auto& v) { return v[0] == p.memory && v[1] == int32_t(scalar.scalar_kind()); });
+    if (it == views_.end()) {
+      MemoryInfo view = info;
+      view.scalar = scalar.scalar_kind();
+      if (info.size >= 0) view.size = info.size * own.itemsize() / scalar.itemsize();
+      views_.push_back({p.memory, int32_t(view.scalar), builder_.add_memory(view)});
+      it = views_.end() - 1;
+    }
+    p.memory = (*it)[2];
+  }
+  if (p.bytes && p.reg != kNone)
+    p.reg = builder_.binary(Opc::Shr, p.reg, builder_.constant_int(Type::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
+  p.bytes = false;
+  return p;
+}
+
+Value Values::lower_load(UOp u) {
+  const Value& pointers = place(u.src(0));
+  const Value* alt = u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && known(u.src(1)) ? &get(u.src(1)) : nullptr;
+  // vectors of pointers load one element each, and pixels four, whatever the dtype says: pyrender's .load() loses that
+  size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].pixel ? 4 : 1)), each = n / pointers.size();
+  if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");
+  Value out;
+  for (size_t i = 0; i < n; i++) {
+    Reg other = alt ? (*alt)[alt->size() == 1 ? 0 : i].reg : kNone;
+    out.push_back(load_element(viewed_as(pointers[i / each], u.dtype().scalar()), int64_t(i % each), other));
+    out.back().reg = builder_.cast(out.back().reg, type_of(u.dtype()));
+  }
+  return out;
+}
+
+void Values::lower_store(UOp u) {
+  const Value &pointers = place(u.src(0)), &values = get(u.src(1));
+  size_t n = std::max(values.size(), pointers.size()), each = n / pointers.size();
+  if (each * pointers.size() != n || (values.size() != n && values.size() != 1)) cannot_run(u, "its operands have different sizes");
+  DType dtype = u.src(1).dtype().scalar();
+  for (size_t i = 0; i < n; i++) store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
+}
+
+// The register of a file that a pointer means. A register that is read before it was written is 0.
+Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
+  File& file = files_[size_t(pointer.file)];
+  int64_t at = plus;
+  if (pointer.reg != kNone) {
+    if (!builder_.is_constant(pointer.reg)) throw Failure("REF cannot index registers with what is not constant");
+    at += int64_t(int32_t(builder_.constant_bits(pointer.reg)));
+  }
+  if (at < 0 || at >= int64_t(file.elements.size()))
+    throw Failure("out of bounds: reg[" + std::to_string(at) + "], which has " + std::to_string(file.elements.size()) + " elements");
+  Reg& r = file.elements[size_t(at)];
+  Type type = type_of(file.dtype);
+  if (r == kNone) {
+    r = builder_.mutable_register(type, builder_.in_lanes());
+    if (builder_.in_lanes()) files_in_lanes_.push_back(pointer.file);
+    if (for_load || builder_.lane_mask() != kNone || pointer.valid != kNone) builder_.assign(r, builder_.constant(type, 0));
+  } else if (builder_.in_lanes() && !builder_.varying(r) && !for_load) {
+    // set outside of the lanes and now in each of them: every lane starts with its own copy
+    Reg own = builder_.mutable_register(type, true);
+    builder_.assign_in_lanes(own, r);
+    files_in_lanes_.push_back(pointer.file);
+    r = own;
+  }
+  return r;
+}
+
+Element Values::load_element(const Element& p, int64_t plus, Reg alt) {
+  if (p.file < 0) return {.reg = builder_.load(p.memory, offset_plus(p.reg, plus), p.valid, alt, "load from " + builder_.memory(p.memory).name)};
+  Reg r = builder_.copy(file_element(p, plus, true));
+  if (p.valid == kNone) return {.reg = r};
+  return {.reg = builder_.where(p.valid, r, alt == kNone ? builder_.constant(builder_.type(r), 0) : alt)};
+}
+
+void Values::store_element(const Element& p, int64_t plus, Reg value) {
+  if (p.file < 0) {
+    Type type = type_of(dtypes::of(builder_.memory(p.memory).scalar));
+    return builder_.store(p.memory, offset_plus(p.reg, plus), p.valid, builder_.cast(value, type), "store to " + builder_.memory(p.memory).name);
+  }
+  Reg& r = file_element(p, plus, false);
+  Reg gate = builder_.both(p.valid, builder_.lane_mask());
+  builder_.assign(r, gate == kNone ? value : builder_.where(gate, value, r));
+}
+
+}  // namespace tgc::ref
