@@ -80,7 +80,7 @@ class Run {
     for (auto& axis : a.axes) where += (where.empty() ? " at " : ", ") + axis.name + "=" + std::to_string((f.base + lane) / value(axis.stride) % value(axis.extent));
     for (auto& [name, at] : a.ranges) where += (where.empty() ? " at " : ", ") + name + "=" + std::to_string(value(at));
     int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
-    throw Failure("out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " + plural(uint64_t(size), "element") + "," + where);
+    throw Failure("out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " + plural(uint64_t(size), "element") + (where.empty() ? "" : "," + where));
   }
 
   const Code& code_;
