@@ -12,7 +12,8 @@ using pat::PatNode;
 
 namespace {
 
-// A pattern with every choice made: which order of sources, which alternative.
+// ---- a pattern with every choice made: which order of sources, which alternative
+
 struct Chosen {
   const PatNode* pattern;
   std::vector<Chosen> children;
@@ -63,9 +64,15 @@ OpSet early_reject(const PatNode& n) {
   return need;
 }
 
+// ---- checks of one node
+
 bool arg_is_ints(Arg arg, std::span<const int64_t> values) {
   return arg.is_tuple() && std::equal(arg.items().begin(), arg.items().end(), values.begin(), values.end(),
                                       [](Arg a, int64_t v) { return a == Arg(v); });
+}
+
+bool arg_matches(const PatNode& n, const Arg& arg) {
+  return (!n.has_arg || arg == n.arg) && (!n.has_arg_ints || arg_is_ints(arg, n.arg_ints));
 }
 
 // Matches one source of an `each`: recursive, first alternative that fits. `bound` says which captures are set.
@@ -80,8 +87,7 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   }
   if (!n.ops.empty() && !u.in(n.ops)) return false;
   if (!n.dtypes.empty() && !n.dtypes.contains(u.dtype())) return false;
-  if (n.has_arg && !(u.arg() == n.arg)) return false;
-  if (n.has_arg_ints && !arg_is_ints(u.arg(), n.arg_ints)) return false;
+  if (!arg_matches(n, u.arg())) return false;
   if (n.capture >= 0) {
     uint64_t bit = uint64_t(1) << n.capture;
     if ((bound & bit) && !(captured[n.capture] == u)) return false;
@@ -107,145 +113,331 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   return true;
 }
 
+// ---- programs
+
+// One node of a program: where it is, and what is left to check of it.
+struct Step {
+  enum Check : uint8_t { kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128 };
+  uint8_t parent, child;  // source `child` of register `parent`; the root is register 0
+  uint8_t reg;            // register it goes to
+  uint8_t checks;
+  int8_t capture;
+  uint8_t length;         // for kExact, kAtLeast
+  uint32_t dtypes;        // for kDtypes
+  OpSet ops;              // for kOps
+  const PatNode* pattern;
+};
+constexpr size_t kMaxNodes = 32;
+
+struct Program {
+  const Rule* rule;
+  uint32_t first, count;    // into steps
+  uint64_t bound;           // its captures, but those of an each
+  bool has_each;
+  bool check_need;          // `need` is not implied by the steps
+  OpSet need;               // ops that must be among the sources (UPat.early_reject)
+};
+
+// ---- masks: of a fact about a node, one bit for each program that the fact allows
+
+// The dtype of a node as patterns see it: a scalar kind, or kNoValue for pointers.
+constexpr size_t kNoValue = kNumScalars;
+size_t dtype_class(UOp u) { return u.dtype().is_value() ? size_t(u.dtype().scalar_kind()) : kNoValue; }
+
+constexpr size_t kPositions = 3;   // sources whose ops have masks; the first two have masks of dtypes as well
+constexpr size_t kLengths = 9;     // numbers of sources, the last one for all that are greater
+
+// For each value of a fact the row of its mask; most values share a few.
+template <size_t Values>
+struct MaskIndex {
+  std::array<uint16_t, Values> row;
+};
+
+bool has_each_anywhere(const Chosen& c) {
+  return c.pattern->sources == PatNode::Sources::Each || std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
+}
+
+uint8_t kind_of_literal(Arg arg) { return kind_of_const(arg); }
+
 }  // namespace
 
-Matcher::Matcher(const std::vector<const Rule*>& rules) {
-  for (const Rule* rule : rules)
-    for (int op = 0; op < kNumOps; op++)
-      if (rule->left->ops.contains(Op(op))) add(*rule, Op(op));
-}
+struct Matcher::Bucket {
+  std::vector<Program> programs;
+  std::vector<Step> steps;
+  size_t words;                  // of a mask
+  std::vector<uint64_t> masks;   // rows of `words`
+  MaskIndex<kLengths> length;
+  std::array<MaskIndex<kNumKinds>, kPositions> kind;
+  MaskIndex<kNumScalars + 1> root_dtype;
+  std::array<MaskIndex<kNumScalars + 1>, 2> dtype;
+  size_t num_rules = 0;
 
-void Matcher::add(const Rule& rule, Op root) {
-  Bucket& bucket = buckets_[size_t(root)];
-  Entry entry{early_reject(*rule.left), &rule, uint32_t(bucket.programs.size()), 0};
-  for (const Chosen& chosen : choices(*rule.left)) {
-    Program program{uint32_t(bucket.steps.size()), 0};
-    struct Pending {
-      const Chosen* node;
-      uint8_t parent, child;
-    };
-    std::vector<Pending> queue{{&chosen, 0, 0}};
-    uint64_t bound = 0;
-    for (size_t k = 0; k < queue.size(); k++) {  // breadth first: shallow checks reject soonest
-      auto [node, parent, child] = queue[k];
-      const PatNode& n = *node->pattern;
-      TGC_CHECK(k < 32, "pattern too large");
-      Step step;
-      step.pattern = &n;
-      step.is_root = k == 0;
-      step.any_op = k == 0 || n.ops.empty();
-      step.ops = n.ops;
-      step.dtypes = n.dtypes.bits();
-      step.parent = parent;
-      step.child = child;
-      step.reg = uint8_t(k);
-      step.capture = n.capture;
-      if (n.capture >= 0) {
-        step.capture_again = bound >> n.capture & 1;
-        bound |= uint64_t(1) << n.capture;
-      }
-      step.arg_kind = n.has_arg ? 1 : n.has_arg_ints ? 2 : 0;
-      step.each = n.sources == PatNode::Sources::Each;
-      step.length_kind = n.sources == PatNode::Sources::Exact ? 1 : n.sources == PatNode::Sources::Prefix ? 2 : 0;
-      step.length = uint16_t(n.children.size());
-      bucket.steps.push_back(step);
-      for (size_t i = 0; i < node->children.size(); i++) queue.push_back({&node->children[i], uint8_t(k), uint8_t(i)});
-    }
-    program.count = uint32_t(bucket.steps.size()) - program.first;
-    bucket.programs.push_back(program);
-    programs_++;
-  }
-  entry.count = uint32_t(bucket.programs.size()) - entry.first;
-  bucket.entries.push_back(entry);
-}
+  Bucket(Op root, const std::vector<const Rule*>& rules);
+  const uint64_t* mask(uint16_t row) const { return &masks[row * words]; }
 
-inline bool Matcher::step_matches(const Step& step, UOp u, UOp* captured) {
-  if (!step.any_op && !step.ops.contains(u.op())) return false;
-  if (step.length_kind && (step.length_kind == 1 ? u.num_src() != step.length : u.num_src() < step.length)) return false;
-  if (step.dtypes && !DTypeSet(step.dtypes).contains(u.dtype())) return false;
-  if (step.capture >= 0) {
-    if (step.capture_again) {
-      if (!(captured[step.capture] == u)) return false;
-    } else {
-      captured[step.capture] = u;
+ private:
+  void add(const Rule& rule, const Chosen& chosen, Op root);
+  void index_masks();
+  // The rows for a fact: allowed(program, value) for each of its values.
+  template <size_t Values, class Allowed>
+  MaskIndex<Values> index(Allowed allowed);
+
+  std::vector<Chosen> chosen_;  // of each program; while it is built
+};
+
+Matcher::Bucket::Bucket(Op root, const std::vector<const Rule*>& rules) {
+  for (const Rule* rule : rules) {
+    if (!rule->left->ops.contains(root)) continue;
+    num_rules++;
+    for (Chosen& chosen : choices(*rule->left)) {
+      add(*rule, chosen, root);
+      chosen_.push_back(std::move(chosen));
     }
   }
-  if (step.arg_kind) {
-    if (step.arg_kind == 1 ? !(u.arg() == step.pattern->arg) : !arg_is_ints(u.arg(), step.pattern->arg_ints)) return false;
-  }
-  return true;
+  words = (programs.size() + 63) / 64;
+  index_masks();
+  chosen_.clear();
+  chosen_.shrink_to_fit();
 }
 
-inline bool Matcher::run(const Bucket& bucket, const Program& program, UOp root, UOp* captured) const {
-  UOp regs[32];
-  const Step* step = &bucket.steps[program.first];
-  const Step* end = step + program.count;
-  bool any_each = false;
-  for (; step != end; ++step) {
-    UOp u = step->is_root ? root : regs[step->parent].src(step->child);
-    if (!step_matches(*step, u, captured)) return false;
-    regs[step->reg] = u;
-    any_each |= step->each;
-  }
-  if (!any_each) return true;
-  uint64_t bound = 0;  // the captures of the straight part are all set
-  for (step = &bucket.steps[program.first]; step != end; ++step)
-    if (step->capture >= 0) bound |= uint64_t(1) << step->capture;
-  for (step = &bucket.steps[program.first]; step != end; ++step)
-    if (step->each) {
-      if (regs[step->reg].num_src() == 0) {  // nothing to match, nothing bound: only a pattern without names may accept that
-        if (step->pattern->children[0]->capture >= 0 || !step->pattern->children[0]->children.empty()) return false;
-      }
-      for (UOp s : regs[step->reg].src())
-        if (!match_each(*step->pattern->children[0], s, captured, bound)) return false;
+void Matcher::Bucket::add(const Rule& rule, const Chosen& chosen, Op root) {
+  OpSet need = early_reject(*rule.left);
+  bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
+  Program program{&rule, uint32_t(steps.size()), 0, 0, false, !implied && !need.empty(), need};
+  struct Pending {
+    const Chosen* node;
+    uint8_t parent, child, depth;
+  };
+  std::vector<Pending> queue{{&chosen, 0, 0, 0}};
+  for (size_t k = 0; k < queue.size(); k++) {  // breadth first: shallow checks reject soonest
+    auto [node, parent, child, depth] = queue[k];
+    const PatNode& n = *node->pattern;
+    TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
+    Step step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture, .length = uint8_t(n.children.size()),
+              .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
+    // what the masks have decided needs no check
+    bool first_source = depth == 1 && child < kPositions, named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_literal(n.arg) >= kNumOps;
+    if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= Step::kOps;
+    if (n.sources == PatNode::Sources::Exact && depth > 0) step.checks |= Step::kExact;
+    if (n.sources == PatNode::Sources::Prefix && depth > 0) step.checks |= Step::kAtLeast;
+    if (!n.dtypes.empty() && depth > 0 && !(first_source && child < 2)) step.checks |= Step::kDtypes;
+    if ((n.has_arg || n.has_arg_ints) && !(first_source && named_literal)) step.checks |= Step::kArg;
+    if (n.capture >= 0) {
+      uint64_t bit = uint64_t(1) << n.capture;
+      step.checks |= program.bound & bit ? Step::kSame : Step::kCapture;
+      program.bound |= bit;
     }
-  return true;
+    if (n.sources == PatNode::Sources::Each) {
+      step.checks |= Step::kEach;
+      program.has_each = true;
+    }
+    if (step.checks || !node->children.empty()) steps.push_back(step);
+    for (size_t i = 0; i < node->children.size(); i++) queue.push_back({&node->children[i], uint8_t(k), uint8_t(i), uint8_t(depth + 1)});
+  }
+  program.count = uint32_t(steps.size()) - program.first;
+  programs.push_back(program);
+  (void)root;
 }
 
-inline UOp Matcher::try_entry(const Bucket& bucket, const Entry& entry, UOp u, void* ctx, const char* ctx_type) const {
-  UOp captured[pat::kNumCaptures];
-  for (uint32_t k = 0; k < entry.count; k++) {
-    if (!run(bucket, bucket.programs[entry.first + k], u, captured)) continue;
-    const Rule& rule = *entry.rule;
-    if (UOp out = rule.call(rule, {u, captured, ctx, ctx_type})) return out;
+template <size_t Values, class Allowed>
+MaskIndex<Values> Matcher::Bucket::index(Allowed allowed) {
+  MaskIndex<Values> out;
+  std::vector<uint64_t> mask(words);
+  size_t first_row = masks.size() / words;
+  for (size_t value = 0; value < Values; value++) {
+    std::fill(mask.begin(), mask.end(), 0);
+    for (size_t p = 0; p < programs.size(); p++)
+      if (allowed(chosen_[p], value)) mask[p / 64] |= uint64_t(1) << (p % 64);
+    size_t row = first_row;
+    while (row * words < masks.size() && !std::equal(mask.begin(), mask.end(), &masks[row * words])) row++;
+    if (row * words == masks.size()) masks.insert(masks.end(), mask.begin(), mask.end());
+    out.row[value] = uint16_t(row);
   }
-  return {};
+  return out;
 }
 
 namespace {
+
+bool length_allowed(const PatNode& n, size_t length) {
+  switch (n.sources) {
+    case PatNode::Sources::Exact: return length == n.children.size();
+    case PatNode::Sources::Prefix: return length >= n.children.size();
+    default: return true;
+  }
+}
+
+// What the pattern wants at source `i` of the root; null: anything.
+const PatNode* wanted(const Chosen& root, size_t i) {
+  if (root.pattern->sources == PatNode::Sources::Each) {
+    const PatNode* each = root.pattern->children[0];
+    return each->alternatives ? nullptr : each;
+  }
+  return i < root.children.size() ? root.children[i].pattern : nullptr;
+}
+
+bool dtype_allowed(const PatNode* n, size_t dtype) {
+  return !n || n->dtypes.empty() || (dtype != kNoValue && (n->dtypes.bits() >> dtype & 1));
+}
+
+bool kind_allowed(const PatNode* n, size_t kind) {
+  if (!n || n->ops.empty()) return true;
+  Op op = kind < kNumOps ? Op(kind) : Op::CONST;
+  if (!n->ops.contains(op)) return false;
+  if (op != Op::CONST || !n->has_arg || n->ops.size() != 1) return true;
+  return kind_of_literal(n->arg) == kind;
+}
+
+}  // namespace
+
+void Matcher::Bucket::index_masks() {
+  length = index<kLengths>([](const Chosen& c, size_t n) { return length_allowed(*c.pattern, n); });
+  for (size_t i = 0; i < kPositions; i++) kind[i] = index<kNumKinds>([i](const Chosen& c, size_t k) { return kind_allowed(wanted(c, i), k); });
+  for (size_t i = 0; i < 2; i++) dtype[i] = index<kNumScalars + 1>([i](const Chosen& c, size_t d) { return dtype_allowed(wanted(c, i), d); });
+  root_dtype = index<kNumScalars + 1>([](const Chosen& c, size_t d) { return dtype_allowed(c.pattern, d); });
+}
+
+Matcher::Matcher(const std::vector<const Rule*>& rules) {
+  OpSet roots;
+  for (const Rule* rule : rules) {
+    roots = roots | rule->left->ops;
+    uses_context_ |= rule->uses_ctx;
+  }
+  roots.for_each([&](Op op) { buckets_[size_t(op)] = std::make_unique<const Bucket>(op, rules); });
+}
+
+Matcher::~Matcher() = default;
+
+size_t Matcher::num_programs() const {
+  size_t n = 0;
+  for (auto& b : buckets_) n += b ? b->programs.size() : 0;
+  return n;
+}
+
+size_t Matcher::num_rules_for(Op op) const { return buckets_[size_t(op)] ? buckets_[size_t(op)]->num_rules : 0; }
+
+// ---- matching
+
+namespace {
+
+bool step_matches(const Step& step, UOp u, UOp* captured) {
+  uint8_t c = step.checks;
+  if ((c & Step::kOps) && !u.in(step.ops)) return false;
+  if ((c & Step::kExact) && u.num_src() != step.length) return false;
+  if ((c & Step::kAtLeast) && u.num_src() < step.length) return false;
+  if ((c & Step::kDtypes) && !DTypeSet(step.dtypes).contains(u.dtype())) return false;
+  if ((c & Step::kSame) && !(captured[step.capture] == u)) return false;
+  if ((c & Step::kArg) && !arg_matches(*step.pattern, u.arg())) return false;
+  if (c & Step::kCapture) captured[step.capture] = u;
+  return true;
+}
+
+// Every source of every `each` node; the captures of the straight part are all set.
+bool match_eaches(const Step* step, const Step* end, const UOp* regs, UOp* captured, uint64_t bound) {
+  for (; step != end; ++step) {
+    if (!(step->checks & Step::kEach)) continue;
+    const PatNode& source = *step->pattern->children[0];
+    UOp u = regs[step->reg];
+    // nothing to match, nothing bound: only a pattern without names may accept that
+    if (u.num_src() == 0 && (source.capture >= 0 || !source.children.empty())) return false;
+    for (UOp s : u.src())
+      if (!match_each(source, s, captured, bound)) return false;
+  }
+  return true;
+}
+
+bool run(const Program& program, const Step* step, UOp root, UOp* captured) {
+  union Registers {  // no time to clear them
+    Registers() {}
+    UOp at[kMaxNodes];
+  } regs;
+  const Step* begin = step;
+  const Step* end = step + program.count;
+  for (; step != end; ++step) {
+    UOp u = step->reg == 0 ? root : regs.at[step->parent].src(step->child);
+    if (!step_matches(*step, u, captured)) return false;
+    regs.at[step->reg] = u;
+  }
+  return !program.has_each || match_eaches(begin, end, regs.at, captured, program.bound);
+}
+
 OpSet ops_of_sources(UOp u) {
   OpSet have;
   for (UOp s : u.src()) have.add(s.op());
   return have;
 }
+
+}  // namespace
+
+// One try of a bucket on a node: the programs that the masks allow, word by word.
+struct Matcher::Attempt {
+  Attempt(const Bucket& bucket, UOp u) : b(bucket) {
+    size_t n = u.num_src();
+    rows[count++] = b.mask(b.length.row[std::min(n, kLengths - 1)]);
+    rows[count++] = b.mask(b.root_dtype.row[dtype_class(u)]);
+    for (size_t i = 0; i < std::min(n, kPositions); i++) rows[count++] = b.mask(b.kind[i].row[u.src(i).node()->kind]);
+    for (size_t i = 0; i < std::min(n, size_t(2)); i++) rows[count++] = b.mask(b.dtype[i].row[dtype_class(u.src(i))]);
+  }
+  uint64_t allowed(size_t word) const {
+    uint64_t bits = rows[0][word];
+    for (size_t i = 1; i < count; i++) bits &= rows[i][word];
+    return bits;
+  }
+
+  const Bucket& b;
+  const uint64_t* rows[2 + kPositions + 2];
+  size_t count = 0;
+};
+
+namespace {
+union Captures {  // no time to clear them
+  Captures() {}
+  UOp at[pat::kNumCaptures];
+};
 }  // namespace
 
 UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) const {
-  const Bucket& bucket = buckets_[size_t(u.op())];
-  if (bucket.entries.empty()) return {};
-  OpSet have = ops_of_sources(u);
-  for (const Entry& entry : bucket.entries) {
-    if (!have.contains_all(entry.need)) continue;
-    hit = entry.rule;  // also names the rule when its action throws
-    if (UOp out = try_entry(bucket, entry, u, ctx, ctx_type); out && !(out == u)) return out;
-  }
+  const Bucket* bucket = buckets_[size_t(u.op())].get();
+  if (!bucket) return {};
+  Attempt attempt(*bucket, u);
+  Captures captures;
+  const Rule* done = nullptr;  // a rule that returned the very node: its other alternatives are not tried
+  for (size_t w = 0; w < bucket->words; w++)
+    for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
+      const Program& program = bucket->programs[w * 64 + size_t(__builtin_ctzll(bits))];
+      if (program.rule == done) continue;
+      if (program.check_need && !ops_of_sources(u).contains_all(program.need)) continue;
+      if (!run(program, &bucket->steps[program.first], u, captures.at)) continue;
+      hit = program.rule;  // also names the rule when its action throws
+      UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
+      if (out == u) done = program.rule;
+      else if (out) return out;
+    }
   return {};
 }
 
 UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, RuleStats& stats) const {
   using Clock = std::chrono::steady_clock;
-  const Bucket& bucket = buckets_[size_t(u.op())];
-  if (bucket.entries.empty()) return {};
-  if (stats.size() < num_rules()) stats.resize(num_rules());
+  const Bucket* bucket = buckets_[size_t(u.op())].get();
+  if (!bucket) return {};
+  Attempt attempt(*bucket, u);
+  Captures captures;
   OpSet have = ops_of_sources(u);
   auto last = Clock::now();
-  for (const Entry& entry : bucket.entries) {
-    if (!have.contains_all(entry.need)) continue;
-    hit = entry.rule;
-    UOp out = try_entry(bucket, entry, u, ctx, ctx_type);
+  for (size_t p = 0; p < bucket->programs.size();) {
+    const Rule& rule = *bucket->programs[p].rule;
+    bool tried = have.contains_all(bucket->programs[p].need);
+    UOp out;
+    for (; p < bucket->programs.size() && bucket->programs[p].rule == &rule; p++) {  // all alternatives of the rule
+      const Program& program = bucket->programs[p];
+      if (!tried || out || !(attempt.allowed(p / 64) >> (p % 64) & 1)) continue;
+      if (!run(program, &bucket->steps[program.first], u, captures.at)) continue;
+      hit = &rule;
+      out = rule.call(rule, {u, captures.at, ctx, ctx_type});
+    }
+    if (!tried) continue;
     auto now = Clock::now();
-    if (stats.size() < num_rules()) stats.resize(num_rules());  // the action may have made a rule set
-    RuleCounters& counters = stats[entry.rule->id];
+    if (stats.size() < num_rules()) stats.resize(num_rules());  // here, for the action may have made a rule set
+    RuleCounters& counters = stats[rule.id];
     auto ns = uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(now - last).count());
     last = now;
     counters.attempts++;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_map>
 
 #include "lib/support/check.h"
 #include "lib/uop/graph.h"
@@ -9,101 +10,148 @@
 namespace tgc {
 namespace {
 
+// What a rewrite made of each node. Slots are kept by the number of the rewrite that filled them, so that none needs clearing.
+struct Results {
+  struct Slot {
+    uint32_t epoch = 0;   // `result` is valid when this is the table's epoch
+    uint32_t queued = 0;  // the run that has put the node on its stack
+    const Node* result = nullptr;
+  };
+  std::vector<Slot> slots;
+  uint32_t epoch = 0;
+  uint32_t run = 0;
+
+  void start_anew() { epoch = ++run; }
+  // Room for all nodes of the graph: wanted whenever there may be new ones.
+  void fit(const Graph& graph) {
+    if (graph.size() > slots.size()) slots.resize(graph.size() + graph.size() / 2 + 64);
+  }
+};
+
 // The work space of one rewrite, pooled per graph: a rewrite inside a rewrite takes another.
 struct Workspace {
-  struct Slot {
-    uint32_t epoch = 0;
-    bool queued = false;         // on the stack, or done
-    bool bpm_known = false;      // bpm_result is valid
-    const Node* replacement = nullptr;
-    const Node* bpm_result = nullptr;
-  };
   struct Frame {
     UOp n;
     UOp new_n;
     int stage;
   };
+  struct Hit {
+    const Rule* rule;
+    UOp node;
+  };
+  static constexpr size_t kRecent = 32;
+  struct BottomUp {
+    uint32_t run = 0;
+    const Node* result = nullptr;
+  };
 
-  std::vector<Slot> slots;
-  uint32_t epoch = 0;
+  Results results;
+  std::vector<BottomUp> bottom_up;
   std::deque<Frame> postponed;  // the bottom of the stack: frames that wait for others
   std::vector<Frame> stack;
-
-  Slot& slot(UOp u) {
-    if (u.id() >= slots.size()) slots.resize(u.graph().size() + u.graph().size() / 2 + 64);
-    Slot& s = slots[u.id()];
-    if (s.epoch != epoch) s = Slot{.epoch = epoch};
-    return s;
-  }
+  std::vector<UOp> sources;
+  Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
 };
 
-struct Workspaces {
+// What the rewriter keeps with a graph.
+struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> pool;
+  // Rules that do not look at a context make the same of a node in every rewrite: what they made is kept.
+  std::unordered_map<const Matcher*, std::unique_ptr<Results>> known;
   RewriteObserver* observer = nullptr;
 };
 
 class Rewriter {
  public:
-  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options)
+  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution = nullptr)
       : graph_(graph),
-        spaces_(graph.extension<Workspaces>()),
+        state_(graph.extension<RewriteState>()),
         ctx_(options.ctx),
         name_(options.name),
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
         bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
-        observer_(spaces_.observer) {
-    if (spaces_.pool.empty()) {
+        substitution_(substitution),
+        first_replaced_(substitution ? substitution->first_id() : 0),
+        observer_(state_.observer),
+        limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)) {
+    if (state_.pool.empty()) {
       w_ = std::make_unique<Workspace>();
     } else {
-      w_ = std::move(spaces_.pool.back());
-      spaces_.pool.pop_back();
+      w_ = std::move(state_.pool.back());
+      state_.pool.pop_back();
     }
-    if (++w_->epoch == 0) {
-      w_->slots.clear();
-      w_->epoch = 1;
+    if (pm_ && !bpm_ && !observer_ && !pm_->uses_context()) {
+      auto& known = state_.known[pm_];
+      if (!known) {
+        known = std::make_unique<Results>();
+        known->start_anew();
+      }
+      results_ = known.get();
+    } else {
+      results_ = &w_->results;
+      results_->start_anew();
     }
   }
   ~Rewriter() {
     w_->stack.clear();
     w_->postponed.clear();
-    spaces_.pool.push_back(std::move(w_));
+    state_.pool.push_back(std::move(w_));
   }
 
   UOp run(UOp root) {
-    push(root, root, 0);
-    w_->slot(root).queued = true;
-    const auto limit = size_t(graph_.settings().REWRITE_STACK_LIMIT);
+    if (root.id() < first_replaced_) return root;
+    results_->fit(graph_);
+    if (const Node* known = result_of(root)) return UOp(known);
+    run_ = ++results_->run;
+    queue(root);
     while (!w_->stack.empty() || !w_->postponed.empty()) {
-      if (w_->stack.size() + w_->postponed.size() > limit) endless("the stack grew beyond " + std::to_string(limit) + " nodes");
+      if (w_->stack.size() + w_->postponed.size() > limit_) endless("the stack grew beyond " + std::to_string(limit_) + " nodes");
       Workspace::Frame f = pop();
-      if (w_->slot(f.n).replacement) continue;
-      if (f.stage == 0) enter(f);
-      else if (f.stage == 1) rebuild(f);
-      else link(f);
+      if (result_of(f.n)) continue;
+      if (f.stage == kEnter) enter(f.n);
+      else if (f.stage == kRebuild) rebuild(f.n, f.new_n);
+      else link(f.n, f.new_n);
     }
-    return UOp(w_->slot(root).replacement);
+    return UOp(result_of(root));
   }
 
-  // What `u` was rewritten to in an earlier run, else the empty UOp.
-  std::string_view name() const { return name_; }
-
  private:
-  void push(UOp n, UOp new_n, int stage) { w_->stack.push_back({n, new_n, stage}); }
+  enum Stage { kEnter, kRebuild, kLink };
+
+  const Node* result_of(UOp u) const {
+    const Results::Slot& s = results_->slots[u.id()];
+    return s.epoch == results_->epoch ? s.result : nullptr;
+  }
+  void set_result(UOp u, UOp result) {
+    Results::Slot& s = results_->slots[u.id()];
+    s.epoch = results_->epoch;
+    s.result = result.node();
+    waiting_ = 0;
+  }
+
+  void push(UOp n, UOp new_n, Stage stage) { w_->stack.push_back({n, new_n, stage}); }
+  void queue(UOp u) {
+    results_->slots[u.id()].queued = run_;
+    push(u, u, kEnter);
+  }
 
   Workspace::Frame pop() {
-    Workspace::Frame f;
-    if (!w_->stack.empty()) {
-      f = w_->stack.back();
-      w_->stack.pop_back();
-    } else {
-      f = w_->postponed.back();
-      w_->postponed.pop_back();
+    auto& from_back = w_->stack;
+    if (!from_back.empty()) {
+      Workspace::Frame f = from_back.back();
+      from_back.pop_back();
+      return f;
     }
+    Workspace::Frame f = w_->postponed.back();
+    w_->postponed.pop_back();
     return f;
   }
 
   // To the far end of the stack: tried again when everything else is done. The stack is `postponed` below `stack`.
-  void postpone(const Workspace::Frame& f) { w_->postponed.push_front(f); }
+  void postpone(UOp n, UOp new_n, Stage stage) {
+    w_->postponed.push_front({n, new_n, stage});
+    if (++waiting_ > w_->stack.size() + w_->postponed.size()) endless("nodes wait for each other");
+  }
 
   UOp apply(const Matcher& matcher, UOp u) {
     const Rule* hit = nullptr;
@@ -116,115 +164,120 @@ class Rewriter {
         failure.diag().context = "  in stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "', rule " + describe(*hit) + ", at\n" + describe(u);
       throw;
     }
+    results_->fit(graph_);
     if (out) {
-      recent_[recent_count_++ % kRecent] = {hit, u};
+      w_->recent[recent_count_++ % Workspace::kRecent] = {hit, u};
       if (observer_) observer_->rewritten(*hit, u, out);
     }
     return out;
   }
 
-  UOp apply_bpm(UOp u) {
-    if (auto& s = w_->slot(u); s.bpm_known) return UOp(s.bpm_result);
+  UOp apply_bottom_up(UOp u) {
+    if (substitution_) return substitution_->find(u);
+    auto& cache = w_->bottom_up;
+    if (u.id() >= cache.size()) cache.resize(graph_.size() + graph_.size() / 2 + 64);
+    if (cache[u.id()].run == results_->epoch) return UOp(cache[u.id()].result);
     UOp out = apply(*bpm_, u);
-    auto& s = w_->slot(u);
-    s.bpm_known = true;
-    s.bpm_result = out.node();
+    w_->bottom_up[u.id()] = {results_->epoch, out.node()};
     return out;
   }
 
-  // First visit: bottom-up rules to a fixed point, then the sources.
-  void enter(const Workspace::Frame& f) {
-    UOp new_n = f.new_n;
-    if (bpm_) {
-      UOp test = f.n;
-      size_t steps = 0;
-      UOp checkpoint = test;  // Brent's cycle detection: one node remembered, at growing distances
-      size_t next_checkpoint = 1;
-      try {
-        while (test) {
-          new_n = test;
-          test = apply_bpm(test);
-          if (test && test == checkpoint) endless("a node is rewritten to itself");
-          if (++steps == next_checkpoint) {
-            checkpoint = test ? test : checkpoint;
-            next_checkpoint *= 2;
-          }
-        }
-      } catch (const BottomUpGate&) {
-        w_->slot(f.n).replacement = new_n.node();
-        return;
+  // Makes `u` what the bottom-up rules make of it, until they make nothing of it or one of them throws a gate.
+  void bottom_up_to_fixed_point(UOp& u) {
+    size_t steps = 0, next_checkpoint = 1;
+    UOp checkpoint = u;  // Brent's cycle detection: one node remembered, at growing distances
+    for (UOp next = apply_bottom_up(u); next; next = apply_bottom_up(u)) {
+      u = next;
+      if (u == checkpoint) endless("a node is rewritten to itself");
+      if (++steps == next_checkpoint) {
+        checkpoint = u;
+        next_checkpoint *= 2;
       }
-    }
-    push(f.n, new_n, 1);
-    for (size_t i = new_n.num_src(); i-- > 0;) {
-      UOp s = new_n.src(i);
-      auto& slot = w_->slot(s);
-      if (slot.queued) continue;
-      slot.queued = true;
-      push(s, s, 0);
     }
   }
 
+  // First visit: bottom-up rules, then the sources.
+  void enter(UOp n) {
+    UOp new_n = n;
+    if (bpm_) {
+      try {
+        bottom_up_to_fixed_point(new_n);
+      } catch (const BottomUpGate&) {
+        return set_result(n, new_n);
+      }
+    }
+    size_t before = w_->stack.size();
+    push(n, new_n, kRebuild);
+    for (size_t i = new_n.num_src(); i-- > 0;) {
+      UOp s = new_n.src(i);
+      if (s.id() < first_replaced_) {
+        set_result(s, s);  // older than all that is replaced: nothing of it lies below
+        continue;
+      }
+      if (results_->slots[s.id()].queued != run_ && !result_of(s)) queue(s);
+    }
+    if (w_->stack.size() > before + 1) return;
+    w_->stack.pop_back();  // no source to wait for
+    rebuild(n, new_n);
+  }
+
   // The sources are done: rebuild the node if they changed, else apply the top-down rules.
-  void rebuild(const Workspace::Frame& f) {
-    sources_.clear();
+  void rebuild(UOp n, UOp new_n) {
+    auto& sources = w_->sources;
+    sources.clear();
     bool changed = false;
-    for (UOp s : f.new_n.src()) {
-      const Node* r = w_->slot(s).replacement;
-      if (!r) return postpone(f);
-      sources_.push_back(UOp(r));
+    for (UOp s : new_n.src()) {
+      const Node* r = result_of(s);
+      if (!r) return postpone(n, new_n, kRebuild);
+      sources.push_back(UOp(r));
       changed |= r != s.node();
     }
     UOp next;
     if (changed) {
-      next = graph_.node(f.new_n.op(), f.new_n.dtype(), sources_, f.new_n.arg(), f.new_n.tag());
+      next = graph_.node(new_n.op(), new_n.dtype(), sources, new_n.arg(), new_n.tag());
+      results_->fit(graph_);
     } else if (pm_) {
-      next = apply(*pm_, f.new_n);
+      next = apply(*pm_, new_n);
     }
-    if (!next) {
-      w_->slot(f.n).replacement = f.new_n.node();
-      return;
-    }
-    push(f.n, next, 2);
-    push(next, next, 0);
+    if (!next) return set_result(n, new_n);
+    push(n, next, kLink);
+    push(next, next, kEnter);
   }
 
   // The result of what this node became is this node's result.
-  void link(const Workspace::Frame& f) {
-    const Node* r = w_->slot(f.new_n).replacement;
-    if (!r) return postpone(f);
-    w_->slot(f.n).replacement = r;
+  void link(UOp n, UOp new_n) {
+    const Node* r = result_of(new_n);
+    if (!r) return postpone(n, new_n, kLink);
+    set_result(n, UOp(r));
   }
 
   [[noreturn]] void endless(const std::string& why) {
     // the rules that alternate: the distinct ones among the last rewrites
-    size_t n = std::min(recent_count_, kRecent);
+    size_t n = std::min(recent_count_, Workspace::kRecent);
     std::vector<const Rule*> seen;
     for (size_t k = 0; k < n; k++)
-      if (const Rule* r = recent_[(recent_count_ - 1 - k) % kRecent].rule; std::find(seen.begin(), seen.end(), r) == seen.end()) seen.push_back(r);
+      if (const Rule* r = w_->recent[(recent_count_ - 1 - k) % Workspace::kRecent].rule; std::find(seen.begin(), seen.end(), r) == seen.end()) seen.push_back(r);
     Diag diag{"stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "' does not end: " + why};
     diag.context = "  the rules that alternate:";
     for (const Rule* r : seen) diag.context += "\n    " + describe(*r);
-    if (n) diag.context += "\n  on the node\n" + describe(recent_[(recent_count_ - 1) % kRecent].node);
+    if (n) diag.context += "\n  on the node\n" + describe(w_->recent[(recent_count_ - 1) % Workspace::kRecent].node);
     throw Failure(diag);
   }
 
-  struct Recent {
-    const Rule* rule;
-    UOp node;
-  };
-  static constexpr size_t kRecent = 32;
-
   Graph& graph_;
-  Workspaces& spaces_;
+  RewriteState& state_;
   ContextRef ctx_;
   std::string_view name_;
   const Matcher* pm_;
   const Matcher* bpm_;
+  const SubstituteContext* substitution_;  // when the bottom-up rules are a substitution alone
+  uint32_t first_replaced_;                // then: the id of the oldest node that is replaced
   RewriteObserver* observer_;
+  size_t limit_;
   std::unique_ptr<Workspace> w_;
-  std::vector<UOp> sources_;
-  Recent recent_[kRecent];
+  Results* results_;
+  uint32_t run_ = 0;
+  size_t waiting_ = 0;  // frames postponed since a result was found
   size_t recent_count_ = 0;
 };
 
@@ -259,25 +312,23 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
   return out;
 }
 
-struct SubstituteContext::Table {
-  UOpMap<UOp> to;
-};
-
-SubstituteContext::SubstituteContext(Graph& graph, const Substitution& replacements) {
-  for (auto& pair : replacements)
-    if (!(pair.first == pair.second)) pairs_.push_back(pair);
-  constexpr size_t kFew = 8;  // a scan of so many is faster than a table as wide as the graph
-  if (pairs_.size() <= kFew) return;
-  table_.reset(new Table{UOpMap<UOp>(graph)});
-  for (auto [from, to] : pairs_) table_->to[from] = to;
+SubstituteContext::SubstituteContext(Graph&, const Substitution& replacements) {
+  for (auto& pair : replacements) {
+    if (pair.first == pair.second) continue;
+    pairs_.push_back(pair);
+    ops_.add(pair.first.op());
+    first_id_ = std::min(first_id_, pair.first.id());
+  }
+  constexpr size_t kFew = 8;  // so many are scanned faster than looked up
+  if (pairs_.size() > kFew)
+    for (auto [from, to] : pairs_) many_[from.node()] = to;
 }
 
-SubstituteContext::~SubstituteContext() = default;
-
 UOp SubstituteContext::find(UOp u) const {
-  if (table_) {
-    const UOp* to = table_->to.find(u);
-    return to ? *to : UOp();
+  if (!ops_.contains(u.op())) return {};
+  if (!many_.empty()) {
+    auto it = many_.find(u.node());
+    return it == many_.end() ? UOp() : it->second;
   }
   for (size_t i = pairs_.size(); i-- > 0;)  // of a node given twice the last counts
     if (pairs_[i].first == u) return pairs_[i].second;
@@ -295,11 +346,13 @@ const RuleSet& substitute_rules() {
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, std::string_view name) {
   SubstituteContext ctx(u.graph(), replacements);
   if (ctx.pairs().empty()) return u;
-  return graph_rewrite(u, rules ? *rules : substitute_rules(), {.ctx = ctx, .bottom_up = true, .name = name});
+  RewriteOptions options{.ctx = ctx, .bottom_up = true, .name = name};
+  if (rules || observer_of(u.graph())) return graph_rewrite(u, rules ? *rules : substitute_rules(), options);
+  return Rewriter(u.graph(), substitute_rules(), options, &ctx).run(u);
 }
 
-void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<Workspaces>().observer = observer; }
-RewriteObserver* observer_of(Graph& graph) { return graph.extension<Workspaces>().observer; }
+void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<RewriteState>().observer = observer; }
+RewriteObserver* observer_of(Graph& graph) { return graph.extension<RewriteState>().observer; }
 
 std::string describe(UOp root, int depth) {
   std::string out;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/rewrite/matcher.h"
@@ -50,14 +51,15 @@ const RuleSet& substitute_rules();
 class SubstituteContext {
  public:
   SubstituteContext(Graph& graph, const Substitution& replacements);  // pairs of a node and itself are left out
-  ~SubstituteContext();
   UOp find(UOp u) const;  // what replaces it, else the empty UOp
   std::span<const std::pair<UOp, UOp>> pairs() const { return pairs_; }
+  uint32_t first_id() const { return first_id_; }  // the least id of a node that is replaced
 
  private:
-  struct Table;  // for many pairs
+  OpSet ops_;  // of the nodes that are replaced: tells most nodes apart at once
   Substitution pairs_;
-  std::unique_ptr<Table> table_;
+  std::unordered_map<const Node*, UOp> many_;
+  uint32_t first_id_ = UINT32_MAX;
 };
 
 // Thrown by an action of a bottom-up rewrite: keep this node as it is and do not go below it (ops.py BottomUpGate).

@@ -1,5 +1,6 @@
 // vmin and vmax (ops.py _min_max).
 #include <algorithm>
+#include <array>
 
 #include "lib/uop/bottom_up.h"
 #include "lib/uop/facts.h"
@@ -109,6 +110,16 @@ bool needs_sources(UOp u) {
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
 }
 
+// Those of a dtype: all that is known of most nodes of floats.
+const Bounds& bounds_of_dtype(DType d) {
+  static const auto kTable = [] {
+    std::array<Bounds, kNumScalars> table;
+    for (int i = 0; i < kNumScalars; i++) table[size_t(i)] = {dtypes::min(dtypes::of(Scalar(i))), dtypes::max(dtypes::of(Scalar(i)))};
+    return table;
+  }();
+  return kTable[size_t(d.is_image() ? Scalar::Float32 : d.is_ptr() ? Scalar::Void : d.scalar_kind())];
+}
+
 }  // namespace
 
 const Bounds& UOp::bounds() const {
@@ -116,8 +127,8 @@ const Bounds& UOp::bounds() const {
   bottom_up(
       *this, [](UOp u) { return u.node()->bounds != nullptr; }, needs_sources,
       [](UOp u) {
-        Bounds bounds = known_bounds(u).value_or(Bounds{dtypes::min(u.dtype()), dtypes::max(u.dtype())});
-        u.node()->bounds = u.graph().arena().make<Bounds>(bounds);
+        auto bounds = known_bounds(u);
+        u.node()->bounds = bounds ? u.graph().arena().make<Bounds>(*bounds) : &bounds_of_dtype(u.dtype());
       });
   return *node()->bounds;
 }

@@ -56,15 +56,16 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
         std::equal(src.begin(), src.end(), n->src) && n->arg == arg && n->tag == tag)
       return UOp(n);
 
+  uint8_t kind = op == Op::CONST ? kind_of_const(arg) : uint8_t(op);
   Node* n;
   if (src.size() <= kInlineSources) {
     n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size() * sizeof(UOp), alignof(Node)));
     auto* copy = reinterpret_cast<UOp*>(n + 1);
     std::copy(src.begin(), src.end(), copy);
-    new (n) Node{op, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag};
+    new (n) Node{op, kind, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag};
   } else {
     const UOp* copy = arena_.copy(std::span<const UOp>(src)).data();
-    n = arena_.make<Node>(op, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag);
+    n = arena_.make<Node>(op, kind, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag);
   }
   table_[i] = n;
   nodes_.push_back(n);

@@ -28,7 +28,6 @@ class Graph {
   ~Graph();
 
   const Settings& settings() const { return settings_; }
-  void set_settings(const Settings& settings) { settings_ = settings; }
 
   // The node with these fields: UOp(op, dtype, src, arg, tag).
   UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}, Arg tag = {});
@@ -91,7 +90,7 @@ class Graph {
   void grow();
   friend class Arg;
 
-  Settings settings_;
+  const Settings settings_;
   Arena arena_;
   std::vector<const Node*> nodes_;
   std::vector<const Node*> table_;  // open addressing, a power of two

@@ -9,6 +9,16 @@
 
 namespace tgc {
 
+uint8_t kind_of_const(Arg arg) {
+  constexpr uint8_t kOther = uint8_t(Op::CONST);
+  if (arg.is_invalid()) return kInvalid;
+  if (!arg.is_const() || arg.kind() == Arg::Kind::BigInt) return kOther;
+  double v = arg.is_float() ? arg.to_const().as_float() : double(arg.small_int());
+  if (v == 0) return kZero;
+  if (v == 1) return kOne;
+  return v == -1 ? uint8_t(kMinusOne) : kOther;
+}
+
 // ---- rebuilding
 
 UOp UOp::replace(const Changes& c) const {

@@ -160,8 +160,14 @@ struct RangeList;   // see facts.h
 struct ShapeFact;
 struct DeviceFact;
 
+// What is told of a node at a glance: its op, and of a constant whether it is one that rules name.
+enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
+inline constexpr size_t kNumKinds = kInvalid + 1;
+uint8_t kind_of_const(Arg arg);  // of a CONST with that arg; equal numbers are of one kind, whatever their type
+
 struct Node {
   Op op;
+  uint8_t kind;
   DType dtype;
   uint32_t id;
   uint32_t hash;

@@ -31,7 +31,7 @@ size_t count_divmod(UOp u) {
 }
 
 const RuleSet& merge_rules() {
-  static const RuleSet set("check_merge", {&substitute_rules(), &symbolic(), &pm_flatten_range()});
+  static const RuleSet set("check_merge", {&symbolic(), &pm_flatten_range()});
   return set;
 }
 
@@ -40,11 +40,11 @@ AxisType axis_type(UOp range) {
   return range.arg().items().back().axis_type();
 }
 
-// `u` with the loops r0 and r1 as one.
+// `u` with the loops r0 and r1 as one. tinygrad substitutes and rewrites at once; rules never see a node that still holds r0 or r1, so
+// the result is the same, and this way what lies outside of the loops is known from the pairs tried before.
 UOp merged(UOp u, UOp r0, UOp r1) {
   UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
-  SubstituteContext ctx(u.graph(), {{r0, both / s1}, {r1, both % s1}});
-  return graph_rewrite(u, merge_rules(), {.ctx = ctx, .name = "check_merge"});
+  return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), merge_rules(), {.name = "check_merge"});
 }
 
 bool in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
