@@ -153,6 +153,13 @@ class RecordCheck {
     const Stage* stage = find_stage(s.name);
     std::string_view expected = s.same || !s.ir ? text_ : std::string_view(*s.ir);
     if (!stage) why_stopped_ = "tgc has no stage '" + s.name + "' yet", current_ = UOp();
+    struct Passed {  // on every way out
+      const Stage*& after;
+      const Stage* stage;
+      ~Passed() {
+        if (stage) after = stage;
+      }
+    } passed{after_, stage};
     if (plan_.isolated && !wanted(s.name)) {
       text_ = expected;
       return;
@@ -164,7 +171,7 @@ class RecordCheck {
     }
     UOp before = current_;
     if (!wanted(s.name)) as_expected_ = false;
-    auto result = run_with_unrecorded(*stage);
+    auto result = run_to(*stage);
     if (!result) {
       failed(s.name, result.diag());
       current_ = UOp();
@@ -176,17 +183,12 @@ class RecordCheck {
     text_ = expected;
   }
 
-  // Runs the stage, and first those before it that records do not have (of images).
-  Result<UOp> run_with_unrecorded(const Stage& stage) {
-    const Stage* first = &stage;
-    while (first != kernel_stages().data() && !is_recorded(first[-1])) first--;
-    Result<UOp> result = current_;
-    for (; first <= &stage && result; first++)
-      if (!first->applies || first->applies(bench_->job)) result = run_stage(*first, bench_->job, *result);
-    return result;
-  }
-  bool is_recorded(const Stage& stage) const {
-    return std::any_of(r_.stages.begin(), r_.stages.end(), [&](const GoldenStage& s) { return names_stage(stage, s.name); });
+  // Runs the stages after the record's last one, through `stage`: a record leaves out some that change nothing.
+  Result<UOp> run_to(const Stage& stage) {
+    Result<UOp> graph = current_;
+    for (const Stage* s = after_ ? after_ + 1 : kernel_stages().data(); s <= &stage && graph; s++)
+      if (!s->applies || s->applies(bench_->job)) graph = run_stage(*s, bench_->job, *graph);
+    return graph;
   }
 
   void compare_graph(const GoldenStage& s, UOp before, std::string_view expected) {
@@ -202,21 +204,18 @@ class RecordCheck {
   void check_refusal() {
     if (plan_.isolated) restart("the refusal");
     if (!current_) return;  // said already
-    bool after = r_.stages.empty();
-    for (const Stage& stage : kernel_stages()) {
-      if (after) {
-        auto result = run_stage(stage, bench_->job, current_);
-        if (!result) return settle(stage.name, Verdict::Same);
-        current_ = *result;
-      }
-      after |= !r_.stages.empty() && names_stage(stage, r_.stages.back().name);
+    auto stages = kernel_stages();
+    for (const Stage* s = after_ ? after_ + 1 : stages.data(); s < stages.data() + stages.size(); s++) {
+      if (s->applies && !s->applies(bench_->job)) continue;
+      auto result = run_stage(*s, bench_->job, current_);
+      if (!result) return settle(s->name, Verdict::Same);
+      current_ = *result;
     }
     for (const OutputStage& output : output_stages())
       if (KernelOutputs outputs(bench_->job, current_); !output.make(outputs)) return settle(output.name, Verdict::Same);
     settle("refusal", Verdict::Different);
     diverge("refusal", "  tinygrad refuses this kernel: " + *r_.error + "\n");
   }
-  static bool names_stage(const Stage& stage, std::string_view name) { return find_stage(name) == &stage; }
 
   void check_outputs() {
     if (plan_.isolated) restart("the outputs");
@@ -335,6 +334,7 @@ class RecordCheck {
   std::unique_ptr<Bench> bench_;
   std::unique_ptr<TensorBench> tensor_bench_;
   const TensorStage* tensor_next_ = nullptr;  // of the table, the stage after the one last passed
+  const Stage* after_ = nullptr;  // the record's stage last passed
   UOp current_;               // our graph after the stage last run; empty: stopped
   bool optimize_ = true;
   bool as_expected_ = false;  // our graph's text is tinygrad's

@@ -9,5 +9,8 @@ class App;
 namespace tgc {
 
 void add_check(CLI::App& app, int& exit_code);
+void add_dump(CLI::App& app, int& exit_code);
+void add_stages(CLI::App& app, int& exit_code);
+void add_verify(CLI::App& app, int& exit_code);
 
 }  // namespace tgc

@@ -17,10 +17,12 @@ class KernelOutputs {
   KernelOutputs(KernelJob& job, UOp sink) : job_(job), sink_(sink) {}
   KernelJob& job() { return job_; }
   UOp sink() const { return sink_; }
+  const Result<std::vector<UOp>>& list();  // the linear list
 
  private:
   KernelJob& job_;
   UOp sink_;
+  std::optional<Result<std::vector<UOp>>> list_;
 };
 
 struct OutputStage {

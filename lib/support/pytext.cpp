@@ -132,7 +132,8 @@ std::optional<std::string> py_unescape(std::string_view body) {
       uint32_t value = 0;
       if (i + digits >= body.size()) return std::nullopt;
       auto [end, error] = std::from_chars(body.data() + i + 1, body.data() + i + 1 + digits, value, 16);
-      if (error != std::errc() || end != body.data() + i + 1 + digits || value > 0x10FFFF) return std::nullopt;
+      if (error != std::errc() || end != body.data() + i + 1 + digits || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+        return std::nullopt;
       append_utf8(out, value);
       i += digits;
     } else {

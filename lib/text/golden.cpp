@@ -179,16 +179,22 @@ Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_vie
 
 GoldenReader::GoldenReader(std::string path, std::unique_ptr<LineReader> lines) : path_(std::move(path)), lines_(std::move(lines)) {}
 GoldenReader::GoldenReader(GoldenReader&&) noexcept = default;
+GoldenReader& GoldenReader::operator=(GoldenReader&&) noexcept = default;
 GoldenReader::~GoldenReader() = default;
 
 Result<GoldenReader> GoldenReader::open(const std::string& path) {
   auto lines = LineReader::open(path);
   if (!lines) return lines.diag();
-  GoldenReader reader(input_name(path), std::move(*lines));
   GoldenLine first;
-  auto read = reader.next_line(first);
+  auto read = (*lines)->next(first.text);
   if (!read) return read.diag();
-  if (!*read) return Diag{.message = "the file is empty", .file = reader.path_, .expected = "a golden header"};
+  if (!*read) return Diag{.message = "the file is empty", .file = input_name(path), .expected = "a golden header"};
+  first.line = (*lines)->line();
+  return from(std::move(*lines), first, input_name(path));
+}
+
+Result<GoldenReader> GoldenReader::from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name) {
+  GoldenReader reader(std::move(name), std::move(lines));
   auto header = parse_golden_header(first, reader.path_);
   if (!header) return header.diag();
   reader.header_ = std::move(*header);

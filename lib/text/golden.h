@@ -74,7 +74,10 @@ class GoldenReader {
  public:
   // Opens a file ("-": standard input) and reads its header; an error names the file and what is wrong with it.
   static Result<GoldenReader> open(const std::string& path);
+  // The same of a file whose first line was read already; `name` is what messages call it.
+  static Result<GoldenReader> from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
   GoldenReader(GoldenReader&&) noexcept;
+  GoldenReader& operator=(GoldenReader&&) noexcept;
   ~GoldenReader();
 
   const std::string& path() const { return path_; }

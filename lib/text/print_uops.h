@@ -3,12 +3,27 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "lib/uop/uop.h"
+#include "lib/support/result.h"
+#include "lib/text/source_position.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 
 // Each line ends with a newline; an empty list gives an empty text.
 std::string print_uops(std::span<const UOp> list);
+
+// A listing as read. The text says everything about a node but: its tag; which of several constants of one value a source is (the one
+// whose dtype fits is taken); the sources that are not in the list (a NOOP stands for them).
+struct UopsListing {
+  std::vector<UOp> list;
+  std::vector<std::string> notes;  // what was lost in this very text
+};
+
+// The nodes of a listing, colours optional. `file` names the input in messages, which carry line and column;
+// `places` receives where nodes stand.
+Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
 
 }  // namespace tgc

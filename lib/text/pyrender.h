@@ -3,8 +3,10 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/support/result.h"
+#include "lib/text/source_position.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -13,7 +15,10 @@ namespace tgc {
 Result<std::string> pyrender(UOp root);
 
 // The graph that the text builds: the node assigned to `ast`, or the last one assigned when no name is `ast`. Nodes are made as written
-// (a cast to the same dtype stays). `file` names the input in messages, which carry line and column.
-Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {});
+// (a cast to the same dtype stays). `file` names the input in messages, which carry line and column; `places` receives where nodes stand.
+Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
+
+// A list of the optimizer's choices as Python writes it, "[Opt(OptOps.UPCAST, 0, 4), ...]", in brackets of either kind.
+Result<std::vector<Arg>> read_opts(Graph& graph, std::string_view text, std::string_view file = {});
 
 }  // namespace tgc

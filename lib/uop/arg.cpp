@@ -50,6 +50,23 @@ std::optional<RecordClass> parse_record_class(std::string_view name) {
   return std::nullopt;
 }
 
+bool record_fits(RecordClass c, std::span<const Arg> v) {
+  auto tuple_of = [](Arg a, auto is) { return a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), is); };
+  auto is_opt = [](Arg a) { return a.is(RecordClass::Opt); };
+  if (v.size() != fields_of(c).size()) return false;
+  switch (c) {
+    case RecordClass::KernelInfo:
+      return v[0].is_str() && tuple_of(v[1], [](Arg a) { return a.kind() == Arg::Kind::AxisType; }) && v[2].kind() == Arg::Kind::Bool &&
+             tuple_of(v[3], is_opt) && (v[4].is_none() || tuple_of(v[4], is_opt));
+    case RecordClass::Opt:
+      return v[0].kind() == Arg::Kind::OptOps && (v[1].is_none() || v[1].is_int()) && (v[2].is_none() || v[2].is_int() || v[2].is_tuple());
+    case RecordClass::BufferizeOpts: return v[1].kind() == Arg::Kind::AddrSpace && v[2].kind() == Arg::Kind::Bool;
+    case RecordClass::Kernel: return v[0].is_uop();
+    case RecordClass::Metadata: return true;
+  }
+  return false;
+}
+
 std::string_view Arg::text() const { return static_cast<const Graph::TextRep*>(p_)->view(); }
 std::span<const Arg> Arg::items() const { return static_cast<const Graph::ItemsRep*>(p_)->view(); }
 

@@ -22,6 +22,9 @@ inline constexpr int kNumRecordClasses = 5;
 std::string_view name_of(RecordClass c);
 std::span<const std::string_view> fields_of(RecordClass c);
 std::optional<RecordClass> parse_record_class(std::string_view name);
+class Arg;
+// Whether the fields have the types that code which takes such a record relies on. For readers.
+bool record_fits(RecordClass c, std::span<const Arg> fields);
 
 class Arg {
  public:

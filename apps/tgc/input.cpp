@@ -1,0 +1,149 @@
+#include "apps/tgc/input.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+// The number that `text` is; nullopt when it is a name.
+std::optional<size_t> number_of(std::string_view text) {
+  size_t n = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
+}
+
+// A kernel works on DEFINE_GLOBALs, a tensor graph on BUFFERs and the like.
+bool looks_like_tensor_graph(UOp root) {
+  return !op_in_backward_slice_with_self(root, {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::SPECIAL}) &&
+         op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});
+}
+
+std::string stem_of(const std::string& file) {
+  std::string name = std::filesystem::path(file).filename().string();
+  size_t dot = name.find('.', 1);
+  return dot == name.npos ? name : name.substr(0, dot);
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> split_spec(const std::string& spec) {
+  size_t hash = spec.rfind('#');
+  std::error_code error;
+  if (hash == spec.npos || std::filesystem::exists(spec, error)) return {spec, ""};
+  return {spec.substr(0, hash), spec.substr(hash + 1)};
+}
+
+Diag InputGraph::diag_at(UOp node, std::string message) const {
+  return tgc::diag_at(text, place_of(report.places, node.id()), file, std::move(message), "");
+}
+
+Result<Input> Input::open(const std::string& spec, const std::string& kernel, const PipelineOptions& options) {
+  Input input;
+  std::tie(input.file_, input.id_) = split_spec(spec);
+  input.kernel_ = kernel;
+  input.options_ = &options;
+  auto lines = LineReader::open(input.file_);
+  if (!lines) return lines.diag();
+  std::string first;
+  auto more = (*lines)->next(first);
+  if (!more) return more.diag();
+  input.kind_ = detect_kind(first);
+  if (input.kind_ == InputKind::Golden) {
+    auto records = GoldenReader::from(std::move(*lines), {first, 1}, input_name(input.file_));
+    if (!records) return records.diag();
+    input.records_ = std::move(*records);
+    return input;
+  }
+  input.text_ = std::move(first) + (*more ? "\n" : "");
+  if (auto status = (*lines)->rest(input.text_); !status) return status.diag();
+  if (input.text_.find_first_not_of(" \t\r\n") == std::string::npos)
+    return Diag{.message = "the input is empty", .file = input_name(input.file_), .expected = "a graph"};
+  input.kind_ = detect_kind(input.text_);
+  if (input.kind_ == InputKind::Onnx) return Diag{.message = "this is an ONNX model", .file = input_name(input.file_), .expected = "the text of a graph"};
+  if (!input.id_.empty())
+    return Diag{.message = "'#" + input.id_ + "' picks a record, but this is " + std::string(name_of(input.kind_)), .file = input_name(input.file_), .expected = "golden records"};
+  return input;
+}
+
+Result<InputGraph> Input::read_text(InputKind kind, std::string_view text, const std::string& file, const std::map<std::string, std::string>& recorded) {
+  auto settings = options_->settings(recorded);
+  if (!settings) return settings.diag();
+  InputGraph out;
+  out.graph = std::make_unique<Graph>(*settings);
+  auto read = read_graph(*out.graph, kind, text, file, &out.report);
+  if (!read) return read.diag();
+  if (!read->info.settings.empty()) {
+    auto own = options_->settings(read->info.settings);
+    if (!own) return own.diag();
+    out.graph->set_settings(*own);
+  }
+  out.root = read->root;
+  out.list = std::move(read->list);
+  out.info = std::move(read->info);
+  if (out.info.settings.empty()) out.info.settings = recorded;
+  out.text = text;
+  out.file = file;
+  out.is_tensor_graph = looks_like_tensor_graph(out.root);
+  return out;
+}
+
+Result<std::optional<InputGraph>> Input::next() {
+  if (records_) return next_record();
+  if (done_) return std::optional<InputGraph>();
+  done_ = true;
+  auto graph = read_text(kind_, text_, input_name(file_), {});
+  if (!graph) return graph.diag();
+  if (graph->info.name.empty()) graph->info.name = file_ == "-" ? "kernel" : stem_of(file_);
+  if (!kernel_.empty() && kernel_ != "0" && kernel_ != graph->info.name)
+    return Diag{.message = "the input has no kernel '" + kernel_ + "'", .file = input_name(file_), .expected = "0 or " + graph->info.name};
+  return std::optional(std::move(*graph));
+}
+
+Result<std::optional<InputGraph>> Input::next_record() {
+  auto wanted_number = id_.empty() && !kernel_.empty() ? number_of(kernel_) : std::nullopt;
+  const std::string& wanted_id = !id_.empty() ? id_ : kernel_;
+  GoldenLine line;
+  while (!done_) {
+    auto more = records_->next_line(line);
+    if (!more) return more.diag();
+    if (!*more) break;
+    size_t number = number_++;
+    if (wanted_number ? number != *wanted_number : !wanted_id.empty() && line.text.find(wanted_id) == std::string::npos) continue;
+    auto record = parse_golden_record(line, records_->path());
+    if (!record) return record.diag();
+    if (!wanted_number && !wanted_id.empty() && record->id != wanted_id) continue;
+    found_ = true;
+    done_ = wanted_number.has_value();
+    auto graph = graph_of(*record);
+    if (!graph) return graph.diag();
+    return std::optional(std::move(*graph));
+  }
+  if (!found_ && !(wanted_id.empty() && !wanted_number))
+    return Diag{.message = "no record '" + (wanted_number ? kernel_ : wanted_id) + "'", .file = input_name(file_),
+                .expected = wanted_number ? "a number below " + std::to_string(number_) : "the id of a record"};
+  return std::optional<InputGraph>();
+}
+
+Result<InputGraph> Input::graph_of(const GoldenRecord& record) {
+  std::string place = records_->path() + "#" + record.id;
+  const std::string* text = &record.ast;
+  std::string name = record.id;
+  if (!id_.empty() && !kernel_.empty()) {
+    auto n = number_of(kernel_);
+    if (!n || *n >= record.kernels.size())
+      return Diag{.message = "record '" + record.id + "' has no kernel '" + kernel_ + "'", .file = input_name(file_),
+                  .expected = record.kernels.empty() ? "a tensor record" : "0 to " + std::to_string(record.kernels.size() - 1)};
+    text = &record.kernels[*n].ast;
+    name += "." + kernel_;
+  }
+  auto graph = read_text(InputKind::Pyrender, *text, place, records_->header().settings);
+  if (!graph) return graph;
+  graph->info.name = name;
+  graph->info.target = record.target;
+  return graph;
+}
+
+}  // namespace tgc

@@ -1,0 +1,158 @@
+// What is good in kernels and programs, and what is good at all (tinygrad uop/spec.py: shared_codegen_spec, kernel_spec, program_spec,
+// full_spec).
+#include <algorithm>
+
+#include "lib/spec/tables.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+using namespace pat;
+
+constexpr DTypeSet kBool{Scalar::Bool}, kVoid{Scalar::Void}, kIndex{Scalar::Index};
+
+bool points_to(UOp u, AddrSpace space) { return u.dtype().is_ptr() && u.dtype().addrspace() == space; }
+
+bool vectorize_is_whole(UOp u) {
+  auto n = int64_t(u.num_src());
+  return n > 1 && n == u.dtype().vcount() && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
+}
+
+// Whether the access stays inside the buffer. As tinygrad's, it is only asked with IGNORE_OOB=0, and then bounds must show it: a proof
+// that needs more than the bounds of the index and of its gate is not tried.
+bool index_is_inside(UOp u) {
+  UOp buffer = u.src(0), i = u.src(1);
+  if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;
+  if (!buffer.dtype().is_ptr() || buffer.dtype().size() == -1) return true;
+  if (!py_less(i.vmin(), 0) && py_less(i.vmax(), buffer.dtype().size())) return true;
+  auto opaque = [](UOp x) { return x.is(Op::BITCAST) || (x.is(Op::CAST) && x.src(0).dtype().is_ptr()); };
+  for (size_t k = 1; k < u.num_src(); k++)
+    for (UOp x : toposort(u.src(k)))
+      if (opaque(x)) return true;
+  return u.num_src() > 2 && !u.src(2).vmax().truthy();  // never taken
+}
+
+Int count_of(Arg axes) {
+  Int n = 1;
+  for (Arg pair : axes.items()) n = n * pair[1].as_int();
+  return n;
+}
+
+bool index_sources(UOp u) {
+  return std::all_of(u.src().begin() + 1, u.src().end(), [](UOp s) { return s.dtype() == dtypes::index; });
+}
+
+int64_t elements(UOp u, int (*of)(DType)) {
+  int64_t n = 0;
+  for (UOp s : u.src()) n += of(s.dtype());
+  return n;
+}
+
+bool vconst_is_whole(UOp u) {
+  auto items = u.arg().items();
+  return items.size() > 1 && items.size() == size_t(u.dtype().vcount()) && std::none_of(items.begin(), items.end(), [](Arg a) { return a.is_invalid(); });
+}
+
+}  // namespace
+
+const RuleSet& shared_codegen_spec() {
+  static const RuleSet set("shared_codegen_spec", {
+      // memory
+      require("define-global", node(Op::DEFINE_GLOBAL), [](UOp u) { return points_to(u, AddrSpace::GLOBAL); }),
+      require("define-local", node(Op::DEFINE_LOCAL), [](UOp u) { return points_to(u, AddrSpace::LOCAL); }),
+      require("define-reg", leaf(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
+      // order
+      allow("after-define", any_len(Op::AFTER, node(ops::Defines | Op::AFTER))),
+      allow("group", node(Op::GROUP).of(kVoid)),
+      // tensor cores and vectors
+      require("wmma", node(Op::WMMA, anything(), anything(), anything()), [](UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }),
+      require("vectorize", node(Op::VECTORIZE), vectorize_is_whole),
+      require("gep", node(Op::GEP, anything()), [](UOp u) { return u.dtype() == u.src(0).dtype().scalar(); }),
+      // accesses
+      allow("load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything())))),
+      allow("store-to-index", node(Op::STORE, or_casted(node(Op::INDEX)), anything())),
+      allow("custom", node({Op::CUSTOMI, Op::CUSTOM})),
+      require("index-inside", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything()), index_is_inside),
+      require("special", node(Op::SPECIAL, anything().of({Scalar::Index, Scalar::Int32})),
+              [](UOp u) { return u.dtype() == u.src(0).dtype() && u.arg().is_str(); }),
+      allow("barrier", node(Op::BARRIER).of(kVoid)),
+  });
+  return set;
+}
+
+const RuleSet& kernel_spec() {
+  static const RuleSet own("kernel_spec", {
+      // indices are not lowered yet
+      allow("index-math", node(ops::Elementwise | OpSet{Op::CONST, Op::RANGE, Op::DEFINE_VAR}).of(kIndex)),
+      // the expander's, around tensor cores
+      require("contract", node(Op::CONTRACT), [](UOp u) { return Int(u.dtype().count()) == count_of(u.arg()); }),
+      require("unroll", node(Op::UNROLL), [](UOp u) { return Int(u.src(0).dtype().count()) == count_of(u.arg()); }),
+      allow("end", any_len(Op::END, anything(), anything())),
+      allow("bufferize", any_len(Op::BUFFERIZE, anything())),
+      require("reduce-over-ranges", any_len(Op::REDUCE, anything()), index_sources),
+  });
+  static const RuleSet set("kernel_spec", {&own, &movement_spec(), &shared_codegen_spec(), &shared_spec()});
+  return set;
+}
+
+const RuleSet& program_spec() {
+  static const RuleSet own("program_spec", {
+      // accesses with a gate, and a value for when it is shut
+      require("gated-index", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything(), anything().of(kBool)), index_is_inside),
+      allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
+      allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),
+      // everything is lowered
+      judge("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
+      judge("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
+      require("vconst", node(Op::VCONST), vconst_is_whole),
+      // branches: the gate, and an index that tells equal ones apart
+      allow("if", node(Op::IF, anything().of(kBool), node({Op::CAST, Op::INDEX})).of(kVoid)),
+      allow("endif", node(Op::ENDIF, node(Op::IF)).of(kVoid)),
+  });
+  static const RuleSet set("program_spec", {&own, &shared_codegen_spec(), &shared_spec()});
+  return set;
+}
+
+const RuleSet& full_spec() {
+  static const RuleSet own("full_spec", {
+      allow("noop", node(Op::NOOP)),
+      allow("rewrite-error", node(Op::REWRITE_ERROR)),
+      // rangeify
+      allow("buffer-view-of-access", node(Op::BUFFER_VIEW, node({Op::INDEX, Op::LOAD}))),
+      allow("assign-with-shape", node(Op::ASSIGN, anything(), anything(), anything())),
+      // expander
+      allow("unroll-contract", node({Op::UNROLL, Op::CONTRACT}, anything())),
+      require("gep-several", node(Op::GEP),
+              [](UOp u) { return u.dtype() == dtypes::void_ || (u.arg().is_tuple() && size_t(u.dtype().vcount()) == u.arg().items().size()); }),
+      require("ptrcat", node(Op::PTRCAT), [](UOp u) { return u.dtype().vcount() == elements(u, [](DType d) { return d.base().count(); }); }),
+      require("cat", node(Op::CAT), [](UOp u) { return u.dtype().vcount() == elements(u, [](DType d) { return d.vcount(); }); }),
+      allow("index-of-vector", node(Op::INDEX, node({Op::VECTORIZE, Op::CAST}), anything())),
+      // kernels on their way
+      allow("kernel-void", node(Op::KERNEL).of(kVoid)),
+      // indices on their way
+      require("invalid-is-index", node(Op::CONST).arg(Const::invalid()), [](UOp u) { return u.dtype().scalar() == dtypes::index; }),
+      allow("where-on-index", node(Op::WHERE, anything().of(kBool), anything(), anything().of(kIndex)).of(kIndex)),
+      allow("index-dtype", node({Op::ADD, Op::MUL, Op::MOD, Op::IDIV, Op::MAX, Op::SPECIAL, Op::CAST, Op::RANGE, Op::VCONST, Op::VECTORIZE}).of(kIndex)),
+      allow("bind-casted", node(Op::BIND, anything(), anything()).of({Scalar::Int32, Scalar::Index})),
+      allow("several-devices", node({Op::MSELECT, Op::MSTACK})),
+      // a program, as far as it is made
+      allow("program-sink", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE)).of(kVoid)),
+      allow("program-linear", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR)).of(kVoid)),
+      allow("program-source", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR), node(Op::SOURCE)).of(kVoid)),
+      allow("program-binary", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR), node(Op::SOURCE), node(Op::BINARY)).of(kVoid)),
+      allow("linear", node(Op::LINEAR).of(kVoid)),
+      allow("source", leaf(Op::SOURCE).of(kVoid)),
+      allow("binary", leaf(Op::BINARY).of(kVoid)),
+      // dtypes that are wrong for a while
+      allow("any-vectorize", node(Op::VECTORIZE)),
+      allow("any-index", node(Op::INDEX)),
+      allow("any-access", node({Op::LOAD, Op::STORE})),
+      allow("float-variable", node(Op::DEFINE_VAR).of(dtypes::floats)),
+      allow("any-after", any_len(Op::AFTER, anything())),
+  });
+  static const RuleSet set("full_spec", {&own, &untagged_tensor_spec(), &kernel_spec(), &program_spec(), &shared_spec()});
+  return set;
+}
+
+}  // namespace tgc

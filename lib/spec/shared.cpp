@@ -1,0 +1,147 @@
+// What is good anywhere, and in the tensor graph (tinygrad uop/spec.py: shared_spec, movement_ops, tensor_spec).
+#include <algorithm>
+
+#include "lib/spec/tables.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+using namespace pat;
+
+constexpr DTypeSet kBool{Scalar::Bool}, kVoid{Scalar::Void}, kIndex{Scalar::Index}, kIntOrIndex{Scalar::Int32, Scalar::Index};
+
+// type(arg) is type(as_const(arg, dtype)): an int where the dtype is an int, and so on.
+bool const_has_the_type_of_its_dtype(UOp u) {
+  Arg arg = u.arg();
+  Const held = dtypes::as_const(arg.to_const(), u.dtype());
+  return arg.is_int() ? held.is_int() : arg.kind() == Arg(held).kind();
+}
+
+bool variable_has_integer_bounds(UOp u) { return u.arg()[1].is_integral() && u.arg()[2].is_integral(); }
+
+bool all_sources(UOp u, size_t from, auto holds) { return std::all_of(u.src().begin() + ptrdiff_t(from), u.src().end(), holds); }
+bool index_sources(UOp u) {
+  return all_sources(u, 1, [](UOp s) { return s.dtype() == dtypes::index; });
+}
+
+bool range_is_named(UOp u) {
+  auto items = u.arg().items();
+  return u.dtype() == u.src(0).dtype() && items.size() >= 2 && items.back().kind() == Arg::Kind::AxisType &&
+         std::all_of(items.begin(), items.end() - 1, [](Arg a) { return a.is_integral(); });
+}
+
+bool same_dtype_as_source(UOp u) { return u.dtype() == u.src(0).dtype(); }
+
+}  // namespace
+
+const RuleSet& shared_spec() {
+  static const RuleSet set("shared_spec", {
+      // a sink may hold anything
+      allow("sink", node(Op::SINK).of(kVoid)),
+      // constants and variables
+      require("const", leaf(Op::CONST), const_has_the_type_of_its_dtype),
+      require("define-var", node(Op::DEFINE_VAR), variable_has_integer_bounds),
+      // math: all dtypes alike, but for conditions, comparisons and shifts
+      require("where", node(Op::WHERE, anything().of(kBool), anything(), anything()),
+              [](UOp u) { return u.dtype() == u.src(1).dtype() && u.src(1).dtype() == u.src(2).dtype(); }),
+      require("compare", node(ops::Comparison, anything(), anything()).of(kBool), [](UOp u) { return u.src(0).dtype().base() == u.src(1).dtype().base(); }),
+      require("shift", node({Op::SHL, Op::SHR}, anything(), anything()),
+              [](UOp u) { return u.dtype() == u.src(0).dtype() && (u.src(1).dtype() == u.dtype() || u.src(1).dtype() == dtypes::uint32); }),
+      judge("div-mod-of-integers", node({Op::IDIV, Op::MOD}), [](UOp u) { return dtypes::is_int(u.dtype()) ? Answer::Decline : Answer::No; }),
+      require("alu", node(ops::ALU), [](UOp u) { return all_sources(u, 0, [&](UOp s) { return s.dtype().base() == u.dtype().base(); }); }),
+      require("cast", node({Op::BITCAST, Op::CAST}, anything()), [](UOp u) { return u.arg().is_none(); }),
+      // loops
+      require("range", any_len(Op::RANGE, anything()), range_is_named),
+      judge("index-by-index", any_len(Op::INDEX, anything()), [](UOp u) { return index_sources(u) ? Answer::Yes : Answer::Decline; }),
+      allow("end-one-range", node(Op::END, anything(), node(Op::RANGE))),
+  });
+  return set;
+}
+
+const RuleSet& movement_spec() {
+  static const RuleSet set("movement_ops", {
+      allow("reshape-expand", node({Op::RESHAPE, Op::EXPAND}, anything(), anything().of(kIndex))),
+      allow("pad-shrink", node({Op::PAD, Op::SHRINK}, anything(), anything().of(kIndex), anything().of(kIndex))),
+      require("permute-flip", node({Op::PERMUTE, Op::FLIP}, anything()), [](UOp u) { return u.arg().is_tuple(); }),
+      // what they take
+      allow("sizes", node({Op::VECTORIZE, Op::VCONST}).of(kIndex)),
+      allow("size-arithmetic", node({Op::ADD, Op::MUL, Op::IDIV}).of(kIndex)),
+      allow("after-movement", any_len(Op::AFTER, node(ops::Movement | OpSet{Op::MULTI, Op::CONTIGUOUS}))),
+      allow("custom-kernel", node(Op::CUSTOM_KERNEL)),
+  });
+  return set;
+}
+
+const RuleSet& untagged_tensor_spec() {
+  static const RuleSet own("_tensor_spec", {
+      // buffers
+      allow("unique", leaf(Op::UNIQUE).of(kVoid)),
+      allow("lunique", leaf(Op::LUNIQUE).of(kVoid)),
+      require("device", leaf(Op::DEVICE).of(kVoid),
+              [](UOp u) {
+                Arg a = u.arg();
+                return a.is_str() || (a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), [](Arg s) { return s.is_str(); }));
+              }),
+      require("buffer", any_len(Op::BUFFER, node({Op::LUNIQUE, Op::UNIQUE}), node(Op::DEVICE)), [](UOp u) { return u.arg().is_integral(); }),
+      require("buffer-view", node(Op::BUFFER_VIEW, node(Op::BUFFER)),
+              [](UOp u) {
+                Arg a = u.arg();
+                return a.is_tuple() && a.items().size() == 2 &&
+                       std::all_of(a.items().begin(), a.items().end(), [](Arg s) { return s.is_integral() || s.is_uop(); });
+              }),
+      allow("buffer-view-of-stack", node(Op::BUFFER_VIEW, each(Op::MSTACK, node(Op::BUFFER)))),
+      // a kernel hangs on an AFTER: what realizes a buffer
+      allow("kernel", each(Op::KERNEL, node({Op::BUFFER, Op::BUFFER_VIEW, Op::AFTER, Op::MSELECT, Op::MSTACK, Op::BIND, Op::CONTIGUOUS}))),
+      // a target, a value, and perhaps other assigns it waits for
+      require("assign", node(Op::ASSIGN), [](UOp u) { return u.num_src() >= 2 && all_sources(u, 2, [](UOp s) { return s.is(Op::ASSIGN); }); }),
+      // several devices
+      require("mselect", node(Op::MSELECT),
+              [](UOp u) {
+                Arg devices = device_of(u.src(0));
+                return devices.is_tuple() && u.arg().is_integral() && u.arg().as_int() < Int(int64_t(devices.items().size()));
+              }),
+      require("mstack", node(Op::MSTACK), [](UOp u) { return all_sources(u, 0, [](UOp s) { return device_of(s).is_str(); }); }),
+      // variables and their values
+      allow("bind", node(Op::BIND, node(Op::DEFINE_VAR), node({Op::CONST, Op::VCONST}).of(kIntOrIndex)).of(kIntOrIndex)),
+      allow("bind-without-value", node(Op::BIND, node(Op::DEFINE_VAR)).of(kIntOrIndex)),
+      // constants on a device
+      allow("const-on-device", node(Op::CONST, node(Op::DEVICE))),
+      allow("unique-const", node(Op::CONST, node(Op::DEVICE), node({Op::LUNIQUE, Op::UNIQUE}))),
+      // detach and contiguous
+      require("contiguous", node({Op::DETACH, Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD}, anything()), same_dtype_as_source),
+      require("contiguous-over-ranges", any_len(Op::CONTIGUOUS, anything()),
+              [](UOp u) { return same_dtype_as_source(u) && all_sources(u, 1, [](UOp s) { return s.is(Op::RANGE); }); }),
+      // between devices
+      require("copy", node(Op::COPY, anything(), node(Op::DEVICE)), same_dtype_as_source),
+      require("allreduce", node(Op::ALLREDUCE, anything(), node(Op::DEVICE)), [](UOp u) { return same_dtype_as_source(u) && u.arg().is_op(); }),
+      require("multi", node(Op::MULTI),
+              [](UOp u) { return all_sources(u, 0, [&](UOp s) { return s.dtype() == u.dtype(); }) && u.arg().is_integral(); }),
+      require("encdec", node(Op::ENCDEC), [](UOp u) { return u.num_src() >= 2; }),
+      // reductions
+      require("reduce-axis", node(Op::REDUCE_AXIS),
+              [](UOp u) {
+                Arg a = u.arg();
+                return a.is_tuple() && a.items().size() >= 2 && (a[0].is(Op::ADD) || a[0].is(Op::MUL) || a[0].is(Op::MAX));
+              }),
+      require("reduce-outer", any_len(Op::REDUCE, anything()), index_sources),
+      // after kernels were made
+      allow("after-buffer", any_len(Op::AFTER, node({Op::BUFFER, Op::AFTER}))),
+      // ranges of tensors
+      allow("bind-range", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::RANGE)).of(kIntOrIndex)),
+      allow("store", node(Op::STORE, anything(), anything())),
+  });
+  static const RuleSet set("_tensor_spec", {&own, &movement_spec(), &shared_spec()});
+  return set;
+}
+
+const RuleSet& tensor_spec() {
+  static const RuleSet own("tensor_spec", {
+      // tags are for the way through the scheduler
+      judge("no-tags", node(OpSet::all()), [](UOp u) { return u.tag().is_none() ? Answer::Decline : Answer::No; }),
+  });
+  static const RuleSet set("tensor_spec", {&own, &untagged_tensor_spec()});
+  return set;
+}
+
+}  // namespace tgc

@@ -1,0 +1,79 @@
+#include "lib/spec/spec.h"
+
+#include <algorithm>
+
+#include "lib/rewrite/matcher.h"
+#include "lib/spec/tables.h"
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kNames[] = {
+#define X(id, name, ...) name,
+    TGC_SPECS(X)
+#undef X
+};
+
+}  // namespace
+
+std::string_view name_of(Spec spec) { return kNames[int(spec)]; }
+std::span<const std::string_view> spec_names() { return kNames; }
+std::optional<Spec> parse_spec(std::string_view name) {
+  auto it = std::find(std::begin(kNames), std::end(kNames), name);
+  return it == std::end(kNames) ? std::nullopt : std::optional(Spec(it - std::begin(kNames)));
+}
+
+const RuleSet& rules_of(Spec spec) {
+  switch (spec) {
+    case Spec::Tensor: return tensor_spec();
+    case Spec::Kernel: return kernel_spec();
+    case Spec::Program: return program_spec();
+    case Spec::Full: break;
+  }
+  return full_spec();
+}
+
+// A verdict must not be the node itself (that would decline), so it is an op that stands in no graph that is verified.
+UOp verdict(UOp node, Answer answer) {
+  if (answer == Answer::Decline) return {};
+  Graph& g = node.graph();
+  return g.node(Op::REWRITE_ERROR, dtypes::void_, {}, g.str(answer == Answer::Yes ? "verdict: yes" : "verdict: no"));
+}
+bool is_yes(UOp v) { return v.is(Op::REWRITE_ERROR) && v.arg().is_str() && v.arg().text() == "verdict: yes"; }
+
+UOp call_allow(const Rule&, const Match& m) { return verdict(m.root, Answer::Yes); }
+UOp call_require(const Rule& rule, const Match& m) {
+  return verdict(m.root, reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root) ? Answer::Yes : Answer::No);
+}
+UOp call_judge(const Rule& rule, const Match& m) { return verdict(m.root, reinterpret_cast<Answer (*)(UOp)>(rule.function)(m.root)); }
+
+std::string SpecViolation::text() const {
+  auto brief = [](UOp u) {
+    std::string out = "Ops." + std::string(name_of(u.op())) + " " + std::string(u.dtype().repr());
+    if (!u.arg().is_none()) out += " " + u.arg().repr();
+    return out;
+  };
+  std::string out = "node " + std::to_string(position) + ", " + brief(node);
+  if (!node.tag().is_none()) out += " tag=" + node.tag().repr();
+  out += rule ? ": rejected by rule " + describe(*rule) : std::string(": no rule accepts it");
+  for (size_t i = 0; i < node.num_src(); i++) out += "\n  source " + std::to_string(i) + ": " + brief(node.src(i));
+  return out;
+}
+
+std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
+  const Matcher& matcher = rules_of(spec).matcher();
+  for (size_t i = 0; i < nodes.size(); i++) {
+    const Rule* hit = nullptr;
+    UOp answer;
+    try {
+      answer = matcher.rewrite(nodes[i], nullptr, nullptr, hit);
+    } catch (const Failure&) {
+    }
+    if (!answer || !is_yes(answer)) return SpecViolation{nodes[i], i, hit};
+  }
+  return std::nullopt;
+}
+
+std::optional<SpecViolation> verify_graph(UOp root, Spec spec) { return verify(toposort(root), spec); }
+
+}  // namespace tgc

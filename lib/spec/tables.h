@@ -1,0 +1,43 @@
+// How the tables of lib/spec are written; for lib/spec alone.
+#pragma once
+#include "lib/rewrite/rules.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+enum class Answer : uint8_t { Yes, No, Decline };
+
+// What an action of a spec returns: the empty UOp declines; else a node that stands for yes or no.
+UOp verdict(UOp node, Answer answer);
+bool is_yes(UOp verdict);
+
+// allow: the pattern says it all
+UOp call_allow(const Rule& rule, const Match& match);
+// require: yes when the test holds, else no
+UOp call_require(const Rule& rule, const Match& match);
+// judge: as the test answers
+UOp call_judge(const Rule& rule, const Match& match);
+
+template <pat::PatLike P>
+Rule allow(std::string_view name, P pattern, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+  return {name, file, line, pat::node_of(pattern), nullptr, call_allow, nullptr, false, 0};
+}
+template <pat::PatLike P>
+Rule require(std::string_view name, P pattern, bool (*test)(UOp), const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+  return {name, file, line, pat::node_of(pattern), nullptr, call_require, reinterpret_cast<AnyFunction>(test), false, 0};
+}
+template <pat::PatLike P>
+Rule judge(std::string_view name, P pattern, Answer (*test)(UOp), const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+  return {name, file, line, pat::node_of(pattern), nullptr, call_judge, reinterpret_cast<AnyFunction>(test), false, 0};
+}
+
+const RuleSet& shared_spec();          // ops that are good anywhere
+const RuleSet& movement_spec();        // movement ops and what they take
+const RuleSet& untagged_tensor_spec();
+const RuleSet& tensor_spec();
+const RuleSet& shared_codegen_spec();  // kernels and programs
+const RuleSet& kernel_spec();
+const RuleSet& program_spec();
+const RuleSet& full_spec();
+
+}  // namespace tgc

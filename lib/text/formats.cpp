@@ -1,0 +1,144 @@
+#include "lib/text/formats.h"
+
+#include <algorithm>
+
+#include "lib/support/pytext.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/pyrender.h"
+#include "lib/text/repr.h"
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kNames[] = {
+#define X(id, name, ...) name,
+    TGC_FORMATS(X)
+#undef X
+};
+constexpr std::string_view kExtensions[] = {
+#define X(id, name, extension, ...) extension,
+    TGC_FORMATS(X)
+#undef X
+};
+constexpr std::string_view kKinds[] = {
+#define X(id, name) name,
+    TGC_INPUT_KINDS(X)
+#undef X
+};
+
+void append_dot_string(std::string& out, std::string_view text) {
+  out += '"';
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') out += "\\n";
+    else out += c;
+  }
+  out += '"';
+}
+
+// ADD dtypes.float None
+std::string nodes_text(std::span<const UOp> nodes) {
+  std::string out;
+  for (UOp u : nodes) {
+    out.append(name_of(u.op())).append(" ").append(u.dtype().repr()) += ' ';
+    u.arg().append_repr(out);
+    if (!u.tag().is_none()) out += " tag=", u.tag().append_repr(out);
+    out += '\n';
+  }
+  return out;
+}
+
+std::string dot_text(UOp root, const GraphInfo& info) {
+  std::string out = "digraph ";
+  append_dot_string(out, info.name.empty() ? "graph" : info.name);
+  out += " {\n  node [shape=box, fontname=monospace];\n";
+  UOpMap<size_t> number(root.graph());
+  size_t next = 0;
+  for (UOp u : toposort(root)) {
+    number[u] = next++;
+    std::string label = std::string(name_of(u.op())) + "\n" + std::string(u.dtype().repr());
+    if (!u.arg().is_none()) label += "\n" + u.arg().repr();
+    if (!u.tag().is_none()) label += "\ntag=" + u.tag().repr();
+    out += "  n" + std::to_string(number[u]) + " [label=";
+    append_dot_string(out, label);
+    out += "];\n";
+    for (size_t i = 0; i < u.num_src(); i++) {
+      out += "  n" + std::to_string(*number.find(u.src(i))) + " -> n" + std::to_string(number[u]);
+      if (u.num_src() > 1) out += " [label=" + std::to_string(i) + "]";
+      out += ";\n";
+    }
+  }
+  return out + "}\n";
+}
+
+}  // namespace
+
+std::string_view name_of(Format f) { return kNames[int(f)]; }
+std::string_view extension_of(Format f) { return kExtensions[int(f)]; }
+std::span<const std::string_view> format_names() { return kNames; }
+std::string_view name_of(InputKind k) { return kKinds[int(k)]; }
+
+std::optional<Format> parse_format(std::string_view name) {
+  auto it = std::find(std::begin(kNames), std::end(kNames), name);
+  return it == std::end(kNames) ? std::nullopt : std::optional(Format(it - std::begin(kNames)));
+}
+
+Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info) {
+  return catch_failures([&]() -> std::string {
+    switch (format) {
+      case Format::Pyrender: return pyrender(root).value_or_throw() + "\n";
+      case Format::Repr: return repr(root) + "\n";
+      case Format::Uops: return print_uops(toposort(root));
+      case Format::Nodes: return nodes_text(toposort(root));
+      case Format::Json: return graph_to_json(root, info);
+      case Format::Dot: return dot_text(root, info);
+    }
+    return {};
+  });
+}
+
+Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info) {
+  return catch_failures([&]() -> std::string {
+    if (list.empty()) return {};
+    switch (format) {
+      case Format::Uops: return print_uops(list);
+      case Format::Nodes: return nodes_text(list);
+      case Format::Json: return list_to_json(list, info);
+      default: return write_graph(format, list.back(), info).value_or_throw();
+    }
+  });
+}
+
+InputKind detect_kind(std::string_view head) {
+  if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;  // a protobuf's first field, ir_version
+  size_t at = head.find_first_not_of(" \t\r\n");
+  head = at == head.npos ? std::string_view() : head.substr(at);
+  if (head.starts_with('{')) return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
+  if (head.starts_with("UOp(")) return InputKind::Repr;
+  size_t digits = head.find_first_not_of("0123456789");
+  if (digits != 0 && digits != head.npos && head.substr(digits, 5) == " Ops.") return InputKind::Uops;
+  return InputKind::Pyrender;
+}
+
+Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file, ReadReport* report) {
+  Places* places = report ? &report->places : nullptr;
+  auto of_root = [](Result<UOp> root) -> Result<GraphFile> {
+    if (!root) return root.diag();
+    return GraphFile{.info = {}, .root = *root, .list = {}};
+  };
+  switch (kind) {
+    case InputKind::Pyrender: return of_root(read_pyrender(graph, text, file, places));
+    case InputKind::Repr: return of_root(read_repr(graph, text, file, places));
+    case InputKind::Json: return graph_from_json(graph, text, file, places);
+    case InputKind::Uops: {
+      auto listing = read_uops(graph, text, file, places);
+      if (!listing) return listing.diag();
+      if (report) report->notes = std::move(listing->notes);
+      UOp root = listing->list.back();
+      return GraphFile{.info = {}, .root = root, .list = std::move(listing->list)};
+    }
+    default: return Diag{.message = "is " + std::string(name_of(kind)), .file = std::string(file), .expected = "the text of a graph"};
+  }
+}
+
+}  // namespace tgc

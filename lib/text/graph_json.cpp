@@ -1,0 +1,343 @@
+#include "lib/text/graph_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/support/pytext.h"
+#include "lib/text/json_scan.h"
+#include "lib/text/py_values.h"
+#include "lib/uop/structure.h"
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kFormat = "tgc-graph";
+
+// ---- writing
+
+// The repr, and an image's pitch, which its repr leaves out.
+std::string dtype_text(DType d) {
+  std::string text(d.repr());
+  if (d.is_image() && d.info()->pitch != -1) text.insert(text.find("))") + 1, ", " + std::to_string(d.info()->pitch));
+  return text;
+}
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(Graph& graph) : number_(graph) {}
+
+  // The nodes below `root` in order, those inside args before the nodes that hold them.
+  void add(UOp root) {
+    for (UOp u : toposort(root, [&](UOp u) { return !number_.contains(u); })) {
+      add_inside(u.arg());
+      add_inside(u.tag());
+      if (number_.contains(u)) continue;
+      number_[u] = int64_t(nodes_.size());
+      nodes_.push_back(u);
+    }
+  }
+
+  std::string write(const GraphInfo& info, std::span<const UOp> list) {
+    out_ = "{\"format\":\"tgc-graph\",\"version\":1";
+    field("name", info.name), field("stage", info.stage), field("target", info.target);
+    if (!info.settings.empty()) {
+      out_ += ",\"settings\":{";
+      bool first = true;
+      for (auto& [key, value] : info.settings) {
+        if (!first) out_ += ',';
+        first = false;
+        append_json_string(out_, key), out_ += ':', append_json_string(out_, value);
+      }
+      out_ += '}';
+    }
+    out_ += ",\"nodes\":[";
+    for (size_t i = 0; i < nodes_.size(); i++) {
+      out_ += i ? ",\n" : "\n";
+      node(nodes_[i]);
+    }
+    out_ += "\n]";
+    if (!list.empty()) {
+      out_ += ",\"list\":[";
+      for (size_t i = 0; i < list.size(); i++) out_.append(i ? "," : "").append(std::to_string(*number_.find(list[i])));
+      out_ += ']';
+    }
+    out_ += "}\n";
+    return std::move(out_);
+  }
+
+ private:
+  void add_inside(Arg a) {
+    if (a.is_uop()) add(a.uop());
+    else if (a.is_tuple() || a.kind() == Arg::Kind::Record)
+      for (Arg item : a.items()) add_inside(item);
+  }
+
+  void field(std::string_view key, std::string_view value) {
+    if (value.empty()) return;
+    out_.append(",\"").append(key).append("\":");
+    append_json_string(out_, value);
+  }
+
+  void node(UOp u) {
+    out_.append("{\"op\":\"").append(name_of(u.op())).append("\",\"dtype\":\"").append(dtype_text(u.dtype())) += '"';
+    if (u.num_src()) {
+      out_ += ",\"src\":[";
+      for (size_t i = 0; i < u.num_src(); i++) out_.append(i ? "," : "").append(std::to_string(*number_.find(u.src(i))));
+      out_ += ']';
+    }
+    if (!u.arg().is_none()) out_ += ",\"arg\":", arg(u.arg());
+    if (!u.tag().is_none()) out_ += ",\"tag\":", arg(u.tag());
+    out_ += '}';
+  }
+
+  void tagged(std::string_view key, std::string_view value) {
+    out_.append("{\"").append(key).append("\":");
+    append_json_string(out_, value);
+    out_ += '}';
+  }
+
+  void arg(Arg a) {
+    switch (a.kind()) {
+      case Arg::Kind::None: out_ += "null"; break;
+      case Arg::Kind::Bool: out_ += a.as_bool() ? "true" : "false"; break;
+      case Arg::Kind::Int:
+      case Arg::Kind::BigInt: a.append_repr(out_); break;
+      case Arg::Kind::Float:
+        if (std::isfinite(a.to_const().as_float())) a.append_repr(out_);
+        else tagged("float", a.repr());
+        break;
+      case Arg::Kind::Str: append_json_string(out_, a.text()); break;
+      case Arg::Kind::Bytes: {
+        static constexpr char kHex[] = "0123456789abcdef";
+        std::string hex;
+        for (char c : a.text()) hex += {kHex[uint8_t(c) >> 4], kHex[c & 15]};
+        tagged("bytes", hex);
+        break;
+      }
+      case Arg::Kind::Raw: tagged("raw", a.text()); break;
+      case Arg::Kind::DType: tagged("value", dtype_text(a.dtype())); break;
+      case Arg::Kind::Invalid:
+      case Arg::Kind::Op:
+      case Arg::Kind::AxisType:
+      case Arg::Kind::AddrSpace:
+      case Arg::Kind::OptOps: tagged("value", a.repr()); break;
+      case Arg::Kind::UOp: out_ += "{\"uop\":" + std::to_string(*number_.find(a.uop())) + "}"; break;
+      case Arg::Kind::Tuple:
+        out_ += '[';
+        for (size_t i = 0; i < a.items().size(); i++) {
+          if (i) out_ += ',';
+          arg(a[i]);
+        }
+        out_ += ']';
+        break;
+      case Arg::Kind::Record:
+        out_.append("{\"").append(name_of(a.record_class())).append("\":{");
+        for (size_t i = 0; i < a.items().size(); i++) {
+          out_.append(i ? ",\"" : "\"").append(fields_of(a.record_class())[i]).append("\":");
+          arg(a[i]);
+        }
+        out_ += "}}";
+        break;
+    }
+  }
+
+  UOpMap<int64_t> number_;
+  std::vector<UOp> nodes_;
+  std::string out_;
+};
+
+// ---- reading
+
+// A dtype or an enum's value from its Python text.
+class ValueReader : public PyValues {
+ public:
+  using PyValues::PyValues;
+  Arg read() {
+    Arg a = as_arg(value());
+    skip();
+    if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the value");
+    return a;
+  }
+};
+
+class JsonReader {
+ public:
+  JsonReader(Graph& graph, std::string_view text, std::string_view file, Places* places) : graph_(graph), places_(places), in_(text, file) {}
+
+  GraphFile read() {
+    GraphFile out;
+    std::string format, version;
+    in_.object([&](std::string_view key) {
+      if (key == "format") format = in_.string();
+      else if (key == "version") version = in_.number();
+      else if (key == "name") out.info.name = in_.string();
+      else if (key == "stage") out.info.stage = in_.string();
+      else if (key == "target") out.info.target = in_.string();
+      else if (key == "settings")
+        in_.object([&](std::string_view name) {
+          std::string setting(name);
+          out.info.settings[setting] = in_.string();
+        });
+      else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
+      else if (key == "list") in_.array([&] { out.list.push_back(known()); });
+      else in_.skip();
+    });
+    in_.end();
+    if (format != kFormat) in_.fail(0, "the format '" + format + "'", R"("format":"tgc-graph")");
+    if (version != "1") in_.fail(0, "version '" + version + "' of the format", "version 1");
+    if (nodes_.empty()) in_.fail(0, "the input holds no graph", "a list of nodes");
+    out.root = out.list.empty() ? nodes_.back() : out.list.back();
+    return out;
+  }
+
+ private:
+  UOp known() {
+    size_t at = in_.position();
+    int64_t i = in_.int64();
+    if (i < 0 || size_t(i) >= nodes_.size()) in_.fail(at, "found node " + std::to_string(i), "one of the nodes above");
+    return nodes_[size_t(i)];
+  }
+
+  UOp node() {
+    size_t at = in_.position();
+    std::optional<Op> op;
+    std::optional<DType> dtype;
+    Arg a, tag;
+    sources_.clear();
+    in_.object([&](std::string_view key) {
+      size_t value_at = in_.position();
+      if (key == "op") {
+        std::string name = in_.string();
+        op = parse_op(name);
+        if (!op) in_.fail(value_at, "unknown op '" + name + "'", "an op of tinygrad 0.12.0");
+      } else if (key == "dtype") {
+        dtype = dtype_of(in_.string(), value_at);
+      } else if (key == "src") {
+        in_.array([&] { sources_.push_back(known()); });
+      } else if (key == "arg") {
+        a = arg();
+      } else if (key == "tag") {
+        tag = arg();
+      } else {
+        in_.skip();
+      }
+    });
+    if (!op || !dtype) in_.fail(at, "a node without its op or dtype", R"("op" and "dtype")");
+    if (std::string trouble = structure_trouble(*op, *dtype, sources_, a); !trouble.empty()) in_.fail(at, trouble);
+    if (places_) places_->push_back({uint32_t(graph_.size()), at});
+    return graph_.node(*op, *dtype, sources_, a, tag);
+  }
+
+  DType dtype_of(const std::string& text, size_t at) {
+    if (last_dtype_text_ == text) return last_dtype_;
+    Arg a = value_of(text, at);
+    if (a.kind() != Arg::Kind::DType) in_.fail(at, "found '" + text + "'", "a dtype");
+    last_dtype_text_ = text;
+    return last_dtype_ = a.dtype();
+  }
+  Arg value_of(const std::string& text, size_t at) {
+    auto value = catch_failures([&] { return ValueReader(graph_, text, {}).read(); });
+    if (!value) in_.fail(at, value.diag().message, value.diag().expected);
+    return *value;
+  }
+
+  Arg arg() {
+    using Type = JsonScanner::Type;
+    switch (in_.peek()) {
+      case Type::Null: in_.null(); return {};
+      case Type::True:
+      case Type::False: return in_.boolean();
+      case Type::String: return graph_.str(in_.string());
+      case Type::Number: return number();
+      case Type::Array: {
+        std::vector<Arg> items;
+        in_.array([&] { items.push_back(arg()); });
+        return graph_.tuple(items);
+      }
+      case Type::Object: break;
+    }
+    Arg out;
+    size_t at = in_.position(), members = 0;
+    in_.object([&](std::string_view key) {
+      members++;
+      std::string kind(key);
+      out = object_arg(kind);
+    });
+    if (members != 1) in_.fail(at, "an argument of " + std::to_string(members) + " members", "one member");
+    return out;
+  }
+
+  Arg number() {
+    size_t at = in_.position();
+    std::string_view text = in_.number();
+    if (text.find_first_of(".eE") == text.npos) {
+      if (text.size() > 5000) in_.fail(at, "an integer of " + std::to_string(text.size()) + " digits", "at most 5000");
+      if (auto i = Int::parse(text)) return *i;
+    } else if (auto d = parse_py_float(text)) {
+      return *d;
+    }
+    in_.fail(at, "found " + std::string(text.substr(0, 40)), "a number");
+  }
+  Arg object_arg(const std::string& kind) {
+    size_t at = in_.position();
+    if (kind == "uop") return known();
+    if (kind == "value") return value_of(in_.string(), at);
+    if (kind == "raw") return graph_.raw(in_.string());
+    if (kind == "float") {
+      std::string text = in_.string();
+      if (auto d = parse_py_float(text)) return *d;
+      in_.fail(at, "found '" + text + "'", "inf, -inf or nan");
+    }
+    if (kind == "bytes") return bytes(at);
+    auto c = parse_record_class(kind);
+    if (!c) in_.fail(at, "an argument of unknown kind '" + kind + "'", "uop, value, float, bytes, raw or a class such as KernelInfo");
+    auto fields = fields_of(*c);
+    std::vector<Arg> values(fields.size());
+    in_.object([&](std::string_view name) {
+      auto field = std::find(fields.begin(), fields.end(), name);
+      if (field == fields.end()) in_.fail(at, kind + " has no field '" + std::string(name) + "'");
+      values[size_t(field - fields.begin())] = arg();
+    });
+    if (!record_fits(*c, values)) in_.fail(at, "a " + kind + " with fields of wrong types");
+    return graph_.record(*c, values);
+  }
+
+  Arg bytes(size_t at) {
+    std::string hex = in_.string(), out;
+    auto digit = [&](char c) -> int { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+    for (size_t i = 0; i < hex.size(); i += 2) {
+      int high = digit(hex[i]), low = i + 1 < hex.size() ? digit(hex[i + 1]) : -1;
+      if (high < 0 || low < 0) in_.fail(at, "malformed bytes", "pairs of hexadecimal digits");
+      out += char(high << 4 | low);
+    }
+    return graph_.bytes(out);
+  }
+
+  Graph& graph_;
+  Places* places_;
+  JsonScanner in_;
+  std::vector<UOp> nodes_, sources_;
+  std::string last_dtype_text_;
+  DType last_dtype_;
+};
+
+}  // namespace
+
+std::string graph_to_json(UOp root, const GraphInfo& info) {
+  JsonWriter writer(root.graph());
+  writer.add(root);
+  return writer.write(info, {});
+}
+
+std::string list_to_json(std::span<const UOp> list, const GraphInfo& info) {
+  if (list.empty()) return {};
+  JsonWriter writer(list[0].graph());
+  for (UOp u : list) writer.add(u);
+  return writer.write(info, list);
+}
+
+Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file, Places* places) {
+  return catch_failures([&] { return JsonReader(graph, text, file, places).read(); });
+}
+
+}  // namespace tgc

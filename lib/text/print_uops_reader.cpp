@@ -1,0 +1,165 @@
+// The reader of print_uops listings.
+#include <algorithm>
+#include <unordered_map>
+
+#include "lib/support/pytext.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/py_values.h"
+
+namespace tgc {
+namespace {
+
+constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};  // their arg is a string, printed without quotes
+
+class ListingReader : public PyValues {
+ public:
+  using PyValues::PyValues;
+
+  UopsListing read() {
+    while (skip_lines(), !at_end()) line();
+    if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
+    if (ambiguous_) out_.notes.push_back(std::to_string(ambiguous_) + " constants are given by value and exist with several dtypes; the likeliest was taken");
+    if (outside_) out_.notes.push_back(std::to_string(outside_) + " sources are not in the list");
+    out_.notes.push_back("a listing has no tags");
+    return std::move(out_);
+  }
+
+ private:
+  // "  12 Ops.ADD : RANGES DTYPE SOURCES ARG"
+  void line() {
+    lists_.clear();
+    size_t begin = text_.rfind('\n', pos_ ? pos_ - 1 : 0);
+    begin = begin == text_.npos ? 0 : begin + 1;
+    size_t at = pos_;
+    if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a line such as '   0 Ops.CONST : ...'");
+    Const position = number();
+    if (!(position.is_int() && position.as_int() == Int(int64_t(out_.list.size()))))
+      fail(at, "found line " + position.str() + " of the listing", "line " + std::to_string(out_.list.size()));
+    size_t op_at = (skip(), pos_);
+    if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
+    Op op = op_name();
+    expect(':', "after the op");
+    ranges();
+    size_t dtype_at = pos_;
+    if (identifier("a dtype") != "dtypes") fail(dtype_at, "found " + found(dtype_at), "a dtype");
+    DType d = dtype();
+    skip();
+    size_t sources_at = pos_;
+    sources(op, d);
+    // the arg stands one column behind the sources, which fill at least 32
+    size_t width = utf8_length(text_.substr(sources_at, pos_ - sources_at));
+    size_t arg_at = std::min(pos_ + (width < 32 ? 32 - width : 0) + 1, text_.size());
+    Arg a = arg(op, arg_at);
+    note_place(at);
+    UOp u = make(at, op, d, sources_, a);
+    out_.list.push_back(u);
+    if (op == Op::CONST) constants_[a.str()].push_back(u);
+  }
+
+  // The ranges follow from the graph: stepped over, with their colours.
+  void ranges() {
+    size_t end = text_.find("dtypes.", pos_), newline = text_.find('\n', pos_);
+    if (end == text_.npos || newline < end) fail(pos_, "a line without a dtype", "a dtype such as dtypes.float");
+    for (; pos_ < end; pos_++) {
+      char c = peek();
+      if (c == '\x1b') {
+        while (pos_ < end && peek() != 'm') pos_++;
+        if (pos_ == end) fail(pos_, "an escape sequence without its end", "'m'");
+      } else if (c != ' ' && c != ',' && c != '_' && c != 'm' && !is_digit(c)) {
+        fail(pos_, "found " + found(pos_) + " among the ranges", "axis numbers such as 0,1_2");
+      }
+    }
+  }
+
+  // [3, '--', '1.0']: positions, constants by value, nodes outside the list
+  void sources(Op op, DType dtype) {
+    sources_.clear();
+    std::vector<std::pair<size_t, std::string>> constants;  // which source, and its value
+    expect('[', "and the sources");
+    while (skip(), peek() != ']') {
+      size_t at = pos_;
+      if (peek() == '\'' || peek() == '"') {
+        std::string text = string();
+        if (text == "--") outside_++;
+        else constants.emplace_back(sources_.size(), text);
+        sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw("--")));
+        if (text != "--" && !constants_.contains(text)) fail(at, "no constant " + text + " above this line", "a constant of the list");
+      } else {
+        if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a position or a constant");
+        Const position = number();
+        if (!position.is_int() || position.as_int() >= Int(int64_t(out_.list.size())))
+          fail(at, "found the source " + position.str(), "a position above this line");
+        sources_.push_back(out_.list[size_t(position.as_int().small())]);
+      }
+      if (!take(',') && (skip(), peek() != ']')) fail(pos_, "found " + found(pos_), "',' or ']'");
+    }
+    pos_++;
+    for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
+  }
+
+  // The constant of that value which fits: the text leaves its dtype out.
+  UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
+    auto& known = constants_[text];
+    if (known.size() == 1) return known[0];
+    std::optional<DType> wanted = expected_dtype(op, dtype, i);
+    for (UOp c : known)
+      if (wanted && c.dtype() == *wanted) return c;
+    ambiguous_++;
+    return known.back();
+  }
+
+  std::optional<DType> expected_dtype(Op op, DType dtype, size_t i) const {
+    auto dtype_of = [&](size_t k) { return k < sources_.size() && !sources_[k].is(Op::NOOP) ? std::optional(sources_[k].dtype()) : std::nullopt; };
+    if (ops::Comparison.contains(op)) return dtype_of(1 - i);
+    switch (op) {
+      case Op::WHERE: return i == 0 ? dtypes::bool_ : dtype;
+      case Op::IF: return dtypes::bool_;
+      case Op::INDEX: return i == 2 ? dtypes::bool_ : dtypes::int32;
+      case Op::VECTORIZE: return dtype.scalar();
+      case Op::STORE: return dtype_of(0) ? std::optional(dtype_of(0)->base()) : std::nullopt;
+      case Op::CAST: case Op::BITCAST: case Op::SINK: case Op::GROUP: case Op::AFTER: case Op::END: case Op::BARRIER: return std::nullopt;
+      default: return dtype;
+    }
+  }
+
+  // The rest of the line; of an op whose arg is a string, also the lines below that begin no node.
+  Arg arg(Op op, size_t begin) {
+    size_t end = std::min(text_.find('\n', pos_), text_.size());
+    begin = std::min(begin, end);
+    if (!kTextArgs.contains(op)) {
+      size_t resume = pos_;
+      int brackets = brackets_;
+      try {
+        pos_ = begin;
+        Arg a = as_arg(value());
+        if (skip(), pos_ == end) return a;
+      } catch (const Failure&) {
+      }
+      pos_ = resume;
+      brackets_ = brackets;
+    }
+    while (end < text_.size() && !begins_line(end + 1)) end = std::min(text_.find('\n', end + 1), text_.size());
+    pos_ = end;
+    return graph_.str(text_.substr(begin, end - begin));
+  }
+  bool begins_line(size_t at) const {
+    while (at < text_.size() && text_[at] == ' ') at++;
+    if (at >= text_.size()) return true;
+    size_t digits = at;
+    while (digits < text_.size() && is_digit(text_[digits])) digits++;
+    return digits > at && text_.substr(digits, 5) == " Ops.";
+  }
+
+  UopsListing out_;
+  std::vector<UOp> sources_;
+  std::unordered_map<std::string, std::vector<UOp>> constants_;  // by what print_uops prints of them
+  size_t ambiguous_ = 0, outside_ = 0;
+};
+
+}  // namespace
+
+Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file, Places* places) {
+  return catch_failures([&] { return ListingReader(graph, text, file, places).read(); });
+}
+
+}  // namespace tgc

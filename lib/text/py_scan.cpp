@@ -1,0 +1,83 @@
+#include "lib/text/py_scan.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/support/pytext.h"
+#include "lib/text/source_position.h"
+
+namespace tgc {
+
+void PyScan::fail(size_t at, std::string message, std::string expected) const {
+  throw Failure(diag_at(text_, at, file_, std::move(message), std::move(expected)));
+}
+
+std::string PyScan::found(size_t at) const { return found_at(text_, at); }
+
+std::string PyScan::where(size_t at) const {
+  Diag d = diag_at(text_, at, {}, {}, {});
+  return "line " + std::to_string(d.line) + ", column " + std::to_string(d.column);
+}
+
+void PyScan::skip_slowly() {
+  for (;;) {
+    char c = peek();
+    if (c == ' ' || c == '\t' || c == '\r' || c == '\f') pos_++;
+    else if (c == '\n' && brackets_ > 0) pos_++;
+    else if (c == '\\' && peek(1) == '\n') pos_ += 2;
+    else if (c == '#') pos_ = std::min(text_.find('\n', pos_), text_.size());
+    else return;
+  }
+}
+
+void PyScan::skip_lines() {
+  brackets_++;
+  skip_slowly();
+  brackets_--;
+}
+
+Const PyScan::number() {
+  size_t begin = pos_;
+  bool is_float = false;
+  if (peek() == '0' && is_name_start(peek(1)) && (peek(1) | 32) != 'e' && peek(1) != '_') {
+    pos_ += 2;
+    while (is_name(peek())) pos_++;
+  } else {
+    while (is_digit(peek()) || peek() == '_') pos_++;
+    if (peek() == '.') is_float = true, pos_++;
+    while (is_digit(peek()) || peek() == '_') pos_++;
+    if ((peek() | 32) == 'e') {
+      is_float = true;
+      pos_++;
+      if (peek() == '-' || peek() == '+') pos_++;
+      while (is_digit(peek())) pos_++;
+    }
+  }
+  std::string_view digits = text_.substr(begin, pos_ - begin);
+  if (is_name(peek())) fail(begin, "'" + std::string(digits) + peek() + "...' is no number");
+  if (!is_float) {
+    int64_t small;
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), small);
+    if (error == std::errc() && end == digits.data() + digits.size()) return small;
+    if (digits.size() > 5000) fail(begin, "an integer of " + std::to_string(digits.size()) + " digits", "at most 5000");
+    if (auto big = Int::parse(digits)) return *big;
+  } else if (auto v = parse_py_float(digits.front() == '.' ? "0" + std::string(digits) : std::string(digits))) {
+    return *v;
+  }
+  fail(begin, "'" + std::string(digits.substr(0, 40)) + "' is no number");
+}
+
+std::string PyScan::string() {
+  size_t begin = pos_;
+  char quote = text_[pos_++];
+  while (pos_ < text_.size() && text_[pos_] != quote && text_[pos_] != '\n') pos_ += text_[pos_] == '\\' ? 2 : 1;
+  if (pos_ >= text_.size() || text_[pos_] != quote) fail(begin, "a string that does not end on its line");
+  std::string_view body = text_.substr(begin + 1, pos_ - begin - 1);
+  if (size_t bad = utf8_error(body); bad != body.npos) fail(begin + 1 + bad, "a string that is not UTF-8");
+  auto value = py_unescape(body);
+  if (!value) fail(begin, "a malformed escape in a string");
+  pos_++;
+  return *value;
+}
+
+}  // namespace tgc

@@ -1,0 +1,91 @@
+// The characters of Python text: blanks, comments, names, numbers, strings; and failures with line and column. What the readers of
+// Python-like texts are built on.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "lib/dtype/const.h"
+#include "lib/support/result.h"
+
+namespace tgc {
+
+class PyScan {
+ public:
+  PyScan(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+
+ protected:
+  static bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  static bool is_name(char c) { return is_name_start(c) || is_digit(c); }
+
+  // ---- failures
+  [[noreturn]] void fail(size_t at, std::string message, std::string expected = {}) const;
+  std::string found(size_t at) const;   // "'x'", "the end of the input"
+  std::string where(size_t at) const;   // "line 3, column 7"
+  // Runs something that may throw a Failure without a position, and gives it this one.
+  template <class Body>
+  void guarded(size_t at, Body&& body) {
+    try {
+      body();
+    } catch (Failure& failure) {
+      if (failure.diag().line) throw;
+      fail(at, failure.diag().message, failure.diag().expected);
+    }
+  }
+
+  // ---- characters
+  char peek() const { return pos_ < text_.size() ? text_[pos_] : '\0'; }
+  char peek(size_t k) const { return pos_ + k < text_.size() ? text_[pos_ + k] : '\0'; }
+  bool at_end() const { return pos_ >= text_.size(); }
+  // Blanks and comments; inside brackets line ends too.
+  void skip() {
+    if (uint8_t(peek()) > '#' && peek() != '\\') return;  // the quick way out
+    skip_slowly();
+  }
+  void skip_lines();                    // line ends too, wherever
+  bool take(char c) {                   // c, if it comes next
+    skip();
+    if (peek() != c) return false;
+    pos_++;
+    return true;
+  }
+  void expect(char c, const char* what) {
+    skip();
+    if (peek() != c) fail(pos_, "found " + found(pos_), std::string("'") + c + "' " + what);
+    pos_++;
+  }
+  std::string_view identifier(const char* what) {
+    skip();
+    size_t begin = pos_;
+    if (!is_name_start(peek())) fail(pos_, "found " + found(pos_), what);
+    while (is_name(peek())) pos_++;
+    return text_.substr(begin, pos_ - begin);
+  }
+
+  // ---- literals
+  Const number();                       // of digits
+  std::string string();                 // at its first quote
+
+  // Counts a level of nesting for as long as it lives; too many are a failure.
+  class Nested {
+   public:
+    explicit Nested(PyScan& scan) : scan_(scan) {
+      if (++scan_.depth_ > kMaxDepth) scan_.fail(scan_.pos_, "brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
+    }
+    ~Nested() { scan_.depth_--; }
+    Nested(const Nested&) = delete;
+
+   private:
+    PyScan& scan_;
+  };
+  static constexpr int kMaxDepth = 1000;  // Python's own limit is 200
+
+  std::string_view text_, file_;
+  size_t pos_ = 0;
+  int brackets_ = 0, depth_ = 0;
+
+ private:
+  void skip_slowly();
+};
+
+}  // namespace tgc

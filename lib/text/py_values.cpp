@@ -1,0 +1,343 @@
+#include "lib/text/py_values.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "lib/support/settings.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/structure.h"
+
+namespace tgc {
+
+// ---- conversions
+
+void PyValues::wrong(const Value& v, size_t at, const char* expected) { fail(at, "found " + describe_value(v), expected); }
+
+std::string PyValues::describe_value(const Value& v) const {
+  if (v.is_list || v.arg.is_tuple()) return "a tuple";
+  std::string text = v.arg.repr();
+  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+}
+
+void PyValues::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
+  if (!v.is_list && !v.arg.is_tuple()) wrong(v, at, "a tuple of UOps");
+  for (Arg a : items_of(v)) {
+    if (!a.is_uop()) fail(at, "found " + a.repr() + " in a list of sources", "a UOp");
+    out.push_back(a.uop());
+  }
+}
+
+UOp PyValues::make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
+  if (std::string trouble = structure_trouble(op, dtype, src, arg); !trouble.empty()) fail(at, trouble);
+  return graph_.node(op, dtype, src, arg, tag);
+}
+
+// ---- grammar
+
+PyValues::Value PyValues::value() {
+  skip();
+  if (peek() != '-' && peek() != '+') return primary();
+  Nested nested(*this);
+  bool negative = peek() == '-';
+  size_t at = pos_++;
+  Value v = value();
+  Const c = as_const(v, at);
+  return negative ? Value{Arg(py_neg(c))} : v;
+}
+
+PyValues::Value PyValues::primary() {
+  skip();
+  size_t at = pos_;
+  char c = peek();
+  if (c == '(') return bracketed();
+  if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return {Arg(number())};
+  if (c == '\'' || c == '"') return {graph_.str(string())};
+  if (c == 'b' && (peek(1) == '\'' || peek(1) == '"')) return pos_++, Value{graph_.bytes(string())};
+  if (!is_name_start(c)) fail(at, "found " + found(at), "an expression");
+  return named(identifier("a name"), at);
+}
+
+PyValues::Value PyValues::bracketed() {
+  Nested nested(*this);
+  size_t at = pos_++;
+  brackets_++;
+  if (take(')')) return brackets_--, Value{{}, true, uint32_t(lists_.size()), 0};
+  Value first = expression();
+  skip();
+  if (peek() != ',') {
+    if (peek() != ')') fail(pos_, "found " + found(pos_), "')' for the '(' of " + where(at));
+    pos_++;
+    brackets_--;
+    return first;
+  }
+  size_t base = item_stack_.size();
+  item_stack_.push_back(as_arg(first));
+  while (take(',')) {
+    skip();
+    if (peek() == ')') break;
+    Value next = expression();
+    item_stack_.push_back(as_arg(next));
+  }
+  skip();
+  if (peek() != ')') fail(pos_, "found " + found(pos_), "',' or ')' for the '(' of " + where(at));
+  pos_++;
+  brackets_--;
+  Value list{{}, true, uint32_t(lists_.size()), uint32_t(item_stack_.size() - base)};
+  lists_.insert(lists_.end(), item_stack_.begin() + ptrdiff_t(base), item_stack_.end());
+  item_stack_.resize(base);
+  return list;
+}
+
+PyValues::Arguments PyValues::arguments() {
+  expect('(', "and arguments");
+  Nested nested(*this);
+  size_t open = pos_ - 1, base = argument_stack_.size();
+  brackets_++;
+  for (;;) {
+    skip();
+    if (peek() == ')') break;
+    size_t at = pos_;
+    std::string_view keyword;
+    if (is_name_start(peek())) {
+      size_t p = pos_;
+      while (p < text_.size() && is_name(text_[p])) p++;
+      size_t q = p;
+      while (q < text_.size() && text_[q] == ' ') q++;
+      if (q < text_.size() && text_[q] == '=' && (q + 1 >= text_.size() || text_[q + 1] != '=')) {
+        keyword = text_.substr(pos_, p - pos_);
+        pos_ = q + 1;
+        at = (skip(), pos_);
+      }
+    }
+    if (keyword.empty() && argument_stack_.size() > base && !argument_stack_.back().keyword.empty())
+      fail(at, "a positional argument after keyword arguments");
+    Value v = expression();
+    argument_stack_.push_back({keyword, v, at});
+    if (!take(',')) break;
+  }
+  skip();
+  if (peek() != ')') fail(pos_, "found " + found(pos_), "',' or ')' for the '(' of " + where(open));
+  pos_++;
+  brackets_--;
+  return Arguments(*this, base);
+}
+
+const PyValues::Argument* PyValues::Arguments::keyword(std::string_view name) const {
+  for (const Argument& a : *this)
+    if (a.keyword == name) return &a;
+  return nullptr;
+}
+
+const PyValues::Argument* PyValues::Arguments::find(size_t position, std::string_view name) const {
+  if (position < size() && (*this)[position].keyword.empty()) return &(*this)[position];
+  return keyword(name);
+}
+
+void PyValues::only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const {
+  for (const Argument& a : args)
+    if (!a.keyword.empty() && std::find(allowed.begin(), allowed.end(), a.keyword) == allowed.end())
+      fail(a.at, "unknown keyword argument '" + std::string(a.keyword) + "'");
+}
+
+std::string_view PyValues::attribute(const char* what) {
+  expect('.', what);
+  return identifier(what);
+}
+
+// ---- names
+
+PyValues::Value PyValues::other_name(std::string_view name, size_t at) { fail(at, "unknown name '" + std::string(name) + "'", "a value"); }
+
+PyValues::Value PyValues::named(std::string_view name, size_t at) {
+  auto enumerated = [&](auto parse, const char* what) -> Value {
+    size_t word_at = pos_ + 1;
+    std::string_view word = attribute(what);
+    auto value = parse(word);
+    if (!value) fail(word_at, "unknown name '" + std::string(word) + "'", what);
+    return {Arg(*value)};
+  };
+  switch (name.size()) {
+    case 3:
+      if (name == "Ops") return {Arg(op_name())};
+      if (name == "inf") return {Arg(std::numeric_limits<double>::infinity())};
+      if (name == "nan") return {Arg(std::numeric_limits<double>::quiet_NaN())};
+      if (name == "Opt") return record(RecordClass::Opt, at);
+      break;
+    case 4:
+      if (name == "True") return {Arg(true)};
+      if (name == "None") return {Arg()};
+      break;
+    case 5:
+      if (name == "False") return {Arg(false)};
+      break;
+    case 6:
+      if (name == "dtypes") return {Arg(dtype())};
+      if (name == "OptOps") return enumerated(parse_opt_op, "an optimization");
+      if (name == "Kernel") return record(RecordClass::Kernel, at);
+      break;
+    case 7:
+      if (name == "Invalid") return {Arg(Const::invalid())};
+      break;
+    case 8:
+      if (name == "AxisType") return enumerated(parse_axis_type, "an axis type");
+      break;
+    case 9:
+      if (name == "AddrSpace") return {addrspace()};
+      break;
+    default: break;
+  }
+  if (name[0] >= 'A' && name[0] <= 'Z')
+    if (auto c = parse_record_class(name)) return record(*c, at);
+  return other_name(name, at);
+}
+
+Op PyValues::op_name() {
+  size_t word_at = pos_ + 1;
+  std::string_view word = attribute("an op's name");
+  if (auto op = parse_op(word)) return *op;
+  std::vector<std::string_view> names;
+  for (int i = 0; i < kNumOps; i++) names.push_back(name_of(Op(i)));
+  std::string near = nearest_names(word, names);
+  fail(word_at, "unknown op '" + std::string(word) + "'", near.empty() ? "an op of tinygrad 0.12.0" : near);
+}
+
+Arg PyValues::addrspace() {
+  size_t at = pos_ + 1;
+  std::string_view word = attribute("an address space");
+  for (AddrSpace s : {AddrSpace::GLOBAL, AddrSpace::LOCAL, AddrSpace::REG})
+    if (name_of(s) == word) return s;
+  fail(at, "unknown address space '" + std::string(word) + "'", "GLOBAL, LOCAL or REG");
+}
+
+// ---- dtypes: dtypes.float.vec(4).ptr(16, AddrSpace.REG), dtypes.imagef((4, 16, 4)), ...
+
+DType PyValues::dtype() {
+  // a text has few different ones: most are found by their text
+  size_t begin = pos_, end = pos_;
+  uint32_t hash = 0;
+  int depth = 0;
+  for (; end < text_.size(); end++) {
+    char c = text_[end];
+    if (c == '(') depth++;
+    else if (c == ')' && depth-- == 0) break;
+    else if (depth == 0 && !is_name(c) && c != '.') break;
+    hash = hash * 31 + uint8_t(c);
+  }
+  KnownDType& known = known_dtypes_[(hash ^ hash >> 6) % std::size(known_dtypes_)];
+  std::string_view text = text_.substr(begin, end - begin);
+  if (known.text == text && !text.empty()) {
+    pos_ = end;
+    return known.dtype;
+  }
+  DType d = dtype_slowly(begin);
+  if (pos_ == end) known = {text, d};
+  return d;
+}
+
+DType PyValues::dtype_slowly(size_t at) {
+  size_t name_at = at + 1;
+  std::string_view name = attribute("a dtype's name");
+  DType d;
+  if (name == "imageh" || name == "imagef") {
+    size_t args_at = pos_;
+    Arguments args = arguments();
+    std::vector<int64_t> shape;
+    if (args.empty()) fail(args_at, "an image dtype without a shape");
+    if (Arg sizes = as_arg(args[0].value); sizes.is_tuple())
+      for (Arg a : sizes.items()) shape.push_back(a.is_int() ? a.small_int() : -1);
+    if (shape.size() != 3 || std::any_of(shape.begin(), shape.end(), [](int64_t v) { return v < 1 || v > 1 << 20; }))
+      fail(args_at, "an image dtype with the shape " + as_arg(args[0].value).repr(), "three sizes");
+    int64_t pitch = args.size() > 1 ? as_int(args[1].value, args[1].at) : -1;
+    d = name == "imageh" ? dtypes::imageh(shape, pitch) : dtypes::imagef(shape, pitch);
+  } else {
+    auto known = dtypes::parse(name);
+    if (!known) {
+      std::string near = nearest_names(name, dtypes::attribute_names());
+      fail(name_at, "unknown dtype '" + std::string(name) + "'", near.empty() ? "a dtype of tinygrad 0.12.0" : near);
+    }
+    d = *known;
+  }
+  while (peek() == '.') {
+    size_t method_at = ++pos_;
+    std::string_view method = identifier("'vec' or 'ptr'");
+    Arguments args = arguments();
+    if (method == "vec") {
+      if (args.size() != 1) fail(method_at, "vec() with " + std::to_string(args.size()) + " arguments", "one");
+      int64_t n = as_int(args[0].value, args[0].at);
+      guarded(method_at, [&] { d = d.vec(n); });
+    } else if (method == "ptr") {
+      int64_t size = -1;
+      AddrSpace space = AddrSpace::GLOBAL;
+      for (size_t i = 0; i < args.size(); i++) {
+        const Argument& a = args[i];
+        bool is_size = a.keyword.empty() ? i == 0 : a.keyword == "size";
+        if (is_size) size = as_int(a.value, a.at);
+        else if (!a.value.is_list && a.value.arg.kind() == Arg::Kind::AddrSpace) space = a.value.arg.addrspace();
+        else wrong(a.value, a.at, "an address space");
+      }
+      guarded(method_at, [&] { d = d.ptr(size, space); });
+    } else if (method == "scalar") {
+      d = d.scalar();
+    } else {
+      fail(method_at, "a dtype has no method '" + std::string(method) + "'", "vec or ptr");
+    }
+  }
+  return d;
+}
+
+// ---- dataclasses
+
+PyValues::Value PyValues::record(RecordClass c, size_t at) {
+  Arguments args = arguments();
+  auto fields = fields_of(c);
+  std::vector<Arg> values(fields.size());
+  if (c == RecordClass::KernelInfo) values = {graph_.str("test"), graph_.tuple({}), false, graph_.tuple({}), Arg()};
+  if (c == RecordClass::BufferizeOpts) values = {Arg(), AddrSpace::GLOBAL, true};
+  if (c == RecordClass::Kernel) values[1] = graph_.tuple({});
+  if (c == RecordClass::Metadata) values[2] = false;
+  for (size_t i = 0; i < args.size(); i++) {
+    const Argument& a = args[i];
+    Arg value = as_arg(a.value);
+    if (c == RecordClass::Kernel && a.keyword == "grad_fxn" && value.is_none()) continue;
+    size_t field = a.keyword.empty() ? i : size_t(std::find(fields.begin(), fields.end(), a.keyword) - fields.begin());
+    if (field >= fields.size()) fail(a.at, std::string(name_of(c)) + " has no such argument");
+    values[field] = value;
+  }
+  if (c == RecordClass::Kernel && !values[0].is_uop()) fail(at, "a Kernel without an ast", "Kernel(k0(), ())");
+  if (!record_fits(c, values)) fail(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
+  return {graph_.record(c, values)};
+}
+
+// ---- lists of Opt
+
+namespace {
+class OptsReader : public PyValues {
+ public:
+  using PyValues::PyValues;
+  std::vector<Arg> read() {
+    skip();
+    char close = peek() == '[' ? ']' : ')';
+    if (peek() != '[' && peek() != '(') fail(pos_, "found " + found(pos_), "a list such as [Opt(OptOps.UPCAST, 0, 4)]");
+    pos_++;
+    brackets_++;
+    std::vector<Arg> out;
+    while (skip(), peek() != close) {
+      size_t at = pos_;
+      Arg a = as_arg(value());
+      if (!a.is(RecordClass::Opt)) fail(at, "found " + a.repr(), "Opt(OptOps.NAME, axis, arg)");
+      out.push_back(a);
+      if (!take(',') && (skip(), peek() != close)) fail(pos_, "found " + found(pos_), std::string("',' or '") + close + "'");
+    }
+    pos_++;
+    skip();
+    if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the list");
+    return out;
+  }
+};
+}  // namespace
+
+Result<std::vector<Arg>> read_opts(Graph& graph, std::string_view text, std::string_view file) {
+  return catch_failures([&] { return OptsReader(graph, text, file).read(); });
+}
+
+}  // namespace tgc

@@ -1,0 +1,119 @@
+// Python values as tinygrad's texts write them: numbers, strings, tuples, dtypes, enums, dataclasses. A reader derives from PyValues and
+// says what else an expression may be.
+#pragma once
+#include <vector>
+
+#include "lib/text/py_scan.h"
+#include "lib/text/source_position.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+class PyValues : public PyScan {
+ public:
+  PyValues(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr) : PyScan(text, file), graph_(graph), places_(places) {}
+  virtual ~PyValues() = default;
+
+ protected:
+  // An evaluated expression: a value, or a bracketed list not yet made a tuple (so that lists of sources need no interning).
+  struct Value {
+    Arg arg = {};
+    bool is_list = false;
+    uint32_t first = 0, count = 0;  // of a list: into lists_
+    bool is_uop() const { return !is_list && arg.is_uop(); }
+  };
+  struct Argument {
+    std::string_view keyword;  // empty: positional
+    Value value;
+    size_t at;
+  };
+  // The arguments of one call, on the reader's stack for as long as this lives.
+  class Arguments {
+   public:
+    Arguments(PyValues& reader, size_t base) : reader_(reader), base_(base) {}
+    Arguments(const Arguments&) = delete;
+    ~Arguments() { reader_.argument_stack_.resize(base_); }
+    size_t size() const { return reader_.argument_stack_.size() - base_; }
+    bool empty() const { return size() == 0; }
+    const Argument& operator[](size_t i) const { return begin()[i]; }
+    const Argument* begin() const { return reader_.argument_stack_.data() + base_; }
+    const Argument* end() const { return begin() + size(); }
+    const Argument* keyword(std::string_view name) const;                  // null: not given
+    const Argument* find(size_t position, std::string_view name) const;    // by position or keyword
+
+   private:
+    PyValues& reader_;
+    size_t base_;
+  };
+
+  // ---- what a reader adds
+  virtual Value expression() { return value(); }
+  // A name that is none of Python's or tinygrad's values. The base fails.
+  virtual Value other_name(std::string_view name, size_t at);
+
+  // ---- grammar
+  Value value();                                   // a literal, a bracketed list or a name, perhaps with a sign
+  Value primary();
+  Value bracketed();                               // at its '('
+  Arguments arguments();                           // at its '('
+  void only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
+  std::string_view attribute(const char* what);    // '.' and a name
+
+  // ---- conversions, each a failure at byte `at` when the value is of another kind
+  Arg as_arg(const Value& v) { return v.is_list ? graph_.tuple(std::span(lists_).subspan(v.first, v.count)) : v.arg; }
+  UOp as_uop(const Value& v, size_t at) {
+    if (!v.is_uop()) wrong(v, at, "a UOp");
+    return v.arg.uop();
+  }
+  DType as_dtype(const Value& v, size_t at) {
+    if (v.is_list || v.arg.kind() != Arg::Kind::DType) wrong(v, at, "a dtype");
+    return v.arg.dtype();
+  }
+  Const as_const(const Value& v, size_t at) {
+    if (v.is_list || !v.arg.is_const()) wrong(v, at, "a number");
+    return v.arg.to_const();
+  }
+  int64_t as_int(const Value& v, size_t at) {
+    if (v.is_list || !v.arg.is_int() || !v.arg.as_int().is_small()) wrong(v, at, "an integer of at most 64 bits");
+    return v.arg.small_int();
+  }
+  std::span<const Arg> items_of(const Value& v) const {
+    return v.is_list ? std::span<const Arg>(lists_).subspan(v.first, v.count) : v.arg.items();
+  }
+  // The UOps of a list, onto the end of `out`.
+  void append_uops(std::vector<UOp>& out, const Value& v, size_t at);
+  [[noreturn]] void wrong(const Value& v, size_t at, const char* expected);
+  std::string describe_value(const Value& v) const;
+
+  // The node with these fields; a failure at byte `at` when they do not make a node of that op.
+  UOp make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
+
+  // ---- values of tinygrad
+  DType dtype();                                   // after the word `dtypes`
+  Value record(RecordClass c, size_t at);          // at its '('
+  Op op_name();                                    // after the word `Ops`
+
+  // The nodes made from now on stand at that byte.
+  void note_place(size_t at) {
+    if (places_) places_->push_back({uint32_t(graph_.size()), at});
+  }
+
+  Graph& graph_;
+  Places* places_;
+  std::vector<Arg> lists_;                         // items of lists; cleared by statements
+
+ private:
+  DType dtype_slowly(size_t at);
+  Value named(std::string_view name, size_t at);
+  Arg addrspace();
+
+  std::vector<Arg> item_stack_;
+  std::vector<Argument> argument_stack_;
+  struct KnownDType {
+    std::string_view text;
+    DType dtype;
+  };
+  KnownDType known_dtypes_[64];                    // by hash of the text
+};
+
+}  // namespace tgc

@@ -1,0 +1,387 @@
+// What stands behind `UOp` and behind a dot in pyrender text. Nodes are made as written: nothing is folded or simplified.
+#include <algorithm>
+
+#include "lib/support/settings.h"
+#include "lib/text/pyrender_reader.h"
+#include "lib/text/restore.h"
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+
+enum class PyrenderReader::Method : uint8_t {
+  After, Alu, Assign, Barrier, Bitcast, Broadcast, Cast, Contiguous, CopyToDevice, Detach, Encdec, End, Eq, Exp2, Expand, Flip, ForcedReshape,
+  Gep, Index, Load, Log2, LogicalNot, Maximum, Minimum, Ne, Pad, Permute, Pow, R, Reciprocal, Reduce, Replace, Reshape, Rtag, Shrink, Sin,
+  Sink, Sqrt, Store, Threefry, Trunc, Where,
+};
+
+struct PyrenderReader::MethodName {
+  std::string_view name;
+  Method method;
+};
+
+constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {  // sorted by name
+    {"after", Method::After}, {"alu", Method::Alu}, {"assign", Method::Assign}, {"barrier", Method::Barrier}, {"bitcast", Method::Bitcast},
+    {"broadcast", Method::Broadcast}, {"cast", Method::Cast}, {"contiguous", Method::Contiguous}, {"copy_to_device", Method::CopyToDevice},
+    {"detach", Method::Detach}, {"encdec", Method::Encdec}, {"end", Method::End}, {"eq", Method::Eq}, {"exp2", Method::Exp2},
+    {"expand", Method::Expand}, {"flip", Method::Flip}, {"forced_reshape", Method::ForcedReshape}, {"gep", Method::Gep},
+    {"index", Method::Index}, {"load", Method::Load}, {"log2", Method::Log2}, {"logical_not", Method::LogicalNot},
+    {"maximum", Method::Maximum}, {"minimum", Method::Minimum}, {"ne", Method::Ne}, {"pad", Method::Pad}, {"permute", Method::Permute},
+    {"pow", Method::Pow}, {"r", Method::R}, {"reciprocal", Method::Reciprocal}, {"reduce", Method::Reduce}, {"replace", Method::Replace},
+    {"reshape", Method::Reshape}, {"rtag", Method::Rtag}, {"shrink", Method::Shrink}, {"sin", Method::Sin}, {"sink", Method::Sink},
+    {"sqrt", Method::Sqrt}, {"store", Method::Store}, {"threefry", Method::Threefry}, {"trunc", Method::Trunc}, {"where", Method::Where},
+};
+
+// ---- UOp(op, dtype=void, src=(), arg=None, tag=None)
+
+PyValues::Value PyrenderReader::uop_call(size_t at) {
+  Arguments args = arguments();
+  only_keywords(args, {"op", "dtype", "src", "arg", "tag"});
+  const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"), *arg = args.find(3, "arg"),
+                 *tag = args.find(4, "tag");
+  if (!op || op->value.is_list || !op->value.arg.is_op()) fail(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
+  DType d = dtype ? as_dtype(dtype->value, dtype->at) : dtypes::void_;
+  Arg a = arg ? as_arg(arg->value) : Arg();
+  sources_.clear();
+  if (src) append_uops(sources_, src->value, src->at);
+  return {make(at, op->value.arg.op(), d, sources_, a, tag ? as_arg(tag->value) : Arg())};
+}
+
+// ---- UOp.const(...), UOp.range(...), ...
+
+const PyValues::Argument& PyrenderReader::need(const Arguments& args, size_t i, const char* what, size_t at) {
+  if (i >= args.size() || !args[i].keyword.empty()) fail(at, std::string("UOp without ") + what);
+  return args[i];
+}
+
+DType PyrenderReader::dtype_keyword(const Arguments& args, DType otherwise) {
+  const Argument* k = args.keyword("dtype");
+  return k ? as_dtype(k->value, k->at) : otherwise;
+}
+
+Arg PyrenderReader::device_argument(const Argument& a) {
+  Arg device = as_arg(a.value);
+  if (!device.is_str() && !device.is_tuple()) wrong(a.value, a.at, "a device");
+  return device;
+}
+
+UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
+  if (a.value.is_uop()) return a.value.arg.uop().cast(dtype);
+  UOp out;
+  guarded(a.at, [&] { out = graph_.constant(dtype, as_const(a.value, a.at)); });
+  return out;
+}
+
+PyValues::Value PyrenderReader::uop_static(size_t at) {
+  size_t name_at = pos_ + 1;
+  std::string_view name = attribute("a method of UOp");
+  Arguments args = arguments();
+  if (name == "const" || name == "unique_const") return {make_const(args, at)};
+  if (name == "range") return {make_range(args, at)};
+  if (name == "special") return {make_special(args, at)};
+  if (name == "variable") return {make_variable(args, at)};
+  if (name == "new_buffer") return {make_buffer(args, at)};
+  return {make_leaf(name, name_at, args)};
+}
+
+UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
+  const Argument &d = need(args, 0, "a dtype", at), &v = need(args, 1, "a value", at);
+  DType dtype = as_dtype(d.value, d.at);
+  if (args.size() == 2 && !v.value.is_list && v.value.arg.is_const()) {
+    UOp c;
+    guarded(v.at, [&] { c = graph_.constant(dtype, v.value.arg.to_const()); });
+    return c;
+  }
+  only_keywords(args, {"device", "unique"});
+  Arg value = as_arg(v.value);
+  if (!value.is_const() && !value.is_tuple()) wrong(v.value, v.at, "a number");
+  UOp c;
+  guarded(v.at, [&] {
+    if (value.is_tuple())
+      for (Arg a : value.items())
+        if (!a.is_const()) throw Failure(Diag{.message = "found " + a.repr() + " in a constant", .expected = "a number"});
+    c = const_from_arg(graph_, dtype, value);
+  });
+  std::vector<UOp> src;
+  if (const Argument* k = args.find(2, "device"); k && !as_arg(k->value).is_none())
+    src.push_back(graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(*k)));
+  if (const Argument* k = args.keyword("unique")) src.push_back(graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(k->value)));
+  return src.empty() ? c : c.with_src(src);
+}
+
+UOp PyrenderReader::make_range(const Arguments& args, size_t at) {
+  only_keywords(args, {"dtype", "src"});
+  const Argument& end = need(args, 0, "an end", at);
+  DType dtype = dtype_keyword(args, dtypes::index);
+  std::vector<Arg> axis;
+  for (size_t i = 1; i < args.size() && args[i].keyword.empty(); i++) axis.push_back(as_arg(args[i].value));
+  if (axis.empty() || axis.back().kind() != Arg::Kind::AxisType) axis.push_back(AxisType::LOOP);
+  if (axis.size() < 2) fail(at, "UOp.range without an axis number");
+  for (size_t i = 0; i + 1 < axis.size(); i++)
+    if (!axis[i].is_int()) fail(at, "UOp.range with the axis " + axis[i].repr(), "an integer");
+  std::vector<UOp> src{size_argument(end, dtype)};
+  if (const Argument* k = args.keyword("src")) append_uops(src, k->value, k->at);
+  return graph_.node(Op::RANGE, dtype, src, graph_.tuple(axis));
+}
+
+UOp PyrenderReader::make_special(const Arguments& args, size_t at) {
+  const Argument &end = need(args, 0, "an end", at), &name = need(args, 1, "a name", at);
+  DType dtype = dtype_keyword(args, dtypes::index);
+  if (name.value.is_list || !name.value.arg.is_str()) wrong(name.value, name.at, "a name");
+  return graph_.node(Op::SPECIAL, dtype, size_argument(end, dtype), name.value.arg);
+}
+
+UOp PyrenderReader::make_variable(const Arguments& args, size_t at) {
+  const Argument &name = need(args, 0, "a name", at), &low = need(args, 1, "a minimum", at), &high = need(args, 2, "a maximum", at);
+  if (name.value.is_list || !name.value.arg.is_str()) wrong(name.value, name.at, "a name");
+  Arg arg = graph_.tuple({name.value.arg, as_const(low.value, low.at), as_const(high.value, high.at)});
+  return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, dtypes::index), {}, arg);
+}
+
+UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
+  const Argument &device = need(args, 0, "a device", at), &size = need(args, 1, "a size", at), &d = need(args, 2, "a dtype", at),
+                 &number = need(args, 3, "a number", at);
+  UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(number.value)), graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(device))};
+  return graph_.node(Op::BUFFER, as_dtype(d.value, d.at), src, as_int(size.value, size.at));
+}
+
+// The methods that need no UOp: UOp.sink(), UOp.unique(arg=3), ...
+UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Arguments& args) {
+  std::string upper(name);
+  for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);
+  auto op = parse_op(upper);
+  if (!op) fail(name_at, "UOp has no method '" + std::string(name) + "'");
+  only_keywords(args, {"arg", "dtype"});
+  std::vector<UOp> src;
+  for (const Argument& a : args)
+    if (a.keyword.empty()) src.push_back(as_uop(a.value, a.at));
+  const Argument* arg = args.keyword("arg");
+  return make(name_at, *op, dtype_keyword(args, dtypes::void_), src, arg ? as_arg(arg->value) : Arg());
+}
+
+// ---- methods
+
+PyValues::Value PyrenderReader::postfix(Value v) {
+  for (;;) {
+    skip();
+    if (peek() != '.' || is_digit(peek(1))) return v;
+    size_t at = ++pos_;
+    std::string_view name = identifier("a method");
+    if (!v.is_uop()) fail(at, describe_value(v) + " has no method '" + std::string(name) + "'");
+    auto it = std::lower_bound(std::begin(kMethods), std::end(kMethods), name, [](const MethodName& m, std::string_view n) { return m.name < n; });
+    if (it == std::end(kMethods) || it->name != name) {
+      std::vector<std::string_view> names;
+      for (auto& m : kMethods) names.push_back(m.name);
+      fail(at, "a UOp has no method '" + std::string(name) + "'", nearest_names(name, names));
+    }
+    Arguments args = arguments();
+    UOp out;
+    guarded(at, [&] { out = call(v.arg.uop(), it->method, name, args, at); });
+    v = {out};
+  }
+}
+
+void PyrenderReader::count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at) {
+  if (args.size() >= least && args.size() <= most) return;
+  fail(at, std::string(name) + "() with " + std::to_string(args.size()) + " arguments",
+       least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
+}
+
+// An argument that is a UOp, or a number made a constant like `like`.
+UOp PyrenderReader::operand(const Argument& a, UOp like) { return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.at)); }
+
+// The node `op` of self, the positional arguments, and arg=
+UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
+  Arg arg;
+  sources_.clear();
+  sources_.push_back(self);
+  for (const Argument& a : args) {
+    if (a.keyword.empty()) sources_.push_back(as_uop(a.value, a.at));
+    else if (a.keyword == "arg") arg = as_arg(a.value);
+    else only_keywords(args, {"arg", "dtype", "ptr"});
+  }
+  return make(at, op, dtype, sources_, arg);
+}
+
+UOp PyrenderReader::alu_call(UOp self, Op op, const Arguments& args, size_t at) {
+  bool unary = ops::Unary.contains(op);
+  count(args, unary ? 0 : 1, unary ? 0 : 1, name_of(op), at);
+  return unary ? self.alu(op) : self.alu(op, operand(args[0], self));
+}
+
+UOp PyrenderReader::assign_call(UOp self, const Arguments& args, size_t at) {
+  bool unique = self.is_const() && self.num_src() == 0 && args.size() == 1 && args[0].keyword.empty() && !in_function_;
+  if (!unique) return generic_call(self, Op::ASSIGN, self.dtype(), args, at);
+  UOpSet named(graph_);
+  for (UOp u : numbered_)
+    if (u) named.insert(u);
+  for (auto& [_, u] : names_) named.insert(u);
+  return assign_to_local_unique(self, as_uop(args[0].value, args[0].at), named, unique_constants_++);
+}
+
+UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
+  only_keywords(args, {"op", "dtype", "src", "arg", "tag"});
+  UOp out = self;
+  for (const Argument& a : args) {
+    if (a.keyword == "dtype") {
+      out = out.with_dtype(as_dtype(a.value, a.at));
+    } else if (a.keyword == "src") {
+      std::vector<UOp> src;
+      append_uops(src, a.value, a.at);
+      out = out.with_src(src);
+    } else if (a.keyword == "arg") {
+      out = out.with_arg(as_arg(a.value));
+    } else if (a.keyword == "tag") {
+      out = out.rtag(as_arg(a.value));
+    } else if (a.keyword == "op" && as_arg(a.value).is_op()) {
+      out = out.replace({.op = as_arg(a.value).op()});
+    } else {
+      fail(at, "replace() of something that is not named", "op=, dtype=, src=, arg= or tag=");
+    }
+  }
+  return make(at, out.op(), out.dtype(), out.src(), out.arg(), out.tag());
+}
+
+UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at) {
+  switch (method) {
+    case Method::Index: {
+      const Argument* ptr = args.keyword("ptr");
+      bool is_ptr = ptr && !ptr->value.is_list && ptr->value.arg == Arg(true);
+      return generic_call(self, Op::INDEX, dtype_keyword(args, is_ptr ? self.dtype() : self.dtype().base()), args, at);
+    }
+    case Method::Load: return generic_call(self, Op::LOAD, dtype_keyword(args, self.dtype().base()), args, at);
+    case Method::Store: return generic_call(self, Op::STORE, dtypes::void_, args, at);
+    case Method::End: return args.empty() ? self : generic_call(self, Op::END, dtypes::void_, args, at);
+    case Method::After: return generic_call(self, Op::AFTER, self.dtype(), args, at);
+    case Method::Barrier: return generic_call(self, Op::BARRIER, dtypes::void_, args, at);
+    case Method::Sink: return generic_call(self, Op::SINK, dtypes::void_, args, at);
+    case Method::Reduce: return generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
+    case Method::Assign: return assign_call(self, args, at);
+    case Method::Contiguous: return generic_call(self, Op::CONTIGUOUS, self.dtype(), args, at);
+    case Method::Detach: return generic_call(self, Op::DETACH, self.dtype(), args, at);
+    case Method::Encdec: return generic_call(self, Op::ENCDEC, self.dtype(), args, at);
+    case Method::Threefry: return alu_call(self, Op::THREEFRY, args, at);
+    case Method::Maximum: return alu_call(self, Op::MAX, args, at);
+    case Method::Ne: return alu_call(self, Op::CMPNE, args, at);
+    case Method::Eq: return alu_call(self, Op::CMPNE, args, at).logical_not();
+    case Method::Pow: return alu_call(self, Op::POW, args, at);
+    case Method::Exp2: return alu_call(self, Op::EXP2, args, at);
+    case Method::Log2: return alu_call(self, Op::LOG2, args, at);
+    case Method::Sin: return alu_call(self, Op::SIN, args, at);
+    case Method::Sqrt: return alu_call(self, Op::SQRT, args, at);
+    case Method::Reciprocal: return alu_call(self, Op::RECIPROCAL, args, at);
+    case Method::Trunc: return alu_call(self, Op::TRUNC, args, at);
+    case Method::LogicalNot: count(args, 0, 0, name, at); return self.logical_not();
+    case Method::Minimum: count(args, 1, 1, name, at); return self.minimum(operand(args[0], self));
+    case Method::Where: {
+      count(args, 2, 2, name, at);
+      bool yes = args[0].value.is_uop(), no = args[1].value.is_uop();
+      if (!yes && !no) fail(at, "where() of two constants", "a UOp");
+      UOp y = yes ? args[0].value.arg.uop() : operand(args[0], args[1].value.arg.uop());
+      return self.where(y, operand(args[1], y));
+    }
+    case Method::Cast: count(args, 1, 1, name, at); return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].at), self);
+    case Method::Bitcast: count(args, 1, 1, name, at); return self.bitcast(as_dtype(args[0].value, args[0].at));
+    case Method::Alu: {
+      if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) fail(at, "alu() without an op");
+      std::vector<UOp> rest;
+      for (size_t i = 1; i < args.size(); i++) rest.push_back(as_uop(args[i].value, args[i].at));
+      return self.alu(args[0].value.arg.op(), rest);
+    }
+    case Method::Broadcast: {
+      count(args, 1, 1, name, at);
+      int64_t n = as_int(args[0].value, args[0].at);
+      if (n < 1 || n > 1 << 16) fail(args[0].at, "broadcast to " + std::to_string(n), "1 to 65536 elements");
+      return self.broadcast(n);
+    }
+    case Method::Gep: {
+      count(args, 1, 1, name, at);
+      Arg a = as_arg(args[0].value);
+      if (!a.is_tuple()) return self.gep(as_int(args[0].value, args[0].at));
+      std::vector<int64_t> indices;
+      for (Arg i : a.items()) indices.push_back(i.is_int() ? i.small_int() : -1);
+      return self.gep(indices);
+    }
+    case Method::CopyToDevice: {
+      count(args, 1, 1, name, at);
+      UOp d = args[0].value.is_uop() ? args[0].value.arg.uop() : graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(args[0]));
+      return graph_.node(Op::COPY, self.dtype(), {self, d});
+    }
+    case Method::Rtag: count(args, 0, 1, name, at); return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
+    case Method::Replace: return replace_call(self, args, at);
+    case Method::R: {
+      count(args, 2, 2, name, at);
+      Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
+      if (!op.is_op() || !axes.is_tuple()) fail(at, "r() of wrong arguments", "r(Ops.ADD, (0, 1))");
+      UOp out = graph_.node(Op::REDUCE_AXIS, self.dtype(), self, graph_.tuple({op, axes}));
+      shape_of(out);
+      return out;
+    }
+    case Method::Reshape: case Method::ForcedReshape: case Method::Expand: case Method::Permute: case Method::Pad: case Method::Shrink:
+    case Method::Flip: return movement_call(self, method, args, at);
+  }
+  fail(at, "unknown method");
+}
+
+// ---- movement: the result must have a shape, so wrong arguments are found here
+
+UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
+  if (self.is_const() && self.num_src() == 0 && !in_function_) self = local_unique_constant(self, unique_constants_++);
+  UOp out;
+  if (method == Method::Permute) {
+    count(args, 1, 1, "permute", at);
+    out = graph_.node(Op::PERMUTE, self.dtype(), self, as_arg(args[0].value));
+  } else if (method == Method::Flip) {
+    count(args, 1, 1, "flip", at);
+    std::vector<Arg> axes(shape_of(self).size(), Arg(false));
+    Arg list = as_arg(args[0].value);
+    for (Arg a : list.is_tuple() ? list.items() : std::span<const Arg>(&list, 1)) {
+      if (!a.is_int() || a.as_int() < 0 || a.as_int() >= Int(int64_t(axes.size()))) fail(args[0].at, "flip of the axis " + a.repr());
+      axes[size_t(a.small_int())] = true;
+    }
+    out = graph_.node(Op::FLIP, self.dtype(), self, graph_.tuple(axes));
+  } else if (method == Method::Pad || method == Method::Shrink) {
+    if (args.size() != 1 || !as_arg(args[0].value).is_tuple()) fail(at, "wrong arguments", "one tuple of pairs");
+    std::vector<Arg> first, second;
+    for (Arg pair : as_arg(args[0].value).items()) {
+      if (!pair.is_tuple() || pair.items().size() != 2) fail(at, "found " + pair.repr(), "a pair");
+      first.push_back(pair[0]);
+      second.push_back(pair[1]);
+    }
+    UOp a = sizes_node(first, at), b = sizes_node(second, at);
+    out = graph_.node(method == Method::Pad ? Op::PAD : Op::SHRINK, self.dtype(), {self, a, b});
+  } else {
+    std::vector<Arg> sizes;
+    if (args.size() == 1 && as_arg(args[0].value).is_tuple()) {
+      auto items = as_arg(args[0].value).items();
+      sizes.assign(items.begin(), items.end());
+    } else {
+      for (const Argument& a : args) sizes.push_back(as_arg(a.value));
+    }
+    UOp s = sizes_node(sizes, at);
+    out = graph_.node(method == Method::Expand ? Op::EXPAND : Op::RESHAPE, self.dtype(), {self, s});
+  }
+  shape_of(out);
+  return out;
+}
+
+// Sizes as a node, as written: nothing is simplified away.
+UOp PyrenderReader::sizes_node(std::span<const Arg> sizes, size_t at) {
+  DType dtype = dtypes::index.vec(int64_t(sizes.size()));
+  if (sizes.empty()) return graph_.node(Op::VECTORIZE, dtype);
+  bool all_ints = true;
+  for (Arg a : sizes) {
+    if (!a.is_int() && !a.is_uop()) fail(at, "found the size " + a.repr(), "an integer or a UOp");
+    all_ints &= a.is_int();
+  }
+  if (all_ints) {
+    std::vector<Const> values;
+    for (Arg a : sizes) values.push_back(a.to_const());
+    return graph_.constant(dtype, values);
+  }
+  std::vector<UOp> src;
+  for (Arg a : sizes) src.push_back(a.is_uop() ? a.uop() : graph_.constant(dtypes::index, a.to_const()));
+  return graph_.node(Op::VECTORIZE, dtype, src);
+}
+
+}  // namespace tgc

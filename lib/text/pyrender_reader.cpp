@@ -1,0 +1,251 @@
+// A precedence parser of Python expressions that builds nodes as it goes.
+#include "lib/text/pyrender_reader.h"
+
+#include <algorithm>
+
+#include "lib/text/pyrender.h"
+#include "lib/text/restore.h"
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+// The number of a name such as "c12"; -1 for other names.
+int64_t number_of_name(std::string_view name) {
+  if (name.size() < 2 || name.size() > 8 || name[0] != 'c' || (name[1] == '0' && name.size() > 2)) return -1;
+  int64_t n = 0;
+  for (char c : name.substr(1)) {
+    if (c < '0' || c > '9') return -1;
+    n = n * 10 + (c - '0');
+  }
+  return n;
+}
+
+bool is_reserved(std::string_view name) {
+  return name == "UOp" || name == "dtypes" || name == "Ops" || name == "AxisType" || name == "True" || name == "False" || name == "None";
+}
+
+}  // namespace
+
+// ---- statements
+
+UOp PyrenderReader::read() {
+  UOp ast, last;
+  for (;;) {
+    skip_lines();
+    if (at_end()) break;
+    size_t at = pos_;
+    std::string_view name = identifier("a statement");
+    if (name == "def") {
+      function();
+      continue;
+    }
+    last = assignment(name, at);
+    if (name == "ast") ast = last;
+    end_of_line();
+  }
+  if (!ast) ast = last;
+  if (!ast) fail(pos_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");
+  return stand_ins_ || unique_constants_ ? restore_constants(ast) : ast;
+}
+
+void PyrenderReader::end_of_line() {
+  skip();
+  if (peek() == ';') pos_++;
+  else if (!at_end() && peek() != '\n') fail(pos_, "unexpected " + found(pos_), "the end of the line");
+}
+
+UOp PyrenderReader::assignment(std::string_view name, size_t at) {
+  skip();
+  if (peek() != '=' || peek(1) == '=') fail(pos_, "found " + found(pos_) + " after the name '" + std::string(name) + "'", "'='");
+  pos_++;
+  lists_.clear();
+  size_t value_at = (skip(), pos_);
+  note_place(at);
+  UOp u = as_uop(expression(), value_at);
+  if (is_reserved(name)) fail(at, "'" + std::string(name) + "' cannot be assigned to");
+  define(name, u);
+  return u;
+}
+
+void PyrenderReader::define(std::string_view name, UOp u) {
+  int64_t n = number_of_name(name);
+  if (n < 0 || size_t(n) > text_.size()) {
+    names_[name] = u;
+    return;
+  }
+  if (size_t(n) >= numbered_.size()) numbered_.resize(std::max(size_t(n) + 1, numbered_.size() * 2));
+  numbered_[size_t(n)] = u;
+}
+
+UOp PyrenderReader::find(std::string_view name) const {
+  int64_t n = number_of_name(name);
+  if (n >= 0 && size_t(n) <= text_.size()) return size_t(n) < numbered_.size() ? numbered_[size_t(n)] : UOp();
+  auto it = names_.find(name);
+  return it == names_.end() ? UOp() : it->second;
+}
+
+// def k0():\n  ...\n  return ast
+void PyrenderReader::function() {
+  if (in_function_) fail(pos_, "a function inside a function");
+  std::string_view name = identifier("a function's name");
+  expect('(', "after the function's name");
+  expect(')', "(kernels take no parameters)");
+  expect(':', "after the parameters");
+  in_function_ = true;
+  auto outer_names = std::move(names_);
+  auto outer_numbered = std::move(numbered_);
+  names_.clear();
+  numbered_.clear();
+  UOp result;
+  while (!result) {
+    skip_lines();
+    if (at_end()) fail(pos_, "the input ends in the function '" + std::string(name) + "'", "'return'");
+    size_t at = pos_;
+    std::string_view word = identifier("a statement");
+    if (word == "return") {
+      size_t value_at = (skip(), pos_);
+      result = as_uop(expression(), value_at);
+    } else {
+      assignment(word, at);
+    }
+    end_of_line();
+  }
+  names_ = std::move(outer_names);
+  numbered_ = std::move(outer_numbered);
+  in_function_ = false;
+  kernels_[name] = result;
+}
+
+// ---- operators, by Python's precedence
+
+bool PyrenderReader::infix(Infix& out) const {
+  char c = peek(), d = peek(1);
+  switch (c) {
+    case '<':
+      if (d == '<') return out = {Op::SHL, 5, 2}, true;
+      if (d == '=') return out = {Op::CMPLT, 1, 2, false, true, true}, true;
+      return out = {Op::CMPLT, 1, 1}, true;
+    case '>':
+      if (d == '>') return out = {Op::SHR, 5, 2}, true;
+      if (d == '=') return out = {Op::CMPLT, 1, 2, false, true, false}, true;
+      return out = {Op::CMPLT, 1, 1, false, false, true}, true;
+    case '!': return d == '=' ? (out = {Op::CMPNE, 1, 2}, true) : false;
+    case '|': return out = {Op::OR, 2, 1}, true;
+    case '^': return out = {Op::XOR, 3, 1}, true;
+    case '&': return out = {Op::AND, 4, 1}, true;
+    case '+': return out = {Op::ADD, 6, 1}, true;
+    case '-': return out = {Op::SUB, 6, 1}, true;
+    case '*': return d == '*' ? (out = {Op::POW, 9, 2}, true) : (out = {Op::MUL, 7, 1}, true);
+    case '/': return d == '/' ? (out = {Op::IDIV, 7, 2}, true) : (out = {Op::FDIV, 7, 1, true}, true);
+    case '%': return out = {Op::MOD, 7, 1}, true;
+    default: return false;
+  }
+}
+
+PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
+  Nested nested(*this);
+  size_t left_at = (skip(), pos_);
+  Value left = unary();
+  bool compared = false;
+  for (;;) {
+    skip();
+    Infix op;
+    size_t at = pos_;
+    if (!infix(op) || op.precedence < min_precedence) return left;
+    if (op.precedence == 1) {
+      if (compared) fail(at, "a chain of comparisons", "brackets");
+      compared = true;
+    }
+    pos_ += size_t(op.length);
+    size_t right_at = (skip(), pos_);
+    Value right = infix_expression(op.op == Op::POW ? 8 : op.precedence + 1);
+    left = apply(op, left, left_at, right, right_at);
+  }
+}
+
+namespace {
+UOp combine(Op op, bool true_division, bool swap, bool negate, UOp a, UOp b) {
+  if (swap) std::swap(a, b);
+  UOp out = true_division ? fdiv(a, b) : op == Op::SUB ? a - b : a.alu(op, b);
+  return negate ? out.logical_not() : out;
+}
+}  // namespace
+
+PyValues::Value PyrenderReader::apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) {
+  if (left.is_uop() && right.is_uop()) return {combine(op.op, op.true_division, op.swap, op.negate, left.arg.uop(), right.arg.uop())};
+  if (left.is_uop() || right.is_uop()) return apply_beside_literal(op, left, left_at, right, right_at);
+  return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
+}
+
+PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) {
+  bool uop_is_left = left.is_uop();
+  UOp u = uop_is_left ? left.arg.uop() : right.arg.uop();
+  Const number = uop_is_left ? as_const(right, right_at) : as_const(left, left_at);
+  Value out;
+  guarded(left_at, [&] {
+    if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
+    // two plain constants would have been folded: the one that is written out is a unique one
+    if (u.is_const() && u.num_src() == 0 && !in_function_) u = local_unique_constant(u, unique_constants_++);
+    UOp c = literal_beside(u, number);
+    out = {combine(op.op, op.true_division, op.swap, op.negate, uop_is_left ? u : c, uop_is_left ? c : u)};
+  });
+  return out;
+}
+
+// The constant that a bare number beside `u` stands for. tinygrad prints bare numbers for constants on a device.
+UOp PyrenderReader::literal_beside(UOp u, Const value) {
+  bool known = !device_of(u).is_none() && !is_stand_in(u);
+  if (in_function_ || known) return u.const_like(value);
+  stand_ins_ = true;
+  return constant_on_some_device(graph_.constant(u.dtype(), value));
+}
+
+PyValues::Value PyrenderReader::constant_arithmetic(const Infix& op, Const a, Const b, size_t at) {
+  Value out;
+  guarded(at, [&] {
+    bool integral = a.is_integral() && b.is_integral();
+    if (op.op == Op::ADD) out = {Arg(py_add(a, b))};
+    else if (op.op == Op::SUB) out = {Arg(py_sub(a, b))};
+    else if (op.op == Op::MUL) out = {Arg(py_mul(a, b))};
+    else if (op.op == Op::IDIV && integral) out = {Arg(floor_div(a.as_int(), b.as_int()))};
+    else if (op.op == Op::POW && integral && b.as_int() >= 0 && b.as_int() < 4096 && a.as_int().bit_length() < 4096)
+      out = {Arg(pow(a.as_int(), uint32_t(b.as_int().small())))};
+    else if (op.op == Op::FDIV && b.to_double() == 0) fail(at, "a division by zero");
+    else if (op.op == Op::FDIV) out = {Arg(a.to_double() / b.to_double())};
+    else fail(at, "this operation on constants is not supported");
+  });
+  return out;
+}
+
+PyValues::Value PyrenderReader::unary() {
+  skip();
+  if (peek() != '-' && peek() != '+') return postfix(primary());
+  bool negative = peek() == '-';
+  size_t at = pos_++;
+  Value v = infix_expression(8);
+  if (!negative) return v;
+  if (v.is_uop()) return {-v.arg.uop()};
+  return {Arg(py_neg(as_const(v, at)))};
+}
+
+PyValues::Value PyrenderReader::other_name(std::string_view name, size_t at) {
+  if (UOp u = find(name)) return {u};
+  if (name == "UOp") {
+    skip();
+    return peek() == '(' ? uop_call(at) : uop_static(at);
+  }
+  if (auto it = kernels_.find(name); it != kernels_.end()) {
+    expect('(', "after the kernel's name");
+    expect(')', "(kernels take no arguments)");
+    return {it->second};
+  }
+  fail(at, "unknown name '" + std::string(name) + "'", "a name assigned above, UOp, dtypes, ...");
+}
+
+Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file, Places* places) {
+  return catch_failures([&] { return PyrenderReader(graph, text, file, places).read(); });
+}
+
+}  // namespace tgc

@@ -1,0 +1,79 @@
+// The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. For lib/text alone.
+#pragma once
+#include <unordered_map>
+
+#include "lib/text/py_values.h"
+
+namespace tgc {
+
+class PyrenderReader : public PyValues {
+ public:
+  using PyValues::PyValues;
+  UOp read();
+
+ private:
+  enum class Method : uint8_t;
+  struct MethodName;
+  static const MethodName kMethods[];
+
+  struct Infix {
+    Op op;
+    int8_t precedence;  // higher binds tighter
+    int8_t length;
+    bool true_division = false;
+    bool negate = false;  // of comparisons: a >= b is !(a < b)
+    bool swap = false;
+  };
+
+  // ---- statements
+  UOp assignment(std::string_view name, size_t at);
+  void function();
+  void end_of_line();
+  void define(std::string_view name, UOp u);
+  UOp find(std::string_view name) const;  // the empty UOp: no such name
+
+  // ---- operators
+  Value expression() override { return infix_expression(0); }
+  Value infix_expression(int min_precedence);
+  bool infix(Infix& out) const;
+  Value unary();
+  Value postfix(Value v);
+  Value other_name(std::string_view name, size_t at) override;
+  Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
+  Value apply_beside_literal(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
+  Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at);
+  UOp literal_beside(UOp u, Const value);
+
+  // ---- UOp(...), UOp.const(...), x.where(...)
+  Value uop_call(size_t at);
+  Value uop_static(size_t at);
+  UOp make_const(const Arguments& args, size_t at);
+  UOp make_range(const Arguments& args, size_t at);
+  UOp make_special(const Arguments& args, size_t at);
+  UOp make_variable(const Arguments& args, size_t at);
+  UOp make_buffer(const Arguments& args, size_t at);
+  UOp make_leaf(std::string_view name, size_t name_at, const Arguments& args);
+  const Argument& need(const Arguments& args, size_t i, const char* what, size_t at);
+  UOp size_argument(const Argument& a, DType dtype);  // an integer or a UOp, as a UOp of `dtype`
+  Arg device_argument(const Argument& a);
+  DType dtype_keyword(const Arguments& args, DType otherwise);
+
+  UOp call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at);
+  UOp alu_call(UOp self, Op op, const Arguments& args, size_t at);
+  UOp generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at);
+  UOp assign_call(UOp self, const Arguments& args, size_t at);
+  UOp replace_call(UOp self, const Arguments& args, size_t at);
+  UOp movement_call(UOp self, Method method, const Arguments& args, size_t at);
+  UOp sizes_node(std::span<const Arg> sizes, size_t at);
+  void count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
+  UOp operand(const Argument& a, UOp like);
+
+  std::vector<UOp> numbered_;                              // c0, c1, ...: what nearly all names are
+  std::unordered_map<std::string_view, UOp> names_, kernels_;
+  std::vector<UOp> sources_;                               // of the node being made
+  bool in_function_ = false;
+  int64_t unique_constants_ = 0;                           // constants whose unique number the text leaves out
+  bool stand_ins_ = false;                                 // constants whose device it leaves out
+};
+
+}  // namespace tgc

@@ -1,0 +1,240 @@
+#include "lib/text/repr.h"
+
+#include <unordered_map>
+
+#include "lib/text/py_values.h"
+
+namespace tgc {
+namespace {
+
+void append_repr(std::string& out, UOp root, size_t indent);
+
+bool holds_uop(Arg a) {
+  if (a.is_uop()) return true;
+  if (!a.is_tuple() && a.kind() != Arg::Kind::Record) return false;
+  for (Arg item : a.items())
+    if (holds_uop(item)) return true;
+  return false;
+}
+
+// repr of an arg, in which graphs may lie.
+void append_arg(std::string& out, Arg a) {
+  if (a.is_uop()) return append_repr(out, a.uop(), 0);
+  if (!holds_uop(a)) return a.append_repr(out);
+  bool is_record = a.kind() == Arg::Kind::Record;
+  if (is_record) out += name_of(a.record_class());
+  out += '(';
+  auto items = a.items();
+  for (size_t i = 0; i < items.size(); i++) {
+    if (i) out += ", ";
+    if (is_record) out.append(fields_of(a.record_class())[i]) += '=';
+    append_arg(out, items[i]);
+  }
+  if (a.is(RecordClass::Kernel)) out += ", grad_fxn=None";
+  out += !is_record && items.size() == 1 ? ",)" : ")";
+}
+
+// How often each node is a source, and its number in the order of first sight.
+struct Sharing {
+  int64_t number = 0;
+  uint32_t uses = 0;
+  bool printed = false;
+};
+
+void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
+  int64_t next = 0;
+  struct Frame {
+    UOp node;
+    uint32_t next;
+  };
+  std::vector<Frame> stack{{root, 0}};
+  while (!stack.empty()) {
+    auto& [u, i] = stack.back();
+    if (i == u.num_src()) {
+      stack.pop_back();
+      continue;
+    }
+    UOp s = u.src(i++);
+    Sharing* known = sharing.find(s);
+    if (!known) sharing[s] = {next++}, known = sharing.find(s);
+    if (known->uses++ == 0) stack.push_back({s, 0});
+  }
+}
+
+void append_repr(std::string& out, UOp root, size_t indent) {
+  UOpMap<Sharing> sharing(root.graph());
+  find_sharing(root, sharing);
+  struct Frame {
+    UOp node;
+    uint32_t next;
+  };
+  std::vector<Frame> stack;
+  // a node's line; false when it is a name alone
+  auto open = [&](UOp u) {
+    out.append(indent + 2 * stack.size(), ' ');
+    if (Sharing* s = sharing.find(u)) {
+      if (s->uses > 1) out.append("x").append(std::to_string(s->number)).append(s->printed ? "" : ":=");
+      if (s->printed) return;
+      s->printed = s->uses > 1;
+    }
+    out.append("UOp(Ops.").append(name_of(u.op())).append(", ").append(u.dtype().repr()).append(", arg=");
+    append_arg(out, u.arg());
+    if (!u.tag().is_none()) out.append(", tag=").append(u.tag().str());
+    out += ", src=(";
+    stack.push_back({u, 0});
+  };
+  open(root);
+  while (!stack.empty()) {
+    auto& [u, next] = stack.back();
+    if (next) out += ',';
+    if (next == u.num_src()) {
+      out += "))";
+      stack.pop_back();
+    } else {
+      out += '\n';
+      open(u.src(next++));
+    }
+  }
+}
+
+class ReprReader : public PyValues {
+ public:
+  using PyValues::PyValues;
+
+  UOp read() {
+    brackets_++;  // line ends are blanks throughout
+    UOp root = graph();
+    skip();
+    if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the input");
+    return root;
+  }
+
+ private:
+  struct Frame {
+    Op op;
+    DType dtype;
+    Arg arg, tag;
+    std::string_view name;
+    size_t at;     // where it begins
+    size_t first;  // of its sources
+  };
+  using Names = std::unordered_map<std::string_view, UOp>;
+
+  Value other_name(std::string_view name, size_t at) override {
+    if (name != "UOp") return PyValues::other_name(name, at);
+    Nested nested(*this);
+    pos_ = at;
+    return {graph()};  // a graph inside an arg: its names are its own
+  }
+
+  UOp graph() {
+    Names names;
+    std::vector<Frame> stack;
+    std::vector<UOp> sources;
+    for (;;) {
+      UOp done;
+      skip();
+      size_t at = pos_;
+      std::string_view name = identifier("UOp(...)"), label;
+      if (name != "UOp") {
+        skip();
+        if (peek() == ':' && peek(1) == '=') {
+          pos_ += 2;
+          label = name;
+          size_t name_at = (skip(), pos_);
+          if (identifier("UOp(...)") != "UOp") fail(name_at, "found " + found(name_at), "UOp(...)");
+        } else {
+          auto known = names.find(name);
+          if (known == names.end()) fail(at, "unknown name '" + std::string(name) + "'", "UOp(...) or a name given above with ':='");
+          done = known->second;
+        }
+      }
+      if (!done) {
+        stack.push_back(open(label));
+        stack.back().at = at, stack.back().first = sources.size();
+        if (!take(')')) continue;
+        done = close(stack, sources, names);
+      }
+      // the node is a source of the one that is open, which may end with it
+      for (;;) {
+        if (stack.empty()) return done;
+        sources.push_back(done);
+        bool comma = take(',');
+        skip();
+        if (peek() != ')') {
+          if (!comma) fail(pos_, "found " + found(pos_), "',' or ')'");
+          break;
+        }
+        pos_++;
+        done = close(stack, sources, names);
+      }
+    }
+  }
+
+  // UOp(Ops.X, dtype, arg=..., tag=..., src=(   with the word UOp read
+  Frame open(std::string_view label) {
+    Frame f{};
+    f.name = label;
+    expect('(', "after 'UOp'");
+    size_t op_at = (skip(), pos_);
+    if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
+    f.op = op_name();
+    expect(',', "after the op");
+    size_t dtype_at = (skip(), pos_);
+    f.dtype = as_dtype(value(), dtype_at);
+    for (;;) {
+      expect(',', "before 'arg=', 'tag=' or 'src='");
+      size_t at = (skip(), pos_);
+      std::string_view key = identifier("'arg=', 'tag=' or 'src='");
+      expect('=', "after the keyword");
+      if (key == "src") break;
+      lists_.clear();
+      if (key == "arg") f.arg = as_arg(value());
+      else if (key == "tag") f.tag = tag();
+      else fail(at, "unknown keyword '" + std::string(key) + "'", "'arg', 'tag' or 'src'");
+    }
+    expect('(', "for the sources");
+    return f;
+  }
+
+  UOp close(std::vector<Frame>& stack, std::vector<UOp>& sources, Names& names) {
+    expect(')', "at the end of the UOp");
+    Frame f = stack.back();
+    stack.pop_back();
+    note_place(f.at);
+    UOp u = make(f.at, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first), f.arg, f.tag);
+    sources.resize(f.first);
+    if (!f.name.empty()) names[f.name] = u;
+    return u;
+  }
+
+  // A tag: a value, or a string without quotes.
+  Arg tag() {
+    size_t begin = (skip(), pos_), end = text_.find(", src=(", pos_);
+    int brackets = brackets_;
+    try {
+      Arg v = as_arg(value());
+      skip();
+      if (peek() == ',') return v;
+    } catch (const Failure&) {
+      if (end == text_.npos) throw;
+    }
+    brackets_ = brackets;
+    pos_ = std::min(end, text_.size());
+    return graph_.str(text_.substr(begin, pos_ - begin));
+  }
+};
+
+}  // namespace
+
+std::string repr(UOp root) {
+  std::string out;
+  append_repr(out, root, 0);
+  return out;
+}
+
+Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file, Places* places) {
+  return catch_failures([&] { return ReprReader(graph, text, file, places).read(); });
+}
+
+}  // namespace tgc
