@@ -75,11 +75,7 @@ Result<InputGraph> Input::read_text(InputKind kind, std::string_view text, const
   out.graph = std::make_unique<Graph>(*settings);
   auto read = read_graph(*out.graph, kind, text, file, &out.report);
   if (!read) return read.diag();
-  if (!read->info.settings.empty()) {
-    auto own = options_->settings(read->info.settings);
-    if (!own) return own.diag();
-    out.graph->set_settings(*own);
-  }
+  if (recorded.empty() && !read->info.settings.empty()) return read_text(kind, text, file, read->info.settings);  // with its own settings
   out.root = read->root;
   out.list = std::move(read->list);
   out.info = std::move(read->info);

@@ -170,10 +170,13 @@ TEST_CASE("opts come from the job, then from the kernel, then from the heuristic
   t.job.opts.emplace();
   CHECK(applied(sink) == "()");
   t.job.opts.reset();
-  Settings noopt;
+}
+
+TEST_CASE("NOOPT leaves the kernel's loops alone") {
+  Settings noopt = with_threads(1);
   noopt.NOOPT = 1;
-  t.graph.set_settings(noopt);
-  CHECK(applied(sink) == "()");
+  StageTest t("CPU", noopt);
+  CHECK(t.run(t.elementwise(1024)).arg()[3].repr() == "()");
 }
 
 TEST_CASE("a forced opt that does not fit ends the stage") {
