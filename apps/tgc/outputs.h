@@ -17,12 +17,14 @@ class KernelOutputs {
   KernelOutputs(KernelJob& job, UOp sink) : job_(job), sink_(sink) {}
   KernelJob& job() { return job_; }
   UOp sink() const { return sink_; }
-  const Result<std::vector<UOp>>& list();  // the linear list
+  const Result<std::vector<UOp>>& list();       // the linear list
+  const Result<std::string>& source();          // what the target's renderer prints
 
  private:
   KernelJob& job_;
   UOp sink_;
   std::optional<Result<std::vector<UOp>>> list_;
+  std::optional<Result<std::string>> source_;
 };
 
 struct OutputStage {

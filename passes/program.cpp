@@ -1,0 +1,167 @@
+#include "passes/program.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/support/check.h"
+#include "lib/support/pysort.h"
+#include "lib/support/pytext.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+// Adds all of `root`'s graph to `seen`; with a gate, what can be reached through nodes for which it holds.
+template <class Gate>
+void mark(UOp root, UOpSet& seen, Gate gate) {
+  std::vector<UOp> stack{root};
+  while (!stack.empty()) {
+    UOp u = stack.back();
+    stack.pop_back();
+    if (!gate(u) || !seen.insert(u)) continue;
+    stack.insert(stack.end(), u.src().begin(), u.src().end());
+  }
+}
+
+// The nodes that only compute addresses and gates.
+class Indexing {
+ public:
+  explicit Indexing(std::span<const UOp> list) : in_addresses_(list.front().graph()), in_gates_(list.front().graph()) {
+    auto no_range = [](UOp u) { return !u.is(Op::RANGE); };
+    auto any = [](UOp) { return true; };
+    for (UOp u : list) {
+      if (u.in({Op::LOAD, Op::STORE})) {
+        UOp address = u.src(0);
+        if (!address.is(Op::INDEX)) mark(address, in_addresses_, no_range);
+        else for (UOp s : address.src().subspan(1)) mark(s, in_addresses_, no_range);  // the buffer may be an AFTER, which counts
+        if (u.num_src() > 2) mark(u.src(2), in_gates_, any);
+      } else if (u.is(Op::IF)) {
+        mark(u.src(0), in_gates_, any);
+      }
+    }
+  }
+  bool holds(UOp u) const { return in_addresses_.contains(u) || in_gates_.contains(u); }
+
+ private:
+  UOpSet in_addresses_, in_gates_;
+};
+
+Sint ssimplified(UOp u) { return Sint(u.ssimplify()); }
+
+// SPECIALs stand for every thread: they are counted by their own sizes.
+Sint without_specials(Sint s) {
+  if (s.is_int()) return s;
+  Substitution zeros;
+  for (UOp u : toposort(s.uop()))
+    if (u.is(Op::SPECIAL)) zeros.emplace_back(u, u.const_like(0));
+  return zeros.empty() ? s : Sint(substitute(s.uop(), zeros));
+}
+
+bool is_register_access(UOp u) { return u.src(0).dtype().is_ptr() && u.src(0).dtype().addrspace() == AddrSpace::REG; }
+
+// Multiply-adds of a tensor core, per thread.
+Sint wmma_ops(UOp u) {
+  Int size = 1;
+  for (Arg dim : u.arg()[1].items()) size *= dim.as_int();
+  return floor_div(Int(2) * size, u.arg()[5].as_int());
+}
+
+}  // namespace
+
+Estimates estimate(std::span<const UOp> list, bool ignore_indexing) {
+  Estimates out{0, 0, 0};
+  if (list.empty()) return out;
+  std::optional<Indexing> indexing;
+  if (ignore_indexing) indexing.emplace(list);
+  auto counts = [&](UOp u) { return !indexing || !indexing->holds(u); };
+  std::map<std::pair<uint32_t, Op>, Int> touched;  // bytes of each buffer, loaded and stored
+  Sint times = 1;                                  // how often what comes next runs
+  std::vector<Sint> outer;
+  for (UOp u : list) {
+    if (u.in({Op::LOAD, Op::STORE})) {
+      UOp buffer = u;
+      while (buffer.num_src()) buffer = buffer.src(0);
+      if (buffer.is(Op::DEFINE_GLOBAL)) touched[{buffer.id(), u.op()}] = Int(buffer.dtype().size()) * Int(buffer.dtype().itemsize());
+    }
+    if (u.is(Op::RANGE)) {
+      outer.push_back(times);
+      times = without_specials(times * ssimplified(u.src(0)));
+    } else if (u.is(Op::END)) {
+      if (outer.empty()) throw Failure("an END without a RANGE before it");
+      times = outer.back();
+      outer.pop_back();
+    } else if (u.is(Op::SPECIAL)) {
+      times = times * ssimplified(u.src(0));
+    } else if (u.is(Op::LOAD) && !is_register_access(u)) {
+      out.lds = out.lds + Sint(u.dtype().itemsize()) * times;
+    } else if (u.is(Op::STORE) && !is_register_access(u)) {
+      out.lds = out.lds + Sint(u.src(1).dtype().itemsize()) * times;
+    } else if (u.in(ops::ALU) && counts(u)) {
+      out.ops = out.ops + times * Sint(u.is(Op::MULACC) ? 2 : 1) * Sint(u.dtype().count());
+    } else if (u.is(Op::WMMA) && counts(u)) {
+      out.ops = out.ops + wmma_ops(u) * times;
+    }
+  }
+  for (auto& [buffer, bytes] : touched) out.mem = out.mem + Sint(bytes);
+  return out;
+}
+
+namespace {
+
+// The buffer that a LOAD or STORE goes to, when it is a parameter.
+std::optional<int64_t> parameter_of(UOp access) {
+  UOp index = access.src(0);
+  if (index.is(Op::CAST)) index = index.src(0);
+  if (!index.is(Op::INDEX) || !index.src(0).is(Op::DEFINE_GLOBAL)) return std::nullopt;
+  return index.src(0).arg().small_int();
+}
+
+void sort_once(std::vector<int64_t>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
+// The size of a launch dimension: gidx0 and lidx0 of groups and their threads, idx0 of threads alone.
+void add_dimension(ProgramInfo& info, UOp special) {
+  std::string_view name = special.arg().text();
+  if (name.empty() || name.back() < '0' || name.back() > '2') throw Failure("the launch dimension '" + std::string(name) + "' is none of 0, 1, 2");
+  size_t i = size_t(name.back() - '0');
+  if (name[0] == 'i') info.local_size.reset();
+  if (name[0] != 'l') info.global_size[i] = ssimplified(special.src(0));
+  else if (info.local_size) (*info.local_size)[i] = ssimplified(special.src(0));
+}
+
+ProgramInfo collect(std::span<const UOp> list) {
+  TGC_CHECK(!list.empty() && list.back().is(Op::SINK), "a linear list ends with its SINK");
+  ProgramInfo info;
+  UOp sink = list.back();
+  if (sink.arg().is(RecordClass::KernelInfo)) {
+    auto fields = fields_of(RecordClass::KernelInfo);
+    info.name = sink.arg()[0].text();
+    info.applied_opts = sink.arg()[size_t(std::find(fields.begin(), fields.end(), "applied_opts") - fields.begin())];
+  }
+  info.function_name = to_function_name(info.name);
+  for (UOp u : list) switch (u.op()) {
+      case Op::DEFINE_VAR: info.vars.push_back(u); break;
+      case Op::DEFINE_GLOBAL: info.globals.push_back(u.arg().small_int()); break;
+      case Op::LOAD:
+      case Op::STORE:
+        if (auto buffer = parameter_of(u)) (u.is(Op::STORE) ? info.outs : info.ins).push_back(*buffer);
+        break;
+      case Op::SPECIAL: add_dimension(info, u); break;
+      default: break;
+    }
+  py_sort(info.vars, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
+  for (auto* numbers : {&info.globals, &info.outs, &info.ins}) sort_once(*numbers);
+  info.estimates = estimate(list, true);
+  return info;
+}
+
+}  // namespace
+
+Result<ProgramInfo> program_info(std::span<const UOp> list) {
+  return catch_failures([&] { return collect(list); });
+}
+
+}  // namespace tgc
