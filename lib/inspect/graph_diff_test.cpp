@@ -9,6 +9,7 @@
 #include <map>
 
 #include "lib/inspect/graph_mutate.h"
+#include "lib/support/testing.h"
 #include "lib/text/golden.h"
 #include "lib/text/pyrender.h"
 
@@ -142,7 +143,7 @@ TEST_CASE("diff: two unrelated graphs, and text and JSON of a difference") {
 
 std::vector<std::string> golden_texts(size_t wanted) {
   std::vector<std::string> files, out;
-  for (std::string folder : {TGC_SOURCE_DIR "/testdata/golden", TGC_SOURCE_DIR "/../shared/corpus/kernel"}) {
+  for (std::string folder : {test_path("golden"), source_path("../shared/corpus/kernel")}) {
     if (!std::filesystem::exists(folder)) continue;
     for (auto& entry : std::filesystem::directory_iterator(folder))
       if (entry.path().string().find(".jsonl") != std::string::npos) files.push_back(entry.path().string());

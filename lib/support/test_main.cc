@@ -1,3 +1,9 @@
 // The entry point of tgc_tests; every foo_test.cpp of the tree is compiled into it.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "lib/support/testing.h"
+
 #include <doctest/doctest.h>
+
+namespace tgc {
+std::string source_path(const std::string& name) { return TGC_SOURCE_DIR "/" + name; }
+}  // namespace tgc

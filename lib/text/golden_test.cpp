@@ -2,11 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/support/testing.h"
+
 using namespace tgc;
 
 namespace {
 
-const std::string kGoldens = TGC_SOURCE_DIR "/testdata/golden/";
+const std::string kGoldens = test_path("golden/");
 
 std::string trouble_with(std::string text) {
   auto record = parse_golden_record({std::move(text), 7}, "g.jsonl");
