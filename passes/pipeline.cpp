@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/spec/spec.h"
 #include "passes/kernel/control_flow.h"
 #include "passes/kernel/decompositions.h"
 #include "passes/kernel/devectorize.h"
@@ -46,10 +47,16 @@ const RuleSet* for_tensors(const TensorJob&) {
   return &set();
 }
 
+// What is to be scheduled must be a well-formed tensor graph; its cache key may be that of any.
+UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
+  if (auto violation = verify_graph(job.given, Spec::Tensor)) throw Failure("not a well-formed tensor graph: " + violation->text());
+  return rewrite_multi(job, sink);
+}
+
 // The stages of a tensor graph, in order.
 constexpr TensorStage kTensorStages[] = {
     {"rewrite for sched cache", "sched-cache", Level::Tensor, for_tensors<pm_pre_sched_cache>, false, nullptr, rewrite_for_sched_cache},
-    {"multi_pm", "multi", Level::Tensor, for_tensors<multi_pm>, false, nullptr, rewrite_multi},
+    {"multi_pm", "multi", Level::Tensor, for_tensors<multi_pm>, false, nullptr, verify_and_rewrite_multi},
     {"number the uops", "number", Level::Tensor, for_tensors<add_tags>, true, nullptr,
      [](TensorJob& job, UOp sink) { return number_uops(sink, job.numbered); }},
     {"earliest rewrites", "earliest", Level::Tensor, for_tensors<earliest_rewrites_stage>, false, nullptr,

@@ -267,7 +267,8 @@ class RecordCheck {
       if (!more_wanted(s.name) && !wanted(kKernels)) return;
       check_tensor_stage(s);
     }
-    if (wanted(kKernels)) check_schedule();
+    if (r_.error) check_schedule_refusal();
+    else if (wanted(kKernels)) check_schedule();
   }
 
   // Begins anew from tinygrad's text before the stage `tensor_next_`.
@@ -308,6 +309,15 @@ class RecordCheck {
     }
     text_ = expected;
     if (stage) tensor_next_ = stage + 1;
+  }
+
+  // tinygrad refused to schedule this graph: so must tgc, in whatever stage.
+  void check_schedule_refusal() {
+    if (!current_) return;  // refused already
+    auto kernels = run_tensor_stages_to(tensor_stages().back());
+    if (!kernels || !catch_failures([&] { return create_schedule(tensor_bench_->job, *kernels); })) return settle(kKernels, Verdict::Same);
+    settle("refusal", Verdict::Different);
+    diverge("refusal", "  tinygrad refuses this graph: " + *r_.error + "\n");
   }
 
   void check_schedule() {

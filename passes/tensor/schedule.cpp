@@ -234,11 +234,15 @@ void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& item
   }
 }
 
-// The buffer that holds a source of the sink; the empty UOp for a constant.
-UOp holder_of(UOp s) {
+// Whether a value is in memory: constants are not, on however many devices.
+bool in_memory(UOp s) {
   UOp base = base_of(s);
-  return base.in({Op::AFTER, Op::BUFFER, Op::MSELECT, Op::MSTACK}) ? buf_uop(base) : UOp();
+  if (base.in({Op::MSELECT, Op::MSTACK})) return std::ranges::all_of(base.src(), in_memory);
+  return base.in({Op::AFTER, Op::BUFFER});
 }
+
+// The buffer that holds a source of the sink; the empty UOp for a constant.
+UOp holder_of(UOp s) { return in_memory(s) ? buf_uop(base_of(s)) : UOp(); }
 
 // Numbers the buffers by first use in the items; those that no item uses come last.
 void number_by_use(Schedule& schedule) {
