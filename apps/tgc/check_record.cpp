@@ -6,8 +6,11 @@
 #include "apps/tgc/schedule_text.h"
 #include "apps/tgc/selection.h"
 #include "lib/support/line_diff.h"
+#include "lib/text/graph_json.h"
 #include "lib/text/graph_lines.h"
+#include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/repr.h"
 #include "passes/pipeline.h"
 
 namespace tgc {
@@ -15,7 +18,7 @@ namespace {
 
 // What records hold after the graph stages, whether or not tgc can make it yet.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
-constexpr std::string_view kKernels = "kernels", kText = "text", kGraphs = "graphs";
+constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kGraphs = "graphs";
 
 class RecordCheck {
  public:
@@ -24,7 +27,7 @@ class RecordCheck {
   RecordReport run() {
     report_.id = r_.id;
     report_.target = r_.target.empty() ? r_.device : r_.target;
-    if (plan_.text) check_texts();
+    if (plan_.wanted.contains(kText) || plan_.wanted.contains(kForms)) check_texts();
     if (r_.target.empty()) check_tensor_graph();
     else check_kernel();
     return std::move(report_);
@@ -36,7 +39,7 @@ class RecordCheck {
   static bool is_output(std::string_view name) {
     for (std::string_view o : kRecordOutputs)
       if (o == name) return true;
-    return name == kKernels || name == kText;
+    return name == kKernels || name == kText || name == kForms;
   }
 
   void settle(std::string_view name, Verdict verdict) { report_.items.push_back({std::string(name), verdict}); }
@@ -47,7 +50,7 @@ class RecordCheck {
     report_.explanation = explanation;
   }
   void failed(std::string_view name, const Diag& diag) {
-    if (wanted(name) || name == kText) settle(name, Verdict::Error);
+    if (wanted(name)) settle(name, Verdict::Error);
     diverge(name, "  " + diag.text() + "\n");
   }
   void skipped(std::string_view name, const std::string& why) {
@@ -75,14 +78,36 @@ class RecordCheck {
       if (s.ir) check_text(s.name, *s.ir);
     for (size_t i = 0; i < r_.kernels.size(); i++)
       if (!r_.kernels[i].ast.empty()) check_text("kernel " + std::to_string(i), r_.kernels[i].ast);
+    if (r_.linear && plan_.wanted.contains(kText)) check_listing(*r_.linear);
   }
   void check_text(const std::string& what, std::string_view text) {
     Graph graph(settings_);
     auto root = read_pyrender(graph, text, r_.id + " (" + what + ")");
-    if (!root) return failed(kText, root.diag());
-    auto written = pyrender(*root);
-    if (!written) return failed(kText, written.diag());
-    compare(kText, *written, text, true);
+    if (plan_.wanted.contains(kText)) {
+      auto written = root ? pyrender(*root) : Result<std::string>(root.diag());
+      if (!written) failed(kText, written.diag());
+      else compare(kText, *written, text, true);
+    }
+    if (plan_.wanted.contains(kForms)) {
+      auto written = root ? through_all_forms(*root) : Result<std::string>(root.diag());
+      if (!written) failed(kForms, written.diag());
+      else compare(kForms, *written, text, true);
+    }
+  }
+  // The graph written as JSON, that read and written as a repr, that read and written as pyrender.
+  Result<std::string> through_all_forms(UOp root) const {
+    Graph second(settings_), third(settings_);
+    auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
+    if (!from_json) return from_json.diag();
+    auto from_repr = read_repr(third, repr(from_json->root), r_.id + " (repr)");
+    if (!from_repr) return from_repr.diag();
+    return pyrender(*from_repr);
+  }
+  void check_listing(const std::string& text) {
+    Graph graph(settings_);
+    auto listing = read_uops(graph, text, r_.id + " (linear)");
+    if (!listing) return failed(kText, listing.diag());
+    compare(kText, print_uops(listing->list), text, false);
   }
 
   // ---- kernels: a graph, its stages, and what is made of the last
@@ -113,7 +138,7 @@ class RecordCheck {
 
   bool any_beyond_text() const {
     for (const std::string& name : plan_.wanted)
-      if (name != kText) return true;
+      if (name != kText && name != kForms) return true;
     return false;
   }
   // Whether `name` or anything after it in the record is asked for.
@@ -364,14 +389,13 @@ Result<CheckPlan> make_check_plan(std::string_view stages) {
   for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
   for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
   for (std::string_view o : kRecordOutputs) choices.push_back({o, o == "linear" ? "linearize" : "", ""});
-  for (std::string_view pseudo : {kKernels, kText, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});
+  for (std::string_view pseudo : {kKernels, kText, kForms, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});
   auto selected = select_stages(stages, choices);
   if (!selected) return selected.diag();
   for (std::string_view name : *selected) {
-    if (name == "all") plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels), std::string(kText)});
+    if (name == "all") plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels), std::string(kText), std::string(kForms)});
     else plan.wanted.emplace(name);
   }
-  plan.text = plan.wanted.contains(kText);
   return plan;
 }
 

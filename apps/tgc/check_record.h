@@ -13,7 +13,6 @@ namespace tgc {
 // What is compared. The names are those of stages, outputs and pseudo-stages.
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted;
-  bool text = false;      // every text of the record is read and written back
   bool isolated = false;  // each stage starts from tinygrad's graph of the stage before
   bool explain = false;   // make the differences, for --show
   bool color = false;

@@ -270,8 +270,8 @@ void add_check(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand("check", "replay golden records, compare every stage to the letter");
   cmd->add_option("GOLDENS", o->files, "golden files, plain or gzip; FILE#ID: that record alone")->required();
   cmd->add_option("--stages", o->stages,
-                  "what to compare: names, aliases, spans a..b, and graphs (all graph stages), text (read every text and write it back), linear, "
-                  "source, program, kernels, all; separated by commas. Default: all but text")
+                  "what to compare: names, aliases, spans a..b, and graphs (all graph stages), linear, source, program, kernels, text (read every "
+                  "text and write it back), forms (the same by way of JSON and repr), all; separated by commas. Default: all but text and forms")
       ->type_name("LIST");
   cmd->add_flag("--json", o->json, "print the counts as JSON");
   cmd->add_option("--show", o->show, "show the first N differences, each with its first stage and a line diff")->type_name("N");

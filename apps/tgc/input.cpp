@@ -48,8 +48,7 @@ Result<Input> Input::open(const std::string& spec, const std::string& kernel, co
   auto lines = LineReader::open(input.file_);
   if (!lines) return lines.diag();
   std::string first;
-  auto more = (*lines)->next(first);
-  if (!more) return more.diag();
+  if (auto more = (*lines)->next(first); !more) return more.diag();
   input.kind_ = detect_kind(first);
   if (input.kind_ == InputKind::Golden) {
     auto records = GoldenReader::from(std::move(*lines), {first, 1}, input_name(input.file_));
@@ -57,7 +56,7 @@ Result<Input> Input::open(const std::string& spec, const std::string& kernel, co
     input.records_ = std::move(*records);
     return input;
   }
-  input.text_ = std::move(first) + (*more ? "\n" : "");
+  input.text_ = std::move(first) + ((*lines)->line_ended() ? "\n" : "");
   if (auto status = (*lines)->rest(input.text_); !status) return status.diag();
   if (input.text_.find_first_not_of(" \t\r\n") == std::string::npos)
     return Diag{.message = "the input is empty", .file = input_name(input.file_), .expected = "a graph"};

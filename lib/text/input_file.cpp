@@ -60,6 +60,7 @@ Result<size_t> LineReader::fill(char* into, size_t size) {
 Result<bool> LineReader::next(std::string& out) {
   out.clear();
   line_++;
+  line_ended_ = false;
   for (;;) {
     if (at_ < buffer_.size()) {
       const char* begin = buffer_.data() + at_;
@@ -68,7 +69,7 @@ Result<bool> LineReader::next(std::string& out) {
       size_t n = end ? size_t(end - begin) : left;
       out.append(begin, n);
       at_ += n + (end ? 1 : 0);
-      if (end) return true;
+      if (end) return line_ended_ = true;
     }
     buffer_.resize(kChunk);
     auto n = fill(buffer_.data(), kChunk);

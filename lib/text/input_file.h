@@ -19,6 +19,7 @@ class LineReader {
   // damaged is an error.
   Result<bool> next(std::string& out);
   uint32_t line() const { return line_; }  // of the line last read, 1-based
+  bool line_ended() const { return line_ended_; }  // by a line end; false: by the end of the file
   // Everything from here on, appended to `out`.
   Status rest(std::string& out);
 
@@ -29,6 +30,7 @@ class LineReader {
   std::string path_;
   void* file_;  // zlib's gzFile
   uint32_t line_ = 0;
+  bool line_ended_ = false;
   std::string buffer_;
   size_t at_ = 0;
 };

@@ -43,7 +43,7 @@ class JsonScanner {
   std::string_view skip();                       // any value; returns its text
   void end();                                    // nothing may follow
 
-  size_t position() const { return pos_; }
+  size_t position() { return blanks(), pos_; }  // of what comes next
   // Fails at byte `at`.
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {});
 

@@ -36,6 +36,19 @@ void PyScan::skip_lines() {
   brackets_--;
 }
 
+namespace {
+// Python lets a single underscore stand between two digits; nullopt when one stands elsewhere.
+std::optional<std::string> without_underscores(std::string_view digits) {
+  std::string out;
+  auto is_digit_at = [&](size_t i) { return i < digits.size() && digits[i] >= '0' && digits[i] <= '9'; };
+  for (size_t i = 0; i < digits.size(); i++) {
+    if (digits[i] != '_') out += digits[i];
+    else if (i == 0 || !is_digit_at(i - 1) || !is_digit_at(i + 1)) return std::nullopt;
+  }
+  return out;
+}
+}  // namespace
+
 Const PyScan::number() {
   size_t begin = pos_;
   bool is_float = false;
@@ -61,8 +74,8 @@ Const PyScan::number() {
     if (error == std::errc() && end == digits.data() + digits.size()) return small;
     if (digits.size() > 5000) fail(begin, "an integer of " + std::to_string(digits.size()) + " digits", "at most 5000");
     if (auto big = Int::parse(digits)) return *big;
-  } else if (auto v = parse_py_float(digits.front() == '.' ? "0" + std::string(digits) : std::string(digits))) {
-    return *v;
+  } else if (auto plain = without_underscores(digits)) {
+    if (auto v = parse_py_float(plain->front() == '.' ? "0" + *plain : *plain)) return *v;
   }
   fail(begin, "'" + std::string(digits.substr(0, 40)) + "' is no number");
 }

@@ -70,7 +70,7 @@ class PyScan {
   class Nested {
    public:
     explicit Nested(PyScan& scan) : scan_(scan) {
-      if (++scan_.depth_ > kMaxDepth) scan_.fail(scan_.pos_, "brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
+      if (++scan_.depth_ > kMaxDepth) scan_.fail(scan_.pos_, "nested more than " + std::to_string(kMaxDepth) + " deep");
     }
     ~Nested() { scan_.depth_--; }
     Nested(const Nested&) = delete;

@@ -145,7 +145,6 @@ bool PyrenderReader::infix(Infix& out) const {
 }
 
 PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
-  Nested nested(*this);
   size_t left_at = (skip(), pos_);
   Value left = unary();
   bool compared = false;
@@ -160,9 +159,15 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
     }
     pos_ += size_t(op.length);
     size_t right_at = (skip(), pos_);
-    Value right = infix_expression(op.op == Op::POW ? 8 : op.precedence + 1);
+    Value right = op.op == Op::POW ? nested_expression(8) : infix_expression(op.precedence + 1);
     left = apply(op, left, left_at, right, right_at);
   }
+}
+
+// One that may hold another of its kind without a bracket: -x, x**y.
+PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
+  Nested nested(*this);
+  return infix_expression(min_precedence);
 }
 
 namespace {
@@ -224,7 +229,7 @@ PyValues::Value PyrenderReader::unary() {
   if (peek() != '-' && peek() != '+') return postfix(primary());
   bool negative = peek() == '-';
   size_t at = pos_++;
-  Value v = infix_expression(8);
+  Value v = nested_expression(8);
   if (!negative) return v;
   if (v.is_uop()) return {-v.arg.uop()};
   return {Arg(py_neg(as_const(v, at)))};

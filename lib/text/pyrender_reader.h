@@ -35,6 +35,7 @@ class PyrenderReader : public PyValues {
   // ---- operators
   Value expression() override { return infix_expression(0); }
   Value infix_expression(int min_precedence);
+  Value nested_expression(int min_precedence);
   bool infix(Infix& out) const;
   Value unary();
   Value postfix(Value v);

@@ -1,0 +1,191 @@
+// The command line, run as users run it.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "lib/support/testing.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ran {
+  int code;
+  std::string out, err;
+};
+
+// A folder for this test run's files, gone at the end.
+const fs::path& scratch() {
+  static struct Folder {
+    fs::path path = fs::temp_directory_path() / ("tgc_cli_test." + std::to_string(getpid()));
+    Folder() { fs::create_directories(path); }
+    ~Folder() {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
+    }
+  } folder;
+  return folder.path;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+std::string put(const std::string& name, const std::string& text) {
+  std::ofstream(scratch() / name, std::ios::binary) << text;
+  return (scratch() / name).string();
+}
+
+Ran run_tgc(const std::string& arguments, const std::string& input = "/dev/null") {
+  std::string out = (scratch() / "out").string(), err = (scratch() / "err").string();
+  int status = std::system((TGC_BINARY " " + arguments + " >" + out + " 2>" + err + " <" + input).c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(out), read(err)};
+}
+
+// Trouble: exit code 2, a message that holds `words`, nothing on standard output.
+void trouble(const std::string& arguments, const std::string& words) {
+  Ran r = run_tgc(arguments);
+  INFO(arguments << "\n" << r.err);
+  CHECK(r.code == 2);
+  CHECK(r.out == "");
+  CHECK(r.err.starts_with("tgc: "));
+  CHECK(r.err.find(words) != std::string::npos);
+}
+
+const std::string kKernels = tgc::test_path("golden/kernels.jsonl.gz");
+const std::string kKernel = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+                            "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
+
+}  // namespace
+
+TEST_CASE("cli: help, version, unknown names") {
+  CHECK(run_tgc("--help").code == 0);
+  CHECK(run_tgc("dump --help").out.find("--stage") != std::string::npos);
+  CHECK(run_tgc("--version").out.starts_with("tgc "));
+  trouble("", "subcommand");
+  trouble("dmup", "unknown command 'dmup', expected dump");
+  trouble("dump --formt=json", "--formt");
+  trouble("dump x --format=jsn", "unknown format 'jsn', expected json");
+  trouble("dump x --stage=aaast", "unknown stage 'aaast', expected ast");
+  trouble("dump x --set NOOPTS=1 --stage=ast", "cannot open");
+  trouble("verify x --spec=kernl", "unknown specification 'kernl', expected kernel");
+}
+
+TEST_CASE("cli: dump turns any form of a graph into any other") {
+  std::string file = put("k.uop", kKernel), text = file;
+  for (const char* format : {"repr", "json", "uops", "pyrender"}) {
+    Ran r = run_tgc("dump " + text + " --format=" + format);
+    INFO(format << r.err);
+    REQUIRE(r.code == 0);
+    text = put(std::string("k.") + format, r.out);
+  }
+  CHECK(read(text) == kKernel);
+  CHECK(run_tgc("dump " + file + " --format=nodes").out.starts_with("DEFINE_GLOBAL dtypes.float.ptr(8) 0\n"));
+  CHECK(run_tgc("dump", file).out == kKernel);  // standard input is the default
+  CHECK(run_tgc("dump -", file).out == kKernel);
+}
+
+TEST_CASE("cli: dump picks records, writes files") {
+  CHECK(run_tgc("dump " + kKernels + " --kernel=0").out.find("ast = ") != std::string::npos);
+  trouble("dump '" + kKernels + "#nothing'", "no record 'nothing'");
+  trouble("dump " + kKernels + " --kernel=100000", "no record '100000'");
+  std::string file = put("k.uop", kKernel), one = (scratch() / "one.json").string(), folder = (scratch() / "folder/").string();
+  CHECK(run_tgc("dump " + file + " --format=json -o " + one).code == 0);
+  CHECK(run_tgc("dump " + one).out == kKernel);
+  CHECK(run_tgc("dump " + file + " -o " + folder).code == 0);
+  CHECK(read(folder + "k.00.ast.uop") == kKernel);
+  trouble("dump " + file + " -o /nonexistent/x", "cannot write");
+}
+
+TEST_CASE("cli: stages resume where a file ends") {
+  std::string file = put("k.uop", kKernel), folder = (scratch() / "all/").string();
+  Ran all = run_tgc("dump " + file + " --stage=ast.. -o " + folder);
+  INFO(all.err);
+  REQUIRE(all.code == 0);
+  std::string last = run_tgc("dump " + file + " --stage=linear").out;
+  CHECK(last.find("Ops.SINK") != std::string::npos);
+  int resumed = 0;
+  for (auto& entry : fs::directory_iterator(folder)) {
+    std::string name = entry.path().filename().string();
+    if (!name.ends_with(".uop") || name.find(".00.") != std::string::npos) continue;
+    std::string stage = name.substr(name.find('.', 2) + 1);
+    stage = name.substr(5);
+    stage = stage.substr(0, stage.rfind('.'));
+    Ran r = run_tgc("dump " + entry.path().string() + " --from=" + stage + " --stage=linear");
+    INFO(name << r.err);
+    CHECK(r.out == last);
+    resumed++;
+  }
+  CHECK(resumed >= 10);
+}
+
+TEST_CASE("cli: verify says which node, which rule and where") {
+  std::string good = put("good.uop", kKernel), bad = put("bad.uop", "c0 = UOp.const(dtypes.float, 1.0)\nc1 = c0+UOp.const(dtypes.int, 2)\nast = c1.sink()\n");
+  CHECK(run_tgc("verify " + good).code == 0);
+  Ran r = run_tgc("verify " + bad);
+  CHECK(r.code == 1);
+  CHECK(r.out.find("bad.uop:2:1:") != std::string::npos);
+  CHECK(r.out.find("rejected by rule alu (lib/spec/shared.cpp:") != std::string::npos);
+  CHECK(r.out.find("table: kernel_spec") != std::string::npos);
+  CHECK(run_tgc("verify " + good + " --spec=program").code == 1);
+  CHECK(run_tgc("verify " + bad + " --json").out.find("\"ok\":false") != std::string::npos);
+}
+
+TEST_CASE("cli: stages lists the table") {
+  CHECK(run_tgc("stages").out.find("early movement ops") != std::string::npos);
+  CHECK(run_tgc("stages --json").out.find("{\"name\":\"early movement ops\",\"alias\":") != std::string::npos);
+}
+
+TEST_CASE("cli: check counts what was compared, and nothing else as the same") {
+  Ran text = run_tgc("check --stages=text --json " + kKernels);
+  CHECK(text.code == 0);
+  CHECK(text.out.starts_with("{\"records\":116,\"identical\":116,\"errors\":0,\"stages\":{\"text\":{\"same\":"));
+  CHECK(text.out.ends_with(",\"first_divergence\":{}}\n"));
+  CHECK(run_tgc("check -j1 --stages=text --json " + kKernels).out == text.out);
+  trouble("check --stages=expandr " + kKernels, "unknown stage 'expandr'");
+  trouble("check " + kKernels + " --id=nothing", "no record has the id 'nothing'");
+}
+
+TEST_CASE("cli: bad input gives one message and exit code 2") {
+  std::string gzip = read(kKernels);
+  std::string folder = scratch().string();
+  trouble("dump /nowhere", "/nowhere: cannot open: No such file or directory");
+  trouble("dump " + folder, "is a directory, expected a file");
+  trouble("dump " + put("empty", ""), "the input is empty");
+  trouble("dump " + put("nul", std::string("a\0b", 3)), "nul:1:2: found the byte 0x00");
+  trouble("dump " + put("parens", std::string(10 << 20, '(')), "parens:1:1: found '(', expected a statement");
+  trouble("dump " + put("parens2", "a = " + std::string(10 << 20, '(')), "parens2:1:1005: nested more than 1000 deep");
+  trouble("dump " + put("huge", "a = UOp.const(dtypes.int, " + std::string(100000, '9') + ")"), "an integer of 100000 digits, expected at most 5000");
+  trouble("dump " + put("utf8", "a = UOp.variable('\xFF', 0, 1)"), "utf8:1:19: a string that is not UTF-8");
+  trouble("dump " + put("cycle", "a = b.sink()\nb = a.sink()"), "cycle:1:5: unknown name 'b'");
+  trouble("dump " + put("op", "a = UOp(Ops.NOPE, dtypes.int)"), "op:1:13: unknown op 'NOPE'");
+  trouble("dump " + put("type", "a = UOp(Ops.SINK, 5)"), "type:1:19: found 5, expected a dtype");
+  trouble("dump " + put("cut.gz", gzip.substr(0, gzip.size() / 2)) + " --kernel=100", "the gzip data is cut short");
+  trouble("check " + put("cut2.gz", gzip.substr(0, gzip.size() / 2)), "the gzip data is cut short");
+  trouble("check " + put("damaged.gz", gzip.substr(0, gzip.size() - 8) + std::string(8, 'x')), "gzip data is damaged");
+  trouble("check " + put("damaged2.gz", gzip.substr(0, 5000) + std::string(50, 'x') + gzip.substr(5050)), "damaged2.gz");
+  trouble("check " + put("record.jsonl", "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n{\"id\":3}\n"), "record.jsonl:2:7: found '3', expected a string");
+  trouble("dump " + put("cut.json", "{\"format\":\"tgc-graph\",\"version\":1,\"nodes\":[{\"op\""), "cut.json:1:49: found the end of the input");
+  trouble("dump " + put("onnx", "\x08\x07\x12\x04test"), "this is an ONNX model");
+  if (getuid() != 0) {
+    std::string secret = put("secret", kKernel);
+    fs::permissions(secret, fs::perms::none);
+    trouble("dump " + secret, "cannot open: Permission denied");
+  }
+}
+
+TEST_CASE("cli: a small dump is quick") {
+  std::string file = put("k.uop", kKernel);
+  double best = 1e9;
+  for (int i = 0; i < 10; i++) {
+    auto begin = std::chrono::steady_clock::now();
+    run_tgc("dump " + file);
+    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  CHECK(best < 200);  // 15 ms on a quiet machine; scripts/bench measures it
+}

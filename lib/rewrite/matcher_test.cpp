@@ -1,0 +1,133 @@
+#include "lib/rewrite/matcher.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/graph.h"
+
+using namespace tgc;
+
+namespace {
+
+using namespace pat;
+
+// The name of the rule of `set` that applies to `u`, and what it makes; "" when none does.
+std::string hit(const RuleSet& set, UOp u, UOp* made = nullptr) {
+  const Rule* rule = nullptr;
+  UOp out = set.matcher().rewrite(u, nullptr, nullptr, rule);
+  if (made) *made = out;
+  return out ? std::string(rule->name) : "";
+}
+
+struct Terms {
+  Graph g;
+  UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9), v = g.variable("v", 0, 9, dtypes::int32.vec(4));
+  UOp two = g.constant(dtypes::index, 2), zero = g.constant(dtypes::index, 0), f = g.constant(dtypes::float32, 1.0);
+};
+
+}  // namespace
+
+TEST_CASE("matcher: the first rule in order wins") {
+  static const RuleSet set("test", {rule("first", x + y, x), rule("second", x + y, y), rule("other", x * y, y)});
+  Terms t;
+  UOp made;
+  CHECK(hit(set, t.a + t.b, &made) == "first");
+  CHECK(made == t.a);
+  CHECK(hit(set, t.a * t.b, &made) == "other");
+  CHECK(hit(set, t.a % t.b) == "");
+}
+
+TEST_CASE("matcher: a right side that returns nothing lets the next rule try; so does one that returns the node") {
+  static const RuleSet set("test", {
+      rule("declines", x + y, with(x, [](UOp) { return UOp(); })),
+      rule("returns-itself", (x + y).as(root), with(root, [](UOp root) { return root; })),
+      rule("last", x + y, with(x, y, [](UOp x, UOp y) { return x * y; })),
+  });
+  Terms t;
+  UOp made;
+  CHECK(hit(set, t.a + t.b, &made) == "last");
+  CHECK(made == t.a * t.b);
+}
+
+TEST_CASE("matcher: commutative sources in either order, as written first; after a decline the other order") {
+  static const RuleSet set("test", {rule("add", x + y, with(x, y, [](UOp x, UOp y) { return y.is_const() ? UOp() : x * y; }))});
+  static const RuleSet constants("test", {rule("const-right", x + c, c)});
+  static const RuleSet ordered("test", {rule("less", x < c, c)});
+  Terms t;
+  UOp made;
+  CHECK(hit(set, t.a + t.b, &made) == "add");
+  CHECK(made == t.a * t.b);
+  CHECK(hit(set, t.a + t.two, &made) == "add");  // x = a, y = 2 declines; x = 2, y = a does not
+  CHECK(made == t.two * t.a);
+  CHECK(hit(constants, t.two + t.a) == "const-right");
+  CHECK(hit(constants, t.a + t.two) == "const-right");
+  CHECK(hit(ordered, t.a.lt(t.two)) == "less");
+  CHECK(hit(ordered, t.two.lt(t.a)) == "");
+}
+
+TEST_CASE("matcher: a name bound twice is the same node") {
+  static const RuleSet set("test", {rule("twice", x + x, x), rule("deep", (x * y) + y, x)});
+  Terms t;
+  CHECK(hit(set, t.a + t.a) == "twice");
+  CHECK(hit(set, t.a + t.b) == "");
+  CHECK(hit(set, t.a * t.b + t.b) == "deep");
+  CHECK(hit(set, t.b + t.a * t.b) == "deep");
+  UOp made;
+  CHECK(hit(set, t.b + t.b * t.a, &made) == "deep");
+  CHECK(made == t.a);
+}
+
+TEST_CASE("matcher: dtypes, args, number of sources") {
+  static const RuleSet set("test", {
+      rule("of-int", x.of(dtypes::ints) + y, x),
+      rule("zero", x * 0, x),
+      rule("exactly-one", node(Op::SINK, x), x),
+      rule("at-least-two", any_len(Op::SINK, x, y), y),
+      rule("no-source", leaf(Op::SINK).as(root), with(root, [](UOp root) { return root.graph().noop(); })),
+      rule("all-const", each(Op::GROUP, node(Op::CONST)).as(root), with(root, [](UOp root) { return root.src(0); })),
+      rule("arg", node(Op::GEP, x).arg(Arg(3)), x),
+  });
+  Terms t;
+  CHECK(hit(set, t.v + t.v) == "of-int");  // a vector counts as its scalar
+  CHECK(hit(set, t.a + t.b) == "");        // index is no int
+  CHECK(hit(set, t.a * t.zero) == "zero");
+  CHECK(hit(set, t.a * t.two) == "");
+  CHECK(hit(set, t.g.sink({t.a})) == "exactly-one");
+  UOp made;
+  CHECK(hit(set, t.g.sink({t.a, t.b, t.f}), &made) == "at-least-two");
+  CHECK(made == t.b);
+  CHECK(hit(set, t.g.sink({})) == "no-source");
+  CHECK(hit(set, t.g.node(Op::GROUP, dtypes::void_, {t.two, t.f})) == "all-const");
+  CHECK(hit(set, t.g.node(Op::GROUP, dtypes::void_, {t.two, t.a})) == "");
+  CHECK(hit(set, t.g.node(Op::GEP, dtypes::int32, {t.v}, 3)) == "arg");
+  CHECK(hit(set, t.g.node(Op::GEP, dtypes::int32, {t.v}, 2)) == "");
+}
+
+TEST_CASE("matcher: alternatives are tried in order") {
+  static const RuleSet set("test", {rule("maybe-cast", or_casted(node(Op::CONST), c) + x, c)});
+  Terms t;
+  UOp made;
+  UOp casted = t.two.cast(dtypes::int32);
+  CHECK(hit(set, t.two + t.a, &made) == "maybe-cast");
+  CHECK(made == t.two);
+  CHECK(hit(set, casted + casted, &made) == "maybe-cast");
+  CHECK(made == casted);
+}
+
+TEST_CASE("matcher: counts what was tried and what applied") {
+  static const RuleSet set("test", {rule("one", x + c, c), rule("two", x + y, y)});
+  Terms t;
+  RuleStats stats;
+  const Rule* applied = nullptr;
+  CHECK(set.matcher().rewrite_counted(t.a + t.b, nullptr, nullptr, applied, stats));
+  CHECK(set.matcher().rewrite_counted(t.a + t.two, nullptr, nullptr, applied, stats));
+  uint32_t one = set.rules()[0]->id, two = set.rules()[1]->id;
+  CHECK(stats[one].hits == 1);
+  CHECK(stats[two].hits == 1);
+  CHECK(stats[two].attempts == 1);
+}
+
+TEST_CASE("patterns as text") {
+  CHECK(to_text(*node_of((x + c0) < c1)) == "((x + c0) < c1)");
+  CHECK(to_text(*node_of(x * 0)) == "(x * 0)");
+}

@@ -1,0 +1,88 @@
+#include "lib/support/int.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <map>
+
+#include "lib/support/testing.h"
+
+using namespace tgc;
+
+namespace {
+
+Int parsed(const std::string& text) {
+  auto i = Int::parse(text);
+  REQUIRE_MESSAGE(i.has_value(), text);
+  return *i;
+}
+
+double double_of(const std::string& hex) { return std::bit_cast<double>(std::stoull(hex, nullptr, 16)); }
+
+// What `op` makes of two integers, as the test data writes it.
+std::string answer(const std::string& op, const std::string& a, const std::string& b) {
+  if (op == "trunc") return Int::trunc(double_of(a)).str();
+  Int x = parsed(a), y = parsed(b);
+  auto n = uint32_t(y.low64());
+  if (op == "add") return (x + y).str();
+  if (op == "sub") return (x - y).str();
+  if (op == "mul") return (x * y).str();
+  if (op == "floordiv") return floor_div(x, y).str();
+  if (op == "floormod") return floor_mod(x, y).str();
+  if (op == "cdiv") return cdiv(x, y).str();
+  if (op == "cmod") return cmod(x, y).str();
+  if (op == "and") return (x & y).str();
+  if (op == "or") return (x | y).str();
+  if (op == "xor") return (x ^ y).str();
+  if (op == "gcd") return gcd(x, y).str();
+  if (op == "less") return x < y ? "1" : "0";
+  if (op == "shl") return (x << n).str();
+  if (op == "shr") return (x >> n).str();
+  if (op == "pow") return pow(x, n).str();
+  if (op == "bits") return std::to_string(x.bit_length());
+  if (op == "low64") return std::to_string(x.low64());
+  REQUIRE_MESSAGE(op == "double", op);
+  char hex[20];
+  std::snprintf(hex, sizeof hex, "%016lx", std::bit_cast<uint64_t>(x.to_double()));
+  return hex;
+}
+
+}  // namespace
+
+TEST_CASE("Int: arithmetic as Python's, on small and large values") {
+  auto lines = test_lines("expect/int.txt");
+  REQUIRE(lines.size() > 1000);
+  for (const std::string& line : lines) {
+    auto w = words_of(line);
+    auto result = catch_failures([&] { return answer(w[0], w[1], w[2]); });
+    INFO(line);
+    CHECK((result ? *result : "error") == w[3]);
+  }
+}
+
+TEST_CASE("Int: equal values are equal handles, whichever way they were made") {
+  Int big = Int::pow2(100);
+  CHECK(big == pow(Int(2), 100));
+  CHECK(big - 1 + 1 == big);
+  CHECK((big >> 90).is_small());
+  CHECK(big - big == 0);
+  CHECK(Int(INT64_MIN) == -Int(INT64_MAX) - 1);
+  CHECK(!(-Int(INT64_MIN)).is_small());
+  CHECK(-(-Int(INT64_MIN)) == Int(INT64_MIN));
+}
+
+TEST_CASE("Int: literals") {
+  CHECK(Int::parse("0x1F") == Int(31));
+  CHECK(Int::parse("-0b101") == Int(-5));
+  CHECK(Int::parse("0o17") == Int(15));
+  CHECK(Int::parse("1_000") == Int(1000));
+  for (const char* bad : {"", "-", "1__0", "_1", "1_", "0x", "12a", " 1", "0b2"}) CHECK_MESSAGE(!Int::parse(bad), bad);
+}
+
+TEST_CASE("Int: what has no integer fails") {
+  auto fails = [](auto body) { return !catch_failures([&] { return body(), 0; }); };
+  CHECK(fails([] { Int::trunc(1.0 / 0.0); }));
+  CHECK(fails([] { Int::trunc(0.0 / 0.0); }));
+  CHECK(fails([] { Int::pow2(2000).to_double(); }));
+  CHECK(fails([] { Int::pow2(64).int64_or_throw("size"); }));
+}

@@ -1,0 +1,36 @@
+#include "lib/support/settings.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+using namespace tgc;
+
+TEST_CASE("settings: by name, with defaults, with help in trouble") {
+  Settings s;
+  CHECK(s.DEVECTORIZE == 1);
+  CHECK(s.set("DEVECTORIZE", "0").ok());
+  CHECK(s.set("TC_OPT=2").ok());
+  CHECK(s.DEVECTORIZE == 0);
+  CHECK(s.TC_OPT == 2);
+  CHECK(s.set("DEVECTORISE", "0").diag().expected == "DEVECTORIZE");
+  CHECK(s.set("NOOPT", "yes").diag().expected == "an integer");
+  CHECK(s.set("NOOPT").diag().expected == "KEY=VALUE");
+}
+
+TEST_CASE("settings: the environment is the fallback") {
+  setenv("TC_SELECT", "3", 1);
+  auto s = Settings::from_environment();
+  REQUIRE(s.ok());
+  CHECK(s->TC_SELECT == 3);
+  setenv("TC_SELECT", "x", 1);
+  CHECK(!Settings::from_environment().ok());
+  unsetenv("TC_SELECT");
+}
+
+TEST_CASE("nearest_names: near ones in order, none that is far") {
+  std::string_view names[] = {"expander", "devectorize", "final rewrite", "expand"};
+  CHECK(nearest_names("expandr", names) == "expander, expand");
+  CHECK(nearest_names("rewrite", names) == "final rewrite");
+  CHECK(nearest_names("zzz", names) == "");
+}

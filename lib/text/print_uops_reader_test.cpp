@@ -1,0 +1,72 @@
+#include <doctest/doctest.h>
+
+#include "lib/support/pytext.h"
+#include "lib/support/testing.h"
+#include "lib/text/golden.h"
+#include "lib/text/print_uops.h"
+
+using namespace tgc;
+
+namespace {
+
+std::string trouble_with(std::string_view text) {
+  Graph g;
+  auto listing = read_uops(g, text, "in");
+  if (listing) return "none";
+  std::string all = listing.diag().text();
+  return all.substr(0, all.find('\n'));
+}
+
+}  // namespace
+
+TEST_CASE("print_uops: every listing of the golden records, read and written back, with and without colours") {
+  size_t listings = 0;
+  for (const char* file : {"kernels", "IMAGE-1", "IMAGE-2", "DEVECTORIZE-0", "TC_OPT-2"}) {
+    auto reader = GoldenReader::open(test_path("golden/") + file + ".jsonl.gz");
+    REQUIRE(reader.ok());
+    for (;;) {
+      auto record = reader->next();
+      REQUIRE(record.ok());
+      if (!*record) break;
+      if (!(*record)->linear) continue;
+      Graph g, h;
+      auto listing = read_uops(g, *(*record)->linear, (*record)->id);
+      REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
+      REQUIRE(print_uops(listing->list) == *(*record)->linear);
+      auto plain = read_uops(h, ansistrip(*(*record)->linear));
+      REQUIRE(plain.ok());
+      CHECK(print_uops(plain->list) == *(*record)->linear);
+      listings++;
+    }
+  }
+  CHECK(listings > 110);
+}
+
+TEST_CASE("print_uops: a constant by value is the one whose dtype fits; what cannot be known is said") {
+  std::string text =
+      "   0 Ops.CONST           :            dtypes.int                               []                               1\n"
+      "   1 Ops.CONST           :            dtypes.long                              []                               1\n"
+      "   2 Ops.CONST           :            dtypes.int                               []                               5\n"
+      "   3 Ops.CAST            :            dtypes.long                              ['5']                            None\n"
+      "   4 Ops.ADD             :            dtypes.long                              [3, '1']                         None\n"
+      "   5 Ops.SPECIAL         :            dtypes.int                               ['5']                            gidx0\n"
+      "   6 Ops.CUSTOM          :            dtypes.void                              [5, '--']                        two\nlines {0}\n";
+  Graph g;
+  auto listing = read_uops(g, text);
+  REQUIRE(listing.ok());
+  CHECK(listing->list[4].src(1) == listing->list[1]);
+  CHECK(listing->list[5].arg().text() == "gidx0");
+  CHECK(listing->list[6].arg().text() == "two\nlines {0}");
+  CHECK(print_uops(listing->list) == text);
+  CHECK(listing->notes == std::vector<std::string>{"1 sources are not in the list", "a listing has no tags"});
+}
+
+TEST_CASE("print_uops: bad input") {
+  std::string good = "   0 Ops.CONST           :            dtypes.int                               []                               1\n";
+  CHECK(trouble_with("").find("the input holds no listing") != std::string::npos);
+  CHECK(trouble_with("   3 Ops.CONST :            dtypes.int []  1").starts_with("in:1:4: found line 3 of the listing, expected line 0"));
+  CHECK(trouble_with("   0 Ops.CONTS :            dtypes.int []  1").starts_with("in:1:10: unknown op 'CONTS', expected CONST"));
+  CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int [7]  None").find("found the source 7") != std::string::npos);
+  CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int ['3']  None").find("no constant 3 above") != std::string::npos);
+  CHECK(trouble_with(good + "   1 Ops.NEG :            []  None").starts_with("in:2:15: a line without a dtype"));
+}

@@ -1,0 +1,64 @@
+#include "lib/uop/graph.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/uop/structure.h"
+
+using namespace tgc;
+
+TEST_CASE("graph: a node exists once, and what differs in any field is another") {
+  Graph g;
+  UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
+  UOp sum = a + b;
+  CHECK(sum == g.node(Op::ADD, dtypes::index, {a, b}));
+  CHECK(!(sum == g.node(Op::ADD, dtypes::index, {b, a})));
+  CHECK(!(sum == g.node(Op::MUL, dtypes::index, {a, b})));
+  CHECK(!(sum == g.node(Op::ADD, dtypes::int32, {a, b})));
+  CHECK(!(sum == sum.rtag(1)));
+  CHECK(sum.rtag(1).rtag(Arg()) == sum);
+  CHECK(g.constant(dtypes::float32, 1.0) == g.constant(dtypes::float32, 1));
+  CHECK(!(g.constant(dtypes::float32, 1.0) == g.constant(dtypes::float64, 1.0)));
+  CHECK(&sum.graph() == &g);
+}
+
+TEST_CASE("graph: many nodes, many sources") {
+  Graph g;
+  std::vector<UOp> nodes;
+  for (int i = 0; i < 5000; i++) nodes.push_back(g.constant(dtypes::int32, i));
+  UOp sink = g.sink(nodes);
+  CHECK(sink.num_src() == 5000);
+  CHECK(sink.src(4321).arg() == Arg(4321));
+  CHECK(&sink.graph() == &g);
+  for (int i = 0; i < 5000; i++) REQUIRE(g.constant(dtypes::int32, i) == nodes[size_t(i)]);
+  CHECK(g.size() == 5001);
+}
+
+TEST_CASE("graph: toposort is depth first, each node once, gates cut") {
+  Graph g;
+  UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
+  UOp sum = a + b, product = sum * a, root = g.sink({product, sum, b});
+  auto order = toposort(root);
+  CHECK(order == std::vector<UOp>{a, b, sum, product, root});
+  CHECK(toposort(root, [&](UOp u) { return !(u == sum); }) == std::vector<UOp>{a, product, b, root});
+  CHECK(split_uop(a + b + a, Op::ADD) == std::vector<UOp>{a, b, a});
+  CHECK(op_in_backward_slice_with_self(root, Op::MUL));
+  CHECK(!op_in_backward_slice_with_self(sum, Op::MUL));
+}
+
+TEST_CASE("structure: what a node of each kind must have") {
+  Graph g;
+  UOp x = g.variable("x", 0, 9);
+  auto trouble = [&](Op op, std::vector<UOp> src, Arg arg = {}) { return structure_trouble(op, dtypes::index, src, arg); };
+  CHECK(trouble(Op::ADD, {x, x}) == "");
+  CHECK(trouble(Op::ADD, {x}) == "Ops.ADD with 1 source, needs 2");
+  CHECK(trouble(Op::STORE, {}) == "Ops.STORE with 0 sources, needs 2 or more");
+  CHECK(trouble(Op::WHERE, {x, x, x}) == "");
+  CHECK(trouble(Op::CONST, {}) == "Ops.CONST with the arg None, needs a number");
+  CHECK(trouble(Op::RANGE, {x}, g.tuple({0, AxisType::LOOP})) == "");
+  CHECK(trouble(Op::RANGE, {x}, g.tuple({0, 1})) != "");
+  CHECK(trouble(Op::RANGE, {x}, g.tuple({AxisType::LOOP})) != "");
+  CHECK(trouble(Op::GEP, {x}, 1) != "");
+  CHECK(trouble(Op::DEFINE_VAR, {}, g.tuple({g.str("x"), 0})) != "");
+  CHECK(trouble(Op::VCONST, {}, g.tuple({})) != "");
+  CHECK(trouble(Op::SINK, {}) == "");
+}
