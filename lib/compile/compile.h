@@ -1,8 +1,8 @@
 // Compilation of rendered sources: C, LLVM IR, CUDA, HIP, OpenCL and PTX text to optimized IR, assembly and machine code, for the CPUs
-// and GPUs that tgc targets. Takes text and gives bytes; knows no graph.
+// and GPUs that tgc targets. Takes text and gives bytes; knows no graph. The flags are those of tinygrad's runtime/support/compiler_*.py.
 //
-// LLVM, clang and lld live in a shared object of our own (libtgc_llvm.so), loaded when first needed: including this header or calling
-// anything that is served by the cache costs nothing of it.
+// LLVM, clang and lld live in shared objects of our own (engines.h), loaded when first needed: including this header or calling
+// anything that the cache serves costs nothing of it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,30 +14,32 @@
 
 namespace tgc {
 
+class LoadedCode;  // load.h
+
 // What a source is written in.
-enum class Language : uint8_t { C, LlvmIr, Cuda, Hip, OpenCl, Ptx, Metal, Wgsl };
+enum class Language : uint8_t { C, LlvmIr, Cuda, Hip, OpenCl, Ptx };
 std::string_view name_of(Language language);  // "CUDA"
 
 // What to make of it.
 enum class Artifact : uint8_t {
-  LlvmIr,    // the module after optimization, as text; of LLVM IR, C, HIP, OpenCL
-  Assembly,  // text: of the machine, of CUDA and PTX sources PTX
-  Binary,    // CPU: a relocatable ELF object; AMD: a code object (shared ELF); CUDA: PTX bytes as the driver takes them
+  LlvmIr,    // the module after optimization, as text; of all but PTX
+  Assembly,  // text: of the machine; of CUDA and PTX sources PTX
+  Binary,    // CPU: a relocatable ELF object; AMD: a code object (shared ELF); CUDA and PTX: PTX as the driver takes it
   Sass,      // text: what ptxas makes of a CUDA or PTX source, disassembled; needs NVIDIA's tools
 };
 std::string_view name_of(Artifact artifact);  // "asm"
 
 struct CompileJob {
   Language language = Language::C;
-  std::string machine;   // "x86_64", "aarch64", "amdgcn", "nvptx64"; empty: this computer's, or the language's own GPU
-  std::string arch;      // "sm_80", "gfx1100", of a CPU its name; empty: this computer's own CPU with all its features
+  std::string machine;   // of C, OpenCL and LLVM IR: "x86_64", "aarch64", "amdgcn"; empty: this computer's
+  std::string arch;      // "sm_80", "gfx1100"; of a CPU its name as LLVM knows it ("skylake-avx512"); empty: this very CPU with all it has
   std::string source;
   std::string name;      // the kernel's, for listings and for the file where a source that does not compile is kept
   bool lines = false;    // assembly with the source line that each instruction came from
 };
 
-// Where a target's source goes: "CPU", "CLANG", "" -> C for this computer. `device`, `renderer` and `arch` are a Target's parts.
-// An error for targets whose source has no compiler here by nature (Metal away from macOS, WGSL).
+// Where a target's source goes, without source and name. `device`, `renderer` and `arch` are a Target's: ("CPU", "CLANG", "") is C for this
+// computer. An error for targets whose source has no compiler here by nature (Metal away from macOS, WGSL).
 Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch);
 
 // Compiles, through the cache. A source that does not compile gives a Diag with the compiler's message, the offending line, and the file
@@ -46,9 +48,12 @@ Result<std::string> compile(const CompileJob& job, Artifact what);
 // The same without the cache.
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
 
+// Compiles a C or LLVM IR job for this computer and puts it into memory, ready to call. Keep what is returned while it may run.
+Result<std::shared_ptr<const LoadedCode>> load_code(const CompileJob& job);
+
 // A compiler or tool that this library can use.
 struct CompilerInfo {
-  std::string name;      // "LLVM 19", "NVRTC", "ptxas"
+  std::string name;      // "LLVM", "NVRTC", "ptxas"
   std::string serves;    // "CPU:LLVM, AMD:LLVM"
   bool works = false;
   std::string version;   // or, when it does not work, what is missing

@@ -1,0 +1,212 @@
+#include "lib/compile/cache.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+namespace tgc {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// An entry: the magic, the hash of the payload, the payload.
+constexpr std::string_view kMagic = "tgc-cache-1\n";
+constexpr size_t kHeader = kMagic.size() + sizeof(Sha256);
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+uint64_t environment_number(const char* name, uint64_t otherwise) {
+  std::string text = environment(name);
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return !text.empty() && error == std::errc() && end == text.data() + text.size() ? value : otherwise;
+}
+
+fs::path default_folder() {
+  if (std::string dir = environment("TGC_CACHE_DIR"); !dir.empty()) return dir;
+  if (std::string dir = environment("XDG_CACHE_HOME"); !dir.empty()) return fs::path(dir) / "tgc";
+  if (std::string dir = environment("HOME"); !dir.empty()) return fs::path(dir) / ".cache" / "tgc";
+  return {};
+}
+
+bool read_file(const fs::path& path, std::string& out) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat info;
+  bool ok = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (ok) {
+    out.resize(size_t(info.st_size));
+    size_t at = 0;
+    while (at < out.size()) {
+      ssize_t n = ::read(fd, out.data() + at, out.size() - at);
+      if (n <= 0) break;
+      at += size_t(n);
+    }
+    ok = at == out.size();
+    ::futimens(fd, nullptr);  // used now
+  }
+  ::close(fd);
+  return ok;
+}
+
+bool is_entry(const fs::directory_entry& e) {
+  std::error_code error;
+  return e.is_regular_file(error) && e.path().filename().string().size() == 2 * sizeof(Sha256);
+}
+
+// A lock of the whole folder, held while it lives; false when another process holds it.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) : fd_(::open((folder / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
+    held_ = fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
+  }
+  ~FolderLock() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  bool held() const { return held_; }
+
+ private:
+  int fd_;
+  bool held_;
+};
+
+}  // namespace
+
+CompileCache& CompileCache::shared() {
+  static CompileCache cache = [] {
+    fs::path folder = default_folder();
+    bool off = folder.empty() || environment("TGC_CACHE") == "0";
+    return CompileCache(folder, off ? 0 : environment_number("TGC_CACHE_MB", 512) << 20);
+  }();
+  return cache;
+}
+
+fs::path CompileCache::path_of(const Sha256& key) const {
+  std::string name = to_hex(key);
+  return folder_ / name.substr(0, 2) / name;
+}
+
+std::optional<std::string> CompileCache::get(const Sha256& key) {
+  if (!enabled()) return std::nullopt;
+  std::string bytes;
+  fs::path path = path_of(key);
+  if (!read_file(path, bytes)) return std::nullopt;
+  std::string_view payload = std::string_view(bytes).substr(std::min(kHeader, bytes.size()));
+  bool sound = bytes.size() >= kHeader && bytes.starts_with(kMagic);
+  if (sound) {
+    Sha256 digest = sha256(payload);
+    sound = std::memcmp(bytes.data() + kMagic.size(), digest.data(), digest.size()) == 0;
+  }
+  if (!sound) {  // cut short by a full disk, or not ours
+    std::error_code ignored;
+    fs::remove(path, ignored);
+    return std::nullopt;
+  }
+  bytes.erase(0, kHeader);
+  return bytes;
+}
+
+void CompileCache::put(const Sha256& key, std::string_view bytes) {
+  if (!enabled() || bytes.size() + kHeader > limit_) return;
+  static std::atomic<uint64_t> counter{0};
+  std::error_code error;
+  fs::path path = path_of(key);
+  fs::create_directories(path.parent_path(), error);
+  if (error) return;
+  fs::path temporary = folder_ / (".new-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
+  {
+    std::ofstream out(temporary, std::ios::binary);
+    Sha256 digest = sha256(bytes);
+    out.write(kMagic.data(), std::streamsize(kMagic.size()));
+    out.write(reinterpret_cast<const char*>(digest.data()), std::streamsize(digest.size()));
+    out.write(bytes.data(), std::streamsize(bytes.size()));
+    out.close();
+    if (!out) {
+      fs::remove(temporary, error);
+      return;
+    }
+  }
+  fs::rename(temporary, path, error);
+  if (error) fs::remove(temporary, error);
+  if (counter % 64 == 1) shrink();
+}
+
+// Down to three quarters of the limit when it is passed, and without what crashed writers left.
+void CompileCache::shrink() {
+  FolderLock lock(folder_);
+  if (!lock.held()) return;
+  struct Entry {
+    fs::path path;
+    uint64_t size;
+    fs::file_time_type used;
+  };
+  std::vector<Entry> entries;
+  uint64_t total = 0;
+  std::error_code error;
+  auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    auto used = it->last_write_time(gone);
+    if (gone) continue;
+    if (it->path().filename().string().starts_with(".new-") && used < long_ago) fs::remove(it->path(), gone);
+    if (!is_entry(*it)) continue;
+    uint64_t size = it->file_size(gone);
+    if (gone) continue;
+    entries.push_back({it->path(), size, used});
+    total += size;
+  }
+  if (total <= limit_) return;
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  for (const Entry& e : entries) {
+    if (total <= limit_ / 4 * 3) break;
+    if (fs::remove(e.path, error)) total -= e.size;
+  }
+}
+
+CompileCache::Usage CompileCache::usage() const {
+  Usage out;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    uint64_t size = is_entry(*it) ? it->file_size(gone) : 0;
+    if (!is_entry(*it) || gone) continue;
+    out.entries++;
+    out.bytes += size;
+  }
+  return out;
+}
+
+Result<uint64_t> CompileCache::clear() {
+  uint64_t count = 0;
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error))
+    if (is_entry(*it)) paths.push_back(it->path());
+  for (const fs::path& p : paths) {
+    std::error_code failed;
+    count += fs::remove(p, failed);
+    if (failed) return Diag{.message = "cannot remove a cache entry: " + failed.message(), .file = p.string()};
+  }
+  return count;
+}
+
+Sha256 cache_key(std::initializer_list<std::string_view> parts) {
+  std::string all;
+  for (std::string_view part : parts) all.append(std::to_string(part.size())).append(":").append(part);
+  return sha256(all);
+}
+
+}  // namespace tgc

@@ -1,0 +1,116 @@
+#include "lib/compile/compile.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "lib/compile/backends.h"
+#include "lib/compile/cache.h"
+#include "lib/compile/load.h"
+#include "lib/compile/process.h"
+
+namespace tgc {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Part of every key: raise it when the same source and flags give other bytes.
+constexpr std::string_view kRevision = "1";
+
+std::string_view extension_of(Language language) {
+  switch (language) {
+    case Language::C: return "c";
+    case Language::LlvmIr: return "ll";
+    case Language::Cuda: return "cu";
+    case Language::Hip: return "hip";
+    case Language::OpenCl: return "cl";
+    case Language::Ptx: return "ptx";
+  }
+  return "txt";
+}
+
+std::string line_of(std::string_view text, uint32_t number) {
+  for (uint32_t n = 1; n < number; n++) {
+    size_t end = text.find('\n');
+    if (end == text.npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+// Where a source that does not compile is kept for its user; empty when it cannot be written.
+std::string keep_source(const CompileJob& job) {
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error) / ("tgc-kept-" + std::to_string(::getuid()));
+  fs::create_directories(folder, error);
+  std::string stem = job.name.empty() ? "kernel" : job.name;
+  for (char& c : stem)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';
+  fs::path path = folder / (stem.substr(0, 64) + "-" + to_hex(sha256(job.source)).substr(0, 8) + "." + std::string(extension_of(job.language)));
+  auto written = catch_failures([&] { return save_file(path.string(), job.source), Unit{}; });
+  return written ? path.string() : std::string();
+}
+
+Diag explained(const CompileJob& job, Diag diag) {
+  diag.message = std::string(name_of(job.language)) + " source does not compile: " + diag.message;
+  diag.file = keep_source(job);
+  if (diag.line) diag.context = line_of(job.source, diag.line);
+  return diag;
+}
+
+}  // namespace
+
+std::string_view name_of(Language language) {
+  static constexpr std::string_view names[] = {"C", "LLVM IR", "CUDA", "HIP", "OpenCL", "PTX"};
+  return names[size_t(language)];
+}
+
+std::string_view name_of(Artifact artifact) {
+  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "sass"};
+  return names[size_t(artifact)];
+}
+
+Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
+  CompileJob job;
+  job.arch = arch;
+  if (device == "AMD") job.machine = "amdgcn";
+  if (renderer == "CLANG") job.language = Language::C;
+  else if (renderer == "LLVM") job.language = Language::LlvmIr;
+  else if (renderer == "CUDA") job.language = Language::Cuda;
+  else if (renderer == "HIP") job.language = Language::Hip;
+  else if (renderer == "CL" || renderer == "INTEL") job.language = Language::OpenCl;
+  else if (renderer == "PTX") job.language = Language::Ptx;
+  else if (renderer == "METAL") return Diag{.message = "Metal sources compile on macOS only, by Apple's own compiler", .expected = "--stage=source"};
+  else return Diag{.message = std::string(renderer) + " sources compile in a browser or a WebGPU runtime only", .expected = "--stage=source"};
+  return job;
+}
+
+Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
+  try {
+    return compile_by_llvm(job, what);
+  } catch (const Failure& failure) {
+    return failure.diag().expected.empty() ? explained(job, failure.diag()) : failure.diag();
+  }
+}
+
+Result<std::string> compile(const CompileJob& job, Artifact what) {
+  CompileCache& cache = CompileCache::shared();
+  if (!cache.enabled()) return compile_uncached(job, what);
+  auto key = catch_failures([&] {
+    Machine m = machine_of(job);
+    return cache_key({kRevision, name_of(job.language), name_of(what), m.triple, m.cpu, m.features, job.lines ? "lines" : "", compiler_identity(job, what), job.source});
+  });
+  if (!key) return key.diag();
+  if (auto found = cache.get(*key)) return *found;
+  auto made = compile_uncached(job, what);
+  if (made) cache.put(*key, *made);
+  return made;
+}
+
+Result<std::shared_ptr<const LoadedCode>> load_code(const CompileJob& job) {
+  auto object = compile(job, Artifact::Binary);
+  if (!object) return object.diag();
+  return load_object(*object);
+}
+
+}  // namespace tgc

@@ -1,0 +1,106 @@
+#include "lib/compile/compile.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "lib/compile/load.h"
+
+using namespace tgc;
+
+namespace {
+
+const char* kAddC =
+    "void add(float* restrict data0_4, float* restrict data1_4, int core_id) {\n"
+    "  for (int i = 0; i < 4; i++) *(data0_4+i) = (*(data1_4+i))+1.0f;\n"
+    "}\n";
+
+const char* kAddIr =
+    "define void @add(float* noalias align 32 %data0, float* noalias align 32 %data1) #0\n"
+    "{\n"
+    "  %v0 = getelementptr inbounds float, float* %data1, i32 0\n"
+    "  %v1 = load float, float* %v0\n"
+    "  %v2 = fadd float %v1, 1.0\n"
+    "  %v3 = getelementptr inbounds float, float* %data0, i32 0\n"
+    "  store float %v2, float* %v3\n"
+    "  ret void\n"
+    "}\n"
+    "attributes #0 = { alwaysinline nounwind \"no-builtins\" \"no-trapping-math\"=\"true\" }";
+
+CompileJob job(Language language, std::string source) { return {.language = language, .source = std::move(source), .name = "add"}; }
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+}  // namespace
+
+TEST_CASE("C and LLVM IR become functions of this process") {
+  for (auto [language, source, count] : {std::tuple(Language::C, kAddC, 4), std::tuple(Language::LlvmIr, kAddIr, 1)}) {
+    auto object = compile_uncached(job(language, source), Artifact::Binary);
+    REQUIRE_MESSAGE(object, object.diag().text());
+    auto code = load_object(*object);
+    REQUIRE_MESSAGE(code, code.diag().text());
+    auto* add = reinterpret_cast<void (*)(float*, float*, int)>((*code)->symbol("add"));
+    REQUIRE(bool(add));
+    CHECK_FALSE((*code)->symbol("sub"));
+    std::vector<float> out(4), in{1, 2, 3, 4}, expected(4);
+    for (int i = 0; i < count; i++) expected[size_t(i)] = in[size_t(i)] + 1;
+    add(out.data(), in.data(), 0);
+    CHECK(out == expected);
+  }
+}
+
+TEST_CASE("loaded code calls what the process has, reads its constants, writes its variables") {
+  auto object = compile_uncached(job(Language::C,
+                                     "void* memset(void*, int, unsigned long); static int calls; static const float table[4] = {1, 2, 3, 4};\n"
+                                     "int work(float* out, int n) { memset(out, 0, n * 4l); for (int i = 0; i < n; i++) out[i] += table[i & 3]; return ++calls; }\n"
+                                     "void narrow(double* in, __bf16* out) { out[0] = in[0]; }"),
+                                 Artifact::Binary);
+  REQUIRE_MESSAGE(object, object.diag().text());
+  auto code = load_object(*object);
+  REQUIRE_MESSAGE(code, code.diag().text());
+  auto* work = reinterpret_cast<int (*)(float*, int)>((*code)->symbol("work"));
+  std::vector<float> out(5, 7.0f);
+  CHECK(work(out.data(), 5) == 1);
+  CHECK(work(out.data(), 5) == 2);
+  CHECK(out == std::vector<float>{1, 2, 3, 4, 1});
+  auto* narrow = reinterpret_cast<void (*)(double*, uint16_t*)>((*code)->symbol("narrow"));
+  // halfway between two bfloat16s, a bit above halfway where a float cannot tell, and below
+  for (auto [x, expected] : {std::pair(1.00390625, 0x3F80), std::pair(1.00390625 + 0x1p-40, 0x3F81), std::pair(1.00390625 - 0x1p-40, 0x3F80), std::pair(-1e300, 0xFF80)}) {
+    double in = x;
+    uint16_t bits = 0;
+    narrow(&in, &bits);
+    CHECK(bits == expected);
+  }
+}
+
+TEST_CASE("an object that is none, or cut short, is refused") {
+  auto object = compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary);
+  REQUIRE(object);
+  CHECK_FALSE(load_object(""));
+  CHECK_FALSE(load_object("text"));
+  size_t refused = 0;
+  for (size_t length = 0; length < object->size(); length += 7) refused += !load_object(object->substr(0, length));
+  CHECK(refused == (object->size() + 6) / 7);
+  auto outside = compile_uncached(job(Language::C, "void nowhere(void); void f(void) { nowhere(); }"), Artifact::Binary);
+  REQUIRE(outside);
+  auto code = load_object(*outside);
+  REQUIRE_FALSE(code);
+  CHECK(contains(code.diag().message, "'nowhere'"));
+}
+
+TEST_CASE("a source that does not compile: message, line, kept file") {
+  auto bad_c = compile_uncached(job(Language::C, "void f(int* a) {\n  a[0] = b;\n}\n"), Artifact::Binary);
+  REQUIRE_FALSE(bad_c);
+  CHECK(contains(bad_c.diag().message, "use of undeclared identifier 'b'"));
+  CHECK(bad_c.diag().line == 2);
+  CHECK(bad_c.diag().context == "  a[0] = b;");
+  CHECK(contains(bad_c.diag().file, "add-"));
+  auto bad_ir = compile_uncached(job(Language::LlvmIr, "define void @f() {\n  %a = add i32 %b, 1\n  ret void\n}\n"), Artifact::LlvmIr);
+  REQUIRE_FALSE(bad_ir);
+  CHECK(contains(bad_ir.diag().message, "use of undefined value '%b'"));
+  CHECK(bad_ir.diag().line == 2);
+  // the engine is as good as new after an error, a fatal one too
+  auto fatal = compile_uncached({.language = Language::LlvmIr, .machine = "amdgcn", .arch = "gfx1100", .source = "define i32 @f(i32 %a) {\n  %b = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  ret i32 %b\n}\ndeclare i32 @llvm.nvvm.read.ptx.sreg.tid.x()", .name = "f"}, Artifact::Assembly);
+  CHECK_FALSE(fatal);
+  CHECK(compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary));
+}

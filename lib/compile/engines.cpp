@@ -1,0 +1,34 @@
+#include "lib/compile/engines.h"
+
+#include <dlfcn.h>
+
+namespace tgc {
+namespace {
+
+// The object is found beside the binary (its run path), or where LD_LIBRARY_PATH says.
+template <class Engine>
+Result<Engine*> load_engine(const char* file, const char* symbol, const char* packages) {
+  void* handle = ::dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  if (!handle) {
+    const char* why = ::dlerror();
+    return Diag{.message = std::string("cannot load ") + file + ": " + (why ? why : "unknown error"),
+                .expected = std::string("a build of tgc with ") + packages};
+  }
+  auto* make = reinterpret_cast<Engine* (*)()>(::dlsym(handle, symbol));
+  if (!make) return Diag{.message = std::string(file) + " has no " + symbol + ": it belongs to another version of tgc"};
+  return make();
+}
+
+}  // namespace
+
+Result<LlvmEngine*> llvm_engine() {
+  static Result<LlvmEngine*> engine = load_engine<LlvmEngine>("libtgc_llvm.so", kLlvmEngineSymbol, "llvm-19-dev and liblld-19-dev");
+  return engine;
+}
+
+Result<ClangEngine*> clang_engine() {
+  static Result<ClangEngine*> engine = load_engine<ClangEngine>("libtgc_clang.so", kClangEngineSymbol, "libclang-19-dev");
+  return engine;
+}
+
+}  // namespace tgc

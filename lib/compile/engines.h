@@ -1,0 +1,60 @@
+// What the two shared objects of lib/compile offer: libtgc_llvm.so (LLVM and lld) and libtgc_clang.so (clang). They are loaded when first
+// needed, because loading LLVM costs 20 ms and 100 MB that most commands never need. Nothing of LLVM is in these types.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+// A machine as LLVM names it.
+struct Machine {
+  std::string triple;    // "x86_64-none-unknown-elf"
+  std::string cpu;       // "gfx1100"; "native": this computer's, with all its features
+  std::string features;  // "+cumode", besides the CPU's own
+};
+
+// The form of what a compiler makes.
+enum class Form : uint8_t { Ir, Assembly, Object };
+
+// A compiler's complaint: where in the source, and the whole text of what it said.
+struct Complaint {
+  std::string message;  // of the first error
+  uint32_t line = 0, column = 0;
+};
+template <class T>
+struct Made {
+  T value{};
+  bool ok = false;
+  Complaint complaint;
+};
+
+class LlvmEngine {
+ public:
+  virtual ~LlvmEngine() = default;
+  // LLVM IR text, optimized as `opt -O2` does, in that form. With `lines`, instructions carry the line of the text they came from.
+  virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) = 0;
+  // A relocatable AMDGPU object as a code object: a shared ELF that the driver loads.
+  virtual Made<std::string> link_code_object(std::string_view object) = 0;
+  virtual std::string version() const = 0;
+};
+
+class ClangEngine {
+ public:
+  virtual ~ClangEngine() = default;
+  // `arguments` are those of the clang command, without the input and the output. `file` names the source in messages.
+  virtual Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments, Form form) = 0;
+  virtual std::string version() const = 0;
+};
+
+// The engines, loaded when first asked for; an error says what is missing.
+Result<LlvmEngine*> llvm_engine();
+Result<ClangEngine*> clang_engine();
+
+// What the shared objects export.
+inline constexpr const char* kLlvmEngineSymbol = "tgc_llvm_engine";
+inline constexpr const char* kClangEngineSymbol = "tgc_clang_engine";
+
+}  // namespace tgc

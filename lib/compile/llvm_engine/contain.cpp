@@ -1,0 +1,46 @@
+#include "lib/compile/llvm_engine/contain.h"
+
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <llvm/Support/ErrorHandling.h>
+
+#include <mutex>
+
+namespace tgc {
+namespace {
+
+thread_local std::string fatal_message;
+
+void remember(void*, const char* message, bool) { fatal_message = message; }
+
+// LLVM's signal handlers stand only while somebody compiles: kernels that run in this process have handlers of their own.
+class Handlers {
+ public:
+  Handlers() {
+    std::lock_guard lock(mutex_);
+    if (users_++) return;
+    llvm::install_fatal_error_handler(remember);
+    llvm::CrashRecoveryContext::Enable();
+  }
+  ~Handlers() {
+    std::lock_guard lock(mutex_);
+    if (--users_) return;
+    llvm::CrashRecoveryContext::Disable();
+    llvm::remove_fatal_error_handler();
+  }
+
+ private:
+  static inline std::mutex mutex_;
+  static inline int users_ = 0;
+};
+
+}  // namespace
+
+std::string run_contained(const std::function<void()>& work) {
+  Handlers handlers;
+  fatal_message.clear();
+  llvm::CrashRecoveryContext context;
+  if (context.RunSafely([&] { work(); })) return {};
+  return fatal_message.empty() ? "the compiler crashed" : fatal_message;
+}
+
+}  // namespace tgc

@@ -1,0 +1,289 @@
+#include "lib/compile/load.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace tgc {
+namespace {
+
+#if defined(__aarch64__)
+constexpr uint16_t kMachine = EM_AARCH64;
+#else
+constexpr uint16_t kMachine = EM_X86_64;
+#endif
+
+constexpr size_t kStub = 16;  // bytes of a jump to a function elsewhere
+
+size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+// What compiled code may call that neither the C library nor libgcc has everywhere: bfloat16 conversions. The result's low 16 bits are in
+// the register that returns a float.
+float bfloat16_bits(float x) {
+  uint32_t bits = std::bit_cast<uint32_t>(x);
+  bool nan = (bits & 0x7FFFFFFF) > 0x7F800000;
+  bits = nan ? (bits >> 16) | 0x40 : (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
+  return std::bit_cast<float>(bits);
+}
+float bfloat16_bits_of_double(double x) {
+  float f = float(x);
+  uint32_t bits = std::bit_cast<uint32_t>(f);
+  if (x == x && double(f) != x) {  // to odd: rounding twice must not differ from rounding once
+    if (std::fabs(double(f)) > std::fabs(x)) bits--;
+    bits |= 1;
+  }
+  return bfloat16_bits(std::bit_cast<float>(bits));
+}
+
+void* find_outside(const std::string& name) {
+  if (name == "__truncsfbf2") return reinterpret_cast<void*>(&bfloat16_bits);
+  if (name == "__truncdfbf2") return reinterpret_cast<void*>(&bfloat16_bits_of_double);
+  static void* libgcc = ::dlopen("libgcc_s.so.1", RTLD_LAZY);
+  static void* libm = ::dlopen("libm.so.6", RTLD_LAZY);
+  for (void* where : {static_cast<void*>(RTLD_DEFAULT), libgcc, libm})
+    if (void* found = ::dlsym(where, name.c_str())) return found;
+  throw Failure("the object needs '" + name + "', which this process does not have");
+}
+
+class Loader {
+ public:
+  explicit Loader(std::string_view object) : object_(object) {}
+
+  std::shared_ptr<const LoadedCode> load() {
+    read_headers();
+    place_sections();
+    map();
+    for (const Elf64_Shdr& s : sections_)
+      if (s.sh_type == SHT_RELA) relocate(s);
+    protect();
+    auto symbols = exported();
+    auto code = std::make_shared<LoadedCode>(memory_, total_, std::move(symbols));
+    memory_ = nullptr;
+    return code;
+  }
+  ~Loader() {
+    if (memory_) ::munmap(memory_, total_);
+  }
+
+ private:
+  template <class T>
+  T read(size_t at) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (at > object_.size() || object_.size() - at < sizeof(T)) throw Failure("the object is cut short");
+    T out;
+    std::memcpy(&out, object_.data() + at, sizeof(T));
+    return out;
+  }
+  template <class T>
+  std::vector<T> table(const Elf64_Shdr& s) const {
+    std::vector<T> out;
+    for (size_t at = 0; at + sizeof(T) <= s.sh_size; at += sizeof(T)) out.push_back(read<T>(s.sh_offset + at));
+    return out;
+  }
+  std::string text(const Elf64_Shdr& strings, size_t at) const {
+    if (at >= strings.sh_size || strings.sh_offset + strings.sh_size > object_.size()) throw Failure("a name of the object lies outside its table");
+    const char* begin = object_.data() + strings.sh_offset + at;
+    return std::string(begin, ::strnlen(begin, strings.sh_size - at));
+  }
+
+  void read_headers() {
+    auto header = read<Elf64_Ehdr>(0);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_REL)
+      throw Failure("not a relocatable ELF object");
+    if (header.e_machine != kMachine) throw Failure("the object is for another machine than this computer");
+    for (size_t i = 0; i < header.e_shnum; i++) sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
+    if (header.e_shstrndx >= sections_.size()) throw Failure("the object has no names of sections");
+    for (const Elf64_Shdr& s : sections_) {
+      names_.push_back(text(sections_[header.e_shstrndx], s.sh_name));
+      if (s.sh_type != SHT_SYMTAB) continue;
+      symbols_ = table<Elf64_Sym>(s);
+      strings_ = s.sh_link;
+      if (strings_ >= sections_.size()) throw Failure("the object has no names of symbols");
+    }
+  }
+
+  // Three regions, each on pages of its own: code and stubs; what is only read; what is written, and the addresses of outside symbols.
+  enum Region { Code, Constant, Writable, kRegions };
+  bool is_loaded(size_t i) const { return (sections_[i].sh_flags & SHF_ALLOC) && names_[i] != ".eh_frame"; }
+  static Region region_of(const Elf64_Shdr& s) { return s.sh_flags & SHF_EXECINSTR ? Code : s.sh_flags & SHF_WRITE ? Writable : Constant; }
+
+  void place_sections() {
+    place_.resize(sections_.size());
+    size_t page = size_t(::sysconf(_SC_PAGESIZE)), at = 0;
+    for (int r = 0; r < kRegions; r++) {
+      begin_[r] = at;
+      for (size_t i = 0; i < sections_.size(); i++) {
+        const Elf64_Shdr& s = sections_[i];
+        if (!is_loaded(i) || region_of(s) != r) continue;
+        if (s.sh_size > (1u << 30) || (s.sh_type != SHT_NOBITS && (s.sh_offset > object_.size() || object_.size() - s.sh_offset < s.sh_size)))
+          throw Failure("a section of the object lies outside it");
+        at = round_up(at, std::max<size_t>(s.sh_addralign, 16));
+        place_[i] = at;
+        at += s.sh_size;
+      }
+      at = round_up(at, kStub);
+      if (r == Code) stubs_ = at, at += symbols_.size() * kStub;
+      if (r == Writable) slots_ = at, at += symbols_.size() * sizeof(void*);
+      at = round_up(at, page);
+    }
+    begin_[kRegions] = total_ = at;
+  }
+
+  void map() {
+    void* memory = ::mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw Failure("no memory for the code of a kernel");
+    memory_ = static_cast<char*>(memory);
+    for (size_t i = 0; i < sections_.size(); i++)
+      if (is_loaded(i) && sections_[i].sh_type != SHT_NOBITS && sections_[i].sh_size)
+        std::memcpy(memory_ + place_[i], object_.data() + sections_[i].sh_offset, sections_[i].sh_size);
+  }
+
+  const Elf64_Sym& symbol_at(size_t i) const {
+    if (i >= symbols_.size()) throw Failure("a relocation names a symbol that is not there");
+    return symbols_[i];
+  }
+  std::string name_of(const Elf64_Sym& s) const { return text(sections_[strings_], s.st_name); }
+
+  uint64_t address_of(size_t i) {
+    const Elf64_Sym& s = symbol_at(i);
+    if (s.st_shndx == SHN_UNDEF) return i ? reinterpret_cast<uint64_t>(find_outside(name_of(s))) : 0;
+    if (s.st_shndx == SHN_ABS) return s.st_value;
+    if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx)) throw Failure("a symbol of the object lies in no section");
+    return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
+  }
+  // Where the address of a symbol can be read.
+  uint64_t slot_of(size_t i) {
+    uint64_t address = address_of(i);
+    char* slot = memory_ + slots_ + i * sizeof(void*);
+    std::memcpy(slot, &address, sizeof address);
+    return reinterpret_cast<uint64_t>(slot);
+  }
+  // What a call to a symbol jumps to: the symbol when it is ours, else a jump through its address, for it may be far away.
+  uint64_t callable(size_t i) {
+    if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
+    uint64_t address = address_of(i);
+    char* stub = memory_ + stubs_ + i * kStub;
+    // x86-64: jmp *[rip]; AArch64: ldr x16, #8; br x16. The address follows.
+    static const unsigned char x86[] = {0xFF, 0x25, 0, 0, 0, 0}, arm[] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1F, 0xD6};
+    size_t length = kMachine == EM_X86_64 ? sizeof x86 : sizeof arm;
+    std::memcpy(stub, kMachine == EM_X86_64 ? x86 : arm, length);
+    std::memcpy(stub + length, &address, sizeof address);
+    return reinterpret_cast<uint64_t>(stub);
+  }
+
+  void relocate(const Elf64_Shdr& relocations) {
+    size_t target = relocations.sh_info;
+    if (target >= sections_.size() || !is_loaded(target)) return;  // debug information, tables for unwinding
+    for (const auto& r : table<Elf64_Rela>(relocations)) {
+      if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS) throw Failure("a relocation lies outside its section");
+      char* where = memory_ + place_[target] + r.r_offset;
+      bool known = kMachine == EM_X86_64 ? relocate_x86(r, where) : relocate_arm(r, where);
+      if (!known) throw Failure("relocation of type " + std::to_string(ELF64_R_TYPE(r.r_info)) + " is not known");
+    }
+  }
+
+  static void put32(char* where, uint64_t value) {
+    int64_t v = int64_t(value);
+    if (v != int32_t(v)) throw Failure("a relocation is out of reach");
+    int32_t narrow = int32_t(v);
+    std::memcpy(where, &narrow, sizeof narrow);
+  }
+
+  bool relocate_x86(const Elf64_Rela& r, char* where) {
+    size_t symbol = ELF64_R_SYM(r.r_info);
+    uint64_t here = reinterpret_cast<uint64_t>(where), addend = uint64_t(r.r_addend);
+    switch (ELF64_R_TYPE(r.r_info)) {
+      case R_X86_64_64: {
+        uint64_t value = address_of(symbol) + addend;
+        std::memcpy(where, &value, sizeof value);
+        return true;
+      }
+      case R_X86_64_PC32: return put32(where, address_of(symbol) + addend - here), true;
+      case R_X86_64_PLT32: return put32(where, callable(symbol) + addend - here), true;
+      case R_X86_64_GOTPCREL:
+      case R_X86_64_GOTPCRELX:
+      case R_X86_64_REX_GOTPCRELX: return put32(where, slot_of(symbol) + addend - here), true;
+      default: return false;
+    }
+  }
+
+  // Puts `bits` into an instruction, from bit `at` up.
+  static void insert(char* where, uint64_t bits, int at) {
+    uint32_t instruction;
+    std::memcpy(&instruction, where, sizeof instruction);
+    instruction |= uint32_t(bits << at);
+    std::memcpy(where, &instruction, sizeof instruction);
+  }
+  static void put_page(char* where, uint64_t target, uint64_t here) {
+    uint64_t pages = ((target & ~uint64_t(0xFFF)) - (here & ~uint64_t(0xFFF))) >> 12;
+    insert(where, pages & 3, 29);
+    insert(where, (pages >> 2) & 0x7FFFF, 5);
+  }
+
+  bool relocate_arm(const Elf64_Rela& r, char* where) {
+    size_t symbol = ELF64_R_SYM(r.r_info);
+    uint64_t here = reinterpret_cast<uint64_t>(where), addend = uint64_t(r.r_addend);
+    auto low = [&](uint64_t target, int scale) { insert(where, (target & 0xFFF) >> scale, 10); };
+    switch (ELF64_R_TYPE(r.r_info)) {
+      case R_AARCH64_ABS64: {
+        uint64_t value = address_of(symbol) + addend;
+        std::memcpy(where, &value, sizeof value);
+        return true;
+      }
+      case R_AARCH64_PREL32: return put32(where, address_of(symbol) + addend - here), true;
+      case R_AARCH64_ADR_PREL_PG_HI21: return put_page(where, address_of(symbol) + addend, here), true;
+      case R_AARCH64_ADR_GOT_PAGE: return put_page(where, slot_of(symbol), here), true;
+      case R_AARCH64_LD64_GOT_LO12_NC: return low(slot_of(symbol), 3), true;
+      case R_AARCH64_ADD_ABS_LO12_NC:
+      case R_AARCH64_LDST8_ABS_LO12_NC: return low(address_of(symbol) + addend, 0), true;
+      case R_AARCH64_LDST16_ABS_LO12_NC: return low(address_of(symbol) + addend, 1), true;
+      case R_AARCH64_LDST32_ABS_LO12_NC: return low(address_of(symbol) + addend, 2), true;
+      case R_AARCH64_LDST64_ABS_LO12_NC: return low(address_of(symbol) + addend, 3), true;
+      case R_AARCH64_LDST128_ABS_LO12_NC: return low(address_of(symbol) + addend, 4), true;
+      case R_AARCH64_CALL26:
+      case R_AARCH64_JUMP26: return insert(where, ((callable(symbol) + addend - here) >> 2) & 0x3FFFFFF, 0), true;
+      default: return false;
+    }
+  }
+
+  void protect() {
+    const int access[kRegions] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
+    for (int r = 0; r < kRegions; r++)
+      if (size_t size = begin_[r + 1] - begin_[r]; size && ::mprotect(memory_ + begin_[r], size, access[r]) != 0)
+        throw Failure("cannot make the code of a kernel executable");
+    __builtin___clear_cache(memory_, memory_ + total_);
+  }
+
+  std::map<std::string, void*, std::less<>> exported() {
+    std::map<std::string, void*, std::less<>> out;
+    for (size_t i = 1; i < symbols_.size(); i++)
+      if (ELF64_ST_TYPE(symbols_[i].st_info) == STT_FUNC && symbols_[i].st_shndx != SHN_UNDEF)
+        out[name_of(symbols_[i])] = reinterpret_cast<void*>(address_of(i));
+    return out;
+  }
+
+  std::string_view object_;
+  std::vector<Elf64_Shdr> sections_;
+  std::vector<std::string> names_;
+  std::vector<Elf64_Sym> symbols_;
+  size_t strings_ = 0;
+  std::vector<size_t> place_;            // of each section, from memory_
+  size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
+  char* memory_ = nullptr;
+};
+
+}  // namespace
+
+LoadedCode::~LoadedCode() { ::munmap(memory_, size_); }
+
+Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object) {
+  return catch_failures([&] { return Loader(object).load(); });
+}
+
+}  // namespace tgc

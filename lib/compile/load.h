@@ -1,0 +1,40 @@
+// Machine code in this process: a relocatable ELF object placed in memory, relocated and made executable. Needs no LLVM, so that a kernel
+// from the cache runs without loading it. Mirrors tinygrad's runtime/support/elf.py (jit_loader); unlike there, calls out of the kernel
+// (memset, half-precision conversions) are resolved.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+class LoadedCode {
+ public:
+  // `memory` of that many bytes is unmapped in the end.
+  LoadedCode(void* memory, size_t size, std::map<std::string, void*, std::less<>> symbols) : memory_(memory), size_(size), symbols_(std::move(symbols)) {}
+  ~LoadedCode();
+  LoadedCode(const LoadedCode&) = delete;
+  LoadedCode& operator=(const LoadedCode&) = delete;
+
+  // A function of the object; null when there is none of that name.
+  void* symbol(std::string_view name) const {
+    auto found = symbols_.find(name);
+    return found == symbols_.end() ? nullptr : found->second;
+  }
+  size_t size() const { return size_; }
+
+ private:
+  void* memory_;
+  size_t size_;
+  std::map<std::string, void*, std::less<>> symbols_;
+};
+
+// `object` is an ELF64 relocatable for this computer (x86-64 or AArch64). An error for anything else, for a relocation that is not known
+// and for a symbol that this process does not have.
+Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object);
+
+}  // namespace tgc

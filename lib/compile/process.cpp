@@ -1,0 +1,159 @@
+#include "lib/compile/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+extern char** environ;
+
+namespace tgc {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string error_text(int code) { return std::strerror(code); }
+
+struct Pipe {
+  int read = -1, write = -1;
+  Pipe() {
+    int fds[2];
+    if (::pipe2(fds, O_CLOEXEC) != 0) throw Failure("cannot make a pipe: " + error_text(errno));
+    read = fds[0], write = fds[1];
+  }
+  ~Pipe() { close_read(), close_write(); }
+  void close_read() { close(read); }
+  void close_write() { close(write); }
+
+ private:
+  static void close(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
+};
+
+pid_t start(const std::vector<std::string>& argv, Pipe& in, Pipe& out, Pipe& err) {
+  std::vector<char*> args;
+  for (const std::string& a : argv) args.push_back(const_cast<char*>(a.c_str()));
+  args.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in.read, 0);
+  posix_spawn_file_actions_adddup2(&actions, out.write, 1);
+  posix_spawn_file_actions_adddup2(&actions, err.write, 2);
+  pid_t pid = 0;
+  int code = ::posix_spawnp(&pid, args[0], &actions, nullptr, args.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (code) throw Failure("cannot start " + argv[0] + ": " + error_text(code));
+  return pid;
+}
+
+// Reads what is there; false at the end.
+bool drain(int fd, std::string& to) {
+  char chunk[1 << 16];
+  ssize_t n = ::read(fd, chunk, sizeof chunk);
+  if (n > 0) to.append(chunk, size_t(n));
+  return n > 0 || (n < 0 && errno == EINTR);
+}
+
+ProcessResult talk(const std::vector<std::string>& argv, std::string_view input, int seconds) {
+  using Clock = std::chrono::steady_clock;
+  Pipe in, out, err;
+  pid_t pid = start(argv, in, out, err);
+  in.close_read(), out.close_write(), err.close_write();
+  ::fcntl(in.write, F_SETFL, O_NONBLOCK);
+  auto deadline = Clock::now() + std::chrono::seconds(seconds);
+  ProcessResult result;
+  if (input.empty()) in.close_write();
+  while (out.read >= 0 || err.read >= 0) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd fds[] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}, {in.write, POLLOUT, 0}};
+    if (left <= 0 || ::poll(fds, 3, int(left)) == 0) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+      throw Failure(argv[0] + " did not end within " + std::to_string(seconds) + " s");
+    }
+    if (fds[2].revents) {
+      ssize_t n = ::write(in.write, input.data(), input.size());
+      if (n > 0) input.remove_prefix(size_t(n));
+      if (input.empty() || (n < 0 && errno != EAGAIN && errno != EINTR)) in.close_write();
+    }
+    if (fds[0].revents && !drain(out.read, result.out)) out.close_read();
+    if (fds[1].revents && !drain(err.read, result.err)) err.close_read();
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+// A tool that ends before it has read its input must not end us.
+void ignore_broken_pipes() {
+  static const bool done = [] {
+    struct sigaction old;
+    if (::sigaction(SIGPIPE, nullptr, &old) == 0 && old.sa_handler == SIG_DFL) ::signal(SIGPIPE, SIG_IGN);
+    return true;
+  }();
+  (void)done;
+}
+
+}  // namespace
+
+Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::string_view input, int seconds) {
+  ignore_broken_pipes();
+  return catch_failures([&] { return talk(argv, input, seconds); });
+}
+
+std::string find_program(std::string_view name, const std::vector<std::string>& folders) {
+  std::vector<std::string> places;
+  if (const char* path = std::getenv("PATH")) {
+    std::stringstream parts{std::string(path)};
+    for (std::string part; std::getline(parts, part, ':');)
+      if (!part.empty()) places.push_back(part);
+  }
+  places.insert(places.end(), folders.begin(), folders.end());
+  for (const std::string& folder : places)
+    if (std::string path = folder + "/" + std::string(name); ::access(path.c_str(), X_OK) == 0) return path;
+  return {};
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::error_code error;
+  fs::path base = fs::temp_directory_path(error);
+  std::string pattern = (error ? std::string("/tmp") : base.string()) + "/tgc-XXXXXX";
+  if (!::mkdtemp(pattern.data())) throw Failure("cannot make a temporary folder: " + error_text(errno));
+  path_ = pattern;
+}
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void save_file(const std::string& path, std::string_view bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(bytes.data(), std::streamsize(bytes.size()));
+  out.close();
+  if (!out) throw Failure(Diag{.message = "cannot write", .file = path});
+}
+
+std::string read_whole_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) throw Failure(Diag{.message = "cannot read", .file = path});
+  return text.str();
+}
+
+}  // namespace tgc
