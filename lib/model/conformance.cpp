@@ -1,0 +1,157 @@
+#include "lib/model/conformance.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "lib/model/realize.h"
+#include "lib/model/tensor_state.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "input_0.pb", "input_1.pb", ... of a data set, in order.
+std::vector<std::string> numbered_files(const fs::path& folder, const std::string& prefix) {
+  std::vector<std::string> out;
+  for (int i = 0; fs::exists(folder / (prefix + std::to_string(i) + ".pb")); i++) out.push_back((folder / (prefix + std::to_string(i) + ".pb")).string());
+  return out;
+}
+
+// All tensors of numbers in a value, in order.
+void collect_tensors(const Value& v, Tensors& out) {
+  if (v.is_tensor()) out.push_back(v.tensor());
+  if (v.is_sequence())
+    for (auto& item : v.items()) collect_tensors(item, out);
+}
+
+// What differs between a value and what was expected; empty when nothing does. `arrays` are the values of all tensors, from `at` on.
+class ValueComparison {
+ public:
+  ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance) : arrays_(arrays), tolerance_(tolerance) {}
+
+  std::string compare(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
+    if (expected.kind == onnx::ValueProto::Kind::None) return actual.is_none() ? "" : name + " is there, nothing was expected";
+    if (actual.is_none()) return name + " is not there";
+    if (expected.kind == onnx::ValueProto::Kind::Sequence) return sequence(name, actual, expected);
+    if (expected.tensor.type == onnx::Type::String) return strings(name, actual, expected.tensor);
+    if (!actual.is_tensor()) return name + " is no tensor of numbers";
+    const Array& a = arrays_[at_++];
+    Array e = onnx::array_of(expected.tensor);
+    if (a.dtype() != e.dtype() || !std::equal(a.shape().begin(), a.shape().end(), e.shape().begin(), e.shape().end())) {
+      return name + " is " + a.describe() + ", expected " + e.describe();
+    }
+    auto c = compare_arrays(name, a, e, tolerance_);
+    if (!c) return c.diag().text();
+    return c->passed() ? "" : c->text();
+  }
+
+ private:
+  std::string sequence(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
+    if (!actual.is_sequence()) return name + " is no sequence";
+    if (actual.items().size() != expected.items.size()) return name + " has " + std::to_string(actual.items().size()) + " items, expected " + std::to_string(expected.items.size());
+    std::string out;
+    for (size_t i = 0; i < expected.items.size() && out.empty(); i++) out = compare(name + "[" + std::to_string(i) + "]", actual.items()[i], expected.items[i]);
+    return out;
+  }
+  static std::string strings(const std::string& name, const Value& actual, const onnx::TensorProto& expected) {
+    if (!actual.is_strings()) return name + " is no tensor of strings";
+    auto& s = actual.strings();
+    if (s.shape != expected.dims) return name + " has the shape " + shape_text(s.shape) + ", expected " + shape_text(expected.dims);
+    for (size_t i = 0; i < s.items.size(); i++)
+      if (s.items[i] != expected.strings[i]) return name + "[" + std::to_string(i) + "] is '" + s.items[i] + "', expected '" + std::string(expected.strings[i]) + "'";
+    return "";
+  }
+
+  const std::vector<Array>& arrays_;
+  const ToleranceOptions& tolerance_;
+  size_t at_ = 0;
+};
+
+std::string run_data_set(const Model& model, const fs::path& folder, const CaseOptions& options) {
+  Graph graph(options.settings);
+  tensor_state(graph).device = options.device;
+  std::map<std::string, Value> inputs;
+  auto declared = model.declared_inputs();
+  std::vector<std::string> files = numbered_files(folder, "input_");
+  for (size_t i = 0; i < files.size(); i++) {
+    if (i >= declared.size()) throw Failure("there are more input files than inputs");
+    inputs[declared[i]->name] = input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw());
+  }
+  for (size_t i = files.size(); i < declared.size(); i++)  // an option that is not there has no file
+    if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
+  ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
+  Tensors tensors;
+  for (auto& v : outputs.values) collect_tensors(v, tensors);
+  std::vector<Array> arrays = options.realize ? options.realize(tensors) : realize(tensors);
+  ValueComparison comparison(arrays, options.tolerance);
+  files = numbered_files(folder, "output_");
+  if (files.size() != outputs.values.size()) throw Failure("there are " + std::to_string(files.size()) + " output files for " + std::to_string(outputs.values.size()) + " outputs");
+  for (size_t i = 0; i < files.size(); i++) {
+    auto expected = onnx::read_value(files[i], model.proto().graph.outputs[i].type).value_or_throw();
+    if (std::string text = comparison.compare(outputs.names[i], outputs.values[i], expected); !text.empty()) return text;
+  }
+  return "";
+}
+
+}  // namespace
+
+Value input_value(Graph& graph, const Array& array) {
+  Tensor t = Tensor::buffer(graph, Ints(array.shape().begin(), array.shape().end()), array.dtype());
+  auto own = std::make_shared<Array>(array.copy());
+  tensor_state(graph).data[base_of(t.uop())] = {own->data(), own->nbytes(), own};
+  return t;
+}
+
+Value input_value(Graph& graph, const onnx::ValueProto& value) {
+  if (value.kind == onnx::ValueProto::Kind::None) return {};
+  if (value.kind == onnx::ValueProto::Kind::Sequence) {
+    Values items;
+    for (auto& i : value.items) items.push_back(input_value(graph, i));
+    return Value::sequence(items);
+  }
+  if (value.tensor.type == onnx::Type::String) return Strings{value.tensor.dims, {value.tensor.strings.begin(), value.tensor.strings.end()}};
+  return input_value(graph, onnx::array_of(value.tensor));
+}
+
+CaseResult run_case(const std::string& folder, const CaseOptions& options) {
+  fs::path path = fs::path(folder).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  CaseResult out{.name = path.filename().string(), .suite = path.parent_path().filename().string()};
+  auto done = catch_failures([&] {
+    Model model = std::move(Model::open((path / "model.onnx").string()).value_or_throw());
+    int sets = 0;
+    for (; fs::is_directory(path / ("test_data_set_" + std::to_string(sets))) && out.message.empty(); sets++) {
+      out.message = run_data_set(model, path / ("test_data_set_" + std::to_string(sets)), options);
+    }
+    if (sets == 0) throw Failure("there is no test_data_set_0");
+    return Unit{};
+  });
+  if (!done) {
+    out.outcome = CaseResult::Outcome::Error;
+    out.message = done.diag().message;
+  } else if (!out.message.empty()) {
+    out.outcome = CaseResult::Outcome::Wrong;
+  }
+  return out;
+}
+
+std::vector<std::string> find_cases(const std::vector<std::string>& folders) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (auto& f : folders) {
+    if (fs::exists(fs::path(f) / "model.onnx", error)) {
+      out.push_back(f);
+      continue;
+    }
+    std::vector<std::string> below;
+    for (auto& entry : fs::recursive_directory_iterator(f, error))
+      if (entry.path().filename() == "model.onnx") below.push_back(entry.path().parent_path().string());
+    std::sort(below.begin(), below.end());
+    out.insert(out.end(), below.begin(), below.end());
+  }
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,302 @@
+#include "lib/model/model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "lib/model/realize.h"
+#include "lib/model/tensor_state.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+constexpr int kMaxDepth = 64;  // of functions and subgraphs in each other
+
+int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string& domain) {
+  auto found = opsets.find(domain);
+  return found == opsets.end() ? 1 : found->second;
+}
+
+const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
+  for (auto& f : model.functions)
+    if (f.name == node.op && f.domain == node.domain) return &f;
+  return nullptr;
+}
+
+// ---- what a model must be, before anything runs --------------------------------------------------------------------------------
+
+class Checker {
+ public:
+  explicit Checker(const onnx::ModelProto& model) : model_(model) {}
+
+  void check() {
+    graph(model_.graph, {}, model_.opsets, 0);
+    for (auto& f : model_.functions) {
+      std::set<std::string> names(f.inputs.begin(), f.inputs.end());
+      nodes(f.nodes, names, f.opsets.empty() ? model_.opsets : f.opsets, 0);
+    }
+    if (troubles_.empty()) return;
+    std::string all;
+    for (auto& t : troubles_) all += (all.empty() ? "" : "\n  ") + t;
+    throw Failure(troubles_.size() == 1 ? all : "the model cannot be run:\n  " + all);
+  }
+
+ private:
+  void trouble(std::string text) {
+    if (std::find(troubles_.begin(), troubles_.end(), text) == troubles_.end()) troubles_.push_back(std::move(text));
+  }
+
+  void graph(const onnx::GraphProto& g, std::set<std::string> names, const std::map<std::string, int64_t>& opsets, int depth) {
+    if (depth > kMaxDepth) return trouble("graphs are nested more than " + std::to_string(kMaxDepth) + " deep");
+    for (auto& i : g.inputs) names.insert(i.name);
+    for (auto& t : g.initializers) {
+      names.insert(t.name);
+      if (!onnx::dtype_of(t.type) && t.type != onnx::Type::String) trouble("initializer '" + t.name + "' is of " + onnx::name_of(t.type) + ", which is not supported");
+    }
+    nodes(g.nodes, names, opsets, depth);
+    for (auto& o : g.outputs)
+      if (!names.contains(o.name)) trouble("nothing makes the output '" + o.name + "'");
+  }
+
+  // Nodes come after those that make their inputs; adds what they make to `names`.
+  void nodes(const std::vector<onnx::NodeProto>& list, std::set<std::string>& names, const std::map<std::string, int64_t>& opsets, int depth) {
+    std::set<std::string> made_here, later;
+    for (auto& n : list)
+      for (auto& o : n.outputs) later.insert(o);
+    for (auto& n : list) {
+      op(n, opsets);
+      for (auto& i : n.inputs) {
+        if (i.empty() || names.contains(i)) continue;
+        trouble(n.label() + " needs '" + i + "', which " + (later.contains(i) ? "a later node makes: the graph has a cycle or is out of order" : "nothing makes"));
+      }
+      for (auto& a : n.attributes)
+        if (a.g) graph(*a.g, names, opsets, depth + 1);
+      for (auto& o : n.outputs) {
+        if (!o.empty() && !made_here.insert(o).second) trouble(n.label() + " makes '" + o + "', which another node makes too");
+        names.insert(o);
+      }
+    }
+  }
+
+  void op(const onnx::NodeProto& n, const std::map<std::string, int64_t>& opsets) {
+    if (find_function(model_, n)) return;
+    int64_t version = opset_of(opsets, n.domain);
+    const OpDef* def = find_op(n.domain, n.op, version);
+    if (!def) return trouble(n.label() + " is not supported, in opset " + std::to_string(version) + (n.domain.empty() ? "" : " of " + n.domain));
+    for (auto& a : n.attributes) {
+      if (!def->knows(a.name)) trouble(n.label() + " has the attribute '" + a.name + "', which is not supported");
+      if (a.t && !onnx::dtype_of(a.t->type) && a.t->type != onnx::Type::String) trouble(n.label() + ": attribute '" + a.name + "' is of " + onnx::name_of(a.t->type) + ", which is not supported");
+    }
+  }
+
+  const onnx::ModelProto& model_;
+  std::vector<std::string> troubles_;
+};
+
+}  // namespace
+
+Result<Model> Model::open(const std::string& path) {
+  auto proto = onnx::read_model(path);
+  if (!proto) return proto.diag();
+  return from_proto(std::move(*proto));
+}
+
+Result<Model> Model::from_proto(onnx::ModelProto proto) {
+  auto out = catch_failures([&] {
+    Checker(proto).check();
+    Model model;
+    model.proto_ = std::make_shared<const onnx::ModelProto>(std::move(proto));
+    return model;
+  });
+  if (!out && out.diag().file.empty()) out.diag().file = proto.path;
+  return out;
+}
+
+std::string Model::folder() const { return std::filesystem::path(proto_->path).parent_path().string(); }
+
+std::vector<const onnx::ValueInfo*> Model::declared_inputs() const {
+  std::set<std::string> initialized;
+  for (auto& t : proto_->graph.initializers) initialized.insert(t.name);
+  std::vector<const onnx::ValueInfo*> out;
+  for (auto& i : proto_->graph.inputs)
+    if (!initialized.contains(i.name)) out.push_back(&i);
+  return out;
+}
+
+std::vector<std::string> Model::output_names() const {
+  std::vector<std::string> out;
+  for (auto& o : proto_->graph.outputs) out.push_back(o.name);
+  return out;
+}
+
+Result<std::vector<ModelInput>> Model::inputs(const std::map<std::string, int64_t>& vars) const {
+  return catch_failures([&] {
+    std::vector<ModelInput> out;
+    std::set<std::string> unbound, used;
+    for (auto* info : declared_inputs()) {
+      ModelInput input{info->name, info->type, dtypes::void_, {}};
+      if (info->type.kind == onnx::TypeProto::Kind::Tensor) {
+        if (auto d = onnx::dtype_of(info->type.elem)) input.dtype = *d;
+        else if (info->type.elem != onnx::Type::String) throw Failure("input '" + info->name + "' is of " + onnx::name_of(info->type.elem) + ", which is not supported");
+        if (info->type.shape) {
+          input.shape.emplace();
+          for (auto& dim : *info->type.shape) {
+            auto bound = vars.find(dim.name);
+            if (!dim.value && bound == vars.end()) unbound.insert(dim.name.empty() ? "a size of input '" + info->name + "' that has no name" : dim.name);
+            if (!dim.value && bound != vars.end()) used.insert(dim.name);
+            input.shape->push_back(dim.value ? *dim.value : bound != vars.end() ? bound->second : 0);
+          }
+        }
+      }
+      out.push_back(std::move(input));
+    }
+    std::string names;
+    for (auto& n : unbound) names += (names.empty() ? "" : ", ") + n;
+    if (!unbound.empty()) throw Failure("the model's inputs have sizes that are not bound: " + names + "; give them with --var NAME=SIZE");
+    for (auto& [name, value] : vars) {
+      if (!used.contains(name)) throw Failure("no input of the model has the size '" + name + "'");
+      if (value < 0) throw Failure("the size '" + name + "' is negative");
+    }
+    return out;
+  });
+}
+
+Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Value>& inputs) const {
+  auto out = catch_failures([&] {
+    for (auto* info : declared_inputs())
+      if (!inputs.contains(info->name)) throw Failure("the model's input '" + info->name + "' is not given");
+    ModelBuilder builder(graph, *proto_, folder());
+    return ModelOutputs{output_names(), builder.run(proto_->graph, inputs)};
+  });
+  if (!out && out.diag().file.empty()) out.diag().file = proto_->path;
+  return out;
+}
+
+// ---- building ---------------------------------------------------------------------------------------------------------------
+
+const Value* ModelBuilder::find(const std::string& name) const {
+  for (auto it = scopes_.rbegin(); it != scopes_.rend(); ++it)
+    if (auto found = it->find(name); found != it->end()) return &found->second;
+  return nullptr;
+}
+
+Value ModelBuilder::value_of(const onnx::TensorProto& t) {
+  if (t.type == onnx::Type::String) {
+    Strings out{t.dims, {}};
+    for (auto s : t.strings) out.items.emplace_back(s);
+    if (int64_t(out.items.size()) != t.count()) throw Failure("tensor '" + t.name + "' has " + std::to_string(out.items.size()) + " strings, its shape needs " + std::to_string(t.count()));
+    return out;
+  }
+  onnx::TensorBytes bytes = onnx::bytes_of(t, folder_);
+  Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
+  tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner};
+  if (!t.dims.empty()) return out;
+  Array value = evaluate(out);  // a scalar is a constant of the graph
+  if (out.is_floating_point()) return Tensor::constant(graph_, element_as_double(value, 0), out.dtype());
+  if (out.dtype() == dtypes::uint64) return Tensor::constant(graph_, Int(int64_t(value.as<uint64_t>()[0] >> 1)) + Int(int64_t(value.as<uint64_t>()[0] - (value.as<uint64_t>()[0] >> 1))), out.dtype());
+  if (out.dtype() == dtypes::int64) return Tensor::constant(graph_, value.as<int64_t>()[0], out.dtype());
+  return Tensor::constant(graph_, int64_t(element_as_double(value, 0)), out.dtype());
+}
+
+std::string ModelBuilder::tensor_name(UOp buffer) const {
+  if (!scopes_.empty())
+    for (auto& [name, value] : scopes_[0])
+      if (value.is_tensor() && base_of(value.tensor().uop()) == buffer) return name;
+  return "";
+}
+
+bool ModelBuilder::is_known(const Tensor& tensor) { return unknown_buffers(std::span(&tensor, 1)).empty(); }
+
+Array ModelBuilder::evaluate(const Tensor& tensor) {
+  auto& slot = evaluated_[tensor.uop()];
+  if (slot) return slot->copy();
+  for (UOp u : unknown_buffers(std::span(&tensor, 1))) {
+    throw Failure("it depends on the values of the model's input '" + tensor_name(u) + "'; give them with --inputs");
+  }
+  slot = std::make_shared<Array>(std::move(realize(std::span(&tensor, 1))[0]));
+  return slot->copy();
+}
+
+Values ModelBuilder::run(const onnx::GraphProto& graph, const Values& inputs) {
+  if (inputs.size() > graph.inputs.size()) throw Failure("the subgraph '" + graph.name + "' has " + std::to_string(graph.inputs.size()) + " inputs, it is given " + std::to_string(inputs.size()));
+  std::map<std::string, Value> named;
+  for (size_t i = 0; i < inputs.size(); i++) named[graph.inputs[i].name] = inputs[i];
+  return run(graph, named);
+}
+
+Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs) {
+  std::vector<std::string> outputs;
+  for (auto& o : graph.outputs) outputs.push_back(o.name);
+  scopes_.emplace_back();
+  for (auto& t : graph.initializers) scopes_.back()[t.name] = value_of(t);
+  for (auto& [name, value] : inputs) scopes_.back()[name] = value;
+  return run_nodes(graph.nodes, outputs, opsets_ ? *opsets_ : model_.opsets);
+}
+
+// Runs the nodes in the innermost scope, which it closes.
+Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs, const std::map<std::string, int64_t>& opsets) {
+  if (++depth_ > kMaxDepth) throw Failure("functions and subgraphs are nested more than " + std::to_string(kMaxDepth) + " deep");
+  auto* outer = std::exchange(opsets_, &opsets);
+  for (auto& node : nodes) {
+    Values made;
+    try {
+      made = run_node(node, opsets);
+    } catch (Failure& f) {
+      if (f.diag().file.empty() && !f.diag().message.starts_with(node.label())) f.diag().message = node.label() + ": " + f.diag().message;
+      throw Failure(f.diag());
+    }
+    if (made.size() < node.outputs.size()) throw Failure(node.label() + ": gives " + std::to_string(made.size()) + " of its " + std::to_string(node.outputs.size()) + " outputs");
+    for (size_t i = 0; i < node.outputs.size(); i++)
+      if (!node.outputs[i].empty()) scopes_.back()[node.outputs[i]] = made[i];
+  }
+  Values out;
+  for (auto& name : outputs) {
+    const Value* v = find(name);
+    if (!v) throw Failure("nothing makes the output '" + name + "'");
+    out.push_back(*v);
+  }
+  scopes_.pop_back();
+  opsets_ = outer;
+  depth_--;
+  return out;
+}
+
+Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::string, int64_t>& opsets) {
+  Values inputs;
+  for (auto& name : node.inputs) {
+    const Value* v = name.empty() ? nullptr : find(name);
+    if (!name.empty() && !v) throw Failure("nothing makes its input '" + name + "'");
+    inputs.push_back(v ? *v : Value());
+  }
+  if (auto* function = find_function(model_, node)) return run_function(*function, node, inputs);
+  int64_t version = opset_of(opsets, node.domain);
+  const OpDef* def = find_op(node.domain, node.op, version);
+  if (!def) throw Failure("the op is not supported");
+  OpCall call(*this, node, version, std::move(inputs));
+  return def->run(call);
+}
+
+Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onnx::NodeProto& node, const Values& inputs) {
+  std::vector<onnx::NodeProto> nodes = function.nodes;
+  for (auto& n : nodes) {
+    std::erase_if(n.attributes, [&](onnx::Attribute& a) {
+      if (a.reference.empty()) return false;
+      auto* given = node.attribute(a.reference);
+      if (!given) return true;
+      std::string name = a.name;
+      a = *given;
+      a.name = name;
+      return false;
+    });
+  }
+  auto scopes = std::exchange(scopes_, {});  // a function sees its inputs alone
+  scopes_.emplace_back();
+  for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++) scopes_.back()[function.inputs[i]] = inputs[i];
+  for (size_t i = inputs.size(); i < function.inputs.size(); i++) scopes_.back()[function.inputs[i]] = Value();
+  Values out = run_nodes(nodes, function.outputs, function.opsets.empty() ? model_.opsets : function.opsets);
+  scopes_ = std::move(scopes);
+  return out;
+}
+
+}  // namespace tgc

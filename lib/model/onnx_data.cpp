@@ -1,0 +1,181 @@
+// Files in memory, and the elements of tensors.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "lib/model/onnx.h"
+
+namespace tgc::onnx {
+
+Bytes::~Bytes() {
+  if (map_) munmap(map_, view_.size());
+}
+
+std::shared_ptr<const Bytes> Bytes::own(std::string bytes) {
+  std::shared_ptr<Bytes> out(new Bytes);
+  out->own_ = std::move(bytes);
+  out->view_ = out->own_;
+  return out;
+}
+
+Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
+  auto trouble = [&](const char* what) { return Diag{.message = std::string(what) + ": " + std::strerror(errno), .file = path}; };
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return trouble("cannot be opened");
+  struct stat info;
+  if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) errno = EISDIR;
+    auto diag = trouble("cannot be read");
+    close(fd);
+    return diag;
+  }
+  std::shared_ptr<Bytes> out(new Bytes);
+  if (info.st_size > 0) {
+    void* at = mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED) {
+      auto diag = trouble("cannot be mapped");
+      close(fd);
+      return diag;
+    }
+    out->map_ = at;
+    out->view_ = std::string_view(static_cast<const char*>(at), size_t(info.st_size));
+  }
+  close(fd);
+  return std::shared_ptr<const Bytes>(out);
+}
+
+std::string name_of(Type type) {
+  static const char* const kNames[] = {"UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16", "DOUBLE",
+                                       "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
+                                       "FLOAT8E5M2FNUZ", "UINT4", "INT4"};
+  auto i = size_t(type);
+  return i < std::size(kNames) ? kNames[i] : "type " + std::to_string(int(type));
+}
+
+std::optional<DType> dtype_of(Type type) {
+  switch (type) {
+    case Type::Float: return dtypes::float32;
+    case Type::UInt8: return dtypes::uint8;
+    case Type::Int8: return dtypes::int8;
+    case Type::UInt16: return dtypes::uint16;
+    case Type::Int16: return dtypes::int16;
+    case Type::Int32: return dtypes::int32;
+    case Type::Int64: return dtypes::int64;
+    case Type::Bool: return dtypes::bool_;
+    case Type::Float16: return dtypes::float16;
+    case Type::Double: return dtypes::float64;
+    case Type::UInt32: return dtypes::uint32;
+    case Type::UInt64: return dtypes::uint64;
+    case Type::BFloat16: return dtypes::bfloat16;
+    default: return std::nullopt;
+  }
+}
+
+Type type_of(DType dtype) {
+  for (int t = 1; t <= int(Type::BFloat16); t++)
+    if (auto d = dtype_of(Type(t)); d && *d == dtype) return Type(t);
+  return Type::Undefined;
+}
+
+int64_t TensorProto::count() const {
+  int64_t out = 1;
+  for (int64_t d : dims)
+    if (d < 0 || __builtin_mul_overflow(out, d, &out)) throw Failure("tensor '" + name + "' has a size that is negative or too large");
+  if (out > int64_t(1) << 46) throw Failure("tensor '" + name + "' has " + std::to_string(out) + " elements");
+  return out;
+}
+
+namespace {
+
+// The path of external data: below the model's folder, whatever links there are on the way.
+std::string external_path(const TensorProto& t, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path base = fs::canonical(folder.empty() ? "." : folder, error);
+  if (error) throw Failure("the folder '" + folder + "' of the model cannot be read");
+  fs::path wanted = fs::path(t.location);
+  if (t.location.empty() || wanted.is_absolute()) throw Failure("tensor '" + t.name + "': its data are in '" + t.location + "', which is no path in the model's folder");
+  fs::path at = fs::weakly_canonical(base / wanted, error);
+  auto [rest, mismatch] = std::mismatch(base.begin(), base.end(), at.begin(), at.end());
+  if (error || rest != base.end()) throw Failure("tensor '" + t.name + "': its data are in '" + t.location + "', outside the model's folder: refused");
+  return at.string();
+}
+
+// External files stay mapped as long as a tensor of theirs lives.
+std::shared_ptr<const Bytes> external_file(const std::string& path) {
+  static thread_local std::map<std::string, std::weak_ptr<const Bytes>> open;
+  if (auto bytes = open[path].lock()) return bytes;
+  auto bytes = Bytes::map(path).value_or_throw();
+  open[path] = bytes;
+  return bytes;
+}
+
+template <class T, class From>
+void append(std::string& out, const std::vector<From>& values) {
+  for (From v : values) {
+    auto t = T(v);
+    out.append(reinterpret_cast<const char*>(&t), sizeof t);
+  }
+}
+
+// Elements that the file holds as numbers of their own: int32_data holds the bits of half and bfloat16 and small integers.
+std::string typed_data(const TensorProto& t, DType dtype) {
+  std::string out;
+  for (auto chunk : t.floats) out += chunk;
+  for (auto chunk : t.doubles) out += chunk;
+  if (!out.empty() || t.ints.empty()) return out;
+  switch (dtype.itemsize()) {
+    case 1: append<uint8_t>(out, t.ints); break;
+    case 2: append<uint16_t>(out, t.ints); break;
+    case 4: append<uint32_t>(out, t.ints); break;
+    default: append<uint64_t>(out, t.ints); break;
+  }
+  return out;
+}
+
+}  // namespace
+
+TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
+  auto dtype = dtype_of(t.type);
+  if (!dtype) throw Failure("tensor '" + t.name + "' is of " + name_of(t.type) + ", which is not supported");
+  auto wanted = size_t(t.count()) * size_t(dtype->itemsize());
+  std::string_view view;
+  std::shared_ptr<const void> owner = t.file;
+  if (t.external) {
+    auto file = external_file(external_path(t, folder));
+    auto size = int64_t(file->view().size()), length = t.length.value_or(int64_t(wanted));
+    if (t.offset > size || length > size - t.offset) {
+      throw Failure("tensor '" + t.name + "': '" + t.location + "' has " + std::to_string(size) + " bytes, the data end at " + std::to_string(t.offset + length));
+    }
+    view = file->view().substr(size_t(t.offset), size_t(length));
+    owner = file;
+  } else if (t.raw) {
+    view = *t.raw;
+  } else {
+    auto own = std::make_shared<std::string>(typed_data(t, *dtype));
+    view = *own;
+    owner = own;
+  }
+  if (view.size() != wanted) throw Failure("tensor '" + t.name + "' has " + std::to_string(view.size()) + " bytes of data, its shape needs " + std::to_string(wanted));
+  // elements that do not lie at a multiple of their size are copied to where they do
+  if (reinterpret_cast<uintptr_t>(view.data()) % size_t(dtype->itemsize()) != 0) {
+    auto own = std::make_shared<std::vector<uint64_t>>((view.size() + 7) / 8);
+    std::memcpy(own->data(), view.data(), view.size());
+    return {reinterpret_cast<const uint8_t*>(own->data()), view.size(), own};
+  }
+  return {reinterpret_cast<const uint8_t*>(view.data()), view.size(), owner};
+}
+
+Array array_of(const TensorProto& t, const std::string& folder) {
+  TensorBytes bytes = bytes_of(t, folder);
+  Array out(*dtype_of(t.type), t.dims);
+  std::memcpy(out.data(), bytes.data, bytes.size);
+  return out;
+}
+
+}  // namespace tgc::onnx

@@ -1,0 +1,131 @@
+#include "lib/model/op.h"
+
+#include <algorithm>
+
+#include "lib/model/model.h"
+
+namespace tgc {
+
+OpCall::OpCall(ModelBuilder& builder, const onnx::NodeProto& node, int64_t version, Values inputs)
+    : builder_(builder), node_(node), version_(version), inputs_(std::move(inputs)) {}
+
+Graph& OpCall::graph() const { return builder_.graph(); }
+
+const Value& OpCall::value(size_t i) const {
+  if (!has(i)) throw Failure("input " + std::to_string(i) + " is missing");
+  return inputs_[i];
+}
+
+Tensor OpCall::tensor(size_t i) const {
+  const Value& v = value(i);
+  if (!v.is_tensor()) throw Failure("input " + std::to_string(i) + " is " + (v.is_strings() ? "a tensor of strings" : "a sequence") + ", a tensor of numbers is needed");
+  return v.tensor();
+}
+
+Tensors OpCall::tensors(size_t from) const {
+  Tensors out;
+  for (size_t i = from; i < inputs_.size(); i++) out.push_back(tensor(i));
+  return out;
+}
+
+Array OpCall::array(size_t i) const {
+  try {
+    return builder_.evaluate(tensor(i));
+  } catch (Failure& f) {
+    f.diag().message = "the value of its input " + std::to_string(i) + " is needed to build the graph: " + f.diag().message;
+    throw Failure(f.diag());
+  }
+}
+
+Ints OpCall::ints(size_t i) const {
+  Array a = array(i);
+  if (!dtypes::is_int(a.dtype()) && !dtypes::is_bool(a.dtype())) throw Failure("input " + std::to_string(i) + " is of " + std::string(a.dtype().repr()) + ", integers are needed");
+  Ints out;
+  for (int64_t j = 0; j < a.size(); j++) {
+    switch (a.dtype().scalar_kind()) {
+      case Scalar::Bool: case Scalar::UInt8: out.push_back(a.as<uint8_t>()[size_t(j)]); break;
+      case Scalar::Int8: out.push_back(a.as<int8_t>()[size_t(j)]); break;
+      case Scalar::Int16: out.push_back(a.as<int16_t>()[size_t(j)]); break;
+      case Scalar::UInt16: out.push_back(a.as<uint16_t>()[size_t(j)]); break;
+      case Scalar::Int32: out.push_back(a.as<int32_t>()[size_t(j)]); break;
+      case Scalar::UInt32: out.push_back(a.as<uint32_t>()[size_t(j)]); break;
+      default: out.push_back(a.as<int64_t>()[size_t(j)]); break;
+    }
+  }
+  return out;
+}
+
+std::vector<double> OpCall::numbers(size_t i) const {
+  Array a = array(i);
+  std::vector<double> out;
+  for (int64_t j = 0; j < a.size(); j++) out.push_back(element_as_double(a, j));
+  return out;
+}
+
+int64_t OpCall::integer(size_t i) const {
+  Ints v = ints(i);
+  if (v.size() != 1) throw Failure("input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, one is needed");
+  return v[0];
+}
+
+double OpCall::number(size_t i) const {
+  std::vector<double> v = numbers(i);
+  if (v.size() != 1) throw Failure("input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, one is needed");
+  return v[0];
+}
+
+int64_t OpCall::attr_int(std::string_view name, int64_t otherwise) const { return attr(name) ? attr(name)->i : otherwise; }
+int64_t OpCall::attr_int(std::string_view name) const {
+  if (!attr(name)) throw Failure("attribute '" + std::string(name) + "' is missing");
+  return attr(name)->i;
+}
+double OpCall::attr_float(std::string_view name, double otherwise) const { return attr(name) ? attr(name)->f : otherwise; }
+std::string OpCall::attr_string(std::string_view name, std::string_view otherwise) const { return std::string(attr(name) ? attr(name)->s : otherwise); }
+Ints OpCall::attr_ints(std::string_view name, const Ints& otherwise) const { return attr(name) ? attr(name)->ints : otherwise; }
+std::optional<Ints> OpCall::attr_ints_or_none(std::string_view name) const { return attr(name) ? std::optional(attr(name)->ints) : std::nullopt; }
+
+const onnx::GraphProto& OpCall::attr_graph(std::string_view name) const {
+  if (!attr(name) || !attr(name)->g) throw Failure("attribute '" + std::string(name) + "' is no graph");
+  return *attr(name)->g;
+}
+
+DType OpCall::dtype_of(int64_t type) const {
+  auto d = onnx::dtype_of(onnx::Type(int32_t(type)));
+  if (!d) throw Failure("the type " + onnx::name_of(onnx::Type(int32_t(type))) + " is not supported");
+  return *d;
+}
+
+// ---- the table --------------------------------------------------------------------------------------------------------------
+
+bool OpDef::knows(std::string_view attribute) const {
+  for (std::string_view rest = attributes; !rest.empty();) {
+    auto end = std::min(rest.find(' '), rest.size());
+    if (rest.substr(0, end) == attribute) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+std::vector<const OpDef*> all_ops() {
+  std::vector<const OpDef*> out;
+  for (auto family : {math_ops, movement_ops, reduce_ops, nn_ops, index_ops, control_ops, resize_ops, quantize_ops, loss_ops, recurrent_ops,
+                      text_ops, signal_ops, contrib_ops})
+    for (auto& def : family()) out.push_back(&def);
+  return out;
+}
+
+const OpDef* find_op(std::string_view domain, std::string_view name, int64_t version) {
+  static const auto kByName = [] {
+    std::map<std::string_view, std::vector<const OpDef*>> out;
+    for (auto* def : all_ops()) out[def->name].push_back(def);
+    return out;
+  }();
+  auto found = kByName.find(name);
+  if (found == kByName.end()) return nullptr;
+  const OpDef* best = nullptr;
+  for (auto* def : found->second)
+    if (def->domain == domain && def->since <= version && (!best || def->since > best->since)) best = def;
+  return best;
+}
+
+}  // namespace tgc

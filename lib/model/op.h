@@ -1,0 +1,98 @@
+// The table of ONNX ops, and what an op sees of its node. Each family of ops is one file ops_<family>.cpp with a table of rows
+//   {"LeakyRelu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).leaky_relu(c.attr_float("alpha", 0.01))}; }},
+// name, first opset version of this row, the attributes it knows (separated by blanks), what it does. A node takes the row with the
+// greatest version that is not above its model's; an attribute that the row does not name is an error before anything runs.
+// Semantics are tinygrad's (nn/onnx.py) and, where tinygrad fails, those of the ONNX specification.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/model/onnx.h"
+#include "lib/model/value.h"
+
+namespace tgc {
+
+class ModelBuilder;
+
+// One node at the moment that it becomes tensors.
+class OpCall {
+ public:
+  OpCall(ModelBuilder& builder, const onnx::NodeProto& node, int64_t version, Values inputs);
+
+  const onnx::NodeProto& node() const { return node_; }
+  ModelBuilder& builder() const { return builder_; }
+  Graph& graph() const;
+  int64_t version() const { return version_; }              // of the opset
+  size_t num_outputs() const { return node_.outputs.size(); }
+
+  // ---- inputs; one that is missing but asked for throws Failure
+  size_t num_inputs() const { return inputs_.size(); }
+  bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
+  const Value& value(size_t i) const;
+  Tensor tensor(size_t i) const;
+  Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
+  Tensors tensors(size_t from = 0) const;                   // all of them
+
+  // The values of an input that the graph itself depends on (a shape, axes, ...): computed now. Throws Failure, naming the model's input,
+  // when they depend on inputs whose values are not known.
+  Array array(size_t i) const;
+  Ints ints(size_t i) const;
+  std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }
+  std::vector<double> numbers(size_t i) const;
+  int64_t integer(size_t i) const;  // of one element
+  double number(size_t i) const;
+
+  // ---- attributes
+  const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }
+  int64_t attr_int(std::string_view name, int64_t otherwise) const;
+  int64_t attr_int(std::string_view name) const;            // throws Failure when it is missing
+  double attr_float(std::string_view name, double otherwise) const;
+  std::string attr_string(std::string_view name, std::string_view otherwise) const;
+  Ints attr_ints(std::string_view name, const Ints& otherwise = {}) const;
+  std::optional<Ints> attr_ints_or_none(std::string_view name) const;
+  const onnx::GraphProto& attr_graph(std::string_view name) const;
+  DType dtype_of(int64_t onnx_type) const;                  // throws Failure for a type without a dtype
+
+ private:
+  ModelBuilder& builder_;
+  const onnx::NodeProto& node_;
+  int64_t version_;
+  Values inputs_;
+};
+
+struct OpDef {
+  std::string_view name;
+  int64_t since;
+  std::string_view attributes;
+  Values (*run)(OpCall&);
+  std::string_view domain = "";
+
+  bool knows(std::string_view attribute) const;
+};
+
+// The row for an op of that version; null when there is none.
+const OpDef* find_op(std::string_view domain, std::string_view name, int64_t version);
+// Every row, family by family.
+std::vector<const OpDef*> all_ops();
+
+// ---- the families
+std::span<const OpDef> math_ops();        // ops_math.cpp: elementwise, casts, comparisons, logic
+std::span<const OpDef> movement_ops();    // ops_movement.cpp: shapes, constants, slices, padding
+std::span<const OpDef> reduce_ops();      // ops_reduce.cpp: reductions, softmax, scans, sorting
+std::span<const OpDef> nn_ops();          // ops_nn.cpp: convolution, pooling, products, normalization
+std::span<const OpDef> index_ops();       // ops_index.cpp: gathers and scatters
+std::span<const OpDef> control_ops();     // ops_control.cpp: If, Loop, Scan, sequences, options
+std::span<const OpDef> resize_ops();      // ops_resize.cpp: Resize, grids, regions
+std::span<const OpDef> quantize_ops();    // ops_quantize.cpp
+std::span<const OpDef> loss_ops();        // ops_loss.cpp: losses and training steps
+std::span<const OpDef> recurrent_ops();   // ops_recurrent.cpp: RNN, GRU, LSTM
+std::span<const OpDef> text_ops();        // ops_text.cpp: strings
+std::span<const OpDef> signal_ops();      // ops_signal.cpp: windows, DFT, STFT
+std::span<const OpDef> contrib_ops();     // ops_contrib.cpp: com.microsoft
+
+}  // namespace tgc

@@ -1,0 +1,182 @@
+// Elementwise ops: arithmetic, activations, comparisons, logic, casts.
+#include <cmath>
+
+#include "lib/model/op.h"
+
+namespace tgc {
+namespace {
+
+template <Tensor (Tensor::*F)() const>
+Values unary(OpCall& c) {
+  return {(c.tensor(0).*F)()};
+}
+
+template <Tensor (Tensor::*F)(Tensor) const>
+Values binary(OpCall& c) {
+  return {(c.tensor(0).*F)(c.tensor(1))};
+}
+
+// x f y f z ...
+template <Tensor (Tensor::*F)(Tensor) const>
+Values fold(OpCall& c) {
+  Tensor out;
+  for (auto& t : c.tensors()) out = out ? (out.*F)(t) : t;
+  return {out};
+}
+
+// Before opset 7 the second operand was broadcast at an axis that the node names.
+Tensor legacy_operand(OpCall& c) {
+  Tensor x = c.tensor(0), y = c.tensor(1);
+  if (c.attr_int("broadcast", 0) == 0 || !c.attr("axis")) return y;
+  Ints shape = y.shape();
+  shape.resize(size_t(std::max<int64_t>(y.ndim(), x.ndim() - x.resolve_dim(c.attr_int("axis")))), 1);
+  return y.reshape(shape);
+}
+
+Tensor pow_of(Tensor x, Tensor y) {
+  if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
+  // a power of integers: by doubles, which hold every result that fits 53 bits
+  Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64));
+  return p.round().cast(x.dtype());
+}
+
+Tensor mod_of(OpCall& c) {
+  Tensor x = c.tensor(0), y = c.tensor(1);
+  return c.attr_int("fmod", 0) ? x - x.div(y, Tensor::Rounding::Trunc) * y : x % y;
+}
+
+Tensor shift(OpCall& c) {
+  Tensor x = c.tensor(0), y = c.tensor(1);
+  if (!dtypes::is_unsigned(x.dtype())) throw Failure("a shift of " + std::string(x.dtype().repr()));
+  // 2 ** y by doubling for each bit of y: exact, and 0 once it does not fit
+  Tensor power = x.ones_like();
+  for (int64_t bit = 0, n = 8 * x.dtype().itemsize(); bit < 7; bit++) {
+    int64_t by = int64_t(1) << bit;
+    Tensor odd = y.idiv(y.number(by)).bitwise_and(y.number(1)).ne(Const(0));
+    power = by < n ? odd.where(power * Const(int64_t(1) << by), power) : odd.where(Const(0), power);
+  }
+  if (c.attr_string("direction", "") == "LEFT") return x * power;
+  return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
+}
+
+// A cast; floats become integers as C has it, but for those that fit no unsigned 8 or 16 bits.
+Values cast_to(OpCall& c, DType to) {
+  Tensor x = c.tensor(0);
+  return {x.cast(to)};
+}
+
+Tensor prelu_slope(const Tensor& x, Tensor slope) {
+  if (slope.ndim() != 1 || x.ndim() < 2 || slope.size(0) != x.size(1) || slope.size(0) == 1) return slope;
+  Ints shape(size_t(x.ndim() - 1), 1);
+  shape[0] = slope.size(0);
+  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // one per channel, as before opset 7
+}
+
+}  // namespace
+
+std::span<const OpDef> math_ops() {
+  static const OpDef kOps[] = {
+    // ---- arithmetic
+    {"Add", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) + legacy_operand(c)}; }},
+    {"Sub", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) - legacy_operand(c)}; }},
+    {"Mul", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) * legacy_operand(c)}; }},
+    {"Div", 1, "broadcast axis consumed_inputs",
+     [](OpCall& c) -> Values { return {c.tensor(0).div(legacy_operand(c), dtypes::is_int(c.tensor(0).dtype()) ? Tensor::Rounding::Trunc : Tensor::Rounding::None)}; }},
+    {"Mod", 10, "fmod", [](OpCall& c) -> Values { return {mod_of(c)}; }},
+    {"Pow", 1, "broadcast axis", [](OpCall& c) -> Values { return {pow_of(c.tensor(0), legacy_operand(c))}; }},
+    {"Neg", 1, "consumed_inputs", unary<&Tensor::neg>},
+    {"Reciprocal", 1, "consumed_inputs", unary<&Tensor::reciprocal>},
+    {"Sqrt", 1, "consumed_inputs", unary<&Tensor::sqrt>},
+    {"Sign", 9, "", unary<&Tensor::sign>},
+    {"Abs", 1, "consumed_inputs", unary<&Tensor::abs>},
+    {"Exp", 1, "consumed_inputs", unary<&Tensor::exp>},
+    {"Log", 1, "consumed_inputs", unary<&Tensor::log>},
+    {"Floor", 1, "consumed_inputs", unary<&Tensor::floor>},
+    {"Ceil", 1, "consumed_inputs", unary<&Tensor::ceil>},
+    {"Round", 11, "", unary<&Tensor::round>},
+    {"Max", 1, "consumed_inputs", fold<&Tensor::maximum>},
+    {"Min", 1, "consumed_inputs", fold<&Tensor::minimum>},
+    {"Sum", 1, "consumed_inputs", fold<&Tensor::add>},
+    {"Mean", 1, "consumed_inputs", [](OpCall& c) -> Values { return {fold<&Tensor::add>(c)[0].tensor() / Const(int64_t(c.num_inputs()))}; }},
+    // ---- trigonometry
+    {"Sin", 7, "", unary<&Tensor::sin>},
+    {"Cos", 7, "", unary<&Tensor::cos>},
+    {"Tan", 7, "", unary<&Tensor::tan>},
+    {"Asin", 7, "", unary<&Tensor::asin>},
+    {"Acos", 7, "", unary<&Tensor::acos>},
+    {"Atan", 7, "", unary<&Tensor::atan>},
+    {"Sinh", 9, "", unary<&Tensor::sinh>},
+    {"Cosh", 9, "", unary<&Tensor::cosh>},
+    {"Tanh", 1, "consumed_inputs", unary<&Tensor::tanh>},
+    {"Asinh", 9, "", unary<&Tensor::asinh>},
+    {"Acosh", 9, "", unary<&Tensor::acosh>},
+    {"Atanh", 9, "", unary<&Tensor::atanh>},
+    {"Erf", 9, "", unary<&Tensor::erf>},
+    // ---- activations
+    {"Relu", 1, "consumed_inputs", unary<&Tensor::relu>},
+    {"Sigmoid", 1, "consumed_inputs", unary<&Tensor::sigmoid>},
+    {"HardSwish", 14, "", unary<&Tensor::hardswish>},
+    {"Softsign", 1, "", unary<&Tensor::softsign>},
+    {"Softplus", 1, "", [](OpCall& c) -> Values { return {c.tensor(0).softplus()}; }},
+    {"Mish", 18, "", unary<&Tensor::mish>},
+    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1.0))}; }},
+    {"Celu", 12, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).celu(c.attr_float("alpha", 1.0))}; }},
+    {"Selu", 1, "alpha gamma consumed_inputs",
+     [](OpCall& c) -> Values { return {c.tensor(0).selu(c.attr_float("alpha", 1.67326319217681884765625), c.attr_float("gamma", 1.05070102214813232421875))}; }},
+    {"HardSigmoid", 1, "alpha beta consumed_inputs",
+     [](OpCall& c) -> Values { return {(c.attr_float("alpha", 0.2) * c.tensor(0) + c.attr_float("beta", 0.5)).clamp(Const(0), Const(1))}; }},
+    {"Gelu", 20, "approximate",
+     [](OpCall& c) -> Values {
+       Tensor x = c.tensor(0);
+       return {c.attr_string("approximate", "none") == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf())};
+     }},
+    {"PRelu", 1, "consumed_inputs",
+     [](OpCall& c) -> Values {
+       Tensor x = c.tensor(0);
+       return {x.gt(Const(0)).where(x, x * (c.version() < 7 ? prelu_slope(x, c.tensor(1)) : c.tensor(1)))};
+     }},
+    {"LeakyRelu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0).leaky_relu(c.attr_float("alpha", 0.01))}; }},
+    {"ThresholdedRelu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).gt(Const(c.attr_float("alpha", 1.0))).where(c.tensor(0), Const(0))}; }},
+    {"Shrink", 9, "bias lambd",
+     [](OpCall& c) -> Values {
+       Tensor x = c.tensor(0);
+       double bias = c.attr_float("bias", 0.0), lambda = c.attr_float("lambd", 0.5);
+       if (!x.is_floating_point()) return {(x.cast(dtypes::float32).lt(Const(-lambda)) * (x + bias) + x.cast(dtypes::float32).gt(Const(lambda)) * (x - bias)).cast(x.dtype())};
+       return {x.lt(Const(-lambda)) * (x + bias) + x.gt(Const(lambda)) * (x - bias)};
+     }},
+    {"Clip", 1, "min max consumed_inputs",
+     [](OpCall& c) -> Values {
+       std::optional<Const> low, high;
+       if (c.attr("min")) low = c.attr("min")->f;
+       if (c.attr("max")) high = c.attr("max")->f;
+       return {low || high ? c.tensor(0).clamp(low, high) : c.tensor(0)};
+     }},
+    {"Clip", 11, "", [](OpCall& c) -> Values { return {c.tensor(0).clamp(c.tensor_or_none(1), c.tensor_or_none(2))}; }},
+    // ---- comparisons
+    {"Less", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).lt(legacy_operand(c))}; }},
+    {"LessOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).le(c.tensor(1))}; }},
+    {"Greater", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).gt(legacy_operand(c))}; }},
+    {"GreaterOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).ge(c.tensor(1))}; }},
+    {"Equal", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c))}; }},
+    {"IsNaN", 9, "", unary<&Tensor::isnan>},
+    {"IsInf", 10, "detect_negative detect_positive",
+     [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attr_int("detect_positive", 1), c.attr_int("detect_negative", 1))}; }},
+    // ---- logic
+    {"Not", 1, "", unary<&Tensor::logical_not>},
+    {"And", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(false))}; }},
+    {"Or", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(true))}; }},
+    {"Xor", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).cast(dtypes::bool_).bitwise_xor(legacy_operand(c).cast(dtypes::bool_))}; }},
+    {"BitwiseAnd", 18, "", binary<&Tensor::bitwise_and>},
+    {"BitwiseOr", 18, "", binary<&Tensor::bitwise_or>},
+    {"BitwiseXor", 18, "", binary<&Tensor::bitwise_xor>},
+    {"BitwiseNot", 18, "", unary<&Tensor::bitwise_not>},
+    {"BitShift", 11, "direction", [](OpCall& c) -> Values { return {shift(c)}; }},
+    {"Where", 9, "", [](OpCall& c) -> Values { return {c.tensor(0).where(c.tensor(1), c.tensor(2))}; }},
+    // ---- casts
+    {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, c.dtype_of(c.attr_int("to"))); }},
+    {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return cast_to(c, c.tensor(1).dtype()); }},
+  };
+  return kOps;
+}
+
+}  // namespace tgc

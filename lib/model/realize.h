@@ -1,0 +1,19 @@
+// Values of tensors: schedules their graphs and runs the kernels. On REF here: what graph building needs to know is small.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/model/tensor.h"
+#include "lib/runtime/array.h"
+
+namespace tgc {
+
+// The values of the tensors. Throws Failure when a buffer below has no known values, or a kernel cannot be run.
+std::vector<Array> realize(std::span<const Tensor> tensors);
+
+// The buffers below the tensors whose values are not known.
+std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
+
+}  // namespace tgc

@@ -1,0 +1,261 @@
+// Indexing of tensors: slices, gathers by one-hot masks, scatters, sorting (tensor.py).
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "lib/model/tensor.h"
+
+namespace tgc {
+namespace {
+
+// A slice of an axis as Python's slice.indices resolves it: the elements from begin up to end, every step, last to first if negative.
+struct Stride {
+  int64_t begin, end, step, size;
+};
+Stride resolve_slice(const Slice& slice, int64_t n) {
+  int64_t step = slice.step;
+  if (step == 0) throw Failure("a slice with a step of 0");
+  int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+  auto bound = [&](int64_t v) { return std::clamp(v < 0 ? v + n : v, low, high); };
+  int64_t start = slice.start ? bound(*slice.start) : step < 0 ? high : low;
+  int64_t stop = slice.stop ? bound(*slice.stop) : step < 0 ? low : high;
+  if ((step > 0 && stop < start) || (step < 0 && stop > start)) start = stop = 0;
+  else if (step < 0) std::tie(start, stop) = std::pair(stop + 1, start + 1);
+  int64_t width = step > 0 ? step : -step;
+  return {start, stop, step, (stop - start + width - 1) / width};
+}
+
+// The elements of `x` at the strides, one per axis.
+Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
+  Bounds2 bounds;
+  Ints flips;
+  bool any = false;
+  for (size_t i = 0; i < strides.size(); i++) {
+    bounds.emplace_back(std::pair(strides[i].begin, strides[i].end));
+    if (strides[i].step < 0) flips.push_back(int64_t(i));
+    any |= std::abs(strides[i].step) != 1;
+  }
+  Tensor out = x.shrink(bounds).flip(flips);
+  if (!any) return out;
+  Ints shape = out.shape(), split, kept;
+  Padding padding;
+  Bounds2 first;
+  for (size_t i = 0; i < shape.size(); i++) {
+    int64_t step = std::abs(strides[i].step), n = ceildiv(shape[i], step);
+    padding.emplace_back(0, n * step - shape[i]);
+    split.insert(split.end(), {n, step});
+    kept.push_back(n);
+    first.insert(first.end(), {std::pair<int64_t, int64_t>(0, n), std::pair<int64_t, int64_t>(0, 1)});
+  }
+  return out.pad(padding).reshape(split).shrink(first).reshape(kept);
+}
+
+// `values` where the mask is set, the last one along the axes winning, else the target.
+Tensor masked_setitem(const Tensor& target, Tensor values, Tensor mask, const Ints& axes) {
+  for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
+    Tensors masks = mask.split_by(1, *it), parts = values.split_by(1, *it);
+    mask = masks[0], values = parts[0];
+    for (size_t i = 1; i < masks.size(); i++) {
+      values = masks[i].where(parts[i], values);
+      mask = mask | masks[i];
+    }
+  }
+  for (auto it = axes.rbegin(); it != axes.rend(); ++it) mask = mask.squeeze(*it), values = values.squeeze(*it);
+  return mask.where(values, target);
+}
+
+}  // namespace
+
+Tensor Tensor::getitem(const std::vector<Index>& indices) const { return get_or_set(indices, {}); }
+Tensor Tensor::setitem(const std::vector<Index>& indices, Tensor value) const { return get_or_set(indices, value); }
+
+Tensor Tensor::slice_axis(int64_t dim, Slice slice) const {
+  std::vector<Index> indices(size_t(ndim()), Slice{});
+  indices[size_t(resolve_dim(dim))] = slice;
+  return getitem(indices);
+}
+
+Tensor Tensor::get_or_set(std::vector<Index> indices, Tensor value) const {
+  int64_t named = 0;
+  std::optional<size_t> ellipsis;
+  for (size_t i = 0; i < indices.size(); i++) {
+    if (std::holds_alternative<Ellipsis>(indices[i])) ellipsis = i;
+    else if (!std::holds_alternative<NewAxis>(indices[i])) named++;
+  }
+  if (named > ndim()) throw Failure(std::to_string(named) + " indices for a tensor of " + std::to_string(ndim()) + " axes");
+  size_t at = ellipsis.value_or(indices.size());
+  if (ellipsis) indices.erase(indices.begin() + int64_t(at));
+  indices.insert(indices.begin() + int64_t(at), size_t(ndim() - named), Slice{});
+
+  std::vector<Stride> strides;
+  Ints kept;                                          // the shape after movement: integers drop their axis, new axes are 1
+  std::vector<std::pair<int64_t, Tensor>> gathered;   // axes of that shape that a tensor indexes
+  Ints own = shape();
+  for (auto& index : indices) {
+    if (std::holds_alternative<NewAxis>(index)) {
+      kept.push_back(1);
+      continue;
+    }
+    int64_t n = own[strides.size()];
+    if (auto* i = std::get_if<int64_t>(&index)) {
+      if (*i >= n || *i < -n) throw Failure("index " + std::to_string(*i) + " is out of bounds for an axis of " + std::to_string(n));
+      int64_t from = *i < 0 ? *i + n : *i;
+      strides.push_back({from, from + 1, 1, 1});
+    } else if (auto* slice = std::get_if<Slice>(&index)) {
+      strides.push_back(resolve_slice(*slice, n));
+      kept.push_back(strides.back().size);
+    } else {
+      const Tensor& t = std::get<Tensor>(index);
+      if (!dtypes::is_int(t.dtype())) throw Failure("a tensor of " + std::string(t.dtype().repr()) + " as an index");
+      gathered.emplace_back(int64_t(kept.size()), t.lt(Const(0)).where(t + n, t));
+      strides.push_back({0, n, 1, n});
+      kept.push_back(n);
+    }
+  }
+  Tensor x = (own.empty() ? *this : apply_strides(*this, strides)).reshape(kept);
+  if (gathered.empty()) return x;
+
+  // one mask over the axes that the index tensors bring and those of x, then a sum over the indexed ones
+  std::vector<Ints> shapes;
+  for (auto& [dim, t] : gathered) shapes.push_back(t.shape());
+  Ints big = broadcast_shape(shapes), xs = x.shape();
+  int64_t d0 = gathered[0].first, lead = int64_t(big.size());
+  Ints before(xs.begin(), xs.begin() + d0), after(xs.begin() + d0, xs.end()), pre = before, opened = before;
+  pre.insert(pre.end(), big.begin(), big.end());
+  pre.insert(pre.end(), after.begin(), after.end());
+  opened.insert(opened.end(), big.size(), 1);
+  opened.insert(opened.end(), after.begin(), after.end());
+  Tensor mask;
+  Ints summed;
+  for (auto& [dim, t] : gathered) {
+    Ints column = t.shape();
+    column.insert(column.end(), size_t(x.ndim() - d0), 1);
+    Tensor one = t.reshape(column).expand(pre).one_hot_along_dim(xs[size_t(dim)], dim - x.ndim());
+    mask = mask ? mask * one : one;
+    summed.push_back(dim + lead);
+  }
+  x = mask.where(x.reshape(opened), Const(0)).sum(summed, false, x.dtype());
+  bool adjacent = true;
+  for (size_t i = 0; i < gathered.size(); i++) adjacent &= gathered[i].first == d0 + int64_t(i);
+  bool permuted = d0 != 0 && gathered.size() != 1 && !adjacent;
+  auto to_front = [&](const Tensor& t) {
+    Ints order;
+    for (int64_t i = d0; i < d0 + lead; i++) order.push_back(i);
+    for (int64_t i = 0; i < d0; i++) order.push_back(i);
+    for (int64_t i = d0 + lead; i < t.ndim(); i++) order.push_back(i);
+    return t.permute(order);
+  };
+  if (permuted) mask = to_front(mask), x = to_front(x);
+  if (!value) return x;
+  Tensor v = value.cast(dtype()).broadcast_to(broadcast_shape({x.shape(), value.shape()}));
+  for (int64_t d : summed) v = v.unsqueeze(d);
+  Ints axes(static_cast<size_t>(lead));
+  std::iota(axes.begin(), axes.end(), permuted ? 0 : d0);
+  return masked_setitem(*this, v, mask, axes);
+}
+
+Tensor Tensor::one_hot_along_dim(int64_t num_classes, int64_t dim) const {
+  if (!dtypes::is_int(dtype())) throw Failure("an index of " + std::string(dtype().repr()));
+  Ints column(size_t(ndim() - resolve_dim(dim)), 1);
+  column[0] = num_classes;
+  DType type = num_classes > INT32_MAX ? dtypes::int64 : dtypes::int32;
+  return eq(arange(graph(), num_classes, type).reshape(column));
+}
+
+Tensor Tensor::gather(int64_t dim, Tensor index) const {
+  dim = resolve_dim(dim);
+  Ints own = shape(), at = index.shape();
+  if (own.size() != at.size()) throw Failure("a gather by an index of " + std::to_string(at.size()) + " axes from " + std::to_string(own.size()));
+  Bounds2 bounds(own.size());
+  for (size_t i = 0; i < own.size(); i++) {
+    if (int64_t(i) == dim) continue;
+    if (at[i] > own[i]) throw Failure("a gather by an index that is longer than the tensor at axis " + std::to_string(i));
+    bounds[i] = std::pair<int64_t, int64_t>(0, at[i]);
+  }
+  Tensor x = shrink(bounds).unsqueeze(-1).transpose(-1, dim);
+  return index.unsqueeze(-1).one_hot_along_dim(own[size_t(dim)]).where(x, Const(0)).sum(Ints{-1}, false, dtype());
+}
+
+std::pair<Tensor, Tensor> Tensor::pre_scatter(int64_t dim, Tensor index, Tensor src) const {
+  Ints own = shape(), at = index.shape(), from = src.shape();
+  bool fits = own.size() == at.size() && own.size() == from.size() && dtype() == src.dtype();
+  for (size_t i = 0; fits && i < own.size(); i++) fits = (int64_t(i) == dim || own[i] >= at[i]) && from[i] >= at[i];
+  if (!fits) throw Failure("a scatter whose shapes or dtypes do not fit together");
+  src = src.shrink_to(std::vector<std::optional<int64_t>>(at.begin(), at.end()));
+  Ints wide = src.shape();
+  wide.push_back(own[size_t(dim)]);
+  src = src.unsqueeze(-1).expand(wide).transpose(-1, dim);
+  Tensor mask = index.unsqueeze(-1).one_hot_along_dim(own[size_t(dim)]).transpose(-1, dim);
+  auto padded = [&](const Tensor& t) {
+    Padding padding(own.size() + 1);
+    for (size_t i = 0; i < own.size(); i++)
+      if (int64_t(i) != dim) padding[i].second = own[i] - t.size(int64_t(i));
+    return t.pad(padding);
+  };
+  return {padded(src), padded(mask)};
+}
+
+Tensor Tensor::scatter(int64_t dim, Tensor index, Tensor src) const {
+  auto [values, mask] = pre_scatter(resolve_dim(dim), index, src);
+  return masked_setitem(*this, values, mask, {-1});
+}
+
+Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce, bool include_self) const {
+  auto [values, mask] = pre_scatter(resolve_dim(dim), index, src);
+  auto self_or = [&](Const identity) { return include_self ? *this : mask.any(Ints{-1}).logical_not().where(*this, identity); };
+  if (reduce == "sum") return mask.where(values, Const(0)).sum(Ints{-1}) + self_or(0);
+  if (reduce == "prod") return mask.where(values, Const(1)).prod(Ints{-1}) * self_or(1);
+  if (reduce == "amax") return mask.where(values, dtypes::min(dtype())).max(Ints{-1}).maximum(self_or(dtypes::min(dtype())));
+  if (reduce == "amin") return mask.where(values, dtypes::max(dtype())).min(Ints{-1}).minimum(self_or(dtypes::max(dtype())));
+  throw Failure("no reduction is called " + std::string(reduce));
+}
+
+Tensor Tensor::masked_fill(Tensor mask, Const value) const { return mask.where(value, *this); }
+
+// A bitonic sorter; the indices are found by comparing, equal elements in order.
+std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
+  dim = resolve_dim(dim);
+  Ints own = shape();
+  int64_t n = own.empty() ? 1 : own[size_t(dim)];
+  if (n <= 1) return {*this, zeros_like(dtypes::default_int)};
+  int64_t stages = std::bit_width(uint64_t(n - 1));
+  Tensor x = pad_axis(dim, 0, (int64_t(1) << stages) - n, descending ? dtypes::min(dtype()) : dtypes::max(dtype())).unflatten(dim, Ints(size_t(stages), 2));
+  for (int64_t stage = 1; stage <= stages; stage++) {
+    int64_t crossover = dim + stages - stage - 1;
+    Ints flips;
+    for (int64_t i = 1; i < stage + 1 + (ndim() - dim); i++) flips.push_back(-i);
+    auto flip_green = [&] {
+      Tensors boxes = x.split_by(1, crossover);
+      return boxes[0].cat({boxes[1].flip(flips)}, crossover);
+    };
+    if (stage != stages) x = flip_green().contiguous();
+    for (int64_t substage = stage - 1; substage >= 0; substage--) {
+      int64_t partner = dim + stages - substage - 1;
+      Tensors halves = x.split_by(1, partner);
+      Tensor larger = halves[0].maximum(halves[1]), smaller = halves[0].minimum(halves[1]);
+      x = (descending ? larger.cat({smaller}, partner) : smaller.cat({larger}, partner)).contiguous();
+    }
+    if (stage != stages) x = flip_green();
+  }
+  x = x.flatten(dim, dim + stages - 1).shrink_to(std::vector<std::optional<int64_t>>(own.begin(), own.end()));
+  Ints square{n, n};
+  square.resize(size_t(2 + ndim() - dim - 1), 1);
+  Tensor mask = full(graph(), {n, n}, true, dtypes::bool_).tril().reshape(square);
+  auto counts = [&](const Tensor& t) { return (mask & t.unsqueeze(dim).eq(t.unsqueeze(dim + 1))).sum(Ints{dim + 1}); };
+  Tensor here = counts(*this), there = counts(x);
+  Tensor same = unsqueeze(dim + 1).eq(x.unsqueeze(dim)) & here.unsqueeze(dim + 1).eq(there.unsqueeze(dim));
+  Ints row(size_t(x.ndim()), 1);
+  row[size_t(dim)] = n;
+  return {x, (same * arange(graph(), n).reshape(row).unsqueeze(dim + 1)).sum(Ints{dim})};
+}
+
+std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest) const {
+  dim = resolve_dim(dim);
+  if (k < 0 || k > size(dim)) throw Failure("the " + std::to_string(k) + " greatest of " + std::to_string(size(dim)));
+  auto [values, indices] = sort(dim, largest);
+  Bounds2 bounds(static_cast<size_t>(ndim()));
+  bounds[size_t(dim)] = std::pair<int64_t, int64_t>(0, k);
+  return {values.shrink(bounds), indices.shrink(bounds)};
+}
+
+}  // namespace tgc

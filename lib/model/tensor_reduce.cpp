@@ -1,0 +1,118 @@
+// Reductions and scans of tensors (tensor.py).
+#include <algorithm>
+#include <numeric>
+
+#include "lib/model/tensor.h"
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/movement.h"
+
+namespace tgc {
+namespace {
+
+Tensor detach(const Tensor& t) { return Tensor(t.graph().node(Op::DETACH, t.dtype(), t.uop())); }
+
+struct Softmax {
+  Tensor shifted, exps, total;
+};
+Softmax softmax_parts(const Tensor& x, int64_t axis) {
+  Tensor m = x - detach(x.max(Ints{axis}, true));
+  Tensor e = m.exp();
+  return {m, e, e.sum(Ints{axis}, true)};
+}
+
+// row + diagonal <= column
+Tensor triangle(Graph& graph, int64_t rows, int64_t columns, int64_t diagonal) {
+  return (Tensor::arange(graph, rows).unsqueeze(-1) + diagonal).le(Tensor::arange(graph, columns));
+}
+
+}  // namespace
+
+Tensor Tensor::reduce(Op op, const Axes& axes, bool keepdim) const {
+  Ints all(static_cast<size_t>(ndim()));
+  std::iota(all.begin(), all.end(), 0);
+  Ints picked;
+  for (int64_t a : axes.value_or(all)) picked.push_back(resolve_dim(a));
+  if (ndim() == 0) picked.clear();
+  Tensor out(reduce_axis(uop_, op, picked));
+  if (keepdim) return out;
+  Ints own = shape(), left;
+  for (size_t i = 0; i < own.size(); i++)
+    if (std::find(picked.begin(), picked.end(), int64_t(i)) == picked.end()) left.push_back(own[i]);
+  return out.reshape(left);
+}
+
+Tensor Tensor::sum(Axes axes, bool keepdim, std::optional<DType> as) const {
+  Tensor out = cast(as.value_or(sum_acc_dtype(dtype()))).reduce(Op::ADD, axes, keepdim);
+  bool narrow = dtypes::is_float(dtype()) && dtype().itemsize() < 4;
+  return !as && narrow ? out.cast(dtype()) : out;
+}
+Tensor Tensor::prod(Axes axes, bool keepdim) const { return reduce(Op::MUL, axes, keepdim); }
+Tensor Tensor::max(Axes axes, bool keepdim) const { return reduce(Op::MAX, axes, keepdim); }
+Tensor Tensor::min(Axes axes, bool keepdim) const { return inverse().max(axes, keepdim).inverse(); }
+Tensor Tensor::any(Axes axes, bool keepdim) const { return cast(dtypes::bool_).max(axes, keepdim); }
+Tensor Tensor::all(Axes axes, bool keepdim) const { return logical_not().any(axes, keepdim).logical_not(); }
+
+Tensor Tensor::mean(Axes axes, bool keepdim) const {
+  DType out = is_floating_point() ? dtype() : dtypes::float32;
+  Tensor total = cast(sum_acc_dtype(dtype())).sum(axes, keepdim);
+  return total.div(Const(numel() / std::max<int64_t>(1, sum(axes, true).numel()))).cast(out);
+}
+
+Tensor Tensor::var(Axes axes, bool keepdim, int64_t correction) const {
+  Tensor squares = (*this - mean(axes, true)).square();
+  int64_t n = numel() / std::max<int64_t>(1, squares.sum(axes, true).numel());
+  return squares.sum(axes, keepdim).div(Const(std::max<int64_t>(0, n - correction)));
+}
+Tensor Tensor::std(Axes axes, bool keepdim, int64_t correction) const { return var(axes, keepdim, correction).sqrt(); }
+
+Tensor Tensor::argmax(int64_t axis, bool keepdim) const {
+  axis = resolve_dim(axis);
+  int64_t n = ndim() ? size(axis) : 1;
+  Ints column(size_t(std::max<int64_t>(1, ndim() - axis)), 1);
+  column[0] = n;
+  Tensor found = eq(max(Ints{axis}, true)) * arange(graph(), n, 0, -1, dtypes::int32).reshape(column);
+  return (n - found.max(Ints{axis}, keepdim)).cast(dtypes::int32);
+}
+Tensor Tensor::argmin(int64_t axis, bool keepdim) const { return inverse().argmax(axis, keepdim); }
+
+Tensor Tensor::softmax(int64_t axis) const {
+  Softmax s = softmax_parts(*this, axis);
+  return s.exps.div(s.total);
+}
+Tensor Tensor::log_softmax(int64_t axis) const {
+  Softmax s = softmax_parts(*this, axis);
+  return s.shifted - s.total.log();
+}
+
+// The running fold along an axis: windows over what precedes each element.
+Tensor Tensor::cumalu(int64_t axis, Op op, bool include_initial) const {
+  int64_t n = size(axis);
+  Tensor windows = transpose(axis, -1).pad_axis(-1, n - !include_initial, -int64_t(include_initial), identity_element(op, dtype())).pool({n}, {1}, {1});
+  Tensor folded = op == Op::ADD ? windows.sum(Ints{-1}) : op == Op::MAX ? windows.max(Ints{-1}) : windows.prod(Ints{-1});
+  return folded.transpose(axis, -1);
+}
+
+Tensor Tensor::split_cumalu(int64_t axis, Op op) const {
+  constexpr int64_t kSplit = 256;
+  axis = resolve_dim(axis);
+  if (ndim() == 0 || numel() == 0) return *this;
+  int64_t n = size(axis);
+  if (n <= 2 * kSplit) return cumalu(axis, op);
+  int64_t rounded = ceildiv(n, kSplit) * kSplit;
+  Tensor parts = transpose(axis, -1).pad_axis(-1, rounded - n, 0, identity_element(op, dtype())).unflatten(-1, {-1, kSplit}).cumalu(-1, op);
+  Tensor base = parts.slice_axis(-1, {kSplit - 1, kSplit, 1}).squeeze(-1).cumalu(-1, op, true);
+  Ints to = base.shape();
+  to.push_back(kSplit);
+  base = base.unsqueeze(-1).expand(to);
+  auto fix = [&](const Tensor& t) { return t.flatten(-2).slice_axis(-1, {rounded - n, rounded, 1}).transpose(axis, -1); };
+  Tensor a = fix(parts), b = fix(base);
+  return op == Op::ADD ? a + b : op == Op::MAX ? a.maximum(b) : a * b;
+}
+Tensor Tensor::cumsum(int64_t axis) const { return split_cumalu(axis, Op::ADD); }
+Tensor Tensor::cumprod(int64_t axis) const { return split_cumalu(axis, Op::MUL); }
+Tensor Tensor::cummax(int64_t axis) const { return split_cumalu(axis, Op::MAX); }
+
+Tensor Tensor::triu(int64_t diagonal) const { return triangle(graph(), size(-2), size(-1), diagonal).where(*this, zeros_like()); }
+Tensor Tensor::tril(int64_t diagonal) const { return triangle(graph(), size(-2), size(-1), diagonal + 1).where(zeros_like(), *this); }
+
+}  // namespace tgc

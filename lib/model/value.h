@@ -1,0 +1,54 @@
+// Value: what flows between the nodes of a model: a tensor, a tensor of strings, a sequence of values, or nothing (an input or an option
+// that is not there).
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/model/tensor.h"
+
+namespace tgc {
+
+struct Strings {
+  Ints shape;
+  std::vector<std::string> items;
+};
+
+class Value;
+using Values = std::vector<Value>;
+
+class Value {
+ public:
+  enum class Kind : uint8_t { None, Tensor, Strings, Sequence };
+
+  Value() = default;
+  Value(Tensor t) : kind_(t ? Kind::Tensor : Kind::None), tensor_(t) {}
+  Value(Strings s) : kind_(Kind::Strings), strings_(std::make_shared<const Strings>(std::move(s))) {}
+  static Value sequence(Values items) {
+    Value out;
+    out.kind_ = Kind::Sequence;
+    out.items_ = std::make_shared<const Values>(std::move(items));
+    return out;
+  }
+
+  Kind kind() const { return kind_; }
+  bool is_none() const { return kind_ == Kind::None; }
+  bool is_tensor() const { return kind_ == Kind::Tensor; }
+  bool is_strings() const { return kind_ == Kind::Strings; }
+  bool is_sequence() const { return kind_ == Kind::Sequence; }
+  const Tensor& tensor() const { return need(Kind::Tensor, "tensor"), tensor_; }
+  const Strings& strings() const { return need(Kind::Strings, "tensor of strings"), *strings_; }
+  const Values& items() const { return need(Kind::Sequence, "sequence"), *items_; }
+
+ private:
+  void need(Kind kind, const char* what) const {
+    if (kind_ != kind) throw Failure(std::string("a ") + what + " is needed here");
+  }
+
+  Kind kind_ = Kind::None;
+  Tensor tensor_;
+  std::shared_ptr<const Strings> strings_;
+  std::shared_ptr<const Values> items_;
+};
+
+}  // namespace tgc

@@ -1,0 +1,100 @@
+// WireReader: the fields of a protobuf message, one after the other, over bytes that stay where they are (a mapped file): nothing is
+// copied, so that gigabytes of weights cost nothing to read past. Every length is checked; a message that ends too early or a field of an
+// unexpected type throws Failure with its place. Mirrors the parsing half of tinygrad's nn/onnx.py.
+#pragma once
+#include <bit>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+class WireReader {
+ public:
+  // `what` names the message in errors; `start` is where the whole file begins, for places.
+  WireReader(std::string_view bytes, const char* what, const char* start) : at_(bytes.data()), end_(bytes.data() + bytes.size()), what_(what), start_(start) {}
+
+  // Moves to the next field, past what is left of this one; false at the end.
+  bool next() {
+    if (!taken_) skip();
+    if (at_ == end_) return false;
+    uint64_t tag = read_varint();
+    field_ = uint32_t(tag >> 3), type_ = uint32_t(tag & 7), taken_ = false;
+    if (field_ == 0 || tag >> 32) fail("no field has the tag " + std::to_string(tag));
+    return true;
+  }
+  uint32_t field() const { return field_; }
+
+  int64_t integer() { return need(0), int64_t(read_varint()); }
+  float float32() {
+    need(5);
+    return std::bit_cast<float>(read_fixed<uint32_t>());
+  }
+  std::string_view bytes() { return need(2), read_bytes(); }
+  std::string string() { return std::string(bytes()); }
+  WireReader message(const char* what) { return WireReader(bytes(), what, start_); }
+
+  // A repeated field: packed, or one of its elements. Appends to `out`.
+  void integers(std::vector<int64_t>& out) {
+    if (type_ == 0) return out.push_back(integer());
+    WireReader packed = message(what_);
+    while (packed.at_ != packed.end_) out.push_back(int64_t(packed.read_varint()));
+  }
+  // The bytes of a repeated field of fixed size: of all when packed, else of one.
+  std::string_view fixed(size_t size) {
+    if (type_ == 2) return bytes();
+    need(size == 4 ? 5 : 1);
+    return take(size);
+  }
+
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Failure(std::string(what_) + " at byte " + std::to_string(at_ - start_) + ": " + why);
+  }
+
+ private:
+  void need(uint32_t type) {
+    if (type_ != type) fail("field " + std::to_string(field_) + " has wire type " + std::to_string(type_) + ", not " + std::to_string(type));
+    taken_ = true;
+  }
+  std::string_view take(uint64_t n) {
+    if (n > uint64_t(end_ - at_)) fail("needs " + std::to_string(n) + " bytes, there are " + std::to_string(end_ - at_));
+    taken_ = true;
+    std::string_view out(at_, n);
+    at_ += n;
+    return out;
+  }
+  std::string_view read_bytes() { return take(read_varint()); }
+  template <class T>
+  T read_fixed() {
+    T out;
+    std::memcpy(&out, take(sizeof(T)).data(), sizeof(T));
+    return out;
+  }
+  uint64_t read_varint() {
+    uint64_t out = 0;
+    for (int shift = 0; shift < 70; shift += 7) {
+      if (at_ == end_) fail("ends inside a number");
+      auto byte = uint8_t(*at_++);
+      out |= shift < 64 ? uint64_t(byte & 127) << shift : 0;
+      if (!(byte & 128)) return out;
+    }
+    fail("a number of more than ten bytes");
+  }
+  void skip() {
+    taken_ = true;
+    if (type_ == 0) read_varint();
+    else if (type_ == 1) take(8);
+    else if (type_ == 2) read_bytes();
+    else if (type_ == 5) take(4);
+    else fail("field " + std::to_string(field_) + " has the unknown wire type " + std::to_string(type_));
+  }
+
+  const char *at_, *end_, *what_, *start_;
+  uint32_t field_ = 0, type_ = 0;
+  bool taken_ = true;
+};
+
+}  // namespace tgc
