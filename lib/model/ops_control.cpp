@@ -1,7 +1,231 @@
-#include "lib/model/op.h"
+// Control flow, sequences and options. Loops are unrolled: their counts and conditions are computed while the graph is built.
+#include <algorithm>
+
+#include "lib/model/model.h"
 
 namespace tgc {
+namespace {
 
-std::span<const OpDef> control_ops() { return {}; }
+constexpr int64_t kMaxTrips = 100000;  // of a loop that is unrolled
+
+bool same_kind(const Values& a, const Values& b) {
+  for (size_t i = 0; i < a.size(); i++) {
+    if (!a[i].is_tensor() || !b[i].is_tensor()) return false;
+    if (a[i].tensor().shape() != b[i].tensor().shape() || a[i].tensor().dtype() != b[i].tensor().dtype()) return false;
+  }
+  return true;
+}
+
+Values branch(OpCall& c) {
+  Tensor condition = c.tensor(0);
+  auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
+  if (c.builder().is_known(condition)) return c.builder().run(c.integer(0) ? yes : no, Values{});
+  Values a = c.builder().run(yes, Values{}), b = c.builder().run(no, Values{});
+  if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;  // says what the condition depends on
+  Values out;
+  for (size_t i = 0; i < a.size(); i++) out.push_back(condition.reshape({}).where(a[i].tensor(), b[i].tensor()));
+  return out;
+}
+
+bool truth(OpCall& c, const Value& v) {
+  Array a = c.builder().evaluate(v.tensor());
+  if (a.size() != 1) throw Failure("a condition of " + std::to_string(a.size()) + " elements");
+  return element_as_double(a, 0) != 0;
+}
+
+Values loop(OpCall& c) {
+  auto& body = c.attr_graph("body");
+  int64_t trips = c.has(0) ? c.integer(0) : kMaxTrips + 1;
+  bool go_on = !c.has(1) || truth(c, c.value(1));
+  Values carried;
+  for (size_t i = 2; i < c.num_inputs(); i++) carried.push_back(c.has(i) ? c.value(i) : Value());
+  size_t state = carried.size();
+  if (body.outputs.size() < 1 + state) throw Failure("its body gives " + std::to_string(body.outputs.size()) + " values, " + std::to_string(1 + state) + " or more are needed");
+  std::vector<Tensors> scanned(body.outputs.size() - 1 - state);
+  for (int64_t i = 0; i < trips && go_on; i++) {
+    if (i == kMaxTrips) throw Failure("the loop runs more than " + std::to_string(kMaxTrips) + " times");
+    Values in{Tensor::constant(c.graph(), i, dtypes::int64), Tensor::constant(c.graph(), true, dtypes::bool_)};
+    in.insert(in.end(), carried.begin(), carried.end());
+    Values out = c.builder().run(body, in);
+    bool last = i + 1 == trips;
+    if (!last || c.builder().is_known(out[0].tensor())) go_on = truth(c, out[0]);
+    for (size_t j = 0; j < state; j++) carried[j] = out[1 + j];
+    for (size_t j = 0; j < scanned.size(); j++) scanned[j].push_back(out[1 + state + j].tensor());
+  }
+  for (size_t j = 0; j < scanned.size(); j++) {
+    if (!scanned[j].empty()) {
+      carried.push_back(Tensor::stack(scanned[j]));
+      continue;
+    }
+    auto& type = body.outputs[1 + state + j].type;  // no trip: an empty tensor, as far as the body says of what
+    auto dtype = onnx::dtype_of(type.elem);
+    if (!dtype || !type.shape) throw Failure("the loop runs no time, and its body does not say what it would give");
+    Ints shape{0};
+    for (auto& d : *type.shape) shape.push_back(d.value.value_or(0));
+    carried.push_back(Tensor::buffer(c.graph(), shape, *dtype));
+  }
+  return carried;
+}
+
+// One step of a scan along axes: `state` values go from step to step, the others are sliced and stacked.
+struct ScanSpec {
+  size_t state, scans, outputs;
+  Ints in_axes, out_axes, in_reverse, out_reverse;
+};
+
+Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Values state, const Tensors& scans, int64_t length) {
+  std::vector<Tensors> stacked(s.outputs);
+  for (int64_t i = 0; i < length; i++) {
+    Values in = state;
+    for (size_t j = 0; j < s.scans; j++) {
+      int64_t axis = scans[j].resolve_dim(s.in_axes[j]), at = s.in_reverse[j] ? length - 1 - i : i;
+      in.push_back(scans[j].slice_axis(axis, {at, at + 1}).squeeze(axis));
+    }
+    Values out = c.builder().run(body, in);
+    if (out.size() != s.state + s.outputs) throw Failure("its body gives " + std::to_string(out.size()) + " values, " + std::to_string(s.state + s.outputs) + " are needed");
+    for (size_t j = 0; j < s.state; j++) state[j] = out[j];
+    for (size_t j = 0; j < s.outputs; j++) stacked[j].push_back(out[s.state + j].tensor());
+  }
+  for (size_t j = 0; j < s.outputs; j++) {
+    if (s.out_reverse[j]) std::reverse(stacked[j].begin(), stacked[j].end());
+    if (stacked[j].empty()) throw Failure("a scan over nothing");
+    state.push_back(Tensor::stack(stacked[j], s.out_axes[j]));
+  }
+  return state;
+}
+
+Values scan(OpCall& c) {
+  auto& body = c.attr_graph("body");
+  size_t first = c.version() < 9 ? 1 : 0;  // opset 8: lengths come first, and every input has a batch axis
+  ScanSpec s;
+  s.scans = size_t(c.attr_int("num_scan_inputs"));
+  if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs()) throw Failure("num_scan_inputs is " + std::to_string(s.scans));
+  s.state = c.num_inputs() - first - s.scans;
+  s.outputs = body.outputs.size() - s.state;
+  s.in_axes = c.attr_ints("scan_input_axes", Ints(s.scans, 0));
+  s.out_axes = c.attr_ints("scan_output_axes", Ints(s.outputs, 0));
+  s.in_reverse = c.attr_ints(first ? "directions" : "scan_input_directions", Ints(s.scans, 0));
+  s.out_reverse = c.attr_ints("scan_output_directions", Ints(s.outputs, 0));
+  if (s.in_axes.size() != s.scans || s.out_axes.size() != s.outputs || s.in_reverse.size() != s.scans || s.out_reverse.size() != s.outputs) throw Failure("its lists of axes or directions do not fit");
+  Values state;
+  Tensors scans;
+  for (size_t i = 0; i < s.state; i++) state.push_back(c.value(first + i));
+  for (size_t i = 0; i < s.scans; i++) scans.push_back(c.tensor(first + s.state + i));
+  if (!first) return scan_steps(c, body, s, state, scans, scans[0].size(s.in_axes[0]));
+  if (c.has(0)) throw Failure("a scan with sequence lengths is not supported");
+  std::vector<Tensors> batches(s.state + s.outputs);
+  for (int64_t b = 0; b < scans[0].size(0); b++) {
+    auto one = [&](const Tensor& t) { return t.slice_axis(0, {b, b + 1}).squeeze(0); };
+    Values own;
+    Tensors sliced;
+    for (auto& v : state) own.push_back(one(v.tensor()));
+    for (auto& t : scans) sliced.push_back(one(t));
+    Values out = scan_steps(c, body, s, own, sliced, sliced[0].size(0));
+    for (size_t j = 0; j < out.size(); j++) batches[j].push_back(out[j].tensor());
+  }
+  Values out;
+  for (auto& list : batches) out.push_back(Tensor::stack(list));
+  return out;
+}
+
+// ---- sequences
+
+int64_t position(OpCall& c, size_t input, int64_t size, bool end_too) {
+  if (!c.has(input)) return end_too ? size : size - 1;
+  int64_t i = c.integer(input), limit = size + end_too;
+  if (i < -size || i >= limit) throw Failure("position " + std::to_string(i) + " in a sequence of " + std::to_string(size));
+  return i < 0 ? i + size : i;
+}
+
+Values sequence_construct(OpCall& c) {
+  Values items;
+  for (size_t i = 0; i < c.num_inputs(); i++) items.push_back(c.value(i));
+  return {Value::sequence(items)};
+}
+
+Values sequence_insert(OpCall& c) {
+  Values items = c.value(0).items();
+  items.insert(items.begin() + position(c, 2, int64_t(items.size()), true), c.value(1));
+  return {Value::sequence(items)};
+}
+
+Values sequence_erase(OpCall& c) {
+  Values items = c.value(0).items();
+  if (items.empty()) throw Failure("an element of an empty sequence");
+  items.erase(items.begin() + position(c, 1, int64_t(items.size()), false));
+  return {Value::sequence(items)};
+}
+
+Values sequence_at(OpCall& c) {
+  auto& items = c.value(0).items();
+  return {items[size_t(position(c, 1, int64_t(items.size()), false))]};
+}
+
+Values split_to_sequence(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
+  bool keep = c.attr_int("keepdims", 1) != 0 || c.has(1);
+  Tensors parts;
+  if (!c.has(1)) parts = x.split_by(1, axis);
+  else if (c.tensor(1).ndim() == 0) parts = x.split_by(std::min(c.integer(1), n), axis);
+  else parts = x.split(c.ints(1), axis);
+  Values items;
+  for (auto& t : parts) items.push_back(keep ? t : t.squeeze(axis));
+  return {Value::sequence(items)};
+}
+
+Values concat_from_sequence(OpCall& c) {
+  Tensors parts;
+  for (auto& v : c.value(0).items()) parts.push_back(v.tensor());
+  int64_t axis = c.attr_int("axis");
+  return {c.attr_int("new_axis", 0) ? Tensor::stack(parts, axis) : Tensor::cat_all(parts, axis)};
+}
+
+Values sequence_map(OpCall& c) {
+  auto& body = c.attr_graph("body");
+  size_t n = c.value(0).items().size();
+  std::vector<Values> collected(body.outputs.size());
+  for (size_t i = 0; i < n; i++) {
+    Values in;
+    for (size_t j = 0; j < c.num_inputs(); j++) {
+      const Value& v = c.value(j);
+      if (v.is_sequence() && v.items().size() != n) throw Failure("sequences of " + std::to_string(n) + " and " + std::to_string(v.items().size()) + " elements");
+      in.push_back(v.is_sequence() ? v.items()[i] : v);
+    }
+    Values out = c.builder().run(body, in);
+    for (size_t j = 0; j < collected.size(); j++) collected[j].push_back(out[j]);
+  }
+  Values out;
+  for (auto& items : collected) out.push_back(Value::sequence(items));
+  return out;
+}
+
+// ---- options
+
+Values optional_has_element(OpCall& c) { return {Tensor::constant(c.graph(), c.has(0), dtypes::bool_)}; }
+
+}  // namespace
+
+std::span<const OpDef> control_ops() {
+  static const OpDef kOps[] = {
+    {"If", 1, "then_branch else_branch", branch},
+    {"Loop", 1, "body", loop},
+    {"Scan", 8, "body directions num_scan_inputs", scan},
+    {"Scan", 9, "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions", scan},
+    {"SequenceEmpty", 11, "dtype", [](OpCall&) -> Values { return {Value::sequence({})}; }},
+    {"SequenceConstruct", 11, "", sequence_construct},
+    {"SequenceInsert", 11, "", sequence_insert},
+    {"SequenceErase", 11, "", sequence_erase},
+    {"SequenceAt", 11, "", sequence_at},
+    {"SequenceLength", 11, "", [](OpCall& c) -> Values { return {Tensor::constant(c.graph(), int64_t(c.value(0).items().size()), dtypes::int64)}; }},
+    {"SplitToSequence", 11, "axis keepdims", split_to_sequence},
+    {"ConcatFromSequence", 11, "axis new_axis", concat_from_sequence},
+    {"SequenceMap", 17, "body", sequence_map},
+    {"Optional", 15, "type", [](OpCall& c) -> Values { return {c.has(0) ? c.value(0) : Value()}; }},
+    {"OptionalHasElement", 15, "", optional_has_element},
+    {"OptionalGetElement", 15, "", [](OpCall& c) -> Values { return {c.value(0)}; }},
+  };
+  return kOps;
+}
 
 }  // namespace tgc

@@ -1,7 +1,130 @@
-#include "lib/model/op.h"
+// Gathers and scatters.
+#include <algorithm>
+#include <numeric>
+
+#include "lib/model/model.h"
 
 namespace tgc {
+namespace {
 
-std::span<const OpDef> index_ops() { return {}; }
+// Indices that count from the end where negative.
+Tensor wrapped(const Tensor& indices, int64_t n) { return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices; }
+
+Values gather(OpCall& c) {
+  Tensor x = c.tensor(0), indices = c.tensor(1);
+  int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
+  // few and known: parts of x, joined
+  if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
+    Ints own = x.shape(), to(own.begin(), own.begin() + axis), at = indices.shape();
+    to.insert(to.end(), at.begin(), at.end());
+    to.insert(to.end(), own.begin() + axis + 1, own.end());
+    Tensors parts;
+    for (int64_t i : c.ints(1)) {
+      if (i < -n || i >= n) throw Failure("index " + std::to_string(i) + " is out of bounds for an axis of " + std::to_string(n));
+      Bounds2 one(own.size());
+      one[size_t(axis)] = std::pair(i < 0 ? i + n : i, (i < 0 ? i + n : i) + 1);
+      parts.push_back(x.shrink(one));
+    }
+    return {Tensor::cat_all(parts, axis).reshape(to)};
+  }
+  std::vector<Tensor::Index> at(size_t(x.ndim()), Slice{});
+  at[size_t(axis)] = indices;
+  return {x.getitem(at)};
+}
+
+Values gather_elements(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
+  return {x.gather(axis, wrapped(c.tensor(1), x.size(axis)))};
+}
+
+// Index tuples, the last axis of `indices`, as one index tensor per axis of x that they index.
+std::vector<Tensor::Index> index_columns(const Tensor& indices) {
+  std::vector<Tensor::Index> out;
+  for (auto& column : indices.split_by(1, -1)) out.push_back(column.squeeze(-1));
+  return out;
+}
+
+Values gather_nd(OpCall& c) {
+  Tensor x = c.tensor(0), indices = c.tensor(1);
+  int64_t batch_dims = c.attr_int("batch_dims", 0);
+  if (indices.ndim() == 0 || indices.size(-1) < 1 || batch_dims < 0 || batch_dims + indices.size(-1) > x.ndim() || batch_dims >= indices.ndim()) throw Failure("its indices do not fit its data");
+  if (batch_dims == 0) return {x.getitem(index_columns(indices))};
+  Ints xs = x.shape(), is = indices.shape();
+  int64_t b = product(std::span(xs).first(size_t(batch_dims)));
+  Ints flat_x{b}, flat_i{b}, column{b};
+  flat_x.insert(flat_x.end(), xs.begin() + batch_dims, xs.end());
+  flat_i.insert(flat_i.end(), is.begin() + batch_dims, is.end());
+  x = x.reshape(flat_x), indices = indices.reshape(flat_i);
+  column.resize(size_t(indices.ndim() - 1), 1);
+  Ints wide(flat_i.begin(), flat_i.end() - 1);
+  std::vector<Tensor::Index> at = index_columns(indices);
+  at.insert(at.begin(), Tensor::arange(c.graph(), b).reshape(column).expand(wide));
+  Ints to(xs.begin(), xs.begin() + batch_dims);
+  to.insert(to.end(), is.begin() + batch_dims, is.end() - 1);
+  Tensor y = x.getitem(at);
+  Ints ys = y.shape();
+  to.insert(to.end(), ys.begin() + indices.ndim() - 1, ys.end());
+  return {y.reshape(to)};
+}
+
+Values scatter_elements(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
+  Tensor indices = wrapped(c.tensor(1), x.size(axis)), updates = c.tensor(2);
+  std::string reduction = c.attr_string("reduction", "none");
+  if (reduction == "none") return {x.scatter(axis, indices, updates)};
+  std::string_view name = reduction == "add" ? "sum" : reduction == "mul" ? "prod" : reduction == "min" ? "amin" : reduction == "max" ? "amax" : reduction;
+  return {x.scatter_reduce(axis, indices, updates, name).cast(x.dtype())};
+}
+
+// Row by row, so that later updates of the same place see earlier ones.
+Tensor scatter_nd(Tensor x, const Tensor& indices, const Tensor& updates, const std::string& reduction) {
+  if (indices.ndim() == 0 || indices.size(-1) > x.ndim() || indices.size(-1) < 1) throw Failure("its indices do not fit its data");
+  Tensor flat_indices = indices.reshape({-1, indices.size(-1)});
+  Ints rest = x.shape();
+  rest.erase(rest.begin(), rest.begin() + indices.size(-1));
+  Ints many = rest;
+  many.insert(many.begin(), flat_indices.size(0));
+  Tensor flat_updates = updates.reshape(many);
+  if (reduction == "none") return x.setitem(index_columns(flat_indices), flat_updates);
+  for (int64_t i = 0; i < flat_indices.size(0); i++) {
+    auto at = index_columns(flat_indices.slice_axis(0, {i, i + 1}));
+    Tensor u = flat_updates.slice_axis(0, {i, i + 1}), old = x.getitem(at);
+    Tensor now = reduction == "add" ? old + u : reduction == "mul" ? old * u : reduction == "max" ? old.maximum(u) : reduction == "min" ? old.minimum(u) : Tensor();
+    if (!now) throw Failure("no reduction is called " + reduction);
+    x = x.setitem(at, now);
+  }
+  return x;
+}
+
+Values tensor_scatter(OpCall& c) {
+  Tensor x = c.tensor(0), updates = c.tensor(1);
+  Ints xs = x.shape();
+  int64_t axis = x.resolve_dim(c.attr_int("axis", -2));
+  int64_t depth = x.size(axis), count = updates.size(axis), batch = xs[0];
+  // the row of x that each row of the updates goes to
+  Ints row(size_t(x.ndim()), 1), per_batch(size_t(x.ndim()), 1);
+  row[size_t(axis)] = count, per_batch[0] = batch;
+  Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);
+  if (c.has(2)) at = at + c.tensor(2).cast(dtypes::int64).reshape(per_batch);
+  if (c.attr_string("mode", "linear") == "circular") at = at % Const(depth);
+  return {x.scatter(axis, at.expand(updates.shape()), updates)};
+}
+
+}  // namespace
+
+std::span<const OpDef> index_ops() {
+  static const OpDef kOps[] = {
+    {"Gather", 1, "axis", gather},
+    {"GatherElements", 11, "axis", gather_elements},
+    {"GatherND", 11, "batch_dims", gather_nd},
+    {"Scatter", 9, "axis", scatter_elements},
+    {"ScatterElements", 11, "axis reduction", scatter_elements},
+    {"ScatterND", 11, "reduction", [](OpCall& c) -> Values { return {scatter_nd(c.tensor(0), c.tensor(1), c.tensor(2), c.attr_string("reduction", "none"))}; }},
+    {"TensorScatter", 24, "axis mode", tensor_scatter},
+  };
+  return kOps;
+}
 
 }  // namespace tgc

@@ -1,7 +1,258 @@
-#include "lib/model/op.h"
+// Ops that move, join, cut and make tensors.
+#include <algorithm>
+#include <numeric>
+
+#include "lib/model/model.h"
 
 namespace tgc {
+namespace {
 
-std::span<const OpDef> movement_ops() { return {}; }
+// A list that is an attribute in old opsets and an input in new ones.
+std::optional<Ints> list_of(OpCall& c, std::string_view attribute, size_t input) {
+  if (c.attr(attribute)) return c.attr_ints(attribute);
+  return c.ints_or_none(input);
+}
+
+Ints reversed_axes(int64_t rank) {
+  Ints out(static_cast<size_t>(rank));
+  std::iota(out.rbegin(), out.rend(), 0);
+  return out;
+}
+
+// ---- constants
+
+Values constant(OpCall& c) {
+  Graph& g = c.graph();
+  if (auto* a = c.attr("value")) return {c.builder().value_of(*a->t)};
+  if (auto* a = c.attr("value_float")) return {Tensor::constant(g, a->f, dtypes::float32)};
+  if (auto* a = c.attr("value_floats")) return {Tensor::of(g, a->floats)};
+  if (auto* a = c.attr("value_int")) return {Tensor::constant(g, a->i, dtypes::int64)};
+  if (auto* a = c.attr("value_ints")) return {Tensor::of(g, a->ints)};
+  if (auto* a = c.attr("value_string")) return {Strings{{}, {a->s}}};
+  if (auto* a = c.attr("value_strings")) return {Strings{{int64_t(a->strings.size())}, a->strings}};
+  throw Failure("the constant has no value");
+}
+
+Values constant_of_shape(OpCall& c) {
+  Tensor value = c.attr("value") ? c.builder().value_of(*c.attr("value")->t).tensor() : Tensor::constant(c.graph(), 0.0, dtypes::float32);
+  Ints shape = c.ints(0);
+  return {value.reshape(Ints(shape.size(), 1)).expand(shape)};
+}
+
+Values range(OpCall& c) {
+  DType dtype = c.tensor(0).dtype();
+  if (dtypes::is_float(dtype)) return {Tensor::arange(c.graph(), c.number(0), c.number(1), c.number(2), dtype)};
+  return {Tensor::arange(c.graph(), c.integer(0), c.integer(1), c.integer(2), dtype)};
+}
+
+Values eye_like(OpCall& c) {
+  Tensor x = c.tensor(0);
+  if (x.ndim() != 2) throw Failure("its input has " + std::to_string(x.ndim()) + " axes, two are needed");
+  DType dtype = c.attr("dtype") ? c.dtype_of(c.attr_int("dtype")) : x.dtype();
+  int64_t rows = x.size(0), columns = x.size(1), k = c.attr_int("k", 0);
+  if (k == 0 && rows == columns) return {Tensor::eye(c.graph(), rows, columns, dtype)};
+  return {(Tensor::arange(c.graph(), rows).unsqueeze(-1) + k).eq(Tensor::arange(c.graph(), columns)).cast(dtype)};
+}
+
+Values shape(OpCall& c) {
+  Ints own = c.value(0).is_strings() ? c.value(0).strings().shape : c.tensor(0).shape();
+  auto rank = int64_t(own.size());
+  auto place = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
+  int64_t start = place(c.attr_int("start", 0)), end = std::max(start, place(c.attr_int("end", rank)));
+  return {Tensor::of(c.graph(), Ints(own.begin() + start, own.begin() + end))};
+}
+
+// ---- shapes
+
+Values reshape(OpCall& c) {
+  Tensor x = c.tensor(0);
+  Ints to = c.attr("shape") ? c.attr_ints("shape") : c.ints(1);
+  for (size_t i = 0; i < to.size() && !c.attr_int("allowzero", 0); i++)
+    if (to[i] == 0) to[i] = x.size(int64_t(i));
+  return {x.reshape(to)};
+}
+
+Values flatten(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t axis = c.attr_int("axis", 1);
+  if (axis < -x.ndim() || axis > x.ndim()) throw Failure("axis " + std::to_string(axis) + " is out of range");
+  Ints own = x.shape();
+  auto at = size_t(axis < 0 ? axis + x.ndim() : axis);
+  return {x.reshape({product(std::span(own).first(at)), product(std::span(own).subspan(at))})};
+}
+
+Values squeeze(OpCall& c) {
+  Tensor x = c.tensor(0);
+  auto axes = list_of(c, "axes", 1);
+  if (!axes) return {x.squeeze()};
+  for (int64_t& a : *axes) {
+    a = x.resolve_dim(a);
+    if (x.size(a) != 1) throw Failure("axis " + std::to_string(a) + " has size " + std::to_string(x.size(a)) + ", not 1");
+  }
+  std::sort(axes->rbegin(), axes->rend());
+  for (int64_t a : *axes) x = x.squeeze(a);
+  return {x};
+}
+
+Values unsqueeze(OpCall& c) {
+  Tensor x = c.tensor(0);
+  Ints axes = list_of(c, "axes", 1).value_or(Ints{});
+  int64_t rank = x.ndim() + int64_t(axes.size());
+  for (int64_t& a : axes) {
+    if (a < -rank || a >= rank) throw Failure("axis " + std::to_string(a) + " is out of range");
+    a = a < 0 ? a + rank : a;
+  }
+  std::sort(axes.begin(), axes.end());
+  for (int64_t a : axes) x = x.unsqueeze(a);
+  return {x};
+}
+
+Values expand(OpCall& c) {
+  Tensor x = c.tensor(0);
+  return {x.broadcast_to(broadcast_shape({x.shape(), c.ints(1)}))};
+}
+
+Values tile(OpCall& c) {
+  Tensor x = c.tensor(0);
+  if (c.version() >= 6) return {x.repeat(c.ints(1))};
+  Ints repeats(size_t(x.ndim()), 1);
+  repeats[size_t(x.resolve_dim(c.integer(2)))] = c.integer(1);
+  return {x.repeat(repeats)};
+}
+
+// ---- parts
+
+Values slice(OpCall& c) {
+  Tensor x = c.tensor(0);
+  Ints starts = list_of(c, "starts", 1).value_or(Ints{}), ends = list_of(c, "ends", 2).value_or(Ints{});
+  Ints axes(starts.size()), steps(starts.size(), 1);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (auto given = list_of(c, "axes", 3)) axes = *given;
+  if (auto given = c.ints_or_none(4)) steps = *given;
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) throw Failure("its lists of starts, ends, axes and steps differ in length");
+  std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
+  for (size_t i = 0; i < axes.size(); i++) {
+    int64_t dim = x.resolve_dim(axes[i]), n = x.size(dim), stop = ends[i];
+    std::optional<int64_t> end = stop;
+    if (steps[i] < 0 && stop < -n) end = std::nullopt;  // to the very first element
+    indices[size_t(dim)] = Slice{starts[i], end, steps[i]};
+  }
+  return {x.getitem(indices)};
+}
+
+Values split(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
+  auto sizes = list_of(c, "split", 1);
+  if (!sizes) {
+    int64_t parts = c.attr_int("num_outputs", int64_t(c.num_outputs()));
+    if (parts <= 0) throw Failure("a split into " + std::to_string(parts) + " parts");
+    int64_t each = ceildiv(n, parts);
+    sizes.emplace();
+    for (int64_t i = 0; i < parts; i++) sizes->push_back(std::clamp<int64_t>(n - i * each, 0, each));
+  }
+  Values out;
+  for (auto& t : x.split(*sizes, axis)) out.push_back(t);
+  return out;
+}
+
+Values pad(OpCall& c) {
+  Tensor x = c.tensor(0);
+  auto rank = size_t(x.ndim());
+  Ints pads = c.attr("pads") ? c.attr_ints("pads") : c.attr("paddings") ? c.attr_ints("paddings") : c.ints(1);
+  Ints axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (auto given = c.ints_or_none(3)) axes = *given;
+  if (pads.size() != 2 * axes.size()) throw Failure(std::to_string(pads.size()) + " pads for " + std::to_string(axes.size()) + " axes");
+  Padding padding(rank);
+  for (size_t i = 0; i < axes.size(); i++) padding[size_t(x.resolve_dim(axes[i]))] = {pads[i], pads[i + axes.size()]};
+  Const value = c.attr_float("value", 0.0);
+  if (c.has(2)) value = dtypes::is_float(x.dtype()) ? Const(c.number(2)) : Const(c.integer(2));
+  std::string mode = c.attr_string("mode", "constant");
+  return {x.pad(padding, value, mode == "edge" ? "replicate" : mode == "wrap" ? "circular" : mode)};
+}
+
+Values center_crop_pad(OpCall& c) {
+  Tensor x = c.tensor(0);
+  Ints to = c.ints(1), axes(to.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (auto given = c.attr_ints_or_none("axes")) axes = *given;
+  if (axes.size() != to.size()) throw Failure("its lists of sizes and axes differ in length");
+  Bounds2 cut(static_cast<size_t>(x.ndim()));
+  Padding padding(static_cast<size_t>(x.ndim()));
+  for (size_t i = 0; i < to.size(); i++) {
+    auto dim = size_t(x.resolve_dim(axes[i]));
+    int64_t n = x.size(int64_t(dim)), s = to[i];
+    if (s < n) cut[dim] = std::pair(n / 2 - (s + 1) / 2, n / 2 + s / 2);
+    if (s > n) padding[dim] = {(s - n) / 2, (s - n + 1) / 2};
+  }
+  return {x.shrink(cut).pad(padding)};
+}
+
+// ---- blocks
+
+Values depth_to_space(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t b = c.attr_int("blocksize"), n = x.size(0), depth = x.size(1), h = x.size(2), w = x.size(3);
+  if (b <= 0 || depth % (b * b)) throw Failure("blocks of " + std::to_string(b) + " in " + std::to_string(depth) + " channels");
+  int64_t ch = depth / (b * b);
+  Tensor y = c.attr_string("mode", "DCR") == "CRD" ? x.reshape({n, ch, b, b, h, w}).permute({0, 1, 4, 2, 5, 3}) : x.reshape({n, b, b, ch, h, w}).permute({0, 3, 4, 1, 5, 2});
+  return {y.reshape({n, ch, h * b, w * b})};
+}
+
+Values space_to_depth(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t b = c.attr_int("blocksize"), n = x.size(0), ch = x.size(1), h = x.size(2), w = x.size(3);
+  if (b <= 0 || h % b || w % b) throw Failure("blocks of " + std::to_string(b) + " in an image of " + std::to_string(h) + " by " + std::to_string(w));
+  return {x.reshape({n, ch, h / b, b, w / b, b}).permute({0, 3, 5, 1, 2, 4}).reshape({n, ch * b * b, h / b, w / b})};
+}
+
+// Each batch's first `lengths` elements in reverse.
+Values reverse_sequence(OpCall& c) {
+  Tensor x = c.tensor(0), lengths = c.tensor(1);
+  int64_t batch = x.resolve_dim(c.attr_int("batch_axis", 1)), time = x.resolve_dim(c.attr_int("time_axis", 0));
+  Ints along(size_t(x.ndim()), 1), across(size_t(x.ndim()), 1);
+  along[size_t(time)] = x.size(time), across[size_t(batch)] = x.size(batch);
+  Tensor i = Tensor::arange(c.graph(), x.size(time), dtypes::int64).reshape(along), n = lengths.reshape(across);
+  return {x.gather(time, i.lt(n).where(n - 1 - i, i).expand(x.shape()))};
+}
+
+Values trilu(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t k = c.has(1) ? c.integer(1) : 0;
+  k = std::clamp<int64_t>(k, -x.size(-2) - 1, x.size(-1) + 1);
+  return {c.attr_int("upper", 1) ? x.triu(k) : x.tril(k)};
+}
+
+}  // namespace
+
+std::span<const OpDef> movement_ops() {
+  static const OpDef kOps[] = {
+    {"Identity", 1, "", [](OpCall& c) -> Values { return {c.has(0) ? c.value(0) : Value()}; }},
+    {"Constant", 1, "value value_float value_floats value_int value_ints value_string value_strings", constant},
+    {"ConstantOfShape", 9, "value", constant_of_shape},
+    {"Range", 11, "", range},
+    {"EyeLike", 9, "dtype k", eye_like},
+    {"Shape", 1, "start end", shape},
+    {"Size", 1, "", [](OpCall& c) -> Values { return {Tensor::constant(c.graph(), c.tensor(0).numel(), dtypes::int64)}; }},
+    {"Reshape", 1, "shape allowzero consumed_inputs", reshape},
+    {"Flatten", 1, "axis", flatten},
+    {"Squeeze", 1, "axes", squeeze},
+    {"Unsqueeze", 1, "axes", unsqueeze},
+    {"Expand", 8, "", expand},
+    {"Tile", 1, "", tile},
+    {"Transpose", 1, "perm", [](OpCall& c) -> Values { return {c.tensor(0).permute(c.attr_ints("perm", reversed_axes(c.tensor(0).ndim())))}; }},
+    {"Concat", 1, "axis", [](OpCall& c) -> Values { return {Tensor::cat_all(c.tensors(), c.attr_int("axis", 1))}; }},
+    {"Slice", 1, "starts ends axes", slice},
+    {"Split", 1, "axis split num_outputs", split},
+    {"Pad", 1, "pads paddings mode value", pad},
+    {"CenterCropPad", 18, "axes", center_crop_pad},
+    {"DepthToSpace", 1, "blocksize mode", depth_to_space},
+    {"SpaceToDepth", 1, "blocksize", space_to_depth},
+    {"ReverseSequence", 10, "batch_axis time_axis", reverse_sequence},
+    {"Trilu", 14, "upper", trilu},
+  };
+  return kOps;
+}
 
 }  // namespace tgc

@@ -1,7 +1,194 @@
-#include "lib/model/op.h"
+// Reductions, softmax and its relatives, scans, sorting, and what counts and selects.
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "lib/model/model.h"
 
 namespace tgc {
+namespace {
 
-std::span<const OpDef> reduce_ops() { return {}; }
+// How a node reduces: its axes, an attribute in old opsets and an input in new ones; none means all, or nothing at all where it says so.
+struct Reduction {
+  Axes axes;
+  bool keepdims, nothing;
+  explicit Reduction(OpCall& c) : keepdims(c.attr_int("keepdims", 1) != 0), nothing(false) {
+    if (c.attr("axes")) axes = c.attr_ints("axes");
+    else if (c.has(1)) axes = c.ints(1);
+    if (axes && axes->empty()) axes = kAll;
+    nothing = !axes && c.attr_int("noop_with_empty_axes", 0) != 0;
+  }
+};
+
+constexpr std::string_view kReduceAttributes = "axes keepdims noop_with_empty_axes";
+
+template <Tensor (*F)(const Tensor&, const Axes&, bool)>
+Values reduce(OpCall& c) {
+  Reduction r(c);
+  Tensor x = c.tensor(0);
+  if (r.nothing) return {F(x, Ints{}, true)};
+  return {F(x, r.axes, r.keepdims).cast(x.dtype())};
+}
+
+Tensor reduce_sum(const Tensor& x, const Axes& axes, bool keep) { return x.sum(axes, keep); }
+Tensor reduce_mean(const Tensor& x, const Axes& axes, bool keep) { return x.mean(axes, keep); }
+Tensor reduce_max(const Tensor& x, const Axes& axes, bool keep) { return x.max(axes, keep); }
+Tensor reduce_min(const Tensor& x, const Axes& axes, bool keep) { return x.min(axes, keep); }
+Tensor reduce_prod(const Tensor& x, const Axes& axes, bool keep) { return x.prod(axes, keep); }
+Tensor reduce_sum_square(const Tensor& x, const Axes& axes, bool keep) { return x.square().sum(axes, keep); }
+Tensor reduce_l1(const Tensor& x, const Axes& axes, bool keep) { return x.abs().sum(axes, keep); }
+Tensor reduce_l2(const Tensor& x, const Axes& axes, bool keep) {
+  bool narrow = x.dtype() == dtypes::float16 || x.dtype() == dtypes::bfloat16;
+  return x.cast(narrow ? dtypes::float32 : x.dtype()).square().sum(axes, keep).sqrt();
+}
+Tensor reduce_log_sum(const Tensor& x, const Axes& axes, bool keep) { return x.sum(axes, keep).log(); }
+Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) { return x.exp().sum(axes, keep).log(); }
+
+Values arg_max(OpCall& c, Tensor x) {
+  int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
+  bool keep = c.attr_int("keepdims", 1) != 0;
+  if (c.attr_int("select_last_index", 0)) return {((x.size(axis) - 1) - x.flip({axis}).argmax(axis, keep)).cast(dtypes::int64)};
+  return {x.argmax(axis, keep).cast(dtypes::int64)};
+}
+
+// Before opset 13 softmax worked on a matrix: the axes before `axis` were its rows.
+template <Tensor (Tensor::*F)(int64_t) const>
+Values over_matrix(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t axis = c.attr_int("axis", 1);
+  Ints own = x.shape();
+  auto at = size_t(axis < 0 ? axis + x.ndim() : axis);
+  if (at > own.size()) throw Failure("axis " + std::to_string(axis) + " is out of range");
+  Tensor rows = x.reshape({product(std::span(own).first(at)), product(std::span(own).subspan(at))});
+  return {(rows.*F)(1).reshape(own)};
+}
+
+Tensor hardmax(const Tensor& x, int64_t axis) { return x.argmax(axis).unsqueeze(axis).one_hot_along_dim(x.size(axis), axis).cast(x.dtype()); }
+
+Values hardmax_matrix(OpCall& c) {
+  Tensor x = c.tensor(0);
+  Ints own = x.shape();
+  auto at = size_t(x.resolve_dim(c.attr_int("axis", 1)));
+  return {hardmax(x.reshape({product(std::span(own).first(at)), product(std::span(own).subspan(at))}), 1).reshape(own)};
+}
+
+Values cum_sum(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t axis = x.resolve_dim(c.integer(1));
+  bool reverse = c.attr_int("reverse", 0) != 0;
+  if (reverse) x = x.flip({axis});
+  if (c.attr_int("exclusive", 0)) x = x.pad_axis(axis, 1, -1);
+  Tensor out = x.cumsum(axis).cast(x.dtype());
+  return {reverse ? out.flip({axis}) : out};
+}
+
+Values top_k(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t k = c.version() < 10 ? c.attr_int("k") : c.integer(1);
+  auto [values, indices] = x.topk(k, c.attr_int("axis", -1), c.attr_int("largest", 1) != 0);
+  return {values, indices.cast(dtypes::int64)};
+}
+
+Values one_hot(OpCall& c) {
+  Tensor indices = c.tensor(0).cast(dtypes::int64), values = c.tensor(2);
+  auto depth = int64_t(c.number(1));
+  int64_t axis = c.attr_int("axis", -1);
+  if (axis < -indices.ndim() - 1 || axis > indices.ndim()) throw Failure("axis " + std::to_string(axis) + " is out of range");
+  indices = indices.lt(Const(0)).where(indices + depth, indices);
+  return {indices.unsqueeze(axis).one_hot_along_dim(depth, axis).where(values.select(1), values.select(0))};
+}
+
+// The places of what is not zero; how many depends on the values, which are computed now.
+Values non_zero(OpCall& c) {
+  Array x = c.array(0);
+  auto rank = int64_t(x.shape().size());
+  std::vector<Ints> coordinates(static_cast<size_t>(rank));
+  for (int64_t i = 0; i < x.size(); i++) {
+    if (element_as_double(x, i) == 0) continue;
+    int64_t rest = i;
+    for (int64_t d = rank - 1; d >= 0; d--) {
+      coordinates[size_t(d)].push_back(rest % x.shape()[size_t(d)]);
+      rest /= x.shape()[size_t(d)];
+    }
+  }
+  Ints flat;
+  for (auto& list : coordinates) flat.insert(flat.end(), list.begin(), list.end());
+  return {Tensor::of(c.graph(), flat).reshape({rank, rank ? int64_t(coordinates[0].size()) : 0})};
+}
+
+Values compress(OpCall& c) {
+  Tensor x = c.tensor(0);
+  int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0;
+  if (!c.attr("axis")) x = x.flatten();
+  Ints condition = c.ints(1), picked;
+  for (size_t i = 0; i < condition.size(); i++)
+    if (condition[i]) picked.push_back(int64_t(i));
+  std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
+  indices[size_t(axis)] = Tensor::of(c.graph(), picked);
+  return {x.getitem(indices)};
+}
+
+// The different rows along an axis: how many there are depends on the values, which are computed now.
+Values unique(OpCall& c) {
+  Tensor x = c.attr("axis") ? c.tensor(0) : c.tensor(0).flatten();
+  int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);
+  Ints order(size_t(x.ndim()));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[0], order[size_t(axis)]);
+  Array rows = c.builder().evaluate(x.permute(order).contiguous());
+  int64_t width = n ? rows.size() / n : 0;
+  auto less = [&](int64_t a, int64_t b) {
+    for (int64_t i = 0; i < width; i++) {
+      double u = element_as_double(rows, a * width + i), v = element_as_double(rows, b * width + i);
+      if (u != v) return u < v;
+    }
+    return false;
+  };
+  std::set<int64_t, decltype(less)> first(less);  // of each row the first place
+  for (int64_t i = 0; i < n; i++) first.insert(i);
+  Ints picked(first.begin(), first.end());
+  if (!c.attr_int("sorted", 1)) std::sort(picked.begin(), picked.end());
+  Ints inverse, counts(picked.size(), 0);
+  for (int64_t i = 0; i < n; i++) {
+    auto at = std::find(picked.begin(), picked.end(), *first.find(i)) - picked.begin();
+    inverse.push_back(at);
+    counts[size_t(at)]++;
+  }
+  std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
+  indices[size_t(axis)] = Tensor::of(c.graph(), picked);
+  return {x.getitem(indices), Tensor::of(c.graph(), picked), Tensor::of(c.graph(), inverse), Tensor::of(c.graph(), counts)};
+}
+
+}  // namespace
+
+std::span<const OpDef> reduce_ops() {
+  static const OpDef kOps[] = {
+    {"ReduceSum", 1, kReduceAttributes, reduce<reduce_sum>},
+    {"ReduceMean", 1, kReduceAttributes, reduce<reduce_mean>},
+    {"ReduceMax", 1, kReduceAttributes, reduce<reduce_max>},
+    {"ReduceMin", 1, kReduceAttributes, reduce<reduce_min>},
+    {"ReduceProd", 1, kReduceAttributes, reduce<reduce_prod>},
+    {"ReduceSumSquare", 1, kReduceAttributes, reduce<reduce_sum_square>},
+    {"ReduceL1", 1, kReduceAttributes, reduce<reduce_l1>},
+    {"ReduceL2", 1, kReduceAttributes, reduce<reduce_l2>},
+    {"ReduceLogSum", 1, kReduceAttributes, reduce<reduce_log_sum>},
+    {"ReduceLogSumExp", 1, kReduceAttributes, reduce<reduce_log_sum_exp>},
+    {"ArgMax", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, c.tensor(0)); }},
+    {"ArgMin", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, -c.tensor(0)); }},
+    {"Softmax", 1, "axis", over_matrix<&Tensor::softmax>},
+    {"Softmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).softmax(c.attr_int("axis", -1))}; }},
+    {"LogSoftmax", 1, "axis", over_matrix<&Tensor::log_softmax>},
+    {"LogSoftmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).log_softmax(c.attr_int("axis", -1))}; }},
+    {"Hardmax", 1, "axis", hardmax_matrix},
+    {"Hardmax", 13, "axis", [](OpCall& c) -> Values { return {hardmax(c.tensor(0), c.attr_int("axis", -1))}; }},
+    {"CumSum", 11, "exclusive reverse", cum_sum},
+    {"TopK", 1, "k axis largest sorted", top_k},
+    {"OneHot", 9, "axis", one_hot},
+    {"NonZero", 9, "", non_zero},
+    {"Compress", 9, "axis", compress},
+    {"Unique", 11, "axis sorted", unique},
+  };
+  return kOps;
+}
 
 }  // namespace tgc
