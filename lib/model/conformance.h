@@ -31,8 +31,8 @@ struct CaseOptions {
 // Runs every data set of the case. Outputs must have the expected dtype, shape and values.
 CaseResult run_case(const std::string& folder, const CaseOptions& options);
 
-// A value from a file as an input of a graph: its bytes known.
-Value input_value(Graph& graph, const onnx::ValueProto& value);
+// A value from a file as an input of a graph: its bytes known. Where the model says bfloat16, the files hold the bits as uint16.
+Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value input_value(Graph& graph, const Array& array);
 
 // The cases in `folders`: those that have a model.onnx themselves, and those below them, sorted. Empty when there are none.

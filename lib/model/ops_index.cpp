@@ -74,8 +74,9 @@ Values scatter_elements(OpCall& c) {
   Tensor indices = wrapped(c.tensor(1), x.size(axis)), updates = c.tensor(2);
   std::string reduction = c.attr_string("reduction", "none");
   if (reduction == "none") return {x.scatter(axis, indices, updates)};
-  std::string_view name = reduction == "add" ? "sum" : reduction == "mul" ? "prod" : reduction == "min" ? "amin" : reduction == "max" ? "amax" : reduction;
-  return {x.scatter_reduce(axis, indices, updates, name).cast(x.dtype())};
+  static const std::map<std::string, std::string_view> kNames{{"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};
+  if (!kNames.contains(reduction)) throw Failure("no reduction is called '" + reduction + "'");
+  return {x.scatter_reduce(axis, indices, updates, kNames.at(reduction)).cast(x.dtype())};
 }
 
 // Row by row, so that later updates of the same place see earlier ones.

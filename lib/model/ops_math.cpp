@@ -1,5 +1,7 @@
 // Elementwise ops: arithmetic, activations, comparisons, logic, casts.
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "lib/model/op.h"
 
@@ -59,10 +61,47 @@ Tensor shift(OpCall& c) {
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
-// A cast; floats become integers as C has it, but for those that fit no unsigned 8 or 16 bits.
+// ---- casts; those from and to strings are done now, on known values
+
+double number_of(const std::string& text) {
+  char* end = nullptr;
+  double v = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end) throw Failure("'" + text + "' is no number");
+  return v;
+}
+
+// The shortest text that reads back as the same number, as numpy prints it.
+std::string text_of(const Array& a, int64_t i) {
+  double v = element_as_double(a, i);
+  if (!dtypes::is_float(a.dtype())) return element_text(a, i);
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  char text[64];
+  auto format = v == 0 || (std::fabs(v) >= 1e-4 && std::fabs(v) < 1e16) ? std::chars_format::fixed : std::chars_format::scientific;
+  auto end = a.dtype() == dtypes::float64 ? std::to_chars(text, text + sizeof text, v, format).ptr : std::to_chars(text, text + sizeof text, float(v), format).ptr;
+  std::string out(text, end);
+  return format == std::chars_format::fixed && out.find('.') == out.npos ? out + ".0" : out;
+}
+
+Values cast_to_string(OpCall& c) {
+  if (c.value(0).is_strings()) return {c.value(0)};
+  Array a = c.array(0);
+  Strings out{Ints(a.shape().begin(), a.shape().end()), {}};
+  for (int64_t i = 0; i < a.size(); i++) out.items.push_back(text_of(a, i));
+  return {out};
+}
+
 Values cast_to(OpCall& c, DType to) {
-  Tensor x = c.tensor(0);
-  return {x.cast(to)};
+  if (!c.value(0).is_strings()) return {c.tensor(0).cast(to)};
+  auto& strings = c.value(0).strings();
+  std::vector<double> values;
+  for (auto& s : strings.items) values.push_back(number_of(s));
+  return {Tensor::of(c.graph(), values, dtypes::float64).cast(to).reshape(strings.shape)};
+}
+
+Values cast(OpCall& c) {
+  int64_t to = c.attr_int("to");
+  return onnx::Type(int32_t(to)) == onnx::Type::String ? cast_to_string(c) : cast_to(c, c.dtype_of(to));
 }
 
 Tensor prelu_slope(const Tensor& x, Tensor slope) {
@@ -173,8 +212,8 @@ std::span<const OpDef> math_ops() {
     {"BitShift", 11, "direction", [](OpCall& c) -> Values { return {shift(c)}; }},
     {"Where", 9, "", [](OpCall& c) -> Values { return {c.tensor(0).where(c.tensor(1), c.tensor(2))}; }},
     // ---- casts
-    {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, c.dtype_of(c.attr_int("to"))); }},
-    {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return cast_to(c, c.tensor(1).dtype()); }},
+    {"Cast", 6, "to saturate", cast},
+    {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return c.value(1).is_strings() ? cast_to_string(c) : cast_to(c, c.tensor(1).dtype()); }},
   };
   return kOps;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <random>
 
 #include "lib/model/model.h"
 
@@ -149,7 +150,7 @@ Values max_unpool(OpCall& c) {
     moved = moved + rest.div(Const(from), Tensor::Rounding::Floor) * Const(at);
     rest = rest % Const(from);
   }
-  return {x.max_unpool2d(c.version() >= 9 && c.has(2) ? indices % Const(product(out_plane)) : moved, out_plane)};
+  return {x.max_unpool2d(moved, out_plane)};
 }
 
 Ints spatial_axes(const Tensor& x) {
@@ -261,14 +262,22 @@ Values lrn(OpCall& c) {
   return {x / (pooled * c.attr_float("alpha", 1e-4) + c.attr_float("bias", 1.0)).pow(Const(c.attr_float("beta", 0.75)))};
 }
 
-// ---- dropout: without randomness, it is the identity
+// ---- dropout: the identity unless in training, where it draws as numpy's RandomState(seed) does, so that results can be repeated
 
 Values dropout(OpCall& c) {
   Tensor x = c.tensor(0);
   bool training = c.version() >= 12 && c.has(2) && c.integer(2) != 0;
   double ratio = c.has(1) ? c.number(1) : c.attr_float("ratio", 0.5);
-  if (training && ratio != 0) throw Failure("a dropout in training is random; that is not supported");
-  return {x, x.full_like(true, dtypes::bool_)};
+  if (!training || ratio == 0) return {x, x.full_like(true, dtypes::bool_)};
+  if (!c.attr("seed")) throw Failure("a dropout in training without a seed is random; that is not supported");
+  std::mt19937 random(uint32_t(c.attr_int("seed")));
+  Ints kept;
+  for (int64_t i = x.numel(); i > 0; i--) {
+    double high = random() >> 5, low = random() >> 6;
+    kept.push_back((high * 67108864 + low) / 9007199254740992.0 >= ratio);
+  }
+  Tensor mask = Tensor::of(c.graph(), kept, dtypes::bool_).reshape(x.shape());
+  return {x * mask / (1.0 - ratio), mask};
 }
 
 // ---- attention of ai.onnx 23
