@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "lib/text/input_file.h"
+#include "passes/pipeline.h"
 
 namespace tgc {
 namespace {
@@ -21,6 +22,27 @@ bool looks_like_tensor_graph(UOp root) {
          op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});
 }
 
+// Schedules the tensor graph `in`, which becomes its kernel number `kernel`.
+Status pick_kernel(InputGraph& in, const std::string& kernel) {
+  auto number = number_of(kernel);
+  TensorJob job(*in.graph);
+  auto schedule = make_schedule(job, in.root);
+  if (!schedule) return schedule.diag();
+  if (!number || *number >= schedule->items.size())
+    return Diag{.message = "the schedule of '" + in.info.name + "' has no kernel '" + kernel + "'", .file = in.file,
+                .expected = schedule->items.empty() ? "a graph with kernels" : "0 to " + std::to_string(schedule->items.size() - 1)};
+  const ScheduleItem& item = schedule->items[*number];
+  if (!item.ast.is(Op::SINK))
+    return Diag{.message = "number " + kernel + " of the schedule is a " + std::string(name_of(item.ast.op())) + ", which is not compiled", .file = in.file,
+                .expected = "the number of a kernel"};
+  in.root = item.ast;
+  in.is_tensor_graph = false;
+  in.info.name += "." + kernel;
+  in.info.stage.clear();
+  if (in.info.target.empty()) in.info.target = target_of_device(schedule->buffers[item.buffers[0]].device, in.graph->settings());
+  return Unit{};
+}
+
 std::string stem_of(const std::string& file) {
   std::string name = std::filesystem::path(file).filename().string();
   size_t dot = name.find('.', 1);
@@ -28,6 +50,11 @@ std::string stem_of(const std::string& file) {
 }
 
 }  // namespace
+
+std::string target_of_device(std::string_view device, const Settings& settings) {
+  std::string name(device.substr(0, device.find(':')));
+  return parse_target(name, settings) ? name : "CPU";
+}
 
 std::pair<std::string, std::string> split_spec(const std::string& spec) {
   size_t hash = spec.rfind('#');
@@ -92,6 +119,11 @@ Result<std::optional<InputGraph>> Input::next() {
   auto graph = read_text(kind_, text_, input_name(file_), {});
   if (!graph) return graph.diag();
   if (graph->info.name.empty()) graph->info.name = file_ == "-" ? "kernel" : stem_of(file_);
+  if (graph->is_tensor_graph && !kernel_.empty()) {
+    auto status = pick_kernel(*graph, kernel_);
+    if (!status) return status.diag();
+    return std::optional(std::move(*graph));
+  }
   if (!kernel_.empty() && kernel_ != "0" && kernel_ != graph->info.name)
     return Diag{.message = "the input has no kernel '" + kernel_ + "'", .file = input_name(file_), .expected = "0 or " + graph->info.name};
   return std::optional(std::move(*graph));

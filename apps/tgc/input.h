@@ -27,7 +27,7 @@ struct InputGraph {
 class Input {
  public:
   // `spec` is FILE, FILE#ID or "-". `kernel` picks one of many: by number from 0, by name or record id; of a tensor record that FILE#ID
-  // picks, one of its kernels. Empty: all.
+  // picks, or of any other tensor graph, one of its kernels. Empty: all.
   static Result<Input> open(const std::string& spec, const std::string& kernel, const PipelineOptions& options);
 
   InputKind kind() const { return kind_; }
@@ -48,6 +48,9 @@ class Input {
   size_t number_ = 0;                    // of records read
   bool found_ = false, done_ = false;
 };
+
+// The target that a device of a tensor graph stands for, CPU for those that run no kernels of their own (NPY, DISK).
+std::string target_of_device(std::string_view device, const Settings& settings);
 
 // Splits FILE#ID; the id is empty when there is none, or when a file of that very name exists.
 std::pair<std::string, std::string> split_spec(const std::string& spec);

@@ -49,7 +49,7 @@ const RuleSet& pm_pre_sched_cache() {
 
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink) {
   job.given = sink;
-  return graph_rewrite(sink, pm_pre_sched_cache(), {.ctx = job, .name = "rewrite for sched cache"});
+  return job.keyed = graph_rewrite(sink, pm_pre_sched_cache(), {.ctx = job, .name = "rewrite for sched cache"});
 }
 
 Sha256 sched_cache_key(UOp rewritten) { return key_of(rewritten); }

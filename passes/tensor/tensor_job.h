@@ -21,6 +21,7 @@ struct TensorJob {
 
   // noted by "rewrite for sched cache"
   UOp given = {};                                              // the graph as it came
+  UOp keyed = {};                                              // and as the cache key sees it
   Substitution inputs = {};                                    // in order: what the graph names uniquely, and what stands for it in the key
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, by first appearance
   // noted by "multi_pm"

@@ -1,0 +1,266 @@
+#include "apps/tgc/dump_texts.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "apps/tgc/outputs.h"
+#include "apps/tgc/schedule_listing.h"
+#include "apps/tgc/terminal.h"
+#include "lib/text/pyrender.h"
+#include "passes/tensor/sched_cache.h"
+
+namespace tgc {
+namespace {
+
+// The texts of one kernel.
+class KernelDump {
+ public:
+  KernelDump(InputGraph& in, const DumpPlan& plan, const PipelineOptions& pipeline) : in_(in), plan_(plan), pipeline_(pipeline) {}
+
+  Result<std::vector<DumpText>> run() {
+    auto status = make();
+    if (!status) return status.diag();
+    return std::move(texts_);
+  }
+
+ private:
+  Status make() {
+    const Stage* from = plan_.from;
+    if (!from && !in_.info.stage.empty()) from = find_stage(in_.info.stage);
+    if (!in_.list.empty()) return add_listing();
+    if (!from && (plan_.wants(kAst) || plan_.as_it_is))
+      if (auto status = add(0, kAst, "ast", in_.root); !status) return status;
+    if (from && plan_.as_it_is) return add(0, from->name, from->slug(), in_.root);
+    bool more = plan_.only_changed || plan_.wanted.size() > size_t(plan_.wants(kAst));
+    return more ? run_stages(from) : Unit{};
+  }
+
+  // A listing is what it is.
+  Status add_listing() {
+    if (!plan_.wants("linear") && !plan_.as_it_is) return Diag{.message = "a linear list has no stages before it", .expected = "--stage=linear"};
+    Format format = plan_.format.value_or(Format::Uops);
+    auto text = write_list(format, in_.list, in_.info);
+    if (!text) return text.diag();
+    texts_.push_back({in_.info.name, 0, "linear", "linear", std::string(extension_of(format)), std::move(*text)});
+    return Unit{};
+  }
+
+  Status run_stages(const Stage* from) {
+    auto target = pipeline_.resolve_target(in_.info.target, in_.graph->settings());
+    if (!target) return target.diag();
+    in_.info.target = target->name();
+    KernelJob job{*in_.graph, *target};
+    auto opts = pipeline_.forced_opts(*in_.graph);
+    if (!opts) return opts.diag();
+    job.opts = *opts;
+    UOp current = from ? in_.root : begin_kernel(job, in_.root);
+    size_t number = 0;
+    bool begun = from == nullptr;
+    for (const Stage& stage : kernel_stages()) {
+      number++;
+      if (begun && (!stage.applies || stage.applies(job)) && needed_from(stage)) {
+        auto result = run_stage(stage, job, current);
+        if (!result) return result.diag();
+        bool changed = !(*result == current);
+        current = *result;
+        if (plan_.wants(stage.name) || (plan_.only_changed && changed))
+          if (auto status = add(number, stage.name, stage.slug(), current); !status) return status;
+      }
+      begun |= &stage == from;
+    }
+    KernelOutputs outputs(job, current);
+    for (const OutputStage& output : output_stages()) {
+      number++;
+      if (!plan_.wants(output.name)) continue;
+      if (auto status = add_output(number, output, outputs); !status) return status;
+    }
+    return Unit{};
+  }
+
+  // Whether that stage or a later one is asked for.
+  bool needed_from(const Stage& stage) const {
+    if (plan_.only_changed) return true;
+    auto stages = kernel_stages();
+    auto wanted = [&](auto& s) { return plan_.wants(s.name); };
+    return std::any_of(&stage, stages.data() + stages.size(), wanted) || std::ranges::any_of(output_stages(), wanted);
+  }
+
+  Status add(size_t number, std::string_view name, std::string slug, UOp graph) {
+    GraphInfo info = in_.info;
+    info.stage = name == kAst ? "" : name;
+    Format format = plan_.format.value_or(Format::Pyrender);
+    auto text = write_graph(format, graph, info);
+    if (!text) return text.diag();
+    texts_.push_back({in_.info.name, number, std::string(name), std::move(slug), std::string(extension_of(format)), std::move(*text)});
+    return Unit{};
+  }
+
+  Status add_output(size_t number, const OutputStage& output, KernelOutputs& outputs) {
+    bool other_format = output.name == "linear" && plan_.format && *plan_.format != Format::Uops;
+    auto text = other_format ? linear_as(*plan_.format, outputs) : output.make(outputs);
+    if (!text) return text.diag();
+    if (!text->empty() && text->back() != '\n') *text += '\n';
+    std::string extension(other_format ? extension_of(*plan_.format) : output.extension);
+    texts_.push_back({in_.info.name, number, std::string(output.name), std::string(output.name), extension, std::move(*text)});
+    return Unit{};
+  }
+  Result<std::string> linear_as(Format format, KernelOutputs& outputs) {
+    auto& list = outputs.list();
+    if (!list) return list.diag();
+    GraphInfo info = in_.info;
+    info.stage = "linear";
+    return write_list(format, *list, info);
+  }
+
+  InputGraph& in_;
+  const DumpPlan& plan_;
+  const PipelineOptions& pipeline_;
+  std::vector<DumpText> texts_;
+};
+
+// The texts of a tensor graph and, when stages of theirs are asked for, of its kernels.
+class TensorDump {
+ public:
+  TensorDump(InputGraph& in, const DumpPlan& plan, const PipelineOptions& pipeline) : in_(in), plan_(plan), pipeline_(pipeline), job_(*in.graph) {}
+
+  Result<std::vector<DumpText>> run() {
+    auto status = make();
+    if (!status) return status.diag();
+    return std::move(texts_);
+  }
+
+ private:
+  Status make() {
+    const TensorStage* from = plan_.tensor_from;
+    if (!from && !in_.info.stage.empty()) from = find_tensor_stage(in_.info.stage);
+    if (plan_.wants(kAst) || plan_.as_it_is)
+      if (auto status = from ? add(0, from->name, from->slug(), in_.root) : add(0, kAst, "ast", in_.root); !status) return status;
+    if (plan_.as_it_is) return Unit{};
+    if (auto status = run_stages(from); !status) return status;
+    if (!wants_schedule()) return Unit{};
+    if (from) return Diag{.message = "the schedule of '" + in_.info.name + "' needs what all stages note, and this graph is the result of '" + std::string(from->name) + "'",
+                          .expected = "the tensor graph as it was before its first stage"};
+    return make_kernels();
+  }
+
+  bool wants_schedule() const { return plan_.wants(kSchedule) || wants_kernels(); }
+  bool wants_kernels() const {
+    auto wanted = [&](auto& s) { return plan_.wants(s.name); };
+    return plan_.only_changed || std::ranges::any_of(kernel_stages(), wanted) || std::ranges::any_of(output_stages(), wanted);
+  }
+
+  Status run_stages(const TensorStage* from) {
+    auto stages = tensor_stages();
+    auto wanted = [&](const TensorStage& s) { return plan_.wants(s.name); };
+    current_ = in_.root;
+    for (const TensorStage* stage = from ? from + 1 : stages.data(); stage < stages.data() + stages.size(); stage++) {
+      if (!plan_.only_changed && !wants_schedule() && std::none_of(stage, stages.data() + stages.size(), wanted)) break;
+      auto result = run_stage(*stage, job_, current_);
+      if (!result) return result.diag();
+      bool changed = !(*result == current_);
+      current_ = *result;
+      if (!wanted(*stage) && !(plan_.only_changed && changed)) continue;
+      if (auto status = add(size_t(stage - stages.data()) + 1, stage->name, stage->slug(), current_); !status) return status;
+    }
+    return Unit{};
+  }
+
+  Status add(size_t number, std::string_view name, std::string slug, UOp graph) {
+    GraphInfo info = in_.info;
+    info.stage = name == kAst ? "" : name;
+    Format format = plan_.format.value_or(Format::Pyrender);
+    auto text = write_graph(format, graph, info);
+    if (!text) return text.diag();
+    texts_.push_back({in_.info.name, number, std::string(name), std::move(slug), std::string(extension_of(format)), std::move(*text)});
+    return Unit{};
+  }
+
+  Status make_kernels() {
+    auto schedule = catch_failures([&] { return create_schedule(job_, current_); });
+    if (!schedule) return schedule.diag();
+    if (plan_.wants(kSchedule)) {
+      bool json = plan_.format == Format::Json;
+      MemoryPlan memory = plan_memory(*schedule, job_.settings());
+      std::string text = (json ? schedule_json : schedule_listing)(*schedule, memory, sched_cache_key(job_.keyed));
+      texts_.push_back({in_.info.name, tensor_stages().size() + 1, std::string(kSchedule), std::string(kSchedule), json ? "json" : "txt", std::move(text)});
+    }
+    return wants_kernels() ? dump_kernels(*schedule) : Unit{};
+  }
+
+  // ---- kernels: each in a graph of its own, so that they are made side by side
+  struct KernelTask {
+    std::string name, ast, target;
+    Result<std::vector<DumpText>> texts = std::vector<DumpText>();
+  };
+
+  Status dump_kernels(const Schedule& schedule) {
+    std::vector<KernelTask> tasks;
+    for (size_t i = 0; i < schedule.items.size(); i++) {
+      if (!schedule.items[i].ast.is(Op::SINK)) continue;  // a copy or a view: nothing to compile
+      auto ast = pyrender(schedule.items[i].ast);
+      if (!ast) return ast.diag();
+      tasks.push_back({in_.info.name + "." + std::to_string(i), std::move(*ast), target_of(schedule, i)});
+    }
+    std::atomic<size_t> next = 0, done = 0;
+    auto work = [&](Progress* progress) {
+      for (size_t i; (i = next++) < tasks.size();) {
+        tasks[i].texts = texts_of(tasks[i]);
+        done++;
+        if (progress) progress->show("kernel " + std::to_string(done) + " of " + std::to_string(tasks.size()));
+      }
+    };
+    size_t jobs = plan_.jobs ? plan_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::jthread> threads;
+    for (size_t i = 1; i < std::min(jobs, tasks.size()); i++) threads.emplace_back(work, nullptr);
+    Progress progress;
+    work(&progress);
+    threads.clear();
+    for (KernelTask& task : tasks) {
+      if (!task.texts) return task.texts.diag();
+      std::ranges::move(*task.texts, std::back_inserter(texts_));
+    }
+    return Unit{};
+  }
+
+  Result<std::vector<DumpText>> texts_of(const KernelTask& task) const {
+    InputGraph kernel;
+    kernel.graph = std::make_unique<Graph>(job_.settings());
+    auto root = read_pyrender(*kernel.graph, task.ast, task.name);
+    if (!root) return root.diag();
+    kernel.root = *root;
+    kernel.info = {.name = task.name, .target = task.target, .settings = in_.info.settings};
+    DumpPlan plan = plan_;
+    plan.from = nullptr;
+    return KernelDump(kernel, plan, pipeline_).run();
+  }
+
+  std::string target_of(const Schedule& schedule, size_t item) const {
+    return !in_.info.target.empty() ? in_.info.target : target_of_device(schedule.buffers[schedule.items[item].buffers[0]].device, job_.settings());
+  }
+
+  InputGraph& in_;
+  const DumpPlan& plan_;
+  const PipelineOptions& pipeline_;
+  TensorJob job_;
+  UOp current_;
+  std::vector<DumpText> texts_;
+};
+
+}  // namespace
+
+std::vector<Choice> dump_choices() {
+  std::vector<Choice> choices{{kAst, "", ""}};
+  for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
+  choices.push_back({kSchedule, "kernels", ""});
+  for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
+  for (const OutputStage& o : output_stages()) choices.push_back({o.name, o.alias, ""});
+  return choices;
+}
+
+Result<std::vector<DumpText>> dump_texts(InputGraph& in, const DumpPlan& plan, const PipelineOptions& pipeline) {
+  if (in.is_tensor_graph) return TensorDump(in, plan, pipeline).run();
+  return KernelDump(in, plan, pipeline).run();
+}
+
+}  // namespace tgc

@@ -1,0 +1,152 @@
+#include "passes/tensor/memory_planner.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "passes/tensor/tlsf.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kPage = 0x1000;
+int64_t round_up(int64_t v) { return (v + kPage - 1) / kPage * kPage; }
+
+// Whether a device can address a part of a buffer as a buffer (its allocator has `_offset`).
+bool has_subbuffers(std::string_view device) {
+  std::string_view name = device.substr(0, device.find(':'));
+  for (std::string_view without : {"CL", "HIP", "NPY", "PYTHON", "WEBGPU"})
+    if (name == without) return false;
+  return true;
+}
+
+class Planner {
+ public:
+  explicit Planner(const Schedule& schedule) : s_(schedule), first_(schedule.buffers.size(), -1), last_(schedule.buffers.size(), -1) {
+    plan_.places.resize(s_.buffers.size());
+  }
+
+  MemoryPlan run() {
+    find_lives();
+    for (size_t b : planned_) total_ += 2 * round_up(s_.buffers[b].nbytes());  // twice: fragmentation takes about 15%
+    for (auto [time, is_begin, b] : events()) place(b, is_begin);
+    for (auto& [device, planner] : devices_) plan_.shared[planner.number].size = round_up(planner.peak);
+    place_views();
+    return std::move(plan_);
+  }
+
+ private:
+  struct Device {
+    explicit Device(int64_t size) : allocator(size, kPage, 32) {}
+    TlsfAllocator allocator;
+    int64_t peak = 0;
+    size_t number = 0;  // of its shared buffer
+  };
+
+  size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }
+
+  // Inputs and outputs live on; what is copied stays apart, so that copies may overlap kernels.
+  std::vector<bool> kept() const {
+    std::vector<bool> kept(s_.buffers.size());
+    for (size_t b = 0; b < kept.size(); b++)
+      if (s_.buffers[b].is_input || s_.buffers[b].is_output) kept[root(b)] = true;
+    for (auto& item : s_.items)
+      if (!item.ast.is(Op::SINK))
+        for (size_t b : item.buffers) kept[b] = kept[root(b)] = true;
+    return kept;
+  }
+
+  void find_lives() {
+    auto keep = kept();
+    for (size_t i = 0; i < s_.items.size(); i++)
+      for (size_t b : s_.items[i].buffers) {
+        b = root(b);
+        if (keep[b]) continue;
+        if (first_[b] < 0) first_[b] = int64_t(i), planned_.push_back(b);
+        last_[b] = int64_t(i);
+      }
+  }
+
+  // Beginnings and ends of lives, in time; at one time ends come first.
+  using Event = std::tuple<int64_t, bool, size_t>;
+  std::vector<Event> events() const {
+    std::vector<Event> out;
+    for (size_t b : planned_) out.emplace_back(first_[b], true, b);
+    for (size_t b : planned_) out.emplace_back(last_[b] + 1, false, b);
+    std::stable_sort(out.begin(), out.end(), [](const Event& x, const Event& y) {
+      return std::tie(std::get<0>(x), std::get<1>(x)) < std::tie(std::get<0>(y), std::get<1>(y));
+    });
+    return out;
+  }
+
+  void place(size_t b, bool is_begin) {
+    const ScheduleBuffer& buffer = s_.buffers[b];
+    if (has_subbuffers(buffer.device) && !buffer.dtype.is_image()) place_in_shared(b, is_begin);
+    else reuse_whole(b, is_begin);
+  }
+
+  void place_in_shared(size_t b, bool is_begin) {
+    const ScheduleBuffer& buffer = s_.buffers[b];
+    auto it = devices_.find(buffer.device);
+    if (it == devices_.end()) {
+      it = devices_.emplace(buffer.device, Device(total_)).first;
+      it->second.number = plan_.shared.size();
+      plan_.shared.push_back({buffer.device});
+    }
+    Device& device = it->second;
+    BufferPlace& at = plan_.places[b];
+    if (is_begin) at = {device.number, device.allocator.allocate(round_up(buffer.nbytes()))};
+    else device.allocator.free(at.offset);
+    device.peak = std::max(device.peak, at.offset + buffer.nbytes());
+  }
+
+  // Buffers of the same kind take over each other's memory.
+  void reuse_whole(size_t b, bool is_begin) {
+    const ScheduleBuffer& buffer = s_.buffers[b];
+    auto& unused = unused_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];
+    if (!is_begin) {
+      unused.push_back(plan_.places[b].same_as.value_or(b));
+    } else if (!unused.empty()) {
+      plan_.places[b].same_as = unused.back();
+      unused.pop_back();
+    }
+  }
+
+  void place_views() {
+    for (size_t b = 0; b < s_.buffers.size(); b++)
+      if (s_.buffers[b].view_of) plan_.places[b] = plan_.places[root(b)];
+  }
+
+  const Schedule& s_;
+  MemoryPlan plan_;
+  std::vector<int64_t> first_, last_;  // item in which a buffer is first and last used; of planned ones
+  std::vector<size_t> planned_;        // by first use
+  int64_t total_ = 0;
+  std::map<std::string, Device> devices_;
+  std::map<std::tuple<std::string, std::string, int64_t>, std::vector<size_t>> unused_;
+};
+
+void count_bytes(const Schedule& schedule, MemoryPlan& plan) {
+  for (size_t b = 0; b < schedule.buffers.size(); b++) {
+    const ScheduleBuffer& buffer = schedule.buffers[b];
+    if (buffer.view_of) continue;
+    const BufferPlace& place = plan.places[b];
+    plan.total_before += buffer.nbytes();
+    if (place.shared || place.same_as) plan.planned_before += buffer.nbytes();
+    else plan.total_after += buffer.nbytes();
+  }
+  for (const SharedBuffer& shared : plan.shared) plan.planned_after += shared.size;
+  plan.total_after += plan.planned_after;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings) {
+  MemoryPlan plan;
+  if (settings.NO_MEMORY_PLANNER) plan.places.resize(schedule.buffers.size());
+  else plan = Planner(schedule).run();
+  count_bytes(schedule, plan);
+  return plan;
+}
+
+}  // namespace tgc

@@ -1,0 +1,101 @@
+#include "passes/tensor/memory_planner.h"
+
+#include <doctest/doctest.h>
+
+namespace tgc {
+namespace {
+
+// A buffer of `bytes` bytes, from the kernel that writes it to the last that reads it.
+struct Life {
+  int64_t bytes;
+  size_t first, last;
+};
+
+struct Plan {
+  Graph graph;
+  Schedule schedule;
+
+  Plan(const std::vector<Life>& lives, size_t kernels, const char* device = "CPU") {
+    for (const Life& life : lives) schedule.buffers.push_back({{}, device, life.bytes, dtypes::uint8});
+    for (size_t t = 0; t < kernels; t++) {
+      schedule.items.push_back({graph.sink({}), {}});
+      for (size_t b = 0; b < lives.size(); b++)
+        if (lives[b].first == t || lives[b].last == t) schedule.items.back().buffers.push_back(b);
+    }
+  }
+  MemoryPlan made(const Settings& settings = {}) const { return plan_memory(schedule, settings); }
+};
+
+const std::vector<Life> kTwelve = {{5000, 0, 2}, {100, 0, 1},  {70000, 1, 3}, {4096, 2, 2}, {300000, 2, 5}, {9000, 3, 6},
+                                   {5000, 3, 4}, {70000, 4, 6}, {12345, 5, 7}, {1, 5, 5},    {200000, 6, 7}, {65536, 7, 7}};
+
+}  // namespace
+
+TEST_CASE("memory planner: the places of twelve buffers of one shared buffer are tinygrad's") {
+  MemoryPlan plan = Plan(kTwelve, 8).made();
+  std::vector<int64_t> offsets;
+  for (auto& place : plan.places) {
+    CHECK(place.shared == 0);
+    offsets.push_back(place.offset);
+  }
+  CHECK(offsets == std::vector<int64_t>{0, 8192, 12288, 8192, 86016, 0, 389120, 12288, 389120, 405504, 86016, 0});
+  REQUIRE(plan.shared.size() == 1);
+  CHECK(plan.shared[0].size == 409600);
+  CHECK(plan.planned_after == plan.shared[0].size);
+  CHECK(plan.planned_before == 5000 + 100 + 70000 + 4096 + 300000 + 9000 + 5000 + 70000 + 12345 + 1 + 200000 + 65536);
+}
+
+TEST_CASE("memory planner: what lives at one time does not overlap") {
+  MemoryPlan plan = Plan(kTwelve, 8).made();
+  for (size_t a = 0; a < kTwelve.size(); a++)
+    for (size_t b = a + 1; b < kTwelve.size(); b++) {
+      if (kTwelve[a].last < kTwelve[b].first || kTwelve[b].last < kTwelve[a].first) continue;
+      int64_t begin_a = plan.places[a].offset, begin_b = plan.places[b].offset;
+      CHECK((begin_a + kTwelve[a].bytes <= begin_b || begin_b + kTwelve[b].bytes <= begin_a));
+    }
+}
+
+TEST_CASE("memory planner: without parts of buffers, a buffer takes over the memory of one of its size") {
+  Plan plan({{400, 0, 1}, {400, 1, 2}, {400, 2, 3}, {100, 2, 3}, {400, 4, 4}}, 5, "CL");
+  MemoryPlan made = plan.made();
+  CHECK_FALSE(made.places[0].same_as);
+  CHECK_FALSE(made.places[1].same_as);
+  CHECK(made.places[2].same_as == 0);
+  CHECK_FALSE(made.places[3].same_as);
+  CHECK(made.places[4].same_as == 0);
+  CHECK(made.total_before == 1700);
+  CHECK(made.total_after == 900);
+}
+
+TEST_CASE("memory planner: inputs, outputs and what is copied keep their own memory") {
+  Plan plan({{4096, 0, 1}, {4096, 0, 1}, {4096, 1, 2}, {4096, 2, 3}}, 4);
+  plan.schedule.buffers[0].is_input = true;
+  plan.schedule.buffers[3].is_output = true;
+  plan.schedule.items[2].ast = plan.graph.node(Op::COPY);
+  MemoryPlan made = plan.made();
+  CHECK_FALSE(made.places[0].shared);
+  CHECK(made.places[1].shared == 0);
+  CHECK_FALSE(made.places[2].shared);  // the copy reads it
+  CHECK_FALSE(made.places[3].shared);
+}
+
+TEST_CASE("memory planner: a view lies where what it is a view of does") {
+  Plan plan({{8192, 0, 1}, {4096, 0, 0}, {100, 2, 3}}, 4);
+  plan.schedule.buffers[2] = {{}, "CPU", 100, dtypes::uint8, 1, 64};
+  MemoryPlan made = plan.made();
+  REQUIRE(made.places[1].shared);
+  CHECK(made.places[2].shared == made.places[1].shared);
+  CHECK(made.places[2].offset == made.places[1].offset);
+  CHECK(made.total_before == 8192 + 4096);
+}
+
+TEST_CASE("memory planner: NO_MEMORY_PLANNER turns it off") {
+  Settings settings;
+  settings.NO_MEMORY_PLANNER = 1;
+  MemoryPlan made = Plan(kTwelve, 8).made(settings);
+  for (auto& place : made.places) CHECK_FALSE(place.shared);
+  CHECK(made.total_after == made.total_before);
+  CHECK(made.shared.empty());
+}
+
+}  // namespace tgc
