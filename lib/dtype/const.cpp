@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -14,7 +15,7 @@ void Const::append_str(std::string& out) const {
     case Kind::Bool: out += i_ ? "True" : "False"; break;
     case Kind::Int: {
       char buffer[24];
-      out.append(buffer, size_t(std::snprintf(buffer, sizeof buffer, "%ld", long(i_))));
+      out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, i_).ptr);
       break;
     }
     case Kind::BigInt: out += as_int().str(); break;

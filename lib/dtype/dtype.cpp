@@ -11,6 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "lib/support/name_table.h"
+
 namespace tgc {
 namespace {
 
@@ -169,9 +171,9 @@ constexpr std::string_view kAttributes[] = {
 }  // namespace
 
 std::optional<DType> parse(std::string_view name) {
-  for (int i = 0; i < 2 * kNumScalars; i++)
-    if (kAttributes[i] == name) return DType(&kScalars[i / 2]);
-  return std::nullopt;
+  static const NameTable kTable(kAttributes);
+  int i = kTable.find(name);
+  return i < 0 ? std::nullopt : std::optional(DType(&kScalars[i / 2]));
 }
 
 std::span<const std::string_view> attribute_names() { return kAttributes; }

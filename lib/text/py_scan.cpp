@@ -51,6 +51,12 @@ std::optional<std::string> without_underscores(std::string_view digits) {
 
 Const PyScan::number() {
   size_t begin = pos_;
+  if (peek() != '0') {  // most are short decimal integers
+    int64_t value = 0;
+    size_t at = pos_, last = std::min(text_.size(), pos_ + 18);
+    for (; at < last && is_digit(text_[at]); at++) value = value * 10 + (text_[at] - '0');
+    if (at < last && text_[at] != '.' && !is_name(text_[at])) return pos_ = at, value;
+  }
   bool is_float = false;
   if (peek() == '0' && is_name_start(peek(1)) && (peek(1) | 32) != 'e' && peek(1) != '_') {
     pos_ += 2;

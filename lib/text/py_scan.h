@@ -1,6 +1,7 @@
 // The characters of Python text: blanks, comments, names, numbers, strings; and failures with line and column. What the readers of
 // Python-like texts are built on.
 #pragma once
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -14,9 +15,10 @@ class PyScan {
   PyScan(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
  protected:
-  static bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+  static bool is_name_start(char c) { return kTraits[uint8_t(c)] & kNameStart; }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  static bool is_name(char c) { return is_name_start(c) || is_digit(c); }
+  static bool is_name(char c) { return kTraits[uint8_t(c)] & kName; }
+  static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }  // the first of an infix operator
 
   // ---- failures
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {}) const;
@@ -39,7 +41,8 @@ class PyScan {
   bool at_end() const { return pos_ >= text_.size(); }
   // Blanks and comments; inside brackets line ends too.
   void skip() {
-    if (uint8_t(peek()) > '#' && peek() != '\\') return;  // the quick way out
+    while (peek() == ' ') pos_++;
+    if (!(kTraits[uint8_t(peek())] & kSkipped)) return;  // the quick way out
     skip_slowly();
   }
   void skip_lines();                    // line ends too, wherever
@@ -58,8 +61,14 @@ class PyScan {
     skip();
     size_t begin = pos_;
     if (!is_name_start(peek())) fail(pos_, "found " + found(pos_), what);
-    while (is_name(peek())) pos_++;
+    pos_ = name_end(pos_ + 1);
     return text_.substr(begin, pos_ - begin);
+  }
+
+  // The first byte from `at` that no name goes on with.
+  size_t name_end(size_t at) const {
+    while (at < text_.size() && is_name(text_[at])) at++;
+    return at;
   }
 
   // ---- literals
@@ -85,6 +94,16 @@ class PyScan {
   int brackets_ = 0, depth_ = 0;
 
  private:
+  enum Trait : uint8_t { kNameStart = 1, kName = 2, kOperator = 4, kSkipped = 8 };
+  static constexpr std::array<uint8_t, 256> kTraits = [] {
+    std::array<uint8_t, 256> traits{};
+    for (int c = 'a'; c <= 'z'; c++) traits[size_t(c)] = traits[size_t(c - 'a' + 'A')] = kNameStart | kName;
+    traits['_'] = kNameStart | kName;
+    for (int c = '0'; c <= '9'; c++) traits[size_t(c)] = kName;
+    for (char c : std::string_view("<>!|^&+-*/%")) traits[size_t(c)] = kOperator;
+    for (char c : std::string_view(" \t\r\f\n\\#")) traits[size_t(c)] = kSkipped;
+    return traits;
+  }();
   void skip_slowly();
 };
 

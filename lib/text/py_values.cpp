@@ -98,10 +98,10 @@ PyValues::Arguments PyValues::arguments() {
     if (peek() == ')') break;
     size_t at = pos_;
     std::string_view keyword;
-    if (is_name_start(peek())) {
-      size_t p = pos_;
-      while (p < text_.size() && is_name(text_[p])) p++;
-      size_t q = p;
+    Value v;
+    bool known = quick_argument(v);
+    if (!known && is_name_start(peek())) {
+      size_t p = name_end(pos_), q = p;
       while (q < text_.size() && text_[q] == ' ') q++;
       if (q < text_.size() && text_[q] == '=' && (q + 1 >= text_.size() || text_[q + 1] != '=')) {
         keyword = text_.substr(pos_, p - pos_);
@@ -111,7 +111,7 @@ PyValues::Arguments PyValues::arguments() {
     }
     if (keyword.empty() && argument_stack_.size() > base && !argument_stack_.back().keyword.empty())
       fail(at, "a positional argument after keyword arguments");
-    Value v = expression();
+    if (!known) v = expression();
     argument_stack_.push_back({keyword, v, at});
     if (!take(',')) break;
   }
@@ -158,6 +158,7 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
   };
   switch (name.size()) {
     case 3:
+      if (name == "UOp") return other_name(name, at);
       if (name == "Ops") return {Arg(op_name())};
       if (name == "inf") return {Arg(std::numeric_limits<double>::infinity())};
       if (name == "nan") return {Arg(std::numeric_limits<double>::quiet_NaN())};
@@ -223,14 +224,20 @@ DType PyValues::dtype() {
     else if (depth == 0 && !is_name(c) && c != '.') break;
     hash = hash * 31 + uint8_t(c);
   }
-  KnownDType& known = known_dtypes_[(hash ^ hash >> 6) % std::size(known_dtypes_)];
+  // dtypes are the same in all texts
+  struct KnownDType {
+    std::string text;
+    DType dtype;
+  };
+  static thread_local KnownDType known_dtypes[64];
+  KnownDType& known = known_dtypes[(hash ^ hash >> 6) % std::size(known_dtypes)];
   std::string_view text = text_.substr(begin, end - begin);
   if (known.text == text && !text.empty()) {
     pos_ = end;
     return known.dtype;
   }
   DType d = dtype_slowly(begin);
-  if (pos_ == end) known = {text, d};
+  if (pos_ == end && text.size() < 64) known = {std::string(text), d};
   return d;
 }
 

@@ -48,6 +48,8 @@ class PyValues : public PyScan {
 
   // ---- what a reader adds
   virtual Value expression() { return value(); }
+  // Reads an argument of a frequent form that needs no look ahead; false, with nothing read, when another form comes next.
+  virtual bool quick_argument(Value&) { return false; }
   // A name that is none of Python's or tinygrad's values. The base fails.
   virtual Value other_name(std::string_view name, size_t at);
 
@@ -109,11 +111,6 @@ class PyValues : public PyScan {
 
   std::vector<Arg> item_stack_;
   std::vector<Argument> argument_stack_;
-  struct KnownDType {
-    std::string_view text;
-    DType dtype;
-  };
-  KnownDType known_dtypes_[64];                    // by hash of the text
 };
 
 }  // namespace tgc

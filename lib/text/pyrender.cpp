@@ -1,8 +1,9 @@
 #include "lib/text/pyrender.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 
+#include "lib/text/text_buffer.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
 #include "lib/uop/render.h"
@@ -15,77 +16,69 @@ constexpr OpSet kAlwaysNamed{Op::DEFINE_GLOBAL, Op::LOAD, Op::SPECIAL, Op::RANGE
                              Op::BUFFER, Op::COPY, Op::KERNEL, Op::WHERE, Op::END, Op::ASSIGN};
 constexpr OpSet kMethods{Op::SINK, Op::END, Op::STORE, Op::LOAD, Op::UNIQUE, Op::SQRT, Op::INDEX, Op::REDUCE, Op::AFTER, Op::THREEFRY,
                          Op::WHERE, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN, Op::CONTIGUOUS, Op::BARRIER, Op::ASSIGN, Op::DETACH};
-constexpr OpSet kInfix{Op::ADD, Op::SUB, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::MUL, Op::CMPLT, Op::CMPNE, Op::AND, Op::OR, Op::XOR};
+constexpr OpSet kInfix{Op::ADD, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::MUL, Op::CMPLT, Op::CMPNE, Op::AND, Op::OR, Op::XOR};
 
-void append_lower(std::string& out, std::string_view name) {
-  for (char c : name) out += char(c >= 'A' && c <= 'Z' ? c | 32 : c);
+// "sink" for Op::SINK, and so on: the names of methods.
+std::string_view method_name(Op op) {
+  static const auto kLower = [] {
+    std::array<std::string, kNumOps> names;
+    for (int i = 0; i < kNumOps; i++)
+      for (char c : name_of(Op(i))) names[size_t(i)] += char(c >= 'A' && c <= 'Z' ? c | 32 : c);
+    return names;
+  }();
+  return kLower[size_t(op)];
 }
 
-void append_int(std::string& out, int64_t v) {
-  char buffer[24];
-  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr);
+// Whether a string with a bracket lies in `a`: such a one may unbalance the text around it.
+bool holds_odd_text(Arg a) {
+  switch (a.kind()) {
+    case Arg::Kind::Str:
+    case Arg::Kind::Bytes:
+    case Arg::Kind::Raw: return a.text().find_first_of("()") != std::string_view::npos;
+    case Arg::Kind::Tuple:
+    case Arg::Kind::Record: return std::any_of(a.items().begin(), a.items().end(), holds_odd_text);
+    default: return false;
+  }
 }
 
+// Named nodes are written to lines_, a line each; the others to pieces_, from where the one that uses them copies them.
 class Writer {
  public:
-  explicit Writer(UOp root) : root_(root), order_(toposort(root)), info_(root.graph()) {}
+  explicit Writer(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
 
   std::string write() {
     mark_named();
-    std::string out;
-    size_t line = 0;
     for (size_t i = 0; i < order_.size(); i++) {
       UOp u = order_[i];
       if (u.is(Op::KERNEL)) name_kernel(u.arg()[0].uop());
-      size_t begin = text_.size();
-      expression(u);
-      if (!u.tag().is_none()) {
-        text_ += ".rtag(";
-        u.tag().append_repr(text_);
-        text_ += ')';
-      }
-      Info& info = *info_.find(u);
-      info.begin = begin;
-      info.size = uint32_t(text_.size() - begin);
-      if (!info.named) continue;
-      if (line++) out += '\n';
-      size_t name_at = out.size();
-      if (i + 1 == order_.size()) out += "ast";
-      else out += 'c', append_int(out, int64_t(i));
-      size_t name_size = out.size() - name_at;
-      out.append(" = ").append(strip_parens(view(u)));
-      info.begin = text_.size();
-      info.size = uint32_t(name_size);
-      text_.append(out, name_at, name_size);
+      Info& info = info_[u.id()];
+      info.number = uint32_t(i);
+      if (info.named) line(u);
+      else piece(u, info);
     }
-    return kernels_text_ + out;
+    return kernels_text_ + lines_.str();
   }
 
  private:
   struct Info {
-    size_t begin = 0;  // into text_: the name of a named node, else its expression
+    size_t begin = 0;            // into pieces_, of a node without a name
     uint32_t size = 0;
-    uint32_t consumers = 0;  // distinct ones
-    UOp last_consumer;
-    bool twice = false;      // by one consumer
+    uint32_t number = 0;         // in the order
+    uint32_t consumers = 0;      // distinct ones
+    uint32_t last_consumer = 0;  // its id, plus 1
+    bool twice = false;          // used twice by one consumer
     bool named = false;
+    bool bracketed = false;      // its text is one pair of brackets
   };
 
-  std::string_view view(UOp u) {
-    const Info* info = info_.find(u);
-    if (!info) throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
-    return {text_.data() + info->begin, info->size};
-  }
-
   void mark_named() {
-    for (UOp u : order_) info_[u] = {};
     for (UOp u : order_)
       for (UOp s : u.src()) {
-        Info& info = *info_.find(s);
-        if (info.last_consumer == u) info.twice = true;
-        else info.consumers++, info.last_consumer = u;
+        Info& info = info_[s.id()];
+        if (info.last_consumer == u.id() + 1) info.twice = true;
+        else info.consumers++, info.last_consumer = u.id() + 1;
       }
-    auto name = [&](UOp u) { info_.find(u)->named = true; };
+    auto name = [&](UOp u) { info_[u.id()].named = true; };
     name(root_);
     for (UOp u : order_) {
       if (u.is(Op::SINK))
@@ -93,9 +86,38 @@ class Writer {
       if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
       if (u.in({Op::REDUCE, Op::REDUCE_AXIS}) && u.num_src() > 0) name(u.src(0));
       if (u.in(kNeverNamed)) continue;
-      const Info& info = *info_.find(u);
+      const Info& info = info_[u.id()];
       if (info.consumers != 1 || info.twice || u.in(kAlwaysNamed)) name(u);
     }
+  }
+
+  // "c12 = ...": one pair of brackets around the whole is left out.
+  void line(UOp u) {
+    if (lines_.size()) lines_.put('\n');
+    if (u == root_) lines_.put("ast");
+    else lines_.put('c'), lines_.put_int(info_[u.id()].number);
+    lines_.put(" = ");
+    size_t begin = lines_.size();
+    to_ = &lines_;
+    expression(u, u.tag().is_none() && !odd_text_);
+    tag(u);
+    if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
+  }
+
+  void piece(UOp u, Info& info) {
+    info.begin = pieces_.size();
+    to_ = &pieces_;
+    expression(u, false);
+    tag(u);
+    info.size = uint32_t(pieces_.size() - info.begin);
+    info.bracketed = u.tag().is_none() && is_infix(u);
+  }
+
+  void tag(UOp u) {
+    if (u.tag().is_none()) return;
+    put(".rtag(");
+    repr(u.tag());
+    put(')');
   }
 
   void name_kernel(UOp ast) {
@@ -109,22 +131,42 @@ class Writer {
     kernels_text_ += "\n  return ast\n\n";
   }
 
-  // ---- pieces of expressions; all append to text_
-  void str(std::string_view s) { text_ += s; }
+  // ---- pieces of expressions
+  void put(char c) { to_->put(c); }
+  void put(std::string_view s) { to_->put(s); }
+
+  // The name of a node, or what it is.
   void src(UOp u) {
-    const Info& info = *info_.find(u);
-    text_.append(text_, info.begin, info.size);
+    const Info& info = info_of(u);
+    if (info.named) put('c'), to_->put_int(info.number);
+    else to_->put(pieces_, info.begin, info.size);
   }
-  void repr(Arg a) { a.append_repr(text_); }
-  void plain(Arg a) { a.is_str() ? void(text_ += a.text()) : a.append_repr(text_); }
+  const Info& info_of(UOp u) const {
+    if (u.id() >= info_.size() || !(info_[u.id()].named || info_[u.id()].size)) throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
+    return info_[u.id()];
+  }
+
+  void repr(Arg a) {
+    if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
+    odd_text_ |= holds_odd_text(a);
+    scratch_.clear();
+    a.append_repr(scratch_);
+    put(scratch_);
+  }
+  void plain(Arg a) {
+    if (!a.is_str()) return repr(a);
+    odd_text_ |= holds_odd_text(a);
+    put(a.text());
+  }
+  void dtype(DType d) { put(d.repr()); }
 
   void sources(std::span<const UOp> list) {
-    text_ += '(';
+    put('(');
     for (size_t i = 0; i < list.size(); i++) {
-      if (i) text_ += ", ";
+      if (i) put(", ");
       src(list[i]);
     }
-    text_ += list.size() == 1 ? ",)" : ")";
+    put(list.size() == 1 ? ",)" : ")");
   }
 
   void size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
@@ -137,139 +179,152 @@ class Writer {
         if (u.arg()[i].as_bool()) axes.push_back(int64_t(i));
       return repr(u.graph().tuple(axes));
     }
-    text_ += '(';
+    put('(');
     size_t n = 0;
     if (u.in({Op::RESHAPE, Op::EXPAND})) {
       for (Sint s : marg_shape(u)) {
-        if (n++) text_ += ',';
+        if (n++) put(',');
         size(s);
       }
     } else {
       for (auto [a, b] : marg_pairs(u)) {
-        if (n++) text_ += ',';
-        text_ += '(';
+        put(n++ ? ",(" : "(");
         size(a);
-        text_ += ", ";
+        put(", ");
         size(b);
-        text_ += ')';
+        put(')');
       }
     }
-    text_ += n == 1 ? ",)" : ")";
-  }
-
-  // Binary ops as infix; operands that are named or bracketed are given as text.
-  void infix(UOp u, std::string_view left, std::string_view right) {
-    std::string out;
-    append_infix(out, u, left, right);
-    text_ += out;
+    put(n == 1 ? ",)" : ")");
   }
 
   static bool on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
+  static bool is_infix(UOp u) { return u.in(kInfix) && u.num_src() == 2; }
 
+  // left+right in brackets, or bare. Operands that bind tightly enough lose theirs; a constant on a device beside an operand is the number
+  // alone.
+  void infix(UOp u, bool bare) {
+    UOp a = u.src(0), b = u.src(1);
+    bool a_is_number = !u.is(Op::CMPNE) && on_device(a), b_is_number = !a_is_number && on_device(b);
+    int p = infix_precedence(u.op());
+    if (!bare) put('(');
+    if (a_is_number) repr(a.arg());
+    else operand(a, p != 99 && infix_precedence(a.op()) <= p);
+    put(infix_symbol(u.op()));
+    if (b_is_number) repr(b.arg());
+    else operand(b, p != 99 && infix_precedence(b.op()) < p);
+    if (!bare) put(')');
+  }
+  void operand(UOp u, bool strip) {
+    const Info& info = info_of(u);
+    if (!strip || info.named) return src(u);
+    if (odd_text_) put(strip_parens(std::string(pieces_.view(info.begin, info.size))));  // the brackets must be counted
+    else if (info.bracketed) to_->put(pieces_, info.begin + 1, info.size - 2);
+    else to_->put(pieces_, info.begin, info.size);
+  }
+
+  void constant(UOp u) {
+    bool unique = u.num_src() == 2 && u.src(0).is(Op::DEVICE) && u.src(1).is(Op::UNIQUE);
+    put(unique ? "UOp.unique_const(" : "UOp.const("), dtype(u.dtype()), put(", "), plain(u.arg());
+    if (unique || on_device(u)) put(", device="), repr(u.src(0).arg());
+    if (unique) put(", unique="), plain(u.src(1).arg());
+    put(')');
+  }
+
+  void range(UOp u) {
+    put("UOp.range("), plain(u.src(0).arg());
+    for (Arg a : u.arg().items()) put(", "), repr(a);
+    if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
+    if (u.dtype() != dtypes::index) put(", dtype="), dtype(u.dtype());
+    put(')');
+  }
+
+  void index(UOp u) {
+    src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
+    if (u.num_src() > 2) src(u.src(2)), put(", ");
+    if (u.src(0).dtype() != u.dtype()) put("dtype="), dtype(u.dtype()), put(')');
+    else put("ptr=True)");
+  }
+
+  // Forms that one op alone has; false when `u` has none.
   bool special_form(UOp u) {
     switch (u.op()) {
-      case Op::CONST:
-        if (u.num_src() == 2 && u.src(0).is(Op::DEVICE) && u.src(1).is(Op::UNIQUE)) {
-          str("UOp.unique_const("), str(u.dtype().repr()), str(", "), plain(u.arg()), str(", device="), repr(u.src(0).arg());
-          str(", unique="), plain(u.src(1).arg()), str(")");
-        } else {
-          str("UOp.const("), str(u.dtype().repr()), str(", "), plain(u.arg());
-          if (on_device(u)) str(", device="), repr(u.src(0).arg());
-          str(")");
-        }
-        return true;
+      case Op::CONST: return constant(u), true;
       case Op::DEFINE_VAR:
         if (u.num_src() != 0) return false;
-        str("UOp.variable(\""), plain(u.arg()[0]), str("\", "), plain(u.arg()[1]), str(", "), plain(u.arg()[2]);
-        if (u.dtype() != dtypes::index) str(", dtype="), str(u.dtype().repr());
-        str(")");
+        put("UOp.variable(\""), plain(u.arg()[0]), put("\", "), plain(u.arg()[1]), put(", "), plain(u.arg()[2]);
+        if (u.dtype() != dtypes::index) put(", dtype="), dtype(u.dtype());
+        put(')');
         return true;
       case Op::CAST:
-      case Op::BITCAST:
-        src(u.src(0)), str("."), append_lower(text_, name_of(u.op())), str("("), str(u.dtype().repr()), str(")");
-        return true;
+      case Op::BITCAST: src(u.src(0)), put(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u.dtype()), put(')'); return true;
       case Op::SPECIAL:
         if (u.num_src() != 1 || !u.src(0).is_const()) return false;
-        str("UOp.special("), plain(u.src(0).arg()), str(", "), repr(u.arg()), str(", dtype="), str(u.dtype().repr()), str(")");
+        put("UOp.special("), plain(u.src(0).arg()), put(", "), repr(u.arg()), put(", dtype="), dtype(u.dtype()), put(')');
         return true;
       case Op::BUFFER:
         if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return false;
-        str("UOp.new_buffer("), repr(u.src(1).arg()), str(", "), str(size_of(u).str()), str(", "), str(u.dtype().repr()), str(", ");
-        plain(u.src(0).arg()), str(")");
+        put("UOp.new_buffer("), repr(u.src(1).arg()), put(", "), put(size_of(u).str()), put(", "), dtype(u.dtype()), put(", ");
+        plain(u.src(0).arg()), put(')');
         return true;
       case Op::COPY:
         if (u.num_src() != 2 || !u.src(1).is(Op::DEVICE)) return false;
-        src(u.src(0)), str(".copy_to_device("), repr(u.src(1).arg()), str(")");
+        src(u.src(0)), put(".copy_to_device("), repr(u.src(1).arg()), put(')');
         return true;
       case Op::ENCDEC:
-        src(u.src(0)), str(".encdec(");
-        for (UOp s : u.src().subspan(1)) src(s), str(", ");
-        str("arg="), repr(u.arg()), str(")");
+        src(u.src(0)), put(".encdec(");
+        for (UOp s : u.src().subspan(1)) src(s), put(", ");
+        put("arg="), repr(u.arg()), put(')');
         return true;
-      case Op::REDUCE_AXIS: src(u.src(0)), str(".r("), plain(u.arg()[0]), str(", "), plain(u.arg()[1]), str(")"); return true;
-      case Op::RANGE:
-        if (u.num_src() < 1 || !u.src(0).is_const()) return false;
-        str("UOp.range("), plain(u.src(0).arg());
-        for (Arg a : u.arg().items()) str(", "), repr(a);
-        if (u.num_src() > 1) str(", src="), sources(u.src().subspan(1));
-        if (u.dtype() != dtypes::index) str(", dtype="), str(u.dtype().repr());
-        str(")");
-        return true;
-      case Op::INDEX:
-        if (u.num_src() < 2 || u.src(0).dtype().base() == u.dtype()) return false;
-        src(u.src(0)), str(".index("), src(u.src(1)), str(", ");
-        if (u.num_src() > 2) src(u.src(2)), str(", ");
-        if (u.src(0).dtype() != u.dtype()) str("dtype="), str(u.dtype().repr()), str(")");
-        else str("ptr=True)");
-        return true;
+      case Op::REDUCE_AXIS: src(u.src(0)), put(".r("), plain(u.arg()[0]), put(", "), plain(u.arg()[1]), put(')'); return true;
+      case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u), true : false;
+      case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? index(u), true : false;
       case Op::RESHAPE: case Op::PERMUTE: case Op::EXPAND: case Op::PAD: case Op::SHRINK: case Op::FLIP:
-        src(u.src(0));
-        if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) str(".forced_reshape(");
-        else str("."), append_lower(text_, name_of(u.op())), str("(");
-        movement_argument(u), str(")");
+        src(u.src(0)), put('.');
+        if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) put("forced_");
+        put(method_name(u.op())), put('('), movement_argument(u), put(')');
         return true;
       default: return false;
     }
   }
 
-  void expression(UOp u) {
+  // x.exp2(), a.store(b, c, arg=...), UOp.sink()
+  void method(UOp u) {
+    if (u.num_src()) src(u.src(0));
+    else put("UOp");
+    put('.'), put(method_name(u.op())), put('(');
+    for (size_t i = 1; i < u.num_src(); i++) {
+      if (i > 1) put(", ");
+      src(u.src(i));
+    }
+    if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), repr(u.arg());
+    put(')');
+  }
+
+  void kernel(UOp u) {
+    put("UOp(Ops.KERNEL, src="), sources(u.src()), put(", arg=Kernel(k");
+    to_->put_int(std::find(kernels_.begin(), kernels_.end(), u.arg()[0].uop()) - kernels_.begin());
+    put("(), "), plain(u.arg()[1]), put("))");
+  }
+
+  // `bare`: of an infix, without brackets around it.
+  void expression(UOp u, bool bare) {
+    if (is_infix(u)) return infix(u, bare);
     if (special_form(u)) return;
-    if (u.in(kInfix - OpSet{Op::SUB}) && u.num_src() == 2) {
-      UOp a = u.src(0), b = u.src(1);
-      std::string constant;
-      if (!u.is(Op::CMPNE) && on_device(a)) return constant = a.arg().str(), infix(u, constant, view(b));
-      if (on_device(b)) return constant = b.arg().str(), infix(u, view(a), constant);
-      return infix(u, view(a), view(b));
-    }
-    if (u.in(kMethods)) {
-      u.num_src() ? src(u.src(0)) : str("UOp");
-      str("."), append_lower(text_, name_of(u.op())), str("(");
-      bool first = true;
-      for (UOp s : u.num_src() ? u.src().subspan(1) : u.src()) {
-        if (!first) str(", ");
-        first = false;
-        src(s);
-      }
-      if (!u.arg().is_none()) str(first ? "arg=" : ", arg="), repr(u.arg());
-      str(")");
-      return;
-    }
-    if (u.is(Op::KERNEL)) {
-      UOp ast = u.arg()[0].uop();
-      str("UOp(Ops.KERNEL, src="), sources(u.src()), str(", arg=Kernel(k");
-      append_int(text_, std::find(kernels_.begin(), kernels_.end(), ast) - kernels_.begin());
-      str("(), "), plain(u.arg()[1]), str("))");
-      return;
-    }
-    str("UOp(Ops."), str(name_of(u.op())), str(", "), str(u.dtype().repr()), str(", "), sources(u.src());
-    if (!u.arg().is_none()) str(", "), repr(u.arg());
-    str(")");
+    if (u.in(kMethods)) return method(u);
+    if (u.is(Op::KERNEL)) return kernel(u);
+    put("UOp(Ops."), put(name_of(u.op())), put(", "), dtype(u.dtype()), put(", "), sources(u.src());
+    if (!u.arg().is_none()) put(", "), repr(u.arg());
+    put(')');
   }
 
   UOp root_;
   std::vector<UOp> order_;
-  UOpMap<Info> info_;
-  std::string text_;
+  std::vector<Info> info_;  // by id: what is below the root is older than it
+  TextBuffer lines_, pieces_;
+  TextBuffer* to_ = &lines_;
+  std::string scratch_;
+  bool odd_text_ = false;   // a string with a bracket was written
   std::vector<UOp> kernels_;
   std::string kernels_text_;
 };

@@ -1,6 +1,7 @@
 // What stands behind `UOp` and behind a dot in pyrender text. Nodes are made as written: nothing is folded or simplified.
 #include <algorithm>
 
+#include "lib/support/name_table.h"
 #include "lib/support/settings.h"
 #include "lib/text/pyrender_reader.h"
 #include "lib/text/restore.h"
@@ -8,6 +9,10 @@
 #include "lib/uop/facts.h"
 
 namespace tgc {
+
+namespace {
+constexpr std::string_view kConst = ".const(";
+}
 
 enum class PyrenderReader::Method : uint8_t {
   After, Alu, Assign, Barrier, Bitcast, Broadcast, Cast, Contiguous, CopyToDevice, Detach, Encdec, End, Eq, Exp2, Expand, Flip, ForcedReshape,
@@ -20,7 +25,7 @@ struct PyrenderReader::MethodName {
   Method method;
 };
 
-constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {  // sorted by name
+constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {
     {"after", Method::After}, {"alu", Method::Alu}, {"assign", Method::Assign}, {"barrier", Method::Barrier}, {"bitcast", Method::Bitcast},
     {"broadcast", Method::Broadcast}, {"cast", Method::Cast}, {"contiguous", Method::Contiguous}, {"copy_to_device", Method::CopyToDevice},
     {"detach", Method::Detach}, {"encdec", Method::Encdec}, {"end", Method::End}, {"eq", Method::Eq}, {"exp2", Method::Exp2},
@@ -72,7 +77,26 @@ UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   return out;
 }
 
+// ".const(dtypes.int, 3)". Constants are written out wherever they are used: one whose text was read before is found by it.
+PyValues::Value PyrenderReader::constant(size_t at) {
+  size_t begin = pos_, end = pos_ + kConst.size();
+  uint32_t hash = 0;
+  for (int depth = 1; end < text_.size() && depth > 0; end++) {
+    char c = text_[end];
+    depth += (c == '(') - (c == ')');
+    hash = hash * 31 + uint8_t(c);
+  }
+  KnownConst& known = known_consts_[(hash ^ hash >> 6) % std::size(known_consts_)];
+  if (known.text == text_.substr(begin, end - begin)) return pos_ = end, Value{known.node};
+  pos_ += kConst.size() - 1;
+  Arguments args = arguments();
+  UOp c = make_const(args, at);
+  if (pos_ == end) known = {text_.substr(begin, end - begin), c};
+  return {c};
+}
+
 PyValues::Value PyrenderReader::uop_static(size_t at) {
+  if (text_.substr(pos_, kConst.size()) == kConst) return constant(at);
   size_t name_at = pos_ + 1;
   std::string_view name = attribute("a method of UOp");
   Arguments args = arguments();
@@ -168,15 +192,17 @@ PyValues::Value PyrenderReader::postfix(Value v) {
     size_t at = ++pos_;
     std::string_view name = identifier("a method");
     if (!v.is_uop()) fail(at, describe_value(v) + " has no method '" + std::string(name) + "'");
-    auto it = std::lower_bound(std::begin(kMethods), std::end(kMethods), name, [](const MethodName& m, std::string_view n) { return m.name < n; });
-    if (it == std::end(kMethods) || it->name != name) {
+    static const std::vector<std::string_view> kNames = [] {
       std::vector<std::string_view> names;
       for (auto& m : kMethods) names.push_back(m.name);
-      fail(at, "a UOp has no method '" + std::string(name) + "'", nearest_names(name, names));
-    }
+      return names;
+    }();
+    static const NameTable kTable(kNames);
+    int method = kTable.find(name);
+    if (method < 0) fail(at, "a UOp has no method '" + std::string(name) + "'", nearest_names(name, kNames));
     Arguments args = arguments();
     UOp out;
-    guarded(at, [&] { out = call(v.arg.uop(), it->method, name, args, at); });
+    guarded(at, [&] { out = call(v.arg.uop(), kMethods[method].method, name, args, at); });
     v = {out};
   }
 }

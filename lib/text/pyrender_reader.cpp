@@ -118,7 +118,29 @@ void PyrenderReader::function() {
   kernels_[name] = result;
 }
 
+// A name such as c12, if one comes next that was assigned to: what most operands are.
+bool PyrenderReader::numbered(Value& out) {
+  if (peek() != 'c') return false;
+  size_t at = pos_ + 1, n = 0;
+  while (at < text_.size() && at < pos_ + 8 && is_digit(text_[at])) n = n * 10 + size_t(text_[at++] - '0');
+  if (at == pos_ + 1 || (at < text_.size() && is_name(text_[at])) || (text_[pos_ + 1] == '0' && at > pos_ + 2)) return false;
+  if (n >= numbered_.size() || !numbered_[n]) return false;
+  out = {numbered_[n]};
+  pos_ = at;
+  return true;
+}
+
 // ---- operators, by Python's precedence
+
+// c12, or a small number, that is the whole argument.
+bool PyrenderReader::quick_argument(Value& out) {
+  size_t begin = pos_;
+  if (numbered(out) || (is_digit(peek()) && (out = {Arg(number())}, true))) {
+    if (peek() == ',' || peek() == ')') return true;
+    pos_ = begin;
+  }
+  return false;
+}
 
 bool PyrenderReader::infix(Infix& out) const {
   char c = peek(), d = peek(1);
@@ -150,6 +172,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
   bool compared = false;
   for (;;) {
     skip();
+    if (!is_operator(peek())) return left;
     Infix op;
     size_t at = pos_;
     if (!infix(op) || op.precedence < min_precedence) return left;
@@ -226,6 +249,7 @@ PyValues::Value PyrenderReader::constant_arithmetic(const Infix& op, Const a, Co
 
 PyValues::Value PyrenderReader::unary() {
   skip();
+  if (Value v; numbered(v)) return postfix(v);
   if (peek() != '-' && peek() != '+') return postfix(primary());
   bool negative = peek() == '-';
   size_t at = pos_++;
@@ -236,11 +260,11 @@ PyValues::Value PyrenderReader::unary() {
 }
 
 PyValues::Value PyrenderReader::other_name(std::string_view name, size_t at) {
-  if (UOp u = find(name)) return {u};
   if (name == "UOp") {
     skip();
     return peek() == '(' ? uop_call(at) : uop_static(at);
   }
+  if (UOp u = find(name)) return {u};
   if (auto it = kernels_.find(name); it != kernels_.end()) {
     expect('(', "after the kernel's name");
     expect(')', "(kernels take no arguments)");

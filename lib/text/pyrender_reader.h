@@ -34,9 +34,11 @@ class PyrenderReader : public PyValues {
 
   // ---- operators
   Value expression() override { return infix_expression(0); }
+  bool quick_argument(Value& out) override;
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
   bool infix(Infix& out) const;
+  bool numbered(Value& out);
   Value unary();
   Value postfix(Value v);
   Value other_name(std::string_view name, size_t at) override;
@@ -49,6 +51,11 @@ class PyrenderReader : public PyValues {
   Value uop_call(size_t at);
   Value uop_static(size_t at);
   UOp make_const(const Arguments& args, size_t at);
+  struct KnownConst {
+    std::string_view text;
+    UOp node;
+  };
+  Value constant(size_t at);
   UOp make_range(const Arguments& args, size_t at);
   UOp make_special(const Arguments& args, size_t at);
   UOp make_variable(const Arguments& args, size_t at);
@@ -72,6 +79,7 @@ class PyrenderReader : public PyValues {
   std::vector<UOp> numbered_;                              // c0, c1, ...: what nearly all names are
   std::unordered_map<std::string_view, UOp> names_, kernels_;
   std::vector<UOp> sources_;                               // of the node being made
+  KnownConst known_consts_[64];                            // by hash of the text: constants are written out wherever they are used
   bool in_function_ = false;
   int64_t unique_constants_ = 0;                           // constants whose unique number the text leaves out
   bool stand_ins_ = false;                                 // constants whose device it leaves out

@@ -124,6 +124,16 @@ TEST_CASE("pyrender: tags, metadata, images, kernels in functions, several devic
     CHECK(again(text) == text);
 }
 
+TEST_CASE("pyrender: a bracket in a name keeps the brackets around it, as in tinygrad") {
+  for (const char* text : {
+           R"x(ast = ((UOp.variable("a)", 0, 9)+UOp.variable("b", 0, 9))+UOp.variable("c", 0, 9)))x",
+           R"x(ast = (UOp.variable("c", 0, 9)+(UOp.variable("a)", 0, 9)+UOp.variable("b", 0, 9))))x",
+           R"x(ast = ((UOp.variable("(a", 0, 9)+UOp.variable("b", 0, 9))*UOp.variable("c", 0, 9)))x",
+       })
+    CHECK(again(text) == text);
+  CHECK(again("ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)") == "ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)");
+}
+
 TEST_CASE("pyrender: a constant beside a bare number in a kernel needs no device") {
   CHECK(again("b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nast = b.index(UOp.const(dtypes.index, 1)+1)") ==
         "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nast = c0.index((UOp.const(dtypes.index, 1)+UOp.const(dtypes.index, 1)))");

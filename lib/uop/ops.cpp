@@ -1,8 +1,8 @@
 #include "lib/uop/ops.h"
 
-#include <algorithm>
-#include <array>
 #include <iterator>
+
+#include "lib/support/name_table.h"
 
 namespace tgc {
 namespace {
@@ -34,15 +34,9 @@ static_assert(std::size(kOptOps) == kNumOptOps);
 std::string_view name_of(Op op) { return kOps[int(op)]; }
 
 std::optional<Op> parse_op(std::string_view name) {
-  // sorted once, then found by bisection: the readers ask for every node
-  static const auto kSorted = [] {
-    std::array<uint8_t, kNumOps> order{};
-    for (int i = 0; i < kNumOps; i++) order[size_t(i)] = uint8_t(i);
-    std::sort(order.begin(), order.end(), [](uint8_t a, uint8_t b) { return kOps[a] < kOps[b]; });
-    return order;
-  }();
-  auto it = std::lower_bound(kSorted.begin(), kSorted.end(), name, [](uint8_t a, std::string_view n) { return kOps[a] < n; });
-  return it != kSorted.end() && kOps[*it] == name ? std::optional(Op(*it)) : std::nullopt;
+  static const NameTable kTable(kOps);
+  int i = kTable.find(name);
+  return i < 0 ? std::nullopt : std::optional(Op(i));
 }
 
 std::string_view name_of(AxisType type) { return kAxes[int(type)].name; }
