@@ -10,6 +10,7 @@ namespace tgc {
 
 void add_check(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
 void add_stages(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   tgc::add_dump(app, exit_code);
   tgc::add_check(app, exit_code);
+  tgc::add_run(app, exit_code);
   tgc::add_verify(app, exit_code);
   tgc::add_stages(app, exit_code);
   app.fallthrough();

@@ -6,10 +6,10 @@
 
 namespace tgc {
 
-void PipelineOptions::add_to(CLI::App& command) {
+void PipelineOptions::add_to(CLI::App& command, bool device_is_target) {
   auto* target_option = command.add_option("--target", target, "what to compile for: DEVICE[:RENDERER[:ARCH]], for example CUDA:PTX:sm_80; default CPU")
                             ->type_name("TARGET");
-  command.add_option("--device", target, "the same as --target")->type_name("TARGET")->excludes(target_option);
+  if (device_is_target) command.add_option("--device", target, "the same as --target")->type_name("TARGET")->excludes(target_option);
   command.add_option("--set", sets, "a setting by tinygrad's name, for example NOOPT=1; the environment variable of that name is the fallback")
       ->type_name("KEY=VALUE")
       ->take_all();

@@ -20,7 +20,7 @@ struct PipelineOptions {
   std::vector<std::string> sets;  // KEY=VALUE each
   std::string opts;               // "[Opt(...), ...]", empty: not forced
 
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& command, bool device_is_target = true);  // false: the command has a --device of its own
 
   // The settings of a job: defaults, the environment, what the input says (`recorded`), --set; each overrides the ones before.
   Result<Settings> settings(const std::map<std::string, std::string>& recorded = {}) const;

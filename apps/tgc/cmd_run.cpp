@@ -1,0 +1,362 @@
+// tgc run [INPUT...]: compile, execute, compare.
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
+
+#include "apps/tgc/commands.h"
+#include "apps/tgc/execute.h"
+#include "apps/tgc/input.h"
+#include "apps/tgc/run_device.h"
+#include "apps/tgc/run_report.h"
+#include "apps/tgc/terminal.h"
+#include "lib/runtime/npy.h"
+#include "lib/runtime/npz.h"
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+struct RunOptions {
+  std::vector<std::string> inputs{"-"};
+  std::string kernel, device, arrays, expect, reference, save;
+  std::vector<std::string> variables;
+  std::optional<uint64_t> seed;
+  ToleranceOptions tolerance;
+  int bench = 0;
+  double timeout = 60;
+  bool in_process = false, each_stage = false, json = false;
+  PipelineOptions pipeline;
+};
+
+constexpr uint64_t kDefaultSeed = 0;
+
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts) {
+  VariableValues out;
+  for (const std::string& text : texts) {
+    size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* begin = text.data() + std::min(text.size(), equals + 1);
+    auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    if (equals == text.npos || equals == 0 || error != std::errc() || end != text.data() + text.size())
+      return Diag{.message = "--var takes NAME=INTEGER, not '" + text + "'"};
+    if (!out.emplace(text.substr(0, equals), value).second) return Diag{.message = "--var gives '" + text.substr(0, equals) + "' twice"};
+  }
+  return out;
+}
+
+// `text` as one word of a shell.
+std::string shell_word(const std::string& text) {
+  static constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+std::string safe_file_name(std::string name) {
+  for (char& c : name)
+    if (c == '/' || c == '\0' || c == '\n' || c == ' ') c = '_';
+  return name;
+}
+
+// `pattern` with {} replaced by INPUT without its extension; of one record of many by the record's id.
+std::string expanded(const std::string& pattern, const std::string& input, const std::string& kernel) {
+  size_t at = pattern.find("{}");
+  if (at == pattern.npos) return pattern;
+  auto [file, id] = split_spec(input);
+  std::string stem = id.empty() && file != "-" ? std::filesystem::path(file).replace_extension().string() : kernel;
+  return pattern.substr(0, at) + stem + pattern.substr(at + 2);
+}
+
+class KernelRunner {
+ public:
+  explicit KernelRunner(const RunOptions& options) : o_(options) {}
+
+  int run() {
+    auto variables = parse_variables(o_.variables);
+    if (!variables) return trouble(variables.diag());
+    variables_ = std::move(*variables);
+    int worst = 0;
+    for (const std::string& spec : o_.inputs) {
+      auto input = Input::open(spec, o_.kernel, o_.pipeline);
+      if (!input) {
+        worst = trouble(input.diag());
+        continue;
+      }
+      for (;;) {
+        auto graph = input->next();
+        if (!graph) worst = trouble(graph.diag());
+        if (!graph || !*graph) break;
+        RunReport report = run_one(**graph, spec);
+        tell(report);
+        worst = std::max(worst, report.exit_code());
+      }
+    }
+    if (count_ > 1 && !o_.json) print(summary());
+    return worst;
+  }
+
+ private:
+  void tell(const RunReport& report) {
+    count_++;
+    (report.exit_code() == 0 ? passed_ : report.exit_code() == 1 ? failed_ : in_trouble_)++;
+    print(o_.json ? report.json() : report.text(count_, use_color(1)));
+    std::fflush(stdout);
+  }
+  std::string summary() const {
+    return std::to_string(passed_) + " of " + std::to_string(count_) + " kernels passed" + (failed_ ? ", " + std::to_string(failed_) + " failed" : "") +
+           (in_trouble_ ? ", " + std::to_string(in_trouble_) + " in trouble" : "") + "\n";
+  }
+
+  RunReport run_one(InputGraph& in, const std::string& spec) {
+    RunReport report{.kernel = in.info.name};
+    try {
+      run_kernel(in, spec, report);
+    } catch (const Failure& failure) {
+      report.error = failure.diag().text();
+    } catch (const std::bad_alloc&) {
+      report.error = "out of memory";
+    }
+    return report;
+  }
+
+  // Throws Failure.
+  void run_kernel(InputGraph& in, const std::string& spec, RunReport& report) {
+    if (in.is_tensor_graph) throw Failure(Diag{.message = "this is a tensor graph", .expected = "a kernel: its AST, its graph at any stage, or a listing"});
+    RunDevice& place = device_for(in);
+    report.device = place.label;
+    Executable kernel = prepare(in, place);
+
+    std::string arrays_file = o_.arrays.empty() ? "" : expanded(o_.arrays, spec, in.info.name);
+    Arrays given = arrays_file.empty() ? Arrays() : std::move(read_arrays(arrays_file).value_or_throw());
+    std::optional<uint64_t> seed = o_.seed || !arrays_file.empty() ? o_.seed : std::optional(kDefaultSeed);
+    Arrays inputs = std::move(input_arrays(kernel.buffers(), given, arrays_file, seed).value_or_throw());
+    if (seed && has_drawn(kernel.buffers(), given)) report.seed = seed;
+    kernel.arguments(variables_).value_or_throw();
+    Arrays expected = expected_arrays(in, spec, kernel, given, arrays_file, seed, report);
+
+    Execution done = std::move(execute(kernel, *place.device, inputs, variables_, execute_options(place)).value_or_throw());
+    if (!done.notes.empty()) report.notes = done.notes;
+    if (!o_.save.empty()) {
+      std::string file = expanded(o_.save, spec, in.info.name);
+      write_npz(file, done.outputs).value_or_throw();
+      report.written.push_back(file);
+    }
+    for (NamedArray& e : expected)
+      report.arrays.push_back(std::move(compare_arrays(e.name, *find_array(done.outputs, e.name), e.array, o_.tolerance).value_or_throw()));
+    if (o_.bench > 0) report.bench = bench_report(kernel, place, inputs, std::move(done.seconds));
+    if (o_.each_stage) report.stages = run_stages(in, place, inputs, expected.empty() ? done.outputs : expected);
+    if (!report.passed()) keep_failure(in, spec, place, inputs, expected, done.outputs, report);
+  }
+
+  // ---- the device
+  RunDevice& device_for(const InputGraph& in) {
+    if (!place_) place_ = std::move(choose_device(o_.device, o_.pipeline.target, in.graph->settings()).value_or_throw());
+    return *place_;
+  }
+
+  ExecuteOptions execute_options(const RunDevice& place) const {
+    return {.in_process = o_.in_process, .timeout_seconds = place.is_ref ? 0 : o_.timeout, .repeats = o_.bench};
+  }
+
+  // ---- from a graph to code
+  Executable prepare(InputGraph& in, RunDevice& place) {
+    if (!place.target) return std::move((in.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(in.list)).value_or_throw());
+    std::vector<UOp> list = in.list.empty() ? lowered(in, *place.target) : in.list;
+    return std::move((place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device)).value_or_throw());
+  }
+
+  KernelJob job_for(InputGraph& in, const Target& target) {
+    KernelJob job{*in.graph, target};
+    job.opts = o_.pipeline.forced_opts(*in.graph).value_or_throw();
+    return job;
+  }
+
+  std::vector<UOp> lowered(InputGraph& in, const Target& target) {
+    KernelJob job = job_for(in, target);
+    auto [sink, first] = beginning(in, job);
+    UOp done = first ? run_kernel_stages(job, sink, first).value_or_throw() : sink;
+    return std::move(linear_list(job, done).value_or_throw());
+  }
+
+  // Where the pipeline takes the input up: the AST before the first stage, a graph after a stage before the next one (null: none is left).
+  static std::pair<UOp, const Stage*> beginning(InputGraph& in, KernelJob& job) {
+    const Stage* done = in.info.stage.empty() ? nullptr : find_stage(in.info.stage);
+    if (!done) return {begin_kernel(job, in.root), &kernel_stages().front()};
+    return {in.root, done == &kernel_stages().back() ? nullptr : done + 1};
+  }
+
+  // ---- what is expected
+  static bool has_drawn(const std::vector<BufferSpec>& buffers, const Arrays& given) {
+    return std::any_of(buffers.begin(), buffers.end(), [&](const BufferSpec& b) { return b.read && !find_array(given, b.name()); });
+  }
+
+  Arrays expected_arrays(InputGraph& in, const std::string& spec, const Executable& kernel, const Arrays& given, const std::string& arrays_file,
+                         std::optional<uint64_t> seed, RunReport& report) {
+    Arrays out;
+    if (!o_.expect.empty()) {
+      std::string file = report.reference = expanded(o_.expect, spec, in.info.name);
+      out = std::move(read_arrays(file).value_or_throw());
+      check_expected(out, kernel, file);
+      return out;
+    }
+    bool runs_as_it_stands = place_->is_ref && !place_->target;
+    std::string reference = !o_.reference.empty() ? o_.reference : runs_as_it_stands ? "none" : "REF";
+    if (reference == "none") return out;
+    RunDevice other = std::move(choose_device(reference, "", in.graph->settings()).value_or_throw());
+    report.reference = other.label;
+    Executable same = prepare(in, other);
+    Arrays inputs = std::move(input_arrays(same.buffers(), given, arrays_file, seed).value_or_throw());
+    ExecuteOptions options = execute_options(other);
+    options.repeats = 0;
+    auto result = execute(same, *other.device, inputs, variables_, options);
+    if (!result) throw Failure("the reference, " + other.label + ": " + result.diag().text());
+    report.notes = result->notes;
+    return std::move(result->outputs);
+  }
+
+  // Every array that the file has must be one that the kernel stores; so that nothing is compared with nothing.
+  static void check_expected(Arrays& expected, const Executable& kernel, const std::string& file) {
+    if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
+    for (NamedArray& e : expected) {
+      auto spec = std::find_if(kernel.buffers().begin(), kernel.buffers().end(), [&](const BufferSpec& b) { return b.name() == e.name; });
+      if (spec == kernel.buffers().end() || !spec->written) {
+        std::string stores;
+        for (const BufferSpec& b : kernel.buffers())
+          if (b.written) stores += (stores.empty() ? "" : ", ") + b.name();
+        throw Failure(Diag{.message = "the kernel stores no array '" + e.name + "'", .file = file, .expected = stores});
+      }
+      auto same = adopt_dtype(std::move(e.array), spec->dtype, e.name);
+      if (!same || (spec->size >= 0 && same->size() != spec->size))
+        throw Failure(Diag{.message = e.name + (same ? " is " + same->describe() : ": " + same.diag().message), .file = file, .expected = spec->describe()});
+      e.array = std::move(*same);
+    }
+  }
+
+  // ---- more to tell
+  BenchReport bench_report(const Executable& kernel, const RunDevice& place, const Arrays& inputs, std::vector<double> seconds) const {
+    BenchReport out{.seconds = std::move(seconds), .cost = kernel.cost(variables_).value_or(Executable::Cost{}), .device = std::string(place.label.substr(0, place.label.find_first_of(":,"))),
+                    .name = kernel.name().empty() ? "kernel" : kernel.name(), .arguments = inputs.size()};
+    for (const NamedArray& a : inputs) out.bytes += a.array.nbytes();
+    return out;
+  }
+
+  // Every stage's graph in REF, compared with what the first one computes.
+  StageDifference run_stages(InputGraph& in, const RunDevice& place, const Arrays& inputs, const Arrays& expected) {
+    StageDifference out;
+    if (!in.list.empty()) throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
+    Target target = place.target ? *place.target : parse_target("CPU:LLVM", in.graph->settings()).value_or_throw();
+    RunDevice ref = std::move(choose_device("REF", "", in.graph->settings()).value_or_throw());
+    KernelJob job = job_for(in, target);
+    auto [sink, first] = beginning(in, job);
+    auto differs = [&](std::string_view name, Executable kernel) {
+      Arrays own = std::move(input_arrays(kernel.buffers(), inputs, "", std::nullopt).value_or_throw());
+      auto done = execute(kernel, *ref.device, own, variables_, execute_options(ref));
+      if (!done) throw Failure("after '" + std::string(name) + "': " + done.diag().text());
+      out.stages_run++;
+      for (const NamedArray& e : expected) {
+        const Array* actual = find_array(done->outputs, e.name);
+        if (!actual) throw Failure("after '" + std::string(name) + "' nothing stores " + e.name);
+        out.arrays.push_back(std::move(compare_arrays(e.name, *actual, e.array, o_.tolerance).value_or_throw()));
+      }
+      if (std::all_of(out.arrays.begin(), out.arrays.end(), [](const Comparison& c) { return c.passed(); })) return out.arrays.clear(), false;
+      out.stage = name;
+      return true;
+    };
+    UOp before = in.root, current = sink;
+    if (differs("ast", std::move(Executable::for_ref(in.root).value_or_throw()))) return out;
+    for (const Stage* stage = first; stage && stage != kernel_stages().data() + kernel_stages().size(); stage++) {
+      if (stage->applies && !stage->applies(job)) continue;
+      current = run_stage(*stage, job, current).value_or_throw();
+      if (current == before) continue;
+      before = current;
+      auto kernel = Executable::for_ref(current);
+      if (!kernel) throw Failure("after '" + std::string(stage->name) + "': " + kernel.diag().text());
+      if (differs(stage->name, std::move(*kernel))) return out;
+    }
+    differs("linear", std::move(Executable::for_ref(linear_list(job, current).value_or_throw()).value_or_throw()));
+    return out;
+  }
+
+  // ---- a failure to be repeated
+  void keep_failure(const InputGraph& in, const std::string& spec, const RunDevice& place, const Arrays& inputs, const Arrays& expected,
+                    const Arrays& actual, RunReport& report) {
+    std::string stem = "failed-" + safe_file_name(std::filesystem::path(expanded("{}", spec, in.info.name)).filename().string()) + "-";
+    auto write = [&](const std::string& what, const Arrays& arrays) {
+      write_npz(stem + what + ".npz", arrays).value_or_throw();
+      report.written.push_back(stem + what + ".npz");
+    };
+    write("inputs", inputs);
+    if (!expected.empty()) write("expected", expected);
+    write("actual", actual);
+    std::string input = spec;
+    if (spec == "-") {
+      input = stem + "kernel.txt";
+      write_file(input, in.text).value_or_throw();
+      report.written.push_back(input);
+    }
+    report.again = "tgc run " + shell_word(input) + options_again(in, spec, place) + " --inputs=" + shell_word(stem + "inputs.npz") +
+                   (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
+  }
+
+  std::string options_again(const InputGraph& in, const std::string& spec, const RunDevice& place) const {
+    std::string out;
+    auto add = [&](const std::string& name, const std::string& value) { out += " --" + name + "=" + shell_word(value); };
+    if (!o_.kernel.empty()) add("kernel", o_.kernel);
+    else if (split_spec(spec).first != "-" && in.file.find('#') != in.file.npos && split_spec(spec).second.empty()) add("kernel", in.info.name);
+    if (!o_.device.empty()) add("device", o_.device);
+    if (!o_.pipeline.target.empty()) add("target", o_.pipeline.target);
+    if (o_.device.empty() && o_.pipeline.target.empty()) add("device", place.label);
+    for (const std::string& s : o_.pipeline.sets) add("set", s);
+    if (!o_.pipeline.opts.empty()) add("opts", o_.pipeline.opts);
+    for (const std::string& v : o_.variables) add("var", v);
+    auto number = [&](const char* name, double v) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.17g", v);
+      add(name, text);
+    };
+    if (o_.tolerance.rtol) number("rtol", *o_.tolerance.rtol);
+    if (o_.tolerance.atol) number("atol", *o_.tolerance.atol);
+    if (o_.tolerance.ulp) add("ulp", std::to_string(*o_.tolerance.ulp));
+    if (o_.each_stage) out += " --each-stage";
+    return out;
+  }
+
+  const RunOptions& o_;
+  VariableValues variables_;
+  std::optional<RunDevice> place_;
+  size_t count_ = 0, passed_ = 0, failed_ = 0, in_trouble_ = 0;
+};
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<RunOptions>();
+  CLI::App* cmd = app.add_subcommand("run", "compile kernels, execute them, compare what they compute");
+  cmd->add_option("INPUT", o->inputs, "kernels: files of any kind, FILE#ID for one record; default: standard input");
+  cmd->add_option("--device", o->device,
+                  "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, plugin:PATH, or REF, the interpreter of UOps, which runs the graph as it stands; "
+                  "`tgc devices` tells what works here. Default: --target, else CPU:LLVM")
+      ->type_name("DEV");
+  cmd->add_option("--inputs", o->arrays, "an npz (or npy) file with the arrays data0, data1, ...; {} stands for INPUT without its extension")->type_name("F.npz");
+  cmd->add_option("--seed", o->seed, "draw the arrays that no file gives; default without --inputs: 0")->type_name("N");
+  cmd->add_option("--var", o->variables, "binds a variable of the kernel")->type_name("NAME=N")->take_all();
+  auto* expect = cmd->add_option("--expect", o->expect, "a file with the arrays that should come out; {} as in --inputs")->type_name("F.npz");
+  cmd->add_option("--reference", o->reference, "the device whose results are expected; default: REF on the graph as it stands; none: do not compare")
+      ->type_name("DEV")
+      ->excludes(expect);
+  cmd->add_option("--rtol", o->tolerance.rtol, "relative tolerance of floats; default: by their dtype")->type_name("X")->check(CLI::NonNegativeNumber);
+  cmd->add_option("--atol", o->tolerance.atol, "absolute tolerance of floats; default: by their dtype")->type_name("X")->check(CLI::NonNegativeNumber);
+  cmd->add_option("--ulp", o->tolerance.ulp, "floats this many representable values apart are the same; alone: nothing else is")->type_name("N");
+  cmd->add_option("--save", o->save, "keep what the kernel stores; {} as in --inputs")->type_name("F.npz");
+  cmd->add_flag("--each-stage", o->each_stage, "also run the graph after every stage in REF, and name the first that computes something else");
+  cmd->add_option("--bench", o->bench, "time N runs of the kernel")->type_name("N")->check(CLI::PositiveNumber);
+  cmd->add_option("--timeout", o->timeout, "seconds that a kernel may take on a device; 0: any time. Default: 60")->type_name("S")->check(CLI::NonNegativeNumber);
+  cmd->add_flag("--in-process", o->in_process, "run in this process: a kernel that crashes takes tgc with it");
+  cmd->add_option("--kernel", o->kernel, "one of many: its number from 0, or its name")->type_name("N|NAME");
+  cmd->add_flag("--json", o->json, "one JSON object a kernel");
+  o->pipeline.add_to(*cmd, false);
+  cmd->callback([o, &exit_code] { exit_code = KernelRunner(*o).run(); });
+}
+
+}  // namespace tgc

@@ -1,0 +1,176 @@
+#include "apps/tgc/executable.h"
+
+#include <algorithm>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/runtime/array.h"
+#include "lib/runtime/ref/ref_device.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/render.h"
+#include "renderers/renderer.h"
+
+namespace tgc {
+namespace {
+
+// The DEFINE_GLOBAL that an address or an access goes to; the empty UOp when it is none (local memory, a register).
+UOp global_of(UOp access) {
+  while (!access.is(Op::DEFINE_GLOBAL)) {
+    if (access.num_src() == 0) return {};
+    access = access.src(0);
+  }
+  return access;
+}
+
+Int value_of(Sint size, const VariableValues& values) {
+  if (size.is_int()) return size.as_int();
+  return sym_infer(size.uop(), [&](std::string_view name) -> std::optional<Int> {
+    auto it = values.find(std::string(name));
+    return it == values.end() ? std::nullopt : std::optional<Int>(it->second);
+  });
+}
+
+uint32_t dimension(Sint size, const VariableValues& values) {
+  auto n = value_of(size, values).to_int64();
+  if (!n || *n < 0 || *n > INT64_C(0xFFFFFFFF)) throw Failure("the launch size " + size.str() + " does not fit");
+  return uint32_t(*n);
+}
+
+std::string kernel_name(UOp sink) {
+  return sink.is(Op::SINK) && sink.arg().is(RecordClass::KernelInfo) ? std::string(sink.arg()[0].text()) : std::string();
+}
+
+}  // namespace
+
+std::string BufferSpec::describe() const {
+  return std::string(dtype_text(dtype)) + (size < 0 ? "" : ", " + std::to_string(size) + (size == 1 ? " element" : " elements"));
+}
+
+std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
+  std::map<int64_t, BufferSpec> found;
+  if (nodes.empty()) return {};
+  UOpSet stored_to(nodes.front().graph());
+  for (UOp u : nodes) {
+    if (u.is(Op::STORE)) stored_to.insert(u.src(0));
+    if (!u.is(Op::DEFINE_GLOBAL)) continue;
+    DType dtype = u.dtype();
+    BufferSpec& spec = found[u.arg().small_int()];
+    spec.number = u.arg().small_int();
+    spec.dtype = dtypes::of(dtype.scalar_kind());
+    int64_t per_item = dtype.is_image() ? 1 : dtype.base().count();
+    spec.size = dtype.size() < 0 ? -1 : dtype.size() * per_item;
+  }
+  auto spec_of = [&](UOp access) -> BufferSpec* {
+    UOp buffer = global_of(access);
+    return buffer ? &found[buffer.arg().small_int()] : nullptr;
+  };
+  for (UOp u : nodes) {
+    if (u.is(Op::STORE)) {
+      if (auto* spec = spec_of(u.src(0))) spec->written = true;
+    } else if (u.is(Op::LOAD) || (u.is(Op::INDEX) && u.dtype().is_value() && !stored_to.contains(u))) {  // before "add loads" an INDEX is the value
+      if (auto* spec = spec_of(u.src(0))) spec->read = true;
+    }
+  }
+  std::vector<BufferSpec> out;
+  for (auto& [number, spec] : found) out.push_back(spec);
+  return out;
+}
+
+std::vector<VariableSpec> variables_of(std::span<const UOp> nodes) {
+  std::map<std::string, VariableSpec> found;
+  for (UOp u : nodes) {
+    if (!u.is(Op::DEFINE_VAR)) continue;
+    std::string name(u.arg()[0].text());
+    found[name] = {name, u.vmin().as_int().to_int64().value_or(INT64_MIN), u.vmax().as_int().to_int64().value_or(INT64_MAX)};
+  }
+  std::vector<VariableSpec> out;
+  for (auto& [name, spec] : found) out.push_back(spec);
+  return out;
+}
+
+Result<Executable> Executable::for_ref(UOp sink) {
+  auto program = RefProgram::from_graph(sink);
+  if (!program) return program.diag();
+  std::vector<UOp> nodes = toposort(sink);
+  Executable out;
+  out.name_ = kernel_name(sink);
+  out.buffers_ = buffers_of(nodes);
+  out.variables_ = variables_of(nodes);
+  out.ref_.emplace(std::move(*program));
+  return out;
+}
+
+Result<Executable> Executable::for_ref(std::span<const UOp> list) {
+  auto program = RefProgram::from_list(list);
+  if (!program) return program.diag();
+  Executable out;
+  out.buffers_ = buffers_of(list);
+  out.variables_ = variables_of(list);
+  out.ref_.emplace(std::move(*program));
+  if (auto info = program_info(list)) {
+    out.name_ = info->name;
+    out.info_ = std::move(*info);
+  }
+  return out;
+}
+
+Result<Executable> Executable::for_device(std::span<const UOp> list, const Target& target, Device& device) {
+  auto info = program_info(list);
+  if (!info) return info.diag();
+  auto text = render_source(target, list);
+  if (!text) return text.diag();
+  Executable out;
+  out.name_ = info->name;
+  out.buffers_ = buffers_of(list);
+  for (UOp var : info->vars) out.variables_.push_back(variables_of({&var, 1}).front());
+  out.source_ = {info->name, info->function_name, target.name(), std::move(*text)};
+  auto code = device.compile(out.source_);
+  if (!code) return code.diag();
+  out.code_ = std::move(*code);
+  out.info_ = std::move(*info);
+  return out;
+}
+
+Result<std::unique_ptr<Kernel>> Executable::load(Device& device) {
+  if (!ref_) return device.load(source_, code_);
+  std::vector<int64_t> numbers;
+  std::vector<std::string> names;
+  for (const BufferSpec& b : buffers_) numbers.push_back(b.number);
+  for (const VariableSpec& v : variables_) names.push_back(v.name);
+  return std::unique_ptr<Kernel>(std::make_unique<RefKernel>(device, std::move(*ref_), numbers, names));
+}
+
+Result<std::vector<int64_t>> Executable::arguments(const VariableValues& values) const {
+  std::vector<int64_t> out;
+  for (const VariableSpec& v : variables_) {
+    auto it = values.find(v.name);
+    std::string range = std::to_string(v.min) + " to " + std::to_string(v.max);
+    if (it == values.end()) return Diag{.message = "the variable '" + v.name + "' has no value", .expected = "--var " + v.name + "=N with N from " + range};
+    if (it->second < v.min || it->second > v.max)
+      return Diag{.message = "the variable '" + v.name + "' cannot be " + std::to_string(it->second), .expected = range};
+    out.push_back(it->second);
+  }
+  return out;
+}
+
+Result<LaunchSize> Executable::launch_size(const VariableValues& values) const {
+  return catch_failures([&] {
+    LaunchSize out;
+    if (!info_) return out;
+    for (size_t i = 0; i < 3; i++) out.global[i] = dimension(info_->global_size[i], values);
+    if (!info_->local_size) out.local.reset();
+    else for (size_t i = 0; i < 3; i++) (*out.local)[i] = dimension((*info_->local_size)[i], values);
+    return out;
+  });
+}
+
+std::optional<Executable::Cost> Executable::cost(const VariableValues& values) const {
+  if (!info_) return std::nullopt;
+  auto number = [&](Sint s) {
+    auto result = catch_failures([&] { return value_of(s, values).to_double(); });
+    return result ? *result : 0.0;
+  };
+  const Estimates& e = info_->estimates;
+  return Cost{number(e.ops), number(e.lds), number(e.mem)};
+}
+
+}  // namespace tgc

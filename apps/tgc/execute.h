@@ -1,0 +1,31 @@
+// One run of one kernel: arrays in, arrays out, contained in a process of its own.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "apps/tgc/executable.h"
+#include "lib/runtime/array.h"
+#include "lib/runtime/contain.h"
+
+namespace tgc {
+
+struct ExecuteOptions {
+  bool in_process = false;      // no process of its own
+  double timeout_seconds = 0;   // of that process, 0: none
+  int repeats = 0;              // timed runs after the first
+};
+
+struct Execution {
+  Arrays outputs;               // what the kernel stores to, in the order of its parameters
+  std::vector<double> seconds;  // of the timed runs
+  std::string notes;            // what it did that C leaves undefined, of REF
+};
+
+// The arrays that `buffers` want: those of `given` by name, the others zeros when the kernel only writes them, drawn from `seed` when
+// there is one. Their dtypes and sizes are checked, and that this machine has room for them. `source` is where `given` comes from.
+Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source, std::optional<uint64_t> seed);
+
+// Opens `device`, runs the kernel on copies of `inputs` (one array for each buffer, in order) and takes back what it stored.
+Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options);
+
+}  // namespace tgc

@@ -1,0 +1,78 @@
+#include "apps/tgc/run_device.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "lib/runtime/devices.h"
+
+namespace tgc {
+namespace {
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  return out;
+}
+
+// DEVICE[:RENDERER[:ARCH]]; an arch may hold colons.
+struct Parts {
+  std::string device, renderer, arch;
+  explicit Parts(std::string text) : device(cut(text)), renderer(cut(text)), arch(text) {}
+  static std::string cut(std::string& text) {
+    size_t colon = text.find(':');
+    std::string first = text.substr(0, colon);
+    text = colon == text.npos ? "" : text.substr(colon + 1);
+    return first;
+  }
+  std::string text() const { return device + (renderer.empty() ? "" : ":" + renderer) + (arch.empty() ? "" : ":" + arch); }
+};
+
+// The target that kernels for `device` are lowered for. A GPU is asked, in a process of its own, for its architecture.
+Result<std::string> target_of(const std::string& device, const Device& made) {
+  bool is_plugin = device_part(device) == "plugin";
+  Parts wanted(device), own("");
+  if (!is_plugin && !wanted.renderer.empty() && !wanted.arch.empty()) return device;
+  if (upper(wanted.device) == "CPU") {
+    own = Parts(made.target());
+  } else {
+    RuntimeInfo found = probe_device(device);
+    if (!found.works) return Diag{"the device '" + device + "' does not work here: " + found.detail};
+    own = Parts(found.target);
+  }
+  if (is_plugin) return own.text();
+  if (!wanted.renderer.empty()) own.renderer = wanted.renderer;
+  return own.text();
+}
+
+}  // namespace
+
+Result<RunDevice> choose_device(const std::string& device, const std::string& target, const Settings& settings) {
+  std::string where = !device.empty() ? device : !target.empty() ? target : "CPU";
+  std::string kind = upper(device_part(where)), lowered = target;
+  bool is_plugin = device_part(where) == "plugin";
+  RunDevice out;
+  out.is_ref = kind == "REF";
+  if (!device.empty() && !target.empty() && !out.is_ref && !is_plugin) {
+    if (kind != upper(device_part(target)))
+      return Diag{.message = "a kernel lowered for '" + target + "' does not run on '" + device + "'", .expected = "REF, which runs what is lowered for any target"};
+    where = target;
+  }
+  auto made = make_device(where);
+  if (!made) return made.diag();
+  if (!out.is_ref && (target.empty() || !is_plugin)) {
+    auto text = target_of(where, **made);
+    if (!text) return text.diag();
+    lowered = *text;
+  }
+  if (!lowered.empty()) {
+    auto parsed = parse_target(lowered, settings);
+    if (!parsed) return parsed.diag();
+    out.target = std::move(*parsed);
+  }
+  out.label = out.is_ref ? "REF" : is_plugin ? where : out.target->name();
+  if (out.target && (out.is_ref || is_plugin)) out.label += ", lowered for " + out.target->name();
+  out.device = std::move(*made);
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,27 @@
+// Where a kernel runs, and what it is lowered for: --device and --target of `tgc run` as one answer.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lib/runtime/device.h"
+#include "lib/target/target.h"
+
+namespace tgc {
+
+struct RunDevice {
+  std::unique_ptr<Device> device;
+  std::optional<Target> target;  // nullopt: REF runs the graph as it stands
+  bool is_ref = false;
+  std::string label;             // "CPU:LLVM", "REF", "REF, lowered for CUDA:CUDA:sm_80", "plugin:./mine.so, lowered for CPU:CLANG"
+};
+
+// `device` and `target` as the options have them, empty when not given:
+//   --device=REF                        the graph as it stands, at any stage, or a listing
+//   --device=REF --target=T             lowered for T, the linear list run by REF
+//   --device=D, or --target=D           D[:RENDERER[:ARCH]]; of CPU the default renderer is LLVM; an arch left out is asked of the hardware
+//   --device=plugin:PATH [--target=T]   lowered for T, by default what the plugin says
+// Neither: CPU:LLVM.
+Result<RunDevice> choose_device(const std::string& device, const std::string& target, const Settings& settings);
+
+}  // namespace tgc

@@ -1,0 +1,114 @@
+#include "lib/runtime/cpu/cpu_device.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lib/compile/compile.h"
+#include "lib/compile/load.h"
+#include "lib/runtime/cpu/threads.h"
+#include "lib/runtime/host_device.h"
+
+namespace tgc {
+namespace {
+
+// ---- calling a function with any number of 64-bit arguments: in the C calling conventions of 64-bit machines a pointer and an int each
+// take one register or one eight-byte place on the stack, and arguments too many do no harm
+constexpr size_t kMostArguments = 1024;
+
+template <size_t... I>
+void call(void* function, const uint64_t* arguments, std::index_sequence<I...>) {
+  reinterpret_cast<void (*)(decltype(uint64_t(I))...)>(function)(arguments[I]...);
+}
+
+// Calls it with the first `count` of kMostArguments arguments, or some more.
+void call_with(void* function, const uint64_t* arguments, size_t count) {
+  if (count <= 6) return call(function, arguments, std::make_index_sequence<6>());
+  if (count <= 16) return call(function, arguments, std::make_index_sequence<16>());
+  if (count <= 64) return call(function, arguments, std::make_index_sequence<64>());
+  call(function, arguments, std::make_index_sequence<kMostArguments>());
+}
+
+class CpuDevice : public HostDevice {
+ public:
+  explicit CpuDevice(std::string renderer) : renderer_(std::move(renderer)) {}
+
+  Result<std::string> compile(const KernelSource& source) override {
+    auto job = compile_job("CPU", renderer_, "");
+    if (!job) return job.diag();
+    job->source = source.text;
+    job->name = source.name;
+    return tgc::compile(*job, Artifact::Binary);
+  }
+
+  Status open() override { return Unit{}; }
+  std::string target() const override { return "CPU:" + renderer_; }
+  std::string description() const override;
+  Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
+
+  Threads& threads() { return threads_; }
+
+ private:
+  std::string renderer_;
+  Threads threads_;
+};
+
+class CpuKernel : public Kernel {
+ public:
+  CpuKernel(CpuDevice& device, std::shared_ptr<const LoadedCode> code, void* function) : Kernel(device), code_(std::move(code)), function_(function) {}
+
+  Status launch(const LaunchArguments& a) override {
+    size_t count = a.buffers.size() + a.variables.size() + 1;
+    if (count > kMostArguments) return Diag{"a kernel on the CPU takes at most " + std::to_string(kMostArguments - 1) + " arguments, not " + std::to_string(count - 1)};
+    std::array<uint64_t, kMostArguments> arguments;  // those beyond `count` are never looked at
+    size_t n = 0;
+    for (const DeviceBuffer& b : a.buffers) arguments[n++] = reinterpret_cast<uint64_t>(HostDevice::address(b));
+    for (int64_t v : a.variables) arguments[n++] = uint64_t(v);
+    size_t threads = a.size.global[0];
+    if (threads <= 1) {
+      arguments[n] = 0;
+      call_with(function_, arguments.data(), count);
+      return Unit{};
+    }
+    static_cast<CpuDevice&>(device_).threads().run(threads, [&](size_t core) {
+      std::array<uint64_t, kMostArguments> own;
+      std::copy_n(arguments.data(), n, own.data());
+      own[n] = core;
+      call_with(function_, own.data(), count);
+    });
+    return Unit{};
+  }
+
+ private:
+  std::shared_ptr<const LoadedCode> code_;
+  void* function_;
+};
+
+std::string CpuDevice::description() const {
+  std::string model = "this computer's processor";
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) {
+      model = line.substr(std::min(line.size(), line.find(':') + 2));
+      break;
+    }
+  unsigned n = std::max(1u, std::thread::hardware_concurrency());
+  return model + ", " + std::to_string(n) + (n == 1 ? " thread" : " threads");
+}
+
+Result<std::unique_ptr<Kernel>> CpuDevice::load(const KernelSource& source, const std::string& code) {
+  auto loaded = load_object(code);
+  if (!loaded) return loaded.diag();
+  void* function = (*loaded)->symbol(source.function_name);
+  if (!function) return Diag{"the compiled kernel has no function '" + source.function_name + "'"};
+  return std::unique_ptr<Kernel>(std::make_unique<CpuKernel>(*this, std::move(*loaded), function));
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device(const std::string& renderer) { return std::make_unique<CpuDevice>(renderer); }
+
+}  // namespace tgc

@@ -1,0 +1,90 @@
+#include "lib/runtime/devices.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "lib/runtime/contain.h"
+#include "lib/runtime/cpu/cpu_device.h"
+#include "lib/runtime/plugin.h"
+#include "lib/runtime/ref/ref_device.h"
+
+namespace tgc {
+namespace {
+
+struct Backend {
+  std::string_view device, renderer;  // as targets spell them
+  std::string_view drives;
+  std::unique_ptr<Device> (*make)(const std::string& target);  // of the target's full text
+};
+
+// A device's first row is its default.
+const Backend kBackends[] = {
+    {"CPU", "LLVM", "LLVM IR, machine code by LLVM in this process", [](const std::string&) { return make_cpu_device("LLVM"); }},
+    {"CPU", "CLANG", "C, machine code by clang", [](const std::string&) { return make_cpu_device("CLANG"); }},
+    {"REF", "", "the UOps themselves", [](const std::string&) { return make_ref_device(); }},
+};
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  return out;
+}
+
+std::string_view renderer_part(std::string_view text) {
+  size_t colon = text.find(':');
+  if (colon == text.npos) return {};
+  text.remove_prefix(colon + 1);
+  return text.substr(0, text.find(':'));
+}
+
+std::string known_devices() {
+  std::string out;
+  for (const Backend& b : kBackends) out += std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer)) + ", ";
+  return out + "plugin:PATH";
+}
+
+}  // namespace
+
+std::string_view device_part(std::string_view text) { return text.substr(0, text.find(':')); }
+
+Result<std::unique_ptr<Device>> make_device(std::string_view text) {
+  if (device_part(text) == "plugin") return make_plugin_device(text.size() > 7 ? text.substr(7) : std::string_view());
+  std::string device = upper(device_part(text)), renderer = upper(renderer_part(text));
+  for (const Backend& b : kBackends)
+    if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make(std::string(text));
+  return Diag{.message = "no device '" + std::string(text) + "'", .expected = known_devices()};
+}
+
+RuntimeInfo probe_device(std::string_view text) {
+  RuntimeInfo info{.name = std::string(text)};
+  constexpr double kPatience = 20;  // seconds: the first start of a GPU driver takes some
+  auto answer = contain(
+      [&]() -> Result<std::string> {
+        auto device = make_device(text);
+        if (!device) return device.diag();
+        if (auto status = (*device)->open(); !status) return status.diag();
+        return (*device)->target() + "\n" + (*device)->description();
+      },
+      {.timeout_seconds = kPatience});
+  info.works = answer.ok();
+  if (!answer) {
+    info.detail = answer.diag().message;
+    return info;
+  }
+  size_t line = answer->find('\n');
+  info.target = answer->substr(0, line);
+  info.detail = answer->substr(line + 1);
+  return info;
+}
+
+std::vector<RuntimeInfo> runtimes() {
+  std::vector<RuntimeInfo> out;
+  for (const Backend& b : kBackends) {
+    std::string name = std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer));
+    out.push_back(probe_device(name));
+    out.back().drives = b.drives;
+  }
+  return out;
+}
+
+}  // namespace tgc

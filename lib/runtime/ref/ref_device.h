@@ -1,0 +1,29 @@
+// REF as a Device: kernels are translated from UOps (ref.h) instead of loaded from code.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/runtime/device.h"
+#include "lib/runtime/ref/ref.h"
+
+namespace tgc {
+
+std::unique_ptr<Device> make_ref_device();
+
+// `program` as a kernel of `device`, which make_ref_device gave. Its buffers are those of `buffer_numbers`, in that order, its variables
+// those of `variables`. The kernel keeps what its last run met that C leaves undefined.
+class RefKernel : public Kernel {
+ public:
+  RefKernel(Device& device, RefProgram program, std::vector<int64_t> buffer_numbers, std::vector<std::string> variables);
+  Status launch(const LaunchArguments& arguments) override;
+  const RefNotes& notes() const { return notes_; }
+
+ private:
+  RefProgram program_;
+  std::vector<int64_t> numbers_;
+  std::vector<std::string> variables_;
+  RefNotes notes_;
+};
+
+}  // namespace tgc
