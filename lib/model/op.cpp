@@ -108,7 +108,7 @@ bool OpDef::knows(std::string_view attribute) const {
 
 std::vector<const OpDef*> all_ops() {
   std::vector<const OpDef*> out;
-  for (auto family : {math_ops, movement_ops, reduce_ops, nn_ops, index_ops, control_ops, resize_ops, quantize_ops, loss_ops, recurrent_ops,
+  for (auto family : {math_ops, movement_ops, reduce_ops, nn_ops, index_ops, control_ops, resize_ops, quantize_ops, loss_ops, training_ops, recurrent_ops,
                       text_ops, signal_ops, contrib_ops})
     for (auto& def : family()) out.push_back(&def);
   return out;

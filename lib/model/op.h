@@ -89,7 +89,8 @@ std::span<const OpDef> index_ops();       // ops_index.cpp: gathers and scatters
 std::span<const OpDef> control_ops();     // ops_control.cpp: If, Loop, Scan, sequences, options
 std::span<const OpDef> resize_ops();      // ops_resize.cpp: Resize, grids, regions
 std::span<const OpDef> quantize_ops();    // ops_quantize.cpp
-std::span<const OpDef> loss_ops();        // ops_loss.cpp: losses and training steps
+std::span<const OpDef> loss_ops();        // ops_loss.cpp
+std::span<const OpDef> training_ops();    // ops_training.cpp: steps of an optimizer
 std::span<const OpDef> recurrent_ops();   // ops_recurrent.cpp: RNN, GRU, LSTM
 std::span<const OpDef> text_ops();        // ops_text.cpp: strings
 std::span<const OpDef> signal_ops();      // ops_signal.cpp: windows, DFT, STFT

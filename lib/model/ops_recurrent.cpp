@@ -1,7 +1,186 @@
+// Recurrent networks: RNN, GRU and LSTM, unrolled over the sequence, in one direction or both.
+#include <algorithm>
+#include <cmath>
+
 #include "lib/model/op.h"
 
 namespace tgc {
+namespace {
 
-std::span<const OpDef> recurrent_ops() { return {}; }
+// One of the functions that ONNX knows by name, with its two parameters.
+Tensor activate(const std::string& name, std::optional<double> alpha, std::optional<double> beta, const Tensor& x) {
+  if (name == "tanh") return x.tanh();
+  if (name == "sigmoid") return x.sigmoid();
+  if (name == "relu") return x.relu();
+  if (name == "affine") return x * alpha.value_or(1.0) + beta.value_or(0.0);
+  if (name == "leakyrelu") return x.leaky_relu(alpha.value_or(0.01));
+  if (name == "thresholdedrelu") return x.gt(Const(alpha.value_or(1.0))).where(x, Const(0.0));
+  if (name == "scaledtanh") return (x * beta.value_or(1.0)).tanh() * alpha.value_or(1.0);
+  if (name == "hardsigmoid") return (x * alpha.value_or(0.2) + beta.value_or(0.5)).clamp(Const(0.0), Const(1.0));
+  if (name == "elu") return x.elu(alpha.value_or(1.0));
+  if (name == "softsign") return x.softsign();
+  if (name == "softplus") return x.softplus();
+  throw Failure("no activation is called '" + name + "'");
+}
+
+// What the three kinds of cells share: inputs X, W, R, B, sequence_lens, initial_h; weights hold `gates` blocks of rows.
+class Recurrent {
+ public:
+  Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {
+    std::string direction = c.attr_string("direction", "forward");
+    if (direction != "forward" && direction != "reverse" && direction != "bidirectional") throw Failure("its direction is '" + direction + "'");
+    directions_ = direction == "bidirectional" ? 2 : 1;
+    reverse_first_ = direction == "reverse";
+    batch_first_ = c.attr_int("layout", 0) != 0;
+    x_ = c.tensor(0);
+    if (x_.ndim() != 3) throw Failure("its input has " + std::to_string(x_.ndim()) + " axes, three are needed");
+    if (batch_first_) x_ = x_.transpose(0, 1);
+    steps_ = x_.size(0), batch_ = x_.size(1), hidden_ = c.tensor(2).size(-1);
+    if (c.attr("hidden_size") && c.attr_int("hidden_size") != hidden_) throw Failure("its hidden_size is not that of its weights");
+    if (steps_ == 0) throw Failure("a sequence of no steps");
+    if (c.has(4)) lengths_ = c.ints(4);
+    bool all = std::ranges::all_of(lengths_, [&](int64_t n) { return n == steps_; });
+    if (all) lengths_.clear();
+  }
+
+  // `state` tensors go from step to step; cell(direction, x W^T, state) gives the next ones, the first of which is the output.
+  template <class Cell>
+  Values run(size_t states, Cell cell) {
+    std::vector<Tensors> outputs(static_cast<size_t>(steps_)), last(states);
+    for (direction_ = 0; direction_ < directions_; direction_++) {
+      Tensors state = begin(states);
+      bool backward = direction_ == 1 || reverse_first_;
+      Tensors of_step(static_cast<size_t>(steps_));
+      Tensor w = part(1), r = part(2), b = c_.has(3) ? part(3) : Tensor();
+      for (int64_t i = 0; i < steps_; i++) {
+        int64_t t = backward ? steps_ - 1 - i : i;
+        Tensor x = x_.slice_axis(0, {t, t + 1}).squeeze(0);
+        Tensors next = cell(Step{*this, x, w, r, b}, state);
+        of_step[size_t(t)] = next[0];
+        if (!lengths_.empty()) hold_finished(t, state, next, of_step[size_t(t)]);
+        state = next;
+      }
+      for (int64_t t = 0; t < steps_; t++) outputs[size_t(t)].push_back(of_step[size_t(t)]);
+      for (size_t s = 0; s < states; s++) last[s].push_back(state[s]);
+    }
+    Tensors stacked;
+    for (auto& o : outputs) stacked.push_back(Tensor::stack(o));
+    Tensor y = Tensor::stack(stacked);  // steps, directions, batch, hidden
+    Values out{batch_first_ ? y.permute({2, 0, 1, 3}) : y};
+    for (auto& s : last) {
+      Tensor t = Tensor::stack(s);
+      out.push_back(batch_first_ ? t.transpose(0, 1) : t);
+    }
+    return out;
+  }
+
+  // The inputs of one step of one direction, block by block of the weights.
+  struct Step {
+    Recurrent& net;
+    Tensor x, w, r, b;
+    Tensor input(int64_t gate) const { return plus_bias(x.matmul(rows(w, gate).transpose()), gate); }
+    Tensor recurrent(const Tensor& h, int64_t gate) const { return plus_bias(h.matmul(rows(r, gate).transpose()), net.gates_ + gate); }
+    Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
+    Tensor f(size_t which, const Tensor& v) const { return net.activation(which, v); }
+    // Of a vector of blocks per direction (peepholes), one block.
+    Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
+
+   private:
+    Tensor rows(const Tensor& m, int64_t block) const { return m.slice_axis(0, {block * net.hidden_, (block + 1) * net.hidden_}); }
+    Tensor plus_bias(const Tensor& v, int64_t block) const { return b ? v + rows(b, block) : v; }
+  };
+
+ private:
+  friend struct Step;
+
+  // The part of an input that belongs to the direction.
+  Tensor part(size_t input) const {
+    Tensor t = c_.tensor(input);
+    if (t.size(0) != directions_) throw Failure("input " + std::to_string(input) + " is for " + std::to_string(t.size(0)) + " directions, not " + std::to_string(directions_));
+    return t.slice_axis(0, {direction_, direction_ + 1}).squeeze(0);
+  }
+
+  Tensors begin(size_t states) const {
+    Tensors out;
+    for (size_t s = 0; s < states; s++) {
+      Tensor given = c_.tensor_or_none(5 + s);
+      if (given && batch_first_) given = given.transpose(0, 1);
+      out.push_back(given ? given.slice_axis(0, {direction_, direction_ + 1}).squeeze(0) : Tensor::full(c_.graph(), {batch_, hidden_}, 0.0, x_.dtype()));
+    }
+    return out;
+  }
+
+  // A sequence that is over keeps its state, and its outputs are 0.
+  void hold_finished(int64_t t, const Tensors& before, Tensors& after, Tensor& output) const {
+    Ints running;
+    for (int64_t n : lengths_) running.push_back(t < n);
+    Tensor runs = Tensor::of(c_.graph(), running, dtypes::bool_).reshape({batch_, 1});
+    for (size_t s = 0; s < after.size(); s++) after[s] = runs.where(after[s], before[s]);
+    output = runs.where(output, Const(0.0));
+  }
+
+  Tensor activation(size_t which, Tensor v) const {
+    const onnx::Attribute *names = c_.attr("activations"), *alphas = c_.attr("activation_alpha"), *betas = c_.attr("activation_beta");
+    if (c_.attr("clip")) v = v.clamp(Const(-c_.attr_float("clip", 0)), Const(c_.attr_float("clip", 0)));
+    size_t at = names ? size_t(direction_) * usual_.size() + which : which;
+    if (names && at >= names->strings.size()) throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
+    std::string name = names ? names->strings[at] : usual_[at];
+    for (char& ch : name) ch = char(std::tolower(uint8_t(ch)));
+    auto parameter = [&](const onnx::Attribute* list) { return list && at < list->floats.size() ? std::optional(list->floats[at]) : std::nullopt; };
+    return activate(name, parameter(alphas), parameter(betas), v);
+  }
+
+  OpCall& c_;
+  int64_t gates_;
+  std::vector<std::string> usual_;
+  int64_t directions_ = 1, direction_ = 0, steps_ = 0, batch_ = 0, hidden_ = 0;
+  bool reverse_first_ = false, batch_first_ = false;
+  Tensor x_;
+  Ints lengths_;  // empty: all of the whole length
+};
+
+using Step = Recurrent::Step;
+
+Values rnn(OpCall& c) {
+  return Recurrent(c, 1, {"tanh"}).run(1, [](const Step& s, const Tensors& state) -> Tensors { return {s.f(0, s.both(state[0], 0))}; });
+}
+
+// gates: update, reset, hidden
+Values gru(OpCall& c) {
+  bool reset_after = c.attr_int("linear_before_reset", 0) != 0;
+  return Recurrent(c, 3, {"sigmoid", "tanh"}).run(1, [&](const Step& s, const Tensors& state) -> Tensors {
+    const Tensor& h = state[0];
+    Tensor update = s.f(0, s.both(h, 0)), reset = s.f(0, s.both(h, 1));
+    Tensor hidden = s.f(1, reset_after ? s.input(2) + reset * s.recurrent(h, 2) : s.input(2) + s.recurrent(reset * h, 2));
+    return {(1.0 - update) * hidden + update * h};
+  });
+}
+
+// gates: input, output, forget, cell
+Values lstm(OpCall& c) {
+  bool coupled = c.attr_int("input_forget", 0) != 0, peepholes = c.has(7);
+  return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {
+    const Tensor &h = state[0], &cell = state[1];
+    auto peep = [&](const Tensor& gate, int64_t which, const Tensor& at) { return peepholes ? gate + s.block(7, which) * at : gate; };
+    Tensor input = s.f(0, peep(s.both(h, 0), 0, cell)), forget = coupled ? 1.0 - input : s.f(0, peep(s.both(h, 2), 2, cell));
+    Tensor next = forget * cell + input * s.f(1, s.both(h, 3));
+    Tensor output = s.f(0, peep(s.both(h, 1), 1, next));
+    return {output * s.f(2, next), next};
+  });
+}
+
+constexpr std::string_view kShared = "activation_alpha activation_beta activations clip direction hidden_size layout";
+
+}  // namespace
+
+std::span<const OpDef> recurrent_ops() {
+  static const std::string kGru = std::string(kShared) + " linear_before_reset", kLstm = std::string(kShared) + " input_forget";
+  static const OpDef kOps[] = {
+    {"RNN", 7, kShared, rnn},
+    {"GRU", 7, kGru, gru},
+    {"LSTM", 7, kLstm, lstm},
+  };
+  return kOps;
+}
 
 }  // namespace tgc

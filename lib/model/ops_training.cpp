@@ -1,0 +1,73 @@
+// Training steps of ai.onnx.preview.training. A node updates several tensors at once: its inputs after the rate R and the step T are all
+// tensors, then all gradients, then each kind of state; its outputs are the new tensors and the new states in the same order.
+#include <cmath>
+
+#include "lib/model/op.h"
+
+namespace tgc {
+namespace {
+
+// Runs `update` on each group of `kinds` inputs; it gives the new tensor and the new states.
+template <class Update>
+Values each_group(OpCall& c, size_t kinds, Update update) {
+  if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds) throw Failure("its inputs are no groups of " + std::to_string(kinds));
+  size_t groups = (c.num_inputs() - 2) / kinds;
+  std::vector<Tensors> made(kinds - 1);  // of each kind, the gradients apart
+  for (size_t g = 0; g < groups; g++) {
+    Tensors group;
+    for (size_t k = 0; k < kinds; k++) group.push_back(c.tensor(2 + k * groups + g));
+    Tensors out = update(group);
+    for (size_t k = 0; k < out.size(); k++) made[k].push_back(out[k]);
+  }
+  Values values;
+  for (auto& kind : made) values.insert(values.end(), kind.begin(), kind.end());
+  return values;
+}
+
+Values adagrad(OpCall& c) {
+  Tensor rate = c.tensor(0) / (1 + double(c.integer(1)) * c.attr_float("decay_factor", 0));
+  double norm = c.attr_float("norm_coefficient", 0), epsilon = c.attr_float("epsilon", 1e-6);
+  return each_group(c, 3, [&](const Tensors& in) -> Tensors {
+    Tensor grad = norm * in[0] + in[1], squares = in[2] + grad.square();
+    return {in[0] - rate * (grad / (squares.sqrt() + epsilon)), squares};
+  });
+}
+
+Values adam(OpCall& c) {
+  auto step = double(c.integer(1));
+  double alpha = c.attr_float("alpha", 0.9), beta = c.attr_float("beta", 0.999), epsilon = c.attr_float("epsilon", 1e-6);
+  double norm = c.attr_float("norm_coefficient", 0), norm_post = c.attr_float("norm_coefficient_post", 0);
+  Tensor rate = c.tensor(0);
+  if (step > 0) rate = rate * (std::sqrt(1 - std::pow(beta, step)) / (1 - std::pow(alpha, step)));
+  return each_group(c, 4, [&](const Tensors& in) -> Tensors {
+    Tensor grad = norm * in[0] + in[1], mean = alpha * in[2] + (1 - alpha) * grad, squares = beta * in[3] + (1 - beta) * grad.square();
+    return {(1 - norm_post) * (in[0] - rate * mean / (squares.sqrt() + epsilon)), mean, squares};
+  });
+}
+
+Values momentum(OpCall& c) {
+  double alpha = c.attr_float("alpha", 0), norm = c.attr_float("norm_coefficient", 0);
+  double beta = c.integer(1) > 0 ? c.attr_float("beta", 0) : 1;
+  std::string mode = c.attr_string("mode", "");
+  if (mode != "standard" && mode != "nesterov") throw Failure("its mode is '" + mode + "', not standard or nesterov");
+  Tensor rate = c.tensor(0);
+  return each_group(c, 3, [&](const Tensors& in) -> Tensors {
+    Tensor grad = norm * in[0] + in[1], velocity = alpha * in[2] + beta * grad;
+    return {in[0] - rate * (mode == "standard" ? velocity : grad + alpha * velocity), velocity};
+  });
+}
+
+constexpr std::string_view kTraining = "ai.onnx.preview.training";
+
+}  // namespace
+
+std::span<const OpDef> training_ops() {
+  static const OpDef kOps[] = {
+    {"Adagrad", 1, "decay_factor epsilon norm_coefficient", adagrad, kTraining},
+    {"Adam", 1, "alpha beta epsilon norm_coefficient norm_coefficient_post", adam, kTraining},
+    {"Momentum", 1, "alpha beta mode norm_coefficient", momentum, kTraining},
+  };
+  return kOps;
+}
+
+}  // namespace tgc
