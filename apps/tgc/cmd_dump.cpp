@@ -133,6 +133,7 @@ void add_dump(CLI::App& app, int& exit_code) {
   cmd->add_option("-o,--output", o->output, "a file for one text, a folder for several: KERNEL.NN.STAGE.EXT")->type_name("DIR|FILE");
   cmd->add_flag("--json", o->json, "the same as --format=json");
   cmd->add_option("--from", o->from, "the input is the graph after that stage: go on with the next one")->type_name("STAGE");
+  cmd->add_option("--var", o->pipeline.sizes, "binds a symbolic size of a model")->type_name("NAME=N")->take_all();
   cmd->add_option("--kernel", o->kernel, "one of many: its number from 0, or its name; of a tensor graph, one of its kernels")->type_name("N|NAME");
   cmd->add_option("-j", o->jobs, "threads for the kernels of a tensor graph; default: one per processor")->type_name("N")->check(CLI::Range(1, 1024));
   o->pipeline.add_to(*cmd);

@@ -6,6 +6,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/execute.h"
 #include "apps/tgc/input.h"
+#include "apps/tgc/model_run.h"
 #include "apps/tgc/run_device.h"
 #include "apps/tgc/run_report.h"
 #include "apps/tgc/terminal.h"
@@ -19,7 +20,7 @@ namespace {
 struct RunOptions {
   std::vector<std::string> inputs{"-"};
   std::string kernel, device, arrays, expect, reference, save;
-  std::vector<std::string> variables;
+  std::vector<std::string> variables, onnx_tests;
   std::optional<uint64_t> seed;
   ToleranceOptions tolerance;
   int bench = 0;
@@ -77,7 +78,12 @@ class KernelRunner {
     if (!variables) return trouble(variables.diag());
     variables_ = std::move(*variables);
     int worst = 0;
+    if (!o_.onnx_tests.empty()) return run_onnx_tests(o_.onnx_tests, model_options());
     for (const std::string& spec : o_.inputs) {
+      if (is_model_file(spec)) {
+        worst = std::max(worst, run_model(spec, model_options()));
+        continue;
+      }
       auto input = Input::open(spec, o_.kernel, o_.pipeline);
       if (!input) {
         worst = trouble(input.diag());
@@ -97,6 +103,11 @@ class KernelRunner {
   }
 
  private:
+  ModelRunOptions model_options() const {
+    return {.device = o_.device, .arrays = o_.arrays, .expect = o_.expect, .reference = o_.reference, .save = o_.save, .sizes = variables_, .seed = o_.seed,
+            .tolerance = o_.tolerance, .bench = o_.bench, .json = o_.json, .pipeline = &o_.pipeline};
+  }
+
   void tell(const RunReport& report) {
     count_++;
     (report.exit_code() == 0 ? passed_ : report.exit_code() == 1 ? failed_ : in_trouble_)++;
@@ -333,14 +344,14 @@ class KernelRunner {
 void add_run(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* cmd = app.add_subcommand("run", "compile kernels, execute them, compare what they compute");
-  cmd->add_option("INPUT", o->inputs, "kernels: files of any kind, FILE#ID for one record; default: standard input");
+  cmd->add_option("INPUT", o->inputs, "kernels: files of any kind, FILE#ID for one record; or ONNX models; default: standard input");
   cmd->add_option("--device", o->device,
                   "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, plugin:PATH, or REF, the interpreter of UOps, which runs the graph as it stands; "
                   "`tgc devices` tells what works here. Default: --target, else CPU:LLVM")
       ->type_name("DEV");
   cmd->add_option("--inputs", o->arrays, "an npz (or npy) file with the arrays data0, data1, ...; {} stands for INPUT without its extension")->type_name("F.npz");
   cmd->add_option("--seed", o->seed, "draw the arrays that no file gives; default without --inputs: 0")->type_name("N");
-  cmd->add_option("--var", o->variables, "binds a variable of the kernel")->type_name("NAME=N")->take_all();
+  cmd->add_option("--var", o->variables, "binds a variable of the kernel, or a symbolic size of a model")->type_name("NAME=N")->take_all();
   auto* expect = cmd->add_option("--expect", o->expect, "a file with the arrays that should come out; {} as in --inputs")->type_name("F.npz");
   cmd->add_option("--reference", o->reference, "the device whose results are expected; default: REF on the graph as it stands; none: do not compare")
       ->type_name("DEV")
@@ -355,6 +366,7 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_flag("--in-process", o->in_process, "run in this process: a kernel that crashes takes tgc with it");
   cmd->add_option("--kernel", o->kernel, "one of many: its number from 0, or its name")->type_name("N|NAME");
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
+  cmd->add_option("--onnx-test", o->onnx_tests, "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")->type_name("DIR")->check(CLI::ExistingDirectory);
   o->pipeline.add_to(*cmd, false);
   cmd->callback([o, &exit_code] { exit_code = KernelRunner(*o).run(); });
 }

@@ -2,7 +2,10 @@
 
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 
+#include "lib/model/model.h"
+#include "lib/model/tensor_state.h"
 #include "lib/text/input_file.h"
 #include "passes/pipeline.h"
 
@@ -49,7 +52,27 @@ std::string stem_of(const std::string& file) {
   return dot == name.npos ? name : name.substr(0, dot);
 }
 
+// NAME=SIZE each.
+std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts) {
+  std::map<std::string, int64_t> out;
+  for (auto& text : texts) {
+    size_t equals = text.find('=');
+    auto size = equals == text.npos ? std::nullopt : number_of(text.substr(equals + 1));
+    if (!size || equals == 0) throw Failure(Diag{.message = "--var takes NAME=SIZE, not '" + text + "'"});
+    out[text.substr(0, equals)] = int64_t(*size);
+  }
+  return out;
+}
+
 }  // namespace
+
+bool is_model_file(const std::string& path) {
+  if (path == "-") return false;
+  std::ifstream file(path, std::ios::binary);
+  char head[16];
+  file.read(head, sizeof head);
+  return onnx::looks_like_model({head, size_t(file.gcount())});
+}
 
 std::string target_of_device(std::string_view device, const Settings& settings) {
   std::string name(device.substr(0, device.find(':')));
@@ -72,6 +95,13 @@ Result<Input> Input::open(const std::string& spec, const std::string& kernel, co
   std::tie(input.file_, input.id_) = split_spec(spec);
   input.kernel_ = kernel;
   input.options_ = &options;
+  if (is_model_file(input.file_)) {
+    auto model = Model::open(input.file_);
+    if (!model) return model.diag();
+    input.kind_ = InputKind::Onnx;
+    input.model_ = std::make_shared<const Model>(std::move(*model));
+    return input;
+  }
   auto lines = LineReader::open(input.file_);
   if (!lines) return lines.diag();
   std::string first;
@@ -116,7 +146,7 @@ Result<std::optional<InputGraph>> Input::next() {
   if (records_) return next_record();
   if (done_) return std::optional<InputGraph>();
   done_ = true;
-  auto graph = read_text(kind_, text_, input_name(file_), {});
+  auto graph = model_ ? graph_of_model() : read_text(kind_, text_, input_name(file_), {});
   if (!graph) return graph.diag();
   if (graph->info.name.empty()) graph->info.name = file_ == "-" ? "kernel" : stem_of(file_);
   if (graph->is_tensor_graph && !kernel_.empty()) {
@@ -127,6 +157,37 @@ Result<std::optional<InputGraph>> Input::next() {
   if (!kernel_.empty() && kernel_ != "0" && kernel_ != graph->info.name)
     return Diag{.message = "the input has no kernel '" + kernel_ + "'", .file = input_name(file_), .expected = "0 or " + graph->info.name};
   return std::optional(std::move(*graph));
+}
+
+// A model's inputs are buffers whose values are not known.
+Result<InputGraph> Input::graph_of_model() {
+  return catch_failures([&] {
+    InputGraph out;
+    Settings settings = options_->settings().value_or_throw();
+    std::string device = options_->resolve_target("CPU", settings).value_or_throw().device;
+    out.graph = std::make_unique<Graph>(settings);
+    tensor_state(*out.graph).device = device;
+    std::map<std::string, Value> inputs;
+    auto declared = std::move(model_->inputs(parse_sizes(options_->sizes)).value_or_throw());
+    for (auto& input : declared) {
+      if (input.type.kind == onnx::TypeProto::Kind::Optional) {
+        inputs[input.name] = Value();
+        continue;
+      }
+      if (!input.shape || input.dtype == dtypes::void_) throw Failure(Diag{.message = "the model's input '" + input.name + "' is no tensor of numbers of a known shape", .file = file_});
+      inputs[input.name] = Tensor::buffer(*out.graph, *input.shape, input.dtype);
+    }
+    ModelOutputs outputs = model_->build(*out.graph, inputs).value_or_throw();
+    std::vector<UOp> roots;
+    for (size_t i = 0; i < outputs.values.size(); i++) {
+      if (!outputs.values[i].is_tensor()) throw Failure(Diag{.message = "the model's output '" + outputs.names[i] + "' is no tensor of numbers", .file = file_});
+      roots.push_back(outputs.values[i].tensor().contiguous().uop());
+    }
+    out.root = out.graph->sink(roots);
+    out.is_tensor_graph = true;
+    out.file = file_;
+    return out;
+  });
 }
 
 Result<std::optional<InputGraph>> Input::next_record() {

@@ -11,6 +11,8 @@
 
 namespace tgc {
 
+class Model;
+
 // One graph of an input, with a Graph of its own.
 struct InputGraph {
   std::unique_ptr<Graph> graph;
@@ -38,6 +40,7 @@ class Input {
   Input() = default;
   Result<std::optional<InputGraph>> next_record();
   Result<InputGraph> graph_of(const GoldenRecord& record);
+  Result<InputGraph> graph_of_model();
   Result<InputGraph> read_text(InputKind kind, std::string_view text, const std::string& file, const std::map<std::string, std::string>& recorded);
 
   InputKind kind_ = InputKind::Pyrender;
@@ -45,12 +48,16 @@ class Input {
   const PipelineOptions* options_ = nullptr;
   std::string text_;                     // of one graph
   std::optional<GoldenReader> records_;  // of many
+  std::shared_ptr<const Model> model_;   // of ONNX
   size_t number_ = 0;                    // of records read
   bool found_ = false, done_ = false;
 };
 
 // The target that a device of a tensor graph stands for, CPU for those that run no kernels of their own (NPY, DISK).
 std::string target_of_device(std::string_view device, const Settings& settings);
+
+// Whether a file is an ONNX model: by its content.
+bool is_model_file(const std::string& path);
 
 // Splits FILE#ID; the id is empty when there is none, or when a file of that very name exists.
 std::pair<std::string, std::string> split_spec(const std::string& spec);

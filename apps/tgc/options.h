@@ -20,6 +20,8 @@ struct PipelineOptions {
   std::vector<std::string> sets;  // KEY=VALUE each
   std::string opts;               // "[Opt(...), ...]", empty: not forced
 
+  std::vector<std::string> sizes;  // NAME=SIZE each: of a model's symbolic dimensions
+
   void add_to(CLI::App& command, bool device_is_target = true);  // false: the command has a --device of its own
 
   // The settings of a job: defaults, the environment, what the input says (`recorded`), --set; each overrides the ones before.

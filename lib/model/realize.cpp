@@ -33,29 +33,6 @@ Array filled(DType dtype, const Ints& shape, Const value) {
   return out;
 }
 
-// What a tensor is when nothing has to be run for it: known bytes, or one constant all over.
-std::optional<Array> plain_value(const Tensor& t) {
-  UOp u = t.uop();
-  bool reshaped_only = true;
-  while (u.is(Op::RESHAPE) || u.is(Op::EXPAND) || u.is(Op::CONTIGUOUS)) {
-    reshaped_only &= !u.is(Op::EXPAND);
-    u = u.src(0);
-  }
-  Ints shape = t.shape();
-  if (product(shape) == 0) return Array(t.dtype(), shape);
-  if (u.is_const()) return filled(t.dtype(), shape, u.arg().to_const());
-  if (u.is(Op::BUFFER) && reshaped_only) {
-    auto& data = tensor_state(t.graph()).data;
-    auto found = data.find(u);
-    if (found == data.end()) return std::nullopt;
-    Array out(t.dtype(), shape);
-    TGC_CHECK(found->second.bytes == out.nbytes(), "a buffer's data have its size");
-    std::memcpy(out.data(), found->second.data, out.nbytes());
-    return out;
-  }
-  return std::nullopt;
-}
-
 // Memory for the buffers of a schedule: what is known, and new memory for the rest.
 class Memory {
  public:
@@ -101,6 +78,28 @@ void run_item(const Schedule& schedule, const ScheduleItem& item, const Memory& 
 }
 
 }  // namespace
+
+std::optional<Array> plain_value(const Tensor& t) {
+  UOp u = t.uop();
+  bool reshaped_only = true;
+  while (u.is(Op::RESHAPE) || u.is(Op::EXPAND) || u.is(Op::CONTIGUOUS)) {
+    reshaped_only &= !u.is(Op::EXPAND);
+    u = u.src(0);
+  }
+  Ints shape = t.shape();
+  if (product(shape) == 0) return Array(t.dtype(), shape);
+  if (u.is_const()) return filled(t.dtype(), shape, u.arg().to_const());
+  if (u.is(Op::BUFFER) && reshaped_only) {
+    auto& data = tensor_state(t.graph()).data;
+    auto found = data.find(u);
+    if (found == data.end()) return std::nullopt;
+    Array out(t.dtype(), shape);
+    TGC_CHECK(found->second.bytes == out.nbytes(), "a buffer's data have its size");
+    std::memcpy(out.data(), found->second.data, out.nbytes());
+    return out;
+  }
+  return std::nullopt;
+}
 
 std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors) {
   std::vector<UOp> out;

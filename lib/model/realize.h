@@ -1,6 +1,6 @@
 // Values of tensors: schedules their graphs and runs the kernels. On REF here: what graph building needs to know is small.
 #pragma once
-#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +12,9 @@ namespace tgc {
 
 // The values of the tensors. Throws Failure when a buffer below has no known values, or a kernel cannot be run.
 std::vector<Array> realize(std::span<const Tensor> tensors);
+
+// The values of a tensor when no kernel has to run for them: known bytes, or one constant all over.
+std::optional<Array> plain_value(const Tensor& tensor);
 
 // The buffers below the tensors whose values are not known.
 std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);

@@ -1,0 +1,219 @@
+#include "apps/tgc/model_device.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "lib/model/realize.h"
+#include "lib/model/tensor_state.h"
+#include "lib/runtime/host_device.h"
+#include "lib/uop/copy.h"
+#include "passes/tensor/memory_planner.h"
+
+namespace tgc {
+namespace {
+
+constexpr uintptr_t kAlignment = 64;  // vector loads of compiled kernels rely on it
+
+// The memory of a schedule's buffers on a device; freed with this.
+class ScheduleMemory {
+ public:
+  ScheduleMemory(Device& device, Graph& graph, const Schedule& schedule) : device_(device), plan_(plan_memory(schedule, graph.settings())) {
+    auto* host = dynamic_cast<HostDevice*>(&device);
+    auto& data = tensor_state(graph).data;
+    for (auto& shared : plan_.shared) shared_.push_back(allocate(uint64_t(shared.size)));
+    places_.resize(schedule.buffers.size());
+    for (size_t i = 0; i < places_.size(); i++) {
+      auto& b = schedule.buffers[i];
+      if (b.view_of) continue;
+      auto found = data.find(b.uop);
+      if (found != data.end()) {
+        places_[i] = known(host, found->second);
+      } else if (b.is_input) {
+        throw Failure("a buffer has no values");
+      } else {
+        auto& place = plan_.places[i];
+        if (place.shared) places_[i] = shared_[*place.shared].view(uint64_t(place.offset), uint64_t(b.nbytes()));
+        else if (!place.same_as) places_[i] = allocate(uint64_t(b.nbytes()));
+      }
+    }
+    for (size_t i = 0; i < places_.size(); i++)
+      if (auto same = plan_.places[i].same_as; same && places_[i].bytes == 0) places_[i] = places_[*same];
+    for (size_t i = 0; i < places_.size(); i++)
+      if (auto& b = schedule.buffers[i]; b.view_of) places_[i] = places_[*b.view_of].view(uint64_t(b.offset), uint64_t(b.nbytes()));
+  }
+  ~ScheduleMemory() {
+    for (auto& b : owned_) device_.free(b);
+  }
+  ScheduleMemory(const ScheduleMemory&) = delete;
+
+  const DeviceBuffer& at(size_t i) const { return places_[i]; }
+  const MemoryPlan& plan() const { return plan_; }
+
+ private:
+  DeviceBuffer allocate(uint64_t bytes) {
+    owned_.push_back(device_.allocate(std::max<uint64_t>(bytes, 1)).value_or_throw());
+    return owned_.back().view(0, bytes);
+  }
+  DeviceBuffer known(HostDevice* host, const HostData& data) {
+    auto address = reinterpret_cast<uintptr_t>(data.data);
+    if (host && address % kAlignment == 0) return {address, 0, data.bytes};
+    DeviceBuffer out = allocate(data.bytes);
+    device_.copy_in(out, data.data).value_or_throw();
+    return out;
+  }
+
+  Device& device_;
+  MemoryPlan plan_;
+  std::vector<DeviceBuffer> owned_, shared_, places_;
+};
+
+Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
+  Arrays out;
+  for (size_t i = 0; i < specs.size(); i++) {
+    Array a(specs[i].dtype, {int64_t(buffers[i].bytes) / specs[i].dtype.itemsize()});
+    device.copy_out(a.data(), buffers[i].view(0, a.nbytes())).value_or_throw();
+    out.push_back({specs[i].name(), std::move(a)});
+  }
+  return out;
+}
+
+}  // namespace
+
+// A kernel in a Graph of its own, compiled and loaded.
+struct ModelDevice::Prepared {
+  std::unique_ptr<Graph> graph;
+  std::optional<Executable> executable;
+  std::unique_ptr<Kernel> kernel;
+  std::optional<Diag> trouble;
+
+  void lower(UOp ast, RunDevice& place) {
+    auto status = catch_failures([&] {
+      graph = std::make_unique<Graph>(ast.graph().settings());
+      UOp own = copy_into(*graph, ast);
+      if (!place.target) {
+        executable.emplace(std::move(Executable::for_ref(own).value_or_throw()));
+        return Unit{};
+      }
+      KernelJob job{*graph, *place.target};
+      UOp sink = run_kernel_stages(job, own).value_or_throw();
+      auto list = std::move(linear_list(job, sink).value_or_throw());
+      executable.emplace(std::move((place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device)).value_or_throw()));
+      return Unit{};
+    });
+    if (!status) trouble = status.diag();
+  }
+};
+
+ModelDevice::ModelDevice(RunDevice& place, int jobs, std::function<void(const std::string&)> progress) : place_(place), jobs_(jobs), progress_(std::move(progress)) {}
+ModelDevice::~ModelDevice() = default;
+
+void ModelDevice::prepare_all(const Schedule& schedule) {
+  std::vector<std::pair<UOp, Prepared*>> work;
+  for (auto& item : schedule.items) {
+    if (!item.ast.is(Op::SINK)) continue;
+    kernels_++;
+    auto& slot = prepared_[item.ast];
+    if (slot) continue;
+    slot = std::make_unique<Prepared>();
+    work.emplace_back(item.ast, slot.get());
+  }
+  std::atomic<size_t> next = 0;
+  auto worker = [&] {
+    for (size_t i; (i = next++) < work.size();) work[i].second->lower(work[i].first, place_);
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < std::min<int>(jobs_, int(work.size())); i++) threads.emplace_back(worker);
+  for (size_t i; (i = next++) < work.size();) {
+    if (progress_) progress_("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));
+    work[i].second->lower(work[i].first, place_);
+  }
+  for (auto& t : threads) t.join();
+  place_.device->open().value_or_throw();
+  for (auto& [ast, p] : work) {
+    if (p->trouble) throw Failure(*p->trouble);
+    p->kernel = std::move(p->executable->load(*place_.device).value_or_throw());
+  }
+}
+
+std::vector<Array> ModelDevice::realize(std::span<const Tensor> tensors, const Options& options) {
+  runs_.clear();
+  kernels_ = 0, run_seconds_ = 0, bytes_before_ = bytes_after_ = 0;
+  std::vector<Array> out(tensors.size());
+  std::vector<UOp> wanted;
+  std::vector<size_t> which;
+  for (size_t i = 0; i < tensors.size(); i++) {
+    if (auto plain = plain_value(tensors[i])) {
+      out[i] = std::move(*plain);
+    } else {
+      wanted.push_back(tensors[i].contiguous().uop());
+      which.push_back(i);
+    }
+  }
+  if (wanted.empty()) return out;
+  Graph& graph = wanted[0].graph();
+  if (progress_) progress_("scheduling");
+  TensorJob job(graph);
+  Schedule schedule = make_schedule(job, graph.sink(wanted)).value_or_throw();
+  prepare_all(schedule);
+  Device& device = *place_.device;
+  ScheduleMemory memory(device, graph, schedule);
+  bytes_before_ = uint64_t(memory.plan().planned_before), bytes_after_ = uint64_t(memory.plan().planned_after);
+
+  VariableValues bound(schedule.var_vals.begin(), schedule.var_vals.end());
+  size_t launched = 0;
+  auto run_item = [&](const ScheduleItem& item, bool timed) {
+    if (item.ast.is(Op::COPY)) {
+      HostMemory bytes(memory.at(item.buffers[1]).bytes);
+      device.copy_out(bytes.data(), memory.at(item.buffers[1])).value_or_throw();
+      device.copy_in(memory.at(item.buffers[0]), bytes.data()).value_or_throw();
+      return 0.0;
+    }
+    if (!item.ast.is(Op::SINK)) return 0.0;  // a view
+    Prepared& p = *prepared_.at(item.ast);
+    VariableValues values = bound;
+    for (auto& [name, value] : item.fixed_vars) values[name] = value;
+    std::vector<DeviceBuffer> buffers;
+    for (auto& spec : p.executable->buffers()) buffers.push_back(memory.at(item.buffers[size_t(spec.number)]));
+    auto variables = p.executable->arguments(values).value_or_throw();
+    LaunchArguments arguments{.buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
+    if (timed) return p.kernel->time(arguments).value_or_throw();
+    if (options.on_kernel) {
+      KernelTrial trial{p.executable->name(), launched++, item.ast, values, arrays_in(device, p.executable->buffers(), buffers), {}};
+      p.kernel->launch(arguments).value_or_throw();
+      device.synchronize().value_or_throw();
+      trial.after = arrays_in(device, p.executable->buffers(), buffers);
+      options.on_kernel(trial);
+    } else {
+      p.kernel->launch(arguments).value_or_throw();
+    }
+    return 0.0;
+  };
+
+  if (progress_) progress_("running " + std::to_string(kernels_) + " kernels");
+  auto begin = std::chrono::steady_clock::now();
+  for (auto& item : schedule.items) run_item(item, false);
+  device.synchronize().value_or_throw();
+  run_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  for (size_t i = 0; i < wanted.size(); i++) {
+    const Tensor& t = tensors[which[i]];
+    Array value(t.dtype(), t.shape());
+    if (schedule.outputs[i].empty()) throw Failure("a tensor that no kernel makes");
+    device.copy_out(value.data(), memory.at(schedule.outputs[i][0]).view(0, value.nbytes())).value_or_throw();
+    out[which[i]] = std::move(value);
+  }
+  for (int n = 0; n < options.timed_runs; n++) {
+    for (size_t i = 0, k = 0; i < schedule.items.size(); i++) {
+      auto& item = schedule.items[i];
+      double seconds = run_item(item, true);
+      if (!item.ast.is(Op::SINK)) continue;
+      if (n == 0) runs_.push_back({prepared_.at(item.ast)->executable->name(), i, seconds});
+      runs_[k].seconds = std::min(runs_[k].seconds, seconds);
+      k++;
+    }
+  }
+  return out;
+}
+
+}  // namespace tgc

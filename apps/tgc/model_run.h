@@ -1,0 +1,29 @@
+// `tgc run MODEL.onnx`: a model on a device, and ONNX conformance cases.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/tgc/options.h"
+#include "lib/runtime/compare.h"
+
+namespace tgc {
+
+struct ModelRunOptions {
+  std::string device, arrays, expect, reference, save;
+  std::map<std::string, int64_t> sizes;  // of symbolic dimensions
+  std::optional<uint64_t> seed;          // of inputs that no file gives; default without a file: 0
+  ToleranceOptions tolerance;
+  int bench = 0;
+  bool json = false;
+  const PipelineOptions* pipeline = nullptr;
+};
+
+// Runs the model, compares where something is expected, prints the report. An exit code.
+int run_model(const std::string& path, const ModelRunOptions& options);
+
+// Runs the cases in the folders and prints a table, a line for each that fails, and the reason. An exit code.
+int run_onnx_tests(const std::vector<std::string>& folders, const ModelRunOptions& options);
+
+}  // namespace tgc

@@ -1,0 +1,209 @@
+#include "lib/model/model.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lib/model/conformance.h"
+#include "lib/model/realize.h"
+#include "lib/model/tensor_state.h"
+
+namespace tgc {
+namespace {
+
+// ---- messages, written by hand
+
+std::string varint(uint64_t v) {
+  std::string out;
+  for (; v > 127; v >>= 7) out += char(v | 128);
+  return out + char(v);
+}
+std::string number(int field, int64_t v) { return varint(uint64_t(field) << 3) + varint(uint64_t(v)); }
+std::string bytes(int field, const std::string& s) { return varint(uint64_t(field) << 3 | 2) + varint(s.size()) + s; }
+
+std::string tensor(const std::string& name, std::vector<int64_t> dims, int type, const std::string& rest) {
+  std::string out = bytes(8, name) + number(2, type) + rest;
+  for (int64_t d : dims) out += number(1, d);
+  return out;
+}
+std::string floats(std::vector<float> values) { return std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4); }
+std::string node(const std::string& op, std::vector<std::string> inputs, std::vector<std::string> outputs, const std::string& attributes = "") {
+  std::string out = bytes(4, op) + attributes;
+  for (auto& i : inputs) out += bytes(1, i);
+  for (auto& o : outputs) out += bytes(2, o);
+  return bytes(1, out);
+}
+std::string attribute(const std::string& name, int64_t value) { return bytes(5, bytes(1, name) + number(3, value) + number(20, 2)); }
+std::string value_info(int field, const std::string& name, const std::vector<std::string>& dims) {
+  std::string shape;
+  for (auto& d : dims) shape += bytes(1, std::isdigit(d[0]) ? number(1, std::stoll(d)) : bytes(2, d));
+  return bytes(field, bytes(1, name) + bytes(2, bytes(1, number(1, 1) + bytes(2, shape))));
+}
+std::string model_of(const std::string& graph) { return number(1, 8) + bytes(7, graph) + bytes(8, number(2, 17)); }
+
+Result<Model> load(const std::string& data, const std::string& path = "") {
+  auto proto = onnx::read_model_bytes(onnx::Bytes::own(data), path);
+  return proto ? Model::from_proto(std::move(*proto)) : Result<Model>(proto.diag());
+}
+std::string trouble_of(const std::string& data) {
+  auto m = load(data);
+  return m ? "" : m.diag().message;
+}
+
+std::vector<float> values_of(const Tensor& t) {
+  Array a = std::move(realize(std::span(&t, 1))[0]);
+  REQUIRE(a.dtype() == dtypes::float32);
+  return {a.as<float>().begin(), a.as<float>().end()};
+}
+
+Tensor row(Graph& g, std::vector<double> values) { return Tensor::of(g, values); }
+
+// ---- tensors
+
+TEST_CASE("tensors promote and broadcast as tinygrad's do") {
+  Graph g;
+  Tensor f = row(g, {1, 2, 3}), i = Tensor::of(g, Ints{10, 20}).reshape({2, 1});
+  CHECK((f + i).dtype() == dtypes::float32);
+  CHECK((f + i).shape() == Ints{2, 3});
+  CHECK((i + 1).dtype() == dtypes::int64);       // a Python int takes the tensor's dtype
+  CHECK((i + 1.5).dtype() == dtypes::float32);   // a Python float does not
+  CHECK((i / 2).dtype() == dtypes::float32);
+  CHECK(f.lt(Const(2)).dtype() == dtypes::bool_);
+  CHECK(values_of(f + i) == std::vector<float>{11, 12, 13, 21, 22, 23});
+  CHECK_THROWS_AS((f + row(g, {1, 2})), Failure);
+}
+
+TEST_CASE("tensors: indexing, joining, padding, scans, sorting") {
+  Graph g;
+  Tensor x = Tensor::arange(g, 0.0, 6.0, 1.0, dtypes::float32).reshape({2, 3});
+  CHECK(values_of(x.slice_axis(1, {std::nullopt, std::nullopt, -2})) == std::vector<float>{2, 0, 5, 3});
+  CHECK(values_of(x.getitem({int64_t(-1)})) == std::vector<float>{3, 4, 5});
+  CHECK(values_of(x.getitem({Slice{}, Tensor::of(g, Ints{2, 0})})) == std::vector<float>{2, 0, 5, 3});
+  CHECK(values_of(x.setitem({Tensor::of(g, Ints{1, 1})}, row(g, {7, 8, 9}))) == std::vector<float>{0, 1, 2, 7, 8, 9});
+  CHECK(values_of(x.cat({x}, 1).sum(Ints{1})) == std::vector<float>{6, 24});
+  CHECK(values_of(row(g, {1, 2, 3}).pad({{2, 1}}, 0.0, "reflect")) == std::vector<float>{3, 2, 1, 2, 3, 2});
+  CHECK(values_of(row(g, {1, 2, 3}).pad({{1, 1}}, 9.0)) == std::vector<float>{9, 1, 2, 3, 9});
+  CHECK(values_of(x.cumsum(1)) == std::vector<float>{0, 1, 3, 3, 7, 12});
+  auto [values, indices] = row(g, {3, 1, 3, 2, 5}).sort();
+  CHECK(values_of(values) == std::vector<float>{1, 2, 3, 3, 5});
+  CHECK(values_of(indices.cast(dtypes::float32)) == std::vector<float>{1, 3, 0, 2, 4});
+  CHECK(values_of(Tensor::einsum("ij,kj->ik", {x, x})) == std::vector<float>{5, 14, 14, 50});
+}
+
+TEST_CASE("a convolution slides over its input") {
+  Graph g;
+  Tensor x = Tensor::arange(g, 0.0, 16.0, 1.0, dtypes::float32).reshape({1, 1, 4, 4}), w = row(g, {1, 0, 0, 1}).reshape({1, 1, 2, 2});
+  CHECK(values_of(x.conv2d(w, {}, 1, {2, 2}, {1, 1}, {0, 0, 0, 0})) == std::vector<float>{5, 9, 21, 25});
+  CHECK(x.conv2d(w, {}, 1, {1, 1}, {2, 2}, {1, 1, 1, 1}).shape() == Ints{1, 1, 4, 4});
+}
+
+// ---- files
+
+TEST_CASE("a model is read, bound and built") {
+  std::string graph = node("Add", {"x", "w"}, {"h"}) + node("ReduceSum", {"h"}, {"y"}, attribute("keepdims", 0)) +
+                      bytes(5, tensor("w", {2}, 1, bytes(9, floats({10, 20})))) + value_info(11, "x", {"batch", "2"}) + value_info(12, "y", {});
+  auto model = load(model_of(graph));
+  REQUIRE(model.ok());
+  CHECK(model->inputs({}).diag().message == "the model's inputs have sizes that are not bound: batch; give them with --var NAME=SIZE");
+  CHECK_FALSE(model->inputs({{"batch", 3}, {"other", 1}}).ok());
+  auto inputs = model->inputs({{"batch", 3}});
+  REQUIRE(inputs.ok());
+  CHECK(inputs->at(0).shape == Ints{3, 2});
+  Graph g;
+  CHECK_FALSE(model->build(g, {}).ok());
+  auto outputs = model->build(g, {{"x", Tensor::full(g, {3, 2}, 1.0, dtypes::float32)}});
+  REQUIRE(outputs.ok());
+  CHECK(values_of(outputs->values[0].tensor()) == std::vector<float>{96});
+}
+
+TEST_CASE("everything that is not supported is named before anything runs") {
+  std::string text = trouble_of(model_of(node("Frobnicate", {"x"}, {"a"}) + node("Relu", {"a"}, {"b"}, attribute("speed", 3)) +
+                                         bytes(5, tensor("c", {1}, 14, bytes(9, "12345678"))) + value_info(11, "x", {"2"}) + value_info(12, "b", {})));
+  CHECK(text.find("Frobnicate 'a' is not supported, in opset 17") != text.npos);
+  CHECK(text.find("Relu 'b' has the attribute 'speed', which is not supported") != text.npos);
+  CHECK(text.find("initializer 'c' is of COMPLEX64") != text.npos);
+}
+
+TEST_CASE("a graph must make what it uses, once, in order") {
+  auto x = value_info(11, "x", {"2"}), y = value_info(12, "y", {});
+  CHECK(trouble_of(model_of(node("Relu", {"z"}, {"y"}) + x + y)) == "Relu 'y' needs 'z', which nothing makes");
+  CHECK(trouble_of(model_of(node("Add", {"x", "b"}, {"a"}) + node("Relu", {"a"}, {"b"}) + node("Relu", {"b"}, {"y"}) + x + y)).find("cycle") != std::string::npos);
+  CHECK(trouble_of(model_of(node("Relu", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"}) + x + y)).find("another node makes too") != std::string::npos);
+  CHECK(trouble_of(model_of(node("Relu", {"x"}, {"h"}) + x + y)) == "nothing makes the output 'y'");
+}
+
+TEST_CASE("hostile files give errors: every truncation, and every byte changed") {
+  std::string good = model_of(node("Add", {"x", "w"}, {"y"}) + bytes(5, tensor("w", {2}, 1, bytes(9, floats({1, 2})))) + value_info(11, "x", {"2"}) + value_info(12, "y", {}));
+  auto attempt = [](const std::string& data) {  // anything but a crash
+    auto model = load(data);
+    if (!model) return;
+    auto inputs = model->inputs({});
+    if (!inputs || inputs->size() != 1 || !inputs->at(0).shape || product(*inputs->at(0).shape) > 100) return;
+    Graph g;
+    (void)model->build(g, {{inputs->at(0).name, Tensor::full(g, *inputs->at(0).shape, 1.0, dtypes::float32)}});
+  };
+  for (size_t n = 0; n < good.size(); n++) CHECK_MESSAGE(!load(good.substr(0, n)).ok(), n);
+  for (size_t i = 0; i < good.size(); i++)
+    for (int change : {1, 64, 128, 255}) {
+      std::string bad = good;
+      bad[i] = char(bad[i] ^ change);
+      attempt(bad);
+    }
+}
+
+TEST_CASE("external data lie in the model's folder, and nowhere else") {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::temp_directory_path() / ("tgc_model_test_" + std::to_string(getpid()));
+  fs::create_directories(folder / "model");
+  std::ofstream(folder / "model" / "w.bin", std::ios::binary) << "pads" << floats({3, 4});
+  std::ofstream(folder / "secret.bin", std::ios::binary) << floats({3, 4});
+  fs::create_symlink(folder / "secret.bin", folder / "model" / "link.bin");
+  auto with = [&](const std::string& location, int64_t offset) {
+    auto entry = [](const std::string& k, const std::string& v) { return bytes(13, bytes(1, k) + bytes(2, v)); };
+    std::string w = tensor("w", {2}, 1, number(14, 1) + entry("location", location) + entry("offset", std::to_string(offset)) + entry("length", "8"));
+    auto model = load(model_of(node("Neg", {"w"}, {"y"}) + bytes(5, w) + value_info(12, "y", {})), (folder / "model" / "m.onnx").string());
+    REQUIRE(model.ok());
+    Graph g;
+    auto out = model->build(g, {});
+    if (!out) return out.diag().message;
+    CHECK(values_of(out->values[0].tensor()) == std::vector<float>{-3, -4});
+    return std::string("read");
+  };
+  CHECK(with("w.bin", 4) == "read");
+  CHECK(with("../secret.bin", 0).find("outside the model's folder: refused") != std::string::npos);
+  CHECK(with("link.bin", 0).find("outside the model's folder: refused") != std::string::npos);
+  CHECK(with((folder / "secret.bin").string(), 0).find("which is no path in the model's folder") != std::string::npos);
+  CHECK(with("w.bin", 8).find("the data end at 16") != std::string::npos);
+  fs::remove_all(folder);
+}
+
+TEST_CASE("what a shape depends on is named when it is not known") {
+  std::string graph = node("Reshape", {"x", "shape"}, {"y"}) + value_info(11, "x", {"4"}) + value_info(11, "shape", {"2"}) + value_info(12, "y", {});
+  auto model = load(model_of(graph));
+  REQUIRE(model.ok());
+  Graph g;
+  auto out = model->build(g, {{"x", Tensor::buffer(g, {4}, dtypes::float32)}, {"shape", Tensor::buffer(g, {2}, dtypes::int64)}});
+  REQUIRE_FALSE(out.ok());
+  CHECK(out.diag().message.find("Reshape 'y'") == 0);
+  CHECK(out.diag().message.find("depends on the values of the model's input 'shape'") != std::string::npos);
+}
+
+TEST_CASE("a sample of the ONNX conformance suite") {
+  const std::string suites = "/usr/share/libonnx-testdata/data/";
+  REQUIRE_MESSAGE(std::filesystem::exists(suites), "the package libonnx-testdata is missing: scripts/setup installs it");
+  for (const char* name : {"node/test_add_bcast", "node/test_conv_with_strides_and_asymmetric_padding", "node/test_averagepool_2d_ceil", "node/test_maxpool_2d_dilations",
+                           "node/test_layer_normalization_3d_axis1_epsilon", "node/test_softmax_axis_0", "node/test_gather_negative_indices", "node/test_scatternd_add",
+                           "node/test_top_k_negative_axis", "node/test_loop13_seq", "node/test_scan9_sum", "node/test_if_seq", "node/test_slice_neg_steps",
+                           "node/test_convtranspose_output_shape", "node/test_einsum_batch_diagonal", "node/test_cumsum_1d_reverse_exclusive", "node/test_cast_FLOAT_to_STRING",
+                           "node/test_nonzero_example", "node/test_unique_sorted_with_axis_3d", "node/test_gemm_all_attributes", "simple/test_sequence_model6",
+                           "pytorch-converted/test_Conv2d_groups", "pytorch-operator/test_operator_lstm_dummy"}) {
+    if (!std::filesystem::exists(suites + name)) continue;
+    CaseResult r = run_case(suites + name, {});
+    CHECK_MESSAGE(r.passed(), name, ": ", r.message);
+  }
+}
+
+}  // namespace
+}  // namespace tgc
