@@ -171,7 +171,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   trouble("check " + put("damaged2.gz", gzip.substr(0, 5000) + std::string(50, 'x') + gzip.substr(5050)), "damaged2.gz");
   trouble("check " + put("record.jsonl", "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n{\"id\":3}\n"), "record.jsonl:2:7: found '3', expected a string");
   trouble("dump " + put("cut.json", "{\"format\":\"tgc-graph\",\"version\":1,\"nodes\":[{\"op\""), "cut.json:1:49: found the end of the input");
-  trouble("dump " + put("onnx", "\x08\x07\x12\x04test"), "this is an ONNX model");
+  trouble("dump " + put("onnx", "\x08\x07\x12\x04test"), "onnx: the model at byte 8: the model has no graph");
   if (getuid() != 0) {
     std::string secret = put("secret", kKernel);
     fs::permissions(secret, fs::perms::none);
