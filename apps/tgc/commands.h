@@ -8,6 +8,7 @@ class App;
 
 namespace tgc {
 
+void add_bench(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);

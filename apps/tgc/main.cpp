@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   tgc::add_run(app, exit_code);
   tgc::add_verify(app, exit_code);
   tgc::add_stages(app, exit_code);
+  tgc::add_bench(app, exit_code);
   app.fallthrough();
   try {
     app.parse(argc, argv);

@@ -1,0 +1,118 @@
+#include "apps/tgc/timing.h"
+
+#include <ctime>
+
+#include "lib/text/pyrender.h"
+#include "passes/pipeline.h"
+#include "passes/program.h"
+#include "renderers/renderer.h"
+
+namespace tgc {
+namespace {
+
+// The processor's time of this thread: what else the machine does is not in it.
+double thread_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
+}
+
+size_t nodes_of(UOp root) { return toposort(root).size(); }
+
+// One run. Walking a graph to count its nodes warms the caches for the next stage, so runs that are timed do not count.
+class Run {
+ public:
+  explicit Run(bool counting) : counting_(counting) {}
+  GraphTime time;
+
+  // What `work` makes, its time noted under the stage's name; `count` gives the nodes of the result.
+  template <class Work, class Count>
+  auto timed(std::string_view name, Work work, Count count) {
+    double start = thread_ms();
+    auto result = work();
+    double ms = thread_ms() - start;
+    if (result) time.stages.push_back({name, counting_ ? count(*result) : 0, ms});
+    return result;
+  }
+  // The stages so far are the total.
+  void end_of_total() {
+    for (const StageTime& s : time.stages) time.ms += s.ms;
+  }
+
+ private:
+  bool counting_;
+};
+
+Result<GraphTime> run_tensor_graph(UOp sink, bool counting) {
+  Run run(counting);
+  TensorJob job(sink.graph());
+  for (const TensorStage& stage : tensor_stages()) {
+    auto result = run.timed(stage.name, [&] { return run_stage(stage, job, sink); }, nodes_of);
+    if (!result) return result.diag();
+    sink = *result;
+  }
+  auto count = [&](const Schedule&) { return nodes_of(sink); };
+  auto schedule = run.timed("kernels", [&] { return catch_failures([&] { return create_schedule(job, sink); }); }, count);
+  if (!schedule) return schedule.diag();
+  run.end_of_total();
+  return std::move(run.time);
+}
+
+Result<GraphTime> run_kernel(UOp ast, const Target& target, const std::optional<std::vector<Arg>>& opts, bool counting) {
+  Run run(counting);
+  KernelJob job{.graph = ast.graph(), .target = target, .opts = opts};
+  UOp sink = begin_kernel(job, ast);
+  for (const Stage& stage : kernel_stages()) {
+    if (stage.applies && !stage.applies(job)) continue;
+    auto result = run.timed(stage.name, [&] { return run_stage(stage, job, sink); }, nodes_of);
+    if (!result) return result.diag();
+    sink = *result;
+  }
+  auto list = run.timed("linear", [&] { return linear_list(job, sink); }, [](const std::vector<UOp>& list) { return list.size(); });
+  if (!list) return list.diag();
+  run.end_of_total();
+  auto count = [&](const auto&) { return list->size(); };
+  (void)run.timed("source", [&] { return render_source(target, *list); }, count);  // tinygrad has kernels that it compiles and cannot render
+  auto program = run.timed("program", [&] { return program_info(*list); }, count);
+  if (!program) return program.diag();
+  return std::move(run.time);
+}
+
+Result<GraphTime> run_once(const TimedInput& in, const PipelineOptions& options, bool counting) {
+  Graph graph(in.settings);
+  auto root = read_pyrender(graph, in.text, in.file);
+  if (!root) return root.diag();
+  auto opts = options.forced_opts(graph);
+  if (!opts) return opts.diag();
+  size_t nodes = counting ? nodes_of(*root) : 0;
+  auto time = in.is_tensor_graph ? run_tensor_graph(*root, counting) : run_kernel(*root, in.target, *opts, counting);
+  if (time) time->nodes = nodes;
+  return time;
+}
+
+}  // namespace
+
+Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& options) {
+  const Settings& settings = in.graph->settings();
+  auto target = options.resolve_target(in.info.target, settings);
+  if (!target) return target.diag();
+  auto text = pyrender(in.root);
+  if (!text) return text.diag();
+  return TimedInput{in.info.name, in.file, std::move(*text), settings, std::move(*target), in.is_tensor_graph};
+}
+
+Result<GraphTime> time_graph(const TimedInput& in, const PipelineOptions& options, int repeats) {
+  auto counted = run_once(in, options, true);
+  if (!counted) return counted;
+  GraphTime best;
+  for (int i = 0; i < repeats; i++) {
+    auto time = run_once(in, options, false);
+    if (!time) return time;
+    if (i == 0 || time->ms < best.ms) best = std::move(*time);
+  }
+  for (size_t s = 0; s < best.stages.size(); s++) best.stages[s].nodes = counted->stages[s].nodes;
+  best.nodes = counted->nodes;
+  return best;
+}
+
+}  // namespace tgc

@@ -1,0 +1,37 @@
+// Times one graph through the pipeline, stage by stage. Every run starts from a graph just read; the reading is not timed.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/tgc/input.h"
+
+namespace tgc {
+
+// What is timed again and again: small enough to hold thousands.
+struct TimedInput {
+  std::string name, file, text;  // the graph as pyrender
+  Settings settings;
+  Target target;
+  bool is_tensor_graph = false;
+};
+
+struct StageTime {
+  std::string_view name;
+  size_t nodes = 0;  // of what the stage left: the graph, the list
+  double ms = 0;
+};
+
+// A kernel from its AST to its linear list, a tensor graph from its sink to its kernels.
+struct GraphTime {
+  size_t nodes = 0;               // of the AST
+  double ms = 0;                  // the sum of the stages, but for `source` and `program`
+  std::vector<StageTime> stages;  // in order; those that did not apply are left out
+};
+
+Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& options);
+
+// The fastest of `repeats` runs, after one that warms up. The Diag of a graph that the pipeline refuses names stage and node.
+Result<GraphTime> time_graph(const TimedInput& in, const PipelineOptions& options, int repeats);
+
+}  // namespace tgc
