@@ -201,8 +201,8 @@ int bench(const BenchOptions& o) {
 void add_bench(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<BenchOptions>();
   CLI::App* cmd = app.add_subcommand("bench", "time the pipeline, stage by stage");
-  cmd->footer("Times are processor time in milliseconds. The total is that from the AST to the linear list, from a tensor graph to its kernels; it does not hold the\n"
-              "reading of the text, `source` and `program`. The nodes of the total are those of the ASTs, of a stage those of what it left.");
+  cmd->footer("Times are milliseconds: processor time in total, elapsed time of a stage. The total is that from the AST to the linear list,\n"
+              "of a tensor graph to its kernels; it does not hold the reading of the text, `source` and `program`. The nodes of the total are those of the ASTs, of a stage those of what it left.");
   cmd->add_option("INPUT", o->inputs, "golden files, or a graph of any kind; FILE#ID: that record alone; default: standard input");
   cmd->add_flag("--json", o->json, "print the times as JSON");
   cmd->add_flag("--list", o->list, "the time of each kernel, too");

@@ -19,19 +19,19 @@ struct TimedInput {
 struct StageTime {
   std::string_view name;
   size_t nodes = 0;  // of what the stage left: the graph, the list
-  double ms = 0;
+  double ms = 0;     // elapsed
 };
 
 // A kernel from its AST to its linear list, a tensor graph from its sink to its kernels.
 struct GraphTime {
   size_t nodes = 0;               // of the AST
-  double ms = 0;                  // the sum of the stages, but for `source` and `program`
+  double ms = 0;                  // of all stages but `source` and `program`, in processor time
   std::vector<StageTime> stages;  // in order; those that did not apply are left out
 };
 
 Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& options);
 
-// The fastest of `repeats` runs, after one that warms up. The Diag of a graph that the pipeline refuses names stage and node.
+// The least times of `repeats` runs, after one that warms up. The Diag of a graph that the pipeline refuses names stage and node.
 Result<GraphTime> time_graph(const TimedInput& in, const PipelineOptions& options, int repeats);
 
 }  // namespace tgc

@@ -1,8 +1,10 @@
 #include "lib/rewrite/matcher.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
+#include "lib/rewrite/hits.h"
 #include "lib/support/check.h"
 #include "lib/uop/graph.h"
 
@@ -301,6 +303,7 @@ Matcher::Matcher(const std::vector<const Rule*>& rules) {
   for (const Rule* rule : rules) {
     roots = roots | rule->left->ops;
     uses_context_ |= rule->uses_ctx;
+    changes_context_ |= rule->changes_ctx;
   }
   roots.for_each([&](Op op) { buckets_[size_t(op)] = std::make_unique<const Bucket>(op, rules); });
 }
@@ -388,6 +391,20 @@ struct Matcher::Attempt {
   size_t count = 0;
 };
 
+// ---- the register of hits
+
+namespace {
+constexpr size_t kMaxRules = 8192;
+std::atomic<bool> rules_hit[kMaxRules];
+
+void note_hit(const Rule& rule) {
+  TGC_CHECK(rule.id < kMaxRules, "more rules than the register of hits has room for");
+  if (!rules_hit[rule.id].load(std::memory_order_relaxed)) rules_hit[rule.id].store(true, std::memory_order_relaxed);
+}
+}  // namespace
+
+bool was_hit(const Rule& rule) { return rule.id < kMaxRules && rules_hit[rule.id].load(std::memory_order_relaxed); }
+
 namespace {
 union Captures {  // no time to clear them
   Captures() {}
@@ -409,8 +426,12 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) c
       if (!run(program, &bucket->steps[program.first], u, captures.at)) continue;
       hit = program.rule;  // also names the rule when its action throws
       UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
-      if (out == u) done = program.rule;
-      else if (out) return out;
+      if (out == u) {
+        done = program.rule;
+      } else if (out) {
+        note_hit(*program.rule);
+        return out;
+      }
     }
   return {};
 }
@@ -445,6 +466,7 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
     if (out && !(out == u)) {
       counters.hits++;
       counters.hit_ns += ns;
+      note_hit(rule);
       return out;
     }
   }

@@ -30,6 +30,9 @@ class Matcher {
 
   // Whether a rule of the set looks at the context of the rewrite. Without one, what becomes of a node is the same in every rewrite.
   bool uses_context() const { return uses_context_; }
+  // Whether a rule may change the context: then the order of the rewrites can be seen.
+  bool changes_context() const { return changes_context_; }
+  bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;
   size_t num_rules_for(Op op) const;
 
@@ -38,7 +41,7 @@ class Matcher {
   struct Attempt;
 
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // null: no rule for that op
-  bool uses_context_ = false;
+  bool uses_context_ = false, changes_context_ = false;
 };
 
 }  // namespace tgc

@@ -14,7 +14,7 @@ namespace {
 struct Results {
   struct Slot {
     uint32_t epoch = 0;   // `result` is valid when this is the table's epoch
-    uint32_t queued = 0;  // the run that has put the node on its stack
+    uint32_t queued = 0;  // the run that has put the node on its stack, or is visiting it
     const Node* result = nullptr;
   };
   std::vector<Slot> slots;
@@ -47,8 +47,16 @@ struct Workspace {
 
   Results results;
   std::vector<BottomUp> bottom_up;
+  struct Visit {
+    UOp n;          // what is asked for
+    UOp now;        // what it has become so far
+    uint32_t next;  // the source to look at; beyond them all: `now` waits for what the rules made of it
+    bool changed;   // a source became something else
+  };
+
   std::deque<Frame> postponed;  // the bottom of the stack: frames that wait for others
   std::vector<Frame> stack;
+  std::vector<Visit> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
 };
@@ -73,6 +81,7 @@ class Rewriter {
         substitution_(substitution),
         first_replaced_(substitution ? substitution->first_id() : 0),
         observer_(state_.observer),
+        in_order_(observer_ || (pm_ && pm_->changes_context()) || (bpm_ && bpm_->changes_context())),
         limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)) {
     if (state_.pool.empty()) {
       w_ = std::make_unique<Workspace>();
@@ -95,6 +104,7 @@ class Rewriter {
   ~Rewriter() {
     w_->stack.clear();
     w_->postponed.clear();
+    w_->visits.clear();
     state_.pool.push_back(std::move(w_));
   }
 
@@ -103,20 +113,14 @@ class Rewriter {
     results_->fit(graph_);
     if (const Node* known = result_of(root)) return UOp(known);
     run_ = ++results_->run;
-    queue(root);
-    while (!w_->stack.empty() || !w_->postponed.empty()) {
-      if (w_->stack.size() + w_->postponed.size() > limit_) endless("the stack grew beyond " + std::to_string(limit_) + " nodes");
-      Workspace::Frame f = pop();
-      if (result_of(f.n)) continue;
-      if (f.stage == kEnter) enter(f.n);
-      else if (f.stage == kRebuild) rebuild(f.n, f.new_n);
-      else link(f.n, f.new_n);
-    }
+    if (in_order_) run_in_order(root);
+    else run_depth_first(root);
     return UOp(result_of(root));
   }
 
  private:
   enum Stage { kEnter, kRebuild, kLink };
+  static constexpr uint32_t kWaits = UINT32_MAX;
 
   const Node* result_of(UOp u) const {
     const Results::Slot& s = results_->slots[u.id()];
@@ -127,6 +131,20 @@ class Rewriter {
     s.epoch = results_->epoch;
     s.result = result.node();
     waiting_ = 0;
+  }
+
+  // ---- tinygrad's order: what a context sees, and an observer. A node that is on the stack already is not queued again, even when it is
+  // needed sooner; what needs it then waits at the far end of the stack.
+  void run_in_order(UOp root) {
+    queue(root);
+    while (!w_->stack.empty() || !w_->postponed.empty()) {
+      check_limit(w_->stack.size() + w_->postponed.size());
+      Workspace::Frame f = pop();
+      if (result_of(f.n)) continue;
+      if (f.stage == kEnter) enter(f.n);
+      else if (f.stage == kRebuild) rebuild(f.n, f.new_n);
+      else link(f.n, f.new_n);
+    }
   }
 
   void push(UOp n, UOp new_n, Stage stage) { w_->stack.push_back({n, new_n, stage}); }
@@ -153,7 +171,9 @@ class Rewriter {
     if (++waiting_ > w_->stack.size() + w_->postponed.size()) endless("nodes wait for each other");
   }
 
+  // ---- rules
   UOp apply(const Matcher& matcher, UOp u) {
+    if (!matcher.has_rules_for(u.op())) return {};
     const Rule* hit = nullptr;
     UOp out;
     try {
@@ -251,16 +271,91 @@ class Rewriter {
     set_result(n, UOp(r));
   }
 
-  [[noreturn]] void endless(const std::string& why) {
-    // the rules that alternate: the distinct ones among the last rewrites
-    size_t n = std::min(recent_count_, Workspace::kRecent);
-    std::vector<const Rule*> seen;
-    for (size_t k = 0; k < n; k++)
-      if (const Rule* r = w_->recent[(recent_count_ - 1 - k) % Workspace::kRecent].rule; std::find(seen.begin(), seen.end(), r) == seen.end()) seen.push_back(r);
+  // ---- depth first, each node when it is first needed: of rules that change nothing but the graph the order makes no difference
+  void run_depth_first(UOp root) {
+    begin(root);
+    while (!w_->visits.empty()) go_on(w_->visits.back());
+  }
+
+  void begin(UOp n) {
+    Results::Slot& slot = results_->slots[n.id()];
+    if (slot.queued == run_) endless("a node is made of itself", n);
+    slot.queued = run_;
+    UOp now = n;
+    if (bpm_) {
+      try {
+        bottom_up_to_fixed_point(now);
+      } catch (const BottomUpGate&) {
+        return set_result(n, now);
+      }
+    }
+    w_->visits.push_back({n, now, 0, false});
+    check_limit(w_->visits.size());
+  }
+
+  void go_on(Workspace::Visit& v) {
+    if (v.next == kWaits) return finish(v, UOp(result_of(v.now)));
+    for (size_t n = v.now.num_src(); v.next < n; v.next++) {
+      UOp s = v.now.src(v.next);
+      if (s.id() < first_replaced_) continue;
+      const Node* r = result_of(s);
+      if (!r) return begin(s);
+      v.changed |= r != s.node();
+    }
+    UOp next = v.changed ? with_results(v.now) : pm_ ? apply(*pm_, v.now) : UOp();
+    if (!next) return finish(v, v.now);
+    if (const Node* r = result_of(next)) return finish(v, UOp(r));
+    v.now = next;
+    v.next = kWaits;
+    begin(next);
+  }
+
+  void finish(const Workspace::Visit& v, UOp result) {
+    set_result(v.n, result);
+    w_->visits.pop_back();
+  }
+
+  // The node with what its sources became.
+  UOp with_results(UOp u) {
+    auto& sources = w_->sources;
+    sources.clear();
+    for (UOp s : u.src()) sources.push_back(s.id() < first_replaced_ ? s : UOp(result_of(s)));
+    UOp out = graph_.node(u.op(), u.dtype(), sources, u.arg(), u.tag());
+    results_->fit(graph_);
+    return out;
+  }
+
+  // ---- no end
+  void check_limit(size_t waiting) {
+    if (waiting > limit_) endless("more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)");
+  }
+
+  // The last rewrites, in order: those since the last one's node was rewritten before; in a visit of `start`, those that came back to it.
+  std::vector<Workspace::Hit> last_cycle(UOp start) const {
+    std::vector<UOp> visited;
+    for (size_t i = w_->visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));) visited.push_back(w_->visits[i].n);
+    std::vector<Workspace::Hit> out;
+    for (size_t k = 0; k < std::min(recent_count_, Workspace::kRecent); k++) {
+      const Workspace::Hit& hit = w_->recent[(recent_count_ - 1 - k) % Workspace::kRecent];
+      if (k > 0 && hit.node == w_->recent[(recent_count_ - 1) % Workspace::kRecent].node) break;
+      if (visited.empty() || std::find(visited.begin(), visited.end(), hit.node) != visited.end()) out.insert(out.begin(), hit);
+    }
+    return out;
+  }
+
+  [[noreturn]] void endless(const std::string& why, UOp start = {}) {
+    constexpr size_t kShown = 4;
     Diag diag{"stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "' does not end: " + why};
     diag.context = "  the rules that alternate:";
-    for (const Rule* r : seen) diag.context += "\n    " + describe(*r);
-    if (n) diag.context += "\n  on the node\n" + describe(w_->recent[(recent_count_ - 1) % Workspace::kRecent].node);
+    auto cycle = last_cycle(start);
+    std::vector<const Rule*> seen;
+    for (auto [rule, node] : cycle) {
+      if (std::find(seen.begin(), seen.end(), rule) != seen.end()) continue;
+      seen.push_back(rule);
+      diag.context += "\n    " + describe(*rule);
+    }
+    for (size_t i = cycle.size() - std::min(cycle.size(), kShown); i < cycle.size(); i++)
+      diag.context += "\n  " + std::string(cycle[i].rule->name) + " on\n" + describe(cycle[i].node, 3);
     throw Failure(diag);
   }
 
@@ -273,6 +368,7 @@ class Rewriter {
   const SubstituteContext* substitution_;  // when the bottom-up rules are a substitution alone
   uint32_t first_replaced_;                // then: the id of the oldest node that is replaced
   RewriteObserver* observer_;
+  bool in_order_;  // the order of the rewrites can be seen
   size_t limit_;
   std::unique_ptr<Workspace> w_;
   Results* results_;
@@ -338,7 +434,7 @@ UOp SubstituteContext::find(UOp u) const {
 const RuleSet& substitute_rules() {
   using namespace pat;
   static const RuleSet set("substitute", {
-      rule("substitute", node(OpSet::all()).as(x), with_ctx<SubstituteContext>(x, [](SubstituteContext& ctx, UOp x) { return ctx.find(x); })),
+      rule("substitute", node(OpSet::all()).as(x), with_ctx<const SubstituteContext>(x, [](const SubstituteContext& ctx, UOp x) { return ctx.find(x); })),
   });
   return set;
 }

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "lib/rewrite/pattern.h"
@@ -40,7 +41,7 @@ struct Rule {
   const pat::PatNode* right;                             // a template; null when `call` computes
   UOp (*call)(const Rule& rule, const Match& match);     // runs `function` on the captures
   AnyFunction function;
-  bool uses_ctx;
+  bool uses_ctx, changes_ctx;
   uint32_t id;  // dense over all rules of the process, given when its set is made
 };
 
@@ -56,7 +57,7 @@ template <uint64_t Used>
 struct Action {
   UOp (*call)(const Rule&, const Match&);
   AnyFunction function;
-  bool uses_ctx;
+  bool uses_ctx = false, changes_ctx = false;
 };
 
 template <class T>
@@ -68,7 +69,7 @@ UOp call_plain(const Rule& rule, const Match& m) {
 }
 template <class Ctx, class... Cs>
 UOp call_ctx(const Rule& rule, const Match& m) {
-  if (m.ctx_type != &TypeKey<Ctx>::kKey) wrong_context(rule);
+  if (m.ctx_type != &TypeKey<Ctx>::kKey && !(std::is_const_v<Ctx> && m.ctx_type == &TypeKey<std::remove_const_t<Ctx>>::kKey)) wrong_context(rule);
   return reinterpret_cast<UOp (*)(Ctx&, UOpFor<Cs>...)>(rule.function)(*static_cast<Ctx*>(m.ctx), m.captured[Cs::kId]...);
 }
 template <class... Cs>
@@ -79,44 +80,45 @@ constexpr uint64_t kUsed = (uint64_t(0) | ... | (uint64_t(1) << Cs::kId));
 // with(names..., function): the function gets the nodes that the names bound. It is a lambda without captures or a function pointer.
 template <class A>
 auto with(A, UOp (*fn)(UOp)) {
-  return detail::Action<detail::kUsed<A>>{detail::call_plain<A>, reinterpret_cast<AnyFunction>(fn), false};
+  return detail::Action<detail::kUsed<A>>{detail::call_plain<A>, reinterpret_cast<AnyFunction>(fn)};
 }
 template <class A, class B>
 auto with(A, B, UOp (*fn)(UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B>>{detail::call_plain<A, B>, reinterpret_cast<AnyFunction>(fn), false};
+  return detail::Action<detail::kUsed<A, B>>{detail::call_plain<A, B>, reinterpret_cast<AnyFunction>(fn)};
 }
 template <class A, class B, class C>
 auto with(A, B, C, UOp (*fn)(UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C>>{detail::call_plain<A, B, C>, reinterpret_cast<AnyFunction>(fn), false};
+  return detail::Action<detail::kUsed<A, B, C>>{detail::call_plain<A, B, C>, reinterpret_cast<AnyFunction>(fn)};
 }
 template <class A, class B, class C, class D>
 auto with(A, B, C, D, UOp (*fn)(UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_plain<A, B, C, D>, reinterpret_cast<AnyFunction>(fn), false};
+  return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_plain<A, B, C, D>, reinterpret_cast<AnyFunction>(fn)};
 }
 template <class A, class B, class C, class D, class E>
 auto with(A, B, C, D, E, UOp (*fn)(UOp, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D, E>>{detail::call_plain<A, B, C, D, E>, reinterpret_cast<AnyFunction>(fn), false};
+  return detail::Action<detail::kUsed<A, B, C, D, E>>{detail::call_plain<A, B, C, D, E>, reinterpret_cast<AnyFunction>(fn)};
 }
 template <class A, class B, class C, class D, class E, class F>
 auto with(A, B, C, D, E, F, UOp (*fn)(UOp, UOp, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D, E, F>>{detail::call_plain<A, B, C, D, E, F>, reinterpret_cast<AnyFunction>(fn), false};
+  return detail::Action<detail::kUsed<A, B, C, D, E, F>>{detail::call_plain<A, B, C, D, E, F>, reinterpret_cast<AnyFunction>(fn)};
 }
-// with_ctx<Ctx>(names..., function): as with, and the function's first parameter is the rewrite's context.
+// with_ctx<Ctx>(names..., function): as with, and the function's first parameter is the rewrite's context. Of rules that take it const the
+// rewriter may choose the order.
 template <class Ctx, class A>
 auto with_ctx(A, UOp (*fn)(Ctx&, UOp)) {
-  return detail::Action<detail::kUsed<A>>{detail::call_ctx<Ctx, A>, reinterpret_cast<AnyFunction>(fn), true};
+  return detail::Action<detail::kUsed<A>>{detail::call_ctx<Ctx, A>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
 }
 template <class Ctx, class A, class B>
 auto with_ctx(A, B, UOp (*fn)(Ctx&, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B>>{detail::call_ctx<Ctx, A, B>, reinterpret_cast<AnyFunction>(fn), true};
+  return detail::Action<detail::kUsed<A, B>>{detail::call_ctx<Ctx, A, B>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
 }
 template <class Ctx, class A, class B, class C>
 auto with_ctx(A, B, C, UOp (*fn)(Ctx&, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C>>{detail::call_ctx<Ctx, A, B, C>, reinterpret_cast<AnyFunction>(fn), true};
+  return detail::Action<detail::kUsed<A, B, C>>{detail::call_ctx<Ctx, A, B, C>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
 }
 template <class Ctx, class A, class B, class C, class D>
 auto with_ctx(A, B, C, D, UOp (*fn)(Ctx&, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_ctx<Ctx, A, B, C, D>, reinterpret_cast<AnyFunction>(fn), true};
+  return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_ctx<Ctx, A, B, C, D>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
 }
 
 // The call of a rule whose right side is a template.
@@ -125,12 +127,12 @@ UOp call_template(const Rule& rule, const Match& match);
 template <pat::PatLike L, uint64_t Used>
 Rule rule(std::string_view name, L left, detail::Action<Used> action, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
   static_assert((Used & ~pat::kBound<L>) == 0, "the right side uses a name that the left side does not bind");
-  return {name, file, line, pat::node_of(left), nullptr, action.call, action.function, action.uses_ctx, 0};
+  return {name, file, line, pat::node_of(left), nullptr, action.call, action.function, action.uses_ctx, action.changes_ctx, 0};
 }
 template <pat::PatLike L, pat::PatLike R>
 Rule rule(std::string_view name, L left, R right, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
   static_assert((pat::kBound<R> & ~pat::kBound<L>) == 0, "the right side uses a name that the left side does not bind");
-  return {name, file, line, pat::node_of(left), pat::node_of(right), call_template, nullptr, false, 0};
+  return {name, file, line, pat::node_of(left), pat::node_of(right), call_template, nullptr, false, false, 0};
 }
 
 // An ordered list of rules with the matcher made from it. Sets are made once, in static storage, and never change.

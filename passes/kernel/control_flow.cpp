@@ -117,7 +117,7 @@ CfgContext::CfgContext(UOp sink) : edges_(sink.graph()) {
 const RuleSet& add_control_flow_rules() {
   static const RuleSet set("add control flow", {
       // RANGE(x...) -> RANGE(x..., before)
-      rule("range-waits", node(Op::RANGE).as(x), with_ctx<CfgContext>(x, [](CfgContext& ctx, UOp x) {
+      rule("range-waits", node(Op::RANGE).as(x), with_ctx<const CfgContext>(x, [](const CfgContext& ctx, UOp x) {
              UOp before = ctx.waits_for(x);
              if (!before) return UOp();
              std::vector<UOp> src(x.src().begin(), x.src().end());

@@ -1,0 +1,113 @@
+// Random kernels through all stages: no crash, every stage's output well-formed, and the same linear list when a stage is resumed from its
+// text. A short run is a test; environment variables make it a long one or write the kernels for tinygrad:
+//   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*'
+//   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*'    then scripts/tinygrad_export.py --replay fuzz.jsonl
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+
+#include "apps/tgc/random_kernel.h"
+#include "lib/spec/spec.h"
+#include "lib/text/json_scan.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/pyrender.h"
+#include "passes/pipeline.h"
+#include "renderers/renderer.h"
+
+using namespace tgc;
+
+namespace {
+
+const char* kTargets[] = {"CPU:CLANG", "CUDA:CUDA:sm_80"};
+
+struct Ran {
+  std::string problem;              // empty: none
+  bool refused = false;
+  std::vector<std::string> stages;  // the texts of the graphs, by stage
+  std::string list;
+};
+
+std::string well_formed(UOp root, Spec spec, std::string_view stage) {
+  auto violation = verify_graph(root, spec);
+  return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
+}
+
+// All stages after `resume_after` (-1: all), each verified.
+Ran run(const std::string& text, const Target& target, int resume_after, bool with_texts) {
+  Ran out;
+  Graph graph;
+  auto root = read_pyrender(graph, text, "fuzz");
+  if (!root) return out.problem = root.diag().text(), out;
+  KernelJob job{graph, target};
+  UOp sink = resume_after < 0 ? begin_kernel(job, *root) : *root;
+  if (resume_after < 0) out.problem += well_formed(sink, Spec::Kernel, "ast");
+  int number = -1;
+  for (const Stage& stage : kernel_stages()) {
+    if (++number <= resume_after) continue;
+    if (!stage.applies || stage.applies(job)) {
+      auto result = run_stage(stage, job, sink);
+      if (!result) return out.refused = true, out.list = result.diag().message, out;
+      sink = *result;
+      out.problem += well_formed(sink, Spec::Full, stage.name);
+    }
+    if (!with_texts) continue;
+    auto rendered = pyrender(sink);
+    if (!rendered) return out.problem = rendered.diag().text(), out;
+    out.stages.push_back(*rendered);
+  }
+  auto list = linear_list(job, sink);
+  if (!list) return out.refused = true, out.list = list.diag().message, out;
+  if (auto violation = verify(*list, Spec::Program)) out.problem += "linear: " + violation->text() + "\n";
+  (void)render_source(target, *list);
+  out.list = print_uops(*list);
+  return out;
+}
+
+void write_header(std::ofstream& file) {
+  file << R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{"CPU_COUNT":"4"}})" << "\n";
+}
+
+void write_record(std::ofstream& file, uint64_t seed, const std::string& ast, std::string_view target) {
+  std::string line = "{\"id\":\"random." + std::to_string(seed) + "\",\"target\":\"" + std::string(target) + "\",\"ast\":";
+  append_json_string(line, ast);
+  file << line << ",\"nodes\":0,\"stages\":[]}\n";
+}
+
+}  // namespace
+
+TEST_CASE("random kernels pass all stages, well-formed, and resume anywhere") {
+  const char *seconds = std::getenv("TGC_FUZZ_SECONDS"), *first = std::getenv("TGC_FUZZ_SEED"), *path = std::getenv("TGC_FUZZ_OUT");
+  auto start = std::chrono::steady_clock::now();
+  auto more = [&](uint64_t n) {
+    return seconds ? std::chrono::steady_clock::now() - start < std::chrono::seconds(std::atoi(seconds)) : n < (path ? 400 : 60);
+  };
+  std::ofstream file;
+  if (path) file.open(path), write_header(file);
+  uint64_t seed = first ? std::strtoull(first, nullptr, 10) : 1, kernels = 0, refused = 0;
+  for (; more(kernels); kernels++, seed++) {
+    Graph graph;
+    auto text = pyrender(RandomKernel(graph, seed).ast());
+    REQUIRE(text);
+    const char* name = kTargets[seed % 2];
+    if (path) write_record(file, seed, *text, name);
+    auto target = parse_target(name, graph.settings());
+    REQUIRE(target);
+    INFO("seed " << seed << ", " << name << "\n" << *text);
+    Ran all = run(*text, *target, -1, true);
+    CHECK(all.problem == "");
+    refused += all.refused;
+    if (all.refused) {
+      CHECK(all.list.find("stage '") == 0);  // names where
+      continue;
+    }
+    int at = int(seed % all.stages.size());
+    Ran rest = run(all.stages[size_t(at)], *target, at, false);
+    INFO("resumed after stage " << kernel_stages()[size_t(at)].name);
+    CHECK(rest.problem == "");
+    CHECK(rest.list == all.list);
+  }
+  MESSAGE(kernels << " random kernels, " << refused << " refused");
+  CHECK(refused * 10 < kernels);
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Times tgc and tinygrad 0.12.0 on the kernels of golden files, from the AST to the linear list, warm and in one thread each.
+
+  bench_pipeline.py TGC GOLDENS... [--every=N] [--repeat=N]
+
+Both take the least processor time of the repeats, after a run that warms up. --every=N times each N-th kernel alone. Run by scripts/bench.
+"""
+import argparse, gzip, json, os, statistics, subprocess, sys, time
+
+import tinygrad_export
+
+
+def load(path):
+  with gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8") as lines:
+    return json.loads(next(lines)), [json.loads(line) for line in lines]
+
+
+def time_tgc(tgc, path, repeat):
+  """Milliseconds by (id, target)."""
+  report = json.loads(subprocess.run([tgc, "bench", path, "--json", "--list", f"--repeat={repeat}"], check=True, capture_output=True, text=True).stdout)
+  return {(k["name"], k["target"]): k["ms"] for k in report["kernels"]}, report
+
+
+def time_tinygrad(records, repeat):
+  from tinygrad import codegen
+  from tinygrad.codegen.opt.postrange import Scheduler
+  from tinygrad.uop.ops import KernelInfo
+  renderers, times = {}, {}
+  for record in records:
+    names = tinygrad_export.replay_names()
+    exec(record["ast"], names)
+    ast, target = names["ast"], record["target"]
+    if target not in renderers: renderers[target] = tinygrad_export.make_renderer(target)
+    best = float("inf")
+    for run in range(repeat + 1):
+      Scheduler.kernel_cnt.clear()
+      start = time.thread_time()
+      sink = ast if ast.arg is not None else ast.replace(arg=KernelInfo())
+      full = codegen.full_rewrite_to_sink(sink, renderers[target], optimize=ast.tag is None)
+      codegen.line_rewrite(codegen.linearize(full), codegen.pm_linearize_cleanups)
+      if run: best = min(best, time.thread_time() - start)
+    times[record["id"], target] = best * 1e3
+    if sys.stderr.isatty(): print(f"\r{len(times)} of {len(records)} kernels", end="", file=sys.stderr)
+  if sys.stderr.isatty(): print("\r\033[K", end="", file=sys.stderr)
+  return times
+
+
+def row(name, values):
+  ordered = sorted(values)
+  p95 = ordered[max(0, -(-95 * len(ordered) // 100) - 1)]
+  print(f"  {name:<10} {statistics.mean(values):9.3f} {statistics.median(values):9.3f} {p95:9.3f} {max(values):9.3f}")
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("tgc")
+  parser.add_argument("goldens", nargs="+")
+  parser.add_argument("--every", type=int, default=1, metavar="N")
+  parser.add_argument("--repeat", type=int, default=2, metavar="N")
+  options = parser.parse_args()
+  sys.setrecursionlimit(20000)
+  for path in options.goldens:
+    header, records = load(path)
+    os.environ.update({"SPEC": "0", **{k: str(v) for k, v in header["settings"].items()}})  # tinygrad reads them when it is first imported
+    records = [r for r in records if "error" not in r][::options.every]
+    ours, report = time_tgc(options.tgc, path, max(options.repeat, 5))
+    theirs = time_tinygrad(records, options.repeat)
+    ratios = sorted((theirs[k] / ours[k], k) for k in theirs)
+    print(f"{os.path.basename(path)}: {len(ratios)} kernels, AST to linear list, milliseconds of processor time, one thread each")
+    print(f"  {'':<10} {'mean':>9} {'median':>9} {'p95':>9} {'max':>9}")
+    row("tinygrad", [theirs[k] for k in theirs])
+    row("tgc", [ours[k] for k in theirs])
+    values = [r for r, _ in ratios]
+    worst, (name, target) = ratios[0]
+    print(f"  tgc is faster by: mean {statistics.mean(values):.0f} times, median {statistics.median(values):.0f}, least {worst:.0f} ({name}, {target}), "
+          f"of all kernels together {sum(theirs.values()) / sum(ours[k] for k in theirs):.0f}")
+    print(f"  under 100 times: {sum(v < 100 for v in values)} kernels, under 30 times: {sum(v < 30 for v in values)}")
+    print(f"  peak memory of tgc: {report['peak_mb']} MB")
+
+
+if __name__ == "__main__": main()
