@@ -59,7 +59,7 @@ class RandomKernel {
 
   // ---- values
   DType number() {
-    return one_of({dtypes::float32, dtypes::float32, dtypes::float32, dtypes::int32, dtypes::half, dtypes::int32, dtypes::uint8, dtypes::bfloat16, dtypes::int64,
+    return one_of({dtypes::float32, dtypes::float32, dtypes::float32, dtypes::int32, dtypes::float16, dtypes::int32, dtypes::uint8, dtypes::bfloat16, dtypes::int64,
                    dtypes::uint32, dtypes::bool_, dtypes::int8});
   }
 

@@ -13,18 +13,17 @@ namespace {
 // What a rewrite made of each node. Slots are kept by the number of the rewrite that filled them, so that none needs clearing.
 struct Results {
   struct Slot {
-    uint32_t epoch = 0;   // `result` is valid when this is the table's epoch
-    uint32_t queued = 0;  // the run that has put the node on its stack, or is visiting it
-    const Node* result = nullptr;
+    uint32_t mark = 0;    // the table's epoch: `result` is valid; the number of a run: it has the node on its stack
+    uint32_t result = 0;  // id of a node
   };
   std::vector<Slot> slots;
   uint32_t epoch = 0;
-  uint32_t run = 0;
+  uint32_t run = 0;  // the last number given, to an epoch or a run
 
   void start_anew() { epoch = ++run; }
   // Room for all nodes of the graph: wanted whenever there may be new ones.
   void fit(const Graph& graph) {
-    if (graph.size() > slots.size()) slots.resize(graph.size() + graph.size() / 2 + 64);
+    if (graph.size() > slots.size()) slots.resize(2 * graph.size() + 64);
   }
 };
 
@@ -111,25 +110,29 @@ class Rewriter {
   UOp run(UOp root) {
     if (root.id() < first_replaced_) return root;
     results_->fit(graph_);
-    if (const Node* known = result_of(root)) return UOp(known);
+    if (UOp known = result_of(root)) return known;
     run_ = ++results_->run;
     if (in_order_) run_in_order(root);
     else run_depth_first(root);
-    return UOp(result_of(root));
+    return result_of(root);
   }
 
  private:
   enum Stage { kEnter, kRebuild, kLink };
   static constexpr uint32_t kWaits = UINT32_MAX;
 
-  const Node* result_of(UOp u) const {
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  uint32_t result_id(UOp u) const {
     const Results::Slot& s = results_->slots[u.id()];
-    return s.epoch == results_->epoch ? s.result : nullptr;
+    return s.mark == results_->epoch ? s.result : kNone;
+  }
+  UOp result_of(UOp u) const {
+    uint32_t id = result_id(u);
+    return id == kNone ? UOp() : graph_.at(id);
   }
   void set_result(UOp u, UOp result) {
-    Results::Slot& s = results_->slots[u.id()];
-    s.epoch = results_->epoch;
-    s.result = result.node();
+    results_->slots[u.id()] = {results_->epoch, result.id()};
     waiting_ = 0;
   }
 
@@ -149,7 +152,7 @@ class Rewriter {
 
   void push(UOp n, UOp new_n, Stage stage) { w_->stack.push_back({n, new_n, stage}); }
   void queue(UOp u) {
-    results_->slots[u.id()].queued = run_;
+    results_->slots[u.id()].mark = run_;
     push(u, u, kEnter);
   }
 
@@ -234,7 +237,7 @@ class Rewriter {
         set_result(s, s);  // older than all that is replaced: nothing of it lies below
         continue;
       }
-      if (results_->slots[s.id()].queued != run_ && !result_of(s)) queue(s);
+      if (results_->slots[s.id()].mark != run_ && result_id(s) == kNone) queue(s);
     }
     if (w_->stack.size() > before + 1) return;
     w_->stack.pop_back();  // no source to wait for
@@ -247,10 +250,10 @@ class Rewriter {
     sources.clear();
     bool changed = false;
     for (UOp s : new_n.src()) {
-      const Node* r = result_of(s);
+      UOp r = result_of(s);
       if (!r) return postpone(n, new_n, kRebuild);
-      sources.push_back(UOp(r));
-      changed |= r != s.node();
+      sources.push_back(r);
+      changed |= !(r == s);
     }
     UOp next;
     if (changed) {
@@ -266,9 +269,9 @@ class Rewriter {
 
   // The result of what this node became is this node's result.
   void link(UOp n, UOp new_n) {
-    const Node* r = result_of(new_n);
+    UOp r = result_of(new_n);
     if (!r) return postpone(n, new_n, kLink);
-    set_result(n, UOp(r));
+    set_result(n, r);
   }
 
   // ---- depth first, each node when it is first needed: of rules that change nothing but the graph the order makes no difference
@@ -279,8 +282,8 @@ class Rewriter {
 
   void begin(UOp n) {
     Results::Slot& slot = results_->slots[n.id()];
-    if (slot.queued == run_) endless("a node is made of itself", n);
-    slot.queued = run_;
+    if (slot.mark == run_) endless("a node is made of itself", n);
+    slot.mark = run_;
     UOp now = n;
     if (bpm_) {
       try {
@@ -294,17 +297,17 @@ class Rewriter {
   }
 
   void go_on(Workspace::Visit& v) {
-    if (v.next == kWaits) return finish(v, UOp(result_of(v.now)));
+    if (v.next == kWaits) return finish(v, result_of(v.now));
     for (size_t n = v.now.num_src(); v.next < n; v.next++) {
       UOp s = v.now.src(v.next);
       if (s.id() < first_replaced_) continue;
-      const Node* r = result_of(s);
-      if (!r) return begin(s);
-      v.changed |= r != s.node();
+      uint32_t r = result_id(s);
+      if (r == kNone) return begin(s);
+      v.changed |= r != s.id();
     }
     UOp next = v.changed ? with_results(v.now) : pm_ ? apply(*pm_, v.now) : UOp();
     if (!next) return finish(v, v.now);
-    if (const Node* r = result_of(next)) return finish(v, UOp(r));
+    if (UOp r = result_of(next)) return finish(v, r);
     v.now = next;
     v.next = kWaits;
     begin(next);
@@ -319,7 +322,7 @@ class Rewriter {
   UOp with_results(UOp u) {
     auto& sources = w_->sources;
     sources.clear();
-    for (UOp s : u.src()) sources.push_back(s.id() < first_replaced_ ? s : UOp(result_of(s)));
+    for (UOp s : u.src()) sources.push_back(s.id() < first_replaced_ ? s : result_of(s));
     UOp out = graph_.node(u.op(), u.dtype(), sources, u.arg(), u.tag());
     results_->fit(graph_);
     return out;

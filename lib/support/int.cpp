@@ -227,12 +227,30 @@ Int add_signed(Int a, bool a_negative, Int b, bool b_negative) {
   return c > 0 ? normalize(a_negative, subtract(x, y)) : normalize(b_negative, subtract(y, x));
 }
 
+using Uint128 = unsigned __int128;
+
+Uint128 as_uint128(const Digits& d) {
+  Uint128 out = 0;
+  for (size_t i = d.size(); i-- > 0;) out = out << 32 | d[i];
+  return out;
+}
+Digits magnitude(Uint128 m) {
+  Digits d;
+  for (; m; m >>= 32) d.push_back(uint32_t(m));
+  return d;
+}
+
 // Truncating quotient and rest; b is not 0.
 std::pair<Int, Int> divmod_trunc(Int a, Int b) {
   if (a.is_small() && b.is_small() && !(a.small() == INT64_MIN && b.small() == -1))
     return {a.small() / b.small(), a.small() % b.small()};
-  Digits quotient, rest;
-  divide(magnitude(a), magnitude(b), quotient, rest);
+  Digits x = magnitude(a), y = magnitude(b), quotient, rest;
+  if (x.size() <= 4 && y.size() <= 4) {
+    Uint128 n = as_uint128(x), d = as_uint128(y);
+    quotient = magnitude(n / d), rest = magnitude(n % d);
+  } else {
+    divide(x, y, quotient, rest);
+  }
   return {normalize((a.sign() < 0) != (b.sign() < 0), std::move(quotient)), normalize(a.sign() < 0, std::move(rest))};
 }
 

@@ -1,5 +1,6 @@
 // bottom_up: computes a fact for a node after its sources, without recursion; for the facts of this folder alone.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "lib/uop/uop.h"
@@ -10,6 +11,8 @@ namespace tgc {
 template <class Known, class WantsSources, class Compute>
 void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;
+  auto ready = [&](UOp u) { return !wants_sources(u) || std::all_of(u.src().begin(), u.src().end(), known); };
+  if (ready(root)) return compute(root);  // of a node just made: its sources were asked before
   struct Frame {
     UOp node;
     uint32_t next;

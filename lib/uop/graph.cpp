@@ -33,7 +33,7 @@ Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), tabl
 Graph::~Graph() = default;
 
 void Graph::grow() {
-  std::vector<const Node*> bigger(table_.size() * 2, nullptr);
+  std::vector<const Node*> bigger(table_.size() * 4, nullptr);
   size_t mask = bigger.size() - 1;
   for (const Node* n : nodes_) {
     size_t i = n->hash & mask;
@@ -179,7 +179,28 @@ std::unique_ptr<StampArray> Graph::take_stamps() {
 }
 
 std::vector<UOp> toposort(UOp root) {
-  return toposort(root, [](UOp) { return true; });
+  struct Frame {
+    UOp node;
+    uint32_t next;
+  };
+  constexpr size_t kUsual = 256;
+  std::vector<UOp> out;
+  std::vector<Frame> stack;
+  out.reserve(kUsual);
+  stack.reserve(kUsual);
+  UOpSet begun(root.graph());  // a node is never reached again while it is on the stack: graphs have no cycles
+  begun.insert(root);
+  stack.push_back({root, 0});
+  while (!stack.empty()) {
+    auto& [node, next] = stack.back();
+    if (next == node.num_src()) {
+      out.push_back(node);
+      stack.pop_back();
+    } else if (UOp s = node.src(next++); begun.insert(s)) {
+      stack.push_back({s, 0});
+    }
+  }
+  return out;
 }
 
 std::vector<UOp> backward_slice(UOp root) {
