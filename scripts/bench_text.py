@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Times how fast tgc and tinygrad 0.12.0 read and write pyrender text: the same texts of golden files, in processor time, one thread each.
+
+  bench_text.py TGC_TEXT_BENCH GOLDENS... [--every=N]
+
+tgc reads and writes every text of the files once; then both do every N-th record's (tinygrad by exec of the text and pyrender). Run by
+scripts/bench.
+"""
+import argparse, gzip, json, os, subprocess, sys, time
+os.environ.setdefault("SPEC", "0")
+sys.setrecursionlimit(20000)
+
+import tinygrad_export
+
+
+def texts_of(path, every):
+  with gzip.open(path, "rt", encoding="utf-8") as lines:
+    next(lines)
+    for i, line in enumerate(lines):
+      if i % every: continue
+      record = json.loads(line)
+      yield record["ast"]
+      yield from (s["ir"] for s in record["stages"] if s.get("ir"))
+
+
+def time_tinygrad(paths, every):
+  from tinygrad.uop.ops import pyrender
+  total = dict(texts=0, nodes=0, read_s=0.0, write_s=0.0)
+  for path in paths:
+    for text in texts_of(path, every):
+      names = tinygrad_export.replay_names()
+      start = time.process_time()
+      exec(text, names)
+      read = time.process_time()
+      written = pyrender(names["ast"])
+      total["write_s"] += time.process_time() - read
+      total["read_s"] += read - start
+      assert written == text
+      total["texts"] += 1
+      total["nodes"] += len(names["ast"].toposort())
+  return total
+
+
+def time_tgc(tool, paths, every):
+  return json.loads(subprocess.run([tool, *paths, f"--every={every}"], check=True, capture_output=True, text=True).stdout)
+
+
+def row(name, t):
+  seconds = t["read_s"] + t["write_s"]
+  print(f"  {name:<24} {t['texts']:8} {t['nodes']:10} {t['read_s']:9.3f} {t['write_s']:9.3f} {t['nodes'] / seconds / 1e6:9.3f}")
+  return t["nodes"] / seconds
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("tool")
+  parser.add_argument("goldens", nargs="+")
+  parser.add_argument("--every", type=int, default=40, metavar="N")
+  options = parser.parse_args()
+  whole = time_tgc(options.tool, options.goldens, 1)
+  ours = time_tgc(options.tool, options.goldens, options.every)
+  theirs = time_tinygrad(options.goldens, options.every)
+  print(f"text: pyrender texts read and written, seconds of processor time, one thread each")
+  print(f"  {'':<24} {'texts':>8} {'nodes':>10} {'read':>9} {'written':>9} {'Mnodes/s':>9}")
+  row("tgc, all", whole)
+  a, b = row(f"tgc, each {options.every}th record", ours), row("tinygrad, the same", theirs)
+  print(f"  tgc is faster by {a / b:.0f} times; its peak memory over all: {whole['peak_mib']} MiB")
+
+
+if __name__ == "__main__": main()
