@@ -111,7 +111,9 @@ class KernelRunner {
   void tell(const RunReport& report) {
     count_++;
     (report.exit_code() == 0 ? passed_ : report.exit_code() == 1 ? failed_ : in_trouble_)++;
-    print(o_.json ? report.json() : report.text(count_, use_color(1)));
+    if (o_.json) print(report.json());
+    else if (report.error.empty()) print(report.text(count_, use_color(1)));
+    else trouble({.message = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": " + report.error});
     std::fflush(stdout);
   }
   std::string summary() const {
@@ -156,7 +158,7 @@ class KernelRunner {
     for (NamedArray& e : expected)
       report.arrays.push_back(std::move(compare_arrays(e.name, *find_array(done.outputs, e.name), e.array, o_.tolerance).value_or_throw()));
     if (o_.bench > 0) report.bench = bench_report(kernel, place, inputs, std::move(done.seconds));
-    if (o_.each_stage) report.stages = run_stages(in, place, inputs, expected.empty() ? done.outputs : expected);
+    if (o_.each_stage) report.stages = run_stages(in, place, inputs, o_.expect.empty() ? Arrays() : copy_of(expected));
     if (!report.passed()) keep_failure(in, spec, place, inputs, expected, done.outputs, report);
   }
 
@@ -252,8 +254,8 @@ class KernelRunner {
     return out;
   }
 
-  // Every stage's graph in REF, compared with what the first one computes.
-  StageDifference run_stages(InputGraph& in, const RunDevice& place, const Arrays& inputs, const Arrays& expected) {
+  // Every stage's graph in REF, compared with what is expected; when that is nothing, with what the first graph computes.
+  StageDifference run_stages(InputGraph& in, const RunDevice& place, const Arrays& inputs, Arrays expected) {
     StageDifference out;
     if (!in.list.empty()) throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
     Target target = place.target ? *place.target : parse_target("CPU:LLVM", in.graph->settings()).value_or_throw();
@@ -265,6 +267,7 @@ class KernelRunner {
       auto done = execute(kernel, *ref.device, own, variables_, execute_options(ref));
       if (!done) throw Failure("after '" + std::string(name) + "': " + done.diag().text());
       out.stages_run++;
+      if (expected.empty()) return expected = std::move(done->outputs), false;
       for (const NamedArray& e : expected) {
         const Array* actual = find_array(done->outputs, e.name);
         if (!actual) throw Failure("after '" + std::string(name) + "' nothing stores " + e.name);

@@ -5,6 +5,7 @@
 #include "lib/rewrite/rewrite.h"
 #include "lib/runtime/array.h"
 #include "lib/runtime/ref/ref_device.h"
+#include "lib/support/pytext.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 #include "renderers/renderer.h"
@@ -122,7 +123,7 @@ Result<Executable> Executable::for_device(std::span<const UOp> list, const Targe
   out.name_ = info->name;
   out.buffers_ = buffers_of(list);
   for (UOp var : info->vars) out.variables_.push_back(variables_of({&var, 1}).front());
-  out.source_ = {info->name, info->function_name, target.name(), std::move(*text)};
+  out.source_ = {ansistrip(info->name), info->function_name, target.name(), std::move(*text)};
   auto code = device.compile(out.source_);
   if (!code) return code.diag();
   out.code_ = std::move(*code);

@@ -45,8 +45,8 @@ struct RunReport {
 
   bool passed() const;
   int exit_code() const { return !error.empty() ? 2 : passed() ? 0 : 1; }
-  std::string text(size_t number, bool color) const;
-  std::string json() const;          // one line
+  std::string text(size_t number, bool color) const;  // of one without an error
+  std::string json() const;                            // one line
 };
 
 }  // namespace tgc

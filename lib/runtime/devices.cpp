@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cctype>
 
+#include "lib/runtime/cl/cl_device.h"
 #include "lib/runtime/contain.h"
 #include "lib/runtime/cpu/cpu_device.h"
+#include "lib/runtime/cuda/cuda_device.h"
+#include "lib/runtime/hip/hip_device.h"
+#include "lib/runtime/metal/metal_device.h"
 #include "lib/runtime/plugin.h"
 #include "lib/runtime/ref/ref_device.h"
 
@@ -14,14 +18,18 @@ namespace {
 struct Backend {
   std::string_view device, renderer;  // as targets spell them
   std::string_view drives;
-  std::unique_ptr<Device> (*make)(const std::string& target);  // of the target's full text
+  std::unique_ptr<Device> (*make)();
 };
 
 // A device's first row is its default.
 const Backend kBackends[] = {
-    {"CPU", "LLVM", "LLVM IR, machine code by LLVM in this process", [](const std::string&) { return make_cpu_device("LLVM"); }},
-    {"CPU", "CLANG", "C, machine code by clang", [](const std::string&) { return make_cpu_device("CLANG"); }},
-    {"REF", "", "the UOps themselves", [](const std::string&) { return make_ref_device(); }},
+    {"CPU", "LLVM", "LLVM IR, machine code by LLVM in this process", [] { return make_cpu_device("LLVM"); }},
+    {"CPU", "CLANG", "C, machine code by clang", [] { return make_cpu_device("CLANG"); }},
+    {"CL", "", "OpenCL C, compiled by the driver", [] { return make_cl_device(); }},
+    {"CUDA", "", "PTX by the NVIDIA driver; CUDA C by NVRTC", [] { return make_cuda_device(); }},
+    {"AMD", "", "code objects of HIP or LLVM IR by LLVM, run by ROCm's HIP", [] { return make_hip_device(); }},
+    {"METAL", "", "Metal, compiled by the driver", [] { return make_metal_device(); }},
+    {"REF", "", "the UOps themselves", [] { return make_ref_device(); }},
 };
 
 std::string upper(std::string_view text) {
@@ -51,7 +59,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
   if (device_part(text) == "plugin") return make_plugin_device(text.size() > 7 ? text.substr(7) : std::string_view());
   std::string device = upper(device_part(text)), renderer = upper(renderer_part(text));
   for (const Backend& b : kBackends)
-    if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make(std::string(text));
+    if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make();
   return Diag{.message = "no device '" + std::string(text) + "'", .expected = known_devices()};
 }
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/compile/compile.h"
 #include "lib/compile/load.h"
+#include "lib/runtime/compile_source.h"
 #include "lib/runtime/cpu/threads.h"
 #include "lib/runtime/host_device.h"
 
@@ -36,14 +36,7 @@ class CpuDevice : public HostDevice {
  public:
   explicit CpuDevice(std::string renderer) : renderer_(std::move(renderer)) {}
 
-  Result<std::string> compile(const KernelSource& source) override {
-    auto job = compile_job("CPU", renderer_, "");
-    if (!job) return job.diag();
-    job->source = source.text;
-    job->name = source.name;
-    return tgc::compile(*job, Artifact::Binary);
-  }
-
+  Result<std::string> compile(const KernelSource& source) override { return compile_source(source); }
   Status open() override { return Unit{}; }
   std::string target() const override { return "CPU:" + renderer_; }
   std::string description() const override;

@@ -1,0 +1,251 @@
+#include "lib/runtime/cl/cl_device.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/runtime/dynamic_library.h"
+
+namespace tgc {
+namespace {
+
+// The functions of the loader that tgc calls.
+#define TGC_CL_FUNCTIONS(X)                                                                                                                  \
+  X(clGetPlatformIDs) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer) X(clCreateSubBuffer) \
+  X(clReleaseMemObject) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clCreateProgramWithSource) X(clBuildProgram)                        \
+  X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) X(clSetKernelArg) X(clReleaseKernel) X(clEnqueueNDRangeKernel) X(clFinish)  \
+  X(clWaitForEvents) X(clGetEventProfilingInfo) X(clReleaseEvent) X(clReleaseCommandQueue) X(clReleaseContext)
+
+struct Api {
+#define X(name) decltype(&::name) name = nullptr;
+  TGC_CL_FUNCTIONS(X)
+#undef X
+};
+
+Status load_api(Api& api) {
+  auto library = DynamicLibrary::open("TGC_OPENCL_LIBRARY", {"libOpenCL.so.1", "/System/Library/Frameworks/OpenCL.framework/OpenCL"});
+  if (!library) return Diag{"no OpenCL loader: " + library.diag().message + "; on Debian: apt install ocl-icd-libopencl1 pocl-opencl-icd"};
+#define X(name) \
+  if (auto status = library->bind(api.name, #name); !status) return status;
+  TGC_CL_FUNCTIONS(X)
+#undef X
+  return Unit{};
+}
+
+std::string error_text(cl_int code) {
+  switch (code) {
+    case CL_DEVICE_NOT_FOUND: return "CL_DEVICE_NOT_FOUND";
+    case CL_COMPILER_NOT_AVAILABLE: return "CL_COMPILER_NOT_AVAILABLE";
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return "CL_MEM_OBJECT_ALLOCATION_FAILURE";
+    case CL_OUT_OF_RESOURCES: return "CL_OUT_OF_RESOURCES";
+    case CL_OUT_OF_HOST_MEMORY: return "CL_OUT_OF_HOST_MEMORY";
+    case CL_BUILD_PROGRAM_FAILURE: return "CL_BUILD_PROGRAM_FAILURE";
+    case CL_MISALIGNED_SUB_BUFFER_OFFSET: return "CL_MISALIGNED_SUB_BUFFER_OFFSET";
+    case CL_INVALID_BUFFER_SIZE: return "CL_INVALID_BUFFER_SIZE";
+    case CL_INVALID_KERNEL_NAME: return "CL_INVALID_KERNEL_NAME";
+    case CL_INVALID_KERNEL_ARGS: return "CL_INVALID_KERNEL_ARGS";
+    case CL_INVALID_ARG_SIZE: return "CL_INVALID_ARG_SIZE";
+    case CL_INVALID_WORK_GROUP_SIZE: return "CL_INVALID_WORK_GROUP_SIZE";
+    case CL_INVALID_WORK_ITEM_SIZE: return "CL_INVALID_WORK_ITEM_SIZE";
+    case -1001: return "no platform: no driver is installed";  // CL_PLATFORM_NOT_FOUND_KHR
+    default: return "error " + std::to_string(code);
+  }
+}
+
+// For devices without half arithmetic (cl_khr_fp16; PoCL on most CPUs) whose compiler is clang: its own type, and the functions of it.
+constexpr std::string_view kHalfWithoutExtension = R"(typedef _Float16 tgc_half;
+typedef tgc_half tgc_half2 __attribute__((ext_vector_type(2)));
+typedef tgc_half tgc_half4 __attribute__((ext_vector_type(4)));
+typedef tgc_half tgc_half8 __attribute__((ext_vector_type(8)));
+typedef tgc_half tgc_half16 __attribute__((ext_vector_type(16)));
+#define half tgc_half
+#define half2 tgc_half2
+#define half4 tgc_half4
+#define half8 tgc_half8
+#define half16 tgc_half16
+#define TGC_HALF(name) static tgc_half __attribute__((overloadable)) name(tgc_half x) { return (tgc_half)name((float)x); }
+TGC_HALF(exp2) TGC_HALF(log2) TGC_HALF(sin) TGC_HALF(sqrt) TGC_HALF(trunc)
+)";
+
+Status check(cl_int code, const char* function) {
+  if (code == CL_SUCCESS) return Unit{};
+  return Diag{std::string(function) + ": " + error_text(code)};
+}
+
+class ClDevice : public Device {
+ public:
+  ~ClDevice() override {
+    if (queue_) cl.clReleaseCommandQueue(queue_);
+    if (context_) cl.clReleaseContext(context_);
+  }
+
+  Status open() override;
+  std::string target() const override { return has_extension("cl_intel_subgroup_matrix_multiply_accumulate") ? "CL:INTEL" : "CL:CL"; }
+  std::string description() const override { return info(CL_DEVICE_NAME) + ", " + info(CL_DEVICE_VERSION); }
+
+  Result<DeviceBuffer> allocate(uint64_t bytes) override {
+    cl_int code;
+    cl_mem memory = cl.clCreateBuffer(context_, CL_MEM_READ_WRITE, std::max<uint64_t>(bytes, 1), nullptr, &code);
+    if (code != CL_SUCCESS) return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
+    return DeviceBuffer{reinterpret_cast<uint64_t>(memory), 0, bytes};
+  }
+  void free(const DeviceBuffer& b) override {
+    for (auto it = parts_.begin(); it != parts_.end();) {
+      bool of_it = it->second.handle == b.handle;
+      if (of_it) cl.clReleaseMemObject(it->second.part);
+      it = of_it ? parts_.erase(it) : std::next(it);
+    }
+    cl.clReleaseMemObject(memory_of(b));
+  }
+  Status copy_in(const DeviceBuffer& to, const void* from) override {
+    return check(cl.clEnqueueWriteBuffer(queue_, memory_of(to), CL_TRUE, to.offset, to.bytes, from, 0, nullptr, nullptr), "clEnqueueWriteBuffer");
+  }
+  Status copy_out(void* to, const DeviceBuffer& from) override {
+    return check(cl.clEnqueueReadBuffer(queue_, memory_of(from), CL_TRUE, from.offset, from.bytes, to, 0, nullptr, nullptr), "clEnqueueReadBuffer");
+  }
+  Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
+  Status synchronize() override { return check(cl.clFinish(queue_), "clFinish"); }
+
+  // The object to pass for a buffer: its own, or for a view one of its part, made once.
+  Result<cl_mem> argument(const DeviceBuffer& b) {
+    if (b.offset == 0) return memory_of(b);
+    std::string key = std::to_string(b.handle) + ":" + std::to_string(b.offset) + ":" + std::to_string(b.bytes);
+    if (auto it = parts_.find(key); it != parts_.end()) return it->second.part;
+    cl_buffer_region region{b.offset, b.bytes};
+    cl_int code;
+    cl_mem part = cl.clCreateSubBuffer(memory_of(b), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    if (code != CL_SUCCESS) return Diag{"clCreateSubBuffer: " + error_text(code)};
+    parts_[key] = {b.handle, part};
+    return part;
+  }
+
+  Api cl;
+  cl_command_queue queue_ = nullptr;
+
+ private:
+  struct Part {
+    uint64_t handle;
+    cl_mem part;
+  };
+
+  static cl_mem memory_of(const DeviceBuffer& b) { return reinterpret_cast<cl_mem>(b.handle); }
+  std::string info(cl_device_info what) const {
+    size_t size = 0;
+    if (!device_ || cl.clGetDeviceInfo(device_, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+    std::string out(size, '\0');
+    cl.clGetDeviceInfo(device_, what, size, out.data(), nullptr);
+    out.resize(out.find('\0') == out.npos ? size : out.find('\0'));
+    return out;
+  }
+  bool has_extension(const char* name) const { return info(CL_DEVICE_EXTENSIONS).find(name) != std::string::npos; }
+  Status find_device();
+
+  cl_device_id device_ = nullptr;
+  cl_context context_ = nullptr;
+  std::unordered_map<std::string, Part> parts_;
+};
+
+class ClKernel : public Kernel {
+ public:
+  ClKernel(ClDevice& device, cl_program program, cl_kernel kernel) : Kernel(device), cl_(device.cl), program_(program), kernel_(kernel) {}
+  ~ClKernel() override {
+    cl_.clReleaseKernel(kernel_);
+    cl_.clReleaseProgram(program_);
+  }
+
+  Status launch(const LaunchArguments& a) override { return enqueue(a, nullptr); }
+
+  Result<double> time(const LaunchArguments& a) override {
+    cl_event event = nullptr;
+    if (auto status = enqueue(a, &event); !status) return status.diag();
+    Status done = check(cl_.clWaitForEvents(1, &event), "clWaitForEvents");
+    cl_ulong begin = 0, end = 0;
+    if (done) done = check(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, nullptr), "clGetEventProfilingInfo");
+    if (done) done = check(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr), "clGetEventProfilingInfo");
+    cl_.clReleaseEvent(event);
+    if (!done) return done.diag();
+    return double(end - begin) * 1e-9;
+  }
+
+ private:
+  ClDevice& device() { return static_cast<ClDevice&>(device_); }
+
+  Status enqueue(const LaunchArguments& a, cl_event* event) {
+    cl_uint n = 0;
+    for (const DeviceBuffer& b : a.buffers) {
+      auto memory = device().argument(b);
+      if (!memory) return memory.diag();
+      if (auto status = check(cl_.clSetKernelArg(kernel_, n++, sizeof(cl_mem), &*memory), "clSetKernelArg"); !status) return status;
+    }
+    for (int64_t v : a.variables) {
+      cl_int value = cl_int(v);
+      if (auto status = check(cl_.clSetKernelArg(kernel_, n++, sizeof value, &value), "clSetKernelArg"); !status) return status;
+    }
+    size_t global[3], local[3];
+    for (size_t i = 0; i < 3; i++) {
+      local[i] = a.size.local ? (*a.size.local)[i] : 1;
+      global[i] = a.size.global[i] * local[i];
+    }
+    return check(cl_.clEnqueueNDRangeKernel(device().queue_, kernel_, 3, nullptr, global, a.size.local ? local : nullptr, 0, nullptr, event), "clEnqueueNDRangeKernel");
+  }
+
+  const Api& cl_;
+  cl_program program_;
+  cl_kernel kernel_;
+};
+
+Status ClDevice::open() {
+  if (queue_) return Unit{};
+  if (auto status = load_api(cl); !status) return status;
+  if (auto status = find_device(); !status) return status;
+  cl_int code;
+  context_ = cl.clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code);
+  if (code != CL_SUCCESS) return Diag{"clCreateContext: " + error_text(code)};
+  queue_ = cl.clCreateCommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE, &code);
+  return check(code, "clCreateCommandQueue");
+}
+
+// A GPU of any platform, else the first platform's default.
+Status ClDevice::find_device() {
+  cl_uint count = 0;
+  if (auto status = check(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs"); !status) return status;
+  std::vector<cl_platform_id> platforms(count);
+  if (count) cl.clGetPlatformIDs(count, platforms.data(), nullptr);
+  for (cl_device_type type : {cl_device_type(CL_DEVICE_TYPE_GPU), cl_device_type(CL_DEVICE_TYPE_DEFAULT)})
+    for (cl_platform_id platform : platforms)
+      if (cl.clGetDeviceIDs(platform, type, 1, &device_, nullptr) == CL_SUCCESS && device_) return Unit{};
+  return Diag{"OpenCL has no device here; on Debian: apt install pocl-opencl-icd"};
+}
+
+Result<std::unique_ptr<Kernel>> ClDevice::load(const KernelSource& source, const std::string& code) {
+  bool emulates_half = code.find("half") != code.npos && !has_extension("cl_khr_fp16");
+  std::string whole = (emulates_half ? std::string(kHalfWithoutExtension) : "") + code;
+  const char* text = whole.c_str();
+  cl_int error;
+  cl_program program = cl.clCreateProgramWithSource(context_, 1, &text, nullptr, &error);
+  if (error != CL_SUCCESS) return Diag{"clCreateProgramWithSource: " + error_text(error)};
+  if (cl_int built = cl.clBuildProgram(program, 1, &device_, nullptr, nullptr, nullptr); built != CL_SUCCESS) {
+    size_t size = 0;
+    cl.clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+    std::string log(size, '\0');
+    if (size) cl.clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+    log.resize(std::min(log.find('\0'), log.size()));
+    cl.clReleaseProgram(program);
+    return Diag{.message = "the OpenCL driver does not compile the kernel '" + source.name + "': " + error_text(built) + (emulates_half ? " (the device lacks cl_khr_fp16)" : ""), .context = log};
+  }
+  cl_kernel kernel = cl.clCreateKernel(program, source.function_name.c_str(), &error);
+  if (error != CL_SUCCESS) {
+    cl.clReleaseProgram(program);
+    return Diag{"clCreateKernel '" + source.function_name + "': " + error_text(error)};
+  }
+  return std::unique_ptr<Kernel>(std::make_unique<ClKernel>(*this, program, kernel));
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_cl_device() { return std::make_unique<ClDevice>(); }
+
+}  // namespace tgc

@@ -1,0 +1,23 @@
+#include "lib/runtime/compile_source.h"
+
+#include "lib/compile/compile.h"
+
+namespace tgc {
+
+Result<std::string> compile_source(const KernelSource& source) {
+  std::string_view rest = source.target;
+  auto part = [&] {
+    size_t colon = rest.find(':');
+    std::string_view first = rest.substr(0, colon);
+    rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
+    return first;
+  };
+  std::string_view device = part(), renderer = part();
+  auto job = compile_job(device, renderer, rest);
+  if (!job) return job.diag();
+  job->source = source.text;
+  job->name = source.name;
+  return compile(*job, Artifact::Binary);
+}
+
+}  // namespace tgc

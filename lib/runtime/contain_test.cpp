@@ -1,0 +1,53 @@
+#include "lib/runtime/contain.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <new>
+
+namespace tgc {
+namespace {
+
+std::string message(const std::function<Result<std::string>()>& body, const ContainOptions& options = {}, Death* death = nullptr) {
+  auto r = contain(body, options, death);
+  return r ? "answered" : r.diag().message;
+}
+
+TEST_CASE("contain: answers and errors come back whole, changes do not") {
+  int changed = 0;
+  std::string big(5000000, 'x');
+  auto r = contain([&]() -> Result<std::string> {
+    changed = 1;
+    return big + "end";
+  });
+  REQUIRE(r.ok());
+  CHECK(*r == big + "end");
+  CHECK(changed == 0);
+  CHECK(message([]() -> Result<std::string> { return Diag{"no such thing"}; }) == "no such thing");
+  CHECK(message([]() -> Result<std::string> { throw Failure("thrown"); }) == "thrown");
+  CHECK(message([]() -> Result<std::string> { throw std::bad_alloc(); }) == "out of memory");
+  auto empty = contain([]() -> Result<std::string> { return std::string(); });
+  CHECK((empty.ok() && empty->empty()));
+}
+
+TEST_CASE("contain: deaths are told apart") {
+  Death death;
+  volatile int zero = 0;
+  CHECK(message([&]() -> Result<std::string> { return std::to_string(7 / zero); }, {}, &death).starts_with("killed by SIGFPE (integer division by zero at 0x"));
+  CHECK(death.signal == SIGFPE);
+  int* volatile nowhere = reinterpret_cast<int*>(64);
+  CHECK(message([&]() -> Result<std::string> { return std::to_string(*nowhere); }) == "killed by SIGSEGV (access to memory that is not there at 0x40)");
+  CHECK(message([]() -> Result<std::string> { abort(); }).starts_with("killed by SIGABRT (the process aborted itself"));
+  CHECK(message([]() -> Result<std::string> { raise(SIGKILL); return std::string(); }, {}, &death) == "killed by SIGKILL (from outside: most likely the system ran out of memory)");
+  CHECK((death.signal == SIGKILL && !death.timed_out));
+  CHECK(message([]() -> Result<std::string> { _exit(3); }) == "its process ended with exit code 3 and without an answer");
+  auto begin = std::chrono::steady_clock::now();
+  CHECK(message([]() -> Result<std::string> { for (;;) pause(); }, {.timeout_seconds = 0.1}, &death) == "did not end within 0.1 seconds");
+  CHECK(death.timed_out);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,80 @@
+#include <doctest/doctest.h>
+
+#include <chrono>
+
+#include "lib/runtime/cpu/threads.h"
+#include "lib/runtime/devices.h"
+#include "lib/runtime/testing.h"
+
+namespace tgc {
+namespace {
+
+KernelSource c_kernel(const std::string& parameters, const std::string& body) { return {"k", "k", "CPU:CLANG", "void k(" + parameters + ") {" + body + "}\n"}; }
+
+TEST_CASE("CPU: buffers, views, variables and the number of the thread reach the kernel") {
+  auto device = std::move(make_device("CPU:CLANG").value_or_throw());
+  REQUIRE(device->open().ok());
+  LoadedKernel k(*device, c_kernel("int* out, int* in, int n, int m, int core_id", "out[core_id] = in[core_id] * n + m;"));
+  std::vector<int32_t> in{1, 2, 3, 4, 5, 6}, out(6, -1);
+  TestBuffer a(*device, out), b(*device, in);
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.view(8, 16)};
+  std::vector<int64_t> variables{10, -7};
+  for (int i = 0; i < 50; i++) REQUIRE(k.kernel->launch({buffers, variables, {.global = {4, 1, 1}}}).ok());
+  CHECK(a.read(*device, out) == std::vector<int32_t>{23, 33, 43, 53, -1, -1});
+}
+
+TEST_CASE("CPU: a kernel of many parameters") {
+  auto device = std::move(make_device("CPU:CLANG").value_or_throw());
+  REQUIRE(device->open().ok());
+  for (size_t n : {5, 6, 7, 15, 16, 63, 64, 65, 300}) {
+    std::string parameters = "int* out", body = "int s = core_id;";
+    for (size_t i = 0; i < n; i++) parameters += ", int v" + std::to_string(i), body += "s = s * 3 + v" + std::to_string(i) + ";";
+    LoadedKernel k(*device, c_kernel(parameters + ", int core_id", body + "out[0] = s;"));
+    std::vector<int32_t> out(1);
+    TestBuffer a(*device, out);
+    std::vector<DeviceBuffer> buffers{a.buffer};
+    std::vector<int64_t> variables;
+    uint32_t expected = 0;
+    for (size_t i = 0; i < n; i++) variables.push_back(int64_t(i) - 2), expected = expected * 3 + uint32_t(i) - 2;
+    REQUIRE(k.kernel->launch({buffers, variables, {}}).ok());
+    CHECK(uint32_t(a.read(*device, out)[0]) == expected);
+  }
+}
+
+TEST_CASE("CPU: a launch adds less than 5 microseconds") {
+  auto device = std::move(make_device("CPU:CLANG").value_or_throw());
+  REQUIRE(device->open().ok());
+  LoadedKernel k(*device, c_kernel("int* out, int core_id", "out[0]++;"));
+  std::vector<int32_t> out(1);
+  TestBuffer a(*device, out);
+  std::vector<DeviceBuffer> buffers{a.buffer};
+  constexpr int kLaunches = 10000;
+  auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kLaunches; i++) REQUIRE(k.kernel->launch({buffers, {}, {}}).ok());
+  double each = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / kLaunches;
+  CHECK(a.read(*device, out)[0] == kLaunches);
+  CHECK(each < 5);
+}
+
+TEST_CASE("CPU: what does not compile, and what is not there") {
+  auto device = std::move(make_device("CPU:CLANG").value_or_throw());
+  REQUIRE(device->open().ok());
+  CHECK(!device->compile(c_kernel("int* out", "out[0] = nonsense;")).ok());
+  auto code = device->compile(c_kernel("int* out", "out[0] = 1;"));
+  REQUIRE(code.ok());
+  auto kernel = device->load({"k", "other", "CPU:CLANG", ""}, *code);
+  REQUIRE(!kernel.ok());
+  CHECK(kernel.diag().message == "the compiled kernel has no function 'other'");
+}
+
+TEST_CASE("threads: each number once, in any round") {
+  Threads threads;
+  for (size_t count : {4, 2, 7, 1, 7}) {
+    std::vector<int> calls(count);
+    threads.run(count, [&](size_t i) { calls[i]++; });
+    CHECK(calls == std::vector<int>(count, 1));
+  }
+}
+
+}  // namespace
+}  // namespace tgc

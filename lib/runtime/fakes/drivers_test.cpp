@@ -1,0 +1,210 @@
+// CUDA, AMD and METAL against fake drivers: the calls that they make, in order, and what comes of a call that fails.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "lib/runtime/devices.h"
+#include "lib/runtime/testing.h"
+
+namespace tgc {
+namespace {
+
+// The fakes in place of the drivers, with a log of their calls.
+class Fakes {
+ public:
+  explicit Fakes(const std::string& fail = "") {
+    log_ = (std::filesystem::temp_directory_path() / ("tgc_fakes." + std::to_string(getpid()))).string();
+    std::ofstream(log_).close();
+    setenv("TGC_CUDA_LIBRARY", TGC_FAKE_CUDA, 1);
+    setenv("TGC_HIP_LIBRARY", TGC_FAKE_HIP, 1);
+    setenv("TGC_OBJC_LIBRARY", TGC_FAKE_METAL, 1);
+    setenv("TGC_METAL_LIBRARY", TGC_FAKE_METAL, 1);
+    setenv("TGC_FAKE_LOG", log_.c_str(), 1);
+    setenv("TGC_FAKE_FAIL", fail.c_str(), 1);
+  }
+  ~Fakes() {
+    for (const char* name : {"TGC_CUDA_LIBRARY", "TGC_HIP_LIBRARY", "TGC_OBJC_LIBRARY", "TGC_METAL_LIBRARY", "TGC_FAKE_LOG", "TGC_FAKE_FAIL"}) unsetenv(name);
+    std::filesystem::remove(log_);
+  }
+  // The calls since the last time, one a line.
+  std::string calls() {
+    std::ifstream in(log_);
+    std::string all{std::istreambuf_iterator<char>(in), {}};
+    std::string out = all.substr(seen_);
+    seen_ = all.size();
+    return out;
+  }
+
+ private:
+  std::string log_;
+  size_t seen_ = 0;
+};
+
+// Everything a device is asked for, on a kernel out[i] = in[i] + n; "" or what went wrong.
+std::string use(const std::string& name, const std::string& code, const std::string& function = "add") {
+  auto device = std::move(make_device(name).value_or_throw());
+  if (auto status = device->open(); !status) return status.diag().text();
+  auto result = catch_failures([&] {
+    std::vector<float> in(64, 1.5f), out(64, 0.f);
+    TestBuffer a(*device, out), b(*device, in);
+    auto kernel = std::move(device->load({"add", function, name, code}, code).value_or_throw());
+    std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
+    std::vector<int64_t> variables{3};
+    LaunchArguments arguments{buffers, variables, {.global = {2, 2, 1}, .local = {{8, 1, 2}}}};
+    kernel->launch(arguments).value_or_throw();
+    device->synchronize().value_or_throw();
+    auto values = a.read(*device, out);  // outside of CHECK, which catches exceptions
+    CHECK(values == std::vector<float>(64, 4.5f));
+    kernel->time(arguments).value_or_throw();
+    return Unit{};
+  });
+  return result ? "" : result.diag().text();
+}
+
+constexpr const char* kPtx = ".visible .entry add() {}";
+constexpr const char* kMetal = "kernel void add() {}";
+
+TEST_CASE("CUDA on a fake driver: the calls") {
+  Fakes fakes;
+  CHECK(use("CUDA", kPtx) == "");
+  CHECK(fakes.calls() ==
+        "cuInit 0\ncuDeviceGet 0\ncuDevicePrimaryCtxRetain 7\ncuCtxSetCurrent\n"
+        "cuMemAlloc_v2 256\ncuMemcpyHtoD_v2 256\ncuMemAlloc_v2 256\ncuMemcpyHtoD_v2 256\n"
+        "cuModuleLoadDataEx 2 options\ncuModuleGetFunction add\n"
+        "cuLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0\ncuCtxSynchronize\ncuMemcpyDtoH_v2 256\n"
+        "cuEventCreate 0\ncuEventCreate 0\ncuEventRecord\ncuLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0\ncuEventRecord\ncuEventSynchronize\ncuEventElapsedTime\n"
+        "cuEventDestroy_v2\ncuEventDestroy_v2\ncuModuleUnload\ncuMemFree_v2\ncuMemFree_v2\ncuDevicePrimaryCtxRelease_v2 7\n");
+  RuntimeInfo info = probe_device("CUDA");
+  CHECK((info.works && info.target == "CUDA:CUDA:sm_90" && info.detail == "Fake GPU"));
+  auto device = std::move(make_device("CUDA").value_or_throw());
+  REQUIRE(device->open().ok());
+  auto kernel = std::move(device->load({"add", "add", "CUDA", kPtx}, kPtx).value_or_throw());
+  std::vector<float> in(1, 1.f), out(1, 0.f);
+  TestBuffer a(*device, out), b(*device, in);
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
+  std::vector<int64_t> variables{3};
+  CHECK(kernel->time({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));  // the driver's clock, not ours
+}
+
+TEST_CASE("CUDA on a fake driver: each call that fails is named, and what was taken is given back") {
+  Fakes fakes;
+  CHECK(use("CUDA", "nothing").find("the driver does not load the kernel 'add' of CUDA: CUDA_ERROR_INVALID_PTX (a fake error)") == 0);
+  CHECK(use("CUDA", "nothing").find("ptxas: no entry") != std::string::npos);
+  CHECK(use("CUDA", kPtx, "missing") == "cuModuleGetFunction 'missing': CUDA_ERROR_NOT_FOUND (a fake error)");
+  for (const char* name : {"cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemcpyHtoD", "cuLaunchKernel", "cuCtxSynchronize", "cuMemcpyDtoH", "cuEventCreate",
+                           "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime"}) {
+    std::string symbol = std::string(name) + (std::string(name).starts_with("cuMemcpy") ? "_v2" : "");
+    Fakes failing(symbol);
+    CHECK(use("CUDA", kPtx) == std::string(name) + ": CUDA_ERROR_OUT_OF_MEMORY (a fake error)");
+    std::string calls = failing.calls();
+    auto count = [&](const char* what) {
+      size_t n = 0;
+      for (size_t at = 0; (at = calls.find(what, at)) != calls.npos; at++) n++;
+      return n;
+    };
+    CHECK(count("cuMemAlloc_v2") == count("cuMemFree_v2"));
+    CHECK(count("cuModuleLoadDataEx") == count("cuModuleUnload"));
+  }
+  {
+    Fakes failing("cuMemAlloc_v2");
+    CHECK(use("CUDA", kPtx) == "cannot allocate 256 bytes: CUDA_ERROR_OUT_OF_MEMORY (a fake error)");
+  }
+  Fakes none("no GPU");
+  CHECK(use("CUDA", kPtx) == "the NVIDIA driver finds no GPU");
+}
+
+TEST_CASE("AMD on a fake driver: the calls") {
+  Fakes fakes;
+  std::string elf = "\x7f" "ELF...";
+  CHECK(use("AMD", elf) == "");
+  CHECK(fakes.calls() ==
+        "hipInit 0\nhipSetDevice 0\nhipMalloc 256\nhipMemcpy 256 to device\nhipMalloc 256\nhipMemcpy 256 to device\n"
+        "hipModuleLoadData\nhipModuleGetFunction add\nhipModuleLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0, 20 bytes\n"
+        "hipDeviceSynchronize\nhipDeviceSynchronize\nhipMemcpy 256 to host\n"
+        "hipEventCreate\nhipEventCreate\nhipEventRecord\nhipModuleLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0, 20 bytes\nhipEventRecord\nhipEventSynchronize\nhipEventElapsedTime\n"
+        "hipEventDestroy\nhipEventDestroy\nhipModuleUnload\nhipFree\nhipFree\n");
+  RuntimeInfo info = probe_device("AMD");
+  CHECK((info.works && info.target == "AMD:HIP:gfx1100" && info.detail == "Fake Radeon"));
+  CHECK(use("AMD", "text") == "the driver does not load the kernel 'add' of AMD: hipErrorInvalidImage (a fake error)");
+  CHECK(use("AMD", elf, "missing") == "hipModuleGetFunction 'missing': hipErrorNotFound (a fake error)");
+  for (const char* name : {"hipInit", "hipSetDevice", "hipMemcpy", "hipModuleLaunchKernel", "hipDeviceSynchronize", "hipEventCreate", "hipEventRecord", "hipEventSynchronize", "hipEventElapsedTime"}) {
+    Fakes failing(name);
+    CHECK(use("AMD", elf) == std::string(name) + ": hipErrorOutOfMemory (a fake error)");
+  }
+  Fakes none("no GPU");
+  CHECK(use("AMD", elf) == "the AMD driver finds no GPU");
+}
+
+TEST_CASE("METAL on a fake runtime: the messages") {
+  Fakes fakes;
+  CHECK(use("METAL", kMetal) == "");
+  std::string calls = fakes.calls();
+  CHECK(calls.find("UNKNOWN") == std::string::npos);
+  size_t at = 0;  // these in this order, with the pools' and other objects' releases between them
+  for (const char* expected : {"new buffer 256", "new buffer 256", "fast math 0", "function add", "buffer 0 at offset 0", "buffer 1 at offset 0", "constant 3 of 4 bytes at 2", "dispatch 4 x 16",
+                               "endEncoding", "commit", "waitUntilCompleted", "release pipeline", "release buffer", "release buffer", "release queue", "release device"}) {
+    INFO(expected);
+    size_t found = calls.find(expected, at);
+    REQUIRE(found != std::string::npos);
+    at = found + 1;
+  }
+  CHECK(use("METAL", "nothing").find("Metal does not compile the kernel 'add'\nno kernel in the source") == 0);
+  CHECK(use("METAL", kMetal, "missing") == "the compiled kernel has no function 'missing'");
+  for (auto [object, message] : {std::pair("no GPU", "Metal finds no GPU"), {"queue", "Metal gives no command queue"}, {"buffer", "Metal cannot allocate 256 bytes"},
+                                 {"commands", "Metal gives no command buffer"}, {"GPU fault", "Metal: the GPU hung"}}) {
+    Fakes failing(object);
+    CHECK(use("METAL", kMetal) == message);
+  }
+}
+
+TEST_CASE("a missing driver is an error that names it, and no more") {
+  setenv("TGC_CUDA_LIBRARY", "/nonexistent/libcuda.so", 1);
+  setenv("TGC_HIP_LIBRARY", "/nonexistent/libhip.so", 1);
+  setenv("TGC_OPENCL_LIBRARY", "/nonexistent/libcl.so", 1);
+  for (auto [name, words] : {std::pair("CUDA", "no NVIDIA driver: /nonexistent/libcuda.so"), {"AMD", "no AMD driver (ROCm): /nonexistent/libhip.so"}, {"CL", "no OpenCL loader: /nonexistent/libcl.so"}}) {
+    RuntimeInfo info = probe_device(name);
+    CHECK(!info.works);
+    CHECK(info.detail.starts_with(words));
+  }
+  // a library that is no driver
+  setenv("TGC_CUDA_LIBRARY", TGC_FAKE_HIP, 1);
+  CHECK(probe_device("CUDA").detail.find("has no function 'cuInit'") != std::string::npos);
+  for (const char* name : {"TGC_CUDA_LIBRARY", "TGC_HIP_LIBRARY", "TGC_OPENCL_LIBRARY"}) unsetenv(name);
+  CHECK(!make_device("TPU").ok());
+}
+
+TEST_CASE("OpenCL: buffers, parts of them, variables, open local size, errors with the compiler's words") {
+  auto device = std::move(make_device("CL").value_or_throw());
+  if (auto status = device->open(); !status) {
+    MESSAGE("no OpenCL here: " << status.diag().text());
+    return;
+  }
+  KernelSource source{"add", "add", "CL:CL",
+                      "__kernel void add(__global float* out, __global const float* in, const int n) {\n"
+                      "  int i = get_group_id(0) * get_local_size(0) + get_local_id(0);\n  out[i] = in[i] + n;\n}\n"};
+  LoadedKernel k(*device, source);
+  std::vector<float> in(256), out(64, 0.f);
+  for (size_t i = 0; i < in.size(); i++) in[i] = float(i);
+  TestBuffer a(*device, out), b(*device, in);
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.view(512, 256)};
+  std::vector<int64_t> variables{1};
+  REQUIRE(k.kernel->launch({buffers, variables, {.global = {8, 1, 1}, .local = {{8, 1, 1}}}}).ok());
+  REQUIRE(device->synchronize().ok());
+  CHECK(a.read(*device, out)[0] == 129);
+  CHECK(a.read(*device, out)[63] == 192);
+  variables[0] = 2;
+  auto seconds = k.kernel->time({buffers, variables, {.global = {64, 1, 1}, .local = std::nullopt}});
+  REQUIRE(seconds.ok());
+  CHECK((*seconds > 0 && *seconds < 1));
+  CHECK(a.read(*device, out)[63] == 193);
+  source.text = "__kernel void add() { nonsense; }";
+  auto broken = device->load(source, source.text);
+  REQUIRE(!broken.ok());
+  CHECK(broken.diag().text().find("CL_BUILD_PROGRAM_FAILURE") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,34 @@
+// What the fake drivers of the tests share: a log of the calls, and a call that fails when a test says so. Built for the tests alone.
+//   TGC_FAKE_LOG=FILE   each call's name and main arguments, a line each
+//   TGC_FAKE_FAIL=NAME  that function returns an error (or a null object)
+#pragma once
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace fake {
+
+[[gnu::format(printf, 1, 2)]] inline void log(const char* format, ...) {
+  const char* path = std::getenv("TGC_FAKE_LOG");
+  FILE* file = path ? std::fopen(path, "a") : nullptr;
+  if (!file) return;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vfprintf(file, format, arguments);
+  va_end(arguments);
+  std::fputc('\n', file);
+  std::fclose(file);
+}
+
+inline bool fails(const char* function) {
+  const char* name = std::getenv("TGC_FAKE_FAIL");
+  return name && std::strcmp(name, function) == 0;
+}
+
+// The fake GPUs' only kernel: for every thread, out[i] = in[i] + n.
+inline void run_kernel(float* out, const float* in, int n, size_t threads) {
+  for (size_t i = 0; i < threads; i++) out[i] = in[i] + float(n);
+}
+
+}  // namespace fake

@@ -1,0 +1,112 @@
+// A fake of the Objective-C runtime and of Metal in one library: objects are records, a message is found by its name. Integer and pointer
+// arguments and structures of 24 bytes arrive at a variadic function as the System V convention for x86-64 and most others pass them.
+#include <cstdint>
+#include <string>
+
+#include "lib/runtime/fakes/fake_driver.h"
+
+namespace {
+
+struct Size {
+  uint64_t width, height, depth;
+  uint64_t all() const { return width * height * depth; }
+};
+
+struct Object {
+  const char* kind;
+  int references = 1;
+  std::string text = {};
+  void* memory = nullptr;
+  uint64_t bytes = 0;
+};
+
+Object device{"device"};
+Object* arguments[8];  // buffers of the kernel that is being encoded
+int constant = 0;
+Size groups, threads;
+
+Object* make(const char* kind) { return fake::fails(kind) ? nullptr : new Object{kind}; }
+
+void release(Object* o) {
+  fake::log("release %s", o->kind);
+  if (o == &device || --o->references > 0) return;
+  std::free(o->memory);
+  delete o;
+}
+
+}  // namespace
+
+extern "C" {
+Object* MTLCreateSystemDefaultDevice() { return fake::fails("no GPU") ? nullptr : &device; }
+
+Object* objc_getClass(const char* name) {
+  static Object classes{"class"};
+  classes.text = name;
+  return &classes;
+}
+
+const char* sel_registerName(const char* name) { return name; }
+
+void* objc_msgSend(Object* self, const char* message, ...) {
+  if (!self) return nullptr;
+  va_list list;
+  va_start(list, message);
+  std::string m = message;
+  void* result = nullptr;
+  if (m == "alloc") result = make(self->text == "NSAutoreleasePool" ? "pool" : "options");
+  else if (m == "init") result = self;
+  else if (m == "retain") result = (self->references++, self);
+  else if (m == "release") release(self);
+  else if (m == "stringWithUTF8String:") {
+    auto o = make("string");
+    o->text = va_arg(list, const char*);
+    result = o;
+  } else if (m == "UTF8String") result = const_cast<char*>(self->text.c_str());
+  else if (m == "localizedDescription") result = self;
+  else if (m == "name") {
+    static Object name{"string", 1, "Fake M1"};
+    result = &name;
+  } else if (m == "newCommandQueue") result = make("queue");
+  else if (m == "newBufferWithLength:options:") {
+    auto o = make("buffer");
+    if (o) o->bytes = va_arg(list, uint64_t), o->memory = std::malloc(o->bytes), fake::log("new buffer %llu", static_cast<unsigned long long>(o->bytes));
+    result = o;
+  } else if (m == "contents") result = self->memory;
+  else if (m == "setFastMathEnabled:") fake::log("fast math %d", va_arg(list, int));
+  else if (m == "newLibraryWithSource:options:error:") {
+    auto text = va_arg(list, Object*);
+    va_arg(list, Object*);
+    auto error = va_arg(list, Object**);
+    if (text->text.find("kernel void") != std::string::npos) result = make("library");
+    else *error = new Object{"error", 1, "no kernel in the source"};
+  } else if (m == "newFunctionWithName:") {
+    auto name = va_arg(list, Object*);
+    fake::log("function %s", name->text.c_str());
+    result = name->text == "missing" ? nullptr : make("function");
+  } else if (m == "newComputePipelineStateWithFunction:error:") result = make("pipeline");
+  else if (m == "maxTotalThreadsPerThreadgroup") result = reinterpret_cast<void*>(uint64_t(1024));
+  else if (m == "commandBuffer") result = make("commands");
+  else if (m == "computeCommandEncoder") result = make("encoder");
+  else if (m == "setBuffer:offset:atIndex:") {
+    auto buffer = va_arg(list, Object*);
+    auto offset = va_arg(list, uint64_t), index = va_arg(list, uint64_t);
+    arguments[index] = buffer;
+    fake::log("buffer %llu at offset %llu", static_cast<unsigned long long>(index), static_cast<unsigned long long>(offset));
+  } else if (m == "setBytes:length:atIndex:") {
+    constant = *va_arg(list, const int*);
+    auto length = va_arg(list, uint64_t);
+    fake::log("constant %d of %llu bytes at %llu", constant, static_cast<unsigned long long>(length), static_cast<unsigned long long>(va_arg(list, uint64_t)));
+  } else if (m == "dispatchThreadgroups:threadsPerThreadgroup:") {
+    groups = va_arg(list, Size), threads = va_arg(list, Size);
+    fake::log("dispatch %llu x %llu", static_cast<unsigned long long>(groups.all()), static_cast<unsigned long long>(threads.all()));
+  } else if (m == "endEncoding") fake::log("endEncoding");
+  else if (m == "commit") {
+    fake::log("commit");
+    fake::run_kernel(static_cast<float*>(arguments[0]->memory), static_cast<const float*>(arguments[1]->memory), constant, groups.all() * threads.all());
+  } else if (m == "waitUntilCompleted") fake::log("waitUntilCompleted");
+  else if (m == "error") result = fake::fails("GPU fault") ? new Object{"error", 1, "the GPU hung"} : nullptr;
+  else if (m != "setComputePipelineState:") fake::log("UNKNOWN MESSAGE %s", message);
+  va_end(list);
+  return result;
+}
+}

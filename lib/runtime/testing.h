@@ -1,0 +1,37 @@
+// For tests of devices: a kernel compiled and loaded, a buffer filled and read back. Failures are exceptions.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "lib/runtime/device.h"
+
+namespace tgc {
+
+struct LoadedKernel {
+  std::unique_ptr<Kernel> kernel;
+  LoadedKernel(Device& device, const KernelSource& source) { kernel = std::move(device.load(source, device.compile(source).value_or_throw()).value_or_throw()); }
+};
+
+struct TestBuffer {
+  DeviceBuffer buffer;
+  template <class T>
+  TestBuffer(Device& device, const std::vector<T>& values) : buffer(device.allocate(values.size() * sizeof(T)).value_or_throw()), device_(device) {
+    if (auto status = device.copy_in(buffer, values.data()); !status) {
+      device.free(buffer);
+      throw Failure(status.diag());
+    }
+  }
+  ~TestBuffer() { device_.free(buffer); }
+  // The content, as many elements as `like` has.
+  template <class T>
+  std::vector<T> read(Device& device, const std::vector<T>& like) const {
+    std::vector<T> out(like.size());
+    device.copy_out(out.data(), buffer).value_or_throw();
+    return out;
+  }
+
+ private:
+  Device& device_;
+};
+
+}  // namespace tgc
