@@ -1,61 +1,19 @@
 // The command line, run as users run it.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
+
+using tgc::put, tgc::Ran, tgc::run_tgc, tgc::scratch, tgc::trouble;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Ran {
-  int code;
-  std::string out, err;
-};
-
-// A folder for this test run's files, gone at the end.
-const fs::path& scratch() {
-  static struct Folder {
-    fs::path path = fs::temp_directory_path() / ("tgc_cli_test." + std::to_string(getpid()));
-    Folder() { fs::create_directories(path); }
-    ~Folder() {
-      std::error_code ignored;
-      fs::remove_all(path, ignored);
-    }
-  } folder;
-  return folder.path;
-}
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-std::string put(const std::string& name, const std::string& text) {
-  std::ofstream(scratch() / name, std::ios::binary) << text;
-  return (scratch() / name).string();
-}
-
-Ran run_tgc(const std::string& arguments, const std::string& input = "/dev/null") {
-  std::string out = (scratch() / "out").string(), err = (scratch() / "err").string();
-  int status = std::system((TGC_BINARY " " + arguments + " >" + out + " 2>" + err + " <" + input).c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(out), read(err)};
-}
-
-// Trouble: exit code 2, a message that holds `words`, nothing on standard output.
-void trouble(const std::string& arguments, const std::string& words) {
-  Ran r = run_tgc(arguments);
-  INFO(arguments << "\n" << r.err);
-  CHECK(r.code == 2);
-  CHECK(r.out == "");
-  CHECK(r.err.starts_with("tgc: "));
-  CHECK(r.err.find(words) != std::string::npos);
-}
 
 const std::string kKernels = tgc::test_path("golden/kernels.jsonl.gz");
 const std::string kKernel = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
@@ -84,7 +42,7 @@ TEST_CASE("cli: dump turns any form of a graph into any other") {
     REQUIRE(r.code == 0);
     text = put(std::string("k.") + format, r.out);
   }
-  CHECK(read(text) == kKernel);
+  CHECK(tgc::read_text(text) == kKernel);
   CHECK(run_tgc("dump " + file + " --format=nodes").out.starts_with("DEFINE_GLOBAL dtypes.float.ptr(8) 0\n"));
   CHECK(run_tgc("dump", file).out == kKernel);  // standard input is the default
   CHECK(run_tgc("dump -", file).out == kKernel);
@@ -98,7 +56,7 @@ TEST_CASE("cli: dump picks records, writes files") {
   CHECK(run_tgc("dump " + file + " --format=json -o " + one).code == 0);
   CHECK(run_tgc("dump " + one).out == kKernel);
   CHECK(run_tgc("dump " + file + " -o " + folder).code == 0);
-  CHECK(read(folder + "k.00.ast.uop") == kKernel);
+  CHECK(tgc::read_text(folder + "k.00.ast.uop") == kKernel);
   trouble("dump " + file + " -o /nonexistent/x", "cannot write");
 }
 
@@ -152,7 +110,7 @@ TEST_CASE("cli: check counts what was compared, and nothing else as the same") {
 }
 
 TEST_CASE("cli: bad input gives one message and exit code 2") {
-  std::string gzip = read(kKernels);
+  std::string gzip = tgc::read_text(kKernels);
   std::string folder = scratch().string();
   trouble("dump /nowhere", "/nowhere: cannot open: No such file or directory");
   trouble("dump " + folder, "is a directory, expected a file");

@@ -16,6 +16,7 @@ struct DumpOptions {
   std::string input = "-", kernel, stage, from, format, output;
   bool json = false;
   unsigned jobs = 0;
+  CompileOptions compile;
   PipelineOptions pipeline;
 };
 
@@ -44,18 +45,21 @@ class Dumper {
  private:
   Status prepare() {
     auto choices = dump_choices();
-    size_t count = choices.size();
+    std::set<std::string_view> all;
+    for (const Choice& c : choices)
+      if (c.in_spans) all.insert(c.name);
     choices.push_back({kAll, "", "", false});
     choices.push_back({kChanged, "", "", false});
     auto selected = select_stages(o_.stage.empty() ? kAst : std::string_view(o_.stage), choices);
     if (!selected) return selected.diag();
     for (std::string_view name : *selected) {
-      if (name == kAll) for (size_t i = 0; i < count; i++) plan_.wanted.insert(choices[i].name);
+      if (name == kAll) plan_.wanted.insert(all.begin(), all.end());
       else if (name == kChanged) plan_.only_changed = true;
       else plan_.wanted.insert(name);
     }
     plan_.as_it_is = o_.stage.empty();
     plan_.jobs = o_.jobs;
+    plan_.compile = o_.compile;
     if (auto status = choose_format(); !status) return status;
     return choose_from(choices[0]);
   }
@@ -126,8 +130,8 @@ void add_dump(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand("dump", "run the pipeline, print what was asked for");
   cmd->add_option("INPUT", o->input, "a file of any kind (pyrender, repr, print_uops, JSON, golden records), FILE#ID for one record; default: standard input");
   cmd->add_option("--stage", o->stage,
-                  "which stages to print: names, aliases, spans a..b, 'all', 'changed' (those that changed the graph), separated by commas; `tgc stages` "
-                  "lists them. Default: ast, the input as it is")
+                  "which stages to print: names, aliases, spans a..b, 'all' (but what compilers make), 'changed' (those that changed the graph), "
+                  "separated by commas; `tgc stages` lists them. Default: ast, the input as it is")
       ->type_name("LIST");
   cmd->add_option("--format", o->format, "pyrender (default), uops, nodes, repr, json or dot")->type_name("F");
   cmd->add_option("-o,--output", o->output, "a file for one text, a folder for several: KERNEL.NN.STAGE.EXT")->type_name("DIR|FILE");
@@ -136,6 +140,9 @@ void add_dump(CLI::App& app, int& exit_code) {
   cmd->add_option("--var", o->pipeline.sizes, "binds a symbolic size of a model")->type_name("NAME=N")->take_all();
   cmd->add_option("--kernel", o->kernel, "one of many: its number from 0, or its name; of a tensor graph, one of its kernels")->type_name("N|NAME");
   cmd->add_option("-j", o->jobs, "threads for the kernels of a tensor graph; default: one per processor")->type_name("N")->check(CLI::Range(1, 1024));
+  cmd->add_flag("--optimized", o->compile.optimized, "with llvm-ir: the module after LLVM's O2");
+  cmd->add_flag("--lines", o->compile.lines, "with asm and sass: the source line that instructions came from");
+  cmd->add_option("--machine", o->compile.machine, "with llvm-ir, asm and binary of CPU targets: x86_64[:CPU] or aarch64[:CPU]; default: this computer")->type_name("M");
   o->pipeline.add_to(*cmd);
   cmd->callback([o, &exit_code] { exit_code = Dumper(*o).run(); });
 }

@@ -9,7 +9,10 @@ class App;
 namespace tgc {
 
 void add_bench(CLI::App& app, int& exit_code);
+void add_cache(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_compile(CLI::App& app, int& exit_code);
+void add_devices(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_stages(CLI::App& app, int& exit_code);

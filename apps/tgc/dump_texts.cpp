@@ -4,7 +4,6 @@
 #include <atomic>
 #include <thread>
 
-#include "apps/tgc/outputs.h"
 #include "apps/tgc/schedule_listing.h"
 #include "apps/tgc/terminal.h"
 #include "lib/text/pyrender.h"
@@ -36,13 +35,24 @@ class KernelDump {
     return more ? run_stages(from) : Unit{};
   }
 
-  // A listing is what it is.
+  // A listing is what it is; what comes after it can be made of it.
   Status add_listing() {
-    if (!plan_.wants("linear") && !plan_.as_it_is) return Diag{.message = "a linear list has no stages before it", .expected = "--stage=linear"};
-    Format format = plan_.format.value_or(Format::Uops);
-    auto text = write_list(format, in_.list, in_.info);
-    if (!text) return text.diag();
-    texts_.push_back({in_.info.name, 0, "linear", "linear", std::string(extension_of(format)), std::move(*text)});
+    if (plan_.wants("linear") || plan_.as_it_is) {
+      Format format = plan_.format.value_or(Format::Uops);
+      auto text = write_list(format, in_.list, in_.info);
+      if (!text) return text.diag();
+      texts_.push_back({in_.info.name, 0, "linear", "linear", std::string(extension_of(format)), std::move(*text)});
+    }
+    auto target = pipeline_.resolve_target(in_.info.target, in_.graph->settings());
+    if (!target) return target.diag();
+    KernelOutputs outputs(*target, in_.list, plan_.compile);
+    size_t number = kernel_stages().size();
+    for (const OutputStage& output : output_stages()) {
+      number++;
+      if (output.name == "linear" || !plan_.wants(output.name)) continue;
+      if (auto status = add_output(number, output, outputs); !status) return status;
+    }
+    if (texts_.empty()) return Diag{.message = "a linear list has no stages before it", .expected = "linear, source, program or what compilers make of it"};
     return Unit{};
   }
 
@@ -69,7 +79,7 @@ class KernelDump {
       }
       begun |= &stage == from;
     }
-    KernelOutputs outputs(job, current);
+    KernelOutputs outputs(job, current, plan_.compile);
     for (const OutputStage& output : output_stages()) {
       number++;
       if (!plan_.wants(output.name)) continue;
@@ -100,7 +110,7 @@ class KernelDump {
     bool other_format = output.name == "linear" && plan_.format && *plan_.format != Format::Uops;
     auto text = other_format ? linear_as(*plan_.format, outputs) : output.make(outputs);
     if (!text) return text.diag();
-    if (!text->empty() && text->back() != '\n') *text += '\n';
+    if (!output.is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
     std::string extension(other_format ? extension_of(*plan_.format) : output.extension);
     texts_.push_back({in_.info.name, number, std::string(output.name), std::string(output.name), extension, std::move(*text)});
     return Unit{};
@@ -254,7 +264,7 @@ std::vector<Choice> dump_choices() {
   for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
   choices.push_back({kSchedule, "kernels", ""});
   for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
-  for (const OutputStage& o : output_stages()) choices.push_back({o.name, o.alias, ""});
+  for (const OutputStage& o : output_stages()) choices.push_back({o.name, o.alias, "", !o.by_compiler});
   return choices;
 }
 

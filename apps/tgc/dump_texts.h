@@ -9,6 +9,7 @@
 
 #include "apps/tgc/input.h"
 #include "apps/tgc/options.h"
+#include "apps/tgc/outputs.h"
 #include "apps/tgc/selection.h"
 #include "lib/text/formats.h"
 #include "passes/pipeline.h"
@@ -22,6 +23,7 @@ struct DumpPlan {
   std::optional<Format> format = {};
   const Stage* from = nullptr;                   // the input is the graph after that stage
   const TensorStage* tensor_from = nullptr;
+  CompileOptions compile = {};                   // how what compilers make is shown
   unsigned jobs = 0;                             // threads for the kernels of a tensor graph; 0: one per processor
 
   bool wants(std::string_view name) const { return wanted.contains(name); }
@@ -29,7 +31,7 @@ struct DumpPlan {
 
 inline constexpr std::string_view kAst = "ast", kSchedule = "schedule";
 
-// What can be asked for, in the order it is made.
+// What can be asked for, in the order it is made. What only compilers make is outside spans and `all`.
 std::vector<Choice> dump_choices();
 
 // One text of the result.

@@ -36,6 +36,9 @@ int main(int argc, char** argv) {
   tgc::add_verify(app, exit_code);
   tgc::add_stages(app, exit_code);
   tgc::add_bench(app, exit_code);
+  tgc::add_compile(app, exit_code);
+  tgc::add_devices(app, exit_code);
+  tgc::add_cache(app, exit_code);
   app.fallthrough();
   try {
     app.parse(argc, argv);

@@ -8,13 +8,31 @@
 namespace tgc {
 
 const Result<std::vector<UOp>>& KernelOutputs::list() {
-  if (!list_) list_ = linear_list(job_, sink_);
+  if (!list_) list_ = linear_list(*job_, sink_);
   return *list_;
 }
 
 const Result<std::string>& KernelOutputs::source() {
-  if (!source_) source_ = list().ok() ? render_source(job_.target, *list()) : Result<std::string>(list().diag());
+  if (!source_) source_ = list().ok() ? render_source(target_, *list()) : Result<std::string>(list().diag());
   return *source_;
+}
+
+Result<CompileJob> compile_job_of(KernelOutputs& k) {
+  if (!k.source()) return k.source().diag();
+  const Target& target = k.target();
+  auto job = compile_job(target.device, name_of(target.renderer), target.arch);
+  if (!job) return job.diag();
+  job->source = *k.source();
+  if (auto info = program_info(*k.list())) job->name = info->function_name;
+  job->lines = k.compile_options().lines;
+  const std::string& machine = k.compile_options().machine;
+  if (machine.empty()) return job;
+  if (target.device != "CPU") return Diag{.message = "--machine is for CPU targets, not for " + target.name()};
+  size_t colon = machine.find(':');
+  job->machine = machine.substr(0, colon);
+  if (colon != machine.npos) job->arch = machine.substr(colon + 1);
+  if (job->machine != "x86_64" && job->machine != "aarch64") return Diag{.message = "unknown machine '" + machine + "'", .expected = "x86_64[:CPU] or aarch64[:CPU]"};
+  return job;
 }
 
 namespace {
@@ -55,11 +73,31 @@ Result<std::string> program(KernelOutputs& k) {
   return program_text(golden_program(*info));
 }
 
+// ---- what compilers make of the source
+Result<std::string> compiled(KernelOutputs& k, Artifact what) {
+  auto job = compile_job_of(k);
+  return job ? compile(*job, what) : job.diag();
+}
+
+Result<std::string> llvm_ir(KernelOutputs& k) {
+  bool rendered = k.target().renderer == RendererKind::LLVM && !k.compile_options().optimized;
+  return rendered ? k.source() : compiled(k, Artifact::LlvmIr);
+}
+Result<std::string> assembly(KernelOutputs& k) { return compiled(k, Artifact::Assembly); }
+Result<std::string> binary(KernelOutputs& k) { return compiled(k, Artifact::Binary); }
+Result<std::string> cubin(KernelOutputs& k) { return compiled(k, Artifact::Cubin); }
+Result<std::string> sass(KernelOutputs& k) { return compiled(k, Artifact::Sass); }
+
 // name, alias, extension, help, how it is made
 const std::vector<OutputStage> kOutputs = {
     {"linear", "linearize", "uops", "the nodes in the order they run, as print_uops shows them", linear},
     {"source", "render", "src", "the source in the target's language", source},
     {"program", "launch", "txt", "launch sizes, buffers, variables, estimates", program},
+    {"llvm-ir", "llvm", "ll", "the source of an LLVM renderer; with --optimized, or of another renderer, the module after O2", llvm_ir, false, true},
+    {"asm", "assembly", "s", "the machine's assembly, of CUDA and PTX sources PTX; with --lines, where each instruction came from", assembly, false, true},
+    {"binary", "object", "o", "an ELF object, an AMD code object, PTX as the driver takes it", binary, true, true},
+    {"cubin", "", "cubin", "NVIDIA's machine code, by ptxas", cubin, true, true},
+    {"sass", "", "sass", "the same disassembled, by nvdisasm or cuobjdump", sass, false, true},
 };
 
 }  // namespace

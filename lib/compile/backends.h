@@ -1,23 +1,40 @@
-// The compilers behind compile(): one function a family. All throw Failure; a source that does not compile gives a Diag whose line and
-// column are those of the source (compile.cpp adds the file and the line's text).
+// The compilers behind compile(): one function a family. All throw Failure; a source that does not compile gives a Rejected, whose line
+// and column are those of the source (compile.cpp adds the file and the line's text).
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
 
 namespace tgc {
 
+// The compiler's verdict on a source, as opposed to trouble with the compiler.
+class Rejected : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 // The machine of a job for CPUs and AMD GPUs.
 Machine machine_of(const CompileJob& job);
 // The name of this computer's kind of CPU: "x86_64", "aarch64".
 std::string_view host_machine();
 
-// LLVM IR, C, HIP and OpenCL sources, by LLVM and clang.
-std::string compile_by_llvm(const CompileJob& job, Artifact what);
+std::string compile_by_llvm(const CompileJob& job, Artifact what);  // LLVM IR; C, HIP and OpenCL by clang
+std::string compile_cuda(const CompileJob& job, Artifact what);     // NVRTC where present, else clang; ptxas behind both
+std::string compile_ptx(const CompileJob& job, Artifact what);
+std::string compile_opencl(const CompileJob& job);                  // by the OpenCL platform of this computer: its binary
 
 // What decides the result besides the source and the job: names and versions of the compilers. Cheap: loads nothing large.
-std::string compiler_identity(const CompileJob& job, Artifact what);
+std::string llvm_identity(const CompileJob& job);
+std::string cuda_identity(const CompileJob& job, Artifact what);
 
-// The bytes of a successful compilation, or its complaint as a Failure.
+// What clang makes of a CUDA source without CUDA's headers (cuda_clang.cpp).
+std::string cuda_by_clang(const CompileJob& job, Form form);
+
+// The bytes of a successful compilation, or its complaint as a Rejected.
 std::string take(Made<std::string> made);
+
+// Rows of compilers().
+void add_llvm_compilers(std::vector<CompilerInfo>& to);
+void add_cuda_compilers(std::vector<CompilerInfo>& to);
+void add_opencl_compilers(std::vector<CompilerInfo>& to);
 
 }  // namespace tgc

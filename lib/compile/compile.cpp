@@ -6,6 +6,7 @@
 
 #include "lib/compile/backends.h"
 #include "lib/compile/cache.h"
+#include "lib/compile/listing.h"
 #include "lib/compile/load.h"
 #include "lib/compile/process.h"
 
@@ -66,7 +67,7 @@ std::string_view name_of(Language language) {
 }
 
 std::string_view name_of(Artifact artifact) {
-  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "sass"};
+  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass"};
   return names[size_t(artifact)];
 }
 
@@ -85,26 +86,55 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
   return job;
 }
 
+namespace {
+
+bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda || job.language == Language::Ptx; }
+
+std::string run_compiler(const CompileJob& job, Artifact what) {
+  if (job.language == Language::Cuda) return compile_cuda(job, what);
+  if (job.language == Language::Ptx) return compile_ptx(job, what);
+  if (what >= Artifact::Cubin) throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA's", .expected = "a CUDA or NV target"});
+  if (job.language == Language::OpenCl && what == Artifact::Binary) return compile_opencl(job);
+  return compile_by_llvm(job, what);
+}
+
+Sha256 key_of(const CompileJob& job, Artifact what) {
+  Machine m = machine_of(job);
+  std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
+  return cache_key({kRevision, name_of(job.language), name_of(what), m.triple, m.cpu, m.features, job.arch, job.lines ? "lines" : "", job.name, identity, job.source});
+}
+
+}  // namespace
+
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
   try {
-    return compile_by_llvm(job, what);
+    std::string made = run_compiler(job, what);
+    return what == Artifact::Assembly ? listing(made, job) : made;
+  } catch (const Rejected& rejected) {
+    return explained(job, rejected.diag());
   } catch (const Failure& failure) {
-    return failure.diag().expected.empty() ? explained(job, failure.diag()) : failure.diag();
+    return failure.diag();
   }
 }
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
   CompileCache& cache = CompileCache::shared();
-  if (!cache.enabled()) return compile_uncached(job, what);
-  auto key = catch_failures([&] {
-    Machine m = machine_of(job);
-    return cache_key({kRevision, name_of(job.language), name_of(what), m.triple, m.cpu, m.features, job.lines ? "lines" : "", compiler_identity(job, what), job.source});
-  });
+  bool platform = job.language == Language::OpenCl && what == Artifact::Binary;  // has a cache of its own, and a version that is costly to ask
+  if (!cache.enabled() || platform) return compile_uncached(job, what);
+  auto key = catch_failures([&] { return key_of(job, what); });
   if (!key) return key.diag();
   if (auto found = cache.get(*key)) return *found;
   auto made = compile_uncached(job, what);
   if (made) cache.put(*key, *made);
   return made;
+}
+
+std::vector<CompilerInfo> compilers() {
+  std::vector<CompilerInfo> out;
+  add_llvm_compilers(out);
+  add_opencl_compilers(out);
+  add_cuda_compilers(out);
+  return out;
 }
 
 Result<std::shared_ptr<const LoadedCode>> load_code(const CompileJob& job) {

@@ -25,7 +25,8 @@ enum class Artifact : uint8_t {
   LlvmIr,    // the module after optimization, as text; of all but PTX
   Assembly,  // text: of the machine; of CUDA and PTX sources PTX
   Binary,    // CPU: a relocatable ELF object; AMD: a code object (shared ELF); CUDA and PTX: PTX as the driver takes it
-  Sass,      // text: what ptxas makes of a CUDA or PTX source, disassembled; needs NVIDIA's tools
+  Cubin,     // NVIDIA's machine code (ELF), by ptxas; of CUDA and PTX sources
+  Sass,      // the same disassembled; needs nvdisasm or cuobjdump
 };
 std::string_view name_of(Artifact artifact);  // "asm"
 

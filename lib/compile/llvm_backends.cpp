@@ -115,16 +115,25 @@ std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   return what == Artifact::Binary && is_amd(job) ? take(llvm().link_code_object(out)) : out;
 }
 
-std::string compiler_identity(const CompileJob& job, Artifact) {
+std::string llvm_identity(const CompileJob& job) {
   std::string identity = "LLVM " TGC_LLVM_VERSION " ";
   if (job.language == Language::Hip) identity += device_libraries().string();
   if (machine_of(job).cpu == "native") identity += host_cpu();
   return identity;
 }
 
+void add_llvm_compilers(std::vector<CompilerInfo>& to) {
+  auto llvm = llvm_engine();
+  to.push_back({"LLVM", "LLVM IR for CPUs and AMD GPUs", bool(llvm), llvm ? (*llvm)->version() + ", with lld" : llvm.diag().text()});
+  auto clang = clang_engine();
+  to.push_back({"clang", "C, HIP and OpenCL; CUDA where NVRTC is missing", bool(clang), clang ? (*clang)->version() : clang.diag().text()});
+  auto libraries = catch_failures([] { return device_libraries().string(); });
+  to.push_back({"AMD device libraries", "HIP", bool(libraries), libraries ? *libraries : libraries.diag().text()});
+}
+
 std::string take(Made<std::string> made) {
   if (made.ok) return std::move(made.value);
-  throw Failure(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
+  throw Rejected(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
 }
 
 }  // namespace tgc

@@ -1,0 +1,58 @@
+// What the tests of the command line share: running tgc as users run it, and a folder for its files.
+#pragma once
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace tgc {
+
+struct Ran {
+  int code;
+  std::string out, err;
+};
+
+// A folder for this test run's files, gone at the end.
+inline const std::filesystem::path& scratch() {
+  static struct Folder {
+    std::filesystem::path path = std::filesystem::temp_directory_path() / ("tgc_cli_test." + std::to_string(getpid()));
+    Folder() { std::filesystem::create_directories(path); }
+    ~Folder() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  } folder;
+  return folder.path;
+}
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+inline std::string put(const std::string& name, const std::string& text) {
+  std::ofstream(scratch() / name, std::ios::binary) << text;
+  return (scratch() / name).string();
+}
+
+// `environment` is what stands before a command in a shell: "A=1 B=2".
+inline Ran run_tgc(const std::string& arguments, const std::string& input = "/dev/null", const std::string& environment = "") {
+  std::string out = (scratch() / "out").string(), err = (scratch() / "err").string();
+  int status = std::system((environment + " " TGC_BINARY " " + arguments + " >" + out + " 2>" + err + " <" + input).c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
+}
+
+// Trouble: exit code 2, a message that holds `words`, nothing on standard output.
+inline void trouble(const std::string& arguments, const std::string& words) {
+  Ran r = run_tgc(arguments);
+  INFO(arguments << "\n" << r.err);
+  CHECK(r.code == 2);
+  CHECK(r.out == "");
+  CHECK(r.err.starts_with("tgc: "));
+  CHECK(r.err.find(words) != std::string::npos);
+}
+
+}  // namespace tgc

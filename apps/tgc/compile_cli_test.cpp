@@ -1,0 +1,113 @@
+// What compilers make of kernels, on the command line.
+#include <doctest/doctest.h>
+
+#include <chrono>
+
+#include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
+
+using namespace tgc;
+
+namespace {
+
+const std::string kKernel = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+                            "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
+
+std::string kernel() { return put("kernel.txt", kKernel); }
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+// Every word must be in what `arguments` print.
+void prints(const std::string& arguments, std::initializer_list<std::string_view> words, const std::string& environment = "") {
+  Ran r = run_tgc("dump " + kernel() + " " + arguments, "/dev/null", environment);
+  INFO(arguments << "\n" << r.err << r.out);
+  CHECK(r.code == 0);
+  for (std::string_view word : words) CHECK(contains(r.out, word));
+}
+
+}  // namespace
+
+TEST_CASE("cli: LLVM IR and assembly of each family, on any computer") {
+  std::string fresh = "TGC_CACHE=0";
+  prints("--stage=llvm-ir --target=CPU:LLVM", {"define void @", "store <4 x float>"}, fresh);
+  prints("--stage=llvm-ir --optimized --target=CPU:LLVM", {"define void @", "target triple = ", "store <"}, fresh);
+  prints("--stage=asm --machine=x86_64", {"# kernel E_2_4", "movaps", "retq"}, fresh);
+  prints("--stage=asm --machine=aarch64 --target=CPU:LLVM", {"// kernel E_2_4", "fmov\tv", "ret"}, fresh);
+  prints("--stage=asm --target=AMD", {"; kernel E_2_4", "s_endpgm", "gfx1100"}, fresh);
+  prints("--stage=asm --target=AMD:LLVM:gfx942", {"s_endpgm", "gfx942"}, fresh);
+  prints("--stage=asm --target=CUDA", {".visible .entry E_2_4", ".target sm_80"}, "TGC_NVRTC=0 " + fresh);
+  prints("--stage=asm --target=CUDA:PTX", {".version 7.5", ".target sm_80"}, fresh);
+}
+
+TEST_CASE("cli: assembly with source lines") {
+  Ran c = run_tgc("dump " + kernel() + " --stage=asm --lines --machine=x86_64");
+  REQUIRE(c.code == 0);
+  CHECK(contains(c.out, "# 2: void E_2_4("));
+  CHECK_FALSE(contains(c.out, ".loc"));
+  CHECK_FALSE(contains(c.out, "debug_"));
+  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --machine=x86_64 --target=CPU:LLVM").out, "store <4 x float>"));
+  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --target=AMD:LLVM").out, "; 1: define amdgpu_kernel void @E_2_4"));
+  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --target=CUDA", "/dev/null", "TGC_NVRTC=0").out, "// 4: extern \"C\" __global__ void"));
+}
+
+TEST_CASE("cli: binaries are bytes as they are") {
+  Ran object = run_tgc("dump " + kernel() + " --stage=binary");
+  CHECK(object.out.starts_with("\x7F" "ELF"));
+  std::string file = (scratch() / "kernel.hsaco").string();
+  CHECK(run_tgc("dump " + kernel() + " --stage=binary --target=AMD -o " + file).code == 0);
+  std::string code_object = read_text(file);
+  REQUIRE(code_object.size() > 20);
+  CHECK(code_object.starts_with("\x7F" "ELF"));
+  CHECK(int(code_object[18]) == char(224));  // EM_AMDGPU
+  CHECK(int(code_object[16]) == 3);          // a shared object
+}
+
+TEST_CASE("cli: what cannot be compiled here is said") {
+  trouble("dump " + kernel() + " --stage=asm --target=METAL", "macOS");
+  trouble("dump " + kernel() + " --stage=binary --target=WEBGPU", "WGSL");
+  trouble("dump " + kernel() + " --stage=sass", "NVIDIA");
+  trouble("dump " + kernel() + " --stage=asm --machine=vax", "unknown machine 'vax'");
+  trouble("dump " + kernel() + " --stage=asm --machine=aarch64 --target=AMD", "--machine is for CPU targets");
+}
+
+TEST_CASE("cli: a linear list goes on to its source, and one that a renderer cannot express is refused") {
+  Ran list = run_tgc("dump " + kernel() + " --stage=linear");
+  std::string listing = put("kernel.uops", list.out);
+  CHECK(contains(run_tgc("dump " + listing + " --stage=source").out, "void "));
+  trouble("dump " + listing + " --stage=optimize", "a linear list has no stages before it");
+  Ran fp8 = run_tgc("dump " + put("fp8.txt", "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.double.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+                                            "c4 = UOp.const(dtypes.double, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n") +
+                    " --stage=source --target=WEBGPU");
+  CHECK(fp8.code == 2);
+  CHECK(contains(fp8.err, "WEBGPU:WGSL"));
+}
+
+TEST_CASE("cli: a compiler's error shows its message, the line, the file that was kept") {
+  Ran r = run_tgc("dump '" + put("broken.txt", "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+                                              "c4 = UOp(Ops.CUSTOM, dtypes.float, (), 'nowhere')\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n") +
+                  "' --stage=asm");
+  CHECK(r.code == 2);
+  INFO(r.err);
+  CHECK(contains(r.err, "use of undeclared identifier 'nowhere'"));
+  size_t begin = r.err.find('/'), end = r.err.find(".c:");
+  REQUIRE(end != r.err.npos);
+  CHECK(contains(read_text(r.err.substr(begin, end + 2 - begin)), "nowhere"));
+}
+
+TEST_CASE("cli: devices, cache and compile") {
+  Ran devices = run_tgc("devices --json");
+  CHECK(devices.code == 0);
+  for (std::string_view word : {"\"kind\":\"renderer\"", "\"kind\":\"compiler\"", "\"kind\":\"runtime\"", "CPU:CLANG", "LLVM"}) CHECK(contains(devices.out, word));
+  std::string folder = (scratch() / "cache").string(), environment = "TGC_CACHE_DIR=" + folder;
+  auto cache = [&](const std::string& arguments) { return run_tgc("cache " + arguments, "/dev/null", environment).out; };
+  CHECK(contains(cache(""), " 0 entries"));
+  prints("--stage=binary", {"ELF"}, environment);
+  CHECK(contains(cache("--json"), "\"entries\":1,"));
+  prints("--stage=binary", {"ELF"}, environment);
+  CHECK(contains(cache("--json"), "\"entries\":1,"));
+  CHECK(contains(cache("--clear"), "removed 1 entries"));
+  CHECK(contains(cache(""), " 0 entries"));
+  Ran table = run_tgc("compile " + kernel() + " --target=CPU:LLVM");
+  CHECK(table.code == 0);
+  CHECK(contains(table.out, "CPU:LLVM"));
+}

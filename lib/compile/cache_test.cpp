@@ -1,0 +1,107 @@
+#include "lib/compile/cache.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <vector>
+
+using namespace tgc;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("tgc_cache_test." + std::to_string(::getpid()));
+  Folder() { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+Sha256 key(int i) { return cache_key({"test", std::to_string(i)}); }
+std::string value(int i, size_t size = 2000) { return std::string(size, char('a' + i % 26)) + std::to_string(i); }
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> out;
+  for (const auto& e : fs::recursive_directory_iterator(folder))
+    if (e.is_regular_file() && e.path().filename() != "lock") out.push_back(e.path());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what was put is got, by its key alone") {
+  Folder folder;
+  CompileCache cache(folder.path, 1 << 20);
+  CHECK_FALSE(cache.get(key(1)));
+  cache.put(key(1), value(1));
+  cache.put(key(2), "");
+  CHECK(cache.get(key(1)) == value(1));
+  CHECK(cache.get(key(2)) == "");
+  CHECK_FALSE(cache.get(key(3)));
+  CHECK(cache.usage().entries == 2);
+  CHECK(*cache.clear() == 2);
+  CHECK_FALSE(cache.get(key(1)));
+  CHECK_FALSE(CompileCache(folder.path, 0).enabled());
+  CHECK(cache_key({"ab", "c"}) != cache_key({"a", "bc"}));
+}
+
+TEST_CASE("a damaged entry is none, and is replaced") {
+  Folder folder;
+  CompileCache cache(folder.path, 1 << 20);
+  for (auto damage : {+[](std::string& s) { s.resize(s.size() / 2); }, +[](std::string& s) { s.back() ^= 1; }, +[](std::string& s) { s.clear(); }}) {
+    cache.put(key(1), value(1));
+    fs::path file = entries_of(folder.path).at(0);
+    std::ifstream in(file, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    damage(bytes);
+    std::ofstream(file, std::ios::binary) << bytes;
+    CHECK_FALSE(cache.get(key(1)));
+    cache.put(key(1), value(1));
+    CHECK(cache.get(key(1)) == value(1));
+  }
+}
+
+TEST_CASE("the cache stays within its bound; what was used longest ago goes") {
+  Folder folder;
+  CompileCache cache(folder.path, 100'000);
+  for (int i = 0; i < 200; i++) {
+    cache.put(key(i), value(i));
+    CHECK(cache.get(key(0)) == value(0));  // used all the time
+  }
+  CHECK(cache.usage().bytes < 100'000 + 64 * 2100);  // it is looked at now and then, not with every entry
+  CHECK_FALSE(cache.get(key(5)));
+  CHECK(cache.get(key(199)) == value(199));
+  cache.put(key(1000), std::string(200'000, 'x'));  // larger than all it may hold
+  CHECK_FALSE(cache.get(key(1000)));
+}
+
+TEST_CASE("many processes at once, some of them killed, see whole entries only") {
+  Folder folder;
+  std::vector<pid_t> children;
+  for (int child = 0; child < 4; child++) {
+    pid_t pid = ::fork();
+    if (pid == 0) {
+      CompileCache cache(folder.path, 200'000);
+      for (int round = 0;; round++)
+        for (int i = 0; i < 50; i++) {
+          auto got = cache.get(key(i));
+          if (got && *got != value(i, 5000)) ::_exit(1);
+          cache.put(key(i), value(i, 5000));
+          if (child < 2 && round == 3) ::_exit(0);
+        }
+    }
+    children.push_back(pid);
+  }
+  for (int child = 0; child < 4; child++) {
+    int status = 0;
+    if (child >= 2) ::kill(children[size_t(child)], SIGKILL);  // in the middle of something
+    ::waitpid(children[size_t(child)], &status, 0);
+    if (child < 2) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  }
+  CompileCache cache(folder.path, 200'000);
+  for (int i = 0; i < 50; i++)
+    if (auto got = cache.get(key(i))) CHECK(*got == value(i, 5000));
+}

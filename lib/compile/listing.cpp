@@ -1,0 +1,84 @@
+#include "lib/compile/listing.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "lib/compile/backends.h"
+
+namespace tgc {
+namespace {
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    size_t end = text.find('\n');
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  return out;
+}
+
+std::string_view trimmed(std::string_view line) {
+  size_t begin = line.find_first_not_of(" \t\r"), end = line.find_last_not_of(" \t\r");
+  return begin == line.npos ? std::string_view() : line.substr(begin, end - begin + 1);
+}
+
+std::string_view comment_of(const CompileJob& job) {
+  if (job.language == Language::Cuda || job.language == Language::Ptx) return "//";
+  std::string machine = job.machine.empty() ? std::string(host_machine()) : job.machine;
+  return machine == "amdgcn" ? ";" : machine == "aarch64" ? "//" : "#";
+}
+
+bool starts_with_any(std::string_view line, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return line.starts_with(p); });
+}
+
+// What only debuggers, linkers and unwinders read.
+bool is_noise(std::string_view line) {
+  return starts_with_any(line, {".cfi_", ".addrsig", ".ident", ".file", ".Ltmp", ".Lfunc_begin", ".Linfo_", "$L__tmp", "$L__func_begin", "$L__info_string",
+                                ".section\t\".note.GNU-stack\""});
+}
+
+bool opens_debug_section(std::string_view line) { return line.starts_with(".section") && line.find(".debug_") != line.npos; }
+bool opens_section(std::string_view line) { return starts_with_any(line, {".section", ".text", ".data", ".bss", ".amdgpu_metadata"}); }
+
+// The source line of ".loc 1 12 5 ...", 0 when there is none.
+size_t line_of_location(std::string_view line) {
+  if (!line.starts_with(".loc")) return 0;
+  std::string text(line.substr(4));
+  char* at = text.data();
+  std::strtoul(at, &at, 10);
+  return std::strtoul(at, nullptr, 10);
+}
+
+}  // namespace
+
+std::string listing(std::string_view assembly, const CompileJob& job) {
+  std::string comment(comment_of(job)), out;
+  if (!job.name.empty()) out += comment + " kernel " + job.name + "\n";
+  std::vector<std::string_view> source = lines_of(job.source);
+  bool debug = false;
+  int depth = 0;  // of the braces that hold PTX's debug sections
+  size_t shown = 0;
+  for (std::string_view raw : lines_of(assembly)) {
+    std::string_view line = trimmed(raw);
+    if (opens_debug_section(line)) debug = true, depth = 0;
+    else if (debug && opens_section(line)) debug = false;
+    if (debug) {
+      if (line.ends_with("{")) depth++;
+      if (line == "}" && --depth <= 0) debug = false;
+      continue;
+    }
+    if (line.starts_with(".loc")) {
+      size_t number = line_of_location(line);
+      if (job.lines && number && number != shown && number <= source.size())
+        out += comment + " " + std::to_string(number) + ": " + std::string(trimmed(source[number - 1])) + "\n";
+      if (number) shown = number;
+    } else if (!is_noise(line)) {
+      out.append(raw).append("\n");
+    }
+  }
+  return out;
+}
+
+}  // namespace tgc

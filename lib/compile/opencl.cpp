@@ -1,0 +1,110 @@
+// OpenCL sources by the platform of this computer (PoCL where nothing else is): what it makes of them is its own binary form. The library
+// is loaded when first needed.
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <dlfcn.h>
+
+#include <vector>
+
+#include "lib/compile/backends.h"
+
+namespace tgc {
+namespace {
+
+struct OpenCl {
+  void* library = ::dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+  template <class F>
+  F* bind(F*, const char* name) const {
+    return library ? reinterpret_cast<F*>(::dlsym(library, name)) : nullptr;
+  }
+#define TGC_CL(name) decltype(&::name) name = bind(decltype(&::name)(nullptr), #name);
+  TGC_CL(clGetPlatformIDs) TGC_CL(clGetPlatformInfo) TGC_CL(clGetDeviceIDs) TGC_CL(clGetDeviceInfo) TGC_CL(clCreateContext) TGC_CL(clReleaseContext)
+  TGC_CL(clCreateProgramWithSource) TGC_CL(clBuildProgram) TGC_CL(clGetProgramBuildInfo) TGC_CL(clGetProgramInfo) TGC_CL(clReleaseProgram)
+#undef TGC_CL
+};
+
+struct Device {
+  OpenCl cl;
+  cl_device_id id = nullptr;
+  cl_context context = nullptr;
+  std::string name;     // "pthread-..., PoCL 3.1"
+  std::string missing;  // why there is no device
+};
+
+template <class Get, class Object>
+std::string text_of(Get get, Object object, cl_uint what) {
+  size_t size = 0;
+  if (get(object, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  std::string out(size, '\0');
+  get(object, what, size, out.data(), nullptr);
+  out.resize(size - 1);
+  return out;
+}
+
+const Device& device() {
+  static const Device found = [] {
+    Device d;
+    if (!d.cl.library) {
+      d.missing = "libOpenCL.so.1 is missing (the package ocl-icd-libopencl1)";
+      return d;
+    }
+    cl_platform_id platform = nullptr;
+    cl_uint count = 0;
+    if (d.cl.clGetPlatformIDs(1, &platform, &count) != CL_SUCCESS || count == 0 || d.cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &d.id, nullptr) != CL_SUCCESS) {
+      d.missing = "no OpenCL device (the package pocl-opencl-icd makes one of the CPU)";
+      return d;
+    }
+    d.name = text_of(d.cl.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " + text_of(d.cl.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
+    d.context = d.cl.clCreateContext(nullptr, 1, &d.id, nullptr, nullptr, nullptr);
+    if (!d.context) d.missing = "the OpenCL device gives no context";
+    return d;
+  }();
+  return found;
+}
+
+// "... /tempfile.cl:3:5: error: use of undeclared identifier 'b'" is what PoCL says.
+Diag first_error(const std::string& log) {
+  Diag diag{.message = log.empty() ? "the platform gives no reason" : log.substr(0, log.find('\n'))};
+  size_t at = log.find(": error: ");
+  if (at == log.npos) return diag;
+  diag.message = log.substr(at + 9, log.find_first_of("\n", at) - at - 9);
+  size_t column = log.rfind(':', at - 1);
+  size_t line = column == log.npos || column == 0 ? log.npos : log.rfind(':', column - 1);
+  if (line == log.npos) return diag;
+  diag.line = uint32_t(std::strtoul(log.c_str() + line + 1, nullptr, 10));
+  diag.column = uint32_t(std::strtoul(log.c_str() + column + 1, nullptr, 10));
+  return diag;
+}
+
+}  // namespace
+
+std::string compile_opencl(const CompileJob& job) {
+  const Device& d = device();
+  if (!d.missing.empty()) throw Failure(Diag{.message = d.missing, .expected = "an OpenCL platform"});
+  const char* text = job.source.c_str();
+  cl_program program = d.cl.clCreateProgramWithSource(d.context, 1, &text, nullptr, nullptr);
+  if (!program) throw Failure("the OpenCL platform takes no program");
+  struct Release {
+    const OpenCl& cl;
+    cl_program program;
+    ~Release() { cl.clReleaseProgram(program); }
+  } release{d.cl, program};
+  if (d.cl.clBuildProgram(program, 1, &d.id, nullptr, nullptr, nullptr) != CL_SUCCESS) {
+    auto log = text_of([&](cl_program p, cl_uint what, size_t size, void* to, size_t* needs) { return d.cl.clGetProgramBuildInfo(p, d.id, what, size, to, needs); },
+                       program, CL_PROGRAM_BUILD_LOG);
+    throw Rejected(first_error(log));
+  }
+  size_t size = 0;
+  d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+  std::string out(size, '\0');
+  unsigned char* to = reinterpret_cast<unsigned char*>(out.data());
+  if (size == 0 || d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr) != CL_SUCCESS) throw Failure("the OpenCL platform gives no binary");
+  return out;
+}
+
+void add_opencl_compilers(std::vector<CompilerInfo>& to) {
+  const Device& d = device();
+  to.push_back({"OpenCL", "CL sources to this computer's platform", d.missing.empty(), d.missing.empty() ? d.name : d.missing});
+}
+
+}  // namespace tgc
