@@ -9,6 +9,8 @@
 #include "lib/model/conformance.h"
 #include "lib/model/realize.h"
 #include "lib/model/tensor_state.h"
+#include "lib/runtime/npz.h"
+#include "lib/support/testing.h"
 
 namespace tgc {
 namespace {
@@ -188,6 +190,33 @@ TEST_CASE("what a shape depends on is named when it is not known") {
   REQUIRE_FALSE(out.ok());
   CHECK(out.diag().message.find("Reshape 'y'") == 0);
   CHECK(out.diag().message.find("depends on the values of the model's input 'shape'") != std::string::npos);
+}
+
+TEST_CASE("small models of real architectures compute what onnxruntime does") {
+  for (std::string name : {"resnet50", "mobilenetv2", "bert", "gpt2", "unet"}) {
+    INFO(name);
+    auto model = Model::open(test_path("models/" + name + ".onnx"));
+    REQUIRE_MESSAGE(model.ok(), (model ? "" : model.diag().text()));
+    auto given = read_arrays(test_path("models/" + name + ".inputs.npz")), expected = read_arrays(test_path("models/" + name + ".expect.npz"));
+    REQUIRE(given.ok());
+    REQUIRE(expected.ok());
+    Graph g;
+    std::map<std::string, Value> inputs;
+    for (auto& a : *given) inputs[a.name] = input_value(g, a.array);
+    auto outputs = model->build(g, inputs);
+    REQUIRE_MESSAGE(outputs.ok(), (outputs ? "" : outputs.diag().text()));
+    REQUIRE(outputs->names.size() == expected->size());
+    Tensors tensors;
+    for (auto& v : outputs->values) tensors.push_back(v.tensor());
+    std::vector<Array> values = realize(tensors);
+    for (size_t i = 0; i < values.size(); i++) {
+      const Array* e = find_array(*expected, outputs->names[i]);
+      REQUIRE(e);
+      auto c = compare_arrays(outputs->names[i], values[i], *e, {.rtol = 1e-3, .atol = 1e-3});
+      REQUIRE(c.ok());
+      CHECK_MESSAGE(c->passed(), c->text());
+    }
+  }
 }
 
 TEST_CASE("a sample of the ONNX conformance suite") {

@@ -141,7 +141,7 @@ Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 bool looks_like_model(std::string_view bytes);
 
 // The elements of a tensor in row-major order, wherever they are: external ones in a file of `folder` or below, never outside of it.
-// Where they lie in the file as they should, they are a view of it that shares `tensor.file`.
+// A view of the file where they lie there as they are; nothing is copied, so they may lie at any address.
 struct TensorBytes {
   const uint8_t* data = nullptr;
   size_t size = 0;

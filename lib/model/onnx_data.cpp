@@ -162,12 +162,6 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
     owner = own;
   }
   if (view.size() != wanted) throw Failure("tensor '" + t.name + "' has " + std::to_string(view.size()) + " bytes of data, its shape needs " + std::to_string(wanted));
-  // elements that do not lie at a multiple of their size are copied to where they do
-  if (reinterpret_cast<uintptr_t>(view.data()) % size_t(dtype->itemsize()) != 0) {
-    auto own = std::make_shared<std::vector<uint64_t>>((view.size() + 7) / 8);
-    std::memcpy(own->data(), view.data(), view.size());
-    return {reinterpret_cast<const uint8_t*>(own->data()), view.size(), own};
-  }
   return {reinterpret_cast<const uint8_t*>(view.data()), view.size(), owner};
 }
 

@@ -42,7 +42,7 @@ class Memory {
       auto& b = schedule.buffers[i];
       if (b.view_of) continue;
       if (auto found = data.find(b.uop); found != data.end()) {
-        places_[i] = const_cast<uint8_t*>(found->second.data);  // kernels only read inputs
+        places_[i] = known(found->second);
       } else {
         if (b.is_input) throw Failure("a buffer has no values");
         owned_.emplace_back(size_t(b.nbytes()));
@@ -55,6 +55,14 @@ class Memory {
   uint8_t* at(size_t buffer) const { return places_[buffer]; }
 
  private:
+  // Where they are if elements may lie there, as kernels only read inputs; else in a copy.
+  uint8_t* known(const HostData& data) {
+    if (reinterpret_cast<uintptr_t>(data.data) % 8 == 0) return const_cast<uint8_t*>(data.data);
+    owned_.emplace_back(data.bytes);
+    std::memcpy(owned_.back().data(), data.data, data.bytes);
+    return owned_.back().data();
+  }
+
   const Schedule& schedule_;
   std::vector<uint8_t*> places_;
   std::vector<HostMemory> owned_;

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// The bytes of a buffer: of a mapped file, of an input, or made here. `owner` keeps them alive.
+// The bytes of a buffer: of a mapped file, of an input, or made here; at any address. `owner` keeps them alive.
 struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;
