@@ -125,7 +125,8 @@ std::string BenchReport::text(size_t number, bool color) const {
   std::string line = colored(formatted("*** %-7s %4zu", device.substr(0, 7).c_str(), number), "32", color) + " " + shown + formatted(" arg %2zu mem %6.2f GB", arguments, double(bytes) * 1e-9) +
                      " tm " + (t > 0.01 ? colored(time, "33", color) : time) + formatted("/%9.2fms (", total * 1e3) + flops_text + " " + bytes_text + ")";
   return line + "\n  " + plural(seconds.size(), "run") + ": median " + time_text(t, 0) + ", fastest " + time_text(quantile(0), 0) + ", 10% to 90% from " +
-         time_text(quantile(0.1), 0) + " to " + time_text(quantile(0.9), 0) + ", slowest " + time_text(quantile(1), 0) + "\n";
+         time_text(quantile(0.1), 0) + " to " + time_text(quantile(0.9), 0) + ", slowest " + time_text(quantile(1), 0) + "\n" +
+         (evaluations ? formatted("  %.3g million UOp evaluations a second\n", double(evaluations) * per_second * 1e-6) : "");
 }
 
 bool RunReport::passed() const { return error.empty() && differing(arrays) == 0 && (!stages || stages->stage.empty()); }
@@ -176,6 +177,7 @@ std::string RunReport::json() const {
       b.number("p90_s", bench->quantile(0.9));
       b.number("max_s", bench->quantile(1));
       b.number("gflops", bench->cost.ops / std::max(bench->median(), 1e-20) * 1e-9);
+      if (bench->evaluations) b.integer("evaluations", int64_t(bench->evaluations));
       b.number("gb_per_s", std::min(bench->cost.mem, bench->cost.lds) / std::max(bench->median(), 1e-20) * 1e-9);
     }
     append_list(o.key("written"), written, [&](const std::string& w) { append_json_string(out, w); });

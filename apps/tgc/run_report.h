@@ -16,6 +16,7 @@ struct BenchReport {
   std::string name;             // the kernel's, with colours
   size_t arguments = 0;
   uint64_t bytes = 0;           // of its buffers
+  uint64_t evaluations = 0;     // of UOps in one run, of REF
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <fstream>
 
 #include "lib/runtime/cpu/threads.h"
 #include "lib/runtime/devices.h"
@@ -54,6 +55,30 @@ TEST_CASE("CPU: a launch adds less than 5 microseconds") {
   double each = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / kLaunches;
   CHECK(a.read(*device, out)[0] == kLaunches);
   CHECK(each < 5);
+}
+
+// Bytes of this process that are in memory.
+size_t resident() {
+  size_t all = 0, in_memory = 0;
+  std::ifstream("/proc/self/statm") >> all >> in_memory;
+  return in_memory * 4096;
+}
+
+TEST_CASE("CPU: a thousand kernels in a row leave nothing behind") {
+  auto device = std::move(make_device("CPU:CLANG").value_or_throw());
+  REQUIRE(device->open().ok());
+  KernelSource source = c_kernel("int* out, int core_id", "out[core_id]++;");
+  std::string code = std::move(device->compile(source).value_or_throw());
+  auto one = [&] {
+    auto kernel = std::move(device->load(source, code).value_or_throw());
+    TestBuffer a(*device, std::vector<int32_t>(1 << 16));
+    std::vector<DeviceBuffer> buffers{a.buffer};
+    kernel->launch({buffers, {}, {.global = {2, 1, 1}}}).value_or_throw();
+  };
+  for (int i = 0; i < 20; i++) one();
+  size_t before = resident();
+  for (int i = 0; i < 1000; i++) one();
+  CHECK(resident() < before + (2u << 20));  // 1,000 buffers are 250 MB
 }
 
 TEST_CASE("CPU: what does not compile, and what is not there") {
