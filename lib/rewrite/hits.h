@@ -1,10 +1,15 @@
-// Which rules were ever hit in this process: what the tests leave out.
+// Which rules were ever hit in this process: tells what tests leave out.
 #pragma once
+#include <vector>
+
 #include "lib/rewrite/rules.h"
 
 namespace tgc {
 
 // Whether the rule has made a node of another since the process began.
 bool was_hit(const Rule& rule);
+
+// The rules of all sets that anything was matched with since the process began, by id; copies, for a set may be gone.
+std::vector<Rule> rules_tried();
 
 }  // namespace tgc

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <mutex>
 
 #include "lib/rewrite/hits.h"
 #include "lib/support/check.h"
@@ -298,7 +300,45 @@ void Matcher::Bucket::index_masks() {
   root_dtype = index<kNumScalars + 1>([](const Chosen& c, size_t d) { return dtype_allowed(c.pattern, d); });
 }
 
+// ---- the register of hits
+
+namespace {
+
+constexpr size_t kMaxRules = 8192;
+std::atomic<bool> rules_hit[kMaxRules];
+
+struct TriedRules {
+  std::mutex lock;
+  std::map<uint32_t, Rule> by_id;
+};
+TriedRules& tried_rules() {
+  static TriedRules tried;
+  return tried;
+}
+
+void note_rules(const std::vector<const Rule*>& rules) {
+  std::lock_guard guard(tried_rules().lock);
+  for (const Rule* rule : rules) tried_rules().by_id.emplace(rule->id, *rule);
+}
+
+void note_hit(const Rule& rule) {
+  TGC_CHECK(rule.id < kMaxRules, "more rules than the register of hits has room for");
+  if (!rules_hit[rule.id].load(std::memory_order_relaxed)) rules_hit[rule.id].store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool was_hit(const Rule& rule) { return rule.id < kMaxRules && rules_hit[rule.id].load(std::memory_order_relaxed); }
+
+std::vector<Rule> rules_tried() {
+  std::lock_guard guard(tried_rules().lock);
+  std::vector<Rule> out;
+  for (auto& [id, rule] : tried_rules().by_id) out.push_back(rule);
+  return out;
+}
+
 Matcher::Matcher(const std::vector<const Rule*>& rules) {
+  note_rules(rules);
   OpSet roots;
   for (const Rule* rule : rules) {
     roots = roots | rule->left->ops;
@@ -390,20 +430,6 @@ struct Matcher::Attempt {
   const uint64_t* rows[2 + kPositions + 2];
   size_t count = 0;
 };
-
-// ---- the register of hits
-
-namespace {
-constexpr size_t kMaxRules = 8192;
-std::atomic<bool> rules_hit[kMaxRules];
-
-void note_hit(const Rule& rule) {
-  TGC_CHECK(rule.id < kMaxRules, "more rules than the register of hits has room for");
-  if (!rules_hit[rule.id].load(std::memory_order_relaxed)) rules_hit[rule.id].store(true, std::memory_order_relaxed);
-}
-}  // namespace
-
-bool was_hit(const Rule& rule) { return rule.id < kMaxRules && rules_hit[rule.id].load(std::memory_order_relaxed); }
 
 namespace {
 union Captures {  // no time to clear them
