@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Whether the rule has made a node of another since the process began.
+// Whether the rule has made a node of another since the process began, or was tried with a context to change.
 bool was_hit(const Rule& rule);
 
 // The rules of all sets that anything was matched with since the process began, by id; copies, for a set may be gone.

@@ -292,19 +292,29 @@ class Rewriter {
         return set_result(n, now);
       }
     }
+    if (!bpm_ && n.num_src() == 0 && !pm_->has_rules_for(n.op())) return set_result(n, n);
     w_->visits.push_back({n, now, 0, false});
     check_limit(w_->visits.size());
   }
 
   void go_on(Workspace::Visit& v) {
     if (v.next == kWaits) return finish(v, result_of(v.now));
-    for (size_t n = v.now.num_src(); v.next < n; v.next++) {
-      UOp s = v.now.src(v.next);
+    const Results::Slot* slots = results_->slots.data();
+    const uint32_t epoch = results_->epoch;
+    bool changed = false;
+    auto src = v.now.src();
+    for (size_t i = v.next; i < src.size(); i++) {
+      UOp s = src[i];
       if (s.id() < first_replaced_) continue;
-      uint32_t r = result_id(s);
-      if (r == kNone) return begin(s);
-      v.changed |= r != s.id();
+      Results::Slot slot = slots[s.id()];
+      if (slot.mark != epoch) {
+        v.next = uint32_t(i);
+        v.changed |= changed;
+        return begin(s);
+      }
+      changed |= slot.result != s.id();
     }
+    v.changed |= changed;
     UOp next = v.changed ? with_results(v.now) : pm_ ? apply(*pm_, v.now) : UOp();
     if (!next) return finish(v, v.now);
     if (UOp r = result_of(next)) return finish(v, r);
