@@ -25,17 +25,21 @@ def texts_of(path, every):
 
 def time_tinygrad(paths, every):
   from tinygrad.uop.ops import pyrender
-  total = dict(texts=0, nodes=0, read_s=0.0, write_s=0.0)
+  total = dict(texts=0, nodes=0, read_s=0.0, write_s=0.0, changed=0, unread=0)
   for path in paths:
     for text in texts_of(path, every):
       names = tinygrad_export.replay_names()
       start = time.process_time()
-      exec(text, names)
+      try:
+        exec(text, names)
+      except RuntimeError:
+        total["unread"] += 1
+        continue
       read = time.process_time()
       written = pyrender(names["ast"])
       total["write_s"] += time.process_time() - read
       total["read_s"] += read - start
-      assert written == text
+      total["changed"] += written != text
       total["texts"] += 1
       total["nodes"] += len(names["ast"].toposort())
   return total
@@ -64,6 +68,7 @@ def main():
   print(f"  {'':<24} {'texts':>8} {'nodes':>10} {'read':>9} {'written':>9} {'Mnodes/s':>9}")
   row("tgc, all", whole)
   a, b = row(f"tgc, each {options.every}th record", ours), row("tinygrad, the same", theirs)
+  if theirs["changed"] or theirs["unread"]: print(f"  (tinygrad cannot read {theirs['unread']} of its texts, and writes {theirs['changed']} otherwise than it read them)")
   print(f"  tgc is faster by {a / b:.0f} times; its peak memory over all: {whole['peak_mib']} MiB")
 
 
