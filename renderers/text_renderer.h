@@ -1,20 +1,46 @@
 // What every renderer works with: the text of each node of a list, and how it says that it cannot express one.
 #pragma once
+#include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "lib/support/arena.h"
 #include "lib/target/target.h"
 #include "renderers/list_map.h"
 
 namespace tgc {
 
+// Keeps texts until it goes. Small: a kernel's texts take some kilobytes.
+class TextStore {
+ public:
+  std::string_view copy(std::string_view text) {
+    if (text.size() > left_) {
+      size_t size = std::max<size_t>(text.size(), kChunk);
+      chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+      next_ = chunks_.back().get(), left_ = size;
+    }
+    char* to = next_;
+    std::memcpy(to, text.data(), text.size());
+    next_ += text.size(), left_ -= text.size();
+    return {to, text.size()};
+  }
+
+ private:
+  static constexpr size_t kChunk = 8192;
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  char* next_ = nullptr;
+  size_t left_ = 0;
+};
+
 class TextRenderer {
  public:
-  TextRenderer(const Target& target, std::span<const UOp> list) : target_(target), list_(list), entries_(2 * list.size()) {
+  TextRenderer(const Target& target, std::span<const UOp> list) : target_(target), list_(list), entries_(list.size()) {
+    for (UOp u : list) entries_[u];
     for (UOp u : list)
-      for (UOp s : u.src()) entries_[s].uses++;
+      for (UOp s : u.src())
+        if (Entry* e = entries_.find(s)) e->uses++;  // one that is not in the list has no text: see text()
   }
 
   const Target& target() const { return target_; }
@@ -46,7 +72,7 @@ class TextRenderer {
   [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
 
  protected:
-  void set_text(UOp u, std::string_view text) { entries_[u].text = text.empty() ? std::string_view("", 0) : arena_.copy(text); }
+  void set_text(UOp u, std::string_view text) { entries_[u].text = text.empty() ? std::string_view("", 0) : texts_.copy(text); }
   uint32_t uses(UOp u) { return entries_[u].uses; }  // by the nodes of the list, each source counted
 
   std::string name_;  // of the node that is being printed
@@ -61,7 +87,7 @@ class TextRenderer {
   const Target& target_;
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
-  Arena arena_;
+  TextStore texts_;
 };
 
 // ---- facts of a list that several renderers print

@@ -22,7 +22,7 @@ namespace {
 struct CompileCommand {
   std::vector<std::string> inputs;
   bool json = false, no_cache = false, times = false;
-  unsigned jobs = 1;
+  unsigned jobs = 1, every = 1;
   PipelineOptions pipeline;
 };
 
@@ -109,7 +109,7 @@ class Compiler {
       auto graph = input->next();
       if (!graph) return graph.diag();
       if (!*graph) return Unit{};
-      if (!(*graph)->is_tensor_graph)
+      if (!(*graph)->is_tensor_graph && number_++ % o_.every == 0)
         if (auto status = add(**graph); !status) return status;
     }
   }
@@ -211,6 +211,7 @@ class Compiler {
   std::map<std::string, Group> groups_;
   std::set<std::pair<std::string, Sha256>> seen_;
   std::vector<Case> cases_;
+  size_t number_ = 0;  // of kernels read
   std::vector<std::string> refused_;
 };
 
@@ -224,6 +225,7 @@ void add_compile(CLI::App& app, int& exit_code) {
   cmd->add_flag("--times", o->times, "with --json: list every source with its time, not only those that fail");
   cmd->add_flag("--no-cache", o->no_cache, "compile anew what the cache holds");
   cmd->add_option("-j,--jobs", o->jobs, "threads (1)")->check(CLI::Range(1, 1024));
+  cmd->add_option("--every", o->every, "take every Nth kernel alone (1)")->type_name("N")->check(CLI::Range(1, 1000000));
   o->pipeline.add_to(*cmd);
   cmd->callback([o, &exit_code] { exit_code = Compiler(*o).run(); });
 }

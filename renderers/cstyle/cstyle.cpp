@@ -167,7 +167,8 @@ std::span<const CRow> c_rows() {
 // ---- the renderer
 
 CStyle::CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa)
-    : TextRenderer(target, list), dialect_(dialect), expand_ssa_(expand_ssa), parameter_of_(list.size()) {
+    : TextRenderer(target, list), dialect_(dialect), expand_ssa_(expand_ssa) {
+  body.reserve(64 * list.size());
   for (int i = 0; i < kNumScalars; i++) scalar_names_[size_t(i)] = dtypes::of(Scalar(i)).name();
   for (auto [scalar, name] : dialect.types) scalar_names_[size_t(scalar)] = name;
 }
@@ -255,15 +256,14 @@ void CStyle::add_parameter(UOp u) {
     if (u.dtype().size() > 0) name_ += '_' + std::to_string(u.dtype().size());
     set_text(u, name_);
   }
-  parameter_of_[u] = parameters_.size();
-  parameters_.push_back({text(u), u.dtype(), false});
+  parameters_.push_back({u, text(u), u.dtype(), false});
 }
 
 // Every buffer below the address counts as written; it matters for images alone.
 void CStyle::mark_written(UOp store) {
   if (std::none_of(parameters_.begin(), parameters_.end(), [](const Parameter& p) { return p.dtype.is_image(); })) return;
   for (UOp u : toposort(store.src(0)))
-    if (size_t* i = u.is(Op::DEFINE_GLOBAL) ? parameter_of_.find(u) : nullptr) parameters_[*i].written = true;
+    for (Parameter& p : parameters_) p.written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
 }
 
 // What the users of a node print in its place, instead of a variable.

@@ -10,6 +10,7 @@ class CStyle;
 using CRow = TextRow<CStyle>;
 
 struct Parameter {
+  UOp node;
   std::string_view name;
   DType dtype;
   bool written;  // it is stored to
@@ -76,7 +77,6 @@ class CStyle : public TextRenderer {
   bool expand_ssa_;
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
-  ListMap<size_t> parameter_of_;
   std::array<uint32_t, 16> counters_{};  // of names, by their prefix
   std::string_view prefix_;              // of the name that is being used
   size_t prefix_index_ = 0;
