@@ -322,7 +322,7 @@ void CStyle::print(UOp u) {
   }
   set_text(u, name_);
   if (!body.empty()) body += '\n';
-  body.append(size_t(2 * depth_), ' ');
+  body.append(size_t(2 * std::max(depth_, 0)), ' ');  // ENDs may outnumber RANGEs: two ENDs of one loop
   if (!u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_) {
     scratch_.swap(out);
     out.clear();
