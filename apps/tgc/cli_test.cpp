@@ -129,6 +129,15 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   trouble("check " + put("damaged2.gz", gzip.substr(0, 5000) + std::string(50, 'x') + gzip.substr(5050)), "damaged2.gz");
   trouble("check " + put("record.jsonl", "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n{\"id\":3}\n"), "record.jsonl:2:7: found '3', expected a string");
   trouble("dump " + put("cut.json", "{\"format\":\"tgc-graph\",\"version\":1,\"nodes\":[{\"op\""), "cut.json:1:49: found the end of the input");
+  std::string good_record = "{\"id\":\"a\",\"target\":\"CPU\",\"ast\":\"ast = UOp.sink()\"}\n", golden_header = "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n";
+  CHECK(run_tgc("dump " + put("two.jsonl", golden_header + good_record + good_record)).out == "ast = UOp.sink()\nast = UOp.sink()\n");
+  for (const char* command : {"dump ", "verify ", "check --stages=text "})
+    trouble(command + put("second.jsonl", golden_header + good_record + "{\"id\":\"b\",\"ast\":7}\n"), "second.jsonl:3:17: found '7', expected a string");
+  std::string many = golden_header;  // more than is kept in memory
+  for (int i = 0; i < 60000; i++) many += good_record;
+  std::string many_file = put("many.jsonl", many);
+  CHECK(run_tgc("dump " + many_file).out.size() == 60000 * std::string("ast = UOp.sink()\n").size());
+  trouble("dump " + put("many_bad.jsonl", many + "{"), "many_bad.jsonl:60002:2: found the end of the input");
   trouble("dump " + put("onnx", "\x08\x07\x12\x04test"), "onnx: the model at byte 8: the model has no graph");
   if (getuid() != 0) {
     std::string secret = put("secret", kKernel);

@@ -34,7 +34,7 @@ class Dumper {
     for (;;) {
       auto graph = input->next();
       if (!graph) return trouble(graph.diag());
-      if (!*graph) return 0;
+      if (!*graph) return out_.release(), 0;
       for (const std::string& note : (*graph)->report.notes) std::fprintf(stderr, "tgc: note: %s\n", note.c_str());
       auto texts = dump_texts(**graph, plan_, o_.pipeline);
       if (!texts) return trouble(texts.diag());
@@ -90,8 +90,8 @@ class Dumper {
   Status write(const std::vector<DumpText>& texts) {
     if (o_.output.empty()) {
       for (const DumpText& t : texts) {
-        if (texts.size() > 1) print("# " + t.graph + ": " + t.stage + "\n");
-        print(t.text);
+        if (texts.size() > 1) out_.add("# " + t.graph + ": " + t.stage + "\n");
+        out_.add(t.text);
       }
       return Unit{};
     }
@@ -121,6 +121,7 @@ class Dumper {
   const DumpOptions& o_;
   DumpPlan plan_;
   bool first_ = true, into_folder_ = false;
+  HeldOutput out_;
 };
 
 }  // namespace

@@ -47,22 +47,23 @@ int verify_input(const VerifyOptions& o) {
   auto input = Input::open(o.input, o.kernel, o.pipeline);
   if (!input) return trouble(input.diag());
   int exit_code = 0;
+  HeldOutput out;
   for (;;) {
     auto next = input->next();
     if (!next) return trouble(next.diag());
-    if (!*next) return exit_code;
+    if (!*next) return out.release(), exit_code;
     const InputGraph& in = **next;
     Spec spec = asked.value_or(fitting_spec(in));
     std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
     auto violation = verify(nodes, spec);
     if (violation) exit_code = 1;
     if (o.json) {
-      print(as_json(in, spec, nodes.size(), violation ? &*violation : nullptr));
+      out.add(as_json(in, spec, nodes.size(), violation ? &*violation : nullptr));
     } else if (violation) {
-      print(in.diag_at(violation->node, "not a well-formed " + std::string(name_of(spec)) + " graph: " + violation->text()).text() + "\n  table: " +
+      out.add(in.diag_at(violation->node, "not a well-formed " + std::string(name_of(spec)) + " graph: " + violation->text()).text() + "\n  table: " +
             std::string(rules_of(spec).name()) + "\n");
     } else {
-      print(in.info.name + ": " + std::to_string(nodes.size()) + " nodes, all good by the specification '" + std::string(name_of(spec)) + "'\n");
+      out.add(in.info.name + ": " + std::to_string(nodes.size()) + " nodes, all good by the specification '" + std::string(name_of(spec)) + "'\n");
     }
   }
 }

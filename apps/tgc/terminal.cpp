@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,37 @@ int trouble(const Diag& diag) {
   std::string text = "tgc: " + diag.text() + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
   return 2;
+}
+
+HeldOutput::~HeldOutput() {
+  if (file_) std::fclose(file_);
+}
+
+void HeldOutput::add(std::string_view text) {
+  constexpr size_t kMost = size_t{1} << 20;
+  memory_ += text;
+  if (memory_.size() < kMost) return;
+  if (!file_) file_ = std::tmpfile();
+  if (!file_ || std::fseek(file_, long(in_file_), SEEK_SET) != 0 || std::fwrite(memory_.data(), 1, memory_.size(), file_) != memory_.size()) return;
+  in_file_ += memory_.size();
+  memory_.clear();
+}
+
+void HeldOutput::release() {
+  if (file_) {
+    std::rewind(file_);
+    char chunk[1 << 16];
+    for (size_t left = in_file_; left > 0;) {
+      size_t n = std::fread(chunk, 1, std::min(left, sizeof chunk), file_);
+      if (n == 0) break;
+      print({chunk, n});
+      left -= n;
+    }
+    std::fclose(file_);
+    file_ = nullptr;
+  }
+  print(memory_);
+  memory_.clear();
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }

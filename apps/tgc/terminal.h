@@ -1,5 +1,6 @@
 // What the commands share in talking to people: colour, progress, trouble.
 #pragma once
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,21 @@ int trouble(const Diag& diag);
 
 // Writes all of `text` to standard output.
 void print(std::string_view text);
+
+// Output that appears as a whole or, when release() is never called, not at all. Much of it lies in a temporary file meanwhile.
+class HeldOutput {
+ public:
+  HeldOutput() = default;
+  HeldOutput(const HeldOutput&) = delete;
+  ~HeldOutput();
+  void add(std::string_view text);
+  void release();  // to standard output
+
+ private:
+  std::string memory_;
+  std::FILE* file_ = nullptr;  // what came before memory_, `in_file_` bytes
+  size_t in_file_ = 0;
+};
 
 // A line of progress on standard error, rewritten in place; nothing when that is no terminal.
 class Progress {

@@ -63,7 +63,8 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   lists_.clear();
   size_t value_at = (skip(), pos_);
   note_place(at);
-  UOp u = as_uop(expression(), value_at);
+  UOp u;
+  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // what no place in it was found for is its own
   if (is_reserved(name)) fail(at, "'" + std::string(name) + "' cannot be assigned to");
   define(name, u);
   return u;
@@ -106,7 +107,7 @@ void PyrenderReader::function() {
     std::string_view word = identifier("a statement");
     if (word == "return") {
       size_t value_at = (skip(), pos_);
-      result = as_uop(expression(), value_at);
+      guarded(value_at, [&] { result = as_uop(expression(), value_at); });
     } else {
       assignment(word, at);
     }

@@ -156,6 +156,7 @@ TEST_CASE("pyrender: bad input is named with its place and what was expected") {
   CHECK(trouble_with("a = " + std::string(10 << 20, '(')).starts_with("in.uop:1:1005: nested more than 1000 deep"));
   CHECK(trouble_with("a = UOp(Ops.STORE, dtypes.void, ())").starts_with("in.uop:1:5: Ops.STORE with 0 sources, needs 2 or more"));
   CHECK(trouble_with("a = UOp.new_buffer('CPU', 8, dtypes.int, 0).reshape((3,))").find("bad reshape") != std::string::npos);
+  CHECK(trouble_with("a = -UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)").starts_with("in.uop:1:5: "));
   CHECK(trouble_with("def k0():\n  a = UOp.sink()\n").starts_with("in.uop:3:1: the input ends in the function 'k0', expected 'return'"));
   CHECK(trouble_with("a = UOp.const(dtypes.int, 1).cast(dtypes.int.vec(4).vec(2))").find("can't vectorize") != std::string::npos);
 }
