@@ -1,5 +1,8 @@
 #include "apps/tgc/model_device.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -61,7 +64,15 @@ class ScheduleMemory {
     if (host && address % kAlignment == 0) return {address, 0, data.bytes};
     DeviceBuffer out = allocate(data.bytes);
     device_.copy_in(out, data.data).value_or_throw();
+    if (data.mapped) drop_pages(data);
     return out;
+  }
+
+  // What was copied need not stay in memory twice: the whole pages of it go back to the system.
+  static void drop_pages(const HostData& data) {
+    auto page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = (reinterpret_cast<uintptr_t>(data.data) + page - 1) / page * page;
+    uintptr_t end = reinterpret_cast<uintptr_t>(data.data + data.bytes) / page * page;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
 
   Device& device_;

@@ -190,7 +190,7 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   }
   onnx::TensorBytes bytes = onnx::bytes_of(t, folder_);
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
-  tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner};
+  tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.mapped};
   if (!t.dims.empty()) return out;
   Array value = evaluate(out);  // a scalar is a constant of the graph
   if (out.is_floating_point()) return Tensor::constant(graph_, element_as_double(value, 0), out.dtype());

@@ -181,6 +181,25 @@ TEST_CASE("external data lie in the model's folder, and nowhere else") {
   fs::remove_all(folder);
 }
 
+TEST_CASE("windows that fit no tensor are errors") {
+  auto ints = [](const std::string& name, std::vector<int64_t> values) {
+    std::string out = bytes(1, name) + number(20, 7);
+    for (int64_t v : values) out += number(8, v);
+    return bytes(5, out);
+  };
+  auto trouble = [&](const std::string& op, const std::string& attributes) {
+    auto model = load(model_of(node(op, {"x", "x"}, {"y"}, attributes) + value_info(11, "x", {"1", "1", "2", "2"}) + value_info(12, "y", {})));
+    REQUIRE(model.ok());
+    Graph g;
+    auto out = model->build(g, {{"x", Tensor::full(g, {1, 1, 2, 2}, 1.0, dtypes::float32)}});
+    return out ? "" : out.diag().message;
+  };
+  CHECK(trouble("MaxUnpool", ints("kernel_shape", {1, 1}) + ints("strides", {1, 1}) + ints("pads", {1, 0, 1, 0})) == "MaxUnpool 'y': its output would have a size of 0");
+  CHECK(trouble("MaxUnpool", ints("kernel_shape", {1, 1}) + ints("strides", {1})) == "MaxUnpool 'y': its strides or pads do not fit");
+  CHECK(trouble("Conv", "") == "");  // 2 by 2 weights over a 2 by 2 image
+  CHECK(trouble("Conv", ints("strides", {0, 1})) == "Conv 'y': a window, stride or dilation that is not positive");
+}
+
 TEST_CASE("what a shape depends on is named when it is not known") {
   std::string graph = node("Reshape", {"x", "shape"}, {"y"}) + value_info(11, "x", {"4"}) + value_info(11, "shape", {"2"}) + value_info(12, "y", {});
   auto model = load(model_of(graph));

@@ -22,6 +22,7 @@ class Bytes {
   ~Bytes();
   Bytes(const Bytes&) = delete;
   std::string_view view() const { return view_; }
+  bool is_mapped() const { return map_ != nullptr; }
 
  private:
   Bytes() = default;
@@ -146,6 +147,7 @@ struct TensorBytes {
   const uint8_t* data = nullptr;
   size_t size = 0;
   std::shared_ptr<const void> owner = {};
+  bool mapped = false;  // pages of a file, which the system can read again
 };
 TensorBytes bytes_of(const TensorProto& tensor, const std::string& folder);  // throws Failure
 

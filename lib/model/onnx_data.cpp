@@ -146,6 +146,7 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
   auto wanted = size_t(t.count()) * size_t(dtype->itemsize());
   std::string_view view;
   std::shared_ptr<const void> owner = t.file;
+  bool mapped = t.file && t.file->is_mapped();
   if (t.external) {
     auto file = external_file(external_path(t, folder));
     auto size = int64_t(file->view().size()), length = t.length.value_or(int64_t(wanted));
@@ -154,15 +155,17 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
     }
     view = file->view().substr(size_t(t.offset), size_t(length));
     owner = file;
+    mapped = true;
   } else if (t.raw) {
     view = *t.raw;
   } else {
     auto own = std::make_shared<std::string>(typed_data(t, *dtype));
     view = *own;
     owner = own;
+    mapped = false;
   }
   if (view.size() != wanted) throw Failure("tensor '" + t.name + "' has " + std::to_string(view.size()) + " bytes of data, its shape needs " + std::to_string(wanted));
-  return {reinterpret_cast<const uint8_t*>(view.data()), view.size(), owner};
+  return {reinterpret_cast<const uint8_t*>(view.data()), view.size(), owner, mapped};
 }
 
 Array array_of(const TensorProto& t, const std::string& folder) {

@@ -133,9 +133,12 @@ Values max_unpool(OpCall& c) {
   size_t n = kernel.size();
   if (xs.size() != n + 2) throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(xs.size()));
   Ints stride = c.attr_ints("strides", Ints(n, 1)), pads = c.attr_ints("pads", Ints(2 * n, 0)), inferred(xs.begin(), xs.begin() + 2);
+  if (stride.size() != n || pads.size() != 2 * n) throw Failure("its strides or pads do not fit");
   for (size_t i = 0; i < n; i++) inferred.push_back((xs[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + n]);
   Ints to = c.ints_or_none(2).value_or(inferred);
   if (to.size() != n + 2) throw Failure("its output shape has " + std::to_string(to.size()) + " sizes");
+  for (size_t i = 2; i < n + 2; i++)
+    if (inferred[i] <= 0 || to[i] <= 0) throw Failure("its output would have a size of " + std::to_string(std::min(inferred[i], to[i])));
   // indices count in the inferred shape, of the whole tensor
   Ints plane(inferred.begin() + 2, inferred.end()), out_plane(to.begin() + 2, to.end());
   Tensor in_plane = indices % Const(product(plane));
@@ -214,6 +217,7 @@ Values batch_normalization(OpCall& c) {
 Values group_normalization(OpCall& c, int64_t groups) {
   Tensor x = c.tensor(0), scale = c.tensor(1), bias = c.tensor(2);
   if (c.attr_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
+  if (x.ndim() < 2 || scale.numel() <= 0 || bias.numel() <= 0 || x.size(1) % scale.numel() || x.size(1) % bias.numel()) throw Failure("its scale or bias does not fit its channels");
   Ints column(size_t(x.ndim() - 1), 1);
   column[0] = -1;
   Tensor y = x.reshape({x.size(0), groups, -1}).cast(dtypes::float32).layernorm({-1}, c.attr_float("epsilon", 1e-5)).cast(x.dtype()).reshape(x.shape());
@@ -294,6 +298,7 @@ Values attention(OpCall& c) {
   if (c.has(4)) k = c.tensor(4).cat({k}, 2);
   if (c.has(5)) v = c.tensor(5).cat({v}, 2);
   Tensor present_key = k, present_value = v;
+  if (k.size(1) <= 0 || q.size(1) % k.size(1)) throw Failure(std::to_string(q.size(1)) + " heads of queries for " + std::to_string(k.size(1)) + " of keys");
   if (q.size(1) != k.size(1)) {
     int64_t times = q.size(1) / k.size(1);
     k = k.repeat_interleave(times, 1), v = v.repeat_interleave(times, 1);

@@ -13,6 +13,7 @@ struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> owner = {};
+  bool mapped = false;  // pages of a file, which the system can read again
 };
 
 struct TensorState {
