@@ -156,3 +156,40 @@ TEST_CASE("cli: a small dump is quick") {
   }
   CHECK(best < 200);  // 15 ms on a quiet machine; scripts/bench measures it
 }
+
+// (a + b).contiguous() * 2, and the sum of that: two kernels and an intermediate buffer between them.
+const std::string kTensors =
+    "c3 = UOp.new_buffer('CPU', 16, dtypes.float, 1)\nc6 = UOp.new_buffer('CPU', 16, dtypes.float, 2)\n"
+    "c8 = (c3+c6).contiguous()\nc12 = c8.reshape((4,4))\nc16 = UOp(Ops.REDUCE_AXIS, dtypes.float, (c12,), (Ops.ADD, (1,)))\nast = c16.sink()\n";
+
+TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of its kernels") {
+  std::string file = put("t.uop", kTensors);
+  CHECK(run_tgc("dump " + file).out == kTensors);
+  CHECK(run_tgc("dump " + file + " --stage=rangeify").out.find("BUFFERIZE") != std::string::npos);
+
+  std::string schedule = run_tgc("dump " + file + " --stage=schedule").out;
+  CHECK(schedule.find("2 kernels, 4 buffers (2 inputs, 1 output)") != std::string::npos);
+  CHECK(schedule.find("memory 208 B, planned 4240 B") != std::string::npos);  // the planner deals in pages
+  CHECK(run_tgc("dump " + file + " --stage=schedule --set NO_MEMORY_PLANNER=1").out.find("memory 208 B, planned 208 B") != std::string::npos);
+  std::string json = run_tgc("dump " + file + " --stage=schedule --json").out;
+  CHECK(json.find("\"buffers\":[3,0],\"writes\":[3],\"reads\":[0]") != std::string::npos);
+  // the key does not tell buffers of one kind apart
+  std::string renumbered = kTensors;
+  renumbered.replace(renumbered.find("float, 1)"), 9, "float, 7)");
+  CHECK(run_tgc("dump " + put("t7.uop", renumbered) + " --stage=schedule --json").out == json);
+
+  std::string sources = run_tgc("dump " + file + " --stage=source --set CPU_COUNT=1").out;
+  CHECK(sources.find("# t.0: source") != std::string::npos);
+  CHECK(sources.find("# t.1: source") != std::string::npos);
+  Ran one = run_tgc("dump " + file + " --kernel=1 --stage=source --set CPU_COUNT=1");
+  CHECK(one.code == 0);
+  CHECK(sources.find(one.out) != std::string::npos);
+  CHECK(run_tgc("verify " + file).out.find("all good by the specification 'tensor'") != std::string::npos);
+
+  trouble("dump " + file + " --kernel=2", "has no kernel '2', expected 0 to 1");
+  std::string later = (scratch() / "later.uop").string();
+  CHECK(run_tgc("dump " + file + " --stage=earliest -o " + later).code == 0);
+  CHECK(run_tgc("dump " + later + " --from=earliest --stage=rangeify").out == run_tgc("dump " + file + " --stage=rangeify").out);
+  trouble("dump " + later + " --from=earliest --stage=schedule", "needs what all stages note");
+  trouble("dump " + put("bad.uop", "c1 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\nast = (c1//c1).sink()\n") + " --stage=schedule", "not a well-formed tensor graph");
+}

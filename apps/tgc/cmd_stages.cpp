@@ -20,8 +20,15 @@ std::vector<Row> rows() {
   std::vector<Row> out;
   Graph graph;
   auto target = parse_target("CPU", graph.settings());
+  TensorJob tensor_job(graph);
+  for (const TensorStage& s : tensor_stages()) {
+    Row row{std::string(s.name), std::string(s.alias), s.slug(), "tensor", s.bottom_up ? "bottom-up" : ""};
+    if (const RuleSet* rules = s.rules ? s.rules(tensor_job) : nullptr) row.has_rules = true, row.rules = rules->rules().size();
+    out.push_back(std::move(row));
+  }
+  out.push_back({"schedule", "kernels", "schedule", "tensor", "the kernels in the order they run, and their buffers"});
   for (const Stage& s : kernel_stages()) {
-    Row row{std::string(s.name), std::string(s.alias), s.slug(), s.level == Level::Kernel ? "kernel" : "tensor", ""};
+    Row row{std::string(s.name), std::string(s.alias), s.slug(), "kernel", ""};
     if (s.rules && target) {
       KernelJob job{graph, *target};
       const RuleSet* rules = s.rules(job);

@@ -6,7 +6,7 @@
 
 #include "apps/tgc/schedule_listing.h"
 #include "apps/tgc/terminal.h"
-#include "lib/text/pyrender.h"
+#include "lib/uop/copy.h"
 #include "passes/tensor/sched_cache.h"
 
 namespace tgc {
@@ -200,7 +200,9 @@ class TensorDump {
 
   // ---- kernels: each in a graph of its own, so that they are made side by side
   struct KernelTask {
-    std::string name, ast, target;
+    std::string name;
+    UOp ast;
+    std::string target;
     Result<std::vector<DumpText>> texts = std::vector<DumpText>();
   };
 
@@ -208,9 +210,7 @@ class TensorDump {
     std::vector<KernelTask> tasks;
     for (size_t i = 0; i < schedule.items.size(); i++) {
       if (!schedule.items[i].ast.is(Op::SINK)) continue;  // a copy or a view: nothing to compile
-      auto ast = pyrender(schedule.items[i].ast);
-      if (!ast) return ast.diag();
-      tasks.push_back({in_.info.name + "." + std::to_string(i), std::move(*ast), target_of(schedule, i)});
+      tasks.push_back({in_.info.name + "." + std::to_string(i), schedule.items[i].ast, target_of(schedule, i)});
     }
     std::atomic<size_t> next = 0, done = 0;
     auto work = [&](Progress* progress) {
@@ -236,9 +236,7 @@ class TensorDump {
   Result<std::vector<DumpText>> texts_of(const KernelTask& task) const {
     InputGraph kernel;
     kernel.graph = std::make_unique<Graph>(job_.settings());
-    auto root = read_pyrender(*kernel.graph, task.ast, task.name);
-    if (!root) return root.diag();
-    kernel.root = *root;
+    kernel.root = copy_into(*kernel.graph, task.ast);
     kernel.info = {.name = task.name, .target = task.target, .settings = in_.info.settings};
     DumpPlan plan = plan_;
     plan.from = nullptr;

@@ -33,6 +33,7 @@ struct Workspace {
     UOp n;
     UOp new_n;
     int stage;
+    UOp waits_for = {};  // of a frame that was postponed
   };
   struct Hit {
     const Rule* rule;
@@ -163,14 +164,17 @@ class Rewriter {
       from_back.pop_back();
       return f;
     }
-    Workspace::Frame f = w_->postponed.back();
-    w_->postponed.pop_back();
-    return f;
+    for (;;) {
+      Workspace::Frame f = w_->postponed.back();
+      w_->postponed.pop_back();
+      if (result_id(f.waits_for) != kNone || result_id(f.n) != kNone) return f;
+      postpone(f);
+    }
   }
 
   // To the far end of the stack: tried again when everything else is done. The stack is `postponed` below `stack`.
-  void postpone(UOp n, UOp new_n, Stage stage) {
-    w_->postponed.push_front({n, new_n, stage});
+  void postpone(const Workspace::Frame& frame) {
+    w_->postponed.push_front(frame);
     if (++waiting_ > w_->stack.size() + w_->postponed.size()) endless("nodes wait for each other");
   }
 
@@ -251,7 +255,7 @@ class Rewriter {
     bool changed = false;
     for (UOp s : new_n.src()) {
       UOp r = result_of(s);
-      if (!r) return postpone(n, new_n, kRebuild);
+      if (!r) return postpone({n, new_n, kRebuild, s});
       sources.push_back(r);
       changed |= !(r == s);
     }
@@ -270,7 +274,7 @@ class Rewriter {
   // The result of what this node became is this node's result.
   void link(UOp n, UOp new_n) {
     UOp r = result_of(new_n);
-    if (!r) return postpone(n, new_n, kLink);
+    if (!r) return postpone({n, new_n, kLink, new_n});
     set_result(n, r);
   }
 

@@ -93,16 +93,17 @@ bool any_reads_buffer(const std::vector<UOp>& reduces) {
   return found;
 }
 
-UOp gate_substitute(SubstituteContext& ctx, UOp b) {
+UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
   for (auto& [range, index] : ctx.pairs())
     if (lies_in(b, range)) return {};
+  if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};  // nothing below that could be replaced: no need of a gate
   throw BottomUpGate();
 }
 
 const RuleSet& pm_gate_substitute() {
   static const RuleSet set("pm_gate_substitute", {
       // what lies in none of the ranges stays as it is
-      rule("gate-substitute", node(OpSet::all()).as(b), with_ctx<SubstituteContext>(b, gate_substitute)),
+      rule("gate-substitute", node(OpSet::all()).as(b), with_ctx<const SubstituteContext>(b, gate_substitute)),
   });
   return set;
 }

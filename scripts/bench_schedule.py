@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Times tgc and tinygrad 0.12.0 on the tensor graphs of golden files, from the graph to its kernels in order, warm and in one thread each.
+
+  bench_schedule.py TGC GOLDENS... [--repeat=N]
+
+Both take the least processor time of the repeats, after a run that warms up. Run by scripts/bench.
+"""
+import argparse, gzip, itertools, json, os, subprocess, sys, time
+
+import tinygrad_export
+
+
+def time_tgc(tgc, path, repeat):
+  """Milliseconds by id."""
+  report = json.loads(subprocess.run([tgc, "bench", path, "--json", "--list", f"--repeat={repeat}"], check=True, capture_output=True, text=True).stdout)
+  return {k["name"]: k["ms"] for k in report["kernels"]}
+
+
+def time_tinygrad(record, repeat):
+  """The least milliseconds, and the number of kernels."""
+  from tinygrad.engine import schedule
+  from tinygrad.uop.ops import UOp
+  best = float("inf")
+  for run in range(repeat + 1):
+    schedule.schedule_cache.clear()
+    UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the record's own have
+    names = tinygrad_export.replay_names()
+    exec(record["ast"], names)
+    start = time.thread_time()
+    _, items, _ = schedule.complete_create_schedule_with_vars(names["ast"])
+    if run: best = min(best, time.thread_time() - start)
+  return best * 1e3, len(items)
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("tgc")
+  parser.add_argument("goldens", nargs="+")
+  parser.add_argument("--repeat", type=int, default=2, metavar="N")
+  options = parser.parse_args()
+  sys.setrecursionlimit(20000)
+  os.environ.update({"SPEC": "0", "NO_MEMORY_PLANNER": "1", "CPU_COUNT": "4"})
+  for path in options.goldens:
+    with gzip.open(path, "rt", encoding="utf-8") as lines: records = [json.loads(line) for line in lines][1:]
+    ours = time_tgc(options.tgc, path, max(options.repeat, 10))
+    print(f"{os.path.basename(path)}: a tensor graph to its kernels, milliseconds of processor time, one thread each")
+    print(f"  {'':<20} {'nodes':>6} {'kernels':>7} {'tinygrad':>9} {'tgc':>9}  times faster")
+    for r in sorted(records, key=lambda r: -r["nodes"]):
+      if "error" in r: continue
+      theirs, kernels = time_tinygrad(r, options.repeat)
+      print(f"  {r['id']:<20} {r['nodes']:>6} {kernels:>7} {theirs:>9.1f} {ours[r['id']]:>9.2f}  {theirs / ours[r['id']]:.0f}")
+
+
+if __name__ == "__main__": sys.exit(main())
