@@ -9,7 +9,6 @@ namespace {
 
 onnx::Attribute attribute(std::string name, int64_t i) { return {.name = std::move(name), .kind = onnx::Attribute::Kind::Int, .i = i}; }
 onnx::Attribute attribute(std::string name, std::string s) { return {.name = std::move(name), .kind = onnx::Attribute::Kind::String, .s = std::move(s)}; }
-onnx::Attribute attribute(std::string name, Ints ints) { return {.name = std::move(name), .kind = onnx::Attribute::Kind::Ints, .ints = std::move(ints)}; }
 onnx::Attribute attribute(std::string name, std::vector<std::string> strings) {
   return {.name = std::move(name), .kind = onnx::Attribute::Kind::Strings, .strings = std::move(strings)};
 }
