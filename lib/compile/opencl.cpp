@@ -4,6 +4,7 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 
+#include <regex>
 #include <vector>
 
 #include "lib/compile/backends.h"
@@ -62,17 +63,15 @@ const Device& device() {
   return found;
 }
 
-// "... /tempfile.cl:3:5: error: use of undeclared identifier 'b'" is what PoCL says.
+// "error: FOLDER/tempfile.cl:3:5: use of undeclared identifier 'b'" is what PoCL says, others "FILE:3:5: error: use of ...".
 Diag first_error(const std::string& log) {
   Diag diag{.message = log.empty() ? "the platform gives no reason" : log.substr(0, log.find('\n'))};
-  size_t at = log.find(": error: ");
-  if (at == log.npos) return diag;
-  diag.message = log.substr(at + 9, log.find_first_of("\n", at) - at - 9);
-  size_t column = log.rfind(':', at - 1);
-  size_t line = column == log.npos || column == 0 ? log.npos : log.rfind(':', column - 1);
-  if (line == log.npos) return diag;
-  diag.line = uint32_t(std::strtoul(log.c_str() + line + 1, nullptr, 10));
-  diag.column = uint32_t(std::strtoul(log.c_str() + column + 1, nullptr, 10));
+  static const std::regex pocl("error: [^\n]*?:([0-9]+):([0-9]+): ([^\n]*)"), clang(":([0-9]+):([0-9]+): error: ([^\n]*)");
+  std::smatch match;
+  if (!std::regex_search(log, match, pocl) && !std::regex_search(log, match, clang)) return diag;
+  diag.line = uint32_t(std::stoul(match[1]));
+  diag.column = uint32_t(std::stoul(match[2]));
+  diag.message = match[3];
   return diag;
 }
 
