@@ -1,6 +1,7 @@
 #include "lib/rewrite/rewrite.h"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <unordered_map>
 
@@ -81,7 +82,8 @@ class Rewriter {
         substitution_(substitution),
         first_replaced_(substitution ? substitution->first_id() : 0),
         observer_(state_.observer),
-        in_order_(observer_ || (pm_ && pm_->changes_context()) || (bpm_ && bpm_->changes_context())),
+        tells_(observer_ && !observer_->counts_only),
+        in_order_(tells_ || (pm_ && pm_->changes_context()) || (bpm_ && bpm_->changes_context())),
         limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)) {
     if (state_.pool.empty()) {
       w_ = std::make_unique<Workspace>();
@@ -184,18 +186,25 @@ class Rewriter {
     const Rule* hit = nullptr;
     UOp out;
     try {
-      out = observer_ && observer_->stats ? matcher.rewrite_counted(u, ctx_.ptr(), ctx_.type(), hit, *observer_->stats)
-                                          : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), hit);
+      out = observer_ ? observed(matcher, u, hit) : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), hit);
     } catch (Failure& failure) {
       if (hit && failure.diag().context.empty())
         failure.diag().context = "  in stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "', rule " + describe(*hit) + ", at\n" + describe(u);
       throw;
     }
     results_->fit(graph_);
-    if (out) {
-      w_->recent[recent_count_++ % Workspace::kRecent] = {hit, u};
-      if (observer_) observer_->rewritten(*hit, u, out);
-    }
+    if (out) w_->recent[recent_count_++ % Workspace::kRecent] = {hit, u};
+    return out;
+  }
+
+  // The same with someone watching.
+  [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, const Rule*& hit) {
+    using Clock = std::chrono::steady_clock;
+    auto size = uint32_t(graph_.size());
+    auto begin = tells_ ? Clock::now() : Clock::time_point();
+    UOp out = observer_->stats ? matcher.rewrite_counted(u, ctx_.ptr(), ctx_.type(), hit, *observer_->stats)
+                               : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), hit);
+    if (out && tells_) observer_->rewritten(*hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
   }
 
@@ -230,6 +239,7 @@ class Rewriter {
       try {
         bottom_up_to_fixed_point(new_n);
       } catch (const BottomUpGate&) {
+        if (tells_) observer_->gated(new_n);
         return set_result(n, new_n);
       }
     }
@@ -263,6 +273,7 @@ class Rewriter {
     if (changed) {
       next = graph_.node(new_n.op(), new_n.dtype(), sources, new_n.arg(), new_n.tag());
       results_->fit(graph_);
+      if (tells_) observer_->rebuilt(new_n, next);
     } else if (pm_) {
       next = apply(*pm_, new_n);
     }
@@ -385,6 +396,7 @@ class Rewriter {
   const SubstituteContext* substitution_;  // when the bottom-up rules are a substitution alone
   uint32_t first_replaced_;                // then: the id of the oldest node that is replaced
   RewriteObserver* observer_;
+  bool tells_;     // it wants to hear of each rewrite
   bool in_order_;  // the order of the rewrites can be seen
   size_t limit_;
   std::unique_ptr<Workspace> w_;
@@ -396,10 +408,15 @@ class Rewriter {
 
 struct Observed {
   Observed(UOp sink, const RuleSet& rules, const RewriteOptions& o) : observer(observer_of(sink.graph())), name(o.name) {
+    if (observer && observer->counts_only) observer = nullptr;
     if (observer) observer->begin(name, sink, rules, o.bottom_up);
+  }
+  ~Observed() {  // left by an exception: there is no result
+    if (observer) observer->end(name, UOp());
   }
   UOp done(UOp result) {
     if (observer) observer->end(name, result);
+    observer = nullptr;
     return result;
   }
   RewriteObserver* observer;

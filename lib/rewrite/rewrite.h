@@ -66,13 +66,22 @@ class SubstituteContext {
 struct BottomUpGate {};
 
 // ---- watching: what `tgc trace`, `tgc stats` and tests hook into. One watcher per graph; null: none, and nothing is paid.
+// A rewrite that a rule starts (simplify) begins and ends inside the rewrite that tried the rule.
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;
   virtual void begin(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
-  virtual void rewritten(const Rule& /*rule*/, UOp /*before*/, UOp /*after*/) {}
-  virtual void end(std::string_view /*name*/, UOp /*result*/) {}
-  RuleStats* stats = nullptr;  // counted into when set
+  // `made_from`: how many nodes the graph had when the rules were tried; what has a greater id was made on the way. `ns`: how long it took.
+  struct Cost {
+    uint32_t made_from;
+    uint64_t ns;
+  };
+  virtual void rewritten(const Rule& /*rule*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
+  virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // the same node with the sources that its sources became
+  virtual void gated(UOp /*node*/) {}                     // kept, with everything below it (BottomUpGate)
+  virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // no result: an exception ended it
+  RuleStats* stats = nullptr;   // counted into when set
+  bool counts_only = false;     // none of the functions above is called
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);

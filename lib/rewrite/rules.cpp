@@ -12,6 +12,16 @@ using pat::PatNode;
 namespace {
 std::atomic<uint32_t> rule_count{0};
 
+// Every rule that there is, by id.
+struct Registry {
+  std::mutex lock;
+  std::vector<const Rule*> rules;
+};
+Registry& registry() {
+  static Registry* const r = new Registry;  // outlives the sets, which are static too
+  return *r;
+}
+
 // The node a template makes: names stand for what they bound, a literal is made like the operand beside it (mixin/math.py).
 UOp instantiate(const PatNode& n, const UOp* captured);
 
@@ -64,9 +74,14 @@ RuleSet::RuleSet(std::string_view name, std::vector<Rule> rules) : name_(name) {
   for (Rule& rule : rules) {
     TGC_CHECK(!rule.left->ops.empty(), "rule " + describe(rule) + " has no op at its root");
     rule.id = rule_count++;
+    rule.set = name_;
     own_.push_back(std::make_unique<const Rule>(rule));
     rules_.push_back(own_.back().get());
   }
+  std::lock_guard guard(registry().lock);
+  auto& all = registry().rules;
+  if (all.size() < rule_count) all.resize(rule_count);
+  for (auto& rule : own_) all[rule->id] = rule.get();
 }
 
 RuleSet::RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts) : RuleSet(name, std::vector<const RuleSet*>(parts)) {}
@@ -75,7 +90,10 @@ RuleSet::RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts
   for (const RuleSet* part : parts) rules_.insert(rules_.end(), part->rules_.begin(), part->rules_.end());
 }
 
-RuleSet::~RuleSet() = default;
+RuleSet::~RuleSet() {
+  std::lock_guard guard(registry().lock);
+  for (auto& rule : own_) registry().rules[rule->id] = nullptr;
+}
 
 const Matcher& RuleSet::matcher() const {
   std::call_once(once_, [&] { matcher_ = std::make_unique<const Matcher>(rules_); });
@@ -83,6 +101,11 @@ const Matcher& RuleSet::matcher() const {
 }
 
 uint32_t num_rules() { return rule_count; }
+
+const Rule* rule_of(uint32_t id) {
+  std::lock_guard guard(registry().lock);
+  return id < registry().rules.size() ? registry().rules[id] : nullptr;
+}
 
 std::string_view short_file(const Rule& rule) {
   std::string_view file = rule.file;

@@ -43,6 +43,7 @@ struct Rule {
   AnyFunction function;
   bool uses_ctx, changes_ctx;
   uint32_t id;  // dense over all rules of the process, given when its set is made
+  std::string_view set = {};  // the set that it was written in; so too
 };
 
 namespace detail {
@@ -158,8 +159,9 @@ class RuleSet {
   mutable std::unique_ptr<const Matcher> matcher_;
 };
 
-// How many rules have been made; Rule::id is below it.
+// How many rules have been made; Rule::id is below it. And the rule of an id; null when its set is gone.
 uint32_t num_rules();
+const Rule* rule_of(uint32_t id);
 
 // The file of a rule without the folders above the project: "passes/symbolic/simple.cpp".
 std::string_view short_file(const Rule& rule);
