@@ -167,10 +167,19 @@ UOp begin_kernel(KernelJob& job, UOp ast) {
   return ast.with_arg(g.record(RecordClass::KernelInfo, {g.str("test"), g.tuple({}), false, g.tuple({}), Arg()}));
 }
 
+namespace {
+// SPEC=2: what a stage leaves is well formed, every node of it.
+UOp verified(UOp sink, const Settings& settings) {
+  if (settings.SPEC < 2) return sink;
+  if (auto violation = verify_graph(sink, Spec::Full)) throw Failure("leaves a graph that is not well formed: " + violation->text());
+  return sink;
+}
+}  // namespace
+
 Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
   auto result = catch_failures([&] {
-    if (stage.run) return stage.run(job, sink);
-    return graph_rewrite(sink, *stage.rules(job), {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name});
+    if (stage.run) return verified(stage.run(job, sink), job.settings());
+    return verified(graph_rewrite(sink, *stage.rules(job), {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name}), job.settings());
   });
   if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
   return result;
@@ -178,8 +187,8 @@ Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
 
 Result<UOp> run_stage(const TensorStage& stage, TensorJob& job, UOp sink) {
   auto result = catch_failures([&] {
-    if (stage.run) return stage.run(job, sink);
-    return graph_rewrite(sink, *stage.rules(job), {.bottom_up = stage.bottom_up, .name = stage.name});
+    if (stage.run) return verified(stage.run(job, sink), job.settings());
+    return verified(graph_rewrite(sink, *stage.rules(job), {.bottom_up = stage.bottom_up, .name = stage.name}), job.settings());
   });
   if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
   return result;

@@ -6,6 +6,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/execute.h"
+#include "apps/tgc/habits.h"
 #include "apps/tgc/input.h"
 #include "apps/tgc/model_run.h"
 #include "apps/tgc/run_device.h"
@@ -138,6 +139,7 @@ class KernelRunner {
   void run_kernel(InputGraph& in, const std::string& spec, RunReport& report) {
     if (in.is_tensor_graph) throw Failure(Diag{.message = "this is a tensor graph", .expected = "a kernel: its AST, its graph at any stage, or a listing"});
     RunDevice& place = device_for(in);
+    debug_ = in.graph->settings().DEBUG;
     report.device = place.label;
     Executable kernel = prepare(in, place);
 
@@ -151,6 +153,14 @@ class KernelRunner {
 
     Execution done = std::move(execute(kernel, *place.device, inputs, variables_, execute_options(place)).value_or_throw());
     if (!done.notes.empty()) report.notes = done.notes;
+    if (in.graph->settings().DEBUG >= 2 && kernel.info()) {
+      double mem = 0;
+      for (const NamedArray& a : inputs) mem += double(a.array.nbytes());
+      for (double s : done.seconds) seconds_in_all_ += s;
+      std::optional<KernelTime> time;
+      if (!done.seconds.empty()) time = {done.seconds.back(), seconds_in_all_};
+      show_kernel(in.graph->settings(), *kernel.info(), place.target->device, mem, time);
+    }
     if (!o_.save.empty()) {
       std::string file = expanded(o_.save, spec, in.info.name);
       write_npz(file, done.outputs).value_or_throw();
@@ -171,7 +181,7 @@ class KernelRunner {
   }
 
   ExecuteOptions execute_options(const RunDevice& place) const {
-    return {.in_process = o_.in_process, .timeout_seconds = place.is_ref ? 0 : o_.timeout, .repeats = o_.bench};
+    return {.in_process = o_.in_process, .timeout_seconds = place.is_ref ? 0 : o_.timeout, .repeats = o_.bench ? o_.bench : debug_ >= 2};  // tinygrad's line of DEBUG=2 has a time
   }
 
   // ---- from a graph to code
@@ -190,8 +200,12 @@ class KernelRunner {
   std::vector<UOp> lowered(InputGraph& in, const Target& target) {
     KernelJob job = job_for(in, target);
     auto [sink, first] = beginning(in, job);
+    if (in.info.stage.empty()) show_ast(job.settings(), sink);
     UOp done = first ? run_kernel_stages(job, sink, first).value_or_throw() : sink;
-    return std::move(linear_list(job, done).value_or_throw());
+    KernelOutputs outputs(job, done);
+    show_compiled(job.settings(), done, outputs, true).value_or_throw();
+    if (!outputs.list()) throw Failure(outputs.list().diag());
+    return *outputs.list();
   }
 
   // Where the pipeline takes the input up: the AST before the first stage, a graph after a stage before the next one (null: none is left).
@@ -372,6 +386,8 @@ class KernelRunner {
   const RunOptions& o_;
   VariableValues variables_;
   std::optional<RunDevice> place_;
+  int64_t debug_ = 0;
+  double seconds_in_all_ = 0;  // of kernels, as DEBUG=2 shows it
   size_t count_ = 0, passed_ = 0, failed_ = 0, in_trouble_ = 0;
 };
 

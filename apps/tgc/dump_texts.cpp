@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
+#include "apps/tgc/habits.h"
 #include "apps/tgc/schedule_listing.h"
 #include "apps/tgc/terminal.h"
 #include "lib/uop/copy.h"
@@ -31,7 +33,7 @@ class KernelDump {
     if (!from && (plan_.wants(kAst) || plan_.as_it_is))
       if (auto status = add(0, kAst, "ast", in_.root); !status) return status;
     if (from && plan_.as_it_is) return add(0, from->name, from->slug(), in_.root);
-    bool more = plan_.only_changed || plan_.wanted.size() > size_t(plan_.wants(kAst));
+    bool more = plan_.only_changed || plan_.wanted.size() > size_t(plan_.wants(kAst)) || has_habits(in_.graph->settings());
     return more ? run_stages(from) : Unit{};
   }
 
@@ -65,11 +67,13 @@ class KernelDump {
     if (!opts) return opts.diag();
     job.opts = *opts;
     UOp current = from ? in_.root : begin_kernel(job, in_.root);
+    bool habits = has_habits(job.settings());  // they want the kernel whole
+    if (habits && !from) show_ast(job.settings(), current);
     size_t number = 0;
     bool begun = from == nullptr;
     for (const Stage& stage : kernel_stages()) {
       number++;
-      if (begun && (!stage.applies || stage.applies(job)) && needed_from(stage)) {
+      if (begun && (!stage.applies || stage.applies(job)) && (habits || needed_from(stage))) {
         auto result = run_stage(stage, job, current);
         if (!result) return result.diag();
         bool changed = !(*result == current);
@@ -80,6 +84,8 @@ class KernelDump {
       begun |= &stage == from;
     }
     KernelOutputs outputs(job, current, plan_.compile);
+    if (habits)
+      if (auto status = show_compiled(job.settings(), current, outputs); !status) return status;
     for (const OutputStage& output : output_stages()) {
       number++;
       if (!plan_.wants(output.name)) continue;
@@ -187,8 +193,11 @@ class TensorDump {
   }
 
   Status make_kernels() {
+    auto begin = std::chrono::steady_clock::now();
     auto schedule = catch_failures([&] { return create_schedule(job_, current_); });
     if (!schedule) return schedule.diag();
+    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    show_schedule(job_.settings(), schedule->items.size(), taken.count(), to_hex(sched_cache_key(job_.keyed)), in_.graph->size());
     if (plan_.wants(kSchedule)) {
       bool json = plan_.format == Format::Json;
       MemoryPlan memory = plan_memory(*schedule, job_.settings());
@@ -220,7 +229,7 @@ class TensorDump {
         if (progress) progress->show("kernel " + std::to_string(done) + " of " + std::to_string(tasks.size()));
       }
     };
-    size_t jobs = plan_.jobs ? plan_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    size_t jobs = has_habits(job_.settings()) ? 1 : plan_.jobs ? plan_.jobs : std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;
     for (size_t i = 1; i < std::min(jobs, tasks.size()); i++) threads.emplace_back(work, nullptr);
     Progress progress;

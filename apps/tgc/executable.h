@@ -50,6 +50,7 @@ class Executable {
   const std::string& name() const { return name_; }  // the kernel's, with colours; empty when it has none
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }
+  const std::optional<ProgramInfo>& info() const { return info_; }         // of a linear list
   const KernelSource& source() const { return source_; }                   // of REF empty
 
   // The kernel on an open device, the one it was made for, or for REF make_ref_device's. Of REF once.

@@ -39,6 +39,12 @@ int main(int argc, char** argv) {
   tgc::add_compile(app, exit_code);
   tgc::add_devices(app, exit_code);
   tgc::add_cache(app, exit_code);
+  tgc::add_diff(app, exit_code);
+  tgc::add_patterns(app, exit_code);
+  tgc::add_stats(app, exit_code);
+  tgc::add_trace(app, exit_code);
+  tgc::add_completion(app, exit_code);
+  tgc::add_help(app, exit_code);
   app.fallthrough();
   try {
     app.parse(argc, argv);

@@ -136,6 +136,7 @@ constexpr size_t kMaxNodes = 32;
 struct Program {
   const Rule* rule;
   uint32_t first, count;    // into steps
+  uint32_t number;          // of its rule in the bucket
   uint64_t bound;           // its captures, but those of an each
   bool has_each;
   bool check_need;          // `need` is not implied by the steps
@@ -207,7 +208,7 @@ Matcher::Bucket::Bucket(Op root, const std::vector<const Rule*>& rules) {
 void Matcher::Bucket::add(const Rule& rule, const Chosen& chosen, Op root) {
   OpSet need = early_reject(*rule.left);
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
-  Program program{&rule, uint32_t(steps.size()), 0, 0, false, !implied && !need.empty(), need};
+  Program program{&rule, uint32_t(steps.size()), 0, uint32_t(num_rules) - 1, 0, false, !implied && !need.empty(), need};
   struct Pending {
     const Chosen* node;
     uint8_t parent, child, depth;
@@ -459,40 +460,116 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) c
   return {};
 }
 
-UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, RuleStats& stats) const {
-  using Clock = std::chrono::steady_clock;
+// ---- counting
+
+namespace {
+
+uint64_t now_ns() { return uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()); }
+
+// A clock that costs next to nothing to read.
+uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return now_ns();
+#endif
+}
+
+size_t hash(const void* bucket, OpSet have, uint32_t reached) {
+  uint64_t h = reinterpret_cast<uintptr_t>(bucket) ^ have.word(0) * 0x9E3779B97F4A7C15 ^ have.word(1) * 0xC2B2AE3D27D4EB4F ^ reached * 0x165667B19E3779F9;
+  return h ^ h >> 29;
+}
+
+}  // namespace
+
+Matcher::Stats::Stats() : table_(1024), start_ticks_(ticks()), start_ns_(now_ns()) {}
+
+RuleCounters& Matcher::Stats::of(const Rule& rule) {
+  if (rule.id >= counters_.size()) counters_.resize(num_rules());
+  return counters_[rule.id];
+}
+
+// The entry of that key, made if there is none.
+Matcher::Stats::Tries& Matcher::Stats::find(const Bucket* bucket, OpSet have, uint32_t reached) {
+  size_t mask = table_.size() - 1, slot = hash(bucket, have, reached) & mask;
+  for (; table_[slot].bucket; slot = (slot + 1) & mask)
+    if (Tries& t = table_[slot]; t.bucket == bucket && t.reached == reached && t.have == have) return t;
+  used_++;
+  return table_[slot] = {bucket, have, reached, 0};
+}
+
+void Matcher::Stats::note(const Bucket* bucket, OpSet have, uint32_t reached) {
+  find(bucket, have, reached).count++;
+  if (used_ * 2 < table_.size()) return;
+  std::vector<Tries> old(table_.size() * 2);
+  std::swap(old, table_);
+  used_ = 0;
+  for (const Tries& t : old)
+    if (t.bucket) find(t.bucket, t.have, t.reached).count = t.count;
+}
+
+std::vector<RuleCounters> Matcher::Stats::by_rule() {
+  double scale = double(now_ns() - start_ns_) / double(std::max<uint64_t>(1, ticks() - start_ticks_));
+  for (const Tries& t : table_) {
+    if (!t.bucket) continue;
+    uint32_t next = 0;
+    for (const Program& p : t.bucket->programs) {
+      if (p.number < next) continue;  // another alternative of the same rule
+      if (p.number > t.reached) break;
+      next = p.number + 1;
+      if (t.have.contains_all(p.need)) of(*p.rule).attempts += t.count;
+    }
+  }
+  std::vector<RuleCounters> out = counters_;
+  for (RuleCounters& c : counters_) c.attempts = 0;
+  for (RuleCounters& c : out) c.hit_ns = uint64_t(double(c.hit_ns) * scale), c.total_ns = uint64_t(double(c.total_ns) * scale);
+  return out;
+}
+
+UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, Stats& stats) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
   Attempt attempt(*bucket, u);
   Captures captures;
   OpSet have = ops_of_sources(u);
-  auto last = Clock::now();
-  for (size_t p = 0; p < bucket->programs.size();) {
-    const Rule& rule = *bucket->programs[p].rule;
-    bool tried = have.contains_all(bucket->programs[p].need);
-    UOp out;
-    for (; p < bucket->programs.size() && bucket->programs[p].rule == &rule; p++) {  // all alternatives of the rule
-      const Program& program = bucket->programs[p];
-      if (!tried || out || !(attempt.allowed(p / 64) >> (p % 64) & 1)) continue;
-      if (!run(program, &bucket->steps[program.first], u, captures.at)) continue;
-      hit = &rule;
-      out = rule.call(rule, {u, captures.at, ctx, ctx_type});
+  struct Note {  // on every way out, an exception included
+    ~Note() { stats.note(bucket, have, reached); }
+    Stats& stats;
+    const Bucket* bucket;
+    OpSet have;
+    uint32_t reached;
+  } note{stats, bucket, have, UINT32_MAX};
+  const Rule* done = nullptr;
+  for (size_t w = 0; w < bucket->words; w++)
+    for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
+      size_t number = w * 64 + size_t(__builtin_ctzll(bits));
+      const Program& program = bucket->programs[number];
+      if (program.rule == done) continue;
+      if (!have.contains_all(program.need)) continue;
+      // matching takes a few nanoseconds: every kEvery-th is timed; an action always is
+      constexpr uint32_t kEvery = 16;
+      thread_local uint32_t runs = 0;
+      bool sampled = runs++ % kEvery == 0;
+      uint64_t begin = sampled ? ticks() : 0;
+      bool matched = run(program, &bucket->steps[program.first], u, captures.at);
+      if (sampled) stats.of(*program.rule).total_ns += (ticks() - begin) * kEvery;
+      if (!matched) continue;
+      hit = program.rule;
+      note.reached = program.number;
+      begin = ticks();
+      UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
+      uint64_t taken = ticks() - begin;
+      RuleCounters& counters = stats.of(*program.rule);
+      counters.total_ns += taken;
+      if (out && !(out == u)) {
+        counters.hits++;
+        counters.hit_ns += taken;
+        note_hit(*program.rule);
+        return out;
+      }
+      note.reached = UINT32_MAX;
+      if (out) done = program.rule;
     }
-    if (!tried) continue;
-    auto now = Clock::now();
-    if (stats.size() < num_rules()) stats.resize(num_rules());  // here, for the action may have made a rule set
-    RuleCounters& counters = stats[rule.id];
-    auto ns = uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(now - last).count());
-    last = now;
-    counters.attempts++;
-    counters.total_ns += ns;
-    if (out && !(out == u)) {
-      counters.hits++;
-      counters.hit_ns += ns;
-      note_hit(rule);
-      return out;
-    }
-  }
   return {};
 }
 

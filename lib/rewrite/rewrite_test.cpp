@@ -163,7 +163,7 @@ TEST_CASE("graph_rewrite: an observer sees every rewrite") {
   struct Watch : RewriteObserver {
     std::vector<std::string> seen;
     void begin(std::string_view name, UOp, const RuleSet&, bool) override { seen.push_back("begin " + std::string(name)); }
-    void rewritten(const Rule& rule, UOp, UOp) override { seen.push_back(std::string(rule.name)); }
+    void rewritten(const Rule& rule, UOp, UOp, Cost) override { seen.push_back(std::string(rule.name)); }
     void end(std::string_view, UOp) override { seen.push_back("end"); }
   } watch;
   Graph g;

@@ -26,6 +26,20 @@ class JsonWriter {
  public:
   explicit JsonWriter(Graph& graph) : number_(graph) {}
 
+  // A line for every node below `root` that is not yet written; returns root's number.
+  int64_t stream(UOp root, std::string& out) {
+    size_t first = nodes_.size();
+    add(root);
+    std::swap(out, out_);
+    for (size_t i = first; i < nodes_.size(); i++) {
+      out_ += "{\"id\":" + std::to_string(nodes_[i].id()) + ",";
+      node(nodes_[i]);
+      out_ += '\n';
+    }
+    std::swap(out, out_);
+    return *number_.find(root);
+  }
+
   // The nodes below `root` in order, those inside args before the nodes that hold them.
   void add(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !number_.contains(u); })) {
@@ -52,7 +66,7 @@ class JsonWriter {
     }
     out_ += ",\"nodes\":[";
     for (size_t i = 0; i < nodes_.size(); i++) {
-      out_ += i ? ",\n" : "\n";
+      out_ += i ? ",\n{" : "\n{";
       node(nodes_[i]);
     }
     out_ += "\n]";
@@ -78,8 +92,8 @@ class JsonWriter {
     append_json_string(out_, value);
   }
 
-  void node(UOp u) {
-    out_.append("{\"op\":\"").append(name_of(u.op())).append("\",\"dtype\":\"").append(dtype_text(u.dtype())) += '"';
+  void node(UOp u) {  // what follows the opening brace
+    out_.append("\"op\":\"").append(name_of(u.op())).append("\",\"dtype\":\"").append(dtype_text(u.dtype())) += '"';
     if (u.num_src()) {
       out_ += ",\"src\":[";
       for (size_t i = 0; i < u.num_src(); i++) out_.append(i ? "," : "").append(std::to_string(*number_.find(u.src(i))));
@@ -190,6 +204,17 @@ class JsonReader {
     return out;
   }
 
+  // One node of a stream.
+  std::pair<UOp, int64_t> stream(std::string_view text, std::string_view file, uint32_t line) {
+    in_ = JsonScanner(text, file, line);
+    id_ = -1;
+    UOp u = node();
+    in_.end();
+    nodes_.push_back(u);
+    return {u, id_};
+  }
+  const std::vector<UOp>& nodes() const { return nodes_; }
+
  private:
   UOp known() {
     size_t at = in_.position();
@@ -218,6 +243,8 @@ class JsonReader {
         a = arg();
       } else if (key == "tag") {
         tag = arg();
+      } else if (key == "id") {
+        id_ = in_.int64();
       } else {
         in_.skip();
       }
@@ -319,6 +346,7 @@ class JsonReader {
   std::vector<UOp> nodes_, sources_;
   std::string last_dtype_text_;
   DType last_dtype_;
+  int64_t id_ = -1;  // that the node had, of a stream
 };
 
 }  // namespace
@@ -339,5 +367,26 @@ std::string list_to_json(std::span<const UOp> list, const GraphInfo& info) {
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file, Places* places) {
   return catch_failures([&] { return JsonReader(graph, text, file, places).read(); });
 }
+
+// ---- streams of nodes
+
+struct JsonNodeWriter::Impl {
+  explicit Impl(Graph& graph) : writer(graph) {}
+  JsonWriter writer;
+};
+JsonNodeWriter::JsonNodeWriter(Graph& graph) : impl_(std::make_unique<Impl>(graph)) {}
+JsonNodeWriter::~JsonNodeWriter() = default;
+int64_t JsonNodeWriter::add(UOp u, std::string& out) { return impl_->writer.stream(u, out); }
+
+struct JsonNodeReader::Impl {
+  Impl(Graph& graph, std::string name) : file(std::move(name)), reader(graph, {}, file, nullptr) {}
+  std::string file;
+  JsonReader reader;
+};
+JsonNodeReader::JsonNodeReader(Graph& graph, std::string file) : impl_(std::make_unique<Impl>(graph, std::move(file))) {}
+JsonNodeReader::~JsonNodeReader() = default;
+std::pair<UOp, int64_t> JsonNodeReader::add(std::string_view text, uint32_t line) { return impl_->reader.stream(text, impl_->file, line); }
+size_t JsonNodeReader::size() const { return impl_->reader.nodes().size(); }
+UOp JsonNodeReader::at(size_t number) const { return impl_->reader.nodes()[number]; }
 
 }  // namespace tgc

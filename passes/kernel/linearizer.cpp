@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "lib/support/pysort.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
+#include "lib/uop/render.h"
 #include "passes/pipeline.h"
 
 namespace tgc {
@@ -276,6 +278,19 @@ std::vector<UOp> linearize(UOp sink) {
     out[place] = list.nodes[u];
     for (uint32_t s : list.sources(u))
       if (--users[s] == 0) ready.insert(rank[s]);
+  }
+  return out;
+}
+
+std::string linearize_listing(std::span<const UOp> list) {
+  std::string out;
+  for (size_t i = 0; i < list.size(); i++) {
+    UOp u = list[i];
+    char head[64];
+    std::snprintf(head, sizeof head, "%4zu %-20s ", i, ("Ops." + std::string(name_of(u.op()))).c_str());
+    bool parameter = u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR});
+    out += head + multirange_str(u.ranges(), true, 10) + " (" + run_count_of(u).str() + ", " + std::to_string(priority_of(u.op())) + ", " +
+           (parameter ? u.arg().repr() : "None") + ")\n";
   }
   return out;
 }

@@ -1,8 +1,10 @@
 #include "passes/tensor/indexing.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "lib/uop/facts.h"
+#include "lib/uop/render.h"
 #include "passes/symbolic/symbolic.h"
 #include "passes/tensor/earliest_rewrites.h"
 #include "passes/tensor/movement_index.h"
@@ -93,8 +95,30 @@ class RangeAssigner {
     }
     if (!ending.empty() && x.in(ops::Elementwise | Op::REDUCE_AXIS)) end_ranges(x, ending, *out);
     auto in = input_ranges(x, *out, ending);
+    if (graph_.settings().DEBUG_RANGEIFY) print(x, in, *out, ending.size());
     ctx_.range_map[x] = {in, *out};
     ending_[x] = std::move(ending);
+  }
+
+  // DEBUG_RANGEIFY=1: "*** 1 Ops.ADD (4, 4) 0 [r0][r1]", as tinygrad prints it. Not the ranges that end, of which this notes each once.
+  void print(UOp x, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
+    auto text = [](std::span<const UOp> a, const std::span<const UOp>* b) {
+      std::string all;
+      for (size_t i = 0; i < a.size(); i++) {
+        std::string one = render(a[i]);
+        if (b && i < b->size())
+          if (std::string other = render((*b)[i]); other != one) one += " -> " + other;
+        all += "[" + one + "]";
+      }
+      return all;
+    };
+    bool apart = x.is(Op::RESHAPE) || in.size() != out.size();
+    std::string shape = "(";
+    auto known = shape_or_none(x);
+    for (const Sint& s : known ? *known : Shape()) shape += (shape.size() > 1 ? ", " : "") + s.str();
+    shape = known ? shape + (known->size() == 1 ? ",)" : ")") : "None";
+    std::fprintf(stderr, "%s %2zu %-20s %-35s %2zu %s\n", ctx_.realize_map.contains(x) ? "***" : "   ", consumers_.of(x).size(),
+                 ("Ops." + std::string(name_of(x.op()))).c_str(), shape.c_str(), ending, (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
   // The ranges that end between here and some user.

@@ -1,0 +1,186 @@
+// tgc diff A B: compare two graphs, or two runs stage by stage.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+
+#include "apps/tgc/commands.h"
+#include "apps/tgc/input.h"
+#include "apps/tgc/terminal.h"
+#include "lib/inspect/run_diff.h"
+#include "lib/text/input_file.h"
+#include "lib/text/json_scan.h"
+#include "passes/pipeline.h"
+
+namespace tgc {
+namespace {
+
+struct CompareOptions {
+  std::string a, b, ignore, stage;
+  bool json = false, quiet = false;
+  size_t max = 40;
+};
+
+// What one side is: a graph, or runs.
+struct Side {
+  bool is_graph = false;
+  std::string text, file;
+  std::vector<Run> runs;
+};
+
+Result<Side> open_side(const std::string& spec) {
+  std::error_code error;
+  Side side;
+  if (std::filesystem::is_directory(spec, error)) {
+    auto runs = runs_of_folder(spec);
+    if (!runs) return runs.diag();
+    side.runs = std::move(*runs);
+    return side;
+  }
+  auto [file, id] = split_spec(spec);
+  auto lines = LineReader::open(file);
+  if (!lines) return lines.diag();
+  std::string first;
+  auto more = (*lines)->next(first);
+  if (!more) return more.diag();
+  side.file = input_name(file);
+  if (detect_kind(first) != InputKind::Golden) {
+    side.is_graph = true;
+    side.text = first + "\n";
+    if (auto status = (*lines)->rest(side.text); !status) return status.diag();
+    return side;
+  }
+  auto records = GoldenReader::from(std::move(*lines), {first, 1}, side.file);
+  if (!records) return records.diag();
+  GoldenLine line;
+  for (;;) {
+    auto next = records->next_line(line);
+    if (!next) return next.diag();
+    if (!*next) break;
+    if (!id.empty() && line.text.find(id) == std::string::npos) continue;  // spares the parsing
+    auto record = parse_golden_record(line, side.file);
+    if (!record) return record.diag();
+    if (!id.empty() && record->id != id) continue;
+    side.runs.push_back(run_of(*record, records->header(), side.file + "#" + record->id));
+  }
+  if (side.runs.empty()) return Diag{.message = id.empty() ? "no records" : "no record '" + id + "'", .file = side.file};
+  return side;
+}
+
+// One stage of a run as a graph, for a run against a graph.
+Result<Side> as_graph(const Side& side, const std::string& stage) {
+  if (side.is_graph) return side;
+  if (side.runs.size() != 1) return Diag{.message = "a graph is compared with one of " + std::to_string(side.runs.size()) + " records", .expected = "FILE#ID"};
+  for (const RunText& t : side.runs[0].texts)
+    if (t.stage == stage) return Side{true, t.text, side.runs[0].file, {}};
+  return Diag{.message = "record '" + side.runs[0].id + "' has no stage '" + stage + "'"};
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const CompareOptions& options) : o_(options), style_{use_color(1), options.max} {}
+
+  int run() {
+    auto options = DiffOptions::ignoring(o_.ignore);
+    if (!options) return trouble(options.diag());
+    options_ = *options;
+    auto a = open_side(o_.a), b = open_side(o_.b);
+    if (!a || !b) return trouble(!a ? a.diag() : b.diag());
+    std::string stage = o_.stage.empty() ? "ast" : stage_name(o_.stage);
+    if (a->is_graph || b->is_graph || !o_.stage.empty()) {
+      a = as_graph(*a, stage), b = as_graph(*b, stage);
+      if (!a || !b) return trouble(!a ? a.diag() : b.diag());
+      return graphs(*a, *b);
+    }
+    return runs(*a, *b);
+  }
+
+ private:
+  static std::string stage_name(const std::string& text) {
+    if (const Stage* s = find_stage(text)) return std::string(s->name);
+    if (const TensorStage* s = find_tensor_stage(text)) return std::string(s->name);
+    return text;
+  }
+
+  int graphs(const Side& a, const Side& b) {
+    Graph graph;
+    auto root_a = read_graph(graph, detect_kind(a.text), a.text, a.file), root_b = read_graph(graph, detect_kind(b.text), b.text, b.file);
+    if (!root_a || !root_b) return trouble(!root_a ? root_a.diag() : root_b.diag());
+    GraphDiff diff = diff_graphs(root_a->root, root_b->root, options_);
+    if (o_.json) print(to_json(diff) + "\n");
+    else if (!o_.quiet) print(to_text(diff, style_));
+    return diff.same ? 0 : 1;
+  }
+
+  // Records of the same id and target belong together, the second of an id with the second.
+  int runs(const Side& a, const Side& b) {
+    if (a.runs.size() == 1 && b.runs.size() == 1) return pairs({{&a.runs[0], &b.runs[0]}});
+    std::map<std::pair<std::string, std::string>, std::vector<const Run*>> in_b;
+    for (const Run& r : b.runs) in_b[{r.id, r.target}].push_back(&r);
+    std::vector<std::pair<const Run*, const Run*>> list;
+    std::map<std::pair<std::string, std::string>, size_t> used;
+    for (const Run& r : a.runs) {
+      auto& others = in_b[{r.id, r.target}];
+      size_t& n = used[{r.id, r.target}];
+      if (n < others.size()) list.emplace_back(&r, others[n++]);
+      else only_a_++;
+    }
+    only_b_ = b.runs.size() - list.size();
+    if (list.empty()) return trouble({.message = "the two sides have no record in common"});
+    return pairs(list);
+  }
+
+  int pairs(const std::vector<std::pair<const Run*, const Run*>>& list) {
+    size_t different = 0;
+    std::map<std::string, size_t> first;
+    std::string json;
+    for (auto [a, b] : list) {
+      auto diff = diff_runs(*a, *b, options_);
+      if (!diff) return trouble(diff.diag());
+      if (!diff->same) different++, first[diff->stage]++;
+      if (o_.json) json += (json.empty() ? "\n" : ",\n") + named(*a, to_json(*diff));
+      else if (!o_.quiet && !diff->same) print("--- " + a->id + (a->target.empty() ? "" : " (" + a->target + ")") + "\n" + to_text(*diff, style_));
+    }
+    bool same = !different && !only_a_ && !only_b_;
+    if (o_.json) {
+      print("{\"same\":" + std::string(same ? "true" : "false") + ",\"runs\":" + std::to_string(list.size()) + ",\"different\":" + std::to_string(different) +
+            ",\"only_in_a\":" + std::to_string(only_a_) + ",\"only_in_b\":" + std::to_string(only_b_) + ",\"diffs\":[" + json + "]}\n");
+    } else if (!o_.quiet && (list.size() > 1 || only_a_ || only_b_)) {
+      std::string out = std::to_string(list.size()) + " runs compared, " + std::to_string(list.size() - different) + " the same\n";
+      for (auto& [stage, n] : first) out += "first difference at " + stage + ": " + std::to_string(n) + "\n";
+      if (only_a_) out += std::to_string(only_a_) + " only in " + o_.a + "\n";
+      if (only_b_) out += std::to_string(only_b_) + " only in " + o_.b + "\n";
+      print(out);
+    }
+    return same ? 0 : 1;
+  }
+
+  static std::string named(const Run& run, const std::string& json) {
+    std::string out = "{\"id\":";
+    append_json_string(out, run.id);
+    out += ",\"target\":";
+    append_json_string(out, run.target);
+    return out + "," + json.substr(1);
+  }
+
+  const CompareOptions& o_;
+  DiffOptions options_;
+  DiffStyle style_;
+  size_t only_a_ = 0, only_b_ = 0;
+};
+
+}  // namespace
+
+void add_diff(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<CompareOptions>();
+  CLI::App* cmd = app.add_subcommand("diff", "compare two graphs by structure, or two runs stage by stage");
+  cmd->add_option("A", o->a, "a graph of any kind, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote")->required();
+  cmd->add_option("B", o->b, "the same")->required();
+  cmd->add_option("--stage", o->stage, "of runs: compare that stage alone")->type_name("STAGE");
+  cmd->add_option("--ignore", o->ignore, "what is no difference: names, tags, metadata, buffers, order; separated by commas")->type_name("LIST");
+  cmd->add_option("--max", o->max, "show at most N changes of a graph; default: 40")->type_name("N");
+  cmd->add_flag("--json", o->json, "as JSON");
+  cmd->add_flag("-q,--quiet", o->quiet, "print nothing: the exit code tells");
+  cmd->callback([o, &exit_code] { exit_code = Comparison(*o).run(); });
+}
+
+}  // namespace tgc

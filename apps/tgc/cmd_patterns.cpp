@@ -1,0 +1,84 @@
+// tgc patterns: list the rewrite rules.
+#include <CLI/CLI.hpp>
+
+#include "apps/tgc/commands.h"
+#include "apps/tgc/options.h"
+#include "apps/tgc/terminal.h"
+#include "lib/inspect/rule_catalog.h"
+
+namespace tgc {
+namespace {
+
+struct PatternsOptions {
+  std::string stage, set, op;
+  bool json = false;
+  PipelineOptions pipeline;
+};
+
+Diag unknown(std::string_view what, const std::string& word, std::span<const std::string_view> names, std::string expected) {
+  std::string near = nearest_names(word, names);
+  return {.message = "unknown " + std::string(what) + " '" + word + "'", .expected = near.empty() ? std::move(expected) : near};
+}
+
+// The rules that the stage applies, in their order. Which they are depends on target and settings.
+Result<std::vector<CatalogRule>> rules_of_stage(const PatternsOptions& o) {
+  auto settings = o.pipeline.settings();
+  if (!settings) return settings.diag();
+  Graph graph(*settings);
+  const RuleSet* set = nullptr;
+  if (const Stage* stage = find_stage(o.stage)) {
+    auto target = o.pipeline.resolve_target("", *settings);
+    if (!target) return target.diag();
+    set = stage->rules ? stage->rules(KernelJob{graph, *target}) : nullptr;
+  } else if (const TensorStage* tensor_stage = find_tensor_stage(o.stage)) {
+    TensorJob job(graph);
+    set = tensor_stage->rules ? tensor_stage->rules(job) : nullptr;
+  } else {
+    std::vector<std::string_view> names;
+    for (const TensorStage& s : tensor_stages()) names.insert(names.end(), {s.name, s.alias});
+    for (const Stage& s : kernel_stages()) names.insert(names.end(), {s.name, s.alias});
+    return unknown("stage", o.stage, names, "one that `tgc stages` lists");
+  }
+  return set ? catalog_rules(*set) : std::vector<CatalogRule>();
+}
+
+Result<std::vector<CatalogRule>> rules_of_set(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const CatalogSet& s : rule_catalog()) {
+    if (s.name == name) return catalog_rules(*s.set);
+    names.push_back(s.name);
+  }
+  return unknown("rule set", name, names, "one that `tgc patterns --json` lists");
+}
+
+int patterns(const PatternsOptions& o) {
+  PatternListing listing{.color = use_color(1)};
+  if (!o.op.empty()) {
+    auto op = parse_op(o.op.starts_with("Ops.") ? std::string_view(o.op).substr(4) : std::string_view(o.op));
+    if (!op) {
+      std::vector<std::string_view> names;
+      OpSet::all().for_each([&](Op x) { names.push_back(name_of(x)); });
+      return trouble(unknown("op", o.op, names, "an op of tinygrad 0.12.0"));
+    }
+    listing.ops.add(*op);
+  }
+  Result<std::vector<CatalogRule>> rules = !o.stage.empty() ? rules_of_stage(o) : !o.set.empty() ? rules_of_set(o.set) : catalog_rules();
+  if (!rules) return trouble(rules.diag());
+  print(o.json ? patterns_json(*rules, listing) + "\n" : patterns_text(*rules, listing));
+  return 0;
+}
+
+}  // namespace
+
+void add_patterns(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<PatternsOptions>();
+  CLI::App* cmd = app.add_subcommand("patterns", "list the rewrite rules: name, algebra, root ops, file and line, the stages that use them");
+  auto* stage = cmd->add_option("--stage", o->stage, "the rules that stage applies, in the order they are tried")->type_name("STAGE");
+  cmd->add_option("--in", o->set, "the rules of one of tinygrad's PatternMatchers by its name, for example symbolic_simple")->type_name("NAME")->excludes(stage);
+  cmd->add_option("--op", o->op, "only rules that may rewrite a node of that op, as tinygrad's pdict[Ops.OP]")->type_name("OP");
+  cmd->add_flag("--json", o->json, "as JSON, with the number of rules of each set and stage");
+  o->pipeline.add_to(*cmd);
+  cmd->callback([o, &exit_code] { exit_code = patterns(*o); });
+}
+
+}  // namespace tgc

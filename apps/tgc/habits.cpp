@@ -1,0 +1,133 @@
+#include "apps/tgc/habits.h"
+
+#include <atomic>
+#include <cstdio>
+
+#include "apps/tgc/terminal.h"
+#include "lib/inspect/bounds_proof.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/pyrender.h"
+#include "passes/kernel/linearizer.h"
+
+namespace tgc {
+namespace {
+
+void show(std::string text) {
+  if (text.empty() || text.back() != '\n') text += '\n';
+  std::fputs(text.c_str(), stderr);
+}
+
+std::string format(const char* pattern, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+// Without the colours that names of kernels have.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i++) {
+    if (text[i] == '\x1b') i = std::min(text.find('m', i), text.size());
+    else out += text[i];
+  }
+  return out;
+}
+
+std::string colored(std::string text, const char* code, bool color) { return color && code ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m" : text; }
+
+// helpers.py time_to_str with w=9
+std::string time_text(double t) {
+  if (t > 10) return format("%9.2fs ", t);
+  if (t > 10e-3) return format("%9.2fms", t * 1e3);
+  return format("%9.2fus", t * 1e6);
+}
+
+double value_of(const Sint& s) {
+  if (auto n = s.str(); n.find_first_not_of("0123456789") == n.npos) return std::stod(n);
+  return 0;  // of a symbolic size
+}
+
+void show_assembly(KernelOutputs& outputs) {
+  const OutputStage* stage = find_output("asm");
+  if (!stage) return;
+  auto assembly = stage->make(outputs);
+  show(assembly ? *assembly : "no disassembly: " + assembly.diag().text());
+}
+
+Status prove(const std::vector<UOp>& list, const Settings& settings) {
+  auto proof = prove_bounds(list);
+  if (!proof) return proof.diag();
+  if (settings.DEBUG >= 3)
+    show("bounds: " + std::to_string(proof->accesses) + " accesses, " + std::to_string(proof->by_bounds) + " by least and greatest value, " +
+         std::to_string(proof->by_z3) + " proven by Z3");
+  if (proof->failures.empty()) return Unit{};
+  std::string all;
+  for (const OutOfBounds& f : proof->failures) all += (all.empty() ? "" : "\n") + f.text();
+  return Diag{.message = std::move(all)};
+}
+
+}  // namespace
+
+bool has_habits(const Settings& settings) { return settings.DEBUG >= 2 || !settings.IGNORE_OOB || settings.DEBUG_LINEARIZE; }
+
+void show_schedule(const Settings& settings, size_t kernels, double seconds, const std::string& key, size_t nodes) {
+  if (!(settings.DEBUG >= 1 && kernels > 1) && settings.DEBUG < 3) return;
+  char text[128];
+  std::snprintf(text, sizeof text, "scheduled %4zu kernels in %8.2f ms | CACHE MISS %.8s | %zu uops in cache", kernels, seconds * 1e3, key.c_str(), nodes);
+  show(text);
+}
+
+void show_ast(const Settings& settings, UOp ast) {
+  if (settings.DEBUG < 5) return;
+  auto text = pyrender(ast);
+  show(text ? *text : text.diag().text());
+}
+
+Status show_compiled(const Settings& settings, UOp sink, KernelOutputs& outputs, bool runs) {
+  if (!has_habits(settings)) return Unit{};
+  auto& list = outputs.list();
+  if (!list) return list.diag();
+  if (settings.DEBUG_LINEARIZE) show(linearize_listing(linearize(sink)));
+  if (settings.DEBUG >= 6) show(print_uops(*list));
+  if (settings.DEBUG >= 3) {
+    auto info = program_info(*list);
+    if (!info) return info.diag();
+    show(info->applied_opts.repr());
+  }
+  if (settings.DEBUG >= 4) {
+    if (!outputs.source()) return outputs.source().diag();
+    show(*outputs.source());
+  }
+  if (settings.DEBUG >= 7) show_assembly(outputs);
+  if (settings.DEBUG >= 2 && !runs) {
+    auto info = program_info(*list);
+    if (!info) return info.diag();
+    show_kernel(settings, *info, outputs.target().device);
+  }
+  return settings.IGNORE_OOB ? Status(Unit{}) : prove(*list, settings);
+}
+
+std::string kernel_line(const ProgramInfo& info, const std::string& device, size_t number, double mem_used, std::optional<KernelTime> time, bool color) {
+  char head[64];
+  std::snprintf(head, sizeof head, "*** %-7.7s %4zu", device.c_str(), number);
+  std::string name = plain(info.name), out = colored(head, time ? "32" : nullptr, color) + " " + (color ? info.name : name);
+  out += std::string(name.size() < 46 ? 46 - name.size() : 0, ' ');
+  std::snprintf(head, sizeof head, " arg %2zu mem %6.2f GB", info.globals.size(), mem_used / 1e9);
+  out += head;
+  if (!time) return out + "\n";
+  double t = std::max(time->seconds, 1e-20), ops = value_of(info.estimates.ops) / t, lds = value_of(info.estimates.lds) / t;
+  double mem = std::min(value_of(info.estimates.mem) / t, lds);
+  out += " tm " + colored(time_text(time->seconds), time->seconds > 0.01 ? "33" : nullptr, color) + "/" + format("%9.2f", time->seconds_in_all * 1e3) + "ms (";
+  out += ops < 1e14 ? format("%7.0f GFLOPS", ops * 1e-9) : colored(format("%7.0f TFLOPS", ops * 1e-12), "32", color);
+  out += " ";
+  out += mem < 1e13 && lds < 1e15 ? format("%4.0f", mem * 1e-9) + "|" + format("%-6.0f", lds * 1e-9) + " GB/s"
+                                  : colored(format("%4.0f", mem * 1e-12) + "|" + format("%-6.0f", lds * 1e-12) + " TB/s", "32", color);
+  return out + ")\n";
+}
+
+void show_kernel(const Settings& settings, const ProgramInfo& info, const std::string& device, double mem_used, std::optional<KernelTime> time) {
+  static std::atomic<size_t> shown{0};
+  if (settings.DEBUG >= 2) show(kernel_line(info, device, ++shown, mem_used, time, use_color(2)));
+}
+
+}  // namespace tgc

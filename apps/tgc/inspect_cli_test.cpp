@@ -1,0 +1,131 @@
+// diff, patterns, stats, trace, completion, help, and tinygrad's habits, run as users run them.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "lib/support/testing.h"
+
+namespace {
+
+struct Ran {
+  int code;
+  std::string out;  // with standard error
+};
+
+Ran shell(const std::string& command) {
+  Ran r{-1, ""};
+  FILE* pipe = popen(("exec 2>&1; " + command).c_str(), "r");
+  REQUIRE(pipe);
+  char buffer[4096];
+  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) r.out.append(buffer, n);
+  int status = pclose(pipe);
+  r.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return r;
+}
+Ran tgc(const std::string& arguments) { return shell(TGC_BINARY " " + arguments); }
+bool has(const Ran& r, const std::string& words) { return r.out.find(words) != std::string::npos; }
+
+std::string temporary(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / ("tgc_inspect_cli." + std::to_string(getpid()) + "." + name)).string();
+}
+
+const std::string kFile = tgc::test_path("golden/kernels.jsonl.gz"), kKernel = kFile + "#bin_add_half.0";
+
+TEST_CASE("diff: exit codes, and that --quiet says nothing") {
+  std::string a = temporary("a.uop"), b = temporary("b.uop");
+  REQUIRE(tgc("dump " + kKernel + " -o " + a).code == 0);
+  REQUIRE(shell("sed s/AxisType.LOOP/AxisType.REDUCE/ " + a + " >" + b).code == 0);
+  Ran same = tgc("diff " + a + " " + a), different = tgc("diff " + a + " " + b), quiet = tgc("diff -q " + a + " " + b);
+  CHECK(same.code == 0);
+  CHECK(same.out == "");
+  CHECK(different.code == 1);
+  CHECK(has(different, "changed RANGE: axis type AxisType.LOOP -> AxisType.REDUCE"));
+  CHECK(quiet.code == 1);
+  CHECK(quiet.out == "");
+  CHECK(has(tgc("diff --json " + a + " " + b), "{\"same\":false,"));
+  CHECK(tgc("diff " + a + " no-such-file").code == 2);
+  CHECK(tgc("diff --ignore=nothing " + a + " " + b).code == 2);
+  CHECK(tgc("diff " + kFile + " " + kKernel).code == 1);  // records that only one side has
+  CHECK(tgc("diff " + kFile + " " + kFile).code == 0);
+  std::filesystem::remove(a), std::filesystem::remove(b);
+}
+
+TEST_CASE("patterns and stats") {
+  Ran rules = tgc("patterns --stage=expand --op=UNROLL");
+  CHECK(rules.code == 0);
+  CHECK(has(rules, "unroll-nothing"));
+  CHECK(tgc("patterns --stage=expnd").code == 2);
+  CHECK(has(tgc("patterns --stage=expnd"), "expand"));
+  CHECK(tgc("patterns --op=NOTHING").code == 2);
+  Ran stats = tgc("stats " + kKernel);
+  CHECK(stats.code == 0);
+  CHECK(has(stats, "-- TOTAL\n"));
+  CHECK(has(stats, "merge-adjacent-ranges"));
+  Ran never = tgc("stats --never " + kKernel);
+  CHECK(has(never, "threefry"));
+  CHECK(!has(never, "merge-adjacent-ranges"));
+  CHECK(has(tgc("stats --json " + kKernel), "\"total\":{\"hits\":"));
+}
+
+TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
+  std::string file = temporary("trace.gz");
+  Ran live = tgc("trace " + kKernel + " --stage=postopt --quiet");
+  CHECK(live.code == 0);
+  CHECK(has(live, "mul-distribute  passes/symbolic/sym.cpp:"));
+  REQUIRE(tgc("trace " + kKernel + " -o " + file).code == 0);
+  Ran read = tgc("trace " + file + " --stage=postopt --quiet");
+  CHECK(has(read, "mul-distribute  passes/symbolic/sym.cpp:"));
+  CHECK(tgc("trace " + file + " --replay").code == 0);
+  Ran story = tgc("trace " + kKernel + " --stage=lower-index --explain=%5");
+  CHECK(story.code == 0);
+  CHECK(has(story, "where it comes from"));
+  CHECK(tgc("trace " + kKernel + " --explain=%99999").code == 2);
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("completion: scripts that the shells accept, and that complete") {
+  std::string script = temporary("bash");
+  REQUIRE(shell(TGC_BINARY " completion bash >" + script).code == 0);
+  Ran done = shell("bash -c '. " + script + "; COMP_WORDS=(tgc du) COMP_CWORD=1; _tgc; echo ${COMPREPLY[@]}; COMP_WORDS=(tgc dump --stage = devec) COMP_CWORD=4; _tgc; "
+                   "echo ${COMPREPLY[@]}'");
+  CHECK(has(done, "dump\n"));
+  CHECK(has(done, "devec\n"));
+  std::filesystem::remove(script);
+  CHECK(has(tgc("completion zsh"), "#compdef tgc"));
+  CHECK(has(tgc("completion fish"), "complete -c tgc"));
+  CHECK(tgc("completion tcsh").code == 2);
+}
+
+TEST_CASE("help: topics and commands") {
+  for (const char* topic : {"stages", "formats", "settings", "targets", "inputs", "debug", "exit-codes", "dump"}) {
+    Ran r = tgc(std::string("help ") + topic);
+    CHECK(r.code == 0);
+    CHECK(r.out.size() > 100);
+  }
+  CHECK(has(tgc("help settings"), "IGNORE_OOB=1"));
+  CHECK(has(tgc("help stagse"), "stages"));
+  CHECK(tgc("help stagse").code == 2);
+}
+
+TEST_CASE("tinygrad's habits: DEBUG, NOOPT, SPEC, IGNORE_OOB") {
+  Ran quiet = shell(TGC_BINARY " dump " + kKernel + " >/dev/null");
+  CHECK(quiet.out == "");
+  Ran loud = shell("DEBUG=6 " TGC_BINARY " dump " + kKernel);
+  for (const char* part : {"ast = c14.sink(", "Ops.DEFINE_GLOBAL", "Opt(op=OptOps.UPCAST, axis=0, arg=4)", "__global__", "*** CUDA       1 E_22_3_4 "}) {
+    INFO(part);
+    CHECK(has(loud, part));
+  }
+  CHECK(!has(shell("DEBUG=2 " TGC_BINARY " dump " + kKernel), "__global__"));
+  CHECK(!has(shell("NOOPT=1 DEBUG=3 " TGC_BINARY " dump " + kKernel), "UPCAST"));
+  CHECK(shell("SPEC=2 " TGC_BINARY " dump --stage=source " + kKernel).code == 0);
+  CHECK(has(shell("DEBUG_LINEARIZE=1 " TGC_BINARY " dump " + kKernel), "(1, -20, 0)"));
+  CHECK(shell("IGNORE_OOB=0 " TGC_BINARY " dump --stage=source " + kKernel).code == 0);
+  Ran outside = shell(TGC_BINARY " dump " + kKernel + " | sed 's/ptr(264), (), 2/ptr(263), (), 2/' | IGNORE_OOB=0 " TGC_BINARY " dump --stage=source");
+  CHECK(outside.code == 2);
+  if (!has(outside, "libz3")) CHECK(has(outside, "out of bounds: the access to DEFINE_GLOBAL 2 of 263 elements"));
+}
+
+}  // namespace

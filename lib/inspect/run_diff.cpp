@@ -1,0 +1,231 @@
+#include "lib/inspect/run_diff.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/support/line_diff.h"
+#include "lib/text/formats.h"
+#include "lib/text/input_file.h"
+#include "passes/pipeline.h"
+
+namespace tgc {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kAst = "ast";
+constexpr size_t kMaxBlame = 8;
+
+std::string stage_name(std::string_view text) {
+  if (const Stage* s = find_stage(text)) return std::string(s->name);
+  if (const TensorStage* s = find_tensor_stage(text)) return std::string(s->name);
+  return std::string(text);
+}
+
+// ---- the rule responsible: the stage is run once more, and who made the nodes that differ is noted
+
+class Makers : public RewriteObserver {
+ public:
+  explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
+  ~Makers() override { set_observer(graph_, nullptr); }
+
+  void rewritten(const Rule& rule, UOp before, UOp after, Cost cost) override {
+    if (!on || before == after) return;
+    // the rules inside have been told already: what they made keeps its maker
+    for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), rule);
+    note(after, rule);
+  }
+  void rebuilt(UOp before, UOp after) override {
+    if (const Rule* const* maker = on ? makers_.find(before) : nullptr) note(after, **maker);
+  }
+  const Rule* of(UOp u) const {
+    auto* maker = makers_.find(u);
+    return maker ? *maker : nullptr;
+  }
+  bool on = false;
+
+ private:
+  void note(UOp u, const Rule& rule) {
+    if (!makers_.contains(u)) makers_[u] = &rule;
+  }
+  Graph& graph_;
+  UOpMap<const Rule*> makers_;
+};
+
+// Runs the pipeline on `ast` to the end of `stage`, watching that one; the stage's result, or the empty UOp.
+template <class Stages, class Job>
+UOp run_to(Stages stages, Job& job, UOp current, std::string_view stage, Makers& makers) {
+  for (auto& s : stages) {
+    makers.on = s.name == stage;
+    if (!s.applies || s.applies(job)) {
+      auto result = run_stage(s, job, current);
+      if (!result) return {};
+      current = *result;
+    }
+    if (makers.on) return current;
+  }
+  return {};
+}
+
+Result<UOp> read_side(Graph& graph, const Run& run, const RunText& text) {
+  auto read = read_graph(graph, detect_kind(text.text), text.text, run.file + " (" + text.stage + ")");
+  if (!read) return read.diag();
+  return read->root;
+}
+
+void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b, const Settings& settings) {
+  const Run* known = &a;
+  if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
+  if (known->texts.empty() || known->texts[0].stage != kAst) return;
+  Graph graph(settings);  // that has no node of the stage yet, so that what is made can be told from what was there
+  auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text);
+  if (!ast) return;
+  Makers makers(graph);
+  UOp ours;
+  if (known->target.empty()) {
+    TensorJob job(graph);
+    ours = run_to(tensor_stages(), job, ast->root, out.stage, makers);
+  } else {
+    auto target = parse_target(known->target, graph.settings());
+    if (!target) return;
+    KernelJob job{graph, *target};
+    ours = run_to(kernel_stages(), job, begin_kernel(job, ast->root), out.stage, makers);
+  }
+  auto root_a = read_side(graph, a, in_a), root_b = read_side(graph, b, in_b);
+  if (!ours || !root_a || !root_b || (ours != *root_a && ours != *root_b)) return;
+  bool is_a = ours == *root_a;
+  out.ours = is_a ? "A" : "B";
+  auto nodes = toposort(ours);
+  std::set<std::pair<const Rule*, std::string>> told;
+  for (const NodeChange& c : out.graph.changes) {
+    int32_t i = is_a ? c.a : c.b;
+    const Rule* rule = i >= 0 && size_t(i) < nodes.size() ? makers.of(nodes[size_t(i)]) : nullptr;
+    if (!rule || out.blame.size() == kMaxBlame || !told.emplace(rule, is_a ? c.before : c.after).second) continue;
+    out.blame.push_back({std::string(rule->name), std::string(short_file(*rule)), rule->line, is_a ? c.before : c.after});
+  }
+}
+
+// ---- one stage
+
+Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b, const DiffOptions& options) {
+  if (in_a.text == in_b.text) return Unit{};
+  if (!in_a.is_graph || !in_b.is_graph) {
+    out.lines = line_diff(in_a.text, in_b.text);
+    out.same = out.lines.empty();
+    return Unit{};
+  }
+  Settings settings;
+  for (auto& [key, value] : a.settings)
+    if (auto status = settings.set(key, value); !status) return status;
+  Graph graph(settings);
+  auto root_a = read_side(graph, a, in_a);
+  if (!root_a) return root_a.diag();
+  auto root_b = read_side(graph, b, in_b);
+  if (!root_b) return root_b.diag();
+  out.graph = diff_graphs(*root_a, *root_b, options);
+  out.same = out.graph.same;
+  if (out.same) return Unit{};
+  out.stage = in_a.stage;
+  find_blame(out, a, in_a, b, in_b, settings);
+  return Unit{};
+}
+
+const RunText* find_text(const Run& run, std::string_view stage) {
+  for (const RunText& t : run.texts)
+    if (t.stage == stage) return &t;
+  return nullptr;
+}
+
+}  // namespace
+
+Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
+  Run run{r.id, r.target, std::move(file), header.settings, {}};
+  run.texts.push_back({std::string(kAst), r.ast, true});
+  for (const GoldenStage& s : r.stages)
+    if (s.same || s.ir) run.texts.push_back({stage_name(s.name), s.same ? run.texts.back().text : *s.ir, true});
+  auto add = [&](const char* name, const std::optional<std::string>& text) {
+    if (text) run.texts.push_back({name, *text, false});
+  };
+  for (size_t i = 0; i < r.kernels.size(); i++)
+    if (!r.kernels[i].ast.empty()) run.texts.push_back({"kernel " + std::to_string(i), r.kernels[i].ast, true});
+  add("linear", r.linear);
+  add("source", r.source);
+  if (r.program) run.texts.push_back({"program", program_text(*r.program), false});
+  return run;
+}
+
+Result<std::vector<Run>> runs_of_folder(const std::string& path) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (auto& entry : fs::directory_iterator(path, error))
+    if (entry.is_regular_file(error)) files.push_back(entry.path());
+  if (error) return Diag{.message = "cannot read the folder: " + error.message(), .file = path};
+  std::sort(files.begin(), files.end());
+  std::map<std::string, Run> runs;
+  for (const fs::path& file : files) {
+    // KERNEL.NN.STAGE.EXT, and the kernel's name may have dots
+    fs::path stem = file.stem();
+    std::string stage = stem.extension().string(), number = stem.stem().extension().string(), kernel = stem.stem().stem().string();
+    if (stage.size() < 2 || number.size() < 3 || number.find_first_not_of("0123456789", 1) != number.npos) continue;
+    auto text = read_file(file.string());
+    if (!text) return text.diag();
+    std::string extension = file.extension().string();
+    bool is_graph = extension == ".uop" || extension == ".json" || extension == ".repr";
+    Run& run = runs[kernel];
+    run.id = kernel, run.file = path;
+    run.texts.push_back({stage_name(stage.substr(1)), std::move(*text), is_graph});
+  }
+  if (runs.empty()) return Diag{.message = "no files of a run in this folder", .file = path, .expected = "KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them"};
+  std::vector<Run> out;
+  for (auto& [kernel, run] : runs) out.push_back(std::move(run));
+  return out;
+}
+
+Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options) {
+  RunDiff out;
+  for (const RunText& in_a : a.texts) {
+    const RunText* in_b = find_text(b, in_a.stage);
+    if (!in_b) continue;
+    out.compared++;
+    if (auto status = diff_stage(out, a, in_a, b, *in_b, options); !status) return status.diag();
+    out.stage = in_a.stage;
+    if (!out.same) return out;
+    out.before = in_a.stage;
+  }
+  out.stage.clear();
+  if (!out.compared) return Diag{.message = "'" + a.id + "' and '" + b.id + "' have no stage in common"};
+  return out;
+}
+
+std::string to_text(const RunDiff& d, const DiffStyle& style) {
+  if (d.same) return {};
+  std::string out = "the first stage that differs is '" + d.stage + "'";
+  if (d.compared > 1) out += ", after " + std::to_string(d.compared - 1) + (d.compared == 2 ? " that is the same" : " that are the same");
+  out += "\n" + (d.lines.empty() ? to_text(d.graph, style) : d.lines);
+  if (d.ours.empty()) return out;
+  out += "tgc makes " + d.ours + " of this stage" + (d.blame.empty() ? "; no rule made the nodes that differ" : ", by these rules:") + "\n";
+  for (const Blame& b : d.blame) out += "  " + b.rule + "  " + b.file + ":" + std::to_string(b.line) + "\n      " + b.node + "\n";
+  return out;
+}
+
+std::string to_json(const RunDiff& d) {
+  using nlohmann::ordered_json;
+  ordered_json out{{"same", d.same}, {"compared", d.compared}};
+  if (!d.same) {
+    out["stage"] = d.stage;
+    if (!d.before.empty()) out["before"] = d.before;
+    if (d.lines.empty()) out["diff"] = ordered_json::parse(to_json(d.graph));
+    else out["lines"] = d.lines;
+    if (!d.ours.empty()) {
+      out["ours"] = d.ours;
+      out["blame"] = ordered_json::array();
+      for (const Blame& b : d.blame) out["blame"].push_back({{"rule", b.rule}, {"file", b.file}, {"line", b.line}, {"node", b.node}});
+    }
+  }
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace tgc

@@ -1,0 +1,55 @@
+// Two runs of the pipeline on one kernel or tensor graph: what each made at every stage, as golden records and dumped folders hold it.
+// The comparison aligns the stages, finds the first that differs, and names the rules of ours that made what differs there.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/inspect/graph_diff.h"
+#include "lib/text/golden.h"
+
+namespace tgc {
+
+// What a run has to show of one stage.
+struct RunText {
+  std::string stage;  // tinygrad's name: "postopt symbolic"; "ast" for what the run began with
+  std::string text;
+  bool is_graph;      // a graph in any format that is read; else text that is compared line by line
+};
+
+struct Run {
+  std::string id, target;  // no target: a tensor graph
+  std::string file;        // where it is from, for messages
+  std::map<std::string, std::string> settings;
+  std::vector<RunText> texts;  // in order
+};
+
+Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
+// The runs in a folder of files KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them, by kernel.
+Result<std::vector<Run>> runs_of_folder(const std::string& path);
+
+// A rule of ours that made a node of the first stage that differs.
+struct Blame {
+  std::string rule, file;
+  uint32_t line = 0;
+  std::string node;  // as a line
+};
+
+struct RunDiff {
+  bool same = true;
+  size_t compared = 0;          // stages that both runs show
+  std::string stage;            // the first that differs
+  std::string before;           // the stage that both show just before it
+  GraphDiff graph;              // of that stage, when it is a graph
+  std::string lines;            // else: a line diff
+  std::string ours;             // which of the runs tgc makes too: "A", "B", or empty
+  std::vector<Blame> blame;     // rules that made what differs there, on that side
+};
+
+Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {});
+
+std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
+// {"same","compared","stage","before","diff":{...}|"lines":"...","ours","blame":[{"rule","file","line","node"}]}
+std::string to_json(const RunDiff& diff);
+
+}  // namespace tgc

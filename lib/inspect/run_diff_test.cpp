@@ -1,0 +1,83 @@
+#include "lib/inspect/run_diff.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+GoldenRecord first_record(GoldenHeader& header) {
+  auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
+  REQUIRE(reader.ok());
+  header = reader->header();
+  auto record = reader->next();
+  REQUIRE((record.ok() && *record));
+  return std::move(**record);
+}
+
+void replace(std::string& text, std::string_view from, std::string_view to) {
+  size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  text.replace(at, from.size(), to);
+}
+
+TEST_CASE("diff of runs: a record is the same as itself; a change names the first stage that has it and the rules that made ours") {
+  GoldenHeader header;
+  GoldenRecord record = first_record(header);
+  Run a = run_of(record, header, "a"), b = a;
+  auto diff = diff_runs(a, b);
+  REQUIRE(diff.ok());
+  CHECK(diff->same);
+  CHECK(diff->compared == a.texts.size());
+  // the range becomes another axis type from "simplify ranges" on
+  size_t changed = 0;
+  for (size_t i = a.texts.size(); i-- > 0;)
+    if (b.texts[i].stage == "lower all index dtypes") replace(b.texts[i].text, "dtypes.int", "dtypes.long"), changed = i;
+  REQUIRE(changed);
+  diff = diff_runs(a, b);
+  REQUIRE(diff.ok());
+  CHECK(!diff->same);
+  CHECK(diff->stage == "lower all index dtypes");
+  CHECK(diff->before == a.texts[changed - 1].stage);
+  CHECK(diff->ours == "A");
+  REQUIRE(!diff->blame.empty());
+  CHECK(diff->blame[0].file.starts_with("passes/"));
+  CHECK(to_text(*diff).find("the first stage that differs is 'lower all index dtypes'") == 0);
+  CHECK(to_json(*diff).find(R"("stage":"lower all index dtypes")") != std::string::npos);
+}
+
+TEST_CASE("diff of runs: what is no graph is compared line by line") {
+  GoldenHeader header;
+  Run a = run_of(first_record(header), header, "a"), b = a;
+  REQUIRE(a.texts.back().stage == "program");
+  b.texts.back().text += "more: 1\n";
+  auto diff = diff_runs(a, b);
+  REQUIRE(diff.ok());
+  CHECK(diff->stage == "program");
+  CHECK(diff->lines.find("more: 1") != std::string::npos);
+  b.texts = {{"another stage", "", true}};
+  CHECK(!diff_runs(a, b).ok());
+}
+
+TEST_CASE("diff of runs: a folder as tgc dump writes it") {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::temp_directory_path() / ("tgc_run_diff." + std::to_string(getpid()));
+  fs::create_directories(folder);
+  CHECK(!runs_of_folder(folder.string()).ok());
+  std::ofstream(folder / "my.kernel.00.ast.uop") << "ast = UOp.const(dtypes.index, 3)\n";
+  std::ofstream(folder / "my.kernel.12.add-gpudims.uop") << "ast = UOp.const(dtypes.index, 4)\n";
+  auto runs = runs_of_folder(folder.string());
+  REQUIRE(runs.ok());
+  REQUIRE(runs->size() == 1);
+  CHECK((*runs)[0].id == "my.kernel");
+  CHECK((*runs)[0].texts[1].stage == "add gpudims");
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,268 @@
+#include "lib/inspect/trace_file.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+
+#include "lib/text/input_file.h"
+#include "lib/text/json_scan.h"
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kHead = R"({"format":"tgc-trace")";
+constexpr size_t kBuffer = 1 << 16;
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+std::string json(const std::string& text) { return text; }
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+std::string json(Number n) {
+  return std::to_string(n);
+}
+
+template <class... Fields>
+std::string event(std::string_view name, const Fields&... fields) {
+  std::string out = "[\"" + std::string(name) + "\"";
+  ((out += "," + json(fields)), ...);
+  return out + "]\n";
+}
+
+}  // namespace
+
+// ---- writing
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
+  bool packed = path.ends_with(".gz");
+  gzFile file = gzopen(path.c_str(), packed ? "wb1" : "wbT");
+  if (!file) return Diag{.message = std::string("cannot write: ") + std::strerror(errno), .file = path};
+  std::unique_ptr<TraceWriter> out(new TraceWriter(path, file));
+  out->buffer_ = std::string(kHead) + ",\"version\":1}\n";
+  return out;
+}
+
+TraceWriter::~TraceWriter() { (void)close(); }
+
+Status TraceWriter::close() {
+  if (file_) {
+    flush();
+    if (gzclose(gzFile(file_)) != Z_OK) failed_ = true;
+    file_ = nullptr;
+  }
+  if (failed_) return Diag{.message = "the trace could not be written completely", .file = path_};
+  return Unit{};
+}
+
+void TraceWriter::flush() {
+  if (!buffer_.empty() && gzwrite(gzFile(file_), buffer_.data(), unsigned(buffer_.size())) <= 0) failed_ = true;
+  buffer_.clear();
+}
+
+void TraceWriter::line(const std::string& text) {
+  buffer_ += text;
+  if (buffer_.size() > kBuffer) flush();
+}
+
+std::string TraceWriter::node(UOp u) { return std::to_string(nodes_->add(u, buffer_)); }
+
+void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
+  nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
+  line(event("graph"));  // the numbers of nodes begin anew
+  std::string root = node(ast);
+  line(event("kernel", quoted(id), quoted(target), root));
+}
+void TraceWriter::stage(std::string_view name, UOp input) {
+  std::string root = node(input);
+  line(event("stage", quoted(name), root));
+}
+void TraceWriter::stage_end(UOp result) {
+  std::string root = node(result);
+  line(event("stage_end", root));
+}
+void TraceWriter::begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) {
+  std::string root = node(input);
+  line(event("begin", depth, quoted(name), root, rules, std::string(bottom_up ? "true" : "false")));
+}
+void TraceWriter::end(int depth, UOp result) {
+  std::string root = result ? node(result) : "null";
+  line(event("end", depth, root));
+}
+void TraceWriter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+  auto [it, is_new] = rules_.emplace(std::pair(rule.file, rule.line), rules_.size());
+  if (is_new) line(event("rule", quoted(rule.name), quoted(rule.file), rule.line));
+  std::string from = node(before), to = node(after);
+  line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, cost.ns));
+}
+void TraceWriter::rebuilt(int depth, UOp before, UOp after) {
+  std::string from = node(before), to = node(after);
+  line(event("rebuilt", depth, from, to));
+}
+void TraceWriter::gated(int depth, UOp u) {
+  std::string n = node(u);
+  line(event("gated", depth, n));
+}
+
+// ---- reading
+
+bool is_trace_file(const std::string& path) {
+  if (path == "-") return false;  // it could be read only once
+  auto lines = LineReader::open(path);
+  std::string first;
+  if (!lines) return false;
+  auto more = (*lines)->next(first);
+  return more && *more && first.starts_with(kHead);
+}
+
+namespace {
+
+class Reader {
+ public:
+  Reader(std::string file, TraceConsumer& to) : file_(std::move(file)), to_(to), in_({}) {}
+
+  void finish() {
+    if (in_kernel_) to_.kernel_end();
+    in_kernel_ = false;
+    to_.set_numbers(nullptr);
+  }
+
+  void line(std::string_view text, uint32_t number) {
+    in_ = JsonScanner(text, file_, number);
+    if (text.starts_with('{')) {
+      if (!nodes_) in_.fail(0, "a node before the first graph");
+      auto [u, id] = nodes_->add(text, number);
+      if (id < 0 || id > UINT32_MAX) in_.fail(0, "a node without its id");
+      (*numbers_)[u] = uint32_t(id);
+      return;
+    }
+    fields_ = 0;
+    std::string name;
+    in_.array([&] {
+      if (fields_++ == 0) name = in_.string();
+      else field(name);
+    });
+    in_.end();
+    tell(name);
+  }
+
+ private:
+  struct Values {
+    int64_t number[8];
+    std::string text[2];
+    UOp node[2];
+    bool flag;
+  };
+
+  UOp node() {
+    size_t at = in_.position();
+    if (in_.null()) return {};
+    int64_t n = in_.int64();
+    if (!nodes_ || n < 0 || size_t(n) >= nodes_->size()) in_.fail(at, "found node " + std::to_string(n), "one of the nodes above");
+    return nodes_->at(size_t(n));
+  }
+
+  // What field `fields_`, counted from 2, of an event is: n number, s text, u node, b flag.
+  static std::string_view kinds(std::string_view name) {
+    if (name == "kernel") return "ssu";
+    if (name == "stage") return "su";
+    if (name == "stage_end") return "u";
+    if (name == "begin") return "nsunb";
+    if (name == "end") return "nu";
+    if (name == "rule") return "ssn";
+    if (name == "rewrite") return "nnuunnn";
+    if (name == "rebuilt") return "nuu";
+    if (name == "gated") return "nu";
+    return "";
+  }
+  void field(std::string_view name) {
+    std::string_view all = kinds(name);
+    size_t i = fields_ - 2;
+    if (i >= all.size()) in_.fail(in_.position(), "'" + std::string(name) + "' has a field too many");
+    auto count = size_t(std::count(all.begin(), all.begin() + long(i), all[i]));
+    switch (all[i]) {
+      case 'n': v_.number[count] = in_.int64(); break;
+      case 's': v_.text[count] = in_.string(); break;
+      case 'u': v_.node[count] = node(); break;
+      case 'b': v_.flag = in_.boolean(); break;
+    }
+  }
+
+  void tell(const std::string& name) {
+    if (name != "graph" && fields_ - 1 != kinds(name).size()) in_.fail(0, "'" + name + "' lacks fields");
+    int depth = int(v_.number[0]);
+    if (name == "graph") new_graph();
+    else if (name == "kernel") id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.kernel(id_, target_, v_.node[0]);
+    else if (name == "stage") stage_ = v_.text[0], to_.stage(stage_, v_.node[0]);
+    else if (name == "stage_end") to_.stage_end(v_.node[0]);
+    else if (name == "begin") to_.begin(v_.text[0], check_depth(depth), v_.node[0], size_t(v_.number[1]), v_.flag);
+    else if (name == "end") to_.end(check_depth(depth), v_.node[0]);
+    else if (name == "rule") rules_.push_back({v_.text[0], v_.text[1], uint32_t(v_.number[0])});
+    else if (name == "rewrite") rewrite(check_depth(depth));
+    else if (name == "rebuilt") to_.rebuilt(check_depth(depth), v_.node[0], v_.node[1]);
+    else if (name == "gated") to_.gated(check_depth(depth), v_.node[0]);
+    else in_.fail(0, "unknown event '" + name + "'");
+  }
+
+  int check_depth(int depth) {
+    if (depth < 0 || depth > 10000) in_.fail(0, "found depth " + std::to_string(depth));
+    return depth;
+  }
+  void rewrite(int depth) {
+    if (v_.number[1] < 0 || size_t(v_.number[1]) >= rules_.size()) in_.fail(0, "found rule " + std::to_string(v_.number[1]), "one of the rules above");
+    const auto& r = rules_[size_t(v_.number[1])];
+    to_.rewrite(depth, {r.name, r.file, r.line}, v_.node[0], v_.node[1], {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
+  }
+  void new_graph() {
+    finish();
+    nodes_.reset();
+    numbers_.reset();
+    graph_ = std::make_unique<Graph>();
+    nodes_ = std::make_unique<JsonNodeReader>(*graph_, file_);
+    numbers_ = std::make_unique<UOpMap<uint32_t>>(*graph_);
+    to_.set_numbers(numbers_.get());
+  }
+
+  struct RuleText {
+    std::string name, file;
+    uint32_t line;
+  };
+  std::string file_;
+  TraceConsumer& to_;
+  JsonScanner in_;
+  size_t fields_ = 0;
+  Values v_{};
+  bool in_kernel_ = false;
+  std::deque<RuleText> rules_;  // views of them are given out
+  std::string id_, target_, stage_;
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<JsonNodeReader> nodes_;
+  std::unique_ptr<UOpMap<uint32_t>> numbers_;
+};
+
+}  // namespace
+
+Status read_trace(const std::string& path, TraceConsumer& to) {
+  auto lines = LineReader::open(path);
+  if (!lines) return lines.diag();
+  return catch_failures([&]() -> Unit {
+    Reader reader(input_name(path), to);
+    std::string text;
+    bool first = true;
+    while ((*lines)->next(text).value_or_throw()) {
+      if (first && !text.starts_with(std::string(kHead) + ",\"version\":1")) throw Failure(Diag{.message = "not a trace of version 1", .file = path});
+      if (!first && !text.empty()) reader.line(text, (*lines)->line());
+      first = false;
+    }
+    reader.finish();
+    return Unit{};
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,145 @@
+#include "lib/inspect/trace_print.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMaxWidth = 200;
+constexpr size_t kMaxInfix = 90;
+
+// Whether `pattern`, in which `*` stands for anything, is `text`.
+bool glob(std::string_view pattern, std::string_view text) {
+  size_t star = pattern.find('*');
+  if (star == pattern.npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  for (size_t skip = star; skip <= text.size(); skip++)
+    if (glob(pattern.substr(star + 1), text.substr(skip))) return true;
+  return false;
+}
+
+std::string place_of(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
+
+std::string micros(uint64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f us", double(ns) / 1e3);
+  return text;
+}
+
+bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
+
+// How many nodes `u` is made of, up to `limit`.
+size_t size_up_to(UOp u, size_t limit) {
+  std::vector<UOp> todo{u};
+  size_t n = 0;
+  while (!todo.empty() && n <= limit) {
+    UOp x = todo.back();
+    todo.pop_back();
+    n++;
+    todo.insert(todo.end(), x.src().begin(), x.src().end());
+  }
+  return n;
+}
+
+constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
+
+}  // namespace
+
+bool TraceFilter::wants(const TraceRule& r, UOp before) const {
+  if (!rule.empty() && !glob(rule, r.name) && place_of(r).find(rule) == std::string::npos) return false;
+  return ops.empty() || before.in(ops);
+}
+
+std::string trace_line(UOp u, const TraceConsumer& numbers) {
+  auto name = [&](UOp s) { return is_leaf_value(s) ? s.arg().str() : "#" + std::to_string(numbers.number(s)); };
+  std::string out = "#" + std::to_string(numbers.number(u)) + " = " + std::string(name_of(u.op()));
+  if (u.dtype() != dtypes::void_) out += " " + std::string(u.dtype().repr());
+  if (u.num_src()) {
+    out += " (";
+    for (size_t i = 0; i < u.num_src(); i++) out += (i ? ", " : "") + name(u.src(i));
+    out += ")";
+  }
+  if (!u.arg().is_none()) out += " " + u.arg().repr();
+  if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
+  if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
+  if (u.in(kInfixOps) && size_up_to(u, 40) <= 40) {
+    std::string infix = render(u, false);
+    if (infix.size() <= kMaxInfix) out += "    " + std::string(strip_parens(infix));
+  }
+  return out;
+}
+
+void TracePrinter::kernel(std::string_view id, std::string_view target, UOp) {
+  write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + std::string(target)) + "\n");
+}
+
+void TracePrinter::stage(std::string_view name, UOp) {
+  write_("--- " + std::string(name) + "\n");
+  shown_ = all_ = 0;
+}
+
+void TracePrinter::stage_end(UOp) {
+  std::string line = "--- " + std::to_string(all_) + (all_ == 1 ? " rewrite" : " rewrites");
+  if (shown_ != all_) line += ", " + std::to_string(shown_) + " shown";
+  write_(line + "\n");
+}
+
+void TracePrinter::begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) {
+  if (depth && !filter_.nested) return;
+  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(name.empty() ? "unnamed" : name) + ": " + std::to_string(rules) + " rules on #" +
+         std::to_string(number(input)) + (bottom_up ? ", bottom-up" : "") + "]\n");
+}
+
+void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+  if (depth && !filter_.nested) return;
+  all_++;
+  if (!filter_.wants(rule, before)) return;
+  if (filter_.node >= 0) {
+    auto n = uint32_t(filter_.node);
+    if (number(before) != n && number(after) != n && !(n >= cost.made_from && n < cost.made_to)) return;
+  }
+  shown_++;
+  std::string indent(size_t(2 * depth), ' ');
+  constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
+  write_(indent + std::string(style_.color ? kBold : "") + std::string(rule.name) + std::string(style_.color ? kPlain : "") + "  " + place_of(rule) + "  " +
+         micros(cost.ns) + (style_.quiet ? "  #" + std::to_string(number(before)) + " -> #" + std::to_string(number(after)) : "") + "\n");
+  if (!style_.quiet) change(before, after, indent);
+}
+
+// The nodes that only one side has; the two roots in any case, and what both sides' changed nodes use right below them.
+void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
+  Graph& graph = before.graph();
+  auto old_nodes = toposort(before), new_nodes = toposort(after);
+  UOpSet in_old(graph), in_new(graph);
+  for (UOp u : old_nodes) in_old.insert(u);
+  for (UOp u : new_nodes) in_new.insert(u);
+  auto only = [&](const std::vector<UOp>& nodes, const UOpSet& other, UOp root) {
+    std::vector<UOp> out;
+    for (UOp u : nodes)
+      if (u == root || (!other.contains(u) && !is_leaf_value(u))) out.push_back(u);
+    return out;
+  };
+  auto gone = only(old_nodes, in_new, before), come = only(new_nodes, in_old, after);
+  // context: what the changed nodes stand on
+  UOpSet told(graph);
+  std::vector<UOp> context;
+  for (auto* list : {&gone, &come})
+    for (UOp u : *list)
+      for (UOp s : u.src())
+        if (context.size() < 4 && in_old.contains(s) && in_new.contains(s) && !is_leaf_value(s) && !(s == after) && told.insert(s)) context.push_back(s);
+  for (UOp u : context) write_(indent + "      " + trace_line(u, *this) + "\n");
+  auto list = [&](const std::vector<UOp>& nodes, std::string_view sign, std::string_view color) {
+    size_t skip = nodes.size() > style_.max_lines ? nodes.size() - style_.max_lines : 0;
+    if (skip) write_(indent + "  " + std::string(sign) + "   ... " + std::to_string(skip) + " more\n");
+    for (size_t i = skip; i < nodes.size(); i++)
+      write_(indent + "  " + (style_.color ? std::string(color) : "") + std::string(sign) + "   " + trace_line(nodes[i], *this) +
+             (style_.color ? "\x1b[0m" : "") + "\n");
+  };
+  list(gone, "-", "\x1b[31m");
+  list(come, "+", "\x1b[32m");
+}
+
+}  // namespace tgc
