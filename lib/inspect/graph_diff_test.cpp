@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <map>
 
@@ -157,9 +158,9 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   CHECK(toposort(a).size() > 10000);
   double best = 1e9;
   for (int tries = 0; tries < 3; tries++) {
-    auto begin = std::chrono::steady_clock::now();
+    std::clock_t begin = std::clock();  // of this process alone: others may keep the machine busy
     GraphDiff d = diff_graphs(a, b);
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(best, 1e3 * double(std::clock() - begin) / CLOCKS_PER_SEC);
     CHECK(d.changes.size() == 10);
   }
   MESSAGE("10,000 nodes: " << best << " ms");
