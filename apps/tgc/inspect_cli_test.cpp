@@ -65,7 +65,7 @@ TEST_CASE("patterns and stats") {
   CHECK(has(stats, "-- TOTAL\n"));
   CHECK(has(stats, "merge-adjacent-ranges"));
   Ran never = tgc("stats --never " + kKernel);
-  CHECK(has(never, "threefry"));
+  CHECK(has(never, "where-on-load"));
   CHECK(!has(never, "merge-adjacent-ranges"));
   CHECK(has(tgc("stats --json " + kKernel), "\"total\":{\"hits\":"));
 }
