@@ -83,13 +83,17 @@ T combine(T a, T b) {
   else return O == Opc::Add ? wrapping_add(a, b) : wrapping_mul(a, b);
 }
 
+// Whether `Round` is a function: a comparison with nullptr is no constant to g++ under its sanitizers.
+template <class T, T (*Round)(T)>
+inline constexpr bool kRounds = !std::is_same_v<std::integral_constant<T (*)(T), Round>, std::integral_constant<T (*)(T), nullptr>>;
+
 template <class T, Opc O, T (*Round)(T)>
 const Ins* fold(Frame& f, const Ins* i) {
   const T* a = f.at<T>(i->a);
   T sum = *f.at<T>(i->dst);
   for (int64_t k = 0, n = f.n; k < n; k++) {
     sum = combine<T, O>(sum, a[k]);
-    if constexpr (Round != nullptr) sum = Round(sum);
+    if constexpr (kRounds<T, Round>) sum = Round(sum);
   }
   *f.at<T>(i->dst) = sum;
   return i + 1;
