@@ -6,7 +6,10 @@
 
 namespace tgc {
 
-// Whether the rule has made a node of another since the process began, or was tried with a context to change.
+// Notes that the rule made a node of another, or gated one.
+void note_hit(const Rule& rule);
+
+// Whether the rule was noted since the process began, or was tried with a context to change.
 bool was_hit(const Rule& rule);
 
 // The rules of all sets that anything was matched with since the process began, by id; copies, for a set may be gone.

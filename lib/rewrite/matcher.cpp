@@ -322,12 +322,12 @@ void note_rules(const std::vector<const Rule*>& rules) {
   for (const Rule* rule : rules) tried_rules().by_id.emplace(rule->id, *rule);
 }
 
+}  // namespace
+
 void note_hit(const Rule& rule) {
   TGC_CHECK(rule.id < kMaxRules, "more rules than the register of hits has room for");
   if (!rules_hit[rule.id].load(std::memory_order_relaxed)) rules_hit[rule.id].store(true, std::memory_order_relaxed);
 }
-
-}  // namespace
 
 bool was_hit(const Rule& rule) { return rule.id < kMaxRules && rules_hit[rule.id].load(std::memory_order_relaxed); }
 

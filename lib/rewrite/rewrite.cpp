@@ -5,6 +5,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "lib/rewrite/hits.h"
 #include "lib/support/check.h"
 #include "lib/uop/graph.h"
 
@@ -183,17 +184,17 @@ class Rewriter {
   // ---- rules
   UOp apply(const Matcher& matcher, UOp u) {
     if (!matcher.has_rules_for(u.op())) return {};
-    const Rule* hit = nullptr;
+    tried_ = nullptr;
     UOp out;
     try {
-      out = observer_ ? observed(matcher, u, hit) : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), hit);
+      out = observer_ ? observed(matcher, u, tried_) : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), tried_);
     } catch (Failure& failure) {
-      if (hit && failure.diag().context.empty())
-        failure.diag().context = "  in stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "', rule " + describe(*hit) + ", at\n" + describe(u);
+      if (tried_ && failure.diag().context.empty())
+        failure.diag().context = "  in stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
       throw;
     }
     results_->fit(graph_);
-    if (out) w_->recent[recent_count_++ % Workspace::kRecent] = {hit, u};
+    if (out) w_->recent[recent_count_++ % Workspace::kRecent] = {tried_, u};
     return out;
   }
 
@@ -239,6 +240,7 @@ class Rewriter {
       try {
         bottom_up_to_fixed_point(new_n);
       } catch (const BottomUpGate&) {
+        note_hit(*tried_);
         if (tells_) observer_->gated(new_n);
         return set_result(n, new_n);
       }
@@ -304,6 +306,7 @@ class Rewriter {
       try {
         bottom_up_to_fixed_point(now);
       } catch (const BottomUpGate&) {
+        note_hit(*tried_);
         return set_result(n, now);
       }
     }
@@ -404,6 +407,7 @@ class Rewriter {
   uint32_t run_ = 0;
   size_t waiting_ = 0;  // frames postponed since a result was found
   size_t recent_count_ = 0;
+  const Rule* tried_ = nullptr;  // the rule that made the last change, or threw
 };
 
 struct Observed {
