@@ -151,18 +151,8 @@ void ModelDevice::prepare_all(const Schedule& schedule) {
 std::vector<Array> ModelDevice::realize(std::span<const Tensor> tensors, const Options& options) {
   runs_.clear();
   kernels_ = 0, run_seconds_ = 0, bytes_before_ = bytes_after_ = 0;
-  std::vector<Array> out(tensors.size());
-  std::vector<UOp> wanted;
-  std::vector<size_t> which;
-  for (size_t i = 0; i < tensors.size(); i++) {
-    if (auto plain = plain_value(tensors[i])) {
-      out[i] = std::move(*plain);
-    } else {
-      wanted.push_back(tensors[i].contiguous().uop());
-      which.push_back(i);
-    }
-  }
-  if (wanted.empty()) return out;
+  auto [out, wanted, which] = split_plain_values(tensors);
+  if (wanted.empty()) return std::move(out);
   Graph& graph = wanted[0].graph();
   if (progress_) progress_("scheduling");
   TensorJob job(graph);
@@ -224,7 +214,7 @@ std::vector<Array> ModelDevice::realize(std::span<const Tensor> tensors, const O
       k++;
     }
   }
-  return out;
+  return std::move(out);
 }
 
 }  // namespace tgc

@@ -121,19 +121,22 @@ std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors) {
   return out;
 }
 
-std::vector<Array> realize(std::span<const Tensor> tensors) {
-  std::vector<Array> out(tensors.size());
-  std::vector<UOp> wanted;
-  std::vector<size_t> which;
+Unrealized split_plain_values(std::span<const Tensor> tensors) {
+  Unrealized out{.values = std::vector<Array>(tensors.size())};
   for (size_t i = 0; i < tensors.size(); i++) {
     if (auto plain = plain_value(tensors[i])) {
-      out[i] = std::move(*plain);
+      out.values[i] = std::move(*plain);
     } else {
-      wanted.push_back(tensors[i].contiguous().uop());
-      which.push_back(i);
+      out.graphs.push_back(tensors[i].contiguous().uop());
+      out.which.push_back(i);
     }
   }
-  if (wanted.empty()) return out;
+  return out;
+}
+
+std::vector<Array> realize(std::span<const Tensor> tensors) {
+  auto [out, wanted, which] = split_plain_values(tensors);
+  if (wanted.empty()) return std::move(out);
   Graph& graph = wanted[0].graph();
   TensorJob job(graph);
   Schedule schedule = make_schedule(job, graph.sink(wanted)).value_or_throw();
@@ -147,7 +150,7 @@ std::vector<Array> realize(std::span<const Tensor> tensors) {
     std::memcpy(value.data(), memory.at(schedule.outputs[i][0]), value.nbytes());
     out[which[i]] = std::move(value);
   }
-  return out;
+  return std::move(out);
 }
 
 }  // namespace tgc
