@@ -22,7 +22,12 @@ Result<Engine*> load_engine(const char* file, const char* symbol, const char* pa
 }  // namespace
 
 Result<LlvmEngine*> llvm_engine() {
-  static Result<LlvmEngine*> engine = load_engine<LlvmEngine>("libtgc_llvm.so", kLlvmEngineSymbol, "llvm-19-dev and liblld-19-dev");
+  static Result<LlvmEngine*> engine = load_engine<LlvmEngine>("libtgc_llvm.so", kLlvmEngineSymbol, "llvm-19-dev");
+  return engine;
+}
+
+Result<LldEngine*> lld_engine() {
+  static Result<LldEngine*> engine = load_engine<LldEngine>("libtgc_lld.so", kLldEngineSymbol, "llvm-19-dev and liblld-19-dev");
   return engine;
 }
 

@@ -1,5 +1,6 @@
-// What the two shared objects of lib/compile offer: libtgc_llvm.so (LLVM and lld) and libtgc_clang.so (clang). They are loaded when first
-// needed, because loading LLVM costs 20 ms and 100 MB that most commands never need. Nothing of LLVM is in these types.
+// What the shared objects of lib/compile offer: libtgc_llvm.so (of LLVM what compiles kernels, linked in: it loads in a few milliseconds),
+// libtgc_lld.so and libtgc_clang.so (with the whole of LLVM, 20 ms and 100 MB). They are loaded when first needed. Nothing of LLVM is in these
+// types.
 #pragma once
 #include <string>
 #include <string_view>
@@ -36,6 +37,12 @@ class LlvmEngine {
   virtual ~LlvmEngine() = default;
   // LLVM IR text, optimized as `opt -O2` does, in that form. With `lines`, instructions carry the line of the text they came from.
   virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) = 0;
+  virtual std::string version() const = 0;
+};
+
+class LldEngine {
+ public:
+  virtual ~LldEngine() = default;
   // A relocatable AMDGPU object as a code object: a shared ELF that the driver loads.
   virtual Made<std::string> link_code_object(std::string_view object) = 0;
   virtual std::string version() const = 0;
@@ -51,10 +58,12 @@ class ClangEngine {
 
 // The engines, loaded when first asked for; an error says what is missing.
 Result<LlvmEngine*> llvm_engine();
+Result<LldEngine*> lld_engine();
 Result<ClangEngine*> clang_engine();
 
 // What the shared objects export.
 inline constexpr const char* kLlvmEngineSymbol = "tgc_llvm_engine";
+inline constexpr const char* kLldEngineSymbol = "tgc_lld_engine";
 inline constexpr const char* kClangEngineSymbol = "tgc_clang_engine";
 
 }  // namespace tgc

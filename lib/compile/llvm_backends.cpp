@@ -112,7 +112,7 @@ Machine machine_of(const CompileJob& job) {
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   std::string out = job.language == Language::LlvmIr ? take(llvm().compile(job.source, machine_of(job), form_of(what), job.lines)) : by_clang(job, what);
-  return what == Artifact::Binary && is_amd(job) ? take(llvm().link_code_object(out)) : out;
+  return what == Artifact::Binary && is_amd(job) ? take(lld_engine().value_or_throw()->link_code_object(out)) : out;
 }
 
 std::string llvm_identity(const CompileJob& job) {
@@ -124,7 +124,9 @@ std::string llvm_identity(const CompileJob& job) {
 
 void add_llvm_compilers(std::vector<CompilerInfo>& to) {
   auto llvm = llvm_engine();
-  to.push_back({"LLVM", "LLVM IR for CPUs and AMD GPUs", bool(llvm), llvm ? (*llvm)->version() + ", with lld" : llvm.diag().text()});
+  to.push_back({"LLVM", "LLVM IR for CPUs and AMD GPUs", bool(llvm), llvm ? (*llvm)->version() : llvm.diag().text()});
+  auto lld = lld_engine();
+  to.push_back({"lld", "code objects for AMD GPUs", bool(lld), lld ? (*lld)->version() : lld.diag().text()});
   auto clang = clang_engine();
   to.push_back({"clang", "C, HIP and OpenCL; CUDA where NVRTC is missing", bool(clang), clang ? (*clang)->version() : clang.diag().text()});
   auto libraries = catch_failures([] { return device_libraries().string(); });

@@ -30,7 +30,12 @@ void combine(const PatNode& n, std::span<const PatNode* const> order, std::vecto
   std::vector<Chosen> partial{{&n, {}}};
   for (const PatNode* child : order) {
     auto options = choices(*child);
+    if (options.size() == 1) {  // most often
+      for (Chosen& p : partial) p.children.push_back(options[0]);
+      continue;
+    }
     std::vector<Chosen> next;
+    next.reserve(partial.size() * options.size());
     for (const Chosen& p : partial)
       for (const Chosen& o : options) {
         next.push_back(p);
@@ -38,7 +43,7 @@ void combine(const PatNode& n, std::span<const PatNode* const> order, std::vecto
       }
     partial = std::move(next);
   }
-  out.insert(out.end(), partial.begin(), partial.end());
+  out.insert(out.end(), std::make_move_iterator(partial.begin()), std::make_move_iterator(partial.end()));
 }
 
 std::vector<Chosen> choices(const PatNode& n) {
@@ -164,9 +169,8 @@ bool has_each_anywhere(const Chosen& c) {
 
 uint8_t kind_of_literal(Arg arg) { return kind_of_const(arg); }
 
-}  // namespace
-
-struct Matcher::Bucket {
+// The programs of the rules for one op.
+struct Code {
   std::vector<Program> programs;
   std::vector<Step> steps;
   size_t words;                  // of a mask
@@ -175,40 +179,37 @@ struct Matcher::Bucket {
   std::array<MaskIndex<kNumKinds>, kPositions> kind;
   MaskIndex<kNumScalars + 1> root_dtype;
   std::array<MaskIndex<kNumScalars + 1>, 2> dtype;
-  size_t num_rules = 0;
 
-  Bucket(Op root, const std::vector<const Rule*>& rules);
+  explicit Code(const std::vector<const Rule*>& rules);
   const uint64_t* mask(uint16_t row) const { return &masks[row * words]; }
 
  private:
-  void add(const Rule& rule, const Chosen& chosen, Op root);
+  void add(const Rule& rule, const Chosen& chosen, size_t number);
   void index_masks();
-  // The rows for a fact: allowed(program, value) for each of its values.
-  template <size_t Values, class Allowed>
-  MaskIndex<Values> index(Allowed allowed);
+  // The rows for a fact about a node: wanted(program) is what the program's pattern has at that node, null for anything, and
+  // allowed(pattern, value) whether the pattern accepts that value of the fact.
+  template <size_t Values, class Wanted, class Allowed>
+  MaskIndex<Values> index(Wanted wanted, Allowed allowed);
 
   std::vector<Chosen> chosen_;  // of each program; while it is built
 };
 
-Matcher::Bucket::Bucket(Op root, const std::vector<const Rule*>& rules) {
-  for (const Rule* rule : rules) {
-    if (!rule->left->ops.contains(root)) continue;
-    num_rules++;
-    for (Chosen& chosen : choices(*rule->left)) {
-      add(*rule, chosen, root);
+Code::Code(const std::vector<const Rule*>& rules) {
+  for (size_t i = 0; i < rules.size(); i++)
+    for (Chosen& chosen : choices(*rules[i]->left)) {
+      add(*rules[i], chosen, i);
       chosen_.push_back(std::move(chosen));
     }
-  }
   words = (programs.size() + 63) / 64;
   index_masks();
   chosen_.clear();
   chosen_.shrink_to_fit();
 }
 
-void Matcher::Bucket::add(const Rule& rule, const Chosen& chosen, Op root) {
+void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
   OpSet need = early_reject(*rule.left);
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
-  Program program{&rule, uint32_t(steps.size()), 0, uint32_t(num_rules) - 1, 0, false, !implied && !need.empty(), need};
+  Program program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), need};
   struct Pending {
     const Chosen* node;
     uint8_t parent, child, depth;
@@ -241,18 +242,22 @@ void Matcher::Bucket::add(const Rule& rule, const Chosen& chosen, Op root) {
   }
   program.count = uint32_t(steps.size()) - program.first;
   programs.push_back(program);
-  (void)root;
 }
 
-template <size_t Values, class Allowed>
-MaskIndex<Values> Matcher::Bucket::index(Allowed allowed) {
+template <size_t Values, class Wanted, class Allowed>
+MaskIndex<Values> Code::index(Wanted wanted, Allowed allowed) {
   MaskIndex<Values> out;
-  std::vector<uint64_t> mask(words);
+  std::vector<uint64_t> any(words), mask;  // any: of the programs that accept every value, which are most
+  std::vector<std::pair<const PatNode*, size_t>> choosy;
+  for (size_t p = 0; p < programs.size(); p++) {
+    if (const PatNode* n = wanted(chosen_[p])) choosy.emplace_back(n, p);
+    else any[p / 64] |= uint64_t(1) << (p % 64);
+  }
   size_t first_row = masks.size() / words;
   for (size_t value = 0; value < Values; value++) {
-    std::fill(mask.begin(), mask.end(), 0);
-    for (size_t p = 0; p < programs.size(); p++)
-      if (allowed(chosen_[p], value)) mask[p / 64] |= uint64_t(1) << (p % 64);
+    mask = any;
+    for (auto [n, p] : choosy)
+      if (allowed(*n, value)) mask[p / 64] |= uint64_t(1) << (p % 64);
     size_t row = first_row;
     while (row * words < masks.size() && !std::equal(mask.begin(), mask.end(), &masks[row * words])) row++;
     if (row * words == masks.size()) masks.insert(masks.end(), mask.begin(), mask.end());
@@ -260,8 +265,6 @@ MaskIndex<Values> Matcher::Bucket::index(Allowed allowed) {
   }
   return out;
 }
-
-namespace {
 
 bool length_allowed(const PatNode& n, size_t length) {
   switch (n.sources) {
@@ -280,26 +283,51 @@ const PatNode* wanted(const Chosen& root, size_t i) {
   return i < root.children.size() ? root.children[i].pattern : nullptr;
 }
 
-bool dtype_allowed(const PatNode* n, size_t dtype) {
-  return !n || n->dtypes.empty() || (dtype != kNoValue && (n->dtypes.bits() >> dtype & 1));
+const PatNode* if_dtypes(const PatNode* n) { return n && !n->dtypes.empty() ? n : nullptr; }
+const PatNode* if_ops(const PatNode* n) { return n && !n->ops.empty() ? n : nullptr; }
+
+bool dtype_allowed(const PatNode& n, size_t dtype) { return dtype != kNoValue && (n.dtypes.bits() >> dtype & 1); }
+
+bool kind_allowed(const PatNode& n, size_t kind) {
+  Op op = kind < kNumOps ? Op(kind) : Op::CONST;
+  if (!n.ops.contains(op)) return false;
+  if (op != Op::CONST || !n.has_arg || n.ops.size() != 1) return true;
+  return kind_of_literal(n.arg) == kind;
 }
 
-bool kind_allowed(const PatNode* n, size_t kind) {
-  if (!n || n->ops.empty()) return true;
-  Op op = kind < kNumOps ? Op(kind) : Op::CONST;
-  if (!n->ops.contains(op)) return false;
-  if (op != Op::CONST || !n->has_arg || n->ops.size() != 1) return true;
-  return kind_of_literal(n->arg) == kind;
+void Code::index_masks() {
+  length = index<kLengths>([](const Chosen& c) { return c.pattern; }, length_allowed);
+  for (size_t i = 0; i < kPositions; i++) kind[i] = index<kNumKinds>([i](const Chosen& c) { return if_ops(wanted(c, i)); }, kind_allowed);
+  for (size_t i = 0; i < 2; i++) dtype[i] = index<kNumScalars + 1>([i](const Chosen& c) { return if_dtypes(wanted(c, i)); }, dtype_allowed);
+  root_dtype = index<kNumScalars + 1>([](const Chosen& c) { return if_dtypes(c.pattern); }, dtype_allowed);
 }
 
 }  // namespace
 
-void Matcher::Bucket::index_masks() {
-  length = index<kLengths>([](const Chosen& c, size_t n) { return length_allowed(*c.pattern, n); });
-  for (size_t i = 0; i < kPositions; i++) kind[i] = index<kNumKinds>([i](const Chosen& c, size_t k) { return kind_allowed(wanted(c, i), k); });
-  for (size_t i = 0; i < 2; i++) dtype[i] = index<kNumScalars + 1>([i](const Chosen& c, size_t d) { return dtype_allowed(wanted(c, i), d); });
-  root_dtype = index<kNumScalars + 1>([](const Chosen& c, size_t d) { return dtype_allowed(c.pattern, d); });
-}
+// The rules for one op. Their code is made when a node of that op first asks for it: a process that compiles one small kernel needs that of one
+// op in ten.
+struct Matcher::Bucket {
+  Bucket(Op root, const std::vector<const Rule*>& all) {
+    for (const Rule* rule : all)
+      if (rule->left->ops.contains(root)) rules.push_back(rule);
+  }
+  ~Bucket() { delete code_.load(); }
+  const Code& code() const {
+    const Code* made = code_.load(std::memory_order_acquire);
+    return made ? *made : make();
+  }
+
+  std::vector<const Rule*> rules;
+
+ private:
+  const Code& make() const {
+    std::lock_guard guard(making_);
+    if (!code_.load(std::memory_order_relaxed)) code_.store(new Code(rules), std::memory_order_release);
+    return *code_.load(std::memory_order_relaxed);
+  }
+  mutable std::mutex making_;
+  mutable std::atomic<const Code*> code_{nullptr};
+};
 
 // ---- the register of hits
 
@@ -353,11 +381,11 @@ Matcher::~Matcher() = default;
 
 size_t Matcher::num_programs() const {
   size_t n = 0;
-  for (auto& b : buckets_) n += b ? b->programs.size() : 0;
+  for (auto& b : buckets_) n += b ? b->code().programs.size() : 0;
   return n;
 }
 
-size_t Matcher::num_rules_for(Op op) const { return buckets_[size_t(op)] ? buckets_[size_t(op)]->num_rules : 0; }
+size_t Matcher::num_rules_for(Op op) const { return buckets_[size_t(op)] ? buckets_[size_t(op)]->rules.size() : 0; }
 
 // ---- matching
 
@@ -414,7 +442,7 @@ OpSet ops_of_sources(UOp u) {
 
 // One try of a bucket on a node: the programs that the masks allow, word by word.
 struct Matcher::Attempt {
-  Attempt(const Bucket& bucket, UOp u) : b(bucket) {
+  Attempt(const Code& code, UOp u) : b(code) {
     size_t n = u.num_src();
     rows[count++] = b.mask(b.length.row[std::min(n, kLengths - 1)]);
     rows[count++] = b.mask(b.root_dtype.row[dtype_class(u)]);
@@ -427,7 +455,7 @@ struct Matcher::Attempt {
     return bits;
   }
 
-  const Bucket& b;
+  const Code& b;
   const uint64_t* rows[2 + kPositions + 2];
   size_t count = 0;
 };
@@ -442,15 +470,16 @@ union Captures {  // no time to clear them
 UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
-  Attempt attempt(*bucket, u);
+  const Code& code = bucket->code();
+  Attempt attempt(code, u);
   Captures captures;
   const Rule* done = nullptr;  // a rule that returned the very node: its other alternatives are not tried
-  for (size_t w = 0; w < bucket->words; w++)
+  for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
-      const Program& program = bucket->programs[w * 64 + size_t(__builtin_ctzll(bits))];
+      const Program& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
       if (program.rule == done) continue;
       if (program.check_need && !ops_of_sources(u).contains_all(program.need)) continue;
-      if (!run(program, &bucket->steps[program.first], u, captures.at)) continue;
+      if (!run(program, &code.steps[program.first], u, captures.at)) continue;
       hit = program.rule;  // also names the rule when its action throws
       UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
       if (out == u) done = program.rule;
@@ -513,7 +542,7 @@ std::vector<RuleCounters> Matcher::Stats::by_rule() {
   for (const Tries& t : table_) {
     if (!t.bucket) continue;
     uint32_t next = 0;
-    for (const Program& p : t.bucket->programs) {
+    for (const Program& p : t.bucket->code().programs) {
       if (p.number < next) continue;  // another alternative of the same rule
       if (p.number > t.reached) break;
       next = p.number + 1;
@@ -529,7 +558,8 @@ std::vector<RuleCounters> Matcher::Stats::by_rule() {
 UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, Stats& stats) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
-  Attempt attempt(*bucket, u);
+  const Code& code = bucket->code();
+  Attempt attempt(code, u);
   Captures captures;
   OpSet have = ops_of_sources(u);
   struct Note {  // on every way out, an exception included
@@ -540,10 +570,10 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
     uint32_t reached;
   } note{stats, bucket, have, UINT32_MAX};
   const Rule* done = nullptr;
-  for (size_t w = 0; w < bucket->words; w++)
+  for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
       size_t number = w * 64 + size_t(__builtin_ctzll(bits));
-      const Program& program = bucket->programs[number];
+      const Program& program = code.programs[number];
       if (program.rule == done) continue;
       if (!have.contains_all(program.need)) continue;
       // matching takes a few nanoseconds: every kEvery-th is timed; an action always is
@@ -551,7 +581,7 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
       thread_local uint32_t runs = 0;
       bool sampled = runs++ % kEvery == 0;
       uint64_t begin = sampled ? ticks() : 0;
-      bool matched = run(program, &bucket->steps[program.first], u, captures.at);
+      bool matched = run(program, &code.steps[program.first], u, captures.at);
       if (sampled) stats.of(*program.rule).total_ns += (ticks() - begin) * kEvery;
       if (!matched) continue;
       hit = program.rule;

@@ -25,7 +25,6 @@
 
 #include "lib/compile/llvm_engine/contain.h"
 #include "lib/compile/llvm_engine/line_table.h"
-#include "lib/compile/llvm_engine/link.h"
 
 namespace tgc {
 namespace {
@@ -102,7 +101,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopVectorization = true;
   // LLVM 19's SLP vectorizer makes wrong code for AVX-512 (seen in ResNet-50's r_512_7_7_512_3_3, 49 accumulators: sums of other elements)
-  tuning.SLPVectorization = !machine.getMCSubtargetInfo()->checkFeatures("+avx512vl");
+  tuning.SLPVectorization = !(machine.getTargetTriple().isX86() && machine.getMCSubtargetInfo()->checkFeatures("+avx512vl"));
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
@@ -147,9 +146,6 @@ class Engine final : public LlvmEngine {
 
   Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) override {
     return contained([&] { return compile_text(text, machine, form, lines); });
-  }
-  Made<std::string> link_code_object(std::string_view object) override {
-    return contained([&] { return tgc::link_code_object(object); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 

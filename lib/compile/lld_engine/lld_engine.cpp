@@ -1,7 +1,8 @@
-#include "lib/compile/llvm_engine/link.h"
-
+// libtgc_lld.so: lld as a library. A relocatable AMDGPU object becomes the code object that a driver loads. It is apart from libtgc_llvm.so
+// because lld needs the whole of LLVM, which takes longer to load than a small kernel to compile.
 #include <fcntl.h>
 #include <lld/Common/Driver.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/Support/raw_ostream.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,6 +13,9 @@
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
+
+#include "lib/compile/engines.h"
+#include "lib/compile/llvm_engine/contain.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -32,9 +36,8 @@ struct Folder {
   }
 };
 
-}  // namespace
-
-std::string link_code_object(std::string_view object) {
+// Throws std::runtime_error with lld's message.
+std::string link(std::string_view object) {
   static std::mutex one_at_a_time;  // lld has global state
   std::lock_guard lock(one_at_a_time);
   Folder folder;
@@ -54,4 +57,28 @@ std::string link_code_object(std::string_view object) {
   return bytes.str();
 }
 
+class Engine final : public LldEngine {
+ public:
+  Made<std::string> link_code_object(std::string_view object) override {
+    Made<std::string> made;
+    std::string fatal = run_contained([&] {
+      try {
+        made.value = link(object);
+        made.ok = true;
+      } catch (const std::exception& e) {
+        made.complaint.message = e.what();
+      }
+    });
+    if (!fatal.empty()) made = {.complaint = {.message = fatal}};
+    return made;
+  }
+  std::string version() const override { return LLVM_VERSION_STRING; }
+};
+
+}  // namespace
 }  // namespace tgc
+
+extern "C" __attribute__((visibility("default"))) tgc::LldEngine* tgc_lld_engine() {
+  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's own statics may be gone before
+  return engine;
+}
