@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "lib/rewrite/gate.h"
 #include "lib/rewrite/hits.h"
 #include "lib/support/check.h"
 #include "lib/uop/graph.h"
@@ -588,6 +589,7 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
       note.reached = program.number;
       begin = ticks();
       UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
+      if (out == bottom_up_gate()) return note_hit(*program.rule), out;  // tinygrad counts it neither
       uint64_t taken = ticks() - begin;
       RuleCounters& counters = stats.of(*program.rule);
       counters.total_ns += taken;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <unordered_map>
 
+#include "lib/rewrite/gate.h"
 #include "lib/rewrite/hits.h"
 #include "lib/support/check.h"
 #include "lib/uop/graph.h"
@@ -12,21 +12,48 @@
 namespace tgc {
 namespace {
 
+// A table by node id of which a rewrite touches parts: pages that nobody wrote to are one page of zeros, so that a small rewrite in a
+// large graph costs little.
+template <class T>
+class Pages {
+ public:
+  const T& operator[](uint32_t id) const { return pages_[id >> kBits][id & kMask]; }
+  T& at(uint32_t id) {
+    T*& page = pages_[id >> kBits];
+    if (page == zeros()) [[unlikely]] page = add();
+    return page[id & kMask];
+  }
+  // Room for all nodes of the graph: wanted whenever there may be new ones.
+  void fit(const Graph& graph) {
+    if (graph.size() > pages_.size() << kBits) [[unlikely]] pages_.resize((graph.size() >> kBits) + 16, zeros());
+  }
+
+ private:
+  static constexpr size_t kBits = 8, kMask = (size_t(1) << kBits) - 1;
+  static T* zeros() {
+    static constexpr T kZeros[kMask + 1]{};
+    return const_cast<T*>(kZeros);  // read alone
+  }
+  [[gnu::noinline]] T* add() {
+    own_.push_back(std::make_unique<T[]>(kMask + 1));
+    return own_.back().get();
+  }
+
+  std::vector<T*> pages_;
+  std::vector<std::unique_ptr<T[]>> own_;
+};
+
 // What a rewrite made of each node. Slots are kept by the number of the rewrite that filled them, so that none needs clearing.
 struct Results {
   struct Slot {
     uint32_t mark = 0;    // the table's epoch: `result` is valid; the number of a run: it has the node on its stack
     uint32_t result = 0;  // id of a node
   };
-  std::vector<Slot> slots;
+  Pages<Slot> slots;
   uint32_t epoch = 0;
   uint32_t run = 0;  // the last number given, to an epoch or a run
 
   void start_anew() { epoch = ++run; }
-  // Room for all nodes of the graph: wanted whenever there may be new ones.
-  void fit(const Graph& graph) {
-    if (graph.size() > slots.size()) slots.resize(2 * graph.size() + 64);
-  }
 };
 
 // The work space of one rewrite, pooled per graph: a rewrite inside a rewrite takes another.
@@ -34,8 +61,8 @@ struct Workspace {
   struct Frame {
     UOp n;
     UOp new_n;
-    int stage;
-    UOp waits_for = {};  // of a frame that was postponed
+    uint32_t stage;
+    uint32_t waits_for = 0;  // of a frame that was postponed: the id of a node
   };
   struct Hit {
     const Rule* rule;
@@ -48,7 +75,7 @@ struct Workspace {
   };
 
   Results results;
-  std::vector<BottomUp> bottom_up;
+  Pages<BottomUp> bottom_up;
   struct Visit {
     UOp n;          // what is asked for
     UOp now;        // what it has become so far
@@ -56,8 +83,10 @@ struct Workspace {
     bool changed;   // a source became something else
   };
 
-  std::deque<Frame> postponed;  // the bottom of the stack: frames that wait for others
   std::vector<Frame> stack;
+  // The bottom of the stack, frames that wait for others: those from `turn` on are tried first, then those that were postponed since.
+  std::vector<Frame> waiting, postponed;
+  size_t turn = 0;
   std::vector<Visit> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
@@ -106,14 +135,16 @@ class Rewriter {
   }
   ~Rewriter() {
     w_->stack.clear();
+    w_->waiting.clear();
     w_->postponed.clear();
+    w_->turn = 0;
     w_->visits.clear();
     state_.pool.push_back(std::move(w_));
   }
 
   UOp run(UOp root) {
     if (root.id() < first_replaced_) return root;
-    results_->fit(graph_);
+    fit();
     if (UOp known = result_of(root)) return known;
     run_ = ++results_->run;
     if (in_order_) run_in_order(root);
@@ -127,27 +158,27 @@ class Rewriter {
 
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  uint32_t result_id(UOp u) const {
-    const Results::Slot& s = results_->slots[u.id()];
+  void fit() { results_->slots.fit(graph_); }
+  uint32_t result_id(uint32_t id) const {
+    const Results::Slot& s = results_->slots[id];
     return s.mark == results_->epoch ? s.result : kNone;
   }
+  uint32_t result_id(UOp u) const { return result_id(u.id()); }
   UOp result_of(UOp u) const {
     uint32_t id = result_id(u);
     return id == kNone ? UOp() : graph_.at(id);
   }
   void set_result(UOp u, UOp result) {
-    results_->slots[u.id()] = {results_->epoch, result.id()};
-    waiting_ = 0;
+    results_->slots.at(u.id()) = {results_->epoch, result.id()};
+    progress_ = true;
   }
 
   // ---- tinygrad's order: what a context sees, and an observer. A node that is on the stack already is not queued again, even when it is
   // needed sooner; what needs it then waits at the far end of the stack.
   void run_in_order(UOp root) {
     queue(root);
-    while (!w_->stack.empty() || !w_->postponed.empty()) {
-      check_limit(w_->stack.size() + w_->postponed.size());
-      Workspace::Frame f = pop();
-      if (result_of(f.n)) continue;
+    for (Workspace::Frame f; pop(f);) {
+      if (result_id(f.n) != kNone) continue;
       if (f.stage == kEnter) enter(f.n);
       else if (f.stage == kRebuild) rebuild(f.n, f.new_n);
       else link(f.n, f.new_n);
@@ -156,30 +187,35 @@ class Rewriter {
 
   void push(UOp n, UOp new_n, Stage stage) { w_->stack.push_back({n, new_n, stage}); }
   void queue(UOp u) {
-    results_->slots[u.id()].mark = run_;
+    results_->slots.at(u.id()).mark = run_;
     push(u, u, kEnter);
   }
+  size_t num_waiting() const { return w_->stack.size() + (w_->waiting.size() - w_->turn) + w_->postponed.size(); }
 
-  Workspace::Frame pop() {
-    auto& from_back = w_->stack;
-    if (!from_back.empty()) {
-      Workspace::Frame f = from_back.back();
-      from_back.pop_back();
-      return f;
+  // The next frame; false when there is none.
+  bool pop(Workspace::Frame& f) {
+    check_limit(num_waiting());
+    if (!w_->stack.empty()) {
+      f = w_->stack.back();
+      w_->stack.pop_back();
+      return true;
     }
-    for (;;) {
-      Workspace::Frame f = w_->postponed.back();
-      w_->postponed.pop_back();
-      if (result_id(f.waits_for) != kNone || result_id(f.n) != kNone) return f;
-      postpone(f);
+    for (;; w_->postponed.push_back(f)) {
+      if (w_->turn == w_->waiting.size()) {
+        if (w_->postponed.empty()) return false;
+        if (!progress_) endless("nodes wait for each other");
+        std::swap(w_->waiting, w_->postponed);
+        w_->postponed.clear();
+        w_->turn = 0;
+        progress_ = false;
+      }
+      f = w_->waiting[w_->turn++];
+      if (result_id(f.waits_for) != kNone) return true;
     }
   }
 
-  // To the far end of the stack: tried again when everything else is done. The stack is `postponed` below `stack`.
-  void postpone(const Workspace::Frame& frame) {
-    w_->postponed.push_front(frame);
-    if (++waiting_ > w_->stack.size() + w_->postponed.size()) endless("nodes wait for each other");
-  }
+  // To the far end of the stack: tried again when everything else is done.
+  void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) { w_->postponed.push_back({n, new_n, stage, waits_for.id()}); }
 
   // ---- rules
   UOp apply(const Matcher& matcher, UOp u) {
@@ -193,7 +229,7 @@ class Rewriter {
         failure.diag().context = "  in stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
       throw;
     }
-    results_->fit(graph_);
+    fit();
     if (out) w_->recent[recent_count_++ % Workspace::kRecent] = {tried_, u};
     return out;
   }
@@ -205,25 +241,26 @@ class Rewriter {
     auto begin = tells_ ? Clock::now() : Clock::time_point();
     UOp out = observer_->stats ? matcher.rewrite_counted(u, ctx_.ptr(), ctx_.type(), hit, *observer_->stats)
                                : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), hit);
-    if (out && tells_) observer_->rewritten(*hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
+    if (out && tells_ && !(out == bottom_up_gate())) observer_->rewritten(*hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
   }
 
   UOp apply_bottom_up(UOp u) {
     if (substitution_) return substitution_->find(u);
-    auto& cache = w_->bottom_up;
-    if (u.id() >= cache.size()) cache.resize(graph_.size() + graph_.size() / 2 + 64);
-    if (cache[u.id()].run == results_->epoch) return UOp(cache[u.id()].result);
+    w_->bottom_up.fit(graph_);
+    const Workspace::BottomUp& known = w_->bottom_up[u.id()];
+    if (known.run == results_->epoch) return UOp(known.result);
     UOp out = apply(*bpm_, u);
-    w_->bottom_up[u.id()] = {results_->epoch, out.node()};
+    w_->bottom_up.at(u.id()) = {results_->epoch, out.node()};
     return out;
   }
 
-  // Makes `u` what the bottom-up rules make of it, until they make nothing of it or one of them throws a gate.
-  void bottom_up_to_fixed_point(UOp& u) {
+  // Makes `u` what the bottom-up rules make of it, until they make nothing of it or one of them is a gate: then false.
+  bool bottom_up_to_fixed_point(UOp& u) try {
     size_t steps = 0, next_checkpoint = 1;
     UOp checkpoint = u;  // Brent's cycle detection: one node remembered, at growing distances
     for (UOp next = apply_bottom_up(u); next; next = apply_bottom_up(u)) {
+      if (next == bottom_up_gate()) return false;
       u = next;
       if (u == checkpoint) endless("a node is rewritten to itself");
       if (++steps == next_checkpoint) {
@@ -231,19 +268,18 @@ class Rewriter {
         next_checkpoint *= 2;
       }
     }
+    return true;
+  } catch (const BottomUpGate&) {
+    note_hit(*tried_);
+    return false;
   }
 
   // First visit: bottom-up rules, then the sources.
   void enter(UOp n) {
     UOp new_n = n;
-    if (bpm_) {
-      try {
-        bottom_up_to_fixed_point(new_n);
-      } catch (const BottomUpGate&) {
-        note_hit(*tried_);
-        if (tells_) observer_->gated(new_n);
-        return set_result(n, new_n);
-      }
+    if (bpm_ && !bottom_up_to_fixed_point(new_n)) {
+      if (tells_) observer_->gated(new_n);
+      return set_result(n, new_n);
     }
     size_t before = w_->stack.size();
     push(n, new_n, kRebuild);
@@ -267,14 +303,14 @@ class Rewriter {
     bool changed = false;
     for (UOp s : new_n.src()) {
       UOp r = result_of(s);
-      if (!r) return postpone({n, new_n, kRebuild, s});
+      if (!r) return postpone(n, new_n, kRebuild, s);
       sources.push_back(r);
       changed |= !(r == s);
     }
     UOp next;
     if (changed) {
       next = graph_.node(new_n.op(), new_n.dtype(), sources, new_n.arg(), new_n.tag());
-      results_->fit(graph_);
+      fit();
       if (tells_) observer_->rebuilt(new_n, next);
     } else if (pm_) {
       next = apply(*pm_, new_n);
@@ -287,7 +323,7 @@ class Rewriter {
   // The result of what this node became is this node's result.
   void link(UOp n, UOp new_n) {
     UOp r = result_of(new_n);
-    if (!r) return postpone({n, new_n, kLink, new_n});
+    if (!r) return postpone(n, new_n, kLink, new_n);
     set_result(n, r);
   }
 
@@ -298,18 +334,11 @@ class Rewriter {
   }
 
   void begin(UOp n) {
-    Results::Slot& slot = results_->slots[n.id()];
+    Results::Slot& slot = results_->slots.at(n.id());
     if (slot.mark == run_) endless("a node is made of itself", n);
     slot.mark = run_;
     UOp now = n;
-    if (bpm_) {
-      try {
-        bottom_up_to_fixed_point(now);
-      } catch (const BottomUpGate&) {
-        note_hit(*tried_);
-        return set_result(n, now);
-      }
-    }
+    if (bpm_ && !bottom_up_to_fixed_point(now)) return set_result(n, now);
     if (!bpm_ && n.num_src() == 0 && !pm_->has_rules_for(n.op())) return set_result(n, n);
     w_->visits.push_back({n, now, 0, false});
     check_limit(w_->visits.size());
@@ -317,7 +346,7 @@ class Rewriter {
 
   void go_on(Workspace::Visit& v) {
     if (v.next == kWaits) return finish(v, result_of(v.now));
-    const Results::Slot* slots = results_->slots.data();
+    const auto& slots = results_->slots;
     const uint32_t epoch = results_->epoch;
     bool changed = false;
     auto src = v.now.src();
@@ -352,7 +381,7 @@ class Rewriter {
     sources.clear();
     for (UOp s : u.src()) sources.push_back(s.id() < first_replaced_ ? s : result_of(s));
     UOp out = graph_.node(u.op(), u.dtype(), sources, u.arg(), u.tag());
-    results_->fit(graph_);
+    fit();
     return out;
   }
 
@@ -405,9 +434,9 @@ class Rewriter {
   std::unique_ptr<Workspace> w_;
   Results* results_;
   uint32_t run_ = 0;
-  size_t waiting_ = 0;  // frames postponed since a result was found
+  bool progress_ = true;  // a result was found since the frames that wait were last begun anew
   size_t recent_count_ = 0;
-  const Rule* tried_ = nullptr;  // the rule that made the last change, or threw
+  const Rule* tried_ = nullptr;  // the rule that was tried last: what threw
 };
 
 struct Observed {

@@ -266,7 +266,14 @@ const RuleSet& pm_generate_realize_map() {
   return set;
 }
 
-void get_realize_map(UOp sink, IndexingContext& ctx) { graph_rewrite(sink, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"}); }
+// The rules rewrite nothing and what they note does not depend on their order: unless someone watches, each node is looked at once.
+void get_realize_map(UOp sink, IndexingContext& ctx) {
+  const RuleSet& rules = pm_generate_realize_map();
+  if (observer_of(ctx.graph)) return void(graph_rewrite(sink, rules, {.ctx = ctx, .name = "get realize"}));
+  ContextRef context(ctx);
+  const Rule* hit = nullptr;
+  for (UOp u : toposort(sink)) rules.matcher().rewrite(u, context.ptr(), context.type(), hit);
+}
 
 void assign_ranges(UOp sink, IndexingContext& ctx) { RangeAssigner(sink, ctx).run(); }
 

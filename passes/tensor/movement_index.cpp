@@ -1,6 +1,7 @@
 #include "passes/tensor/movement_index.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
@@ -25,20 +26,108 @@ const RuleSet& pad_rules() {
 }
 
 // Reshapes recur with the same shapes, so what one does is found once per graph, with numbered placeholders for its ranges.
+struct ReshapeKey {
+  Shape from, to;  // of a key that is kept: copies in the graph's arena
+  UOp general;     // the indices, over placeholders
+
+  bool operator==(const ReshapeKey& other) const {
+    return general == other.general && same_arg(from, other.from) && same_arg(to, other.to);
+  }
+  static bool same_arg(Shape a, Shape b) {
+    return std::ranges::equal(a, b, [](Sint x, Sint y) { return Arg::identical(x.arg(), y.arg()); });
+  }
+};
+struct ReshapeKeyHash {
+  size_t operator()(const ReshapeKey& key) const {
+    size_t h = std::hash<const Node*>()(key.general.node());
+    for (Shape shape : {key.from, key.to})
+      for (Sint s : shape) h = (h ^ s.arg().hash()) * 0x9E3779B97F4A7C15;
+    return h ^ h >> 32;
+  }
+};
 struct ReshapeCache {
-  struct KeyHash {
-    size_t operator()(Arg key) const { return key.hash(); }
-  };
-  struct KeyEqual {
-    bool operator()(Arg a, Arg b) const { return Arg::identical(a, b); }
-  };
-  std::unordered_map<Arg, UOp, KeyHash, KeyEqual> known;
+  std::unordered_map<ReshapeKey, UOp, ReshapeKeyHash> known;
 };
 
-Arg as_arg(Graph& graph, Shape shape) {
-  std::vector<Arg> items;
-  for (Sint s : shape) items.push_back(s.arg());
-  return graph.tuple(items);
+Shape keep(Graph& graph, Shape shape) {
+  auto* copy = static_cast<Sint*>(graph.arena().allocate(shape.size_bytes(), alignof(Sint)));
+  std::uninitialized_copy(shape.begin(), shape.end(), copy);
+  return {copy, shape.size()};
+}
+
+// Replaces ranges in index expressions as substitute() does, without its apparatus: the expressions are small.
+class RangeReplacer {
+ public:
+  RangeReplacer(std::span<const UOp> from, std::span<const UOp> to) : from_(from), to_(to) {}
+
+  // `u` with the ranges replaced; nothing when that takes more than this knows.
+  UOp operator()(UOp u) {
+    if (u.is(Op::RANGE)) {
+      auto at = std::ranges::find(from_, u);
+      return at == from_.end() ? u : to_[size_t(at - from_.begin())];
+    }
+    if (ranges_of(u).empty()) return u;
+    for (auto& [before, after] : done_)
+      if (before == u) return after;
+    if (done_.size() == kMost || !u.in(ops::ALU | Op::CAST) || u.num_src() > kSources) return {};
+    UOp src[kSources];
+    for (size_t i = 0; i < u.num_src(); i++)
+      if (src[i] = (*this)(u.src(i)); !src[i]) return {};
+    UOp out = u.with_src(std::span<const UOp>(src, u.num_src()));
+    if (done_.size() == kMost) return {};
+    done_.emplace_back(u, out);
+    return out;
+  }
+
+  // Each of `all`; false when one takes more.
+  bool replace(std::span<const UOp> all, std::vector<UOp>& out) {
+    auto simple_size = [](UOp r) { return r.src(0).is_const(); };
+    if (!std::ranges::all_of(from_, simple_size)) return false;
+    out.reserve(all.size());
+    for (UOp u : all) {
+      UOp replaced = (*this)(u);
+      if (!replaced) return false;
+      out.push_back(replaced);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kMost = 64, kSources = 3;
+  std::span<const UOp> from_, to_;
+  std::vector<std::pair<UOp, UOp>> done_;
+};
+
+std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std::span<const UOp> from, std::span<const UOp> to) {
+  std::vector<UOp> out;
+  if (RangeReplacer(from, to).replace(indices, out)) return out;
+  Substitution pairs;
+  for (size_t i = 0; i < from.size(); i++) pairs.emplace_back(from[i], to[i]);
+  UOp sink = substitute(graph.sink(indices), pairs);
+  return {sink.src().begin(), sink.src().end()};
+}
+
+// A reshape that only adds or drops axes of size 1 passes the others on. Nothing when it does more, or an index is not plainly in bounds.
+std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
+  auto is_one = [](Sint s) { return s == Sint(1); };
+  auto passes = [](UOp index, Sint size) {
+    if (size.is_uop() || !(index.dtype() == dtypes::index) || !index.in({Op::RANGE, Op::CONST}) || index.is_invalid()) return false;
+    return !py_less(index.vmin(), 0) && (index.is_const() || py_less(0, index.vmax())) && py_less(index.vmax(), size.as_int());
+  };
+  if (indices.size() != to.size()) return std::nullopt;
+  std::vector<UOp> out;
+  size_t next = 0;
+  for (size_t i = 0; i < to.size(); i++) {
+    if (!passes(indices[i], to[i])) return std::nullopt;
+    if (is_one(to[i])) continue;
+    for (; next < from.size() && is_one(from[next]); next++) out.push_back(graph.constant(dtypes::index, 0));
+    if (next == from.size() || !(from[next] == to[i])) return std::nullopt;
+    out.push_back(indices[i]);
+    next++;
+  }
+  for (; next < from.size() && is_one(from[next]); next++) out.push_back(graph.constant(dtypes::index, 0));
+  if (next < from.size()) return std::nullopt;
+  return out;
 }
 
 UOp times(Sint s, UOp u) { return s.is_int() ? s.as_int() * u : s.uop() * u; }
@@ -79,18 +168,19 @@ UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
 }  // namespace
 
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
-  UOp sink = graph.sink(indices);
-  Substitution to_placeholders, back;
-  for (UOp r : ranges_of(sink)) {
-    UOp placeholder = graph.range(r.src(0), std::array<Arg, 2>{int64_t(to_placeholders.size()), AxisType::PLACEHOLDER});
-    to_placeholders.emplace_back(r, placeholder);
-    back.emplace_back(placeholder, r);
+  if (!observer_of(graph))
+    if (auto plain = reshape_of_ones(graph, from, to, indices)) return std::move(*plain);
+  auto ranges = ranges_of(graph.sink(indices));
+  std::vector<UOp> placeholders;
+  for (UOp r : ranges) placeholders.push_back(graph.range(r.src(0), std::array<Arg, 2>{int64_t(placeholders.size()), AxisType::PLACEHOLDER}));
+  UOp general = graph.sink(replace_ranges(graph, indices, ranges, placeholders));
+  auto& known = graph.extension<ReshapeCache>().known;
+  auto found = known.find({from, to, general});
+  if (found == known.end()) {
+    UOp result = reshape_indices(graph, from, to, general);
+    found = known.emplace(ReshapeKey{keep(graph, from), keep(graph, to), general}, result).first;
   }
-  UOp general = substitute(sink, to_placeholders);
-  UOp& result = graph.extension<ReshapeCache>().known[graph.tuple({as_arg(graph, from), as_arg(graph, to), Arg(general)})];
-  if (!result) result = reshape_indices(graph, from, to, general);
-  UOp out = substitute(result, back);
-  return {out.src().begin(), out.src().end()};
+  return replace_ranges(graph, found->second.src(), placeholders, ranges);
 }
 
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
@@ -120,7 +210,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
       }
       return out;
     case Op::EXPAND: {
-      ShapeVec to = marg_shape(movement);
+      Shape to = shape_of(movement);
       for (size_t i = 0; i < n; i++) out.push_back(from[i] == to[i] ? indices[i] : indices[i].const_like(0));
       return out;
     }
@@ -129,7 +219,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
       for (size_t i = 0; i < n; i++) out.push_back(pad_index(indices[i], from[i], amounts[i].first, amounts[i].second));
       return out;
     }
-    case Op::RESHAPE: return apply_reshape(movement.graph(), from, marg_shape(movement), indices);
+    case Op::RESHAPE: return apply_reshape(movement.graph(), from, shape_of(movement), indices);
     default: throw Failure("Ops." + std::string(name_of(movement.op())) + " is no movement op");
   }
 }

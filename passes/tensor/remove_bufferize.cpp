@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/rewrite/gate.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
@@ -97,7 +98,7 @@ UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
   for (auto& [range, index] : ctx.pairs())
     if (lies_in(b, range)) return {};
   if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};  // nothing below that could be replaced: no need of a gate
-  throw BottomUpGate();
+  return bottom_up_gate();
 }
 
 const RuleSet& pm_gate_substitute() {
@@ -236,13 +237,16 @@ const RuleSet& remove_bufferize_stage() {
 
 namespace {
 
-int64_t max_buffers(UOp u) {
-  Arg device = device_of(u);
-  if (device.is_none()) return 0;  // index arithmetic
-  if (int64_t limit = u.graph().settings().MAX_KERNEL_BUFFERS) return limit;
+// How many buffers a kernel may bind on a device, or on several; 0: any number.
+int64_t max_buffers(Arg device, const Settings& settings) {
+  if (int64_t limit = settings.MAX_KERNEL_BUFFERS) return limit;
   std::string_view name = device.is_str() ? device.text() : device[0].text();
   if (!device.is_str()) name = name.substr(0, name.find(':'));
   return name == "METAL" ? 31 : name == "WEBGPU" ? 8 : 0;
+}
+int64_t max_buffers(UOp u) {
+  Arg device = device_of(u);
+  return device.is_none() ? 0 : max_buffers(device, u.graph().settings());  // none: index arithmetic
 }
 
 size_t buffers_read(UOp root) {
@@ -287,6 +291,13 @@ const RuleSet& pm_limit_bufs() {
   return set;
 }
 
-UOp limit_buffers(UOp sink, IndexingContext& ctx) { return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"}); }
+UOp limit_buffers(UOp sink, IndexingContext& ctx) {
+  auto is_limited = [&](UOp u) {
+    Arg device = u.is(Op::DEVICE) ? u.arg() : u.is(Op::BUFFERIZE) ? device_of(u) : Arg();
+    return !device.is_none() && max_buffers(device, ctx.graph.settings());
+  };
+  if (!observer_of(ctx.graph) && std::ranges::none_of(toposort(sink), is_limited)) return sink;
+  return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"});
+}
 
 }  // namespace tgc
