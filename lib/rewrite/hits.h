@@ -6,6 +6,9 @@
 
 namespace tgc {
 
+// Notes that these are tried from now on.
+void note_rules(const std::vector<const Rule*>& rules);
+
 // Notes that the rule made a node of another, or gated one.
 void note_hit(const Rule& rule);
 

@@ -95,7 +95,7 @@ struct Workspace {
 // What the rewriter keeps with a graph.
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> pool;
-  // Rules that do not look at a context make the same of a node in every rewrite: what they made is kept.
+  // Rules that do not look at a context make the same of a node in every rewrite: what they made is kept from their second rewrite on.
   std::unordered_map<const Matcher*, std::unique_ptr<Results>> known;
   RewriteObserver* observer = nullptr;
 };
@@ -121,17 +121,10 @@ class Rewriter {
       w_ = std::move(state_.pool.back());
       state_.pool.pop_back();
     }
-    if (pm_ && !bpm_ && !observer_ && !pm_->uses_context()) {
-      auto& known = state_.known[pm_];
-      if (!known) {
-        known = std::make_unique<Results>();
-        known->start_anew();
-      }
-      results_ = known.get();
-    } else {
-      results_ = &w_->results;
-      results_->start_anew();
-    }
+    results_ = kept_results();
+    if (results_) return;
+    results_ = &w_->results;
+    results_->start_anew();
   }
   ~Rewriter() {
     w_->stack.clear();
@@ -157,6 +150,18 @@ class Rewriter {
   static constexpr uint32_t kWaits = UINT32_MAX;
 
   static constexpr uint32_t kNone = UINT32_MAX;
+
+  // The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most sets are.
+  Results* kept_results() {
+    if (!pm_ || bpm_ || observer_ || pm_->uses_context()) return nullptr;
+    auto [it, first_time] = state_.known.try_emplace(pm_);
+    if (first_time) return nullptr;
+    if (!it->second) {
+      it->second = std::make_unique<Results>();
+      it->second->start_anew();
+    }
+    return it->second.get();
+  }
 
   void fit() { results_->slots.fit(graph_); }
   uint32_t result_id(uint32_t id) const {
@@ -277,7 +282,7 @@ class Rewriter {
   // First visit: bottom-up rules, then the sources.
   void enter(UOp n) {
     UOp new_n = n;
-    if (bpm_ && !bottom_up_to_fixed_point(new_n)) {
+    if (!bottom_up(new_n)) {
       if (tells_) observer_->gated(new_n);
       return set_result(n, new_n);
     }
@@ -334,40 +339,76 @@ class Rewriter {
   }
 
   void begin(UOp n) {
-    Results::Slot& slot = results_->slots.at(n.id());
-    if (slot.mark == run_) endless("a node is made of itself", n);
-    slot.mark = run_;
+    mark_begun(n);
     UOp now = n;
-    if (bpm_ && !bottom_up_to_fixed_point(now)) return set_result(n, now);
-    if (!bpm_ && n.num_src() == 0 && !pm_->has_rules_for(n.op())) return set_result(n, n);
-    w_->visits.push_back({n, now, 0, false});
-    check_limit(w_->visits.size());
+    if (!bottom_up(now)) return set_result(n, now);
+    if (now == n && is_left_alone(n)) return set_result(n, n);
+    visit(n, now, 0);
   }
 
   void go_on(Workspace::Visit& v) {
     if (v.next == kWaits) return finish(v, result_of(v.now));
-    const auto& slots = results_->slots;
+    auto& slots = results_->slots;
     const uint32_t epoch = results_->epoch;
     bool changed = false;
     auto src = v.now.src();
     for (size_t i = v.next; i < src.size(); i++) {
       UOp s = src[i];
       if (s.id() < first_replaced_) continue;
-      Results::Slot slot = slots[s.id()];
-      if (slot.mark != epoch) {
+      const Results::Slot& slot = slots[s.id()];
+      if (slot.mark == epoch) {
+        changed |= slot.result != s.id();
+      } else if (!bpm_ && is_left_alone(s)) {
+        slots.at(s.id()) = {epoch, s.id()};
+      } else {
         v.next = uint32_t(i);
         v.changed |= changed;
         return begin(s);
       }
-      changed |= slot.result != s.id();
     }
-    v.changed |= changed;
-    UOp next = v.changed ? with_results(v.now) : pm_ ? apply(*pm_, v.now) : UOp();
+    if (v.changed || changed) return go_on_with(v, with_results(v.now));
+    UOp next = pm_ ? apply(*pm_, v.now) : UOp();
     if (!next) return finish(v, v.now);
     if (UOp r = result_of(next)) return finish(v, r);
     v.now = next;
     v.next = kWaits;
     begin(next);
+  }
+
+  // `next` is what `v` has become; its sources are their own results, so rules for itself are all there is left to try.
+  void go_on_with(Workspace::Visit& v, UOp next) {
+    if (UOp r = result_of(next)) return finish(v, r);
+    mark_begun(next);
+    UOp now = next;
+    bool gated = !bottom_up(now);
+    UOp after = !gated && now == next && pm_ ? apply(*pm_, next) : UOp();
+    UOp known = after ? result_of(after) : gated || now == next ? now : UOp();
+    if (known) {
+      set_result(next, known);
+      return finish(v, known);
+    }
+    v.now = next;
+    v.next = kWaits;
+    if (!after) return visit(next, now, 0);
+    visit(next, after, kWaits);
+    begin(after);
+  }
+
+  void mark_begun(UOp n) {
+    Results::Slot& slot = results_->slots.at(n.id());
+    if (slot.mark == run_) endless("a node is made of itself", n);
+    slot.mark = run_;
+  }
+
+  // Makes of `now` what the bottom-up rules make of it; false when one of them is a gate.
+  bool bottom_up(UOp& now) { return !bpm_ || !bpm_->has_rules_for(now.op()) || bottom_up_to_fixed_point(now); }
+
+  // A node without sources, and no top-down rules for it.
+  bool is_left_alone(UOp u) const { return u.num_src() == 0 && !(pm_ && pm_->has_rules_for(u.op())); }
+
+  void visit(UOp n, UOp now, uint32_t next) {
+    w_->visits.push_back({n, now, next, false});
+    check_limit(w_->visits.size());
   }
 
   void finish(const Workspace::Visit& v, UOp result) {
@@ -475,37 +516,6 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
   return out;
 }
 
-SubstituteContext::SubstituteContext(Graph&, const Substitution& replacements) {
-  for (auto& pair : replacements) {
-    if (pair.first == pair.second) continue;
-    pairs_.push_back(pair);
-    ops_.add(pair.first.op());
-    first_id_ = std::min(first_id_, pair.first.id());
-  }
-  constexpr size_t kFew = 8;  // so many are scanned faster than looked up
-  if (pairs_.size() > kFew)
-    for (auto [from, to] : pairs_) many_[from.node()] = to;
-}
-
-UOp SubstituteContext::find(UOp u) const {
-  if (!ops_.contains(u.op())) return {};
-  if (!many_.empty()) {
-    auto it = many_.find(u.node());
-    return it == many_.end() ? UOp() : it->second;
-  }
-  for (size_t i = pairs_.size(); i-- > 0;)  // of a node given twice the last counts
-    if (pairs_[i].first == u) return pairs_[i].second;
-  return {};
-}
-
-const RuleSet& substitute_rules() {
-  using namespace pat;
-  static const RuleSet set("substitute", {
-      rule("substitute", node(OpSet::all()).as(x), with_ctx<const SubstituteContext>(x, [](const SubstituteContext& ctx, UOp x) { return ctx.find(x); })),
-  });
-  return set;
-}
-
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, std::string_view name) {
   SubstituteContext ctx(u.graph(), replacements);
   if (ctx.pairs().empty()) return u;
@@ -516,28 +526,5 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
 
 void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<RewriteState>().observer = observer; }
 RewriteObserver* observer_of(Graph& graph) { return graph.extension<RewriteState>().observer; }
-
-std::string describe(UOp root, int depth) {
-  std::string out;
-  struct Frame {
-    UOp u;
-    int level;
-  };
-  std::vector<Frame> stack{{root, 0}};
-  int lines = 0;
-  while (!stack.empty()) {
-    auto [u, level] = stack.back();
-    stack.pop_back();
-    if (++lines > 40) return out + "    ...";
-    out += std::string(size_t(4 + 2 * level), ' ') + "Ops." + std::string(name_of(u.op())) + " " + std::string(u.dtype().repr());
-    if (!u.arg().is_none()) out += " " + u.arg().repr();
-    if (level >= depth && u.num_src()) out += " ...";
-    if (!stack.empty() || level < depth) out += "\n";
-    if (level < depth)
-      for (size_t i = u.num_src(); i-- > 0;) stack.push_back({u.src(i), level + 1});
-  }
-  while (!out.empty() && out.back() == '\n') out.pop_back();
-  return out;
-}
 
 }  // namespace tgc

@@ -1,8 +1,6 @@
 // bottom_up: computes a fact for a node after its sources, without recursion; for the facts of this folder alone.
 #pragma once
-#include <algorithm>
-#include <vector>
-
+#include "lib/support/inline_stack.h"
 #include "lib/uop/uop.h"
 
 namespace tgc {
@@ -11,25 +9,23 @@ namespace tgc {
 template <class Known, class WantsSources, class Compute>
 void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;
-  auto ready = [&](UOp u) { return !wants_sources(u) || std::all_of(u.src().begin(), u.src().end(), known); };
-  if (ready(root)) return compute(root);  // of a node just made: its sources were asked before
   struct Frame {
-    UOp node;
-    uint32_t next;
+    const Node* node;
+    uint32_t next;  // the source to look at
   };
-  std::vector<Frame> stack{{root, 0}};
+  InlineStack<Frame, 64> stack;
+  auto enter = [&](UOp u) { stack.push_back({u.node(), wants_sources(u) ? 0 : uint32_t(u.num_src())}); };
+  enter(root);
   while (!stack.empty()) {
-    auto& [u, next] = stack.back();
-    if (next == 0 && !wants_sources(u)) next = uint32_t(u.num_src());
+    auto& [node, next] = stack.back();
+    UOp u(node);
     while (next < u.num_src() && known(u.src(next))) next++;
     if (next < u.num_src()) {
-      UOp source = u.src(next);
-      stack.push_back({source, 0});
+      enter(u.src(next));
       continue;
     }
-    UOp done = u;
     stack.pop_back();
-    if (!known(done)) compute(done);
+    if (!known(u)) compute(u);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/support/inline_stack.h"
 #include "lib/uop/graph_reps.h"
 
 namespace tgc {
@@ -29,7 +30,7 @@ constexpr size_t kInlineSources = 512;  // more are allocated apart from their n
 
 }  // namespace
 
-Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(1024, nullptr) {}
+Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(2048, nullptr) {}
 Graph::~Graph() = default;
 
 void Graph::grow() {
@@ -61,7 +62,13 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   if (src.size() <= kInlineSources) {
     n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size() * sizeof(UOp), alignof(Node)));
     auto* copy = reinterpret_cast<UOp*>(n + 1);
-    std::copy(src.begin(), src.end(), copy);
+    switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
+      case 3: copy[2] = src[2]; [[fallthrough]];
+      case 2: copy[1] = src[1]; [[fallthrough]];
+      case 1: copy[0] = src[0]; [[fallthrough]];
+      case 0: break;
+      default: std::copy(src.begin(), src.end(), copy);
+    }
     new (n) Node{op, kind, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag};
   } else {
     const UOp* copy = arena_.copy(std::span<const UOp>(src)).data();
@@ -180,24 +187,28 @@ std::unique_ptr<StampArray> Graph::take_stamps() {
 
 std::vector<UOp> toposort(UOp root) {
   struct Frame {
-    UOp node;
+    const Node* node;
     uint32_t next;
   };
   constexpr size_t kUsual = 256;
   std::vector<UOp> out;
-  std::vector<Frame> stack;
   out.reserve(kUsual);
-  stack.reserve(kUsual);
+  InlineStack<Frame, kUsual> stack;
   UOpSet begun(root.graph());  // a node is never reached again while it is on the stack: graphs have no cycles
   begun.insert(root);
-  stack.push_back({root, 0});
+  stack.push_back({root.node(), 0});
   while (!stack.empty()) {
     auto& [node, next] = stack.back();
-    if (next == node.num_src()) {
-      out.push_back(node);
+    const UOp* src = node->src;
+    const uint32_t n = node->num_src;
+    uint32_t i = next;
+    while (i < n && !begun.insert(src[i])) i++;
+    if (i < n) {
+      next = i + 1;
+      stack.push_back({src[i].node(), 0});
+    } else {
+      out.push_back(UOp(node));
       stack.pop_back();
-    } else if (UOp s = node.src(next++); begun.insert(s)) {
-      stack.push_back({s, 0});
     }
   }
   return out;
@@ -210,19 +221,20 @@ std::vector<UOp> backward_slice(UOp root) {
 }
 
 namespace {
-// Whether `found` holds for root or a node below it.
+// Whether `found` holds for root or a node below it; nodes older than `oldest` are not looked at.
 template <class Found>
-bool any_below(UOp root, Found found) {
+bool any_below(UOp root, uint32_t oldest, Found found) {
   if (found(root)) return true;
-  std::vector<UOp> stack{root};
+  InlineStack<const Node*, 256> stack;
+  stack.push_back(root.node());
   UOpSet seen(root.graph());
   while (!stack.empty()) {
-    UOp u = stack.back();
+    UOp u(stack.back());
     stack.pop_back();
     for (UOp s : u.src())
-      if (seen.insert(s)) {
+      if (s.id() >= oldest && seen.insert(s)) {
         if (found(s)) return true;
-        stack.push_back(s);
+        stack.push_back(s.node());
       }
   }
   return false;
@@ -230,20 +242,22 @@ bool any_below(UOp root, Found found) {
 }  // namespace
 
 bool op_in_backward_slice_with_self(UOp root, OpSet ops) {
-  return any_below(root, [&](UOp u) { return u.in(ops); });
+  return any_below(root, 0, [&](UOp u) { return u.in(ops); });
 }
 
 bool in_backward_slice_with_self(UOp root, UOp needle) {
-  if (needle.id() > root.id()) return false;  // ids grow from sources to users
-  return any_below(root, [&](UOp u) { return u == needle; });
+  return any_below(root, needle.id(), [&](UOp u) { return u == needle; });  // ids grow from sources to users
 }
 
 std::vector<UOp> split_uop(UOp root, Op op) {
-  std::vector<UOp> out, stack{root};
+  if (!root.is(op)) return {root};
+  std::vector<UOp> out;
+  InlineStack<const Node*, 64> stack;
+  stack.push_back(root.node());
   while (!stack.empty()) {
-    UOp u = stack.back();
+    UOp u(stack.back());
     stack.pop_back();
-    if (u.is(op)) for (size_t i = u.num_src(); i-- > 0;) stack.push_back(u.src(i));
+    if (u.is(op)) for (size_t i = u.num_src(); i-- > 0;) stack.push_back(u.src(i).node());
     else out.push_back(u);
   }
   return out;

@@ -1,7 +1,7 @@
 #include "passes/kernel/control_flow.h"
 
 #include <algorithm>
-#include <memory>
+#include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
 
@@ -16,15 +16,21 @@ using Deps = std::vector<UOp>;
 
 bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }
 
-// The dependencies of every node. Most nodes depend on what one of their sources depends on, and share its list.
+// The dependencies of every node. Most nodes depend on what one of their sources depends on: they share lists, by number, and so the same
+// two lists are united again and again.
 class DepsOfNodes {
  public:
-  explicit DepsOfNodes(Graph& graph) : graph_(graph), of_(graph) {}
+  explicit DepsOfNodes(Graph& graph) : of_(graph), lists_(1) {}
 
-  const Deps& of(UOp u) const { return **of_.find(u); }
+  const Deps& of(UOp u) const { return lists_[*of_.find(u)]; }
 
   // Computes those of `u`, whose sources are done; they hold `u` itself only after `add_itself`.
-  void compute(UOp u) { of_[u] = merge(u); }
+  void compute(UOp u) {
+    uint32_t list = kEmpty;
+    for (UOp s : u.src())
+      if (uint32_t other = *of_.find(s); other != list && other != kEmpty) list = list == kEmpty ? other : united(list, other);
+    of_[u] = list;
+  }
   void add_itself(UOp u) {
     Deps deps = of(u);
     deps.push_back(u);
@@ -32,37 +38,29 @@ class DepsOfNodes {
   }
 
  private:
-  // The union of the lists of the sources, in their order.
-  const Deps* merge(UOp u) {
-    const Deps* first = &empty_;
-    size_t i = 0;
-    while (i < u.num_src() && first->empty()) first = &of(u.src(i++));
-    const Deps* last = first;
-    std::vector<const Deps*> others;
-    for (; i < u.num_src(); i++)
-      if (const Deps* other = &of(u.src(i)); other != last && other != first && !other->empty()) others.push_back(last = other);
-    if (others.empty()) return first;
+  static constexpr uint32_t kEmpty = 0;
 
-    UOpSet seen(graph_);
-    for (UOp x : *first) seen.insert(x);
-    Deps added;
-    for (const Deps* other : others)
-      for (UOp x : *other)
-        if (seen.insert(x)) added.push_back(x);
-    if (added.empty()) return first;
-    added.insert(added.begin(), first->begin(), first->end());
-    return own(std::move(added));
+  // The list of what is in `a`, then what else is in `b`.
+  uint32_t united(uint32_t a, uint32_t b) {
+    auto [known, is_new] = united_.try_emplace(uint64_t(a) << 32 | b, a);
+    if (!is_new) return known->second;
+    UOpSet seen(lists_[a].front().graph());
+    for (UOp x : lists_[a]) seen.insert(x);
+    Deps both = lists_[a];
+    for (UOp x : lists_[b])
+      if (seen.insert(x)) both.push_back(x);
+    if (both.size() > lists_[a].size()) known->second = own(std::move(both));
+    return known->second;
   }
 
-  const Deps* own(Deps deps) {
-    owned_.push_back(std::make_unique<Deps>(std::move(deps)));
-    return owned_.back().get();
+  uint32_t own(Deps deps) {
+    lists_.push_back(std::move(deps));
+    return uint32_t(lists_.size() - 1);
   }
 
-  Graph& graph_;
-  UOpMap<const Deps*> of_;
-  Deps empty_;
-  std::vector<std::unique_ptr<Deps>> owned_;
+  UOpMap<uint32_t> of_;
+  std::vector<Deps> lists_;
+  std::unordered_map<uint64_t, uint32_t> united_;  // by the numbers of both
 };
 
 // The loops that lie directly in `parent`, an END or the SINK.

@@ -1,0 +1,223 @@
+// How the patterns of rules become programs and masks.
+#include "lib/rewrite/bucket.h"
+
+#include <algorithm>
+
+#include "lib/support/check.h"
+
+namespace tgc {
+
+using pat::PatNode;
+
+// A pattern with every choice made: which order of sources, which alternative.
+struct Chosen {
+  const PatNode* pattern;
+  std::vector<Chosen> children;
+};
+
+namespace {
+
+std::vector<Chosen> choices(const PatNode& n);
+
+// All ways to choose for the sources in this order; the first source's choices vary slowest.
+void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<Chosen>& out) {
+  std::vector<Chosen> partial{{&n, {}}};
+  for (const PatNode* child : order) {
+    auto options = choices(*child);
+    if (options.size() == 1) {  // most often
+      for (Chosen& p : partial) p.children.push_back(options[0]);
+      continue;
+    }
+    std::vector<Chosen> next;
+    next.reserve(partial.size() * options.size());
+    for (const Chosen& p : partial)
+      for (const Chosen& o : options) {
+        next.push_back(p);
+        next.back().children.push_back(o);
+      }
+    partial = std::move(next);
+  }
+  out.insert(out.end(), std::make_move_iterator(partial.begin()), std::make_move_iterator(partial.end()));
+}
+
+std::vector<Chosen> choices(const PatNode& n) {
+  std::vector<Chosen> out;
+  if (n.alternatives) {
+    for (const PatNode* child : n.children)
+      for (auto& c : choices(*child)) out.push_back(std::move(c));
+  } else if (n.sources == PatNode::Sources::Each || n.children.empty()) {
+    out.push_back({&n, {}});
+  } else if (n.permute) {
+    std::vector<const PatNode*> order(n.children.begin(), n.children.end());
+    TGC_CHECK(order.size() == 2, "a commutative op has two sources");
+    combine(n, order, out);
+    std::swap(order[0], order[1]);
+    combine(n, order, out);
+  } else {
+    combine(n, n.children, out);
+  }
+  return out;
+}
+
+OpSet early_reject(const PatNode& n) {
+  if (n.has_early_reject) return n.early_reject;
+  OpSet need;
+  for (const PatNode* child : n.children)
+    if (!child->alternatives && child->ops.size() == 1) need.add(child->ops.first());
+  return need;
+}
+
+bool has_each_anywhere(const Chosen& c) {
+  return c.pattern->sources == PatNode::Sources::Each || std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
+}
+
+// Where source `i` is of a node that is at `near`.
+uint8_t near_position(size_t depth, size_t near, size_t i) {
+  if (i > 1 || depth > 1) return NearNodes::kFar;
+  if (depth == 0) return uint8_t(NearNodes::kA + i);
+  return near <= NearNodes::kB ? uint8_t(NearNodes::kA0 + 2 * (near - NearNodes::kA) + i) : uint8_t(NearNodes::kFar);
+}
+
+// The bit of a pair of near nodes; 0 when one of them is not near.
+uint16_t pair_bit(size_t a, size_t b) {
+  for (size_t i = 0; i < NearNodes::kPairs.size(); i++) {
+    auto [x, y] = NearNodes::kPairs[i];
+    if ((a == x && b == y) || (a == y && b == x)) return uint16_t(1 << i);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Code::Code(const std::vector<const Rule*>& rules) {
+  std::vector<Chosen> all;  // of each program
+  for (size_t i = 0; i < rules.size(); i++)
+    for (Chosen& chosen : choices(*rules[i]->left)) {
+      add(*rules[i], chosen, i);
+      all.push_back(std::move(chosen));
+    }
+  words = (programs.size() + 63) / 64;
+  index_masks(all);
+}
+
+void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
+  OpSet need = early_reject(*rule.left);
+  bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
+  Program program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0, need};
+  struct Pending {
+    const Chosen* node;
+    uint8_t parent, child, depth;
+    uint8_t near;  // its NearNodes::Position
+  };
+  std::vector<Pending> queue{{&chosen, 0, 0, 0, NearNodes::kFar}};
+  std::array<uint8_t, pat::kNumCaptures> bound_at;  // of each name that is bound, the NearNodes::Position
+  for (size_t k = 0; k < queue.size(); k++) {  // breadth first: shallow checks reject soonest
+    auto [node, parent, child, depth, near] = queue[k];
+    const PatNode& n = *node->pattern;
+    TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
+    Step step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture, .length = uint8_t(n.children.size()),
+              .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
+    // what the masks have decided needs no check
+    bool first_source = depth == 1 && child < kPositions, named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
+    if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= Step::kOps;
+    if (n.sources == PatNode::Sources::Exact && depth > 0) step.checks |= Step::kExact;
+    if (n.sources == PatNode::Sources::Prefix && depth > 0) step.checks |= Step::kAtLeast;
+    if (!n.dtypes.empty() && depth > 0 && !(first_source && child < 2)) step.checks |= Step::kDtypes;
+    if ((n.has_arg || n.has_arg_ints) && !(first_source && named_literal)) step.checks |= Step::kArg;
+    if (n.capture >= 0) {
+      uint64_t bit = uint64_t(1) << n.capture;
+      step.checks |= program.bound & bit ? Step::kSame : Step::kCapture;
+      if (program.bound & bit) program.same |= pair_bit(bound_at[size_t(n.capture)], near);
+      else bound_at[size_t(n.capture)] = near;
+      program.bound |= bit;
+    }
+    if (n.sources == PatNode::Sources::Each) {
+      step.checks |= Step::kEach;
+      program.has_each = true;
+    }
+    if (step.checks || !node->children.empty()) steps.push_back(step);
+    for (size_t i = 0; i < node->children.size(); i++) queue.push_back({&node->children[i], uint8_t(k), uint8_t(i), uint8_t(depth + 1), near_position(depth, near, i)});
+  }
+  program.count = uint32_t(steps.size()) - program.first;
+  programs.push_back(program);
+}
+
+namespace {
+
+bool length_allowed(const PatNode& n, size_t length) {
+  switch (n.sources) {
+    case PatNode::Sources::Exact: return length == n.children.size();
+    case PatNode::Sources::Prefix: return length >= n.children.size();
+    default: return true;
+  }
+}
+
+bool dtype_allowed(const PatNode& n, size_t dtype) { return dtype != kNoValue && (n.dtypes.bits() >> dtype & 1); }
+
+bool kind_allowed(const PatNode& n, size_t kind) {
+  if (kind == NearNodes::kAbsent) return false;
+  Op op = kind < kNumOps ? Op(kind) : Op::CONST;
+  if (!n.ops.contains(op)) return false;
+  if (op != Op::CONST || !n.has_arg || n.ops.size() != 1) return true;
+  return kind_of_const(n.arg) == kind;
+}
+
+// What the pattern wants of the root, at its source `i`, and at source `j` of that; null: anything, or it is left to the steps.
+const PatNode* at_root(const Chosen& root) { return root.pattern; }
+const PatNode* at_source(const Chosen& root, size_t i) {
+  if (root.pattern->sources == PatNode::Sources::Each) {
+    const PatNode* each = root.pattern->children[0];
+    return each->alternatives ? nullptr : each;
+  }
+  return i < root.children.size() ? root.children[i].pattern : nullptr;
+}
+const PatNode* at_near(const Chosen& root, size_t i, size_t j) {
+  return i < root.children.size() && j < root.children[i].children.size() ? root.children[i].children[j].pattern : nullptr;
+}
+
+const PatNode* if_dtypes(const PatNode* n) { return n && !n->dtypes.empty() ? n : nullptr; }
+const PatNode* if_ops(const PatNode* n) { return n && !n->ops.empty() ? n : nullptr; }
+
+bool looks_near(const Chosen& root, const Program& program) {
+  bool wants = false;
+  for (size_t i = 0; i < 4; i++) wants |= if_ops(at_near(root, i / 2, i % 2)) != nullptr;
+  return wants || program.same;
+}
+
+}  // namespace
+
+template <size_t Values, class Wanted, class Allowed>
+MaskIndex<Values> Code::index(const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
+  std::vector<uint64_t> anything(words), mask;
+  std::vector<std::pair<size_t, const PatNode*>> asking;
+  for (size_t p = 0; p < programs.size(); p++) {
+    if (const PatNode* n = wanted(all[p])) asking.emplace_back(p, n);
+    else anything[p / 64] |= uint64_t(1) << (p % 64);
+  }
+  MaskIndex<Values> out;
+  size_t first_row = masks.size() / words;
+  for (size_t value = 0; value < Values; value++) {
+    mask = anything;
+    for (auto [p, n] : asking)
+      if (allowed(*n, value)) mask[p / 64] |= uint64_t(1) << (p % 64);
+    size_t row = first_row;
+    while (row * words < masks.size() && !std::equal(mask.begin(), mask.end(), &masks[row * words])) row++;
+    if (row * words == masks.size()) masks.insert(masks.end(), mask.begin(), mask.end());
+    out.row[value] = uint16_t(row);
+  }
+  return out;
+}
+
+void Code::index_masks(const std::vector<Chosen>& all) {
+  length = index<kLengths>(all, at_root, length_allowed);
+  root_dtype = index<kNumScalars + 1>(all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtype_allowed);
+  for (size_t i = 0; i < kPositions; i++) kind[i] = index<kNumKinds>(all, [i](const Chosen& c) { return if_ops(at_source(c, i)); }, kind_allowed);
+  for (size_t i = 0; i < 2; i++) dtype[i] = index<kNumScalars + 1>(all, [i](const Chosen& c) { return if_dtypes(at_source(c, i)); }, dtype_allowed);
+  for (size_t i = 0; i < near_kind.size(); i++)
+    near_kind[i] = index<kNumKinds + 1>(all, [i](const Chosen& c) { return if_ops(at_near(c, i / 2, i % 2)); }, kind_allowed);
+  looks_near.resize(words);
+  for (size_t p = 0; p < programs.size(); p++)
+    if (tgc::looks_near(all[p], programs[p])) looks_near[p / 64] |= uint64_t(1) << (p % 64);
+}
+
+}  // namespace tgc

@@ -1,0 +1,132 @@
+// What a matcher knows of the rules for one op: their programs, and the masks that tell which of them a node may match. For lib/rewrite alone.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "lib/rewrite/matcher.h"
+
+namespace tgc {
+
+// One node of a program: where it is, and what is left to check of it.
+struct Step {
+  enum Check : uint8_t { kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128 };
+  uint8_t parent, child;  // source `child` of register `parent`; the root is register 0
+  uint8_t reg;            // register it goes to
+  uint8_t checks;
+  int8_t capture;
+  uint8_t length;         // for kExact, kAtLeast
+  uint32_t dtypes;        // for kDtypes
+  OpSet ops;              // for kOps
+  const pat::PatNode* pattern;
+};
+constexpr size_t kMaxNodes = 32;
+
+// One way to match a rule: an order of commutative sources, a choice of each alternative.
+struct Program {
+  const Rule* rule;
+  uint32_t first, count;    // into steps
+  uint32_t number;          // of its rule in the bucket
+  uint64_t bound;           // its captures, but those of an each
+  bool has_each;
+  bool check_need;          // `need` is not implied by the steps
+  uint16_t same = 0;        // pairs of near nodes (see NearNodes) that must be the same node
+  OpSet need;               // ops that must be among the sources (UPat.early_reject)
+};
+
+// ---- masks: of a fact about a node, one bit for each program that the fact allows
+
+// The dtype of a node as patterns see it: a scalar kind, or kNoValue for pointers.
+constexpr size_t kNoValue = kNumScalars;
+inline size_t dtype_class(UOp u) { return u.dtype().is_value() ? size_t(u.dtype().scalar_kind()) : kNoValue; }
+
+constexpr size_t kPositions = 3;   // sources whose ops have masks; the first two have masks of dtypes as well
+constexpr size_t kLengths = 9;     // numbers of sources, the last one for all that are greater
+
+// For each value of a fact the row of its mask; most values share a few.
+template <size_t Values>
+struct MaskIndex {
+  std::array<uint16_t, Values> row;
+};
+
+// The first two sources of a node and the first two of each of them.
+struct NearNodes {
+  enum Position : uint8_t { kA, kB, kA0, kA1, kB0, kB1, kNumPositions, kFar = kNumPositions };
+  static constexpr size_t kAbsent = kNumKinds;  // the kind of what is not there
+
+  explicit NearNodes(UOp u);
+  UOp at[kNumPositions] = {};  // empty: not there
+  size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsent; }
+  uint16_t same_pairs() const;  // a bit per pair
+  static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
+      {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1}, {kB0, kB1}}};
+};
+
+inline NearNodes::NearNodes(UOp u) {
+  for (size_t i = 0; i < std::min<size_t>(2, u.num_src()); i++) {
+    UOp s = at[kA + i] = u.src(i);
+    for (size_t j = 0; j < std::min<size_t>(2, s.num_src()); j++) at[kA0 + 2 * i + j] = s.src(j);
+  }
+}
+
+inline uint16_t NearNodes::same_pairs() const {
+  uint16_t out = 0;
+  for (size_t i = 0; i < kPairs.size(); i++) out |= uint16_t(at[kPairs[i].first] == at[kPairs[i].second]) << i;
+  return out;
+}
+
+struct Chosen;
+
+// The programs of the rules for one op.
+struct Code {
+  std::vector<Program> programs;
+  std::vector<Step> steps;
+  size_t words;                  // of a mask
+  std::vector<uint64_t> masks;   // rows of `words`
+  MaskIndex<kLengths> length;
+  std::array<MaskIndex<kNumKinds>, kPositions> kind;
+  MaskIndex<kNumScalars + 1> root_dtype;
+  std::array<MaskIndex<kNumScalars + 1>, 2> dtype;
+  std::array<MaskIndex<kNumKinds + 1>, 4> near_kind;  // from NearNodes::kA0 on
+  std::vector<uint64_t> looks_near;                   // of the programs that ask for near_kind or the same nodes
+
+  explicit Code(const std::vector<const Rule*>& rules);
+  const uint64_t* mask(uint16_t row) const { return &masks[row * words]; }
+
+ private:
+  void add(const Rule& rule, const Chosen& chosen, size_t number);
+  void index_masks(const std::vector<Chosen>& chosen);
+  // The rows for a fact about a node: wanted(program) is what the program's pattern has at that node, null for anything, and
+  // allowed(pattern, value) whether the pattern accepts that value of the fact.
+  template <size_t Values, class Wanted, class Allowed>
+  MaskIndex<Values> index(const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
+};
+
+// The rules for one op. Their code is made when a node of that op first asks for it: a process that compiles one small kernel needs that of one
+// op in ten.
+struct Matcher::Bucket {
+  Bucket(Op root, const std::vector<const Rule*>& all) {
+    for (const Rule* rule : all)
+      if (rule->left->ops.contains(root)) rules.push_back(rule);
+  }
+  ~Bucket() { delete code_.load(); }
+  const Code& code() const {
+    const Code* made = code_.load(std::memory_order_acquire);
+    return made ? *made : make();
+  }
+
+  std::vector<const Rule*> rules;
+
+ private:
+  const Code& make() const {
+    std::lock_guard guard(making_);
+    if (!code_.load(std::memory_order_relaxed)) code_.store(new Code(rules), std::memory_order_release);
+    return *code_.load(std::memory_order_relaxed);
+  }
+  mutable std::mutex making_;
+  mutable std::atomic<const Code*> code_{nullptr};
+};
+
+}  // namespace tgc

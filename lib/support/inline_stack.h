@@ -1,0 +1,45 @@
+// A stack of plain values whose first N lie in the stack itself: walks of small graphs allocate nothing.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+namespace tgc {
+
+template <class T, size_t N>
+class InlineStack {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  InlineStack() {}
+  InlineStack(const InlineStack&) = delete;
+  InlineStack& operator=(const InlineStack&) = delete;
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  T& back() { return items_[size_ - 1]; }
+  void push_back(T item) {
+    if (size_ == room_) [[unlikely]] grow();
+    new (&items_[size_++]) T(item);
+  }
+  void pop_back() { size_--; }
+
+ private:
+  [[gnu::noinline]] void grow() {
+    auto bigger = std::make_unique<T[]>(2 * room_);
+    std::copy(items_, items_ + size_, bigger.get());
+    more_ = std::move(bigger);
+    items_ = more_.get();
+    room_ *= 2;
+  }
+
+  union {  // no time to clear them
+    T first_[N];
+  };
+  T* items_ = first_;
+  size_t size_ = 0, room_ = N;
+  std::unique_ptr<T[]> more_;
+};
+
+}  // namespace tgc
