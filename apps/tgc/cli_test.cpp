@@ -187,6 +187,18 @@ TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of 
   CHECK(run_tgc("verify " + file).out.find("all good by the specification 'tensor'") != std::string::npos);
 
   trouble("dump " + file + " --kernel=2", "has no kernel '2', expected 0 to 1");
+  // equal kernels are made once, and shown under the name of each
+  std::string twice = kTensors.substr(0, kTensors.find("ast =")) + "c10 = UOp.new_buffer('CPU', 16, dtypes.float, 3)\nc12 = (c6+c10).contiguous()\nast = c12.sink()\n";
+  std::string same = run_tgc("dump " + put("twice.uop", twice) + " --stage=source --set CPU_COUNT=1").out;
+  REQUIRE(same.starts_with("# twice.0: source\n"));
+  size_t second = same.find("# twice.1: source\n");
+  REQUIRE(second != same.npos);
+  CHECK(same.substr(18, second - 18) == same.substr(second + 18));
+
+  std::string bench = run_tgc("bench --whole --json --repeat=1 " + file).out;
+  for (const char* part : {"\"read\":", "\"schedule\":", "\"render\":{\"kernels\":1,\"nodes\":2,"}) CHECK(bench.find(part) != bench.npos);
+  CHECK(run_tgc("bench --whole --json --repeat=1 " + (scratch() / "twice.uop").string()).out.find("\"render\":{\"kernels\":1,\"nodes\":1,") != std::string::npos);
+
   std::string later = (scratch() / "later.uop").string();
   CHECK(run_tgc("dump " + file + " --stage=earliest -o " + later).code == 0);
   CHECK(run_tgc("dump " + later + " --from=earliest --stage=rangeify").out == run_tgc("dump " + file + " --stage=rangeify").out);

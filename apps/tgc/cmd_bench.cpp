@@ -19,7 +19,7 @@ namespace {
 struct BenchOptions {
   std::vector<std::string> inputs;
   std::string kernel;
-  bool json = false, list = false;
+  bool json = false, list = false, whole = false;
   int repeats = 3;
   unsigned jobs = 1;
   PipelineOptions pipeline;
@@ -176,15 +176,17 @@ Result<std::vector<TimedInput>> read_inputs(const BenchOptions& o) {
 }
 
 int bench(const BenchOptions& o) {
-  auto inputs = read_inputs(o);
+  auto inputs = o.whole ? Result(std::vector<TimedInput>()) : read_inputs(o);
   if (!inputs) return trouble(inputs.diag());
-  std::vector<Outcome> outcomes(inputs->size());
+  std::vector<Outcome> outcomes(o.whole ? o.inputs.size() : inputs->size());
   std::atomic<size_t> next = 0;
+  auto time = [&](size_t i) -> Outcome {
+    if (o.whole) return {o.inputs[i], "", time_whole(o.inputs[i], o.pipeline, o.repeats)};
+    const TimedInput& in = (*inputs)[i];
+    return {in.name, in.is_tensor_graph ? "" : in.target.name(), time_graph(in, o.pipeline, o.repeats)};
+  };
   auto work = [&] {
-    for (size_t i = next++; i < inputs->size(); i = next++) {
-      const TimedInput& in = (*inputs)[i];
-      outcomes[i] = {in.name, in.is_tensor_graph ? "" : in.target.name(), time_graph(in, o.pipeline, o.repeats)};
-    }
+    for (size_t i = next++; i < outcomes.size(); i = next++) outcomes[i] = time(i);
   };
   auto start = std::chrono::steady_clock::now();
   std::vector<std::thread> others;
@@ -204,10 +206,12 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<BenchOptions>();
   CLI::App* cmd = app.add_subcommand("bench", "time the pipeline, stage by stage");
   cmd->footer("Times are milliseconds: processor time in total, elapsed time of a stage. The total is that from the AST to the linear list,\n"
-              "of a tensor graph to its kernels; it does not hold the reading of the text, `source` and `program`. The nodes of the total are those of the ASTs, of a stage those of what it left.");
+              "of a tensor graph to its kernels; it does not hold the reading of the text, `source` and `program`, but with --whole all from the file to the sources. The nodes of the total are those of the ASTs, of a stage those of what it left.");
   cmd->add_option("INPUT", o->inputs, "golden files, or a graph of any kind; FILE#ID: that record alone; default: standard input");
   cmd->add_flag("--json", o->json, "print the times as JSON");
   cmd->add_flag("--list", o->list, "the time of each kernel, too");
+  cmd->add_flag("--whole", o->whole, "of each model or tensor graph, reading the file, scheduling it and rendering the sources of its kernels, equal ones once");
+  cmd->add_option("--var", o->pipeline.sizes, "binds a symbolic size of a model")->type_name("NAME=N")->take_all();
   cmd->add_option("--repeat", o->repeats, "time each kernel N times, after a first run that is not timed; the fastest counts; default 3")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));

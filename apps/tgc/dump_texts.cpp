@@ -212,6 +212,7 @@ class TensorDump {
     std::string name;
     UOp ast;
     std::string target;
+    size_t like;  // the first task of the same kernel, whose texts are this one's: mostly itself
     Result<std::vector<DumpText>> texts = std::vector<DumpText>();
   };
 
@@ -219,12 +220,15 @@ class TensorDump {
     std::vector<KernelTask> tasks;
     for (size_t i = 0; i < schedule.items.size(); i++) {
       if (!schedule.items[i].ast.is(Op::SINK)) continue;  // a copy or a view: nothing to compile
-      tasks.push_back({in_.info.name + "." + std::to_string(i), schedule.items[i].ast, target_of(schedule, i)});
+      KernelTask task{in_.info.name + "." + std::to_string(i), schedule.items[i].ast, target_of(schedule, i), tasks.size()};
+      auto same = [&](const KernelTask& t) { return t.ast == task.ast && t.target == task.target; };
+      if (!names_are_in_texts()) task.like = size_t(std::ranges::find_if(tasks, same) - tasks.begin());
+      tasks.push_back(std::move(task));
     }
     std::atomic<size_t> next = 0, done = 0;
     auto work = [&](Progress* progress) {
       for (size_t i; (i = next++) < tasks.size();) {
-        tasks[i].texts = texts_of(tasks[i]);
+        if (tasks[i].like == i) tasks[i].texts = texts_of(tasks[i]);
         done++;
         if (progress) progress->show("kernel " + std::to_string(done) + " of " + std::to_string(tasks.size()));
       }
@@ -236,11 +240,18 @@ class TensorDump {
     work(&progress);
     threads.clear();
     for (KernelTask& task : tasks) {
-      if (!task.texts) return task.texts.diag();
-      std::ranges::move(*task.texts, std::back_inserter(texts_));
+      const auto& texts = tasks[task.like].texts;
+      if (!texts) return texts.diag();
+      for (DumpText text : *texts) {
+        text.graph = task.name;
+        texts_.push_back(std::move(text));
+      }
     }
     return Unit{};
   }
+
+  // Whether a kernel's name is seen in more than the names of its texts.
+  bool names_are_in_texts() const { return has_habits(job_.settings()) || plan_.format == Format::Json || plan_.format == Format::Dot; }
 
   Result<std::vector<DumpText>> texts_of(const KernelTask& task) const {
     InputGraph kernel;

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "lib/text/pyrender.h"
+#include "lib/uop/copy.h"
 #include "passes/pipeline.h"
 #include "passes/program.h"
 #include "renderers/renderer.h"
@@ -14,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double elapsed_ms() { return std::chrono::duration<double, std::milli>(Clock::now().time_since_epoch()).count(); }
 
 // The processor's time of this thread: what else the machine does is not in it. Reading it costs as much as a stage of a small kernel.
 double thread_ms() {
@@ -28,22 +29,26 @@ size_t nodes_of(UOp root) { return toposort(root).size(); }
 // One run. Walking a graph to count its nodes warms the caches for the next stage, so runs that are timed do not count.
 class Run {
  public:
-  explicit Run(bool counting) : counting_(counting), start_(thread_ms()) {}
+  enum class StagesIn { Elapsed, ProcessorTime };
+  explicit Run(bool counting, StagesIn in = StagesIn::Elapsed) : counting_(counting), in_(in), start_(thread_ms()) {}
   GraphTime time;
 
   // What `work` makes, its time noted under the stage's name; `count` gives the nodes of the result.
   template <class Work, class Count>
   auto timed(std::string_view name, Work work, Count count) {
-    auto start = Clock::now();
+    double start = now();
     auto result = work();
-    if (result) time.stages.push_back({name, counting_ ? count(*result) : 0, ms_since(start)});
+    if (result) time.stages.push_back({name, counting_ ? count(*result) : 0, now() - start});
     return result;
   }
   // The stages so far are the total.
   void end_of_total() { time.ms = thread_ms() - start_; }
 
  private:
+  double now() const { return in_ == StagesIn::Elapsed ? elapsed_ms() : thread_ms(); }
+
   bool counting_;
+  StagesIn in_;
   double start_;
 };
 
@@ -94,7 +99,85 @@ Result<GraphTime> run_once(const TimedInput& in, const PipelineOptions& options,
   return time;
 }
 
+// ---- from the file to the sources
+
+Result<size_t> render_kernels(const Schedule& schedule, const InputGraph& in, const PipelineOptions& options) {
+  UOpSet rendered(*in.graph);
+  size_t count = 0;
+  for (const ScheduleItem& item : schedule.items) {
+    if (!item.ast.is(Op::SINK) || !rendered.insert(item.ast)) continue;
+    std::string device = target_of_device(schedule.buffers[item.buffers[0]].device, in.graph->settings());
+    auto target = options.resolve_target(in.info.target.empty() ? device : in.info.target, in.graph->settings());
+    if (!target) return target.diag();
+    Graph graph(in.graph->settings());
+    KernelJob job{.graph = graph, .target = *target};
+    UOp sink = begin_kernel(job, copy_into(graph, item.ast));
+    for (const Stage& stage : kernel_stages()) {
+      if (stage.applies && !stage.applies(job)) continue;
+      auto result = run_stage(stage, job, sink);
+      if (!result) return result.diag();
+      sink = *result;
+    }
+    auto list = linear_list(job, sink);
+    if (!list) return list.diag();
+    auto source = render_source(*target, *list);
+    if (!source) return source.diag();
+    count++;
+  }
+  return count;
+}
+
+Result<GraphTime> run_whole(const std::string& spec, const PipelineOptions& options, bool counting) {
+  Run run(counting, Run::StagesIn::ProcessorTime);
+  auto read = [&]() -> Result<InputGraph> {
+    auto input = Input::open(spec, "", options);
+    if (!input) return input.diag();
+    auto graph = input->next();
+    if (!graph) return graph.diag();
+    if (!*graph || !(*graph)->is_tensor_graph) return Diag{.message = "no tensor graph", .file = spec, .expected = "a model, or a tensor graph"};
+    return std::move(**graph);
+  };
+  auto in = run.timed("read", read, [](const InputGraph& g) { return nodes_of(g.root); });
+  if (!in) return in.diag();
+  TensorJob job(*in->graph);
+  auto schedule_it = [&]() -> Result<Schedule> {
+    UOp sink = in->root;
+    for (const TensorStage& stage : tensor_stages()) {
+      auto result = run_stage(stage, job, sink);
+      if (!result) return result.diag();
+      sink = *result;
+    }
+    return catch_failures([&] { return create_schedule(job, sink); });
+  };
+  auto schedule = run.timed("schedule", schedule_it, [](const Schedule& s) { return s.items.size(); });
+  if (!schedule) return schedule.diag();
+  auto rendered = run.timed("render", [&] { return render_kernels(*schedule, *in, options); }, [](size_t kernels) { return kernels; });
+  if (!rendered) return rendered.diag();
+  run.end_of_total();
+  run.time.nodes = counting ? run.time.stages[0].nodes : 0;
+  return std::move(run.time);
+}
+
+// The least times of `repeats` runs of `once`, after one that counts the nodes and warms up.
+template <class Once>
+Result<GraphTime> fastest(int repeats, Once once) {
+  Result<GraphTime> counted = once(true);
+  if (!counted) return counted;
+  GraphTime best = std::move(*counted);
+  for (int i = 0; i < repeats; i++) {
+    Result<GraphTime> time = once(false);
+    if (!time) return time;
+    best.ms = i == 0 ? time->ms : std::min(best.ms, time->ms);
+    for (size_t s = 0; s < best.stages.size(); s++) best.stages[s].ms = i == 0 ? time->stages[s].ms : std::min(best.stages[s].ms, time->stages[s].ms);
+  }
+  return best;
+}
+
 }  // namespace
+
+Result<GraphTime> time_whole(const std::string& spec, const PipelineOptions& options, int repeats) {
+  return fastest(repeats, [&](bool counting) { return run_whole(spec, options, counting); });
+}
 
 Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& options) {
   const Settings& settings = in.graph->settings();
@@ -106,16 +189,7 @@ Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& opti
 }
 
 Result<GraphTime> time_graph(const TimedInput& in, const PipelineOptions& options, int repeats) {
-  auto counted = run_once(in, options, true);
-  if (!counted) return counted;
-  GraphTime best = std::move(*counted);
-  for (int i = 0; i < repeats; i++) {
-    auto time = run_once(in, options, false);
-    if (!time) return time;
-    best.ms = i == 0 ? time->ms : std::min(best.ms, time->ms);
-    for (size_t s = 0; s < best.stages.size(); s++) best.stages[s].ms = i == 0 ? time->stages[s].ms : std::min(best.stages[s].ms, time->stages[s].ms);
-  }
-  return best;
+  return fastest(repeats, [&](bool counting) { return run_once(in, options, counting); });
 }
 
 }  // namespace tgc
