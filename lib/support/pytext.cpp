@@ -92,8 +92,14 @@ std::string py_repr(double v) {
 std::string py_repr(std::string_view s) {
   char quote = s.find('\'') != s.npos && s.find('"') == s.npos ? '"' : '\'';
   std::string out(1, quote);
+  out.reserve(s.size() + 2);
   for (size_t i = 0; i < s.size();) {
     size_t start = i;
+    if (char plain = s[i]; plain >= ' ' && plain <= '~' && plain != quote && plain != '\\') {
+      out += plain;
+      i++;
+      continue;
+    }
     int32_t c = decode(s, i);
     if (c == quote || c == '\\') out += {'\\', char(c)};
     else if (c == '\n') out += "\\n";

@@ -12,7 +12,21 @@ namespace tgc {
 
 class PyScan {
  public:
-  PyScan(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+  PyScan(std::string_view text, std::string_view file) : padded_(with_padding(text)), text_(padded_.data(), text.size()), file_(file) {}
+  PyScan(const PyScan&) = delete;
+  PyScan& operator=(const PyScan&) = delete;
+
+ private:
+  // Looking a few characters ahead needs no check: the text is copied and NULs put behind it, which nothing goes on with.
+  static std::string with_padding(std::string_view text) {
+    std::string out;
+    out.reserve(text.size() + kPadding);
+    out.append(text);
+    out.append(kPadding, '\0');
+    return out;
+  }
+  static constexpr size_t kPadding = 8;
+  const std::string padded_;
 
  protected:
   static bool is_name_start(char c) { return kTraits[uint8_t(c)] & kNameStart; }
@@ -36,8 +50,8 @@ class PyScan {
   }
 
   // ---- characters
-  char peek() const { return pos_ < text_.size() ? text_[pos_] : '\0'; }
-  char peek(size_t k) const { return pos_ + k < text_.size() ? text_[pos_ + k] : '\0'; }
+  char peek() const { return text_[pos_]; }
+  char peek(size_t k) const { return text_[pos_ + k]; }  // k at most kPadding
   bool at_end() const { return pos_ >= text_.size(); }
   // Blanks and comments; inside brackets line ends too.
   void skip() {
@@ -67,7 +81,7 @@ class PyScan {
 
   // The first byte from `at` that no name goes on with.
   size_t name_end(size_t at) const {
-    while (at < text_.size() && is_name(text_[at])) at++;
+    while (is_name(text_[at])) at++;
     return at;
   }
 

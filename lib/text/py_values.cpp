@@ -5,6 +5,7 @@
 
 #include "lib/support/settings.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/read_before.h"
 #include "lib/uop/structure.h"
 
 namespace tgc {
@@ -62,7 +63,7 @@ PyValues::Value PyValues::bracketed() {
   size_t at = pos_++;
   brackets_++;
   if (take(')')) return brackets_--, Value{{}, true, uint32_t(lists_.size()), 0};
-  Value first = expression();
+  Value first = item();
   skip();
   if (peek() != ',') {
     if (peek() != ')') fail(pos_, "found " + found(pos_), "')' for the '(' of " + where(at));
@@ -75,8 +76,7 @@ PyValues::Value PyValues::bracketed() {
   while (take(',')) {
     skip();
     if (peek() == ')') break;
-    Value next = expression();
-    item_stack_.push_back(as_arg(next));
+    item_stack_.push_back(as_arg(item()));
   }
   skip();
   if (peek() != ')') fail(pos_, "found " + found(pos_), "',' or ')' for the '(' of " + where(at));
@@ -99,19 +99,20 @@ PyValues::Arguments PyValues::arguments() {
     size_t at = pos_;
     std::string_view keyword;
     Value v;
-    bool known = quick_argument(v);
-    if (!known && is_name_start(peek())) {
-      size_t p = name_end(pos_), q = p;
-      while (q < text_.size() && text_[q] == ' ') q++;
-      if (q < text_.size() && text_[q] == '=' && (q + 1 >= text_.size() || text_[q + 1] != '=')) {
-        keyword = text_.substr(pos_, p - pos_);
-        pos_ = q + 1;
-        at = (skip(), pos_);
+    if (!quick_item(v)) {
+      if (is_name_start(peek())) {
+        size_t p = name_end(pos_), q = p;
+        while (text_[q] == ' ') q++;
+        if (text_[q] == '=' && text_[q + 1] != '=') {
+          keyword = text_.substr(pos_, p - pos_);
+          pos_ = q + 1;
+          at = (skip(), pos_);
+        }
       }
+      v = keyword.empty() ? expression() : item();
     }
     if (keyword.empty() && argument_stack_.size() > base && !argument_stack_.back().keyword.empty())
       fail(at, "a positional argument after keyword arguments");
-    if (!known) v = expression();
     argument_stack_.push_back({keyword, v, at});
     if (!take(',')) break;
   }
@@ -213,31 +214,13 @@ Arg PyValues::addrspace() {
 // ---- dtypes: dtypes.float.vec(4).ptr(16, AddrSpace.REG), dtypes.imagef((4, 16, 4)), ...
 
 DType PyValues::dtype() {
-  // a text has few different ones: most are found by their text
+  static constinit thread_local ReadBefore<DType> known_dtypes;
   size_t begin = pos_, end = pos_;
-  uint32_t hash = 0;
-  int depth = 0;
-  for (; end < text_.size(); end++) {
-    char c = text_[end];
-    if (c == '(') depth++;
-    else if (c == ')' && depth-- == 0) break;
-    else if (depth == 0 && !is_name(c) && c != '.') break;
-    hash = hash * 31 + uint8_t(c);
-  }
-  // dtypes are the same in all texts
-  struct KnownDType {
-    std::string text;
-    DType dtype;
-  };
-  static thread_local KnownDType known_dtypes[64];
-  KnownDType& known = known_dtypes[(hash ^ hash >> 6) % std::size(known_dtypes)];
-  std::string_view text = text_.substr(begin, end - begin);
-  if (known.text == text && !text.empty()) {
-    pos_ = end;
-    return known.dtype;
-  }
+  while (is_name(text_[end]) || text_[end] == '.' || text_[end] == '(') end = text_[end] == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
+  std::string_view piece = text_.substr(begin, end - begin);
+  if (const DType* known = known_dtypes.find(piece)) return pos_ = end, *known;
   DType d = dtype_slowly(begin);
-  if (pos_ == end && text.size() < 64) known = {std::string(text), d};
+  if (pos_ == end) known_dtypes.keep(piece, d);
   return d;
 }
 

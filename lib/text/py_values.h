@@ -11,7 +11,11 @@ namespace tgc {
 
 class PyValues : public PyScan {
  public:
-  PyValues(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr) : PyScan(text, file), graph_(graph), places_(places) {}
+  PyValues(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr) : PyScan(text, file), graph_(graph), places_(places) {
+    lists_.reserve(kUsual);
+    item_stack_.reserve(kUsual);
+    argument_stack_.reserve(kUsual);
+  }
   virtual ~PyValues() = default;
 
  protected:
@@ -48,8 +52,8 @@ class PyValues : public PyScan {
 
   // ---- what a reader adds
   virtual Value expression() { return value(); }
-  // Reads an argument of a frequent form that needs no look ahead; false, with nothing read, when another form comes next.
-  virtual bool quick_argument(Value&) { return false; }
+  // Reads an argument, or an item of a list, of a frequent form; false, with nothing read, when another form comes next.
+  virtual bool quick_item(Value&) { return false; }
   // A name that is none of Python's or tinygrad's values. The base fails.
   virtual Value other_name(std::string_view name, size_t at);
 
@@ -57,6 +61,11 @@ class PyValues : public PyScan {
   Value value();                                   // a literal, a bracketed list or a name, perhaps with a sign
   Value primary();
   Value bracketed();                               // at its '('
+  Value item() {                                   // of a list
+    Value v;
+    skip();
+    return quick_item(v) ? v : expression();
+  }
   Arguments arguments();                           // at its '('
   void only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
   std::string_view attribute(const char* what);    // '.' and a name
@@ -99,6 +108,8 @@ class PyValues : public PyScan {
   void note_place(size_t at) {
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
   }
+
+  static constexpr size_t kUsual = 64;  // of a list: the room made at the beginning
 
   Graph& graph_;
   Places* places_;

@@ -41,7 +41,7 @@ bool holds_odd_text(Arg a) {
   }
 }
 
-// Named nodes are written to lines_, a line each; the others to pieces_, from where the one that uses them copies them.
+// Named nodes are written to lines_, a line each. What stands for a node where it is used, its name or its text, is in pieces_.
 class Writer {
  public:
   explicit Writer(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
@@ -52,18 +52,19 @@ class Writer {
       UOp u = order_[i];
       if (u.is(Op::KERNEL)) name_kernel(u.arg()[0].uop());
       Info& info = info_[u.id()];
-      info.number = uint32_t(i);
-      if (info.named) line(u);
+      info.begin = pieces_.size();
+      if (info.named) pieces_.put('c'), pieces_.put_int(int64_t(i));
       else piece(u, info);
+      info.size = uint32_t(pieces_.size() - info.begin);
+      if (info.named) line(u, info);
     }
     return kernels_text_ + lines_.str();
   }
 
  private:
   struct Info {
-    size_t begin = 0;            // into pieces_, of a node without a name
+    size_t begin = 0;            // into pieces_
     uint32_t size = 0;
-    uint32_t number = 0;         // in the order
     uint32_t consumers = 0;      // distinct ones
     uint32_t last_consumer = 0;  // its id, plus 1
     bool twice = false;          // used twice by one consumer
@@ -92,10 +93,10 @@ class Writer {
   }
 
   // "c12 = ...": one pair of brackets around the whole is left out.
-  void line(UOp u) {
+  void line(UOp u, const Info& info) {
     if (lines_.size()) lines_.put('\n');
     if (u == root_) lines_.put("ast");
-    else lines_.put('c'), lines_.put_int(info_[u.id()].number);
+    else lines_.put(pieces_, info.begin, info.size);
     lines_.put(" = ");
     size_t begin = lines_.size();
     to_ = &lines_;
@@ -105,11 +106,9 @@ class Writer {
   }
 
   void piece(UOp u, Info& info) {
-    info.begin = pieces_.size();
     to_ = &pieces_;
     expression(u, false);
     tag(u);
-    info.size = uint32_t(pieces_.size() - info.begin);
     info.bracketed = u.tag().is_none() && is_infix(u);
   }
 
@@ -138,11 +137,10 @@ class Writer {
   // The name of a node, or what it is.
   void src(UOp u) {
     const Info& info = info_of(u);
-    if (info.named) put('c'), to_->put_int(info.number);
-    else to_->put(pieces_, info.begin, info.size);
+    to_->put(pieces_, info.begin, info.size);
   }
   const Info& info_of(UOp u) const {
-    if (u.id() >= info_.size() || !(info_[u.id()].named || info_[u.id()].size)) throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
+    if (u.id() >= info_.size() || !info_[u.id()].size) throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
     return info_[u.id()];
   }
 
@@ -217,9 +215,8 @@ class Writer {
   }
   void operand(UOp u, bool strip) {
     const Info& info = info_of(u);
-    if (!strip || info.named) return src(u);
-    if (odd_text_) put(strip_parens(std::string(pieces_.view(info.begin, info.size))));  // the brackets must be counted
-    else if (info.bracketed) to_->put(pieces_, info.begin + 1, info.size - 2);
+    if (strip && odd_text_) put(strip_parens(std::string(pieces_.view(info.begin, info.size))));  // the brackets must be counted
+    else if (strip && info.bracketed) to_->put(pieces_, info.begin + 1, info.size - 2);
     else to_->put(pieces_, info.begin, info.size);
   }
 

@@ -4,15 +4,12 @@
 #include "lib/support/name_table.h"
 #include "lib/support/settings.h"
 #include "lib/text/pyrender_reader.h"
+#include "lib/text/read_before.h"
 #include "lib/text/restore.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
-
-namespace {
-constexpr std::string_view kConst = ".const(";
-}
 
 enum class PyrenderReader::Method : uint8_t {
   After, Alu, Assign, Barrier, Bitcast, Broadcast, Cast, Contiguous, CopyToDevice, Detach, Encdec, End, Eq, Exp2, Expand, Flip, ForcedReshape,
@@ -77,26 +74,24 @@ UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   return out;
 }
 
-// ".const(dtypes.int, 3)". Constants are written out wherever they are used: one whose text was read before is found by it.
+// "(dtypes.int, 3)", after UOp.const
 PyValues::Value PyrenderReader::constant(size_t at) {
-  size_t begin = pos_, end = pos_ + kConst.size();
-  uint32_t hash = 0;
-  for (int depth = 1; end < text_.size() && depth > 0; end++) {
-    char c = text_[end];
-    depth += (c == '(') - (c == ')');
-    hash = hash * 31 + uint8_t(c);
-  }
-  KnownConst& known = known_consts_[(hash ^ hash >> 6) % std::size(known_consts_)];
-  if (known.text == text_.substr(begin, end - begin)) return pos_ = end, Value{known.node};
-  pos_ += kConst.size() - 1;
+  struct KnownConst {
+    DType dtype;
+    Arg value;
+  };
+  static constinit thread_local ReadBefore<KnownConst> known_consts;
+  size_t end = std::min(text_.find(')', pos_), text_.size() - 1) + 1;
+  std::string_view piece = text_.substr(pos_, end - pos_);
+  if (const KnownConst* known = known_consts.find(piece)) return pos_ = end, Value{graph_.node(Op::CONST, known->dtype, {}, known->value)};
   Arguments args = arguments();
   UOp c = make_const(args, at);
-  if (pos_ == end) known = {text_.substr(begin, end - begin), c};
+  bool of_no_graph = c.is_const() && c.num_src() == 0 && c.arg().kind() != Arg::Kind::BigInt;
+  if (pos_ == end && of_no_graph) known_consts.keep(piece, {c.dtype(), c.arg()});
   return {c};
 }
 
 PyValues::Value PyrenderReader::uop_static(size_t at) {
-  if (text_.substr(pos_, kConst.size()) == kConst) return constant(at);
   size_t name_at = pos_ + 1;
   std::string_view name = attribute("a method of UOp");
   Arguments args = arguments();
@@ -138,14 +133,15 @@ UOp PyrenderReader::make_range(const Arguments& args, size_t at) {
   const Argument& end = need(args, 0, "an end", at);
   DType dtype = dtype_keyword(args, dtypes::index);
   std::vector<Arg> axis;
+  axis.reserve(args.size() + 1);
   for (size_t i = 1; i < args.size() && args[i].keyword.empty(); i++) axis.push_back(as_arg(args[i].value));
   if (axis.empty() || axis.back().kind() != Arg::Kind::AxisType) axis.push_back(AxisType::LOOP);
   if (axis.size() < 2) fail(at, "UOp.range without an axis number");
   for (size_t i = 0; i + 1 < axis.size(); i++)
     if (!axis[i].is_int()) fail(at, "UOp.range with the axis " + axis[i].repr(), "an integer");
-  std::vector<UOp> src{size_argument(end, dtype)};
-  if (const Argument* k = args.keyword("src")) append_uops(src, k->value, k->at);
-  return graph_.node(Op::RANGE, dtype, src, graph_.tuple(axis));
+  sources_.assign(1, size_argument(end, dtype));
+  if (const Argument* k = args.keyword("src")) append_uops(sources_, k->value, k->at);
+  return graph_.node(Op::RANGE, dtype, sources_, graph_.tuple(axis));
 }
 
 UOp PyrenderReader::make_special(const Arguments& args, size_t at) {

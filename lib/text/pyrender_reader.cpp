@@ -22,6 +22,8 @@ int64_t number_of_name(std::string_view name) {
   return n;
 }
 
+constexpr std::string_view kUOpConst = "UOp.const(";  // after names, what most operands are
+
 bool is_reserved(std::string_view name) {
   return name == "UOp" || name == "dtypes" || name == "Ops" || name == "AxisType" || name == "True" || name == "False" || name == "None";
 }
@@ -123,8 +125,8 @@ void PyrenderReader::function() {
 bool PyrenderReader::numbered(Value& out) {
   if (peek() != 'c') return false;
   size_t at = pos_ + 1, n = 0;
-  while (at < text_.size() && at < pos_ + 8 && is_digit(text_[at])) n = n * 10 + size_t(text_[at++] - '0');
-  if (at == pos_ + 1 || (at < text_.size() && is_name(text_[at])) || (text_[pos_ + 1] == '0' && at > pos_ + 2)) return false;
+  while (at < pos_ + 8 && is_digit(text_[at])) n = n * 10 + size_t(text_[at++] - '0');
+  if (at == pos_ + 1 || is_name(text_[at]) || (text_[pos_ + 1] == '0' && at > pos_ + 2)) return false;
   if (n >= numbered_.size() || !numbered_[n]) return false;
   out = {numbered_[n]};
   pos_ = at;
@@ -133,37 +135,38 @@ bool PyrenderReader::numbered(Value& out) {
 
 // ---- operators, by Python's precedence
 
-// c12, or a small number, that is the whole argument.
-bool PyrenderReader::quick_argument(Value& out) {
+// c12, a number or True that is the whole argument or item.
+bool PyrenderReader::quick_item(Value& out) {
   size_t begin = pos_;
-  if (numbered(out) || (is_digit(peek()) && (out = {Arg(number())}, true))) {
-    if (peek() == ',' || peek() == ')') return true;
-    pos_ = begin;
+  if (!numbered(out)) {
+    if (is_digit(peek())) out = {Arg(number())};
+    else if (peek() == 'T' && text_.substr(pos_, 4) == "True") out = {Arg(true)}, pos_ += 4;
+    else return false;
   }
+  if (peek() == ',' || peek() == ')') return true;
+  pos_ = begin;
   return false;
 }
 
-bool PyrenderReader::infix(Infix& out) const {
-  char c = peek(), d = peek(1);
-  switch (c) {
-    case '<':
-      if (d == '<') return out = {Op::SHL, 5, 2}, true;
-      if (d == '=') return out = {Op::CMPLT, 1, 2, false, true, true}, true;
-      return out = {Op::CMPLT, 1, 1}, true;
-    case '>':
-      if (d == '>') return out = {Op::SHR, 5, 2}, true;
-      if (d == '=') return out = {Op::CMPLT, 1, 2, false, true, false}, true;
-      return out = {Op::CMPLT, 1, 1, false, false, true}, true;
-    case '!': return d == '=' ? (out = {Op::CMPNE, 1, 2}, true) : false;
-    case '|': return out = {Op::OR, 2, 1}, true;
-    case '^': return out = {Op::XOR, 3, 1}, true;
-    case '&': return out = {Op::AND, 4, 1}, true;
-    case '+': return out = {Op::ADD, 6, 1}, true;
-    case '-': return out = {Op::SUB, 6, 1}, true;
-    case '*': return d == '*' ? (out = {Op::POW, 9, 2}, true) : (out = {Op::MUL, 7, 1}, true);
-    case '/': return d == '/' ? (out = {Op::IDIV, 7, 2}, true) : (out = {Op::FDIV, 7, 1, true}, true);
-    case '%': return out = {Op::MOD, 7, 1}, true;
-    default: return false;
+const PyrenderReader::Infix* PyrenderReader::infix() const {
+  static constexpr Infix kLess{Op::CMPLT, 1, 1}, kMore{Op::CMPLT, 1, 1, false, true}, kLessOrSame{Op::CMPLT, 1, 2, true, true},
+      kMoreOrSame{Op::CMPLT, 1, 2, true, false}, kUnlike{Op::CMPNE, 1, 2}, kOr{Op::OR, 2, 1}, kXor{Op::XOR, 3, 1}, kAnd{Op::AND, 4, 1},
+      kShl{Op::SHL, 5, 2}, kShr{Op::SHR, 5, 2}, kAdd{Op::ADD, 6, 1}, kSub{Op::SUB, 6, 1}, kMul{Op::MUL, 7, 1}, kIdiv{Op::IDIV, 7, 2},
+      kFdiv{Op::FDIV, 7, 1}, kMod{Op::MOD, 7, 1}, kPow{Op::POW, 9, 2};
+  char next = peek(1);
+  switch (peek()) {
+    case '<': return next == '<' ? &kShl : next == '=' ? &kLessOrSame : &kLess;
+    case '>': return next == '>' ? &kShr : next == '=' ? &kMoreOrSame : &kMore;
+    case '!': return next == '=' ? &kUnlike : nullptr;
+    case '|': return &kOr;
+    case '^': return &kXor;
+    case '&': return &kAnd;
+    case '+': return &kAdd;
+    case '-': return &kSub;
+    case '*': return next == '*' ? &kPow : &kMul;
+    case '/': return next == '/' ? &kIdiv : &kFdiv;
+    case '%': return &kMod;
+    default: return nullptr;
   }
 }
 
@@ -174,17 +177,16 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
   for (;;) {
     skip();
     if (!is_operator(peek())) return left;
-    Infix op;
-    size_t at = pos_;
-    if (!infix(op) || op.precedence < min_precedence) return left;
-    if (op.precedence == 1) {
-      if (compared) fail(at, "a chain of comparisons", "brackets");
+    const Infix* op = infix();
+    if (!op || op->precedence < min_precedence) return left;
+    if (op->precedence == 1) {
+      if (compared) fail(pos_, "a chain of comparisons", "brackets");
       compared = true;
     }
-    pos_ += size_t(op.length);
+    pos_ += size_t(op->length);
     size_t right_at = (skip(), pos_);
-    Value right = op.op == Op::POW ? nested_expression(8) : infix_expression(op.precedence + 1);
-    left = apply(op, left, left_at, right, right_at);
+    Value right = op->op == Op::POW ? nested_expression(8) : infix_expression(op->precedence + 1);
+    left = apply(*op, left, left_at, right, right_at);
   }
 }
 
@@ -195,15 +197,15 @@ PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
 }
 
 namespace {
-UOp combine(Op op, bool true_division, bool swap, bool negate, UOp a, UOp b) {
+UOp combine(Op op, bool swap, bool negate, UOp a, UOp b) {
   if (swap) std::swap(a, b);
-  UOp out = true_division ? fdiv(a, b) : op == Op::SUB ? a - b : a.alu(op, b);
+  UOp out = op == Op::FDIV ? fdiv(a, b) : op == Op::SUB ? a - b : a.alu(op, b);
   return negate ? out.logical_not() : out;
 }
 }  // namespace
 
 PyValues::Value PyrenderReader::apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) {
-  if (left.is_uop() && right.is_uop()) return {combine(op.op, op.true_division, op.swap, op.negate, left.arg.uop(), right.arg.uop())};
+  if (left.is_uop() && right.is_uop()) return {combine(op.op, op.swap, op.negate, left.arg.uop(), right.arg.uop())};
   if (left.is_uop() || right.is_uop()) return apply_beside_literal(op, left, left_at, right, right_at);
   return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
 }
@@ -218,7 +220,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
     // two plain constants would have been folded: the one that is written out is a unique one
     if (u.is_const() && u.num_src() == 0 && !in_function_) u = local_unique_constant(u, unique_constants_++);
     UOp c = literal_beside(u, number);
-    out = {combine(op.op, op.true_division, op.swap, op.negate, uop_is_left ? u : c, uop_is_left ? c : u)};
+    out = {combine(op.op, op.swap, op.negate, uop_is_left ? u : c, uop_is_left ? c : u)};
   });
   return out;
 }
@@ -251,6 +253,11 @@ PyValues::Value PyrenderReader::constant_arithmetic(const Infix& op, Const a, Co
 PyValues::Value PyrenderReader::unary() {
   skip();
   if (Value v; numbered(v)) return postfix(v);
+  if (text_.substr(pos_, kUOpConst.size()) == kUOpConst) {
+    size_t at = pos_;
+    pos_ += kUOpConst.size() - 1;
+    return postfix(constant(at));
+  }
   if (peek() != '-' && peek() != '+') return postfix(primary());
   bool negative = peek() == '-';
   size_t at = pos_++;

@@ -8,7 +8,10 @@ namespace tgc {
 
 class PyrenderReader : public PyValues {
  public:
-  using PyValues::PyValues;
+  PyrenderReader(Graph& graph, std::string_view text, std::string_view file, Places* places) : PyValues(graph, text, file, places) {
+    numbered_.reserve(kUsual);
+    sources_.reserve(kUsual);
+  }
   UOp read();
 
  private:
@@ -20,7 +23,6 @@ class PyrenderReader : public PyValues {
     Op op;
     int8_t precedence;  // higher binds tighter
     int8_t length;
-    bool true_division = false;
     bool negate = false;  // of comparisons: a >= b is !(a < b)
     bool swap = false;
   };
@@ -34,10 +36,10 @@ class PyrenderReader : public PyValues {
 
   // ---- operators
   Value expression() override { return infix_expression(0); }
-  bool quick_argument(Value& out) override;
+  bool quick_item(Value& out) override;
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
-  bool infix(Infix& out) const;
+  const Infix* infix() const;  // that comes next; null: none
   bool numbered(Value& out);
   Value unary();
   Value postfix(Value v);
@@ -51,10 +53,6 @@ class PyrenderReader : public PyValues {
   Value uop_call(size_t at);
   Value uop_static(size_t at);
   UOp make_const(const Arguments& args, size_t at);
-  struct KnownConst {
-    std::string_view text;
-    UOp node;
-  };
   Value constant(size_t at);
   UOp make_range(const Arguments& args, size_t at);
   UOp make_special(const Arguments& args, size_t at);
@@ -79,7 +77,6 @@ class PyrenderReader : public PyValues {
   std::vector<UOp> numbered_;                              // c0, c1, ...: what nearly all names are
   std::unordered_map<std::string_view, UOp> names_, kernels_;
   std::vector<UOp> sources_;                               // of the node being made
-  KnownConst known_consts_[64];                            // by hash of the text: constants are written out wherever they are used
   bool in_function_ = false;
   int64_t unique_constants_ = 0;                           // constants whose unique number the text leaves out
   bool stand_ins_ = false;                                 // constants whose device it leaves out

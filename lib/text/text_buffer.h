@@ -1,6 +1,7 @@
 // Text under construction, for writers that append millions of short pieces: appending is inline and checks for room once.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -26,10 +27,17 @@ class TextBuffer {
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
-  // A piece of another buffer, or of this one.
+  // A piece of another buffer, or of this one. Most are short: a Chunk is moved then, however few bytes are wanted.
   void put(const TextBuffer& other, size_t from, size_t n) {
     need(n);
-    std::memcpy(at_, other.begin_.get() + from, n);
+    const char* piece = other.begin_.get() + from;
+    if (n <= sizeof(Chunk)) {
+      Chunk chunk;
+      std::memcpy(&chunk, piece, sizeof chunk);
+      std::memcpy(at_, &chunk, sizeof chunk);
+    } else {
+      std::memcpy(at_, piece, n);
+    }
     at_ += n;
   }
   void put_int(int64_t v) {
@@ -45,12 +53,14 @@ class TextBuffer {
   }
 
  private:
+  using Chunk = std::array<uint64_t, 2>;  // the room for one more is behind end_
+
   void need(size_t n) {
     if (size_t(end_ - at_) < n) grow(n);
   }
   void grow(size_t n) {
-    size_t used = size(), room = std::max<size_t>(2 * (used + n), 1 << 10);
-    std::unique_ptr<char[]> bigger(new char[room]);
+    size_t used = size(), room = std::max<size_t>(2 * (used + n), 1 << 12);
+    std::unique_ptr<char[]> bigger(new char[room + sizeof(Chunk)]);
     if (used) std::memcpy(bigger.get(), begin_.get(), used);
     begin_ = std::move(bigger);
     at_ = begin_.get() + used;

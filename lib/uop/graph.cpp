@@ -30,7 +30,7 @@ constexpr size_t kInlineSources = 512;  // more are allocated apart from their n
 
 }  // namespace
 
-Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(2048, nullptr) {}
+Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(2048, nullptr) { nodes_.reserve(256); }
 Graph::~Graph() = default;
 
 void Graph::grow() {

@@ -1,6 +1,7 @@
 #include "lib/uop/structure.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tgc {
 namespace {
@@ -28,6 +29,12 @@ constexpr Count count_of(Op op) {
     default: return {0, kAny};
   }
 }
+
+constexpr auto kCounts = [] {
+  std::array<Count, kNumOps> counts{};
+  for (int i = 0; i < kNumOps; i++) counts[size_t(i)] = count_of(Op(i));
+  return counts;
+}();
 
 bool all_of(Arg a, auto is) { return a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), is); }
 bool is_int(Arg a) { return a.is_integral(); }
@@ -68,7 +75,7 @@ std::string_view wanted_arg(Op op, Arg a) {
 }  // namespace
 
 std::string structure_trouble(Op op, DType, std::span<const UOp> src, Arg arg) {
-  Count n = count_of(op);
+  Count n = kCounts[size_t(op)];
   if (src.size() < n.least || src.size() > n.most) {
     std::string needs = n.most == kAny ? std::to_string(n.least) + " or more" : std::to_string(n.least);
     return "Ops." + std::string(name_of(op)) + " with " + std::to_string(src.size()) + (src.size() == 1 ? " source" : " sources") + ", needs " + needs;
