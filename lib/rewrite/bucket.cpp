@@ -195,6 +195,7 @@ MaskIndex<Values> Code::index(const std::vector<Chosen>& all, Wanted wanted, All
     else anything[p / 64] |= uint64_t(1) << (p % 64);
   }
   MaskIndex<Values> out;
+  out.asked = !asking.empty();
   size_t first_row = masks.size() / words;
   for (size_t value = 0; value < Values; value++) {
     mask = anything;

@@ -49,6 +49,7 @@ constexpr size_t kLengths = 9;     // numbers of sources, the last one for all t
 template <size_t Values>
 struct MaskIndex {
   std::array<uint16_t, Values> row;
+  bool asked = false;  // by a program at least: else every row is of all programs
 };
 
 // The first two sources of a node and the first two of each of them.

@@ -145,7 +145,7 @@ struct Matcher::Attempt {
  public:
   Attempt(const Code& code, UOp u) : b_(code), u_(u) {
     size_t n = u.num_src();
-    add(b_.length, std::min(n, kLengths - 1));
+    rows_[count_++] = b_.mask(b_.length.row[std::min(n, kLengths - 1)]);
     add(b_.root_dtype, dtype_class(u));
     for (size_t i = 0; i < std::min(n, kPositions); i++) add(b_.kind[i], u.src(i).node()->kind);
     for (size_t i = 0; i < std::min(n, size_t(2)); i++) add(b_.dtype[i], dtype_class(u.src(i)));
@@ -164,7 +164,9 @@ struct Matcher::Attempt {
 
  private:
   template <size_t Values>
-  void add(const MaskIndex<Values>& index, size_t value) { rows_[count_++] = b_.mask(index.row[value]); }
+  void add(const MaskIndex<Values>& index, size_t value) {
+    if (index.asked) rows_[count_++] = b_.mask(index.row[value]);
+  }
   void look_near() {
     NearNodes near(u_);
     for (size_t i = 0; i < b_.near_kind.size(); i++) add(b_.near_kind[i], near.kind(NearNodes::kA0 + i));

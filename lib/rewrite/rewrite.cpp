@@ -428,8 +428,9 @@ class Rewriter {
 
   // ---- no end
   void check_limit(size_t waiting) {
-    if (waiting > limit_) endless("more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)");
+    if (waiting > limit_) [[unlikely]] too_many_wait();
   }
+  [[noreturn, gnu::noinline]] void too_many_wait() { endless("more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)"); }
 
   // The last rewrites, in order: those since the last one's node was rewritten before; in a visit of `start`, those that came back to it.
   std::vector<Workspace::Hit> last_cycle(UOp start) const {
@@ -444,9 +445,9 @@ class Rewriter {
     return out;
   }
 
-  [[noreturn]] void endless(const std::string& why, UOp start = {}) {
+  [[noreturn, gnu::noinline]] void endless(std::string_view why, UOp start = {}) {
     constexpr size_t kShown = 4;
-    Diag diag{"stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "' does not end: " + why};
+    Diag diag{"stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "' does not end: " + std::string(why)};
     diag.context = "  the rules that alternate:";
     auto cycle = last_cycle(start);
     std::vector<const Rule*> seen;

@@ -18,7 +18,11 @@ constexpr DTypeSet kIndexLike = dtypes::index_like, kBool{Scalar::Bool};
 Const value(UOp constant) { return constant.arg().to_const(); }
 Int int_value(UOp constant) { return constant.arg().as_int(); }
 
-UOp const_if_one_value(UOp u) { return py_equal(u.vmin(), u.vmax()) ? u.const_like(u.vmin()) : UOp(); }
+UOp const_if_one_value(UOp u) {
+  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return {};  // its bounds are those of the dtype
+  const Bounds& b = u.bounds();
+  return py_equal(b.min, b.max) ? u.const_like(b.min) : UOp();
+}
 
 bool both_const(UOp a, UOp b) { return a.is_const() && b.is_const(); }
 
