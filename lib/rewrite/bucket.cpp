@@ -2,6 +2,7 @@
 #include "lib/rewrite/bucket.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "lib/support/check.h"
 
@@ -144,22 +145,25 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
 
 namespace {
 
-bool length_allowed(const PatNode& n, size_t length) {
-  switch (n.sources) {
-    case PatNode::Sources::Exact: return length == n.children.size();
-    case PatNode::Sources::Prefix: return length >= n.children.size();
-    default: return true;
-  }
+// Each calls accept(value) for the values of a fact that the pattern accepts.
+template <class Accept>
+void lengths_allowed(const PatNode& n, Accept accept) {
+  for (size_t length = 0; length < kLengths; length++)
+    if (n.sources == PatNode::Sources::Exact ? length == n.children.size() : n.sources != PatNode::Sources::Prefix || length >= n.children.size()) accept(length);
 }
-
-bool dtype_allowed(const PatNode& n, size_t dtype) { return dtype != kNoValue && (n.dtypes.bits() >> dtype & 1); }
-
-bool kind_allowed(const PatNode& n, size_t kind) {
-  if (kind == NearNodes::kAbsent) return false;
-  Op op = kind < kNumOps ? Op(kind) : Op::CONST;
-  if (!n.ops.contains(op)) return false;
-  if (op != Op::CONST || !n.has_arg || n.ops.size() != 1) return true;
-  return kind_of_const(n.arg) == kind;
+template <class Accept>
+void dtypes_allowed(const PatNode& n, Accept accept) {
+  for (uint32_t bits = n.dtypes.bits(); bits; bits &= bits - 1) accept(size_t(std::countr_zero(bits)));
+}
+template <class Accept>
+void kinds_allowed(const PatNode& n, Accept accept) {
+  for (int w = 0; w < 2; w++)
+    for (uint64_t bits = n.ops.word(w); bits; bits &= bits - 1)
+      if (size_t op = size_t(64 * w + std::countr_zero(bits)); op != size_t(Op::CONST)) accept(op);
+  if (!n.ops.contains(Op::CONST)) return;
+  if (n.has_arg && n.ops.size() == 1) return accept(kind_of_const(n.arg));
+  accept(size_t(Op::CONST));
+  for (size_t kind = kNumOps; kind < kNumKinds; kind++) accept(kind);
 }
 
 // What the pattern wants of the root, at its source `i`, and at source `j` of that; null: anything, or it is left to the steps.
@@ -188,34 +192,40 @@ bool looks_near(const Chosen& root, const Program& program) {
 
 template <size_t Values, class Wanted, class Allowed>
 MaskIndex<Values> Code::index(const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
-  std::vector<uint64_t> anything(words), mask;
-  std::vector<std::pair<size_t, const PatNode*>> asking;
-  for (size_t p = 0; p < programs.size(); p++) {
-    if (const PatNode* n = wanted(all[p])) asking.emplace_back(p, n);
-    else anything[p / 64] |= uint64_t(1) << (p % 64);
-  }
   MaskIndex<Values> out;
-  out.asked = !asking.empty();
-  size_t first_row = masks.size() / words;
+  std::vector<uint64_t> any(words), rows(Values * words);  // any: of the programs that accept every value, which are most
+  for (size_t p = 0; p < programs.size(); p++) {
+    uint64_t bit = uint64_t(1) << (p % 64);
+    if (const PatNode* n = wanted(all[p])) {
+      out.asked = true;
+      allowed(*n, [&](size_t value) { rows[value * words + p / 64] |= bit; });
+    } else {
+      any[p / 64] |= bit;
+    }
+  }
+  size_t first = masks.size() / words, row = first;
   for (size_t value = 0; value < Values; value++) {
-    mask = anything;
-    for (auto [p, n] : asking)
-      if (allowed(*n, value)) mask[p / 64] |= uint64_t(1) << (p % 64);
-    size_t row = first_row;
-    while (row * words < masks.size() && !std::equal(mask.begin(), mask.end(), &masks[row * words])) row++;
-    if (row * words == masks.size()) masks.insert(masks.end(), mask.begin(), mask.end());
+    uint64_t* mask = &rows[value * words];
+    for (size_t w = 0; w < words; w++) mask[w] |= any[w];
+    auto is_mask = [&](size_t at) { return std::equal(mask, mask + words, &masks[at * words]); };
+    if (value == 0 || !is_mask(row))  // neighbours are mostly the same
+      for (row = first; row * words < masks.size() && !is_mask(row);) row++;
+    if (row * words == masks.size()) masks.insert(masks.end(), mask, mask + words);
     out.row[value] = uint16_t(row);
   }
   return out;
 }
 
 void Code::index_masks(const std::vector<Chosen>& all) {
-  length = index<kLengths>(all, at_root, length_allowed);
-  root_dtype = index<kNumScalars + 1>(all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtype_allowed);
-  for (size_t i = 0; i < kPositions; i++) kind[i] = index<kNumKinds>(all, [i](const Chosen& c) { return if_ops(at_source(c, i)); }, kind_allowed);
-  for (size_t i = 0; i < 2; i++) dtype[i] = index<kNumScalars + 1>(all, [i](const Chosen& c) { return if_dtypes(at_source(c, i)); }, dtype_allowed);
+  auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
+  auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
+  auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
+  length = index<kLengths>(all, at_root, lengths);
+  root_dtype = index<kNumScalars + 1>(all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
+  for (size_t i = 0; i < kPositions; i++) kind[i] = index<kNumKinds>(all, [i](const Chosen& c) { return if_ops(at_source(c, i)); }, kinds);
+  for (size_t i = 0; i < 2; i++) dtype[i] = index<kNumScalars + 1>(all, [i](const Chosen& c) { return if_dtypes(at_source(c, i)); }, dtypes);
   for (size_t i = 0; i < near_kind.size(); i++)
-    near_kind[i] = index<kNumKinds + 1>(all, [i](const Chosen& c) { return if_ops(at_near(c, i / 2, i % 2)); }, kind_allowed);
+    near_kind[i] = index<kNumKinds + 1>(all, [i](const Chosen& c) { return if_ops(at_near(c, i / 2, i % 2)); }, kinds);
   looks_near.resize(words);
   for (size_t p = 0; p < programs.size(); p++)
     if (tgc::looks_near(all[p], programs[p])) looks_near[p / 64] |= uint64_t(1) << (p % 64);

@@ -117,8 +117,10 @@ UOp no_vectorized_alu(UOp alu) {
   if (alu.is(Op::WHERE) && alu.src(2).is_invalid()) return {};  // the index of an image
   Graph& graph = alu.graph();
   std::vector<UOp> elements, src(alu.num_src());
+  elements.reserve(size_t(n));
   for (int64_t i = 0; i < n; i++) {
-    for (size_t s = 0; s < src.size(); s++) src[s] = alu.src(s).gep(i);
+    for (size_t s = 0; s < src.size(); s++)
+      if (i == 0 || !alu.src(s).is_const()) src[s] = alu.src(s).gep(i);
     elements.push_back(graph.node(alu.op(), alu.dtype().scalar(), src, alu.arg()));
   }
   return graph.node(Op::VECTORIZE, alu.dtype(), elements);

@@ -1,5 +1,6 @@
 // Folding of integer division and remainder. The division truncates, as C's does; most rules want a numerator that is not negative.
 // Mirrors tinygrad uop/divandmod.py.
+#include <algorithm>
 #include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
@@ -31,6 +32,8 @@ class DivMod {
     if (y_.is_const() && value(y_) > 0) {
       c_ = value(y_);
       if (UOp out = remove_nested_mod()) return out;
+      factors_.reserve(uops_.size());
+      terms_.reserve(uops_.size());
       for (UOp u : uops_) {
         factors_.push_back(const_factor(u));
         terms_.push_back(divides(u, factors_.back()));
@@ -62,14 +65,10 @@ class DivMod {
   // (a % 4 + b) % 2 -> (a + b) % 2
   UOp remove_nested_mod() const {
     if (!is_mod_ || x_may_be_negative()) return {};
+    auto nested = [&](UOp u) { return u.is(Op::MOD) && divides(u.src(1), c_); };
+    if (std::none_of(uops_.begin(), uops_.end(), nested)) return {};
     std::vector<UOp> xs;
-    bool changed = false;
-    for (UOp u : uops_) {
-      bool nested = u.is(Op::MOD) && divides(u.src(1), c_);
-      changed |= nested;
-      xs.push_back(nested ? u.src(0) : u);
-    }
-    if (!changed) return {};
+    for (UOp u : uops_) xs.push_back(nested(u) ? u.src(0) : u);
     UOp x = sum(xs) + constant_;
     return int_vmin(x) >= 0 ? x % y_ : UOp();
   }
@@ -91,25 +90,39 @@ class DivMod {
   // Reduce every factor modulo c: when what remains lies within one interval of c, it is the remainder.
   UOp fold_congruence() const {
     if (x_may_be_negative() && d_.graph().settings().CORRECT_DIVMOD_FOLDING) return {};
+    Int low = floor_mod(constant_, c_), high = low;  // the bounds of what remains, known before it is built
     std::vector<Int> rests;
-    std::vector<UOp> rest_terms;
+    rests.reserve(factors_.size());
     for (size_t i = 0; i < factors_.size(); i++) {
       Int r = floor_mod(factors_[i], c_);
       rests.push_back((r - c_).abs() < r.abs() ? r - c_ : r);
-      rest_terms.push_back(rests[i] * terms_[i]);
+      Int a = rests[i] * int_vmin(terms_[i]), b = rests[i] * int_vmax(terms_[i]);
+      low += std::min(a, b);
+      high += std::max(a, b);
     }
-    UOp rest = sum_from_zero(rest_terms) + floor_mod(constant_, c_);
-    Int q = floor_div(int_vmin(rest), c_);
-    if (q != floor_div(int_vmax(rest), c_)) return {};
-    if (is_mod_) return rest - q * c_;
+    Int q = floor_div(low, c_);
+    if (q != floor_div(high, c_)) return {};
+    if (is_mod_) {
+      std::vector<UOp> rest_terms;
+      for (size_t i = 0; i < factors_.size(); i++) rest_terms.push_back(rests[i] * terms_[i]);
+      return sum_from_zero(rest_terms) + floor_mod(constant_, c_) - q * c_;
+    }
     std::vector<UOp> quotients;
     for (size_t i = 0; i < factors_.size(); i++) quotients.push_back(floor_div(factors_[i] - rests[i], c_) * terms_[i]);
     return sum_from_zero(quotients) + floor_div(constant_ - floor_mod(constant_, c_) + q * c_, c_);
   }
 
+  // Whether a denominator that is a constant has no factor in common with all terms: gcd would simplify to 1 (and who watches sees it do so).
+  bool is_coprime() const {
+    if (!y_.is_const() || observer_of(d_.graph())) return false;
+    Int g = value(y_);
+    for (size_t i = 0; i < uops_.size() && g != 1; i++) g = gcd(g, const_factor(uops_[i]));
+    return g == 1;
+  }
+
   // A factor common to the denominator and every term, but not to the constant.
   UOp gcd_with_remainder() const {
-    if (x_may_be_negative()) return {};
+    if (x_may_be_negative() || is_coprime()) return {};
     std::vector<UOp> all = uops_;
     all.push_back(y_);
     UOp g = gcd(all).simplify();
@@ -134,6 +147,7 @@ class DivMod {
 
   // x / y -> (x / g) / (y / g)
   UOp divide_by_gcd() const {
+    if (is_coprime()) return {};
     std::vector<UOp> all = uops_;
     all.push_back(y_);
     UOp g = gcd(all).simplify();
