@@ -261,4 +261,82 @@ TEST_CASE("run: the sample plugin") {
   trouble("tgc run add.uop --device=plugin:" TGC_SAMPLE_DEVICE ":no-such-compiler", "there is no compiler 'no-such-compiler' here");
 }
 
+TEST_CASE("run: inputs of which the reference makes NaNs are drawn anew, and the report says so") {
+  put("roots.uop", R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)
+c1 = UOp.range(64, 0, AxisType.LOOP)
+c2 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 1)
+c3 = c2.index(c1).sqrt()
+c4 = (UOp.const(dtypes.float, 0.0)<c3).where(c3, UOp.const(dtypes.float, 0.0))
+c5 = c0.index(c1, ptr=True).store(c4).end(c1)
+ast = c5.sink()
+)");
+  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // which compare NaNs differently
+    Ran ran = shell("tgc run roots.uop --device=" + device);
+    CHECK(ran.code == 0);
+    CHECK(ran.out.find("(inputs from seed 0, floats between 0 and 1: others make NaNs)") != std::string::npos);
+  }
+  CHECK(shell("tgc run roots.uop --device=CPU:LLVM --reference=none").out.find("between") == std::string::npos);
+}
+
+TEST_CASE("run: a variable that the kernel does not have is an error before anything runs") {
+  Ran ran = shell("tgc run roots.uop --device=CPU --var sz=3 --save=never.npz");
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("the kernel has no variable 'sz'") != std::string::npos);
+  CHECK_FALSE(fs::exists(folder() / "never.npz"));
+  ran = shell("tgc run roots.uop roots.uop --device=CPU --var sz=3");
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("no kernel has a variable 'sz'") != std::string::npos);
+}
+
+TEST_CASE("run: arrays that the limits of the process do not allow are an error before anything runs; a process that is killed is reported") {
+  put("large.uop", R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(400000000), (), 0)
+c1 = UOp.range(400000000, 0, AxisType.LOOP)
+c2 = c0.index(c1, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(c1)
+ast = c2.sink()
+)");
+  Ran ran = shell("(ulimit -v 2000000; tgc run large.uop --device=CPU --reference=none)");
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("not enough memory: the kernel's arrays take 1.6 GB") != std::string::npos);
+  // the kernel's process outlives its limit of processor time: the system kills it, as it does when memory runs out
+  put("endless.uop", R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0)
+c1 = UOp.range(1000000000000, 0, AxisType.REDUCE)
+c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store((c1.cast(dtypes.float).sin()).reduce(c1, arg=Ops.ADD))
+ast = c2.sink()
+)");
+  ran = shell("(ulimit -t 1; tgc run endless.uop --device=CPU:CLANG --reference=none --set NOOPT=1)");
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("killed by SIGKILL") != std::string::npos);
+}
+
+TEST_CASE("run: LLVM's SLP vectorizer keeps accumulators apart (ResNet-50's last 3x3 convolution; LLVM 19 mixed them up for AVX-512)") {
+  put("conv.uop", R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(25088), (), 0)
+c2 = UOp.range(7, 4, AxisType.LOOP)
+c4 = UOp.range(7, 5, AxisType.LOOP)
+c7 = UOp.range(512, 3, AxisType.LOOP)
+c14 = UOp.range(3, 1, AxisType.REDUCE)
+c15 = c2+c14
+c22 = ((c15<UOp.const(dtypes.index, 1))!=UOp.const(dtypes.bool, True))&(c15<UOp.const(dtypes.index, 8))
+c23 = UOp.range(3, 2, AxisType.REDUCE)
+c24 = c4+c23
+c28 = ((c24<UOp.const(dtypes.index, 1))!=UOp.const(dtypes.bool, True))&(c24<UOp.const(dtypes.index, 8))
+c30 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(25088), (), 1)
+c34 = UOp.range(8, 0, AxisType.REDUCE)
+c40 = (c28&c22).where((c24+c15*UOp.const(dtypes.index, 7)+c34*UOp.const(dtypes.index, 49)+UOp.const(dtypes.index, -8)), UOp.const(dtypes.index, Invalid))
+c42 = (c22&c28).where(c30.index(c40), UOp.const(dtypes.float, 0.0))
+c43 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(2359296), (), 2)
+c53 = c42*c43.index((c14*UOp.const(dtypes.index, 3)+c23+c34*UOp.const(dtypes.index, 9)+c7*UOp.const(dtypes.index, 4608)))
+c55 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 3)
+c60 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 4)
+c63 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 5)
+c70 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 6)
+c72 = (c53.reduce(c34, c14, c23, arg=Ops.ADD)+c55.index(c7)*UOp.const(dtypes.float, -1.0))*c60.index(c7)*(c63.index(c7)+UOp.const(dtypes.float, 9.999999747378752e-06)).sqrt().reciprocal()+c70.index(c7)
+c74 = (UOp.const(dtypes.float, 0.0)<c72).where(c72, UOp.const(dtypes.float, 0.0))
+c76 = c0.index((c2*UOp.const(dtypes.index, 7)+c4+c7*UOp.const(dtypes.index, 49)), ptr=True).store(c74).end(c7, c2, c4)
+ast = c76.sink()
+)");
+  Ran ran = shell("TGC_CACHE=0 tgc run conv.uop --device=CPU:LLVM");
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find("1 array as REF has it") != std::string::npos);
+}
+
 }  // namespace tgc

@@ -36,6 +36,7 @@ std::string pack(const Execution& e) {
   out.append(reinterpret_cast<const char*>(e.seconds.data()), e.seconds.size() * sizeof(double));
   number(e.notes.size());
   out += e.notes;
+  number(e.makes_nans);
   for (const NamedArray& a : e.outputs) out.append(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes());
   return out;
 }
@@ -53,6 +54,8 @@ void unpack(std::string_view bytes, Execution& e) {
   take(&n, sizeof n);
   e.notes.resize(n);
   take(e.notes.data(), n);
+  take(&n, sizeof n);
+  e.makes_nans = n != 0;
   for (NamedArray& a : e.outputs) take(a.array.data(), a.array.nbytes());
 }
 
@@ -86,7 +89,10 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
     double seconds = kernel->time(arguments).value_or_throw();
     if (i >= 0) out.seconds.push_back(seconds);
   }
-  if (auto* ref = dynamic_cast<RefKernel*>(kernel.get())) out.notes = ref->notes().text();
+  if (auto* ref = dynamic_cast<RefKernel*>(kernel.get())) {
+    out.notes = ref->notes().text();
+    out.makes_nans = ref->notes().outside_domain > 0;
+  }
 }
 
 constexpr int kCopies = 3;  // of each array: here, on the device, on its way back
@@ -95,12 +101,12 @@ Diag misfit(const BufferSpec& spec, const std::string& what, const std::string& 
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};
 }
 
-Array array_for(const BufferSpec& spec, const Array* given, const std::string& source, std::optional<uint64_t> seed) {
+Array array_for(const BufferSpec& spec, const Array* given, const std::string& source, std::optional<Drawing> draw) {
   if (!given) {
-    if (spec.read && !seed) throw Failure(misfit(spec, "is missing", source));
+    if (spec.read && !draw) throw Failure(misfit(spec, "is missing", source));
     if (spec.size < 0) throw Failure(misfit(spec, "has no size of its own: give the array", source));
     Array out(spec.dtype, {spec.size});
-    if (spec.read) fill_random(out, *seed, spec.name());
+    if (spec.read) fill_random(out, draw->seed, spec.name(), draw->floats);
     return out;
   }
   auto array = adopt_dtype(given->copy(), spec.dtype, spec.name());
@@ -111,7 +117,7 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
 
 }  // namespace
 
-Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source, std::optional<uint64_t> seed) {
+Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source, std::optional<Drawing> draw) {
   return catch_failures([&] {
     double bytes = 0;  // a double, for sizes that do not fit 64 bits
     for (const BufferSpec& spec : buffers) bytes += double(std::max<int64_t>(spec.size, 0)) * spec.dtype.itemsize();
@@ -120,7 +126,7 @@ Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays
       throw Failure("not enough memory: the kernel's arrays take " + bytes_text(uint64_t(std::min(bytes, 1e18))) + ", each " + std::to_string(kCopies) +
                     " times (here, on the device, on the way back), and " + bytes_text(free) + " are free");
     Arrays out;
-    for (const BufferSpec& spec : buffers) out.push_back({spec.name(), array_for(spec, find_array(given, spec.name()), source, seed)});
+    for (const BufferSpec& spec : buffers) out.push_back({spec.name(), array_for(spec, find_array(given, spec.name()), source, draw)});
     return out;
   });
 }

@@ -136,7 +136,7 @@ std::string RunReport::text(size_t number, bool color) const {
   std::string out = kernel + ": " + verdict + " on " + device;
   if (!arrays.empty() && passed()) out += ", " + plural(arrays.size(), "array") + " as " + reference + " has " + (arrays.size() == 1 ? "it" : "them");
   else if (!arrays.empty()) out += ", " + std::to_string(differing(arrays)) + " of " + plural(arrays.size(), "array") + " not as " + reference + " has " + (arrays.size() == 1 ? "it" : "them");
-  out += seed ? " (inputs from seed " + std::to_string(*seed) + ")\n" : "\n";
+  out += seed ? " (inputs from seed " + std::to_string(*seed) + (floats.empty() ? "" : ", floats " + floats) + ")\n" : "\n";
   for (const Comparison& c : arrays) out += indented(c.text());
   if (!notes.empty()) out += "  note: " + notes + ": devices may differ\n";
   if (stages && stages->stage.empty()) out += "  each of " + plural(stages->stages_run, "stage") + " computes the same\n";
@@ -160,6 +160,7 @@ std::string RunReport::json() const {
     if (!error.empty()) o.string("error", error);
     if (!reference.empty()) o.string("reference", reference);
     if (seed) o.integer("seed", int64_t(*seed));
+    if (!floats.empty()) o.string("floats", floats);
     append_list(o.key("arrays"), arrays, [&](const Comparison& c) { append_comparison(out, c); });
     if (!notes.empty()) o.string("notes", notes);
     if (stages) {

@@ -42,6 +42,7 @@ struct RunReport {
   std::vector<std::string> written;  // files
   std::string again;                 // the command that repeats a failure
   std::optional<uint64_t> seed;      // that inputs were drawn from
+  std::string floats;                // how, when not as usual
   std::string error;                 // that ended it; everything else may be missing then
 
   bool passed() const;

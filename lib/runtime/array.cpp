@@ -1,5 +1,8 @@
 #include "lib/runtime/array.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -145,6 +148,11 @@ uint64_t available_memory() {
     if (unsigned long long kb; std::sscanf(line.c_str(), "MemAvailable: %llu kB", &kb) == 1) available = kb * 1024;
   auto limit = number_in("/sys/fs/cgroup/memory.max"), used = number_in("/sys/fs/cgroup/memory.current");
   if (limit && used) available = std::min(available, *limit > *used ? *limit - *used : 0);
+  rlimit address_space;
+  if (auto pages = number_in("/proc/self/statm"); pages && getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {
+    uint64_t taken = *pages * uint64_t(sysconf(_SC_PAGESIZE));
+    available = std::min(available, address_space.rlim_cur > taken ? address_space.rlim_cur - taken : 0);
+  }
   return available;
 }
 

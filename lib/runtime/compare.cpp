@@ -89,6 +89,15 @@ Tolerance default_tolerance(DType dtype) {
   }
 }
 
+ToleranceOptions tolerance_of_sums(const Array& expected) {
+  if (!dtypes::is_float(expected.dtype())) return {};
+  double squares = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < expected.size(); i++)
+    if (double v = element_as_double(expected, i); std::isfinite(v)) squares += v * v, finite++;
+  return {.atol = default_tolerance(expected.dtype()).atol * std::max(1.0, std::sqrt(squares / double(std::max<int64_t>(finite, 1))))};
+}
+
 Tolerance ToleranceOptions::for_dtype(DType dtype) const {
   if (!dtypes::is_float(dtype)) return {};
   Tolerance t = default_tolerance(dtype);

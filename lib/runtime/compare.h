@@ -25,6 +25,11 @@ struct ToleranceOptions {
   Tolerance for_dtype(DType dtype) const;
 };
 
+// The defaults for an array of sums: a sum of large numbers that comes out small is as exact as those numbers, so the absolute tolerance grows with
+// the size of what the array holds (its root mean square, of finite elements), never below the dtype's own. A wrong term, a term too many or too few
+// and a wrong place are off by about that size itself: ten thousand times as much, for float32.
+ToleranceOptions tolerance_of_sums(const Array& expected);
+
 struct ElementDifference {
   int64_t index = 0;  // flat
   std::string actual, expected;

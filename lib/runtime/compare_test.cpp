@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -102,6 +103,58 @@ TEST_CASE("random inputs depend on seed and name alone, and are in range") {
     fill_random(ints, 3, "x");
     for (int64_t i = 0; i < 200; i++) CHECK((element_as_double(ints, i) != 0 && std::fabs(element_as_double(ints, i)) <= 50));
   }
+}
+
+// A matrix product of 24x200 by 200x24 in float, the terms added from `first` on, with a mutation.
+enum class Mutation { None, OneTermLess, OneTermTwice, OtherSign, NextColumn, Transposed, Shifted, Unscaled };
+Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
+  constexpr size_t kSize = 24, kTerms = 200;
+  Array out(dtypes::float32, {kSize, kSize});
+  auto x = a.as<float>(), y = b.as<float>();
+  auto o = out.as<float>();
+  for (size_t i = 0; i < kSize; i++)
+    for (size_t j = 0; j < kSize; j++) {
+      float sum = 0;
+      size_t column = mutation == Mutation::NextColumn ? (j + 1) % kSize : j;
+      for (size_t n = 0; n < kTerms; n++) {
+        size_t k = (first + n) % kTerms;
+        if (k == 7 && mutation == Mutation::OneTermLess) continue;
+        float term = x[i * kTerms + k] * y[k * kSize + column];
+        sum += k == 7 && mutation == Mutation::OtherSign ? -term : k == 7 && mutation == Mutation::OneTermTwice ? 2 * term : term;
+      }
+      size_t at = mutation == Mutation::Transposed ? j * kSize + i : mutation == Mutation::Shifted ? (i * kSize + j + 1) % (kSize * kSize) : i * kSize + j;
+      o[at] = mutation == Mutation::Unscaled ? sum * 1.001f : sum;
+    }
+  return out;
+}
+
+TEST_CASE("compare: the tolerance of sums lets another order of the terms pass, and no wrong kernel") {
+  for (float scale : {1.f, 1e4f}) {  // with 1e4 the terms are 1e8, and the plain tolerance would refuse the order
+    Array a(dtypes::float32, {24 * 200}), b(dtypes::float32, {24 * 200});
+    fill_random(a, 1, "a"), fill_random(b, 1, "b");
+    for (float& v : a.as<float>()) v *= scale;
+    for (float& v : b.as<float>()) v *= scale;
+    Array expected = product(a, b, 0, Mutation::None);
+    ToleranceOptions tolerance = tolerance_of_sums(expected);
+    CHECK(compare(product(a, b, 100, Mutation::None), expected, tolerance).passed());
+    for (Mutation m : {Mutation::OneTermLess, Mutation::OneTermTwice, Mutation::OtherSign, Mutation::NextColumn, Mutation::Transposed, Mutation::Shifted, Mutation::Unscaled}) {
+      Comparison c = compare(product(a, b, 0, m), expected, tolerance);
+      CAPTURE(int(m));
+      CHECK(c.different > 500);  // of 576
+    }
+  }
+  Array small = floats({1e-3f, -2e-3f});
+  CHECK(tolerance_of_sums(small).atol == default_tolerance(dtypes::float32).atol);
+  CHECK_FALSE(tolerance_of_sums(array_of<int32_t>(dtypes::int32, {1000000})).atol);
+}
+
+TEST_CASE("random: floats between 0 and 1 are inside, and of both kinds the same every time") {
+  Array a(dtypes::float32, {10000}), b(dtypes::float32, {10000});
+  fill_random(a, 5, "x", Floats::Unit), fill_random(b, 5, "x", Floats::Unit);
+  auto values = a.as<float>();
+  CHECK(std::equal(values.begin(), values.end(), b.as<float>().begin()));
+  CHECK(std::all_of(values.begin(), values.end(), [](float v) { return v > 0 && v < 1; }));
+  CHECK(*std::max_element(values.begin(), values.end()) > 0.5f);
 }
 
 }  // namespace

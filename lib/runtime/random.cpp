@@ -1,5 +1,7 @@
 #include "lib/runtime/random.h"
 
+#include <cmath>
+
 #include "lib/dtype/const.h"
 
 namespace tgc {
@@ -8,7 +10,7 @@ namespace {
 // splitmix64 (Steele, Lea, Flood 2014)
 class Generator {
  public:
-  Generator(uint64_t seed, std::string_view name) : state_(seed) {
+  Generator(uint64_t seed, std::string_view name, Floats floats) : state_(seed), floats_(floats) {
     for (char c : name) state_ = next() ^ uint8_t(c);
   }
   uint64_t next() {
@@ -17,6 +19,13 @@ class Generator {
     z = (z ^ z >> 27) * 0x94D049BB133111EB;
     return z ^ z >> 31;
   }
+  double real() { return floats_ == Floats::Normal ? normal() : std::fabs(normal()) / 4 + 1.0 / 64; }
+  int64_t integer(bool is_unsigned) {
+    auto magnitude = int64_t(next() >> 1 & 0x7FFFFFFF) % 50 + 1;
+    return !is_unsigned && (next() & 1) ? -magnitude : magnitude;
+  }
+
+ private:
   // The sum of four uniform variables, shifted and scaled to mean 0 and variance 1: no libm, so the same everywhere.
   double normal() {
     uint64_t bits = next();
@@ -24,13 +33,8 @@ class Generator {
     for (int k = 0; k < 4; k++) sum += int64_t(bits >> (16 * k) & 0xFFFF);
     return double(sum - 2 * 65535) * (1.7320508075688772 / 65536);
   }
-  int64_t integer(bool is_unsigned) {
-    auto magnitude = int64_t(next() >> 1 & 0x7FFFFFFF) % 50 + 1;
-    return !is_unsigned && (next() & 1) ? -magnitude : magnitude;
-  }
-
- private:
   uint64_t state_;
+  Floats floats_;
 };
 
 template <class T, class Draw>
@@ -40,17 +44,17 @@ void fill(Array& array, Draw draw) {
 
 }  // namespace
 
-void fill_random(Array& array, uint64_t seed, std::string_view name) {
-  Generator g(seed, name);
+void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats) {
+  Generator g(seed, name, floats);
   Scalar kind = array.dtype().scalar_kind();
   switch (kind) {
     case Scalar::Bool: return fill<uint8_t>(array, [&] { return g.next() >> 63; });
-    case Scalar::Float32: return fill<float>(array, [&] { return g.normal(); });
-    case Scalar::Float64: return fill<double>(array, [&] { return g.normal(); });
-    case Scalar::Float16: return fill<uint16_t>(array, [&] { return float_to_half_bits(g.normal()); });
-    case Scalar::BFloat16: return fill<uint16_t>(array, [&] { return float_to_bf16_bits(float(g.normal())); });
+    case Scalar::Float32: return fill<float>(array, [&] { return g.real(); });
+    case Scalar::Float64: return fill<double>(array, [&] { return g.real(); });
+    case Scalar::Float16: return fill<uint16_t>(array, [&] { return float_to_half_bits(g.real()); });
+    case Scalar::BFloat16: return fill<uint16_t>(array, [&] { return float_to_bf16_bits(float(g.real())); });
     case Scalar::FP8E4M3:
-    case Scalar::FP8E5M2: return fill<uint8_t>(array, [&] { return float_to_fp8(g.normal(), kind); });
+    case Scalar::FP8E5M2: return fill<uint8_t>(array, [&] { return float_to_fp8(g.real(), kind); });
     default: break;
   }
   bool is_unsigned = dtypes::is_unsigned(array.dtype());

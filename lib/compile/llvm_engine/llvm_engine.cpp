@@ -13,15 +13,18 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <map>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "lib/compile/llvm_engine/contain.h"
 #include "lib/compile/llvm_engine/line_table.h"
@@ -57,18 +60,60 @@ std::string host_features() {
   return out;
 }
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(Machine m) {
+// `m` with this computer's CPU and features for "native".
+Machine resolved(Machine m) {
+  if (m.cpu != "native") return m;
+  static const std::string cpu = llvm::sys::getHostCPUName().str(), features = host_features();
+  m.cpu = cpu;
+  m.features = features + (m.features.empty() ? "" : "," + m.features);
+  return m;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m) {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
   if (!target) refuse(error);
-  if (m.cpu == "native") {
-    static const std::string cpu = llvm::sys::getHostCPUName().str(), features = host_features();
-    m.cpu = cpu;
-    m.features = features + (m.features.empty() ? "" : "," + m.features);
-  }
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(m.triple, m.cpu, m.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
+
+// The SLP vectorizer of LLVM 19 makes wrong code for AVX-512 from vectors of more than 128 bits: accumulators change places (compile_test.cpp has
+// a kernel). With 128 bits the code is right, and as fast. How wide its vectors are is an option of the whole process: compilations that want
+// different widths wait for each other. Lives outside run_contained, which a crash of LLVM leaves without destructors.
+class SlpWidth {
+ public:
+  explicit SlpWidth(const Machine& m) {
+    bool narrow = is_avx512(m);
+    std::unique_lock lock(mutex_);
+    free_.wait(lock, [&] { return users_ == 0 || narrow_ == narrow; });
+    if (users_++ == 0) set(narrow);
+  }
+  ~SlpWidth() {
+    std::lock_guard lock(mutex_);
+    if (--users_ == 0) free_.notify_all();
+  }
+
+ private:
+  static bool is_avx512(const Machine& m) {
+    std::string error;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
+    if (!target || !llvm::Triple(m.triple).isX86()) return false;
+    std::unique_ptr<llvm::MCSubtargetInfo> machine(target->createMCSubtargetInfo(m.triple, m.cpu, m.features));
+    return machine && machine->checkFeatures("+avx512vl");
+  }
+  static void set(bool narrow) {
+    if (std::exchange(narrow_, narrow) == narrow) return;
+    llvm::cl::Option* width = llvm::cl::getRegisteredOptions()["slp-max-reg-size"];
+    if (!width) llvm::report_fatal_error("LLVM has no option slp-max-reg-size");
+    if (narrow) width->addOccurrence(0, "slp-max-reg-size", "128");
+    else width->reset();
+  }
+
+  static inline std::mutex mutex_;
+  static inline std::condition_variable free_;
+  static inline int users_ = 0;
+  static inline bool narrow_ = false;
+};
 
 struct CollectErrors : llvm::DiagnosticHandler {
   std::string& errors;
@@ -99,9 +144,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopUnrolling = tuning.LoopVectorization = true;
-  // LLVM 19's SLP vectorizer makes wrong code for AVX-512 (seen in ResNet-50's r_512_7_7_512_3_3, 49 accumulators: sums of other elements)
-  tuning.SLPVectorization = !(machine.getTargetTriple().isX86() && machine.getMCSubtargetInfo()->checkFeatures("+avx512vl"));
+  tuning.LoopUnrolling = tuning.LoopVectorization = tuning.SLPVectorization = true;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
@@ -145,7 +188,9 @@ class Engine final : public LlvmEngine {
   Engine() { initialize_targets(); }
 
   Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) override {
-    return contained([&] { return compile_text(text, machine, form, lines); });
+    Machine m = resolved(machine);
+    SlpWidth width(m);
+    return contained([&] { return compile_text(text, m, form, lines); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 

@@ -16,11 +16,9 @@ TGC_OP1(OpMov, a)
 TGC_OP1(OpNegInt, wrapping_sub(T(0), a))
 TGC_OP1(OpNeg, -a)
 TGC_OP1(OpRecip, T(1) / a)
-TGC_OP1(OpSqrt, std::sqrt(a))
 TGC_OP1(OpTrunc, std::trunc(a))
 // elementary functions are computed in double and rounded once
 TGC_OP1(OpExp2, T(std::exp2(double(a))))
-TGC_OP1(OpLog2, T(std::log2(double(a))))
 TGC_OP1(OpSin, T(std::sin(double(a))))
 TGC_OP1(OpRoundF16, round_f16(a))
 TGC_OP1(OpRoundBF16, round_bf16(a))
@@ -36,6 +34,21 @@ TGC_OP1(OpBF16OfBits, bf16_of_bits(a))
 TGC_OP1(OpE4M3OfBits, fp8_of_bits<Scalar::FP8E4M3>(a))
 TGC_OP1(OpE5M2OfBits, fp8_of_bits<Scalar::FP8E5M2>(a))
 #undef TGC_OP1
+
+struct OpSqrt {
+  template <class T>
+  static T apply(T a, RefNotes& notes) {
+    notes.outside_domain += a < 0;
+    return std::sqrt(a);
+  }
+};
+struct OpLog2 {
+  template <class T>
+  static T apply(T a, RefNotes& notes) {
+    notes.outside_domain += a < 0;
+    return T(std::log2(double(a)));
+  }
+};
 
 template <class T>
 Fn float_unary(const Selector& s) {

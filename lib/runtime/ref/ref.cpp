@@ -99,6 +99,7 @@ std::string RefNotes::text() const {
   add(zero_divisions, " integer divisions by zero");
   add(wide_shifts, " shifts by the width or more");
   add(unfit_casts, " casts of floats to integers that do not hold them");
+  add(outside_domain, " square roots or logarithms of negative numbers");
   return out;
 }
 

@@ -20,9 +20,11 @@
 
 namespace tgc {
 
-// What a run met that is undefined in C: where results may differ between devices without anyone being wrong.
+// What a run met that is undefined in C, or makes NaNs, which renderers compare differently (C's `<` is false of a NaN, that of tinygrad's LLVM IR
+// true): where results may differ between devices without anyone being wrong.
 struct RefNotes {
   uint64_t zero_divisions = 0, wide_shifts = 0, unfit_casts = 0;
+  uint64_t outside_domain = 0;
   std::string text() const;  // "2 integer divisions by zero", empty when there was nothing
 };
 
