@@ -19,10 +19,12 @@ namespace {
 
 constexpr ShapeFact kNoShape{0};
 
+Shape view(const ShapeFact* fact) { return {reinterpret_cast<const Sint*>(fact + 1), fact->size}; }
+
 std::optional<Shape> known_shape(UOp u) {
   const ShapeFact* fact = u.node()->shape;
   if (fact == &kNoShape) return std::nullopt;
-  return Shape(reinterpret_cast<const Sint*>(fact + 1), fact->size);
+  return view(fact);
 }
 
 [[noreturn]] void fail(UOp u, const std::string& what) { throw Failure("Ops." + std::string(name_of(u.op())) + ": " + what); }
@@ -31,9 +33,12 @@ bool all_zero_or_more(Shape shape) {
   return std::all_of(shape.begin(), shape.end(), [](Sint s) { return resolve_le(0, s); });
 }
 
-std::optional<ShapeVec> copy_of(std::optional<Shape> shape) {
-  if (!shape) return std::nullopt;
-  return ShapeVec(shape->begin(), shape->end());
+const ShapeFact* make_shape(Graph& graph, Shape shape) {
+  static_assert(sizeof(ShapeFact) % alignof(Sint) == 0);
+  auto* fact = static_cast<ShapeFact*>(graph.arena().allocate(sizeof(ShapeFact) + shape.size_bytes(), alignof(ShapeFact)));
+  fact->size = uint32_t(shape.size());
+  std::copy(shape.begin(), shape.end(), reinterpret_cast<Sint*>(fact + 1));
+  return fact;
 }
 
 ShapeVec movement_result(UOp u, Shape from) {
@@ -110,82 +115,76 @@ ShapeVec movement_result(UOp u, Shape from) {
   }
 }
 
-std::optional<ShapeVec> compute_shape(UOp u) {
+// Many nodes have the very shape of a source, and share its fact.
+const ShapeFact* compute_shape(UOp u) {
+  auto made = [&](const ShapeVec& shape) { return make_shape(u.graph(), shape); };
+  auto shape_of_source = [&](size_t i) { return i < u.num_src() ? u.src(i).node()->shape : &kNoShape; };
   auto src = [&](size_t i) { return i < u.num_src() ? known_shape(u.src(i)) : std::nullopt; };
   switch (u.op()) {
     case Op::UNIQUE: case Op::LUNIQUE: case Op::DEVICE: case Op::RANGE: case Op::LOAD: case Op::IF: case Op::BARRIER: case Op::CUSTOM:
     case Op::CUSTOMI: case Op::VECTORIZE: case Op::VCONST: case Op::GEP: case Op::SPECIAL: case Op::UNROLL: case Op::CONTRACT:
     case Op::CUSTOM_KERNEL: case Op::LINEAR: case Op::PROGRAM: case Op::SOURCE: case Op::BINARY:
-      return std::nullopt;
+      return &kNoShape;
     case Op::INDEX: {
-      if (!u.dtype().is_ptr()) return std::nullopt;
+      if (!u.dtype().is_ptr()) return &kNoShape;
       auto shape = src(0);
-      if (!shape || u.num_src() - 1 == shape->size()) return std::nullopt;
-      if (u.num_src() - 1 > shape->size()) return ShapeVec{};
-      return ShapeVec(shape->begin() + ptrdiff_t(u.num_src() - 1), shape->end());
+      if (!shape || u.num_src() - 1 == shape->size()) return &kNoShape;
+      if (u.num_src() - 1 > shape->size()) return made({});
+      return make_shape(u.graph(), shape->subspan(u.num_src() - 1));
     }
     case Op::CONST: case Op::DEFINE_VAR: case Op::BIND:
-      if (device_of(u).is_none()) return std::nullopt;
-      return ShapeVec{};
-    case Op::BUFFER: return ShapeVec{Sint(u.arg())};
-    case Op::BUFFER_VIEW: return ShapeVec{Sint(u.arg()[0])};
+      return device_of(u).is_none() ? &kNoShape : made({});
+    case Op::BUFFER: return made({Sint(u.arg())});
+    case Op::BUFFER_VIEW: return made({Sint(u.arg()[0])});
     case Op::ENCDEC: {
       ShapeVec out;
       for (Arg a : u.arg()[0].items()) out.push_back(Sint(a));
-      return out;
+      return made(out);
     }
     case Op::BUFFERIZE: {
       ShapeVec out;
       for (UOp r : u.src().subspan(1)) out.push_back(py_add(r.vmax(), 1).to_int());
-      return out;
+      return made(out);
     }
     case Op::DEFINE_GLOBAL: case Op::DEFINE_LOCAL: case Op::DEFINE_REG:
       if (!u.dtype().is_ptr()) fail(u, "has the type " + std::string(u.dtype().repr()) + ", expected a pointer");
-      return ShapeVec{u.dtype().size()};
+      return made({u.dtype().size()});
     case Op::REDUCE: case Op::MSTACK: case Op::MSELECT: case Op::DETACH: case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD:
     case Op::AFTER: case Op::END:
-      return copy_of(src(0));
+      return shape_of_source(0);
     case Op::KERNEL:
       if (!u.arg().is(RecordClass::Kernel)) fail(u, "has no Kernel argument");
-      return copy_of(shape_or_none(u.arg()[0].uop()));
+      shape_or_none(u.arg()[0].uop());
+      return u.arg()[0].uop().node()->shape;
     case Op::BITCAST: {
       auto shape = src(0);
-      if (!shape) return std::nullopt;
+      if (!shape) return &kNoShape;
       ShapeVec out(shape->begin(), shape->end());
       int to = u.dtype().itemsize(), from = u.src(0).dtype().itemsize();
       if (to != from && !out.empty()) out.back() = ssimplify(floor_div(out.back() * Sint(from), Sint(to)));
-      return out;
+      return made(out);
     }
     default: break;
   }
-  if (u.is(Op::RESHAPE) && !src(0)) return marg_shape(u);
+  if (u.is(Op::RESHAPE) && !src(0)) return made(marg_shape(u));
   if (u.in(ops::Movement | OpSet{Op::MULTI, Op::REDUCE_AXIS, Op::WMMA})) {
     auto from = src(0);
-    if (!from && u.is(Op::WMMA)) return std::nullopt;
+    if (!from && u.is(Op::WMMA)) return &kNoShape;
     if (!from) fail(u, "needs a source with a shape");
-    return movement_result(u, *from);
+    return made(movement_result(u, *from));
   }
   if (u.in(ops::ALU | OpSet{Op::CAST, Op::COPY, Op::ASSIGN, Op::NOOP, Op::GROUP, Op::SINK, Op::ALLREDUCE, Op::STORE})) {
-    std::optional<Shape> common;
+    const ShapeFact* common = &kNoShape;
     size_t n = u.is(Op::ASSIGN) ? std::min<size_t>(2, u.num_src()) : u.num_src();
     for (size_t i = 0; i < n; i++) {
-      auto shape = src(i);
-      if (!shape) continue;
-      if (!common) common = shape;
-      else if (!same_shape(*common, *shape)) fail(u, "shape mismatch: " + str(*common) + " and " + str(*shape));
+      const ShapeFact* shape = shape_of_source(i);
+      if (shape == common || shape == &kNoShape) continue;
+      if (common == &kNoShape) common = shape;
+      else if (!same_shape(view(common), view(shape))) fail(u, "shape mismatch: " + str(view(common)) + " and " + str(view(shape)));
     }
-    return copy_of(common);
+    return common;
   }
   fail(u, "has no rule for its shape");
-}
-
-const ShapeFact* make_shape(Graph& graph, const std::optional<ShapeVec>& shape) {
-  if (!shape) return &kNoShape;
-  static_assert(sizeof(ShapeFact) % alignof(Sint) == 0);
-  auto* fact = static_cast<ShapeFact*>(graph.arena().allocate(sizeof(ShapeFact) + shape->size() * sizeof(Sint), alignof(ShapeFact)));
-  fact->size = uint32_t(shape->size());
-  std::copy(shape->begin(), shape->end(), reinterpret_cast<Sint*>(fact + 1));
-  return fact;
 }
 
 Arg compute_device(UOp u) {
@@ -222,7 +221,7 @@ std::optional<Shape> shape_or_none(UOp u) {
   if (!u.node()->shape)
     bottom_up(
         u, [](UOp x) { return x.node()->shape != nullptr; }, [](UOp) { return true; },
-        [](UOp x) { x.node()->shape = make_shape(x.graph(), compute_shape(x)); });
+        [](UOp x) { x.node()->shape = compute_shape(x); });
   return known_shape(u);
 }
 
@@ -325,13 +324,16 @@ size_t size_count(UOp u, size_t which) {
 
 ShapeVec marg_shape(UOp u) {
   ShapeVec out;
-  for (size_t i = 0, n = size_count(u, 1); i < n; i++) out.push_back(sgep(u.src(1), i));
+  size_t n = size_count(u, 1);
+  out.reserve(n);
+  for (size_t i = 0; i < n; i++) out.push_back(sgep(u.src(1), i));
   return out;
 }
 
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u) {
   std::vector<std::pair<Sint, Sint>> out;
   size_t n = size_count(u, 1);
+  out.reserve(n);
   if (size_count(u, 2) != n) fail(u, "has size arguments of different lengths");
   for (size_t i = 0; i < n; i++) out.emplace_back(sgep(u.src(1), i), sgep(u.src(2), i));
   return out;

@@ -52,9 +52,14 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
 
 UOp read_sources(Ctx& ctx, UOp x) {
   if (x.in({Op::BUFFERIZE, Op::INDEX, Op::AFTER})) return {};
-  std::vector<UOp> src;
-  for (UOp s : x.src()) src.push_back(read_source(ctx, x, s));
-  return x.with_src(src);
+  std::vector<UOp> src;  // begun with the first source that is read in another way
+  for (size_t i = 0; i < x.num_src(); i++) {
+    UOp s = read_source(ctx, x, x.src(i));
+    if (src.empty() && s == x.src(i)) continue;
+    if (src.empty()) src.assign(x.src().begin(), x.src().begin() + ptrdiff_t(i));
+    src.push_back(s);
+  }
+  return src.empty() ? UOp() : x.with_src(src);
 }
 
 UOp reduce_over_ranges(Ctx& ctx, UOp x) {

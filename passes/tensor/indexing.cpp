@@ -61,16 +61,31 @@ class Consumers {
  public:
   explicit Consumers(const std::vector<UOp>& nodes) : of_(nodes.back().graph()) {
     for (UOp u : nodes)
-      for (UOp s : u.src())
-        if (auto& users = of_[s]; users.empty() || !(users.back() == u)) users.push_back(u);
+      for (UOp s : u.src()) of_[s].room++;
+    uint32_t end = 0;
+    for (UOp u : nodes)
+      if (Users* users = of_.find(u)) {
+        users->begin = end;
+        end += users->room;
+      }
+    users_.resize(end);
+    for (UOp u : nodes)
+      for (UOp s : u.src()) {
+        Users& users = *of_.find(s);
+        if (users.count == 0 || !(users_[users.begin + users.count - 1] == u)) users_[users.begin + users.count++] = u;
+      }
   }
   std::span<const UOp> of(UOp u) const {
     auto* users = of_.find(u);
-    return users ? std::span<const UOp>(*users) : std::span<const UOp>();
+    return users ? std::span(users_).subspan(users->begin, users->count) : std::span<const UOp>();
   }
 
  private:
-  UOpMap<std::vector<UOp>> of_;
+  struct Users {
+    uint32_t room = 0, begin = 0, count = 0;  // how many there may be; where they are in users_, and how many
+  };
+  UOpMap<Users> of_;
+  std::vector<UOp> users_;
 };
 
 class RangeAssigner {
@@ -87,17 +102,17 @@ class RangeAssigner {
 
   void visit(UOp x) {
     if (x.in({Op::DEVICE, Op::UNIQUE, Op::KERNEL}) || x.dtype().scalar() == dtypes::index) return;
-    Indices ending = ending_of_consumers(x);
+    std::span<const UOp> ending = ending_of_consumers(x);
     auto out = output_ranges(x, ending);
     if (!out) {
-      ending_[x] = std::move(ending);
+      ending_[x] = ending;
       return;
     }
     if (!ending.empty() && x.in(ops::Elementwise | Op::REDUCE_AXIS)) end_ranges(x, ending, *out);
     auto in = input_ranges(x, *out, ending);
     if (graph_.settings().DEBUG_RANGEIFY) print(x, in, *out, ending.size());
     ctx_.range_map[x] = {in, *out};
-    ending_[x] = std::move(ending);
+    ending_[x] = ending;
   }
 
   // DEBUG_RANGEIFY=1: "*** 1 Ops.ADD (4, 4) 0 [r0][r1]", as tinygrad prints it. Not the ranges that end, of which this notes each once.
@@ -122,19 +137,23 @@ class RangeAssigner {
   }
 
   // The ranges that end between here and some user.
-  Indices ending_of_consumers(UOp x) const {
-    Indices all;
+  std::span<const UOp> ending_of_consumers(UOp x) {
+    std::span<const UOp> all;
     for (UOp user : consumers_.of(x))
-      if (auto* ranges = ending_.find(user)) add(all, *ranges);
+      if (auto* ranges = ending_.find(user)) all = joined(all, *ranges);
     return all;
   }
-  static void add(Indices& to, std::span<const UOp> ranges) {  // once is enough: what counts is which there are
-    for (UOp r : ranges)
-      if (std::find(to.begin(), to.end(), r) == to.end()) to.push_back(r);
+  // Once is enough: what counts is which there are.
+  std::span<const UOp> joined(std::span<const UOp> a, std::span<const UOp> b) {
+    if (a.empty()) return b;
+    Indices all(a.begin(), a.end());
+    for (UOp r : b)
+      if (std::find(all.begin(), all.end(), r) == all.end()) all.push_back(r);
+    return all.size() == a.size() ? a : ctx_.keep(std::move(all));
   }
 
   // The ranges of the output: new if this is realized, else the users' where they agree. None where no user has ranges.
-  std::optional<std::span<const UOp>> output_ranges(UOp x, Indices& ending) {
+  std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {
       Shape shape = shape_of(x);
       Indices out;
@@ -143,11 +162,12 @@ class RangeAssigner {
         out.push_back(ctx_.new_range(shape[i]));
         realized->axes.push_back(uint32_t(i));
       }
-      ending.clear();
+      ending = {};
       return ctx_.keep(std::move(out));
     }
     if (x.in({Op::MSTACK, Op::MSELECT})) return std::nullopt;
-    std::vector<std::span<const UOp>> used;
+    auto& used = used_;
+    used.clear();
     for (UOp user : consumers_.of(x))
       if (auto* ranges = ctx_.range_map.find(user)) used.push_back(ranges->in);
     if (used.empty()) return std::nullopt;
@@ -184,12 +204,12 @@ class RangeAssigner {
   }
 
   // Where ranges end below an elementwise op or a reduction, its own axes end too: it is realized.
-  void end_ranges(UOp x, Indices& ending, std::span<const UOp>& out) {
+  void end_ranges(UOp x, std::span<const UOp>& ending, std::span<const UOp>& out) {
     auto* known = ctx_.realize_map.find(x);
     IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true};
     for (size_t i = 0; i < out.size(); i++)
       if (!realized.has(i) && (pcontig_ <= 1 || nests_inside(out[i], ending))) realized.axes.push_back(uint32_t(i));
-    ending.clear();
+    ending = {};
     if (realized.axes.empty()) return;
     Indices fresh;
     Shape shape = shape_of(x);
@@ -198,7 +218,7 @@ class RangeAssigner {
     out = ctx_.keep(std::move(fresh));
   }
   // Whether the index lies in a range that is inside one of those that end.
-  static bool nests_inside(UOp index, const Indices& ending) {
+  static bool nests_inside(UOp index, std::span<const UOp> ending) {
     for (UOp r : ranges_of(index))
       for (UOp e : ending)
         if (py_compare(r.arg(), e.arg()) == Order::Greater) return true;
@@ -206,10 +226,10 @@ class RangeAssigner {
   }
 
   // The ranges of the input: moved by movement ops, new for the axes of a reduction.
-  std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, Indices& ending) {
+  std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
-      if (x.is(Op::EXPAND) && !injects_range(x)) add(ending, ranges_of(graph_.sink(changed(in, out))));
+      if (x.is(Op::EXPAND) && !injects_range(x)) ending = joined(ending, ranges_of(graph_.sink(changed(in, out))));
       return ctx_.keep(std::move(in));
     }
     if (x.is(Op::REDUCE_AXIS)) {
@@ -242,7 +262,8 @@ class RangeAssigner {
   const int64_t pcontig_;
   const std::vector<UOp> nodes_;
   const Consumers consumers_;
-  UOpMap<Indices> ending_;  // ranges that end above a node and are not in a buffer yet
+  UOpMap<std::span<const UOp>> ending_;       // ranges that end above a node and are not in a buffer yet
+  std::vector<std::span<const UOp>> used_ = {};  // work space of output_ranges
 };
 
 }  // namespace
