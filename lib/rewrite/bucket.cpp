@@ -190,29 +190,18 @@ bool looks_near(const Chosen& root, const Program& program) {
 
 }  // namespace
 
-template <size_t Values, class Wanted, class Allowed>
-MaskIndex<Values> Code::index(const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
-  MaskIndex<Values> out;
-  std::vector<uint64_t> any(words), rows(Values * words);  // any: of the programs that accept every value, which are most
+template <class Wanted, class Allowed>
+MaskTable Code::index(size_t values, const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
+  MaskTable out{uint32_t(masks.size())};
+  masks.resize(masks.size() + values * words);
+  uint64_t* rows = &masks[out.first];
+  std::vector<uint64_t> any(words);  // of the programs that accept every value, which are most
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
-    if (const PatNode* n = wanted(all[p])) {
-      out.asked = true;
-      allowed(*n, [&](size_t value) { rows[value * words + p / 64] |= bit; });
-    } else {
-      any[p / 64] |= bit;
-    }
+    if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { rows[value * words + p / 64] |= bit; });
+    else any[p / 64] |= bit;
   }
-  size_t first = masks.size() / words, row = first;
-  for (size_t value = 0; value < Values; value++) {
-    uint64_t* mask = &rows[value * words];
-    for (size_t w = 0; w < words; w++) mask[w] |= any[w];
-    auto is_mask = [&](size_t at) { return std::equal(mask, mask + words, &masks[at * words]); };
-    if (value == 0 || !is_mask(row))  // neighbours are mostly the same
-      for (row = first; row * words < masks.size() && !is_mask(row);) row++;
-    if (row * words == masks.size()) masks.insert(masks.end(), mask, mask + words);
-    out.row[value] = uint16_t(row);
-  }
+  for (size_t i = 0; i < values * words; i++) rows[i] |= any[i % words];
   return out;
 }
 
@@ -220,12 +209,15 @@ void Code::index_masks(const std::vector<Chosen>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
-  length = index<kLengths>(all, at_root, lengths);
-  root_dtype = index<kNumScalars + 1>(all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
-  for (size_t i = 0; i < kPositions; i++) kind[i] = index<kNumKinds>(all, [i](const Chosen& c) { return if_ops(at_source(c, i)); }, kinds);
-  for (size_t i = 0; i < 2; i++) dtype[i] = index<kNumScalars + 1>(all, [i](const Chosen& c) { return if_dtypes(at_source(c, i)); }, dtypes);
+  // of what is not there the number of sources has decided; an `each` accepts it
+  auto or_absent = [](auto allowed) { return [allowed](const PatNode& n, auto accept) { allowed(n, accept), accept(kAbsent); }; };
+  length = index(kLengths, all, at_root, lengths);
+  root_dtype = index(kNumScalars + 1, all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
+  for (size_t i = 0; i < kPositions; i++)
+    kind[i] = index(kAbsent + 1, all, [i](const Chosen& c) { return if_ops(at_source(c, i)); }, or_absent(kinds));
+  for (size_t i = 0; i < 2; i++) dtype[i] = index(kAbsent + 1, all, [i](const Chosen& c) { return if_dtypes(at_source(c, i)); }, or_absent(dtypes));
   for (size_t i = 0; i < near_kind.size(); i++)
-    near_kind[i] = index<kNumKinds + 1>(all, [i](const Chosen& c) { return if_ops(at_near(c, i / 2, i % 2)); }, kinds);
+    near_kind[i] = index(kAbsent + 1, all, [i](const Chosen& c) { return if_ops(at_near(c, i / 2, i % 2)); }, kinds);
   looks_near.resize(words);
   for (size_t p = 0; p < programs.size(); p++)
     if (tgc::looks_near(all[p], programs[p])) looks_near[p / 64] |= uint64_t(1) << (p % 64);

@@ -45,17 +45,16 @@ inline size_t dtype_class(UOp u) { return u.dtype().is_value() ? size_t(u.dtype(
 constexpr size_t kPositions = 3;   // sources whose ops have masks; the first two have masks of dtypes as well
 constexpr size_t kLengths = 9;     // numbers of sources, the last one for all that are greater
 
-// For each value of a fact the row of its mask; most values share a few.
-template <size_t Values>
-struct MaskIndex {
-  std::array<uint16_t, Values> row;
-  bool asked = false;  // by a program at least: else every row is of all programs
+// Where the masks of a fact begin among those of all facts; one for each value.
+struct MaskTable {
+  uint32_t first = 0;
 };
+constexpr size_t kAbsent = kNumKinds;   // the kind and the dtype of a source that is not there
+static_assert(kAbsent > kNoValue);
 
 // The first two sources of a node and the first two of each of them.
 struct NearNodes {
   enum Position : uint8_t { kA, kB, kA0, kA1, kB0, kB1, kNumPositions, kFar = kNumPositions };
-  static constexpr size_t kAbsent = kNumKinds;  // the kind of what is not there
 
   explicit NearNodes(UOp u);
   UOp at[kNumPositions] = {};  // empty: not there
@@ -85,24 +84,23 @@ struct Code {
   std::vector<Program> programs;
   std::vector<Step> steps;
   size_t words;                  // of a mask
-  std::vector<uint64_t> masks;   // rows of `words`
-  MaskIndex<kLengths> length;
-  std::array<MaskIndex<kNumKinds>, kPositions> kind;
-  MaskIndex<kNumScalars + 1> root_dtype;
-  std::array<MaskIndex<kNumScalars + 1>, 2> dtype;
-  std::array<MaskIndex<kNumKinds + 1>, 4> near_kind;  // from NearNodes::kA0 on
-  std::vector<uint64_t> looks_near;                   // of the programs that ask for near_kind or the same nodes
+  std::vector<uint64_t> masks;
+  MaskTable length, root_dtype;
+  std::array<MaskTable, kPositions> kind;
+  std::array<MaskTable, 2> dtype;
+  std::array<MaskTable, 4> near_kind;  // from NearNodes::kA0 on
+  std::vector<uint64_t> looks_near;    // of the programs that ask for near_kind or the same nodes
 
   explicit Code(const std::vector<const Rule*>& rules);
-  const uint64_t* mask(uint16_t row) const { return &masks[row * words]; }
+  const uint64_t* mask(MaskTable fact, size_t value) const { return &masks[fact.first + value * words]; }
 
  private:
   void add(const Rule& rule, const Chosen& chosen, size_t number);
   void index_masks(const std::vector<Chosen>& chosen);
-  // The rows for a fact about a node: wanted(program) is what the program's pattern has at that node, null for anything, and
-  // allowed(pattern, value) whether the pattern accepts that value of the fact.
-  template <size_t Values, class Wanted, class Allowed>
-  MaskIndex<Values> index(const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
+  // The masks of a fact about a node with so many values: wanted(program) is what the program's pattern has at that node, null for anything,
+  // and allowed(pattern, accept) calls accept(value) for each value that the pattern accepts.
+  template <class Wanted, class Allowed>
+  MaskTable index(size_t values, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
 };
 
 // The rules for one op. Their code is made when a node of that op first asks for it: a process that compiles one small kernel needs that of one

@@ -143,41 +143,35 @@ OpSet ops_of_sources(UOp u) {
 // One try of the rules for an op on a node: the programs that the masks allow, word by word.
 struct Matcher::Attempt {
  public:
-  Attempt(const Code& code, UOp u) : b_(code), u_(u) {
-    size_t n = u.num_src();
-    rows_[count_++] = b_.mask(b_.length.row[std::min(n, kLengths - 1)]);
-    add(b_.root_dtype, dtype_class(u));
-    for (size_t i = 0; i < std::min(n, kPositions); i++) add(b_.kind[i], u.src(i).node()->kind);
-    for (size_t i = 0; i < std::min(n, size_t(2)); i++) add(b_.dtype[i], dtype_class(u.src(i)));
+  Attempt(const Code& code, UOp u) : c_(code), u_(u), n_(u.num_src()) {
+    length_ = c_.mask(c_.length, std::min(n_, kLengths - 1));
+    root_ = c_.mask(c_.root_dtype, dtype_class(u));
+    for (size_t i = 0; i < kPositions; i++) kind_[i] = c_.mask(c_.kind[i], i < n_ ? u.src(i).node()->kind : kAbsent);
+    for (size_t i = 0; i < 2; i++) dtype_[i] = c_.mask(c_.dtype[i], i < n_ ? dtype_class(u.src(i)) : kAbsent);
   }
-  uint64_t allowed(size_t word) {
-    uint64_t bits = rows_[0][word];
-    for (size_t i = 1; i < count_; i++) bits &= rows_[i][word];
-    if (!(bits & b_.looks_near[word]) || looked_near_) return bits;
-    size_t far = count_;
-    look_near();
-    for (size_t i = far; i < count_; i++) bits &= rows_[i][word];
-    return bits;
+  uint64_t allowed(size_t w) {
+    static_assert(kPositions == 3);
+    uint64_t bits = length_[w] & root_[w] & kind_[0][w] & kind_[1][w] & kind_[2][w] & dtype_[0][w] & dtype_[1][w];
+    return bits & c_.looks_near[w] ? near(bits, w) : bits;
   }
   // Of a program that was allowed: whether the same nodes are where it wants them.
   bool same(const Program& program) const { return !(program.same & ~same_); }
 
  private:
-  template <size_t Values>
-  void add(const MaskIndex<Values>& index, size_t value) {
-    if (index.asked) rows_[count_++] = b_.mask(index.row[value]);
-  }
-  void look_near() {
-    NearNodes near(u_);
-    for (size_t i = 0; i < b_.near_kind.size(); i++) add(b_.near_kind[i], near.kind(NearNodes::kA0 + i));
-    same_ = near.same_pairs();
-    looked_near_ = true;
+  uint64_t near(uint64_t bits, size_t w) {
+    if (!looked_near_) {
+      NearNodes near(u_);
+      for (size_t i = 0; i < 4; i++) near_[i] = c_.mask(c_.near_kind[i], near.kind(NearNodes::kA0 + i));
+      same_ = near.same_pairs();
+      looked_near_ = true;
+    }
+    return bits & near_[0][w] & near_[1][w] & near_[2][w] & near_[3][w];
   }
 
-  const Code& b_;
+  const Code& c_;
   UOp u_;
-  const uint64_t* rows_[2 + kPositions + 2 + 4];
-  size_t count_ = 0;
+  size_t n_;
+  const uint64_t *length_, *root_, *kind_[kPositions], *dtype_[2], *near_[4];
   uint16_t same_ = 0;
   bool looked_near_ = false;
 };
