@@ -2,103 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <unordered_map>
 
 #include "lib/rewrite/gate.h"
 #include "lib/rewrite/hits.h"
+#include "lib/rewrite/workspace.h"
 #include "lib/support/check.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {
-
-// A table by node id of which a rewrite touches parts: pages that nobody wrote to are one page of zeros, so that a small rewrite in a
-// large graph costs little.
-template <class T>
-class Pages {
- public:
-  const T& operator[](uint32_t id) const { return pages_[id >> kBits][id & kMask]; }
-  T& at(uint32_t id) {
-    T*& page = pages_[id >> kBits];
-    if (page == zeros()) [[unlikely]] page = add();
-    return page[id & kMask];
-  }
-  // Room for all nodes of the graph: wanted whenever there may be new ones.
-  void fit(const Graph& graph) {
-    if (graph.size() > pages_.size() << kBits) [[unlikely]] pages_.resize((graph.size() >> kBits) + 16, zeros());
-  }
-
- private:
-  static constexpr size_t kBits = 8, kMask = (size_t(1) << kBits) - 1;
-  static T* zeros() {
-    static constexpr T kZeros[kMask + 1]{};
-    return const_cast<T*>(kZeros);  // read alone
-  }
-  [[gnu::noinline]] T* add() {
-    own_.push_back(std::make_unique<T[]>(kMask + 1));
-    return own_.back().get();
-  }
-
-  std::vector<T*> pages_;
-  std::vector<std::unique_ptr<T[]>> own_;
-};
-
-// What a rewrite made of each node. Slots are kept by the number of the rewrite that filled them, so that none needs clearing.
-struct Results {
-  struct Slot {
-    uint32_t mark = 0;    // the table's epoch: `result` is valid; the number of a run: it has the node on its stack
-    uint32_t result = 0;  // id of a node
-  };
-  Pages<Slot> slots;
-  uint32_t epoch = 0;
-  uint32_t run = 0;  // the last number given, to an epoch or a run
-
-  void start_anew() { epoch = ++run; }
-};
-
-// The work space of one rewrite, pooled per graph: a rewrite inside a rewrite takes another.
-struct Workspace {
-  struct Frame {
-    UOp n;
-    UOp new_n;
-    uint32_t stage;
-    uint32_t waits_for = 0;  // of a frame that was postponed: the id of a node
-  };
-  struct Hit {
-    const Rule* rule;
-    UOp node;
-  };
-  static constexpr size_t kRecent = 32;
-  struct BottomUp {
-    uint32_t run = 0;
-    const Node* result = nullptr;
-  };
-
-  Results results;
-  Pages<BottomUp> bottom_up;
-  struct Visit {
-    UOp n;          // what is asked for
-    UOp now;        // what it has become so far
-    uint32_t next;  // the source to look at; beyond them all: `now` waits for what the rules made of it
-    bool changed;   // a source became something else
-  };
-
-  std::vector<Frame> stack;
-  // The bottom of the stack, frames that wait for others: those from `turn` on are tried first, then those that were postponed since.
-  std::vector<Frame> waiting, postponed;
-  size_t turn = 0;
-  std::vector<Visit> visits;
-  std::vector<UOp> sources;
-  Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
-};
-
-// What the rewriter keeps with a graph.
-struct RewriteState {
-  std::vector<std::unique_ptr<Workspace>> pool;
-  // Rules that do not look at a context make the same of a node in every rewrite: what they made is kept from their second rewrite on.
-  std::unordered_map<const Matcher*, std::unique_ptr<Results>> known;
-  RewriteObserver* observer = nullptr;
-};
 
 class Rewriter {
  public:
@@ -223,20 +135,25 @@ class Rewriter {
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) { w_->postponed.push_back({n, new_n, stage, waits_for.id()}); }
 
   // ---- rules
-  UOp apply(const Matcher& matcher, UOp u) {
-    if (!matcher.has_rules_for(u.op())) return {};
+  UOp apply(const Matcher& matcher, UOp u) { return matcher.has_rules_for(u.op()) ? try_rules(matcher, u) : UOp(); }
+  UOp try_rules(const Matcher& matcher, UOp u) {
     tried_ = nullptr;
     UOp out;
     try {
       out = observer_ ? observed(matcher, u, tried_) : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), tried_);
     } catch (Failure& failure) {
-      if (tried_ && failure.diag().context.empty())
-        failure.diag().context = "  in stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
+      name_place(failure, u);
       throw;
     }
     fit();
     if (out) w_->recent[recent_count_++ % Workspace::kRecent] = {tried_, u};
     return out;
+  }
+
+  // Adds to a failure of a rule where it happened.
+  [[gnu::cold, gnu::noinline]] void name_place(Failure& failure, UOp u) {
+    if (tried_ && failure.diag().context.empty())
+      failure.diag().context = "  in stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
   }
 
   // The same with someone watching.
@@ -406,7 +323,7 @@ class Rewriter {
   // A node without sources, and no top-down rules for it.
   bool is_left_alone(UOp u) const { return u.num_src() == 0 && !(pm_ && pm_->has_rules_for(u.op())); }
 
-  void visit(UOp n, UOp now, uint32_t next) {
+  [[gnu::always_inline]] void visit(UOp n, UOp now, uint32_t next) {
     w_->visits.push_back({n, now, next, false});
     check_limit(w_->visits.size());
   }
@@ -419,9 +336,12 @@ class Rewriter {
   // The node with what its sources became.
   UOp with_results(UOp u) {
     auto& sources = w_->sources;
-    sources.clear();
-    for (UOp s : u.src()) sources.push_back(s.id() < first_replaced_ ? s : result_of(s));
-    UOp out = graph_.node(u.op(), u.dtype(), sources, u.arg(), u.tag());
+    if (sources.size() < u.num_src()) sources.resize(u.num_src());
+    for (size_t i = 0; i < u.num_src(); i++) {
+      UOp s = u.src(i);
+      sources[i] = s.id() < first_replaced_ ? s : result_of(s);
+    }
+    UOp out = graph_.node(u.op(), u.dtype(), UOpSpan(std::span(sources.data(), u.num_src())), u.arg(), u.tag());
     fit();
     return out;
   }

@@ -19,11 +19,13 @@ class InlineStack {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
   T& back() { return items_[size_ - 1]; }
+  const T& operator[](size_t i) const { return items_[i]; }
   void push_back(T item) {
     if (size_ == room_) [[unlikely]] grow();
     new (&items_[size_++]) T(item);
   }
   void pop_back() { size_--; }
+  void clear() { size_ = 0; }
 
  private:
   [[gnu::noinline]] void grow() {

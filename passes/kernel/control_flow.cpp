@@ -1,6 +1,7 @@
 #include "passes/kernel/control_flow.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
@@ -20,21 +21,21 @@ bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end
 // two lists are united again and again.
 class DepsOfNodes {
  public:
-  explicit DepsOfNodes(Graph& graph) : of_(graph), lists_(1) {}
+  explicit DepsOfNodes(UOp sink) : of_(std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1)), lists_(1) {}
 
-  const Deps& of(UOp u) const { return lists_[*of_.find(u)]; }
+  const Deps& of(UOp u) const { return lists_[of_[u.id()]]; }
 
   // Computes those of `u`, whose sources are done; they hold `u` itself only after `add_itself`.
   void compute(UOp u) {
     uint32_t list = kEmpty;
     for (UOp s : u.src())
-      if (uint32_t other = *of_.find(s); other != list && other != kEmpty) list = list == kEmpty ? other : united(list, other);
-    of_[u] = list;
+      if (uint32_t other = of_[s.id()]; other != list && other != kEmpty) list = list == kEmpty ? other : united(list, other);
+    of_[u.id()] = list;
   }
   void add_itself(UOp u) {
     Deps deps = of(u);
     deps.push_back(u);
-    of_[u] = own(std::move(deps));
+    of_[u.id()] = own(std::move(deps));
   }
 
  private:
@@ -58,7 +59,7 @@ class DepsOfNodes {
     return uint32_t(lists_.size() - 1);
   }
 
-  UOpMap<uint32_t> of_;
+  std::unique_ptr<uint32_t[]> of_;  // the number of each node's list, by id
   std::vector<Deps> lists_;
   std::unordered_map<uint64_t, uint32_t> united_;  // by the numbers of both
 };
@@ -90,7 +91,7 @@ std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
 }  // namespace
 
 CfgContext::CfgContext(UOp sink) : edges_(sink.graph()) {
-  DepsOfNodes deps(sink.graph());
+  DepsOfNodes deps(sink);
   for (Siblings& s : find_nesting(sink, deps)) {
     // a loop that needs others of its level comes after them
     std::vector<std::pair<size_t, UOp>> order;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <numeric>
 
 #include "lib/support/pysort.h"
@@ -40,13 +41,13 @@ struct NodeList {
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(toposort(sink)) {
-    UOpMap<uint32_t> position(sink.graph());
+    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by id; ids grow from sources to users
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
     for (uint32_t i = 0; i < nodes.size(); i++) {
-      position[nodes[i]] = i;
+      position[nodes[i].id()] = i;
       first_src.push_back(uint32_t(src.size()));
-      for (UOp s : nodes[i].src()) src.push_back(*position.find(s));
+      for (UOp s : nodes[i].src()) src.push_back(position[s.id()]);
     }
     first_src.push_back(uint32_t(src.size()));
   }
@@ -100,11 +101,12 @@ struct Kinds {
 // the last results are kept.
 class TuplizeOrder {
  public:
-  TuplizeOrder(const NodeList& list, const Kinds& kinds) : list_(list), kinds_(kinds), memo_(std::bit_ceil(4 * list.size())) {
+  TuplizeOrder(const NodeList& list, const Kinds& kinds) : list_(list), ranked_(kinds.ranked), memo_(std::bit_ceil(2 * list.size())) {
     heads_.reserve(list.size());
     for (uint32_t i = 0; i < list.size(); i++) {
       auto src = list.sources(i);
-      heads_.push_back({kinds.of[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
+      uint32_t kind = kinds.of[i];
+      heads_.push_back({kind, kinds.rank[kind], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
     }
   }
 
@@ -139,14 +141,14 @@ class TuplizeOrder {
     Order order = Order::Unordered;
   };
   struct Head {
-    uint32_t kind, num_src, src0, src1;  // the first two sources, or kNone
+    uint32_t kind, rank, num_src, src0, src1;  // the first two sources, or kNone
   };
 
   Order compare_kinds(uint32_t a, uint32_t b) const {
-    uint32_t x = heads_[a].kind, y = heads_[b].kind;
-    if (x == y) return Order::Equal;
-    if (!kinds_.ranked) return compare_alone(list_.nodes[a], list_.nodes[b]);
-    return kinds_.rank[x] < kinds_.rank[y] ? Order::Less : kinds_.rank[x] > kinds_.rank[y] ? Order::Greater : Order::Unordered;
+    const Head &x = heads_[a], &y = heads_[b];
+    if (x.kind == y.kind) return Order::Equal;
+    if (!ranked_) return compare_alone(list_.nodes[a], list_.nodes[b]);
+    return x.rank < y.rank ? Order::Less : x.rank > y.rank ? Order::Greater : Order::Unordered;
   }
 
   // Moves to the first sources that differ; false when the shorter list of sources begins the longer one.
@@ -155,6 +157,7 @@ class TuplizeOrder {
     size_t common = std::min(x.num_src, y.num_src);
     if (x.src0 != y.src0 && common > 0) return a = x.src0, b = y.src0, true;
     if (x.src1 != y.src1 && common > 1) return a = x.src1, b = y.src1, true;
+    if (common <= 2) return false;
     auto s = list_.sources(a), t = list_.sources(b);
     for (size_t i = 2; i < common; i++)
       if (s[i] != t[i]) return a = s[i], b = t[i], true;
@@ -162,7 +165,7 @@ class TuplizeOrder {
   }
 
   const NodeList& list_;
-  const Kinds& kinds_;
+  bool ranked_;
   std::vector<Head> heads_;
   std::vector<Memo> memo_;
 };
@@ -187,7 +190,7 @@ class KeyOrder {
  public:
   KeyOrder(const NodeList& list, bool by_tuplize) : list_(list), kinds_(list), tuplize_(list, kinds_), by_tuplize_(by_tuplize) {}
 
-  std::vector<Key> keys() const {
+  std::vector<Key> keys() {
     std::vector<Key> keys;
     keys.reserve(list_.size());
     ranges_of(list_.nodes.back());  // of all at once
@@ -201,6 +204,7 @@ class KeyOrder {
         last_ranges = ranges;
         Int count = run_count_of(u);
         runs = count.sign() >= 0 && count < Int(int64_t(kManyRuns)) ? uint64_t(count.small()) : kManyRuns;
+        many_runs_ |= runs == kManyRuns;
       }
       uint64_t rank = with_rank ? kinds_.rank[kinds_.of[i]] : 0;
       keys.push_back({runs << 32 | uint64_t(priority_of(u.op()) + 128) << 24 | rank, i});
@@ -210,6 +214,12 @@ class KeyOrder {
 
   // Python's < of (run_count, priority, extra) + tuplize, where extra is the arg of parameters.
   bool less(const Key& a, const Key& b) {
+    if (a.head != b.head && !many_runs_) return a.head < b.head;
+    return less_in_full(a, b);
+  }
+
+ private:
+  [[gnu::noinline]] bool less_in_full(const Key& a, const Key& b) {
     if (a.head >> 32 == kManyRuns || b.head >> 32 == kManyRuns) {
       Int x = run_count_of(list_.nodes[a.node]), y = run_count_of(list_.nodes[b.node]);
       if (x != y) return x < y;
@@ -220,11 +230,11 @@ class KeyOrder {
     return x.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR}) && py_compare(x.arg(), y.arg()) == Order::Less;
   }
 
- private:
   const NodeList& list_;
   Kinds kinds_;
   TuplizeOrder tuplize_;
   bool by_tuplize_;
+  bool many_runs_ = false;  // a node's run count does not fit its key
 };
 
 // A set of numbers below n as bits, with a bit above every 64 of them that says whether any is set.
