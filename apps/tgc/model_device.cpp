@@ -63,15 +63,19 @@ class ScheduleMemory {
     auto address = reinterpret_cast<uintptr_t>(data.data);
     if (host && address % kAlignment == 0) return {address, 0, data.bytes};
     DeviceBuffer out = allocate(data.bytes);
-    device_.copy_in(out, data.data).value_or_throw();
-    if (data.mapped) drop_pages(data);
+    constexpr uint64_t kPiece = 16 << 20;  // of what is mapped, no more is in memory twice
+    for (uint64_t at = 0, size; at < data.bytes; at += size) {
+      size = data.mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
+      device_.copy_in(out.view(at, size), data.data + at).value_or_throw();
+      if (data.mapped) drop_pages(data.data + at, size);
+    }
     return out;
   }
 
   // What was copied need not stay in memory twice: the whole pages of it go back to the system.
-  static void drop_pages(const HostData& data) {
-    auto page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = (reinterpret_cast<uintptr_t>(data.data) + page - 1) / page * page;
-    uintptr_t end = reinterpret_cast<uintptr_t>(data.data + data.bytes) / page * page;
+  static void drop_pages(const uint8_t* data, uint64_t bytes) {
+    auto page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+    uintptr_t end = reinterpret_cast<uintptr_t>(data + bytes) / page * page;
     if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
 
