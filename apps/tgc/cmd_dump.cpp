@@ -5,7 +5,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/dump_texts.h"
 #include "apps/tgc/terminal.h"
-#include "lib/text/input_file.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {

@@ -16,7 +16,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
-#include "lib/text/input_file.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {

@@ -14,10 +14,11 @@
 namespace tgc {
 namespace {
 
-// The texts of one kernel.
-class KernelDump {
+// What the dumps of kernels and of tensor graphs share: the texts as they come.
+class Dump {
  public:
-  KernelDump(InputGraph& in, const DumpPlan& plan, const PipelineOptions& pipeline) : in_(in), plan_(plan), pipeline_(pipeline) {}
+  Dump(InputGraph& in, const DumpPlan& plan, const PipelineOptions& pipeline) : in_(in), plan_(plan), pipeline_(pipeline) {}
+  virtual ~Dump() = default;
 
   Result<std::vector<DumpText>> run() {
     auto status = make();
@@ -25,8 +26,36 @@ class KernelDump {
     return std::move(texts_);
   }
 
+ protected:
+  virtual Status make() = 0;
+
+  Status add(size_t number, std::string_view stage, std::string slug, UOp graph) {
+    GraphInfo info = in_.info;
+    info.stage = stage == kAst ? "" : stage;
+    Format format = plan_.format.value_or(Format::Pyrender);
+    auto text = write_graph(format, graph, info);
+    if (!text) return text.diag();
+    texts_.push_back({in_.info.name, number, std::string(stage), std::move(slug), std::string(extension_of(format)), std::move(*text)});
+    return Unit{};
+  }
+  // Of an output: its name is its slug.
+  void add_text(size_t number, std::string_view name, std::string_view extension, std::string text) {
+    texts_.push_back({in_.info.name, number, std::string(name), std::string(name), std::string(extension), std::move(text)});
+  }
+
+  InputGraph& in_;
+  const DumpPlan& plan_;
+  const PipelineOptions& pipeline_;
+  std::vector<DumpText> texts_;
+};
+
+// The texts of one kernel.
+class KernelDump : public Dump {
+ public:
+  using Dump::Dump;
+
  private:
-  Status make() {
+  Status make() override {
     const Stage* from = plan_.from;
     if (!from && !in_.info.stage.empty()) from = find_stage(in_.info.stage);
     if (!in_.list.empty()) return add_listing();
@@ -43,7 +72,7 @@ class KernelDump {
       Format format = plan_.format.value_or(Format::Uops);
       auto text = write_list(format, in_.list, in_.info);
       if (!text) return text.diag();
-      texts_.push_back({in_.info.name, 0, "linear", "linear", std::string(extension_of(format)), std::move(*text)});
+      add_text(0, "linear", extension_of(format), std::move(*text));
     }
     auto target = pipeline_.resolve_target(in_.info.target, in_.graph->settings());
     if (!target) return target.diag();
@@ -102,23 +131,12 @@ class KernelDump {
     return std::any_of(&stage, stages.data() + stages.size(), wanted) || std::ranges::any_of(output_stages(), wanted);
   }
 
-  Status add(size_t number, std::string_view name, std::string slug, UOp graph) {
-    GraphInfo info = in_.info;
-    info.stage = name == kAst ? "" : name;
-    Format format = plan_.format.value_or(Format::Pyrender);
-    auto text = write_graph(format, graph, info);
-    if (!text) return text.diag();
-    texts_.push_back({in_.info.name, number, std::string(name), std::move(slug), std::string(extension_of(format)), std::move(*text)});
-    return Unit{};
-  }
-
   Status add_output(size_t number, const OutputStage& output, KernelOutputs& outputs) {
     bool other_format = output.name == "linear" && plan_.format && *plan_.format != Format::Uops;
     auto text = other_format ? linear_as(*plan_.format, outputs) : output.make(outputs);
     if (!text) return text.diag();
     if (!output.is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
-    std::string extension(other_format ? extension_of(*plan_.format) : output.extension);
-    texts_.push_back({in_.info.name, number, std::string(output.name), std::string(output.name), extension, std::move(*text)});
+    add_text(number, output.name, other_format ? extension_of(*plan_.format) : output.extension, std::move(*text));
     return Unit{};
   }
   Result<std::string> linear_as(Format format, KernelOutputs& outputs) {
@@ -128,26 +146,15 @@ class KernelDump {
     info.stage = "linear";
     return write_list(format, *list, info);
   }
-
-  InputGraph& in_;
-  const DumpPlan& plan_;
-  const PipelineOptions& pipeline_;
-  std::vector<DumpText> texts_;
 };
 
 // The texts of a tensor graph and, when stages of theirs are asked for, of its kernels.
-class TensorDump {
+class TensorDump : public Dump {
  public:
-  TensorDump(InputGraph& in, const DumpPlan& plan, const PipelineOptions& pipeline) : in_(in), plan_(plan), pipeline_(pipeline), job_(*in.graph) {}
-
-  Result<std::vector<DumpText>> run() {
-    auto status = make();
-    if (!status) return status.diag();
-    return std::move(texts_);
-  }
+  TensorDump(InputGraph& in, const DumpPlan& plan, const PipelineOptions& pipeline) : Dump(in, plan, pipeline), job_(*in.graph) {}
 
  private:
-  Status make() {
+  Status make() override {
     const TensorStage* from = plan_.tensor_from;
     if (!from && !in_.info.stage.empty()) from = find_tensor_stage(in_.info.stage);
     if (plan_.wants(kAst) || plan_.as_it_is)
@@ -182,16 +189,6 @@ class TensorDump {
     return Unit{};
   }
 
-  Status add(size_t number, std::string_view name, std::string slug, UOp graph) {
-    GraphInfo info = in_.info;
-    info.stage = name == kAst ? "" : name;
-    Format format = plan_.format.value_or(Format::Pyrender);
-    auto text = write_graph(format, graph, info);
-    if (!text) return text.diag();
-    texts_.push_back({in_.info.name, number, std::string(name), std::move(slug), std::string(extension_of(format)), std::move(*text)});
-    return Unit{};
-  }
-
   Status make_kernels() {
     auto begin = std::chrono::steady_clock::now();
     auto schedule = catch_failures([&] { return create_schedule(job_, current_); });
@@ -202,7 +199,7 @@ class TensorDump {
       bool json = plan_.format == Format::Json;
       MemoryPlan memory = plan_memory(*schedule, job_.settings());
       std::string text = (json ? schedule_json : schedule_listing)(*schedule, memory, sched_cache_key(job_.keyed));
-      texts_.push_back({in_.info.name, tensor_stages().size() + 1, std::string(kSchedule), std::string(kSchedule), json ? "json" : "txt", std::move(text)});
+      add_text(tensor_stages().size() + 1, kSchedule, json ? "json" : "txt", std::move(text));
     }
     return wants_kernels() ? dump_kernels(*schedule) : Unit{};
   }
@@ -267,12 +264,8 @@ class TensorDump {
     return !in_.info.target.empty() ? in_.info.target : target_of_device(schedule.buffers[schedule.items[item].buffers[0]].device, job_.settings());
   }
 
-  InputGraph& in_;
-  const DumpPlan& plan_;
-  const PipelineOptions& pipeline_;
   TensorJob job_;
   UOp current_;
-  std::vector<DumpText> texts_;
 };
 
 }  // namespace

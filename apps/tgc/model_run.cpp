@@ -13,7 +13,7 @@
 #include "lib/runtime/npz.h"
 #include "lib/runtime/random.h"
 #include "lib/support/pytext.h"
-#include "lib/text/input_file.h"
+#include "lib/support/write_file.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/pyrender.h"
 

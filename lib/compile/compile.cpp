@@ -8,7 +8,7 @@
 #include "lib/compile/cache.h"
 #include "lib/compile/listing.h"
 #include "lib/compile/load.h"
-#include "lib/compile/process.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {
@@ -48,8 +48,7 @@ std::string keep_source(const CompileJob& job) {
   for (char& c : stem)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';
   fs::path path = folder / (stem.substr(0, 64) + "-" + to_hex(sha256(job.source)).substr(0, 8) + "." + std::string(extension_of(job.language)));
-  auto written = catch_failures([&] { return save_file(path.string(), job.source), Unit{}; });
-  return written ? path.string() : std::string();
+  return write_file(path.string(), job.source) ? path.string() : std::string();
 }
 
 Diag explained(const CompileJob& job, Diag diag) {

@@ -4,6 +4,7 @@
 
 #include "lib/compile/backends.h"
 #include "lib/compile/process.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {
@@ -146,7 +147,7 @@ std::string assemble(const std::string& ptx, const CompileJob& job) {
   if (tool.empty()) throw Failure(Diag{.message = "ptxas is missing", .expected = "NVIDIA's CUDA toolkit"});
   TemporaryFolder folder;
   std::string in = folder.file("kernel.ptx"), out = folder.file("kernel.cubin");
-  save_file(in, ptx);
+  write_file(in, ptx).value_or_throw();
   std::vector<std::string> command{tool, "-arch=" + job.arch, "-o", out, in};
   if (job.lines) command.insert(command.begin() + 1, "--generate-line-info");
   auto ran = run_process(command).value_or_throw();
@@ -159,7 +160,7 @@ std::string disassemble_sass(const std::string& cubin, bool lines) {
   if (nvdisasm.empty() && cuobjdump.empty()) throw Failure(Diag{.message = "nvdisasm and cuobjdump are missing", .expected = "one of them, of NVIDIA's CUDA toolkit"});
   TemporaryFolder folder;
   std::string file = folder.file("kernel.cubin");
-  save_file(file, cubin);
+  write_file(file, cubin).value_or_throw();
   std::vector<std::string> command = nvdisasm.empty() ? std::vector<std::string>{cuobjdump, "--dump-sass", file} : std::vector<std::string>{nvdisasm, "-c", file};
   if (lines && !nvdisasm.empty()) command.insert(command.begin() + 1, "-g");
   auto ran = run_process(command).value_or_throw();

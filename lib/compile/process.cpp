@@ -141,13 +141,6 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_, ignored);
 }
 
-void save_file(const std::string& path, std::string_view bytes) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(bytes.data(), std::streamsize(bytes.size()));
-  out.close();
-  if (!out) throw Failure(Diag{.message = "cannot write", .file = path});
-}
-
 std::string read_whole_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;

@@ -32,7 +32,6 @@ class TemporaryFolder {
   std::string path_;
 };
 
-void save_file(const std::string& path, std::string_view bytes);  // throws Failure
-std::string read_whole_file(const std::string& path);              // throws Failure
+std::string read_whole_file(const std::string& path);  // throws Failure
 
 }  // namespace tgc

@@ -101,27 +101,4 @@ Result<std::string> read_file(const std::string& path) {
   return out;
 }
 
-Status write_file(const std::string& path, std::string_view text) {
-  std::string temporary = path + ".tmp" + std::to_string(::getpid());
-  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return trouble(path, "cannot write", errno);
-  auto failed = [&](int error) {
-    ::unlink(temporary.c_str());
-    return trouble(path, "cannot write", error);
-  };
-  for (size_t done = 0; done < text.size();) {
-    ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      int error = errno;
-      ::close(fd);
-      return failed(error);
-    }
-    done += size_t(n);
-  }
-  if (::close(fd) != 0) return failed(errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return failed(errno);
-  return Unit{};
-}
-
 }  // namespace tgc

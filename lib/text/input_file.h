@@ -38,9 +38,6 @@ class LineReader {
 // The whole file, decompressed when it is gzip.
 Result<std::string> read_file(const std::string& path);
 
-// Writes `text` to `path` by way of a temporary file beside it, so that nobody sees it half written.
-Status write_file(const std::string& path, std::string_view text);
-
 // What messages call an input: the path, or "<stdin>".
 std::string input_name(const std::string& path);
 
