@@ -195,7 +195,7 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) c
       const Program& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
       if (program.rule == done || !attempt.same(program)) continue;
       if (program.check_need && !ops_of_sources(u).contains_all(program.need)) continue;
-      if (!run(program, &code.steps[program.first], u, captures.at)) continue;
+      if (!run(program, code.steps.data() + program.first, u, captures.at)) continue;
       hit = program.rule;  // also names the rule when its action throws
       UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
       if (out == u) done = program.rule;
@@ -231,7 +231,7 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
       thread_local uint32_t runs = 0;
       bool sampled = runs++ % kEvery == 0;
       uint64_t begin = sampled ? ticks() : 0;
-      bool matched = run(program, &code.steps[program.first], u, captures.at);
+      bool matched = run(program, code.steps.data() + program.first, u, captures.at);
       if (sampled) stats.of(*program.rule).total_ns += (ticks() - begin) * kEvery;
       if (!matched) continue;
       hit = program.rule;

@@ -392,8 +392,8 @@ Int operator^(Int a, Int b) {
 }
 
 Int operator<<(Int a, uint32_t bits) {
-  if (!a.big_ && (a.small_ == 0 || (bits < 63 && std::bit_width(uint64_t(a.small_ < 0 ? ~a.small_ : a.small_)) + bits < 63)))
-    return a.small_ * (int64_t(1) << bits);
+  if (!a.big_ && a.small_ == 0) return 0;
+  if (!a.big_ && bits < 63 && std::bit_width(uint64_t(a.small_ < 0 ? ~a.small_ : a.small_)) + bits < 63) return a.small_ * (int64_t(1) << bits);
   if (bits > (1u << 24)) throw Failure("shift count is too large: " + std::to_string(bits));
   return normalize(a.sign() < 0, shift_left(magnitude(a), bits));
 }

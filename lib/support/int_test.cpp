@@ -79,6 +79,11 @@ TEST_CASE("Int: literals") {
   for (const char* bad : {"", "-", "1__0", "_1", "1_", "0x", "12a", " 1", "0b2"}) CHECK_MESSAGE(!Int::parse(bad), bad);
 }
 
+TEST_CASE("Int: zero shifted by a word and more is zero") {
+  CHECK((Int(0) << 64) == Int(0));
+  CHECK((Int(0) << 1000) == Int(0));
+}
+
 TEST_CASE("Int: what has no integer fails") {
   auto fails = [](auto body) { return !catch_failures([&] { return body(), 0; }); };
   CHECK(fails([] { Int::trunc(1.0 / 0.0); }));
