@@ -42,6 +42,24 @@ TEST_CASE("print_uops: every listing of the golden records, read and written bac
   CHECK(listings > 110);
 }
 
+TEST_CASE("print_uops: nodes that differ in a tag alone are one when read: sources name the first, so that the text reads back") {
+  std::string text =
+      "   0 Ops.DEFINE_VAR      :            dtypes.int                               []                               ('i', 0, 9)\n"
+      "   1 Ops.SQRT            :            dtypes.int                               [0]                              None\n"
+      "   2 Ops.CAST            :            dtypes.float                             [1]                              None\n"
+      "   3 Ops.SQRT            :            dtypes.int                               [0]                              None\n"
+      "   4 Ops.CAST            :            dtypes.half                              [3]                              None\n";
+  Graph g, h;
+  auto listing = read_uops(g, text);
+  REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
+  std::string written = print_uops(listing->list);
+  CHECK(written.find("dtypes.float                             [1] ") != written.npos);
+  CHECK(written.find("dtypes.half                              [1] ") != written.npos);
+  auto again = read_uops(h, written);
+  REQUIRE_MESSAGE(again.ok(), again.diag().text());
+  CHECK(print_uops(again->list) == written);
+}
+
 TEST_CASE("print_uops: a constant by value is the one whose dtype fits; what cannot be known is said") {
   std::string text =
       "   0 Ops.CONST           :            dtypes.int                               []                               1\n"
