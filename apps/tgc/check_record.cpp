@@ -5,6 +5,7 @@
 #include "apps/tgc/outputs.h"
 #include "apps/tgc/schedule_text.h"
 #include "apps/tgc/selection.h"
+#include "lib/spec/spec.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/graph_lines.h"
@@ -18,7 +19,7 @@ namespace {
 
 // What records hold after the graph stages, whether or not tgc can make it yet.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
-constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kGraphs = "graphs";
+constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs";
 
 class RecordCheck {
  public:
@@ -39,7 +40,7 @@ class RecordCheck {
   static bool is_output(std::string_view name) {
     for (std::string_view o : kRecordOutputs)
       if (o == name) return true;
-    return name == kKernels || name == kText || name == kForms;
+    return name == kKernels || name == kText || name == kForms || name == kSpec;
   }
 
   void settle(std::string_view name, Verdict verdict) { report_.items.push_back({std::string(name), verdict}); }
@@ -110,6 +111,18 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
+  // ---- spec: every graph on the way, by tinygrad's table for what it is. The graphs are ours, not read from the record: its texts leave
+  // some dtypes out (of REDUCE and LOAD).
+  void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
+    if (!plan_.wanted.contains(kSpec)) return;
+    auto violation = verify(nodes, spec);
+    settle(kSpec, violation ? Verdict::Different : Verdict::Same);
+    if (violation) diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) + " graph: " + violation->text() + "\n");
+  }
+  void check_spec(std::string_view what, UOp root, Spec spec) {
+    if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
+  }
+
   // ---- kernels: a graph, its stages, and what is made of the last
   struct Bench {  // a graph to work in
     Bench(const Settings& settings, const Target& target) : graph(settings), job{graph, target} {}
@@ -125,6 +138,7 @@ class RecordCheck {
     bench_ = std::make_unique<Bench>(settings_, target_);
     auto ast = read_pyrender(bench_->graph, r_.ast, r_.id + " (ast)");
     if (!ast) return failed("ast", ast.diag());
+    check_spec("ast", *ast, Spec::Kernel);
     optimize_ = ast->tag().is_none();
     start(begin_kernel(bench_->job, *ast), false);
     text_ = r_.ast;
@@ -143,6 +157,7 @@ class RecordCheck {
   }
   // Whether `name` or anything after it in the record is asked for.
   bool more_wanted(std::string_view name) const {
+    if (plan_.wanted.contains(kSpec)) return true;
     bool reached = false;
     for (const GoldenStage& s : r_.stages) {
       reached |= s.name == name;
@@ -203,6 +218,7 @@ class RecordCheck {
       why_stopped_ = "the stage '" + s.name + "' failed";
     } else {
       current_ = *result;
+      check_spec(s.name, current_, Spec::Full);
       if (wanted(s.name)) compare_graph(s, before, expected);
     }
     text_ = expected;
@@ -246,6 +262,7 @@ class RecordCheck {
     if (plan_.isolated) restart("the outputs");
     std::unique_ptr<KernelOutputs> outputs;
     if (current_) outputs = std::make_unique<KernelOutputs>(bench_->job, current_);
+    if (outputs && outputs->list()) check_spec("linear", *outputs->list(), Spec::Program);
     for (std::string_view name : kRecordOutputs) {
       if (!wanted(name)) continue;
       auto expected = expected_output(name);
@@ -288,12 +305,13 @@ class RecordCheck {
     text_ = r_.ast;
     tensor_next_ = tensor_stages().data();
     if (!restart_tensor("ast")) return;
+    check_spec("ast", current_, Spec::Tensor);
     for (const GoldenStage& s : r_.stages) {
       if (!more_wanted(s.name) && !wanted(kKernels)) return;
       check_tensor_stage(s);
     }
     if (r_.error) check_schedule_refusal();
-    else if (wanted(kKernels)) check_schedule();
+    else if (wanted(kKernels) || plan_.wanted.contains(kSpec)) check_schedule();
   }
 
   // Begins anew from tinygrad's text before the stage `tensor_next_`.
@@ -329,6 +347,7 @@ class RecordCheck {
         why_stopped_ = "the stage '" + s.name + "' failed";
       }
       current_ = result ? *result : UOp();
+      if (current_) check_spec(s.name, current_, Spec::Full);
       if (current_ && wanted(s.name)) compare_graph(s, before, expected);
       else as_expected_ = false;
     }
@@ -355,6 +374,9 @@ class RecordCheck {
     auto kernels = run_tensor_stages_to(tensor_stages().back());
     auto schedule = kernels ? catch_failures([&] { return create_schedule(tensor_bench_->job, *kernels); }) : Result<Schedule>(kernels.diag());
     if (!schedule) return failed(kKernels, schedule.diag());
+    for (size_t i = 0; i < schedule->items.size(); i++)
+      if (UOp ast = schedule->items[i].ast; ast.is(Op::SINK)) check_spec("kernel " + std::to_string(i), ast, Spec::Kernel);
+    if (!wanted(kKernels)) return;
     auto ours = golden_kernels(*schedule);
     if (!ours) return failed(kKernels, ours.diag());
     std::map<std::string, int64_t> values(schedule->var_vals.begin(), schedule->var_vals.end());
@@ -389,11 +411,12 @@ Result<CheckPlan> make_check_plan(std::string_view stages) {
   for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
   for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
   for (std::string_view o : kRecordOutputs) choices.push_back({o, o == "linear" ? "linearize" : "", ""});
-  for (std::string_view pseudo : {kKernels, kText, kForms, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});
+  for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});
   auto selected = select_stages(stages, choices);
   if (!selected) return selected.diag();
   for (std::string_view name : *selected) {
-    if (name == "all") plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels), std::string(kText), std::string(kForms)});
+    if (name == "all") plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels), std::string(kText), std::string(kForms),
+                                                std::string(kSpec)});
     else plan.wanted.emplace(name);
   }
   return plan;

@@ -94,6 +94,22 @@ TEST_CASE("cli: verify says which node, which rule and where") {
   CHECK(run_tgc("verify " + bad + " --json").out.find("\"ok\":false") != std::string::npos);
 }
 
+TEST_CASE("cli: check --stages=spec verifies every graph on the way") {
+  for (const std::string& records : {kKernels, tgc::test_path("golden/tensor.jsonl.gz")}) {
+    Ran all = run_tgc("check --stages=spec --json " + records);
+    INFO(all.out << all.err);
+    CHECK(all.code == 0);
+    CHECK(all.out.find("\"errors\":0,\"stages\":{\"spec\":{\"same\":") != std::string::npos);
+    CHECK(all.out.find("\"different\":0,\"error\":0,\"skipped\":0}") != std::string::npos);
+  }
+  std::string bad = put("bad.jsonl", R"json({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{}}
+{"id":"bad","target":"CPU:CLANG","nodes":4,"ast":"c0 = UOp.const(dtypes.float, 1.0)\nc1 = c0+UOp.const(dtypes.int, 2)\nast = c1.sink()","stages":[]}
+)json");
+  Ran r = run_tgc("check --stages=spec --show=1 " + bad);
+  CHECK(r.code == 1);
+  CHECK(r.out.find("ast: no well-formed kernel graph: node 2, Ops.ADD dtypes.int: rejected by rule alu") != std::string::npos);
+}
+
 TEST_CASE("cli: stages lists the table") {
   CHECK(run_tgc("stages").out.find("early movement ops") != std::string::npos);
   CHECK(run_tgc("stages --json").out.find("{\"name\":\"early movement ops\",\"alias\":") != std::string::npos);
