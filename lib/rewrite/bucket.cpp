@@ -182,10 +182,10 @@ const PatNode* at_near(const Chosen& root, size_t i, size_t j) {
 const PatNode* if_dtypes(const PatNode* n) { return n && !n->dtypes.empty() ? n : nullptr; }
 const PatNode* if_ops(const PatNode* n) { return n && !n->ops.empty() ? n : nullptr; }
 
-bool looks_near(const Chosen& root, const Program& program) {
+bool looks_near(const Chosen& root) {
   bool wants = false;
   for (size_t i = 0; i < 4; i++) wants |= if_ops(at_near(root, i / 2, i % 2)) != nullptr;
-  return wants || program.same;
+  return wants;
 }
 
 }  // namespace
@@ -220,7 +220,7 @@ void Code::index_masks(const std::vector<Chosen>& all) {
     near_kind[i] = index(kAbsent + 1, all, [i](const Chosen& c) { return if_ops(at_near(c, i / 2, i % 2)); }, kinds);
   looks_near.resize(words);
   for (size_t p = 0; p < programs.size(); p++)
-    if (tgc::looks_near(all[p], programs[p])) looks_near[p / 64] |= uint64_t(1) << (p % 64);
+    if (tgc::looks_near(all[p])) looks_near[p / 64] |= uint64_t(1) << (p % 64);
 }
 
 }  // namespace tgc

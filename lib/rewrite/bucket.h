@@ -89,7 +89,7 @@ struct Code {
   std::array<MaskTable, kPositions> kind;
   std::array<MaskTable, 2> dtype;
   std::array<MaskTable, 4> near_kind;  // from NearNodes::kA0 on
-  std::vector<uint64_t> looks_near;    // of the programs that ask for near_kind or the same nodes
+  std::vector<uint64_t> looks_near;    // of the programs that ask for near_kind
 
   explicit Code(const std::vector<const Rule*>& rules);
   const uint64_t* mask(MaskTable fact, size_t value) const { return &masks[fact.first + value * words]; }

@@ -155,14 +155,17 @@ struct Matcher::Attempt {
     return bits & c_.looks_near[w] ? near(bits, w) : bits;
   }
   // Of a program that was allowed: whether the same nodes are where it wants them.
-  bool same(const Program& program) const { return !(program.same & ~same_); }
+  bool same(const Program& program) {
+    if (!program.same) return true;
+    if (!compared_) same_ = NearNodes(u_).same_pairs(), compared_ = true;
+    return !(program.same & ~same_);
+  }
 
  private:
   uint64_t near(uint64_t bits, size_t w) {
     if (!looked_near_) {
       NearNodes near(u_);
       for (size_t i = 0; i < 4; i++) near_[i] = c_.mask(c_.near_kind[i], near.kind(NearNodes::kA0 + i));
-      same_ = near.same_pairs();
       looked_near_ = true;
     }
     return bits & near_[0][w] & near_[1][w] & near_[2][w] & near_[3][w];
@@ -172,8 +175,8 @@ struct Matcher::Attempt {
   UOp u_;
   size_t n_;
   const uint64_t *length_, *root_, *kind_[kPositions], *dtype_[2], *near_[4];
-  uint16_t same_ = 0;
-  bool looked_near_ = false;
+  uint16_t same_;
+  bool looked_near_ = false, compared_ = false;
 };
 
 namespace {

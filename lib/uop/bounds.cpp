@@ -18,8 +18,39 @@ Bounds extremes(std::initializer_list<Const> values) {
   return out;
 }
 
+// The same as binary_bounds, of the ops that indices are made of, while all of it fits into 64 bits; else nullopt.
+std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
+  auto is_small = [](const Bounds& x) { return x.min.kind() == Const::Kind::Int && x.max.kind() == Const::Kind::Int; };
+  if (!is_small(a) || !is_small(b)) return std::nullopt;
+  auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());
+  auto of_four = [](int64_t w, int64_t x, int64_t y, int64_t z) { return Bounds{std::min({w, x, y, z}), std::max({w, x, y, z})}; };
+  switch (op) {
+    case Op::ADD: {
+      int64_t low, high;
+      if (__builtin_add_overflow(a0, b0, &low) || __builtin_add_overflow(a1, b1, &high)) return std::nullopt;
+      return Bounds{low, high};
+    }
+    case Op::MUL: {
+      int64_t w, x, y, z;
+      if (__builtin_mul_overflow(a0, b0, &w) || __builtin_mul_overflow(a0, b1, &x) || __builtin_mul_overflow(a1, b0, &y) ||
+          __builtin_mul_overflow(a1, b1, &z))
+        return std::nullopt;
+      return of_four(w, x, y, z);
+    }
+    case Op::IDIV:
+      if (b0 <= 0) return std::nullopt;
+      return of_four(a0 / b0, a0 / b1, a1 / b0, a1 / b1);
+    case Op::MOD:
+      if (b0 <= 0 || b0 != b1) return std::nullopt;
+      return Bounds{a0 > 0 ? 0 : a0 > -b0 ? a0 : -(b0 - 1), a1 < 0 ? 0 : a1 < b0 ? a1 : b0 - 1};
+    case Op::CMPLT: return Bounds{a1 < b0, a0 < b1};
+    default: return std::nullopt;
+  }
+}
+
 // The bounds of a non-float binary op from those of its operands; nullopt when nothing is known.
 std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
+  if (auto small = small_bounds(u.op(), a, b)) return small;
   switch (u.op()) {
     case Op::ADD: return Bounds{py_add(a.min, b.min), py_add(a.max, b.max)};
     case Op::SUB: return Bounds{py_sub(a.min, b.max), py_sub(a.max, b.min)};
