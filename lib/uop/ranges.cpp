@@ -62,6 +62,8 @@ void compute_ranges(UOp u) {
   }
 
   std::vector<UOp> out;
+  constexpr size_t kUsual = 8;
+  out.reserve(kUsual);
   if (u.is(Op::RANGE)) out.push_back(u);
   auto add = [&](UOp r) {
     if (!contains(out, r)) out.push_back(r);

@@ -152,12 +152,10 @@ UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
 }
 
 UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
-  if (views.view_of.empty()) return {};
+  auto is_viewed = [&](UOp s) { return views.view_of.contains(s); };
+  if (views.view_of.empty() || std::ranges::none_of(alu.src(), is_viewed)) return {};
   std::vector<UOp> src;
-  for (UOp s : alu.src()) {
-    auto it = views.view_of.find(s);
-    src.push_back(it == views.view_of.end() ? s : it->second);
-  }
+  for (UOp s : alu.src()) src.push_back(is_viewed(s) ? views.view_of.at(s) : s);
   return alu.with_src(src);
 }
 

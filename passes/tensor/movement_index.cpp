@@ -154,15 +154,31 @@ UOp reshape_indices(Graph& graph, Shape from, Shape to, UOp sink) {
   return graph_rewrite(graph.sink(out), reshape_rules(), {.name = "reshape"});
 }
 
+UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
+  UOp above = begin.is_int() ? r.ge(Const(begin.as_int())) : r.ge(begin.uop());
+  UOp below = end.is_int() ? r.lt(Const(end.as_int())) : r.lt(end.uop());
+  return graph_rewrite(above & below, pad_rules(), {.name = "pad"});
+}
+
+// Where `r` is in [begin, end), simplified. Paddings recur with other ranges, so this is done over placeholders in the order of the ranges:
+// rules tell ranges apart by their order alone, and what they made of a node once is kept.
+UOp in_bounds(UOp r, Sint begin, Sint end) {
+  Graph& graph = r.graph();
+  std::vector<UOp> ranges(ranges_of(r).begin(), ranges_of(r).end()), placeholders;
+  if (observer_of(graph) || ranges.empty()) return bounds_of_padding(r, begin, end);
+  std::ranges::sort(ranges, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
+  for (UOp x : ranges) placeholders.push_back(graph.range(x.src(0), std::array<Arg, 2>{int64_t(placeholders.size()), AxisType::PLACEHOLDER}));
+  std::vector<UOp> index;
+  if (!RangeReplacer(ranges, placeholders).replace(std::span(&r, 1), index)) return bounds_of_padding(r, begin, end);
+  UOp valid = bounds_of_padding(index[0], begin, end);
+  return replace_ranges(graph, std::span(&valid, 1), placeholders, ranges)[0];
+}
+
 // The index of one padded axis: gated by the elements that are no padding.
 UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
   if (before == Sint(0) && after == Sint(0)) return r;
-  Sint end = size + before;
-  UOp above = before.is_int() ? r.ge(Const(before.as_int())) : r.ge(before.uop());
-  UOp below = end.is_int() ? r.lt(Const(end.as_int())) : r.lt(end.uop());
   // the gate is simplified on its own, so that it stays what this padding adds
-  UOp valid = graph_rewrite(above & below, pad_rules(), {.name = "pad"});
-  return valid.where(minus(r, before), r.graph().invalid());
+  return in_bounds(r, before, size + before).where(minus(r, before), r.graph().invalid());
 }
 
 }  // namespace

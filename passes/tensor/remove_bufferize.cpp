@@ -25,19 +25,17 @@ constexpr OpSet kAlwaysRun{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op:
 UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
   if (value.in(kAlwaysRun)) return {};
+  auto axes = b.src().subspan(1);
+  auto is_dead = [&](UOp r) { return r.is_const() || (r.is(Op::RANGE) && !lies_in(value, r)); };
+  if (std::ranges::any_of(axes, [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); }) || std::ranges::none_of(axes, is_dead)) return {};
   Shape shape = shape_of(b);
   std::vector<UOp> src{value};
   ShapeVec kept;
-  bool any_dead = false;
   for (size_t i = 0; i < shape.size(); i++) {
-    UOp r = b.src(i + 1);
-    if (r.is(Op::RANGE) && !r.src(0).is_const()) return {};
-    bool dead = r.is_const() || (r.is(Op::RANGE) && !lies_in(value, r));
-    any_dead |= dead;
+    bool dead = is_dead(axes[i]);
     kept.push_back(dead ? Sint(1) : shape[i]);
-    if (!dead) src.push_back(r);
+    if (!dead) src.push_back(axes[i]);
   }
-  if (!any_dead) return {};
   return expand(reshape(b.replace({.src = src, .tag = Arg()}), kept), shape).rtag(b.tag());
 }
 

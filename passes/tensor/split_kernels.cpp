@@ -21,13 +21,15 @@ bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 
 // A kernel must not read a buffer both as it was and as another kernel leaves it.
 UOp find_bufs(UOp store) {
-  std::unordered_map<UOp, Op> read_from;
+  std::vector<std::pair<UOp, Op>> read_from;  // few: a kernel binds few buffers
   for (UOp u : toposort(store, [](UOp u) { return !u.is(Op::AFTER); })) {
     if (!u.is(Op::INDEX)) continue;
     UOp buffer = as_buf(u);
     if (!buffer.is(Op::BUFFER)) continue;
     Op through = u.src(0).op();
-    if (auto [it, is_new] = read_from.try_emplace(buffer, through); !is_new && it->second != through)
+    auto known = std::ranges::find(read_from, buffer, &std::pair<UOp, Op>::first);
+    if (known == read_from.end()) read_from.emplace_back(buffer, through);
+    else if (known->second != through)
       throw Failure("cycle detected while indexing the buffer " + buffer.src(0).arg().repr() + ": it is read before and after it is assigned");
   }
   return {};
