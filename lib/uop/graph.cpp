@@ -194,16 +194,21 @@ std::vector<UOp> toposort(UOp root) {
   std::vector<UOp> out;
   out.reserve(kUsual);
   InlineStack<Frame, kUsual> stack;
-  UOpSet begun(root.graph());  // a node is never reached again while it is on the stack: graphs have no cycles
-  begun.insert(root);
+  Graph& graph = root.graph();
+  auto stamps = graph.take_stamps();
+  if (root.id() >= stamps->stamps.size()) stamps->stamps.resize(graph.size() + graph.size() / 2 + 64, 0);
+  uint32_t* stamp_of = stamps->stamps.data();  // room for all: ids grow from sources to users
+  const uint32_t begun = stamps->epoch;        // a node is never reached again while it is on the stack: graphs have no cycles
+  stamp_of[root.id()] = begun;
   stack.push_back({root.node(), 0});
   while (!stack.empty()) {
     auto& [node, next] = stack.back();
     const UOp* src = node->src;
     const uint32_t n = node->num_src;
     uint32_t i = next;
-    while (i < n && !begun.insert(src[i])) i++;
+    while (i < n && stamp_of[src[i].id()] == begun) i++;
     if (i < n) {
+      stamp_of[src[i].id()] = begun;
       next = i + 1;
       stack.push_back({src[i].node(), 0});
     } else {
@@ -211,6 +216,7 @@ std::vector<UOp> toposort(UOp root) {
       stack.pop_back();
     }
   }
+  graph.give_back(std::move(stamps));
   return out;
 }
 

@@ -42,10 +42,21 @@ int infix_precedence(Op op) {
 std::string_view strip_parens(std::string_view text) {
   if (text.size() < 2 || text.front() != '(' || text.back() != ')') return text;
   std::string_view inner = text.substr(1, text.size() - 2);
+  constexpr size_t kBlock = 32;
   int64_t depth = 0;
-  for (char c : inner) {
-    depth += (c == '(') - (c == ')');
+  for (size_t i = 0; i < inner.size();) {
+    if (i + kBlock <= inner.size()) {  // texts are long: blocks with too few closing ones to matter, counted at once
+      uint8_t opening = 0, closing = 0;
+      for (size_t k = 0; k < kBlock; k++) opening += inner[i + k] == '(', closing += inner[i + k] == ')';
+      if (depth >= closing) {
+        depth += opening - closing;
+        i += kBlock;
+        continue;
+      }
+    }
+    depth += (inner[i] == '(') - (inner[i] == ')');
     if (depth < 0) return text;
+    i++;
   }
   return depth == 0 ? inner : text;
 }
