@@ -238,8 +238,22 @@ class Rewriter {
       next = apply(*pm_, new_n);
     }
     if (!next) return set_result(n, new_n);
+    if (UOp r = result_of(next)) return set_result(n, r);
+    if (changed && settles(next)) return set_result(n, next);
     push(n, next, kLink);
     push(next, next, kEnter);
+  }
+
+  // Whether a node just rebuilt stays what it is: the rules make nothing of it, and its sources are their own results. Bottom-up rules alone
+  // are tried here; what they make of a node is remembered, so that whoever tries them next is told the same.
+  bool settles(UOp u) try {
+    if (pm_ && pm_->has_rules_for(u.op())) return false;
+    if (!std::ranges::all_of(u.src(), [&](UOp s) { return result_id(s) == s.id(); })) return false;
+    if (bpm_ && bpm_->has_rules_for(u.op()) && (substitution_ || apply_bottom_up(u))) return false;
+    set_result(u, u);
+    return true;
+  } catch (const BottomUpGate&) {
+    return false;
   }
 
   // The result of what this node became is this node's result.
