@@ -31,8 +31,14 @@ Int launch_bounds_of(std::span<const UOp> list) {
 
 std::vector<DType> value_dtypes_of(std::span<const UOp> list) {
   std::vector<DType> out;
-  for (UOp u : list)
-    if (!u.dtype().is_ptr() && std::find(out.begin(), out.end(), u.dtype()) == out.end()) out.push_back(u.dtype());
+  DType last = dtypes::void_;  // neighbours are often of one dtype
+  bool has_void = false;
+  for (UOp u : list) {
+    DType d = u.dtype();
+    if ((d == last && (has_void || d != dtypes::void_)) || d.is_ptr()) continue;
+    last = d, has_void |= d == dtypes::void_;
+    if (std::find(out.begin(), out.end(), d) == out.end()) out.push_back(d);
+  }
   return out;
 }
 

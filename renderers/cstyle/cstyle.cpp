@@ -100,7 +100,10 @@ bool print_special(CStyle& c, UOp u) {
     else if (id[++i] == 'd') c.out += name.back();
     else c.out += char('x' + (name.back() - '0'));
   }
-  c.out += "; /* " + render(u.src(0)) + " */";
+  c.out += "; /* ";
+  if (UOp size = u.src(0); size.is(Op::CONST)) size.arg().to_const().append_str(c.out);
+  else c.out += render(size);
+  c.out += " */";
   return true;
 }
 
@@ -268,15 +271,21 @@ void CStyle::mark_written(UOp store) {
 
 // What the users of a node print in its place, instead of a variable.
 bool CStyle::stays_inline(UOp u) {
-  if (u.is(Op::CAST) && u.dtype().vcount() != 1) return false;
-  if (u.in({Op::CONST, Op::GEP, Op::INDEX, Op::CUSTOMI})) return true;
-  if (u.is(Op::LOAD)) {
-    if (!u.src(0).dtype().is_ptr()) cannot(u, "its address is no pointer");
-    return u.src(0).dtype().addrspace() == AddrSpace::REG;
-  }
-  if (u.is(Op::CAST) && u.dtype().is_ptr()) return true;
   constexpr OpSet kOnce = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::VECTORIZE, Op::CAST, Op::BITCAST};
-  return u.in(kOnce) && uses(u) == 1 && !expand_ssa_;
+  switch (u.op()) {
+    case Op::CONST:
+    case Op::GEP:
+    case Op::INDEX:
+    case Op::CUSTOMI: return true;
+    case Op::LOAD:
+      if (!u.src(0).dtype().is_ptr()) cannot(u, "its address is no pointer");
+      return u.src(0).dtype().addrspace() == AddrSpace::REG;
+    case Op::CAST:
+      if (u.dtype().vcount() != 1) return false;
+      if (u.dtype().is_ptr()) return true;
+      [[fallthrough]];
+    default: return u.in(kOnce) && uses(u) == 1 && !expand_ssa_;
+  }
 }
 
 void CStyle::set_name(UOp u) {
@@ -311,15 +320,16 @@ void CStyle::set_name(UOp u) {
 }
 
 void CStyle::print(UOp u) {
-  if (u.is(Op::STORE)) mark_written(u);
-  set_name(u);
   out.clear();
-  if (!dialect_.table->print(*this, u)) cannot(u);
-  if (u.in({Op::ENDIF, Op::END})) depth_--;
   if (stays_inline(u)) {
+    if (!dialect_.table->print(*this, u)) cannot(u);
     set_text(u, out);
     return;
   }
+  if (u.is(Op::STORE)) mark_written(u);
+  set_name(u);
+  if (!dialect_.table->print(*this, u)) cannot(u);
+  if (u.in({Op::ENDIF, Op::END})) depth_--;
   set_text(u, name_);
   if (!body.empty()) body += '\n';
   body.append(size_t(2 * std::max(depth_, 0)), ' ');  // ENDs may outnumber RANGEs: two ENDs of one loop
