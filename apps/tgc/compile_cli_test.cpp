@@ -62,6 +62,18 @@ TEST_CASE("cli: binaries are bytes as they are") {
   CHECK(int(code_object[16]) == 3);          // a shared object
 }
 
+TEST_CASE("cli: machine code is disassembled, of CPUs and of AMD code objects") {
+  for (auto [target, last] : {std::pair("CPU:CLANG", "ret"), std::pair("CPU:LLVM", "ret"), std::pair("AMD:LLVM:gfx1100", "s_endpgm"), std::pair("AMD:HIP:gfx942", "s_endpgm")}) {
+    CAPTURE(target);
+    Ran ran = run_tgc("dump " + kernel() + " --stage=disasm --target=" + target);
+    CHECK(ran.code == 0);
+    CHECK(ran.out.find(":\n") != std::string::npos);  // the function's name
+    CHECK(ran.out.find(last) != std::string::npos);
+    CHECK(ran.out.find(".byte") == std::string::npos);
+  }
+  trouble("dump " + kernel() + " --stage=disasm --target=CUDA:PTX:sm_80", "--stage=sass");
+}
+
 TEST_CASE("cli: what cannot be compiled here is said") {
   trouble("dump " + kernel() + " --stage=asm --target=METAL", "macOS");
   trouble("dump " + kernel() + " --stage=binary --target=WEBGPU", "WGSL");

@@ -86,6 +86,7 @@ Result<std::string> llvm_ir(KernelOutputs& k) {
 Result<std::string> assembly(KernelOutputs& k) { return compiled(k, Artifact::Assembly); }
 Result<std::string> binary(KernelOutputs& k) { return compiled(k, Artifact::Binary); }
 Result<std::string> cubin(KernelOutputs& k) { return compiled(k, Artifact::Cubin); }
+Result<std::string> disassembly(KernelOutputs& k) { return compiled(k, Artifact::Disassembly); }
 Result<std::string> sass(KernelOutputs& k) { return compiled(k, Artifact::Sass); }
 
 // name, alias, extension, help, how it is made
@@ -96,6 +97,7 @@ const std::vector<OutputStage> kOutputs = {
     {"llvm-ir", "llvm", "ll", "the source of an LLVM renderer; with --optimized, or of another renderer, the module after O2", llvm_ir, false, true},
     {"asm", "assembly", "s", "the machine's assembly, of CUDA and PTX sources PTX; with --lines, where each instruction came from", assembly, false, true},
     {"binary", "object", "o", "an ELF object, an AMD code object, PTX as the driver takes it", binary, true, true},
+    {"disasm", "disassembly", "dis", "the binary of a CPU or an AMD GPU, disassembled: place, bytes and text of each instruction", disassembly, false, true},
     {"cubin", "", "cubin", "NVIDIA's machine code, by ptxas", cubin, true, true},
     {"sass", "", "sass", "the same disassembled, by nvdisasm or cuobjdump", sass, false, true},
 };

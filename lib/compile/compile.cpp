@@ -66,7 +66,7 @@ std::string_view name_of(Language language) {
 }
 
 std::string_view name_of(Artifact artifact) {
-  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass"};
+  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass", "disasm"};
   return names[size_t(artifact)];
 }
 
@@ -90,9 +90,10 @@ namespace {
 bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda || job.language == Language::Ptx; }
 
 std::string run_compiler(const CompileJob& job, Artifact what) {
+  if (is_nvidia(job) && what == Artifact::Disassembly) throw Failure(Diag{.message = "the driver compiles PTX", .expected = "--stage=sass, which ptxas and nvdisasm make"});
   if (job.language == Language::Cuda) return compile_cuda(job, what);
   if (job.language == Language::Ptx) return compile_ptx(job, what);
-  if (what >= Artifact::Cubin) throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA's", .expected = "a CUDA or NV target"});
+  if (what == Artifact::Cubin || what == Artifact::Sass) throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA's", .expected = "a CUDA or NV target"});
   if (job.language == Language::OpenCl && what == Artifact::Binary) return compile_opencl(job);
   return compile_by_llvm(job, what);
 }

@@ -27,6 +27,7 @@ enum class Artifact : uint8_t {
   Binary,    // CPU: a relocatable ELF object; AMD: a code object (shared ELF); CUDA and PTX: PTX as the driver takes it
   Cubin,     // NVIDIA's machine code (ELF), by ptxas; of CUDA and PTX sources
   Sass,      // the same disassembled; needs nvdisasm or cuobjdump
+  Disassembly,  // the binary of a CPU or an AMD GPU as text: place, bytes and text of each instruction
 };
 std::string_view name_of(Artifact artifact);  // "asm"
 

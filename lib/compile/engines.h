@@ -37,6 +37,8 @@ class LlvmEngine {
   virtual ~LlvmEngine() = default;
   // LLVM IR text, optimized as `opt -O2` does, in that form. With `lines`, instructions carry the line of the text they came from.
   virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) = 0;
+  // An object, or a code object, of that machine as text: place, bytes and text of each instruction.
+  virtual Made<std::string> disassemble(std::string_view object, const Machine& machine) = 0;
   virtual std::string version() const = 0;
 };
 

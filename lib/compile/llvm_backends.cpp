@@ -111,6 +111,7 @@ Machine machine_of(const CompileJob& job) {
 }
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
+  if (what == Artifact::Disassembly) return take(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
   std::string out = job.language == Language::LlvmIr ? take(llvm().compile(job.source, machine_of(job), form_of(what), job.lines)) : by_clang(job, what);
   return what == Artifact::Binary && is_amd(job) ? take(lld_engine().value_or_throw()->link_code_object(out)) : out;
 }

@@ -27,6 +27,7 @@
 #include <utility>
 
 #include "lib/compile/llvm_engine/contain.h"
+#include "lib/compile/llvm_engine/disassemble.h"
 #include "lib/compile/llvm_engine/line_table.h"
 
 namespace tgc {
@@ -191,6 +192,9 @@ class Engine final : public LlvmEngine {
     Machine m = resolved(machine);
     SlpWidth width(m);
     return contained([&] { return compile_text(text, m, form, lines); });
+  }
+  Made<std::string> disassemble(std::string_view object, const Machine& machine) override {
+    return contained([&] { return tgc::disassemble(object, *make_target_machine(resolved(machine))); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 

@@ -1,0 +1,84 @@
+#include "lib/compile/llvm_engine/disassemble.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <map>
+#include <stdexcept>
+
+namespace tgc {
+namespace {
+
+template <class T>
+T value_of(llvm::Expected<T> made) {
+  if (!made) throw std::runtime_error(llvm::toString(made.takeError()));
+  return std::move(*made);
+}
+
+class Disassembler {
+ public:
+  explicit Disassembler(const llvm::TargetMachine& machine)
+      : machine_(machine),
+        context_(machine.getTargetTriple(), machine.getMCAsmInfo(), machine.getMCRegisterInfo(), machine.getMCSubtargetInfo()),
+        decoder_(machine.getTarget().createMCDisassembler(*machine.getMCSubtargetInfo(), context_)),
+        printer_(machine.getTarget().createMCInstPrinter(machine.getTargetTriple(), machine.getMCAsmInfo()->getAssemblerDialect(), *machine.getMCAsmInfo(),
+                                                         *machine.getMCInstrInfo(), *machine.getMCRegisterInfo())) {
+    if (!decoder_ || !printer_) throw std::runtime_error("LLVM has no disassembler for " + machine.getTargetTriple().str());
+  }
+
+  void section(const llvm::object::SectionRef& section, const std::map<uint64_t, std::string>& names, std::string& out) {
+    llvm::StringRef bytes = value_of(section.getContents());
+    auto code = llvm::arrayRefFromStringRef(bytes);
+    for (uint64_t at = 0; at < code.size();) {
+      uint64_t address = section.getAddress() + at, size = 0;
+      if (auto name = names.find(address); name != names.end()) out += (out.empty() ? "" : "\n") + name->second + ":\n";
+      llvm::MCInst instruction;
+      bool decoded = decoder_->getInstruction(instruction, size, code.slice(at), address, llvm::nulls()) == llvm::MCDisassembler::Success;
+      size = std::min<uint64_t>(std::max<uint64_t>(size, 1), code.size() - at);
+      line(address, code.slice(at, size), decoded ? &instruction : nullptr, out);
+      at += size;
+    }
+  }
+
+ private:
+  void line(uint64_t address, llvm::ArrayRef<uint8_t> bytes, const llvm::MCInst* instruction, std::string& out) {
+    std::string hex = llvm::toHex(bytes, true);
+    llvm::raw_string_ostream to(out);
+    to << llvm::format("%6llx: %-22s", static_cast<unsigned long long>(address), hex.c_str());
+    if (instruction) printer_->printInst(instruction, address, "", *machine_.getMCSubtargetInfo(), to);
+    else to << "\t.byte";
+    to << '\n';
+  }
+
+  const llvm::TargetMachine& machine_;
+  llvm::MCContext context_;
+  std::unique_ptr<llvm::MCDisassembler> decoder_;
+  std::unique_ptr<llvm::MCInstPrinter> printer_;
+};
+
+}  // namespace
+
+std::string disassemble(std::string_view object, const llvm::TargetMachine& machine) {
+  auto file = value_of(llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "object")));
+  Disassembler disassembler(machine);
+  std::string out;
+  for (const llvm::object::SectionRef& section : file->sections()) {
+    if (!section.isText()) continue;
+    std::map<uint64_t, std::string> names;
+    for (const llvm::object::SymbolRef& symbol : file->symbols()) {
+      if (value_of(symbol.getType()) != llvm::object::SymbolRef::ST_Function || value_of(symbol.getSection()) != llvm::object::section_iterator(section)) continue;
+      names[value_of(symbol.getAddress())] = value_of(symbol.getName()).str();
+    }
+    disassembler.section(section, names, out);
+  }
+  return out;
+}
+
+}  // namespace tgc
