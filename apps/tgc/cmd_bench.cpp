@@ -19,7 +19,7 @@ namespace {
 struct BenchOptions {
   std::vector<std::string> inputs;
   std::string kernel;
-  bool json = false, list = false, whole = false;
+  bool json = false, list = false, whole = false, stats = false;
   int repeats = 3;
   unsigned jobs = 1;
   PipelineOptions pipeline;
@@ -65,6 +65,7 @@ class Report {
         continue;
       }
       total_.add(outcome.time->nodes, outcome.time->ms);
+      counted_ms_ += outcome.time->counted_ms;
       for (const StageTime& s : outcome.time->stages) times_of(s.name).add(s.nodes, s.ms);
     }
     total_.sort();
@@ -92,6 +93,10 @@ class Report {
     std::snprintf(line, sizeof line, "the fastest of %d runs each, %u thread%s: %.0f runs a second; peak memory of the process %.1f MB\n", o_.repeats, o_.jobs,
                   o_.jobs == 1 ? "" : "s", runs_per_second(), peak_mb());
     out += line;
+    if (o_.stats) {
+      std::snprintf(line, sizeof line, "counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * slower(), counted_ms_ / double(std::max<size_t>(1, total_.count())));
+      out += line;
+    }
     if (refused_) out += std::to_string(refused_) + " refused, and not counted\n";
     return out;
   }
@@ -107,6 +112,10 @@ class Report {
     std::snprintf(tail, sizeof tail, "},\"threads\":%u,\"repeats\":%d,\"runs_per_s\":%.1f,\"peak_mb\":%.1f,\"refused\":%zu", o_.jobs, o_.repeats, runs_per_second(),
                   peak_mb(), refused_);
     out += tail;
+    if (o_.stats) {
+      std::snprintf(tail, sizeof tail, ",\"counting_slower\":%.4f", slower());
+      out += tail;
+    }
     if (o_.list) out += ",\"kernels\":[" + kernels() + "]";
     return out + "}\n";
   }
@@ -139,6 +148,8 @@ class Report {
     return out;
   }
 
+  // By which part of its time.
+  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }
   double runs_per_second() const { return seconds_ > 0 ? double(total_.count()) * (o_.repeats + 1) / seconds_ : 0; }
   // Of this program: getrusage tells also what the process held before it became this program.
   static double peak_mb() {
@@ -154,6 +165,7 @@ class Report {
   Times total_;
   std::vector<std::pair<std::string_view, Times>> stages_;  // in the order they first came: that of the pipeline
   size_t refused_ = 0;
+  double counted_ms_ = 0;
 };
 
 // All graphs of the inputs, read before any is timed.
@@ -183,7 +195,7 @@ int bench(const BenchOptions& o) {
   auto time = [&](size_t i) -> Outcome {
     if (o.whole) return {o.inputs[i], "", time_whole(o.inputs[i], o.pipeline, o.repeats)};
     const TimedInput& in = (*inputs)[i];
-    return {in.name, in.is_tensor_graph ? "" : in.target.name(), time_graph(in, o.pipeline, o.repeats)};
+    return {in.name, in.is_tensor_graph ? "" : in.target.name(), time_graph(in, o.pipeline, o.repeats, o.stats)};
   };
   auto work = [&] {
     for (size_t i = next++; i < outcomes.size(); i = next++) outcomes[i] = time(i);
@@ -212,6 +224,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   cmd->add_flag("--list", o->list, "the time of each kernel, too");
   cmd->add_flag("--whole", o->whole, "of each model or tensor graph, reading the file, scheduling it and rendering the sources of its kernels, equal ones once");
   cmd->add_option("--var", o->pipeline.sizes, "binds a symbolic size of a model")->type_name("NAME=N")->take_all();
+  cmd->add_flag("--stats", o->stats, "as many runs more that count rules as `tgc stats` does: what counting costs");
   cmd->add_option("--repeat", o->repeats, "time each kernel N times, after a first run that is not timed; the fastest counts; default 3")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));

@@ -26,6 +26,7 @@ struct StageTime {
 struct GraphTime {
   size_t nodes = 0;               // of the AST
   double ms = 0;                  // of all stages but `source` and `program`, in processor time
+  double counted_ms = 0;          // the same while rules are counted, if that was asked for
   std::vector<StageTime> stages;  // in order; those that did not apply are left out
 };
 
@@ -36,7 +37,8 @@ Result<GraphTime> time_whole(const std::string& spec, const PipelineOptions& opt
 
 Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& options);
 
-// The least times of `repeats` runs, after one that warms up. The Diag of a graph that the pipeline refuses names stage and node.
-Result<GraphTime> time_graph(const TimedInput& in, const PipelineOptions& options, int repeats);
+// The least times of `repeats` runs, after one that warms up; with `count_rules` as many more, in turn, that count as `tgc stats` does. The
+// Diag of a graph that the pipeline refuses names stage and node.
+Result<GraphTime> time_graph(const TimedInput& in, const PipelineOptions& options, int repeats, bool count_rules = false);
 
 }  // namespace tgc

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/stats.h"
 
 namespace tgc {
 

@@ -2,6 +2,7 @@
 #include "lib/rewrite/bucket.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "lib/support/check.h"
@@ -99,6 +100,19 @@ Code::Code(const std::vector<const Rule*>& rules) {
     }
   words = (programs.size() + 63) / 64;
   index_masks(all);
+  number_needs();
+}
+
+void Code::number_needs() {
+  static std::atomic<size_t> classes{0};
+  OpSet needed;
+  for (const Program& p : programs) needed = needed | p.need;
+  TGC_CHECK(needed.size() < 16, "the rules of an op ask for too many ops among its sources");
+  uint8_t n = 0;
+  needed.for_each([&](Op op) { number_of[size_t(op)] = ++n; });
+  for (Program& p : programs) p.need.for_each([&](Op op) { p.need_bits |= uint32_t(1) << (number_of[size_t(op)] - 1); });
+  num_classes = size_t(1) << n;
+  first_class = classes.fetch_add(num_classes);
 }
 
 void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {

@@ -34,6 +34,7 @@ struct Program {
   bool check_need;          // `need` is not implied by the steps
   uint16_t same = 0;        // pairs of near nodes (see NearNodes) that must be the same node
   OpSet need;               // ops that must be among the sources (UPat.early_reject)
+  uint32_t need_bits = 0;   // the same in the code's own numbers
 };
 
 // ---- masks: of a fact about a node, one bit for each program that the fact allows
@@ -90,11 +91,21 @@ struct Code {
   std::array<MaskTable, 2> dtype;
   std::array<MaskTable, 4> near_kind;  // from NearNodes::kA0 on
   std::vector<uint64_t> looks_near;    // of the programs that ask for near_kind
+  std::array<uint8_t, kNumOps> number_of = {};  // of the ops that programs need, counted from 1; of all others 0
+  size_t num_classes = 1;                       // sets of those ops: what is counted of a try has a counter for each,
+  size_t first_class = 0;                       // from this place on among those of all codes
 
   explicit Code(const std::vector<const Rule*>& rules);
   const uint64_t* mask(MaskTable fact, size_t value) const { return &masks[fact.first + value * words]; }
+  // The class of a node: which of the ops that programs need are among its sources.
+  uint32_t class_of(UOp u) const {
+    uint32_t bits = 0;
+    for (UOp s : u.src()) bits |= uint32_t(1) << number_of[size_t(s.op())];
+    return bits >> 1;
+  }
 
  private:
+  void number_needs();
   void add(const Rule& rule, const Chosen& chosen, size_t number);
   void index_masks(const std::vector<Chosen>& chosen);
   // The masks of a fact about a node with so many values: wanted(program) is what the program's pattern has at that node, null for anything,

@@ -5,6 +5,7 @@
 #include "lib/rewrite/bucket.h"
 #include "lib/rewrite/gate.h"
 #include "lib/rewrite/hits.h"
+#include "lib/rewrite/stats.h"
 #include "lib/rewrite/ticks.h"
 #include "lib/uop/graph.h"
 
@@ -208,42 +209,45 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) c
   return {};
 }
 
-UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, Stats& stats) const {
+UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, RuleStats& stats) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
   const Code& code = bucket->code();
   Attempt attempt(code, u);
   Captures captures;
-  OpSet have = ops_of_sources(u);
+  constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t have = code.class_of(u);
+  stats.try_bucket(*bucket, code.first_class + have);
   struct Note {  // on every way out, an exception included
-    ~Note() { stats.note(bucket, have, reached); }
-    Stats& stats;
+    ~Note() {
+      if (reached != kNone) stats.stop(bucket, have, reached);
+    }
+    RuleStats& stats;
     const Bucket* bucket;
-    OpSet have;
-    uint32_t reached;
-  } note{stats, bucket, have, UINT32_MAX};
+    uint32_t have, reached;
+  } note{stats, bucket, have, kNone};
   const Rule* done = nullptr;
   for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
-      size_t number = w * 64 + size_t(__builtin_ctzll(bits));
-      const Program& program = code.programs[number];
-      if (program.rule == done || !attempt.same(program)) continue;
-      if (!have.contains_all(program.need)) continue;
-      // matching takes a few nanoseconds: every kEvery-th is timed; an action always is
-      constexpr uint32_t kEvery = 16;
-      thread_local uint32_t runs = 0;
-      bool sampled = runs++ % kEvery == 0;
-      uint64_t begin = sampled ? ticks() : 0;
+      const Program& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
+      if (program.rule == done || !attempt.same(program) || (program.need_bits & ~have)) continue;
+      // matching takes a few nanoseconds: every kEvery-th is timed; of an action the first calls are, then some
+      constexpr uint32_t kEvery = 64, kFirst = 32, kSome = 16;
+      uint32_t weight = stats.matches_++ % kEvery == 0 ? kEvery : 0;
+      uint64_t begin = weight ? ticks() : 0;
       bool matched = run(program, code.steps.data() + program.first, u, captures.at);
-      if (sampled) stats.of(*program.rule).total_ns += (ticks() - begin) * kEvery;
+      if (weight) stats.of(*program.rule).total_ns += (ticks() - begin) * weight;
       if (!matched) continue;
       hit = program.rule;
       note.reached = program.number;
-      begin = ticks();
+      RuleStats::Counters& calling = stats.of(*program.rule);
+      weight = calling.calls < kFirst ? 1 : calling.calls % kSome == 0 ? kSome : 0;
+      calling.calls++;
+      begin = weight ? ticks() : 0;
       UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
       if (out == bottom_up_gate()) return note_hit(*program.rule), out;  // tinygrad counts it neither
-      uint64_t taken = ticks() - begin;
-      RuleCounters& counters = stats.of(*program.rule);
+      uint64_t taken = weight ? (ticks() - begin) * weight : 0;
+      RuleStats::Counters& counters = stats.of(*program.rule);  // the action may have counted rules that nobody counted before
       counters.total_ns += taken;
       if (out && !(out == u)) {
         counters.hits++;
@@ -251,7 +255,7 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
         note_hit(*program.rule);
         return out;
       }
-      note.reached = UINT32_MAX;
+      note.reached = kNone;
       if (out) done = program.rule;
     }
   return {};

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/stats.h"
 #include "lib/uop/graph.h"
 
 using namespace tgc;

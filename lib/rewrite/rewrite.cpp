@@ -6,6 +6,7 @@
 #include "lib/rewrite/gate.h"
 #include "lib/rewrite/hits.h"
 #include "lib/rewrite/workspace.h"
+#include "lib/rewrite/stats.h"
 #include "lib/support/check.h"
 #include "lib/uop/graph.h"
 
@@ -22,7 +23,7 @@ class Rewriter {
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
         bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
         substitution_(substitution),
-        first_replaced_(substitution ? substitution->first_id() : 0),
+        first_replaced_(substitution && !state_.observer ? substitution->first_id() : 0),
         observer_(state_.observer),
         tells_(observer_ && !observer_->counts_only),
         in_order_(tells_ || (pm_ && pm_->changes_context()) || (bpm_ && bpm_->changes_context())),
@@ -39,6 +40,7 @@ class Rewriter {
     results_->start_anew();
   }
   ~Rewriter() {
+    if (looked_up_) observer_->stats->add(*substitute_rules().rules()[0], substituted_, looked_up_);
     w_->stack.clear();
     w_->waiting.clear();
     w_->postponed.clear();
@@ -168,12 +170,19 @@ class Rewriter {
   }
 
   UOp apply_bottom_up(UOp u) {
-    if (substitution_) return substitution_->find(u);
+    if (substitution_ && !observer_) return substitution_->find(u);
     w_->bottom_up.fit(graph_);
     const Workspace::BottomUp& known = w_->bottom_up[u.id()];
     if (known.run == results_->epoch) return UOp(known.result);
-    UOp out = apply(*bpm_, u);
+    UOp out = substitution_ ? counted_find(u) : apply(*bpm_, u);
     w_->bottom_up.at(u.id()) = {results_->epoch, out.node()};
+    return out;
+  }
+
+  UOp counted_find(UOp u) {
+    UOp out = substitution_->find(u);
+    substituted_ += bool(out);
+    looked_up_++;
     return out;
   }
 
@@ -412,6 +421,7 @@ class Rewriter {
   uint32_t run_ = 0;
   bool progress_ = true;  // a result was found since the frames that wait were last begun anew
   size_t recent_count_ = 0;
+  uint64_t looked_up_ = 0, substituted_ = 0;  // of a substitution that is counted
   const Rule* tried_ = nullptr;  // the rule that was tried last: what threw
 };
 
@@ -455,7 +465,9 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
   SubstituteContext ctx(u.graph(), replacements);
   if (ctx.pairs().empty()) return u;
   RewriteOptions options{.ctx = ctx, .bottom_up = true, .name = name};
-  if (rules || observer_of(u.graph())) return graph_rewrite(u, rules ? *rules : substitute_rules(), options);
+  auto* observer = observer_of(u.graph());
+  bool seen = observer && !(observer->counts_only && observer->stats);
+  if (rules || seen) return graph_rewrite(u, rules ? *rules : substitute_rules(), options);
   return Rewriter(u.graph(), substitute_rules(), options, &ctx).run(u);
 }
 
