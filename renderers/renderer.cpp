@@ -1,5 +1,7 @@
 #include "renderers/renderer.h"
 
+#include <algorithm>
+
 #include "lib/uop/graph.h"
 #include "renderers/cstyle/cstyle.h"
 #include "renderers/llvmir/llvmir.h"
@@ -9,24 +11,47 @@
 namespace tgc {
 namespace {
 
-std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list) {
+using Added = std::vector<std::string>;  // see TextRenderer::note_added
+
+std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list, Added* added) {
   bool expand_ssa = !list.empty() && list.front().graph().settings().EXPAND_SSA;
-  return CStyle(target, dialect, list, expand_ssa).render();
+  CStyle renderer(target, dialect, list, expand_ssa);
+  renderer.note_added(added);
+  return renderer.render();
 }
 
-std::string render(const Target& target, std::span<const UOp> list) {
+std::string render(const Target& target, std::span<const UOp> list, Added* added = nullptr) {
   switch (target.renderer) {
-    case RendererKind::Clang: return render_c(target, clang_dialect(), list);
-    case RendererKind::OpenCL: return render_c(target, opencl_dialect(), list);
-    case RendererKind::Intel: return render_c(target, intel_dialect(), list);
-    case RendererKind::Metal: return render_c(target, metal_dialect(), list);
-    case RendererKind::CUDA: return render_c(target, cuda_dialect(), list);
-    case RendererKind::HIP: return render_c(target, hip_dialect(target.arch), list);
-    case RendererKind::WGSL: return render_c(target, wgsl_dialect(), list);
-    case RendererKind::LLVM: return render_llvm_ir(target, list);
-    case RendererKind::PTX: return render_ptx(target, list);
+    case RendererKind::Clang: return render_c(target, clang_dialect(), list, added);
+    case RendererKind::OpenCL: return render_c(target, opencl_dialect(), list, added);
+    case RendererKind::Intel: return render_c(target, intel_dialect(), list, added);
+    case RendererKind::Metal: return render_c(target, metal_dialect(), list, added);
+    case RendererKind::CUDA: return render_c(target, cuda_dialect(), list, added);
+    case RendererKind::HIP: return render_c(target, hip_dialect(target.arch), list, added);
+    case RendererKind::WGSL: return render_c(target, wgsl_dialect(), list, added);
+    case RendererKind::LLVM: return render_llvm_ir(target, list, added);
+    case RendererKind::PTX: return render_ptx(target, list, added);
   }
   throw Failure("no renderer for " + target.name());
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// Where `wanted` stands in `lines`, from line `from` on or, as some lines are moved out of the function, before it.
+SourceLines find_lines(const std::vector<std::string>& lines, const std::vector<std::string>& wanted, size_t from) {
+  if (wanted.empty()) return {};
+  auto found = std::search(lines.begin() + std::ptrdiff_t(from), lines.end(), wanted.begin(), wanted.end());
+  if (found == lines.end()) found = std::search(lines.begin(), lines.end(), wanted.begin(), wanted.end());
+  if (found == lines.end()) return {};
+  return {size_t(found - lines.begin()) + 1, wanted.size()};
 }
 
 }  // namespace
@@ -34,6 +59,21 @@ std::string render(const Target& target, std::span<const UOp> list) {
 Result<std::string> render_source(const Target& target, std::span<const UOp> list) {
   if (list.empty()) return Diag{"the linear list is empty"};
   return catch_failures([&] { return render(target, list); });
+}
+
+Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {
+  if (list.empty()) return Diag{"the linear list is empty"};
+  return catch_failures([&] {
+    Added added;
+    SourceMap out{lines_of(render(target, list, &added)), {}};
+    size_t next = 0;  // nodes print in order
+    for (std::string_view text : added) {
+      if (text.starts_with('\n')) text.remove_prefix(1);
+      out.of_node.push_back(find_lines(out.lines, lines_of(text), next));
+      if (SourceLines at = out.of_node.back(); at.count && at.first > next) next = at.first + at.count - 1;
+    }
+    return out;
+  });
 }
 
 }  // namespace tgc

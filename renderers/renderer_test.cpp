@@ -182,3 +182,28 @@ TEST_CASE("local memory, barriers and launch bounds") {
   CHECK(contains(amd, "\"amdgpu-flat-work-group-size\"=\"1,32\""));
   CHECK(contains(b.render("CPU"), "ERROR"));  // the CPU has no local index
 }
+
+TEST_CASE("the source's lines by node: printed once each, and none for what is printed inside them") {
+  for (std::string_view name : {"CPU:CLANG", "CPU:LLVM", "CUDA:PTX:sm_80", "WEBGPU:WGSL"}) {
+    ListBuilder b;
+    UOp out = b.buffer(dtypes::float32, 0), in = b.buffer(dtypes::float32, 1);
+    bool ptx = name == "CUDA:PTX:sm_80";  // wants int64 addresses: a constant is line enough
+    if (ptx) {
+      b.constant(dtypes::float32, 2.5), b.constant(dtypes::float32, 3.5);
+    } else {
+      UOp one = b.constant(dtypes::int32, 1), value = b.load(in, one);
+      b.store(out, one, value);
+    }
+    Target t = target(name);
+    auto map = source_map(t, b.list);
+    auto source = render_source(t, b.list);
+    REQUIRE(map.ok());
+    REQUIRE(source.ok());
+    REQUIRE(map->of_node.size() == b.list.size());
+    CHECK(map->of_node[0].count == size_t(ptx));  // a parameter, which PTX loads
+    std::string last = map->lines.at(map->of_node.back().first - 1), text;
+    CHECK(contains(last, ptx ? "0f40600000" : name == "CPU:LLVM" ? "store float" : "="));
+    for (const std::string& line : map->lines) text += line + "\n";
+    CHECK(text.substr(0, source->size()) == *source);
+  }
+}

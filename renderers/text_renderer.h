@@ -68,12 +68,22 @@ class TextRenderer {
     return text(u.src(size_t(i)));
   }
 
+  // While rendering, `added`, if any, receives for each node of the list what it adds to the kernel's body.
+  void note_added(std::vector<std::string>* added) { added_ = added; }
+
   // "the CUDA renderer cannot express Ops.POW of dtypes.float: WHY", with the node.
   [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
 
  protected:
   void set_text(UOp u, std::string_view text) { entries_[u].text = text.empty() ? std::string_view("", 0) : texts_.copy(text); }
   uint32_t uses(UOp u) { return entries_[u].uses; }  // by the nodes of the list, each source counted
+
+  // After each node of the list.
+  void end_node(const std::string& body) {
+    if (!added_) return;
+    added_->push_back(body.substr(noted_));
+    noted_ = body.size();
+  }
 
   std::string name_;  // of the node that is being printed
 
@@ -88,6 +98,8 @@ class TextRenderer {
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
   TextStore texts_;
+  std::vector<std::string>* added_ = nullptr;
+  size_t noted_ = 0;  // of the body
 };
 
 // ---- facts of a list that several renderers print

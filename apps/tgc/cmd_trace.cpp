@@ -1,5 +1,6 @@
 // tgc trace [INPUT]: every rewrite of the chosen stages.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include "lib/inspect/provenance.h"
 #include "lib/inspect/trace_file.h"
 #include "lib/inspect/trace_print.h"
+#include "renderers/renderer.h"
 
 namespace tgc {
 namespace {
@@ -25,8 +27,7 @@ struct TraceOptions {
 // Tells a consumer what a walk through the pipeline meets.
 class WalkTrace : public PipelineWatcher {
  public:
-  // `listed`, if given, receives the linear list of each kernel.
-  explicit WalkTrace(TraceConsumer& to, std::function<void(const std::vector<UOp>&)> listed = {}) : to_(to), listed_(std::move(listed)) {}
+  explicit WalkTrace(TraceConsumer& to) : to_(to) {}
   void graph(const std::string& name, std::string_view target, UOp root) override {
     to_.kernel(name, target, root);
     live_.emplace(root.graph(), to_);
@@ -41,10 +42,6 @@ class WalkTrace : public PipelineWatcher {
     to_.stage_end(result);
     return Unit{};
   }
-  Status outputs(KernelOutputs& outputs) override {
-    if (listed_ && outputs.list()) listed_(*outputs.list());
-    return Unit{};
-  }
   void graph_end() override {
     to_.kernel_end();
     live_.reset();
@@ -52,7 +49,6 @@ class WalkTrace : public PipelineWatcher {
 
  private:
   TraceConsumer& to_;
-  std::function<void(const std::vector<UOp>&)> listed_;
   std::optional<LiveTrace> live_;
 };
 
@@ -60,6 +56,10 @@ class WalkTrace : public PipelineWatcher {
 class Explainer : public Provenance {
  public:
   Explainer(uint32_t node, std::string stage, bool color) : node_(node), stage_(std::move(stage)), color_(color) {}
+  void kernel(std::string_view id, std::string_view target, UOp ast) override {
+    Provenance::kernel(id, target, ast);
+    target_ = target;
+  }
   void kernel_end() override {
     std::string stage = stage_.empty() && !stages().empty() ? std::string(last_graph()) : stage_ == "ast" ? "" : stage_;
     UOp root = result_of(stage);
@@ -73,18 +73,44 @@ class Explainer : public Provenance {
     print(to_text(*this, nodes[node_], stage, color_));
     UOp last;
     (void)forward(nodes[node_], stage, last);
-    for (size_t i = 0; i < list_.size() && last; i++)
-      if (list_[i] == last) print("in the linear list\n    line " + std::to_string(i + 1) + " of " + std::to_string(list_.size()) + "\n");
+    if (last) print(in_the_end(last));
   }
-  void set_list(const std::vector<UOp>& list) { list_ = list; }
   bool found() const { return found_; }
   const std::string& too_far() const { return too_far_; }
 
  private:
+  // The node's place in the linear list, and in the source.
+  std::string in_the_end(UOp last) {
+    auto target = parse_target(target_, last.graph().settings());
+    if (target_.empty() || !target || last_graph() != kernel_stages().back().name) return "";  // a tensor graph, or a part of the stages
+    KernelJob job{last.graph(), *target};
+    auto list = linear_list(job, result_of(last_graph()));
+    if (!list) return list.diag().text() + "\n";
+    size_t at = size_t(std::find(list->begin(), list->end(), last) - list->begin());
+    if (at == list->size()) return "in the linear list\n    it is not there\n";
+    std::string out = "in the linear list\n    line " + std::to_string(at + 1) + " of " + std::to_string(list->size()) + "\nin the source\n";
+    auto map = source_map(*target, *list);
+    if (!map) return out + "    " + map.diag().text() + "\n";
+    size_t user = at;
+    while (user < list->size() && !map->of_node[user].count) user = next_user(*list, user);
+    if (user == list->size()) return out + "    no line of its own, nor of what uses it\n";
+    SourceLines lines = map->of_node[user];
+    if (user != at) out += "    inside the line of what uses it\n";
+    for (size_t i = 0; i < lines.count; i++) out += "    line " + std::to_string(lines.first + i) + ": " + map->lines[lines.first + i - 1] + "\n";
+    return out;
+  }
+  // The first node of the list that has node number `of` among its sources.
+  static size_t next_user(const std::vector<UOp>& list, size_t of) {
+    for (size_t i = of + 1; i < list.size(); i++)
+      for (UOp s : list[i].src())
+        if (s == list[of]) return i;
+    return list.size();
+  }
+
   std::string_view last_graph() const { return stages().back() == "linear" && stages().size() > 1 ? stages()[stages().size() - 2] : stages().back(); }
   uint32_t node_;
   std::string stage_;
-  std::vector<UOp> list_;
+  std::string target_;
   bool color_, found_ = false;
   std::string too_far_;
 };
@@ -153,7 +179,7 @@ class Tracer {
     StageFilter chosen([this](std::string_view stage) { return wants(stage); }, to);
     return feed_all(chosen);
   }
-  Status feed_all(TraceConsumer& to, const std::function<void(const std::vector<UOp>&)>& listed = {}) {
+  Status feed_all(TraceConsumer& to) {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     auto input = Input::open(o_.input, o_.kernel, o_.pipeline);
     if (!input) return input.diag();
@@ -161,7 +187,7 @@ class Tracer {
       auto graph = input->next();
       if (!graph) return graph.diag();
       if (!*graph) return Unit{};
-      WalkTrace walk(to, listed);
+      WalkTrace walk(to);
       if (auto status = walk_pipeline(**graph, o_.pipeline, walk); !status) return status;
     }
   }
@@ -171,7 +197,7 @@ class Tracer {
     if (!n) return trouble({.message = "'" + o_.explain + "' is no node", .expected = "%N: the N-th node of the stage's graph, in pyrender's order"});
     if (stages_.size() > 1) return trouble({.message = "--explain takes a node of one stage, not of " + std::to_string(stages_.size())});
     Explainer explainer(*n, stages_.empty() ? "" : std::string(*stages_.begin()), use_color(1));
-    if (auto status = feed_all(explainer, [&](const std::vector<UOp>& list) { explainer.set_list(list); }); !status) return trouble(status.diag());
+    if (auto status = feed_all(explainer); !status) return trouble(status.diag());
     if (!explainer.too_far().empty()) return trouble({.message = "there is no node " + o_.explain, .expected = explainer.too_far()});
     if (!explainer.found()) return trouble({.message = "the stage was not run"});
     return 0;

@@ -237,7 +237,8 @@ void CStyle::append_cast(DType d, std::string_view value) {
 
 std::string CStyle::render() {
   std::string function_name = "test";
-  for (UOp u : list()) switch (u.op()) {
+  for (UOp u : list()) {
+    switch (u.op()) {
       case Op::NOOP:
       case Op::GROUP: break;
       case Op::AFTER: set_text(u, text(u, 0)); break;
@@ -248,6 +249,8 @@ std::string CStyle::render() {
       case Op::DEFINE_VAR: add_parameter(u); break;
       default: print(u);
     }
+    end_node(body);
+  }
   return dialect_.assemble ? dialect_.assemble(*this, function_name) : assemble_c(function_name);
 }
 

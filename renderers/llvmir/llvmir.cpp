@@ -301,7 +301,8 @@ std::string LlvmIr::render() {
   if (list().front().graph().settings().AMX)
     for (UOp u : list())
       if (u.is(Op::WMMA)) add_amx_operands(u);
-  for (UOp u : list()) switch (u.op()) {
+  for (UOp u : list()) {
+    switch (u.op()) {
       case Op::NOOP:
       case Op::GROUP: break;
       case Op::AFTER: set_text(u, text(u, 0)); break;
@@ -319,6 +320,8 @@ std::string LlvmIr::render() {
         break;
       default: print(u);
     }
+    end_node(body_);
+  }
   bool gpu = target().device != "CPU";
   std::string result = std::move(globals_);
   if (gpu && std::any_of(list().begin(), list().end(), [](UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()); }))
@@ -327,11 +330,21 @@ std::string LlvmIr::render() {
   return result.append(body_).append("  ret void\n}\n").append(attributes());
 }
 
-std::string render_llvm_ir(const Target& target, std::span<const UOp> list) {
+namespace {
+
+const TextTable<LlvmIr>& table_for(const Target& target) {
   static const TextTable<LlvmIr> cpu{llvm_rows(), llvm_amx_rows()};
-  if (target.device == "CPU") return LlvmIr(target, list, cpu).render();
+  if (target.device == "CPU") return cpu;
   std::string_view arch = std::string_view(target.arch).substr(0, target.arch.find(':'));
-  return LlvmIr(target, list, amd_llvm_table(arch == "gfx942" || arch == "gfx950")).render();
+  return amd_llvm_table(arch == "gfx942" || arch == "gfx950");
+}
+
+}  // namespace
+
+std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
+  LlvmIr renderer(target, list, table_for(target));
+  renderer.note_added(added);
+  return renderer.render();
 }
 
 }  // namespace tgc

@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-std::string render_llvm_ir(const Target& target, std::span<const UOp> list);
+std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);  // see note_added
 
 class LlvmIr;
 using LlvmRow = TextRow<LlvmIr>;

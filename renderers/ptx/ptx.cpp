@@ -476,7 +476,8 @@ void Ptx::print(UOp u) {
 
 std::string Ptx::render() {
   std::string function_name = "test";
-  for (UOp u : list()) switch (u.op()) {
+  for (UOp u : list()) {
+    switch (u.op()) {
       case Op::NOOP:
       case Op::GROUP: break;
       case Op::AFTER:
@@ -489,6 +490,8 @@ std::string Ptx::render() {
       default:
         if (!needs_no_code(u)) print(u);
     }
+    end_node(body_);
+  }
   std::string result = ".version VERSION\n.target TARGET\n.address_size 64\n.visible .entry " + function_name + " (\n\t";
   for (size_t i = 0; i < parameters_.size(); i++) result.append(i ? ",\n\t" : "").append(parameters_[i]);
   result += "\n)\n.maxntid " + launch_bounds_of(list()).str() + "\n{\n";
@@ -499,6 +502,10 @@ std::string Ptx::render() {
 
 }  // namespace
 
-std::string render_ptx(const Target& target, std::span<const UOp> list) { return Ptx(target, list).render(); }
+std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
+  Ptx renderer(target, list);
+  renderer.note_added(added);
+  return renderer.render();
+}
 
 }  // namespace tgc

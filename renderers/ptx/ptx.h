@@ -4,6 +4,6 @@
 
 namespace tgc {
 
-std::string render_ptx(const Target& target, std::span<const UOp> list);
+std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);  // see note_added
 
 }  // namespace tgc
