@@ -144,6 +144,7 @@ void add_dump(CLI::App& app, int& exit_code) {
   cmd->add_flag("--optimized", o->compile.optimized, "with llvm-ir: the module after LLVM's O2");
   cmd->add_flag("--lines", o->compile.lines, "with asm and sass: the source line that instructions came from");
   cmd->add_option("--machine", o->compile.machine, "with llvm-ir, asm and binary of CPU targets: x86_64[:CPU] or aarch64[:CPU]; default: this computer")->type_name("M");
+  o->pipeline.add_weights_to(*cmd);
   o->pipeline.add_to(*cmd);
   cmd->callback([o, &exit_code] { exit_code = Dumper(*o).run(); });
 }

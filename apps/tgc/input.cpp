@@ -96,7 +96,7 @@ Result<Input> Input::open(const std::string& spec, const std::string& kernel, co
   input.kernel_ = kernel;
   input.options_ = &options;
   if (is_model_file(input.file_)) {
-    auto model = Model::open(input.file_);
+    auto model = Model::open(input.file_, options.weights);
     if (!model) return model.diag();
     input.kind_ = InputKind::Onnx;
     input.model_ = std::make_shared<const Model>(std::move(*model));

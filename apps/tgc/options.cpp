@@ -16,6 +16,10 @@ void PipelineOptions::add_to(CLI::App& command, bool device_is_target) {
   command.add_option("--opts", opts, "the optimizer's list, for example '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic")->type_name("LIST");
 }
 
+void PipelineOptions::add_weights_to(CLI::App& command) {
+  command.add_option("--weights", weights, "a safetensors, npz or npy file with tensors for a model's initializers and inputs, by name")->type_name("FILE");
+}
+
 Result<Settings> PipelineOptions::settings(const std::map<std::string, std::string>& recorded) const {
   auto settings = Settings::from_environment();
   if (!settings) return settings;

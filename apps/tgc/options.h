@@ -21,8 +21,10 @@ struct PipelineOptions {
   std::string opts;               // "[Opt(...), ...]", empty: not forced
 
   std::vector<std::string> sizes;  // NAME=SIZE each: of a model's symbolic dimensions
+  std::string weights;             // a file of tensors for a model's initializers
 
   void add_to(CLI::App& command, bool device_is_target = true);  // false: the command has a --device of its own
+  void add_weights_to(CLI::App& command);
 
   // The settings of a job: defaults, the environment, what the input says (`recorded`), --set; each overrides the ones before.
   Result<Settings> settings(const std::map<std::string, std::string>& recorded = {}) const;

@@ -6,6 +6,7 @@
 
 #include "lib/model/realize.h"
 #include "lib/model/tensor_state.h"
+#include "lib/model/weights.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
@@ -96,9 +97,18 @@ class Checker {
 
 }  // namespace
 
-Result<Model> Model::open(const std::string& path) {
+Result<Model> Model::open(const std::string& path, const std::string& weights) {
   auto proto = onnx::read_model(path);
   if (!proto) return proto.diag();
+  if (!weights.empty()) {
+    auto tensors = read_weights(weights);
+    if (!tensors) return tensors.diag();
+    auto used = use_weights(*proto, std::move(*tensors));
+    if (!used) {
+      used.diag().file = weights;
+      return used.diag();
+    }
+  }
   return from_proto(std::move(*proto));
 }
 

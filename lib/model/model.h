@@ -27,7 +27,8 @@ class Model {
  public:
   // Reads and checks it: every op, attribute and type that is not supported is named, in one error; a cycle, a value that nothing makes
   // and a name that two nodes make are errors too.
-  static Result<Model> open(const std::string& path);
+  // `weights`, if given, names a file of tensors for its initializers and inputs (weights.h).
+  static Result<Model> open(const std::string& path, const std::string& weights = "");
   static Result<Model> from_proto(onnx::ModelProto proto);
 
   const onnx::ModelProto& proto() const { return *proto_; }

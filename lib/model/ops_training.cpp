@@ -33,9 +33,12 @@ Values adagrad(OpCall& c) {
   });
 }
 
+// Its default of epsilon is not one number: the operator's schema says 1e-6, tinygrad 0, and the conformance suite expects 0.01. Who leaves
+// it out is told so, and not given one of three results.
 Values adam(OpCall& c) {
+  if (!c.attr("epsilon")) throw Failure("it has no epsilon, and nobody agrees on a default: its schema says 1e-6, tinygrad 0, the conformance suite 0.01");
   auto step = double(c.integer(1));
-  double alpha = c.attr_float("alpha", 0.9), beta = c.attr_float("beta", 0.999), epsilon = c.attr_float("epsilon", 1e-6);
+  double alpha = c.attr_float("alpha", 0.9), beta = c.attr_float("beta", 0.999), epsilon = c.attr_float("epsilon", 0);
   double norm = c.attr_float("norm_coefficient", 0), norm_post = c.attr_float("norm_coefficient_post", 0);
   Tensor rate = c.tensor(0);
   if (step > 0) rate = rate * (std::sqrt(1 - std::pow(beta, step)) / (1 - std::pow(alpha, step)));
