@@ -168,6 +168,13 @@ UOp begin_kernel(KernelJob& job, UOp ast) {
 }
 
 namespace {
+// SPEC=1: what enters the first stage is the AST of a kernel.
+UOp verified_ast(UOp sink, const Settings& settings) {
+  if (settings.SPEC < 1) return sink;
+  if (auto violation = verify_graph(sink, Spec::Kernel)) throw Failure("the AST is not well formed: " + violation->text());
+  return sink;
+}
+
 // SPEC=2: what a stage leaves is well formed, every node of it.
 UOp verified(UOp sink, const Settings& settings) {
   if (settings.SPEC < 2) return sink;
@@ -178,6 +185,7 @@ UOp verified(UOp sink, const Settings& settings) {
 
 Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
   auto result = catch_failures([&] {
+    if (&stage == &kernel_stages().front()) verified_ast(sink, job.settings());
     if (stage.run) return verified(stage.run(job, sink), job.settings());
     return verified(graph_rewrite(sink, *stage.rules(job), {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name}), job.settings());
   });

@@ -41,6 +41,9 @@ std::map<std::string, Words> word_lists() {
   return out;
 }
 
+// Of those, the options that take several words, separated by commas.
+bool takes_several(std::string_view option) { return option == "--stage" || option == "--stages" || option == "--ignore"; }
+
 struct Command {
   std::string name, help;
   std::vector<std::pair<std::string, std::string>> options;  // "--stage" and its help
@@ -98,9 +101,11 @@ std::string bash(const std::vector<Command>& commands, const Words& topics) {
 std::string zsh(const std::vector<Command>& commands, const Words& topics) {
   std::string out = "#compdef tgc\n# zsh completion of tgc: tgc completion zsh > \"${fpath[1]}/_tgc\"\n_tgc() {\n  local -a commands options\n  commands=(\n";
   for (const Command& c : commands) out += "    '" + c.name + ":" + c.help + "'\n";
-  out += "  )\n  if ((CURRENT == 2)); then _describe command commands; return; fi\n  local before=${words[CURRENT-1]}\n  case $before in\n";
+  out += "  )\n  if ((CURRENT == 2)); then _describe command commands; return; fi\n  local before=${words[CURRENT-1]}\n"
+         "  [[ ${words[CURRENT]} == --*=* ]] && before=${words[CURRENT]%%=*} && compset -P '--*='\n  case $before in\n";
   for (auto& [option, words] : word_lists())
-    out += "    " + option + ") " + (option == "--set" ? "compadd -S '' -- " : "_values -s , value ") + joined(words) + "; return ;;\n";
+    out += "    " + option + ") " + (takes_several(option) ? "compset -P '*,'; compadd -- " : option == "--set" ? "compadd -S '' -- " : "compadd -- ") + joined(words) +
+           "; return ;;\n";
   out += "  esac\n  case ${words[2]} in\n    help) compadd -- " + joined(topics) + "; return ;;\n    completion) compadd -- bash zsh fish; return ;;\n";
   for (const Command& c : commands) {
     out += "    " + c.name + ") options=(";
@@ -115,12 +120,16 @@ std::string zsh(const std::vector<Command>& commands, const Words& topics) {
 std::string fish(const std::vector<Command>& commands, const Words& topics) {
   std::string out = "# fish completion of tgc: tgc completion fish > ~/.config/fish/completions/tgc.fish\n";
   auto lists = word_lists();
+  auto function_of = [](const std::string& option) { return "__tgc_" + option.substr(2); };
+  for (auto& [option, words] : lists)
+    if (takes_several(option)) out += "function " + function_of(option) + "; printf '%s\\n' " + joined(words) + "; end\n";
   for (const Command& c : commands) {
     out += "complete -c tgc -n __fish_use_subcommand -f -a " + c.name + " -d '" + c.help + "'\n";
     for (auto& [name, help] : c.options) {
       bool is_long = name.starts_with("--");
       out += "complete -c tgc -n '__fish_seen_subcommand_from " + c.name + "' " + (is_long ? "-l " + name.substr(2) : "-s " + name.substr(1));
-      if (auto list = lists.find(name); list != lists.end()) out += " -x -a '" + joined(list->second) + "'";
+      if (auto list = lists.find(name); list != lists.end()) 
+        out += " -x -a '" + (takes_several(name) ? "(__fish_complete_list , " + function_of(name) + ")" : joined(list->second)) + "'";
       out += " -d '" + help + "'\n";
     }
   }

@@ -65,7 +65,7 @@ std::string debug() {
          row("DEBUG=3", 20, "the optimizer's list") + row("DEBUG=4", 20, "the source") + row("DEBUG=5", 20, "the AST, as pyrender text") +
          row("DEBUG=6", 20, "the linear list, as print_uops shows it") + row("DEBUG=7", 20, "the machine code, disassembled") +
          row("DEBUG_LINEARIZE=1", 20, "what the linearizer orders by") + row("DEBUG_RANGEIFY=1", 20, "the ranges of each node of a tensor graph") +
-         row("SPEC=1", 20, "verify the AST and the linear list") + row("SPEC=2", 20, "verify what every stage leaves, every node of it") +
+         row("SPEC=1", 20, "verify the tensor graph, the AST and the linear list") + row("SPEC=2", 20, "the same, and what every stage leaves, every node of it") +
          row("IGNORE_OOB=0", 20, "prove that every access stays inside its buffer, with Z3 where bounds do not tell; a counterexample where not") +
          row("NOOPT=1", 20, "no optimizations; more: `tgc help settings`") + "TRACK_MATCH_STATS=1 is `tgc stats`, VIZ=1 is `tgc trace`.\n";
 }

@@ -97,6 +97,11 @@ class KernelRunner {
       while (graph && *graph) {
         auto following = input->next();
         alone_ = o_.inputs.size() == 1 && count_ == 0 && following && !*following;
+        if ((*graph)->is_tensor_graph) {
+          worst = std::max(worst, run_tensor_graph(**graph, model_options()));
+          graph = std::move(following);
+          continue;
+        }
         RunReport report = run_one(**graph, spec);
         tell(report);
         worst = std::max(worst, report.exit_code());
@@ -112,7 +117,7 @@ class KernelRunner {
 
  private:
   ModelRunOptions model_options() const {
-    return {.device = o_.device, .arrays = o_.arrays, .expect = o_.expect, .reference = o_.reference, .save = o_.save, .sizes = variables_, .seed = o_.seed,
+    return {.device = o_.device, .arrays = o_.arrays, .expect = o_.expect, .reference = o_.reference, .save = o_.save, .weights = o_.pipeline.weights, .sizes = variables_, .seed = o_.seed,
             .tolerance = o_.tolerance, .bench = o_.bench, .json = o_.json, .pipeline = &o_.pipeline};
   }
 
@@ -143,7 +148,6 @@ class KernelRunner {
 
   // Throws Failure.
   void run_kernel(InputGraph& in, const std::string& spec, RunReport& report) {
-    if (in.is_tensor_graph) throw Failure(Diag{.message = "this is a tensor graph", .expected = "a kernel: its AST, its graph at any stage, or a listing"});
     RunDevice& place = device_for(in);
     debug_ = in.graph->settings().DEBUG;
     report.device = place.label;
@@ -415,7 +419,7 @@ class KernelRunner {
 void add_run(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* cmd = app.add_subcommand("run", "compile kernels, execute them, compare what they compute");
-  cmd->add_option("INPUT", o->inputs, "kernels: files of any kind, FILE#ID for one record; or ONNX models; default: standard input");
+  cmd->add_option("INPUT", o->inputs, "kernels and tensor graphs: files of any kind, FILE#ID for one record; or ONNX models; default: standard input");
   cmd->add_option("--device", o->device,
                   "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, plugin:PATH, or REF, the interpreter of UOps, which runs the graph as it stands; "
                   "`tgc devices` tells what works here. Default: --target, else CPU:LLVM")
@@ -438,6 +442,7 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_option("--kernel", o->kernel, "one of many: its number from 0, or its name")->type_name("N|NAME");
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   cmd->add_option("--onnx-test", o->onnx_tests, "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")->type_name("DIR")->check(CLI::ExistingDirectory);
+  o->pipeline.add_weights_to(*cmd);
   o->pipeline.add_to(*cmd, false);
   cmd->callback([o, &exit_code] { exit_code = KernelRunner(*o).run(); });
 }

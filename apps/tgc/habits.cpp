@@ -122,7 +122,7 @@ std::string kernel_line(const ProgramInfo& info, const std::string& device, size
   out += " ";
   out += mem < 1e13 && lds < 1e15 ? format("%4.0f", mem * 1e-9) + "|" + format("%-6.0f", lds * 1e-9) + " GB/s"
                                   : colored(format("%4.0f", mem * 1e-12) + "|" + format("%-6.0f", lds * 1e-12) + " TB/s", "32", color);
-  return out + ")\n";
+  return out + ") \n";  // tinygrad prints metadata after the blank
 }
 
 void show_kernel(const Settings& settings, const ProgramInfo& info, const std::string& device, double mem_used, std::optional<KernelTime> time) {

@@ -1,6 +1,7 @@
 // tinygrad's habits: what its environment variables print and check of a kernel, for every command that compiles (dump, run): DEBUG=1 to 7,
 // DEBUG_LINEARIZE=1, IGNORE_OOB=0. They print to standard error, for standard output is the command's own.
 //
+//   DEBUG=1  a tensor graph's schedule
 //   DEBUG=2  the kernel's line (run: with its time)     DEBUG=5  the AST, as pyrender text
 //   DEBUG=3  the optimizer's list                       DEBUG=6  the linear list, as print_uops shows it
 //   DEBUG=4  the source                                 DEBUG=7  the machine code, disassembled

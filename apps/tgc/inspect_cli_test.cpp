@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "lib/support/testing.h"
 
@@ -82,6 +83,9 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   Ran story = tgc("trace " + kKernel + " --stage=lower-index --explain=%5");
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
+  Ran load = tgc("trace " + kKernel + " --stage=devectorize --explain=%12"), from_file = tgc("trace " + file + " --stage=devectorize --explain=%12");
+  CHECK(has(load, "in the source\n    inside the line of what uses it\n    line 10:   half4 val0 = "));
+  CHECK(load.out == from_file.out);
   CHECK(tgc("trace " + kKernel + " --explain=%99999").code == 2);
   std::filesystem::remove(file);
 }
@@ -94,9 +98,51 @@ TEST_CASE("completion: scripts that the shells accept, and that complete") {
   CHECK(has(done, "dump\n"));
   CHECK(has(done, "devec\n"));
   std::filesystem::remove(script);
-  CHECK(has(tgc("completion zsh"), "#compdef tgc"));
-  CHECK(has(tgc("completion fish"), "complete -c tgc"));
   CHECK(tgc("completion tcsh").code == 2);
+}
+
+bool is_installed(const std::string& program) {
+  if (shell("command -v " + program).code == 0) return true;
+  MESSAGE(program, " is not installed: its completion is not tested");
+  return false;
+}
+
+TEST_CASE("completion: zsh, in a terminal of its own") {
+  CHECK(has(tgc("completion zsh"), "#compdef tgc"));
+  if (!is_installed("zsh")) return;
+  std::string folder = temporary("zsh");
+  std::filesystem::create_directory(folder);
+  REQUIRE(shell(TGC_BINARY " completion zsh >" + folder + "/_tgc").code == 0);
+  CHECK(shell("zsh -n " + folder + "/_tgc").out == "");
+  // the line as it stands after a TAB
+  auto after_tab = [&](const std::string& line) {
+    std::ofstream(folder + "/run") << "zmodload zsh/zpty\nzpty -b z 'PS1= zsh -f -i'\n"
+                                   << "zpty -w z 'fpath=(" << folder << " $fpath); autoload -Uz compinit; compinit -u -D; PS1=; echo REA''DY'\n"
+                                   << "out=; for i in {1..200}; do sleep 0.05; while zpty -r -t z chunk; do out+=$chunk; done; [[ $out == *READY* ]] && break; done\n"
+                                   << "zpty -w -n z '" << line << "'$'\\t'\nout=\n"
+                                   << "for i in {1..100}; do sleep 0.05; while zpty -r -t z chunk; do out+=$chunk; done; [[ $out == *'" << line << "'[a-zA-Z_]* ]] && break; done\n"
+                                   << "print -r -- $out\nzpty -d z\n";
+    return shell("zsh -f " + folder + "/run");
+  };
+  CHECK(has(after_tab("tgc du"), "tgc dump"));
+  CHECK(has(after_tab("tgc dump --stage dev"), "--stage devec"));
+  CHECK(has(after_tab("tgc dump --stage=expand,dev"), "--stage=expand,devec"));
+  CHECK(has(after_tab("tgc dump --set NOO"), "--set NOOPT="));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("completion: fish") {
+  CHECK(has(tgc("completion fish"), "complete -c tgc"));
+  if (!is_installed("fish")) return;
+  std::string script = temporary("fish");
+  REQUIRE(shell(TGC_BINARY " completion fish >" + script).code == 0);
+  CHECK(shell("fish -n " + script).out == "");
+  auto complete = [&](const std::string& line) { return shell("HOME=/nonexistent fish -N -c 'source " + script + "; complete -C \"" + line + "\"'"); };
+  CHECK(has(complete("tgc du"), "dump\t"));
+  CHECK(has(complete("tgc dump --st"), "--stage\t"));
+  CHECK(has(complete("tgc dump --stage=expand,dev"), "--stage=expand,devec"));
+  CHECK(has(complete("tgc completion f"), "fish\n"));
+  std::filesystem::remove(script);
 }
 
 TEST_CASE("help: topics and commands") {
@@ -121,10 +167,24 @@ TEST_CASE("tinygrad's habits: DEBUG, NOOPT, SPEC, IGNORE_OOB") {
   CHECK(!has(shell("DEBUG=2 " TGC_BINARY " dump " + kKernel), "__global__"));
   CHECK(!has(shell("NOOPT=1 DEBUG=3 " TGC_BINARY " dump " + kKernel), "UPCAST"));
   CHECK(shell("SPEC=2 " TGC_BINARY " dump --stage=source " + kKernel).code == 0);
+  CHECK(shell("SPEC=1 " TGC_BINARY " dump --stage=source " + kKernel).code == 0);
+  std::string gone_wrong = TGC_BINARY " dump " + kKernel + " | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";  // an index times a half
+  CHECK(has(shell(gone_wrong + "1 " TGC_BINARY " dump --stage=movement"), "the AST is not well formed: node 4"));
+  CHECK(shell(gone_wrong + "0 " TGC_BINARY " dump --stage=movement").code == 0);
+  // after the first stage: SPEC=1 looks at the ends alone, SPEC=2 at what every stage leaves
+  std::string later = TGC_BINARY " dump " + kKernel + " --stage=movement | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";
+  CHECK(shell(later + "1 " TGC_BINARY " dump --from=movement --stage=load-collapse").code == 0);
+  CHECK(has(shell(later + "2 " TGC_BINARY " dump --from=movement --stage=load-collapse"), "leaves a graph that is not well formed"));
   CHECK(has(shell("DEBUG_LINEARIZE=1 " TGC_BINARY " dump " + kKernel), "(1, -20, 0)"));
   CHECK(shell("IGNORE_OOB=0 " TGC_BINARY " dump --stage=source " + kKernel).code == 0);
+  CHECK(shell("IGNORE_OOB=0 " TGC_BINARY " dump --stage=source --target=CUDA:PTX:sm_80 " + kKernel).code == 0);  // addresses, in bytes
   Ran outside = shell(TGC_BINARY " dump " + kKernel + " | sed 's/ptr(264), (), 2/ptr(263), (), 2/' | IGNORE_OOB=0 " TGC_BINARY " dump --stage=source");
   CHECK(outside.code == 2);
+  Ran model = shell("DEBUG=2 " TGC_BINARY " run --device=CPU " + tgc::test_path("golden/tensor.jsonl.gz") + "#sym_attn");
+  CHECK(model.code == 0);
+  CHECK(has(model, "scheduled    4 kernels in"));
+  CHECK(has(model, "*** CPU        4 "));
+  CHECK(has(model, "4 kernels on CPU:LLVM"));
   if (!has(outside, "libz3")) CHECK(has(outside, "out of bounds: the access to DEFINE_GLOBAL 2 of 263 elements"));
 }
 

@@ -3,16 +3,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <thread>
 
+#include "apps/tgc/habits.h"
+#include "apps/tgc/outputs.h"
 #include "lib/model/realize.h"
 #include "lib/model/tensor_state.h"
 #include "lib/runtime/host_device.h"
 #include "lib/uop/copy.h"
 #include "passes/tensor/memory_planner.h"
+#include "passes/tensor/sched_cache.h"
 
 namespace tgc {
 namespace {
@@ -103,7 +107,8 @@ struct ModelDevice::Prepared {
   std::unique_ptr<Kernel> kernel;
   std::optional<Diag> trouble;
 
-  void lower(UOp ast, RunDevice& place) {
+  // With `names`, those given to kernels before, this one gets another, and what DEBUG shows of it is shown.
+  void lower(UOp ast, RunDevice& place, std::map<std::string, int>* names = nullptr) {
     auto status = catch_failures([&] {
       graph = std::make_unique<Graph>(ast.graph().settings());
       UOp own = copy_into(*graph, ast);
@@ -112,8 +117,19 @@ struct ModelDevice::Prepared {
         return Unit{};
       }
       KernelJob job{*graph, *place.target};
+      if (names) {
+        own = begin_kernel(job, own);
+        show_ast(job.settings(), own);
+        std::swap(job.name_counts, *names);
+      }
       UOp sink = run_kernel_stages(job, own).value_or_throw();
-      auto list = std::move(linear_list(job, sink).value_or_throw());
+      KernelOutputs outputs(job, sink);
+      if (names) {
+        show_compiled(job.settings(), sink, outputs, true).value_or_throw();
+        std::swap(job.name_counts, *names);
+      }
+      if (!outputs.list()) throw Failure(outputs.list().diag());
+      const std::vector<UOp>& list = *outputs.list();
       executable.emplace(std::move((place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device)).value_or_throw()));
       return Unit{};
     });
@@ -128,7 +144,6 @@ void ModelDevice::prepare_all(const Schedule& schedule) {
   std::vector<std::pair<UOp, Prepared*>> work;
   for (auto& item : schedule.items) {
     if (!item.ast.is(Op::SINK)) continue;
-    kernels_++;
     auto& slot = prepared_[item.ast];
     if (slot) continue;
     slot = std::make_unique<Prepared>();
@@ -152,73 +167,145 @@ void ModelDevice::prepare_all(const Schedule& schedule) {
   }
 }
 
-std::vector<Array> ModelDevice::realize(std::span<const Tensor> tensors, const Options& options) {
-  runs_.clear();
-  kernels_ = 0, run_seconds_ = 0, bytes_before_ = bytes_after_ = 0;
-  auto [out, wanted, which] = split_plain_values(tensors);
-  if (wanted.empty()) return std::move(out);
-  Graph& graph = wanted[0].graph();
-  if (progress_) progress_("scheduling");
-  TensorJob job(graph);
-  Schedule schedule = make_schedule(job, graph.sink(wanted)).value_or_throw();
-  prepare_all(schedule);
-  Device& device = *place_.device;
-  ScheduleMemory memory(device, graph, schedule);
-  bytes_before_ = uint64_t(memory.plan().planned_before), bytes_after_ = uint64_t(memory.plan().planned_after);
+// The kernel, made when it is first run, with what DEBUG tells of it on the way (as tinygrad, which compiles between runs).
+ModelDevice::Prepared& ModelDevice::prepare_and_tell(UOp ast) {
+  auto& slot = prepared_[ast];
+  if (slot) return *slot;
+  slot = std::make_unique<Prepared>();
+  slot->lower(ast, place_, &names_);
+  if (slot->trouble) throw Failure(*slot->trouble);
+  slot->kernel = std::move(slot->executable->load(*place_.device).value_or_throw());
+  return *slot;
+}
 
-  VariableValues bound(schedule.var_vals.begin(), schedule.var_vals.end());
-  size_t launched = 0;
-  auto run_item = [&](const ScheduleItem& item, bool timed) {
-    if (item.ast.is(Op::COPY)) {
-      HostMemory bytes(memory.at(item.buffers[1]).bytes);
-      device.copy_out(bytes.data(), memory.at(item.buffers[1])).value_or_throw();
-      device.copy_in(memory.at(item.buffers[0]), bytes.data()).value_or_throw();
-      return 0.0;
-    }
-    if (!item.ast.is(Op::SINK)) return 0.0;  // a view
-    Prepared& p = *prepared_.at(item.ast);
-    VariableValues values = bound;
+std::vector<Array> ModelDevice::realize(std::span<const Tensor> tensors, const Options& options) {
+  auto [out, graphs, which] = split_plain_values(tensors);
+  if (graphs.empty()) return std::move(out);
+  Graph& graph = graphs[0].graph();
+  Schedule made = schedule(graph, graph.sink(graphs));
+  std::vector<Wanted> wanted;
+  for (size_t i = 0; i < graphs.size(); i++) {
+    const Tensor& t = tensors[which[i]];
+    if (made.outputs[i].empty()) throw Failure("a tensor that no kernel makes");
+    wanted.push_back({made.outputs[i][0], t.dtype(), {t.shape().begin(), t.shape().end()}});
+  }
+  auto values = run(graph, made, wanted, options);
+  for (size_t i = 0; i < values.size(); i++) out[which[i]] = std::move(values[i]);
+  return std::move(out);
+}
+
+Schedule ModelDevice::schedule(Graph& graph, UOp sink) {
+  if (progress_) progress_("scheduling");
+  auto begin = std::chrono::steady_clock::now();
+  TensorJob job(graph);
+  Schedule out = make_schedule(job, sink).value_or_throw();
+  std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  if (graph.settings().DEBUG >= 1) show_schedule(graph.settings(), out.items.size(), taken.count(), to_hex(sched_cache_key(job.keyed)), graph.size());
+  return out;
+}
+
+// One run of a schedule.
+class ModelDevice::Session {
+ public:
+  Session(ModelDevice& owner, Graph& graph, const Schedule& schedule, const Options& options)
+      : o_(owner), device_(*owner.place_.device), settings_(graph.settings()), schedule_(schedule), options_(options), memory_(device_, graph, schedule),
+        bound_(schedule.var_vals.begin(), schedule.var_vals.end()), used_(schedule.buffers.size()) {
+    for (size_t i = 0; i < schedule.buffers.size(); i++)
+      if (schedule.buffers[i].is_input) use(i);
+  }
+
+  const ScheduleMemory& memory() const { return memory_; }
+
+  // Seconds, when it is timed.
+  double run(const ScheduleItem& item, bool timed) {
+    if (item.ast.is(Op::COPY)) return copy(item);
+    if (!item.ast.is(Op::SINK)) return 0;  // a view
+    Prepared& p = has_habits(settings_) ? o_.prepare_and_tell(item.ast) : *o_.prepared_.at(item.ast);
+    VariableValues values = bound_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
     std::vector<DeviceBuffer> buffers;
-    for (auto& spec : p.executable->buffers()) buffers.push_back(memory.at(item.buffers[size_t(spec.number)]));
+    for (auto& spec : p.executable->buffers()) buffers.push_back(memory_.at(item.buffers[size_t(spec.number)]));
     auto variables = p.executable->arguments(values).value_or_throw();
     LaunchArguments arguments{.buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
     if (timed) return p.kernel->time(arguments).value_or_throw();
-    if (options.on_kernel) {
-      KernelTrial trial{p.executable->name(), launched++, item.ast, values, arrays_in(device, p.executable->buffers(), buffers), {}};
-      p.kernel->launch(arguments).value_or_throw();
-      device.synchronize().value_or_throw();
-      trial.after = arrays_in(device, p.executable->buffers(), buffers);
-      options.on_kernel(trial);
+    if (options_.on_kernel) {
+      KernelTrial trial{p.executable->name(), launched_++, item.ast, values, arrays_in(device_, p.executable->buffers(), buffers), {}};
+      launch(p, item, arguments);
+      device_.synchronize().value_or_throw();
+      trial.after = arrays_in(device_, p.executable->buffers(), buffers);
+      options_.on_kernel(trial);
     } else {
-      p.kernel->launch(arguments).value_or_throw();
+      launch(p, item, arguments);
     }
-    return 0.0;
-  };
+    return 0;
+  }
 
-  if (progress_) progress_("running " + std::to_string(kernels_) + " kernels");
+ private:
+  double copy(const ScheduleItem& item) {
+    HostMemory bytes(memory_.at(item.buffers[1]).bytes);
+    device_.copy_out(bytes.data(), memory_.at(item.buffers[1])).value_or_throw();
+    device_.copy_in(memory_.at(item.buffers[0]), bytes.data()).value_or_throw();
+    return 0;
+  }
+
+  // With DEBUG=2 each kernel is timed, and its line printed.
+  void launch(Prepared& p, const ScheduleItem& item, const LaunchArguments& arguments) {
+    if (settings_.DEBUG < 2 || !p.executable->info()) return p.kernel->launch(arguments).value_or_throw(), void();
+    for (size_t buffer : item.buffers) use(buffer);
+    double seconds = p.kernel->time(arguments).value_or_throw();
+    seconds_in_all_ += seconds;
+    show_kernel(settings_, *p.executable->info(), o_.place_.target->device, used_bytes_, KernelTime{seconds, seconds_in_all_});
+  }
+
+  // tinygrad allocates a buffer when a kernel first wants it.
+  void use(size_t buffer) {
+    if (schedule_.buffers[buffer].view_of || used_[buffer]) return;
+    used_[buffer] = true;
+    used_bytes_ += double(schedule_.buffers[buffer].nbytes());
+  }
+
+  ModelDevice& o_;
+  Device& device_;
+  const Settings& settings_;
+  const Schedule& schedule_;
+  const Options& options_;
+  ScheduleMemory memory_;
+  VariableValues bound_;
+  std::vector<bool> used_;
+  double used_bytes_ = 0, seconds_in_all_ = 0;
+  size_t launched_ = 0;
+};
+
+std::vector<Array> ModelDevice::run(Graph& graph, const Schedule& schedule, std::span<const Wanted> wanted, const Options& options) {
+  runs_.clear();
+  kernels_ = size_t(std::ranges::count_if(schedule.items, [](const ScheduleItem& item) { return item.ast.is(Op::SINK); }));
+  if (has_habits(graph.settings())) place_.device->open().value_or_throw();  // DEBUG wants to see kernels one after another
+  else prepare_all(schedule);
+  Session session(*this, graph, schedule, options);
+  const MemoryPlan& plan = session.memory().plan();
+  bytes_before_ = uint64_t(plan.planned_before), bytes_after_ = uint64_t(plan.planned_after);
+
+  if (progress_ && !has_habits(graph.settings())) progress_("running " + std::to_string(kernels_) + " kernels");
   auto begin = std::chrono::steady_clock::now();
-  for (auto& item : schedule.items) run_item(item, false);
-  device.synchronize().value_or_throw();
+  for (auto& item : schedule.items) session.run(item, false);
+  place_.device->synchronize().value_or_throw();
   run_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  for (size_t i = 0; i < wanted.size(); i++) {
-    const Tensor& t = tensors[which[i]];
-    Array value(t.dtype(), t.shape());
-    if (schedule.outputs[i].empty()) throw Failure("a tensor that no kernel makes");
-    device.copy_out(value.data(), memory.at(schedule.outputs[i][0]).view(0, value.nbytes())).value_or_throw();
-    out[which[i]] = std::move(value);
+  std::vector<Array> out;
+  for (const Wanted& w : wanted) {
+    out.emplace_back(w.dtype, w.shape);
+    place_.device->copy_out(out.back().data(), session.memory().at(w.buffer).view(0, out.back().nbytes())).value_or_throw();
   }
   for (int n = 0; n < options.timed_runs; n++) {
     for (size_t i = 0, k = 0; i < schedule.items.size(); i++) {
       auto& item = schedule.items[i];
-      double seconds = run_item(item, true);
+      double seconds = session.run(item, true);
       if (!item.ast.is(Op::SINK)) continue;
       if (n == 0) runs_.push_back({prepared_.at(item.ast)->executable->name(), i, seconds});
       runs_[k].seconds = std::min(runs_[k].seconds, seconds);
       k++;
     }
   }
-  return std::move(out);
+  return out;
 }
 
 }  // namespace tgc

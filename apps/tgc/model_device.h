@@ -1,8 +1,9 @@
-// ModelDevice: computes tensors on a device. It schedules their graph, lowers and compiles each kernel once (in parallel, through the
+// ModelDevice: computes tensors, or a tensor graph, on a device. It schedules their graph, lowers and compiles each kernel once (in parallel, through the
 // compile cache), plans the memory, runs the kernels in order. Known values that lie in the host's memory as the device wants them, such
 // as mapped weights, are used where they are.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,6 +46,17 @@ class ModelDevice {
   std::vector<Array> realize(std::span<const Tensor> tensors, const Options& options);
   std::vector<Array> realize(std::span<const Tensor> tensors) { return realize(tensors, Options()); }
 
+  // A buffer of a schedule, as the array that is wanted of it.
+  struct Wanted {
+    size_t buffer;
+    DType dtype;
+    std::vector<int64_t> shape;
+  };
+  // Schedules a tensor graph; DEBUG tells of it.
+  Schedule schedule(Graph& graph, UOp sink);
+  // Runs a schedule whose input buffers have values (tensor_state). The wanted arrays. Throws Failure.
+  std::vector<Array> run(Graph& graph, const Schedule& schedule, std::span<const Wanted> wanted, const Options& options);
+
   // Of the last realize.
   const std::vector<KernelRun>& runs() const { return runs_; }
   size_t kernels() const { return kernels_; }
@@ -54,13 +66,16 @@ class ModelDevice {
 
  private:
   struct Prepared;
+  class Session;
   Prepared& prepared(UOp ast);
   void prepare_all(const Schedule& schedule);
+  Prepared& prepare_and_tell(UOp ast);
 
   RunDevice& place_;
   int jobs_;
   std::function<void(const std::string&)> progress_;
   std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_;
+  std::map<std::string, int> names_;  // of kernels, when DEBUG shows them
   std::vector<KernelRun> runs_;
   size_t kernels_ = 0;
   double run_seconds_ = 0;

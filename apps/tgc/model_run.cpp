@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
+#include <set>
 
 #include "apps/tgc/model_device.h"
 #include "apps/tgc/terminal.h"
@@ -44,8 +46,9 @@ class ModelRun {
  public:
   ModelRun(const std::string& path, const ModelRunOptions& options) : path_(path), o_(options) {}
 
-  int run() {
-    auto status = catch_failures([&] { return execute(), Unit{}; });
+  // A model, or the tensor graph `in`.
+  int run(InputGraph* in = nullptr) {
+    auto status = catch_failures([&] { return in ? execute(*in) : execute(), Unit{}; });
     progress_.clear();
     if (!status) return trouble(status.diag());
     print(o_.json ? json() : text());
@@ -57,7 +60,7 @@ class ModelRun {
     Settings settings = o_.pipeline->settings().value_or_throw();
     place_ = std::move(choose_device(o_.device, o_.pipeline->target, settings).value_or_throw());
     auto begin = std::chrono::steady_clock::now();
-    Model model = std::move(Model::open(path_).value_or_throw());
+    Model model = std::move(Model::open(path_, o_.weights).value_or_throw());
     load_seconds_ = seconds_since(begin);
     Graph graph(settings);
     tensor_state(graph).device = place_->target ? place_->target->device : "CPU";
@@ -67,22 +70,75 @@ class ModelRun {
     build_seconds_ = seconds_since(begin);
     Tensors tensors;
     for (size_t i = 0; i < outputs.names.size(); i++) collect(outputs.names[i], outputs.values[i], names_, tensors);
+    run_on_device(settings, [&](ModelDevice& device, const ModelDevice::Options& options) { values_ = device.realize(tensors, options); });
+  }
+
+  void execute(InputGraph& in) {
+    Graph& graph = *in.graph;
+    const Settings& settings = graph.settings();
+    place_ = std::move(choose_device(o_.device, o_.pipeline->target.empty() ? in.info.target : o_.pipeline->target, settings).value_or_throw());
+    run_on_device(settings, [&](ModelDevice& device, const ModelDevice::Options& options) {
+      auto begin = std::chrono::steady_clock::now();
+      Schedule schedule = device.schedule(graph, in.root);
+      build_seconds_ = seconds_since(begin);
+      give_values(graph, schedule);
+      std::vector<ModelDevice::Wanted> wanted;
+      for (auto& buffers : schedule.outputs)
+        for (size_t number : buffers) {
+          const ScheduleBuffer& b = schedule.buffers[number];
+          names_.push_back(data_name(number));
+          wanted.push_back({number, b.dtype, {b.size}});
+        }
+      values_ = device.run(graph, schedule, wanted, options);
+    });
+  }
+
+  static std::string data_name(size_t number) { return "data" + std::to_string(number); }
+
+  // Arrays for the buffers that the graph reads, given or drawn.
+  void give_values(Graph& graph, const Schedule& schedule) {
+    Arrays given = o_.arrays.empty() ? Arrays() : std::move(read_arrays(o_.arrays).value_or_throw());
+    std::optional<uint64_t> seed = o_.seed || !o_.arrays.empty() ? o_.seed : std::optional<uint64_t>(0);
+    std::set<std::string> used;
+    for (size_t i = 0; i < schedule.buffers.size(); i++) {
+      const ScheduleBuffer& b = schedule.buffers[i];
+      if (!b.is_input || b.view_of) continue;
+      std::string name = data_name(i);
+      used.insert(name);
+      auto array = std::make_shared<Array>(b.dtype, std::vector<int64_t>{b.size});
+      if (const Array* a = find_array(given, name)) {
+        if (a->dtype() != b.dtype || a->size() != b.size)
+          throw Failure(Diag{.message = "the buffer '" + name + "' is " + array->describe() + ", the file has " + a->describe(), .file = o_.arrays});
+        *array = a->copy();
+      } else if (seed) {
+        fill_random(*array, *seed, name);
+        seed_ = seed;
+      } else {
+        throw Failure(Diag{.message = "the buffer '" + name + "' of the graph is missing", .file = o_.arrays});
+      }
+      tensor_state(graph).data[b.uop] = {array->data(), array->nbytes(), array};
+    }
+    for (auto& a : given)
+      if (!used.contains(a.name)) throw Failure(Diag{.message = "the graph reads no buffer '" + a.name + "'", .file = o_.arrays});
+  }
+
+  // What a model and a tensor graph have in common; `work` fills `values_`.
+  void run_on_device(const Settings& settings, const std::function<void(ModelDevice&, const ModelDevice::Options&)>& work) {
     ModelDevice device(*place_, int(settings.cpu_count()), [&](const std::string& what) { progress_.show(what); });
-    begin = std::chrono::steady_clock::now();
+    auto begin = std::chrono::steady_clock::now();
     ModelDevice::Options options{.timed_runs = o_.bench};
     bool by_kernel = !o_.reference.empty() && o_.reference != "none";
     if (by_kernel && o_.reference != "REF") throw Failure(Diag{.message = "--reference=" + o_.reference + " of a model", .expected = "REF, which is compared kernel by kernel"});
     if (by_kernel) options.on_kernel = [&](const KernelTrial& trial) { check_kernel(trial); };
-    values_ = device.realize(tensors, options);
+    work(device, options);
     total_seconds_ = seconds_since(begin);
     runs_ = device.runs(), kernels_ = device.kernels(), run_seconds_ = device.run_seconds();
     before_ = device.bytes_before(), after_ = device.bytes_after();
     if (!o_.expect.empty()) compare();
-    if (!o_.save.empty()) {
-      Arrays arrays;
-      for (size_t i = 0; i < names_.size(); i++) arrays.push_back({names_[i], values_[i].copy()});
-      write_npz(o_.save, arrays).value_or_throw();
-    }
+    if (o_.save.empty()) return;
+    Arrays arrays;
+    for (size_t i = 0; i < names_.size(); i++) arrays.push_back({names_[i], values_[i].copy()});
+    write_npz(o_.save, arrays).value_or_throw();
   }
 
   std::map<std::string, Value> make_inputs(const Model& model, Graph& graph) {
@@ -288,6 +344,7 @@ CaseResult contained_case(const std::string& folder, const ModelRunOptions& o, c
 }  // namespace
 
 int run_model(const std::string& path, const ModelRunOptions& options) { return ModelRun(path, options).run(); }
+int run_tensor_graph(InputGraph& graph, const ModelRunOptions& options) { return ModelRun(graph.info.name, options).run(&graph); }
 
 int run_onnx_tests(const std::vector<std::string>& folders, const ModelRunOptions& options) {
   auto settings = options.pipeline->settings();

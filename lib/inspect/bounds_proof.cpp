@@ -140,6 +140,7 @@ class Translator {
       variables_[called] = name;
       return name;
     }
+    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // addresses count from the buffer's
     if (!known(u)) return "";
     switch (u.op()) {
       case Op::RANGE: return variable(u, "r" + range_str(u));
@@ -208,6 +209,9 @@ struct Access {
   int64_t width = 1;
 };
 
+// Of PTX: an INDEX that is an address, in bytes.
+bool is_address(UOp u) { return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64; }
+
 UOp behind_after(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
   return u;
@@ -236,7 +240,8 @@ class Prover {
  public:
   explicit Prover(std::span<const UOp> nodes) : nodes_(nodes), width_(nodes[0].graph()), translator_(nodes[0].graph()) {
     for (UOp u : nodes)  // a pointer that is cast to one of vectors is read as those
-      if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX)) width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
+      if (is_access_by_address(u)) width_[u.src(0)] = u.is(Op::LOAD) ? u.dtype().count() : u.src(1).dtype().count();
+      else if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX)) width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
   }
 
   BoundsProof run() {
@@ -246,6 +251,8 @@ class Prover {
   }
 
  private:
+  static bool is_access_by_address(UOp u) { return u.in({Op::LOAD, Op::STORE}) && u.num_src() && is_address(u.src(0)); }
+
   void access(UOp u, size_t position) {
     UOp buffer = behind_after(u.src(0));
     if (u.num_src() < 2 || !buffer.dtype().is_ptr() || buffer.dtype().is_image() || buffer.dtype().size() < 0) return;
@@ -255,6 +262,7 @@ class Prover {
     if (const int64_t* w = width_.find(u)) a.width = std::max<int64_t>(1, *w);
     out_.accesses++;
     int64_t size = buffer.dtype().size() * std::max(1, buffer.dtype().count());
+    if (is_address(u)) size *= buffer.dtype().base().itemsize(), a.width *= buffer.dtype().base().itemsize();
     if (!py_less(a.index.vmin(), 0) && !py_less(Const(Int(size - a.width)), a.index.vmax())) {
       out_.by_bounds++;
       return;
@@ -304,9 +312,10 @@ class Prover {
 }  // namespace
 
 std::string OutOfBounds::text() const {
+  std::string unit = is_address(access) ? " bytes" : " elements";
   std::string out = (proven ? "out of bounds: " : "not proven to stay in bounds: ") + std::string("the access to ") + std::string(name_of(behind_after(access.src(0)).op())) +
-                    " " + behind_after(access.src(0)).arg().repr() + " of " + std::to_string(size) + " elements at [" + std::string(strip_parens(index)) + "]";
-  if (width > 1) out += ", " + std::to_string(width) + " elements wide";
+                    " " + behind_after(access.src(0)).arg().repr() + " of " + std::to_string(size) + unit + " at [" + std::string(strip_parens(index)) + "]";
+  if (width > 1) out += ", " + std::to_string(width) + unit + " wide";
   if (!gate.empty()) out += ", under the gate " + gate;
   if (values.empty()) return out;
   out += "\n  for";

@@ -16,8 +16,8 @@ struct OutOfBounds {
   UOp access;              // the INDEX
   size_t position = 0;     // in the list
   std::string index, gate; // as infix text; no gate: empty
-  int64_t width = 1;       // elements that are read or written at once
-  int64_t size = 0;        // of the buffer
+  int64_t width = 1;       // elements that are read or written at once; bytes, where the INDEX is an address (PTX)
+  int64_t size = 0;        // of the buffer, likewise
   bool proven = true;      // Z3 has found values; else it did not come to an end, or an op has no exact meaning there
   std::vector<std::pair<std::string, std::string>> values;  // that lead outside: "gidx0" = "16"; the last is the index itself
 

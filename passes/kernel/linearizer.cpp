@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "lib/support/pysort.h"
+#include "lib/spec/spec.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
@@ -333,8 +334,13 @@ std::vector<UOp> wrap_gated_stores(const std::vector<UOp>& list) {
   return out;
 }
 
-Result<std::vector<UOp>> linear_list(KernelJob&, UOp sink) {
-  return catch_failures([&] { return wrap_gated_stores(linearize(sink)); });
+Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink) {
+  return catch_failures([&] {
+    auto list = wrap_gated_stores(linearize(sink));
+    if (job.settings().SPEC < 1) return list;
+    if (auto violation = verify(list, Spec::Program)) throw Failure("the linear list is not well formed: " + violation->text());
+    return list;
+  });
 }
 
 }  // namespace tgc

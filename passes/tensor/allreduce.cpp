@@ -2,6 +2,7 @@
 // Mirrors tinygrad schedule/multi.py (handle_allreduce, replace_allreduce).
 #include <algorithm>
 
+#include "lib/uop/debug.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
 #include "passes/tensor/earliest_rewrites.h"
@@ -123,6 +124,10 @@ UOp handle_allreduce(UOp buf, UOp red) {
   if (!std::all_of(shape.begin(), shape.end(), [](Sint s) { return s.is_int(); })) throw Failure("allreduce of the symbolic shape " + str(shape));
   size_t n = devices.items().size();
   Algorithm algorithm = choose(buf.graph().settings(), n, prod(shape).as_int());
+  if (debugs(buf.graph(), 2)) {
+    const char* name = algorithm == Algorithm::Naive ? "NAIVE" : algorithm == Algorithm::Ring ? "RING" : "ALL2ALL";
+    debug_line(std::string(name) + " ALLREDUCE " + std::to_string(n) + "x" + prod(shape).str() + " | " + std::string(buf.dtype().repr()));
+  }
   buf = contiguous(buf);
   Op op = red.arg().op();
   if (algorithm != Algorithm::Naive) return ChunkedAllreduce(buf, op, algorithm == Algorithm::AllToAll).run();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "lib/text/repr.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/render.h"
 #include "passes/symbolic/symbolic.h"
@@ -91,9 +92,10 @@ class Consumers {
 class RangeAssigner {
  public:
   RangeAssigner(UOp sink, IndexingContext& ctx)
-      : ctx_(ctx), graph_(ctx.graph), pcontig_(ctx.graph.settings().PCONTIG), nodes_(toposort(sink)), consumers_(nodes_), ending_(ctx.graph) {}
+      : ctx_(ctx), graph_(ctx.graph), pcontig_(ctx.graph.settings().PCONTIG), shows_(ctx.graph.settings().DEBUG_RANGEIFY), nodes_(toposort(sink)), consumers_(nodes_), ending_(ctx.graph) {}
 
   void run() {
+    if (shows_) std::fprintf(stderr, "**************************\n");
     for (size_t i = nodes_.size(); i-- > 0;) visit(nodes_[i]);
   }
 
@@ -110,12 +112,12 @@ class RangeAssigner {
     }
     if (!ending.empty() && x.in(ops::Elementwise | Op::REDUCE_AXIS)) end_ranges(x, ending, *out);
     auto in = input_ranges(x, *out, ending);
-    if (graph_.settings().DEBUG_RANGEIFY) print(x, in, *out, ending.size());
+    if (shows_) print(x, in, *out, ending.size());
     ctx_.range_map[x] = {in, *out};
     ending_[x] = ending;
   }
 
-  // DEBUG_RANGEIFY=1: "*** 1 Ops.ADD (4, 4) 0 [r0][r1]", as tinygrad prints it. Not the ranges that end, of which this notes each once.
+  // DEBUG_RANGEIFY=1: "*** 1 Ops.ADD (4, 4) 0 [r0][r1]", as tinygrad prints it.
   void print(UOp x, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
     auto text = [](std::span<const UOp> a, const std::span<const UOp>* b) {
       std::string all;
@@ -130,7 +132,7 @@ class RangeAssigner {
     bool apart = x.is(Op::RESHAPE) || in.size() != out.size();
     std::string shape = "(";
     auto known = shape_or_none(x);
-    for (const Sint& s : known ? *known : Shape()) shape += (shape.size() > 1 ? ", " : "") + s.str();
+    for (const Sint& s : known ? *known : Shape()) shape += (shape.size() > 1 ? ", " : "") + (s.is_uop() ? repr(s.uop()) : s.str());
     shape = known ? shape + (known->size() == 1 ? ",)" : ")") : "None";
     std::fprintf(stderr, "%s %2zu %-20s %-35s %2zu %s\n", ctx_.realize_map.contains(x) ? "***" : "   ", consumers_.of(x).size(),
                  ("Ops." + std::string(name_of(x.op()))).c_str(), shape.c_str(), ending, (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
@@ -143,12 +145,12 @@ class RangeAssigner {
       if (auto* ranges = ending_.find(user)) all = joined(all, *ranges);
     return all;
   }
-  // Once is enough: what counts is which there are.
+  // Once is enough, for what counts is which there are; but tinygrad shows how many it has noted.
   std::span<const UOp> joined(std::span<const UOp> a, std::span<const UOp> b) {
     if (a.empty()) return b;
     Indices all(a.begin(), a.end());
     for (UOp r : b)
-      if (std::find(all.begin(), all.end(), r) == all.end()) all.push_back(r);
+      if (shows_ || std::find(all.begin(), all.end(), r) == all.end()) all.push_back(r);
     return all.size() == a.size() ? a : ctx_.keep(std::move(all));
   }
 
@@ -260,6 +262,7 @@ class RangeAssigner {
   IndexingContext& ctx_;
   Graph& graph_;
   const int64_t pcontig_;
+  const bool shows_;  // DEBUG_RANGEIFY
   const std::vector<UOp> nodes_;
   const Consumers consumers_;
   UOpMap<std::span<const UOp>> ending_;       // ranges that end above a node and are not in a buffer yet

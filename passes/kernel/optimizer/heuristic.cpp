@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lib/uop/debug.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/integer_math.h"
+#include "lib/uop/render.h"
 
 namespace tgc {
 namespace {
@@ -100,6 +102,11 @@ bool optimize_matvec(Scheduler& k) {
   UOp reduced = k.ranges_of({AxisType::REDUCE})[0];
   for (size_t axis : k.axes_of({AxisType::GLOBAL})) {
     if (!divides(reduced.src(0), s.MV_THREADS_PER_ROW) || !divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD)) continue;
+    if (debugs(k.graph(), 3)) {
+      auto option = [](const char* name, int64_t value) { return std::string(" ") + name + "=" + std::to_string(value); };
+      debug_line("MATVEC: k.full_shape=" + str(Shape(k.full_shape())) + " " + render(reduced) + option("MV_BLOCKSIZE", s.MV_BLOCKSIZE) +
+                 option("MV_THREADS_PER_ROW", s.MV_THREADS_PER_ROW) + option("MV_ROWS_PER_THREAD", s.MV_ROWS_PER_THREAD));
+    }
     if (s.MV_THREADS_PER_ROW > 1) try_opt(k, {OptOps::GROUP, 0, s.MV_THREADS_PER_ROW});
     if (s.MV_BLOCKSIZE > 1) k.apply_opt({OptOps::LOCAL, int64_t(axis), s.MV_BLOCKSIZE});
     if (s.MV_ROWS_PER_THREAD > 1) k.apply_opt({OptOps::UPCAST, int64_t(axis), s.MV_ROWS_PER_THREAD});
@@ -129,6 +136,7 @@ void upcast_masked(Scheduler& k) {
     if (size > Int(7) || product * size > Int(7 * 7)) continue;
     auto& wheres = k.facts().wheres;
     if (std::none_of(wheres.begin(), wheres.end(), [&](UOp w) { return k.depends_on(w.src(0), axis); })) continue;
+    if (debugs(k.graph(), 4)) debug_line("upcasting masked axis : " + std::to_string(axis));
     chosen.push_back(axis);
     product *= size;
   }
@@ -144,7 +152,18 @@ struct UpcastChoice {
   friend bool operator<(const UpcastChoice& a, const UpcastChoice& b) {
     return std::tie(a.num_strides, a.sum_strides, a.axis, a.amount) < std::tie(b.num_strides, b.sum_strides, b.axis, b.amount);
   }
+  std::string text() const {
+    return "(" + std::to_string(num_strides) + ", " + sum_strides.str() + ", " + std::to_string(axis) + ", " + std::to_string(amount) + ")";
+  }
 };
+
+// DEBUG=4: all choices, in order.
+void show_choices(std::vector<UpcastChoice> choices) {
+  std::stable_sort(choices.begin(), choices.end());
+  std::string line;
+  for (const UpcastChoice& c : choices) line += (line.empty() ? "" : ", ") + c.text();
+  debug_line("more upcast axis : [" + line + "]");
+}
 
 // Some buffer stays where it is along the axis, and moves along all that is upcast so far.
 bool is_reused_along(const Scheduler& k, size_t axis, const std::vector<size_t>& upcasts) {
@@ -174,6 +193,7 @@ void upcast_reused(Scheduler& k) {
   while (upcastable_outputs(k) >= Int(1024) && k.upcast_size() < Int(32)) {
     auto upcasts = k.axes_of(kUpcasts);
     std::optional<UpcastChoice> best;
+    std::vector<UpcastChoice> shown;
     for (size_t axis : k.upcastable_dims()) {
       if (std::find(done.begin(), done.end(), axis) != done.end()) continue;
       bool by3 = divisible(k.full_shape()[axis], 3), by4 = divisible(k.full_shape()[axis], 4);
@@ -181,8 +201,12 @@ void upcast_reused(Scheduler& k) {
       UpcastChoice choice{0, 0, axis, by3 ? 3 : 4};  // 3 comes before 4 where both fit
       add_strides(k, choice);
       if (!best || choice < *best) best = choice;
+      if (!debugs(k.graph(), 4)) continue;
+      shown.push_back(choice);
+      if (by3 && by4) shown.push_back(choice), shown.back().amount = 4;
     }
     if (!best) break;
+    if (!shown.empty()) show_choices(shown);
     k.apply_opt({OptOps::UPCAST, int64_t(best->axis), best->amount});
     done.push_back(best->axis);
   }

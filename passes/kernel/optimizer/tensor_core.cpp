@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/uop/debug.h"
 #include "lib/uop/facts.h"
 #include "passes/kernel/optimizer/scheduler.h"
 
@@ -26,6 +27,13 @@ std::vector<UOp> own_ranges(UOp u, UOp other) {
   for (UOp r : u.ranges())
     if (!lies_in(other, r)) out.push_back(r);
   return by_id_descending(out);
+}
+
+// "[(2, 64), (1, 32)]", for DEBUG=3
+std::string ids_and_sizes(const std::vector<UOp>& ranges) {
+  std::string out;
+  for (UOp r : ranges) out += (out.empty() ? "(" : ", (") + axis_ids(r)[0].str() + ", " + (r.vmax().as_int() + 1).str() + ")";
+  return "[" + out + "]";
 }
 
 UOp without_cast(UOp u) { return u.is(Op::CAST) ? u.src(0) : u; }
@@ -68,6 +76,7 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
 // One of the ways to take N from B's own ranges, M from A's, and K from the reduced ones.
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
   auto m = own_ranges(a, b), n = own_ranges(b, a), k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
+  if (debugs(graph(), 3)) debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " + ids_and_sizes(k));
   int64_t choices = int64_t(n.size() * m.size() * k.size());
   if (choices == 0 || choice >= choices) return std::nullopt;
   if (choice < 0) choice += choices;

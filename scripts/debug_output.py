@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""What tinygrad and tgc print for DEBUG=1 to 6, DEBUG_RANGEIFY and DEBUG_LINEARIZE, compared line by line.
+
+  debug_output.py [--tgc build/release/bin/tgc] [FILE#ID ...]
+
+Records are kernels or tensor graphs of golden files; they are run on CPU:LLVM by both. Without any: three kernels and two models of
+testdata/golden (on one device: tgc shows no copies between several). What a clock measured, colours, addresses of devices and metadata (which goldens do not have) are taken out before.
+Needs an importable tinygrad 0.12.0. Exits 1 when a line differs.
+"""
+import argparse, difflib, gzip, json, os, pathlib, re, subprocess, sys
+
+ROOT = pathlib.Path(__file__).parent.parent
+RECORDS = ["kernels.jsonl.gz#bert_mini.31", "kernels.jsonl.gz#bin_add_half.0", "kernels.jsonl.gz#bcast_div.0"]
+MODELS = ["llama_mini_decode", "sym_attn"]
+VARIABLES = [{"DEBUG": str(level)} for level in range(1, 7)] + [{"DEBUG_RANGEIFY": "1"}, {"DEBUG_LINEARIZE": "1"}]
+
+
+def records(path):
+  with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
+    for line in f: yield json.loads(line)
+
+
+def run_with_tinygrad(spec):
+  """In a process of its own, with the variables set: compiles and runs one record."""
+  path, _, wanted = spec.partition("#")
+  lines = records(path)
+  for key, value in next(lines)["settings"].items(): os.environ.setdefault(key, str(value))
+  record = next(r for r in lines if r["id"] == wanted)
+  from rule_table import ast_of
+  from tinygrad.device import Buffer
+  from tinygrad.engine.realize import ExecItem, run_schedule
+  from tinygrad.engine.schedule import complete_create_schedule_with_vars
+  from tinygrad.uop.ops import Ops
+  ast = ast_of(record["ast"])
+  print("--- begin")
+  if "kernels" in record:
+    _, schedule, variables = complete_create_schedule_with_vars(ast)
+    return run_schedule(schedule, variables)
+  places = sorted({u for u in ast.toposort() if u.op is Ops.DEFINE_GLOBAL}, key=lambda u: u.arg)
+  ExecItem(ast, [Buffer("CPU", u.dtype.size, u.dtype.base) for u in places]).run(wait=True)
+
+
+def comparable(text):
+  text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+  text = re.sub(r"tm +[0-9.]+(us|ms|s) */ *[0-9.]+ms \( *[0-9]+ [GT]FLOPS +[0-9]+\|[0-9]+ +[GT]B/s\).*", "tm TIME", text)
+  text = re.sub(r"(scheduled .* in) +[0-9.]+ ms (.*) \| [0-9]+ uops in cache", r"\1 TIME \2", text)
+  lines = text.split("--- begin\n")[-1].splitlines()
+  return [l.rstrip() for l in lines if l.strip() and not re.match(r"(opened device|buffer: |loading |LLVM init |tgc: )", l)]
+
+
+def compare(tgc, spec, variables):
+  plain = {k: v for k, v in os.environ.items() if k not in ("DEBUG", "DEBUG_RANGEIFY", "DEBUG_LINEARIZE")}
+  env = {**plain, **variables, "CPU_LLVM": "1", "CPU": "1", "PYTHONPATH": str(ROOT / "scripts"), "SPEC": "0", "CACHELEVEL": "0"}
+  theirs = subprocess.run([sys.executable, __file__, "--run", spec], env=env, capture_output=True, text=True)
+  if theirs.returncode: sys.exit(f"tinygrad failed on {spec}:\n{theirs.stderr}")
+  ours = subprocess.run([tgc, "run", spec, "--target=CPU:LLVM", "--device=CPU:LLVM", "--reference=none", "--in-process"], env={**plain, **variables}, capture_output=True, text=True)
+  if ours.returncode: sys.exit(f"tgc failed on {spec}:\n{ours.stderr}")
+  a, b = comparable(theirs.stdout), comparable(ours.stderr)
+  different = [l for l in difflib.unified_diff(a, b, "tinygrad", "tgc", lineterm="", n=0)]
+  name = " ".join(f"{k}={v}" for k, v in variables.items())
+  print(f"{spec.split('/')[-1]:40s} {name:20s} {len(a):5d} lines, {'same' if not different else 'DIFFERENT'}")
+  for line in different[:20]: print("   " + line)
+  return not different
+
+
+def defaults():
+  golden = ROOT / "testdata/golden"
+  return [str(golden / r) for r in RECORDS] + [f"{golden / 'tensor.jsonl.gz'}#{m}" for m in MODELS]
+
+
+if __name__ == "__main__":
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("records", nargs="*")
+  parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
+  parser.add_argument("--tgc", default=str(ROOT / "build/release/bin/tgc"))
+  args = parser.parse_args()
+  if args.run: sys.exit(run_with_tinygrad(args.records[0]))
+  same = [compare(args.tgc, spec, v) for spec in args.records or defaults() for v in VARIABLES]
+  print(f"{sum(same)} of {len(same)} outputs are the same")
+  sys.exit(0 if all(same) else 1)
