@@ -187,7 +187,8 @@ std::vector<Array> ModelDevice::realize(std::span<const Tensor> tensors, const O
   for (size_t i = 0; i < graphs.size(); i++) {
     const Tensor& t = tensors[which[i]];
     if (made.outputs[i].empty()) throw Failure("a tensor that no kernel makes");
-    wanted.push_back({made.outputs[i][0], t.dtype(), {t.shape().begin(), t.shape().end()}});
+    auto shape = t.shape();
+    wanted.push_back({made.outputs[i][0], t.dtype(), {shape.begin(), shape.end()}});
   }
   auto values = run(graph, made, wanted, options);
   for (size_t i = 0; i < values.size(); i++) out[which[i]] = std::move(values[i]);
