@@ -1,5 +1,6 @@
 #include "lib/inspect/bounds_proof.h"
 
+#include <deque>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -11,7 +12,8 @@ namespace {
 
 // The proof of a kernel that stores to `size` elements at `index`, under `gate` if any. r0 is 0..15, r1 is 0..7, x a variable of 1..9.
 BoundsProof prove(const std::string& size, const std::string& index, const std::string& gate = "") {
-  Graph graph;
+  static std::deque<Graph> graphs;  // the proof names nodes of its graph
+  Graph& graph = graphs.emplace_back();
   std::string text = "r0 = UOp.range(16, 0, AxisType.LOOP)\nr1 = UOp.range(8, 1, AxisType.REDUCE)\nx = UOp.variable(\"x\", 1, 9)\n"
                      "buf = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(" + size + "), (), 0)\n";
   text += "i = " + index + "\n" + (gate.empty() ? "" : "g = " + gate + "\n") + "at = buf.index(i" + (gate.empty() ? "" : ", g") +
