@@ -106,11 +106,11 @@ Code::Code(const std::vector<const Rule*>& rules) {
 void Code::number_needs() {
   static std::atomic<size_t> classes{0};
   OpSet needed;
-  for (const Program& p : programs) needed = needed | p.need;
+  for (const MatchProgram& p : programs) needed = needed | p.need;
   TGC_CHECK(needed.size() < 16, "the rules of an op ask for too many ops among its sources");
   uint8_t n = 0;
   needed.for_each([&](Op op) { number_of[size_t(op)] = ++n; });
-  for (Program& p : programs) p.need.for_each([&](Op op) { p.need_bits |= uint32_t(1) << (number_of[size_t(op)] - 1); });
+  for (MatchProgram& p : programs) p.need.for_each([&](Op op) { p.need_bits |= uint32_t(1) << (number_of[size_t(op)] - 1); });
   num_classes = size_t(1) << n;
   first_class = classes.fetch_add(num_classes);
 }
@@ -118,7 +118,7 @@ void Code::number_needs() {
 void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
   OpSet need = early_reject(*rule.left);
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
-  Program program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0, need};
+  MatchProgram program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0, need};
   struct Pending {
     const Chosen* node;
     uint8_t parent, child, depth;
@@ -130,24 +130,24 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
     TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
-    Step step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture, .length = uint8_t(n.children.size()),
+    MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture, .length = uint8_t(n.children.size()),
               .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
     // what the masks have decided needs no check
     bool first_source = depth == 1 && child < kPositions, named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
-    if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= Step::kOps;
-    if (n.sources == PatNode::Sources::Exact && depth > 0) step.checks |= Step::kExact;
-    if (n.sources == PatNode::Sources::Prefix && depth > 0) step.checks |= Step::kAtLeast;
-    if (!n.dtypes.empty() && depth > 0 && !(first_source && child < 2)) step.checks |= Step::kDtypes;
-    if ((n.has_arg || n.has_arg_ints) && !(first_source && named_literal)) step.checks |= Step::kArg;
+    if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
+    if (n.sources == PatNode::Sources::Exact && depth > 0) step.checks |= MatchStep::kExact;
+    if (n.sources == PatNode::Sources::Prefix && depth > 0) step.checks |= MatchStep::kAtLeast;
+    if (!n.dtypes.empty() && depth > 0 && !(first_source && child < 2)) step.checks |= MatchStep::kDtypes;
+    if ((n.has_arg || n.has_arg_ints) && !(first_source && named_literal)) step.checks |= MatchStep::kArg;
     if (n.capture >= 0) {
       uint64_t bit = uint64_t(1) << n.capture;
-      step.checks |= program.bound & bit ? Step::kSame : Step::kCapture;
+      step.checks |= program.bound & bit ? MatchStep::kSame : MatchStep::kCapture;
       if (program.bound & bit) program.same |= pair_bit(bound_at[size_t(n.capture)], near);
       else bound_at[size_t(n.capture)] = near;
       program.bound |= bit;
     }
     if (n.sources == PatNode::Sources::Each) {
-      step.checks |= Step::kEach;
+      step.checks |= MatchStep::kEach;
       program.has_each = true;
     }
     if (step.checks || !node->children.empty()) steps.push_back(step);

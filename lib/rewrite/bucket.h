@@ -11,7 +11,7 @@
 namespace tgc {
 
 // One node of a program: where it is, and what is left to check of it.
-struct Step {
+struct MatchStep {
   enum Check : uint8_t { kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128 };
   uint8_t parent, child;  // source `child` of register `parent`; the root is register 0
   uint8_t reg;            // register it goes to
@@ -25,7 +25,7 @@ struct Step {
 constexpr size_t kMaxNodes = 32;
 
 // One way to match a rule: an order of commutative sources, a choice of each alternative.
-struct Program {
+struct MatchProgram {
   const Rule* rule;
   uint32_t first, count;    // into steps
   uint32_t number;          // of its rule in the bucket
@@ -82,8 +82,8 @@ struct Chosen;
 
 // The programs of the rules for one op.
 struct Code {
-  std::vector<Program> programs;
-  std::vector<Step> steps;
+  std::vector<MatchProgram> programs;
+  std::vector<MatchStep> steps;
   size_t words;                  // of a mask
   std::vector<uint64_t> masks;
   MaskTable length, root_dtype;

@@ -91,23 +91,23 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
 
 namespace {
 
-bool step_matches(const Step& step, UOp u, UOp* captured) {
+bool step_matches(const MatchStep& step, UOp u, UOp* captured) {
   uint8_t c = step.checks;
-  if (c == Step::kCapture) return captured[step.capture] = u, true;
-  if ((c & Step::kOps) && !u.in(step.ops)) return false;
-  if ((c & Step::kExact) && u.num_src() != step.length) return false;
-  if ((c & Step::kAtLeast) && u.num_src() < step.length) return false;
-  if ((c & Step::kDtypes) && !DTypeSet(step.dtypes).contains(u.dtype())) return false;
-  if ((c & Step::kSame) && !(captured[step.capture] == u)) return false;
-  if ((c & Step::kArg) && !arg_matches(*step.pattern, u.arg())) return false;
-  if (c & Step::kCapture) captured[step.capture] = u;
+  if (c == MatchStep::kCapture) return captured[step.capture] = u, true;
+  if ((c & MatchStep::kOps) && !u.in(step.ops)) return false;
+  if ((c & MatchStep::kExact) && u.num_src() != step.length) return false;
+  if ((c & MatchStep::kAtLeast) && u.num_src() < step.length) return false;
+  if ((c & MatchStep::kDtypes) && !DTypeSet(step.dtypes).contains(u.dtype())) return false;
+  if ((c & MatchStep::kSame) && !(captured[step.capture] == u)) return false;
+  if ((c & MatchStep::kArg) && !arg_matches(*step.pattern, u.arg())) return false;
+  if (c & MatchStep::kCapture) captured[step.capture] = u;
   return true;
 }
 
 // Every source of every `each` node; the captures of the straight part are all set.
-bool match_eaches(const Step* step, const Step* end, const UOp* regs, UOp* captured, uint64_t bound) {
+bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, UOp* captured, uint64_t bound) {
   for (; step != end; ++step) {
-    if (!(step->checks & Step::kEach)) continue;
+    if (!(step->checks & MatchStep::kEach)) continue;
     const PatNode& source = *step->pattern->children[0];
     UOp u = regs[step->reg];
     // nothing to match, nothing bound: only a pattern without names may accept that
@@ -118,13 +118,13 @@ bool match_eaches(const Step* step, const Step* end, const UOp* regs, UOp* captu
   return true;
 }
 
-bool run(const Program& program, const Step* step, UOp root, UOp* captured) {
+bool run(const MatchProgram& program, const MatchStep* step, UOp root, UOp* captured) {
   union Registers {  // no time to clear them
     Registers() {}
     UOp at[kMaxNodes];
   } regs;
-  const Step* begin = step;
-  const Step* end = step + program.count;
+  const MatchStep* begin = step;
+  const MatchStep* end = step + program.count;
   for (; step != end; ++step) {
     UOp u = step->reg == 0 ? root : regs.at[step->parent].src(step->child);
     if (!step_matches(*step, u, captured)) return false;
@@ -156,7 +156,7 @@ struct Matcher::Attempt {
     return bits & c_.looks_near[w] ? near(bits, w) : bits;
   }
   // Of a program that was allowed: whether the same nodes are where it wants them.
-  bool same(const Program& program) {
+  bool same(const MatchProgram& program) {
     if (!program.same) return true;
     if (!compared_) same_ = NearNodes(u_).same_pairs(), compared_ = true;
     return !(program.same & ~same_);
@@ -196,7 +196,7 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) c
   const Rule* done = nullptr;  // a rule that returned the very node: its other alternatives are not tried
   for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
-      const Program& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
+      const MatchProgram& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
       if (program.rule == done || !attempt.same(program)) continue;
       if (program.check_need && !ops_of_sources(u).contains_all(program.need)) continue;
       if (!run(program, code.steps.data() + program.first, u, captures.at)) continue;
@@ -229,7 +229,7 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
   const Rule* done = nullptr;
   for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
-      const Program& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
+      const MatchProgram& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
       if (program.rule == done || !attempt.same(program) || (program.need_bits & ~have)) continue;
       // matching takes a few nanoseconds: every kEvery-th is timed; of an action the first calls are, then some
       constexpr uint32_t kEvery = 64, kFirst = 32, kSome = 16;

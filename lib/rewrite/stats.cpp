@@ -48,7 +48,7 @@ std::vector<RuleCounters> RuleStats::by_rule() {
   // the rules of a bucket from a number on that may be tried on such a node: each once, whatever its alternatives
   auto add = [&](const Code& code, uint32_t have, uint32_t from, uint64_t count) {
     uint32_t next = from;
-    for (const Program& p : code.programs) {
+    for (const MatchProgram& p : code.programs) {
       if (p.number < next || (p.need_bits & ~have)) continue;
       next = p.number + 1;
       out[p.rule->id].attempts += count;
