@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 size_t hash(const void* bucket, uint32_t have, uint32_t reached) {
-  uint64_t h = reinterpret_cast<uintptr_t>(bucket) ^ have * 0x9E3779B97F4A7C15 ^ reached * 0x165667B19E3779F9;
+  uint64_t h = reinterpret_cast<uintptr_t>(bucket) ^ have * 0x9E3779B97F4A7C15u ^ reached * 0x165667B19E3779F9u;
   return h ^ h >> 29;
 }
 
