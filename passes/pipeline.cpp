@@ -169,25 +169,24 @@ UOp begin_kernel(KernelJob& job, UOp ast) {
 
 namespace {
 // SPEC=1: what enters the first stage is the AST of a kernel.
-UOp verified_ast(UOp sink, const Settings& settings) {
-  if (settings.SPEC < 1) return sink;
+void verify_ast(UOp sink) {
   if (auto violation = verify_graph(sink, Spec::Kernel)) throw Failure("the AST is not well formed: " + violation->text());
-  return sink;
 }
 
-// SPEC=2: what a stage leaves is well formed, every node of it.
-UOp verified(UOp sink, const Settings& settings) {
-  if (settings.SPEC < 2) return sink;
-  if (auto violation = verify_graph(sink, Spec::Full)) throw Failure("leaves a graph that is not well formed: " + violation->text());
-  return sink;
+// Runs it; with SPEC=2 what it leaves is well formed, every node of it.
+template <class Job>
+UOp run_verified(const StageOf<Job>& stage, Job& job, UOp sink, const Settings& settings, RewriteOptions options) {
+  UOp out = stage.run ? stage.run(job, sink) : graph_rewrite(sink, *stage.rules(job), options);
+  if (settings.SPEC < 2) return out;
+  if (auto violation = verify_graph(out, Spec::Full)) throw Failure("leaves a graph that is not well formed: " + violation->text());
+  return out;
 }
 }  // namespace
 
 Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
   auto result = catch_failures([&] {
-    if (&stage == &kernel_stages().front()) verified_ast(sink, job.settings());
-    if (stage.run) return verified(stage.run(job, sink), job.settings());
-    return verified(graph_rewrite(sink, *stage.rules(job), {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name}), job.settings());
+    if (&stage == &kernel_stages().front() && job.settings().SPEC >= 1) verify_ast(sink);
+    return run_verified(stage, job, sink, job.settings(), {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name});
   });
   if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
   return result;
@@ -195,8 +194,7 @@ Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
 
 Result<UOp> run_stage(const TensorStage& stage, TensorJob& job, UOp sink) {
   auto result = catch_failures([&] {
-    if (stage.run) return verified(stage.run(job, sink), job.settings());
-    return verified(graph_rewrite(sink, *stage.rules(job), {.bottom_up = stage.bottom_up, .name = stage.name}), job.settings());
+    return run_verified(stage, job, sink, job.settings(), {.bottom_up = stage.bottom_up, .name = stage.name});
   });
   if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
   return result;

@@ -5,9 +5,10 @@
 
 Both take the least processor time of the repeats, after a run that warms up. Run by scripts/bench.
 """
-import argparse, gzip, itertools, json, os, subprocess, sys, time
+import argparse, itertools, json, os, subprocess, sys, time
 
 import tinygrad_export
+from bench_pipeline import load
 
 
 def time_tgc(tgc, path, repeat):
@@ -41,7 +42,7 @@ def main():
   sys.setrecursionlimit(20000)
   os.environ.update({"SPEC": "0", "NO_MEMORY_PLANNER": "1", "CPU_COUNT": "4"})
   for path in options.goldens:
-    with gzip.open(path, "rt", encoding="utf-8") as lines: records = [json.loads(line) for line in lines][1:]
+    _, records = load(path)
     ours = time_tgc(options.tgc, path, max(options.repeat, 10))
     print(f"{os.path.basename(path)}: a tensor graph to its kernels, milliseconds of processor time, one thread each")
     print(f"  {'':<20} {'nodes':>6} {'kernels':>7} {'tinygrad':>9} {'tgc':>9}  times faster")

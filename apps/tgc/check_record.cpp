@@ -408,8 +408,8 @@ Result<CheckPlan> make_check_plan(std::string_view stages) {
     return plan;
   }
   std::vector<Choice> choices;
-  for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
-  for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
+  add_stages(choices, tensor_stages());
+  add_stages(choices, kernel_stages());
   for (std::string_view o : kRecordOutputs) choices.push_back({o, o == "linear" ? "linearize" : "", ""});
   for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});
   auto selected = select_stages(stages, choices);

@@ -76,8 +76,8 @@ class Dumper {
   Status choose_from(const Choice& ast) {
     if (o_.from.empty() || names_choice(o_.from, ast)) return Unit{};
     std::vector<Choice> stages;
-    for (const TensorStage& s : tensor_stages()) stages.push_back({s.name, s.alias, s.slug()});
-    for (const Stage& s : kernel_stages()) stages.push_back({s.name, s.alias, s.slug()});
+    add_stages(stages, tensor_stages());
+    add_stages(stages, kernel_stages());
     auto from = select_stages(o_.from, stages);
     if (!from) return from.diag();
     if (from->size() != 1) return Diag{.message = "--from takes one stage, not '" + o_.from + "'"};

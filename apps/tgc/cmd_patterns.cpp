@@ -3,6 +3,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
+#include "apps/tgc/selection.h"
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/rule_catalog.h"
 
@@ -54,7 +55,7 @@ Result<std::vector<CatalogRule>> rules_of_set(const std::string& name) {
 int patterns(const PatternsOptions& o) {
   PatternListing listing{.color = use_color(1)};
   if (!o.op.empty()) {
-    auto op = parse_op(o.op.starts_with("Ops.") ? std::string_view(o.op).substr(4) : std::string_view(o.op));
+    auto op = op_of_word(o.op);
     if (!op) {
       std::vector<std::string_view> names;
       OpSet::all().for_each([&](Op x) { names.push_back(name_of(x)); });

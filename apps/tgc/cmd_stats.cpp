@@ -41,8 +41,8 @@ int stats(const StatsOptions& o) {
   std::vector<std::string_view> stages;
   if (!o.stage.empty()) {
     std::vector<Choice> choices;
-    for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
-    for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
+    add_stages(choices, tensor_stages());
+    add_stages(choices, kernel_stages());
     choices.push_back({"linear", "linearize", ""});
     auto selected = select_stages(o.stage, choices);
     if (!selected) return trouble(selected.diag());

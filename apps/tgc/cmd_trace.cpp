@@ -149,8 +149,8 @@ class Tracer {
 
   Status prepare() {
     std::vector<Choice> choices{{"ast", "", "", false}};
-    for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
-    for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
+    add_stages(choices, tensor_stages());
+    add_stages(choices, kernel_stages());
     choices.push_back({"linear", "linearize", ""});
     choices.push_back({"all", "", "", false});
     if (!o_.stage.empty()) {
@@ -160,7 +160,7 @@ class Tracer {
     }
     filter_.rule = o_.rule, filter_.nested = o_.nested;
     if (!o_.op.empty()) {
-      auto op = parse_op(o_.op.starts_with("Ops.") ? std::string_view(o_.op).substr(4) : std::string_view(o_.op));
+      auto op = op_of_word(o_.op);
       if (!op) return Diag{.message = "unknown op '" + o_.op + "'", .expected = "an op of tinygrad 0.12.0"};
       filter_.ops.add(*op);
     }

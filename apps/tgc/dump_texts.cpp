@@ -272,9 +272,9 @@ class TensorDump : public Dump {
 
 std::vector<Choice> dump_choices() {
   std::vector<Choice> choices{{kAst, "", ""}};
-  for (const TensorStage& s : tensor_stages()) choices.push_back({s.name, s.alias, s.slug()});
+  add_stages(choices, tensor_stages());
   choices.push_back({kSchedule, "kernels", ""});
-  for (const Stage& s : kernel_stages()) choices.push_back({s.name, s.alias, s.slug()});
+  add_stages(choices, kernel_stages());
   for (const OutputStage& o : output_stages()) choices.push_back({o.name, o.alias, "", !o.by_compiler});
   return choices;
 }

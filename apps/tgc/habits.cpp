@@ -5,6 +5,7 @@
 
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/bounds_proof.h"
+#include "lib/support/pytext.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "passes/kernel/linearizer.h"
@@ -23,17 +24,8 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-// Without the colours that names of kernels have.
-std::string plain(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); i++) {
-    if (text[i] == '\x1b') i = std::min(text.find('m', i), text.size());
-    else out += text[i];
-  }
-  return out;
-}
-
-std::string colored(std::string text, const char* code, bool color) { return color && code ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m" : text; }
+// In tinygrad's colour of that name, where colours are wanted.
+std::string painted(std::string text, std::string_view color, bool wanted) { return wanted ? colored(text, color) : text; }
 
 // helpers.py time_to_str with w=9
 std::string time_text(double t) {
@@ -110,18 +102,18 @@ Status show_compiled(const Settings& settings, UOp sink, KernelOutputs& outputs,
 std::string kernel_line(const ProgramInfo& info, const std::string& device, size_t number, double mem_used, std::optional<KernelTime> time, bool color) {
   char head[64];
   std::snprintf(head, sizeof head, "*** %-7.7s %4zu", device.c_str(), number);
-  std::string name = plain(info.name), out = colored(head, time ? "32" : nullptr, color) + " " + (color ? info.name : name);
+  std::string name = ansistrip(info.name), out = painted(head, "green", color && time) + " " + (color ? info.name : name);
   out += std::string(name.size() < 46 ? 46 - name.size() : 0, ' ');
   std::snprintf(head, sizeof head, " arg %2zu mem %6.2f GB", info.globals.size(), mem_used / 1e9);
   out += head;
   if (!time) return out + "\n";
   double t = std::max(time->seconds, 1e-20), ops = value_of(info.estimates.ops) / t, lds = value_of(info.estimates.lds) / t;
   double mem = std::min(value_of(info.estimates.mem) / t, lds);
-  out += " tm " + colored(time_text(time->seconds), time->seconds > 0.01 ? "33" : nullptr, color) + "/" + format("%9.2f", time->seconds_in_all * 1e3) + "ms (";
-  out += ops < 1e14 ? format("%7.0f GFLOPS", ops * 1e-9) : colored(format("%7.0f TFLOPS", ops * 1e-12), "32", color);
+  out += " tm " + painted(time_text(time->seconds), "yellow", color && time->seconds > 0.01) + "/" + format("%9.2f", time->seconds_in_all * 1e3) + "ms (";
+  out += ops < 1e14 ? format("%7.0f GFLOPS", ops * 1e-9) : painted(format("%7.0f TFLOPS", ops * 1e-12), "green", color);
   out += " ";
   out += mem < 1e13 && lds < 1e15 ? format("%4.0f", mem * 1e-9) + "|" + format("%-6.0f", lds * 1e-9) + " GB/s"
-                                  : colored(format("%4.0f", mem * 1e-12) + "|" + format("%-6.0f", lds * 1e-12) + " TB/s", "32", color);
+                                  : painted(format("%4.0f", mem * 1e-12) + "|" + format("%-6.0f", lds * 1e-12) + " TB/s", "green", color);
   return out + ") \n";  // tinygrad prints metadata after the blank
 }
 

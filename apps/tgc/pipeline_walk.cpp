@@ -1,5 +1,7 @@
 #include "apps/tgc/pipeline_walk.h"
 
+#include "lib/uop/copy.h"
+
 namespace tgc {
 namespace {
 
@@ -55,10 +57,8 @@ Status walk_tensor_graph(const InputGraph& in, const PipelineOptions& options, P
   for (const ScheduleItem& item : schedule->items) {
     if (!item.ast.is(Op::SINK)) continue;
     Graph graph(in.graph->settings());  // its own, and freed with it
-    auto copy = graph_from_json(graph, graph_to_json(item.ast));
-    if (!copy) return copy.diag();
     Kernel kernel{in.info.name + "." + std::to_string(number++), in.info.target, ""};
-    if (auto status = walk_kernel(graph, copy->root, kernel, options, watcher); !status) return status;
+    if (auto status = walk_kernel(graph, copy_into(graph, item.ast), kernel, options, watcher); !status) return status;
   }
   return Unit{};
 }

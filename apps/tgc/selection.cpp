@@ -67,4 +67,9 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
   return out;
 }
 
+std::optional<Op> op_of_word(std::string_view word) {
+  if (word.starts_with("Ops.")) word.remove_prefix(4);
+  return parse_op(word);
+}
+
 }  // namespace tgc

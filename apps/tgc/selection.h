@@ -1,11 +1,13 @@
 // Lists of stages as --stage and --stages take them: names in any case, slugs or aliases, spans `a..b`, and words such as `all`.
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/support/result.h"
+#include "lib/uop/ops.h"
 
 namespace tgc {
 
@@ -19,6 +21,15 @@ struct Choice {
 // The names in `list` (comma-separated) that it selects of `choices`, in the order of `choices`, each once. `a..b` selects from a to b,
 // `a..` to the end, `..b` from the beginning. A word that is no choice is an error that suggests the nearest ones.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices);
+
+// Adds the stages of a table (passes/pipeline.h) to the choices.
+template <class Stages>
+void add_stages(std::vector<Choice>& to, const Stages& stages) {
+  for (const auto& s : stages) to.push_back({s.name, s.alias, s.slug()});
+}
+
+// The op that `word` names, as ADD or Ops.ADD; nullopt: none.
+std::optional<Op> op_of_word(std::string_view word);
 
 // Whether `word` names that choice.
 bool names_choice(std::string_view word, const Choice& choice);

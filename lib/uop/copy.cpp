@@ -15,8 +15,8 @@ class Copier {
       UOp u = stack.back();
       size_t waiting = stack.size();
       if (!made_.contains(u)) {
-        for (UOp s : u.src())
-          if (!made_.contains(s)) stack.push_back(s);
+        for (size_t i = u.num_src(); i-- > 0;)  // the first is made first, as in a toposort
+          if (!made_.contains(u.src(i))) stack.push_back(u.src(i));
         if (stack.size() > waiting) continue;
         std::vector<UOp> src;
         for (UOp s : u.src()) src.push_back(made_.at(s));

@@ -98,6 +98,7 @@ std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad) 
 
 std::string render(UOp root, bool simplified) {
   if (simplified) root = root.simplify();
+  if (root.is(Op::CONST)) return root.arg().str();  // most often, of sizes: no walk for it
   UOpMap<std::string> text(root.graph());
   for (UOp u : toposort(root)) {
     auto src = [&](size_t i) -> const std::string& { return *text.find(u.src(i)); };

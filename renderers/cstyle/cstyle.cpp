@@ -100,10 +100,7 @@ bool print_special(CStyle& c, UOp u) {
     else if (id[++i] == 'd') c.out += name.back();
     else c.out += char('x' + (name.back() - '0'));
   }
-  c.out += "; /* ";
-  if (UOp size = u.src(0); size.is(Op::CONST)) size.arg().to_const().append_str(c.out);
-  else c.out += render(size);
-  c.out += " */";
+  c.out += "; /* " + render(u.src(0)) + " */";
   return true;
 }
 
