@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/support/lines.h"
 #include "lib/uop/graph.h"
 #include "renderers/cstyle/cstyle.h"
 #include "renderers/llvmir/llvmir.h"
@@ -35,18 +36,8 @@ std::string render(const Target& target, std::span<const UOp> list, Added* added
   throw Failure("no renderer for " + target.name());
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    out.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
 // Where `wanted` stands in `lines`, from line `from` on or, as some lines are moved out of the function, before it.
-SourceLines find_lines(const std::vector<std::string>& lines, const std::vector<std::string>& wanted, size_t from) {
+SourceLines find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted, size_t from) {
   if (wanted.empty()) return {};
   auto found = std::search(lines.begin() + std::ptrdiff_t(from), lines.end(), wanted.begin(), wanted.end());
   if (found == lines.end()) found = std::search(lines.begin(), lines.end(), wanted.begin(), wanted.end());
@@ -65,11 +56,13 @@ Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {
   if (list.empty()) return Diag{"the linear list is empty"};
   return catch_failures([&] {
     Added added;
-    SourceMap out{lines_of(render(target, list, &added)), {}};
+    std::string source = render(target, list, &added);
+    std::vector<std::string_view> lines = lines_of(source);
+    SourceMap out{{lines.begin(), lines.end()}, {}};
     size_t next = 0;  // nodes print in order
     for (std::string_view text : added) {
       if (text.starts_with('\n')) text.remove_prefix(1);
-      out.of_node.push_back(find_lines(out.lines, lines_of(text), next));
+      out.of_node.push_back(find_lines(lines, lines_of(text), next));
       if (SourceLines at = out.of_node.back(); at.count && at.first > next) next = at.first + at.count - 1;
     }
     return out;

@@ -4,24 +4,10 @@
 #include <vector>
 
 #include "lib/compile/backends.h"
+#include "lib/support/lines.h"
 
 namespace tgc {
 namespace {
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> out;
-  while (!text.empty()) {
-    size_t end = text.find('\n');
-    out.push_back(text.substr(0, end));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
-  }
-  return out;
-}
-
-std::string_view trimmed(std::string_view line) {
-  size_t begin = line.find_first_not_of(" \t\r"), end = line.find_last_not_of(" \t\r");
-  return begin == line.npos ? std::string_view() : line.substr(begin, end - begin + 1);
-}
 
 std::string_view comment_of(const CompileJob& job) {
   if (job.language == Language::Cuda || job.language == Language::Ptx) return "//";

@@ -14,8 +14,7 @@ const RuleSet& replay_rules() {
   static const RuleSet set("replay", {
       rule("replay", node(OpSet::all()).as(x), with_ctx<ReplayContext>(x, [](ReplayContext& ctx, UOp x) {
              if (UOp* to = ctx.to.find(x)) return *to;
-             if (ctx.gates.contains(x)) throw BottomUpGate();
-             return UOp();
+             return ctx.gates.contains(x) ? bottom_up_gate() : UOp();
            })),
   });
   return set;

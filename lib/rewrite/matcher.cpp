@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lib/rewrite/bucket.h"
-#include "lib/rewrite/gate.h"
 #include "lib/rewrite/hits.h"
+#include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/stats.h"
 #include "lib/rewrite/ticks.h"
 #include "lib/uop/graph.h"

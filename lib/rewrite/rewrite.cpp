@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "lib/rewrite/gate.h"
 #include "lib/rewrite/hits.h"
 #include "lib/rewrite/workspace.h"
 #include "lib/rewrite/stats.h"
@@ -187,7 +186,7 @@ class Rewriter {
   }
 
   // Makes `u` what the bottom-up rules make of it, until they make nothing of it or one of them is a gate: then false.
-  bool bottom_up_to_fixed_point(UOp& u) try {
+  bool bottom_up_to_fixed_point(UOp& u) {
     size_t steps = 0, next_checkpoint = 1;
     UOp checkpoint = u;  // Brent's cycle detection: one node remembered, at growing distances
     for (UOp next = apply_bottom_up(u); next; next = apply_bottom_up(u)) {
@@ -200,9 +199,6 @@ class Rewriter {
       }
     }
     return true;
-  } catch (const BottomUpGate&) {
-    note_hit(*tried_);
-    return false;
   }
 
   // First visit: bottom-up rules, then the sources.
@@ -255,14 +251,12 @@ class Rewriter {
 
   // Whether a node just rebuilt stays what it is: the rules make nothing of it, and its sources are their own results. Bottom-up rules alone
   // are tried here; what they make of a node is remembered, so that whoever tries them next is told the same.
-  bool settles(UOp u) try {
+  bool settles(UOp u) {
     if (pm_ && pm_->has_rules_for(u.op())) return false;
     if (!std::ranges::all_of(u.src(), [&](UOp s) { return result_id(s) == s.id(); })) return false;
     if (bpm_ && bpm_->has_rules_for(u.op()) && (substitution_ || apply_bottom_up(u))) return false;
     set_result(u, u);
     return true;
-  } catch (const BottomUpGate&) {
-    return false;
   }
 
   // The result of what this node became is this node's result.

@@ -62,8 +62,9 @@ class SubstituteContext {
   uint32_t first_id_ = UINT32_MAX;
 };
 
-// Thrown by an action of a bottom-up rewrite: keep this node as it is and do not go below it (ops.py BottomUpGate).
-struct BottomUpGate {};
+// Returned by an action of a bottom-up rewrite: keep this node as it is and do not go below it (ops.py BottomUpGate). It is no node of a graph.
+inline const Node kBottomUpGate{};
+inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 
 // ---- watching: what `tgc trace`, `tgc stats` and tests hook into. One watcher per graph; null: none, and nothing is paid.
 // A rewrite that a rule starts (simplify) begins and ends inside the rewrite that tried the rule.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/rewrite/gate.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"

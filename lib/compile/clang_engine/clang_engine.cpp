@@ -42,7 +42,10 @@ class FirstError : public clang::DiagnosticConsumer {
   Complaint& to_;
 };
 
-struct Refused {};
+[[noreturn]] void refuse(Complaint complaint) {
+  if (complaint.message.empty()) complaint.message = "clang refused the source without a message";
+  throw Refused{std::move(complaint)};
+}
 
 using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
 
@@ -60,7 +63,7 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
         return {list.begin() + 1, list.end()};  // without -cc1
       }
   if (complaint.message.empty()) complaint.message = "clang's driver plans no compilation";
-  throw Refused{};
+  refuse(complaint);
 }
 
 std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
@@ -72,22 +75,23 @@ std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
   return std::make_unique<clang::EmitObjAction>();
 }
 
-std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments, Form form, Complaint& complaint) {
+std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments, Form form) {
   // the resource folder (headers of the compiler itself) is looked up beside this path
   std::vector<std::string> command{TGC_CLANG_PATH};
   command.insert(command.end(), arguments.begin(), arguments.end());
   command.insert(command.end(), {"-c", file});
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
   llvm::IntrusiveRefCntPtr<clang::DiagnosticIDs> ids(new clang::DiagnosticIDs);
+  Complaint complaint;
   FirstError first(complaint);
   Diagnostics diagnostics(new clang::DiagnosticsEngine(ids, options, &first, false));
   std::vector<std::string> arguments_of_compiler = compiler_arguments(command, diagnostics, complaint);
-  if (!complaint.message.empty()) throw Refused{};
+  if (!complaint.message.empty()) refuse(complaint);
 
   std::vector<const char*> args;
   for (const std::string& a : arguments_of_compiler) args.push_back(a.c_str());
   clang::CompilerInstance compiler;
-  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics)) throw Refused{};
+  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics)) refuse(complaint);
   compiler.getDiagnosticOpts().ShowCarets = false;  // and no "1 error generated" on standard error
   compiler.createDiagnostics(&first, false);
   auto& preprocessor = compiler.getPreprocessorOpts();
@@ -99,7 +103,7 @@ std::string compile_text(std::string_view source, const std::string& file, const
   compiler.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(bytes));
   auto action = action_of(form);
   bool done = compiler.ExecuteAction(*action);
-  if (!done || !complaint.message.empty()) throw Refused{};
+  if (!done || !complaint.message.empty()) refuse(complaint);
   return std::string(bytes.data(), bytes.size());
 }
 
@@ -113,17 +117,7 @@ class Engine final : public ClangEngine {
     llvm::InitializeAllAsmParsers();
   }
   Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments, Form form) override {
-    Made<std::string> made;
-    std::string fatal = run_contained([&] {
-      try {
-        made.value = compile_text(source, file, arguments, form, made.complaint);
-        made.ok = true;
-      } catch (const Refused&) {
-        if (made.complaint.message.empty()) made.complaint.message = "clang refused the source without a message";
-      }
-    });
-    if (!fatal.empty()) made.ok = false, made.complaint = {.message = fatal};
-    return made;
+    return contained([&] { return compile_text(source, file, arguments, form); });
   }
   std::string version() const override { return CLANG_VERSION_STRING; }
 };

@@ -60,17 +60,7 @@ std::string link(std::string_view object) {
 class Engine final : public LldEngine {
  public:
   Made<std::string> link_code_object(std::string_view object) override {
-    Made<std::string> made;
-    std::string fatal = run_contained([&] {
-      try {
-        made.value = link(object);
-        made.ok = true;
-      } catch (const std::exception& e) {
-        made.complaint.message = e.what();
-      }
-    });
-    if (!fatal.empty()) made = {.complaint = {.message = fatal}};
-    return made;
+    return contained([&] { return link(object); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 };

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "lib/support/lines.h"
+
 namespace tgc {
 namespace {
 
@@ -14,20 +16,13 @@ struct Body {
   std::vector<unsigned> instructions;  // the lines of its instructions
 };
 
-std::string_view trimmed(std::string_view line) {
-  size_t begin = line.find_first_not_of(" \t\r"), end = line.find_last_not_of(" \t\r");
-  return begin == line.npos ? std::string_view() : line.substr(begin, end - begin + 1);
-}
-
 // Every function body of the text, in order.
 std::vector<Body> bodies_of(std::string_view text) {
   std::vector<Body> bodies;
   bool inside = false;
   unsigned number = 0;
-  while (!text.empty()) {
-    size_t end = text.find('\n');
-    std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  for (std::string_view whole : lines_of(text)) {
+    std::string_view line = trimmed(whole);
     number++;
     if (line.starts_with("define ")) bodies.push_back({number, {}});
     if (line.starts_with("}")) inside = false;

@@ -33,11 +33,6 @@
 namespace tgc {
 namespace {
 
-// Thrown inside this file only.
-struct Refused {
-  Complaint complaint;
-};
-
 [[noreturn]] void refuse(std::string message, uint32_t line = 0, uint32_t column = 0) {
   throw Refused{{std::move(message), line, column}};
 }
@@ -197,24 +192,6 @@ class Engine final : public LlvmEngine {
     return contained([&] { return tgc::disassemble(object, *make_target_machine(resolved(machine))); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
-
- private:
-  template <class Work>
-  static Made<std::string> contained(Work&& work) {
-    Made<std::string> made;
-    std::string fatal = run_contained([&] {
-      try {
-        made.value = work();
-        made.ok = true;
-      } catch (const Refused& refused) {
-        made.complaint = refused.complaint;
-      } catch (const std::exception& e) {
-        made.complaint.message = e.what();
-      }
-    });
-    if (!fatal.empty()) made = {.complaint = {.message = fatal}};
-    return made;
-  }
 };
 
 }  // namespace
