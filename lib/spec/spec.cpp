@@ -33,13 +33,25 @@ const RuleSet& rules_of(Spec spec) {
   return full_spec();
 }
 
+namespace {
+// The verdicts of a graph, made when first asked for.
+struct Verdicts {
+  UOp yes, no;
+};
+}  // namespace
+
 // A verdict must not be the node itself (that would decline), so it is an op that stands in no graph that is verified.
 UOp verdict(UOp node, Answer answer) {
   if (answer == Answer::Decline) return {};
   Graph& g = node.graph();
-  return g.node(Op::REWRITE_ERROR, dtypes::void_, {}, g.str(answer == Answer::Yes ? "verdict: yes" : "verdict: no"));
+  auto& verdicts = g.extension<Verdicts>();
+  if (!verdicts.yes) {
+    verdicts.yes = g.node(Op::REWRITE_ERROR, dtypes::void_, {}, g.str("verdict: yes"));
+    verdicts.no = g.node(Op::REWRITE_ERROR, dtypes::void_, {}, g.str("verdict: no"));
+  }
+  return answer == Answer::Yes ? verdicts.yes : verdicts.no;
 }
-bool is_yes(UOp v) { return v.is(Op::REWRITE_ERROR) && v.arg().is_str() && v.arg().text() == "verdict: yes"; }
+bool is_yes(UOp v) { return v == v.graph().extension<Verdicts>().yes; }
 
 UOp call_allow(const Rule&, const Match& m) { return verdict(m.root, Answer::Yes); }
 UOp call_require(const Rule& rule, const Match& m) {

@@ -30,19 +30,8 @@ constexpr size_t kInlineSources = 512;  // more are allocated apart from their n
 
 }  // namespace
 
-Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(2048, nullptr) { nodes_.reserve(256); }
+Graph::Graph(const Settings& settings) : settings_(settings), arena_(this) { nodes_.reserve(256); }
 Graph::~Graph() = default;
-
-void Graph::grow() {
-  std::vector<const Node*> bigger(table_.size() * 4, nullptr);
-  size_t mask = bigger.size() - 1;
-  for (const Node* n : nodes_) {
-    size_t i = n->hash & mask;
-    while (bigger[i]) i = (i + 1) & mask;
-    bigger[i] = n;
-  }
-  table_ = std::move(bigger);
-}
 
 UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   uint64_t h = mix(uint64_t(op), reinterpret_cast<uintptr_t>(dtype.info()));
@@ -51,48 +40,42 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   if (!tag.is_none()) h = mix(h, uint64_t(tag.hash()) << 32);
   auto hash = uint32_t(h ^ h >> 32);
 
-  size_t mask = table_.size() - 1, i = hash & mask;
-  for (; const Node* n = table_[i]; i = (i + 1) & mask)
-    if (n->hash == hash && n->op == op && n->dtype == dtype && n->num_src == src.size() &&
-        std::equal(src.begin(), src.end(), n->src) && n->arg == arg && n->tag == tag)
-      return UOp(n);
+  auto same = [&](uint32_t number) {
+    const Node* n = nodes_[number - 1];
+    return n->op == op && n->dtype == dtype && n->num_src == src.size() && std::equal(src.begin(), src.end(), n->src) && n->arg == arg && n->tag == tag;
+  };
+  auto make = [&] { return nodes_.push_back(new_node(op, dtype, src, arg, tag, hash)), uint32_t(nodes_.size()); };
+  return UOp(nodes_[table_.find_or_add(hash, same, make) - 1]);
+}
 
+const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash) {
   uint8_t kind = op == Op::CONST ? kind_of_const(arg) : uint8_t(op);
-  Node* n;
-  if (src.size() <= kInlineSources) {
-    n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size() * sizeof(UOp), alignof(Node)));
-    auto* copy = reinterpret_cast<UOp*>(n + 1);
-    switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
-      case 3: copy[2] = src[2]; [[fallthrough]];
-      case 2: copy[1] = src[1]; [[fallthrough]];
-      case 1: copy[0] = src[0]; [[fallthrough]];
-      case 0: break;
-      default: std::copy(src.begin(), src.end(), copy);
-    }
-    new (n) Node{op, kind, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag};
-  } else {
-    const UOp* copy = arena_.copy(std::span<const UOp>(src)).data();
-    n = arena_.make<Node>(op, kind, dtype, uint32_t(nodes_.size()), hash, uint32_t(src.size()), copy, arg, tag);
+  auto id = uint32_t(nodes_.size()), num_src = uint32_t(src.size());
+  if (src.size() > kInlineSources) return arena_.make<Node>(op, kind, dtype, id, hash, num_src, arena_.copy(std::span<const UOp>(src)).data(), arg, tag);
+  auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size() * sizeof(UOp), alignof(Node)));
+  auto* copy = reinterpret_cast<UOp*>(n + 1);
+  switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
+    case 3: copy[2] = src[2]; [[fallthrough]];
+    case 2: copy[1] = src[1]; [[fallthrough]];
+    case 1: copy[0] = src[0]; [[fallthrough]];
+    case 0: break;
+    default: std::copy(src.begin(), src.end(), copy);
   }
-  table_[i] = n;
-  nodes_.push_back(n);
-  if (nodes_.size() * 2 > table_.size()) grow();
-  return UOp(n);
+  return new (n) Node{op, kind, dtype, id, hash, num_src, copy, arg, tag};
 }
 
 Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {
   uint32_t hash = hash_text(text);
+  auto make = [&] {
+    auto* rep = static_cast<TextRep*>(arena_.allocate(sizeof(TextRep) + text.size(), alignof(TextRep)));
+    rep->size = uint32_t(text.size());
+    rep->hash = hash;
+    if (!text.empty()) std::memcpy(reinterpret_cast<char*>(rep + 1), text.data(), text.size());
+    return rep;
+  };
   Arg out;
   out.kind_ = kind;
-  auto [begin, end] = texts_.equal_range(hash);
-  for (auto it = begin; it != end; ++it)
-    if (it->second->view() == text) return out.p_ = it->second, out;
-  auto* rep = static_cast<TextRep*>(arena_.allocate(sizeof(TextRep) + text.size(), alignof(TextRep)));
-  rep->size = uint32_t(text.size());
-  rep->hash = hash;
-  if (!text.empty()) std::memcpy(reinterpret_cast<char*>(rep + 1), text.data(), text.size());
-  texts_.emplace(hash, rep);
-  out.p_ = rep;
+  out.p_ = texts_.find_or_add(hash, [&](const TextRep* rep) { return rep->view() == text; }, make);
   return out;
 }
 
@@ -102,16 +85,15 @@ Arg Graph::bytes(std::string_view data) { return intern_text(Arg::Kind::Bytes, d
 
 const Graph::ItemsRep* Graph::intern_items(std::span<const Arg> items, uint32_t salt) {
   uint32_t hash = hash_items(items, salt);
-  auto [begin, end] = items_.equal_range(hash);
-  for (auto it = begin; it != end; ++it)
-    if (std::ranges::equal(it->second->view(), items, Arg::identical)) return it->second;
-  auto* rep = static_cast<ItemsRep*>(arena_.allocate(sizeof(ItemsRep) + items.size_bytes(), alignof(Arg)));
-  static_assert(sizeof(ItemsRep) % alignof(Arg) == 0);
-  rep->size = uint32_t(items.size());
-  rep->hash = hash;
-  std::copy(items.begin(), items.end(), reinterpret_cast<Arg*>(rep + 1));
-  items_.emplace(hash, rep);
-  return rep;
+  auto make = [&] {
+    auto* rep = static_cast<ItemsRep*>(arena_.allocate(sizeof(ItemsRep) + items.size_bytes(), alignof(Arg)));
+    static_assert(sizeof(ItemsRep) % alignof(Arg) == 0);
+    rep->size = uint32_t(items.size());
+    rep->hash = hash;
+    std::copy(items.begin(), items.end(), reinterpret_cast<Arg*>(rep + 1));
+    return rep;
+  };
+  return items_.find_or_add(hash, [&](const ItemsRep* rep) { return std::ranges::equal(rep->view(), items, Arg::identical); }, make);
 }
 
 Arg Graph::tuple(std::span<const Arg> items) {

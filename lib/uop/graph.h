@@ -20,6 +20,47 @@ struct StampArray {
   uint32_t epoch = 0;
 };
 
+// Finds interned things again: an open-addressing table, at most half full, of their hashes and of what tells where each is. Whoever looks
+// for one compares hashes here, and touches no other thing than the one that fits. Where{} means an empty slot.
+template <class Where>
+class InternTable {
+ public:
+  explicit InternTable(size_t size) : slots_(size) {}  // a power of two
+
+  // The one with that hash of which same(where) holds; else what make() says, which is added. make() adds nothing to this table.
+  template <class Same, class Make>
+  Where find_or_add(uint32_t hash, Same same, Make make) {
+    const size_t mask = slots_.size() - 1;
+    size_t i = hash & mask;
+    for (; slots_[i].where != Where{}; i = (i + 1) & mask)
+      if (slots_[i].hash == hash && same(slots_[i].where)) return slots_[i].where;
+    Where where = make();
+    slots_[i] = {hash, where};
+    if (++count_ * 2 > slots_.size()) [[unlikely]] grow();
+    return where;
+  }
+
+ private:
+  struct Slot {
+    uint32_t hash = 0;
+    Where where = {};
+  };
+  [[gnu::noinline]] void grow() {
+    std::vector<Slot> bigger(slots_.size() * 4);
+    const size_t mask = bigger.size() - 1;
+    for (const Slot& slot : slots_) {
+      if (slot.where == Where{}) continue;
+      size_t i = slot.hash & mask;
+      while (bigger[i].where != Where{}) i = (i + 1) & mask;
+      bigger[i] = slot;
+    }
+    slots_ = std::move(bigger);
+  }
+
+  std::vector<Slot> slots_;
+  size_t count_ = 0;
+};
+
 class Graph {
  public:
   explicit Graph(const Settings& settings = {});
@@ -85,17 +126,17 @@ class Graph {
   struct ItemsRep;
   struct TextRep;
 
+  const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash);
   const ItemsRep* intern_items(std::span<const Arg> items, uint32_t salt);
   Arg intern_text(Arg::Kind kind, std::string_view text);
-  void grow();
   friend class Arg;
 
   const Settings settings_;
   Arena arena_;
   std::vector<const Node*> nodes_;
-  std::vector<const Node*> table_;  // open addressing, a power of two
-  std::unordered_multimap<uint32_t, const ItemsRep*> items_;
-  std::unordered_multimap<uint32_t, const TextRep*> texts_;
+  InternTable<uint32_t> table_{2048};  // of nodes, their ids + 1
+  InternTable<const ItemsRep*> items_{256};
+  InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;
   std::unordered_map<const void*, std::unique_ptr<Extension>> extensions_;
 };
