@@ -24,15 +24,64 @@ namespace {
 
 using Numbered = std::vector<UOp>;
 
-UOp tag_uop(Numbered& numbered, UOp x) {
-  if (!x.tag().is_none() || x.dtype().scalar() == dtypes::index) return {};
-  numbered.push_back(x);
-  return x.rtag(x.graph().ints(std::array{int64_t(numbered.size()) - 1}));
-}
+// Names, views, constants, and what the scheduler made.
+constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR, Op::BIND, Op::KERNEL, Op::END,
+                                  Op::MSTACK, Op::MSELECT, Op::RANGE} | ops::Movement;
 
 bool all_buffers(UOp u) {
   return std::all_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::BUFFER); });
 }
+
+bool has_number(UOp x) { return !x.tag().is_none() || x.dtype().scalar() == dtypes::index; }
+Arg next_number(Numbered& numbered, UOp x) {
+  numbered.push_back(x);
+  return x.graph().tuple({int64_t(numbered.size()) - 1});
+}
+UOp tag_uop(Numbered& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
+
+// What add_tags leaves, each node made once: the rules look at one node alone, so that numbers can be given from the root down, in the order
+// of graph_rewrite, before anything is built.
+class Numbering {
+ public:
+  Numbering(UOp sink, Numbered& numbered) : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) { number(sink); }
+
+  UOp build(UOp sink) {
+    std::vector<UOp> src;
+    for (UOp u : toposort(sink)) {
+      src.assign(u.src().begin(), u.src().end());
+      for (UOp& s : src) s = *results_.find(s);
+      results_[u] = graph_.node(u.op(), u.dtype(), src, u.arg(), *tags_.find(u));
+    }
+    return *results_.find(sink);
+  }
+
+ private:
+  // Which node comes when follows from the stack alone: what is on it is not put there again.
+  void number(UOp sink) {
+    std::vector<UOp> stack{sink};
+    tags_[sink] = sink.tag();
+    while (!stack.empty()) {
+      UOp u = stack.back();
+      stack.pop_back();
+      if (gets_number(u)) tags_[u] = next_number(numbered_, u);
+      for (size_t i = u.num_src(); i-- > 0;) {
+        UOp s = u.src(i);
+        if (tags_.contains(s)) continue;
+        tags_[s] = s.tag();
+        stack.push_back(s);
+      }
+    }
+  }
+  static bool gets_number(UOp u) {
+    if (has_number(u)) return false;
+    return !u.in(kUntagged) || (u.in({Op::MSTACK, Op::MSELECT}) && !all_buffers(u));
+  }
+
+  Graph& graph_;
+  Numbered& numbered_;
+  UOpMap<Arg> tags_;
+  UOpMap<UOp> results_;
+};
 
 // Where the value is computed from a permuted or flipped view of the very buffer that it is assigned to, it is made first.
 UOp realize_before_permuting_assign(UOp a, UOp b, UOp assign) {
@@ -53,6 +102,7 @@ const RuleSet& expand_rules() {
 // Which axes of `x` its base does not have: an index into them does not reach the base.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
+  if (!observer_of(graph) && shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // a scalar is not indexed at all
   std::vector<UOp> ranges;
   for (size_t i = 0; i < shape.size(); i++)
     ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP) : graph.constant(dtypes::index, 0));
@@ -164,8 +214,6 @@ UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
 }  // namespace
 
 const RuleSet& add_tags() {
-  constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR, Op::BIND, Op::KERNEL, Op::END,
-                                    Op::MSTACK, Op::MSELECT, Op::RANGE} | ops::Movement;
   static const RuleSet set("add_tags", {
       // what is no name, no view and no constant gets a number
       rule("number", node(OpSet::all() - kUntagged).as(x), with_ctx<Numbered>(x, tag_uop)),
@@ -246,6 +294,7 @@ const RuleSet& earliest_rewrites_stage() {
 }
 
 UOp number_uops(UOp sink, std::vector<UOp>& numbered) {
+  if (!observer_of(sink.graph())) return Numbering(sink, numbered).build(sink);
   return graph_rewrite(sink, add_tags(), {.ctx = numbered, .bottom_up = true, .name = "number the uops"});
 }
 

@@ -85,7 +85,7 @@ class Consumers {
   struct Users {
     uint32_t room = 0, begin = 0, count = 0;  // how many there may be; where they are in users_, and how many
   };
-  UOpMap<Users> of_;
+  UOpTable<Users> of_;
   std::vector<UOp> users_;
 };
 
@@ -265,7 +265,7 @@ class RangeAssigner {
   const bool shows_;  // DEBUG_RANGEIFY
   const std::vector<UOp> nodes_;
   const Consumers consumers_;
-  UOpMap<std::span<const UOp>> ending_;       // ranges that end above a node and are not in a buffer yet
+  UOpTable<std::span<const UOp>> ending_;     // ranges that end above a node and are not in a buffer yet
   std::vector<std::span<const UOp>> used_ = {};  // work space of output_ranges
 };
 

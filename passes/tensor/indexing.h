@@ -9,6 +9,7 @@
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/sint.h"
+#include "lib/uop/uop_table.h"
 
 namespace tgc {
 
@@ -27,8 +28,8 @@ struct IndexingContext {
   };
 
   Graph& graph;
-  UOpMap<Realized> realize_map;
-  UOpMap<Ranges> range_map;
+  UOpTable<Realized> realize_map;
+  UOpTable<Ranges> range_map;
   int64_t next_range = 0;
 
   // A loop over `size`; a range stays itself, and of size 1 there is only the index 0.

@@ -141,6 +141,7 @@ UOp reshape_indices(Graph& graph, Shape from, Shape to, UOp sink) {
   Sint stride = 1;
   UOp flat = graph.constant(dtypes::index, 0);
   std::vector<UOp> terms;
+  terms.reserve(to.size());
   for (size_t i = std::min(to.size(), sink.num_src()); i-- > 0;) {
     terms.push_back(times(stride, sink.src(i)));
     stride = stride * to[i];
@@ -204,6 +205,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
   Shape from = shape_of(movement.src(0));
   std::vector<UOp> out;
   size_t n = std::min(indices.size(), shape_of(movement).size());  // an INDEX may name the first axes alone
+  out.reserve(n);
   switch (movement.op()) {
     case Op::SHRINK: {
       auto bounds = marg_pairs(movement);
