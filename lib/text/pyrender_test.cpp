@@ -119,6 +119,7 @@ TEST_CASE("pyrender: tags, metadata, images, kernels in functions, several devic
            "ast = UOp(Ops.DEFINE_LOCAL, dtypes.half.vec(4).ptr(64, AddrSpace.LOCAL), (), 'temp')",
            "def k0():\n  ast = UOp.sink()\n  return ast\n\nast = UOp(Ops.KERNEL, src=(), arg=Kernel(k0(), (Metadata(name='relu', caller='f::3', backward=True),)))",
            "ast = UOp(Ops.BUFFERIZE, dtypes.float, (UOp.const(dtypes.float, 1.0),), BufferizeOpts(device=('CPU:0', 'CPU:1'), addrspace=AddrSpace.LOCAL, removable=False))",
+           "ast = UOp(Ops.CUSTOM_KERNEL, dtypes.void, (), CustomKernel(panic))",
            "c2 = UOp.new_buffer(('CPU:0', 'CPU:1'), 8, dtypes.float, 3)\nast = UOp(Ops.MULTI, dtypes.float, (c2,), 0)",
        })
     CHECK(again(text) == text);
