@@ -1,0 +1,78 @@
+// tgc dump MODEL --stage=all: a model of each kind that testdata/models has, its tensor graph at every stage and its kernels at every stage.
+#include <map>
+#include <sstream>
+
+#include "apps/tgc/cli_testing.h"
+#include "lib/text/pyrender.h"
+#include "passes/pipeline.h"
+
+using namespace tgc;
+namespace fs = std::filesystem;
+
+namespace {
+
+// The text is that of a whole graph: what it reads as prints the same.
+void reads_back(const std::string& file, const std::string& text) {
+  INFO(file);
+  Graph graph;
+  auto root = read_pyrender(graph, text);
+  REQUIRE_MESSAGE(root.ok(), root.diag().text());
+  auto again = pyrender(*root);
+  REQUIRE(again.ok());
+  CHECK((*again == text || *again + "\n" == text));
+}
+
+// The numbers of the kernels that a listing of the schedule has.
+std::vector<std::string> kernels_of(const std::string& schedule) {
+  std::vector<std::string> out;
+  std::istringstream lines(schedule);
+  std::string number, what;
+  for (std::string line; std::getline(lines, line);)
+    if (std::istringstream words(line); words >> number >> what && what == "kernel" && number != "kernel") out.push_back(number);
+  return out;
+}
+
+// The files of one dump by their names, less "MODEL." and with the stage's number left out: "apply-rangeify.uop", "3.linear.uops".
+std::map<std::string, std::string> dumped(const std::string& model, const std::string& options) {
+  std::string folder = (scratch() / ("dump_" + model)).string() + "/";
+  Ran r = run_tgc("dump testdata/models/" + model + ".onnx --stage=all " + options + " -o " + folder);
+  INFO(r.err);
+  REQUIRE(r.code == 0);
+  std::map<std::string, std::string> out;
+  for (auto& entry : fs::directory_iterator(folder)) {
+    std::string name = entry.path().filename().string().substr(model.size() + 1);
+    size_t number = std::isdigit(name[0]) && name.find('.') != 2 ? name.find('.') + 1 : 0;  // of a kernel's file: behind the kernel's
+    if (!number && std::isdigit(name[3])) number = 3;
+    out[name.substr(0, number) + name.substr(number + 3)] = read_text(entry.path());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("cli: dump shows each kind of model at every stage") {
+  struct Model {
+    const char *name, *options;
+    size_t kernels;  // at least
+  };
+  for (const Model& m : {Model{"resnet50", "", 10}, {"mobilenetv2", "", 10}, {"unet", "", 10}, {"bert", "--var batch=2", 10}, {"gpt2", "--var pos=3", 10}}) {
+    CAPTURE(m.name);
+    auto files = dumped(m.name, m.options);
+    for (const TensorStage& stage : tensor_stages()) {
+      CAPTURE(stage.name);
+      CHECK(files.contains(stage.slug() + ".uop"));
+    }
+    auto listed = kernels_of(files["schedule.txt"]);
+    CHECK(listed.size() >= m.kernels);
+    for (const std::string& kernel : listed) {
+      CAPTURE(kernel);
+      for (const Stage& stage : kernel_stages()) {
+        CAPTURE(stage.name);
+        if (stage.slug().find("image") == std::string::npos) CHECK(files.contains(kernel + "." + stage.slug() + ".uop"));
+      }
+      for (const char* made : {".ast.uop", ".linear.uops", ".source.src", ".program.txt"}) CHECK(files[kernel + made].size() > 20);
+    }
+    for (auto& [file, text] : files)
+      if (file.ends_with(".uop")) reads_back(file, text);
+  }
+}
