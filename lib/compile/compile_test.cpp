@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "lib/compile/load.h"
@@ -103,4 +105,40 @@ TEST_CASE("a source that does not compile: message, line, kept file") {
   auto fatal = compile_uncached({.language = Language::LlvmIr, .machine = "amdgcn", .arch = "gfx1100", .source = "define i32 @f(i32 %a) {\n  %b = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  ret i32 %b\n}\ndeclare i32 @llvm.nvvm.read.ptx.sreg.tid.x()", .name = "f"}, Artifact::Assembly);
   CHECK_FALSE(fatal);
   CHECK(compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary));
+}
+
+TEST_CASE("what was compiled before leaves nothing in the next object") {
+  std::string other = kAddIr;
+  other.replace(other.find("1.0"), 3, "2.5").replace(other.find("@add"), 4, "@two");
+  CompileJob one = job(Language::LlvmIr, kAddIr), two = job(Language::LlvmIr, other), lines = one;
+  lines.lines = true;
+  for (const char* machine : {"", "aarch64", "x86_64"})
+    for (Artifact what : {Artifact::Binary, Artifact::Assembly}) {
+      one.machine = two.machine = lines.machine = machine;
+      auto first = compile_uncached(one, what), with_lines = compile_uncached(lines, what);
+      REQUIRE(first);
+      REQUIRE(with_lines);
+      CHECK(*with_lines != *first);
+      auto between = compile_uncached(two, what);
+      REQUIRE(between);
+      CHECK(*between != *first);
+      CHECK_FALSE(compile_uncached(job(Language::LlvmIr, "define void @f() { ret i32 %b }"), what));
+      CHECK(*compile_uncached(one, what) == *first);
+      CHECK(*compile_uncached(lines, what) == *with_lines);
+      CHECK(*compile_uncached(two, what) == *between);
+    }
+}
+
+TEST_CASE("threads compile what one thread compiles") {
+  auto alone = compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary);
+  REQUIRE(alone);
+  std::atomic<int> same = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; t++)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; i++)
+        if (auto made = compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary)) same += *made == *alone;
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(same == 40);
 }

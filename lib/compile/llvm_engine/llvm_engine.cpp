@@ -7,25 +7,26 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/MC/MCSubtargetInfo.h>
-#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <tuple>
 #include <utility>
 
+#include "lib/compile/llvm_engine/code_generator.h"
 #include "lib/compile/llvm_engine/contain.h"
 #include "lib/compile/llvm_engine/disassemble.h"
 #include "lib/compile/llvm_engine/line_table.h"
@@ -65,21 +66,12 @@ Machine resolved(Machine m) {
   return m;
 }
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m) {
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
-  if (!target) refuse(error);
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(m.triple, m.cpu, m.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
-}
-
 // The SLP vectorizer of LLVM 19 makes wrong code for AVX-512 from vectors of more than 128 bits: accumulators change places (compile_test.cpp has
 // a kernel). With 128 bits the code is right, and as fast. How wide its vectors are is an option of the whole process: compilations that want
 // different widths wait for each other. Lives outside run_contained, which a crash of LLVM leaves without destructors.
 class SlpWidth {
  public:
-  explicit SlpWidth(const Machine& m) {
-    bool narrow = is_avx512(m);
+  explicit SlpWidth(bool narrow) {
     std::unique_lock lock(mutex_);
     free_.wait(lock, [&] { return users_ == 0 || narrow_ == narrow; });
     if (users_++ == 0) set(narrow);
@@ -90,13 +82,6 @@ class SlpWidth {
   }
 
  private:
-  static bool is_avx512(const Machine& m) {
-    std::string error;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
-    if (!target || !llvm::Triple(m.triple).isX86()) return false;
-    std::unique_ptr<llvm::MCSubtargetInfo> machine(target->createMCSubtargetInfo(m.triple, m.cpu, m.features));
-    return machine && machine->checkFeatures("+avx512vl");
-  }
   static void set(bool narrow) {
     if (std::exchange(narrow_, narrow) == narrow) return;
     llvm::cl::Option* width = llvm::cl::getRegisteredOptions()["slp-max-reg-size"];
@@ -141,7 +126,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopVectorization = tuning.SLPVectorization = true;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;  // of what is called through pointers, of which kernels have none, but it looks at every value
+  callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any) { return pass != "CalledValuePropagationPass"; });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -150,32 +137,32 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-std::string emit(llvm::Module& module, llvm::TargetMachine& machine, Form form) {
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  if (form == Form::Ir) {
-    module.print(out, nullptr);
-  } else {
-    llvm::legacy::PassManager passes;
-    auto kind = form == Form::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
-    if (machine.addPassesToEmitFile(passes, out, nullptr, kind)) refuse("LLVM cannot make this form of file for " + machine.getTargetTriple().str());
-    passes.run(module);
-  }
-  return std::string(bytes.data(), bytes.size());
+std::string print(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return text;
 }
 
-std::string compile_text(std::string_view text, const Machine& m, Form form, bool lines) {
+std::string compile_with(CodeGenerator& generator, std::string_view text, const Machine& machine, Form form, bool lines) {
   llvm::LLVMContext context;
   std::string errors;
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
-  auto machine = make_target_machine(m);
   auto module = parse(text, context);
-  module->setTargetTriple(m.triple);
-  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(machine.triple);
+  module->setDataLayout(generator.machine().createDataLayout());
   if (lines) add_line_table(*module, text);
-  optimize(*module, *machine);
-  std::string out = emit(*module, *machine, form);
+  optimize(*module, generator.machine());
+  std::string out = form == Form::Ir ? print(*module) : generator.emit(*module, form);
   if (!errors.empty()) refuse(errors);
+  return out;
+}
+
+// The generator comes back when the module is gone: its passes may watch the module's functions.
+std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines) {
+  auto generator = generators.take();
+  std::string out = compile_with(*generator, text, generators.machine(), form, lines);
+  generators.give_back(std::move(generator));
   return out;
 }
 
@@ -184,14 +171,24 @@ class Engine final : public LlvmEngine {
   Engine() { initialize_targets(); }
 
   Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) override {
-    Machine m = resolved(machine);
-    SlpWidth width(m);
-    return contained([&] { return compile_text(text, m, form, lines); });
+    CodeGenerators& generators = generators_of(machine);
+    SlpWidth width(generators.has_avx512());
+    return contained([&] { return compile_text(text, generators, form, lines); });
   }
   Made<std::string> disassemble(std::string_view object, const Machine& machine) override {
-    return contained([&] { return tgc::disassemble(object, *make_target_machine(resolved(machine))); });
+    return contained([&] { return tgc::disassemble(object, CodeGenerator(resolved(machine)).machine()); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
+
+ private:
+  CodeGenerators& generators_of(const Machine& machine) {
+    Machine m = resolved(machine);
+    std::lock_guard lock(mutex_);
+    return generators_.try_emplace(std::tuple(m.triple, m.cpu, m.features), m).first->second;
+  }
+
+  std::mutex mutex_;
+  std::map<std::tuple<std::string, std::string, std::string>, CodeGenerators> generators_;
 };
 
 }  // namespace

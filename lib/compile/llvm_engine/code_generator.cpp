@@ -1,0 +1,74 @@
+#include "lib/compile/llvm_engine/code_generator.h"
+
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+
+#include <optional>
+#include <utility>
+
+#include "lib/compile/llvm_engine/contain.h"
+
+namespace tgc {
+namespace {
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m) {
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
+  if (!target) throw Refused{{.message = error}};
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(m.triple, m.cpu, m.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+bool find_avx512(const Machine& m) {
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
+  if (!target || !llvm::Triple(m.triple).isX86()) return false;
+  std::unique_ptr<llvm::MCSubtargetInfo> machine(target->createMCSubtargetInfo(m.triple, m.cpu, m.features));
+  return machine && machine->checkFeatures("+avx512vl");
+}
+
+// The passes of a CPU start every module anew, as LLVM's own tests want (llc -compile-twice). Those of GPUs add up what functions use.
+bool passes_can_be_kept(const llvm::Triple& triple) { return triple.isX86() || triple.isAArch64(); }
+
+}  // namespace
+
+CodeGenerator::CodeGenerator(const Machine& machine) : machine_(make_target_machine(machine)) {}
+
+std::unique_ptr<CodeGenerator::Emitter> CodeGenerator::make_emitter(Form form) {
+  auto emitter = std::make_unique<Emitter>();
+  auto kind = form == Form::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+  if (machine_->addPassesToEmitFile(emitter->passes, emitter->out, nullptr, kind))
+    throw Refused{{.message = "LLVM cannot make this form of file for " + machine_->getTargetTriple().str()}};
+  return emitter;
+}
+
+std::string CodeGenerator::emit(llvm::Module& module, Form form) {
+  std::unique_ptr<Emitter>& kept = kept_[form == Form::Object];
+  auto emitter = kept ? std::move(kept) : make_emitter(form);
+  emitter->bytes.clear();
+  emitter->passes.run(module);
+  std::string out(emitter->bytes.data(), emitter->bytes.size());
+  if (passes_can_be_kept(machine_->getTargetTriple())) kept = std::move(emitter);
+  return out;
+}
+
+CodeGenerators::CodeGenerators(Machine machine) : machine_(std::move(machine)), has_avx512_(find_avx512(machine_)) {}
+
+std::unique_ptr<CodeGenerator> CodeGenerators::take() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto generator = std::move(idle_.back());
+      idle_.pop_back();
+      return generator;
+    }
+  }
+  return std::make_unique<CodeGenerator>(machine_);
+}
+
+void CodeGenerators::give_back(std::unique_ptr<CodeGenerator> generator) {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(generator));
+}
+
+}  // namespace tgc
