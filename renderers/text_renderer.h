@@ -1,5 +1,6 @@
 // What every renderer works with: the text of each node of a list, and how it says that it cannot express one.
 #pragma once
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -12,26 +13,63 @@
 
 namespace tgc {
 
-// Keeps texts until it goes. Small: a kernel's texts take some kilobytes.
-class TextStore {
+// Texts, one after another, of which the last is being written. They stay where they are until this goes. Behind each kChunk bytes can be read,
+// and most pieces are short: a whole chunk is moved then, however few bytes are wanted.
+class TextPieces {
  public:
-  std::string_view copy(std::string_view text) {
-    if (text.size() > left_) {
-      size_t size = std::max<size_t>(text.size(), kChunk);
-      chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
-      next_ = chunks_.back().get(), left_ = size;
-    }
-    char* to = next_;
-    std::memcpy(to, text.data(), text.size());
-    next_ += text.size(), left_ -= text.size();
-    return {to, text.size()};
+  static constexpr size_t kChunk = 16;
+
+  TextPieces() { grow(0); }
+
+  // The text that is being written; `keep` ends it, `drop` forgets it.
+  std::string_view view() const { return {begin_, size()}; }
+  size_t size() const { return size_t(at_ - begin_); }
+  std::string_view keep() {
+    std::string_view text = view();
+    begin_ = at_;
+    return text;
+  }
+  void drop(size_t from = 0) { at_ = begin_ + from; }
+
+  TextPieces& operator+=(char c) {
+    need(1);
+    *at_++ = c;
+    return *this;
+  }
+  TextPieces& operator+=(std::string_view text) { return append(text); }
+  TextPieces& append(std::string_view text) {
+    need(text.size());
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+    return *this;
+  }
+  TextPieces& append(size_t n, char c) {
+    need(n);
+    std::memset(at_, c, n);
+    at_ += n;
+    return *this;
+  }
+  void append_number(uint32_t n) {
+    need(10);
+    if (n < 10) *at_++ = char('0' + n);
+    else at_ = std::to_chars(at_, at_ + 10, n).ptr;
+  }
+  // A text kept here, or another one behind which kChunk bytes can be read.
+  void append_chunks(std::string_view text) {
+    need(text.size());
+    std::memcpy(at_, text.data(), kChunk);
+    if (text.size() > kChunk) std::memcpy(at_ + kChunk, text.data() + kChunk, text.size() - kChunk);
+    at_ += text.size();
   }
 
  private:
-  static constexpr size_t kChunk = 8192;
-  std::vector<std::unique_ptr<char[]>> chunks_;
-  char* next_ = nullptr;
-  size_t left_ = 0;
+  void need(size_t n) {
+    if (size_t(end_ - at_) < n) grow(n);
+  }
+  void grow(size_t n);
+
+  std::vector<std::unique_ptr<char[]>> rooms_;
+  char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;  // of the last text, and of the room before its last chunk
 };
 
 class TextRenderer {
@@ -46,12 +84,13 @@ class TextRenderer {
   const Target& target() const { return target_; }
   std::span<const UOp> list() const { return list_; }
 
-  std::string out;  // the text of the node that is being printed
+  TextPieces out;  // its last text is that of the node that is being printed
 
   // ---- what a text table asks for
   void literal(std::string_view text) { out += text; }
-  void source(UOp u, int i) { out += text(u, i); }
-  void name(UOp) { out += name_; }
+  void chunks(std::string_view text) { out.append_chunks(text); }
+  void source(UOp u, int i) { out.append_chunks(text(u, i)); }
+  void name(UOp) { out.append_chunks(name_); }
 
   bool has_text(UOp u) {
     Entry* e = entries_.find(u);
@@ -75,7 +114,13 @@ class TextRenderer {
   [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
 
  protected:
-  void set_text(UOp u, std::string_view text) { entries_[u].text = text.empty() ? std::string_view("", 0) : texts_.copy(text); }
+  // Returns the text as it is kept.
+  std::string_view set_text(UOp u, std::string_view text) {
+    out += text;
+    return keep_text(u);
+  }
+  std::string_view keep_text(UOp u) { return entries_[u].text = out.keep(); }  // what was printed
+  void share_text(UOp u, UOp other) { entries_[u].text = text(other); }
   uint32_t uses(UOp u) { return entries_[u].uses; }  // by the nodes of the list, each source counted
 
   // After each node of the list.
@@ -85,7 +130,7 @@ class TextRenderer {
     noted_ = body.size();
   }
 
-  std::string name_;  // of the node that is being printed
+  std::string_view name_;  // the text of the node that is being printed
 
  private:
   struct Entry {
@@ -97,7 +142,6 @@ class TextRenderer {
   const Target& target_;
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
-  TextStore texts_;
   std::vector<std::string>* added_ = nullptr;
   size_t noted_ = 0;  // of the body
 };

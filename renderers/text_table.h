@@ -11,6 +11,7 @@
 #include <array>
 #include <cctype>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct TextRow {
   TextRow(OpSet ops, Print print) : ops(ops), print(print) {}
 };
 
-// R has: void literal(std::string_view), void source(UOp, int), void name(UOp), void hole(char letter, int number or -1, UOp).
+// R has: void chunks(std::string_view), for a text behind which 16 bytes can be read, void source(UOp, int), void name(UOp),
+// void hole(char letter, int number or -1, UOp).
 template <class R>
 class TextTable {
  public:
@@ -47,6 +49,7 @@ class TextTable {
         form.end = uint32_t(pieces_.size());
         row.ops.for_each([&](Op op) { forms_[size_t(op)].push_back(form); });
       }
+    texts_.append(16, '\0');
   }
 
   // Prints `u`; false when no row does.
@@ -59,7 +62,7 @@ class TextTable {
       }
       for (uint32_t i = form.first; i < form.end; i++) {
         const Piece& p = pieces_[i];
-        if (p.letter == 0) r.literal(p.text);
+        if (p.letter == 0) r.chunks({texts_.data() + p.first, p.size});
         else if (p.letter == '#') r.source(u, p.number);
         else if (p.letter == 'n') r.name(u);
         else r.hole(p.letter, p.number, u);
@@ -71,8 +74,8 @@ class TextTable {
 
  private:
   struct Piece {
-    std::string_view text;
-    char letter;  // 0: text; '#': a source
+    uint32_t first, size;  // of a text, in texts_
+    char letter;           // 0: text; '#': a source
     int8_t number;
   };
   struct Form {
@@ -84,7 +87,8 @@ class TextTable {
   void parse(std::string_view text) {
     while (!text.empty()) {
       size_t dollar = std::min(text.find('$'), text.size());
-      if (dollar) pieces_.push_back({text.substr(0, dollar), 0, -1});
+      if (dollar) pieces_.push_back({uint32_t(texts_.size()), uint32_t(dollar), 0, -1});
+      texts_ += text.substr(0, dollar);
       text.remove_prefix(dollar);
       if (text.empty()) break;
       char letter = text[1];
@@ -92,12 +96,13 @@ class TextTable {
       int8_t number = -1;
       if (std::isdigit(uint8_t(letter))) number = int8_t(letter - '0'), letter = '#';
       else if (!text.empty() && std::isdigit(uint8_t(text[0]))) number = int8_t(text[0] - '0'), text.remove_prefix(1);
-      pieces_.push_back({{}, letter, number});
+      pieces_.push_back({0, 0, letter, number});
     }
   }
 
   std::array<std::vector<Form>, kNumOps> forms_;
   std::vector<Piece> pieces_;
+  std::string texts_;
 };
 
 }  // namespace tgc

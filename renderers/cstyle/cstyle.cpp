@@ -31,16 +31,23 @@ bool print_cast_const(CStyle& c, UOp u, std::string_view value) {
   return true;
 }
 
+bool print_number(CStyle& c, const Const& v, std::string_view suffix) {
+  std::string text;
+  v.append_str(text);
+  c.out.append(text).append(suffix);
+  return true;
+}
+
 bool print_const(CStyle& c, UOp u) {
   const Dialect& d = c.dialect();
   Const v = u.arg().to_const();
   if (v.is_float() && std::isinf(v.as_float())) return print_cast_const(c, u, (v.as_float() < 0 ? "-" : "") + std::string(d.infinity));
   if (dtypes::floats.contains(u.dtype()) && v.is_float() && std::isnan(v.as_float())) return print_cast_const(c, u, d.nan);
   switch (u.dtype().scalar_kind()) {
-    case Scalar::Float32: v.append_str(c.out), c.out += 'f'; return true;
-    case Scalar::Int64: v.append_str(c.out), c.out += "ll"; return true;
-    case Scalar::UInt64: truncate(v, dtypes::uint64).append_str(c.out), c.out += "ull"; return true;
-    case Scalar::UInt32: truncate(v, dtypes::uint32).append_str(c.out), c.out += 'u'; return true;
+    case Scalar::Float32: return print_number(c, v, "f");
+    case Scalar::Int64: return print_number(c, v, "ll");
+    case Scalar::UInt64: return print_number(c, truncate(v, dtypes::uint64), "ull");
+    case Scalar::UInt32: return print_number(c, truncate(v, dtypes::uint32), "u");
     case Scalar::Bool: c.out += v.truthy() ? '1' : '0'; return true;
     case Scalar::FP8E4M3:  // rendered as a larger dtype, and cast
     case Scalar::FP8E5M2:
@@ -50,7 +57,7 @@ bool print_const(CStyle& c, UOp u) {
     case Scalar::UInt16: return print_cast_const(c, u, v.str() + "u");
     case Scalar::Int8:
     case Scalar::Int16: return print_cast_const(c, u, v.str());
-    default: v.append_str(c.out); return true;
+    default: return print_number(c, v, "");
   }
 }
 
@@ -107,6 +114,7 @@ bool print_special(CStyle& c, UOp u) {
 bool print_custom(CStyle& c, UOp u) {
   std::vector<std::string_view> sources;
   for (UOp s : u.src()) sources.push_back(c.text(s));
+  c.note_own_text(u.arg().text());
   c.out += python_format(u.arg().text(), sources);
   return true;
 }
@@ -187,11 +195,12 @@ void CStyle::hole(char letter, int number, UOp u) {
     case 'z': out += std::to_string(u.dtype().size()); return;
     case 's': {
       std::string_view source = text(u, number);
-      out += u.src(size_t(number)).op() == u.op() ? strip_parens(source) : source;
+      if (u.src(size_t(number)).op() == u.op() && source.starts_with('(')) source = own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);
+      out.append_chunks(source);
       return;
     }
     case 'g': out += text(gate_of(u)); return;
-    case 'w': out += u.arg()[0].text(); return;
+    case 'w': note_own_text(u.arg()[0].text()), out += u.arg()[0].text(); return;
     case 'B': out += dialect_.barrier; return;
     case 'L': out.append(dialect_.local_align).append(dialect_.local_prefix); return;
     default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
@@ -220,9 +229,11 @@ void CStyle::append_type(DType d, bool written) {
 }
 
 std::string CStyle::type(DType d) {
-  std::string saved = std::exchange(out, {});
+  size_t begin = out.size();
   append_type(d);
-  return std::exchange(out, std::move(saved));
+  std::string text(out.view().substr(begin));
+  out.drop(begin);
+  return text;
 }
 
 void CStyle::append_cast(DType d, std::string_view value) {
@@ -238,7 +249,7 @@ std::string CStyle::render() {
     switch (u.op()) {
       case Op::NOOP:
       case Op::GROUP: break;
-      case Op::AFTER: set_text(u, text(u, 0)); break;
+      case Op::AFTER: share_text(u, u.src(0)); break;
       case Op::SINK:
         if (!u.arg().is_none()) function_name = function_name_of(u);
         break;
@@ -253,11 +264,12 @@ std::string CStyle::render() {
 
 void CStyle::add_parameter(UOp u) {
   if (u.is(Op::DEFINE_VAR)) {
+    note_own_text(u.arg()[0].text());
     set_text(u, u.arg()[0].text());
   } else {
-    name_ = "data" + u.arg().str();
-    if (u.dtype().size() > 0) name_ += '_' + std::to_string(u.dtype().size());
-    set_text(u, name_);
+    out.append("data").append(u.arg().str());
+    if (u.dtype().size() > 0) out.append("_").append(std::to_string(u.dtype().size()));
+    keep_text(u);
   }
   parameters_.push_back({u, text(u), u.dtype(), false});
 }
@@ -307,41 +319,42 @@ void CStyle::set_name(UOp u) {
   };
   prefix_ = {};
   if (u.is(Op::SPECIAL)) {
-    name_ = u.arg().text();
+    note_own_text(u.arg().text());
+    out += u.arg().text();
   } else if (u.is(Op::RANGE)) {
-    name_ = axis_letter(u.arg().items().back().axis_type());
-    name_ += "idx" + range_str(u);
+    out += axis_letter(u.arg().items().back().axis_type());
+    out.append("idx").append(range_str(u));
   } else {
     prefix_index_ = size_t(prefix_of(u.op()));
     prefix_ = kPrefixes[prefix_index_];
-    name_ = prefix_;
-    name_ += std::to_string(counters_[prefix_index_]);
+    out += prefix_;
+    out.append_number(counters_[prefix_index_]);
   }
+  name_ = keep_text(u);
 }
 
 void CStyle::print(UOp u) {
-  out.clear();
   if (stays_inline(u)) {
     if (!dialect_.table->print(*this, u)) cannot(u);
-    set_text(u, out);
+    keep_text(u);
     return;
   }
   if (u.is(Op::STORE)) mark_written(u);
   set_name(u);
-  if (!dialect_.table->print(*this, u)) cannot(u);
   if (u.in({Op::ENDIF, Op::END})) depth_--;
-  set_text(u, name_);
-  if (!body.empty()) body += '\n';
-  body.append(size_t(2 * std::max(depth_, 0)), ' ');  // ENDs may outnumber RANGEs: two ENDs of one loop
-  if (!u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_) {
-    scratch_.swap(out);
-    out.clear();
+  bool variable = !u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_;
+  if (!body.empty()) out += '\n';
+  out.append(size_t(2 * std::max(depth_, 0)), ' ');  // ENDs may outnumber RANGEs: two ENDs of one loop
+  if (variable) {
     append_type(u.dtype());
-    body.append(out).append(" ").append(name_).append(" = ").append(scratch_);
-    if (!u.is(Op::SPECIAL)) body += ';';
-  } else {
-    body += out;
+    out += ' ';
+    out.append_chunks(name_);
+    out += " = ";
   }
+  if (!dialect_.table->print(*this, u)) cannot(u);
+  if (variable && !u.is(Op::SPECIAL)) out += ';';
+  body += out.view();
+  out.drop();
   if (!prefix_.empty()) counters_[prefix_index_]++;
   if (u.in({Op::IF, Op::RANGE})) depth_++;
 }
@@ -361,10 +374,10 @@ std::string CStyle::assemble_c(std::string_view function_name) {
   for (const Parameter& p : parameters_) {
     if (!std::exchange(first, false)) result += ", ";
     images |= p.dtype.is_image();
-    out.clear();
     if (p.dtype.is_ptr()) append_type(p.dtype, p.written), out += dialect_.buffer_suffix;
     else out += p.dtype == dtypes::int32 ? dialect_.int_parameter : "None";  // tinygrad knows of int variables alone, and prints this
-    result.append(out).append(" ").append(p.name);
+    result.append(out.view()).append(" ").append(p.name);
+    out.drop();
   }
   if (!dialect_.extra_parameters.empty()) result.append(first ? "" : ", ").append(dialect_.extra_parameters);
   result += ") {\n";

@@ -60,6 +60,7 @@ class CStyle : public TextRenderer {
   void append_cast(DType d, std::string_view value);  // "(float)(VALUE)"
   std::string type(DType d);                          // as text of its own
   std::string_view name_of_scalar(Scalar s) const { return scalar_names_[size_t(s)]; }
+  void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }  // a name or a format that the kernel gives
   std::string_view own_type(DType d);                 // as the dialect's own types name it; throws Failure when they do not
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -81,7 +82,7 @@ class CStyle : public TextRenderer {
   std::string_view prefix_;              // of the name that is being used
   size_t prefix_index_ = 0;
   int depth_ = 1;
-  std::string scratch_;
+  bool own_parens_ = false;              // a text of the kernel's own has parentheses, maybe not in pairs
 };
 
 // ---- conditions that rows use

@@ -207,9 +207,11 @@ void LlvmIr::append_type(DType d) {
 }
 
 std::string LlvmIr::type(DType d) {
-  std::string saved = std::exchange(out, {});
+  size_t begin = out.size();
   append_type(d);
-  return std::exchange(out, std::move(saved));
+  std::string text(out.view().substr(begin));
+  out.drop(begin);
+  return text;
 }
 
 void LlvmIr::hole(char letter, int number, UOp u) {
@@ -218,7 +220,7 @@ void LlvmIr::hole(char letter, int number, UOp u) {
     case 't': return append_type(of.dtype());
     case 'e': return append_type(of.dtype().scalar());
     case 'p': return append_type(of.dtype().base());
-    case 'm': out += (number < 0 ? std::string_view(name_) : text(of)).substr(1); return;
+    case 'm': out += (number < 0 ? name_ : text(of)).substr(1); return;
     case 'a': out += u.arg()[0].str(); return;
     case 'v': out += std::to_string(u.dtype().count()); return;
     case 'i': out += instruction(*this, u, u.op()); return;
@@ -244,8 +246,7 @@ std::string LlvmIr::constant(UOp u) {
 }
 
 void LlvmIr::add_parameter(UOp u) {
-  name_ = "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text()));
-  set_text(u, name_);
+  name_ = set_text(u, "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text())));
   parameters_.append(parameters_.empty() ? "" : ", ").append(type(u.dtype())).append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(name_);
 }
 
@@ -256,16 +257,16 @@ void LlvmIr::add_local(UOp u) {
   for (char c : u.arg().str())
     if (c == ',') id += '_';
     else if (c != '(' && c != ')' && c != ' ') id += c;
-  name_ = (local ? "%local_" : "%reg_") + id;
-  set_text(u, name_);
+  std::string name = (local ? "%local_" : "%reg_") + id;
+  set_text(u, name);
   std::string size = "[" + std::to_string(u.dtype().size()) + " x ";
   if (!local || target().device == "CPU") {
-    line("  " + name_ + " = alloca " + size + type(u.dtype().base()) + "]" + (local ? ", align 16" : ""));
+    line("  " + name + " = alloca " + size + type(u.dtype().base()) + "]" + (local ? ", align 16" : ""));
     return;
   }
-  std::string array = size + type(u.dtype()) + "]", global = "@" + name_.substr(1);
+  std::string array = size + type(u.dtype()) + "]", global = "@" + name.substr(1);
   globals_ += global + " = internal unnamed_addr addrspace(3) global " + array + " undef, align 16\n";
-  line("  " + name_ + " = addrspacecast " + array + " addrspace(3)* " + global + " to " + array + "*");
+  line("  " + name + " = addrspacecast " + array + " addrspace(3)* " + global + " to " + array + "*");
 }
 
 // AMX loads and stores memory alone: its operands get places there.
@@ -285,10 +286,10 @@ void LlvmIr::add_amx_operands(UOp wmma) {
 
 void LlvmIr::print(UOp u) {
   if (has_text(u)) name_ = text(u);  // placed already
-  else set_text(u, name_ = "%v" + std::to_string(values_++));
-  out.clear();
+  else name_ = set_text(u, "%v" + std::to_string(values_++));
   if (!table_.print(*this, u)) cannot(u);
-  line(out);
+  line(out.view());
+  out.drop();
 }
 
 std::string LlvmIr::attributes() {
@@ -305,7 +306,7 @@ std::string LlvmIr::render() {
     switch (u.op()) {
       case Op::NOOP:
       case Op::GROUP: break;
-      case Op::AFTER: set_text(u, text(u, 0)); break;
+      case Op::AFTER: share_text(u, u.src(0)); break;
       case Op::SINK:
         if (!u.arg().is_none()) function_name = function_name_of(u);
         break;
@@ -315,7 +316,7 @@ std::string LlvmIr::render() {
       case Op::DEFINE_REG: add_local(u); break;
       case Op::CONST: set_text(u, constant(u)); break;
       case Op::CAST:  // between types that LLVM does not tell apart, and between pointers, it is nothing
-        if (u.dtype().is_ptr() || same_llvm_type(u.dtype(), u.src(0).dtype())) set_text(u, text(u, 0));
+        if (u.dtype().is_ptr() || same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
         else print(u);
         break;
       default: print(u);

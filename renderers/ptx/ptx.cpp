@@ -295,7 +295,7 @@ void Ptx::hole(char letter, int number, UOp u) {
     case 'w': out += type(u, of.dtype()).substr(1); return;
     case 'h': out += of.dtype() == dtypes::float16 ? "b16" : type(u, of.dtype()); return;
     case 'v': out += memory(u, u.dtype()); return;
-    case 'm': out += (number < 0 ? std::string_view(name_) : text(of)).substr(1); return;
+    case 'm': out += (number < 0 ? name_ : text(of)).substr(1); return;
     case 'd': out += u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text()); return;
     case 'l': out += text(u.src(1), 0); return;
     default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
@@ -362,7 +362,7 @@ bool Ptx::needs_no_code(UOp u) {
   bool in_registers = first.is_ptr() && first.addrspace() == AddrSpace::REG;
   auto share = [&](UOp from) {
     if (auto* names = registers_.find(from)) registers_[u] = *names;
-    else set_text(u, text(from));
+    else share_text(u, from);
   };
   switch (u.op()) {
     case Op::VECTORIZE: {
@@ -439,7 +439,7 @@ void Ptx::name_node(UOp u) {
     set_vector(u, std::move(names));
   };
   switch (u.op()) {
-    case Op::SPECIAL: name_ = "%" + std::string(u.arg().text()); break;
+    case Op::SPECIAL: name_ = names_.copy("%" + std::string(u.arg().text())); break;
     case Op::LOAD:
       if (u.src(0).dtype() != dtypes::int64) cannot(u, "its address is no int64");
       if (u.dtype().count() > 1) return vector_of("val");
@@ -460,17 +460,17 @@ void Ptx::name_node(UOp u) {
       if (!u.in(ops::ALU)) return;
       name_ = new_register("alu", type(u, u.dtype()));
   }
-  set_text(u, name_);
+  name_ = set_text(u, name_);
 }
 
 void Ptx::print(UOp u) {
   if (u.is(Op::DEFINE_VAR)) parameters_.push_back(".param ." + std::string(type(u, u.dtype())) + " " + std::string(u.arg()[0].text()));
   if (u.is(Op::DEFINE_GLOBAL)) parameters_.push_back(".param .u64 data" + u.arg().str());
   name_node(u);
-  out.clear();
   static const TextTable<Ptx> table{ptx_rows()};
   if (!table.print(*this, u)) cannot(u);
-  add_lines(out);
+  add_lines(out.view());
+  out.drop();
   if (u.is(Op::SPECIAL)) special_lines_.push_back("\t.reg\t\t.u32 %" + std::string(u.arg().text()) + ";\n");
 }
 
@@ -482,7 +482,7 @@ std::string Ptx::render() {
       case Op::GROUP: break;
       case Op::AFTER:
         if (auto* names = registers_.find(u.src(0))) registers_[u] = *names;
-        else set_text(u, text(u, 0));
+        else share_text(u, u.src(0));
         break;
       case Op::SINK:
         if (!u.arg().is_none()) function_name = function_name_of(u);
