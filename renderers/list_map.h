@@ -12,7 +12,7 @@ template <class T>
 class ListMap {
  public:
   // For at most `most` nodes.
-  explicit ListMap(size_t most) : slots_(std::bit_ceil(2 * most + 2)), shift_(32 - std::bit_width(slots_.size() - 1)) {}
+  explicit ListMap(size_t most) : slots_(std::bit_ceil(2 * most + 2)), first_(slots_.data()), mask_(uint32_t(slots_.size() - 1)), shift_(32 - std::bit_width(mask_)) {}
 
   T& operator[](UOp u) {
     Slot& s = slot(u);
@@ -31,12 +31,14 @@ class ListMap {
   };
 
   Slot& slot(UOp u) {
-    size_t i = u.id() * 0x9E3779B1u >> shift_;
-    while (slots_[i].node && slots_[i].node != u.node()) i = (i + 1) & (slots_.size() - 1);
-    return slots_[i];
+    uint32_t i = u.id() * 0x9E3779B1u >> shift_;
+    while (first_[i].node != u.node() && first_[i].node) i = (i + 1) & mask_;
+    return first_[i];
   }
 
   std::vector<Slot> slots_;
+  Slot* first_;
+  uint32_t mask_;
   int shift_;
 };
 

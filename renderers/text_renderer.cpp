@@ -10,7 +10,7 @@ namespace tgc {
 
 void TextPieces::grow(size_t n) {
   size_t used = size(), room = std::max<size_t>(2 * (used + n), 1 << 13);
-  auto larger = std::make_unique_for_overwrite<char[]>(room + kChunk);
+  auto larger = std::make_unique_for_overwrite<char[]>(room + kTextChunk);
   if (used) std::memcpy(larger.get(), begin_, used);
   begin_ = larger.get(), at_ = begin_ + used, end_ = begin_ + room;
   rooms_.push_back(std::move(larger));

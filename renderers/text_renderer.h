@@ -1,7 +1,5 @@
 // What every renderer works with: the text of each node of a list, and how it says that it cannot express one.
 #pragma once
-#include <charconv>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,75 +8,21 @@
 
 #include "lib/target/target.h"
 #include "renderers/list_map.h"
+#include "renderers/text_pieces.h"
 
 namespace tgc {
-
-// Texts, one after another, of which the last is being written. They stay where they are until this goes. Behind each kChunk bytes can be read,
-// and most pieces are short: a whole chunk is moved then, however few bytes are wanted.
-class TextPieces {
- public:
-  static constexpr size_t kChunk = 16;
-
-  TextPieces() { grow(0); }
-
-  // The text that is being written; `keep` ends it, `drop` forgets it.
-  std::string_view view() const { return {begin_, size()}; }
-  size_t size() const { return size_t(at_ - begin_); }
-  std::string_view keep() {
-    std::string_view text = view();
-    begin_ = at_;
-    return text;
-  }
-  void drop(size_t from = 0) { at_ = begin_ + from; }
-
-  TextPieces& operator+=(char c) {
-    need(1);
-    *at_++ = c;
-    return *this;
-  }
-  TextPieces& operator+=(std::string_view text) { return append(text); }
-  TextPieces& append(std::string_view text) {
-    need(text.size());
-    std::memcpy(at_, text.data(), text.size());
-    at_ += text.size();
-    return *this;
-  }
-  TextPieces& append(size_t n, char c) {
-    need(n);
-    std::memset(at_, c, n);
-    at_ += n;
-    return *this;
-  }
-  void append_number(uint32_t n) {
-    need(10);
-    if (n < 10) *at_++ = char('0' + n);
-    else at_ = std::to_chars(at_, at_ + 10, n).ptr;
-  }
-  // A text kept here, or another one behind which kChunk bytes can be read.
-  void append_chunks(std::string_view text) {
-    need(text.size());
-    std::memcpy(at_, text.data(), kChunk);
-    if (text.size() > kChunk) std::memcpy(at_ + kChunk, text.data() + kChunk, text.size() - kChunk);
-    at_ += text.size();
-  }
-
- private:
-  void need(size_t n) {
-    if (size_t(end_ - at_) < n) grow(n);
-  }
-  void grow(size_t n);
-
-  std::vector<std::unique_ptr<char[]>> rooms_;
-  char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;  // of the last text, and of the room before its last chunk
-};
 
 class TextRenderer {
  public:
   TextRenderer(const Target& target, std::span<const UOp> list) : target_(target), list_(list), entries_(list.size()) {
-    for (UOp u : list) entries_[u];
+    size_t sources = 0;
+    for (UOp u : list) entries_[u], sources += u.num_src();
+    sources_ = std::make_unique_for_overwrite<Entry*[]>(sources);
+    Entry** next = sources_.get();
     for (UOp u : list)
       for (UOp s : u.src())
-        if (Entry* e = entries_.find(s)) e->uses++;  // one that is not in the list has no text: see text()
+        if (Entry* e = *next++ = entries_.find(s)) e->uses++;  // one that is not in the list has no text: see text()
+    next_sources_ = sources_.get();
   }
 
   const Target& target() const { return target_; }
@@ -94,17 +38,20 @@ class TextRenderer {
 
   bool has_text(UOp u) {
     Entry* e = entries_.find(u);
-    return e && e->text.data();
+    return e && e->begin;
   }
   // The text by which the users of a node call it; throws Failure when the node does not stand before them.
   std::string_view text(UOp u) {
     Entry* e = entries_.find(u);
-    if (!e || !e->text.data()) not_in_list(u);
-    return e->text;
+    if (!e || !e->begin) not_in_list(u);
+    return e->text();
   }
   std::string_view text(UOp u, int i) {
     if (size_t(i) >= u.num_src()) cannot(u, "it has too few sources");
-    return text(u.src(size_t(i)));
+    if (u != node_) return text(u.src(size_t(i)));
+    const Entry* e = node_sources_[i];
+    if (!e || !e->begin) not_in_list(u.src(size_t(i)));
+    return e->text();
   }
 
   // While rendering, `added`, if any, receives for each node of the list what it adds to the kernel's body.
@@ -119,11 +66,16 @@ class TextRenderer {
     out += text;
     return keep_text(u);
   }
-  std::string_view keep_text(UOp u) { return entries_[u].text = out.keep(); }  // what was printed
-  void share_text(UOp u, UOp other) { entries_[u].text = text(other); }
-  uint32_t uses(UOp u) { return entries_[u].uses; }  // by the nodes of the list, each source counted
+  std::string_view keep_text(UOp u) { return put_text(u, out.keep()); }  // what was printed
+  void share_text(UOp u, UOp other) { put_text(u, text(other)); }
+  uint32_t uses(UOp u) { return entry(u).uses; }  // by the nodes of the list, each source counted
 
-  // After each node of the list.
+  // Before and after each node of the list, in order.
+  void begin_node(UOp u) {
+    node_ = u, node_entry_ = entries_.find(u);
+    node_sources_ = next_sources_;
+    next_sources_ += u.num_src();
+  }
   void end_node(const std::string& body) {
     if (!added_) return;
     added_->push_back(body.substr(noted_));
@@ -134,14 +86,26 @@ class TextRenderer {
 
  private:
   struct Entry {
-    std::string_view text;
-    uint32_t uses = 0;
+    const char* begin = nullptr;  // of the text; null: none yet
+    uint32_t size = 0, uses = 0;
+
+    std::string_view text() const { return {begin, size}; }
   };
   [[noreturn]] void not_in_list(UOp u) const;
+  std::string_view put_text(UOp u, std::string_view text) {
+    Entry& e = entry(u);
+    e.begin = text.data(), e.size = uint32_t(text.size());
+    return text;
+  }
+  Entry& entry(UOp u) { return u == node_ ? *node_entry_ : entries_[u]; }
 
   const Target& target_;
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
+  std::unique_ptr<Entry*[]> sources_;  // of the nodes of the list, one after another; null for one that is not in it
+  UOp node_;                           // that is being printed
+  Entry* node_entry_ = nullptr;
+  Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_ = nullptr;
   size_t noted_ = 0;  // of the body
 };

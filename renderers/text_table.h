@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lib/uop/uop.h"
+#include "renderers/text_pieces.h"
 
 namespace tgc {
 
@@ -35,7 +36,7 @@ struct TextRow {
   TextRow(OpSet ops, Print print) : ops(ops), print(print) {}
 };
 
-// R has: void chunks(std::string_view), for a text behind which 16 bytes can be read, void source(UOp, int), void name(UOp),
+// R has: void chunks(std::string_view), for a text behind which kTextChunk bytes can be read, void source(UOp, int), void name(UOp),
 // void hole(char letter, int number or -1, UOp).
 template <class R>
 class TextTable {
@@ -49,7 +50,7 @@ class TextTable {
         form.end = uint32_t(pieces_.size());
         row.ops.for_each([&](Op op) { forms_[size_t(op)].push_back(form); });
       }
-    texts_.append(16, '\0');
+    texts_.append(kTextChunk, '\0');
   }
 
   // Prints `u`; false when no row does.
@@ -60,12 +61,11 @@ class TextTable {
         if (form.print(r, u)) return true;
         continue;
       }
-      for (uint32_t i = form.first; i < form.end; i++) {
-        const Piece& p = pieces_[i];
-        if (p.letter == 0) r.chunks({texts_.data() + p.first, p.size});
-        else if (p.letter == '#') r.source(u, p.number);
-        else if (p.letter == 'n') r.name(u);
-        else r.hole(p.letter, p.number, u);
+      for (const Piece *p = pieces_.data() + form.first, *end = pieces_.data() + form.end; p != end; p++) {
+        r.chunks({texts_.data() + p->first, p->size});
+        if (p->letter == '#') r.source(u, p->number);
+        else if (p->letter == 'n') r.name(u);
+        else if (p->letter) r.hole(p->letter, p->number, u);
       }
       return true;
     }
@@ -73,9 +73,10 @@ class TextTable {
   }
 
  private:
+  // A text, maybe empty, and the hole behind it.
   struct Piece {
-    uint32_t first, size;  // of a text, in texts_
-    char letter;           // 0: text; '#': a source
+    uint32_t first, size;  // of the text, in texts_
+    char letter;           // '#': a source; 0: there is no hole
     int8_t number;
   };
   struct Form {
@@ -87,16 +88,16 @@ class TextTable {
   void parse(std::string_view text) {
     while (!text.empty()) {
       size_t dollar = std::min(text.find('$'), text.size());
-      if (dollar) pieces_.push_back({uint32_t(texts_.size()), uint32_t(dollar), 0, -1});
+      Piece piece{uint32_t(texts_.size()), uint32_t(dollar), 0, -1};
       texts_ += text.substr(0, dollar);
       text.remove_prefix(dollar);
-      if (text.empty()) break;
-      char letter = text[1];
-      text.remove_prefix(2);
-      int8_t number = -1;
-      if (std::isdigit(uint8_t(letter))) number = int8_t(letter - '0'), letter = '#';
-      else if (!text.empty() && std::isdigit(uint8_t(text[0]))) number = int8_t(text[0] - '0'), text.remove_prefix(1);
-      pieces_.push_back({0, 0, letter, number});
+      if (!text.empty()) {
+        piece.letter = text[1];
+        text.remove_prefix(2);
+        if (std::isdigit(uint8_t(piece.letter))) piece.number = int8_t(piece.letter - '0'), piece.letter = '#';
+        else if (!text.empty() && std::isdigit(uint8_t(text[0]))) piece.number = int8_t(text[0] - '0'), text.remove_prefix(1);
+      }
+      pieces_.push_back(piece);
     }
   }
 

@@ -188,17 +188,11 @@ std::string_view CStyle::own_type(DType d) {
   throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
 }
 
-void CStyle::hole(char letter, int number, UOp u) {
+void CStyle::rare_hole(char letter, int number, UOp u) {
   switch (letter) {
     case 't': return append_type(number < 0 ? u.dtype() : u.src(size_t(number)).dtype());
     case 'e': return append_type(u.dtype().base());
     case 'z': out += std::to_string(u.dtype().size()); return;
-    case 's': {
-      std::string_view source = text(u, number);
-      if (u.src(size_t(number)).op() == u.op() && source.starts_with('(')) source = own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);
-      out.append_chunks(source);
-      return;
-    }
     case 'g': out += text(gate_of(u)); return;
     case 'w': note_own_text(u.arg()[0].text()), out += u.arg()[0].text(); return;
     case 'B': out += dialect_.barrier; return;
@@ -246,6 +240,7 @@ void CStyle::append_cast(DType d, std::string_view value) {
 std::string CStyle::render() {
   std::string function_name = "test";
   for (UOp u : list()) {
+    begin_node(u);
     switch (u.op()) {
       case Op::NOOP:
       case Op::GROUP: break;

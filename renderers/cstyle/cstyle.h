@@ -1,6 +1,7 @@
 // C-style languages: one renderer, and a Dialect for each language that holds only what differs (tinygrad renderer/cstyle.py,
 // CStyleLanguage). A new dialect is one file: a Dialect, the rows that differ, and what stands above the kernel.
 #pragma once
+#include "lib/uop/render.h"
 #include "renderers/text_renderer.h"
 #include "renderers/text_table.h"
 
@@ -55,7 +56,10 @@ class CStyle : public TextRenderer {
 
   // ---- for rows and dialects
   const Dialect& dialect() const { return dialect_; }
-  void hole(char letter, int number, UOp u);
+  void hole(char letter, int number, UOp u) {
+    if (letter == 's') stripped_source(u, number);
+    else rare_hole(letter, number, u);
+  }
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // "(float)(VALUE)"
   std::string type(DType d);                          // as text of its own
@@ -67,6 +71,12 @@ class CStyle : public TextRenderer {
   std::string body;  // the lines of the function, without the last newline
 
  private:
+  void stripped_source(UOp u, int i) {
+    std::string_view source = text(u, i);
+    if (u.src(size_t(i)).op() == u.op() && source.starts_with('(')) source = own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);
+    out.append_chunks(source);
+  }
+  void rare_hole(char letter, int number, UOp u);
   void print(UOp u);
   void add_parameter(UOp u);
   void mark_written(UOp store);

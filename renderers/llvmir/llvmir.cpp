@@ -303,6 +303,7 @@ std::string LlvmIr::render() {
     for (UOp u : list())
       if (u.is(Op::WMMA)) add_amx_operands(u);
   for (UOp u : list()) {
+    begin_node(u);
     switch (u.op()) {
       case Op::NOOP:
       case Op::GROUP: break;

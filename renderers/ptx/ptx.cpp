@@ -477,6 +477,7 @@ void Ptx::print(UOp u) {
 std::string Ptx::render() {
   std::string function_name = "test";
   for (UOp u : list()) {
+    begin_node(u);
     switch (u.op()) {
       case Op::NOOP:
       case Op::GROUP: break;
