@@ -285,8 +285,13 @@ void LlvmIr::add_amx_operands(UOp wmma) {
 }
 
 void LlvmIr::print(UOp u) {
-  if (has_text(u)) name_ = text(u);  // placed already
-  else name_ = set_text(u, "%v" + std::to_string(values_++));
+  if (has_text(u)) {
+    name_ = text(u);  // placed already
+  } else {
+    out += "%v";
+    out.append_number(uint32_t(values_++));
+    name_ = keep_text(u);
+  }
   if (!table_.print(*this, u)) cannot(u);
   line(out.view());
   out.drop();
@@ -299,6 +304,7 @@ std::string LlvmIr::attributes() {
 
 std::string LlvmIr::render() {
   std::string function_name = "test";
+  body_.reserve(96 * list().size());
   if (list().front().graph().settings().AMX)
     for (UOp u : list())
       if (u.is(Op::WMMA)) add_amx_operands(u);

@@ -65,7 +65,8 @@ class Ptx : public TextRenderer {
   void set_vector(UOp u, std::vector<std::string_view> names) { registers_[u] = std::move(names); }
 
   struct Counter {
-    std::string name, type;  // "val_f32_", "f32"
+    std::string_view prefix, type;  // "val", "f32"
+    std::string name;               // "%val_f32_"
     int count;
   };
   std::vector<Counter> counters_;  // of registers, in the order of first use
@@ -336,10 +337,13 @@ std::string_view Ptx::space_of(UOp buffer, UOp user) {
 }
 
 std::string_view Ptx::new_register(std::string_view prefix, std::string_view type) {
-  std::string key = std::string(prefix) + "_" + std::string(type) + "_";
-  auto it = std::find_if(counters_.begin(), counters_.end(), [&](const Counter& c) { return c.name == key; });
-  if (it == counters_.end()) it = counters_.insert(it, {key, std::string(type), 0});
-  return names_.copy("%" + key + std::to_string(it->count++));
+  auto it = std::find_if(counters_.begin(), counters_.end(), [&](const Counter& c) { return c.prefix == prefix && c.type == type; });
+  if (it == counters_.end()) it = counters_.insert(it, {prefix, type, "%" + std::string(prefix) + "_" + std::string(type) + "_", 0});
+  size_t begin = it->name.size();
+  it->name += std::to_string(it->count++);
+  std::string_view name = names_.copy(it->name);
+  it->name.resize(begin);
+  return name;
 }
 
 // Lines of PTX begin with a tab, and the first space becomes the tabs to the next column.
@@ -476,6 +480,7 @@ void Ptx::print(UOp u) {
 
 std::string Ptx::render() {
   std::string function_name = "test";
+  body_.reserve(64 * list().size());
   for (UOp u : list()) {
     begin_node(u);
     switch (u.op()) {
@@ -496,7 +501,7 @@ std::string Ptx::render() {
   std::string result = ".version VERSION\n.target TARGET\n.address_size 64\n.visible .entry " + function_name + " (\n\t";
   for (size_t i = 0; i < parameters_.size(); i++) result.append(i ? ",\n\t" : "").append(parameters_[i]);
   result += "\n)\n.maxntid " + launch_bounds_of(list()).str() + "\n{\n";
-  for (const Counter& c : counters_) result += "\t.reg\t\t." + c.type + " %" + c.name + "<" + std::to_string(c.count) + ">;\n";
+  for (const Counter& c : counters_) result.append("\t.reg\t\t.").append(c.type).append(" ").append(c.name).append("<" + std::to_string(c.count) + ">;\n");
   for (size_t i = special_lines_.size(); i-- > 0;) result += special_lines_[i];
   return result.append(body_) + "\tret;\n}";
 }
