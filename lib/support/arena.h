@@ -23,7 +23,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena() {
-    for (void* b : blocks_) std::free(b);
+    for (void* c : chunks_) std::free(c);
     for (void* b : large_) std::free(b);
   }
 
@@ -64,17 +64,10 @@ class Arena {
     return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
   }
 
-  size_t bytes() const { return blocks_.size() * kBlockSize + large_bytes_; }
+  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }
 
  private:
-  void new_block() {
-    void* block = std::aligned_alloc(kBlockSize, kBlockSize);
-    if (!block) throw std::bad_alloc();
-    blocks_.push_back(block);
-    *static_cast<void**>(block) = owner_;
-    cursor_ = reinterpret_cast<uintptr_t>(block) + 16;
-    limit_ = reinterpret_cast<uintptr_t>(block) + kBlockSize;
-  }
+  void new_block();
   void* allocate_large(size_t size) {
     void* block = std::malloc(size);
     if (!block) throw std::bad_alloc();
@@ -85,8 +78,9 @@ class Arena {
 
   void* owner_;
   uintptr_t cursor_ = 0, limit_ = 0;
-  std::vector<void*> blocks_, large_;
-  size_t large_bytes_ = 0;
+  uintptr_t next_block_ = 0, chunk_end_ = 0;  // blocks that were taken from the system and are not begun
+  std::vector<void*> chunks_, large_;
+  size_t blocks_ = 0, large_bytes_ = 0;
 };
 
 }  // namespace tgc

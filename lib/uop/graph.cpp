@@ -30,22 +30,55 @@ constexpr size_t kInlineSources = 512;  // more are allocated apart from their n
 
 }  // namespace
 
-Graph::Graph(const Settings& settings) : settings_(settings), arena_(this) { nodes_.reserve(256); }
+Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(2048) { nodes_.reserve(256); }
 Graph::~Graph() = default;
+
+// The table of nodes is open addressing, at most half full, and no slot is ever emptied. A node lies near the place of its newest source (the
+// id of that + 1; 0: it has none), or, when there is no room, where its hash says: what is made one after the other lies together, as the
+// nodes themselves do. The slot with that hash of which same(node) holds; else the empty one where it belongs.
+template <class Same>
+Graph::NodeSlot& Graph::slot_of(uint32_t hash, uint32_t newest, Same same) {
+  constexpr uint32_t kSpread = 8, kNear = 16;  // where to begin, of so many; how many to look at
+  NodeSlot* const slots = table_.data();
+  const size_t mask = table_.size() - 1;
+  auto is_it = [&](const NodeSlot& slot) { return !slot.number || (slot.hash == hash && same(nodes_[slot.number - 1])); };
+  if (newest)
+    for (size_t begin = size_t(newest) * 2 + hash % kSpread, i = begin; i < begin + kNear; i++)
+      if (is_it(slots[i & mask])) return slots[i & mask];
+  size_t i = hash & mask;
+  while (!is_it(slots[i])) i = (i + 1) & mask;
+  return slots[i];
+}
+
+void Graph::grow() {
+  table_.assign(table_.size() * 4, {});
+  for (const Node* n : nodes_) {
+    uint32_t newest = 0;
+    for (UOp s : std::span(n->src, n->num_src)) newest = std::max(newest, s.id() + 1);
+    slot_of(n->hash, newest, [](const Node*) { return false; }) = {n->hash, n->id + 1};
+  }
+}
 
 UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   uint64_t h = mix(uint64_t(op), reinterpret_cast<uintptr_t>(dtype.info()));
-  for (UOp s : src) h = mix(h, reinterpret_cast<uintptr_t>(s.node()));
+  uint32_t newest = 0;
+  for (UOp s : src) {
+    h = mix(h, reinterpret_cast<uintptr_t>(s.node()));
+    newest = std::max(newest, s.id() + 1);
+  }
   if (!arg.is_none()) h = mix(h, arg.hash());
   if (!tag.is_none()) h = mix(h, uint64_t(tag.hash()) << 32);
   auto hash = uint32_t(h ^ h >> 32);
 
-  auto same = [&](uint32_t number) {
-    const Node* n = nodes_[number - 1];
+  NodeSlot& slot = slot_of(hash, newest, [&](const Node* n) {
     return n->op == op && n->dtype == dtype && n->num_src == src.size() && std::equal(src.begin(), src.end(), n->src) && n->arg == arg && n->tag == tag;
-  };
-  auto make = [&] { return nodes_.push_back(new_node(op, dtype, src, arg, tag, hash)), uint32_t(nodes_.size()); };
-  return UOp(nodes_[table_.find_or_add(hash, same, make) - 1]);
+  });
+  if (slot.number) return UOp(nodes_[slot.number - 1]);
+  const Node* made = new_node(op, dtype, src, arg, tag, hash);
+  nodes_.push_back(made);
+  slot = {hash, uint32_t(nodes_.size())};
+  if (nodes_.size() * 2 > table_.size()) [[unlikely]] grow();
+  return UOp(made);
 }
 
 const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash) {

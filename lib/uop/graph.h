@@ -126,6 +126,13 @@ class Graph {
   struct ItemsRep;
   struct TextRep;
 
+  struct NodeSlot {
+    uint32_t hash = 0;
+    uint32_t number = 0;  // the node's id + 1; 0: empty
+  };
+  template <class Same>
+  NodeSlot& slot_of(uint32_t hash, uint32_t newest, Same same);
+  void grow();
   const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash);
   const ItemsRep* intern_items(std::span<const Arg> items, uint32_t salt);
   Arg intern_text(Arg::Kind kind, std::string_view text);
@@ -134,7 +141,7 @@ class Graph {
   const Settings settings_;
   Arena arena_;
   std::vector<const Node*> nodes_;
-  InternTable<uint32_t> table_{2048};  // of nodes, their ids + 1
+  std::vector<NodeSlot> table_;  // see graph.cpp
   InternTable<const ItemsRep*> items_{256};
   InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;

@@ -51,6 +51,10 @@ UOp UOp::alu(Op op, UOpSpan rest) const {
     UOp src[] = {*this, rest[0]};
     return graph().node(op, dtype, src);
   }
+  if (rest.size() == 2) {
+    UOp src[] = {*this, rest[0], rest[1]};
+    return graph().node(op, dtype, src);
+  }
   std::vector<UOp> src{*this};
   src.insert(src.end(), rest.begin(), rest.end());
   return graph().node(op, dtype, src);
