@@ -192,7 +192,9 @@ class RangeAssigner {
     Indices out;
     std::vector<uint32_t> realized;
     for (size_t i = 0; i < axes; i++) {
-      if (all_same || (pcontig_ && same[i])) {
+      if (all_same && stays(used, i)) {
+        out.push_back(used[0][i]);
+      } else if (all_same || (pcontig_ && same[i])) {
         UOp valid = graph_.constant(dtypes::bool_, false);
         for (auto u : used) valid = valid | u[i].get_valid();
         out.push_back(graph_rewrite(valid.where(used[0][i].get_idx(), graph_.invalid()), symbolic(), {.name = "minimum_valid"}));
@@ -203,6 +205,13 @@ class RangeAssigner {
     }
     if (!realized.empty()) ctx_.realize_map[x] = {true, std::move(realized)};
     return ctx_.keep(std::move(out));
+  }
+
+  // Whether all users index that axis with the same loop or constant: valid for any of them, and simple already.
+  bool stays(const std::vector<std::span<const UOp>>& used, size_t axis) const {
+    UOp index = used[0][axis];
+    bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax()) : index.is_const() && !index.is_invalid();
+    return simple && !observer_of(graph_) && std::ranges::all_of(used, [&](auto& u) { return u[axis] == index; });
   }
 
   // Where ranges end below an elementwise op or a reduction, its own axes end too: it is realized.

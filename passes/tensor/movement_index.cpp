@@ -182,11 +182,7 @@ UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
   return in_bounds(r, before, size + before).where(minus(r, before), r.graph().invalid());
 }
 
-}  // namespace
-
-std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
-  if (!observer_of(graph))
-    if (auto plain = reshape_of_ones(graph, from, to, indices)) return std::move(*plain);
+std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto ranges = ranges_of(graph.sink(indices));
   std::vector<UOp> placeholders;
   for (UOp r : ranges) placeholders.push_back(graph.range(r.src(0), std::array<Arg, 2>{int64_t(placeholders.size()), AxisType::PLACEHOLDER}));
@@ -198,6 +194,90 @@ std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<con
     found = known.emplace(ReshapeKey{keep(graph, from), keep(graph, to), general}, result).first;
   }
   return replace_ranges(graph, found->second.src(), placeholders, ranges);
+}
+
+// ---- a reshape in parts
+
+// A run of axes that becomes another run of as many elements, whatever the other axes are.
+struct Block {
+  size_t from, from_end, to, to_end;
+  bool is_one_axis() const { return from_end - from == 1 && to_end - to == 1; }
+};
+
+// The blocks of a reshape, as small as they can be; axes of size 1 between them are in none. Nothing when a size is symbolic or 0.
+std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
+  auto is_plain = [](Sint s) { return s.is_int() && s.as_int() > 0; };
+  if (!std::ranges::all_of(from, is_plain) || !std::ranges::all_of(to, is_plain)) return std::nullopt;
+  std::vector<Block> out;
+  size_t i = 0, j = 0;
+  for (;;) {
+    while (i < from.size() && from[i] == Sint(1)) i++;
+    while (j < to.size() && to[j] == Sint(1)) j++;
+    if (i == from.size() || j == to.size()) break;
+    Block block{i, i + 1, j, j + 1};
+    Int a = from[i].as_int(), b = to[j].as_int();
+    while (a != b) {
+      if (a < b ? block.from_end == from.size() : block.to_end == to.size()) return std::nullopt;
+      if (a < b) a = a * from[block.from_end++].as_int();
+      else b = b * to[block.to_end++].as_int();
+    }
+    i = block.from_end, j = block.to_end;
+    out.push_back(block);
+  }
+  return i == from.size() && j == to.size() ? std::optional(out) : std::nullopt;
+}
+
+// A sum of ranges, each times a positive constant, and of constants.
+bool is_sum_of_ranges(UOp u) {
+  if (!(u.dtype() == dtypes::index)) return false;
+  switch (u.op()) {
+    case Op::RANGE: return true;
+    case Op::CONST: return u.arg().is_int() && u.arg().as_int() >= 0;
+    case Op::MUL: return u.src(0).is(Op::RANGE) && u.src(1).is_const() && is_sum_of_ranges(u.src(1)) && u.src(1).arg().as_int() > 0;
+    case Op::ADD: return is_sum_of_ranges(u.src(0)) && is_sum_of_ranges(u.src(1));
+    default: return false;
+  }
+}
+bool is_plainly_within(UOp index, Sint size) {
+  return is_sum_of_ranges(index) && !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());
+}
+
+// Block by block, so that blocks that recur in other reshapes are found again. Nothing when it is one block, when blocks share a range or when an
+// index is not plainly within its axis.
+std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
+  auto blocks = indices.size() == to.size() ? blocks_of(from, to) : std::nullopt;
+  if (!blocks || (blocks->size() == 1 && blocks->front().to_end - blocks->front().to == to.size())) return std::nullopt;
+  for (size_t i = 0; i < to.size(); i++)
+    if (!is_plainly_within(indices[i], to[i])) return std::nullopt;
+  std::vector<UOp> seen, out(from.size(), graph.constant(dtypes::index, 0));
+  for (const Block& b : *blocks) {
+    size_t before = seen.size();
+    for (UOp index : indices.subspan(b.to, b.to_end - b.to))
+      for (UOp r : ranges_of(index)) {
+        if (std::find(seen.begin(), seen.begin() + ptrdiff_t(before), r) != seen.begin() + ptrdiff_t(before)) return std::nullopt;
+        seen.push_back(r);
+      }
+  }
+  for (const Block& b : *blocks) {
+    UOp index = indices[b.to];
+    if (b.is_one_axis() && (index.is_const() || (index.is(Op::RANGE) && py_less(0, index.vmax())))) {
+      out[b.from] = index;
+      continue;
+    }
+    auto part = reshape_as_a_whole(graph, from.subspan(b.from, b.from_end - b.from), to.subspan(b.to, b.to_end - b.to), indices.subspan(b.to, b.to_end - b.to));
+    std::ranges::copy(part, out.begin() + ptrdiff_t(b.from));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
+  if (!observer_of(graph)) {
+    if (auto plain = reshape_of_ones(graph, from, to, indices)) return std::move(*plain);
+    if (auto parts = reshape_by_blocks(graph, from, to, indices)) return std::move(*parts);
+  }
+  return reshape_as_a_whole(graph, from, to, indices);
 }
 
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {

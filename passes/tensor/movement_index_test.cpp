@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
 #include "lib/uop/graph.h"
 #include "lib/uop/movement.h"
 #include "lib/uop/render.h"
@@ -48,6 +50,53 @@ TEST_CASE("a reshape seen before, with other ranges, is found again") {
   size_t before = t.g.size();
   CHECK(text(apply_reshape(t.g, ShapeVec{24}, ShapeVec{6, 4}, std::vector{a, b})) == "(r7*4+r9)");
   CHECK(t.g.size() < before + 20);  // no new rewrite of the division
+}
+
+TEST_CASE("a reshape in blocks makes what it makes as a whole") {
+  std::mt19937 random(7);
+  auto below = [&](int n) { return int(random() % unsigned(n)); };
+  size_t in_blocks = 0;
+  for (int round = 0; round < 1500; round++) {
+    Graph g;
+    ShapeVec from, to;
+    auto split = [&](int size, ShapeVec& into) {  // some sizes whose product is `size`
+      for (int d = 2; size > 1; d++)
+        while (size % d == 0 && size > 1) {
+          int part = below(2) && size / d % d == 0 ? d * d : d;
+          into.push_back(part), size /= part;
+        }
+    };
+    constexpr int kSizes[] = {2, 4, 6, 7, 12, 17, 30, 36};
+    for (int blocks = 1 + below(4); blocks > 0; blocks--) {
+      int size = kSizes[below(8)], kind = below(4);
+      if (kind == 0) from.push_back(1);
+      if (kind == 1) to.push_back(1);
+      below(3) ? from.push_back(size) : split(size, from);
+      below(3) ? to.push_back(size) : split(size, to);
+    }
+    std::vector<UOp> indices;
+    int64_t next = below(5), step = below(2) ? 1 : -1;  // ranges may be numbered either way
+    if (step < 0) next += 100;
+    auto range = [&](int64_t n) { return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE); };
+    for (Sint s : to) {
+      int64_t n = s.as_int().small();
+      int kind = below(6);
+      if (kind == 0) indices.push_back(g.constant(dtypes::index, below(int(n))));
+      else if (kind == 1 && n > 3) indices.push_back(range(n - 2) + range(3));
+      else if (kind == 2 && n > 5) indices.push_back(range(2) * Const(n - 3) + range(3));
+      else if (kind == 3 && n > 3) indices.push_back(range((n - 1) / 2) * Const(2) + Const(1));
+      else indices.push_back(range(n));
+    }
+    auto parts = apply_reshape(g, from, to, indices);
+    RewriteObserver observer;
+    set_observer(g, &observer);  // under which nothing is taken a shorter way
+    auto whole = apply_reshape(g, from, to, indices);
+    INFO(str(from) << " -> " << str(to) << ", " << text(indices));
+    CHECK(text(parts) == text(whole));
+    CHECK(parts == whole);
+    in_blocks += from.size() > 1 && to.size() > 1;
+  }
+  CHECK(in_blocks > 500);
 }
 
 TEST_CASE("a symbolic reshape") {
