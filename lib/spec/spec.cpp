@@ -51,7 +51,6 @@ UOp verdict(UOp node, Answer answer) {
   }
   return answer == Answer::Yes ? verdicts.yes : verdicts.no;
 }
-bool is_yes(UOp v) { return v == v.graph().extension<Verdicts>().yes; }
 
 UOp call_allow(const Rule&, const Match& m) { return verdict(m.root, Answer::Yes); }
 UOp call_require(const Rule& rule, const Match& m) {
@@ -73,7 +72,9 @@ std::string SpecViolation::text() const {
 }
 
 std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
+  if (nodes.empty()) return std::nullopt;
   const Matcher& matcher = rules_of(spec).matcher();
+  const UOp yes = verdict(nodes[0], Answer::Yes);
   for (size_t i = 0; i < nodes.size(); i++) {
     const Rule* hit = nullptr;
     UOp answer;
@@ -81,7 +82,7 @@ std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
       answer = matcher.rewrite(nodes[i], nullptr, nullptr, hit);
     } catch (const Failure&) {
     }
-    if (!answer || !is_yes(answer)) return SpecViolation{nodes[i], i, hit};
+    if (!(answer == yes)) return SpecViolation{nodes[i], i, hit};
   }
   return std::nullopt;
 }

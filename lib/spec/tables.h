@@ -9,7 +9,6 @@ enum class Answer : uint8_t { Yes, No, Decline };
 
 // What an action of a spec returns: the empty UOp declines; else a node that stands for yes or no.
 UOp verdict(UOp node, Answer answer);
-bool is_yes(UOp verdict);
 
 // allow: the pattern says it all
 UOp call_allow(const Rule& rule, const Match& match);
