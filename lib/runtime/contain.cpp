@@ -39,6 +39,9 @@ std::string signal_name(int signal) {
 // What people call that fault.
 std::string explanation(int signal, int code) {
   if (signal == SIGFPE) return code == FPE_INTOVF ? "integer overflow" : code == FPE_INTDIV ? "integer division by zero" : "arithmetic fault";
+#ifdef SI_KERNEL  // the processor gives no address then, and Linux says 0
+  if (signal == SIGSEGV && code == SI_KERNEL) return "a vector at an address that is no multiple of its size, or an address that no memory can have";
+#endif
   if (signal == SIGSEGV || signal == SIGBUS) return "access to memory that is not there";
   if (signal == SIGILL) return "instruction that this processor does not have";
   if (signal == SIGABRT) return "the process aborted itself";
@@ -169,6 +172,9 @@ int wait_for(pid_t child) {
 
 Diag killed(int signal, int code, std::optional<uint64_t> address, Death& death) {
   death.signal = signal;
+#ifdef SI_KERNEL
+  if (signal == SIGSEGV && code == SI_KERNEL) address.reset();
+#endif
   char where[32] = "";
   if (address) std::snprintf(where, sizeof where, " at 0x%llx", static_cast<unsigned long long>(*address));
   return Diag{"killed by " + signal_name(signal) + " (" + explanation(signal, code) + where + ")"};

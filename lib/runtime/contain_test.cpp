@@ -3,10 +3,12 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <new>
+#include <vector>
 
 namespace tgc {
 namespace {
@@ -44,6 +46,10 @@ TEST_CASE("contain: deaths are told apart") {
   CHECK(death.signal == SIGFPE);
   int* volatile nowhere = reinterpret_cast<int*>(64);
   CHECK(message([&]() -> Result<std::string> { return std::to_string(*nowhere); }) == "killed by SIGSEGV (access to memory that is not there at 0x40)");
+#ifdef __x86_64__
+  auto* volatile odd = reinterpret_cast<int*>(0x8000000000000000);  // no address of 48 bits
+  CHECK(message([&]() -> Result<std::string> { return std::to_string(*odd); }).starts_with("killed by SIGSEGV (a vector at an address that is no multiple of its size, or"));
+#endif
   CHECK(message([]() -> Result<std::string> { abort(); }).starts_with("killed by SIGABRT (the process aborted itself"));
   CHECK(message([]() -> Result<std::string> { raise(SIGKILL); return std::string(); }, {}, &death) == "killed by SIGKILL (from outside: most likely the system ran out of memory)");
   CHECK((death.signal == SIGKILL && !death.timed_out));
@@ -52,6 +58,22 @@ TEST_CASE("contain: deaths are told apart") {
   CHECK(message([]() -> Result<std::string> { for (;;) pause(); }, {.timeout_seconds = 0.1}, &death) == "did not end within 0.1 seconds");
   CHECK(death.timed_out);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+TEST_CASE("contain: a child that runs out of memory says so") {
+  if (kSanitized) {
+    MESSAGE("skipped: the sanitizers reserve more address space than the limit");
+    return;
+  }
+  auto use_up = []() -> Result<std::string> {
+    rlimit limit{1ull << 30, 1ull << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    std::vector<std::string> all;
+    for (int i = 0; i < 4096; i++) all.emplace_back(1u << 20, 'x');
+    return std::to_string(all.size());
+  };
+  CHECK(message(use_up) == "out of memory");
+  CHECK(message([]() -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) == "answered");  // this process has no limit
 }
 
 }  // namespace

@@ -1,6 +1,34 @@
 #include "lib/runtime/cpu/threads.h"
 
+#include <chrono>
+
 namespace tgc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kMoment = std::chrono::microseconds(100);
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+// Whether the condition comes true soon.
+template <class Condition>
+bool Threads::look_out(Condition&& holds) const {
+  if (holds()) return true;
+  for (auto begin = Clock::now(); !crowded_ && Clock::now() - begin < kMoment; std::this_thread::yield())  // who is waited for may need this processor
+    for (int i = 0; i < 32; i++) {
+      if (holds()) return true;
+      pause_briefly();
+    }
+  return holds();
+}
 
 Threads::~Threads() {
   {
@@ -12,29 +40,39 @@ Threads::~Threads() {
 }
 
 void Threads::run(size_t count, const std::function<void(size_t)>& task) {
-  while (threads_.size() + 1 < count) threads_.emplace_back([this, number = threads_.size() + 1] { work(number); });
+  while (threads_.size() + 1 < count) {
+    crowded_ = threads_.size() + 2 > std::thread::hardware_concurrency();
+    threads_.emplace_back([this, number = threads_.size() + 1] { work(number); });
+  }
+  task_ = &task;
+  running_ = count - 1;
   {
-    std::lock_guard lock(mutex_);
-    task_ = &task, count_ = count, running_ = count - 1, round_++;
+    std::lock_guard lock(mutex_);  // a thread that is about to sleep has looked, or will be woken
+    round_ = Round{round_.load().number + 1, uint32_t(count)};
   }
   begin_.notify_all();
   task(0);
+  auto done = [this] { return running_.load() == 0; };
+  if (look_out(done)) return;
   std::unique_lock lock(mutex_);
-  end_.wait(lock, [this] { return running_ == 0; });
+  end_.wait(lock, done);
 }
 
 void Threads::work(size_t number) {
-  std::unique_lock lock(mutex_);
-  for (size_t seen = 0;;) {
-    begin_.wait(lock, [&] { return stop_ || (round_ != seen && task_); });
+  for (uint32_t seen = 0;;) {
+    auto called = [&] { return stop_.load() || round_.load().number != seen; };
+    if (!look_out(called)) {
+      std::unique_lock lock(mutex_);
+      begin_.wait(lock, called);
+    }
     if (stop_) return;
-    seen = round_;
-    if (number >= count_) continue;
-    auto task = task_;
-    lock.unlock();
-    (*task)(number);
-    lock.lock();
-    if (--running_ == 0) end_.notify_one();
+    Round round = round_;
+    seen = round.number;
+    if (number >= round.count) continue;
+    (*task_)(number);
+    if (running_.fetch_sub(1) > 1) continue;
+    { std::lock_guard lock(mutex_); }  // the caller is about to sleep, or sleeps
+    end_.notify_one();
   }
 }
 

@@ -1,6 +1,9 @@
-// Threads that wait for the next kernel. They start when first needed, as many as the widest launch takes, and stay.
+// Threads that wait for the next kernel. They start when first needed, as many as the widest launch takes, and stay. Where each can have a
+// processor of its own they look out for the next launch for a moment before they sleep: to wake a thread takes longer than a small kernel.
 #pragma once
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -15,13 +18,20 @@ class Threads {
   void run(size_t count, const std::function<void(size_t)>& task);
 
  private:
+  // A launch and its number, in one word, so that a thread that is not part of it can come late.
+  struct Round {
+    uint32_t number = 0, count = 0;
+  };
   void work(size_t number);
+  template <class Condition>
+  bool look_out(Condition&& holds) const;
 
   std::mutex mutex_;
   std::condition_variable begin_, end_;
-  const std::function<void(size_t)>* task_ = nullptr;
-  size_t count_ = 0, running_ = 0, round_ = 0;
-  bool stop_ = false;
+  std::atomic<Round> round_;
+  std::atomic<size_t> running_ = 0;
+  const std::function<void(size_t)>* task_ = nullptr;  // stays while any thread of the round runs
+  std::atomic<bool> stop_ = false, crowded_ = false;   // crowded: there are more threads than processors
   std::vector<std::thread> threads_;
 };
 

@@ -143,20 +143,25 @@ TEST_CASE("METAL on a fake runtime: the messages") {
   CHECK(use("METAL", kMetal) == "");
   std::string calls = fakes.calls();
   CHECK(calls.find("UNKNOWN") == std::string::npos);
+  CHECK(calls.find("WITHOUT A POOL") == std::string::npos);
   size_t at = 0;  // these in this order, with the pools' and other objects' releases between them
   for (const char* expected : {"new buffer 256", "new buffer 256", "fast math 0", "function add", "buffer 0 at offset 0", "buffer 1 at offset 0", "constant 3 of 4 bytes at 2", "dispatch 4 x 16",
-                               "endEncoding", "commit", "waitUntilCompleted", "release pipeline", "release buffer", "release buffer", "release queue", "release device"}) {
+                               "endEncoding", "commit", "waitUntilCompleted", "release pipeline", "release buffer", "release buffer", "release queue", "release device, 0 objects left"}) {
     INFO(expected);
     size_t found = calls.find(expected, at);
     REQUIRE(found != std::string::npos);
     at = found + 1;
   }
+  CHECK(probe_device("METAL").detail == "Fake M1");
   CHECK(use("METAL", "nothing").find("Metal does not compile the kernel 'add'\nno kernel in the source") == 0);
   CHECK(use("METAL", kMetal, "missing") == "the compiled kernel has no function 'missing'");
   for (auto [object, message] : {std::pair("no GPU", "Metal finds no GPU"), {"queue", "Metal gives no command queue"}, {"buffer", "Metal cannot allocate 256 bytes"},
                                  {"commands", "Metal gives no command buffer"}, {"GPU fault", "Metal: the GPU hung"}}) {
     Fakes failing(object);
     CHECK(use("METAL", kMetal) == message);
+    calls = failing.calls();
+    CHECK(calls.find("WITHOUT A POOL") == std::string::npos);
+    if (object != std::string("no GPU")) CHECK(calls.find("release device, 0 objects left") != std::string::npos);
   }
 }
 

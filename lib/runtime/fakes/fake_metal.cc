@@ -1,7 +1,10 @@
 // A fake of the Objective-C runtime and of Metal in one library: objects are records, a message is found by its name. Integer and pointer
 // arguments and structures of 24 bytes arrive at a variadic function as the System V convention for x86-64 and most others pass them.
+// What a method gives away (new..., alloc) its caller releases; everything else goes with the innermost autorelease pool, and without one it
+// would leak: that is logged, and at the end how many objects are left.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lib/runtime/fakes/fake_driver.h"
 
@@ -25,13 +28,37 @@ Object* arguments[8];  // buffers of the kernel that is being encoded
 int constant = 0;
 Size groups, threads;
 
-Object* make(const char* kind) { return fake::fails(kind) ? nullptr : new Object{kind}; }
+int alive = 0;
+std::vector<std::vector<Object*>> pools;
+
+Object* make(const char* kind, const char* text = "") {
+  if (fake::fails(kind)) return nullptr;
+  alive++;
+  return new Object{kind, 1, text};
+}
+
+// What a method does not give away.
+Object* autorelease(Object* o) {
+  if (!o) return o;
+  if (pools.empty()) fake::log("%s WITHOUT A POOL", o->kind);
+  else pools.back().push_back(o);
+  return o;
+}
 
 void release(Object* o) {
+  if (o == &device) {
+    fake::log("release device, %d objects left", alive);
+    return;
+  }
   fake::log("release %s", o->kind);
-  if (o == &device || --o->references > 0) return;
+  if (--o->references > 0) return;
+  if (std::strcmp(o->kind, "pool") == 0) {
+    for (Object* held : pools.back()) release(held);
+    pools.pop_back();
+  }
   std::free(o->memory);
   delete o;
+  alive--;
 }
 
 }  // namespace
@@ -53,19 +80,19 @@ void* objc_msgSend(Object* self, const char* message, ...) {
   va_start(list, message);
   std::string m = message;
   void* result = nullptr;
-  if (m == "alloc") result = make(self->text == "NSAutoreleasePool" ? "pool" : "options");
-  else if (m == "init") result = self;
+  if (m == "alloc") {
+    bool pool = self->text == "NSAutoreleasePool";
+    if (pool) pools.emplace_back();
+    result = make(pool ? "pool" : "options");
+  } else if (m == "init") result = self;
   else if (m == "retain") result = (self->references++, self);
   else if (m == "release") release(self);
   else if (m == "stringWithUTF8String:") {
-    auto o = make("string");
-    o->text = va_arg(list, const char*);
-    result = o;
+    result = autorelease(make("string", va_arg(list, const char*)));
   } else if (m == "UTF8String") result = const_cast<char*>(self->text.c_str());
   else if (m == "localizedDescription") result = self;
   else if (m == "name") {
-    static Object name{"string", 1, "Fake M1"};
-    result = &name;
+    result = autorelease(make("string", "Fake M1"));
   } else if (m == "newCommandQueue") result = make("queue");
   else if (m == "newBufferWithLength:options:") {
     auto o = make("buffer");
@@ -78,15 +105,15 @@ void* objc_msgSend(Object* self, const char* message, ...) {
     va_arg(list, Object*);
     auto error = va_arg(list, Object**);
     if (text->text.find("kernel void") != std::string::npos) result = make("library");
-    else *error = new Object{"error", 1, "no kernel in the source"};
+    else *error = autorelease(make("error", "no kernel in the source"));
   } else if (m == "newFunctionWithName:") {
     auto name = va_arg(list, Object*);
     fake::log("function %s", name->text.c_str());
     result = name->text == "missing" ? nullptr : make("function");
   } else if (m == "newComputePipelineStateWithFunction:error:") result = make("pipeline");
   else if (m == "maxTotalThreadsPerThreadgroup") result = reinterpret_cast<void*>(uint64_t(1024));
-  else if (m == "commandBuffer") result = make("commands");
-  else if (m == "computeCommandEncoder") result = make("encoder");
+  else if (m == "commandBuffer") result = autorelease(make("commands"));
+  else if (m == "computeCommandEncoder") result = autorelease(make("encoder"));
   else if (m == "setBuffer:offset:atIndex:") {
     auto buffer = va_arg(list, Object*);
     auto offset = va_arg(list, uint64_t), index = va_arg(list, uint64_t);
@@ -104,7 +131,7 @@ void* objc_msgSend(Object* self, const char* message, ...) {
     fake::log("commit");
     fake::run_kernel(static_cast<float*>(arguments[0]->memory), static_cast<const float*>(arguments[1]->memory), constant, groups.all() * threads.all());
   } else if (m == "waitUntilCompleted") fake::log("waitUntilCompleted");
-  else if (m == "error") result = fake::fails("GPU fault") ? new Object{"error", 1, "the GPU hung"} : nullptr;
+  else if (m == "error") result = fake::fails("GPU fault") ? autorelease(make("error", "the GPU hung")) : nullptr;
   else if (m != "setComputePipelineState:") fake::log("UNKNOWN MESSAGE %s", message);
   va_end(list);
   return result;
