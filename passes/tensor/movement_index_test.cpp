@@ -78,10 +78,24 @@ TEST_CASE("a reshape in blocks makes what it makes as a whole") {
     int64_t next = below(5), step = below(2) ? 1 : -1;  // ranges may be numbered either way
     if (step < 0) next += 100;
     auto range = [&](int64_t n) { return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE); };
+    // any sum of ranges times constants that is less than `n`
+    auto sum = [&](int64_t n) {
+      int64_t left = n - 1;
+      UOp out = g.constant(dtypes::index, 0);
+      for (int terms = 1 + below(3); terms > 0 && left > 0; terms--) {
+        int64_t times = 1 + below(int(std::min<int64_t>(left, 9))), most = 1 + below(int(left / times));
+        UOp term = below(8) ? range(most + 1) * Const(times) : g.constant(dtypes::index, most * times);
+        out = below(2) ? out + term : term + out;
+        left -= most * times;
+      }
+      return out.simplify();
+    };
+    bool sums = below(2);
     for (Sint s : to) {
       int64_t n = s.as_int().small();
-      int kind = below(6);
-      if (kind == 0) indices.push_back(g.constant(dtypes::index, below(int(n))));
+      int kind = sums ? below(8) : below(2) * 5;
+      if (kind > 5) indices.push_back(sum(n));
+      else if (kind == 0) indices.push_back(g.constant(dtypes::index, below(int(n))));
       else if (kind == 1 && n > 3) indices.push_back(range(n - 2) + range(3));
       else if (kind == 2 && n > 5) indices.push_back(range(2) * Const(n - 3) + range(3));
       else if (kind == 3 && n > 3) indices.push_back(range((n - 1) / 2) * Const(2) + Const(1));
