@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Times kernels on the CPU as tgc and as tinygrad 0.12.0 compile and run them, from the same source, in one run.
 
-  bench_kernels.py TGC GOLDENS [--every=N] [--runs=N]
+  bench_kernels.py TGC GOLDENS [--every=N] [--runs=N] [--rounds=N]
 
-Each kernel runs by tgc, by tinygrad, and by tgc again, so that a machine that gets busier does not favour one of them; of each the fastest run counts.
+Each kernel runs by tgc and by tinygrad in turns, so that a machine that gets busier does not favour one of them; of each the fastest run counts.
 tinygrad reads its clock in Python on both sides of the call: what it takes for a kernel that does nothing is measured and taken off. The same
 clang compiles for both (CC=clang-19), and the same libLLVM. Run by scripts/bench.
 """
@@ -49,7 +49,7 @@ class Tinygrad:
     return min(program(*[b._buf for b in buffers], global_size=size, vals=values, wait=True) for _ in range(self.runs + 3))
 
   def kernel(self, record, renderer, target):
-    """Seconds, and how many threads it takes; None for a kernel with variables."""
+    """A function that gives its seconds, and how many threads it takes; None for a kernel with variables."""
     from tinygrad.codegen import get_program
     from tinygrad.uop.ops import Ops
     names = tinygrad_export.replay_names()
@@ -60,8 +60,8 @@ class Tinygrad:
     buffers = {u.arg: self.buffer(u.ptrdtype.size, {"half": "float16", "float": "float32", "double": "float64"}.get(u.dtype.base.name, u.dtype.base.name.replace(
       "unsigned ", "u").replace("signed char", "int8").replace("char", "int8").replace("short", "int16").replace("long", "int64"))) for u in globals_}
     size = tuple(program.global_size or (1, 1, 1))
-    seconds = self.time(self.program(program.function_name, self.compilers[target].compile(program.src)), [buffers[i] for i in program.globals], size, ())
-    return max(seconds - self.overhead, 1e-9), size[0]
+    made = self.program(program.function_name, self.compilers[target].compile(program.src))
+    return lambda: max(self.time(made, [buffers[i] for i in program.globals], size, ()) - self.overhead, 1e-9), size[0]
 
 
 def row(name, ratios):
@@ -76,6 +76,7 @@ def main():
   parser.add_argument("goldens")
   parser.add_argument("--every", type=int, default=10, metavar="N")
   parser.add_argument("--runs", type=int, default=100, metavar="N")
+  parser.add_argument("--rounds", type=int, default=3, metavar="N")
   parser.add_argument("--list", action="store_true", help="a line for each kernel")
   options = parser.parse_args()
   sys.setrecursionlimit(20000)
@@ -89,9 +90,10 @@ def main():
       if "error" in record or "UOp.variable" in record["ast"]: continue
       kernel = f"{options.goldens}#{record['id']}"
       try:
-        before = time_tgc(options.tgc, kernel, target, options.runs)
-        timed = theirs.kernel(record, renderer, target)
-        if timed: rows.append((record["id"], min(before, time_tgc(options.tgc, kernel, target, options.runs)), *timed))
+        made = theirs.kernel(record, renderer, target)
+        if not made: continue
+        rounds = [(time_tgc(options.tgc, kernel, target, options.runs), made[0]()) for _ in range(options.rounds)]
+        rows.append((record["id"], *map(min, zip(*rounds)), made[1]))
       except Exception as error: print(f"  {target} {record['id']}: {type(error).__name__}: {str(error)[:120]}", file=sys.stderr)
     if options.list:
       for name, tgc_s, tinygrad_s, threads in sorted(rows, key=lambda r: r[1] / r[2]):
