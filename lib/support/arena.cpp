@@ -7,7 +7,7 @@ namespace tgc {
 // A small arena takes its blocks one by one; a large one takes many at once, in a huge page where the system gives some: walks over millions of
 // bytes of nodes spend their time on page faults and address translation otherwise.
 void Arena::new_block() {
-  constexpr size_t kHugePage = size_t{1} << 21, kFew = 8;
+  constexpr size_t kHugePage = size_t{1} << 21, kFew = 32;  // graphs of most kernels stay below: a huge page is cleared as a whole
   if (next_block_ == chunk_end_) {
     size_t size = blocks_ < kFew ? kBlockSize : kHugePage;
     void* chunk = std::aligned_alloc(size, size);
