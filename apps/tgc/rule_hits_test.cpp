@@ -1,9 +1,14 @@
-// Every rule is hit by a golden or by a test. The goldens of testdata/ pass all stages here, in this process; when all tests are done, a
-// listener prints the rules that nothing hit, but for those that testdata/rules_never_hit.txt allows. scripts/test looks for its line.
+// Every rule is hit by a golden or by a test, and every guarded one declines in one. The goldens of testdata/ pass all stages here, in this
+// process; when all tests are done, a listener prints the rules that nothing hit and those that never declined, but for those that
+// testdata/rules_never_hit.txt and testdata/rules_never_declined.txt allow. scripts/test looks for its two lines.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "lib/rewrite/hits.h"
@@ -18,47 +23,82 @@ using namespace tgc;
 
 namespace {
 
-// Through all stages, to the source; false when it is refused.
-bool passes_all_stages(const GoldenRecord& record, const Settings& settings) {
+// Through all stages, to the source: why it is refused, or nothing when it is not.
+std::optional<std::string> refusal(const GoldenRecord& record, const Settings& settings) {
   Graph graph(settings);
   auto ast = read_pyrender(graph, record.ast, record.id);
-  if (!ast) return false;
+  if (!ast) return ast.diag().text();
+  auto text_of = [](auto result) { return result ? std::nullopt : std::optional(result.diag().text()); };
   if (record.target.empty()) {
     TensorJob job(graph);
-    return make_schedule(job, *ast).ok();
+    return text_of(make_schedule(job, *ast));
   }
   auto target = parse_target(record.target, settings);
-  if (!target) return false;
+  if (!target) return target.diag().text();
   KernelJob job{graph, *target};
   auto sink = run_kernel_stages(job, begin_kernel(job, *ast));
-  if (!sink) return false;
+  if (!sink) return sink.diag().text();
   auto list = linear_list(job, *sink);
-  return list && program_info(*list) && (render_source(*target, *list) || record.source_error);
+  if (!list) return list.diag().text();
+  if (auto no_program = text_of(program_info(*list))) return no_program;
+  return record.source_error ? std::nullopt : text_of(render_source(*target, *list));
+}
+
+// The stage after the last one that tinygrad got through.
+std::string_view refusing_stage(const GoldenRecord& record) {
+  auto stages = kernel_stages();
+  auto last = std::ranges::find(stages, std::string_view(record.stages.back().name), &Stage::name);
+  return std::next(last)->name;
 }
 
 bool is_of_a_test(const Rule& rule) { return rule.file.ends_with("_test.cpp"); }
+
+// One of each that is written: some are in several sets, for other dtypes or ops each, and what happened to one happened to the rule.
+struct Written {
+  Rule rule;
+  bool hit = false, declined = false;
+};
+std::vector<Written> rules_as_written() {
+  std::map<std::string, Written> out;
+  for (const Rule& rule : rules_tried()) {
+    if (is_of_a_test(rule)) continue;
+    Written& written = out.try_emplace(describe(rule), Written{rule}).first->second;
+    written.hit |= was_hit(rule);
+    written.declined |= has_declined(rule);
+  }
+  std::vector<Written> rules;
+  for (auto& [name, written] : out) rules.push_back(written);
+  return rules;
+}
+
+// Prints the rules to which it never happened and that no line of the file allows, and the lines that nothing needs; then one line of numbers.
+void print_left_out(const std::vector<Written>& rules, const char* what, const std::string& file, bool Written::*happened) {
+  std::set<std::string> allowed;
+  for (const std::string& line : test_lines(file))
+    if (auto words = words_of(line); !words.empty() && words[0][0] != '#') allowed.insert(words[0] + " " + words[1]);
+  size_t missing = 0;
+  std::set<std::string> needless = allowed;
+  for (const Written& written : rules) {
+    if (written.*happened) continue;
+    const Rule& rule = written.rule;
+    std::string key = std::string(rule.name) + " " + std::string(short_file(rule));
+    needless.erase(key);
+    if (allowed.contains(key)) continue;
+    missing++;
+    std::printf("never %s: %s\n", what, describe(rule).c_str());
+  }
+  for (const std::string& key : needless) std::printf("%s, and needs no line in %s: %s\n", what, file.c_str(), key.c_str());
+  std::printf("%zu rules, %zu never %s and not allowed to, %zu needlessly allowed to\n", rules.size(), missing, what, needless.size());
+}
 
 struct HitsListener : doctest::IReporter {
   explicit HitsListener(const doctest::ContextOptions&) {}
   void test_run_end(const doctest::TestRunStats& stats) override {
     if (stats.numTestCasesPassingFilters < stats.numTestCases) return;  // some were left out, and what they hit
-    std::set<std::string> allowed;
-    for (const std::string& line : test_lines("rules_never_hit.txt"))
-      if (auto words = words_of(line); !words.empty() && words[0][0] != '#') allowed.insert(words[0] + " " + words[1]);
-    size_t rules = 0, missing = 0;
-    std::set<std::string> needless = allowed;
-    for (const Rule& rule : rules_tried()) {
-      if (is_of_a_test(rule)) continue;
-      rules++;
-      if (was_hit(rule)) continue;
-      std::string key = std::string(rule.name) + " " + std::string(short_file(rule));
-      needless.erase(key);
-      if (allowed.contains(key)) continue;
-      missing++;
-      std::printf("never hit: %s\n", describe(rule).c_str());
-    }
-    for (const std::string& key : needless) std::printf("hit, and needs no line in rules_never_hit.txt: %s\n", key.c_str());
-    std::printf("%zu rules, %zu never hit and not allowed to, %zu needlessly allowed to\n", rules, missing, needless.size());
+    std::vector<Written> rules = rules_as_written();
+    print_left_out(rules, "hit", "rules_never_hit.txt", &Written::hit);
+    std::erase_if(rules, [](const Written& written) { return !is_guarded(written.rule); });
+    print_left_out(rules, "declined", "rules_never_declined.txt", &Written::declined);
   }
   void report_query(const doctest::QueryData&) override {}
   void test_run_start() override {}
@@ -76,8 +116,8 @@ REGISTER_LISTENER("rule-hits", 1, HitsListener);
 
 }  // namespace
 
-TEST_CASE("the goldens of testdata pass all stages") {
-  size_t records = 0;
+TEST_CASE("the goldens of testdata pass all stages, but for what tinygrad refuses: the message names the stage, the rule and the node") {
+  size_t records = 0, refused = 0;
   for (auto& entry : std::filesystem::directory_iterator(test_path("golden"))) {
     auto reader = GoldenReader::open(entry.path().string());
     REQUIRE(reader);
@@ -88,8 +128,17 @@ TEST_CASE("the goldens of testdata pass all stages") {
       REQUIRE(record);
       if (!*record) break;
       INFO(entry.path() << " " << (*record)->id << " " << (*record)->target);
-      CHECK(passes_all_stages(**record, settings) != (*record)->error.has_value());
+      auto message = refusal(**record, settings);
+      INFO(message.value_or("passes"));
+      CHECK(message.has_value() == (*record)->error.has_value());
+      if (!message || !(*record)->error) continue;
+      refused++;
+      std::string stage = "'" + std::string(refusing_stage(**record)) + "'";
+      CHECK(message->starts_with("stage " + stage + ": "));
+      CHECK(message->find("\n  in stage " + stage + ", rule ") != message->npos);
+      CHECK(message->find(", at\n    Ops.") != message->npos);
     }
   }
   CHECK(records > 100);
+  CHECK(refused >= 2);
 }

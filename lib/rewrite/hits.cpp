@@ -1,16 +1,17 @@
 #include "lib/rewrite/hits.h"
 
-#include <atomic>
 #include <map>
 #include <mutex>
 
 #include "lib/support/check.h"
 
 namespace tgc {
-namespace {
 
-constexpr size_t kMaxRules = 8192;
-std::atomic<bool> rules_hit[kMaxRules];
+namespace detail {
+RuleRegister rules_hit, rules_declined;
+}  // namespace detail
+
+namespace {
 
 struct TriedRules {
   std::mutex lock;
@@ -21,19 +22,22 @@ TriedRules& tried_rules() {
   return tried;
 }
 
+bool is_noted(const detail::RuleRegister& noted, const Rule& rule) {
+  return rule.id < detail::kMaxRules && noted[rule.id].load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void note_rules(const std::vector<const Rule*>& rules) {
   std::lock_guard guard(tried_rules().lock);
-  for (const Rule* rule : rules) tried_rules().by_id.emplace(rule->id, *rule);
+  for (const Rule* rule : rules) {
+    TGC_CHECK(rule->id < detail::kMaxRules, "more rules than the registers of hits have room for");
+    tried_rules().by_id.emplace(rule->id, *rule);
+  }
 }
 
-void note_hit(const Rule& rule) {
-  TGC_CHECK(rule.id < kMaxRules, "more rules than the register of hits has room for");
-  if (!rules_hit[rule.id].load(std::memory_order_relaxed)) rules_hit[rule.id].store(true, std::memory_order_relaxed);
-}
-
-bool was_hit(const Rule& rule) { return rule.id < kMaxRules && rules_hit[rule.id].load(std::memory_order_relaxed); }
+bool was_hit(const Rule& rule) { return is_noted(detail::rules_hit, rule); }
+bool has_declined(const Rule& rule) { return is_noted(detail::rules_declined, rule); }
 
 std::vector<Rule> rules_tried() {
   std::lock_guard guard(tried_rules().lock);

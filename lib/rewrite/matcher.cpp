@@ -205,6 +205,7 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) c
       if (out == u) done = program.rule;
       if ((out && !(out == u)) || program.rule->changes_ctx) note_hit(*program.rule);
       if (out && !(out == u)) return out;
+      note_declined(*program.rule);
     }
   return {};
 }
@@ -255,6 +256,7 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
         note_hit(*program.rule);
         return out;
       }
+      note_declined(*program.rule);
       note.reached = kNone;
       if (out) done = program.rule;
     }

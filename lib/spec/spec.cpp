@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/rewrite/hits.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/spec/tables.h"
 
@@ -54,7 +55,9 @@ UOp verdict(UOp node, Answer answer) {
 
 UOp call_allow(const Rule&, const Match& m) { return verdict(m.root, Answer::Yes); }
 UOp call_require(const Rule& rule, const Match& m) {
-  return verdict(m.root, reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root) ? Answer::Yes : Answer::No);
+  if (reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root)) return verdict(m.root, Answer::Yes);
+  note_declined(rule);
+  return verdict(m.root, Answer::No);
 }
 UOp call_judge(const Rule& rule, const Match& m) { return verdict(m.root, reinterpret_cast<Answer (*)(UOp)>(rule.function)(m.root)); }
 

@@ -80,6 +80,7 @@ TEST_CASE("CUDA computes fp8 as float32 and casts between fp8 through it") {
   t.check("alu-as-float", a + a, (a.cast(dtypes::float32) + a.cast(dtypes::float32)).cast(dtypes::fp8e4m3));
   t.check("fp8-to-fp8", a.cast(dtypes::fp8e5m2), through_float(a, dtypes::fp8e5m2));
   t.declines("fp8-to-fp8", i.cast(dtypes::fp8e5m2));
+  t.declines("fp8-to-fp8", t.graph.node(Op::CAST, a.dtype(), a));
 }
 
 // A WMMA of operands `a`, `b` and accumulator `c`, as far as the renderers' rules look at it.
@@ -202,6 +203,7 @@ TEST_CASE("WGSL: narrow elements are bits of a word") {
   t.declines("packed-load", t.load(4, dtypes::float16));
   UOp reg = t.graph.node(Op::DEFINE_REG, dtypes::uint8.ptr(4, AddrSpace::REG), {}, 0);
   t.declines("packed-load", reg.index_ptr(x).load());
+  t.declines("packed-load-alt", t.buffer(2, dtypes::int32).index_ptr(x, p).load(x.const_like(7), dtypes::int32));
   CHECK_THROWS_AS(t.declines("packed-load-alt", bytes.index_ptr(x).load(seven, dtypes::uint8)), Failure);
 
   UOp b = t.load(5, dtypes::uint8), mask = ((Const(0xFF) << shift) ^ Const(0xFFFFFFFFL)).cast(dtypes::uint32);

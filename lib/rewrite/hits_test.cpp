@@ -1,0 +1,46 @@
+#include "lib/rewrite/hits.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lib/rewrite/matcher.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+using namespace pat;
+
+TEST_CASE("hits and declines of a rule are noted, each for itself") {
+  const RuleSet set("hits of rules", {  // not static: rules of its own for each subcase
+      // -x -> x for a constant x; of a variable it stays the node itself
+      rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) { return x.is_const() ? x : x.is(Op::DEFINE_VAR) ? y : UOp(); })),
+      rule("add-zero", x + 0, x),
+  });
+  Graph g;
+  const Rule &guarded = *set.rules()[0], &algebra = *set.rules()[1];
+  CHECK(is_guarded(guarded));
+  CHECK(!is_guarded(algebra));
+  auto try_on = [&](UOp u) {
+    const Rule* hit = nullptr;
+    return set.matcher().rewrite(u, nullptr, nullptr, hit);
+  };
+  UOp v = g.variable("v", 0, 9), two = g.constant(dtypes::index, 2);
+  set.matcher();
+  auto tried = rules_tried();
+  CHECK(std::ranges::count(tried, guarded.id, &Rule::id) == 1);
+  CHECK(!try_on(v + two));  // no pattern matches
+  CHECK((!was_hit(guarded) && !has_declined(guarded) && !was_hit(algebra)));
+
+  SUBCASE("nothing made") { CHECK(!try_on((v + two).alu(Op::NEG))); }
+  SUBCASE("the node itself") { CHECK(!try_on(v.alu(Op::NEG))); }
+  CHECK(try_on(v + 0) == v);
+  CHECK((was_hit(algebra) && !has_declined(algebra)));
+  CHECK(try_on(two.alu(Op::NEG)) == two);
+  CHECK(was_hit(guarded));
+  CHECK(has_declined(guarded));
+}
+
+}  // namespace
+}  // namespace tgc

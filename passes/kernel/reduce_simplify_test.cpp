@@ -1,0 +1,42 @@
+#include "passes/kernel/reduce_simplify.h"
+
+#include "lib/rewrite/testing.h"
+
+namespace tgc {
+namespace {
+
+TEST_CASE("what does not depend on the range leaves the comparison with it") {
+  RuleTest t(pm_reduce_load_collapse()), loads(pm_load_collapse());
+  UOp r = t.range(10), s = t.range(4, 1), y = t.var("y", 1, 7), n = t.var("n", 0, 20);
+  t.check("lt-lift-add", (r + y).lt(n), r.lt(n - y));
+  t.check("lt-lift-add", (r + y).cast(dtypes::int32).lt(t.load(0, dtypes::int32)), r.lt(t.load(0, dtypes::int32).cast(dtypes::index) - y));
+  t.declines("lt-lift-add", (r + s).lt(n));
+  t.declines("lt-lift-add", (r + y).lt(s));
+  t.check("ne-lift-add", (r + y).ne(n), r.ne(n - y));
+  t.declines("ne-lift-add", (r + s).ne(n));
+  t.check("lt-lift-mul", (r * y).lt(n), r.lt((n + y - 1) / y));
+  t.declines("lt-lift-mul", (r * s).lt(n));
+  t.declines("lt-lift-mul", (r * t.var("z", 0, 7)).lt(n));  // by 0
+  UOp loaded = loads.load(0, dtypes::int32).cast(dtypes::index), by = loads.var("y", 1, 7), bound = loads.var("n", 0, 20);
+  loads.check("lt-lift-add-of-load", (loaded + by).lt(bound), loaded.lt(bound - by));
+  loads.declines("lt-lift-add-of-load", (loads.range(10) + by).lt(bound));
+  loads.declines("lt-lift-add-of-load", (loaded + loaded).lt(bound));
+}
+
+TEST_CASE("a sum of one value over a part of the range is a product") {
+  RuleTest t(pm_reduce_collapse());
+  UOp r = t.range(10), low = t.var("low", -3, 20), high = t.var("high", -3, 20), x = t.load(0, dtypes::float32);
+  UOp of_r = t.buffer(1, dtypes::float32).index(r);
+  auto sum = [&](UOp u) { return u.reduce(r, Op::ADD); };
+  auto times = [&](UOp count) { return count.maximum(0).minimum(r.src(0)).cast(dtypes::float32) * x; };
+  t.check("sum-from-bound", sum(r.lt(low).where(0, x)), times(r.src(0) - low));
+  t.declines("sum-from-bound", sum(r.lt(low).where(0, of_r)));
+  t.check("sum-to-bound", sum(r.lt(high).where(x, 0)), times(high));
+  t.declines("sum-to-bound", sum(r.lt(high).where(of_r, 0)));
+  UOp between = r.lt(low).logical_not() & r.lt(high);
+  t.check("sum-between-bounds", sum(between.where(x, 0)), times(high.minimum(r.src(0)) - low.maximum(0)));
+  t.declines("sum-between-bounds", sum(between.where(of_r, 0)));
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,74 @@
+#include "passes/tensor/earliest_rewrites.h"
+
+#include <limits>
+
+#include "passes/tensor/testing.h"
+
+namespace tgc {
+namespace {
+
+TEST_CASE("what is in memory already, and what has no elements") {
+  TensorTest t(earliest_rewrites());
+  UOp x = t.tensor(0, {4, 4}), none = t.tensor(1, {0, 4});
+  t.check("drop-detach", t.node(Op::DETACH, x.dtype(), x), x);
+  t.check("contiguous-of-buffer", t.contiguous_of(x).rtag(7), x.rtag(7));
+  t.declines("contiguous-of-buffer", t.contiguous_of(t.permuted(x)));
+  t.check("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
+  t.declines("empty", x.exp2());
+  auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
+  UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);  // (4, 0) -> (1, 0), which is empty too; (0, 4) -> (1, 4)
+  t.check("reduce-of-nothing", sum, sum.const_like(0));
+  t.check("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));
+  t.declines("reduce-of-nothing", most);
+  t.declines("reduce-of-nothing", reduced(x, Op::ADD));
+}
+
+TEST_CASE("a long reduction is split in two") {
+  TensorTest t(earliest_rewrites());
+  UOp x = t.tensor(0, {65536});
+  auto sum = [](UOp u, int64_t axis) { return reduce_axis(u, Op::ADD, std::array{axis}); };
+  UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // element i of each part lies next to that of the next part
+  t.check("split-reduce", sum(x, 0).rtag(7), reshape(sum(t.contiguous_of(sum(parts, 0)), 1), ShapeVec{1}).rtag(7));
+  t.declines("split-reduce", sum(t.tensor(0, {1024}), 0));
+  t.declines("split-reduce", sum(t.tensor(0, {65537}), 0));                                // no number of parts divides it
+  t.declines("split-reduce", sum(expand(t.tensor(0, {1}), ShapeVec{65536}), 0));           // one element, read again and again
+}
+
+TEST_CASE("copies between devices") {
+  TensorTest t(earliest_rewrites());
+  UOp x = t.tensor(0, {4, 4}), file = t.tensor(1, {4, 4}, "DISK:weights"), moved = t.permuted(file);
+  t.check("disk-copy-drops-contiguous", t.copied(t.contiguous_of(moved), "CPU"), t.copied(moved, "CPU"));
+  t.declines("disk-copy-drops-contiguous", t.copied(t.contiguous_of(t.permuted(x)), "CUDA"));
+  t.check("disk-copy-first", t.copied(moved, "CPU").rtag(7), t.permuted(t.copied(file, "CPU")).rtag(7));
+  t.declines("disk-copy-first", t.copied(t.permuted(x), "CUDA"));
+  UOp c = t.graph.constant(dtypes::float32, 2, t.graph.str("CPU"));
+  t.check("copy-of-const", t.copied(c, "CUDA"), t.graph.constant(dtypes::float32, 2, t.graph.str("CUDA")));
+  t.declines("copy-of-const", t.copied(x, "CUDA"));
+  UOp part = t.shrunk(x, {{0, 2}, {0, 4}});
+  t.check("copy-of-part", t.copied(part, "CUDA"), t.copied(t.contiguous_of(part), "CUDA"));
+  t.declines("copy-of-part", t.copied(t.permuted(x), "CUDA"));
+  t.check("copy-to-same", t.copied(x, "CPU").rtag(7), t.node(Op::NOOP, x.dtype(), x).rtag(7));
+  t.declines("copy-to-same", t.copied(x, "CUDA"));
+}
+
+TEST_CASE("what is assigned, and to what") {
+  TensorTest t(earliest_rewrites());
+  UOp x = t.tensor(0, {4, 4}), y = t.tensor(1, {4, 4});
+  t.check("assign-to-no-buffer", x.exp2().assign(y).rtag(7), t.contiguous_of(y).rtag(7));
+  t.declines("assign-to-no-buffer", x.assign(y));
+  t.check("assign-from-permuted", x.assign(t.permuted(x).exp2()), x.assign(t.contiguous_of(t.permuted(x).exp2())));
+  t.declines("assign-from-permuted", x.assign(x.exp2()));
+  t.declines("assign-from-permuted", x.assign(t.permuted(y)));
+  t.throws("custom-kernel", t.node(Op::CUSTOM_KERNEL, dtypes::void_, x));
+}
+
+TEST_CASE("reshapes that nobody asked for") {
+  TensorTest t(mop_cleanup());
+  UOp flat = t.tensor(0, {16}), middle = reshape(flat, ShapeVec{4, 4});
+  t.check("merge-reshapes", reshape(middle, ShapeVec{2, 8}), reshape(flat, ShapeVec{2, 8}));
+  t.declines("merge-reshapes", reshape(middle, ShapeVec{2, 8}).rtag(7));
+  t.declines("merge-reshapes", reshape(middle.rtag(7), ShapeVec{2, 8}));
+}
+
+}  // namespace
+}  // namespace tgc

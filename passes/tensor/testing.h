@@ -1,0 +1,41 @@
+// Tensors and their movements, for the rule tests of this folder alone.
+#pragma once
+#include <array>
+
+#include "lib/rewrite/testing.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/movement.h"
+#include "passes/tensor/multi.h"
+
+namespace tgc {
+
+class TensorTest : public RuleTest {
+ public:
+  explicit TensorTest(const RuleSet& set, const Settings& settings = {}) : RuleTest(set, settings) {}
+
+  UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}) { return graph.node(op, dtype, src, arg); }
+  UOp device(std::string_view name) { return device_node(graph, graph.str(name)); }
+  // A buffer of floats, by its number; on the CPU, or on the device that is named, or on all those that are.
+  UOp buffer_on(Arg devices, int64_t number, int64_t size) {
+    return node(Op::BUFFER, dtypes::float32, {node(Op::UNIQUE, dtypes::void_, {}, number), device_node(graph, devices)}, size);
+  }
+  UOp tensor(int64_t number, ShapeVec shape, std::string_view on = "CPU") { return reshape(buffer_on(graph.str(on), number, small(prod(shape))), shape); }
+  Arg pair() { return graph.tuple({graph.str("A"), graph.str("B")}); }  // two devices
+  UOp on_pair(int64_t number, ShapeVec shape) { return reshape(buffer_on(pair(), number, small(prod(shape))), shape); }
+
+  UOp permuted(UOp u) { return permute(u, std::array<int64_t, 2>{1, 0}); }
+  UOp padded(UOp u, std::vector<std::pair<Sint, Sint>> amounts) { return pad(u, amounts); }
+  UOp shrunk(UOp u, std::vector<std::pair<Sint, Sint>> bounds) { return shrink(u, bounds); }
+  UOp contiguous_of(UOp u) { return node(Op::CONTIGUOUS, u.dtype(), u); }
+  UOp copied(UOp u, std::string_view to) { return copy_to_device(u, graph.str(to)); }
+  UOp copied_to_pair(UOp u) { return copy_to_device(u, pair()); }
+
+  void throws(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    CHECK_THROWS_AS(declines(rule, from, ctx, file, line), Failure);
+  }
+
+ private:
+  static int64_t small(Sint size) { return size.int64_or_throw("a test's size"); }
+};
+
+}  // namespace tgc
