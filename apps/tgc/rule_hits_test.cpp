@@ -1,6 +1,6 @@
-// Every rule is hit by a golden or by a test, and every guarded one declines in one. The goldens of testdata/ pass all stages here, in this
-// process; when all tests are done, a listener prints the rules that nothing hit and those that never declined, but for those that
-// testdata/rules_never_hit.txt and testdata/rules_never_declined.txt allow. scripts/test looks for its two lines.
+// Every rule is hit by a golden or by a test, every guarded one declines in one, and every one has a test of its own (RuleTest). The goldens of
+// testdata/ pass all stages here, in this process; when all tests are done, a listener prints the rules of which that is not so, but for those
+// that testdata/rules_never_{hit,declined,checked}.txt allow. scripts/test looks for its three lines.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ bool is_of_a_test(const Rule& rule) { return rule.file.ends_with("_test.cpp"); }
 // One of each that is written: some are in several sets, for other dtypes or ops each, and what happened to one happened to the rule.
 struct Written {
   Rule rule;
-  bool hit = false, declined = false;
+  bool hit = false, declined = false, checked = false;
 };
 std::vector<Written> rules_as_written() {
   std::map<std::string, Written> out;
@@ -65,6 +65,7 @@ std::vector<Written> rules_as_written() {
     Written& written = out.try_emplace(describe(rule), Written{rule}).first->second;
     written.hit |= was_hit(rule);
     written.declined |= has_declined(rule);
+    written.checked |= was_checked(rule);
   }
   std::vector<Written> rules;
   for (auto& [name, written] : out) rules.push_back(written);
@@ -97,6 +98,7 @@ struct HitsListener : doctest::IReporter {
     if (stats.numTestCasesPassingFilters < stats.numTestCases) return;  // some were left out, and what they hit
     std::vector<Written> rules = rules_as_written();
     print_left_out(rules, "hit", "rules_never_hit.txt", &Written::hit);
+    print_left_out(rules, "checked", "rules_never_checked.txt", &Written::checked);
     std::erase_if(rules, [](const Written& written) { return !is_guarded(written.rule); });
     print_left_out(rules, "declined", "rules_never_declined.txt", &Written::declined);
   }

@@ -8,7 +8,7 @@
 namespace tgc {
 
 namespace detail {
-RuleRegister rules_hit, rules_declined;
+RuleRegister rules_hit, rules_declined, rules_checked;
 }  // namespace detail
 
 namespace {
@@ -38,6 +38,7 @@ void note_rules(const std::vector<const Rule*>& rules) {
 
 bool was_hit(const Rule& rule) { return is_noted(detail::rules_hit, rule); }
 bool has_declined(const Rule& rule) { return is_noted(detail::rules_declined, rule); }
+bool was_checked(const Rule& rule) { return is_noted(detail::rules_checked, rule); }
 
 std::vector<Rule> rules_tried() {
   std::lock_guard guard(tried_rules().lock);

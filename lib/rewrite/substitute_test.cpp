@@ -1,6 +1,4 @@
-#include <doctest/doctest.h>
-
-#include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/testing.h"
 #include "lib/uop/graph.h"
 
 using namespace tgc;
@@ -52,4 +50,13 @@ const RuleSet& gated() {
 TEST_CASE("rules before the substitution see the pairs and may close a subgraph") {
   Variables v;
   CHECK(substitute(v.at(1) + v.at(1) * v.at(2), {{v.at(1), v.at(3)}}, &gated()) == v.at(3) + v.at(1) * v.at(2));
+}
+
+TEST_CASE("the rule of substitutions") {
+  RuleTest t(substitute_rules());
+  UOp x = t.var("x", 0, 9), y = t.var("y", 0, 9);
+  SubstituteContext ctx(t.graph, {{x, y}});
+  t.check("substitute", x, y, ctx);
+  t.declines("substitute", y, ctx);
+  t.declines("substitute", x + y, ctx);
 }

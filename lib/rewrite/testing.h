@@ -4,6 +4,7 @@
 //   UOp x = t.var("x", 0, 10);
 //   t.check("add-zero", x + 0, x);               // the rule of that name makes x of x + 0
 //   t.declines("mul-bool", x * x);               // it does not apply, or its guard says no
+//   t.notes("realize", copy, ctx);               // it makes nothing; what it noted in the context, the test looks at
 //   t.all_rules_fired();                         // at the end: every rule of the set had a check
 //
 // The rule is tried on the node itself, alone: what other rules of its set would do does not matter.
@@ -14,6 +15,7 @@
 #include <set>
 #include <string>
 
+#include "lib/rewrite/hits.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/graph.h"
 
@@ -38,12 +40,21 @@ class RuleTest {
     UOp got = apply(rule, from, ctx, file, line);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n" << describe(from) << "\nmade\n" << (got ? describe(got) : "    nothing") << "\nnot\n" << describe(to));
     CHECK(got == to);
-    if (got == to) fired_.insert(std::string(rule));
+    if (got == to) fire(rule);
   }
   void declines(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     UOp got = apply(rule, from, ctx, file, line);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n" << describe(from) << "\nmade\n" << (got ? describe(got) : "    nothing"));
     CHECK(!got);
+  }
+  void notes(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    declines(rule, from, ctx, file, line);
+    if (hit_) fire(rule);
+    INFO(std::string(file) << ":" << line << ": rule " << rule << " does not match\n" << describe(from));
+    CHECK(hit_ != nullptr);
+  }
+  void throws(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    CHECK_THROWS_AS(declines(rule, from, ctx, file, line), Failure);
   }
   // The whole set, applied until nothing changes.
   void rewrites(UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -73,13 +84,18 @@ class RuleTest {
     }
     INFO(std::string(file) << ":" << line << ": no rule " << name << " in " << set_.name());
     REQUIRE(it->second != nullptr);
-    const Rule* hit = nullptr;
-    return it->second->rewrite(u, ctx.ptr(), ctx.type(), hit);
+    hit_ = nullptr;
+    return it->second->rewrite(u, ctx.ptr(), ctx.type(), hit_);
+  }
+  void fire(std::string_view name) {
+    fired_.insert(std::string(name));
+    note_checked(*hit_);
   }
 
   const RuleSet& set_;
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
   std::set<std::string> fired_;
+  const Rule* hit_ = nullptr;  // that matched last
 };
 
 }  // namespace tgc

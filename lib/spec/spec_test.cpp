@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/rewrite/hits.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/spec/tables.h"
 #include "lib/support/testing.h"
@@ -106,15 +107,21 @@ struct Judge {
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
   Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // of an UNROLL or CONTRACT
 
+  const Rule* rule = nullptr;  // that answered last
   std::string of(UOp u) {
-    const Rule* rule = nullptr;
+    rule = nullptr;
     UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, rule);
     return !answer ? "none" : std::string(rule->name) + (answer == verdict(u, Answer::Yes) ? ": good" : ": bad");
   }
-  void check(std::string_view rule, UOp good, UOp bad, std::string_view judged_by = {}, int line = __builtin_LINE()) {
+  void says(std::string_view expected, UOp u, int line = __builtin_LINE()) {
     INFO("line " << line);
-    CHECK(of(good) == std::string(rule) + ": good");
-    CHECK(of(bad) == (judged_by.empty() ? std::string(rule) + ": bad" : std::string(judged_by)));
+    std::string said = of(u);
+    CHECK(said == expected);
+    if (said == expected && rule) note_checked(*rule);
+  }
+  void check(std::string_view name, UOp good, UOp bad, std::string_view judged_by = {}, int line = __builtin_LINE()) {
+    says(std::string(name) + ": good", good, line);
+    says(judged_by.empty() ? std::string(name) + ": bad" : std::string(judged_by), bad, line);
   }
 };
 
@@ -126,6 +133,7 @@ TEST_CASE("spec: each rule of tensor graphs, with a node that it accepts and one
   UOp cond = t.graph.constant(dtypes::bool_, true), pair = t.buffer_on(t.graph.tuple({t.graph.str("A"), t.graph.str("B")}));
   UOp one = t.buffer_on(t.graph.str("A")), stack = t.node(Op::MSTACK, f, {one, one});
   UOp reshaped = t.node(Op::RESHAPE, f, {t.buffer, t.i});
+  t.says("no-tags: bad", t.buffer.rtag(1));
   // anywhere
   t.check("sink", t.sink, t.node(Op::SINK, f), "none");
   t.check("const", t.x, t.node(Op::CONST, f, {}, 3));
@@ -227,14 +235,14 @@ TEST_CASE("spec: each rule of any stage, likewise") {
   Judge t(Spec::Full);
   const DType f = dtypes::float32, none = dtypes::void_;
   UOp two = t.node(Op::VECTORIZE, f.vec(2), {t.x, t.x}), cond = t.graph.constant(dtypes::bool_, true), at = t.global.index_ptr(t.i);
-  CHECK(t.of(t.node(Op::NOOP)) == "noop: good");
-  CHECK(t.of(t.node(Op::REWRITE_ERROR)) == "rewrite-error: good");
-  CHECK(t.of(t.node(Op::MSELECT, f, t.x, 7)) == "several-devices: good");
-  CHECK(t.of(t.node(Op::UNROLL, f, t.x, t.axes(2))) == "unroll-contract: good");
-  CHECK(t.of(two.after(t.x)) == "any-after: good");
-  CHECK(t.of(t.node(Op::VECTORIZE, f, {t.x, t.n})) == "any-vectorize: good");
-  CHECK(t.of(t.x.index(UOpSpan(t.n), f)) == "any-index: good");
-  CHECK(t.of(t.x.store(t.x)) == "any-access: good");
+  t.says("noop: good", t.node(Op::NOOP));
+  t.says("rewrite-error: good", t.node(Op::REWRITE_ERROR));
+  t.says("several-devices: good", t.node(Op::MSELECT, f, t.x, 7));
+  t.says("unroll-contract: good", t.node(Op::UNROLL, f, t.x, t.axes(2)));
+  t.says("any-after: good", two.after(t.x));
+  t.says("any-vectorize: good", t.node(Op::VECTORIZE, f, {t.x, t.n}));
+  t.says("any-index: good", t.x.index(UOpSpan(t.n), f));
+  t.says("any-access: good", t.x.store(t.x));
   t.check("buffer-view-of-access", t.node(Op::BUFFER_VIEW, f, at, t.ints({8, 4})), t.node(Op::BUFFER_VIEW, f, t.x, t.ints({8, 4})), "none");
   t.check("assign-with-shape", t.node(Op::ASSIGN, f, {t.buffer, t.x, t.x}), t.node(Op::ASSIGN, f, {t.buffer, t.x, t.x, t.x}), "assign: bad");
   t.check("gep-several", t.node(Op::GEP, f.vec(2), two, t.ints({1, 0})), t.node(Op::GEP, f.vec(2), two, t.ints({1})));

@@ -1,8 +1,8 @@
 #include "passes/kernel/control_flow.h"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
+
+#include "lib/rewrite/testing.h"
 
 using namespace tgc;
 
@@ -76,4 +76,13 @@ TEST_CASE("loops that would have to run before each other are refused") {
   UOp inner = k.store(outer * Const(8) + a, 1).end(a);
   UOp sink = k.g.sink({inner.end(outer), k.store(a, 2).end(a)});  // a is closed twice: inside the other loop and beside it
   CHECK_THROWS_AS(add_control_flow(sink), Failure);
+}
+
+TEST_CASE("the rule that ties a loop to the one before it") {
+  RuleTest t(add_control_flow_rules());
+  UOp a = t.range(8, 0), b = t.range(8, 1), buffer = t.buffer(0, dtypes::float32), x = t.constant(dtypes::float32, 1.0);
+  UOp first = buffer.index_ptr(a).store(x).end(a), second = buffer.index_ptr(b).store(x).end(b);
+  CfgContext ctx(t.graph.sink({first, second}));
+  t.check("range-waits", b, b.with_src({b.src(0), first}), ctx);
+  t.declines("range-waits", a, ctx);
 }

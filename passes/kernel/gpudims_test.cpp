@@ -1,8 +1,7 @@
 #include "passes/kernel/gpudims.h"
 
-#include <doctest/doctest.h>
-
-#include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/testing.h"
+#include "lib/target/target.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 
@@ -118,6 +117,22 @@ TEST_CASE("a store that a local axis does not reach happens in that axis's first
   CHECK(at.is(Op::WHERE));
   CHECK(render(at.get_idx(), false) == "gidx0");
   CHECK(at.get_valid() == t.graph.special(t.graph.constant(dtypes::index, 16), "lidx0").eq(0));
+}
+
+TEST_CASE("axes of the grid become SPECIALs") {
+  RuleTest t(pm_add_gpudims());
+  const Target cuda = parse_target("CUDA", {}).value_or_throw();
+  UOp r = t.range(4, 0, AxisType::GLOBAL), l = t.range(2, 1, AxisType::LOCAL), loop = t.range(8, 2);
+  UOp g = t.graph.special(t.constant(dtypes::index, 4), "gidx0"), s = t.graph.special(t.constant(dtypes::index, 2), "lidx0");
+  UOp buffer = t.buffer(0, dtypes::float32), x = t.load(1, dtypes::float32);
+  Arg info = t.graph.record(RecordClass::KernelInfo, {t.graph.str("test"), t.graph.tuple({}), false, t.graph.tuple({}), {}});
+  auto kernel = [&](UOp at, UOp first, UOp second) { return t.graph.sink(buffer.index_ptr(at).store(x).end({first, second}), info); };
+  t.check("grid-to-specials", kernel(r * 2 + l, r, l), kernel(g * 2 + s, g, s), cuda);
+  // what does not depend on a local axis is stored by its first thread
+  t.check("grid-to-specials", kernel(r, r, l), kernel(s.eq(0).where(g, t.graph.invalid()), g, s), cuda);
+  t.declines("grid-to-specials", kernel(g * 2 + s, g, s), cuda);
+  t.declines("grid-to-specials", kernel(loop, loop, loop), cuda);
+  t.declines("grid-to-specials", t.graph.sink(kernel(r * 2 + l, r, l).src()), cuda);  // no kernel
 }
 
 }  // namespace

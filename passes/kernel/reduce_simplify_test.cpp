@@ -38,5 +38,33 @@ TEST_CASE("a sum of one value over a part of the range is a product") {
   t.declines("sum-between-bounds", sum(between.where(of_r, 0)));
 }
 
+TEST_CASE("sums are taken apart") {
+  RuleTest t(pm_reduce_load_collapse());
+  UOp r = t.range(10), x = t.load(0, dtypes::float32), gate = t.var("gate", false, true, dtypes::bool_), buffer = t.buffer(1, dtypes::float32);
+  UOp of_r = buffer.index(r), i = t.load(2, dtypes::int32).cast(dtypes::index);
+  auto sum = [&](UOp u) { return u.reduce(r, Op::ADD); };
+  t.check("reduce-unparented", sum(x), x * r.src(0).cast(dtypes::float32));
+  t.check("reduce-unparented", x.reduce(r, Op::MAX), x);
+  t.declines("reduce-unparented", sum(of_r));
+  t.check("sum-of-sum", sum(of_r + x), sum(of_r) + sum(x));
+  t.declines("sum-of-sum", (of_r + x).reduce(r, Op::MAX));
+  t.check("sum-of-gate", sum((gate & r.lt(5)).where(x, 0)), sum(r.lt(5).where(x, 0)) * gate.cast(dtypes::float32));
+  t.declines("sum-of-gate", sum((r.lt(3) & r.lt(5)).where(x, 0)));
+  t.check("mul-gate", x * r.lt(5).cast(dtypes::float32), r.lt(5).where(x, 0));
+  UOp inside = i.ge(0) & i.lt(r.src(0));
+  t.check("sum-of-one-element", sum(i.ne(r).where(0, of_r)), inside.where(buffer.index(i.valid(inside)), 0));
+  t.declines("sum-of-one-element", sum(i.ne(r).where(of_r, 0)));
+}
+
+TEST_CASE("sums without a loop") {
+  RuleTest t(pm_reduce_simplify()), loads(pm_load_collapse());
+  UOp r = t.range(10), n = t.var("n", 0, 10), one = t.constant(dtypes::int32, 1);
+  t.check("reduce-collapse", r.lt(n).where(one, 0).reduce(r, Op::ADD), n.cast(dtypes::int32));
+  t.declines("reduce-collapse", t.buffer(1, dtypes::int32).index(r).reduce(r, Op::ADD));
+  UOp s = loads.range(10), i = loads.var("i", 0, 9), buffer = loads.buffer(1, dtypes::float32);
+  loads.check("reduce-load-collapse", i.ne(s).where(0, buffer.index(s)).reduce(s, Op::ADD), buffer.index(i));
+  loads.declines("reduce-load-collapse", buffer.index(s).reduce(s, Op::ADD));
+}
+
 }  // namespace
 }  // namespace tgc

@@ -1,6 +1,8 @@
 #include "passes/symbolic/symbolic.h"
 
 #include "lib/rewrite/testing.h"
+#include "lib/uop/integer_math.h"
+#include "passes/symbolic/transcendental.h"
 
 namespace tgc {
 namespace {
@@ -113,6 +115,14 @@ TEST_CASE("rules of sym") {
   t.check("neg-of-sum", (x + y) * -1, -x + -y);
   t.check("mul-distribute", (x + y) * 3, x * 3 + y * 3);
   t.declines("mul-distribute", (f + g) * 3.0);
+
+  UOp r = t.range(8), of_r = buffer.index(r);
+  t.check("pow", f.pow(g), xpow(f, g));
+  t.check("reduce-of-scaled", (of_r * 2.0).reduce(r, Op::ADD), of_r.reduce(r, Op::ADD) * 2.0);
+  t.declines("reduce-of-scaled", (of_r * 2.0).reduce(r, Op::MAX));
+  t.check("reduce-of-product", (of_r * f).reduce(r, Op::ADD), prod_from_one(of_r).reduce(r, Op::ADD) * prod_from_one(f));
+  t.declines("reduce-of-product", (of_r * of_r).reduce(r, Op::ADD));
+  t.declines("reduce-of-product", (of_r * f).reduce(r, Op::MAX));  // f may be negative
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST_CASE("an allreduce of little is a copy of every part to everywhere") {
   auto copy = [&](int64_t i) { return t.node(Op::COPY, part.dtype(), {mselect(source, i), one}); };
   t.check("allreduce", of_value, copy(0).maximum(copy(1)));
   t.declines("allreduce", t.node(Op::ALLREDUCE, part.dtype(), {t.tensor(1, {2, 4}), one}, Op::MAX));  // on one device
-  t.declines("allreduce-in-groups", red);  // tinygrad 0.12.0 knows one group
+  t.notes("allreduce-in-groups", red, {});  // tinygrad 0.12.0 knows one group
 }
 
 }  // namespace

@@ -34,6 +34,21 @@ TEST_CASE("global values become buffers, local ones stay for the kernel") {
   UOp shaped = t.tensor(1, {4, 4}), kernel = t.node(Op::KERNEL, dtypes::void_, {shaped, x}), plain = t.node(Op::KERNEL, dtypes::void_, {shaped.src(0), x});
   t.check("kernel-drops-reshapes", kernel, plain);
   t.declines("kernel-drops-reshapes", plain);
+  UOp stack = mstack(shaped, std::array{shaped, shaped});
+  t.check("reshape-above-choice", stack, reshape(mstack(shaped, std::array{shaped.src(0), shaped.src(0)}), ShapeVec{4, 4}));
+  t.declines("reshape-above-choice", mstack(shaped, std::array{shaped.src(0), shaped.src(0)}));
+}
+
+TEST_CASE("in a kernel a local value becomes a local buffer and a barrier") {
+  TensorTest t(pm_add_buffers_local());
+  LocalAddBufferContext ctx;
+  UOp r = t.range(2), s = t.range(3, 1), x = t.load(0, dtypes::float32);
+  DType pointer = dtypes::float32.ptr(2, AddrSpace::LOCAL);
+  UOp local = t.node(Op::DEFINE_LOCAL, pointer, {}, 0);
+  t.check("bufferize-to-local-store", bufferize(x, std::array{r}, {.addrspace = AddrSpace::LOCAL}),
+          local.after(local.index(r, pointer).store(x).end(r).barrier({})), ctx);
+  t.check("flatten-bufferize", bufferize(x, std::array{r, s}, {}), forced_reshape(bufferize(x, std::array{r * 3 + s}, {}), ShapeVec{2, 3}));
+  t.declines("flatten-bufferize", bufferize(x, std::array{r}, {}));
 }
 
 TEST_CASE("what the tensor level leaves in a kernel goes") {

@@ -70,5 +70,32 @@ TEST_CASE("reshapes that nobody asked for") {
   t.declines("merge-reshapes", reshape(middle.rtag(7), ShapeVec{2, 8}));
 }
 
+TEST_CASE("what may become a buffer has a number") {
+  TensorTest t(add_tags());
+  std::vector<UOp> numbered;
+  UOp x = t.tensor(0, {4}), pair = t.on_pair(1, {4});
+  t.check("number", x.exp2(), x.exp2().rtag(t.graph.tuple({0})), numbered);
+  t.declines("number", x.exp2().rtag(7), numbered);
+  t.declines("number", x, numbered);
+  t.check("number-choice", mselect(pair.exp2(), 1), mselect(pair.exp2(), 1).rtag(t.graph.tuple({1})), numbered);
+  t.declines("number-choice", mselect(pair, 1), numbered);
+  CHECK(numbered == std::vector{x.exp2(), mselect(pair.exp2(), 1)});
+}
+
+TEST_CASE("what is read through a contiguous copy is read through it everywhere") {
+  TensorTest t(replace_contiguous());
+  ContiguousViews views;
+  UOp x = t.tensor(0, {4, 4}), base = x.src(0), copy = t.contiguous_of(t.permuted(x));
+  t.notes("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);  // not all of it
+  CHECK(views.view_of.empty());
+  t.declines("read-contiguous", base.exp2(), views);
+  t.notes("found-contiguous", copy, views);
+  UOp view = reshape(t.permuted(copy), ShapeVec{16});
+  REQUIRE(views.view_of.contains(base));
+  CHECK(views.view_of.at(base) == view);
+  t.check("read-contiguous", base.exp2(), view.exp2(), views);
+  t.declines("read-contiguous", x.exp2(), views);
+}
+
 }  // namespace
 }  // namespace tgc

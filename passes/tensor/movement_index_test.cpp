@@ -1,13 +1,11 @@
 #include "passes/tensor/movement_index.h"
 
-#include <doctest/doctest.h>
-
 #include <random>
 
 #include "lib/uop/graph.h"
+#include "passes/tensor/testing.h"
 #include "lib/uop/movement.h"
 #include "lib/uop/render.h"
-#include "lib/rewrite/rewrite.h"
 
 using namespace tgc;
 
@@ -175,4 +173,15 @@ TEST_CASE("pm_mops: end(reshape(x), r) is end(x, r); an index of no movement sta
   CHECK(graph_rewrite(reshape(buffer, ShapeVec{6, 4}).end(t.r0), pm_mops(), {.bottom_up = true}) == buffer.end(t.r0));
   UOp plain = buffer.index(t.r0);
   CHECK(graph_rewrite(plain, pm_mops(), {.bottom_up = true}) == plain);
+}
+
+TEST_CASE("what lies on a movement goes below it") {
+  TensorTest t(pm_mops());
+  UOp x = t.tensor(0, {6, 4}), y = t.permuted(x), i = t.range(4), j = t.range(6, 1), done = t.graph.sink({});
+  t.check("index-through-movement", y.index(UOpSpan{i, j}, dtypes::float32), x.index(UOpSpan{j, i}, dtypes::float32));
+  t.declines("index-through-movement", x.src(0).index(i));
+  t.check("after-below-movement", y.after(done).rtag(7), t.permuted(x.after(done)).rtag(7));
+  t.declines("after-below-movement", x.src(0).after(done));
+  t.check("end-drops-movement", y.end({i, j}), x.end({i, j}));
+  t.declines("end-drops-movement", x.src(0).end(i));
 }

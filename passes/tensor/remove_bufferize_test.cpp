@@ -1,6 +1,7 @@
 #include "passes/tensor/remove_bufferize.h"
 
 #include "passes/tensor/bufferize.h"
+#include "passes/tensor/indexing.h"
 #include "passes/tensor/testing.h"
 
 namespace tgc {
@@ -38,6 +39,46 @@ TEST_CASE("an image is a whole buffer of whole pixels") {
   t.check("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));    // half of it
   t.check("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // all, in rows of half pixels
   t.declines("image-misfit", kept({2, 4, 2}, dtypes::float32));
+}
+
+TEST_CASE("buffers of buffers, of constants, over axes that nothing varies over") {
+  TensorTest t(pm_const_buffer_folding());
+  UOp r = t.range(8), s = t.range(4, 1), x = t.tensor(0, {8}), two = t.constant(dtypes::float32, 2.0);
+  auto kept = [&](UOp value, std::vector<UOp> ranges) { return bufferize(value, ranges, {.device = t.graph.str("CPU")}); };
+  UOp value = x.index(r).exp2();
+  t.check("dead-axes", kept(value, {r, s}), expand(reshape(kept(value, {r}), ShapeVec{8, 1}), ShapeVec{8, 4}));
+  t.declines("dead-axes", kept(value, {r}));
+  t.check("bufferize-of-buffer", kept(x.index(r), {r}), x);
+  t.declines("bufferize-of-buffer", kept(x.index(r + 0), {r}));
+  UOp constant = kept(two, {r});
+  t.check("bufferize-of-const", constant, constant.const_like(2.0));
+  t.check("index-of-const", two.index(UOpSpan(), dtypes::float32), two);
+  t.declines("index-of-const", two.index(r, dtypes::float32));
+}
+
+TEST_CASE("a buffer is dropped where computing its value again is cheap") {
+  TensorTest t(pm_remove_bufferize());
+  UOp r = t.range(8), i = t.range(4, 1), x = t.tensor(0, {8}), value = x.index(r).exp2();
+  auto read = [&](UOp value, bool removable) {
+    return bufferize(value, std::array{r}, {.device = t.graph.str("CPU"), .removable = removable}).index(i, value.dtype());
+  };
+  t.check("remove-bufferize", read(value, true), x.index(i).exp2());
+  t.declines("remove-bufferize", read(value, false));
+  t.declines("remove-bufferize", read(t.contiguous_of(value), true));
+  UOp sum = x.index(i).reduce(i, Op::ADD);
+  t.declines("remove-bufferize", read(value + sum, true));  // a sum for every element
+}
+
+TEST_CASE("a kernel binds no more buffers than its device can") {
+  Settings settings;
+  settings.MAX_KERNEL_BUFFERS = 2;  // one is the output
+  TensorTest t(pm_limit_bufs(), settings), free(pm_limit_bufs());
+  auto sum = [](TensorTest& t, UOp r) { return t.tensor(0, {8}).index(r).exp2() + t.tensor(1, {8}).index(r); };
+  UOp r = t.range(8, 5), fresh = t.range(8, 0), through = bufferize(t.tensor(0, {8}).index(fresh).exp2(), std::array{fresh}, {.device = t.graph.str("CPU")});
+  IndexingContext ctx(t.graph), free_ctx(free.graph);
+  t.check("limit-buffers", sum(t, r), through.index(r, dtypes::float32) + t.tensor(1, {8}).index(r), ctx);
+  t.declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);
+  free.declines("limit-buffers", sum(free, free.range(8, 5)), free_ctx);
 }
 
 }  // namespace

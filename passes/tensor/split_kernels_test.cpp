@@ -18,13 +18,42 @@ TEST_CASE("buffers and ranges as a kernel meets them") {
   t.declines("buffer-of-after", local.after(kernel), ctx);
   t.check("range-of-one", t.range(1), t.constant(dtypes::index, 0));
   t.declines("range-of-one", t.range(2));
+  UOp v = t.var("v", 0, 9), bound = t.node(Op::BIND, dtypes::index, {v, t.constant(dtypes::index, 3)});
+  t.check("unbind", bound, v, ctx);
+  t.check("unbind", bound, v, ctx);
+  CHECK(ctx.vars == std::vector{bound});
+  t.check("const-drops-sources", t.graph.constant(dtypes::float32, 2, t.graph.str("CPU")), t.constant(dtypes::float32, 2));
+  t.declines("const-drops-sources", t.constant(dtypes::float32, 2));
+  Arg mark = t.graph.tuple({});
+  t.check("renumber-range", t.range(8, 7).rtag(mark), t.range(8, 0), ctx);
+  t.check("renumber-range", t.range(4, 7).rtag(mark), t.range(4, 1), ctx);
+  UOp outer = t.range(4, 7, AxisType::OUTER);
+  t.check("renumber-range", outer.rtag(mark), t.node(Op::BIND, dtypes::index, {t.var("range_7", 0, 3), outer}), ctx);
+  t.declines("renumber-range", t.range(8, 7), ctx);
+}
+
+TEST_CASE("marks come and go, and a store becomes a kernel") {
+  TensorTest add(pm_add_range_tags()), drop(pm_remove_tags()), drop_all(remove_all_tags()), t(split_kernels_rules());
+  UOp r = add.range(8), marked = r.rtag(add.graph.tuple({}));
+  add.check("mark-range", r, marked);
+  add.declines("mark-range", marked);
+  drop.check("remove-tag", drop.range(8).rtag(7), drop.range(8));
+  drop.declines("remove-tag", drop.range(8).rtag(drop.graph.tuple({})));
+  drop_all.check("remove-tag", drop_all.range(8).rtag(drop_all.graph.tuple({})), drop_all.range(8));
+  drop_all.declines("remove-tag", drop_all.range(8));
+
+  UOp a = t.tensor(0, {8}), one = t.constant(dtypes::float32, 1.0), loop = t.range(8, 5).rtag(t.graph.tuple({})), own = t.range(8, 0);
+  auto store = [&](UOp buffer, UOp i) { return buffer.index(i, dtypes::float32.ptr(8)).store(one); };
+  UOp ast = t.graph.sink(store(t.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0), own).end(own));
+  t.check("split-store", store(a, loop).end(loop), t.node(Op::KERNEL, dtypes::void_, a, t.graph.record(RecordClass::Kernel, {ast, t.graph.tuple({})})));
+  t.declines("split-store", store(a, loop));  // inside of a loop
 }
 
 TEST_CASE("a kernel reads a buffer in one state") {
   TensorTest t(to_define_global());
   UOp a = t.tensor(0, {16}), i = t.range(16), out = t.buffer(1, dtypes::float32).index_ptr(i);
   UOp before = a.index(i), after = a.after(t.node(Op::KERNEL, dtypes::void_, a)).index(i);
-  t.declines("one-state-of-a-buffer", out.store(before + before));
+  t.notes("one-state-of-a-buffer", out.store(before + before), {});
   t.throws("one-state-of-a-buffer", out.store(before + after));
 }
 

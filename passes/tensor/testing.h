@@ -30,10 +30,6 @@ class TensorTest : public RuleTest {
   UOp copied(UOp u, std::string_view to) { return copy_to_device(u, graph.str(to)); }
   UOp copied_to_pair(UOp u) { return copy_to_device(u, pair()); }
 
-  void throws(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-    CHECK_THROWS_AS(declines(rule, from, ctx, file, line), Failure);
-  }
-
  private:
   static int64_t small(Sint size) { return size.int64_or_throw("a test's size"); }
 };
