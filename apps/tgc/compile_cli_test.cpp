@@ -74,6 +74,24 @@ TEST_CASE("cli: machine code is disassembled, of CPUs and of AMD code objects") 
   trouble("dump " + kernel() + " --stage=disasm --target=CUDA:PTX:sm_80", "--stage=sass");
 }
 
+TEST_CASE("cli: SASS where ptxas and a disassembler of NVIDIA's are installed") {
+  std::string tools = run_tgc("devices").out;
+  auto here = [&](std::string_view tool) { return tools.find("yes  " + std::string(tool) + " ") != std::string::npos; };
+  for (std::string target : {"CUDA:PTX:sm_80", "CUDA:CUDA:sm_80"}) {
+    CAPTURE(target);
+    std::string dump = "dump " + kernel() + " --stage=sass --target=" + target;
+    if (!here("ptxas") || !(here("nvdisasm") || here("cuobjdump"))) {
+      trouble(dump, "missing");
+      continue;
+    }
+    Ran ran = run_tgc(dump);
+    CHECK(ran.code == 0);
+    CHECK(ran.out.find("EXIT ;") != std::string::npos);
+    if (here("nvdisasm")) CHECK(run_tgc(dump + " --lines").out.find(", line ") != std::string::npos);
+    else trouble(dump + " --lines", "cuobjdump does not tell source lines");
+  }
+}
+
 TEST_CASE("cli: what cannot be compiled here is said") {
   trouble("dump " + kernel() + " --stage=asm --target=METAL", "macOS");
   trouble("dump " + kernel() + " --stage=binary --target=WEBGPU", "WGSL");

@@ -155,22 +155,27 @@ std::string assemble(const std::string& ptx, const CompileJob& job) {
   return read_whole_file(out);
 }
 
-std::string disassemble_sass(const std::string& cubin, bool lines) {
+// `lines`: the option by which nvdisasm tells lines, empty for none.
+std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
   std::string nvdisasm = find_tool("nvdisasm"), cuobjdump = find_tool("cuobjdump");
-  if (nvdisasm.empty() && cuobjdump.empty()) throw Failure(Diag{.message = "nvdisasm and cuobjdump are missing", .expected = "one of them, of NVIDIA's CUDA toolkit"});
+  constexpr const char* kWhence = "of NVIDIA's CUDA toolkit (alone: nvidia-cuda-nvdisasm, nvidia-cuda-cuobjdump from PyPI)";
+  if (nvdisasm.empty() && cuobjdump.empty()) throw Failure(Diag{.message = "nvdisasm and cuobjdump are missing", .expected = std::string("one of them, ") + kWhence});
+  if (nvdisasm.empty() && !lines.empty()) throw Failure(Diag{.message = "cuobjdump does not tell source lines", .expected = std::string("nvdisasm, ") + kWhence});
   TemporaryFolder folder;
   std::string file = folder.file("kernel.cubin");
   write_file(file, cubin).value_or_throw();
   std::vector<std::string> command = nvdisasm.empty() ? std::vector<std::string>{cuobjdump, "--dump-sass", file} : std::vector<std::string>{nvdisasm, "-c", file};
-  if (lines && !nvdisasm.empty()) command.insert(command.begin() + 1, "-g");
+  if (!lines.empty()) command.insert(command.begin() + 1, std::string(lines));
   auto ran = run_process(command).value_or_throw();
   if (ran.exit_code != 0) throw Failure(command[0] + ": " + (ran.err + ran.out).substr(0, 500));
   return ran.out;
 }
 
-std::string behind_ptx(const std::string& ptx, const CompileJob& job, Artifact what) {
+constexpr std::string_view kLinesOfSource = "-g", kLinesOfPtx = "-gp";
+
+std::string behind_ptx(const std::string& ptx, const CompileJob& job, Artifact what, std::string_view lines) {
   if (what == Artifact::Cubin) return assemble(ptx, job);
-  if (what == Artifact::Sass) return disassemble_sass(assemble(ptx, job), job.lines);
+  if (what == Artifact::Sass) return disassemble_sass(assemble(ptx, job), job.lines ? lines : "");
   return ptx;
 }
 
@@ -189,7 +194,7 @@ std::string tool_version(const std::string& tool) {
 
 std::string compile_cuda(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr) return cuda_by_clang(job, Form::Ir);
-  return behind_ptx(nvrtc().file.empty() ? cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job, what);
+  return behind_ptx(nvrtc().file.empty() ? cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job, what, kLinesOfSource);
 }
 
 // tinygrad's renderer leaves the words VERSION and TARGET for the compiler to fill.
@@ -199,7 +204,7 @@ std::string compile_ptx(const CompileJob& job, Artifact what) {
   int version = job.arch.size() > 3 ? std::atoi(job.arch.c_str() + 3) : 0;
   replace_all(ptx, "TARGET", job.arch);
   replace_all(ptx, "VERSION", version >= 120 ? "8.7" : version >= 89 ? "7.8" : "7.5");
-  return behind_ptx(ptx, job, what);
+  return behind_ptx(ptx, job, what, kLinesOfPtx);
 }
 
 std::string cuda_identity(const CompileJob& job, Artifact what) {
