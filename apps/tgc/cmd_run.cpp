@@ -295,11 +295,11 @@ class KernelRunner {
     }
   }
 
-  // What the user asked for; where that is nothing and another device's results are the expected ones, of a kernel that adds up, the defaults for sums.
+  // What the user asked for; where that is nothing and another device's results are the expected ones, what two devices may differ by.
   ToleranceOptions tolerance(const InputGraph& in, const Array& expected) const {
     const ToleranceOptions& asked = o_.tolerance;
     bool as_asked = !o_.expect.empty() || asked.rtol || asked.atol || asked.ulp;
-    return as_asked || !adds_up(in.root) ? asked : tolerance_of_sums(expected);
+    return as_asked ? asked : tolerance_between_devices(expected, coarsest_rounding(in.root), adds_up(in.root));
   }
 
   // ---- more to tell

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "lib/uop/graph.h"
+
 namespace tgc {
 namespace {
 
@@ -89,13 +91,29 @@ Tolerance default_tolerance(DType dtype) {
   }
 }
 
-ToleranceOptions tolerance_of_sums(const Array& expected) {
-  if (!dtypes::is_float(expected.dtype())) return {};
+DType coarsest_rounding(UOp root) {
+  constexpr OpSet kRounds = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::REDUCE, Op::CAST};
+  DType out = dtypes::void_;
+  for (UOp u : toposort(root))
+    if (u.in(kRounds) && u.dtype().is_value() && default_tolerance(u.dtype()).rtol > default_tolerance(out).rtol) out = u.dtype().scalar();
+  return out;
+}
+
+namespace {
+double root_mean_square(const Array& a) {
   double squares = 0;
   int64_t finite = 0;
-  for (int64_t i = 0; i < expected.size(); i++)
-    if (double v = element_as_double(expected, i); std::isfinite(v)) squares += v * v, finite++;
-  return {.atol = default_tolerance(expected.dtype()).atol * std::max(1.0, std::sqrt(squares / double(std::max<int64_t>(finite, 1))))};
+  for (int64_t i = 0; i < a.size(); i++)
+    if (double v = element_as_double(a, i); std::isfinite(v)) squares += v * v, finite++;
+  return std::sqrt(squares / double(std::max<int64_t>(finite, 1)));
+}
+}  // namespace
+
+ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums) {
+  if (!dtypes::is_float(expected.dtype())) return {};
+  Tolerance own = default_tolerance(expected.dtype()), computed = default_tolerance(computed_in);
+  double size = sums ? std::max(1.0, root_mean_square(expected)) : 1.0;
+  return {.rtol = std::max(own.rtol, computed.rtol), .atol = std::max(own.atol, computed.atol) * size};
 }
 
 Tolerance ToleranceOptions::for_dtype(DType dtype) const {

@@ -8,6 +8,7 @@
 
 #include "lib/dtype/const.h"
 #include "lib/runtime/random.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {
@@ -135,7 +136,7 @@ TEST_CASE("compare: the tolerance of sums lets another order of the terms pass, 
     for (float& v : a.as<float>()) v *= scale;
     for (float& v : b.as<float>()) v *= scale;
     Array expected = product(a, b, 0, Mutation::None);
-    ToleranceOptions tolerance = tolerance_of_sums(expected);
+    ToleranceOptions tolerance = tolerance_between_devices(expected, dtypes::float32, true);
     CHECK(compare(product(a, b, 100, Mutation::None), expected, tolerance).passed());
     for (Mutation m : {Mutation::OneTermLess, Mutation::OneTermTwice, Mutation::OtherSign, Mutation::NextColumn, Mutation::Transposed, Mutation::Shifted, Mutation::Unscaled}) {
       Comparison c = compare(product(a, b, 0, m), expected, tolerance);
@@ -144,8 +145,26 @@ TEST_CASE("compare: the tolerance of sums lets another order of the terms pass, 
     }
   }
   Array small = floats({1e-3f, -2e-3f});
-  CHECK(tolerance_of_sums(small).atol == default_tolerance(dtypes::float32).atol);
-  CHECK_FALSE(tolerance_of_sums(array_of<int32_t>(dtypes::int32, {1000000})).atol);
+  CHECK(tolerance_between_devices(small, dtypes::float32, true).atol == default_tolerance(dtypes::float32).atol);
+  CHECK_FALSE(tolerance_between_devices(array_of<int32_t>(dtypes::int32, {1000000}), dtypes::float32, true).atol);
+}
+
+TEST_CASE("compare: what is computed in half is as exact as halves are, and no less than what it is stored in") {
+  Array floats_of_halves = floats({100, 0.5f});
+  ToleranceOptions half = tolerance_between_devices(floats_of_halves, dtypes::float16, false);
+  CHECK(half.rtol == default_tolerance(dtypes::float16).rtol);
+  CHECK(half.atol == default_tolerance(dtypes::float16).atol);
+  CHECK(compare(floats({100.1f, 0.5f}), floats_of_halves, half).passed());
+  CHECK_FALSE(compare(floats({102, 0.5f}), floats_of_halves, half).passed());
+  CHECK(tolerance_between_devices(array_of<uint16_t>(dtypes::float16, {0}), dtypes::float32, false).rtol == default_tolerance(dtypes::float16).rtol);
+
+  Graph g;
+  UOp x = g.variable("x", 0.0, 1.0, dtypes::float32), h = g.variable("h", 0.0, 1.0, dtypes::float16), i = g.variable("i", 0, 9);
+  CHECK(coarsest_rounding(x * x) == dtypes::float32);
+  CHECK(coarsest_rounding((x.cast(dtypes::float16) * Const(2.0)).cast(dtypes::float32)) == dtypes::float16);
+  CHECK(coarsest_rounding(h.cast(dtypes::float32) * x) == dtypes::float32);  // halves that are only read
+  CHECK(coarsest_rounding((x.cast(dtypes::bfloat16) + h.cast(dtypes::bfloat16)).cast(dtypes::float16)) == dtypes::bfloat16);
+  CHECK(coarsest_rounding(i * i) == dtypes::void_);
 }
 
 TEST_CASE("random: floats between 0 and 1 are inside, and of both kinds the same every time") {
