@@ -16,6 +16,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
+#include "lib/runtime/ref/rounding.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "lib/uop/graph.h"
-
 namespace tgc {
 namespace {
 
@@ -89,14 +87,6 @@ Tolerance default_tolerance(DType dtype) {
     case Scalar::FP8E5M2: return {3e-1, 5e-2};
     default: return {};
   }
-}
-
-DType coarsest_rounding(UOp root) {
-  constexpr OpSet kRounds = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::REDUCE, Op::CAST};
-  DType out = dtypes::void_;
-  for (UOp u : toposort(root))
-    if (u.in(kRounds) && u.dtype().is_value() && default_tolerance(u.dtype()).rtol > default_tolerance(out).rtol) out = u.dtype().scalar();
-  return out;
 }
 
 namespace {

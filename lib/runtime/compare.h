@@ -5,7 +5,6 @@
 #include <string>
 
 #include "lib/runtime/array.h"
-#include "lib/uop/uop.h"
 
 namespace tgc {
 
@@ -26,11 +25,7 @@ struct ToleranceOptions {
   Tolerance for_dtype(DType dtype) const;
 };
 
-// The least exact float dtype to which a kernel rounds on its way (the result of an ALU op or a REDUCE, a cast), whatever it stores; void_: none.
-// There another order of a sum, or a product that is not rounded before it is added, shows as a difference of that dtype.
-DType coarsest_rounding(UOp root);
-
-// What two devices may differ by in an array of a kernel that rounds to `computed_in` (coarsest_rounding) and, with `sums`, adds up. A sum of large
+// What two devices may differ by in an array of a kernel that rounds to `computed_in` (coarsest_rounding in lib/runtime/ref) and, with `sums`, adds up. A sum of large
 // numbers that comes out small is as exact as those numbers, so the absolute tolerance of sums grows with the size of what the array holds (its root
 // mean square, of finite elements). A wrong term, a term too many or too few and a wrong place are off by about that size itself: ten thousand times as
 // much, for float32.

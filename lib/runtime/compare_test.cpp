@@ -8,7 +8,6 @@
 
 #include "lib/dtype/const.h"
 #include "lib/runtime/random.h"
-#include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {
@@ -157,14 +156,6 @@ TEST_CASE("compare: what is computed in half is as exact as halves are, and no l
   CHECK(compare(floats({100.1f, 0.5f}), floats_of_halves, half).passed());
   CHECK_FALSE(compare(floats({102, 0.5f}), floats_of_halves, half).passed());
   CHECK(tolerance_between_devices(array_of<uint16_t>(dtypes::float16, {0}), dtypes::float32, false).rtol == default_tolerance(dtypes::float16).rtol);
-
-  Graph g;
-  UOp x = g.variable("x", 0.0, 1.0, dtypes::float32), h = g.variable("h", 0.0, 1.0, dtypes::float16), i = g.variable("i", 0, 9);
-  CHECK(coarsest_rounding(x * x) == dtypes::float32);
-  CHECK(coarsest_rounding((x.cast(dtypes::float16) * Const(2.0)).cast(dtypes::float32)) == dtypes::float16);
-  CHECK(coarsest_rounding(h.cast(dtypes::float32) * x) == dtypes::float32);  // halves that are only read
-  CHECK(coarsest_rounding((x.cast(dtypes::bfloat16) + h.cast(dtypes::bfloat16)).cast(dtypes::float16)) == dtypes::bfloat16);
-  CHECK(coarsest_rounding(i * i) == dtypes::void_);
 }
 
 TEST_CASE("random: floats between 0 and 1 are inside, and of both kinds the same every time") {

@@ -1,0 +1,16 @@
+#include "lib/runtime/ref/rounding.h"
+
+#include "lib/runtime/compare.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+DType coarsest_rounding(UOp root) {
+  constexpr OpSet kRounds = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::REDUCE, Op::CAST};
+  DType out = dtypes::void_;
+  for (UOp u : toposort(root))
+    if (u.in(kRounds) && u.dtype().is_value() && default_tolerance(u.dtype()).rtol > default_tolerance(out).rtol) out = u.dtype().scalar();
+  return out;
+}
+
+}  // namespace tgc
