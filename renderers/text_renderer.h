@@ -31,7 +31,6 @@ class TextRenderer {
   TextPieces out;  // its last text is that of the node that is being printed
 
   // ---- what a text table asks for
-  void literal(std::string_view text) { out += text; }
   void chunks(std::string_view text) { out.append_chunks(text); }
   void source(UOp u, int i) { out.append_chunks(text(u, i)); }
   void name(UOp) { out.append_chunks(name_); }
@@ -40,6 +39,16 @@ class TextRenderer {
     Entry* e = entries_.find(u);
     return e && e->begin;
   }
+  // What `print` adds to `out`, as a text of its own.
+  template <class Print>
+  std::string apart(Print&& print) {
+    size_t begin = out.size();
+    print();
+    std::string text(out.view().substr(begin));
+    out.drop(begin);
+    return text;
+  }
+
   // The text by which the users of a node call it; throws Failure when the node does not stand before them.
   std::string_view text(UOp u) {
     Entry* e = entries_.find(u);

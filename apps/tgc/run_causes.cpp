@@ -34,8 +34,4 @@ std::string known_cause(UOp root, const std::vector<Comparison>& arrays, const s
   return {};
 }
 
-bool adds_up(UOp root) {
-  return any_node(root, [](UOp u) { return (u.is(Op::REDUCE) && u.arg().op() == Op::ADD) || u.is(Op::WMMA) || u.is(Op::DEFINE_REG); });
-}
-
 }  // namespace tgc

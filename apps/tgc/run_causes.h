@@ -11,7 +11,4 @@ namespace tgc {
 // The cause in the kernel `root` that explains what differs in `arrays`; empty when none is known. `renderer` is that of the device ("CLANG").
 std::string known_cause(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
 
-// Whether the kernel adds up: then a small result of large terms is as exact as those terms. Of a graph at any stage.
-bool adds_up(UOp root);
-
 }  // namespace tgc

@@ -202,10 +202,11 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) c
       if (!run(program, code.steps.data() + program.first, u, captures.at)) continue;
       hit = program.rule;  // also names the rule when its action throws
       UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
-      if (out == u) done = program.rule;
-      if ((out && !(out == u)) || program.rule->changes_ctx) note_hit(*program.rule);
-      if (out && !(out == u)) return out;
+      bool made = out && !(out == u);
+      if (made || program.rule->changes_ctx) note_hit(*program.rule);
+      if (made) return out;
       note_declined(*program.rule);
+      if (out) done = program.rule;
     }
   return {};
 }

@@ -25,10 +25,10 @@ struct ToleranceOptions {
   Tolerance for_dtype(DType dtype) const;
 };
 
-// What two devices may differ by in an array of a kernel that rounds to `computed_in` (coarsest_rounding in lib/runtime/ref) and, with `sums`, adds up. A sum of large
-// numbers that comes out small is as exact as those numbers, so the absolute tolerance of sums grows with the size of what the array holds (its root
-// mean square, of finite elements). A wrong term, a term too many or too few and a wrong place are off by about that size itself: ten thousand times as
-// much, for float32.
+// What two devices may differ by in an array of a kernel that rounds to `computed_in` and, with `sums`, adds up (lib/runtime/ref/rounding.h). A sum
+// of large numbers that comes out small is as exact as those numbers, so the absolute tolerance of sums grows with the size of what the array holds
+// (its root mean square, of finite elements). A wrong term, a term too many or too few and a wrong place are off by about that size itself: ten
+// thousand times as much, for float32.
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {

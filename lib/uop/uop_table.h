@@ -28,7 +28,6 @@ class UOpTable {
   }
   bool contains(UOp u) const { return row_.contains(u); }
   void erase(UOp u) { row_.erase(u); }
-  void reserve(size_t n) { rows_.reserve(n); }
 
  private:
   UOpMap<uint32_t> row_;

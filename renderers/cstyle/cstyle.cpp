@@ -222,14 +222,6 @@ void CStyle::append_type(DType d, bool written) {
   }
 }
 
-std::string CStyle::type(DType d) {
-  size_t begin = out.size();
-  append_type(d);
-  std::string text(out.view().substr(begin));
-  out.drop(begin);
-  return text;
-}
-
 void CStyle::append_cast(DType d, std::string_view value) {
   if (dialect_.cast) return dialect_.cast(*this, d, value);
   out += '(';

@@ -62,7 +62,9 @@ class CStyle : public TextRenderer {
   }
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // "(float)(VALUE)"
-  std::string type(DType d);                          // as text of its own
+  std::string type(DType d) {
+    return apart([&] { append_type(d); });
+  }
   std::string_view name_of_scalar(Scalar s) const { return scalar_names_[size_t(s)]; }
   void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }  // a name or a format that the kernel gives
   std::string_view own_type(DType d);                 // as the dialect's own types name it; throws Failure when they do not

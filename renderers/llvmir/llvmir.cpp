@@ -206,14 +206,6 @@ void LlvmIr::append_type(DType d) {
   }
 }
 
-std::string LlvmIr::type(DType d) {
-  size_t begin = out.size();
-  append_type(d);
-  std::string text(out.view().substr(begin));
-  out.drop(begin);
-  return text;
-}
-
 void LlvmIr::hole(char letter, int number, UOp u) {
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {

@@ -18,7 +18,9 @@ class LlvmIr : public TextRenderer {
   // ---- for rows
   void hole(char letter, int number, UOp u);
   void append_type(DType d);
-  std::string type(DType d);
+  std::string type(DType d) {
+    return apart([&] { append_type(d); });
+  }
   std::string_view name_of_node() const { return name_; }
 
  private:

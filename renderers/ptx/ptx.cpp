@@ -86,9 +86,9 @@ bool is_int(UOp u) { return dtypes::is_int(u.dtype()); }
 bool print_const(Ptx& p, UOp u) {
   std::string value = p.value(u, u.arg().to_const(), u.dtype());
   if (u.dtype().scalar() == dtypes::bool_) {
-    p.literal("setp.ne.s16 ");
+    p.out += "setp.ne.s16 ";
     p.name(u);
-    p.literal(", " + value + ", 0;");
+    p.out += ", " + value + ", 0;";
   } else {
     p.out.append("mov.b").append(p.type(u, u.dtype()).substr(1)).append(" ");
     p.name(u);

@@ -8,4 +8,7 @@ namespace tgc {
 // There another order of a sum, or a product that is not rounded before it is added, shows as a difference of that dtype. Of a graph at any stage.
 DType coarsest_rounding(UOp root);
 
+// Whether the kernel adds up: then a small result of large terms is as exact as those terms. Of a graph at any stage.
+bool adds_up(UOp root);
+
 }  // namespace tgc
