@@ -154,6 +154,24 @@ TEST_CASE("what a renderer cannot express is refused, naming node and renderer")
   CHECK_FALSE(render_source(target("CPU"), {}));
 }
 
+TEST_CASE("PTX: the operands of a tensor core fill registers of four bytes") {
+  auto render = [](DType in, int count) {
+    ListBuilder b;
+    auto vector = [&](DType d, int n) { return b.node(Op::VECTORIZE, d.vec(n), std::vector<UOp>(size_t(n), b.constant(d, 1))); };
+    UOp a = vector(in, count), c = vector(dtypes::float32, 4);
+    Graph& g = b.g;
+    b.node(Op::WMMA, c.dtype(), {a, a, c}, g.tuple({g.str("wmma"), g.tuple({8, 16, 16}), in, dtypes::float32}));
+    return b.render("CUDA:PTX");
+  };
+  std::string halves = render(dtypes::float16, 4);
+  CHECK(contains(halves, "mov.b32\t\t%wmma_in_b32_3, {%const_f16_0, %const_f16_0};"));
+  CHECK(contains(halves, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"));
+  CHECK(contains(halves, "mov.b32\t\t%wmma_f32_3, %wmma_acc_b32_3;"));
+  CHECK(contains(render(dtypes::float32, 4), "row.col.f32.tf32.tf32.f32"));
+  CHECK(contains(render(dtypes::float16, 3), "ERROR the CUDA:PTX:sm_80 renderer cannot express Ops.WMMA of dtypes.float.vec(4): its elements do not fill"));
+  CHECK(contains(render(dtypes::float64, 2), "there is no tensor core of dtypes.double"));
+}
+
 TEST_CASE("custom text is Python's format") {
   std::string_view args[] = {"a", "b"};
   CHECK(python_format("{}+{}", args) == "a+b");

@@ -1,0 +1,84 @@
+// PTX that reads and writes memory (tinygrad renderer/ptx.py, LOAD, STORE and DEFINE_LOCAL of string_rewrite).
+#include "renderers/ptx/ptx.h"
+
+namespace tgc {
+namespace {
+
+std::string_view space_of(Ptx& p, UOp buffer, UOp user) {
+  while (buffer.is(Op::AFTER)) buffer = buffer.src(0);
+  if (buffer.is(Op::DEFINE_LOCAL)) return "shared";
+  if (buffer.is(Op::DEFINE_GLOBAL)) return "global";
+  p.cannot(user, "Ops." + std::string(name_of(buffer.op())) + " is no memory");
+}
+
+// "ld.global.v4.f32 ": what `user` does to the elements of `d` that `index` points to.
+void append_access(Ptx& p, UOp user, std::string_view what, UOp index, DType d) {
+  p.out.append(what).append(".").append(space_of(p, index.src(0), user));
+  if (d.count() > 1) p.out.append(".v").append(std::to_string(d.count()));
+  p.out.append(".").append(p.memory(user, d.scalar())) += ' ';
+}
+
+// "ld.global.v4.f32 {a, b, c, d}, [address+0];"
+void append_load(Ptx& p, UOp u) {
+  UOp index = u.src(0);
+  append_access(p, u, "ld", index, u.dtype());
+  if (u.dtype().count() > 1) p.out.append("{").append(Ptx::joined(p.vector(u))) += '}';
+  else p.name(u);
+  p.out.append(", [").append(p.text(index, 1)).append("+0];");
+}
+
+// Where the gate is closed, the registers have been zero before, or one takes the alternative.
+void append_gated_load(Ptx& p, UOp u) {
+  std::string_view gate = p.text(u.src(0), 2);
+  DType scalar = u.dtype().scalar();
+  bool is_vector = u.src(1).dtype().count() > 1;
+  if (is_vector)
+    for (std::string_view r : p.vector(u)) p.out.append("mov.").append(p.memory(u, scalar)).append(" ").append(r).append(", ").append(p.value(u, 0, scalar)).append(";\n");
+  p.out.append("@").append(gate) += ' ';
+  append_load(p, u);
+  if (is_vector) return;
+  p.out.append("\n@!").append(gate).append(" mov.b").append(p.type(u, scalar).substr(1)).append(" ");
+  p.name(u);
+  p.out.append(", ").append(p.text(u, 1)) += ';';
+}
+
+bool print_load(Ptx& p, UOp u) {
+  UOp index = u.src(0);
+  if (!index.is(Op::INDEX)) return false;
+  if (index.num_src() == 2) append_load(p, u);
+  else if (index.num_src() == 3 && u.num_src() > 1) append_gated_load(p, u);
+  else return false;
+  return true;
+}
+
+bool print_store(Ptx& p, UOp u) {
+  UOp index = u.src(0);
+  if (u.num_src() != 2 || !index.is(Op::INDEX)) return false;
+  UOp value = u.src(1);
+  append_access(p, u, "st", index, value.dtype());
+  p.out.append("[").append(p.text(index, 1)).append("+0], ");
+  if (value.dtype().count() > 1) p.out.append("{").append(Ptx::joined(p.vector(value))).append("};");
+  else p.out.append(p.text(value)) += ';';
+  return true;
+}
+
+bool print_local(Ptx& p, UOp u) {
+  std::string name = "local" + u.arg().str();
+  p.out += ".shared .align 16 .b8 " + name + "[" + std::to_string(u.dtype().size() * u.dtype().itemsize()) + "];\nmov.u64 ";
+  p.name(u);
+  p.out += ", " + name + "[0];";
+  return true;
+}
+
+}  // namespace
+
+std::span<const PtxRow> ptx_memory_rows() {
+  static const PtxRow rows[] = {
+      {Op::DEFINE_LOCAL, print_local},
+      {Op::LOAD, print_load},
+      {Op::STORE, print_store},
+  };
+  return rows;
+}
+
+}  // namespace tgc

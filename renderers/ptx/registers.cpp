@@ -1,0 +1,118 @@
+// Which registers a node of PTX stands for: new ones, or those that others have already (tinygrad renderer/ptx.py, PTXRenderer.render).
+#include <algorithm>
+
+#include "renderers/ptx/ptx.h"
+
+namespace tgc {
+
+Ptx::Counter& Ptx::counter(std::string_view prefix, std::string_view type) {
+  auto it = std::find_if(counters_.begin(), counters_.end(), [&](const Counter& c) { return c.prefix == prefix && c.type == type; });
+  if (it == counters_.end()) it = counters_.insert(it, {prefix, type, "%" + std::string(prefix) + "_" + std::string(type) + "_", 0});
+  return *it;
+}
+
+Ptx::Registers Ptx::new_registers(size_t count, std::string_view prefix, std::string_view type) {
+  Registers names;
+  Counter& c = counter(prefix, type);
+  for (size_t i = 0; i < count; i++) names.push_back(names_.copy(c.name + std::to_string(c.count++)));
+  return names;
+}
+
+std::string Ptx::joined(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::string_view n : names) text.append(text.empty() ? "" : ", ").append(n);
+  return text;
+}
+
+std::span<const std::string_view> Ptx::vector(UOp u) {
+  auto* names = registers_.find(u);
+  if (!names) cannot(u, "it is used as a vector and is none");
+  return *names;
+}
+
+// ---- registers of their own
+
+void Ptx::name_node(UOp u) {
+  auto name = [&](std::string_view prefix, std::string_view type) {
+    Counter& c = counter(prefix, type);
+    out.append(c.name).append_number(c.count++);
+    name_ = keep_text(u);
+  };
+  switch (u.op()) {
+    case Op::SPECIAL: name_ = set_text(u, "%" + std::string(u.arg().text())); return;
+    case Op::LOAD:
+      if (u.src(0).dtype() != dtypes::int64) cannot(u, "its address is no int64");
+      if (u.dtype().count() == 1) return name("val", type(u, u.dtype()));
+      return set_vector(u, new_registers(size_t(u.dtype().count()), "val", type(u, u.dtype().scalar())));
+    case Op::CAST:
+    case Op::BITCAST: return name("cast", type(u, u.dtype()));
+    case Op::END: return name("pred", "pred");
+    case Op::RANGE: return name("ridx", type(u, u.dtype()));
+    case Op::DEFINE_VAR: return name("dat", type(u, u.dtype()));
+    case Op::CONST: return name("const", type(u, u.dtype()));
+    case Op::DEFINE_LOCAL: return name("local", "u64");
+    case Op::DEFINE_GLOBAL: return name("dat", "u64");
+    default:
+      if (u.in(ops::ALU)) name("alu", type(u, u.dtype()));
+  }
+}
+
+// ---- registers of others
+
+void Ptx::share(UOp u, UOp from) {
+  if (auto* names = registers_.find(from)) registers_[u] = *names;
+  else share_text(u, from);
+}
+
+void Ptx::share_element(UOp u, const Int& i) {
+  auto elements = vector(u.src(0));
+  if (i < Int(0) || i >= Int(int64_t(elements.size()))) cannot(u, "there is no such element");
+  set_text(u, elements[size_t(i.small())]);
+}
+
+// What lies in registers is there already; a store moves another value to them.
+void Ptx::share_accessed(UOp u) {
+  share(u, u.src(0));
+  if (!u.is(Op::STORE)) return;
+  DType d = u.src(1).dtype();
+  std::string t = d == dtypes::bool_ ? "pred" : "b" + std::string(type(u, d).substr(1));
+  add_lines("mov." + t + " " + std::string(text(u, 0)) + ", " + std::string(text(u, 1)) + ";");
+}
+
+bool Ptx::stands_for_registers(UOp u) {
+  DType first = u.num_src() ? u.src(0).dtype() : dtypes::void_;
+  bool in_registers = first.is_ptr() && first.addrspace() == AddrSpace::REG;
+  switch (u.op()) {
+    case Op::NOOP:
+    case Op::GROUP: return true;
+    case Op::AFTER: share(u, u.src(0)); return true;
+    case Op::CAST:
+    case Op::BITCAST:
+      if (first != u.dtype() && !first.is_ptr()) return false;
+      share(u, u.src(0));
+      return true;
+    case Op::VECTORIZE: {
+      Registers names;
+      for (UOp s : u.src()) names.push_back(text(s));
+      set_vector(u, std::move(names));
+      return true;
+    }
+    case Op::GEP:
+      if (u.arg().items().size() != 1) cannot(u, "it takes several elements");
+      share_element(u, u.arg()[0].as_int());
+      return true;
+    case Op::DEFINE_REG: set_vector(u, new_registers(size_t(u.dtype().size()), "reg", type(u, u.dtype().base().scalar()))); return true;
+    case Op::INDEX:
+      if (!in_registers) return true;
+      if (!u.src(1).is_const()) cannot(u, "registers are indexed by constants alone");
+      share_element(u, u.src(1).arg().as_int());
+      return true;
+    case Op::LOAD:
+    case Op::STORE:
+      if (in_registers) share_accessed(u);
+      return in_registers;
+    default: return false;
+  }
+}
+
+}  // namespace tgc

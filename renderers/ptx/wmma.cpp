@@ -1,0 +1,61 @@
+// Tensor cores in PTX, whose operands are registers of four bytes (tinygrad renderer/ptx.py, render_wmma).
+#include "renderers/ptx/ptx.h"
+
+namespace tgc {
+namespace {
+
+// How many of the elements lie in a register.
+size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
+  int size = element.itemsize();
+  if (size <= 0 || size > 4 || elements % size_t(4 / size)) p.cannot(wmma, "its elements do not fill registers of four bytes");
+  return size_t(4 / size);
+}
+
+// The i-th register's elements.
+std::string elements_at(std::span<const std::string_view> elements, size_t each, size_t i) {
+  return each == 1 ? std::string(elements[i]) : "{" + Ptx::joined(elements.subspan(i * each, each)) + "}";
+}
+
+// An operand in new registers.
+Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
+  auto elements = p.vector(operand);
+  size_t each = elements_of_register(p, wmma, operand.dtype().scalar(), elements.size());
+  auto packed = p.new_registers(elements.size() / each, prefix, "b32");
+  for (size_t i = 0; i < packed.size(); i++) p.out.append("mov.b32 ").append(packed[i]).append(", ").append(elements_at(elements, each, i)).append(";\n");
+  return packed;
+}
+
+void unpack(Ptx& p, UOp wmma, const Ptx::Registers& packed, DType element) {
+  p.set_vector(wmma, p.new_registers(size_t(wmma.dtype().count()), "wmma", p.type(wmma, wmma.dtype().scalar())));
+  auto elements = p.vector(wmma);
+  size_t each = elements_of_register(p, wmma, element, elements.size());
+  if (packed.size() * each != elements.size()) p.cannot(wmma, "it has not as many elements as its accumulator");
+  for (size_t i = 0; i < packed.size(); i++) p.out.append("\nmov.b32 ").append(elements_at(elements, each, i)).append(", ").append(packed[i]) += ';';
+}
+
+std::string_view core_type(Ptx& p, UOp wmma, DType d, std::string_view of_float) {
+  if (d == dtypes::float16) return "f16";
+  if (d != dtypes::float32) p.cannot(wmma, "there is no tensor core of " + std::string(d.repr()));
+  return of_float;
+}
+
+bool print_wmma(Ptx& p, UOp u) {
+  const Arg &dims = u.arg()[1], &in = u.arg()[2], &result = u.arg()[3];
+  std::string_view in_type = core_type(p, u, in.dtype(), "tf32"), result_type = core_type(p, u, result.dtype(), "f32");
+  auto a = pack(p, u, u.src(0), "wmma_in"), b = pack(p, u, u.src(1), "wmma_in"), sums = pack(p, u, u.src(2), "wmma_acc");
+  p.out.append("mma.sync.aligned.m").append(dims[1].str()).append("n").append(dims[0].str()).append("k").append(dims[2].str()).append(".row.col.");
+  p.out.append(result_type).append(".").append(in_type).append(".").append(in_type).append(".").append(result_type);
+  std::string c = Ptx::joined(sums);
+  p.out.append(12, ' ').append("{").append(c).append("}, {").append(Ptx::joined(a)).append("}, {").append(Ptx::joined(b)).append("}, {").append(c).append("};");
+  unpack(p, u, sums, result.dtype());
+  return true;
+}
+
+}  // namespace
+
+std::span<const PtxRow> ptx_wmma_rows() {
+  static const PtxRow rows[] = {{Op::WMMA, print_wmma}};
+  return rows;
+}
+
+}  // namespace tgc
