@@ -1,5 +1,8 @@
 // For tests of devices: a kernel compiled and loaded, a buffer filled and read back. Failures are exceptions.
 #pragma once
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <memory>
 #include <vector>
 
@@ -32,6 +35,24 @@ struct TestBuffer {
 
  private:
   Device& device_;
+};
+
+// While this lives, what a driver's compiler says on standard error is not shown: PoCL's clang counts its errors there.
+class SilentStandardError {
+ public:
+  SilentStandardError() : kept_(::dup(STDERR_FILENO)) {
+    int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    ::dup2(nowhere, STDERR_FILENO);
+    ::close(nowhere);
+  }
+  ~SilentStandardError() {
+    ::dup2(kept_, STDERR_FILENO);
+    ::close(kept_);
+  }
+  SilentStandardError(const SilentStandardError&) = delete;
+
+ private:
+  int kept_;
 };
 
 }  // namespace tgc
