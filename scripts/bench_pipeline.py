@@ -6,15 +6,15 @@
 Both take the least processor time of the repeats, after a run that warms up. They take turns, some kernels each, tgc before and after
 tinygrad, so that what else the machine does meets both. --every=N times each N-th kernel alone. Run by scripts/bench.
 """
-import argparse, gzip, json, os, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
 import tinygrad_export
 
 TURN = 16  # kernels
 
 def load(path):
-  with gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8") as lines:
-    return json.loads(next(lines)), [json.loads(line) for line in lines]
+  header, *records = map(json.loads, tinygrad_export.golden_lines(path))
+  return header, records
 
 
 def time_tgc(tgc, header, records, repeat):

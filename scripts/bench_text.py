@@ -6,7 +6,7 @@
 tgc reads and writes every text of the files once; then both do every N-th record's (tinygrad by exec of the text and pyrender). Run by
 scripts/bench.
 """
-import argparse, gzip, json, os, subprocess, sys, time
+import argparse, itertools, json, os, subprocess, sys, time
 os.environ.setdefault("SPEC", "0")
 sys.setrecursionlimit(20000)
 
@@ -14,13 +14,10 @@ import tinygrad_export
 
 
 def texts_of(path, every):
-  with gzip.open(path, "rt", encoding="utf-8") as lines:
-    next(lines)
-    for i, line in enumerate(lines):
-      if i % every: continue
-      record = json.loads(line)
-      yield record["ast"]
-      yield from (s["ir"] for s in record["stages"] if s.get("ir"))
+  for line in itertools.islice(tinygrad_export.golden_lines(path), 1, None, every):
+    record = json.loads(line)
+    yield record["ast"]
+    yield from (s["ir"] for s in record["stages"] if s.get("ir"))
 
 
 def time_tinygrad(paths, every):

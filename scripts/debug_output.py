@@ -7,7 +7,9 @@ Records are kernels or tensor graphs of golden files; they are run on CPU:LLVM b
 testdata/golden (on one device: tgc shows no copies between several). What a clock measured, colours, addresses of devices and metadata (which goldens do not have) are taken out before.
 Needs an importable tinygrad 0.12.0. Exits 1 when a line differs.
 """
-import argparse, difflib, gzip, json, os, pathlib, re, subprocess, sys
+import argparse, difflib, json, os, pathlib, re, subprocess, sys
+
+from tinygrad_export import golden_lines
 
 ROOT = pathlib.Path(__file__).parent.parent
 RECORDS = ["kernels.jsonl.gz#bert_mini.31", "kernels.jsonl.gz#bin_add_half.0", "kernels.jsonl.gz#bcast_div.0"]
@@ -15,15 +17,10 @@ MODELS = ["llama_mini_decode", "sym_attn"]
 VARIABLES = [{"DEBUG": str(level)} for level in range(1, 7)] + [{"DEBUG_RANGEIFY": "1"}, {"DEBUG_LINEARIZE": "1"}]
 
 
-def records(path):
-  with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
-    for line in f: yield json.loads(line)
-
-
 def run_with_tinygrad(spec):
   """In a process of its own, with the variables set: compiles and runs one record."""
   path, _, wanted = spec.partition("#")
-  lines = records(path)
+  lines = map(json.loads, golden_lines(path))
   for key, value in next(lines)["settings"].items(): os.environ.setdefault(key, str(value))
   record = next(r for r in lines if r["id"] == wanted)
   from rule_table import ast_of

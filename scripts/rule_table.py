@@ -13,7 +13,7 @@ if len(sys.argv) > 1 and sys.argv[1] == "hits": os.environ["TRACK_MATCH_STATS"] 
 os.environ["PRINT_MATCH_STATS"] = ""  # tinygrad takes "0" for true here
 os.environ["SPEC"] = "0"  # verification matches too
 os.environ.setdefault("CPU_COUNT", "4")
-import argparse, collections, gzip, importlib, json, pathlib, subprocess, tempfile
+import argparse, collections, importlib, json, pathlib, subprocess, tempfile
 import tinygrad_export as export
 
 TARGETS = ["CPU:CLANG", "CPU:LLVM", "CL:CL", "CL:INTEL", "METAL:METAL", "CUDA:CUDA:sm_80", "CUDA:PTX:sm_80", "AMD:HIP:gfx1100", "AMD:LLVM:gfx1100",
@@ -146,11 +146,6 @@ STAGE_WHY = {}
 
 # ---- hits
 
-def read_records(path):
-  with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
-    for line in f: yield json.loads(line)
-
-
 def their_hits(record, target):
   """Hits by rule: (PatternMatcher's name, position), and the PatternMatcher of each stage."""
   from tinygrad.uop import ops
@@ -209,7 +204,7 @@ def hits(tgc, spec, target, every):
   path, _, wanted = spec.partition("#")
   same = total = records = 0
   known, off, nowhere = {}, collections.Counter(), collections.Counter()
-  for number, record in enumerate(read_records(path)):
+  for number, record in enumerate(map(json.loads, export.golden_lines(path))):
     if number == 0:
       header = record
       for key, value in record["settings"].items(): os.environ[key] = str(value)

@@ -351,33 +351,38 @@ def replay_names():
   return {**{k: v for k, v in locals().items()}, "inf": float("inf"), "nan": float("nan")}
 
 
+def golden_lines(path):
+  """The header of a golden file, plain or gzip, and then its records, each as one line of JSON."""
+  with gzip.open(path, "rt", encoding="utf-8") if str(path).endswith(".gz") else open(path, encoding="utf-8") as lines: yield from lines
+
+
 def replay(paths, recorder):
   from tinygrad.engine import schedule
   from tinygrad.uop.ops import UOp
   for path in paths:
-    with gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8") as lines:
-      header = json.loads(next(lines))
-      if header.get("format") != "tgc-golden" or header.get("version") != 1: trouble(f"{path}: no golden file of version 1")
-      wanted = {k: str(v) for k, v in header["settings"].items()}
-      if wanted != recorder.usual:
-        trouble(f"{path} was recorded under other settings; run again with\n  " + " ".join(f"{k}={v}" for k, v in wanted.items()) + " before the command")
-      for line in lines:
-        old, names = json.loads(line), replay_names()
-        exec(old["ast"], names)
-        if header["level"] == "kernel":
-          targets = recorder.targets or [old["target"]]
-          for target in targets:
-            if target not in recorder.renderers: recorder.renderers[target] = make_renderer(target)
-            record = kernel_record(old["id"], target, names["ast"], recorder.renderers[target])
-            recorder.writer.write("kernel", wanted, wanted, record)
-            recorder.kernels += 1
-        else:
-          schedule.schedule_cache.clear()
-          UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the record's own have
-          record, _ = schedule_record(old["id"], names["ast"], schedule.complete_create_schedule_with_vars)
-          if record is None: continue
-          recorder.writer.write("tensor", wanted, wanted, record)
-          recorder.schedules += 1
+    lines = golden_lines(path)
+    header = json.loads(next(lines))
+    if header.get("format") != "tgc-golden" or header.get("version") != 1: trouble(f"{path}: no golden file of version 1")
+    wanted = {k: str(v) for k, v in header["settings"].items()}
+    if wanted != recorder.usual:
+      trouble(f"{path} was recorded under other settings; run again with\n  " + " ".join(f"{k}={v}" for k, v in wanted.items()) + " before the command")
+    for line in lines:
+      old, names = json.loads(line), replay_names()
+      exec(old["ast"], names)
+      if header["level"] == "kernel":
+        targets = recorder.targets or [old["target"]]
+        for target in targets:
+          if target not in recorder.renderers: recorder.renderers[target] = make_renderer(target)
+          record = kernel_record(old["id"], target, names["ast"], recorder.renderers[target])
+          recorder.writer.write("kernel", wanted, wanted, record)
+          recorder.kernels += 1
+      else:
+        schedule.schedule_cache.clear()
+        UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the record's own have
+        record, _ = schedule_record(old["id"], names["ast"], schedule.complete_create_schedule_with_vars)
+        if record is None: continue
+        recorder.writer.write("tensor", wanted, wanted, record)
+        recorder.schedules += 1
 
 
 def main():
