@@ -2,18 +2,16 @@
 // of a list without local indices are lanes too.
 #include <algorithm>
 
+#include "lib/runtime/ref/loops.h"
 #include "lib/runtime/ref/lower.h"
-#include "lib/runtime/ref/values.h"
 #include "lib/runtime/ref/workgroups.h"
 
 namespace tgc::ref {
 namespace {
 
-constexpr int64_t kEnoughLanes = 512;
-
 class ListLowering {
  public:
-  ListLowering(std::span<const UOp> list, bool count) : list_(list), builder_(count), values_(list[0].graph(), builder_) { values_.scan(list); }
+  ListLowering(std::span<const UOp> list, bool count) : list_(list), builder_(count), values_(list[0].graph(), builder_), loops_(builder_, values_) { values_.scan(list); }
 
   Code run() {
     // constants, definitions and what is computed of them alone come first
@@ -50,19 +48,14 @@ class ListLowering {
     bool has_local = std::any_of(list_.begin(), list_.end(), [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::BARRIER, Op::WMMA}); });
     if (has_local || workgroup_size(specials_) > 1) return;
     int64_t total = 1;
-    for (UOp s : specials_) total *= std::min<int64_t>(iterations(s), kEnoughLanes);
+    for (UOp s : specials_) total = lanes_times(total, s);
     size_t from = 0, to = list_.size();
     while (total < kEnoughLanes) {
       UOp range = only_range(from, to);
       if (!range || !is_parallel(range) || !values_.known(range.src(0)) || !keeps_registers(from, to)) return;
       lane_ranges_.push_back(range);
-      total *= std::min<int64_t>(iterations(range), kEnoughLanes);
+      total = lanes_times(total, range);
     }
-  }
-
-  static int64_t iterations(UOp u) {
-    Const most = u.src(0).vmax();
-    return most.is_integral() ? most.as_int().to_int64().value_or(INT32_MAX) : INT32_MAX;
   }
 
   bool is_parallel(UOp range) {
@@ -102,14 +95,16 @@ class ListLowering {
     switch (u.op()) {
       case Op::SPECIAL: return;
       case Op::RANGE:
-        if (!is_lane(u)) open(u);
-        return;
+        if (is_lane(u)) return;
+        open_.push_back(u);
+        return loops_.open(u);
       case Op::END: {
         UOp range = u.num_src() > 1 ? u.src(1) : UOp();
         if (!range || !range.is(Op::RANGE)) cannot_run(u, "it ends no range");
         if (is_lane(range)) return;
         if (open_.empty() || open_.back() != range) cannot_run(u, "it does not end the innermost range");
-        return close();
+        open_.pop_back();
+        return loops_.close();
       }
       case Op::IF: return builder_.push_mask(values_.scalar(u.src(0)).reg);
       case Op::ENDIF: return builder_.pop_mask();
@@ -117,30 +112,12 @@ class ListLowering {
     }
   }
 
-  void open(UOp range) {
-    Reg size = values_.size_register(range), bound = builder_.max_lane(size);
-    Reg counter = builder_.open_loop(bound, "r" + range.arg()[0].repr());
-    values_.enter();
-    values_.set(range, {{.reg = builder_.cast(counter, type_of(range.dtype()))}});
-    open_.push_back(range);
-    masked_.push_back(bound != size);
-    if (masked_.back()) builder_.push_mask(builder_.binary(Opc::Lt, counter, size));
-  }
-
-  void close() {
-    if (masked_.back()) builder_.pop_mask();
-    masked_.pop_back();
-    open_.pop_back();
-    values_.leave();
-    builder_.close_loop();
-  }
-
   std::span<const UOp> list_;
   Builder builder_;
   Values values_;
+  Loops loops_;
   UOpSet rooted_{list_[0].graph()};
   std::vector<UOp> specials_, lane_ranges_, open_;
-  std::vector<bool> masked_;
 };
 
 }  // namespace

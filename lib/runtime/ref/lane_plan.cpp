@@ -1,0 +1,86 @@
+#include "lib/runtime/ref/lane_plan.h"
+
+#include "lib/runtime/ref/loops.h"
+
+namespace tgc::ref {
+namespace {
+
+// Whether the iterations of a range have nothing to do with each other.
+bool is_parallel(AxisType type) { return type != AxisType::REDUCE && type != AxisType::UNROLL && type != AxisType::OUTER && type != AxisType::PLACEHOLDER; }
+
+// Whether the iterations of a range are threads of a workgroup, with registers of their own.
+bool is_thread(AxisType type) { return type == AxisType::LOCAL || type == AxisType::WARP || type == AxisType::GROUP_REDUCE; }
+
+}  // namespace
+
+std::vector<Level> loops_over(const std::vector<UOp>& ranges) {
+  std::vector<Level> out;
+  for (UOp r : ranges) out.push_back({{r}, false});
+  return out;
+}
+
+void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& values) {
+  for (UOp u : nodes) {
+    bool loads = u.is(Op::LOAD) || (u.is(Op::INDEX) && values.is_loaded(u));
+    if (!loads && !u.is(Op::STORE)) continue;
+    UOp define = define_below(u.is(Op::INDEX) ? u : u.src(0));
+    if (!define || !define.is(Op::DEFINE_REG)) continue;
+    auto it = std::find_if(registers_.begin(), registers_.end(), [&](auto& r) { return r.define == define; });
+    if (it == registers_.end()) registers_.push_back({define, ranges_.around(u), {u}});
+    else it->common.keep(ranges_.around(u)), it->uses.push_back(u);
+  }
+}
+
+std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  std::vector<UOp> lanes, warps, outside, inside;  // the loops outside of the lanes, and those inside
+  auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
+  RangeSet set = ranges_.set_of(ranges);
+  int64_t total = 1;
+  bool threads = false;
+  for (size_t i = ranges.size(); i-- > 0;) {
+    UOp r = ranges[i];
+    AxisType type = axis_type(r);
+    bool can = is_parallel(type) && !ranges_.around(r.src(0)).intersects(set) && (is_thread(type) || keeps_registers(r, body));
+    if (!can || (total >= kEnoughLanes && !is_thread(type))) {
+      put(can ? outside : inside, r);
+      continue;
+    }
+    put(type == AxisType::WARP ? warps : lanes, r);
+    threads |= is_thread(type);
+    total = lanes_times(total, r);
+  }
+  if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
+  lanes.insert(lanes.end(), warps.begin(), warps.end());  // a warp's lanes are neighbours
+  std::vector<Level> out = loops_over(outside);
+  out.push_back({lanes, true});
+  for (UOp r : inside) out.push_back({{r}, false});
+  return out;
+}
+
+// Whether every register that the body uses has a value of its own for each iteration of `range`.
+bool LanePlan::keeps_registers(UOp range, const std::vector<UOp>& body) const {
+  return std::none_of(registers_.begin(), registers_.end(), [&](const RegisterUses& r) {
+    return !r.common.contains(ranges_.number_of(range)) && std::any_of(r.uses.begin(), r.uses.end(), [&](UOp u) { return ranges_.is_in(body, u); });
+  });
+}
+
+bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) const {
+  return std::any_of(body.begin(), body.end(), [&](UOp u) {
+    if (!u.is(Op::REDUCE) || u.num_src() < 2) return false;
+    int64_t size = 1;
+    for (UOp r : ranges_.ended_by(u)) size = lanes_times(size, r);
+    return size > than;
+  });
+}
+
+std::vector<Level> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  if (std::any_of(body.begin(), body.end(), [](UOp u) { return u.in({Op::WMMA, Op::STORE}); })) return loops_over(ranges);
+  RangeSet set = ranges_.set_of(ranges);
+  int64_t total = 1;
+  size_t first = ranges.size();
+  while (first > 0 && total < kEnoughLanes && !ranges_.around(ranges[first - 1].src(0)).intersects(set)) total = lanes_times(total, ranges[--first]);
+  if (first != 0 || total < 8) return loops_over(ranges);
+  return {{ranges, true}};
+}
+
+}  // namespace tgc::ref

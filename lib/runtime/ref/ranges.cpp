@@ -1,0 +1,93 @@
+#include "lib/runtime/ref/ranges.h"
+
+#include "lib/runtime/ref/values.h"
+#include "lib/uop/facts.h"
+
+namespace tgc::ref {
+namespace {
+
+bool is_expanded(UOp range) { return axis_type(range) == AxisType::UPCAST || axis_type(range) == AxisType::UNROLL; }
+
+bool args_less(UOp a, UOp b) {
+  auto x = a.arg().items(), y = b.arg().items();
+  return std::lexicographical_compare(x.begin(), x.end() - 1, y.begin(), y.end() - 1,
+                                      [](const Arg& p, const Arg& q) { return p.small_int() < q.small_int(); });
+}
+
+}  // namespace
+
+AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
+int64_t axis_id(UOp range) { return range.arg()[0].small_int(); }
+
+// As ops.py _ranges; also those that CONTRACT ends and UNROLL stands in.
+Ranges::Ranges(Graph& graph, std::span<const UOp> nodes) : index_(graph), around_(graph) {
+  for (UOp u : nodes)
+    if (u.is(Op::RANGE)) all_.push_back(u);
+  for (size_t i = 0; i < nodes.size(); i++) {
+    UOp u = nodes[i];
+    index_[u] = uint32_t(i);
+    RangeSet set = none();
+    for (UOp s : u.src()) set.add(around(s));
+    if (u.is(Op::RANGE)) set.add(number_of(u));
+    if (range_start(u.op()) >= 0 || u.is(Op::AFTER))
+      for (UOp r : ended_ranges(u)) {
+        if (r.is(Op::RANGE)) set.remove(number_of(r));
+        else set.remove(around(r));
+      }
+    if (u.is(Op::CONTRACT)) set.remove(set_of(expanded(u.arg())));
+    if (u.is(Op::UNROLL)) set.add(set_of(expanded(u.arg())));
+    around_[u] = std::move(set);
+  }
+}
+
+RangeSet Ranges::set_of(std::span<const UOp> ranges) const {
+  RangeSet out = none();
+  for (UOp r : ranges) out.add(number_of(r));
+  return out;
+}
+
+std::vector<UOp> Ranges::ended_by(UOp u) const {
+  std::vector<UOp> left, out;
+  for (size_t i = size_t(range_start(u.op())); i < u.num_src(); i++)
+    for (UOp r : all_)
+      if ((u.src(i) == r || (!u.src(i).is(Op::RANGE) && lies_in(u.src(i), r))) && std::find(left.begin(), left.end(), r) == left.end()) left.push_back(r);
+  std::sort(left.begin(), left.end(), args_less);
+  while (!left.empty()) {  // a range whose size lies in another comes after that one
+    auto ready = std::find_if(left.begin(), left.end(), [&](UOp r) {
+      return std::none_of(left.begin(), left.end(), [&](UOp other) { return other != r && lies_in(r.src(0), other); });
+    });
+    if (ready == left.end()) cannot_run(u, "the sizes of its ranges depend on each other");
+    out.push_back(*ready);
+    left.erase(ready);
+  }
+  return out;
+}
+
+std::vector<UOp> Ranges::expanded(const Arg& axes) const {
+  std::vector<UOp> out;
+  for (const Arg& axis : axes.items())
+    for (UOp r : all_)
+      if (is_expanded(r) && axis_id(r) == axis[0].small_int()) out.push_back(r);
+  return out;
+}
+
+std::vector<UOp> Ranges::body_of(UOpSpan roots, const RangeSet& ranges) const {
+  std::vector<UOp> out, stack(roots.begin(), roots.end());
+  if (roots.empty()) return out;
+  UOpSet seen(roots[0].graph());
+  while (!stack.empty()) {
+    UOp u = stack.back();
+    stack.pop_back();
+    if (!around(u).intersects(ranges) || !seen.insert(u)) continue;
+    out.push_back(u);
+    for (UOp s : u.src()) stack.push_back(s);
+  }
+  std::sort(out.begin(), out.end(), [&](UOp a, UOp b) { return stands_before(a, b); });
+  return out;
+}
+
+bool Ranges::is_in(const std::vector<UOp>& body, UOp u) const {
+  return std::binary_search(body.begin(), body.end(), u, [&](UOp a, UOp b) { return stands_before(a, b); });
+}
+
+}  // namespace tgc::ref

@@ -1,0 +1,76 @@
+// The ranges of a kernel that is a graph, and which of them each node lies in. Inside: for ref/ alone.
+#pragma once
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "lib/uop/graph.h"
+
+namespace tgc::ref {
+
+class RangeSet {
+ public:
+  explicit RangeSet(size_t ranges = 0) : words_((ranges + 63) / 64) {}
+  void add(size_t i) { words_[i / 64] |= uint64_t(1) << (i % 64); }
+  void remove(size_t i) { words_[i / 64] &= ~(uint64_t(1) << (i % 64)); }
+  bool contains(size_t i) const { return words_[i / 64] >> (i % 64) & 1; }
+  void add(const RangeSet& s) {
+    for (size_t i = 0; i < words_.size(); i++) words_[i] |= s.words_[i];
+  }
+  void remove(const RangeSet& s) {
+    for (size_t i = 0; i < words_.size(); i++) words_[i] &= ~s.words_[i];
+  }
+  void keep(const RangeSet& s) {
+    for (size_t i = 0; i < words_.size(); i++) words_[i] &= s.words_[i];
+  }
+  bool intersects(const RangeSet& s) const {
+    for (size_t i = 0; i < words_.size(); i++)
+      if (words_[i] & s.words_[i]) return true;
+    return false;
+  }
+  bool within(const RangeSet& s) const {
+    for (size_t i = 0; i < words_.size(); i++)
+      if (words_[i] & ~s.words_[i]) return false;
+    return true;
+  }
+  bool empty() const {
+    return std::all_of(words_.begin(), words_.end(), [](uint64_t w) { return w == 0; });
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+AxisType axis_type(UOp range);
+int64_t axis_id(UOp range);
+
+class Ranges {
+ public:
+  // Of all nodes of the kernel, sources first.
+  Ranges(Graph& graph, std::span<const UOp> nodes);
+
+  const std::vector<UOp>& all() const { return all_; }
+  const RangeSet& around(UOp u) const { return *around_.find(u); }  // the ranges that the node lies in
+  bool lies_in(UOp u, UOp range) const { return around(u).contains(number_of(range)); }
+  size_t number_of(UOp range) const { return size_t(std::find(all_.begin(), all_.end(), range) - all_.begin()); }
+  RangeSet none() const { return RangeSet(all_.size()); }
+  RangeSet set_of(std::span<const UOp> ranges) const;
+
+  // The ranges that a node ends, in the order in which they are nested, outermost first.
+  std::vector<UOp> ended_by(UOp u) const;
+  // The expanded ranges (UPCAST, UNROLL) of the axes that a CONTRACT or an UNROLL names.
+  std::vector<UOp> expanded(const Arg& axes) const;
+
+  // The nodes that `roots` need and that lie in one of `ranges`, sources first.
+  std::vector<UOp> body_of(UOpSpan roots, const RangeSet& ranges) const;
+  bool is_in(const std::vector<UOp>& body, UOp u) const;
+
+ private:
+  bool stands_before(UOp a, UOp b) const { return *index_.find(a) < *index_.find(b); }
+
+  std::vector<UOp> all_;
+  UOpMap<uint32_t> index_;  // of all nodes
+  UOpMap<RangeSet> around_;
+};
+
+}  // namespace tgc::ref
