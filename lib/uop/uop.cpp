@@ -123,8 +123,8 @@ UOp UOp::gep(std::span<const int64_t> indices) const {
 
 namespace {
 std::vector<UOp> prepend(UOp first, UOpSpan rest) {
-  std::vector<UOp> out{first};
-  out.insert(out.end(), rest.begin(), rest.end());
+  std::vector<UOp> out(1 + rest.size(), first);
+  std::ranges::copy(rest, out.begin() + 1);
   return out;
 }
 }  // namespace

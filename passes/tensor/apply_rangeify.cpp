@@ -20,12 +20,15 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// The ranges of those axes that the value is realized on.
-std::vector<UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized) {
-  std::vector<UOp> out;
-  for (size_t i = 0; i < ranges.size(); i++)
-    if (realized.has(i)) out.push_back(ranges[i]);
-  return out;
+// The ranges of those axes that the value is realized on: most often all of them; else they are put into `some`.
+std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
+  size_t first_out = 0;
+  while (first_out < ranges.size() && realized.has(first_out)) first_out++;
+  if (first_out == ranges.size()) return ranges;
+  some.assign(ranges.begin(), ranges.begin() + ptrdiff_t(first_out));
+  for (size_t i = first_out; i < ranges.size(); i++)
+    if (realized.has(i)) some.push_back(ranges[i]);
+  return some;
 }
 
 // The source as `x` reads it: from a buffer, or from a value that becomes one.
@@ -36,18 +39,20 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   if (!realized) return s;
   if (!realized->known) throw Failure("Ops." + std::string(name_of(s.op())) + " is realized but has no ranges");
   auto out = ranges_or_throw(ctx, s).out;
-  auto closed = pick(out, *realized);
+  std::vector<UOp> some;
+  auto closed = pick(out, *realized, some);
   if (s.is(Op::STORE)) {
-    std::erase_if(closed, [](UOp r) { return !r.is(Op::RANGE); });
+    std::vector<UOp> loops(closed.begin(), closed.end());
+    std::erase_if(loops, [](UOp r) { return !r.is(Op::RANGE); });
     ctx.realize_map.erase(s);
-    return s.end(closed);
+    return s.end(loops);
   }
   BufferizeOpts opts{.removable = !x.is(Op::COPY) && !s.in(kAlwaysContiguous)};
   bool whole = out.size() == realized->axes.size();
   if (whole) opts.device = device_of(s);
   else opts.addrspace = AddrSpace::LOCAL;
   UOp buffer = bufferize(s, closed, opts, whole ? s.tag() : Arg());
-  return own ? buffer.index(pick(own->in, *realized), buffer.dtype().base()) : buffer;
+  return own ? buffer.index(pick(own->in, *realized, some), buffer.dtype().base()) : buffer;
 }
 
 UOp read_sources(Ctx& ctx, UOp x) {
@@ -56,7 +61,10 @@ UOp read_sources(Ctx& ctx, UOp x) {
   for (size_t i = 0; i < x.num_src(); i++) {
     UOp s = read_source(ctx, x, x.src(i));
     if (src.empty() && s == x.src(i)) continue;
-    if (src.empty()) src.assign(x.src().begin(), x.src().begin() + ptrdiff_t(i));
+    if (src.empty()) {
+      src.reserve(x.num_src());
+      src.assign(x.src().begin(), x.src().begin() + ptrdiff_t(i));
+    }
     src.push_back(s);
   }
   return src.empty() ? UOp() : x.with_src(src);

@@ -147,11 +147,18 @@ class RangeAssigner {
   }
   // Once is enough, for what counts is which there are; but tinygrad shows how many it has noted.
   std::span<const UOp> joined(std::span<const UOp> a, std::span<const UOp> b) {
-    if (a.empty()) return b;
+    if (!shows_ || a.empty() || b.empty()) return together(a, b);
     Indices all(a.begin(), a.end());
-    for (UOp r : b)
-      if (shows_ || std::find(all.begin(), all.end(), r) == all.end()) all.push_back(r);
-    return all.size() == a.size() ? a : ctx_.keep(std::move(all));
+    all.insert(all.end(), b.begin(), b.end());
+    return ctx_.keep(std::move(all));
+  }
+  // Those of `a`, and those of `b` that are not among them.
+  std::span<const UOp> together(std::span<const UOp> a, std::span<const UOp> b) {
+    auto is_new = [&](UOp r) { return std::find(a.begin(), a.end(), r) == a.end(); };
+    if (a.empty() || std::ranges::none_of(b, is_new)) return a.empty() ? b : a;
+    Indices all(a.begin(), a.end());
+    std::ranges::copy_if(b, std::back_inserter(all), is_new);
+    return ctx_.keep(std::move(all));
   }
 
   // The ranges of the output: new if this is realized, else the users' where they agree. None where no user has ranges.
@@ -240,7 +247,7 @@ class RangeAssigner {
   std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
-      if (x.is(Op::EXPAND) && !injects_range(x)) ending = joined(ending, ranges_of(graph_.sink(changed(in, out))));
+      if (x.is(Op::EXPAND) && !injects_range(x)) ending = joined(ending, ranges_of_changed(in, out));
       return ctx_.keep(std::move(in));
     }
     if (x.is(Op::REDUCE_AXIS)) {
@@ -260,12 +267,12 @@ class RangeAssigner {
     Shape shape = shape_of(expand);
     return std::any_of(shape.begin(), shape.end(), [](Sint s) { return s.is_uop() && s.uop().is(Op::RANGE); });
   }
-  // The outputs whose input differs.
-  static Indices changed(const Indices& in, std::span<const UOp> out) {
-    Indices result;
+  // The ranges of the outputs whose input differs.
+  std::span<const UOp> ranges_of_changed(const Indices& in, std::span<const UOp> out) {
+    std::span<const UOp> all;
     for (size_t i = 0; i < std::min(in.size(), out.size()); i++)
-      if (!(in[i] == out[i])) result.push_back(out[i]);
-    return result;
+      if (!(in[i] == out[i])) all = together(all, ranges_of(out[i]));
+    return all;
   }
 
   IndexingContext& ctx_;

@@ -116,6 +116,7 @@ std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape 
   };
   if (indices.size() != to.size()) return std::nullopt;
   std::vector<UOp> out;
+  out.reserve(from.size() + 1);
   size_t next = 0;
   for (size_t i = 0; i < to.size(); i++) {
     if (!passes(indices[i], to[i])) return std::nullopt;
@@ -185,6 +186,7 @@ UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
 std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto ranges = ranges_of(graph.sink(indices));
   std::vector<UOp> placeholders;
+  placeholders.reserve(ranges.size());
   for (UOp r : ranges) placeholders.push_back(graph.range(r.src(0), std::array<Arg, 2>{int64_t(placeholders.size()), AxisType::PLACEHOLDER}));
   UOp general = graph.sink(replace_ranges(graph, indices, ranges, placeholders));
   auto& known = graph.extension<ReshapeCache>().known;
@@ -276,7 +278,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
   Shape from = shape_of(movement.src(0));
   std::vector<UOp> out;
   size_t n = std::min(indices.size(), shape_of(movement).size());  // an INDEX may name the first axes alone
-  out.reserve(n);
+  out.reserve(n + 1);  // an INDEX's source comes before them
   switch (movement.op()) {
     case Op::SHRINK: {
       auto bounds = marg_pairs(movement);
@@ -317,9 +319,9 @@ const RuleSet& pm_mops() {
   static const RuleSet set("pm_mops", {
       // index(movement(x), i...) -> index(x, movement(i)...)
       rule("index-through-movement", any_len(Op::INDEX, node(ops::Movement).as(r)).as(idx), with(r, idx, [](UOp r, UOp idx) {
-             std::vector<UOp> src{r.src(0)};
-             for (UOp i : apply_movement_op(r, idx.src().subspan(1))) src.push_back(i);
-             return idx.graph().node(Op::INDEX, idx.dtype(), src, idx.arg());
+             auto indices = apply_movement_op(r, idx.src().subspan(1));
+             indices.insert(indices.begin(), r.src(0));
+             return idx.graph().node(Op::INDEX, idx.dtype(), indices, idx.arg());
            })),
       // after(movement(x), deps...) -> movement(after(x, deps...))
       rule("after-below-movement", any_len(Op::AFTER, node(ops::Movement).as(r)).as(a), with(r, a, [](UOp r, UOp a) {
