@@ -7,6 +7,7 @@
 #include "lib/rewrite/workspace.h"
 #include "lib/rewrite/stats.h"
 #include "lib/support/check.h"
+#include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -41,9 +42,6 @@ class Rewriter {
   ~Rewriter() {
     if (looked_up_) observer_->stats->add(*substitute_rules().rules()[0], substituted_, looked_up_);
     w_->stack.clear();
-    w_->waiting.clear();
-    w_->postponed.clear();
-    w_->turn = 0;
     w_->visits.clear();
     state_.pool.push_back(std::move(w_));
   }
@@ -94,46 +92,58 @@ class Rewriter {
   // ---- tinygrad's order: what a context sees, and an observer. A node that is on the stack already is not queued again, even when it is
   // needed sooner; what needs it then waits at the far end of the stack.
   void run_in_order(UOp root) {
-    queue(root);
-    for (Workspace::Frame f; pop(f);) {
-      if (result_id(f.n) != kNone) continue;
-      if (f.stage == kEnter) enter(f.n);
-      else if (f.stage == kRebuild) rebuild(f.n, f.new_n);
-      else link(f.n, f.new_n);
-    }
+    const Results::Slot round_ends{results_->epoch};
+    w_->waiting.assign(1, {{}, &round_ends, 0});
+    w_->turn = 0;
+    queue(root, results_->slots.at(root.id()));
+    do {
+      while (!w_->stack.empty()) {
+        Workspace::Frame f = w_->stack.back();
+        w_->stack.pop_back();
+        if (result_id(f.n) == kNone) step(f);
+      }
+    } while (take_waiting());
+  }
+
+  void step(const Workspace::Frame& f) {
+    if (f.stage == kEnter) enter(f.n);
+    else if (f.stage == kRebuild) rebuild(f.n, f.new_n);
+    else link(f.n, f.new_n);
   }
 
   void push(UOp n, UOp new_n, Stage stage) { w_->stack.push_back({n, new_n, stage}); }
-  void queue(UOp u) {
-    results_->slots.at(u.id()).mark = run_;
+  void queue(UOp u, Results::Slot& slot) {
+    slot.mark = run_;
     push(u, u, kEnter);
-  }
-  size_t num_waiting() const { return w_->stack.size() + (w_->waiting.size() - w_->turn) + w_->postponed.size(); }
-
-  // The next frame; false when there is none.
-  bool pop(Workspace::Frame& f) {
-    check_limit(num_waiting());
-    if (!w_->stack.empty()) {
-      f = w_->stack.back();
-      w_->stack.pop_back();
-      return true;
-    }
-    for (;; w_->postponed.push_back(f)) {
-      if (w_->turn == w_->waiting.size()) {
-        if (w_->postponed.empty()) return false;
-        if (!progress_) endless("nodes wait for each other");
-        std::swap(w_->waiting, w_->postponed);
-        w_->postponed.clear();
-        w_->turn = 0;
-        progress_ = false;
-      }
-      f = w_->waiting[w_->turn++];
-      if (result_id(f.waits_for) != kNone) return true;
-    }
   }
 
   // To the far end of the stack: tried again when everything else is done.
-  void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) { w_->postponed.push_back({n, new_n, stage, waits_for.id()}); }
+  void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
+    auto& waiting = w_->waiting;
+    uint32_t& here = waiting[w_->turn].next;
+    w_->turn = uint32_t(waiting.size());
+    waiting.push_back({{n, new_n, stage}, &results_->slots.at(waits_for.id()), std::exchange(here, w_->turn)});
+    check_limit(w_->stack.size() + ++num_waiting_);
+  }
+
+  // Puts the next frame that need not wait any longer on the stack; false when none waits.
+  bool take_waiting() {
+    auto& waiting = w_->waiting;
+    for (;;) {
+      uint32_t next = waiting[w_->turn].next;
+      for (; waiting[next].waits_for->mark != results_->epoch; next = waiting[next].next) w_->turn = next;
+      if (next != 0) {
+        waiting[w_->turn].next = waiting[next].next;
+        num_waiting_--;
+        w_->stack.push_back(waiting[next].frame);
+        return true;
+      }
+      if (num_waiting_ == 0) return false;
+      if (!progress_) endless("nodes wait for each other");
+      w_->turn = 0;
+      progress_ = false;
+    }
+  }
 
   // ---- rules
   UOp apply(const Matcher& matcher, UOp u) { return matcher.has_rules_for(u.op()) ? try_rules(matcher, u) : UOp(); }
@@ -210,14 +220,13 @@ class Rewriter {
     }
     size_t before = w_->stack.size();
     push(n, new_n, kRebuild);
+    auto& slots = results_->slots;
     for (size_t i = new_n.num_src(); i-- > 0;) {
       UOp s = new_n.src(i);
-      if (s.id() < first_replaced_) {
-        set_result(s, s);  // older than all that is replaced: nothing of it lies below
-        continue;
-      }
-      if (results_->slots[s.id()].mark != run_ && result_id(s) == kNone) queue(s);
+      Results::Slot& slot = slots.at(s.id());
+      if (slot.mark != run_ && slot.mark != results_->epoch) queue(s, slot);
     }
+    check_limit(w_->stack.size());
     if (w_->stack.size() > before + 1) return;
     w_->stack.pop_back();  // no source to wait for
     rebuild(n, new_n);
@@ -225,38 +234,41 @@ class Rewriter {
 
   // The sources are done: rebuild the node if they changed, else apply the top-down rules.
   void rebuild(UOp n, UOp new_n) {
-    auto& sources = w_->sources;
-    sources.clear();
+    const auto& slots = results_->slots;
     bool changed = false;
     for (UOp s : new_n.src()) {
-      UOp r = result_of(s);
-      if (!r) return postpone(n, new_n, kRebuild, s);
-      sources.push_back(r);
-      changed |= !(r == s);
+      const Results::Slot& slot = slots[s.id()];
+      if (slot.mark != results_->epoch) return postpone(n, new_n, kRebuild, s);
+      changed |= slot.result != s.id();
     }
-    UOp next;
-    if (changed) {
-      next = graph_.node(new_n.op(), new_n.dtype(), sources, new_n.arg(), new_n.tag());
-      fit();
-      if (tells_) observer_->rebuilt(new_n, next);
-    } else if (pm_) {
-      next = apply(*pm_, new_n);
-    }
+    if (changed) return rebuilt(n, new_n);
+    UOp next = pm_ ? apply(*pm_, new_n) : UOp();
     if (!next) return set_result(n, new_n);
     if (UOp r = result_of(next)) return set_result(n, r);
-    if (changed && settles(next)) return set_result(n, next);
     push(n, next, kLink);
     push(next, next, kEnter);
   }
 
-  // Whether a node just rebuilt stays what it is: the rules make nothing of it, and its sources are their own results. Bottom-up rules alone
-  // are tried here; what they make of a node is remembered, so that whoever tries them next is told the same.
-  bool settles(UOp u) {
-    if (pm_ && pm_->has_rules_for(u.op())) return false;
-    if (!std::ranges::all_of(u.src(), [&](UOp s) { return result_id(s) == s.id(); })) return false;
-    if (bpm_ && bpm_->has_rules_for(u.op()) && (substitution_ || apply_bottom_up(u))) return false;
-    set_result(u, u);
-    return true;
+  // With other sources, the node is another. Where these are their own results, the rules for it are all there is left to try: at once.
+  // What bottom-up rules make of a node is remembered, so that whoever tries them next is told the same.
+  void rebuilt(UOp n, UOp new_n) {
+    UOp next = with_results(new_n);
+    inherit_facts(new_n, next);
+    if (tells_) observer_->rebuilt(new_n, next);
+    if (UOp r = result_of(next)) return set_result(n, r);
+    bool settled = std::ranges::all_of(next.src(), [&](UOp s) { return result_id(s) == s.id(); });
+    if (!settled || (bpm_ && bpm_->has_rules_for(next.op()) && apply_bottom_up(next))) {
+      push(n, next, kLink);
+      return push(next, next, kEnter);
+    }
+    UOp after = pm_ ? apply(*pm_, next) : UOp();
+    if (UOp known = after ? result_of(after) : next) {
+      set_result(next, known);
+      return set_result(n, known);
+    }
+    push(n, next, kLink);
+    push(next, after, kLink);
+    push(after, after, kEnter);
   }
 
   // The result of what this node became is this node's result.
@@ -413,6 +425,7 @@ class Rewriter {
   std::unique_ptr<Workspace> w_;
   Results* results_;
   uint32_t run_ = 0;
+  size_t num_waiting_ = 0;
   bool progress_ = true;  // a result was found since the frames that wait were last begun anew
   size_t recent_count_ = 0;
   uint64_t looked_up_ = 0, substituted_ = 0;  // of a substitution that is counted

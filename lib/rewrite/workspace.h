@@ -60,7 +60,11 @@ struct Workspace {
     UOp n;
     UOp new_n;
     uint32_t stage;
-    uint32_t waits_for = 0;  // of a frame that was postponed: the id of a node
+  };
+  struct Waiting {
+    Frame frame;
+    const Results::Slot* waits_for;  // one that was written to, and so stays where it is
+    uint32_t next;                   // where in `waiting` the one after it is
   };
   struct Hit {
     const Rule* rule;
@@ -81,10 +85,11 @@ struct Workspace {
     bool changed;   // a source became something else
   };
 
-  std::vector<Frame> stack;
-  // The bottom of the stack, frames that wait for others: those from `turn` on are tried first, then those that were postponed since.
-  std::vector<Frame> waiting, postponed;
-  size_t turn = 0;
+  InlineStack<Frame, 128> stack;
+  // The bottom of the stack, frames that wait for others: a ring, in which the first is no frame but the place where a round ends. What comes
+  // after `turn` is tried next, and what is postponed is put there, as tried already.
+  std::vector<Waiting> waiting;
+  uint32_t turn = 0;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them

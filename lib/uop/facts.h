@@ -18,6 +18,10 @@ Int size_of(UOp u);
 // The device: a Str, a Tuple of Str for several, or None.
 Arg device_of(UOp u);
 
+// Notes the shape and the device of `from` for `to`, which is `from` with another tag or other sources, where it is plain that they are the same: they
+// need not be computed again.
+void inherit_facts(UOp from, UOp to);
+
 // The ranges that end at this node (UOp.ended_ranges).
 std::vector<UOp> ended_ranges(UOp u);
 // The ranges the node lies in, in tinygrad's order; a RANGE lies in itself (UOp.ranges).

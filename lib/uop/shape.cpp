@@ -187,31 +187,35 @@ const ShapeFact* compute_shape(UOp u) {
   fail(u, "has no rule for its shape");
 }
 
-Arg compute_device(UOp u) {
+constexpr DeviceFact kNoDevice{};
+
+// Most nodes are where a source is, and share its fact.
+const DeviceFact* compute_device(UOp u) {
   Graph& graph = u.graph();
-  auto src = [&](size_t i) { return u.src(i).node()->device->device; };
+  auto src = [&](size_t i) { return u.src(i).node()->device; };
+  auto made = [&](Arg device) { return device.is_none() ? &kNoDevice : graph.arena().make<DeviceFact>(device); };
   switch (u.op()) {
-    case Op::DEVICE: return u.arg();
-    case Op::BUFFERIZE: return u.arg().is(RecordClass::BufferizeOpts) ? u.arg()[0] : Arg();
+    case Op::DEVICE: return made(u.arg());
+    case Op::BUFFERIZE: return made(u.arg().is(RecordClass::BufferizeOpts) ? u.arg()[0] : Arg());
     case Op::AFTER: return src(0);
     case Op::MSELECT: {
-      Arg devices = src(0);
+      Arg devices = src(0)->device;
       if (!devices.is_tuple() || !u.arg().is_int() || u.arg().as_int() < 0 || u.arg().as_int() >= Int(int64_t(devices.items().size())))
         fail(u, "selects " + u.arg().repr() + " of the devices " + devices.repr());
-      return devices[size_t(u.arg().small_int())];
+      return made(devices[size_t(u.arg().small_int())]);
     }
     case Op::MSTACK: {
       std::vector<Arg> devices;
-      for (size_t i = 0; i < u.num_src(); i++) devices.push_back(src(i));
-      return graph.tuple(devices);
+      for (size_t i = 0; i < u.num_src(); i++) devices.push_back(src(i)->device);
+      return made(graph.tuple(devices));
     }
     case Op::COPY: case Op::BUFFER: case Op::ALLREDUCE:
       if (u.num_src() < 2) fail(u, "has no device");
       return src(1);
     default:
       for (size_t i = 0; i < u.num_src(); i++)
-        if (!src(i).is_none()) return src(i);
-      return {};
+        if (src(i) != &kNoDevice) return src(i);
+      return &kNoDevice;
   }
 }
 
@@ -238,16 +242,31 @@ Int size_of(UOp u) {
 }
 
 Arg device_of(UOp u) {
-  if (!u.node()->device) {
-    static constexpr DeviceFact kNone{};
+  if (!u.node()->device)
     bottom_up(
         u, [](UOp x) { return x.node()->device != nullptr; }, [](UOp) { return true; },
-        [](UOp x) {
-          Arg device = compute_device(x);
-          x.node()->device = device.is_none() ? &kNone : x.graph().arena().make<DeviceFact>(device);
-        });
-  }
+        [](UOp x) { x.node()->device = compute_device(x); });
   return u.node()->device->device;
+}
+
+namespace {
+// Whether `same` holds for each source of `a` and the one of `b` in its place, unless they are one node.
+bool all_sources(const Node* a, const Node* b, auto same) {
+  for (size_t i = 0; i < a->num_src; i++)
+    if (!(a->src[i] == b->src[i]) && !same(a->src[i].node(), b->src[i].node())) return false;
+  return true;
+}
+}  // namespace
+
+void inherit_facts(UOp from, UOp to) {
+  const Node *a = from.node(), *b = to.node();
+  auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // of which neither depends on
+  auto same_shape = [&](const Node* s, const Node* t) {
+    return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);  // what has no shape may count by its value
+  };
+  if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;
+  auto same_device = [&](const Node* s, const Node* t) { return is_number(s) || (s->device && s->device == t->device); };
+  if (a->device && !b->device && all_sources(a, b, same_device)) b->device = a->device;
 }
 
 namespace {

@@ -50,7 +50,8 @@ class Numbering {
     for (UOp u : toposort(sink)) {
       src.assign(u.src().begin(), u.src().end());
       for (UOp& s : src) s = *results_.find(s);
-      results_[u] = graph_.node(u.op(), u.dtype(), src, u.arg(), *tags_.find(u));
+      UOp made = results_[u] = graph_.node(u.op(), u.dtype(), src, u.arg(), *tags_.find(u));
+      inherit_facts(u, made);
     }
     return *results_.find(sink);
   }

@@ -14,12 +14,14 @@ UOp next_number(TensorJob& job) { return job.graph.node(Op::LUNIQUE, dtypes::voi
 
 UOp number_buffer(TensorJob& job, UOp b) {
   UOp out = b.with_src({next_number(job), b.src(1)});
+  inherit_facts(b, out);
   job.inputs.emplace_back(b, out);
   return out;
 }
 
 UOp number_const(TensorJob& job, UOp b) {
   UOp out = b.with_src({b.src(0), next_number(job)});
+  inherit_facts(b, out);
   job.inputs.emplace_back(b, out);
   return out;
 }
