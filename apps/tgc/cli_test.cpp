@@ -34,6 +34,14 @@ TEST_CASE("cli: help, version, unknown names") {
   trouble("verify x --spec=kernl", "unknown specification 'kernl', expected kernel");
 }
 
+TEST_CASE("cli: --color stands before a command or behind it") {
+  auto is_colored = [](const std::string& arguments) { return run_tgc(arguments).out.find('\x1b') != std::string::npos; };
+  CHECK_FALSE(is_colored("patterns --stage=expand"));
+  CHECK(is_colored("--color=always patterns --stage=expand"));
+  CHECK(is_colored("patterns --stage=expand --color=always"));
+  trouble("patterns --color=blue", "--color: blue not in");
+}
+
 TEST_CASE("cli: dump turns any form of a graph into any other") {
   std::string file = put("k.uop", kKernel), text = file;
   for (const char* format : {"repr", "json", "uops", "pyrender"}) {

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // `tgc ... | head` ends quietly
   CLI::App app{"tgc: see what tinygrad's compiler does to a graph, stage by stage\n\nExit codes: 0 same or passed, 1 different or failed, 2 trouble."};
   app.require_subcommand(1);
+  app.fallthrough();  // --color behind a command, too: the commands take this on when they are added
   app.set_version_flag("--version", "tgc 0.1.0, after tinygrad 0.12.0");
   tgc::add_color_option(app);
   int exit_code = 0;
@@ -45,7 +46,6 @@ int main(int argc, char** argv) {
   tgc::add_trace(app, exit_code);
   tgc::add_completion(app, exit_code);
   tgc::add_help(app, exit_code);
-  app.fallthrough();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
