@@ -64,33 +64,30 @@ Tensor masked_setitem(const Tensor& target, Tensor values, Tensor mask, const In
   return mask.where(values, target);
 }
 
-}  // namespace
-
-Tensor Tensor::getitem(const std::vector<Index>& indices) const { return get_or_set(indices, {}); }
-Tensor Tensor::setitem(const std::vector<Index>& indices, Tensor value) const { return get_or_set(indices, value); }
-
-Tensor Tensor::slice_axis(int64_t dim, Slice slice) const {
-  std::vector<Index> indices(size_t(ndim()), Slice{});
-  indices[size_t(resolve_dim(dim))] = slice;
-  return getitem(indices);
-}
-
-Tensor Tensor::get_or_set(std::vector<Index> indices, Tensor value) const {
+// The indices with as many whole slices as it takes to name every axis: where the ellipsis stands, or at the end.
+std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int64_t axes) {
   int64_t named = 0;
   std::optional<size_t> ellipsis;
   for (size_t i = 0; i < indices.size(); i++) {
     if (std::holds_alternative<Ellipsis>(indices[i])) ellipsis = i;
     else if (!std::holds_alternative<NewAxis>(indices[i])) named++;
   }
-  if (named > ndim()) throw Failure(std::to_string(named) + " indices for a tensor of " + std::to_string(ndim()) + " axes");
+  if (named > axes) throw Failure(std::to_string(named) + " indices for a tensor of " + std::to_string(axes) + " axes");
   size_t at = ellipsis.value_or(indices.size());
   if (ellipsis) indices.erase(indices.begin() + int64_t(at));
-  indices.insert(indices.begin() + int64_t(at), size_t(ndim() - named), Slice{});
+  indices.insert(indices.begin() + int64_t(at), size_t(axes - named), Slice{});
+  return indices;
+}
 
+// A tensor at the integers, slices and new axes among the indices, by movement alone; and the axes of it that tensors index.
+struct Moved {
+  Tensor x;
+  std::vector<std::pair<int64_t, Tensor>> indexed;
+};
+Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
+  Moved out;
   std::vector<Stride> strides;
-  Ints kept;                                          // the shape after movement: integers drop their axis, new axes are 1
-  std::vector<std::pair<int64_t, Tensor>> gathered;   // axes of that shape that a tensor indexes
-  Ints own = shape();
+  Ints kept, own = of.shape();  // integers drop their axis, new axes are 1
   for (auto& index : indices) {
     if (std::holds_alternative<NewAxis>(index)) {
       kept.push_back(1);
@@ -107,51 +104,76 @@ Tensor Tensor::get_or_set(std::vector<Index> indices, Tensor value) const {
     } else {
       const Tensor& t = std::get<Tensor>(index);
       if (!dtypes::is_int(t.dtype())) throw Failure("a tensor of " + std::string(t.dtype().repr()) + " as an index");
-      gathered.emplace_back(int64_t(kept.size()), t.lt(Const(0)).where(t + n, t));
+      out.indexed.emplace_back(int64_t(kept.size()), t.lt(Const(0)).where(t + n, t));
       strides.push_back({0, n, 1, n});
       kept.push_back(n);
     }
   }
-  Tensor x = (own.empty() ? *this : apply_strides(*this, strides)).reshape(kept);
-  if (gathered.empty()) return x;
+  out.x = (own.empty() ? of : apply_strides(of, strides)).reshape(kept);
+  return out;
+}
 
-  // one mask over the axes that the index tensors bring and those of x, then a sum over the indexed ones
+// A tensor at index tensors: a mask over the axes that these bring and those of the tensor, then a sum over the indexed ones.
+struct Gathered {
+  Tensor x, mask;
+  Ints summed, brought;  // axes of the mask
+};
+Gathered gathered(const Moved& from) {
   std::vector<Ints> shapes;
-  for (auto& [dim, t] : gathered) shapes.push_back(t.shape());
-  Ints big = broadcast_shape(shapes), xs = x.shape();
-  int64_t d0 = gathered[0].first, lead = int64_t(big.size());
-  Ints before(xs.begin(), xs.begin() + d0), after(xs.begin() + d0, xs.end()), pre = before, opened = before;
+  for (auto& [dim, t] : from.indexed) shapes.push_back(t.shape());
+  Ints big = broadcast_shape(shapes), xs = from.x.shape();
+  int64_t d0 = from.indexed[0].first, lead = int64_t(big.size()), axes = int64_t(xs.size());
+  Ints pre(xs.begin(), xs.begin() + d0), opened = pre;
   pre.insert(pre.end(), big.begin(), big.end());
-  pre.insert(pre.end(), after.begin(), after.end());
+  pre.insert(pre.end(), xs.begin() + d0, xs.end());
   opened.insert(opened.end(), big.size(), 1);
-  opened.insert(opened.end(), after.begin(), after.end());
-  Tensor mask;
-  Ints summed;
-  for (auto& [dim, t] : gathered) {
-    Ints column = t.shape();
-    column.insert(column.end(), size_t(x.ndim() - d0), 1);
-    Tensor one = t.reshape(column).expand(pre).one_hot_along_dim(xs[size_t(dim)], dim - x.ndim());
-    mask = mask ? mask * one : one;
-    summed.push_back(dim + lead);
-  }
-  x = mask.where(x.reshape(opened), Const(0)).sum(summed, false, x.dtype());
+  opened.insert(opened.end(), xs.begin() + d0, xs.end());
+
+  Gathered out;
   bool adjacent = true;
-  for (size_t i = 0; i < gathered.size(); i++) adjacent &= gathered[i].first == d0 + int64_t(i);
-  bool permuted = d0 != 0 && gathered.size() != 1 && !adjacent;
-  auto to_front = [&](const Tensor& t) {
-    Ints order;
-    for (int64_t i = d0; i < d0 + lead; i++) order.push_back(i);
-    for (int64_t i = 0; i < d0; i++) order.push_back(i);
-    for (int64_t i = d0 + lead; i < t.ndim(); i++) order.push_back(i);
-    return t.permute(order);
-  };
-  if (permuted) mask = to_front(mask), x = to_front(x);
-  if (!value) return x;
-  Tensor v = value.cast(dtype()).broadcast_to(broadcast_shape({x.shape(), value.shape()}));
-  for (int64_t d : summed) v = v.unsqueeze(d);
-  Ints axes(static_cast<size_t>(lead));
-  std::iota(axes.begin(), axes.end(), permuted ? 0 : d0);
-  return masked_setitem(*this, v, mask, axes);
+  for (auto& [dim, t] : from.indexed) {
+    Ints column = t.shape();
+    column.insert(column.end(), size_t(axes - d0), 1);
+    Tensor one = t.reshape(column).expand(pre).one_hot_along_dim(xs[size_t(dim)], dim - axes);
+    out.mask = out.mask ? out.mask * one : one;
+    adjacent &= dim == d0 + int64_t(out.summed.size());
+    out.summed.push_back(dim + lead);
+  }
+  out.x = out.mask.where(from.x.reshape(opened), Const(0)).sum(out.summed, false, from.x.dtype());
+
+  // index tensors that are not neighbours bring their axes to the front
+  bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
+  out.brought.resize(size_t(lead));
+  std::iota(out.brought.begin(), out.brought.end(), to_front ? 0 : d0);
+  if (!to_front) return out;
+  for (Tensor* t : {&out.mask, &out.x}) {
+    Ints order(size_t(t->ndim()));
+    std::iota(order.begin(), order.end(), 0);
+    std::rotate(order.begin(), order.begin() + d0, order.begin() + d0 + lead);
+    *t = t->permute(order);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor Tensor::getitem(const std::vector<Index>& indices) const { return get_or_set(indices, {}); }
+Tensor Tensor::setitem(const std::vector<Index>& indices, Tensor value) const { return get_or_set(indices, value); }
+
+Tensor Tensor::slice_axis(int64_t dim, Slice slice) const {
+  std::vector<Index> indices(size_t(ndim()), Slice{});
+  indices[size_t(resolve_dim(dim))] = slice;
+  return getitem(indices);
+}
+
+Tensor Tensor::get_or_set(std::vector<Index> indices, Tensor value) const {
+  Moved moved = move(*this, named_in_full(std::move(indices), ndim()));
+  if (moved.indexed.empty()) return moved.x;
+  Gathered g = gathered(moved);
+  if (!value) return g.x;
+  Tensor v = value.cast(dtype()).broadcast_to(broadcast_shape({g.x.shape(), value.shape()}));
+  for (int64_t d : g.summed) v = v.unsqueeze(d);
+  return masked_setitem(*this, v, g.mask, g.brought);
 }
 
 Tensor Tensor::one_hot_along_dim(int64_t num_classes, int64_t dim) const {

@@ -116,7 +116,19 @@ class Builder {
   // finishing
   template <class Visit>
   void for_each_register(const Virtual& v, Visit visit) const;
+  struct Copies {  // what is known of them while they are dropped
+    struct Seen {
+      int32_t last_use = -1, count = 0, next_write = INT32_MAX;
+    };
+    std::vector<uint32_t> uses;  // of each register
+    std::vector<bool> dead;      // of the list: what goes
+    std::vector<Seen> seen;      // of each register, in the stretch
+    std::vector<Reg> replaced;   // by another register; kNone: not
+  };
   void drop_copies();
+  void use_accumulators(Copies& copies, size_t from, size_t to);
+  void assign_in_place(Copies& copies, size_t at);
+  bool is_plain_copy(const Virtual& v) const;
   void find_lifetimes();
   void assign_slots();
   void lay_out();

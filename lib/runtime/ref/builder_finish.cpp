@@ -15,6 +15,7 @@ constexpr int64_t kMostLanes = 2048;
 
 bool begins(Opc op) { return op == Opc::Loop || op == Opc::Lanes; }
 bool ends(Opc op) { return op == Opc::LoopEnd || op == Opc::LanesEnd; }
+bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; }  // of code without control flow
 
 }  // namespace
 
@@ -32,73 +33,74 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
     for (const Access::LaneAxis& axis : lanes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
 }
 
-// Within stretches without control flow: a copy of an accumulator is not made where the accumulator does not change before the copy's last
+// In each stretch: a copy of an accumulator is not made where the accumulator does not change before the copy's last
 // use, and a value that is only made to be assigned is made in its place.
 void Builder::drop_copies() {
-  std::vector<uint32_t> uses(registers_.size());
-  for (const Virtual& v : list_) for_each_register(v, [&](Reg r) { uses[size_t(r)]++; });
-
-  struct Seen {
-    int32_t last_use = -1, count = 0, next_write = INT32_MAX;
-  };
-  std::vector<Seen> seen(registers_.size());
-  auto is_barrier = [](Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; };
-  std::vector<Reg> replaced(registers_.size(), kNone);
-  std::vector<bool> dead(list_.size());
-
+  Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(list_.size()), std::vector<Copies::Seen>(registers_.size()),
+                std::vector<Reg>(registers_.size(), kNone)};
+  for (const Virtual& v : list_) for_each_register(v, [&](Reg r) { copies.uses[size_t(r)]++; });
   for (size_t from = 0; from < list_.size();) {
     size_t to = from;
-    while (to < list_.size() && !is_barrier(list_[to].op)) to++;
-    // backwards: for a copy, where its last use is and where the accumulator is written next
-    for (size_t at = to; at-- > from;) {
-      const Virtual& v = list_[at];
-      if (v.op == Opc::Mov && varying(v.dst) == varying(v.a) && type(v.dst) == type(v.a)) {
-        const Seen& d = seen[size_t(v.dst)];
-        if (d.count > 0 && d.count + 1 == int32_t(uses[size_t(v.dst)]) && d.last_use <= seen[size_t(v.a)].next_write) {
-          replaced[size_t(v.dst)] = v.a;
-          dead[at] = true;
-          Seen& s = seen[size_t(v.a)];
-          s.last_use = std::max(s.last_use, d.last_use), s.count++;
-          continue;
-        }
-      }
-      for (Reg r : {v.a, v.b, v.c})
-        if (r != kNone) {
-          Seen& s = seen[size_t(r)];
-          s.last_use = std::max(s.last_use, int32_t(at)), s.count++;
-        }
-      if (v.dst != kNone) seen[size_t(v.dst)].next_write = int32_t(at);
-    }
-    for (size_t at = from; at < to; at++) {
-      Virtual& v = list_[at];
-      for (Reg r : {v.a, v.b, v.c, v.dst})
-        if (r != kNone) seen[size_t(r)] = {};
-      for (Reg* r : {&v.a, &v.b, &v.c})
-        while (*r != kNone && replaced[size_t(*r)] != kNone) *r = replaced[size_t(*r)];
-    }
+    while (to < list_.size() && !ends_stretch(list_[to].op)) to++;
+    use_accumulators(copies, from, to);
     from = to + 1;
   }
-
-  // a value assigned right after it was made, and used nowhere else
-  for (size_t at = 1; at < list_.size(); at++) {
-    Virtual& v = list_[at];
-    if (v.op != Opc::Mov || dead[at] || uses[size_t(v.a)] != 2 || varying(v.dst) != varying(v.a) || type(v.dst) != type(v.a)) continue;
-    for (size_t before = at; before-- > 0 && at - before < 64;) {
-      if (dead[before]) continue;
-      Virtual& maker = list_[before];
-      if (is_barrier(maker.op)) break;
-      if (maker.dst == v.a) {
-        maker.dst = v.dst;
-        dead[at] = true;
-        break;
-      }
-      if (maker.dst == v.dst || maker.a == v.dst || maker.b == v.dst || maker.c == v.dst) break;
-    }
-  }
+  for (size_t at = 1; at < list_.size(); at++)
+    if (!copies.dead[at]) assign_in_place(copies, at);
   size_t kept = 0;
   for (size_t at = 0; at < list_.size(); at++)
-    if (!dead[at]) list_[kept++] = list_[at];
+    if (!copies.dead[at]) list_[kept++] = list_[at];
   list_.resize(kept);
+}
+
+bool Builder::is_plain_copy(const Virtual& v) const { return v.op == Opc::Mov && varying(v.dst) == varying(v.a) && type(v.dst) == type(v.a); }
+
+// In one stretch: the accumulator in the place of its copy.
+void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
+  auto& seen = copies.seen;
+  for (size_t at = to; at-- > from;) {  // backwards: for a copy, where its last use is and where the accumulator is written next
+    const Virtual& v = list_[at];
+    auto use = [&](Reg r, int32_t last) {
+      Copies::Seen& s = seen[size_t(r)];
+      s.last_use = std::max(s.last_use, last), s.count++;
+    };
+    if (is_plain_copy(v)) {
+      const Copies::Seen& d = seen[size_t(v.dst)];
+      if (d.count > 0 && d.count + 1 == int32_t(copies.uses[size_t(v.dst)]) && d.last_use <= seen[size_t(v.a)].next_write) {
+        copies.replaced[size_t(v.dst)] = v.a;
+        copies.dead[at] = true;
+        use(v.a, d.last_use);
+        continue;
+      }
+    }
+    for (Reg r : {v.a, v.b, v.c})
+      if (r != kNone) use(r, int32_t(at));
+    if (v.dst != kNone) seen[size_t(v.dst)].next_write = int32_t(at);
+  }
+  for (size_t at = from; at < to; at++) {
+    Virtual& v = list_[at];
+    for (Reg r : {v.a, v.b, v.c, v.dst})
+      if (r != kNone) seen[size_t(r)] = {};
+    for (Reg* r : {&v.a, &v.b, &v.c})
+      while (*r != kNone && copies.replaced[size_t(*r)] != kNone) *r = copies.replaced[size_t(*r)];
+  }
+}
+
+// A value assigned soon after it was made, and used nowhere else.
+void Builder::assign_in_place(Copies& copies, size_t at) {
+  const Virtual& v = list_[at];
+  if (!is_plain_copy(v) || copies.uses[size_t(v.a)] != 2) return;
+  for (size_t before = at; before-- > 0 && at - before < 64;) {
+    if (copies.dead[before]) continue;
+    Virtual& maker = list_[before];
+    if (ends_stretch(maker.op)) return;
+    if (maker.dst == v.a) {
+      maker.dst = v.dst;
+      copies.dead[at] = true;
+      return;
+    }
+    if (maker.dst == v.dst || maker.a == v.dst || maker.b == v.dst || maker.c == v.dst) return;
+  }
 }
 
 // The first and the last place where each register is needed. What a loop uses but did not make is needed until the loop ends.
