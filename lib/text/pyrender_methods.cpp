@@ -264,6 +264,52 @@ UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
   return make(at, out.op(), out.dtype(), out.src(), out.arg(), out.tag());
 }
 
+UOp PyrenderReader::where_call(UOp self, const Arguments& args, size_t at) {
+  count(args, 2, 2, "where", at);
+  bool yes = args[0].value.is_uop(), no = args[1].value.is_uop();
+  if (!yes && !no) fail(at, "where() of two constants", "a UOp");
+  UOp y = yes ? args[0].value.arg.uop() : operand(args[0], args[1].value.arg.uop());
+  return self.where(y, operand(args[1], y));
+}
+
+UOp PyrenderReader::explicit_alu_call(UOp self, const Arguments& args, size_t at) {
+  if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) fail(at, "alu() without an op");
+  std::vector<UOp> rest;
+  for (size_t i = 1; i < args.size(); i++) rest.push_back(as_uop(args[i].value, args[i].at));
+  return self.alu(args[0].value.arg.op(), rest);
+}
+
+UOp PyrenderReader::broadcast_call(UOp self, const Arguments& args, size_t at) {
+  count(args, 1, 1, "broadcast", at);
+  int64_t n = as_int(args[0].value, args[0].at);
+  if (n < 1 || n > 1 << 16) fail(args[0].at, "broadcast to " + std::to_string(n), "1 to 65536 elements");
+  return self.broadcast(n);
+}
+
+UOp PyrenderReader::gep_call(UOp self, const Arguments& args, size_t at) {
+  count(args, 1, 1, "gep", at);
+  Arg a = as_arg(args[0].value);
+  if (!a.is_tuple()) return self.gep(as_int(args[0].value, args[0].at));
+  std::vector<int64_t> indices;
+  for (Arg i : a.items()) indices.push_back(i.is_int() ? i.small_int() : -1);
+  return self.gep(indices);
+}
+
+UOp PyrenderReader::copy_call(UOp self, const Arguments& args, size_t at) {
+  count(args, 1, 1, "copy_to_device", at);
+  UOp d = args[0].value.is_uop() ? args[0].value.arg.uop() : graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(args[0]));
+  return graph_.node(Op::COPY, self.dtype(), {self, d});
+}
+
+UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at) {
+  count(args, 2, 2, "r", at);
+  Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
+  if (!op.is_op() || !axes.is_tuple()) fail(at, "r() of wrong arguments", "r(Ops.ADD, (0, 1))");
+  UOp out = graph_.node(Op::REDUCE_AXIS, self.dtype(), self, graph_.tuple({op, axes}));
+  shape_of(out);
+  return out;
+}
+
 UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at) {
   switch (method) {
     case Method::Index: {
@@ -295,50 +341,16 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
     case Method::Trunc: return alu_call(self, Op::TRUNC, args, at);
     case Method::LogicalNot: count(args, 0, 0, name, at); return self.logical_not();
     case Method::Minimum: count(args, 1, 1, name, at); return self.minimum(operand(args[0], self));
-    case Method::Where: {
-      count(args, 2, 2, name, at);
-      bool yes = args[0].value.is_uop(), no = args[1].value.is_uop();
-      if (!yes && !no) fail(at, "where() of two constants", "a UOp");
-      UOp y = yes ? args[0].value.arg.uop() : operand(args[0], args[1].value.arg.uop());
-      return self.where(y, operand(args[1], y));
-    }
+    case Method::Where: return where_call(self, args, at);
     case Method::Cast: count(args, 1, 1, name, at); return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].at), self);
     case Method::Bitcast: count(args, 1, 1, name, at); return self.bitcast(as_dtype(args[0].value, args[0].at));
-    case Method::Alu: {
-      if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) fail(at, "alu() without an op");
-      std::vector<UOp> rest;
-      for (size_t i = 1; i < args.size(); i++) rest.push_back(as_uop(args[i].value, args[i].at));
-      return self.alu(args[0].value.arg.op(), rest);
-    }
-    case Method::Broadcast: {
-      count(args, 1, 1, name, at);
-      int64_t n = as_int(args[0].value, args[0].at);
-      if (n < 1 || n > 1 << 16) fail(args[0].at, "broadcast to " + std::to_string(n), "1 to 65536 elements");
-      return self.broadcast(n);
-    }
-    case Method::Gep: {
-      count(args, 1, 1, name, at);
-      Arg a = as_arg(args[0].value);
-      if (!a.is_tuple()) return self.gep(as_int(args[0].value, args[0].at));
-      std::vector<int64_t> indices;
-      for (Arg i : a.items()) indices.push_back(i.is_int() ? i.small_int() : -1);
-      return self.gep(indices);
-    }
-    case Method::CopyToDevice: {
-      count(args, 1, 1, name, at);
-      UOp d = args[0].value.is_uop() ? args[0].value.arg.uop() : graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(args[0]));
-      return graph_.node(Op::COPY, self.dtype(), {self, d});
-    }
+    case Method::Alu: return explicit_alu_call(self, args, at);
+    case Method::Broadcast: return broadcast_call(self, args, at);
+    case Method::Gep: return gep_call(self, args, at);
+    case Method::CopyToDevice: return copy_call(self, args, at);
     case Method::Rtag: count(args, 0, 1, name, at); return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
     case Method::Replace: return replace_call(self, args, at);
-    case Method::R: {
-      count(args, 2, 2, name, at);
-      Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
-      if (!op.is_op() || !axes.is_tuple()) fail(at, "r() of wrong arguments", "r(Ops.ADD, (0, 1))");
-      UOp out = graph_.node(Op::REDUCE_AXIS, self.dtype(), self, graph_.tuple({op, axes}));
-      shape_of(out);
-      return out;
-    }
+    case Method::R: return reduce_axis_call(self, args, at);
     case Method::Reshape: case Method::ForcedReshape: case Method::Expand: case Method::Permute: case Method::Pad: case Method::Shrink:
     case Method::Flip: return movement_call(self, method, args, at);
   }

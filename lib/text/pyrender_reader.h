@@ -69,6 +69,12 @@ class PyrenderReader : public PyValues {
   UOp generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at);
   UOp assign_call(UOp self, const Arguments& args, size_t at);
   UOp replace_call(UOp self, const Arguments& args, size_t at);
+  UOp where_call(UOp self, const Arguments& args, size_t at);
+  UOp explicit_alu_call(UOp self, const Arguments& args, size_t at);
+  UOp broadcast_call(UOp self, const Arguments& args, size_t at);
+  UOp gep_call(UOp self, const Arguments& args, size_t at);
+  UOp copy_call(UOp self, const Arguments& args, size_t at);
+  UOp reduce_axis_call(UOp self, const Arguments& args, size_t at);
   UOp movement_call(UOp self, Method method, const Arguments& args, size_t at);
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   void count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
