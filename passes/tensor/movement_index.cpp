@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
@@ -107,13 +108,83 @@ std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std:
   return {sink.src().begin(), sink.src().end()};
 }
 
-// A reshape that only adds or drops axes of size 1 passes the others on. Nothing when it does more, or an index is not plainly in bounds.
+// ---- indices that a reshape hands on as they are
+
+UOp without_constant(UOp sum) { return sum.is(Op::ADD) && sum.src(1).is_const() ? sum.src(0) : sum; }
+
+bool is_loop(UOp u) { return u.is(Op::RANGE) && py_less(0, u.vmax()); }
+
+// The common factor of the terms of a sum of loops times constants, the constant term aside; 0 of anything else.
+int64_t common_factor(UOp u) {
+  constexpr int64_t kMost = int64_t(1) << 40;
+  switch (u.op()) {
+    case Op::RANGE: return is_loop(u) && u.src(0).is_const();
+    case Op::MUL: {
+      UOp times = u.src(1);
+      if (!u.src(0).is(Op::RANGE) || !times.is_const() || !py_less(0, times.vmin()) || !py_less(times.vmin(), kMost)) return 0;
+      return common_factor(u.src(0)) * times.arg().small_int();
+    }
+    case Op::ADD: {
+      int64_t a = common_factor(u.src(0)), b = u.src(1).is_const() ? a : common_factor(u.src(1));
+      return a && b ? std::gcd(a, b) : 0;
+    }
+    default: return 0;
+  }
+}
+
+// Placeholders for ranges, numbered in their order: rules tell ranges apart by their order alone, and what they made of a node once is kept.
+std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
+  std::vector<UOp> out;
+  out.reserve(ranges.size());
+  for (UOp r : ranges) out.push_back(r.graph().range(r.src(0), std::array<Arg, 2>{int64_t(out.size()), AxisType::PLACEHOLDER}));
+  return out;
+}
+
+// Whether the rules, which know that it is within its axis, leave a sum of loops as it is: they would take out a common factor of its terms.
+bool is_settled(UOp u) {
+  UOp terms = without_constant(u);
+  int64_t factor = common_factor(terms);
+  if (!factor || (factor != 1 && terms.is(Op::ADD))) return false;
+  if (u.is(Op::RANGE)) return true;
+  UOp general = RangeReplacer(ranges_of(u), placeholders_for(ranges_of(u)))(u);
+  return general && general.simplify() == general;
+}
+
+// A padded axis: a sum of loops alone, less what is padded before it, where the clauses put it within the axis.
+bool passes_gated(UOp index, Int size) {
+  UOp value = index.src(1), x = without_constant(value);
+  if (!std::ranges::all_of(split_uop(x, Op::ADD), is_loop) || !is_settled(value)) return false;
+  Const low = x.vmin(), high = x.vmax();
+  bool after_upper = false;
+  for (UOp clause : split_uop(index.src(0), Op::AND)) {
+    auto bound = parse_valid(clause);
+    if (!bound || !(bound->expr == x) || after_upper) return false;
+    after_upper = bound->upper;
+    (bound->upper ? high : low) = bound->bound;
+  }
+  Const before = value == x ? Const(0) : value.src(1).arg().to_const();
+  return py_less(low, high) && !py_less(py_add(low, before), 0) && py_less(py_add(high, before), size);
+}
+
+// Whether the rules leave the index of an axis as it is when it is made part of a flat index and taken out again, whatever the other axes
+// are, if they share no range with it.
+bool passes(UOp index, Sint size) {
+  if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
+  if (index.is(Op::WHERE)) return index.src(2).is_invalid() && passes_gated(index, size.as_int());
+  if (py_less(index.vmin(), 0) || !py_less(index.vmax(), size.as_int())) return false;
+  return index.is_const() || is_loop(index) || is_settled(index);
+}
+
+bool share_ranges(std::span<const UOp> indices) {
+  for (size_t i = 0; i < indices.size(); i++)
+    for (UOp r : ranges_of(indices[i]))
+      if (std::ranges::any_of(indices.first(i), [&](UOp other) { return lies_in(other, r); })) return true;
+  return false;
+}
+
+// A reshape that only adds or drops axes of size 1 passes the others on. Nothing when it does more, or an index may not pass.
 std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto is_one = [](Sint s) { return s == Sint(1); };
-  auto passes = [](UOp index, Sint size) {
-    if (size.is_uop() || !(index.dtype() == dtypes::index) || !index.in({Op::RANGE, Op::CONST}) || index.is_invalid()) return false;
-    return !py_less(index.vmin(), 0) && (index.is_const() || py_less(0, index.vmax())) && py_less(index.vmax(), size.as_int());
-  };
   if (indices.size() != to.size()) return std::nullopt;
   std::vector<UOp> out;
   out.reserve(from.size() + 1);
@@ -127,7 +198,7 @@ std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape 
     next++;
   }
   for (; next < from.size() && is_one(from[next]); next++) out.push_back(graph.constant(dtypes::index, 0));
-  if (next < from.size()) return std::nullopt;
+  if (next < from.size() || share_ranges(indices)) return std::nullopt;
   return out;
 }
 
@@ -162,14 +233,13 @@ UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
   return graph_rewrite(above & below, pad_rules(), {.name = "pad"});
 }
 
-// Where `r` is in [begin, end), simplified. Paddings recur with other ranges, so this is done over placeholders in the order of the ranges:
-// rules tell ranges apart by their order alone, and what they made of a node once is kept.
+// Where `r` is in [begin, end), simplified. Paddings recur with other ranges, so this is done over placeholders.
 UOp in_bounds(UOp r, Sint begin, Sint end) {
   Graph& graph = r.graph();
-  std::vector<UOp> ranges(ranges_of(r).begin(), ranges_of(r).end()), placeholders;
+  std::vector<UOp> ranges(ranges_of(r).begin(), ranges_of(r).end());
   if (observer_of(graph) || ranges.empty()) return bounds_of_padding(r, begin, end);
   std::ranges::sort(ranges, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
-  for (UOp x : ranges) placeholders.push_back(graph.range(x.src(0), std::array<Arg, 2>{int64_t(placeholders.size()), AxisType::PLACEHOLDER}));
+  auto placeholders = placeholders_for(ranges);
   std::vector<UOp> index;
   if (!RangeReplacer(ranges, placeholders).replace(std::span(&r, 1), index)) return bounds_of_padding(r, begin, end);
   UOp valid = bounds_of_padding(index[0], begin, end);
@@ -185,9 +255,7 @@ UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
 
 std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto ranges = ranges_of(graph.sink(indices));
-  std::vector<UOp> placeholders;
-  placeholders.reserve(ranges.size());
-  for (UOp r : ranges) placeholders.push_back(graph.range(r.src(0), std::array<Arg, 2>{int64_t(placeholders.size()), AxisType::PLACEHOLDER}));
+  auto placeholders = placeholders_for(ranges);
   UOp general = graph.sink(replace_ranges(graph, indices, ranges, placeholders));
   auto& known = graph.extension<ReshapeCache>().known;
   auto found = known.find({from, to, general});
@@ -240,8 +308,10 @@ bool is_plainly_within(UOp index, Sint size) {
 std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto blocks = indices.size() == to.size() ? blocks_of(from, to) : std::nullopt;
   if (!blocks || (blocks->size() == 1 && blocks->front().to_end - blocks->front().to == to.size())) return std::nullopt;
+  std::vector<bool> passes_alone(to.size());
+  for (const Block& b : *blocks) passes_alone[b.to] = b.is_one_axis() && passes(indices[b.to], to[b.to]);
   for (size_t i = 0; i < to.size(); i++)
-    if (!is_plainly_within(indices[i], to[i])) return std::nullopt;
+    if (!passes_alone[i] && !is_plainly_within(indices[i], to[i])) return std::nullopt;
   std::vector<UOp> seen, out(from.size(), graph.constant(dtypes::index, 0));
   for (const Block& b : *blocks) {
     size_t before = seen.size();
@@ -253,7 +323,7 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
   }
   for (const Block& b : *blocks) {
     UOp index = indices[b.to];
-    if (b.is_one_axis() && (index.is_const() || (index.is(Op::RANGE) && py_less(0, index.vmax())))) {
+    if (passes_alone[b.to]) {
       out[b.from] = index;
       continue;
     }

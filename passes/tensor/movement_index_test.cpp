@@ -50,12 +50,13 @@ TEST_CASE("a reshape seen before, with other ranges, is found again") {
   CHECK(t.g.size() < before + 20);  // no new rewrite of the division
 }
 
-TEST_CASE("a reshape in blocks makes what it makes as a whole") {
+TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, makes what it makes as a whole") {
   std::mt19937 random(7);
   auto below = [&](int n) { return int(random() % unsigned(n)); };
   size_t in_blocks = 0;
-  for (int round = 0; round < 1500; round++) {
-    Graph g;
+  for (int round = 0; round < 2000; round++) {
+    Tensors t;
+    Graph& g = t.g;
     ShapeVec from, to;
     auto split = [&](int size, ShapeVec& into) {  // some sizes whose product is `size`
       for (int d = 2; size > 1; d++)
@@ -88,11 +89,18 @@ TEST_CASE("a reshape in blocks makes what it makes as a whole") {
       }
       return out.simplify();
     };
-    bool sums = below(2);
+    // an axis of `n` elements that was padded, as loops or any sum read it
+    auto padded = [&](int64_t n) {
+      int64_t before = below(int(n) + 2), after = below(int(n) + 2) + (before == 0), m = before + n + after;
+      UOp x = below(2) ? sum(m) : below(2) ? range(m) : range(m - m / 3) + range(m / 3 + 1);
+      return apply_movement_op(pad(t.tensor({n}), std::vector<std::pair<Sint, Sint>>{{before, after}}), std::vector{x})[0];
+    };
+    bool sums = below(3) > 0, pads = sums && below(2);
     for (Sint s : to) {
       int64_t n = s.as_int().small();
       int kind = sums ? below(8) : below(2) * 5;
-      if (kind > 5) indices.push_back(sum(n));
+      if (pads && n > 1 && below(2)) indices.push_back(padded(n));
+      else if (kind > 5) indices.push_back(sum(n));
       else if (kind == 0) indices.push_back(g.constant(dtypes::index, below(int(n))));
       else if (kind == 1 && n > 3) indices.push_back(range(n - 2) + range(3));
       else if (kind == 2 && n > 5) indices.push_back(range(2) * Const(n - 3) + range(3));
