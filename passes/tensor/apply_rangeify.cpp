@@ -33,10 +33,11 @@ std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& real
 
 // The source as `x` reads it: from a buffer, or from a value that becomes one.
 UOp read_source(Ctx& ctx, UOp x, UOp s) {
+  bool stored = s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER});
+  const Ctx::Realized* realized = stored ? nullptr : ctx.realize_map.find(s);
+  if (!stored && !realized) return s;
   const Ranges* own = ctx.range_map.find(x);
-  if (s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER})) return own ? s.index(own->in, s.dtype().base()) : s;
-  const Ctx::Realized* realized = ctx.realize_map.find(s);
-  if (!realized) return s;
+  if (stored) return own ? s.index(own->in, s.dtype().base()) : s;
   if (!realized->known) throw Failure("Ops." + std::string(name_of(s.op())) + " is realized but has no ranges");
   auto out = ranges_or_throw(ctx, s).out;
   std::vector<UOp> some;

@@ -89,10 +89,11 @@ class Consumers {
   std::vector<UOp> users_;
 };
 
+// Gives every node its ranges, from the sink up.
 class RangeAssigner {
  public:
-  RangeAssigner(UOp sink, IndexingContext& ctx)
-      : ctx_(ctx), graph_(ctx.graph), pcontig_(ctx.graph.settings().PCONTIG), shows_(ctx.graph.settings().DEBUG_RANGEIFY), nodes_(toposort(sink)), consumers_(nodes_), ending_(ctx.graph) {}
+  RangeAssigner(const std::vector<UOp>& nodes, IndexingContext& ctx)
+      : ctx_(ctx), graph_(ctx.graph), pcontig_(ctx.graph.settings().PCONTIG), shows_(ctx.graph.settings().DEBUG_RANGEIFY), nodes_(nodes), consumers_(nodes), ending_(ctx.graph) {}
 
   void run() {
     if (shows_) std::fprintf(stderr, "**************************\n");
@@ -279,7 +280,7 @@ class RangeAssigner {
   Graph& graph_;
   const int64_t pcontig_;
   const bool shows_;  // DEBUG_RANGEIFY
-  const std::vector<UOp> nodes_;
+  const std::vector<UOp>& nodes_;
   const Consumers consumers_;
   UOpTable<std::span<const UOp>> ending_;     // ranges that end above a node and are not in a buffer yet
   std::vector<std::span<const UOp>> used_ = {};  // work space of output_ranges
@@ -306,20 +307,22 @@ const RuleSet& pm_generate_realize_map() {
   return set;
 }
 
-// The rules rewrite nothing and what they note does not depend on their order: unless someone watches, each node is looked at once.
-void get_realize_map(UOp sink, IndexingContext& ctx) {
+namespace {
+// "get realize": notes in the context which values must be in a buffer of their own. The rules rewrite nothing and what they note does not depend
+// on their order: unless someone watches, each node is looked at once.
+void get_realize_map(UOp sink, const std::vector<UOp>& nodes, IndexingContext& ctx) {
   const RuleSet& rules = pm_generate_realize_map();
   if (observer_of(ctx.graph)) return void(graph_rewrite(sink, rules, {.ctx = ctx, .name = "get realize"}));
   ContextRef context(ctx);
   const Rule* hit = nullptr;
-  for (UOp u : toposort(sink)) rules.matcher().rewrite(u, context.ptr(), context.type(), hit);
+  for (UOp u : nodes) rules.matcher().rewrite(u, context.ptr(), context.type(), hit);
 }
-
-void assign_ranges(UOp sink, IndexingContext& ctx) { RangeAssigner(sink, ctx).run(); }
+}  // namespace
 
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
-  get_realize_map(sink, ctx);
-  assign_ranges(sink, ctx);
+  auto nodes = toposort(sink);
+  get_realize_map(sink, nodes, ctx);
+  RangeAssigner(nodes, ctx).run();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});
 }
 

@@ -37,14 +37,11 @@ struct IndexingContext {
   std::span<const UOp> keep(std::vector<UOp>&& indices);  // a copy that lives as long as the graph
 };
 
-// "get realize": notes in the context which values must be in a buffer of their own.
-void get_realize_map(UOp sink, IndexingContext& ctx);
+// The rules of "get realize": they note in the context which values must be in a buffer of their own.
 const RuleSet& pm_generate_realize_map();
 
-// Gives every node its ranges, from the sink up.
-void assign_ranges(UOp sink, IndexingContext& ctx);
-
-// "apply rangeify": movement ops become index expressions, values that are realized BUFFERIZEs that are indexed.
+// "apply rangeify": every node is given its ranges, from the sink up; movement ops become index expressions, values that are realized BUFFERIZEs
+// that are indexed.
 UOp run_rangeify(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_apply_rangeify();
 
