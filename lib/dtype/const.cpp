@@ -43,7 +43,7 @@ std::strong_ordering compare(Int i, double d) {
 
 }  // namespace
 
-bool py_equal(Const a, Const b) {
+bool py_equal_of_any(Const a, Const b) {
   if (a.is_invalid() || b.is_invalid()) return a.is_invalid() && b.is_invalid();
   if (a.is_integral() && b.is_integral()) return a.as_int() == b.as_int();
   if (a.is_float() && b.is_float()) return a.as_float() == b.as_float();
@@ -51,18 +51,13 @@ bool py_equal(Const a, Const b) {
   return !std::isnan(d) && compare(a.is_float() ? b.as_int() : a.as_int(), d) == 0;
 }
 
-bool py_less(Const a, Const b) {
+bool py_less_of_any(Const a, Const b) {
   if (a.is_invalid() || b.is_invalid()) return !(a.is_invalid() && b.is_invalid());
   if (a.is_integral() && b.is_integral()) return a.as_int() < b.as_int();
   if (a.is_float() && b.is_float()) return a.as_float() < b.as_float();
   if (a.is_float()) return !std::isnan(a.as_float()) && compare(b.as_int(), a.as_float()) > 0;
   return !std::isnan(b.as_float()) && compare(a.as_int(), b.as_float()) < 0;
 }
-
-bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }
-
-Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
-Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
 
 namespace {
 template <class OnInt, class OnFloat>

@@ -56,12 +56,15 @@ class Const {
 };
 
 // Python's == and < between numbers; Invalid equals itself alone and is less than nothing but itself excluded (tinygrad's InvalidType).
-bool py_equal(Const a, Const b);
-bool py_less(Const a, Const b);
-bool py_less_equal(Const a, Const b);  // false when either is NaN
+bool py_equal_of_any(Const a, Const b);
+bool py_less_of_any(Const a, Const b);
+inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }  // most are
+inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
+inline bool py_less(Const a, Const b) { return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b); }
+inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false when either is NaN
 // min(a, b) and max(a, b): the first of two that compare equal.
-Const py_min(Const a, Const b);
-Const py_max(Const a, Const b);
+inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
+inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
 Const py_add(Const a, Const b);
 Const py_sub(Const a, Const b);
 Const py_mul(Const a, Const b);

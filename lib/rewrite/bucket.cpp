@@ -91,7 +91,7 @@ uint16_t pair_bit(size_t a, size_t b) {
 
 }  // namespace
 
-Code::Code(const std::vector<const Rule*>& rules) {
+Code::Code(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
   std::vector<Chosen> all;  // of each program
   for (size_t i = 0; i < rules.size(); i++)
     for (Chosen& chosen : choices(*rules[i]->left)) {

@@ -82,6 +82,7 @@ struct Chosen;
 
 // The programs of the rules for one op.
 struct Code {
+  std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
   size_t words;                  // of a mask
@@ -95,7 +96,7 @@ struct Code {
   size_t num_classes = 1;                       // sets of those ops: what is counted of a try has a counter for each,
   size_t first_class = 0;                       // from this place on among those of all codes
 
-  explicit Code(const std::vector<const Rule*>& rules);
+  explicit Code(std::vector<const Rule*> rules);
   const uint64_t* mask(MaskTable fact, size_t value) const { return &masks[fact.first + value * words]; }
   // The class of a node: which of the ops that programs need are among its sources.
   uint32_t class_of(UOp u) const {
@@ -114,25 +115,28 @@ struct Code {
   MaskTable index(size_t values, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
 };
 
-// The rules for one op. Their code is made when a node of that op first asks for it: a process that compiles one small kernel needs that of one
-// op in ten.
+// The rules for one op. They are looked for when a node of that op first asks for them: a process that compiles one small kernel needs those of
+// one op in ten.
 struct Matcher::Bucket {
-  Bucket(Op root, const std::vector<const Rule*>& all) {
-    for (const Rule* rule : all)
-      if (rule->left->ops.contains(root)) rules.push_back(rule);
-  }
+  Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all(all) {}
   ~Bucket() { delete code_.load(); }
   const Code& code() const {
     const Code* made = code_.load(std::memory_order_acquire);
     return made ? *made : make();
   }
 
-  std::vector<const Rule*> rules;
+  const Op root;
+  const std::vector<const Rule*>& all;  // the matcher's
 
  private:
   const Code& make() const {
     std::lock_guard guard(making_);
-    if (!code_.load(std::memory_order_relaxed)) code_.store(new Code(rules), std::memory_order_release);
+    if (!code_.load(std::memory_order_relaxed)) {
+      std::vector<const Rule*> rules;
+      for (const Rule* rule : all)
+        if (rule->left->ops.contains(root)) rules.push_back(rule);
+      code_.store(new Code(std::move(rules)), std::memory_order_release);
+    }
     return *code_.load(std::memory_order_relaxed);
   }
   mutable std::mutex making_;

@@ -13,7 +13,7 @@ namespace tgc {
 
 using pat::PatNode;
 
-Matcher::Matcher(const std::vector<const Rule*>& rules) {
+Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules) {
   note_rules(rules);
   OpSet roots;
   for (const Rule* rule : rules) {
@@ -21,7 +21,7 @@ Matcher::Matcher(const std::vector<const Rule*>& rules) {
     uses_context_ |= rule->uses_ctx;
     changes_context_ |= rule->changes_ctx;
   }
-  roots.for_each([&](Op op) { buckets_[size_t(op)] = std::make_unique<const Bucket>(op, rules); });
+  roots.for_each([&](Op op) { buckets_[size_t(op)] = std::make_unique<const Bucket>(op, rules_); });
 }
 
 Matcher::~Matcher() = default;
@@ -32,7 +32,7 @@ size_t Matcher::num_programs() const {
   return n;
 }
 
-size_t Matcher::num_rules_for(Op op) const { return buckets_[size_t(op)] ? buckets_[size_t(op)]->rules.size() : 0; }
+size_t Matcher::num_rules_for(Op op) const { return buckets_[size_t(op)] ? buckets_[size_t(op)]->code().rules.size() : 0; }
 
 namespace {
 

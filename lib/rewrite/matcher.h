@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/rewrite/rules.h"
+#include "lib/rewrite/tried.h"
 
 namespace tgc {
 
@@ -27,6 +28,9 @@ class Matcher {
   bool uses_context() const { return uses_context_; }
   // Whether a rule may change the context: then the order of the rewrites can be seen.
   bool changes_context() const { return changes_context_; }
+  const std::vector<const Rule*>& rules() const { return rules_; }
+  // The rules that may apply to a node of which it is known which do not.
+  const AfterTried& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;
   size_t num_rules_for(Op op) const;
@@ -36,6 +40,8 @@ class Matcher {
   struct Bucket;
   struct Attempt;
 
+  std::vector<const Rule*> rules_;
+  AfterTriedTable after_tried_;
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // null: no rule for that op
   bool uses_context_ = false, changes_context_ = false;
 };

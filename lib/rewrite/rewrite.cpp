@@ -13,44 +13,35 @@
 namespace tgc {
 namespace {
 
+template <class Where>
 class Rewriter {
  public:
-  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution = nullptr)
+  // `results`: begun anew, or what these very rules made before.
+  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution, RewriteObserver* observer,
+           Workspace& workspace, Where& results)
       : graph_(graph),
-        state_(graph.extension<RewriteState>()),
         ctx_(options.ctx),
         name_(options.name),
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
         bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
         substitution_(substitution),
-        first_replaced_(substitution && !state_.observer ? substitution->first_id() : 0),
-        observer_(state_.observer),
+        first_replaced_(substitution && !observer ? substitution->first_id() : 0),
+        observer_(observer),
         tells_(observer_ && !observer_->counts_only),
+        remembers_(pm_ && !bpm_ && !observer_ && pm_->rules().size() >= kWorthRemembering),
         in_order_(tells_ || (pm_ && pm_->changes_context()) || (bpm_ && bpm_->changes_context())),
-        limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)) {
-    if (state_.pool.empty()) {
-      w_ = std::make_unique<Workspace>();
-    } else {
-      w_ = std::move(state_.pool.back());
-      state_.pool.pop_back();
-    }
-    results_ = kept_results();
-    if (results_) return;
-    results_ = &w_->results;
-    results_->start_anew();
-  }
+        limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)),
+        w_(workspace),
+        results_(results) {}
   ~Rewriter() {
     if (looked_up_) observer_->stats->add(*substitute_rules().rules()[0], substituted_, looked_up_);
-    w_->stack.clear();
-    w_->visits.clear();
-    state_.pool.push_back(std::move(w_));
   }
 
   UOp run(UOp root) {
     if (root.id() < first_replaced_) return root;
     fit();
     if (UOp known = result_of(root)) return known;
-    run_ = ++results_->run;
+    run_ = ++results_.run;
     if (in_order_) run_in_order(root);
     else run_depth_first(root);
     return result_of(root);
@@ -58,49 +49,32 @@ class Rewriter {
 
  private:
   enum Stage { kEnter, kRebuild, kLink };
+  static constexpr size_t kWorthRemembering = 32;  // fewer rules are tried as fast
   static constexpr uint32_t kWaits = UINT32_MAX;
 
-  static constexpr uint32_t kNone = UINT32_MAX;
-
-  // The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most sets are.
-  Results* kept_results() {
-    if (!pm_ || bpm_ || observer_ || pm_->uses_context()) return nullptr;
-    auto [it, first_time] = state_.known.try_emplace(pm_);
-    if (first_time) return nullptr;
-    if (!it->second) {
-      it->second = std::make_unique<Results>();
-      it->second->start_anew();
-    }
-    return it->second.get();
-  }
-
-  void fit() { results_->slots.fit(graph_); }
-  uint32_t result_id(uint32_t id) const {
-    const Results::Slot& s = results_->slots[id];
-    return s.mark == results_->epoch ? s.result : kNone;
-  }
-  uint32_t result_id(UOp u) const { return result_id(u.id()); }
+  void fit() { results_.fit(graph_); }
+  bool is_done(UOp u) const { return results_.of(u).mark == results_.epoch; }
   UOp result_of(UOp u) const {
-    uint32_t id = result_id(u);
-    return id == kNone ? UOp() : graph_.at(id);
+    const RewriteSlot& slot = results_.of(u);
+    return slot.mark == results_.epoch ? UOp(slot.result) : UOp();
   }
   void set_result(UOp u, UOp result) {
-    results_->slots.at(u.id()) = {results_->epoch, result.id()};
+    results_.at(u) = {result.node(), results_.epoch};
     progress_ = true;
   }
 
   // ---- tinygrad's order: what a context sees, and an observer. A node that is on the stack already is not queued again, even when it is
   // needed sooner; what needs it then waits at the far end of the stack.
   void run_in_order(UOp root) {
-    const Results::Slot round_ends{results_->epoch};
-    w_->waiting.assign(1, {{}, &round_ends, 0});
-    w_->turn = 0;
-    queue(root, results_->slots.at(root.id()));
+    const RewriteSlot round_ends{nullptr, results_.epoch};
+    w_.waiting.assign(1, {{}, &round_ends, 0});
+    w_.turn = 0;
+    queue(root, results_.at(root));
     do {
-      while (!w_->stack.empty()) {
-        Workspace::Frame f = w_->stack.back();
-        w_->stack.pop_back();
-        if (result_id(f.n) == kNone) step(f);
+      while (!w_.stack.empty()) {
+        Workspace::Frame f = w_.stack.back();
+        w_.stack.pop_back();
+        if (!is_done(f.n)) step(f);
       }
     } while (take_waiting());
   }
@@ -111,41 +85,51 @@ class Rewriter {
     else link(f.n, f.new_n);
   }
 
-  void push(UOp n, UOp new_n, Stage stage) { w_->stack.push_back({n, new_n, stage}); }
-  void queue(UOp u, Results::Slot& slot) {
+  void push(UOp n, UOp new_n, Stage stage) { w_.stack.push_back({n, new_n, stage}); }
+  void queue(UOp u, RewriteSlot& slot) {
     slot.mark = run_;
     push(u, u, kEnter);
   }
 
   // To the far end of the stack: tried again when everything else is done.
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
-    auto& waiting = w_->waiting;
-    uint32_t& here = waiting[w_->turn].next;
-    w_->turn = uint32_t(waiting.size());
-    waiting.push_back({{n, new_n, stage}, &results_->slots.at(waits_for.id()), std::exchange(here, w_->turn)});
-    check_limit(w_->stack.size() + ++num_waiting_);
+    auto& waiting = w_.waiting;
+    uint32_t& here = waiting[w_.turn].next;
+    w_.turn = uint32_t(waiting.size());
+    waiting.push_back({{n, new_n, stage}, &results_.at(waits_for), std::exchange(here, w_.turn)});
+    check_limit(w_.stack.size() + ++num_waiting_);
   }
 
   // Puts the next frame that need not wait any longer on the stack; false when none waits.
   bool take_waiting() {
-    auto& waiting = w_->waiting;
+    auto& waiting = w_.waiting;
     for (;;) {
-      uint32_t next = waiting[w_->turn].next;
-      for (; waiting[next].waits_for->mark != results_->epoch; next = waiting[next].next) w_->turn = next;
+      uint32_t next = waiting[w_.turn].next;
+      for (; waiting[next].waits_for->mark != results_.epoch; next = waiting[next].next) w_.turn = next;
       if (next != 0) {
-        waiting[w_->turn].next = waiting[next].next;
+        waiting[w_.turn].next = waiting[next].next;
         num_waiting_--;
-        w_->stack.push_back(waiting[next].frame);
+        w_.stack.push_back(waiting[next].frame);
         return true;
       }
       if (num_waiting_ == 0) return false;
       if (!progress_) endless("nodes wait for each other");
-      w_->turn = 0;
+      w_.turn = 0;
       progress_ = false;
     }
   }
 
   // ---- rules
+  // The top-down rules that may apply to a node.
+  const Matcher& rules_for(UOp u) const { return remembers_ ? *pm_->after(u.node()->tried).rest : *pm_; }
+
+  // What the top-down rules make of a node whose sources are done.
+  UOp apply_top_down(UOp u) {
+    UOp out = apply(rules_for(u), u);
+    if (!out && remembers_) u.node()->tried = pm_->after(u.node()->tried).then;
+    return out;
+  }
+
   UOp apply(const Matcher& matcher, UOp u) { return matcher.has_rules_for(u.op()) ? try_rules(matcher, u) : UOp(); }
   UOp try_rules(const Matcher& matcher, UOp u) {
     tried_ = nullptr;
@@ -157,7 +141,7 @@ class Rewriter {
       throw;
     }
     fit();
-    if (out) w_->recent[recent_count_++ % Workspace::kRecent] = {tried_, u};
+    if (out) w_.recent[recent_count_++ % Workspace::kRecent] = {tried_, u};
     return out;
   }
 
@@ -180,11 +164,11 @@ class Rewriter {
 
   UOp apply_bottom_up(UOp u) {
     if (substitution_ && !observer_) return substitution_->find(u);
-    w_->bottom_up.fit(graph_);
-    const Workspace::BottomUp& known = w_->bottom_up[u.id()];
-    if (known.run == results_->epoch) return UOp(known.result);
+    w_.bottom_up.fit(graph_);
+    const RewriteSlot& known = w_.bottom_up[u.id()];
+    if (known.mark == w_.num_rewrites) return UOp(known.result);
     UOp out = substitution_ ? counted_find(u) : apply(*bpm_, u);
-    w_->bottom_up.at(u.id()) = {results_->epoch, out.node()};
+    w_.bottom_up.at(u.id()) = {out.node(), w_.num_rewrites};
     return out;
   }
 
@@ -218,31 +202,29 @@ class Rewriter {
       if (tells_) observer_->gated(new_n);
       return set_result(n, new_n);
     }
-    size_t before = w_->stack.size();
+    size_t before = w_.stack.size();
     push(n, new_n, kRebuild);
-    auto& slots = results_->slots;
     for (size_t i = new_n.num_src(); i-- > 0;) {
       UOp s = new_n.src(i);
-      Results::Slot& slot = slots.at(s.id());
-      if (slot.mark != run_ && slot.mark != results_->epoch) queue(s, slot);
+      RewriteSlot& slot = results_.at(s);
+      if (slot.mark != run_ && slot.mark != results_.epoch) queue(s, slot);
     }
-    check_limit(w_->stack.size());
-    if (w_->stack.size() > before + 1) return;
-    w_->stack.pop_back();  // no source to wait for
+    check_limit(w_.stack.size());
+    if (w_.stack.size() > before + 1) return;
+    w_.stack.pop_back();  // no source to wait for
     rebuild(n, new_n);
   }
 
   // The sources are done: rebuild the node if they changed, else apply the top-down rules.
   void rebuild(UOp n, UOp new_n) {
-    const auto& slots = results_->slots;
     bool changed = false;
     for (UOp s : new_n.src()) {
-      const Results::Slot& slot = slots[s.id()];
-      if (slot.mark != results_->epoch) return postpone(n, new_n, kRebuild, s);
-      changed |= slot.result != s.id();
+      const RewriteSlot& slot = results_.of(s);
+      if (slot.mark != results_.epoch) return postpone(n, new_n, kRebuild, s);
+      changed |= slot.result != s.node();
     }
     if (changed) return rebuilt(n, new_n);
-    UOp next = pm_ ? apply(*pm_, new_n) : UOp();
+    UOp next = pm_ ? apply_top_down(new_n) : UOp();
     if (!next) return set_result(n, new_n);
     if (UOp r = result_of(next)) return set_result(n, r);
     push(n, next, kLink);
@@ -256,12 +238,12 @@ class Rewriter {
     inherit_facts(new_n, next);
     if (tells_) observer_->rebuilt(new_n, next);
     if (UOp r = result_of(next)) return set_result(n, r);
-    bool settled = std::ranges::all_of(next.src(), [&](UOp s) { return result_id(s) == s.id(); });
+    bool settled = std::ranges::all_of(next.src(), [&](UOp s) { return result_of(s) == s; });
     if (!settled || (bpm_ && bpm_->has_rules_for(next.op()) && apply_bottom_up(next))) {
       push(n, next, kLink);
       return push(next, next, kEnter);
     }
-    UOp after = pm_ ? apply(*pm_, next) : UOp();
+    UOp after = pm_ ? apply_top_down(next) : UOp();
     if (UOp known = after ? result_of(after) : next) {
       set_result(next, known);
       return set_result(n, known);
@@ -281,7 +263,7 @@ class Rewriter {
   // ---- depth first, each node when it is first needed: of rules that change nothing but the graph the order makes no difference
   void run_depth_first(UOp root) {
     begin(root);
-    while (!w_->visits.empty()) go_on(w_->visits.back());
+    while (!w_.visits.empty()) go_on(w_.visits.back());
   }
 
   void begin(UOp n) {
@@ -294,18 +276,17 @@ class Rewriter {
 
   void go_on(Workspace::Visit& v) {
     if (v.next == kWaits) return finish(v, result_of(v.now));
-    auto& slots = results_->slots;
-    const uint32_t epoch = results_->epoch;
+    const uint32_t epoch = results_.epoch;
     bool changed = false;
     auto src = v.now.src();
     for (size_t i = v.next; i < src.size(); i++) {
       UOp s = src[i];
       if (s.id() < first_replaced_) continue;
-      const Results::Slot& slot = slots[s.id()];
+      const RewriteSlot& slot = results_.of(s);
       if (slot.mark == epoch) {
-        changed |= slot.result != s.id();
+        changed |= slot.result != s.node();
       } else if (!bpm_ && is_left_alone(s)) {
-        slots.at(s.id()) = {epoch, s.id()};
+        results_.at(s) = {s.node(), epoch};
       } else {
         v.next = uint32_t(i);
         v.changed |= changed;
@@ -313,7 +294,7 @@ class Rewriter {
       }
     }
     if (v.changed || changed) return go_on_with(v, with_results(v.now));
-    UOp next = pm_ ? apply(*pm_, v.now) : UOp();
+    UOp next = pm_ ? apply_top_down(v.now) : UOp();
     if (!next) return finish(v, v.now);
     if (UOp r = result_of(next)) return finish(v, r);
     v.now = next;
@@ -327,7 +308,7 @@ class Rewriter {
     mark_begun(next);
     UOp now = next;
     bool gated = !bottom_up(now);
-    UOp after = !gated && now == next && pm_ ? apply(*pm_, next) : UOp();
+    UOp after = !gated && now == next && pm_ ? apply_top_down(next) : UOp();
     UOp known = after ? result_of(after) : gated || now == next ? now : UOp();
     if (known) {
       set_result(next, known);
@@ -341,7 +322,7 @@ class Rewriter {
   }
 
   void mark_begun(UOp n) {
-    Results::Slot& slot = results_->slots.at(n.id());
+    RewriteSlot& slot = results_.at(n);
     if (slot.mark == run_) endless("a node is made of itself", n);
     slot.mark = run_;
   }
@@ -349,22 +330,26 @@ class Rewriter {
   // Makes of `now` what the bottom-up rules make of it; false when one of them is a gate.
   bool bottom_up(UOp& now) { return !bpm_ || !bpm_->has_rules_for(now.op()) || bottom_up_to_fixed_point(now); }
 
-  // A node without sources, and no top-down rules for it.
-  bool is_left_alone(UOp u) const { return u.num_src() == 0 && !(pm_ && pm_->has_rules_for(u.op())); }
+  // Whether no rule applies to a node or what is below it, as far as can be told at a glance.
+  bool is_left_alone(UOp u) const {
+    if (!pm_) return u.num_src() == 0;
+    const Matcher& rest = rules_for(u);
+    return rest.rules().empty() || (u.num_src() == 0 && !rest.has_rules_for(u.op()));
+  }
 
   [[gnu::always_inline]] void visit(UOp n, UOp now, uint32_t next) {
-    w_->visits.push_back({n, now, next, false});
-    check_limit(w_->visits.size());
+    w_.visits.push_back({n, now, next, false});
+    check_limit(w_.visits.size());
   }
 
   void finish(const Workspace::Visit& v, UOp result) {
     set_result(v.n, result);
-    w_->visits.pop_back();
+    w_.visits.pop_back();
   }
 
   // The node with what its sources became.
   UOp with_results(UOp u) {
-    auto& sources = w_->sources;
+    auto& sources = w_.sources;
     if (sources.size() < u.num_src()) sources.resize(u.num_src());
     for (size_t i = 0; i < u.num_src(); i++) {
       UOp s = u.src(i);
@@ -384,11 +369,11 @@ class Rewriter {
   // The last rewrites, in order: those since the last one's node was rewritten before; in a visit of `start`, those that came back to it.
   std::vector<Workspace::Hit> last_cycle(UOp start) const {
     std::vector<UOp> visited;
-    for (size_t i = w_->visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));) visited.push_back(w_->visits[i].n);
+    for (size_t i = w_.visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));) visited.push_back(w_.visits[i].n);
     std::vector<Workspace::Hit> out;
     for (size_t k = 0; k < std::min(recent_count_, Workspace::kRecent); k++) {
-      const Workspace::Hit& hit = w_->recent[(recent_count_ - 1 - k) % Workspace::kRecent];
-      if (k > 0 && hit.node == w_->recent[(recent_count_ - 1) % Workspace::kRecent].node) break;
+      const Workspace::Hit& hit = w_.recent[(recent_count_ - 1 - k) % Workspace::kRecent];
+      if (k > 0 && hit.node == w_.recent[(recent_count_ - 1) % Workspace::kRecent].node) break;
       if (visited.empty() || std::find(visited.begin(), visited.end(), hit.node) != visited.end()) out.insert(out.begin(), hit);
     }
     return out;
@@ -411,7 +396,6 @@ class Rewriter {
   }
 
   Graph& graph_;
-  RewriteState& state_;
   ContextRef ctx_;
   std::string_view name_;
   const Matcher* pm_;
@@ -420,10 +404,11 @@ class Rewriter {
   uint32_t first_replaced_;                // then: the id of the oldest node that is replaced
   RewriteObserver* observer_;
   bool tells_;     // it wants to hear of each rewrite
-  bool in_order_;  // the order of the rewrites can be seen
+  bool remembers_;  // which rules were tried on a node
+  bool in_order_;   // the order of the rewrites can be seen
   size_t limit_;
-  std::unique_ptr<Workspace> w_;
-  Results* results_;
+  Workspace& w_;
+  Where& results_;
   uint32_t run_ = 0;
   size_t num_waiting_ = 0;
   bool progress_ = true;  // a result was found since the frames that wait were last begun anew
@@ -431,6 +416,37 @@ class Rewriter {
   uint64_t looked_up_ = 0, substituted_ = 0;  // of a substitution that is counted
   const Rule* tried_ = nullptr;  // the rule that was tried last: what threw
 };
+
+// The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most sets are.
+TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
+  if (options.bottom_up || options.bpm || state.observer || rules.matcher().uses_context()) return nullptr;
+  auto [it, first_time] = state.known.try_emplace(&rules.matcher());
+  if (first_time) return nullptr;
+  if (!it->second) {
+    it->second = std::make_unique<TableResults>();
+    it->second->start_anew();
+  }
+  return it->second.get();
+}
+
+// What use(rewriter) returns, for a rewriter whose results lie where they cost least.
+template <class Use>
+auto with_rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution, Use use) {
+  auto& state = graph.extension<RewriteState>();
+  LentWorkspace workspace(state);
+  auto with_results_in = [&](auto& results) {
+    Rewriter rewriter(graph, rules, options, substitution, state.observer, *workspace, results);
+    return use(rewriter);
+  };
+  if (TableResults* kept = kept_results(state, rules, options)) return with_results_in(*kept);
+  if (LentNodes nodes(state); nodes) return with_results_in(*nodes);
+  workspace->results.start_anew();
+  return with_results_in(workspace->results);
+}
+
+UOp rewritten(UOp u, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution = nullptr) {
+  return with_rewriter(u.graph(), rules, options, substitution, [&](auto& rewriter) { return rewriter.run(u); });
+}
 
 struct Observed {
   Observed(UOp sink, const RuleSet& rules, const RewriteOptions& o) : observer(observer_of(sink.graph())), name(o.name) {
@@ -453,16 +469,17 @@ struct Observed {
 
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
   Observed observed(sink, rules, options);
-  return observed.done(Rewriter(sink.graph(), rules, options).run(sink));
+  return observed.done(rewritten(sink, rules, options));
 }
 
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
   Observed observed(sink, rules, options);
-  Rewriter rewriter(sink.graph(), rules, options);
   auto nodes = toposort(sink);
   if (options.bottom_up) std::reverse(nodes.begin(), nodes.end());
   std::vector<std::pair<UOp, UOp>> out;
-  for (UOp u : nodes) out.emplace_back(u, rewriter.run(u));
+  with_rewriter(sink.graph(), rules, options, nullptr, [&](auto& rewriter) {
+    for (UOp u : nodes) out.emplace_back(u, rewriter.run(u));
+  });
   for (auto& [from, to] : out)
     if (from == sink) observed.done(to);
   return out;
@@ -475,7 +492,7 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
   auto* observer = observer_of(u.graph());
   bool seen = observer && !(observer->counts_only && observer->stats);
   if (rules || seen) return graph_rewrite(u, rules ? *rules : substitute_rules(), options);
-  return Rewriter(u.graph(), substitute_rules(), options, &ctx).run(u);
+  return rewritten(u, substitute_rules(), options, &ctx);
 }
 
 void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<RewriteState>().observer = observer; }

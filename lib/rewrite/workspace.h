@@ -41,17 +41,30 @@ class Pages {
   std::vector<std::unique_ptr<T[]>> own_;
 };
 
-// What a rewrite made of each node. Slots are kept by the number of the rewrite that filled them, so that none needs clearing.
+// What a rewrite made of each node: `mark` is the epoch, and `result` valid; or the number of a run, which has the node on its stack. Slots are
+// kept by the number of the rewrite that filled them, so that none needs clearing.
 struct Results {
-  struct Slot {
-    uint32_t mark = 0;    // the table's epoch: `result` is valid; the number of a run: it has the node on its stack
-    uint32_t result = 0;  // id of a node
-  };
-  Pages<Slot> slots;
   uint32_t epoch = 0;
   uint32_t run = 0;  // the last number given, to an epoch or a run
 
   void start_anew() { epoch = ++run; }
+};
+
+// In the nodes themselves, of which there is one per graph: of the outermost rewrite.
+struct NodeResults : Results {
+  const RewriteSlot& of(UOp u) const { return u.node()->rewritten; }
+  RewriteSlot& at(UOp u) { return u.node()->rewritten; }
+  void fit(const Graph&) {}
+};
+
+// In a table: of rewrites inside a rewrite, and of those whose results are kept.
+struct TableResults : Results {
+  const RewriteSlot& of(UOp u) const { return slots_[u.id()]; }
+  RewriteSlot& at(UOp u) { return slots_.at(u.id()); }
+  void fit(const Graph& graph) { slots_.fit(graph); }
+
+ private:
+  Pages<RewriteSlot> slots_;
 };
 
 // The work space of one rewrite, pooled per graph: a rewrite inside a rewrite takes another.
@@ -63,21 +76,18 @@ struct Workspace {
   };
   struct Waiting {
     Frame frame;
-    const Results::Slot* waits_for;  // one that was written to, and so stays where it is
-    uint32_t next;                   // where in `waiting` the one after it is
+    const RewriteSlot* waits_for;  // one that was written to, and so stays where it is
+    uint32_t next;                 // where in `waiting` the one after it is
   };
   struct Hit {
     const Rule* rule;
     UOp node;
   };
   static constexpr size_t kRecent = 32;
-  struct BottomUp {
-    uint32_t run = 0;
-    const Node* result = nullptr;
-  };
 
-  Results results;
-  Pages<BottomUp> bottom_up;
+  TableResults results;
+  Pages<RewriteSlot> bottom_up;  // what bottom-up rules make of a node; the mark is that of the rewrite
+  uint32_t num_rewrites = 0;     // in this work space
   struct Visit {
     UOp n;          // what is asked for
     UOp now;        // what it has become so far
@@ -99,8 +109,56 @@ struct Workspace {
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> pool;
   // Rules that do not look at a context make the same of a node in every rewrite: what they made is kept from their second rewrite on.
-  std::unordered_map<const Matcher*, std::unique_ptr<Results>> known;
+  std::unordered_map<const Matcher*, std::unique_ptr<TableResults>> known;
+  NodeResults in_nodes;
+  bool in_nodes_lent = false;
   RewriteObserver* observer = nullptr;
+};
+
+// A work space from the pool, for as long as this lives.
+class LentWorkspace {
+ public:
+  explicit LentWorkspace(RewriteState& state) : state_(state) {
+    if (state.pool.empty()) {
+      w_ = std::make_unique<Workspace>();
+    } else {
+      w_ = std::move(state.pool.back());
+      state.pool.pop_back();
+    }
+    w_->num_rewrites++;
+  }
+  LentWorkspace(const LentWorkspace&) = delete;
+  ~LentWorkspace() {
+    w_->stack.clear();
+    w_->visits.clear();
+    state_.pool.push_back(std::move(w_));
+  }
+  Workspace& operator*() { return *w_; }
+  Workspace* operator->() { return w_.get(); }
+
+ private:
+  RewriteState& state_;
+  std::unique_ptr<Workspace> w_;
+};
+
+// The results in the nodes, begun anew, for as long as this lives; nothing when another rewrite has them.
+class LentNodes {
+ public:
+  explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
+    if (!mine_) return;
+    state.in_nodes_lent = true;
+    state.in_nodes.start_anew();
+  }
+  LentNodes(const LentNodes&) = delete;
+  ~LentNodes() {
+    if (mine_) state_.in_nodes_lent = false;
+  }
+  explicit operator bool() const { return mine_; }
+  NodeResults& operator*() { return state_.in_nodes; }
+
+ private:
+  RewriteState& state_;
+  bool mine_;
 };
 
 }  // namespace tgc

@@ -354,7 +354,7 @@ std::string Int::str() const {
   return out;
 }
 
-int Int::sign() const { return big_ ? (big_->negative ? -1 : 1) : (small_ > 0) - (small_ < 0); }
+int Int::sign_of_large() const { return big_->negative ? -1 : 1; }
 
 uint32_t Int::bit_length() const { return bit_count(magnitude(*this)); }
 
@@ -363,21 +363,9 @@ Int Int::operator-() const {
   return normalize(sign() > 0, magnitude(*this));
 }
 
-Int operator+(Int a, Int b) {
-  int64_t out;
-  if (!a.big_ && !b.big_ && !__builtin_add_overflow(a.small_, b.small_, &out)) return out;
-  return add_signed(a, a.sign() < 0, b, b.sign() < 0);
-}
-
-Int operator-(Int a, Int b) {
-  int64_t out;
-  if (!a.big_ && !b.big_ && !__builtin_sub_overflow(a.small_, b.small_, &out)) return out;
-  return add_signed(a, a.sign() < 0, b, b.sign() >= 0);
-}
-
-Int operator*(Int a, Int b) {
-  int64_t out;
-  if (!a.big_ && !b.big_ && !__builtin_mul_overflow(a.small_, b.small_, &out)) return out;
+Int Int::add_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() < 0); }
+Int Int::subtract_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() >= 0); }
+Int Int::multiply_large(Int a, Int b) {
   return normalize((a.sign() < 0) != (b.sign() < 0), multiply(magnitude(a), magnitude(b)));
 }
 
@@ -405,8 +393,7 @@ Int operator>>(Int a, uint32_t bits) {
   return a.sign() < 0 && lost ? out - 1 : out;
 }
 
-std::strong_ordering operator<=>(Int a, Int b) {
-  if (!a.big_ && !b.big_) return a.small_ <=> b.small_;
+std::strong_ordering Int::compare_large(Int a, Int b) {
   if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // a large value lies beyond every small one
   if (a.sign() != b.sign()) return a.sign() <=> b.sign();
   int c = compare(a.big_->digits, b.big_->digits);

@@ -37,15 +37,24 @@ class Int {
   uint64_t low64() const;                          // the value modulo 2**64
   double to_double() const;                        // round half even; throws Failure when too large, as Python raises
   std::string str() const;
-  int sign() const;
+  int sign() const { return big_ ? sign_of_large() : (small_ > 0) - (small_ < 0); }
   uint32_t bit_length() const;  // of the absolute value, as int.bit_length
 
   Int operator-() const;
   Int abs() const { return sign() < 0 ? -*this : *this; }
 
-  friend Int operator+(Int a, Int b);
-  friend Int operator-(Int a, Int b);
-  friend Int operator*(Int a, Int b);
+  friend Int operator+(Int a, Int b) {
+    int64_t out;
+    return are_small(a, b) && !__builtin_add_overflow(a.small_, b.small_, &out) ? Int(out) : add_large(a, b);
+  }
+  friend Int operator-(Int a, Int b) {
+    int64_t out;
+    return are_small(a, b) && !__builtin_sub_overflow(a.small_, b.small_, &out) ? Int(out) : subtract_large(a, b);
+  }
+  friend Int operator*(Int a, Int b) {
+    int64_t out;
+    return are_small(a, b) && !__builtin_mul_overflow(a.small_, b.small_, &out) ? Int(out) : multiply_large(a, b);
+  }
   friend Int operator&(Int a, Int b);  // two's complement with infinite sign extension, as in Python
   friend Int operator|(Int a, Int b);
   friend Int operator^(Int a, Int b);
@@ -56,9 +65,17 @@ class Int {
   Int& operator*=(Int b) { return *this = *this * b; }
 
   friend bool operator==(Int a, Int b) { return a.small_ == b.small_ && a.big_ == b.big_; }
-  friend std::strong_ordering operator<=>(Int a, Int b);
+  friend std::strong_ordering operator<=>(Int a, Int b) { return are_small(a, b) ? a.small_ <=> b.small_ : compare_large(a, b); }
 
  private:
+  static bool are_small(Int a, Int b) { return !a.big_ && !b.big_; }
+  // The same where a number or the result is not small.
+  static Int add_large(Int a, Int b);
+  static Int subtract_large(Int a, Int b);
+  static Int multiply_large(Int a, Int b);
+  static std::strong_ordering compare_large(Int a, Int b);
+  int sign_of_large() const;
+
   int64_t small_ = 0;
   const BigInt* big_ = nullptr;
 };

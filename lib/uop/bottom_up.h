@@ -1,5 +1,7 @@
 // bottom_up: computes a fact for a node after its sources, without recursion; for the facts of this folder alone.
 #pragma once
+#include <algorithm>
+
 #include "lib/support/inline_stack.h"
 #include "lib/uop/uop.h"
 
@@ -9,6 +11,7 @@ namespace tgc {
 template <class Known, class WantsSources, class Compute>
 void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;
+  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // most often
   struct Frame {
     const Node* node;
     uint32_t next;  // the source to look at

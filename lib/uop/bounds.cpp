@@ -153,8 +153,7 @@ const Bounds& bounds_of_dtype(DType d) {
 
 }  // namespace
 
-const Bounds& UOp::bounds() const {
-  if (node()->bounds) return *node()->bounds;
+const Bounds& UOp::compute_bounds() const {
   bottom_up(
       *this, [](UOp u) { return u.node()->bounds != nullptr; }, needs_sources,
       [](UOp u) {

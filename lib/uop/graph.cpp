@@ -52,11 +52,7 @@ Graph::NodeSlot& Graph::slot_of(uint32_t hash, uint32_t newest, Same same) {
 
 void Graph::grow() {
   table_.assign(table_.size() * 4, {});
-  for (const Node* n : nodes_) {
-    uint32_t newest = 0;
-    for (UOp s : std::span(n->src, n->num_src)) newest = std::max(newest, s.id() + 1);
-    slot_of(n->hash, newest, [](const Node*) { return false; }) = {n->hash, n->id + 1};
-  }
+  for (const Node* n : nodes_) slot_of(n->hash, n->newest, [](const Node*) { return false; }) = {n->hash, n->id + 1};
 }
 
 UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
@@ -74,27 +70,29 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
     return n->op == op && n->dtype == dtype && n->num_src == src.size() && std::equal(src.begin(), src.end(), n->src) && n->arg == arg && n->tag == tag;
   });
   if (slot.number) return UOp(nodes_[slot.number - 1]);
-  const Node* made = new_node(op, dtype, src, arg, tag, hash);
+  const Node* made = new_node(op, dtype, src, arg, tag, hash, newest);
   nodes_.push_back(made);
   slot = {hash, uint32_t(nodes_.size())};
   if (nodes_.size() * 2 > table_.size()) [[unlikely]] grow();
   return UOp(made);
 }
 
-const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash) {
-  uint8_t kind = op == Op::CONST ? kind_of_const(arg) : uint8_t(op);
-  auto id = uint32_t(nodes_.size()), num_src = uint32_t(src.size());
-  if (src.size() > kInlineSources) return arena_.make<Node>(op, kind, dtype, id, hash, num_src, arena_.copy(std::span<const UOp>(src)).data(), arg, tag);
-  auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size() * sizeof(UOp), alignof(Node)));
+const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash, uint32_t newest) {
+  size_t inlined = src.size() > kInlineSources ? 0 : src.size();
+  auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + inlined * sizeof(UOp), alignof(Node)));
   auto* copy = reinterpret_cast<UOp*>(n + 1);
   switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
     case 3: copy[2] = src[2]; [[fallthrough]];
     case 2: copy[1] = src[1]; [[fallthrough]];
     case 1: copy[0] = src[0]; [[fallthrough]];
     case 0: break;
-    default: std::copy(src.begin(), src.end(), copy);
+    default:
+      if (inlined) std::copy(src.begin(), src.end(), copy);
+      else copy = arena_.copy(std::span<const UOp>(src)).data();
   }
-  return new (n) Node{op, kind, dtype, id, hash, num_src, copy, arg, tag};
+  uint8_t kind = op == Op::CONST ? kind_of_const(arg) : uint8_t(op);
+  return new (n) Node{.tag = tag, .arg = arg, .hash = hash, .newest = newest, .id = uint32_t(nodes_.size()), .dtype = dtype, .op = op, .kind = kind,
+                      .num_src = uint32_t(src.size()), .src = copy};
 }
 
 Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {

@@ -133,7 +133,7 @@ class Graph {
   template <class Same>
   NodeSlot& slot_of(uint32_t hash, uint32_t newest, Same same);
   void grow();
-  const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash);
+  const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash, uint32_t newest);
   const ItemsRep* intern_items(std::span<const Arg> items, uint32_t salt);
   Arg intern_text(Arg::Kind kind, std::string_view text);
   friend class Arg;

@@ -191,9 +191,8 @@ constexpr DeviceFact kNoDevice{};
 
 // Most nodes are where a source is, and share its fact.
 const DeviceFact* compute_device(UOp u) {
-  Graph& graph = u.graph();
+  auto made = [&](Arg device) { return device.is_none() ? &kNoDevice : u.graph().arena().make<DeviceFact>(device); };
   auto src = [&](size_t i) { return u.src(i).node()->device; };
-  auto made = [&](Arg device) { return device.is_none() ? &kNoDevice : graph.arena().make<DeviceFact>(device); };
   switch (u.op()) {
     case Op::DEVICE: return made(u.arg());
     case Op::BUFFERIZE: return made(u.arg().is(RecordClass::BufferizeOpts) ? u.arg()[0] : Arg());
@@ -207,7 +206,7 @@ const DeviceFact* compute_device(UOp u) {
     case Op::MSTACK: {
       std::vector<Arg> devices;
       for (size_t i = 0; i < u.num_src(); i++) devices.push_back(src(i)->device);
-      return made(graph.tuple(devices));
+      return made(u.graph().tuple(devices));
     }
     case Op::COPY: case Op::BUFFER: case Op::ALLREDUCE:
       if (u.num_src() < 2) fail(u, "has no device");
@@ -244,8 +243,7 @@ Int size_of(UOp u) {
 Arg device_of(UOp u) {
   if (!u.node()->device)
     bottom_up(
-        u, [](UOp x) { return x.node()->device != nullptr; }, [](UOp) { return true; },
-        [](UOp x) { x.node()->device = compute_device(x); });
+        u, [](UOp x) { return x.node()->device != nullptr; }, [](UOp) { return true; }, [](UOp x) { x.node()->device = compute_device(x); });
   return u.node()->device->device;
 }
 

@@ -158,9 +158,4 @@ bool is_gated(UOp u) {
 UOp UOp::get_idx() const { return is_gated(*this) ? src(1) : *this; }
 UOp UOp::get_valid() const { return is_gated(*this) ? src(0) : graph().constant(dtypes::bool_, !is_invalid()); }
 
-// ---- facts
-
-Const UOp::vmin() const { return bounds().min; }
-Const UOp::vmax() const { return bounds().max; }
-
 }  // namespace tgc

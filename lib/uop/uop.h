@@ -128,9 +128,9 @@ class UOp {
   UOp get_valid() const;                           // its validity, a bool
 
   // ---- facts, computed once per node (facts.h has the others)
-  Const vmin() const;
-  Const vmax() const;
-  const Bounds& bounds() const;
+  inline Const vmin() const;
+  inline Const vmax() const;
+  inline const Bounds& bounds() const;
   std::span<const UOp> ranges() const;
 
   // ---- simplification (passes/symbolic; the one door from here to the rules)
@@ -138,6 +138,8 @@ class UOp {
   Arg ssimplify() const;  // the constant it simplifies to, else the simplified UOp
 
  private:
+  const Bounds& compute_bounds() const;
+
   const Node* n_ = nullptr;
 };
 
@@ -165,21 +167,31 @@ enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
 uint8_t kind_of_const(Arg arg);  // of a CONST with that arg; equal numbers are of one kind, whatever their type
 
+// What the rewriter made of a node, kept in the node itself (lib/rewrite/workspace.h).
+struct RewriteSlot {
+  const Node* result = nullptr;
+  uint32_t mark = 0;
+};
+
+// What is seldom looked at comes first, so that the rest of it and the sources, which follow a node, lie side by side.
 struct Node {
-  Op op;
-  uint8_t kind;
-  DType dtype;
-  uint32_t id;
-  uint32_t hash;
-  uint32_t num_src;
-  const UOp* src;
-  Arg arg;
-  Arg tag;
   mutable const Bounds* bounds = nullptr;  // facts, null until asked for
   mutable const RangeList* ranges = nullptr;
   mutable const ShapeFact* shape = nullptr;
   mutable const DeviceFact* device = nullptr;
+  Arg tag;
+  Arg arg;
   mutable int32_t axis = kAxisUnknown;  // see axis_of
+  uint32_t hash;
+  uint32_t newest;  // the greatest id of a source, + 1; 0: it has none
+  uint32_t id;
+  mutable RewriteSlot rewritten = {};
+  DType dtype;
+  Op op;
+  uint8_t kind;
+  mutable uint16_t tried = 0;  // rules known not to apply to it (lib/rewrite/tried.h)
+  uint32_t num_src;
+  const UOp* src;
 
   static constexpr int32_t kAxisUnknown = -2, kNoAxis = -1;
 };
@@ -194,6 +206,9 @@ inline Arg UOp::tag() const { return n_->tag; }
 inline uint32_t UOp::id() const { return n_->id; }
 inline bool UOp::is(Op op) const { return n_->op == op; }
 inline bool UOp::in(OpSet ops) const { return ops.contains(n_->op); }
+inline const Bounds& UOp::bounds() const { return n_->bounds ? *n_->bounds : compute_bounds(); }
+inline Const UOp::vmin() const { return bounds().min; }
+inline Const UOp::vmax() const { return bounds().max; }
 inline bool UOp::is_invalid() const { return n_->arg.is_invalid(); }
 
 inline Arg::Arg(tgc::UOp u) : kind_(Kind::UOp), sub_(0), p_(u.node()) {}

@@ -22,6 +22,7 @@ using Axes = std::vector<Axis>;
 Axes axes_of(Arg arg) {
   Axes out;
   if (!arg.is_tuple()) throw Failure("the axes of an UNROLL or CONTRACT are " + arg.repr());
+  out.reserve(arg.items().size());
   for (Arg pair : arg.items()) {
     if (!pair.is_tuple() || pair.items().size() != 2 || !pair[0].is_int() || !pair[1].is_int()) throw Failure("an axis of an UNROLL or CONTRACT is " + pair.repr());
     out.push_back({pair[0].as_int().int64_or_throw("an axis"), pair[1].as_int().int64_or_throw("the size of an axis")});
@@ -72,16 +73,25 @@ std::vector<int64_t> wmma_axes(UOp wmma) {
   return out;
 }
 
-// The axes that `root` expands over: those of its one UNROLL, else those of all in order.
-Axes axes_to_expand(UOp root, std::span<const int64_t> excluded) {
-  std::vector<Arg> args;
-  for (UOp s : root.src())
-    if (s.is(Op::UNROLL)) args.push_back(s.arg());
-  if (excluded.empty() && std::all_of(args.begin(), args.end(), [&](Arg a) { return a == args[0]; })) return axes_of(args[0]);
+// The arg of all UNROLLs among the sources, of which there is one; none when they differ.
+Arg shared_axes(UOp root) {
+  Arg out;
+  for (UOp s : root.src()) {
+    if (!s.is(Op::UNROLL)) continue;
+    if (!out.is_none() && !(s.arg() == out)) return {};
+    out = s.arg();
+  }
+  return out;
+}
+
+// The axes of all UNROLLs among the sources, in order.
+Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
   Axes out;
-  for (Arg arg : args)
-    for (Axis a : axes_of(arg))
+  for (UOp s : root.src()) {
+    if (!s.is(Op::UNROLL)) continue;
+    for (Axis a : axes_of(s.arg()))
       if (std::find(excluded.begin(), excluded.end(), a.id) == excluded.end()) out.push_back(a);
+  }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
@@ -113,15 +123,18 @@ UOp swizzled(UOp unroll, const Axes& axes, std::span<const int64_t> zeroed) {
 
 UOp do_expand(UOp root) {
   if (std::none_of(root.src().begin(), root.src().end(), [](UOp s) { return s.is(Op::UNROLL); })) return {};
+  Graph& graph = root.graph();
   auto excluded = root.is(Op::WMMA) ? wmma_axes(root) : std::vector<int64_t>();
-  Axes axes = axes_to_expand(root, excluded);
+  Arg shared = excluded.empty() ? shared_axes(root) : Arg();
+  Axes axes = shared.is_none() ? union_of_axes(root, excluded) : axes_of(shared);
   int64_t count = num_elements(axes);
 
   std::vector<UOp> src;
-  for (size_t i = 0; i < root.num_src(); i++)
-    src.push_back(root.src(i).is(Op::UNROLL) ? swizzled(root.src(i), axes, excluded) : repeated(root, i, count));
-
-  Graph& graph = root.graph();
+  src.reserve(root.num_src());
+  for (size_t i = 0; i < root.num_src(); i++) {
+    UOp s = root.src(i);
+    src.push_back(!s.is(Op::UNROLL) ? repeated(root, i, count) : shared.is_none() ? swizzled(s, axes, excluded) : s.src(0));
+  }
   Arg arg = root.arg();
   if (root.is(Op::GEP)) {
     TGC_CHECK(root.dtype().count() == 1, "an expanded GEP takes one element");
@@ -132,7 +145,7 @@ UOp do_expand(UOp root) {
     arg = graph.ints(picks);
   }
   UOp wide = graph.node(root.op(), root.dtype().scalar().vec(root.dtype().count() * count), src, arg);
-  return graph.node(Op::UNROLL, root.dtype(), wide, to_arg(graph, axes));
+  return graph.node(Op::UNROLL, root.dtype(), wide, shared.is_none() ? to_arg(graph, axes) : shared);
 }
 
 UOp do_contract(UOp con) {

@@ -102,12 +102,11 @@ struct Kinds {
 // the last results are kept.
 class TuplizeOrder {
  public:
-  TuplizeOrder(const NodeList& list, const Kinds& kinds) : list_(list), ranked_(kinds.ranked), memo_(std::bit_ceil(2 * list.size())) {
+  TuplizeOrder(const NodeList& list, const Kinds& kinds) : list_(list), kinds_(kinds), memo_(std::bit_ceil(2 * list.size())) {
     heads_.reserve(list.size());
     for (uint32_t i = 0; i < list.size(); i++) {
       auto src = list.sources(i);
-      uint32_t kind = kinds.of[i];
-      heads_.push_back({kind, kinds.rank[kind], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
+      heads_.push_back({kinds.of[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
     }
   }
 
@@ -116,10 +115,9 @@ class TuplizeOrder {
     Memo* path[kLongestPath];
     size_t length = 0;
     Order order;
-    while ((order = compare_kinds(x, y)) == Order::Equal) {
-      if (!first_difference(x, y)) {
-        if (heads_[x].num_src == heads_[y].num_src) return compare_tuplize(list_.nodes[a], list_.nodes[b]);  // only tags differ: look further
-        order = heads_[x].num_src < heads_[y].num_src ? Order::Less : Order::Greater;
+    for (;;) {
+      if (heads_[x].kind != heads_[y].kind) {
+        order = compare_kinds(x, y);
         break;
       }
       Memo& memo = memo_[(x * 0x9E3779B1u + y * 0x85EBCA77u) >> 7 & (memo_.size() - 1)];
@@ -127,9 +125,18 @@ class TuplizeOrder {
         order = memo.order;
         break;
       }
-      memo = {x, y, Order::Unordered};
-      if (length < kLongestPath) path[length++] = &memo;
-      else memo.a = kNone;
+      if (length < kLongestPath) {
+        memo = {x, y, Order::Unordered};
+        path[length++] = &memo;
+      }
+      if (!first_difference(x, y)) {
+        if (heads_[x].num_src == heads_[y].num_src) {  // only their tags differ: look further, and remember nothing
+          for (size_t i = 0; i < length; i++) path[i]->a = kNone;
+          return compare_tuplize(list_.nodes[a], list_.nodes[b]);
+        }
+        order = heads_[x].num_src < heads_[y].num_src ? Order::Less : Order::Greater;
+        break;
+      }
     }
     for (size_t i = 0; i < length; i++) path[i]->order = order;
     return order;
@@ -142,22 +149,22 @@ class TuplizeOrder {
     Order order = Order::Unordered;
   };
   struct Head {
-    uint32_t kind, rank, num_src, src0, src1;  // the first two sources, or kNone
+    uint32_t kind, num_src, src0, src1;  // the first two sources, or kNone
   };
 
-  Order compare_kinds(uint32_t a, uint32_t b) const {
-    const Head &x = heads_[a], &y = heads_[b];
-    if (x.kind == y.kind) return Order::Equal;
-    if (!ranked_) return compare_alone(list_.nodes[a], list_.nodes[b]);
-    return x.rank < y.rank ? Order::Less : x.rank > y.rank ? Order::Greater : Order::Unordered;
+  // Of nodes of different kinds.
+  Order compare_kinds(uint32_t x, uint32_t y) const {
+    if (!kinds_.ranked) return compare_alone(list_.nodes[x], list_.nodes[y]);
+    uint32_t i = kinds_.rank[heads_[x].kind], j = kinds_.rank[heads_[y].kind];
+    return i < j ? Order::Less : i > j ? Order::Greater : Order::Unordered;
   }
 
   // Moves to the first sources that differ; false when the shorter list of sources begins the longer one.
   bool first_difference(uint32_t& a, uint32_t& b) const {
     const Head &x = heads_[a], &y = heads_[b];
+    if (x.src0 != y.src0 && x.src0 != kNone && y.src0 != kNone) return a = x.src0, b = y.src0, true;
+    if (x.src1 != y.src1 && x.src1 != kNone && y.src1 != kNone) return a = x.src1, b = y.src1, true;
     size_t common = std::min(x.num_src, y.num_src);
-    if (x.src0 != y.src0 && common > 0) return a = x.src0, b = y.src0, true;
-    if (x.src1 != y.src1 && common > 1) return a = x.src1, b = y.src1, true;
     if (common <= 2) return false;
     auto s = list_.sources(a), t = list_.sources(b);
     for (size_t i = 2; i < common; i++)
@@ -166,7 +173,7 @@ class TuplizeOrder {
   }
 
   const NodeList& list_;
-  bool ranked_;
+  const Kinds& kinds_;
   std::vector<Head> heads_;
   std::vector<Memo> memo_;
 };
@@ -194,7 +201,6 @@ class KeyOrder {
   std::vector<Key> keys() {
     std::vector<Key> keys;
     keys.reserve(list_.size());
-    ranges_of(list_.nodes.back());  // of all at once
     std::span<const UOp> last_ranges;
     uint64_t runs = 1;
     bool with_rank = by_tuplize_ && kinds_.rank.size() < kManyKinds;
@@ -221,7 +227,7 @@ class KeyOrder {
 
  private:
   [[gnu::noinline]] bool less_in_full(const Key& a, const Key& b) {
-    if (a.head >> 32 == kManyRuns || b.head >> 32 == kManyRuns) {
+    if (many_runs_) {
       Int x = run_count_of(list_.nodes[a.node]), y = run_count_of(list_.nodes[b.node]);
       if (x != y) return x < y;
     }

@@ -10,6 +10,7 @@ namespace {
 
 std::vector<int64_t> elements(UOp gep) {
   std::vector<int64_t> out;
+  out.reserve(gep.arg().items().size());
   for (Arg i : gep.arg().items()) out.push_back(i.small_int());
   return out;
 }
@@ -19,19 +20,33 @@ Arg element_of(Arg tuple, int64_t i) {
   return tuple[size_t(i)];
 }
 
+// The elements of `u` that the tuple names.
+UOp gep_of(UOp u, Arg indices) {
+  size_t count = indices.items().size();
+  if (count == 1) return u.gep(indices[0].small_int());
+  DType element = u.dtype().scalar();
+  return u.graph().node(Op::GEP, count > 1 ? element.vec(int64_t(count)) : element, u, indices);
+}
+
 UOp gep_of_gep(UOp inner, UOp outer) {
-  std::vector<int64_t> composed;
-  for (int64_t i : elements(outer)) composed.push_back(element_of(inner.arg(), i).small_int());
-  return inner.src(0).gep(composed);
+  std::vector<Arg> composed;
+  composed.reserve(outer.arg().items().size());
+  for (Arg i : outer.arg().items()) composed.push_back(element_of(inner.arg(), i.small_int()));
+  return gep_of(inner.src(0), inner.graph().tuple(composed));
 }
 
 UOp gep_of_vectorize(UOp gep, UOp vec) {
-  std::vector<UOp> picked;
-  for (int64_t i : elements(gep)) {
+  auto source = [&](Arg index) {
+    int64_t i = index.small_int();
     if (i < 0 || size_t(i) >= vec.num_src()) throw Failure("element " + std::to_string(i) + " of a vector of " + std::to_string(vec.num_src()));
-    picked.push_back(vec.src(size_t(i)));
-  }
-  return picked.size() == 1 ? picked[0] : gep.graph().node(Op::VECTORIZE, gep.dtype(), picked);
+    return vec.src(size_t(i));
+  };
+  auto indices = gep.arg().items();
+  if (indices.size() == 1) return source(indices[0]);
+  std::vector<UOp> picked;
+  picked.reserve(indices.size());
+  for (Arg i : indices) picked.push_back(source(i));
+  return gep.graph().node(Op::VECTORIZE, gep.dtype(), picked);
 }
 
 UOp gep_of_vconst(UOp gep, UOp c) {
@@ -51,27 +66,29 @@ UOp gep_in_order(UOp g) {
 
 UOp gep_through_alu(UOp gep, UOp alu) {
   if (gep.dtype().is_ptr() || alu.dtype().is_ptr()) return {};
-  auto indices = elements(gep);
   std::vector<UOp> src;
-  for (UOp s : alu.src()) src.push_back(s.gep(indices));
+  src.reserve(alu.num_src());
+  for (UOp s : alu.src()) src.push_back(gep_of(s, gep.arg()));
   return gep.graph().node(alu.op(), alu.dtype().scalar().vec(gep.dtype().count()), src, alu.arg());
 }
 
 UOp expand_cat(UOp x) {
   if (x.dtype().is_ptr()) return {};
   std::vector<UOp> src;
+  src.reserve(size_t(x.dtype().count()));
   for (UOp y : x.src())
     for (int i = 0; i < y.dtype().count(); i++) src.push_back(y.gep(i));
   return x.graph().node(Op::VECTORIZE, x.dtype(), src);
 }
 
 UOp vectorize_of_geps(UOp v, UOp x) {
-  std::vector<int64_t> indices;
+  std::vector<Arg> indices;
+  indices.reserve(v.num_src());
   for (UOp g : v.src()) {
     if (g.arg().items().size() != 1) throw Failure("a vector of vectors: element of arg " + g.arg().repr());
-    indices.push_back(g.arg()[0].small_int());
+    indices.push_back(g.arg()[0]);
   }
-  return x.gep(indices);
+  return gep_of(x, v.graph().tuple(indices));
 }
 
 // The product of the sizes of one operand's upcast axes, ((axis, size), ...).

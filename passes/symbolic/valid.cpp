@@ -1,6 +1,7 @@
 #include "passes/symbolic/valid.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/facts.h"
@@ -85,9 +86,7 @@ UOp simplify_by_cases(UOp u, const Substitution& candidate) {
   return u;
 }
 
-}  // namespace
-
-UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
+UOp simplify_given_valid(UOp valid, UOp u, bool try_simplex) {
   Substitution all;
   size_t i = 0;
   for (auto& [expr, lower, upper] : bounds_of_clauses(valid)) {
@@ -106,6 +105,24 @@ UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
   }
   UOp replaced = substitute(u, all);
   return replaced == u ? u : substitute(replaced.simplify(), inverse(all)).simplify();
+}
+
+// What was found for each condition and node of a graph: later stages ask again.
+struct GivenValidMemo {
+  std::unordered_map<uint64_t, UOp> found[2];  // by the ids of both; without and with cases tried
+};
+
+}  // namespace
+
+UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
+  Graph& graph = u.graph();
+  if (observer_of(graph)) return simplify_given_valid(valid, u, try_simplex);  // who watches sees each time what it simplifies on the way
+  auto& found = graph.extension<GivenValidMemo>().found[try_simplex];
+  uint64_t key = uint64_t(valid.id()) << 32 | u.id();
+  if (auto it = found.find(key); it != found.end()) return it->second;
+  UOp out = simplify_given_valid(valid, u, try_simplex);
+  found.emplace(key, out);
+  return out;
 }
 
 UOp simplify_valid(UOp valid) {
