@@ -91,7 +91,7 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
 
 namespace {
 
-bool step_matches(const MatchStep& step, UOp u, UOp* captured) {
+[[gnu::always_inline]] inline bool step_matches(const MatchStep& step, UOp u, UOp* captured) {
   uint8_t c = step.checks;
   if (c == MatchStep::kCapture) return captured[step.capture] = u, true;
   if ((c & MatchStep::kOps) && !u.in(step.ops)) return false;
@@ -118,7 +118,7 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
   return true;
 }
 
-bool run(const MatchProgram& program, const MatchStep* step, UOp root, UOp* captured) {
+[[gnu::always_inline]] inline bool run(const MatchProgram& program, const MatchStep* step, UOp root, UOp* captured) {
   union Registers {  // no time to clear them
     Registers() {}
     UOp at[kMaxNodes];

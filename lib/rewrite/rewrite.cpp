@@ -125,8 +125,10 @@ class Rewriter {
 
   // What the top-down rules make of a node whose sources are done.
   UOp apply_top_down(UOp u) {
-    UOp out = apply(rules_for(u), u);
-    if (!out && remembers_) u.node()->tried = pm_->after(u.node()->tried).then;
+    if (!remembers_) return apply(*pm_, u);
+    const AfterTried& after = pm_->after(u.node()->tried);
+    UOp out = apply(*after.rest, u);
+    if (!out) u.node()->tried = after.then;
     return out;
   }
 
@@ -262,6 +264,7 @@ class Rewriter {
 
   // ---- depth first, each node when it is first needed: of rules that change nothing but the graph the order makes no difference
   void run_depth_first(UOp root) {
+    if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);
     while (!w_.visits.empty()) go_on(w_.visits.back());
   }
@@ -270,11 +273,11 @@ class Rewriter {
     mark_begun(n);
     UOp now = n;
     if (!bottom_up(now)) return set_result(n, now);
-    if (now == n && is_left_alone(n)) return set_result(n, n);
+    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // without, whoever needed it has asked
     visit(n, now, 0);
   }
 
-  void go_on(Workspace::Visit& v) {
+  [[gnu::always_inline]] void go_on(Workspace::Visit& v) {
     if (v.next == kWaits) return finish(v, result_of(v.now));
     const uint32_t epoch = results_.epoch;
     bool changed = false;

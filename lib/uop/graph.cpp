@@ -38,7 +38,7 @@ Graph::~Graph() = default;
 // nodes themselves do. The slot with that hash of which same(node) holds; else the empty one where it belongs.
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(uint32_t hash, uint32_t newest, Same same) {
-  constexpr uint32_t kSpread = 8, kNear = 16;  // where to begin, of so many; how many to look at
+  constexpr uint32_t kSpread = 8, kNear = 8;  // where to begin, of so many; how many to look at
   NodeSlot* const slots = table_.data();
   const size_t mask = table_.size() - 1;
   auto is_it = [&](const NodeSlot& slot) { return !slot.number || (slot.hash == hash && same(nodes_[slot.number - 1])); };
@@ -53,6 +53,24 @@ Graph::NodeSlot& Graph::slot_of(uint32_t hash, uint32_t newest, Same same) {
 void Graph::grow() {
   table_.assign(table_.size() * 4, {});
   for (const Node* n : nodes_) slot_of(n->hash, n->newest, [](const Node*) { return false; }) = {n->hash, n->id + 1};
+}
+
+[[gnu::always_inline]] inline const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash, uint32_t newest) {
+  size_t inlined = src.size() > kInlineSources ? 0 : src.size();
+  auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + inlined * sizeof(UOp), alignof(Node)));
+  auto* copy = reinterpret_cast<UOp*>(n + 1);
+  switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
+    case 3: copy[2] = src[2]; [[fallthrough]];
+    case 2: copy[1] = src[1]; [[fallthrough]];
+    case 1: copy[0] = src[0]; [[fallthrough]];
+    case 0: break;
+    default:
+      if (inlined) std::copy(src.begin(), src.end(), copy);
+      else copy = arena_.copy(std::span<const UOp>(src)).data();
+  }
+  uint8_t kind = op == Op::CONST ? kind_of_const(arg) : uint8_t(op);
+  return new (n) Node{.tag = tag, .arg = arg, .hash = hash, .newest = newest, .id = uint32_t(nodes_.size()), .dtype = dtype, .op = op, .kind = kind,
+                      .num_src = uint32_t(src.size()), .src = copy};
 }
 
 UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
@@ -75,24 +93,6 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   slot = {hash, uint32_t(nodes_.size())};
   if (nodes_.size() * 2 > table_.size()) [[unlikely]] grow();
   return UOp(made);
-}
-
-const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash, uint32_t newest) {
-  size_t inlined = src.size() > kInlineSources ? 0 : src.size();
-  auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + inlined * sizeof(UOp), alignof(Node)));
-  auto* copy = reinterpret_cast<UOp*>(n + 1);
-  switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
-    case 3: copy[2] = src[2]; [[fallthrough]];
-    case 2: copy[1] = src[1]; [[fallthrough]];
-    case 1: copy[0] = src[0]; [[fallthrough]];
-    case 0: break;
-    default:
-      if (inlined) std::copy(src.begin(), src.end(), copy);
-      else copy = arena_.copy(std::span<const UOp>(src)).data();
-  }
-  uint8_t kind = op == Op::CONST ? kind_of_const(arg) : uint8_t(op);
-  return new (n) Node{.tag = tag, .arg = arg, .hash = hash, .newest = newest, .id = uint32_t(nodes_.size()), .dtype = dtype, .op = op, .kind = kind,
-                      .num_src = uint32_t(src.size()), .src = copy};
 }
 
 Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {

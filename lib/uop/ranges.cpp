@@ -39,27 +39,34 @@ void collect_ended(UOp u, std::vector<UOp>& out) {
   }
 }
 
+bool may_end_ranges(UOp u) { return range_start(u.op()) >= 0 || u.is(Op::AFTER); }
+
+// Most nodes lie where one of their sources lies: its list. Null when none holds all others and begins with the first one.
+const RangeList* list_of_source(UOp u) {
+  static constexpr RangeList kEmpty{0};
+  const RangeList* widest = &kEmpty;
+  for (UOp s : u.src()) {
+    const RangeList* list = s.node()->ranges;
+    if (list == widest || list->size == 0) continue;
+    if (widest->size == 0) {
+      widest = list;
+      continue;
+    }
+    for (UOp r : view(list))
+      if (!contains(view(widest), r)) return nullptr;
+  }
+  return widest;
+}
+
 void compute_ranges(UOp u) {
   const Node* n = u.node();
   std::vector<UOp> ended;
-  if (range_start(u.op()) >= 0 || u.is(Op::AFTER)) collect_ended(u, ended);
-
-  // most nodes lie where one of their sources lies: share that list
-  if (!u.is(Op::RANGE) && ended.empty()) {
-    const RangeList* widest = nullptr;
-    bool prefix = true;  // the union in order is `widest` when it starts with the first source's list and holds all others
-    for (UOp s : u.src()) {
-      auto list = view(s.node()->ranges);
-      if (list.empty()) continue;
-      if (!widest) widest = s.node()->ranges;
-      else if (s.node()->ranges != widest)
-        for (UOp r : list) prefix &= contains(view(widest), r);
-    }
-    if (prefix) {
-      n->ranges = widest ? widest : make_list(u.graph(), {});
+  if (may_end_ranges(u)) collect_ended(u, ended);
+  if (!u.is(Op::RANGE) && ended.empty())
+    if (const RangeList* shared = list_of_source(u)) {
+      n->ranges = shared;
       return;
     }
-  }
 
   std::vector<UOp> out;
   constexpr size_t kUsual = 8;

@@ -74,13 +74,14 @@ struct Siblings {
 // the SINK.
 std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
   std::vector<Siblings> out;
-  UOpSet nested(sink.graph());
+  Deps nested;
   for (UOp u : toposort(sink)) {
     deps.compute(u);
     if (u.in({Op::END, Op::SINK})) {
       Siblings here{u, {}};
       for (UOp x : deps.of(u))
-        if (x.is(Op::END) && (u.is(Op::SINK) || contains(deps.of(x), u.src(1))) && nested.insert(x)) here.ends.push_back(x);
+        if (x.is(Op::END) && (u.is(Op::SINK) || contains(deps.of(x), u.src(1))) && !contains(nested, x)) here.ends.push_back(x);
+      nested.insert(nested.end(), here.ends.begin(), here.ends.end());
       if (!here.ends.empty()) out.push_back(std::move(here));
     }
     if (u.in({Op::RANGE, Op::END})) deps.add_itself(u);
@@ -90,7 +91,13 @@ std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
 
 }  // namespace
 
-CfgContext::CfgContext(UOp sink) : edges_(sink.graph()) {
+void CfgContext::add_edge(UOp range, UOp before) {
+  auto known = std::find_if(edges_.begin(), edges_.end(), [&](auto& edge) { return edge.first == range; });
+  if (known == edges_.end()) edges_.emplace_back(range, before);
+  else known->second = before;
+}
+
+CfgContext::CfgContext(UOp sink) {
   DepsOfNodes deps(sink);
   for (Siblings& s : find_nesting(sink, deps)) {
     // a loop that needs others of its level comes after them
@@ -105,8 +112,7 @@ CfgContext::CfgContext(UOp sink) : edges_(sink.graph()) {
         UOp range = end.src(1);
         if (in_backward_slice_with_self(before, range))
           throw Failure("a loop would have to run both before and after another:\n" + describe(range, 2) + "\n" + describe(before, 2));
-        edges_[range] = before;
-        empty_ = false;
+        add_edge(range, before);
       }
       before = end;
     }

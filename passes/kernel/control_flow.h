@@ -14,14 +14,16 @@ class CfgContext {
 
   // What the RANGE has to wait for: the END of the loop before it or the RANGE around it; the empty UOp when it waits for nothing.
   UOp waits_for(UOp range) const {
-    const UOp* before = edges_.find(range);
-    return before ? *before : UOp();
+    for (auto [waits, before] : edges_)
+      if (waits == range) return before;
+    return {};
   }
-  bool empty() const { return empty_; }  // no loop waits for anything
+  bool empty() const { return edges_.empty(); }  // no loop waits for anything
 
  private:
-  UOpMap<UOp> edges_;
-  bool empty_ = true;
+  void add_edge(UOp range, UOp before);
+
+  std::vector<std::pair<UOp, UOp>> edges_;  // a RANGE and what it waits for; few
 };
 
 const RuleSet& add_control_flow_rules();  // pm_add_control_flow; the context is a CfgContext

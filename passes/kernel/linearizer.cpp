@@ -102,7 +102,7 @@ struct Kinds {
 // the last results are kept.
 class TuplizeOrder {
  public:
-  TuplizeOrder(const NodeList& list, const Kinds& kinds) : list_(list), kinds_(kinds), memo_(std::bit_ceil(2 * list.size())) {
+  TuplizeOrder(const NodeList& list, const Kinds& kinds) : list_(list), kinds_(kinds), memo_(std::bit_ceil(2 * list.size())), memo_shift_(64 - std::countr_zero(memo_.size())) {
     heads_.reserve(list.size());
     for (uint32_t i = 0; i < list.size(); i++) {
       auto src = list.sources(i);
@@ -110,47 +110,51 @@ class TuplizeOrder {
     }
   }
 
+  // Of two different nodes.
   Order compare(uint32_t a, uint32_t b) {
+    const Head* const heads = heads_.data();
     uint32_t x = a, y = b;
-    Memo* path[kLongestPath];
+    uint64_t* path[kLongestPath];
     size_t length = 0;
     Order order;
     for (;;) {
-      if (heads_[x].kind != heads_[y].kind) {
+      if (heads[x].kind != heads[y].kind) {
         order = compare_kinds(x, y);
         break;
       }
-      Memo& memo = memo_[(x * 0x9E3779B1u + y * 0x85EBCA77u) >> 7 & (memo_.size() - 1)];
-      if (memo.a == x && memo.b == y) {
-        order = memo.order;
+      uint64_t pair = pair_of(x, y);
+      uint64_t& memo = memo_of(pair);
+      if ((memo & ~kOrderBits) == pair) {
+        order = Order(int(memo & kOrderBits) - 1);
         break;
       }
       if (length < kLongestPath) {
-        memo = {x, y, Order::Unordered};
+        memo = pair;
         path[length++] = &memo;
       }
       if (!first_difference(x, y)) {
-        if (heads_[x].num_src == heads_[y].num_src) {  // only their tags differ: look further, and remember nothing
-          for (size_t i = 0; i < length; i++) path[i]->a = kNone;
+        if (heads[x].num_src == heads[y].num_src) {  // only their tags differ: look further, and remember nothing
+          for (size_t i = 0; i < length; i++) *path[i] = 0;
           return compare_tuplize(list_.nodes[a], list_.nodes[b]);
         }
-        order = heads_[x].num_src < heads_[y].num_src ? Order::Less : Order::Greater;
+        order = heads[x].num_src < heads[y].num_src ? Order::Less : Order::Greater;
         break;
       }
     }
-    for (size_t i = 0; i < length; i++) path[i]->order = order;
+    for (size_t i = 0; i < length; i++) *path[i] |= uint64_t(int(order) + 1);
     return order;
   }
 
  private:
   static constexpr size_t kLongestPath = 16;
-  struct Memo {
-    uint32_t a = kNone, b = kNone;
-    Order order = Order::Unordered;
-  };
   struct Head {
     uint32_t kind, num_src, src0, src1;  // the first two sources, or kNone
   };
+
+  // A pair as it stands in the memo, with room for its order, from 0 on; no pair is 0, for no node is compared with itself.
+  static constexpr uint64_t kOrderBits = 3;
+  static uint64_t pair_of(uint32_t x, uint32_t y) { return uint64_t(x) << 33 | uint64_t(y) << 2; }
+  uint64_t& memo_of(uint64_t pair) { return memo_[pair * 0x9E3779B97F4A7C15u >> memo_shift_]; }
 
   // Of nodes of different kinds.
   Order compare_kinds(uint32_t x, uint32_t y) const {
@@ -175,7 +179,8 @@ class TuplizeOrder {
   const NodeList& list_;
   const Kinds& kinds_;
   std::vector<Head> heads_;
-  std::vector<Memo> memo_;
+  std::vector<uint64_t> memo_;
+  int memo_shift_;
 };
 
 // How often a node runs: the product of the sizes of its ranges.
@@ -221,8 +226,8 @@ class KeyOrder {
 
   // Python's < of (run_count, priority, extra) + tuplize, where extra is the arg of parameters.
   bool less(const Key& a, const Key& b) {
-    if (a.head != b.head && !many_runs_) return a.head < b.head;
-    return less_in_full(a, b);
+    if (many_runs_ || !by_tuplize_) [[unlikely]] return less_in_full(a, b);
+    return a.head != b.head ? a.head < b.head : tuplize_.compare(a.node, b.node) == Order::Less;
   }
 
  private:
