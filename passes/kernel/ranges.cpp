@@ -59,11 +59,13 @@ UOp simplify_merge_adjacent(UOp u) {
   // the loops of an END merge with the next one alone, those of a REDUCE with any other
   auto may_pair = [&](size_t i, size_t k) { return u.is(Op::END) ? k == i + 1 : k != i; };
   UOp out = u;
+  size_t best = count_divmod(u);
   for (size_t i = 0; i < ended.size(); i++)
     for (size_t k = 0; k < ended.size(); k++) {
       if (!may_pair(i, k) || axis_type(ended[i]) != axis_type(ended[k]) || !in_same_reduces(ended[i], ended[k], reduces)) continue;
       UOp candidate = merged(out, ended[i], ended[k]);
-      if (count_divmod(candidate) <= count_divmod(out)) out = candidate;
+      size_t count = count_divmod(candidate);
+      if (count <= best) out = candidate, best = count;
     }
   return out;
 }
