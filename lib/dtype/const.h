@@ -56,9 +56,9 @@ class Const {
 };
 
 // Python's == and < between numbers; Invalid equals itself alone and is less than nothing but itself excluded (tinygrad's InvalidType).
+inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }  // most numbers are
 bool py_equal_of_any(Const a, Const b);
 bool py_less_of_any(Const a, Const b);
-inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }  // most are
 inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
 inline bool py_less(Const a, Const b) { return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b); }
 inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false when either is NaN

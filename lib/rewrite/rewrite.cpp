@@ -13,6 +13,7 @@
 namespace tgc {
 namespace {
 
+// One rewrite, or one after the other with the same rules, whose results lie in a NodeResults or a TableResults.
 template <class Where>
 class Rewriter {
  public:
@@ -143,7 +144,7 @@ class Rewriter {
       throw;
     }
     fit();
-    if (out) w_.recent[recent_count_++ % Workspace::kRecent] = {tried_, u};
+    if (out) w_.recent[w_.num_hits++ % Workspace::kRecent] = {tried_, u};
     return out;
   }
 
@@ -369,34 +370,7 @@ class Rewriter {
   }
   [[noreturn, gnu::noinline]] void too_many_wait() { endless("more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)"); }
 
-  // The last rewrites, in order: those since the last one's node was rewritten before; in a visit of `start`, those that came back to it.
-  std::vector<Workspace::Hit> last_cycle(UOp start) const {
-    std::vector<UOp> visited;
-    for (size_t i = w_.visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));) visited.push_back(w_.visits[i].n);
-    std::vector<Workspace::Hit> out;
-    for (size_t k = 0; k < std::min(recent_count_, Workspace::kRecent); k++) {
-      const Workspace::Hit& hit = w_.recent[(recent_count_ - 1 - k) % Workspace::kRecent];
-      if (k > 0 && hit.node == w_.recent[(recent_count_ - 1) % Workspace::kRecent].node) break;
-      if (visited.empty() || std::find(visited.begin(), visited.end(), hit.node) != visited.end()) out.insert(out.begin(), hit);
-    }
-    return out;
-  }
-
-  [[noreturn, gnu::noinline]] void endless(std::string_view why, UOp start = {}) {
-    constexpr size_t kShown = 4;
-    Diag diag{"stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "' does not end: " + std::string(why)};
-    diag.context = "  the rules that alternate:";
-    auto cycle = last_cycle(start);
-    std::vector<const Rule*> seen;
-    for (auto [rule, node] : cycle) {
-      if (std::find(seen.begin(), seen.end(), rule) != seen.end()) continue;
-      seen.push_back(rule);
-      diag.context += "\n    " + describe(*rule);
-    }
-    for (size_t i = cycle.size() - std::min(cycle.size(), kShown); i < cycle.size(); i++)
-      diag.context += "\n  " + std::string(cycle[i].rule->name) + " on\n" + describe(cycle[i].node, 3);
-    throw Failure(diag);
-  }
+  [[noreturn, gnu::noinline]] void endless(std::string_view why, UOp start = {}) { fail_endless(w_, name_, why, start); }
 
   Graph& graph_;
   ContextRef ctx_;
@@ -406,7 +380,7 @@ class Rewriter {
   const SubstituteContext* substitution_;  // when the bottom-up rules are a substitution alone
   uint32_t first_replaced_;                // then: the id of the oldest node that is replaced
   RewriteObserver* observer_;
-  bool tells_;     // it wants to hear of each rewrite
+  bool tells_;      // it wants to hear of each rewrite
   bool remembers_;  // which rules were tried on a node
   bool in_order_;   // the order of the rewrites can be seen
   size_t limit_;
@@ -415,7 +389,6 @@ class Rewriter {
   uint32_t run_ = 0;
   size_t num_waiting_ = 0;
   bool progress_ = true;  // a result was found since the frames that wait were last begun anew
-  size_t recent_count_ = 0;
   uint64_t looked_up_ = 0, substituted_ = 0;  // of a substitution that is counted
   const Rule* tried_ = nullptr;  // the rule that was tried last: what threw
 };

@@ -103,7 +103,12 @@ struct Workspace {
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
+  size_t num_hits = 0;  // of this rewrite; the last one is recent[(num_hits - 1) % kRecent]
 };
+
+// Throws the Failure of a rewrite in `stage` (empty: it has no name) that does not end: why, the rules that alternate, and what they rewrote last;
+// of a visit of `start`, those that came back to it.
+[[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
 // What the rewriter keeps with a graph.
 struct RewriteState {
@@ -126,6 +131,7 @@ class LentWorkspace {
       state.pool.pop_back();
     }
     w_->num_rewrites++;
+    w_->num_hits = 0;
   }
   LentWorkspace(const LentWorkspace&) = delete;
   ~LentWorkspace() {

@@ -20,8 +20,7 @@ Bounds extremes(std::initializer_list<Const> values) {
 
 // The same as binary_bounds, of the ops that indices are made of, while all of it fits into 64 bits; else nullopt.
 std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
-  auto is_small = [](const Bounds& x) { return x.min.kind() == Const::Kind::Int && x.max.kind() == Const::Kind::Int; };
-  if (!is_small(a) || !is_small(b)) return std::nullopt;
+  if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());
   auto of_four = [](int64_t w, int64_t x, int64_t y, int64_t z) { return Bounds{std::min({w, x, y, z}), std::max({w, x, y, z})}; };
   switch (op) {

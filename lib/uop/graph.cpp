@@ -268,6 +268,12 @@ bool in_backward_slice_with_self(UOp root, UOp needle) {
   return any_below(root, needle.id(), [&](UOp u) { return u == needle; });  // ids grow from sources to users
 }
 
+std::vector<UOp> prepend(UOp first, UOpSpan rest) {
+  std::vector<UOp> out(1 + rest.size(), first);
+  std::ranges::copy(rest, out.begin() + 1);
+  return out;
+}
+
 std::vector<UOp> split_uop(UOp root, Op op) {
   if (!root.is(op)) return {root};
   std::vector<UOp> out;

@@ -229,6 +229,9 @@ bool op_in_backward_slice_with_self(UOp root, OpSet ops);
 // Whether `needle` is root or below it.
 bool in_backward_slice_with_self(UOp root, UOp needle);
 
+// A list of `first` and, behind it, `rest`.
+std::vector<UOp> prepend(UOp first, UOpSpan rest);
+
 // The terms of a chain of `op`, left to right (ops.py split_uop).
 std::vector<UOp> split_uop(UOp root, Op op);
 

@@ -13,9 +13,10 @@ struct alignas(UOp) RangeList {  // the ranges follow
 
 namespace {
 
+constexpr RangeList kNoRanges{0};
+
 const RangeList* make_list(Graph& graph, std::span<const UOp> ranges) {
-  static constexpr RangeList kEmpty{0};
-  if (ranges.empty()) return &kEmpty;
+  if (ranges.empty()) return &kNoRanges;
   auto* list = static_cast<RangeList*>(graph.arena().allocate(sizeof(RangeList) + ranges.size_bytes(), alignof(UOp)));
   list->size = uint32_t(ranges.size());
   std::copy(ranges.begin(), ranges.end(), reinterpret_cast<UOp*>(list + 1));
@@ -43,8 +44,7 @@ bool may_end_ranges(UOp u) { return range_start(u.op()) >= 0 || u.is(Op::AFTER);
 
 // Most nodes lie where one of their sources lies: its list. Null when none holds all others and begins with the first one.
 const RangeList* list_of_source(UOp u) {
-  static constexpr RangeList kEmpty{0};
-  const RangeList* widest = &kEmpty;
+  const RangeList* widest = &kNoRanges;
   for (UOp s : u.src()) {
     const RangeList* list = s.node()->ranges;
     if (list == widest || list->size == 0) continue;

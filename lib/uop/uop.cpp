@@ -55,9 +55,7 @@ UOp UOp::alu(Op op, UOpSpan rest) const {
     UOp src[] = {*this, rest[0], rest[1]};
     return graph().node(op, dtype, src);
   }
-  std::vector<UOp> src{*this};
-  src.insert(src.end(), rest.begin(), rest.end());
-  return graph().node(op, dtype, src);
+  return graph().node(op, dtype, prepend(*this, rest));
 }
 UOp UOp::alu(Op op) const { return graph().node(op, dtype(), *this); }
 UOp UOp::alu(Op op, UOp b) const { return alu(op, UOpSpan{b}); }
@@ -113,21 +111,16 @@ UOp UOp::gep(int64_t i) const {
   }
 }
 
-UOp UOp::gep(std::span<const int64_t> indices) const {
-  if (indices.size() == 1) return gep(indices[0]);
+UOp UOp::gep(std::span<const int64_t> indices) const { return indices.size() == 1 ? gep(indices[0]) : gep(graph().ints(indices)); }
+
+UOp UOp::gep(Arg indices) const {
+  size_t count = indices.items().size();
+  if (count == 1) return gep(indices[0].small_int());
   DType element = dtype().scalar();
-  return graph().node(Op::GEP, indices.size() > 1 ? element.vec(int64_t(indices.size())) : element, *this, graph().ints(indices));
+  return graph().node(Op::GEP, count > 1 ? element.vec(int64_t(count)) : element, *this, indices);
 }
 
 // ---- memory, order, control
-
-namespace {
-std::vector<UOp> prepend(UOp first, UOpSpan rest) {
-  std::vector<UOp> out(1 + rest.size(), first);
-  std::ranges::copy(rest, out.begin() + 1);
-  return out;
-}
-}  // namespace
 
 UOp UOp::index(UOpSpan indices, DType dtype) const { return graph().node(Op::INDEX, dtype, prepend(*this, indices)); }
 UOp UOp::index(UOp i) const { return graph().node(Op::INDEX, dtype().base(), {*this, i}); }

@@ -108,6 +108,7 @@ class UOp {
   UOp broadcast(int64_t count) const;
   UOp gep(int64_t i) const;                        // folds VECTORIZE, VCONST and CONST
   UOp gep(std::span<const int64_t> indices) const;  // one index: as gep(i)
+  UOp gep(Arg indices) const;                       // the same of a Tuple of Ints
 
   // ---- memory, order, control
   UOp index(UOpSpan indices, DType dtype) const;

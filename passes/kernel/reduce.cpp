@@ -57,9 +57,7 @@ UOp reduce_to_accumulator(ReduceContext& ctx, UOp red) {
     acc = graph.node(Op::DEFINE_REG, red.dtype().ptr(1, AddrSpace::REG), {}, ctx.num_accumulators++);
     auto outer = outer_ranges(in, ranges);
     UOp init = (outer.empty() ? acc : acc.after(outer)).index(zero).store(identity);
-    std::vector<UOp> deps{init};
-    deps.insert(deps.end(), ranges.begin(), ranges.end());
-    parts.insert(parts.begin(), acc.after(deps).index(zero));
+    parts.insert(parts.begin(), acc.after(prepend(init, ranges)).index(zero));
   }
   UOp value = parts[0];
   for (size_t i = 1; i < parts.size(); i++) value = value.alu(op, parts[i]);

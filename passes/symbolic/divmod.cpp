@@ -1,11 +1,11 @@
 // Folding of integer division and remainder. The division truncates, as C's does; most rules want a numerator that is not negative.
 // Mirrors tinygrad uop/divandmod.py.
 #include <algorithm>
-#include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
+#include "passes/symbolic/remembered.h"
 #include "passes/symbolic/symbolic.h"
 
 namespace tgc {
@@ -198,24 +198,8 @@ class DivMod {
   std::vector<Int> factors_;
 };
 
-// What fold_divmod_general found for each node of a graph.
-struct DivModMemo {
-  std::unordered_map<const Node*, UOp> folded;
-  int64_t correct_folding = 0;  // the setting it was found under
-};
-
 UOp fold_divmod_general(UOp d) {
-  if (observer_of(d.graph())) return DivMod(d).fold();  // who watches sees each time what it simplifies on the way
-  auto& memo = d.graph().extension<DivModMemo>();
-  int64_t correct_folding = d.graph().settings().CORRECT_DIVMOD_FOLDING;
-  if (memo.correct_folding != correct_folding) {
-    memo.folded.clear();
-    memo.correct_folding = correct_folding;
-  }
-  if (auto it = memo.folded.find(d.node()); it != memo.folded.end()) return it->second;
-  UOp out = DivMod(d).fold();
-  memo.folded.emplace(d.node(), out);
-  return out;
+  return remembered<DivMod>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 
 bool not_negative(UOp u) { return !py_less(u.vmin(), 0); }

@@ -20,19 +20,11 @@ Arg element_of(Arg tuple, int64_t i) {
   return tuple[size_t(i)];
 }
 
-// The elements of `u` that the tuple names.
-UOp gep_of(UOp u, Arg indices) {
-  size_t count = indices.items().size();
-  if (count == 1) return u.gep(indices[0].small_int());
-  DType element = u.dtype().scalar();
-  return u.graph().node(Op::GEP, count > 1 ? element.vec(int64_t(count)) : element, u, indices);
-}
-
 UOp gep_of_gep(UOp inner, UOp outer) {
   std::vector<Arg> composed;
   composed.reserve(outer.arg().items().size());
   for (Arg i : outer.arg().items()) composed.push_back(element_of(inner.arg(), i.small_int()));
-  return gep_of(inner.src(0), inner.graph().tuple(composed));
+  return inner.src(0).gep(inner.graph().tuple(composed));
 }
 
 UOp gep_of_vectorize(UOp gep, UOp vec) {
@@ -68,7 +60,7 @@ UOp gep_through_alu(UOp gep, UOp alu) {
   if (gep.dtype().is_ptr() || alu.dtype().is_ptr()) return {};
   std::vector<UOp> src;
   src.reserve(alu.num_src());
-  for (UOp s : alu.src()) src.push_back(gep_of(s, gep.arg()));
+  for (UOp s : alu.src()) src.push_back(s.gep(gep.arg()));
   return gep.graph().node(alu.op(), alu.dtype().scalar().vec(gep.dtype().count()), src, alu.arg());
 }
 
@@ -88,7 +80,7 @@ UOp vectorize_of_geps(UOp v, UOp x) {
     if (g.arg().items().size() != 1) throw Failure("a vector of vectors: element of arg " + g.arg().repr());
     indices.push_back(g.arg()[0]);
   }
-  return gep_of(x, v.graph().tuple(indices));
+  return x.gep(v.graph().tuple(indices));
 }
 
 // The product of the sizes of one operand's upcast axes, ((axis, size), ...).

@@ -35,9 +35,8 @@ UOp reduce_mul_chain(UOp r) {
     (free ? outside : inside).push_back(m);
   }
   if (outside.empty()) return {};
-  std::vector<UOp> src{inside.empty() ? r.src(0).const_like(1) : prod_from_one(inside)};
-  src.insert(src.end(), ranges.begin(), ranges.end());
-  return r.with_src(src) * prod_from_one(outside);
+  UOp rest = inside.empty() ? r.src(0).const_like(1) : prod_from_one(inside);
+  return r.with_src(prepend(rest, ranges)) * prod_from_one(outside);
 }
 
 UOp reduce_scaled(UOp x, UOp c, UOp r) {

@@ -1,12 +1,12 @@
 #include "passes/symbolic/valid.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
+#include "passes/symbolic/remembered.h"
 
 namespace tgc {
 
@@ -107,22 +107,12 @@ UOp simplify_given_valid(UOp valid, UOp u, bool try_simplex) {
   return replaced == u ? u : substitute(replaced.simplify(), inverse(all)).simplify();
 }
 
-// What was found for each condition and node of a graph: later stages ask again.
-struct GivenValidMemo {
-  std::unordered_map<uint64_t, UOp> found[2];  // by the ids of both; without and with cases tried
-};
-
 }  // namespace
 
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
-  Graph& graph = u.graph();
-  if (observer_of(graph)) return simplify_given_valid(valid, u, try_simplex);  // who watches sees each time what it simplifies on the way
-  auto& found = graph.extension<GivenValidMemo>().found[try_simplex];
+  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // later stages ask again
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
-  if (auto it = found.find(key); it != found.end()) return it->second;
-  UOp out = simplify_given_valid(valid, u, try_simplex);
-  found.emplace(key, out);
-  return out;
+  return try_simplex ? remembered<struct GivenValidByCases>(u.graph(), key, simplify) : remembered<struct GivenValid>(u.graph(), key, simplify);
 }
 
 UOp simplify_valid(UOp valid) {
@@ -172,9 +162,7 @@ bool all_ranges_in(UOp clause, UOp x) {
 }
 
 UOp true_and(Graph& graph, const std::vector<UOp>& clauses) {
-  std::vector<UOp> all{graph.constant(dtypes::bool_, true)};
-  all.insert(all.end(), clauses.begin(), clauses.end());
-  return prod(all);
+  return prod(prepend(graph.constant(dtypes::bool_, true), clauses));
 }
 
 UOp drop_and_clauses(UOp cond, UOp x, UOp inv) {

@@ -21,10 +21,8 @@ BufferizeOpts BufferizeOpts::of(UOp bufferize) {
 Arg BufferizeOpts::arg(Graph& graph) const { return graph.record(RecordClass::BufferizeOpts, {device, addrspace, removable}); }
 
 UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts, Arg tag) {
-  std::vector<UOp> src(1 + ranges.size(), value);
-  std::ranges::copy(ranges, src.begin() + 1);
   Graph& graph = value.graph();
-  return graph.node(Op::BUFFERIZE, value.dtype(), src, opts.arg(graph), tag);
+  return graph.node(Op::BUFFERIZE, value.dtype(), prepend(value, ranges), opts.arg(graph), tag);
 }
 
 namespace {
