@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Times tgc and tinygrad 0.12.0 on the kernels of golden files, from the AST to the linear list, warm and in one thread each.
 
-  bench_pipeline.py TGC GOLDENS... [--every=N] [--repeat=N]
+  bench_pipeline.py TGC GOLDENS... [--every=N] [--rounds=N]
 
-Both take the least processor time of the repeats, after a run that warms up. They take turns, some kernels each, tgc before and after
-tinygrad, so that what else the machine does meets both. --every=N times each N-th kernel alone. Run by scripts/bench.
+They take turns, round by round, some kernels at a time, so that what else the machine does meets both; for each kernel the least
+processor time of its rounds counts, of either, after a run that warms up. --every=N times each N-th kernel alone. Run by scripts/bench.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
@@ -17,16 +17,17 @@ def load(path):
   return header, records
 
 
-def time_tgc(tgc, header, records, repeat):
-  """Milliseconds by (id, target), and the peak memory in MB."""
+def time_tgc(tgc, header, records):
+  """Milliseconds by (id, target), the least of five runs each, and the peak memory in MB."""
   with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as golden:
     golden.writelines(json.dumps(line) + "\n" for line in [header, *records])
     golden.flush()
-    report = json.loads(subprocess.run([tgc, "bench", golden.name, "--json", "--list", f"--repeat={repeat}"], check=True, capture_output=True, text=True).stdout)
+    report = json.loads(subprocess.run([tgc, "bench", golden.name, "--json", "--list", "--repeat=5"], check=True, capture_output=True, text=True).stdout)
   return {(k["name"], k["target"]): k["ms"] for k in report["kernels"]}, report["peak_mb"]
 
 
-def time_tinygrad(records, repeat, renderers):
+def time_tinygrad(records, warm, renderers):
+  """Milliseconds by (id, target), of one run each; without `warm` another run comes before it."""
   from tinygrad import codegen
   from tinygrad.codegen.opt.postrange import Scheduler
   from tinygrad.uop.ops import KernelInfo
@@ -36,28 +37,30 @@ def time_tinygrad(records, repeat, renderers):
     exec(record["ast"], names)
     ast, target = names["ast"], record["target"]
     if target not in renderers: renderers[target] = tinygrad_export.make_renderer(target)
-    best = float("inf")
-    for run in range(repeat + 1):
+    for _ in range(1 if warm else 2):
       Scheduler.kernel_cnt.clear()
       start = time.thread_time()
       sink = ast if ast.arg is not None else ast.replace(arg=KernelInfo())
       full = codegen.full_rewrite_to_sink(sink, renderers[target], optimize=ast.tag is None)
       codegen.line_rewrite(codegen.linearize(full), codegen.pm_linearize_cleanups)
-      if run: best = min(best, time.thread_time() - start)
-    times[record["id"], target] = best * 1e3
+      times[record["id"], target] = (time.thread_time() - start) * 1e3
   return times
 
 
-def time_both(tgc, header, records, repeat):
+def keep_least(least, times):
+  for key, ms in times.items(): least[key] = min(ms, least.get(key, ms))
+
+
+def time_both(tgc, header, records, rounds):
   """Milliseconds of tgc and of tinygrad by (id, target), and tgc's peak memory in MB."""
   ours, theirs, peak, renderers = {}, {}, 0, {}
   for first in range(0, len(records), TURN):
     turn = records[first:first + TURN]
-    before, peak_before = time_tgc(tgc, header, turn, max(repeat, 5))
-    theirs |= time_tinygrad(turn, repeat, renderers)
-    after, peak_after = time_tgc(tgc, header, turn, max(repeat, 5))
-    ours |= {k: min(before[k], after[k]) for k in before}
-    peak = max(peak, peak_before, peak_after)
+    for round in range(rounds):
+      times, round_peak = time_tgc(tgc, header, turn)
+      keep_least(ours, times)
+      keep_least(theirs, time_tinygrad(turn, round > 0, renderers))
+      peak = max(peak, round_peak)
     if sys.stderr.isatty(): print(f"\r{len(theirs)} of {len(records)} kernels", end="", file=sys.stderr)
   if sys.stderr.isatty(): print("\r\033[K", end="", file=sys.stderr)
   return ours, theirs, peak
@@ -74,14 +77,14 @@ def main():
   parser.add_argument("tgc")
   parser.add_argument("goldens", nargs="+")
   parser.add_argument("--every", type=int, default=1, metavar="N")
-  parser.add_argument("--repeat", type=int, default=2, metavar="N")
+  parser.add_argument("--rounds", type=int, default=3, metavar="N")
   options = parser.parse_args()
   sys.setrecursionlimit(20000)
   for path in options.goldens:
     header, records = load(path)
     os.environ.update({"SPEC": "0", **{k: str(v) for k, v in header["settings"].items()}})  # tinygrad reads them when it is first imported
     records = [r for r in records if "error" not in r][::options.every]
-    ours, theirs, peak = time_both(options.tgc, header, records, options.repeat)
+    ours, theirs, peak = time_both(options.tgc, header, records, options.rounds)
     ratios = sorted((theirs[k] / ours[k], k) for k in theirs)
     print(f"{os.path.basename(path)}: {len(ratios)} kernels, AST to linear list, milliseconds of processor time, one thread each")
     print(f"  {'':<10} {'mean':>9} {'median':>9} {'p95':>9} {'max':>9}")
