@@ -17,12 +17,12 @@ def load(path):
   return header, records
 
 
-def time_tgc(tgc, header, records):
-  """Milliseconds by (id, target), the least of five runs each, and the peak memory in MB."""
+def time_tgc(tgc, header, records, repeat=5):
+  """Milliseconds by (id, target), the least of the repeats, and the peak memory in MB."""
   with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as golden:
     golden.writelines(json.dumps(line) + "\n" for line in [header, *records])
     golden.flush()
-    report = json.loads(subprocess.run([tgc, "bench", golden.name, "--json", "--list", "--repeat=5"], check=True, capture_output=True, text=True).stdout)
+    report = json.loads(subprocess.run([tgc, "bench", golden.name, "--json", "--list", f"--repeat={repeat}"], check=True, capture_output=True, text=True).stdout)
   return {(k["name"], k["target"]): k["ms"] for k in report["kernels"]}, report["peak_mb"]
 
 

@@ -104,14 +104,12 @@ void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
       check_opt(!dont_use_locals_, "can't use locals");
       check_opt(type == AxisType::GLOBAL || type == AxisType::LOOP, "local is for globals");
       break;
-    case OptOps::THREAD: {
+    case OptOps::THREAD:
       check_opt(target_->has_threads, "target does not support threads");
       check_opt(target_->global_max && amount <= (*target_->global_max)[0], "too many threads");
       check_opt(!has({AxisType::THREAD}), "already threaded");
-      auto outputs = globalizable_rngs();
-      check_opt(std::find(outputs.begin(), outputs.end(), rng) != outputs.end(), "can't apply range to this dim");
+      check_opt(is_globalizable(rng), "can't apply range to this dim");
       break;
-    }
     default:
       check_opt(std::none_of(applied_opts_.begin(), applied_opts_.end(), [](const Opt& o) { return o.op == OptOps::TC; }), "no grouping with tensor cores");
       check_opt(!dont_use_locals_, "can't use locals");

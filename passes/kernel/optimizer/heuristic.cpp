@@ -42,7 +42,7 @@ bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.beg
 // The kernel with a tensor core, and around it upcasts of M and N and a local N; nullopt when none fits.
 std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   const Settings& s = original.graph().settings();
-  if (s.TC <= 0 || (s.TC_OPT < 1 && original.axes_of({AxisType::GROUP_REDUCE, AxisType::REDUCE}).size() != 1)) return std::nullopt;
+  if (s.TC <= 0 || original.target().tensor_cores.empty() || (s.TC_OPT < 1 && original.axes_of({AxisType::GROUP_REDUCE, AxisType::REDUCE}).size() != 1)) return std::nullopt;
   Scheduler k = original.copy();
   std::vector<UOp> axes;
   try {
@@ -272,7 +272,7 @@ void make_threads(Scheduler& k) {
     if (threads > (*k.target().global_max)[0] || resolve_lt(steps, threads)) continue;
     for (size_t axis : k.axes_of({AxisType::LOOP})) {
       if (!divisible(k.full_shape()[axis], threads)) continue;
-      try_opt(k, {OptOps::THREAD, int64_t(axis), threads});
+      if (k.is_globalizable(k.rngs()[axis])) try_opt(k, {OptOps::THREAD, int64_t(axis), threads});
       break;
     }
     if (!k.applied_opts().empty() && k.applied_opts().back().op == OptOps::THREAD) break;

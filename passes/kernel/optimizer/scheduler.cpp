@@ -188,6 +188,11 @@ std::vector<UOp> Scheduler::globalizable_rngs() const {
   return out;
 }
 
+bool Scheduler::is_globalizable(UOp rng) const {
+  auto all = globalizable_rngs();
+  return std::find(all.begin(), all.end(), rng) != all.end();
+}
+
 // ---- changing it
 
 namespace {

@@ -71,6 +71,9 @@ class Scheduler {
   // Whether the axis's range is among what `u` is computed from, `u` itself left out (in u.backward_slice).
   bool depends_on(UOp u, size_t axis) const;
 
+  // Whether the range is a loop that every output has, and can become a global axis or one of threads.
+  bool is_globalizable(UOp rng) const;
+
   // ---- changing it
   // Loops that every output has become global axes, on targets that have local ones.
   void convert_loop_to_global();
