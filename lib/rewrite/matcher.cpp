@@ -1,6 +1,7 @@
 #include "lib/rewrite/matcher.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "lib/rewrite/bucket.h"
 #include "lib/rewrite/hits.h"
@@ -13,13 +14,36 @@ namespace tgc {
 
 using pat::PatNode;
 
-Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules) {
+namespace {
+
+uint32_t next_matcher_number() {
+  static std::atomic<uint32_t> next = 0;
+  return next++;
+}
+
+// The ops that must be among the sources of a node that matches, or below them.
+OpSet ops_below(const PatNode& n) {
+  if (n.alternatives) return {};
+  OpSet out = n.early_reject;
+  if (n.sources == PatNode::Sources::Each) return out;
+  for (const PatNode* child : n.children) {
+    out = out | ops_below(*child);
+    if (!child->alternatives && child->ops.size() == 1) out.add(child->ops.first());
+  }
+  return out;
+}
+
+}  // namespace
+
+Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules), number_(next_matcher_number()) {
   note_rules(rules);
   OpSet roots;
   for (const Rule* rule : rules) {
     roots = roots | rule->left->ops;
     uses_context_ |= rule->uses_ctx;
     changes_context_ |= rule->changes_ctx;
+    Wanted wanted{rule->left->ops, ops_below(*rule->left)};
+    if (std::ranges::find(wanted_, wanted) == wanted_.end()) wanted_.push_back(wanted);
   }
   roots.for_each([&](Op op) { buckets_[size_t(op)] = std::make_unique<const Bucket>(op, rules_); });
 }

@@ -3,6 +3,7 @@
 // its bucket: a few ANDs leave the programs that may match, and those run a step per node and constraint that the masks do not decide.
 // Nothing is allocated and nothing is searched while matching.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -29,6 +30,11 @@ class Matcher {
   // Whether a rule may change the context: then the order of the rewrites can be seen.
   bool changes_context() const { return changes_context_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
+  uint32_t number() const { return number_; }  // of all matchers, from 0 on
+  // Whether a rule may apply to a node of a graph that has nodes of these ops alone.
+  bool may_apply(OpSet ops) const {
+    return std::ranges::any_of(wanted_, [&](const Wanted& w) { return w.roots.intersects(ops) && ops.contains_all(w.below); });
+  }
   // The rules that may apply to a node of which it is known which do not.
   const AfterTried& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
@@ -40,7 +46,14 @@ class Matcher {
   struct Bucket;
   struct Attempt;
 
+  struct Wanted {
+    OpSet roots, below;  // one of these, above all of those
+    friend bool operator==(const Wanted&, const Wanted&) = default;
+  };
+
   std::vector<const Rule*> rules_;
+  const uint32_t number_;
+  std::vector<Wanted> wanted_;  // by rules, each once
   AfterTriedTable after_tried_;
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // null: no rule for that op
   bool uses_context_ = false, changes_context_ = false;

@@ -28,6 +28,15 @@ struct Terms {
 
 }  // namespace
 
+TEST_CASE("matcher: the ops of a graph tell whether a rule may apply") {
+  static const RuleSet set("test", {rule("zero", x + 0, x), rule("of-max", node(Op::EXP2, any_of(maximum(x, y), x * y)), x)});
+  auto may_apply = [](OpSet ops) { return set.matcher().may_apply(ops); };
+  CHECK(may_apply({Op::ADD, Op::CONST}));
+  CHECK_FALSE(may_apply({Op::ADD, Op::MUL}));
+  CHECK_FALSE(may_apply({Op::CONST, Op::MUL, Op::MAX}));
+  CHECK(may_apply({Op::EXP2, Op::MUL}));  // one of several is enough
+}
+
 TEST_CASE("matcher: the first rule in order wins") {
   static const RuleSet set("test", {rule("first", x + y, x), rule("second", x + y, y), rule("other", x * y, y)});
   Terms t;

@@ -396,13 +396,15 @@ class Rewriter {
 // The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most sets are.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || state.observer || rules.matcher().uses_context()) return nullptr;
-  auto [it, first_time] = state.known.try_emplace(&rules.matcher());
-  if (first_time) return nullptr;
-  if (!it->second) {
-    it->second = std::make_unique<TableResults>();
-    it->second->start_anew();
+  uint32_t number = rules.matcher().number();
+  if (number >= state.known.size()) state.known.resize(number + 1);
+  auto& known = state.known[number];
+  if (!std::exchange(known.asked, true)) return nullptr;
+  if (!known.results) {
+    known.results = std::make_unique<TableResults>();
+    known.results->start_anew();
   }
-  return it->second.get();
+  return known.results.get();
 }
 
 // What use(rewriter) returns, for a rewriter whose results lie where they cost least.
@@ -418,6 +420,11 @@ auto with_rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& opt
   if (LentNodes nodes(state); nodes) return with_results_in(*nodes);
   workspace->results.start_anew();
   return with_results_in(workspace->results);
+}
+
+// Whether it can be told without looking at a node that no rule applies to any.
+bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOptions& options) {
+  return !rules.matcher().may_apply(graph.ops()) && !(options.bpm && options.bpm->matcher().may_apply(graph.ops()));
 }
 
 UOp rewritten(UOp u, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution = nullptr) {
@@ -445,6 +452,7 @@ struct Observed {
 
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
   Observed observed(sink, rules, options);
+  if (!observer_of(sink.graph()) && applies_nowhere(sink.graph(), rules, options)) return sink;
   return observed.done(rewritten(sink, rules, options));
 }
 

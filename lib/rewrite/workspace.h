@@ -1,7 +1,6 @@
 // What rewrites keep in memory: tables of results, stacks, and the pool of them that lies with a graph. For lib/rewrite alone.
 #pragma once
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "lib/rewrite/rewrite.h"
@@ -114,7 +113,11 @@ struct Workspace {
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> pool;
   // Rules that do not look at a context make the same of a node in every rewrite: what they made is kept from their second rewrite on.
-  std::unordered_map<const Matcher*, std::unique_ptr<TableResults>> known;
+  struct Known {
+    bool asked = false;
+    std::unique_ptr<TableResults> results;
+  };
+  std::vector<Known> known;  // by number of the matcher
   NodeResults in_nodes;
   bool in_nodes_lent = false;
   RewriteObserver* observer = nullptr;

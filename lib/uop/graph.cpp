@@ -1,6 +1,7 @@
 #include "lib/uop/graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "lib/support/inline_stack.h"
@@ -13,6 +14,9 @@ uint64_t mix(uint64_t h, uint64_t v) {
   h = (h ^ v) * 0x9E3779B97F4A7C15ull;
   return h ^ h >> 29;
 }
+
+// Of many values one after the other: mixed in once they are all there.
+uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
 
 uint32_t hash_text(std::string_view text) {
   uint64_t h = text.size();
@@ -32,6 +36,11 @@ constexpr size_t kInlineSources = 512;  // more are allocated apart from their n
 
 Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(2048) { nodes_.reserve(256); }
 Graph::~Graph() = default;
+
+size_t Graph::next_extension_number() {
+  static std::atomic<size_t> next = 0;
+  return next++;
+}
 
 // The table of nodes is open addressing, at most half full, and no slot is ever emptied. A node lies near the place of its newest source (the
 // id of that + 1; 0: it has none), or, when there is no room, where its hash says: what is made one after the other lies together, as the
@@ -74,14 +83,14 @@ void Graph::grow() {
 }
 
 UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
-  uint64_t h = mix(uint64_t(op), reinterpret_cast<uintptr_t>(dtype.info()));
+  uint64_t h = add(uint64_t(op), reinterpret_cast<uintptr_t>(dtype.info()));
   uint32_t newest = 0;
   for (UOp s : src) {
-    h = mix(h, reinterpret_cast<uintptr_t>(s.node()));
+    h = add(h, reinterpret_cast<uintptr_t>(s.node()));
     newest = std::max(newest, s.id() + 1);
   }
-  if (!arg.is_none()) h = mix(h, arg.hash());
-  if (!tag.is_none()) h = mix(h, uint64_t(tag.hash()) << 32);
+  if (!arg.is_none()) h = add(h, arg.hash());
+  if (!tag.is_none()) h = add(h, uint64_t(tag.hash()) << 32);
   auto hash = uint32_t(h ^ h >> 32);
 
   NodeSlot& slot = slot_of(hash, newest, [&](const Node* n) {
@@ -90,6 +99,7 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   if (slot.number) return UOp(nodes_[slot.number - 1]);
   const Node* made = new_node(op, dtype, src, arg, tag, hash, newest);
   nodes_.push_back(made);
+  ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
   if (nodes_.size() * 2 > table_.size()) [[unlikely]] grow();
   return UOp(made);

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "lib/support/arena.h"
@@ -98,6 +97,7 @@ class Graph {
 
   // ---- all nodes, by id
   size_t size() const { return nodes_.size(); }
+  OpSet ops() const { return ops_; }  // all that any of them has
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
   Arena& arena() { return arena_; }
@@ -109,10 +109,10 @@ class Graph {
   // State that a layer above keeps with the graph (memo tables, the rewriter's work space), made when first asked for.
   template <class T>
   T& extension() {
-    static const char kKey = 0;
-    auto& slot = extensions_[&kKey];
-    if (!slot) slot = std::make_unique<ExtensionOf<T>>();
-    return static_cast<ExtensionOf<T>*>(slot.get())->value;
+    size_t i = kExtensionNumber<T>;
+    if (i >= extensions_.size()) extensions_.resize(i + 1);
+    if (!extensions_[i]) extensions_[i] = std::make_unique<ExtensionOf<T>>();
+    return static_cast<ExtensionOf<T>*>(extensions_[i].get())->value;
   }
 
  private:
@@ -123,6 +123,9 @@ class Graph {
   struct ExtensionOf : Extension {
     T value;
   };
+  static size_t next_extension_number();
+  template <class T>
+  static inline const size_t kExtensionNumber = next_extension_number();
   struct ItemsRep;
   struct TextRep;
 
@@ -141,11 +144,12 @@ class Graph {
   const Settings settings_;
   Arena arena_;
   std::vector<const Node*> nodes_;
+  OpSet ops_;
   std::vector<NodeSlot> table_;  // see graph.cpp
   InternTable<const ItemsRep*> items_{256};
   InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;
-  std::unordered_map<const void*, std::unique_ptr<Extension>> extensions_;
+  std::vector<std::unique_ptr<Extension>> extensions_;  // by number of their type
 };
 
 // A set of nodes of one graph.

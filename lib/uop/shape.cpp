@@ -220,7 +220,16 @@ const DeviceFact* compute_device(UOp u) {
 
 }  // namespace
 
+namespace {
+// Without these no value in a graph has a shape: kernels' pointers alone have one.
+constexpr OpSet kGiveShapes =
+    ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE, Op::ENCDEC, Op::KERNEL, Op::MULTI, Op::REDUCE_AXIS};
+// Nor has a node a device without these.
+constexpr OpSet kGiveDevices{Op::DEVICE, Op::BUFFER, Op::BUFFERIZE, Op::MSTACK, Op::MSELECT, Op::COPY, Op::ALLREDUCE};
+}  // namespace
+
 std::optional<Shape> shape_or_none(UOp u) {
+  if (!u.node()->shape && u.dtype().is_value() && u.dtype() != dtypes::void_ && !u.graph().ops().intersects(kGiveShapes)) return std::nullopt;
   if (!u.node()->shape)
     bottom_up(
         u, [](UOp x) { return x.node()->shape != nullptr; }, [](UOp) { return true; },
@@ -241,6 +250,7 @@ Int size_of(UOp u) {
 }
 
 Arg device_of(UOp u) {
+  if (!u.node()->device && !u.graph().ops().intersects(kGiveDevices)) return {};
   if (!u.node()->device)
     bottom_up(
         u, [](UOp x) { return x.node()->device != nullptr; }, [](UOp) { return true; }, [](UOp x) { x.node()->device = compute_device(x); });

@@ -47,22 +47,46 @@ UOp merged(UOp u, UOp r0, UOp r1) {
   return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), merge_rules(), {.name = "check_merge"});
 }
 
+// Whether `index`, a sum, moves along r0 and r1 as it cannot along one loop: merged, it needs a division or a remainder. Of an index that is no
+// plain sum nothing is said.
+bool tells_apart(UOp index, UOp r0, UOp r1) {
+  auto is_multiple = [](UOp term, UOp r) { return term.is(Op::MUL) && term.src(0) == r && term.src(1).is_const(); };
+  Int c0 = 0, c1 = 0;
+  for (UOp term : split_uop(index.src(1), Op::ADD)) {
+    if (term == r0) c0 += 1;
+    else if (term == r1) c1 += 1;
+    else if (is_multiple(term, r0)) c0 += term.src(1).arg().as_int();
+    else if (is_multiple(term, r1)) c1 += term.src(1).arg().as_int();
+    else if (lies_in(term, r0) || lies_in(term, r1)) return false;
+  }
+  return c0 != c1 * r1.src(0).arg().as_int();
+}
+
 bool in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
   return std::all_of(reduces.begin(), reduces.end(), [&](UOp r) { return lies_in(r, r0) == lies_in(r, r1); });
 }
 
 UOp simplify_merge_adjacent(UOp u) {
-  std::vector<UOp> reduces;
-  for (UOp x : toposort(u))
+  std::vector<UOp> reduces, indexes;
+  for (UOp x : toposort(u)) {
     if (x.is(Op::REDUCE)) reduces.push_back(x);
+    if (x.is(Op::INDEX) && x.num_src() > 1) indexes.push_back(x);
+  }
   auto ended = ended_ranges(u);
   // the loops of an END merge with the next one alone, those of a REDUCE with any other
   auto may_pair = [&](size_t i, size_t k) { return u.is(Op::END) ? k == i + 1 : k != i; };
   UOp out = u;
   size_t best = count_divmod(u);
+  auto has_steps = [](UOp r) { return r.src(0).is_const() && r.vmax().to_int() > Int(0); };
+  // no division as yet, and merging these two makes one: there is no need to try, unless someone watches
+  auto in_vain = [&](UOp r0, UOp r1) {
+    return best == 0 && out == u && has_steps(r0) && has_steps(r1) && !observer_of(u.graph()) &&
+           std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
+  };
   for (size_t i = 0; i < ended.size(); i++)
     for (size_t k = 0; k < ended.size(); k++) {
       if (!may_pair(i, k) || axis_type(ended[i]) != axis_type(ended[k]) || !in_same_reduces(ended[i], ended[k], reduces)) continue;
+      if (in_vain(ended[i], ended[k])) continue;
       UOp candidate = merged(out, ended[i], ended[k]);
       size_t count = count_divmod(candidate);
       if (count <= best) out = candidate, best = count;

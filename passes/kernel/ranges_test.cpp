@@ -1,9 +1,12 @@
 #include "passes/kernel/ranges.h"
 
 #include <array>
+#include <random>
+#include <ranges>
 
 #include "lib/rewrite/testing.h"
 #include "lib/target/target.h"
+#include "passes/symbolic/symbolic.h"
 
 namespace tgc {
 namespace {
@@ -27,6 +30,38 @@ TEST_CASE("loops are flattened and merged") {
   t.check("merge-adjacent-ranges", store(a * 4 + b).end({a, b}), store(both).end(both));
   t.declines("merge-adjacent-ranges", store(b * 3 + a).end({a, b}));  // divisions would remain
   t.declines("merge-adjacent-ranges", store(a * 4 + other).end({a, other}));
+}
+
+TEST_CASE("loops are merged as trying merges them, whatever moves along them") {
+  Graph g;
+  std::mt19937 random(7);
+  auto below = [&](uint32_t n) { return int64_t(random() % n); };
+  auto global = [&](int64_t i) { return g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(4096), {}, i); };
+  int merged = 0;
+  for (int kernel = 0; kernel < 300; kernel++) {
+    std::vector<UOp> loops;
+    for (int64_t i = 0; i < 3; i++) loops.push_back(g.range(Const(2 + below(3)), i, AxisType::LOOP));
+    auto index = [&] {  // mostly such that some of the loops are one after the other
+      UOp sum = g.constant(dtypes::index, below(2));
+      Int step = 1;
+      for (UOp r : std::views::reverse(loops)) {
+        sum = sum + r * Const(below(4) ? step : Int(below(6)));
+        step = step * (r.vmax().to_int() + 1);
+      }
+      return below(5) ? sum : sum.lt(40).where(sum, g.invalid());
+    };
+    UOp value = global(1).index(index()) + global(2).index(index());
+    UOp end = global(0).index_ptr(index()).store(value).end(loops);
+    end = graph_rewrite(end, symbolic());
+    UOp quick = graph_rewrite(end, pm_simplify_ranges());
+    RewriteObserver observer;
+    set_observer(g, &observer);
+    CHECK(quick == graph_rewrite(end, pm_simplify_ranges()));
+    set_observer(g, nullptr);
+    merged += !(quick == end);
+  }
+  CHECK(merged > 30);
+  CHECK(merged < 270);
 }
 
 TEST_CASE("a loop that is used modulo a divisor is split") {
