@@ -271,7 +271,7 @@ bool any_below(UOp root, uint32_t oldest, Found found) {
 }  // namespace
 
 bool op_in_backward_slice_with_self(UOp root, OpSet ops) {
-  return any_below(root, 0, [&](UOp u) { return u.in(ops); });
+  return root.graph().ops().intersects(ops) && any_below(root, 0, [&](UOp u) { return u.in(ops); });
 }
 
 bool in_backward_slice_with_self(UOp root, UOp needle) {

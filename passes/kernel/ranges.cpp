@@ -26,8 +26,10 @@ UOp flatten_range(UOp r) {
 // ---- merging
 
 size_t count_divmod(UOp u) {
+  constexpr OpSet kDivMod{Op::IDIV, Op::MOD};
+  if (!u.graph().ops().intersects(kDivMod)) return 0;
   auto nodes = toposort(u);
-  return size_t(std::count_if(nodes.begin(), nodes.end(), [](UOp x) { return x.in({Op::IDIV, Op::MOD}); }));
+  return size_t(std::ranges::count_if(nodes, [&](UOp x) { return x.in(kDivMod); }));
 }
 
 const RuleSet& merge_rules() {
