@@ -2,29 +2,30 @@
 """Times tgc and tinygrad 0.12.0 on ONNX models: reading the file, scheduling it, rendering the sources of its kernels, equal ones once; warm
 and in one thread each.
 
-  bench_model.py TGC MODEL... [--repeat=N] [--var NAME=N]
+  bench_model.py TGC MODEL... [--rounds=N] [--var NAME=N]
 
-Both take the least processor time of the repeats, after a run that warms up. tinygrad reads the model with its own OnnxRunner. Run by
-scripts/bench.
+They take turns, round by round; of either the round with the least processor time counts, after a run that warms up. tinygrad reads the model
+with its own OnnxRunner. Run by scripts/bench.
 """
 import argparse, json, os, pathlib, subprocess, sys, time
 
 
-def time_tgc(tgc, path, repeat, sizes):
-  """The report of `tgc bench --whole`."""
+def time_tgc(tgc, path, sizes):
+  """Milliseconds of reading, scheduling, rendering and of all, the least of ten runs; the number of distinct kernels."""
   variables = [word for name, size in sizes.items() for word in ("--var", f"{name}={size}")]
-  return json.loads(subprocess.run([tgc, "bench", path, "--whole", "--json", f"--repeat={repeat}", *variables], check=True, capture_output=True, text=True).stdout)
+  report = json.loads(subprocess.run([tgc, "bench", path, "--whole", "--json", "--repeat=10", *variables], check=True, capture_output=True, text=True).stdout)
+  stages = report["stages"]
+  return [stages[name]["mean_ms"] for name in ("read", "schedule", "render")] + [report["total"]["mean_ms"]], stages["render"]["nodes"]
 
 
-def time_tinygrad(path, repeat, sizes):
-  """The least milliseconds of reading, scheduling and rendering, and of all in one run; the numbers of kernels and of distinct ones."""
+def time_tinygrad(path, warm, sizes):
+  """Milliseconds of reading, scheduling, rendering and of all; the numbers of kernels and of distinct ones. Without `warm` another run comes before it."""
   from tinygrad import Device, Tensor
   from tinygrad.codegen import get_program
   from tinygrad.engine import schedule
   from tinygrad.nn.onnx import OnnxRunner
   from tinygrad.uop.ops import Ops
-  best = [float("inf")] * 4
-  for run in range(repeat + 1):
+  for _ in range(1 if warm else 2):
     schedule.schedule_cache.clear()
     marks = [time.thread_time()]
     model = OnnxRunner(path)
@@ -37,15 +38,14 @@ def time_tinygrad(path, repeat, sizes):
     distinct = set(kernels)
     for ast in distinct: get_program(ast, Device["CPU"].renderer)
     marks.append(time.thread_time())
-    if run: best = [min(b, t) for b, t in zip(best, [*(b - a for a, b in zip(marks, marks[1:])), marks[-1] - marks[0]])]
-  return [1e3 * b for b in best], len(kernels), len(distinct)
+  return [1e3 * (b - a) for a, b in [*zip(marks, marks[1:]), (marks[0], marks[-1])]], len(kernels), len(distinct)
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("tgc")
   parser.add_argument("models", nargs="+")
-  parser.add_argument("--repeat", type=int, default=2, metavar="N")
+  parser.add_argument("--rounds", type=int, default=3, metavar="N")
   parser.add_argument("--var", action="append", default=[], metavar="NAME=N", help="binds a symbolic size")
   options = parser.parse_args()
   sys.setrecursionlimit(20000)
@@ -54,10 +54,12 @@ def main():
   print("models, from the file to the sources of their kernels: milliseconds of processor time, one thread each")
   print(f"  {'':<14} {'kernels':>7} {'distinct':>8} {'':>9} {'read':>9} {'schedule':>9} {'render':>9} {'total':>9}  times faster")
   for path in options.models:
-    theirs, kernels, distinct = time_tinygrad(path, options.repeat, sizes)
-    report = time_tgc(options.tgc, path, max(options.repeat, 10), sizes)
-    ours = [report["stages"][name]["mean_ms"] for name in ("read", "schedule", "render")] + [report["total"]["mean_ms"]]
-    same = report["stages"]["render"]["nodes"]
+    ours = theirs = [float("inf")] * 4
+    for round in range(options.rounds):
+      times, same = time_tgc(options.tgc, path, sizes)
+      ours = min(ours, times, key=lambda t: t[3])
+      times, kernels, distinct = time_tinygrad(path, round > 0, sizes)
+      theirs = min(theirs, times, key=lambda t: t[3])
     name = pathlib.Path(path).stem
     print(f"  {name:<14} {kernels:>7} {distinct:>8} {'tinygrad':>9} " + " ".join(f"{t:>9.1f}" for t in theirs))
     print(f"  {'':<14} {'':>7} {same:>8} {'tgc':>9} " + " ".join(f"{t:>9.1f}" for t in ours) + f"  {theirs[-1] / ours[-1]:.0f}")

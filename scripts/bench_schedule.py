@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Times tgc and tinygrad 0.12.0 on the tensor graphs of golden files, from the graph to its kernels in order, warm and in one thread each.
 
-  bench_schedule.py TGC GOLDENS... [--repeat=N]
+  bench_schedule.py TGC GOLDENS... [--rounds=N]
 
-Both take the least processor time of the repeats, after a run that warms up; tgc runs before and after tinygrad, so that what else the machine
-does meets both. Run by scripts/bench.
+They take turns, round by round, so that what else the machine does meets both; of either the least processor time of the rounds counts, after a
+run that warms up. Run by scripts/bench.
 """
 import argparse, itertools, os, sys, time
 
@@ -12,27 +12,26 @@ import tinygrad_export
 from bench_pipeline import load, time_tgc
 
 
-def time_tinygrad(record, repeat):
-  """The least milliseconds, and the number of kernels."""
+def time_tinygrad(record, warm):
+  """Milliseconds of one run, and the number of kernels; without `warm` another run comes before it."""
   from tinygrad.engine import schedule
   from tinygrad.uop.ops import UOp
-  best = float("inf")
-  for run in range(repeat + 1):
+  for _ in range(1 if warm else 2):
     schedule.schedule_cache.clear()
     UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the record's own have
     names = tinygrad_export.replay_names()
     exec(record["ast"], names)
     start = time.thread_time()
     _, items, _ = schedule.complete_create_schedule_with_vars(names["ast"])
-    if run: best = min(best, time.thread_time() - start)
-  return best * 1e3, len(items)
+    ms = (time.thread_time() - start) * 1e3
+  return ms, len(items)
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("tgc")
   parser.add_argument("goldens", nargs="+")
-  parser.add_argument("--repeat", type=int, default=2, metavar="N")
+  parser.add_argument("--rounds", type=int, default=3, metavar="N")
   options = parser.parse_args()
   sys.setrecursionlimit(20000)
   os.environ.update({"SPEC": "0", "NO_MEMORY_PLANNER": "1", "CPU_COUNT": "4"})
@@ -42,11 +41,12 @@ def main():
     print(f"  {'':<20} {'nodes':>6} {'kernels':>7} {'tinygrad':>9} {'tgc':>9}  times faster")
     for r in sorted(records, key=lambda r: -r["nodes"]):
       if "error" in r: continue
-      ours = lambda: min(time_tgc(options.tgc, header, [r], max(options.repeat, 10))[0].values())
-      before = ours()
-      theirs, kernels = time_tinygrad(r, options.repeat)
-      best = min(before, ours())
-      print(f"  {r['id']:<20} {r['nodes']:>6} {kernels:>7} {theirs:>9.1f} {best:>9.2f}  {theirs / best:.0f}")
+      ours = theirs = float("inf")
+      for round in range(options.rounds):
+        ours = min(ours, *time_tgc(options.tgc, header, [r], repeat=10)[0].values())
+        ms, kernels = time_tinygrad(r, warm=round > 0)
+        theirs = min(theirs, ms)
+      print(f"  {r['id']:<20} {r['nodes']:>6} {kernels:>7} {theirs:>9.1f} {ours:>9.2f}  {theirs / ours:.0f}")
 
 
 if __name__ == "__main__": sys.exit(main())
