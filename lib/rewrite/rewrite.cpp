@@ -452,7 +452,7 @@ struct Observed {
 
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
   Observed observed(sink, rules, options);
-  if (!observer_of(sink.graph()) && applies_nowhere(sink.graph(), rules, options)) return sink;
+  if (!is_watched(sink.graph()) && applies_nowhere(sink.graph(), rules, options)) return sink;
   return observed.done(rewritten(sink, rules, options));
 }
 

@@ -86,6 +86,8 @@ class RewriteObserver {
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);
+// Whether someone watches the rewrites of a graph. Then they are all done, one by one; else whoever knows a shorter way to the same result takes it.
+inline bool is_watched(Graph& graph) { return observer_of(graph) != nullptr; }
 
 // A node with its sources, a few levels deep, one a line: for messages.
 std::string describe(UOp u, int depth = 4);

@@ -82,7 +82,7 @@ UOp simplify_merge_adjacent(UOp u) {
   auto has_steps = [](UOp r) { return r.src(0).is_const() && r.vmax().to_int() > Int(0); };
   // no division as yet, and merging these two makes one: there is no need to try, unless someone watches
   auto in_vain = [&](UOp r0, UOp r1) {
-    return best == 0 && out == u && has_steps(r0) && has_steps(r1) && !observer_of(u.graph()) &&
+    return best == 0 && out == u && has_steps(r0) && has_steps(r1) && !is_watched(u.graph()) &&
            std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
   };
   for (size_t i = 0; i < ended.size(); i++)

@@ -114,7 +114,7 @@ class DivMod {
 
   // Whether a denominator that is a constant has no factor in common with all terms: gcd would simplify to 1 (and who watches sees it do so).
   bool is_coprime() const {
-    if (!y_.is_const() || observer_of(d_.graph())) return false;
+    if (!y_.is_const() || is_watched(d_.graph())) return false;
     Int g = value(y_);
     for (size_t i = 0; i < uops_.size() && g != 1; i++) g = gcd(g, const_factor(uops_[i]));
     return g == 1;

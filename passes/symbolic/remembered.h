@@ -17,7 +17,7 @@ struct Remembered {
 // apart. Who watches the graph sees each time what is rewritten on the way: then nothing is remembered.
 template <class What, class Compute>
 UOp remembered(Graph& graph, uint64_t key, Compute compute) {
-  if (observer_of(graph)) return compute();
+  if (is_watched(graph)) return compute();
   auto& by_key = graph.extension<Remembered<What>>().by_key;
   if (auto it = by_key.find(key); it != by_key.end()) return it->second;
   UOp out = compute();  // may ask for others

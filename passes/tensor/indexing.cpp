@@ -219,7 +219,7 @@ class RangeAssigner {
   bool stays(const std::vector<std::span<const UOp>>& used, size_t axis) const {
     UOp index = used[0][axis];
     bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax()) : index.is_const() && !index.is_invalid();
-    return simple && !observer_of(graph_) && std::ranges::all_of(used, [&](auto& u) { return u[axis] == index; });
+    return simple && !is_watched(graph_) && std::ranges::all_of(used, [&](auto& u) { return u[axis] == index; });
   }
 
   // Where ranges end below an elementwise op or a reduction, its own axes end too: it is realized.
@@ -312,7 +312,7 @@ namespace {
 // on their order: unless someone watches, each node is looked at once.
 void get_realize_map(UOp sink, const std::vector<UOp>& nodes, IndexingContext& ctx) {
   const RuleSet& rules = pm_generate_realize_map();
-  if (observer_of(ctx.graph)) return void(graph_rewrite(sink, rules, {.ctx = ctx, .name = "get realize"}));
+  if (is_watched(ctx.graph)) return void(graph_rewrite(sink, rules, {.ctx = ctx, .name = "get realize"}));
   ContextRef context(ctx);
   const Rule* hit = nullptr;
   for (UOp u : nodes) rules.matcher().rewrite(u, context.ptr(), context.type(), hit);

@@ -237,7 +237,7 @@ UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
 UOp in_bounds(UOp r, Sint begin, Sint end) {
   Graph& graph = r.graph();
   std::vector<UOp> ranges(ranges_of(r).begin(), ranges_of(r).end());
-  if (observer_of(graph) || ranges.empty()) return bounds_of_padding(r, begin, end);
+  if (is_watched(graph) || ranges.empty()) return bounds_of_padding(r, begin, end);
   std::ranges::sort(ranges, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
   auto placeholders = placeholders_for(ranges);
   std::vector<UOp> index;
@@ -336,7 +336,7 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
 }  // namespace
 
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
-  if (!observer_of(graph)) {
+  if (!is_watched(graph)) {
     if (auto plain = reshape_of_ones(graph, from, to, indices)) return std::move(*plain);
     if (auto parts = reshape_by_blocks(graph, from, to, indices)) return std::move(*parts);
   }

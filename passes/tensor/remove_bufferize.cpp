@@ -293,7 +293,7 @@ UOp limit_buffers(UOp sink, IndexingContext& ctx) {
     Arg device = u.is(Op::DEVICE) ? u.arg() : u.is(Op::BUFFERIZE) ? device_of(u) : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());
   };
-  if (!observer_of(ctx.graph) && std::ranges::none_of(toposort(sink), is_limited)) return sink;
+  if (!is_watched(ctx.graph) && std::ranges::none_of(toposort(sink), is_limited)) return sink;
   return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"});
 }
 
