@@ -46,7 +46,10 @@ class Run {
     return result;
   }
   // The stages so far are the total.
-  void end_of_total() { time.ms = thread_ms() - start_; }
+  void end_of_total() {
+    time.ms = thread_ms() - start_;
+    last_ = now();
+  }
 
  private:
   double now() const { return in_ == StagesIn::Elapsed ? elapsed_ms() : thread_ms(); }
