@@ -17,6 +17,14 @@ struct Chosen {
   std::vector<Chosen> children;
 };
 
+OpSet early_reject(const PatNode& n) {
+  if (n.has_early_reject) return n.early_reject;
+  OpSet need;
+  for (const PatNode* child : n.children)
+    if (!child->alternatives && child->ops.size() == 1) need.add(child->ops.first());
+  return need;
+}
+
 namespace {
 
 std::vector<Chosen> choices(const PatNode& n);
@@ -59,14 +67,6 @@ std::vector<Chosen> choices(const PatNode& n) {
     combine(n, n.children, out);
   }
   return out;
-}
-
-OpSet early_reject(const PatNode& n) {
-  if (n.has_early_reject) return n.early_reject;
-  OpSet need;
-  for (const PatNode* child : n.children)
-    if (!child->alternatives && child->ops.size() == 1) need.add(child->ops.first());
-  return need;
 }
 
 bool has_each_anywhere(const Chosen& c) {

@@ -78,6 +78,9 @@ inline uint16_t NearNodes::same_pairs() const {
   return out;
 }
 
+// The ops that must be among the sources of a node that a pattern matches (UPat.early_reject).
+OpSet early_reject(const pat::PatNode& n);
+
 struct Chosen;
 
 // The programs of the rules for one op.

@@ -23,13 +23,9 @@ uint32_t next_matcher_number() {
 
 // The ops that must be among the sources of a node that matches, or below them.
 OpSet ops_below(const PatNode& n) {
-  if (n.alternatives) return {};
-  OpSet out = n.early_reject;
-  if (n.sources == PatNode::Sources::Each) return out;
-  for (const PatNode* child : n.children) {
-    out = out | ops_below(*child);
-    if (!child->alternatives && child->ops.size() == 1) out.add(child->ops.first());
-  }
+  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // any of several, or of no source at all
+  OpSet out = early_reject(n);
+  for (const PatNode* child : n.children) out = out | ops_below(*child);
   return out;
 }
 

@@ -10,13 +10,12 @@
 namespace tgc {
 namespace {
 
+// A hash with one more value; its low half is worth less until it is mixed.
+uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
 uint64_t mix(uint64_t h, uint64_t v) {
-  h = (h ^ v) * 0x9E3779B97F4A7C15ull;
+  h = add(h, v);
   return h ^ h >> 29;
 }
-
-// Of many values one after the other: mixed in once they are all there.
-uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
 
 uint32_t hash_text(std::string_view text) {
   uint64_t h = text.size();

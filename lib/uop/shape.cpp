@@ -218,14 +218,12 @@ const DeviceFact* compute_device(UOp u) {
   }
 }
 
-}  // namespace
-
-namespace {
 // Without these no value in a graph has a shape: kernels' pointers alone have one.
 constexpr OpSet kGiveShapes =
     ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE, Op::ENCDEC, Op::KERNEL, Op::MULTI, Op::REDUCE_AXIS};
 // Nor has a node a device without these.
 constexpr OpSet kGiveDevices{Op::DEVICE, Op::BUFFER, Op::BUFFERIZE, Op::MSTACK, Op::MSELECT, Op::COPY, Op::ALLREDUCE};
+
 }  // namespace
 
 std::optional<Shape> shape_or_none(UOp u) {

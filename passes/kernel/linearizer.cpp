@@ -102,7 +102,8 @@ struct Kinds {
 // the last results are kept.
 class TuplizeOrder {
  public:
-  TuplizeOrder(const NodeList& list, const Kinds& kinds) : list_(list), kinds_(kinds), memo_(std::bit_ceil(2 * list.size())), memo_shift_(64 - std::countr_zero(memo_.size())) {
+  TuplizeOrder(const NodeList& list, const Kinds& kinds)
+      : list_(list), kinds_(kinds), memo_(std::bit_ceil(2 * list.size())), memo_shift_(64 - std::countr_zero(memo_.size())) {
     heads_.reserve(list.size());
     for (uint32_t i = 0; i < list.size(); i++) {
       auto src = list.sources(i);

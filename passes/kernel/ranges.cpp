@@ -69,12 +69,13 @@ bool in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
 }
 
 UOp simplify_merge_adjacent(UOp u) {
+  auto ended = ended_ranges(u);
+  if (ended.size() < 2) return u;
   std::vector<UOp> reduces, indexes;
   for (UOp x : toposort(u)) {
     if (x.is(Op::REDUCE)) reduces.push_back(x);
     if (x.is(Op::INDEX) && x.num_src() > 1) indexes.push_back(x);
   }
-  auto ended = ended_ranges(u);
   // the loops of an END merge with the next one alone, those of a REDUCE with any other
   auto may_pair = [&](size_t i, size_t k) { return u.is(Op::END) ? k == i + 1 : k != i; };
   UOp out = u;

@@ -74,9 +74,10 @@ UOp renumber_range(Ctx& ctx, UOp r) {
 // What a kernel does that is no loop nest, if it is such.
 UOp find_device_op(UOp ast) {
   constexpr OpSet kDeviceOps{Op::COPY, Op::BUFFER_VIEW, Op::ENCDEC};
-  if (!op_in_backward_slice_with_self(ast, kDeviceOps)) return {};
-  auto nodes = toposort(ast);
-  return *std::ranges::find_if(nodes, [&](UOp u) { return u.in(kDeviceOps); });
+  if (!ast.graph().ops().intersects(kDeviceOps)) return {};
+  for (UOp u : toposort(ast))
+    if (u.in(kDeviceOps)) return u;
+  return {};
 }
 
 Arg kernel_info(Graph& graph, Arg opts) {

@@ -42,7 +42,8 @@ bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.beg
 // The kernel with a tensor core, and around it upcasts of M and N and a local N; nullopt when none fits.
 std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   const Settings& s = original.graph().settings();
-  if (s.TC <= 0 || original.target().tensor_cores.empty() || (s.TC_OPT < 1 && original.axes_of({AxisType::GROUP_REDUCE, AxisType::REDUCE}).size() != 1)) return std::nullopt;
+  if (s.TC <= 0 || original.target().tensor_cores.empty()) return std::nullopt;
+  if (s.TC_OPT < 1 && original.axes_of({AxisType::GROUP_REDUCE, AxisType::REDUCE}).size() != 1) return std::nullopt;
   Scheduler k = original.copy();
   std::vector<UOp> axes;
   try {
