@@ -204,19 +204,15 @@ bool looks_near(const Chosen& root) {
 
 }  // namespace
 
-template <class Wanted, class Allowed>
-MaskTable Code::index(size_t values, const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
-  MaskTable out{uint32_t(masks.size())};
-  masks.resize(masks.size() + values * words);
-  uint64_t* rows = &masks[out.first];
+template <class Mask, class Wanted, class Allowed>
+void Code::index(size_t values, Mask mask, const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
   std::vector<uint64_t> any(words);  // of the programs that accept every value, which are most
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
-    if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { rows[value * words + p / 64] |= bit; });
+    if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { mask(value * words + p / 64) |= bit; });
     else any[p / 64] |= bit;
   }
-  for (size_t i = 0; i < values * words; i++) rows[i] |= any[i % words];
-  return out;
+  for (size_t i = 0; i < values * words; i++) mask(i) |= any[i % words];
 }
 
 void Code::index_masks(const std::vector<Chosen>& all) {
@@ -224,14 +220,21 @@ void Code::index_masks(const std::vector<Chosen>& all) {
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
   // of what is not there the number of sources has decided; an `each` accepts it
-  auto or_absent = [](auto allowed) { return [allowed](const PatNode& n, auto accept) { allowed(n, accept), accept(kAbsent); }; };
-  length = index(kLengths, all, at_root, lengths);
-  root_dtype = index(kNumScalars + 1, all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
-  for (size_t i = 0; i < kPositions; i++)
-    kind[i] = index(kAbsent + 1, all, [i](const Chosen& c) { return if_ops(at_source(c, i)); }, or_absent(kinds));
-  for (size_t i = 0; i < 2; i++) dtype[i] = index(kAbsent + 1, all, [i](const Chosen& c) { return if_dtypes(at_source(c, i)); }, or_absent(dtypes));
-  for (size_t i = 0; i < near_kind.size(); i++)
-    near_kind[i] = index(kAbsent + 1, all, [i](const Chosen& c) { return if_ops(at_near(c, i / 2, i % 2)); }, kinds);
+  auto or_absent = [](auto allowed, size_t absent) { return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); }; };
+  length_masks.resize(kLengths * words);
+  dtype_masks.resize(kNumDTypeClasses * words);
+  kind_masks.resize((kAbsentKind + 1) * words);
+  index(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
+  index(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
+  for (size_t s = 0; s < 2; s++)
+    index(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
+          [s](const Chosen& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
+  for (size_t s = 0; s < kPositions; s++)
+    index(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
+          [s](const Chosen& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
+  for (size_t s = 0; s < 4; s++)
+    index(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
+          [s](const Chosen& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
   looks_near.resize(words);
   for (size_t p = 0; p < programs.size(); p++)
     if (tgc::looks_near(all[p])) looks_near[p / 64] |= uint64_t(1) << (p % 64);

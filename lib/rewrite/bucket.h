@@ -25,7 +25,7 @@ struct MatchStep {
 constexpr size_t kMaxNodes = 32;
 
 // One way to match a rule: an order of commutative sources, a choice of each alternative.
-struct MatchProgram {
+struct alignas(64) MatchProgram {
   const Rule* rule;
   uint32_t first, count;    // into steps
   uint32_t number;          // of its rule in the bucket
@@ -40,18 +40,22 @@ struct MatchProgram {
 // ---- masks: of a fact about a node, one bit for each program that the fact allows
 
 // The dtype of a node as patterns see it: a scalar kind, or kNoValue for pointers.
-constexpr size_t kNoValue = kNumScalars;
+constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
 inline size_t dtype_class(UOp u) { return u.dtype().is_value() ? size_t(u.dtype().scalar_kind()) : kNoValue; }
 
-constexpr size_t kPositions = 3;   // sources whose ops have masks; the first two have masks of dtypes as well
-constexpr size_t kLengths = 9;     // numbers of sources, the last one for all that are greater
+constexpr size_t kPositions = 3;        // sources whose ops have masks; the first two have masks of dtypes as well
+constexpr size_t kLengths = 9;          // numbers of sources, the last one for all that are greater
+constexpr size_t kAbsentKind = kNumKinds;  // of a source that is not there
 
-// Where the masks of a fact begin among those of all facts; one for each value.
-struct MaskTable {
-  uint32_t first = 0;
+// The masks of 64 programs for nodes of one kind, and of one dtype: where such a node is, in a cache line, for most kinds are met in several places.
+struct alignas(64) KindMasks {
+  uint64_t source[kPositions] = {};
+  uint64_t near[4] = {};  // from NearNodes::kA0 on
 };
-constexpr size_t kAbsent = kNumKinds;   // the kind and the dtype of a source that is not there
-static_assert(kAbsent > kNoValue);
+struct alignas(32) DTypeMasks {
+  uint64_t root = 0;
+  uint64_t source[2] = {};
+};
 
 // The first two sources of a node and the first two of each of them.
 struct NearNodes {
@@ -59,7 +63,7 @@ struct NearNodes {
 
   explicit NearNodes(UOp u);
   UOp at[kNumPositions] = {};  // empty: not there
-  size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsent; }
+  size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsentKind; }
   uint16_t same_pairs() const;  // a bit per pair
   static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
       {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1}, {kB0, kB1}}};
@@ -89,18 +93,18 @@ struct Code {
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
   size_t words;                  // of a mask
-  std::vector<uint64_t> masks;
-  MaskTable length, root_dtype;
-  std::array<MaskTable, kPositions> kind;
-  std::array<MaskTable, 2> dtype;
-  std::array<MaskTable, 4> near_kind;  // from NearNodes::kA0 on
-  std::vector<uint64_t> looks_near;    // of the programs that ask for near_kind
+  std::vector<uint64_t> length_masks;  // of each value all words, one after the other
+  std::vector<DTypeMasks> dtype_masks;
+  std::vector<KindMasks> kind_masks;
+  std::vector<uint64_t> looks_near;  // of the programs that ask for KindMasks::near
   std::array<uint8_t, kNumOps> number_of = {};  // of the ops that programs need, counted from 1; of all others 0
   size_t num_classes = 1;                       // sets of those ops: what is counted of a try has a counter for each,
   size_t first_class = 0;                       // from this place on among those of all codes
 
   explicit Code(std::vector<const Rule*> rules);
-  const uint64_t* mask(MaskTable fact, size_t value) const { return &masks[fact.first + value * words]; }
+  const uint64_t* of_length(size_t length) const { return &length_masks[length * words]; }
+  const DTypeMasks* of_dtype(size_t dtype_class) const { return &dtype_masks[dtype_class * words]; }
+  const KindMasks* of_kind(size_t kind) const { return &kind_masks[kind * words]; }
   // The class of a node: which of the ops that programs need are among its sources.
   uint32_t class_of(UOp u) const {
     uint32_t bits = 0;
@@ -112,10 +116,10 @@ struct Code {
   void number_needs();
   void add(const Rule& rule, const Chosen& chosen, size_t number);
   void index_masks(const std::vector<Chosen>& chosen);
-  // The masks of a fact about a node with so many values: wanted(program) is what the program's pattern has at that node, null for anything,
-  // and allowed(pattern, accept) calls accept(value) for each value that the pattern accepts.
-  template <class Wanted, class Allowed>
-  MaskTable index(size_t values, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
+  // Makes the masks of a fact about a node with so many values, the words at mask(value * words + word): wanted(program) is what the program's
+  // pattern has at that node, null for anything, and allowed(pattern, accept) calls accept(value) for each value that the pattern accepts.
+  template <class Mask, class Wanted, class Allowed>
+  void index(size_t values, Mask mask, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
 };
 
 // The rules for one op. They are looked for when a node of that op first asks for them: a process that compiles one small kernel needs those of

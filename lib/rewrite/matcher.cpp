@@ -164,15 +164,17 @@ OpSet ops_of_sources(UOp u) {
 // One try of the rules for an op on a node: the programs that the masks allow, word by word.
 struct Matcher::Attempt {
  public:
-  Attempt(const Code& code, UOp u) : c_(code), u_(u), n_(u.num_src()) {
-    length_ = c_.mask(c_.length, std::min(n_, kLengths - 1));
-    root_ = c_.mask(c_.root_dtype, dtype_class(u));
-    for (size_t i = 0; i < kPositions; i++) kind_[i] = c_.mask(c_.kind[i], i < n_ ? u.src(i).node()->kind : kAbsent);
-    for (size_t i = 0; i < 2; i++) dtype_[i] = c_.mask(c_.dtype[i], i < n_ ? dtype_class(u.src(i)) : kAbsent);
+  Attempt(const Code& code, UOp u) : c_(code), u_(u) {
+    const size_t n = u.num_src();
+    length_ = c_.of_length(std::min(n, kLengths - 1));
+    root_ = c_.of_dtype(dtype_class(u));
+    for (size_t i = 0; i < kPositions; i++) kind_[i] = c_.of_kind(i < n ? u.src(i).node()->kind : kAbsentKind);
+    for (size_t i = 0; i < 2; i++) dtype_[i] = c_.of_dtype(i < n ? dtype_class(u.src(i)) : kAbsentDType);
   }
   uint64_t allowed(size_t w) {
-    static_assert(kPositions == 3);
-    uint64_t bits = length_[w] & root_[w] & kind_[0][w] & kind_[1][w] & kind_[2][w] & dtype_[0][w] & dtype_[1][w];
+    uint64_t bits = length_[w] & root_[w].root;
+    for (size_t i = 0; i < kPositions; i++) bits &= kind_[i][w].source[i];
+    for (size_t i = 0; i < 2; i++) bits &= dtype_[i][w].source[i];
     return bits & c_.looks_near[w] ? near(bits, w) : bits;
   }
   // Of a program that was allowed: whether the same nodes are where it wants them.
@@ -186,16 +188,18 @@ struct Matcher::Attempt {
   uint64_t near(uint64_t bits, size_t w) {
     if (!looked_near_) {
       NearNodes near(u_);
-      for (size_t i = 0; i < 4; i++) near_[i] = c_.mask(c_.near_kind[i], near.kind(NearNodes::kA0 + i));
+      for (size_t i = 0; i < 4; i++) near_[i] = c_.of_kind(near.kind(NearNodes::kA0 + i));
       looked_near_ = true;
     }
-    return bits & near_[0][w] & near_[1][w] & near_[2][w] & near_[3][w];
+    for (size_t i = 0; i < 4; i++) bits &= near_[i][w].near[i];
+    return bits;
   }
 
   const Code& c_;
   UOp u_;
-  size_t n_;
-  const uint64_t *length_, *root_, *kind_[kPositions], *dtype_[2], *near_[4];
+  const uint64_t* length_;
+  const DTypeMasks *root_, *dtype_[2];
+  const KindMasks *kind_[kPositions], *near_[4];
   uint16_t same_;
   bool looked_near_ = false, compared_ = false;
 };

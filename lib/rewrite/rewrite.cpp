@@ -60,7 +60,7 @@ class Rewriter {
     return slot.mark == results_.epoch ? UOp(slot.result) : UOp();
   }
   void set_result(UOp u, UOp result) {
-    results_.at(u) = {result.node(), results_.epoch};
+    results_.at(u).set(result.node(), results_.epoch);
     progress_ = true;
   }
 
@@ -171,7 +171,7 @@ class Rewriter {
     const RewriteSlot& known = w_.bottom_up[u.id()];
     if (known.mark == w_.num_rewrites) return UOp(known.result);
     UOp out = substitution_ ? counted_find(u) : apply(*bpm_, u);
-    w_.bottom_up.at(u.id()) = {out.node(), w_.num_rewrites};
+    w_.bottom_up.at(u.id()).set(out.node(), w_.num_rewrites);
     return out;
   }
 
@@ -290,7 +290,7 @@ class Rewriter {
       if (slot.mark == epoch) {
         changed |= slot.result != s.node();
       } else if (!bpm_ && is_left_alone(s)) {
-        results_.at(s) = {s.node(), epoch};
+        results_.at(s).set(s.node(), epoch);
       } else {
         v.next = uint32_t(i);
         v.changed |= changed;

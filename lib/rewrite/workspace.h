@@ -1,6 +1,8 @@
 // What rewrites keep in memory: tables of results, stacks, and the pool of them that lies with a graph. For lib/rewrite alone.
 #pragma once
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "lib/rewrite/rewrite.h"
@@ -10,7 +12,7 @@
 namespace tgc {
 
 // A table by node id of which a rewrite touches parts: pages that nobody wrote to are one page of zeros, so that a small rewrite in a
-// large graph costs little.
+// large graph costs little. A new T is all zeros.
 template <class T>
 class Pages {
  public:
@@ -32,12 +34,17 @@ class Pages {
     return const_cast<T*>(kZeros);  // read alone
   }
   [[gnu::noinline]] T* add() {
-    own_.push_back(std::make_unique<T[]>(kMask + 1));
-    return own_.back().get();
+    auto* page = static_cast<T*>(std::calloc(kMask + 1, sizeof(T)));
+    if (!page) throw std::bad_alloc();
+    own_.emplace_back(page);
+    return page;
   }
 
+  struct Free {
+    void operator()(T* page) const { std::free(page); }
+  };
   std::vector<T*> pages_;
-  std::vector<std::unique_ptr<T[]>> own_;
+  std::vector<std::unique_ptr<T, Free>> own_;
 };
 
 // What a rewrite made of each node: `mark` is the epoch, and `result` valid; or the number of a run, which has the node on its stack. Slots are

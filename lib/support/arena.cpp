@@ -21,8 +21,18 @@ void Arena::new_block() {
   next_block_ += kBlockSize;
   blocks_++;
   *reinterpret_cast<void**>(block) = owner_;
-  cursor_ = block + 16;
+  cursor_ = block + kHead;
   limit_ = block + kBlockSize;
+}
+
+void* Arena::allocate_large(size_t size) {
+  size = (kHead + size + kBlockSize - 1) & ~(kBlockSize - 1);
+  void* block = std::aligned_alloc(kBlockSize, size);
+  if (!block) throw std::bad_alloc();
+  chunks_.push_back(block);
+  large_bytes_ += size;
+  *static_cast<void**>(block) = owner_;
+  return static_cast<char*>(block) + kHead;
 }
 
 }  // namespace tgc

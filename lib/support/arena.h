@@ -1,6 +1,6 @@
 // Arena: bump allocation in blocks that are freed as a whole. Objects in it must be trivially destructible.
 // Every block is aligned to kBlockSize and begins with a pointer to the arena's owner, so that `Arena::owner_of(p)` finds, from any
-// small object, who owns it; objects larger than kLarge lie in blocks of their own and have no owner.
+// object, who owns it; objects larger than kLarge lie in blocks of their own.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,6 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena() {
     for (void* c : chunks_) std::free(c);
-    for (void* b : large_) std::free(b);
   }
 
   // `size` bytes aligned to `align` (a power of two, at most 16).
@@ -59,7 +58,7 @@ class Arena {
     return {chars.data(), chars.size()};
   }
 
-  // The owner given to the constructor of the arena that `p`, an allocation of at most kLarge bytes, came from.
+  // The owner given to the constructor of the arena that `p`, the begin of an allocation, came from.
   static void* owner_of(const void* p) {
     return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
   }
@@ -67,19 +66,14 @@ class Arena {
   size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }
 
  private:
+  static constexpr size_t kHead = 16;  // of a block, with the owner
   void new_block();
-  void* allocate_large(size_t size) {
-    void* block = std::malloc(size);
-    if (!block) throw std::bad_alloc();
-    large_.push_back(block);
-    large_bytes_ += size;
-    return block;
-  }
+  void* allocate_large(size_t size);
 
   void* owner_;
   uintptr_t cursor_ = 0, limit_ = 0;
   uintptr_t next_block_ = 0, chunk_end_ = 0;  // blocks that were taken from the system and are not begun
-  std::vector<void*> chunks_, large_;
+  std::vector<void*> chunks_;
   size_t blocks_ = 0, large_bytes_ = 0;
 };
 

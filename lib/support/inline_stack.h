@@ -20,6 +20,8 @@ class InlineStack {
   size_t size() const { return size_; }
   T& back() { return items_[size_ - 1]; }
   const T& operator[](size_t i) const { return items_[i]; }
+  const T* begin() const { return items_; }
+  const T* end() const { return items_ + size_; }
   void push_back(T item) {
     if (size_ == room_) [[unlikely]] grow();
     new (&items_[size_++]) T(item);

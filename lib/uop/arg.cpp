@@ -149,7 +149,7 @@ std::string Arg::repr() const {
 std::string Arg::str() const { return is_str() ? std::string(text()) : repr(); }
 
 Order py_compare(Arg a, Arg b) {
-  if (a == b) return Order::Equal;
+  if (Arg::identical(a, b)) return Order::Equal;
   auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // Ops is an IntEnum
   if ((a.is_const() || a.is_op()) && (b.is_const() || b.is_op())) return compare_const(number(a), number(b));
   if (a.kind() == b.kind()) switch (a.kind()) {
@@ -162,11 +162,12 @@ Order py_compare(Arg a, Arg b) {
       case Arg::Kind::Tuple: {
         auto x = a.items(), y = b.items();
         for (size_t i = 0; i < std::min(x.size(), y.size()); i++)
-          if (Order o = x[i] == y[i] ? Order::Equal : py_compare(x[i], y[i]); o != Order::Equal) return o;
+          if (Order o = py_compare(x[i], y[i]); o != Order::Equal) return o;
         return order_of(x.size() <=> y.size());
       }
       default: break;
     }
+  if (a == b) return Order::Equal;
   throw Failure("'<' is not supported between " + a.repr() + " and " + b.repr());
 }
 

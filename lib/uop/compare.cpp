@@ -11,8 +11,8 @@ Order compare_alone(UOp a, UOp b) {
   Arg x = a.arg(), y = b.arg();
   if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // most of them
     if (x.small_int() != y.small_int()) return x.small_int() < y.small_int() ? Order::Less : Order::Greater;
-  } else if (!(x == y)) {
-    if (Order o = py_compare(x, y); o != Order::Equal) return o;
+  } else if (Order o = py_compare(x, y); o != Order::Equal) {
+    return o;
   }
   if (a.dtype() != b.dtype()) return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;
   return Order::Equal;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 
 #include "lib/support/inline_stack.h"
@@ -17,6 +18,13 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
+// The greatest id of a source, + 1; 0: there is none.
+uint32_t newest_source(std::span<const UOp> src) {
+  uint32_t newest = 0;
+  for (UOp s : src) newest = std::max(newest, s.id() + 1);
+  return newest;
+}
+
 uint32_t hash_text(std::string_view text) {
   uint64_t h = text.size();
   for (char c : text) h = mix(h, uint8_t(c));
@@ -29,16 +37,22 @@ uint32_t hash_items(std::span<const Arg> items, uint32_t salt) {
   return uint32_t(h ^ h >> 32);
 }
 
-constexpr size_t kInlineSources = 512;  // more are allocated apart from their node, which must stay small (Arena::owner_of)
-
 }  // namespace
 
-Graph::Graph(const Settings& settings) : settings_(settings), arena_(this), table_(2048) { nodes_.reserve(256); }
+Graph::Graph(const Settings& settings) : settings_(settings), arena_(this) {
+  nodes_.reserve(256);
+  resize_table(512);
+}
 Graph::~Graph() = default;
 
 size_t Graph::next_extension_number() {
   static std::atomic<size_t> next = 0;
   return next++;
+}
+
+void Graph::reserve(size_t nodes) {
+  nodes_.reserve(nodes);
+  if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
 // The table of nodes is open addressing, at most half full, and no slot is ever emptied. A node lies near the place of its newest source (the
@@ -47,8 +61,8 @@ size_t Graph::next_extension_number() {
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(uint32_t hash, uint32_t newest, Same same) {
   constexpr uint32_t kSpread = 8, kNear = 8;  // where to begin, of so many; how many to look at
-  NodeSlot* const slots = table_.data();
-  const size_t mask = table_.size() - 1;
+  NodeSlot* const slots = table_.get();
+  const size_t mask = table_size_ - 1;
   auto is_it = [&](const NodeSlot& slot) { return !slot.number || (slot.hash == hash && same(nodes_[slot.number - 1])); };
   if (newest)
     for (size_t begin = size_t(newest) * 2 + hash % kSpread, i = begin; i < begin + kNear; i++)
@@ -58,27 +72,24 @@ Graph::NodeSlot& Graph::slot_of(uint32_t hash, uint32_t newest, Same same) {
   return slots[i];
 }
 
-void Graph::grow() {
-  table_.assign(table_.size() * 4, {});
-  for (const Node* n : nodes_) slot_of(n->hash, n->newest, [](const Node*) { return false; }) = {n->hash, n->id + 1};
+void Graph::resize_table(size_t slots) {
+  table_ = std::make_unique<NodeSlot[]>(slots);
+  table_size_ = slots;
+  for (const Node* n : nodes_) slot_of(n->hash, newest_source({n->src(), n->num_src}), [](const Node*) { return false; }) = {n->hash, n->id + 1};
 }
 
-[[gnu::always_inline]] inline const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash, uint32_t newest) {
-  size_t inlined = src.size() > kInlineSources ? 0 : src.size();
-  auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + inlined * sizeof(UOp), alignof(Node)));
+[[gnu::always_inline]] inline const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash) {
+  auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size_bytes(), alignof(Node)));
   auto* copy = reinterpret_cast<UOp*>(n + 1);
   switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
     case 3: copy[2] = src[2]; [[fallthrough]];
     case 2: copy[1] = src[1]; [[fallthrough]];
     case 1: copy[0] = src[0]; [[fallthrough]];
     case 0: break;
-    default:
-      if (inlined) std::copy(src.begin(), src.end(), copy);
-      else copy = arena_.copy(std::span<const UOp>(src)).data();
+    default: std::copy(src.begin(), src.end(), copy);
   }
   uint8_t kind = op == Op::CONST ? kind_of_const(arg) : uint8_t(op);
-  return new (n) Node{.tag = tag, .arg = arg, .hash = hash, .newest = newest, .id = uint32_t(nodes_.size()), .dtype = dtype, .op = op, .kind = kind,
-                      .num_src = uint32_t(src.size()), .src = copy};
+  return new (n) Node{.tag = tag, .hash = hash, .arg = arg, .dtype = dtype, .id = uint32_t(nodes_.size()), .num_src = uint32_t(src.size()), .op = op, .kind = kind};
 }
 
 UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
@@ -93,14 +104,14 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   auto hash = uint32_t(h ^ h >> 32);
 
   NodeSlot& slot = slot_of(hash, newest, [&](const Node* n) {
-    return n->op == op && n->dtype == dtype && n->num_src == src.size() && std::equal(src.begin(), src.end(), n->src) && n->arg == arg && n->tag == tag;
+    return n->op == op && n->dtype == dtype && n->num_src == src.size() && std::equal(src.begin(), src.end(), n->src()) && n->arg == arg && n->tag == tag;
   });
   if (slot.number) return UOp(nodes_[slot.number - 1]);
-  const Node* made = new_node(op, dtype, src, arg, tag, hash, newest);
+  const Node* made = new_node(op, dtype, src, arg, tag, hash);
   nodes_.push_back(made);
   ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
-  if (nodes_.size() * 2 > table_.size()) [[unlikely]] grow();
+  if (nodes_.size() * 2 > table_size_) [[unlikely]] resize_table(table_size_ * 4);
   return UOp(made);
 }
 
@@ -213,8 +224,7 @@ std::vector<UOp> toposort(UOp root) {
     uint32_t next;
   };
   constexpr size_t kUsual = 256;
-  std::vector<UOp> out;
-  out.reserve(kUsual);
+  InlineStack<const Node*, kUsual> out;
   InlineStack<Frame, kUsual> stack;
   Graph& graph = root.graph();
   auto stamps = graph.take_stamps();
@@ -225,7 +235,7 @@ std::vector<UOp> toposort(UOp root) {
   stack.push_back({root.node(), 0});
   while (!stack.empty()) {
     auto& [node, next] = stack.back();
-    const UOp* src = node->src;
+    const UOp* src = node->src();
     const uint32_t n = node->num_src;
     uint32_t i = next;
     while (i < n && stamp_of[src[i].id()] == begun) i++;
@@ -234,12 +244,25 @@ std::vector<UOp> toposort(UOp root) {
       next = i + 1;
       stack.push_back({src[i].node(), 0});
     } else {
-      out.push_back(UOp(node));
+      out.push_back(node);
       stack.pop_back();
     }
   }
   graph.give_back(std::move(stamps));
-  return out;
+  return std::vector<UOp>(out.begin(), out.end());
+}
+
+namespace {
+struct LastToposort {
+  UOp root;
+  std::vector<UOp> nodes;
+};
+}  // namespace
+
+std::span<const UOp> last_toposort(UOp root) {
+  auto& last = root.graph().extension<LastToposort>();
+  if (!(last.root == root)) last = {root, toposort(root)};
+  return last.nodes;
 }
 
 std::vector<UOp> backward_slice(UOp root) {

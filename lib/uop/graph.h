@@ -72,6 +72,9 @@ class Graph {
   // The node with these fields: UOp(op, dtype, src, arg, tag).
   UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}, Arg tag = {});
 
+  // Makes room for so many nodes in all.
+  void reserve(size_t nodes);
+
   // ---- args
   Arg str(std::string_view text);
   Arg raw(std::string_view text);
@@ -130,13 +133,13 @@ class Graph {
   struct TextRep;
 
   struct NodeSlot {
-    uint32_t hash = 0;
-    uint32_t number = 0;  // the node's id + 1; 0: empty
+    uint32_t hash;
+    uint32_t number;  // the node's id + 1; 0: empty
   };
   template <class Same>
   NodeSlot& slot_of(uint32_t hash, uint32_t newest, Same same);
-  void grow();
-  const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash, uint32_t newest);
+  void resize_table(size_t slots);
+  const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash);
   const ItemsRep* intern_items(std::span<const Arg> items, uint32_t salt);
   Arg intern_text(Arg::Kind kind, std::string_view text);
   friend class Arg;
@@ -145,7 +148,8 @@ class Graph {
   Arena arena_;
   std::vector<const Node*> nodes_;
   OpSet ops_;
-  std::vector<NodeSlot> table_;  // see graph.cpp
+  std::unique_ptr<NodeSlot[]> table_;  // see graph.cpp
+  size_t table_size_ = 0;
   InternTable<const ItemsRep*> items_{256};
   InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;
@@ -225,6 +229,9 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
   }
   return out;
 }
+
+// toposort(root), kept with the graph until another root is asked for: stages that change nothing ask for the same.
+std::span<const UOp> last_toposort(UOp root);
 
 // toposort without the root itself (ops.py backward_slice).
 std::vector<UOp> backward_slice(UOp root);

@@ -1,5 +1,7 @@
 #include "lib/uop/graph.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "lib/uop/structure.h"
@@ -33,12 +35,26 @@ TEST_CASE("graph: many nodes, many sources") {
   CHECK(g.size() == 5001);
 }
 
+TEST_CASE("graph: room made ahead, for more than it needs or less, changes nothing else") {
+  Graph g;
+  UOp first = g.constant(dtypes::int32, 7);
+  g.reserve(10);
+  g.reserve(1000);
+  CHECK(g.constant(dtypes::int32, 7) == first);
+  for (int i = 0; i < 3000; i++) (void)g.constant(dtypes::int32, i);
+  CHECK(g.constant(dtypes::int32, 7) == first);
+  CHECK(g.size() == 3000);
+}
+
 TEST_CASE("graph: toposort is depth first, each node once, gates cut") {
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   UOp sum = a + b, product = sum * a, root = g.sink({product, sum, b});
   auto order = toposort(root);
   CHECK(order == std::vector<UOp>{a, b, sum, product, root});
+  CHECK(std::ranges::equal(last_toposort(root), order));
+  CHECK(last_toposort(sum).size() == 3);
+  CHECK(std::ranges::equal(last_toposort(root), order));
   CHECK(toposort(root, [&](UOp u) { return !(u == sum); }) == std::vector<UOp>{a, product, b, root});
   CHECK(split_uop(a + b + a, Op::ADD) == std::vector<UOp>{a, b, a});
   CHECK(op_in_backward_slice_with_self(root, Op::MUL));

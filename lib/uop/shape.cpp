@@ -259,7 +259,7 @@ namespace {
 // Whether `same` holds for each source of `a` and the one of `b` in its place, unless they are one node.
 bool all_sources(const Node* a, const Node* b, auto same) {
   for (size_t i = 0; i < a->num_src; i++)
-    if (!(a->src[i] == b->src[i]) && !same(a->src[i].node(), b->src[i].node())) return false;
+    if (UOp s = a->src()[i], t = b->src()[i]; !(s == t) && !same(s.node(), t.node())) return false;
   return true;
 }
 }  // namespace

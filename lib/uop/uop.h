@@ -172,35 +172,39 @@ uint8_t kind_of_const(Arg arg);  // of a CONST with that arg; equal numbers are 
 struct RewriteSlot {
   const Node* result = nullptr;
   uint32_t mark = 0;
+
+  void set(const Node* new_result, uint32_t new_mark) { result = new_result, mark = new_mark; }
+  RewriteSlot& operator=(const RewriteSlot&) = delete;  // it might write to the padding, where a Node has a field
 };
 
-// What is seldom looked at comes first, so that the rest of it and the sources, which follow a node, lie side by side.
+// Its sources follow a node. What is seldom looked at comes first, so that the rest of it and the sources lie side by side.
 struct Node {
-  mutable const Bounds* bounds = nullptr;  // facts, null until asked for
-  mutable const RangeList* ranges = nullptr;
-  mutable const ShapeFact* shape = nullptr;
+  mutable const ShapeFact* shape = nullptr;  // facts, null until asked for
   mutable const DeviceFact* device = nullptr;
   Arg tag;
-  Arg arg;
+  mutable const Bounds* bounds = nullptr;
+  mutable const RangeList* ranges = nullptr;
   mutable int32_t axis = kAxisUnknown;  // see axis_of
   uint32_t hash;
-  uint32_t newest;  // the greatest id of a source, + 1; 0: it has none
-  uint32_t id;
-  mutable RewriteSlot rewritten = {};
+  Arg arg;
   DType dtype;
+  [[no_unique_address]] mutable RewriteSlot rewritten = {};
+  uint32_t id;
+  uint32_t num_src;
   Op op;
   uint8_t kind;
   mutable uint16_t tried = 0;  // rules known not to apply to it (lib/rewrite/tried.h)
-  uint32_t num_src;
-  const UOp* src;
+
+  const UOp* src() const { return reinterpret_cast<const UOp*>(this + 1); }
 
   static constexpr int32_t kAxisUnknown = -2, kNoAxis = -1;
 };
+static_assert(sizeof(Node) == 104 && alignof(Node) == alignof(UOp));
 
 inline Op UOp::op() const { return n_->op; }
 inline DType UOp::dtype() const { return n_->dtype; }
-inline std::span<const UOp> UOp::src() const { return {n_->src, n_->num_src}; }
-inline UOp UOp::src(size_t i) const { return n_->src[i]; }
+inline std::span<const UOp> UOp::src() const { return {n_->src(), n_->num_src}; }
+inline UOp UOp::src(size_t i) const { return n_->src()[i]; }
 inline size_t UOp::num_src() const { return n_->num_src; }
 inline const Arg& UOp::arg() const { return n_->arg; }
 inline Arg UOp::tag() const { return n_->tag; }

@@ -75,7 +75,7 @@ struct Siblings {
 std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
   std::vector<Siblings> out;
   Deps nested;
-  for (UOp u : toposort(sink)) {
+  for (UOp u : last_toposort(sink)) {
     deps.compute(u);
     if (u.in({Op::END, Op::SINK})) {
       Siblings here{u, {}};
@@ -98,6 +98,7 @@ void CfgContext::add_edge(UOp range, UOp before) {
 }
 
 CfgContext::CfgContext(UOp sink) {
+  if (!sink.graph().ops().contains(Op::END)) return;
   DepsOfNodes deps(sink);
   for (Siblings& s : find_nesting(sink, deps)) {
     // a loop that needs others of its level comes after them

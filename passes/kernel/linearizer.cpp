@@ -37,11 +37,11 @@ constexpr uint32_t kNone = ~0u;
 
 // The nodes under a sink by position, sources first: what the sort looks at lies close together here.
 struct NodeList {
-  std::vector<UOp> nodes;
+  std::span<const UOp> nodes;
   std::vector<uint32_t> src;        // of node i: from first_src[i] up to first_src[i + 1]
   std::vector<uint32_t> first_src;
 
-  explicit NodeList(UOp sink) : nodes(toposort(sink)) {
+  explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
     auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by id; ids grow from sources to users
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
@@ -58,44 +58,64 @@ struct NodeList {
 };
 
 // The kinds of the nodes of a list: nodes of one kind have the same op, arg and dtype.
-struct Kinds {
-  std::vector<uint32_t> of;    // by position
-  std::vector<uint32_t> rank;  // by kind: how kinds compare; different kinds of one rank are neither less nor greater
-  bool ranked = true;          // false when no rank says how they compare: `rank` is all 0, and the nodes have to be asked
+class Kinds {
+ public:
+  std::vector<uint32_t> of;  // by position
 
   explicit Kinds(const NodeList& list) {
-    std::vector<UOp> first_of;  // a node of each kind
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);
     of.reserve(list.size());
     for (UOp u : list.nodes) {
       size_t slot = (u.arg().hash() + size_t(u.op()) * 0x9E3779B1u + std::hash<DType>()(u.dtype())) & (table.size() - 1);
-      while (table[slot] != kNone && !same_kind(first_of[table[slot]], u)) slot = (slot + 1) & (table.size() - 1);
+      while (table[slot] != kNone && !same_kind(first_of_[table[slot]], u)) slot = (slot + 1) & (table.size() - 1);
       if (table[slot] == kNone) {
-        table[slot] = uint32_t(first_of.size());
-        first_of.push_back(u);
-        ranked &= !(u.arg().is_float() && std::isnan(u.arg().to_const().as_float()));  // compares with nothing
+        table[slot] = uint32_t(first_of_.size());
+        first_of_.push_back(u);
+        has_nan_ |= is_nan(u);
       }
       of.push_back(table[slot]);
     }
-    rank.resize(first_of.size());
-    if (ranked) set_ranks(first_of);
+    rank_.resize(size());
+    set_ranks();
   }
+
+  size_t size() const { return first_of_.size(); }
+
+  // Of two different kinds.
+  Order compare(uint32_t a, uint32_t b) const {
+    if (!ranked_) [[unlikely]] return compare_alone(first_of_[a], first_of_[b]);
+    if (has_nan_ && first_of_[a].op() == first_of_[b].op() && (is_nan(first_of_[a]) || is_nan(first_of_[b]))) return Order::Unordered;
+    return rank_[a] < rank_[b] ? Order::Less : rank_[a] > rank_[b] ? Order::Greater : Order::Unordered;
+  }
+
+  // A number that is less, for nodes of one priority, when the kind is; kinds that it does not tell apart have to be compared.
+  uint32_t coarse_rank(uint32_t kind) const { return has_nan_ && first_of_[kind].is_const() ? 0 : rank_[kind]; }
 
  private:
   static bool same_kind(UOp a, UOp b) { return a.op() == b.op() && a.dtype() == b.dtype() && a.arg() == b.arg(); }
+  static bool is_nan(UOp u) { return u.arg().is_float() && std::isnan(u.arg().to_const().as_float()); }
 
-  void set_ranks(const std::vector<UOp>& first_of) {
-    std::vector<uint32_t> order(first_of.size());
+  void set_ranks() {
+    std::vector<uint32_t> order(size());
     std::iota(order.begin(), order.end(), 0);
-    auto less = [&](uint32_t a, uint32_t b) { return compare_alone(first_of[a], first_of[b]) == Order::Less; };
+    auto less = [&](uint32_t a, uint32_t b) {
+      UOp x = first_of_[a], y = first_of_[b];
+      if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);  // anywhere: it compares with no number
+      return compare_alone(x, y) == Order::Less;
+    };
     try {
       std::sort(order.begin(), order.end(), less);
     } catch (const Failure&) {  // args that Python does not compare; it need not come to that
-      ranked = false;
+      ranked_ = false;
       return;
     }
-    for (size_t i = 1; i < order.size(); i++) rank[order[i]] = rank[order[i - 1]] + less(order[i - 1], order[i]);
+    for (size_t i = 1; i < order.size(); i++) rank_[order[i]] = rank_[order[i - 1]] + less(order[i - 1], order[i]);
   }
+
+  std::vector<UOp> first_of_;   // a node of each kind
+  std::vector<uint32_t> rank_;  // by kind: how kinds compare; different kinds of one rank are neither less nor greater
+  bool ranked_ = true;          // false when no rank says how they compare: all are 0, and the nodes have to be asked
+  bool has_nan_ = false;
 };
 
 // compare_tuplize between the nodes of a list. Sorting compares the same pairs of sources again and again, below ever other users, so
@@ -120,7 +140,7 @@ class TuplizeOrder {
     Order order;
     for (;;) {
       if (heads[x].kind != heads[y].kind) {
-        order = compare_kinds(x, y);
+        order = kinds_.compare(heads[x].kind, heads[y].kind);
         break;
       }
       uint64_t pair = pair_of(x, y);
@@ -156,13 +176,6 @@ class TuplizeOrder {
   static constexpr uint64_t kOrderBits = 3;
   static uint64_t pair_of(uint32_t x, uint32_t y) { return uint64_t(x) << 33 | uint64_t(y) << 2; }
   uint64_t& memo_of(uint64_t pair) { return memo_[pair * 0x9E3779B97F4A7C15u >> memo_shift_]; }
-
-  // Of nodes of different kinds.
-  Order compare_kinds(uint32_t x, uint32_t y) const {
-    if (!kinds_.ranked) return compare_alone(list_.nodes[x], list_.nodes[y]);
-    uint32_t i = kinds_.rank[heads_[x].kind], j = kinds_.rank[heads_[y].kind];
-    return i < j ? Order::Less : i > j ? Order::Greater : Order::Unordered;
-  }
 
   // Moves to the first sources that differ; false when the shorter list of sources begins the longer one.
   bool first_difference(uint32_t& a, uint32_t& b) const {
@@ -209,7 +222,7 @@ class KeyOrder {
     keys.reserve(list_.size());
     std::span<const UOp> last_ranges;
     uint64_t runs = 1;
-    bool with_rank = by_tuplize_ && kinds_.rank.size() < kManyKinds;
+    bool with_rank = by_tuplize_ && kinds_.size() < kManyKinds;
     for (uint32_t i = 0; i < list_.size(); i++) {
       UOp u = list_.nodes[i];
       auto ranges = ranges_of(u);
@@ -219,7 +232,7 @@ class KeyOrder {
         runs = count.sign() >= 0 && count < Int(int64_t(kManyRuns)) ? uint64_t(count.small()) : kManyRuns;
         many_runs_ |= runs == kManyRuns;
       }
-      uint64_t rank = with_rank ? kinds_.rank[kinds_.of[i]] : 0;
+      uint64_t rank = with_rank ? kinds_.coarse_rank(kinds_.of[i]) : 0;
       keys.push_back({runs << 32 | uint64_t(priority_of(u.op()) + 128) << 24 | rank, i});
     }
     return keys;
