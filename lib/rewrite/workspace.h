@@ -1,8 +1,8 @@
 // What rewrites keep in memory: tables of results, stacks, and the pool of them that lies with a graph. For lib/rewrite alone.
 #pragma once
-#include <cstdlib>
+#include <cstddef>
+#include <cstring>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "lib/rewrite/rewrite.h"
@@ -28,23 +28,19 @@ class Pages {
   }
 
  private:
-  static constexpr size_t kBits = 8, kMask = (size_t(1) << kBits) - 1;
+  static constexpr size_t kBits = 6, kMask = (size_t(1) << kBits) - 1;  // pages that malloc has at hand
   static T* zeros() {
     static constexpr T kZeros[kMask + 1]{};
     return const_cast<T*>(kZeros);  // read alone
   }
   [[gnu::noinline]] T* add() {
-    auto* page = static_cast<T*>(std::calloc(kMask + 1, sizeof(T)));
-    if (!page) throw std::bad_alloc();
-    own_.emplace_back(page);
-    return page;
+    auto& page = own_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(sizeof(T) << kBits));
+    std::memset(page.get(), 0, sizeof(T) << kBits);
+    return reinterpret_cast<T*>(page.get());
   }
 
-  struct Free {
-    void operator()(T* page) const { std::free(page); }
-  };
   std::vector<T*> pages_;
-  std::vector<std::unique_ptr<T, Free>> own_;
+  std::vector<std::unique_ptr<std::byte[]>> own_;
 };
 
 // What a rewrite made of each node: `mark` is the epoch, and `result` valid; or the number of a run, which has the node on its stack. Slots are

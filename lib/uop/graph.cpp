@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "lib/support/inline_stack.h"
 #include "lib/uop/graph_reps.h"
@@ -73,7 +74,8 @@ Graph::NodeSlot& Graph::slot_of(uint32_t hash, uint32_t newest, Same same) {
 }
 
 void Graph::resize_table(size_t slots) {
-  table_ = std::make_unique<NodeSlot[]>(slots);
+  table_ = std::make_unique_for_overwrite<NodeSlot[]>(slots);
+  std::memset(table_.get(), 0, slots * sizeof(NodeSlot));
   table_size_ = slots;
   for (const Node* n : nodes_) slot_of(n->hash, newest_source({n->src(), n->num_src}), [](const Node*) { return false; }) = {n->hash, n->id + 1};
 }

@@ -17,8 +17,13 @@ namespace {
 UOp flatten_range(UOp r) {
   auto start = size_t(range_start(r.op()));
   if (r.num_src() <= start) return {};
+  auto ended = r.src().subspan(start);
+  auto is_flat = [&](const UOp& x) {
+    return x.is(Op::RANGE) && std::ranges::all_of(x.src(), &UOp::is_const) && std::find(ended.data(), &x, x) == &x;
+  };
+  if (std::ranges::all_of(ended, is_flat)) return {};
   std::vector<UOp> src(r.src().begin(), r.src().begin() + ptrdiff_t(start));
-  for (UOp x : toposort(r.graph().sink(r.src().subspan(start))))
+  for (UOp x : toposort(r.graph().sink(ended)))
     if (x.is(Op::RANGE)) src.push_back(x);
   return r.with_src(src);
 }
