@@ -46,7 +46,7 @@ struct Scheduler::Reach {
       row[u] = at++;
       for (UOp s : u.src())
         for (size_t w = 0; w < words; w++) mine[w] |= bits[*row.find(s) * words + w];
-    if (!u.is(Op::RANGE)) continue;
+      if (!u.is(Op::RANGE)) continue;
       auto it = std::find(facts.rngs.begin(), facts.rngs.end(), u);
       if (size_t k = size_t(it - facts.rngs.begin()); it != facts.rngs.end()) mine[k / 64] |= uint64_t(1) << k % 64;
     }
