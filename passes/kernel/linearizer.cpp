@@ -83,8 +83,8 @@ class Kinds {
 
   // Of two different kinds.
   Order compare(uint32_t a, uint32_t b) const {
-    if (!ranked_) [[unlikely]] return compare_alone(first_of_[a], first_of_[b]);
-    if (has_nan_ && first_of_[a].op() == first_of_[b].op() && (is_nan(first_of_[a]) || is_nan(first_of_[b]))) return Order::Unordered;
+    UOp x = first_of_[a], y = first_of_[b];
+    if (!ranked_ || (has_nan_ && (is_nan(x) || is_nan(y)))) [[unlikely]] return compare_alone(x, y);
     return rank_[a] < rank_[b] ? Order::Less : rank_[a] > rank_[b] ? Order::Greater : Order::Unordered;
   }
 
@@ -100,7 +100,7 @@ class Kinds {
     std::iota(order.begin(), order.end(), 0);
     auto less = [&](uint32_t a, uint32_t b) {
       UOp x = first_of_[a], y = first_of_[b];
-      if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);  // anywhere: it compares with no number
+      if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);  // anywhere: it is compared by itself
       return compare_alone(x, y) == Order::Less;
     };
     try {
