@@ -198,7 +198,7 @@ const PatNode* if_ops(const PatNode* n) { return n && !n->ops.empty() ? n : null
 
 bool looks_near(const Chosen& root) {
   bool wants = false;
-  for (size_t i = 0; i < 4; i++) wants |= if_ops(at_near(root, i / 2, i % 2)) != nullptr;
+  for (size_t i = 0; i < kNearPositions; i++) wants |= if_ops(at_near(root, i / 2, i % 2)) != nullptr;
   return wants;
 }
 
@@ -226,13 +226,13 @@ void Code::index_masks(const std::vector<Chosen>& all) {
   kind_masks.resize((kAbsentKind + 1) * words);
   index(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
   index(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
-  for (size_t s = 0; s < 2; s++)
+  for (size_t s = 0; s < kDTypePositions; s++)
     index(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
           [s](const Chosen& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
   for (size_t s = 0; s < kPositions; s++)
     index(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
           [s](const Chosen& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
-  for (size_t s = 0; s < 4; s++)
+  for (size_t s = 0; s < kNearPositions; s++)
     index(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
           [s](const Chosen& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
   looks_near.resize(words);

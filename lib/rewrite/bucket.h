@@ -43,18 +43,20 @@ struct alignas(64) MatchProgram {
 constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
 inline size_t dtype_class(UOp u) { return u.dtype().is_value() ? size_t(u.dtype().scalar_kind()) : kNoValue; }
 
-constexpr size_t kPositions = 3;        // sources whose ops have masks; the first two have masks of dtypes as well
-constexpr size_t kLengths = 9;          // numbers of sources, the last one for all that are greater
+constexpr size_t kPositions = 3;           // sources whose ops have masks
+constexpr size_t kDTypePositions = 2;      // and dtypes
+constexpr size_t kNearPositions = 4;       // sources of sources whose ops have masks, from NearNodes::kA0 on
+constexpr size_t kLengths = 9;             // numbers of sources, the last one for all that are greater
 constexpr size_t kAbsentKind = kNumKinds;  // of a source that is not there
 
 // The masks of 64 programs for nodes of one kind, and of one dtype: where such a node is, in a cache line, for most kinds are met in several places.
 struct alignas(64) KindMasks {
   uint64_t source[kPositions] = {};
-  uint64_t near[4] = {};  // from NearNodes::kA0 on
+  uint64_t near[kNearPositions] = {};
 };
 struct alignas(32) DTypeMasks {
   uint64_t root = 0;
-  uint64_t source[2] = {};
+  uint64_t source[kDTypePositions] = {};
 };
 
 // The first two sources of a node and the first two of each of them.
@@ -92,11 +94,11 @@ struct Code {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
-  size_t words;                  // of a mask
+  size_t words;                        // of a mask
   std::vector<uint64_t> length_masks;  // of each value all words, one after the other
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
-  std::vector<uint64_t> looks_near;  // of the programs that ask for KindMasks::near
+  std::vector<uint64_t> looks_near;    // of the programs that ask for KindMasks::near
   std::array<uint8_t, kNumOps> number_of = {};  // of the ops that programs need, counted from 1; of all others 0
   size_t num_classes = 1;                       // sets of those ops: what is counted of a try has a counter for each,
   size_t first_class = 0;                       // from this place on among those of all codes

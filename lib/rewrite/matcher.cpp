@@ -169,12 +169,12 @@ struct Matcher::Attempt {
     length_ = c_.of_length(std::min(n, kLengths - 1));
     root_ = c_.of_dtype(dtype_class(u));
     for (size_t i = 0; i < kPositions; i++) kind_[i] = c_.of_kind(i < n ? u.src(i).node()->kind : kAbsentKind);
-    for (size_t i = 0; i < 2; i++) dtype_[i] = c_.of_dtype(i < n ? dtype_class(u.src(i)) : kAbsentDType);
+    for (size_t i = 0; i < kDTypePositions; i++) dtype_[i] = c_.of_dtype(i < n ? dtype_class(u.src(i)) : kAbsentDType);
   }
   uint64_t allowed(size_t w) {
     uint64_t bits = length_[w] & root_[w].root;
     for (size_t i = 0; i < kPositions; i++) bits &= kind_[i][w].source[i];
-    for (size_t i = 0; i < 2; i++) bits &= dtype_[i][w].source[i];
+    for (size_t i = 0; i < kDTypePositions; i++) bits &= dtype_[i][w].source[i];
     return bits & c_.looks_near[w] ? near(bits, w) : bits;
   }
   // Of a program that was allowed: whether the same nodes are where it wants them.
@@ -188,18 +188,18 @@ struct Matcher::Attempt {
   uint64_t near(uint64_t bits, size_t w) {
     if (!looked_near_) {
       NearNodes near(u_);
-      for (size_t i = 0; i < 4; i++) near_[i] = c_.of_kind(near.kind(NearNodes::kA0 + i));
+      for (size_t i = 0; i < kNearPositions; i++) near_[i] = c_.of_kind(near.kind(NearNodes::kA0 + i));
       looked_near_ = true;
     }
-    for (size_t i = 0; i < 4; i++) bits &= near_[i][w].near[i];
+    for (size_t i = 0; i < kNearPositions; i++) bits &= near_[i][w].near[i];
     return bits;
   }
 
   const Code& c_;
   UOp u_;
   const uint64_t* length_;
-  const DTypeMasks *root_, *dtype_[2];
-  const KindMasks *kind_[kPositions], *near_[4];
+  const DTypeMasks *root_, *dtype_[kDTypePositions];
+  const KindMasks *kind_[kPositions], *near_[kNearPositions];
   uint16_t same_;
   bool looked_near_ = false, compared_ = false;
 };

@@ -19,7 +19,7 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// The greatest id of a source, + 1; 0: there is none.
+// The greatest id of a source, + 1; 0: there is none. (Graph::node finds it while it hashes them, which is faster.)
 uint32_t newest_source(std::span<const UOp> src) {
   uint32_t newest = 0;
   for (UOp s : src) newest = std::max(newest, s.id() + 1);

@@ -18,10 +18,9 @@ UOp flatten_range(UOp r) {
   auto start = size_t(range_start(r.op()));
   if (r.num_src() <= start) return {};
   auto ended = r.src().subspan(start);
-  auto is_flat = [&](const UOp& x) {
-    return x.is(Op::RANGE) && std::ranges::all_of(x.src(), &UOp::is_const) && std::find(ended.data(), &x, x) == &x;
-  };
-  if (std::ranges::all_of(ended, is_flat)) return {};
+  auto is_plain = [](UOp x) { return x.is(Op::RANGE) && std::ranges::all_of(x.src(), &UOp::is_const); };
+  auto is_first = [&](const UOp& x) { return &*std::ranges::find(ended, x) == &x; };
+  if (std::ranges::all_of(ended, is_plain) && std::ranges::all_of(ended, is_first)) return {};  // as it mostly is
   std::vector<UOp> src(r.src().begin(), r.src().begin() + ptrdiff_t(start));
   for (UOp x : toposort(r.graph().sink(ended)))
     if (x.is(Op::RANGE)) src.push_back(x);
