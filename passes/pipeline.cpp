@@ -161,7 +161,7 @@ const Stage* find_stage(std::string_view text) { return find_in(kernel_stages(),
 const TensorStage* find_tensor_stage(std::string_view text) { return find_in(tensor_stages(), text); }
 
 UOp begin_kernel(KernelJob& job, UOp ast) {
-  constexpr size_t kNodesMade = 64, kMost = 8192;  // for each node of the AST, as most kernels do; larger graphs see how far they grow
+  constexpr size_t kNodesMade = 100, kMost = 16384;  // for each node of the AST, as most kernels do; larger graphs see how far they grow
   ast.graph().reserve(std::min(kNodesMade * ast.graph().size(), kMost));
   job.optimize = ast.tag().is_none();
   if (!ast.arg().is_none()) return ast;

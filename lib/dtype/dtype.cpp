@@ -157,11 +157,6 @@ namespace dtypes {
 DType imageh(std::span<const int64_t> shape, int64_t pitch) { return image(Scalar::Float16, "imageh", shape, pitch); }
 DType imagef(std::span<const int64_t> shape, int64_t pitch) { return image(Scalar::Float32, "imagef", shape, pitch); }
 
-bool is_float(DType d) { return d.is_image() || floats.contains(d); }
-bool is_int(DType d) { return index_like.contains(d); }
-bool is_unsigned(DType d) { return uints.contains(d); }
-bool is_bool(DType d) { return d.is(Scalar::Bool); }
-
 namespace {
 constexpr std::string_view kAttributes[] = {
 #define X(id, long_name, short_name, ...) long_name, short_name,

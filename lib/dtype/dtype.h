@@ -149,10 +149,10 @@ inline constexpr DTypeSet index_like = ints | DTypeSet{Scalar::Index};
 DType imageh(std::span<const int64_t> shape, int64_t pitch = -1);
 DType imagef(std::span<const int64_t> shape, int64_t pitch = -1);
 
-bool is_float(DType d);     // images too
-bool is_int(DType d);       // index too, bool not
-bool is_unsigned(DType d);
-bool is_bool(DType d);
+inline bool is_float(DType d) { return d.is_image() || floats.contains(d); }
+inline bool is_int(DType d) { return index_like.contains(d); }  // index too, bool not
+inline bool is_unsigned(DType d) { return uints.contains(d); }
+inline bool is_bool(DType d) { return d.is(Scalar::Bool); }
 
 // The value dtype of an attribute name: "float32", "float", "half", ...; nullopt when there is none.
 std::optional<DType> parse(std::string_view attribute);

@@ -18,15 +18,12 @@ template <class Where>
 class Rewriter {
  public:
   // `results`: begun anew, or what these very rules made before.
-  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution, RewriteObserver* observer,
-           Workspace& workspace, Where& results)
+  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, RewriteObserver* observer, Workspace& workspace, Where& results)
       : graph_(graph),
         ctx_(options.ctx),
         name_(options.name),
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
         bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
-        substitution_(substitution),
-        first_replaced_(substitution && !observer ? substitution->first_id() : 0),
         observer_(observer),
         tells_(observer_ && !observer_->counts_only),
         remembers_(pm_ && !bpm_ && !observer_ && pm_->rules().size() >= kWorthRemembering),
@@ -34,12 +31,8 @@ class Rewriter {
         limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)),
         w_(workspace),
         results_(results) {}
-  ~Rewriter() {
-    if (looked_up_) observer_->stats->add(*substitute_rules().rules()[0], substituted_, looked_up_);
-  }
 
   UOp run(UOp root) {
-    if (root.id() < first_replaced_) return root;
     fit();
     if (UOp known = result_of(root)) return known;
     run_ = ++results_.run;
@@ -166,19 +159,11 @@ class Rewriter {
   }
 
   UOp apply_bottom_up(UOp u) {
-    if (substitution_ && !observer_) return substitution_->find(u);
     w_.bottom_up.fit(graph_);
     const RewriteSlot& known = w_.bottom_up[u.id()];
     if (known.mark == w_.num_rewrites) return UOp(known.result);
-    UOp out = substitution_ ? counted_find(u) : apply(*bpm_, u);
+    UOp out = apply(*bpm_, u);
     w_.bottom_up.at(u.id()).set(out.node(), w_.num_rewrites);
-    return out;
-  }
-
-  UOp counted_find(UOp u) {
-    UOp out = substitution_->find(u);
-    substituted_ += bool(out);
-    looked_up_++;
     return out;
   }
 
@@ -285,7 +270,6 @@ class Rewriter {
     auto src = v.now.src();
     for (size_t i = v.next; i < src.size(); i++) {
       UOp s = src[i];
-      if (s.id() < first_replaced_) continue;
       const RewriteSlot& slot = results_.of(s);
       if (slot.mark == epoch) {
         changed |= slot.result != s.node();
@@ -355,10 +339,7 @@ class Rewriter {
   UOp with_results(UOp u) {
     auto& sources = w_.sources;
     if (sources.size() < u.num_src()) sources.resize(u.num_src());
-    for (size_t i = 0; i < u.num_src(); i++) {
-      UOp s = u.src(i);
-      sources[i] = s.id() < first_replaced_ ? s : result_of(s);
-    }
+    for (size_t i = 0; i < u.num_src(); i++) sources[i] = result_of(u.src(i));
     UOp out = graph_.node(u.op(), u.dtype(), UOpSpan(std::span(sources.data(), u.num_src())), u.arg(), u.tag());
     fit();
     return out;
@@ -377,8 +358,6 @@ class Rewriter {
   std::string_view name_;
   const Matcher* pm_;
   const Matcher* bpm_;
-  const SubstituteContext* substitution_;  // when the bottom-up rules are a substitution alone
-  uint32_t first_replaced_;                // then: the id of the oldest node that is replaced
   RewriteObserver* observer_;
   bool tells_;      // it wants to hear of each rewrite
   bool remembers_;  // which rules were tried on a node
@@ -389,7 +368,6 @@ class Rewriter {
   uint32_t run_ = 0;
   size_t num_waiting_ = 0;
   bool progress_ = true;  // a result was found since the frames that wait were last begun anew
-  uint64_t looked_up_ = 0, substituted_ = 0;  // of a substitution that is counted
   const Rule* tried_ = nullptr;  // the rule that was tried last: what threw
 };
 
@@ -409,11 +387,11 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
 
 // What use(rewriter) returns, for a rewriter whose results lie where they cost least.
 template <class Use>
-auto with_rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution, Use use) {
+auto with_rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Use use) {
   auto& state = graph.extension<RewriteState>();
   LentWorkspace workspace(state);
   auto with_results_in = [&](auto& results) {
-    Rewriter rewriter(graph, rules, options, substitution, state.observer, *workspace, results);
+    Rewriter rewriter(graph, rules, options, state.observer, *workspace, results);
     return use(rewriter);
   };
   if (TableResults* kept = kept_results(state, rules, options)) return with_results_in(*kept);
@@ -427,8 +405,8 @@ bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOpti
   return !rules.matcher().may_apply(graph.ops()) && !(options.bpm && options.bpm->matcher().may_apply(graph.ops()));
 }
 
-UOp rewritten(UOp u, const RuleSet& rules, const RewriteOptions& options, const SubstituteContext* substitution = nullptr) {
-  return with_rewriter(u.graph(), rules, options, substitution, [&](auto& rewriter) { return rewriter.run(u); });
+UOp rewritten(UOp u, const RuleSet& rules, const RewriteOptions& options) {
+  return with_rewriter(u.graph(), rules, options, [&](auto& rewriter) { return rewriter.run(u); });
 }
 
 struct Observed {
@@ -461,22 +439,12 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
   auto nodes = toposort(sink);
   if (options.bottom_up) std::reverse(nodes.begin(), nodes.end());
   std::vector<std::pair<UOp, UOp>> out;
-  with_rewriter(sink.graph(), rules, options, nullptr, [&](auto& rewriter) {
+  with_rewriter(sink.graph(), rules, options, [&](auto& rewriter) {
     for (UOp u : nodes) out.emplace_back(u, rewriter.run(u));
   });
   for (auto& [from, to] : out)
     if (from == sink) observed.done(to);
   return out;
-}
-
-UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, std::string_view name) {
-  SubstituteContext ctx(u.graph(), replacements);
-  if (ctx.pairs().empty()) return u;
-  RewriteOptions options{.ctx = ctx, .bottom_up = true, .name = name};
-  auto* observer = observer_of(u.graph());
-  bool seen = observer && !(observer->counts_only && observer->stats);
-  if (rules || seen) return graph_rewrite(u, rules ? *rules : substitute_rules(), options);
-  return rewritten(u, substitute_rules(), options, &ctx);
 }
 
 void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<RewriteState>().observer = observer; }

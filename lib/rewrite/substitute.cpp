@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/stats.h"
+#include "lib/rewrite/workspace.h"
 
 namespace tgc {
 
@@ -33,6 +35,143 @@ const RuleSet& substitute_rules() {
       rule("substitute", node(OpSet::all()).as(x), with_ctx<const SubstituteContext>(x, [](const SubstituteContext& ctx, UOp x) { return ctx.find(x); })),
   });
   return set;
+}
+
+namespace {
+
+// A rewrite with substitute_rules() alone: the same results as the Rewriter's (rewrite.cpp), whose rules, contexts and order it does without.
+template <class Where>
+class Substituter {
+ public:
+  Substituter(Graph& graph, const SubstituteContext& replacements, std::string_view name, Workspace& workspace, Where& results, RuleStats* stats)
+      : graph_(graph),
+        replacements_(replacements),
+        oldest_(stats ? 0 : replacements.first_id()),
+        name_(name),
+        limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)),
+        w_(workspace),
+        results_(results),
+        stats_(stats) {}
+  ~Substituter() {
+    if (stats_) stats_->add(*substitute_rules().rules()[0], replaced_, looked_up_);
+  }
+
+  UOp run(UOp root) {
+    if (root.id() < oldest_) return root;
+    results_.fit(graph_);
+    run_ = ++results_.run;
+    begin(root);
+    while (!w_.visits.empty()) go_on(w_.visits.back());
+    return UOp(results_.of(root).result);
+  }
+
+ private:
+  using Visit = Workspace::Visit;
+  static constexpr uint32_t kWaits = UINT32_MAX;  // Visit::next: for the result of `now`
+
+  void begin(UOp n) {
+    UOp now = last_replacement(n);
+    if (now.num_src() == 0 || now.id() < oldest_) return results_.at(n).set(now.node(), results_.epoch);
+    visit(n, now);
+  }
+
+  // `now` is what `n` was replaced by, or `n`.
+  void visit(UOp n, UOp now) {
+    RewriteSlot& slot = results_.at(n);
+    if (slot.mark == run_) [[unlikely]] fail_endless(w_, name_, "a node is made of itself", n);
+    slot.mark = run_;
+    w_.visits.push_back({n, now, 0, false});
+    if (w_.visits.size() > limit_) [[unlikely]]
+      fail_endless(w_, name_, "more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)", {});
+  }
+
+  void go_on(Visit& v) {
+    const uint32_t epoch = results_.epoch;
+    if (v.next == kWaits) return finish(v, UOp(results_.of(v.now).result));
+    bool changed = v.changed;
+    auto src = v.now.src();
+    for (size_t i = v.next; i < src.size(); i++) {
+      UOp s = src[i];
+      if (s.id() < oldest_) continue;
+      const RewriteSlot& slot = results_.of(s);
+      if (slot.mark == epoch) {
+        changed |= slot.result != s.node();
+        continue;
+      }
+      v.next = uint32_t(i);
+      v.changed = changed;
+      return begin(s);
+    }
+    if (!changed) return finish(v, v.now);
+    UOp made = with_results(v.now);
+    const RewriteSlot& known = results_.of(made);
+    if (known.mark == epoch) return finish(v, UOp(known.result));
+    UOp now = last_replacement(made);
+    if (now == made) return finish(v, made);
+    v.now = made;
+    v.next = kWaits;
+    visit(made, now);
+  }
+
+  void finish(const Visit& v, UOp result) {
+    results_.at(v.n).set(result.node(), results_.epoch);
+    w_.visits.pop_back();
+  }
+
+  UOp find(UOp u) {
+    UOp out = replacements_.find(u);
+    looked_up_++;
+    replaced_ += bool(out);
+    return out;
+  }
+
+  // What replaces `u`, or what replaces that, and so on; `u` when nothing does.
+  UOp last_replacement(UOp u) {
+    size_t steps = 0;
+    for (UOp next = find(u); next; next = find(u)) {
+      u = next;
+      if (++steps > replacements_.pairs().size()) fail_endless(w_, name_, "a node is rewritten to itself", {});
+    }
+    return u;
+  }
+
+  UOp with_results(UOp u) {
+    auto src = u.src();
+    if (w_.sources.size() < src.size()) w_.sources.resize(src.size());
+    UOp* const sources = w_.sources.data();
+    for (size_t i = 0; i < src.size(); i++) sources[i] = src[i].id() < oldest_ ? src[i] : UOp(results_.of(src[i]).result);
+    UOp out = graph_.node(u.op(), u.dtype(), UOpSpan(std::span<const UOp>(sources, src.size())), u.arg(), u.tag());
+    results_.fit(graph_);
+    return out;
+  }
+
+  Graph& graph_;
+  const SubstituteContext& replacements_;
+  uint32_t oldest_;  // nodes with lesser ids, and what is below them, stay as they are
+  std::string_view name_;
+  size_t limit_;
+  Workspace& w_;
+  Where& results_;
+  RuleStats* stats_;
+  uint32_t run_ = 0;
+  uint64_t looked_up_ = 0, replaced_ = 0;
+};
+
+}  // namespace
+
+UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, std::string_view name) {
+  Graph& graph = u.graph();
+  SubstituteContext ctx(graph, replacements);
+  if (ctx.pairs().empty()) return u;
+  auto& state = graph.extension<RewriteState>();
+  RewriteObserver* observer = state.observer;
+  RuleStats* stats = observer && observer->counts_only ? observer->stats : nullptr;
+  if (rules || (observer && !stats)) return graph_rewrite(u, rules ? *rules : substitute_rules(), {.ctx = ctx, .bottom_up = true, .name = name});
+  LentWorkspace workspace(state);
+  auto with_results_in = [&](auto& results) { return Substituter(graph, ctx, name, *workspace, results, stats).run(u); };
+  if (LentNodes nodes(state); nodes) return with_results_in(*nodes);
+  workspace->results.start_anew();
+  return with_results_in(workspace->results);
 }
 
 }  // namespace tgc

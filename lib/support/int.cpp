@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <unordered_set>
 #include <vector>
 
@@ -400,22 +401,33 @@ std::strong_ordering Int::compare_large(Int a, Int b) {
   return (a.sign() < 0 ? -c : c) <=> 0;
 }
 
+namespace {
+// Whether both are small and machine words divide as Python and C do, but for the sign of the rest.
+bool divide_plainly(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
+}  // namespace
+
 Int floor_div(Int a, Int b) {
+  if (divide_plainly(a, b)) return a.small() / b.small() - (a.small() % b.small() < 0);
   if (b == 0) division_by_zero();
   auto [q, r] = divmod_trunc(a, b);
   return r != 0 && (r.sign() < 0) != (b.sign() < 0) ? q - 1 : q;
 }
 
 Int floor_mod(Int a, Int b) {
+  if (divide_plainly(a, b)) {
+    int64_t rest = a.small() % b.small();
+    return rest < 0 ? rest + b.small() : rest;
+  }
   if (b == 0) division_by_zero();
   Int r = divmod_trunc(a, b).second;
   return r != 0 && (r.sign() < 0) != (b.sign() < 0) ? r + b : r;
 }
 
-Int cdiv(Int a, Int b) { return b == 0 ? Int(0) : divmod_trunc(a, b).first; }
+Int cdiv(Int a, Int b) { return divide_plainly(a, b) ? Int(a.small() / b.small()) : b == 0 ? Int(0) : divmod_trunc(a, b).first; }
 Int cmod(Int a, Int b) { return a - cdiv(a, b) * b; }
 
 Int gcd(Int a, Int b) {
+  if (divide_plainly(a, b) && a.small() > 0) return std::gcd(a.small(), b.small());
   while (b != 0) {
     Int r = divmod_trunc(a, b).second;
     a = b;

@@ -79,27 +79,23 @@ bool Arg::slow_equal(Arg a, Arg b) {
   return compare_const(a.to_const(), b.to_const()) == Order::Equal;
 }
 
-uint32_t Arg::hash() const {
-  uint64_t h = uint64_t(i_);
-  uint8_t kind = uint8_t(kind_);
+// Equal numbers hash alike, whatever their type.
+uint32_t Arg::hash_of_others() const {
   switch (kind_) {
-    case Kind::Bool:  // equal numbers hash alike, whatever their type
-    case Kind::Int: kind = uint8_t(Kind::Int); break;
+    case Kind::Bool: return mixed(uint64_t(i_), Kind::Int);
     case Kind::Float:
-      if (d_ == std::trunc(d_) && std::fabs(d_) < 9.2e18) h = uint64_t(int64_t(d_)), kind = uint8_t(Kind::Int);
-      else if (d_ == std::trunc(d_) && std::isfinite(d_)) h = uint64_t(reinterpret_cast<uintptr_t>(tgc::Int::trunc(d_).big())), kind = uint8_t(Kind::BigInt);
-      else if (std::isnan(d_)) h = 0x7FF8;
-      break;
+      if (std::isnan(d_)) return mixed(0x7FF8, kind_);
+      if (d_ != std::trunc(d_) || std::isinf(d_)) return mixed(uint64_t(i_), kind_);
+      if (std::fabs(d_) < 9.2e18) return mixed(uint64_t(int64_t(d_)), Kind::Int);
+      return Arg(tgc::Int::trunc(d_)).hash();
     case Kind::Str:
     case Kind::Bytes:
-    case Kind::Raw: h = static_cast<const Graph::TextRep*>(p_)->hash; break;
+    case Kind::Raw: return mixed(static_cast<const Graph::TextRep*>(p_)->hash, kind_);
     case Kind::Tuple:
-    case Kind::Record: h = static_cast<const Graph::ItemsRep*>(p_)->hash; break;
-    case Kind::UOp: h = static_cast<const Node*>(p_)->hash; break;
-    default: break;
+    case Kind::Record: return mixed(static_cast<const Graph::ItemsRep*>(p_)->hash, kind_);
+    case Kind::UOp: return mixed(static_cast<const Node*>(p_)->hash, kind_);
+    default: return mixed(uint64_t(i_), kind_);
   }
-  h = (h ^ kind) * 0x9E3779B97F4A7C15ull;
-  return uint32_t(h >> 32) ^ uint32_t(h);
 }
 
 void Arg::append_repr(std::string& out) const {

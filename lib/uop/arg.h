@@ -85,7 +85,7 @@ class Arg {
 
   // Equal as Python's == has it, except that NaN equals itself; both of one graph (or neither interned).
   friend bool operator==(Arg a, Arg b) { return (a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_) || slow_equal(a, b); }
-  uint32_t hash() const;
+  uint32_t hash() const { return kind_ == Kind::Int ? mixed(uint64_t(i_), Kind::Int) : hash_of_others(); }
 
   // Of the same type and value, so that both print alike.
   static bool identical(Arg a, Arg b) { return a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_; }
@@ -98,6 +98,11 @@ class Arg {
  private:
   friend class Graph;
   static bool slow_equal(Arg a, Arg b);
+  static uint32_t mixed(uint64_t value, Kind kind) {
+    uint64_t h = (value ^ uint64_t(kind)) * 0x9E3779B97F4A7C15ull;
+    return uint32_t(h >> 32) ^ uint32_t(h);
+  }
+  uint32_t hash_of_others() const;
 
   Kind kind_;
   uint8_t sub_;  // of a Record: its RecordClass

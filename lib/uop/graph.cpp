@@ -223,7 +223,7 @@ std::unique_ptr<StampArray> Graph::take_stamps() {
 std::vector<UOp> toposort(UOp root) {
   struct Frame {
     const Node* node;
-    uint32_t next;
+    const UOp* next;  // of its sources
   };
   constexpr size_t kUsual = 256;
   InlineStack<const Node*, kUsual> out;
@@ -234,17 +234,22 @@ std::vector<UOp> toposort(UOp root) {
   uint32_t* stamp_of = stamps->stamps.data();  // room for all: ids grow from sources to users
   const uint32_t begun = stamps->epoch;        // a node is never reached again while it is on the stack: graphs have no cycles
   stamp_of[root.id()] = begun;
-  stack.push_back({root.node(), 0});
+  stack.push_back({root.node(), root.node()->src()});
   while (!stack.empty()) {
     auto& [node, next] = stack.back();
-    const UOp* src = node->src();
-    const uint32_t n = node->num_src;
-    uint32_t i = next;
-    while (i < n && stamp_of[src[i].id()] == begun) i++;
-    if (i < n) {
-      stamp_of[src[i].id()] = begun;
-      next = i + 1;
-      stack.push_back({src[i].node(), 0});
+    const UOp* s = next;
+    const UOp* const end = node->src() + node->num_src;
+    const Node* below = nullptr;  // what to go on with
+    for (; s != end && !below; s++) {
+      const Node* n = s->node();
+      if (stamp_of[n->id] == begun) continue;
+      stamp_of[n->id] = begun;
+      if (n->num_src == 0) out.push_back(n);
+      else below = n;
+    }
+    if (below) {
+      next = s;
+      stack.push_back({below, below->src()});
     } else {
       out.push_back(node);
       stack.pop_back();
@@ -266,6 +271,8 @@ std::span<const UOp> last_toposort(UOp root) {
   if (!(last.root == root)) last = {root, toposort(root)};
   return last.nodes;
 }
+
+void keep_toposort(UOp root, std::vector<UOp> nodes) { root.graph().extension<LastToposort>() = {root, std::move(nodes)}; }
 
 std::vector<UOp> backward_slice(UOp root) {
   auto out = toposort(root);

@@ -232,6 +232,8 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
 
 // toposort(root), kept with the graph until another root is asked for: stages that change nothing ask for the same.
 std::span<const UOp> last_toposort(UOp root);
+// For whoever knows toposort(root): last_toposort need not find it.
+void keep_toposort(UOp root, std::vector<UOp> nodes);
 
 // toposort without the root itself (ops.py backward_slice).
 std::vector<UOp> backward_slice(UOp root);

@@ -120,23 +120,81 @@ CfgContext::CfgContext(UOp sink) {
   }
 }
 
+namespace {
+UOp waiting(UOp range, UOp before) {
+  std::vector<UOp> src(range.src().begin(), range.src().end());
+  src.push_back(before);
+  return range.with_src(src);
+}
+}  // namespace
+
 const RuleSet& add_control_flow_rules() {
   static const RuleSet set("add control flow", {
       // RANGE(x...) -> RANGE(x..., before)
       rule("range-waits", node(Op::RANGE).as(x), with_ctx<const CfgContext>(x, [](const CfgContext& ctx, UOp x) {
              UOp before = ctx.waits_for(x);
-             if (!before) return UOp();
-             std::vector<UOp> src(x.src().begin(), x.src().end());
-             src.push_back(before);
-             return x.with_src(src);
+             return before ? waiting(x, before) : UOp();
            })),
   });
   return set;
 }
 
+namespace {
+
+// The same for a whole graph, in one walk that also finds the toposort of the result. The empty UOp when loops wait for each other.
+UOp tied(UOp sink, const CfgContext& ctx) {
+  struct Frame {
+    UOp node;
+    uint32_t next;
+  };
+  Graph& graph = sink.graph();
+  const size_t num_below = sink.id() + 1;  // at most: ids grow from sources to users
+  const size_t limit = std::min(num_below, size_t(graph.settings().REWRITE_STACK_LIMIT));
+  std::vector<UOp> result(num_below), order, sources;  // results by id
+  std::vector<Frame> stack;
+  order.reserve(last_toposort(sink).size());
+  bool all_new = true;  // what changed became a node of its own
+
+  auto source = [&](UOp u, uint32_t i) { return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.waits_for(u) : UOp(); };
+  stack.push_back({sink, 0});
+  while (!stack.empty()) {
+    auto& [u, next] = stack.back();
+    UOp s = source(u, next);
+    if (s) {
+      next++;
+      if (!result[s.id()]) stack.push_back({s, 0});
+      if (stack.size() > limit) return {};
+      continue;
+    }
+    sources.clear();
+    bool changed = next > u.num_src();
+    for (uint32_t i = 0; i < next; i++) {
+      UOp below = source(u, i);
+      sources.push_back(result[below.id()]);
+      changed |= !(sources.back() == below);
+    }
+    UOp out = u;
+    if (changed) {
+      const size_t size = graph.size();
+      out = graph.node(u.op(), u.dtype(), sources, u.arg(), u.tag());
+      all_new &= graph.size() > size;
+    }
+    result[u.id()] = out;
+    order.push_back(out);
+    stack.pop_back();
+  }
+  UOp out = result[sink.id()];
+  if (all_new) keep_toposort(out, std::move(order));
+  return out;
+}
+
+}  // namespace
+
 UOp add_control_flow(UOp sink) {
   CfgContext ctx(sink);
-  if (ctx.empty()) return sink;
+  if (ctx.edges().empty()) return sink;
+  if (!is_watched(sink.graph()))
+    if (UOp out = tied(sink, ctx)) return out;
   return graph_rewrite(sink, add_control_flow_rules(), {.ctx = ctx, .bottom_up = true, .name = "add control flow"});
 }
 

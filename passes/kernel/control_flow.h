@@ -18,12 +18,13 @@ class CfgContext {
       if (waits == range) return before;
     return {};
   }
-  bool empty() const { return edges_.empty(); }  // no loop waits for anything
+  // Every RANGE that waits, and for what.
+  std::span<const std::pair<UOp, UOp>> edges() const { return edges_; }
 
  private:
   void add_edge(UOp range, UOp before);
 
-  std::vector<std::pair<UOp, UOp>> edges_;  // a RANGE and what it waits for; few
+  std::vector<std::pair<UOp, UOp>> edges_;  // few
 };
 
 const RuleSet& add_control_flow_rules();  // pm_add_control_flow; the context is a CfgContext

@@ -18,7 +18,24 @@ Int value(UOp constant) { return constant.arg().as_int(); }
 
 UOp fold_divmod_general(UOp d);
 
-// One division or remainder of indices, taken apart for the rules below: x = sum of terms[i] * factors[i] + constant.
+// A summand of a numerator, taken apart: term() * factor.
+class Summand {
+ public:
+  explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
+    bool plain = u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
+    like_term_ = plain ? u.src(0) : term();  // a plain term is made when it is asked for: mostly its bounds tell enough
+  }
+  Int factor() const { return factor_; }
+  UOp term() const { return divides(u_, factor_); }
+  Int vmin() const { return int_vmin(like_term_); }  // of the term
+  Int vmax() const { return int_vmax(like_term_); }
+
+ private:
+  UOp u_, like_term_;  // like_term_ has the bounds of the term
+  Int factor_;
+};
+
+// One division or remainder of indices, taken apart for the rules below: x = sum of summands + constant.
 class DivMod {
  public:
   explicit DivMod(UOp d) : d_(d), x_(d.src(0)), y_(d.src(1)), is_mod_(d.is(Op::MOD)) {}
@@ -32,12 +49,8 @@ class DivMod {
     if (y_.is_const() && value(y_) > 0) {
       c_ = value(y_);
       if (UOp out = remove_nested_mod()) return out;
-      factors_.reserve(uops_.size());
-      terms_.reserve(uops_.size());
-      for (UOp u : uops_) {
-        factors_.push_back(const_factor(u));
-        terms_.push_back(divides(u, factors_.back()));
-      }
+      summands_.reserve(uops_.size());
+      for (UOp u : uops_) summands_.emplace_back(u);
       if (UOp out = fold_binary_numerator()) return out;
       if (UOp out = fold_congruence()) return out;
       if (UOp out = gcd_with_remainder()) return out;
@@ -75,16 +88,15 @@ class DivMod {
 
   // One term that takes two values: the result is linear in it.
   UOp fold_binary_numerator() const {
-    if (terms_.size() != 1) return {};
-    UOp v = terms_[0];
-    Int v0 = int_vmin(v), v1 = int_vmax(v);
+    if (summands_.size() != 1) return {};
+    Int v0 = summands_[0].vmin(), v1 = summands_[0].vmax();
     if (v1 - v0 != 1) return {};
     auto result = [&](Int at) {
-      Int n = factors_[0] * at + constant_;
+      Int n = summands_[0].factor() * at + constant_;
       return is_mod_ ? cmod(n, c_) : cdiv(n, c_);
     };
     Int r0 = result(v0), r1 = result(v1);
-    return (r1 - r0) * (v - v0) + r0;
+    return (r1 - r0) * (summands_[0].term() - v0) + r0;
   }
 
   // Reduce every factor modulo c: when what remains lies within one interval of c, it is the remainder.
@@ -92,11 +104,11 @@ class DivMod {
     if (x_may_be_negative() && d_.graph().settings().CORRECT_DIVMOD_FOLDING) return {};
     Int low = floor_mod(constant_, c_), high = low;  // the bounds of what remains, known before it is built
     std::vector<Int> rests;
-    rests.reserve(factors_.size());
-    for (size_t i = 0; i < factors_.size(); i++) {
-      Int r = floor_mod(factors_[i], c_);
+    rests.reserve(summands_.size());
+    for (const Summand& s : summands_) {
+      Int r = floor_mod(s.factor(), c_);
       rests.push_back((r - c_).abs() < r.abs() ? r - c_ : r);
-      Int a = rests[i] * int_vmin(terms_[i]), b = rests[i] * int_vmax(terms_[i]);
+      Int a = rests.back() * s.vmin(), b = rests.back() * s.vmax();
       low += std::min(a, b);
       high += std::max(a, b);
     }
@@ -104,11 +116,11 @@ class DivMod {
     if (q != floor_div(high, c_)) return {};
     if (is_mod_) {
       std::vector<UOp> rest_terms;
-      for (size_t i = 0; i < factors_.size(); i++) rest_terms.push_back(rests[i] * terms_[i]);
+      for (size_t i = 0; i < rests.size(); i++) rest_terms.push_back(rests[i] * summands_[i].term());
       return sum_from_zero(rest_terms) + floor_mod(constant_, c_) - q * c_;
     }
     std::vector<UOp> quotients;
-    for (size_t i = 0; i < factors_.size(); i++) quotients.push_back(floor_div(factors_[i] - rests[i], c_) * terms_[i]);
+    for (size_t i = 0; i < rests.size(); i++) quotients.push_back(floor_div(summands_[i].factor() - rests[i], c_) * summands_[i].term());
     return sum_from_zero(quotients) + floor_div(constant_ - floor_mod(constant_, c_) + q * c_, c_);
   }
 
@@ -139,7 +151,7 @@ class DivMod {
     if (is_mod_ || x_may_be_negative()) return {};
     Int f = c_;
     for (size_t i = 0; i < uops_.size(); i++)
-      if (Int a = factors_[i].abs(); !uops_[i].in({Op::CONST, Op::VCONST}) && a > 1 && floor_mod(c_, factors_[i]) == 0 && a < f) f = a;
+      if (Int a = summands_[i].factor().abs(); !uops_[i].in({Op::CONST, Op::VCONST}) && a > 1 && floor_mod(c_, summands_[i].factor()) == 0 && a < f) f = a;
     if (f >= c_) return {};
     UOp x = fold_divmod_general(x_ / f);
     return x && int_vmin(x) >= 0 ? x / floor_div(c_, f) : UOp();
@@ -193,9 +205,8 @@ class DivMod {
   UOp peeled_;             // x without its constant
   Int constant_;
   Int c_;                  // the denominator, where it is a positive constant
-  std::vector<UOp> uops_;  // the terms of peeled_, as they are and taken apart
-  std::vector<UOp> terms_;
-  std::vector<Int> factors_;
+  std::vector<UOp> uops_;  // the summands of peeled_, as they are and taken apart
+  std::vector<Summand> summands_;
 };
 
 UOp fold_divmod_general(UOp d) {
