@@ -66,7 +66,7 @@ struct NearNodes {
   explicit NearNodes(UOp u);
   UOp at[kNumPositions] = {};  // empty: not there
   size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsentKind; }
-  uint16_t same_pairs() const;  // a bit per pair
+  bool same(size_t pair) const { return at[kPairs[pair].first] == at[kPairs[pair].second]; }
   static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
       {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1}, {kB0, kB1}}};
 };
@@ -76,12 +76,6 @@ inline NearNodes::NearNodes(UOp u) {
     UOp s = at[kA + i] = u.src(i);
     for (size_t j = 0; j < std::min<size_t>(2, s.num_src()); j++) at[kA0 + 2 * i + j] = s.src(j);
   }
-}
-
-inline uint16_t NearNodes::same_pairs() const {
-  uint16_t out = 0;
-  for (size_t i = 0; i < kPairs.size(); i++) out |= uint16_t(at[kPairs[i].first] == at[kPairs[i].second]) << i;
-  return out;
 }
 
 // The ops that must be among the sources of a node that a pattern matches (UPat.early_reject).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "lib/rewrite/bucket.h"
 #include "lib/rewrite/hits.h"
@@ -161,48 +162,33 @@ OpSet ops_of_sources(UOp u) {
 
 }  // namespace
 
-// One try of the rules for an op on a node: the programs that the masks allow, word by word.
-struct Matcher::Attempt {
- public:
-  Attempt(const Code& code, UOp u) : c_(code), u_(u) {
-    const size_t n = u.num_src();
-    length_ = c_.of_length(std::min(n, kLengths - 1));
-    root_ = c_.of_dtype(dtype_class(u));
-    for (size_t i = 0; i < kPositions; i++) kind_[i] = c_.of_kind(i < n ? u.src(i).node()->kind : kAbsentKind);
-    for (size_t i = 0; i < kDTypePositions; i++) dtype_[i] = c_.of_dtype(i < n ? dtype_class(u.src(i)) : kAbsentDType);
-  }
-  uint64_t allowed(size_t w) {
-    uint64_t bits = length_[w] & root_[w].root;
-    for (size_t i = 0; i < kPositions; i++) bits &= kind_[i][w].source[i];
-    for (size_t i = 0; i < kDTypePositions; i++) bits &= dtype_[i][w].source[i];
-    return bits & c_.looks_near[w] ? near(bits, w) : bits;
-  }
-  // Of a program that was allowed: whether the same nodes are where it wants them.
-  bool same(const MatchProgram& program) {
-    if (!program.same) return true;
-    if (!compared_) same_ = NearNodes(u_).same_pairs(), compared_ = true;
-    return !(program.same & ~same_);
-  }
+namespace {
 
- private:
-  uint64_t near(uint64_t bits, size_t w) {
-    if (!looked_near_) {
-      NearNodes near(u_);
-      for (size_t i = 0; i < kNearPositions; i++) near_[i] = c_.of_kind(near.kind(NearNodes::kA0 + i));
-      looked_near_ = true;
-    }
-    for (size_t i = 0; i < kNearPositions; i++) bits &= near_[i][w].near[i];
-    return bits;
-  }
+// The programs of a word that the masks allow for a node, a bit for each.
+[[gnu::always_inline]] inline uint64_t allowed(const Code& code, UOp u, size_t w) {
+  const size_t n = u.num_src(), words = code.words;
+  const UOp* const src = u.src().data();
+  const KindMasks* const kinds = code.kind_masks.data() + w;
+  const DTypeMasks* const dtypes = code.dtype_masks.data() + w;
+  uint64_t bits = code.length_masks[std::min(n, kLengths - 1) * words + w] & dtypes[dtype_class(u) * words].root;
+  for (size_t i = 0; i < kPositions; i++) bits &= kinds[(i < n ? src[i].node()->kind : kAbsentKind) * words].source[i];
+  for (size_t i = 0; i < kDTypePositions; i++) bits &= dtypes[(i < n ? dtype_class(src[i]) : kAbsentDType) * words].source[i];
+  if (!(bits & code.looks_near[w])) return bits;
+  NearNodes near(u);
+  for (size_t i = 0; i < kNearPositions; i++) bits &= kinds[near.kind(NearNodes::kA0 + i) * words].near[i];
+  return bits;
+}
 
-  const Code& c_;
-  UOp u_;
-  const uint64_t* length_;
-  const DTypeMasks *root_, *dtype_[kDTypePositions];
-  const KindMasks *kind_[kPositions], *near_[kNearPositions];
-  uint16_t same_;
-  bool looked_near_ = false, compared_ = false;
-};
+// Of a program that was allowed: whether the same nodes are where it wants them.
+[[gnu::always_inline]] inline bool same_nodes(const MatchProgram& program, UOp u) {
+  if (!program.same) return true;
+  NearNodes near(u);
+  for (uint32_t pairs = program.same; pairs; pairs &= pairs - 1)
+    if (!near.same(size_t(std::countr_zero(pairs)))) return false;
+  return true;
+}
+
+}  // namespace
 
 namespace {
 union Captures {  // no time to clear them
@@ -215,13 +201,12 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) c
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
   const Code& code = bucket->code();
-  Attempt attempt(code, u);
   Captures captures;
   const Rule* done = nullptr;  // a rule that returned the very node: its other alternatives are not tried
   for (size_t w = 0; w < code.words; w++)
-    for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
+    for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
       const MatchProgram& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
-      if (program.rule == done || !attempt.same(program)) continue;
+      if (program.rule == done || !same_nodes(program, u)) continue;
       if (program.check_need && !ops_of_sources(u).contains_all(program.need)) continue;
       if (!run(program, code.steps.data() + program.first, u, captures.at)) continue;
       hit = program.rule;  // also names the rule when its action throws
@@ -239,7 +224,6 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
   const Code& code = bucket->code();
-  Attempt attempt(code, u);
   Captures captures;
   constexpr uint32_t kNone = UINT32_MAX;
   uint32_t have = code.class_of(u);
@@ -254,9 +238,9 @@ UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*
   } note{stats, bucket, have, kNone};
   const Rule* done = nullptr;
   for (size_t w = 0; w < code.words; w++)
-    for (uint64_t bits = attempt.allowed(w); bits; bits &= bits - 1) {
+    for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
       const MatchProgram& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
-      if (program.rule == done || !attempt.same(program) || (program.need_bits & ~have)) continue;
+      if (program.rule == done || !same_nodes(program, u) || (program.need_bits & ~have)) continue;
       // matching takes a few nanoseconds: every kEvery-th is timed; of an action the first calls are, then some
       constexpr uint32_t kEvery = 64, kFirst = 32, kSome = 16;
       uint32_t weight = stats.matches_++ % kEvery == 0 ? kEvery : 0;

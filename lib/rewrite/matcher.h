@@ -44,7 +44,6 @@ class Matcher {
  private:
   friend class RuleStats;
   struct Bucket;
-  struct Attempt;
 
   struct Wanted {
     OpSet roots, below;  // one of these, above all of those

@@ -67,6 +67,8 @@ Int normalize(bool negative, Digits digits) {
   return intern({negative, std::move(digits)});
 }
 
+uint64_t absolute(int64_t v) { return v < 0 ? 0 - uint64_t(v) : uint64_t(v); }
+
 Digits magnitude(uint64_t m) {
   Digits d{uint32_t(m), uint32_t(m >> 32)};
   trim(d);
@@ -74,7 +76,7 @@ Digits magnitude(uint64_t m) {
 }
 Digits magnitude(Int v) {
   if (!v.is_small()) return v.big()->digits;
-  return magnitude(v.small() < 0 ? 0 - uint64_t(v.small()) : uint64_t(v.small()));
+  return magnitude(absolute(v.small()));
 }
 
 int compare(const Digits& a, const Digits& b) {
@@ -357,7 +359,9 @@ std::string Int::str() const {
 
 int Int::sign_of_large() const { return big_->negative ? -1 : 1; }
 
-uint32_t Int::bit_length() const { return bit_count(magnitude(*this)); }
+uint32_t Int::bit_length() const {
+  return big_ ? bit_count(big_->digits) : uint32_t(std::bit_width(absolute(small_)));
+}
 
 Int Int::operator-() const {
   if (!big_ && small_ != INT64_MIN) return -small_;
@@ -367,6 +371,7 @@ Int Int::operator-() const {
 Int Int::add_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() < 0); }
 Int Int::subtract_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() >= 0); }
 Int Int::multiply_large(Int a, Int b) {
+  if (are_small(a, b)) return normalize((a.small_ < 0) != (b.small_ < 0), magnitude(Uint128(absolute(a.small_)) * absolute(b.small_)));
   return normalize((a.sign() < 0) != (b.sign() < 0), multiply(magnitude(a), magnitude(b)));
 }
 

@@ -82,6 +82,20 @@ Int const_factor(UOp u) {
   }
 }
 
+bool is_divisible(UOp u, Int v) {
+  if (v == 1) return true;
+  switch (u.op()) {
+    case Op::CONST: return is_zero(floor_mod(value(u), v));
+    case Op::VCONST: {
+      auto items = u.arg().items();
+      return std::all_of(items.begin(), items.end(), [&](Arg item) { return is_zero(floor_mod(to_int(item.to_const(), u), v)); });
+    }
+    case Op::ADD: return is_divisible(u.src(0), v) && is_divisible(u.src(1), v);
+    case Op::MUL: return is_divisible(u.src(0), v) || is_divisible(u.src(1), v);
+    default: return false;
+  }
+}
+
 UOp divides(UOp u, Int v) {
   if (v == 1) return u;
   switch (u.op()) {

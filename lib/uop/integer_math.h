@@ -15,6 +15,7 @@ bool overflows(UOp u, DType dtype);  // whether a value of u may not fit dtype
 
 bool is_increasing(UOp u);      // u grows with everything in it; false when not sure
 Int const_factor(UOp u);        // the largest integer known to divide u, up to its sign
+bool is_divisible(UOp u, Int v);  // whether divides(u, v) is something
 UOp divides(UOp u, Int v);      // u / v when v is known to divide u
 UOp divide_exact(UOp u, UOp v); // the same for an expression
 UOp gcd(UOpSpan uops);          // a common divisor: the shared factors, and last the gcd of the constant ones

@@ -44,22 +44,17 @@ UOp UOp::const_like(std::span<const Const> values) const { return graph().consta
 
 // ---- math
 
+namespace {
+// The dtype of an op whose last operand is of that dtype.
+DType alu_dtype(Op op, DType last) { return ops::Comparison.contains(op) ? dtypes::bool_.vec(last.count()) : last; }
+}  // namespace
+
 UOp UOp::alu(Op op, UOpSpan rest) const {
-  DType dtype = rest.empty() ? this->dtype() : rest.back().dtype();
-  if (ops::Comparison.contains(op)) dtype = dtypes::bool_.vec(dtype.count());
-  if (rest.size() == 1) {
-    UOp src[] = {*this, rest[0]};
-    return graph().node(op, dtype, src);
-  }
-  if (rest.size() == 2) {
-    UOp src[] = {*this, rest[0], rest[1]};
-    return graph().node(op, dtype, src);
-  }
-  return graph().node(op, dtype, prepend(*this, rest));
+  return graph().node(op, alu_dtype(op, rest.empty() ? dtype() : rest.back().dtype()), prepend(*this, rest));
 }
-UOp UOp::alu(Op op) const { return graph().node(op, dtype(), *this); }
-UOp UOp::alu(Op op, UOp b) const { return alu(op, UOpSpan{b}); }
-UOp UOp::alu(Op op, UOp b, UOp c) const { return alu(op, UOpSpan{b, c}); }
+UOp UOp::alu(Op op) const { return graph().node(op, alu_dtype(op, dtype()), *this); }
+UOp UOp::alu(Op op, UOp b) const { return graph().node(op, alu_dtype(op, b.dtype()), {*this, b}); }
+UOp UOp::alu(Op op, UOp b, UOp c) const { return graph().node(op, alu_dtype(op, c.dtype()), {*this, b, c}); }
 
 UOp UOp::cast(DType to) const {
   if (to.count() == 1 && dtype().count() != 1) to = to.vec(dtype().count());

@@ -39,14 +39,13 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
   if (size == 1) return {};
   UOp buf = idx.src(0), offset = idx.src(1).get_idx(), mask = idx.src(1).get_valid();
   auto widths = access_widths(target, buf);
-  std::erase_if(widths, [&](int64_t w) { return !divides(offset, w); });
+  std::erase_if(widths, [&](int64_t w) { return !is_divisible(offset, w); });
 
-  std::vector<UOp> parts;
+  std::vector<UOp> parts, src(ls.src().begin(), ls.src().end());
   for (int64_t done = 0; done < size;) {
     int64_t width = *std::find_if(widths.begin(), widths.end(), [&](int64_t w) { return done + w <= size; });
     UOp pointer = buf.index_ptr((offset + Const(done)).valid(mask));
     if (width > 1) pointer = pointer.cast(buf.dtype().base().vec(width).ptr(buf.dtype().size(), buf.dtype().addrspace()));
-    std::vector<UOp> src(ls.src().begin(), ls.src().end());
     src[0] = pointer;
     if (ls.is(Op::STORE)) src[1] = ls.src(1).gep(iota(done, width));
     parts.push_back(ls.is(Op::STORE) ? ls.with_src(src) : ls.replace({.dtype = ls.dtype().scalar().vec(width), .src = src}));

@@ -106,7 +106,7 @@ UOp simplify_merge_adjacent(UOp u) {
 UOp mark_range_mod(SplitRangesContext& ctx, UOp r, UOp c) {
   if (!c.is_const()) throw Failure("a range modulo a vector");
   bool known = std::any_of(ctx.marks.begin(), ctx.marks.end(), [&](auto& m) { return m.first == r; });
-  if (!known && r.src(0).is_const() && divides(r.src(0), c.arg().as_int())) ctx.marks.emplace_back(r, c);
+  if (!known && r.src(0).is_const() && is_divisible(r.src(0), c.arg().as_int())) ctx.marks.emplace_back(r, c);
   return {};
 }
 

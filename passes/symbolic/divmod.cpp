@@ -78,7 +78,7 @@ class DivMod {
   // (a % 4 + b) % 2 -> (a + b) % 2
   UOp remove_nested_mod() const {
     if (!is_mod_ || x_may_be_negative()) return {};
-    auto nested = [&](UOp u) { return u.is(Op::MOD) && divides(u.src(1), c_); };
+    auto nested = [&](UOp u) { return u.is(Op::MOD) && is_divisible(u.src(1), c_); };
     if (std::none_of(uops_.begin(), uops_.end(), nested)) return {};
     std::vector<UOp> xs;
     for (UOp u : uops_) xs.push_back(nested(u) ? u.src(0) : u);

@@ -53,7 +53,7 @@ std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   }
   if (s.AMX) return std::nullopt;
   auto largest = [](UOp rng, std::initializer_list<int64_t> sizes) -> int64_t {
-    auto it = std::find_if(sizes.begin(), sizes.end(), [&](int64_t size) { return bool(divides(rng.src(0), size)); });
+    auto it = std::find_if(sizes.begin(), sizes.end(), [&](int64_t size) { return is_divisible(rng.src(0), size); });
     return it == sizes.end() ? 0 : *it;
   };
   for (size_t dim : {size_t(1), size_t(0)})
@@ -102,7 +102,7 @@ bool optimize_matvec(Scheduler& k) {
   if (!is_matvec(k)) return false;
   UOp reduced = k.ranges_of({AxisType::REDUCE})[0];
   for (size_t axis : k.axes_of({AxisType::GLOBAL})) {
-    if (!divides(reduced.src(0), s.MV_THREADS_PER_ROW) || !divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD)) continue;
+    if (!is_divisible(reduced.src(0), s.MV_THREADS_PER_ROW) || !divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD)) continue;
     if (debugs(k.graph(), 3)) {
       auto option = [](const char* name, int64_t value) { return std::string(" ") + name + "=" + std::to_string(value); };
       debug_line("MATVEC: k.full_shape=" + str(Shape(k.full_shape())) + " " + render(reduced) + option("MV_BLOCKSIZE", s.MV_BLOCKSIZE) +
