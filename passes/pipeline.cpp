@@ -161,8 +161,9 @@ const Stage* find_stage(std::string_view text) { return find_in(kernel_stages(),
 const TensorStage* find_tensor_stage(std::string_view text) { return find_in(tensor_stages(), text); }
 
 UOp begin_kernel(KernelJob& job, UOp ast) {
-  constexpr size_t kNodesMade = 100, kMost = 16384;  // for each node of the AST, as most kernels do; larger graphs see how far they grow
-  ast.graph().reserve(std::min(kNodesMade * ast.graph().size(), kMost));
+  // What most kernels make for each node beyond those that every AST has; larger ones see how far they grow.
+  constexpr size_t kNodesMade = 128, kLeast = 10, kMost = 16384;
+  if (size_t size = ast.graph().size(); size > kLeast) ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMost));
   job.optimize = ast.tag().is_none();
   if (!ast.arg().is_none()) return ast;
   Graph& g = ast.graph();

@@ -28,21 +28,24 @@ double thread_ms() {
 
 size_t nodes_of(UOp root) { return toposort(root).size(); }
 
-// One run. Walking a graph to count its nodes warms the caches for the next stage, so runs that are timed do not count.
+// What a run is for. Walking a graph to count its nodes warms the caches for the next stage, so runs that are timed do not count; and to look
+// at the clock after each stage takes a tenth of the time of a small kernel, so the total is timed by itself.
+enum class RunFor { Nodes, Total, Stages };
+
 class Run {
  public:
   enum class StagesIn { Elapsed, ProcessorTime };
-  explicit Run(bool counting, StagesIn in = StagesIn::Elapsed) : counting_(counting), in_(in), start_(thread_ms()), last_(now()) {}
+  explicit Run(RunFor what, StagesIn in = StagesIn::Elapsed) : what_(what), in_(in), start_(thread_ms()), last_(now()) {}
   GraphTime time;
 
   // What `work` makes, its time noted under the stage's name; `count` gives the nodes of the result.
   template <class Work, class Count>
   auto timed(std::string_view name, Work work, Count count) {
     auto result = work();
-    if (!result) return result;
-    double end = now();  // where the next one begins: a small kernel's stages take little longer than looking at the clock
-    time.stages.push_back({name, counting_ ? count(*result) : 0, end - last_});
-    last_ = counting_ ? now() : end;
+    if (!result || what_ == RunFor::Total) return result;
+    double end = now();  // where the next one begins
+    time.stages.push_back({name, what_ == RunFor::Nodes ? count(*result) : 0, end - last_});
+    last_ = what_ == RunFor::Nodes ? now() : end;
     return result;
   }
   // The stages so far are the total.
@@ -54,13 +57,13 @@ class Run {
  private:
   double now() const { return in_ == StagesIn::Elapsed ? elapsed_ms() : thread_ms(); }
 
-  bool counting_;
+  RunFor what_;
   StagesIn in_;
   double start_, last_;
 };
 
-Result<GraphTime> run_tensor_graph(UOp sink, bool counting) {
-  Run run(counting);
+Result<GraphTime> run_tensor_graph(UOp sink, RunFor what) {
+  Run run(what);
   TensorJob job(sink.graph());
   for (const TensorStage& stage : tensor_stages()) {
     auto result = run.timed(stage.name, [&] { return run_stage(stage, job, sink); }, nodes_of);
@@ -74,8 +77,8 @@ Result<GraphTime> run_tensor_graph(UOp sink, bool counting) {
   return std::move(run.time);
 }
 
-Result<GraphTime> run_kernel(UOp ast, const Target& target, const std::optional<std::vector<Arg>>& opts, bool counting) {
-  Run run(counting);
+Result<GraphTime> run_kernel(UOp ast, const Target& target, const std::optional<std::vector<Arg>>& opts, RunFor what) {
+  Run run(what);
   KernelJob job{.graph = ast.graph(), .target = target, .opts = opts};
   UOp sink = begin_kernel(job, ast);
   for (const Stage& stage : kernel_stages()) {
@@ -87,6 +90,7 @@ Result<GraphTime> run_kernel(UOp ast, const Target& target, const std::optional<
   auto list = run.timed("linear", [&] { return linear_list(job, sink); }, [](const std::vector<UOp>& list) { return list.size(); });
   if (!list) return list.diag();
   run.end_of_total();
+  if (what == RunFor::Total) return std::move(run.time);
   auto count = [&](const auto&) { return list->size(); };
   (void)run.timed("source", [&] { return render_source(target, *list); }, count);  // tinygrad has kernels that it compiles and cannot render
   auto program = run.timed("program", [&] { return program_info(*list); }, count);
@@ -94,7 +98,7 @@ Result<GraphTime> run_kernel(UOp ast, const Target& target, const std::optional<
   return std::move(run.time);
 }
 
-Result<GraphTime> run_once(const TimedInput& in, const PipelineOptions& options, bool counting, RuleStats* stats = nullptr) {
+Result<GraphTime> run_once(const TimedInput& in, const PipelineOptions& options, RunFor what, RuleStats* stats = nullptr) {
   Graph graph(in.settings);
   auto root = read_pyrender(graph, in.text, in.file);
   if (!root) return root.diag();
@@ -102,8 +106,8 @@ Result<GraphTime> run_once(const TimedInput& in, const PipelineOptions& options,
   if (!opts) return opts.diag();
   std::optional<StatsWatch> watch;
   if (stats) watch.emplace(graph, *stats);
-  size_t nodes = counting ? nodes_of(*root) : 0;
-  auto time = in.is_tensor_graph ? run_tensor_graph(*root, counting) : run_kernel(*root, in.target, *opts, counting);
+  size_t nodes = what == RunFor::Nodes ? nodes_of(*root) : 0;
+  auto time = in.is_tensor_graph ? run_tensor_graph(*root, what) : run_kernel(*root, in.target, *opts, what);
   if (time) time->nodes = nodes;
   return time;
 }
@@ -136,8 +140,8 @@ Result<size_t> render_kernels(const Schedule& schedule, const InputGraph& in, co
   return count;
 }
 
-Result<GraphTime> run_whole(const std::string& spec, const PipelineOptions& options, bool counting) {
-  Run run(counting, Run::StagesIn::ProcessorTime);
+Result<GraphTime> run_whole(const std::string& spec, const PipelineOptions& options, RunFor what) {
+  Run run(what, Run::StagesIn::ProcessorTime);
   auto read = [&]() -> Result<InputGraph> {
     auto input = Input::open(spec, "", options);
     if (!input) return input.diag();
@@ -163,20 +167,22 @@ Result<GraphTime> run_whole(const std::string& spec, const PipelineOptions& opti
   auto rendered = run.timed("render", [&] { return render_kernels(*schedule, *in, options); }, [](size_t kernels) { return kernels; });
   if (!rendered) return rendered.diag();
   run.end_of_total();
-  run.time.nodes = counting ? run.time.stages[0].nodes : 0;
+  run.time.nodes = what == RunFor::Nodes ? run.time.stages[0].nodes : 0;
   return std::move(run.time);
 }
 
-// The least times of `repeats` runs of `once`, after one that counts the nodes and warms up.
+// The least times of `repeats` runs of `once` for the total and as many for the stages, after one that counts the nodes and warms up.
 template <class Once>
 Result<GraphTime> fastest(int repeats, Once once) {
-  Result<GraphTime> counted = once(true);
+  Result<GraphTime> counted = once(RunFor::Nodes);
   if (!counted) return counted;
   GraphTime best = std::move(*counted);
   for (int i = 0; i < repeats; i++) {
-    Result<GraphTime> time = once(false);
+    Result<GraphTime> total = once(RunFor::Total);
+    if (!total) return total;
+    Result<GraphTime> time = once(RunFor::Stages);
     if (!time) return time;
-    best.ms = i == 0 ? time->ms : std::min(best.ms, time->ms);
+    best.ms = i == 0 ? total->ms : std::min(best.ms, total->ms);
     for (size_t s = 0; s < best.stages.size(); s++) best.stages[s].ms = i == 0 ? time->stages[s].ms : std::min(best.stages[s].ms, time->stages[s].ms);
   }
   return best;
@@ -185,7 +191,7 @@ Result<GraphTime> fastest(int repeats, Once once) {
 }  // namespace
 
 Result<GraphTime> time_whole(const std::string& spec, const PipelineOptions& options, int repeats) {
-  return fastest(repeats, [&](bool counting) { return run_whole(spec, options, counting); });
+  return fastest(repeats, [&](RunFor what) { return run_whole(spec, options, what); });
 }
 
 Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& options) {
@@ -200,10 +206,10 @@ Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& opti
 Result<GraphTime> time_graph(const TimedInput& in, const PipelineOptions& options, int repeats, bool count_rules) {
   RuleStats stats;
   double counted_ms = 0;
-  auto best = fastest(repeats, [&](bool counting) {
-    auto plain = run_once(in, options, counting);
-    if (!plain || counting || !count_rules) return plain;
-    if (auto counted = run_once(in, options, false, &stats)) counted_ms = counted_ms ? std::min(counted_ms, counted->ms) : counted->ms;
+  auto best = fastest(repeats, [&](RunFor what) {
+    auto plain = run_once(in, options, what);
+    if (!plain || what != RunFor::Total || !count_rules) return plain;
+    if (auto counted = run_once(in, options, what, &stats)) counted_ms = counted_ms ? std::min(counted_ms, counted->ms) : counted->ms;
     return plain;
   });
   if (best) best->counted_ms = counted_ms;

@@ -32,13 +32,14 @@ struct GraphTime {
 
 // Of a file with one tensor graph, a model most of all, all that comes before the compiler: "read" it, "schedule" it, "render" the sources
 // of its kernels, equal ones once. `nodes` are those of the tensor graph; the stages are processor time, the nodes of "schedule" the runs of
-// kernels and copies, those of "render" the distinct kernels. The fastest of `repeats` runs, after one that warms up.
+// kernels and copies, those of "render" the distinct kernels. The fastest of `repeats` runs for the total and as many for the
+// stages, after one that warms up.
 Result<GraphTime> time_whole(const std::string& spec, const PipelineOptions& options, int repeats);
 
 Result<TimedInput> timed_input(const InputGraph& in, const PipelineOptions& options);
 
-// The least times of `repeats` runs, after one that warms up; with `count_rules` as many more, in turn, that count as `tgc stats` does. The
-// Diag of a graph that the pipeline refuses names stage and node.
+// The least times of `repeats` runs for the total and as many for the stages, after one that warms up; with `count_rules` as many more, in
+// turn, that count as `tgc stats` does. The Diag of a graph that the pipeline refuses names stage and node.
 Result<GraphTime> time_graph(const TimedInput& in, const PipelineOptions& options, int repeats, bool count_rules = false);
 
 }  // namespace tgc

@@ -33,6 +33,7 @@ class Table {
     std::lock_guard lock(mutex_);
     const DTypeInfo*& slot = by_key_[key];
     if (slot) return slot;
+    d.value_class = d.kind == DTypeInfo::Kind::Value ? uint8_t(d.scalar) : uint8_t(kNumScalars);
     if (!d.shape.empty()) d.shape = shapes_.emplace_back(d.shape.begin(), d.shape.end());
     d.repr = strings_.emplace_back(make_repr(d));
     if (d.kind == DTypeInfo::Kind::Value) d.name = strings_.emplace_back(std::string(attribute(d.scalar)) + std::to_string(d.count));
@@ -87,15 +88,34 @@ std::string_view name_of(AddrSpace space) {
   return kNames[int(space)];
 }
 
+namespace {
+
+// The pointers that were asked for last, by where what they are made of hashes to: they are found without the table's lock.
+std::array<std::atomic<const DTypeInfo*>, 256> seen_pointers;
+std::atomic<const DTypeInfo*>& seen_pointer(const DTypeInfo* of, int64_t size) {
+  uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
+  return seen_pointers[h >> 56];
+}
+const DTypeInfo* remembered(std::atomic<const DTypeInfo*>& seen, const DTypeInfo& d) {
+  const DTypeInfo* made = Table::get().intern(d);
+  seen.store(made, std::memory_order_release);
+  return made;
+}
+
+}  // namespace
+
 DType DType::vec(int64_t n) const {
   if (is_ptr()) {
     if (p_->v != 1) throw Failure("can't vectorize ptr " + std::string(repr()) + " with size " + std::to_string(n));
     if (n == 1) return *this;
     if (n < 0 || n > INT32_MAX) throw Failure("vector size " + std::to_string(n) + " is out of range");
+    auto& seen = seen_pointer(p_, n);
+    const DTypeInfo* known = seen.load(std::memory_order_acquire);
+    if (known && known->single == p_ && known->v == n) return DType(known);
     DTypeInfo d = *p_;
     d.v = int32_t(n);
     d.single = p_;
-    return DType(Table::get().intern(d));
+    return DType(remembered(seen, d));
   }
   if (p_->count != 1) throw Failure("can't vectorize " + std::string(repr()) + " with size " + std::to_string(n));
   if (n == 1 || p_->scalar == Scalar::Void) return *this;
@@ -119,13 +139,16 @@ DType DType::ptr(int64_t size, AddrSpace space) const {
     return *this;
   }
   if (is_ptr()) throw Failure("can't make a pointer from a pointer");
+  auto& seen = seen_pointer(p_, size);
+  const DTypeInfo* known = seen.load(std::memory_order_acquire);
+  if (known && known->base == p_ && known->v == 1 && known->size == size && known->addrspace == space && !DType(known).is_image()) return DType(known);
   DTypeInfo d = *p_;
   d.kind = DTypeInfo::Kind::Pointer;
   d.base = p_;
   d.single = nullptr;
   d.size = size;
   d.addrspace = space;
-  return DType(Table::get().intern(d));
+  return DType(remembered(seen, d));
 }
 
 int64_t DType::nbytes() const {

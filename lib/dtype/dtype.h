@@ -45,6 +45,7 @@ struct DTypeInfo {
   enum class Kind : uint8_t { Value, Pointer, Image };
   Kind kind = Kind::Value;
   Scalar scalar = Scalar::Void;  // of the value, or of what is pointed to; for an image the storage's (Float16 or Float32)
+  uint8_t value_class = uint8_t(Scalar::Void);  // the scalar of a value; kNumScalars for pointers and images, which are in no DTypeSet
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // of promotion, and the first key of the order
   char fmt = 0;              // struct format character; 0: none
@@ -72,6 +73,7 @@ class DType {
   bool is(Scalar s) const { return is_value() && p_->scalar == s; }
 
   Scalar scalar_kind() const { return p_->scalar; }
+  size_t value_class() const { return p_->value_class; }
   int count() const { return p_->count; }                          // dtype.count
   int vcount() const { return is_ptr() ? p_->v : p_->count; }      // dtype.vcount
   int bitsize() const { return p_->bitsize; }
@@ -111,7 +113,7 @@ class DTypeSet {
   constexpr explicit DTypeSet(uint32_t bits) : bits_(bits) {}
   constexpr bool empty() const { return bits_ == 0; }
   constexpr uint32_t bits() const { return bits_; }
-  bool contains(DType d) const { return d.is_value() && (bits_ >> int(d.scalar_kind()) & 1); }
+  bool contains(DType d) const { return bits_ >> d.value_class() & 1; }
   friend constexpr DTypeSet operator|(DTypeSet a, DTypeSet b) { return DTypeSet(a.bits_ | b.bits_); }
   friend constexpr DTypeSet operator-(DTypeSet a, DTypeSet b) { return DTypeSet(a.bits_ & ~b.bits_); }
   friend constexpr bool operator==(DTypeSet, DTypeSet) = default;
@@ -125,7 +127,7 @@ namespace dtypes {
 // The table of scalars, in the enum's order.
 inline constexpr DTypeInfo kScalars[] = {
 #define X(id, long_name, short_name, c_name, priority_, bits_, fmt_)                                                         \
-  {.scalar = Scalar::id, .priority = priority_, .fmt = char(fmt_), .bitsize = bits_, .name = c_name, .repr = "dtypes." short_name},
+  {.scalar = Scalar::id, .value_class = uint8_t(Scalar::id), .priority = priority_, .fmt = char(fmt_), .bitsize = bits_, .name = c_name, .repr = "dtypes." short_name},
     TGC_SCALARS(X)
 #undef X
 };

@@ -41,7 +41,7 @@ struct alignas(64) MatchProgram {
 
 // The dtype of a node as patterns see it: a scalar kind, or kNoValue for pointers.
 constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
-inline size_t dtype_class(UOp u) { return u.dtype().is_value() ? size_t(u.dtype().scalar_kind()) : kNoValue; }
+inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 
 constexpr size_t kPositions = 3;           // sources whose ops have masks
 constexpr size_t kDTypePositions = 2;      // and dtypes

@@ -375,7 +375,7 @@ class Rewriter {
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || state.observer || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().number();
-  if (number >= state.known.size()) state.known.resize(number + 1);
+  if (number >= state.known.size()) state.known.resize(2 * number + 64);
   auto& known = state.known[number];
   if (!std::exchange(known.asked, true)) return nullptr;
   if (!known.results) {

@@ -95,9 +95,12 @@ RuleSet::~RuleSet() {
   for (auto& rule : own_) registry().rules[rule->id] = nullptr;
 }
 
-const Matcher& RuleSet::matcher() const {
-  std::call_once(once_, [&] { matcher_ = std::make_unique<const Matcher>(rules_); });
-  return *matcher_;
+const Matcher& RuleSet::make_matcher() const {
+  std::call_once(once_, [&] {
+    owned_ = std::make_unique<const Matcher>(rules_);
+    matcher_.store(owned_.get(), std::memory_order_release);
+  });
+  return *owned_;
 }
 
 uint32_t num_rules() { return rule_count; }

@@ -9,6 +9,7 @@
 // Order is meaning: the rules of a set are tried in order, a rule's alternatives in tinygrad's permutation order. A right side that
 // returns nothing declines, and the next alternative is tried; one that returns the very node ends that rule, and the next rule is tried.
 #pragma once
+#include <atomic>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -149,14 +150,19 @@ class RuleSet {
 
   std::string_view name() const { return name_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
-  const Matcher& matcher() const;  // made when first asked for
+  const Matcher& matcher() const {  // made when first asked for
+    const Matcher* made = matcher_.load(std::memory_order_acquire);
+    return made ? *made : make_matcher();
+  }
 
  private:
   std::string_view name_;
   std::vector<std::unique_ptr<const Rule>> own_;
   std::vector<const Rule*> rules_;
+  const Matcher& make_matcher() const;
   mutable std::once_flag once_;
-  mutable std::unique_ptr<const Matcher> matcher_;
+  mutable std::unique_ptr<const Matcher> owned_;
+  mutable std::atomic<const Matcher*> matcher_ = nullptr;
 };
 
 // How many rules have been made; Rule::id is below it. And the rule of an id; null when its set is gone.

@@ -131,7 +131,7 @@ class LentWorkspace {
  public:
   explicit LentWorkspace(RewriteState& state) : state_(state) {
     if (state.pool.empty()) {
-      w_ = std::make_unique<Workspace>();
+      w_ = std::make_unique_for_overwrite<Workspace>();
     } else {
       w_ = std::move(state.pool.back());
       state.pool.pop_back();

@@ -113,7 +113,7 @@ class Graph {
   template <class T>
   T& extension() {
     size_t i = kExtensionNumber<T>;
-    if (i >= extensions_.size()) extensions_.resize(i + 1);
+    if (i >= extensions_.size()) extensions_.resize(i + 16);
     if (!extensions_[i]) extensions_[i] = std::make_unique<ExtensionOf<T>>();
     return static_cast<ExtensionOf<T>*>(extensions_[i].get())->value;
   }
