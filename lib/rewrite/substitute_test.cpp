@@ -23,6 +23,21 @@ TEST_CASE("substitute replaces a node before what is below it") {
   CHECK(substitute(v.at(0) + product, {{v.at(1), v.at(5)}, {product, v.at(3)}}) == v.at(0) + v.at(3));
 }
 
+TEST_CASE("a substitution replaces what it has rebuilt, and says so when it does not end") {
+  Variables v;
+  UOp sum = v.at(0) + v.at(1), rebuilt = v.at(0) + v.at(2);
+  CHECK(substitute(sum * v.at(4), {{v.at(1), v.at(2)}, {rebuilt, v.at(3)}}) == v.at(3) * v.at(4));
+  auto refuses = [&](const Substitution& pairs, std::string_view why) {
+    auto result = catch_failures([&] { return substitute(sum * v.at(4), pairs, nullptr, "swap"); });
+    REQUIRE_FALSE(result);
+    CHECK(result.diag().message.find("stage 'swap' does not end") == 0);
+    CHECK(result.diag().message.find(why) != std::string::npos);
+  };
+  refuses({{v.at(1), v.at(2)}, {v.at(2), v.at(1)}}, "rewritten to itself");
+  refuses({{v.at(1), v.at(1) + v.at(5)}}, "made of itself");
+  refuses({{v.at(1), v.at(2)}, {rebuilt, sum * v.at(5)}}, "made of itself");
+}
+
 TEST_CASE("of a node given twice the last replacement counts, few or many") {
   Variables v;
   for (int more : {0, 20}) {

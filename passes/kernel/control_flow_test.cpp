@@ -63,6 +63,24 @@ TEST_CASE("the loops inside a loop follow its head, then one another") {
   CHECK(before(sink, 2).src(1).arg()[0] == Arg(1));
 }
 
+TEST_CASE("one walk ties the loops of a graph as the rule does, and leaves the toposort of what it made") {
+  Kernel k;
+  UOp outer = k.loop(0), shared = outer * Const(2);
+  std::vector<UOp> stores;
+  for (int axis = 1; axis <= 4; axis++) {
+    UOp r = k.loop(axis);
+    stores.push_back(k.buffer.index_ptr(shared + r).store(r.cast(dtypes::float32)).end(r));
+  }
+  UOp last = k.loop(5);
+  UOp sink = k.g.sink({k.g.group(stores).end(outer), k.buffer.after(stores[3]).index_ptr(last).store(k.g.constant(dtypes::float32, 1.0)).end(last)});
+  CfgContext ctx(sink);
+  CHECK(ctx.edges().size() == 5);
+  UOp tied = add_control_flow(sink);
+  CHECK_FALSE(tied == sink);
+  CHECK(tied == graph_rewrite(sink, add_control_flow_rules(), {.ctx = ctx, .bottom_up = true}));
+  CHECK(std::ranges::equal(last_toposort(tied), toposort(tied)));
+}
+
 TEST_CASE("a kernel with one loop stays the same node") {
   Kernel k;
   UOp a = k.loop(0);
