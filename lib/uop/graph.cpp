@@ -56,6 +56,8 @@ void Graph::reserve(size_t nodes) {
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
+static constexpr size_t kLargeTable = size_t(1) << 16;  // larger ones grow in smaller steps: their memory costs more than filling them again
+
 // The table of nodes is open addressing, at most half full, and no slot is ever emptied. A node lies near the place of its newest source (the
 // id of that + 1; 0: it has none), or, when there is no room, where its hash says: what is made one after the other lies together, as the
 // nodes themselves do. The slot with that hash of which same(node) holds; else the empty one where it belongs.
@@ -113,7 +115,7 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   nodes_.push_back(made);
   ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
-  if (nodes_.size() * 2 > table_size_) [[unlikely]] resize_table(table_size_ * 4);
+  if (nodes_.size() * 2 > table_size_) [[unlikely]] resize_table(table_size_ * (table_size_ < kLargeTable ? 4 : 2));
   return UOp(made);
 }
 

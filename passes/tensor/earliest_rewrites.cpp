@@ -47,7 +47,7 @@ class Numbering {
 
   UOp build(UOp sink) {
     std::vector<UOp> src;
-    for (UOp u : toposort(sink)) {
+    for (UOp u : last_toposort(sink)) {
       src.assign(u.src().begin(), u.src().end());
       for (UOp& s : src) s = *results_.find(s);
       UOp made = results_[u] = graph_.node(u.op(), u.dtype(), src, u.arg(), *tags_.find(u));

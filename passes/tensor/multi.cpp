@@ -221,8 +221,7 @@ const RuleSet& multi_pm() {
 
 // What gives nodes a tuple of devices is among them: the others have that of a source.
 bool is_multi_device(UOp sink) {
-  auto nodes = toposort(sink);
-  return std::ranges::any_of(nodes, [](UOp u) { return u.in({Op::DEVICE, Op::BUFFERIZE, Op::MSTACK}) && device_of(u).is_tuple(); });
+  return std::ranges::any_of(last_toposort(sink), [](UOp u) { return u.in({Op::DEVICE, Op::BUFFERIZE, Op::MSTACK}) && device_of(u).is_tuple(); });
 }
 
 UOp rewrite_multi(TensorJob& job, UOp sink) {
