@@ -150,7 +150,7 @@ class Report {
 
   // By which part of its time.
   double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }
-  double runs_per_second() const { return seconds_ > 0 ? double(total_.count()) * (o_.repeats + 1) / seconds_ : 0; }
+  double runs_per_second() const { return seconds_ > 0 ? double(total_.count()) * (2 * o_.repeats + 1) / seconds_ : 0; }  // see fastest() in timing.cpp
   // Of this program: getrusage tells also what the process held before it became this program.
   static double peak_mb() {
     std::ifstream status("/proc/self/status");
@@ -225,7 +225,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   cmd->add_flag("--whole", o->whole, "of each model or tensor graph, reading the file, scheduling it and rendering the sources of its kernels, equal ones once");
   cmd->add_option("--var", o->pipeline.sizes, "binds a symbolic size of a model")->type_name("NAME=N")->take_all();
   cmd->add_flag("--stats", o->stats, "as many runs more that count rules as `tgc stats` does: what counting costs");
-  cmd->add_option("--repeat", o->repeats, "time each kernel N times, after a first run that is not timed; the fastest counts; default 3")
+  cmd->add_option("--repeat", o->repeats, "time each kernel N times, and its stages as often, after a first run that is not timed; the fastest counts; default 3")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   cmd->add_option("-j", o->jobs, "threads; default 1")->type_name("N")->check(CLI::Range(1, 1024));
