@@ -23,24 +23,27 @@ class Pages {
     return page[id & kMask];
   }
   // Room for all nodes of the graph: wanted whenever there may be new ones.
-  void fit(const Graph& graph) {
-    if (graph.size() > pages_.size() << kBits) [[unlikely]] pages_.resize((graph.size() >> kBits) + 16, zeros());
+  void fit(Graph& graph) {
+    if (graph.size() > pages_.size() << kBits) [[unlikely]] add_for(graph);
   }
 
  private:
-  static constexpr size_t kBits = 6, kMask = (size_t(1) << kBits) - 1;  // pages that malloc has at hand
+  static constexpr size_t kBits = 6, kMask = (size_t(1) << kBits) - 1;
   static T* zeros() {
     static constexpr T kZeros[kMask + 1]{};
     return const_cast<T*>(kZeros);  // read alone
   }
+  [[gnu::noinline]] void add_for(Graph& graph) {
+    arena_ = &graph.arena();
+    pages_.resize((graph.size() >> kBits) + 16, zeros());
+  }
   [[gnu::noinline]] T* add() {
-    auto& page = own_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(sizeof(T) << kBits));
-    std::memset(page.get(), 0, sizeof(T) << kBits);
-    return reinterpret_cast<T*>(page.get());
+    void* page = arena_->allocate(sizeof(T) << kBits, alignof(T));
+    return static_cast<T*>(std::memset(page, 0, sizeof(T) << kBits));
   }
 
+  Arena* arena_ = nullptr;  // of the graph, which the table lives with
   std::vector<T*> pages_;
-  std::vector<std::unique_ptr<std::byte[]>> own_;
 };
 
 // What a rewrite made of each node: `mark` is the epoch, and `result` valid; or the number of a run, which has the node on its stack. Slots are
@@ -56,14 +59,14 @@ struct Results {
 struct NodeResults : Results {
   const RewriteSlot& of(UOp u) const { return u.node()->rewritten; }
   RewriteSlot& at(UOp u) { return u.node()->rewritten; }
-  void fit(const Graph&) {}
+  void fit(Graph&) {}
 };
 
 // In a table: of rewrites inside a rewrite, and of those whose results are kept.
 struct TableResults : Results {
   const RewriteSlot& of(UOp u) const { return slots_[u.id()]; }
   RewriteSlot& at(UOp u) { return slots_.at(u.id()); }
-  void fit(const Graph& graph) { slots_.fit(graph); }
+  void fit(Graph& graph) { slots_.fit(graph); }
 
  private:
   Pages<RewriteSlot> slots_;

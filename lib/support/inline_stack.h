@@ -31,7 +31,7 @@ class InlineStack {
 
  private:
   [[gnu::noinline]] void grow() {
-    auto bigger = std::make_unique<T[]>(2 * room_);
+    auto bigger = std::make_unique_for_overwrite<T[]>(2 * room_);
     std::copy(items_, items_ + size_, bigger.get());
     more_ = std::move(bigger);
     items_ = more_.get();

@@ -57,69 +57,65 @@ UOp realize_assign(IndexingContext& ctx, UOp assign) {
   return {};
 }
 
-// The users of each node, each once, in their order.
+// The users of each of `nodes`, a toposort, each once and in their order; nodes go by their numbers in it.
 class Consumers {
  public:
-  explicit Consumers(const std::vector<UOp>& nodes) : of_(nodes.back().graph()) {
-    for (UOp u : nodes)
-      for (UOp s : u.src()) of_[s].room++;
-    uint32_t end = 0;
-    for (UOp u : nodes)
-      if (Users* users = of_.find(u)) {
-        users->begin = end;
-        end += users->room;
+  explicit Consumers(const std::vector<UOp>& nodes) : begin_(nodes.size() + 1), end_(nodes.size()) {
+    UOpMap<uint32_t> number_of(nodes.back().graph());
+    std::vector<uint32_t> sources;  // of one node after the other
+    for (uint32_t i = 0; i < nodes.size(); i++) {
+      number_of[nodes[i]] = i;
+      for (UOp s : nodes[i].src()) {
+        sources.push_back(*number_of.find(s));
+        begin_[sources.back() + 1]++;
       }
-    users_.resize(end);
-    for (UOp u : nodes)
-      for (UOp s : u.src()) {
-        Users& users = *of_.find(s);
-        if (users.count == 0 || !(users_[users.begin + users.count - 1] == u)) users_[users.begin + users.count++] = u;
-      }
+    }
+    for (size_t i = 0; i < nodes.size(); i++) {
+      begin_[i + 1] += begin_[i];
+      end_[i] = begin_[i];
+    }
+    users_.resize(sources.size());
+    const uint32_t* s = sources.data();
+    for (uint32_t i = 0; i < nodes.size(); i++)
+      for (size_t n = nodes[i].num_src(); n > 0; n--, s++)
+        if (uint32_t& end = end_[*s]; end == begin_[*s] || users_[end - 1] != i) users_[end++] = i;
   }
-  std::span<const UOp> of(UOp u) const {
-    auto* users = of_.find(u);
-    return users ? std::span(users_).subspan(users->begin, users->count) : std::span<const UOp>();
-  }
+  std::span<const uint32_t> of(size_t node) const { return std::span(users_).subspan(begin_[node], end_[node] - begin_[node]); }
 
  private:
-  struct Users {
-    uint32_t room = 0, begin = 0, count = 0;  // how many there may be; where they are in users_, and how many
-  };
-  UOpTable<Users> of_;
-  std::vector<UOp> users_;
+  std::vector<uint32_t> begin_, end_;  // where in users_ they are
+  std::vector<uint32_t> users_;
 };
 
 // Gives every node its ranges, from the sink up.
 class RangeAssigner {
  public:
   RangeAssigner(const std::vector<UOp>& nodes, IndexingContext& ctx)
-      : ctx_(ctx), graph_(ctx.graph), pcontig_(ctx.graph.settings().PCONTIG), shows_(ctx.graph.settings().DEBUG_RANGEIFY), nodes_(nodes), consumers_(nodes), ending_(ctx.graph) {}
+      : ctx_(ctx), graph_(ctx.graph), pcontig_(ctx.graph.settings().PCONTIG), shows_(ctx.graph.settings().DEBUG_RANGEIFY), nodes_(nodes), consumers_(nodes), ending_(nodes.size()) {}
 
   void run() {
     if (shows_) std::fprintf(stderr, "**************************\n");
-    for (size_t i = nodes_.size(); i-- > 0;) visit(nodes_[i]);
+    for (size_t i = nodes_.size(); i-- > 0;) visit(i);
   }
 
  private:
   using Indices = std::vector<UOp>;
 
-  void visit(UOp x) {
+  void visit(size_t number) {
+    UOp x = nodes_[number];
     if (x.in({Op::DEVICE, Op::UNIQUE, Op::KERNEL}) || x.dtype().scalar() == dtypes::index) return;
-    std::span<const UOp> ending = ending_of_consumers(x);
-    auto out = output_ranges(x, ending);
-    if (!out) {
-      ending_[x] = ending;
-      return;
-    }
+    auto users = consumers_.of(number);
+    std::span<const UOp>& ending = ending_[number] = ending_of(users);
+    auto out = output_ranges(x, users, ending);
+    if (!out) return;
     if (!ending.empty() && x.in(ops::Elementwise | Op::REDUCE_AXIS)) end_ranges(x, ending, *out);
     auto in = input_ranges(x, *out, ending);
-    if (shows_) print(x, in, *out, ending.size());
+    if (shows_) print(x, users.size(), in, *out, ending.size());
     ctx_.range_map[x] = {in, *out};
-    ending_[x] = ending;
   }
 
   // DEBUG_RANGEIFY=1: "*** 1 Ops.ADD (4, 4) 0 [r0][r1]", as tinygrad prints it.
-  void print(UOp x, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
+  void print(UOp x, size_t users, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
     auto text = [](std::span<const UOp> a, const std::span<const UOp>* b) {
       std::string all;
       for (size_t i = 0; i < a.size(); i++) {
@@ -135,15 +131,14 @@ class RangeAssigner {
     auto known = shape_or_none(x);
     for (const Sint& s : known ? *known : Shape()) shape += (shape.size() > 1 ? ", " : "") + (s.is_uop() ? repr(s.uop()) : s.str());
     shape = known ? shape + (known->size() == 1 ? ",)" : ")") : "None";
-    std::fprintf(stderr, "%s %2zu %-20s %-35s %2zu %s\n", ctx_.realize_map.contains(x) ? "***" : "   ", consumers_.of(x).size(),
+    std::fprintf(stderr, "%s %2zu %-20s %-35s %2zu %s\n", ctx_.realize_map.contains(x) ? "***" : "   ", users,
                  ("Ops." + std::string(name_of(x.op()))).c_str(), shape.c_str(), ending, (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
   // The ranges that end between here and some user.
-  std::span<const UOp> ending_of_consumers(UOp x) {
+  std::span<const UOp> ending_of(std::span<const uint32_t> users) {
     std::span<const UOp> all;
-    for (UOp user : consumers_.of(x))
-      if (auto* ranges = ending_.find(user)) all = joined(all, *ranges);
+    for (uint32_t user : users) all = joined(all, ending_[user]);
     return all;
   }
   // Once is enough, for what counts is which there are; but tinygrad shows how many it has noted.
@@ -163,7 +158,7 @@ class RangeAssigner {
   }
 
   // The ranges of the output: new if this is realized, else the users' where they agree. None where no user has ranges.
-  std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const UOp>& ending) {
+  std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users, std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {
       Shape shape = shape_of(x);
       Indices out;
@@ -178,8 +173,8 @@ class RangeAssigner {
     if (x.in({Op::MSTACK, Op::MSELECT})) return std::nullopt;
     auto& used = used_;
     used.clear();
-    for (UOp user : consumers_.of(x))
-      if (auto* ranges = ctx_.range_map.find(user)) used.push_back(ranges->in);
+    for (uint32_t user : users)
+      if (auto* ranges = ctx_.range_map.find(nodes_[user])) used.push_back(ranges->in);
     if (used.empty()) return std::nullopt;
     if (used.size() == 1) return used[0];
     return merge(x, used);
@@ -282,7 +277,7 @@ class RangeAssigner {
   const bool shows_;  // DEBUG_RANGEIFY
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
-  UOpTable<std::span<const UOp>> ending_;     // ranges that end above a node and are not in a buffer yet
+  std::vector<std::span<const UOp>> ending_;  // by number: ranges that end above a node and are not in a buffer yet
   std::vector<std::span<const UOp>> used_ = {};  // work space of output_ranges
 };
 
