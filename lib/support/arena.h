@@ -22,9 +22,7 @@ class Arena {
   explicit Arena(void* owner = nullptr) : owner_(owner) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
-  ~Arena() {
-    for (void* c : chunks_) std::free(c);
-  }
+  ~Arena();
 
   // `size` bytes aligned to `align` (a power of two, at most 16).
   void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
@@ -73,7 +71,7 @@ class Arena {
   void* owner_;
   uintptr_t cursor_ = 0, limit_ = 0;
   uintptr_t next_block_ = 0, chunk_end_ = 0;  // blocks that were taken from the system and are not begun
-  std::vector<void*> chunks_;
+  std::vector<void*> chunks_, huge_pages_;
   size_t blocks_ = 0, large_bytes_ = 0;
 };
 

@@ -19,13 +19,6 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// The greatest id of a source, + 1; 0: there is none. (Graph::node finds it while it hashes them, which is faster.)
-uint32_t newest_source(std::span<const UOp> src) {
-  uint32_t newest = 0;
-  for (UOp s : src) newest = std::max(newest, s.id() + 1);
-  return newest;
-}
-
 uint32_t hash_text(std::string_view text) {
   uint64_t h = text.size();
   for (char c : text) h = mix(h, uint8_t(c));
@@ -42,6 +35,7 @@ uint32_t hash_items(std::span<const Arg> items, uint32_t salt) {
 
 Graph::Graph(const Settings& settings) : settings_(settings), arena_(this) {
   nodes_.reserve(256);
+  keys_.reserve(256);
   resize_table(512);
 }
 Graph::~Graph() = default;
@@ -53,24 +47,25 @@ size_t Graph::next_extension_number() {
 
 void Graph::reserve(size_t nodes) {
   nodes_.reserve(nodes);
+  keys_.reserve(nodes);
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
 static constexpr size_t kLargeTable = size_t(1) << 16;  // larger ones grow in smaller steps: their memory costs more than filling them again
 
-// The table of nodes is open addressing, at most half full, and no slot is ever emptied. A node lies near the place of its newest source (the
-// id of that + 1; 0: it has none), or, when there is no room, where its hash says: what is made one after the other lies together, as the
-// nodes themselves do. The slot with that hash of which same(node) holds; else the empty one where it belongs.
+// The table of nodes is open addressing, at most half full, and no slot is ever emptied. A node lies near the place of its newest source, or,
+// when there is no room, where its hash says: what is made one after the other lies together, as the nodes themselves do. The slot of the node
+// with that key of which same(node) holds; else the empty one where it belongs.
 template <class Same>
-Graph::NodeSlot& Graph::slot_of(uint32_t hash, uint32_t newest, Same same) {
+Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
   constexpr uint32_t kSpread = 8, kNear = 8;  // where to begin, of so many; how many to look at
   NodeSlot* const slots = table_.get();
   const size_t mask = table_size_ - 1;
-  auto is_it = [&](const NodeSlot& slot) { return !slot.number || (slot.hash == hash && same(nodes_[slot.number - 1])); };
-  if (newest)
-    for (size_t begin = size_t(newest) * 2 + hash % kSpread, i = begin; i < begin + kNear; i++)
+  auto is_it = [&](const NodeSlot& slot) { return !slot.number || (slot.hash == key.hash && same(nodes_[slot.number - 1])); };
+  if (key.newest)
+    for (size_t begin = size_t(key.newest) * 2 + key.hash % kSpread, i = begin; i < begin + kNear; i++)
       if (is_it(slots[i & mask])) return slots[i & mask];
-  size_t i = hash & mask;
+  size_t i = key.hash & mask;
   while (!is_it(slots[i])) i = (i + 1) & mask;
   return slots[i];
 }
@@ -79,7 +74,10 @@ void Graph::resize_table(size_t slots) {
   table_ = std::make_unique_for_overwrite<NodeSlot[]>(slots);
   std::memset(table_.get(), 0, slots * sizeof(NodeSlot));
   table_size_ = slots;
-  for (const Node* n : nodes_) slot_of(n->hash, newest_source({n->src(), n->num_src}), [](const Node*) { return false; }) = {n->hash, n->id + 1};
+  for (uint32_t number = 1; number <= keys_.size(); number++) {
+    NodeKey key = keys_[number - 1];
+    slot_of(key, [](const Node*) { return false; }) = {key.hash, number};
+  }
 }
 
 [[gnu::always_inline]] inline const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash) {
@@ -107,12 +105,13 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   if (!tag.is_none()) h = add(h, uint64_t(tag.hash()) << 32);
   auto hash = uint32_t(h ^ h >> 32);
 
-  NodeSlot& slot = slot_of(hash, newest, [&](const Node* n) {
+  NodeSlot& slot = slot_of({hash, newest}, [&](const Node* n) {
     return n->op == op && n->dtype == dtype && n->num_src == src.size() && std::equal(src.begin(), src.end(), n->src()) && n->arg == arg && n->tag == tag;
   });
   if (slot.number) return UOp(nodes_[slot.number - 1]);
   const Node* made = new_node(op, dtype, src, arg, tag, hash);
   nodes_.push_back(made);
+  keys_.push_back({hash, newest});
   ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
   if (nodes_.size() * 2 > table_size_) [[unlikely]] resize_table(table_size_ * (table_size_ < kLargeTable ? 4 : 2));

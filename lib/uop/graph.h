@@ -136,8 +136,13 @@ class Graph {
     uint32_t hash;
     uint32_t number;  // the node's id + 1; 0: empty
   };
+  // What the slot of a node follows from; kept apart from the nodes, so that a table that grows need not visit them.
+  struct NodeKey {
+    uint32_t hash;
+    uint32_t newest;  // the greatest id of its sources + 1; 0: it has none
+  };
   template <class Same>
-  NodeSlot& slot_of(uint32_t hash, uint32_t newest, Same same);
+  NodeSlot& slot_of(NodeKey key, Same same);
   void resize_table(size_t slots);
   const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash);
   const ItemsRep* intern_items(std::span<const Arg> items, uint32_t salt);
@@ -147,6 +152,7 @@ class Graph {
   const Settings settings_;
   Arena arena_;
   std::vector<const Node*> nodes_;
+  std::vector<NodeKey> keys_;           // by id, too
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> table_;  // see graph.cpp
   size_t table_size_ = 0;

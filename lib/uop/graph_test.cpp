@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include <sys/resource.h>
+
 #include <doctest/doctest.h>
 
+#include "lib/support/sanitized.h"
 #include "lib/uop/structure.h"
 
 using namespace tgc;
@@ -59,6 +62,29 @@ TEST_CASE("graph: toposort is depth first, each node once, gates cut") {
   CHECK(split_uop(a + b + a, Op::ADD) == std::vector<UOp>{a, b, a});
   CHECK(op_in_backward_slice_with_self(root, Op::MUL));
   CHECK(!op_in_backward_slice_with_self(sum, Op::MUL));
+}
+
+TEST_CASE("graph: a large one is found again node by node, and those after it take its memory") {
+  constexpr int64_t kNodes = 100'000;
+  auto fill = [] {
+    Graph g;
+    UOp x = g.variable("x", 0, 9), sum = x;
+    std::vector<UOp> sums;
+    for (int64_t i = 0; i < kNodes; i++) sums.push_back(sum = sum.alu(Op::ADD, i % 3 ? x : g.constant(dtypes::index, i)));
+    sum = x;
+    for (int64_t i = 0; i < kNodes; i++) REQUIRE((sum = sum.alu(Op::ADD, i % 3 ? x : g.constant(dtypes::index, i))) == sums[size_t(i)]);
+    REQUIRE(&sum.graph() == &g);
+    REQUIRE(g.size() == 1 + kNodes + (kNodes + 2) / 3);
+  };
+  auto peak_kb = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  for (int i = 0; i < 16; i++) fill();  // until the allocator has all it needs
+  long before = peak_kb();
+  for (int i = 0; i < 8; i++) fill();
+  if (!kSanitized) CHECK(peak_kb() - before < 8 << 10);  // a graph takes 24 MB
 }
 
 TEST_CASE("structure: what a node of each kind must have") {
