@@ -32,7 +32,7 @@ def main():
   print(f"  {'nodes':>8} {'ms':>9} {'us/node':>9} {'peak MB':>9} {'n log n':>9}")
   first = None
   for sizes in UNROLLED:
-    repeat = max(5, 10000 // math.prod(sizes))  # small ones are soon over, and the more easily disturbed
+    repeat = max(10, 10000 // math.prod(sizes))  # small ones are soon over, and the more easily disturbed
     run = subprocess.run([sys.argv[1], "bench", "-", "--json", f"--repeat={repeat}", "--opts=" + opts(*sizes)],
                          input=GEMM, check=True, capture_output=True, text=True)
     report = json.loads(run.stdout)
