@@ -9,9 +9,8 @@
 namespace tgc {
 namespace {
 
-// `size` bytes, aligned to as many.
-void* aligned(size_t size) {
-  void* memory = std::aligned_alloc(size, size);
+void* aligned(size_t alignment, size_t size) {
+  void* memory = std::aligned_alloc(alignment, size);
   if (!memory) throw std::bad_alloc();
   return memory;
 }
@@ -31,7 +30,7 @@ class HugePages {
         return page;
       }
     }
-    void* page = aligned(kHugePage);
+    void* page = aligned(kHugePage, kHugePage);
     (void)madvise(page, kHugePage, MADV_HUGEPAGE);  // a wish
     return page;
   }
@@ -66,7 +65,7 @@ void Arena::new_block() {
   constexpr size_t kFew = 32;  // graphs of most kernels stay below: a huge page is cleared as a whole
   if (next_block_ == chunk_end_) {
     bool large = blocks_ >= kFew;
-    void* chunk = large ? huge_pages().take() : aligned(kBlockSize);
+    void* chunk = large ? huge_pages().take() : aligned(kBlockSize, kBlockSize);
     (large ? huge_pages_ : chunks_).push_back(chunk);
     next_block_ = reinterpret_cast<uintptr_t>(chunk);
     chunk_end_ = next_block_ + (large ? kHugePage : kBlockSize);
@@ -81,8 +80,7 @@ void Arena::new_block() {
 
 void* Arena::allocate_large(size_t size) {
   size = (kHead + size + kBlockSize - 1) & ~(kBlockSize - 1);
-  void* block = std::aligned_alloc(kBlockSize, size);
-  if (!block) throw std::bad_alloc();
+  void* block = aligned(kBlockSize, size);
   chunks_.push_back(block);
   large_bytes_ += size;
   *static_cast<void**>(block) = owner_;

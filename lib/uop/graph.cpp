@@ -281,33 +281,13 @@ std::vector<UOp> backward_slice(UOp root) {
   return out;
 }
 
-namespace {
-// Whether `found` holds for root or a node below it; nodes older than `oldest` are not looked at.
-template <class Found>
-bool any_below(UOp root, uint32_t oldest, Found found) {
-  if (found(root)) return true;
-  InlineStack<const Node*, 256> stack;
-  stack.push_back(root.node());
-  UOpSet seen(root.graph());
-  while (!stack.empty()) {
-    UOp u(stack.back());
-    stack.pop_back();
-    for (UOp s : u.src())
-      if (s.id() >= oldest && seen.insert(s)) {
-        if (found(s)) return true;
-        stack.push_back(s.node());
-      }
-  }
-  return false;
-}
-}  // namespace
-
 bool op_in_backward_slice_with_self(UOp root, OpSet ops) {
-  return root.graph().ops().intersects(ops) && any_below(root, 0, [&](UOp u) { return u.in(ops); });
+  return root.graph().ops().intersects(ops) && any_below(root, [](UOp) { return true; }, [&](UOp u) { return u.in(ops); });
 }
 
 bool in_backward_slice_with_self(UOp root, UOp needle) {
-  return any_below(root, needle.id(), [&](UOp u) { return u == needle; });  // ids grow from sources to users
+  auto may_be_above = [&](UOp u) { return u.id() >= needle.id(); };  // ids grow from sources to users
+  return any_below(root, may_be_above, [&](UOp u) { return u == needle; });
 }
 
 std::vector<UOp> prepend(UOp first, UOpSpan rest) {

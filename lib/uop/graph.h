@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/support/arena.h"
+#include "lib/support/inline_stack.h"
 #include "lib/support/settings.h"
 #include "lib/uop/uop.h"
 
@@ -152,7 +153,7 @@ class Graph {
   const Settings settings_;
   Arena arena_;
   std::vector<const Node*> nodes_;
-  std::vector<NodeKey> keys_;           // by id, too
+  std::vector<NodeKey> keys_;  // by id, as nodes_
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> table_;  // see graph.cpp
   size_t table_size_ = 0;
@@ -243,6 +244,25 @@ void keep_toposort(UOp root, std::vector<UOp> nodes);
 
 // toposort without the root itself (ops.py backward_slice).
 std::vector<UOp> backward_slice(UOp root);
+// Whether found(u) holds for root or a node below it: they come each once and in any order, until it does. Sources for which follow(source)
+// is false are left out, and so is what can be reached through them alone.
+template <class Follow, class Found>
+bool any_below(UOp root, Follow&& follow, Found&& found) {
+  if (found(root)) return true;
+  InlineStack<const Node*, 256> stack;
+  stack.push_back(root.node());
+  UOpSet seen(root.graph());
+  while (!stack.empty()) {
+    UOp u(stack.back());
+    stack.pop_back();
+    for (UOp s : u.src())
+      if (follow(s) && seen.insert(s)) {
+        if (found(s)) return true;
+        stack.push_back(s.node());
+      }
+  }
+  return false;
+}
 // Whether a node of `ops` is among root and what is below it.
 bool op_in_backward_slice_with_self(UOp root, OpSet ops);
 // Whether `needle` is root or below it.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/support/inline_stack.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
@@ -23,25 +22,20 @@ bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 // A kernel must not read a buffer both as it was and as another kernel leaves it.
 UOp find_bufs(UOp store) {
   std::vector<std::pair<UOp, Op>> read_from;  // few: a kernel binds few buffers
-  auto note_read = [&](UOp index) {
-    UOp buffer = as_buf(index);
-    if (!buffer.is(Op::BUFFER)) return;
-    Op through = index.src(0).op();
+  auto may_be_read = [](UOp u) { return !u.is(Op::AFTER); };
+  UOp buffer;  // of the INDEX that was looked at last
+  auto reads_another_state = [&](UOp u) {
+    if (!u.is(Op::INDEX)) return false;
+    buffer = as_buf(u);
+    if (!buffer.is(Op::BUFFER)) return false;
+    Op through = u.src(0).op();
     auto known = std::ranges::find(read_from, buffer, &std::pair<UOp, Op>::first);
-    if (known == read_from.end()) read_from.emplace_back(buffer, through);
-    else if (known->second != through)
-      throw Failure("cycle detected while indexing the buffer " + buffer.src(0).arg().repr() + ": it is read before and after it is assigned");
+    if (known != read_from.end()) return known->second != through;
+    read_from.emplace_back(buffer, through);
+    return false;
   };
-  InlineStack<const Node*, 256> stack;  // in any order
-  UOpSet seen(store.graph());
-  stack.push_back(store.node());
-  while (!stack.empty()) {
-    UOp u(stack.back());
-    stack.pop_back();
-    if (u.is(Op::INDEX)) note_read(u);
-    for (UOp s : u.src())
-      if (!s.is(Op::AFTER) && seen.insert(s)) stack.push_back(s.node());
-  }
+  if (any_below(store, may_be_read, reads_another_state))
+    throw Failure("cycle detected while indexing the buffer " + buffer.src(0).arg().repr() + ": it is read before and after it is assigned");
   return {};
 }
 
