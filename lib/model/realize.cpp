@@ -36,7 +36,7 @@ Array filled(DType dtype, const Ints& shape, Const value) {
 // Memory for the buffers of a schedule: what is known, and new memory for the rest.
 class Memory {
  public:
-  Memory(Graph& graph, const Schedule& schedule) : schedule_(schedule), places_(schedule.buffers.size()) {
+  Memory(Graph& graph, const Schedule& schedule) : places_(schedule.buffers.size()) {
     auto& data = tensor_state(graph).data;
     for (size_t i = 0; i < places_.size(); i++) {
       auto& b = schedule.buffers[i];
@@ -63,7 +63,6 @@ class Memory {
     return owned_.back().data();
   }
 
-  const Schedule& schedule_;
   std::vector<uint8_t*> places_;
   std::vector<HostMemory> owned_;
 };

@@ -167,7 +167,6 @@ constexpr bool is_local(AxisType t) { return t == AxisType::WARP || t == AxisTyp
 struct GridAxis {
   std::vector<Int> ids;
   UOp range;
-  friend bool operator<(const GridAxis& a, const GridAxis& b) { return a.ids < b.ids; }
 };
 
 std::vector<Int> ids_of(UOp range) {
