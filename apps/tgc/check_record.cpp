@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "apps/tgc/outputs.h"
-#include "apps/tgc/schedule_text.h"
-#include "apps/tgc/selection.h"
+#include "lib/compilation/outputs.h"
+#include "lib/compilation/schedule_text.h"
+#include "lib/compilation/selection.h"
 #include "lib/spec/spec.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/graph_json.h"

@@ -10,7 +10,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/input.h"
-#include "apps/tgc/outputs.h"
+#include "lib/compilation/outputs.h"
 #include "apps/tgc/terminal.h"
 #include "lib/compile/load.h"
 #include "lib/support/sha256.h"

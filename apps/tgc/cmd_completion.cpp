@@ -3,7 +3,7 @@
 #include <map>
 
 #include "apps/tgc/commands.h"
-#include "apps/tgc/outputs.h"
+#include "lib/compilation/outputs.h"
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/text/formats.h"

@@ -3,7 +3,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
-#include "apps/tgc/selection.h"
+#include "lib/compilation/selection.h"
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/rule_catalog.h"
 

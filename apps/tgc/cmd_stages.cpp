@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/tgc/commands.h"
-#include "apps/tgc/outputs.h"
+#include "lib/compilation/outputs.h"
 #include "apps/tgc/terminal.h"
 #include "lib/text/json_scan.h"
 #include "passes/pipeline.h"

@@ -4,7 +4,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/pipeline_walk.h"
-#include "apps/tgc/selection.h"
+#include "lib/compilation/selection.h"
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/match_stats.h"
 #include "lib/inspect/rule_catalog.h"

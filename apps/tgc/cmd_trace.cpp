@@ -7,7 +7,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/pipeline_walk.h"
-#include "apps/tgc/selection.h"
+#include "lib/compilation/selection.h"
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/provenance.h"
 #include "lib/inspect/trace_file.h"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "apps/tgc/habits.h"
-#include "apps/tgc/schedule_listing.h"
+#include "lib/compilation/schedule_listing.h"
 #include "apps/tgc/terminal.h"
 #include "lib/uop/copy.h"
 #include "passes/tensor/sched_cache.h"

@@ -9,8 +9,8 @@
 
 #include "apps/tgc/input.h"
 #include "apps/tgc/options.h"
-#include "apps/tgc/outputs.h"
-#include "apps/tgc/selection.h"
+#include "lib/compilation/outputs.h"
+#include "lib/compilation/selection.h"
 #include "lib/text/formats.h"
 #include "passes/pipeline.h"
 

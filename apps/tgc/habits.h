@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "apps/tgc/outputs.h"
+#include "lib/compilation/outputs.h"
 #include "passes/program.h"
 
 namespace tgc {

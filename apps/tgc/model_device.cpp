@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "apps/tgc/habits.h"
-#include "apps/tgc/outputs.h"
+#include "lib/compilation/outputs.h"
 #include "lib/model/realize.h"
 #include "lib/model/tensor_state.h"
 #include "lib/runtime/host_device.h"

@@ -1,7 +1,7 @@
 // The whole pipeline over one input graph, for commands that watch it: the stages of a tensor graph, then those of each of its kernels.
 #pragma once
 #include "apps/tgc/input.h"
-#include "apps/tgc/outputs.h"
+#include "lib/compilation/outputs.h"
 
 namespace tgc {
 

@@ -1,4 +1,4 @@
-#include "apps/tgc/schedule_text.h"
+#include "lib/compilation/schedule_text.h"
 
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-#include "apps/tgc/outputs.h"
+#include "lib/compilation/outputs.h"
 
 #include "lib/text/golden.h"
 #include "lib/text/print_uops.h"

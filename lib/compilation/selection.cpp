@@ -1,4 +1,4 @@
-#include "apps/tgc/selection.h"
+#include "lib/compilation/selection.h"
 
 #include <algorithm>
 

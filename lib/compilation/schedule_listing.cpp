@@ -1,4 +1,4 @@
-#include "apps/tgc/schedule_listing.h"
+#include "lib/compilation/schedule_listing.h"
 
 #include <algorithm>
 #include <functional>
