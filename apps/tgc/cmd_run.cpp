@@ -6,14 +6,14 @@
 #include <set>
 
 #include "apps/tgc/commands.h"
-#include "apps/tgc/execute.h"
-#include "apps/tgc/habits.h"
 #include "apps/tgc/input.h"
 #include "apps/tgc/model_run.h"
 #include "apps/tgc/run_causes.h"
-#include "apps/tgc/run_device.h"
+#include "apps/tgc/run_observer.h"
 #include "apps/tgc/run_report.h"
 #include "apps/tgc/terminal.h"
+#include "lib/execute/execution.h"
+#include "lib/execute/lower.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/runtime/ref/rounding.h"
@@ -149,8 +149,9 @@ class KernelRunner {
 
   // Throws Failure.
   void run_kernel(InputGraph& in, const std::string& spec, RunReport& report) {
-    RunDevice& place = device_for(in);
+    Placement& place = device_for(in);
     debug_ = in.graph->settings().DEBUG;
+    if (!observer_) observer_.emplace(in.graph->settings(), nullptr);
     report.device = place.label;
     Executable kernel = prepare(in, place);
 
@@ -172,13 +173,10 @@ class KernelRunner {
 
     Execution done = std::move(execute(kernel, *place.device, inputs, variables_, execute_options(place)).value_or_throw());
     if (!done.notes.empty()) report.notes = done.notes;
-    if (in.graph->settings().DEBUG >= 2 && kernel.info()) {
-      double mem = 0;
-      for (const NamedArray& a : inputs) mem += double(a.array.nbytes());
-      for (double s : done.seconds) seconds_in_all_ += s;
-      std::optional<KernelTime> time;
-      if (!done.seconds.empty()) time = {done.seconds.back(), seconds_in_all_};
-      show_kernel(in.graph->settings(), *kernel.info(), place.target->device, mem, time);
+    if (debug_ >= 2 && kernel.info()) {
+      double bytes = 0;
+      for (const NamedArray& a : inputs) bytes += double(a.array.nbytes());
+      observer_->kernel_ran(*kernel.info(), *place.target, bytes, done.seconds);
     }
     if (!o_.save.empty()) {
       std::string file = expanded(o_.save, spec, in.info.name);
@@ -195,12 +193,12 @@ class KernelRunner {
   }
 
   // ---- the device
-  RunDevice& device_for(const InputGraph& in) {
-    if (!place_) place_ = std::move(choose_device(o_.device, o_.pipeline.target, in.graph->settings()).value_or_throw());
+  Placement& device_for(const InputGraph& in) {
+    if (!place_) place_ = std::move(choose_placement(o_.device, o_.pipeline.target, in.graph->settings()).value_or_throw());
     return *place_;
   }
 
-  ExecuteOptions execute_options(const RunDevice& place) const {
+  ExecuteOptions execute_options(const Placement& place) const {
     return {.in_process = o_.in_process, .timeout_seconds = place.is_ref ? 0 : o_.timeout, .repeats = o_.bench ? o_.bench : debug_ >= 2};  // tinygrad's line of DEBUG=2 has a time
   }
 
@@ -217,34 +215,9 @@ class KernelRunner {
   }
 
   // ---- from a graph to code
-  Executable prepare(InputGraph& in, RunDevice& place) {
-    if (!place.target) return std::move((in.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(in.list)).value_or_throw());
-    std::vector<UOp> list = in.list.empty() ? lowered(in, *place.target) : in.list;
-    return std::move((place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device)).value_or_throw());
-  }
-
-  KernelJob job_for(InputGraph& in, const Target& target) {
-    KernelJob job{*in.graph, target};
-    job.opts = o_.pipeline.forced_opts(*in.graph).value_or_throw();
-    return job;
-  }
-
-  std::vector<UOp> lowered(InputGraph& in, const Target& target) {
-    KernelJob job = job_for(in, target);
-    auto [sink, first] = beginning(in, job);
-    if (in.info.stage.empty()) show_ast(job.settings(), sink);
-    UOp done = first ? run_kernel_stages(job, sink, first).value_or_throw() : sink;
-    KernelOutputs outputs(job, done);
-    show_compiled(job.settings(), done, outputs, true).value_or_throw();
-    if (!outputs.list()) throw Failure(outputs.list().diag());
-    return *outputs.list();
-  }
-
-  // Where the pipeline takes the input up: the AST before the first stage, a graph after a stage before the next one (null: none is left).
-  static std::pair<UOp, const Stage*> beginning(InputGraph& in, KernelJob& job) {
-    const Stage* done = in.info.stage.empty() ? nullptr : find_stage(in.info.stage);
-    if (!done) return {begin_kernel(job, in.root), &kernel_stages().front()};
-    return {in.root, done == &kernel_stages().back() ? nullptr : done + 1};
+  KernelGraph kernel_of(InputGraph& in) { return {in.root, in.info.stage, in.list, o_.pipeline.forced_opts(*in.graph).value_or_throw()}; }
+  Executable prepare(InputGraph& in, Placement& place) {
+    return std::move(make_executable(kernel_of(in), place, {.observer = &*observer_}).value_or_throw());
   }
 
   // ---- what is expected
@@ -265,7 +238,7 @@ class KernelRunner {
     bool runs_as_it_stands = place_->is_ref && !place_->target;
     std::string reference = !o_.reference.empty() ? o_.reference : runs_as_it_stands ? "none" : "REF";
     if (reference == "none") return out;
-    RunDevice other = std::move(choose_device(reference, "", in.graph->settings()).value_or_throw());
+    Placement other = std::move(choose_placement(reference, "", in.graph->settings()).value_or_throw());
     report.reference = other.label;
     Executable same = prepare(in, other);
     Arrays inputs = std::move(input_arrays(same.buffers(), given, arrays_file, draw).value_or_throw());
@@ -305,16 +278,17 @@ class KernelRunner {
 
   // ---- more to tell
   // How many UOps REF evaluates in one run.
-  uint64_t evaluations(InputGraph& in, const RunDevice& place, Arrays inputs, const Executable& kernel) {
+  uint64_t evaluations(InputGraph& in, const Placement& place, Arrays inputs, const Executable& kernel) {
     RefOptions counting{.count_evaluations = true};
-    std::vector<UOp> list = !in.list.empty() ? in.list : place.target ? lowered(in, *place.target) : std::vector<UOp>();
+    std::vector<UOp> list = in.list;
+    if (list.empty() && place.target) list = std::move(lower_kernel(kernel_of(in), *place.target).value_or_throw());
     RefProgram program = std::move((list.empty() ? RefProgram::from_graph(in.root, counting) : RefProgram::from_list(list, counting)).value_or_throw());
     std::vector<RefBuffer> buffers;
     for (size_t i = 0; i < inputs.size(); i++) buffers.push_back({kernel.buffers()[i].number, inputs[i].array.data(), inputs[i].array.nbytes()});
     return program.run(buffers, variables_).value_or_throw().evaluations;
   }
 
-  BenchReport bench_report(InputGraph& in, const Executable& kernel, const RunDevice& place, const Arrays& inputs, std::vector<double> seconds) {
+  BenchReport bench_report(InputGraph& in, const Executable& kernel, const Placement& place, const Arrays& inputs, std::vector<double> seconds) {
     BenchReport out{.seconds = std::move(seconds), .cost = kernel.cost(variables_).value_or(Executable::Cost{}), .device = std::string(place.label.substr(0, place.label.find_first_of(":,"))),
                     .name = kernel.name().empty() ? "kernel" : kernel.name(), .arguments = inputs.size()};
     for (const NamedArray& a : inputs) out.bytes += a.array.nbytes();
@@ -323,13 +297,14 @@ class KernelRunner {
   }
 
   // Every stage's graph in REF, compared with what is expected; when that is nothing, with what the first graph computes.
-  StageDifference run_stages(InputGraph& in, const RunDevice& place, const Arrays& inputs, Arrays expected) {
+  StageDifference run_stages(InputGraph& in, const Placement& place, const Arrays& inputs, Arrays expected) {
     StageDifference out;
     if (!in.list.empty()) throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
     Target target = place.target ? *place.target : parse_target("CPU:LLVM", in.graph->settings()).value_or_throw();
-    RunDevice ref = std::move(choose_device("REF", "", in.graph->settings()).value_or_throw());
-    KernelJob job = job_for(in, target);
-    auto [sink, first] = beginning(in, job);
+    Placement ref = std::move(choose_placement("REF", "", in.graph->settings()).value_or_throw());
+    KernelGraph kernel = kernel_of(in);
+    KernelJob job{.graph = *in.graph, .target = target, .opts = kernel.opts};
+    auto [sink, first] = begin_at(job, kernel);
     auto differs = [&](std::string_view name, Executable kernel) {
       Arrays own = std::move(input_arrays(kernel.buffers(), inputs, "", std::nullopt).value_or_throw());
       auto done = execute(kernel, *ref.device, own, variables_, execute_options(ref));
@@ -361,7 +336,7 @@ class KernelRunner {
   }
 
   // ---- a failure to be repeated
-  void keep_failure(const InputGraph& in, const std::string& spec, const RunDevice& place, const Arrays& inputs, const Arrays& expected,
+  void keep_failure(const InputGraph& in, const std::string& spec, const Placement& place, const Arrays& inputs, const Arrays& expected,
                     const Arrays& actual, RunReport& report) {
     std::string stem = "failed-" + safe_file_name(std::filesystem::path(expanded("{}", spec, in.info.name)).filename().string()) + "-";
     auto write = [&](const std::string& what, const Arrays& arrays) {
@@ -381,7 +356,7 @@ class KernelRunner {
                    (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
   }
 
-  std::string options_again(const InputGraph& in, const std::string& spec, const RunDevice& place) const {
+  std::string options_again(const InputGraph& in, const std::string& spec, const Placement& place) const {
     std::string out;
     auto add = [&](const std::string& name, const std::string& value) { out += " --" + name + "=" + shell_word(value); };
     if (!o_.kernel.empty()) add("kernel", o_.kernel);
@@ -409,9 +384,9 @@ class KernelRunner {
   std::set<std::string> bound_;  // those that a kernel had
   bool made_nans_ = false;       // the reference did, of the inputs that were drawn
   bool alone_ = false;           // the kernel is the only one of the run
-  std::optional<RunDevice> place_;
+  std::optional<Placement> place_;
   int64_t debug_ = 0;
-  double seconds_in_all_ = 0;  // of kernels, as DEBUG=2 shows it
+  std::optional<RunObserver> observer_;
   size_t count_ = 0, passed_ = 0, failed_ = 0, in_trouble_ = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-#include "apps/tgc/model_device.h"
+#include "apps/tgc/run_observer.h"
 #include "apps/tgc/terminal.h"
 #include "lib/model/conformance.h"
 #include "lib/model/realize.h"
@@ -58,7 +58,7 @@ class ModelRun {
  private:
   void execute() {
     Settings settings = o_.pipeline->settings().value_or_throw();
-    place_ = std::move(choose_device(o_.device, o_.pipeline->target, settings).value_or_throw());
+    place_ = std::move(choose_placement(o_.device, o_.pipeline->target, settings).value_or_throw());
     auto begin = std::chrono::steady_clock::now();
     Model model = std::move(Model::open(path_, o_.weights).value_or_throw());
     load_seconds_ = seconds_since(begin);
@@ -70,26 +70,26 @@ class ModelRun {
     build_seconds_ = seconds_since(begin);
     Tensors tensors;
     for (size_t i = 0; i < outputs.names.size(); i++) collect(outputs.names[i], outputs.values[i], names_, tensors);
-    run_on_device(settings, [&](ModelDevice& device, const ModelDevice::Options& options) { values_ = device.realize(tensors, options); });
+    run_on_device(settings, [&](ScheduleRunner& runner, const ScheduleOptions& options) { return realize(tensors, runner, options); });
   }
 
   void execute(InputGraph& in) {
     Graph& graph = *in.graph;
     const Settings& settings = graph.settings();
-    place_ = std::move(choose_device(o_.device, o_.pipeline->target.empty() ? in.info.target : o_.pipeline->target, settings).value_or_throw());
-    run_on_device(settings, [&](ModelDevice& device, const ModelDevice::Options& options) {
+    place_ = std::move(choose_placement(o_.device, o_.pipeline->target.empty() ? in.info.target : o_.pipeline->target, settings).value_or_throw());
+    run_on_device(settings, [&](ScheduleRunner& runner, const ScheduleOptions& options) {
       auto begin = std::chrono::steady_clock::now();
-      Schedule schedule = device.schedule(graph, in.root);
+      Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
       build_seconds_ = seconds_since(begin);
       give_values(graph, schedule);
-      std::vector<ModelDevice::Wanted> wanted;
+      std::vector<WantedArray> wanted;
       for (auto& buffers : schedule.outputs)
         for (size_t number : buffers) {
           const ScheduleBuffer& b = schedule.buffers[number];
           names_.push_back(data_name(number));
           wanted.push_back({number, b.dtype, {b.size}});
         }
-      values_ = device.run(graph, schedule, wanted, options);
+      return std::move(runner.run(schedule, tensor_state(graph).data, wanted, options).value_or_throw());
     });
   }
 
@@ -122,22 +122,21 @@ class ModelRun {
       if (!used.contains(a.name)) throw Failure(Diag{.message = "the graph reads no buffer '" + a.name + "'", .file = o_.arrays});
   }
 
-  // What a model and a tensor graph have in common; `work` fills `values_`.
-  void run_on_device(const Settings& settings, const std::function<void(ModelDevice&, const ModelDevice::Options&)>& work) {
-    ModelDevice device(*place_, int(settings.cpu_count()), [&](const std::string& what) { progress_.show(what); });
+  // What a model and a tensor graph have in common.
+  void run_on_device(const Settings& settings, const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
+    RunObserver observer(settings, &progress_);
+    ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &observer);
     auto begin = std::chrono::steady_clock::now();
-    ModelDevice::Options options{.timed_runs = o_.bench};
+    ScheduleOptions options{.timed_runs = o_.bench};
     bool by_kernel = !o_.reference.empty() && o_.reference != "none";
     if (by_kernel && o_.reference != "REF") throw Failure(Diag{.message = "--reference=" + o_.reference + " of a model", .expected = "REF, which is compared kernel by kernel"});
-    if (by_kernel) options.on_kernel = [&](const KernelTrial& trial) { check_kernel(trial); };
-    work(device, options);
+    if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
+    ran_ = work(runner, options);
     total_seconds_ = seconds_since(begin);
-    runs_ = device.runs(), kernels_ = device.kernels(), run_seconds_ = device.run_seconds();
-    before_ = device.bytes_before(), after_ = device.bytes_after();
     if (!o_.expect.empty()) compare();
     if (o_.save.empty()) return;
     Arrays arrays;
-    for (size_t i = 0; i < names_.size(); i++) arrays.push_back({names_[i], values_[i].copy()});
+    for (size_t i = 0; i < names_.size(); i++) arrays.push_back({names_[i], ran_.values[i].copy()});
     write_npz(o_.save, arrays).value_or_throw();
   }
 
@@ -194,7 +193,7 @@ class ModelRun {
     for (auto& e : expected) {
       auto found = std::find(names_.begin(), names_.end(), e.name);
       if (found == names_.end()) throw Failure(Diag{.message = "the model has no output '" + e.name + "'", .file = o_.expect});
-      const Array& a = values_[size_t(found - names_.begin())];
+      const Array& a = ran_.values[size_t(found - names_.begin())];
       if (!std::equal(a.shape().begin(), a.shape().end(), e.array.shape().begin(), e.array.shape().end()))
         throw Failure(Diag{.message = "the output '" + e.name + "' is " + a.describe() + ", the file has " + e.array.describe(), .file = o_.expect});
       comparisons_.push_back(std::move(compare_arrays(e.name, a, e.array, o_.tolerance).value_or_throw()));
@@ -202,7 +201,7 @@ class ModelRun {
   }
 
   // Runs a kernel's AST in REF on the same arrays; keeps the first kernel that differs.
-  void check_kernel(const KernelTrial& trial) {
+  void check_kernel(const KernelStep& trial) {
     if (!different_.empty()) return;
     progress_.show("comparing kernel " + std::to_string(trial.number + 1) + " with REF");
     Arrays arrays = copy_of(trial.before);
@@ -240,19 +239,19 @@ class ModelRun {
   }
 
   std::string text() const {
-    std::string out = path_ + ": " + std::to_string(kernels_) + " kernels on " + place_->label + (seed_ ? ", inputs drawn with --seed " + std::to_string(*seed_) : "") + "\n";
-    out += "  load " + ms(load_seconds_) + ", build the graph " + ms(build_seconds_) + ", schedule, compile and run " + ms(total_seconds_) + ", of that the kernels " + ms(run_seconds_) + "\n";
-    if (before_) out += "  memory between kernels: " + bytes_text(before_) + ", as planned " + bytes_text(after_) + "\n";
+    std::string out = path_ + ": " + std::to_string(ran_.kernels) + " kernels on " + place_->label + (seed_ ? ", inputs drawn with --seed " + std::to_string(*seed_) : "") + "\n";
+    out += "  load " + ms(load_seconds_) + ", build the graph " + ms(build_seconds_) + ", schedule, compile and run " + ms(total_seconds_) + ", of that the kernels " + ms(ran_.seconds) + "\n";
+    if (ran_.bytes_before) out += "  memory between kernels: " + bytes_text(ran_.bytes_before) + ", as planned " + bytes_text(ran_.bytes_after) + "\n";
     for (size_t i = 0; i < names_.size(); i++) {
-      out += "  " + names_[i] + ": " + values_[i].describe();
-      int64_t shown = std::min<int64_t>(values_[i].size(), 4);
-      for (int64_t j = 0; j < shown; j++) out += (j ? ", " : " = ") + element_text(values_[i], j);
-      out += values_[i].size() > shown ? ", ...\n" : "\n";
+      out += "  " + names_[i] + ": " + ran_.values[i].describe();
+      int64_t shown = std::min<int64_t>(ran_.values[i].size(), 4);
+      for (int64_t j = 0; j < shown; j++) out += (j ? ", " : " = ") + element_text(ran_.values[i], j);
+      out += ran_.values[i].size() > shown ? ", ...\n" : "\n";
     }
-    if (!runs_.empty()) {
+    if (!ran_.timed.empty()) {
       double total = 0;
-      std::vector<KernelRun> slowest = runs_;
-      for (auto& r : runs_) total += r.seconds;
+      std::vector<TimedKernel> slowest = ran_.timed;
+      for (auto& r : ran_.timed) total += r.seconds;
       std::sort(slowest.begin(), slowest.end(), [](auto& a, auto& b) { return a.seconds > b.seconds; });
       out += "  all kernels, the fastest of " + std::to_string(o_.bench) + " runs each: " + ms(total) + "; the slowest:\n";
       for (size_t i = 0; i < std::min<size_t>(10, slowest.size()); i++) out += "    " + ms(slowest[i].seconds) + "  " + ansi_stripped(slowest[i].name) + "\n";
@@ -268,14 +267,14 @@ class ModelRun {
     append_json_string(out, path_);
     out += ",\"device\":";
     append_json_string(out, place_->label);
-    out += ",\"kernels\":" + std::to_string(kernels_) + ",\"load_ms\":" + std::to_string(load_seconds_ * 1e3) + ",\"build_ms\":" + std::to_string(build_seconds_ * 1e3) +
-           ",\"total_ms\":" + std::to_string(total_seconds_ * 1e3) + ",\"run_ms\":" + std::to_string(run_seconds_ * 1e3) + ",\"bytes_before\":" + std::to_string(before_) +
-           ",\"bytes_after\":" + std::to_string(after_) + ",\"passed\":" + (failed() ? "false" : "true") + ",\"outputs\":[";
+    out += ",\"kernels\":" + std::to_string(ran_.kernels) + ",\"load_ms\":" + std::to_string(load_seconds_ * 1e3) + ",\"build_ms\":" + std::to_string(build_seconds_ * 1e3) +
+           ",\"total_ms\":" + std::to_string(total_seconds_ * 1e3) + ",\"run_ms\":" + std::to_string(ran_.seconds * 1e3) + ",\"bytes_before\":" + std::to_string(ran_.bytes_before) +
+           ",\"bytes_after\":" + std::to_string(ran_.bytes_after) + ",\"passed\":" + (failed() ? "false" : "true") + ",\"outputs\":[";
     for (size_t i = 0; i < names_.size(); i++) {
       out += i ? ",{\"name\":" : "{\"name\":";
       append_json_string(out, names_[i]);
       out += ",\"array\":";
-      append_json_string(out, values_[i].describe());
+      append_json_string(out, ran_.values[i].describe());
       for (auto& c : comparisons_)
         if (c.name == names_[i]) out += ",\"different\":" + std::to_string(c.different) + ",\"max_abs\":" + repr(c.max_abs);
       out += "}";
@@ -291,16 +290,14 @@ class ModelRun {
   std::string path_;
   const ModelRunOptions& o_;
   Progress progress_;
-  std::optional<RunDevice> place_;
+  std::optional<Placement> place_;
   std::vector<std::string> names_;
-  std::vector<Array> values_;
   std::vector<Comparison> comparisons_;
-  std::vector<KernelRun> runs_;
+  ScheduleResult ran_;
   std::optional<uint64_t> seed_;
   std::string different_;
-  size_t kernels_ = 0, checked_ = 0;
-  uint64_t before_ = 0, after_ = 0;
-  double load_seconds_ = 0, build_seconds_ = 0, total_seconds_ = 0, run_seconds_ = 0;
+  size_t checked_ = 0;
+  double load_seconds_ = 0, build_seconds_ = 0, total_seconds_ = 0;
 };
 
 // ---- conformance
@@ -314,10 +311,8 @@ CaseResult contained_case(const std::string& folder, const ModelRunOptions& o, c
           CaseOptions options{.settings = settings};
           if (o.tolerance.rtol) options.tolerance.rtol = o.tolerance.rtol;
           if (o.tolerance.atol) options.tolerance.atol = o.tolerance.atol;
-          auto place = std::move(choose_device(o.device, o.pipeline->target, settings).value_or_throw());
-          if (place.target) options.device = place.target->device;
-          ModelDevice device(place);
-          options.realize = [&](std::span<const Tensor> tensors) { return device.realize(tensors); };
+          auto place = std::move(choose_placement(o.device, o.pipeline->target, settings).value_or_throw());
+          options.place = &place;
           CaseResult r = run_case(folder, options);
           return std::to_string(int(r.outcome)) + "\n" + r.suite + "\n" + r.name + "\n" + r.message;
         });

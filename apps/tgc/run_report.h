@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/tgc/executable.h"
+#include "lib/execute/executable.h"
 #include "lib/runtime/compare.h"
 
 namespace tgc {

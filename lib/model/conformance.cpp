@@ -77,7 +77,7 @@ class ValueComparison {
 
 std::string run_data_set(const Model& model, const fs::path& folder, const CaseOptions& options) {
   Graph graph(options.settings);
-  tensor_state(graph).device = options.device;
+  if (options.place && options.place->target) tensor_state(graph).device = options.place->target->device;
   std::map<std::string, Value> inputs;
   auto declared = model.declared_inputs();
   std::vector<std::string> files = numbered_files(folder, "input_");
@@ -90,7 +90,13 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
   ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
   Tensors tensors;
   for (auto& v : outputs.values) collect_tensors(v, tensors);
-  std::vector<Array> arrays = options.realize ? options.realize(tensors) : realize(tensors);
+  std::vector<Array> arrays;
+  if (options.place) {
+    ScheduleRunner runner(*options.place);
+    arrays = realize(tensors, runner).values;
+  } else {
+    arrays = realize(tensors);
+  }
   ValueComparison comparison(arrays, options.tolerance);
   files = numbered_files(folder, "output_");
   if (files.size() != outputs.values.size()) throw Failure("there are " + std::to_string(files.size()) + " output files for " + std::to_string(outputs.values.size()) + " outputs");

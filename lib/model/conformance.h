@@ -1,17 +1,14 @@
 // ONNX conformance cases: a folder with model.onnx and test_data_set_*/input_*.pb, output_*.pb, as the onnx package ships them.
 #pragma once
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lib/execute/placement.h"
 #include "lib/model/model.h"
 #include "lib/runtime/compare.h"
 
 namespace tgc {
-
-// Computes tensors; throws Failure.
-using Realizer = std::function<std::vector<Array>(std::span<const Tensor>)>;
 
 struct CaseResult {
   enum class Outcome : uint8_t { Passed, Wrong, Error } outcome = Outcome::Passed;
@@ -23,9 +20,8 @@ struct CaseResult {
 
 struct CaseOptions {
   ToleranceOptions tolerance = {.rtol = 1e-3, .atol = 1e-5};
-  std::string device = "CPU";  // of the graph's buffers
   Settings settings = {};
-  Realizer realize;            // empty: REF
+  Placement* place = nullptr;  // where it runs; null: REF
 };
 
 // Runs every data set of the case. Outputs must have the expected dtype, shape and values.

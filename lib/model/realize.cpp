@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
-#include <unordered_map>
 
 #include "lib/model/tensor_state.h"
-#include "lib/runtime/ref/ref.h"
 #include "lib/support/check.h"
 #include "lib/uop/facts.h"
-#include "passes/pipeline.h"
 
 namespace tgc {
 namespace {
@@ -33,55 +29,24 @@ Array filled(DType dtype, const Ints& shape, Const value) {
   return out;
 }
 
-// Memory for the buffers of a schedule: what is known, and new memory for the rest.
-class Memory {
- public:
-  Memory(Graph& graph, const Schedule& schedule) : places_(schedule.buffers.size()) {
-    auto& data = tensor_state(graph).data;
-    for (size_t i = 0; i < places_.size(); i++) {
-      auto& b = schedule.buffers[i];
-      if (b.view_of) continue;
-      if (auto found = data.find(b.uop); found != data.end()) {
-        places_[i] = known(found->second);
-      } else {
-        if (b.is_input) throw Failure("a buffer has no values");
-        owned_.emplace_back(size_t(b.nbytes()));
-        places_[i] = owned_.back().data();
-      }
-    }
-    for (size_t i = 0; i < places_.size(); i++)
-      if (auto of = schedule.buffers[i].view_of) places_[i] = places_[*of] + schedule.buffers[i].offset;
-  }
-  uint8_t* at(size_t buffer) const { return places_[buffer]; }
-
- private:
-  // Where they are if elements may lie there, as kernels only read inputs; else in a copy.
-  uint8_t* known(const HostData& data) {
-    if (reinterpret_cast<uintptr_t>(data.data) % 8 == 0) return const_cast<uint8_t*>(data.data);
-    owned_.emplace_back(data.bytes);
-    std::memcpy(owned_.back().data(), data.data, data.bytes);
-    return owned_.back().data();
-  }
-
-  std::vector<uint8_t*> places_;
-  std::vector<HostMemory> owned_;
+// Tensors, apart: those whose values are known without a kernel, and those that kernels have to make.
+struct Unrealized {
+  std::vector<Array> values;  // one a tensor; empty where a kernel has to make it
+  std::vector<UOp> graphs;    // of those, contiguous
+  std::vector<size_t> which;  // the tensor of each graph
 };
 
-void run_item(const Schedule& schedule, const ScheduleItem& item, const Memory& memory, std::unordered_map<UOp, RefProgram>& programs) {
-  if (item.ast.is(Op::COPY)) {
-    std::memcpy(memory.at(item.buffers[0]), memory.at(item.buffers[1]), size_t(schedule.buffers[item.buffers[0]].nbytes()));
-    return;
+Unrealized split_plain_values(std::span<const Tensor> tensors) {
+  Unrealized out{.values = std::vector<Array>(tensors.size())};
+  for (size_t i = 0; i < tensors.size(); i++) {
+    if (auto plain = plain_value(tensors[i])) {
+      out.values[i] = std::move(*plain);
+    } else {
+      out.graphs.push_back(tensors[i].contiguous().uop());
+      out.which.push_back(i);
+    }
   }
-  if (!item.ast.is(Op::SINK)) return;  // a view
-  auto found = programs.find(item.ast);
-  if (found == programs.end()) found = programs.emplace(item.ast, std::move(RefProgram::from_graph(item.ast).value_or_throw())).first;
-  std::vector<RefBuffer> buffers;
-  for (size_t i = 0; i < item.buffers.size(); i++) {
-    buffers.push_back({int64_t(i), memory.at(item.buffers[i]), size_t(schedule.buffers[item.buffers[i]].nbytes())});
-  }
-  std::map<std::string, int64_t> vars(schedule.var_vals.begin(), schedule.var_vals.end());
-  for (auto& [name, value] : item.fixed_vars) vars[name] = value;
-  found->second.run(buffers, vars).value_or_throw();
+  return out;
 }
 
 }  // namespace
@@ -120,36 +85,29 @@ std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors) {
   return out;
 }
 
-Unrealized split_plain_values(std::span<const Tensor> tensors) {
-  Unrealized out{.values = std::vector<Array>(tensors.size())};
-  for (size_t i = 0; i < tensors.size(); i++) {
-    if (auto plain = plain_value(tensors[i])) {
-      out.values[i] = std::move(*plain);
-    } else {
-      out.graphs.push_back(tensors[i].contiguous().uop());
-      out.which.push_back(i);
+ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, const ScheduleOptions& options) {
+  Unrealized parts = split_plain_values(tensors);
+  ScheduleResult out;
+  if (!parts.graphs.empty()) {
+    Graph& graph = parts.graphs[0].graph();
+    Schedule schedule = std::move(runner.schedule(graph.sink(parts.graphs)).value_or_throw());
+    std::vector<WantedArray> wanted;
+    for (size_t i = 0; i < parts.graphs.size(); i++) {
+      const Tensor& t = tensors[parts.which[i]];
+      if (schedule.outputs[i].empty()) throw Failure("a tensor that no kernel makes");
+      wanted.push_back({schedule.outputs[i][0], t.dtype(), t.shape()});
     }
+    out = std::move(runner.run(schedule, tensor_state(graph).data, wanted, options).value_or_throw());
   }
+  for (size_t i = 0; i < out.values.size(); i++) parts.values[parts.which[i]] = std::move(out.values[i]);
+  out.values = std::move(parts.values);
   return out;
 }
 
 std::vector<Array> realize(std::span<const Tensor> tensors) {
-  auto [out, wanted, which] = split_plain_values(tensors);
-  if (wanted.empty()) return std::move(out);
-  Graph& graph = wanted[0].graph();
-  TensorJob job(graph);
-  Schedule schedule = make_schedule(job, graph.sink(wanted)).value_or_throw();
-  Memory memory(graph, schedule);
-  std::unordered_map<UOp, RefProgram> programs;
-  for (auto& item : schedule.items) run_item(schedule, item, memory, programs);
-  for (size_t i = 0; i < wanted.size(); i++) {
-    const Tensor& t = tensors[which[i]];
-    Array value(t.dtype(), t.shape());
-    if (schedule.outputs[i].empty()) throw Failure("a tensor that no kernel makes");
-    std::memcpy(value.data(), memory.at(schedule.outputs[i][0]), value.nbytes());
-    out[which[i]] = std::move(value);
-  }
-  return std::move(out);
+  Placement ref = std::move(choose_placement("REF", "", Settings()).value_or_throw());
+  ScheduleRunner runner(ref);
+  return realize(tensors, runner).values;
 }
 
 }  // namespace tgc

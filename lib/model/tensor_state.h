@@ -1,20 +1,12 @@
 // What the tensors of one graph share: their device, the numbers of its buffers, and the bytes of the buffers whose values are known.
 #pragma once
-#include <memory>
 #include <string>
 #include <unordered_map>
 
+#include "lib/runtime/host_data.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
-
-// The bytes of a buffer: of a mapped file, of an input, or made here; at any address. `owner` keeps them alive.
-struct HostData {
-  const uint8_t* data = nullptr;
-  size_t bytes = 0;
-  std::shared_ptr<const void> owner = {};
-  bool mapped = false;  // pages of a file, which the system can read again
-};
 
 struct TensorState {
   std::string device = "CPU";

@@ -1,4 +1,4 @@
-// Where a kernel runs, and what it is lowered for: --device and --target of `tgc run` as one answer.
+// Placement: the device that a kernel runs on and the target that it is lowered for, one answer to --device and --target.
 #pragma once
 #include <memory>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-struct RunDevice {
+struct Placement {
   std::unique_ptr<Device> device;
   std::optional<Target> target;  // nullopt: REF runs the graph as it stands
   bool is_ref = false;
@@ -21,7 +21,7 @@ struct RunDevice {
 //   --device=REF --target=T             lowered for T, the linear list run by REF
 //   --device=D, or --target=D           D[:RENDERER[:ARCH]]; of CPU the default renderer is LLVM; an arch left out is asked of the hardware
 //   --device=plugin:PATH [--target=T]   lowered for T, by default what the plugin says
-// Neither: CPU:LLVM.
-Result<RunDevice> choose_device(const std::string& device, const std::string& target, const Settings& settings);
+// Neither: CPU:LLVM. What the hardware says of itself is asked once a process and remembered: asking costs a process each time.
+Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-#include "apps/tgc/execute.h"
+#include "lib/execute/execution.h"
 
 #include <algorithm>
 #include <cstring>

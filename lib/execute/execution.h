@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/tgc/executable.h"
+#include "lib/execute/executable.h"
 #include "lib/runtime/array.h"
 #include "lib/runtime/contain.h"
 #include "lib/runtime/random.h"

@@ -1,7 +1,9 @@
-#include "apps/tgc/run_device.h"
+#include "lib/execute/placement.h"
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <mutex>
 
 #include "lib/runtime/devices.h"
 
@@ -27,6 +29,16 @@ struct Parts {
   std::string text() const { return device + (renderer.empty() ? "" : ":" + renderer) + (arch.empty() ? "" : ":" + arch); }
 };
 
+// probe_device, once for each device.
+RuntimeInfo probed(const std::string& device) {
+  static std::mutex mutex;
+  static std::map<std::string, RuntimeInfo> known;
+  std::lock_guard lock(mutex);
+  auto found = known.find(device);
+  if (found == known.end()) found = known.emplace(device, probe_device(device)).first;
+  return found->second;
+}
+
 // The target that kernels for `device` are lowered for. A GPU is asked, in a process of its own, for its architecture.
 Result<std::string> target_of(const std::string& device, const Device& made) {
   bool is_plugin = device_part(device) == "plugin";
@@ -35,7 +47,7 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
   if (upper(wanted.device) == "CPU") {
     own = Parts(made.target());
   } else {
-    RuntimeInfo found = probe_device(device);
+    RuntimeInfo found = probed(device);
     if (!found.works) return Diag{"the device '" + device + "' does not work here: " + found.detail};
     own = Parts(found.target);
   }
@@ -46,11 +58,11 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
 
 }  // namespace
 
-Result<RunDevice> choose_device(const std::string& device, const std::string& target, const Settings& settings) {
+Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings) {
   std::string where = !device.empty() ? device : !target.empty() ? target : "CPU";
   std::string kind = upper(device_part(where)), lowered = target;
   bool is_plugin = device_part(where) == "plugin";
-  RunDevice out;
+  Placement out;
   out.is_ref = kind == "REF";
   if (!device.empty() && !target.empty() && !out.is_ref && !is_plugin) {
     if (kind != upper(device_part(target)))

@@ -1,4 +1,4 @@
-#include "apps/tgc/executable.h"
+#include "lib/execute/executable.h"
 
 #include <algorithm>
 

@@ -1,0 +1,204 @@
+#include "lib/execute/schedule_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "lib/execute/lower.h"
+#include "lib/runtime/host_device.h"
+#include "lib/uop/copy.h"
+
+namespace tgc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+ExecuteObserver& nobody() {
+  static ExecuteObserver observer;
+  return observer;
+}
+
+Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
+  Arrays out;
+  for (size_t i = 0; i < specs.size(); i++) {
+    Array a(specs[i].dtype, {int64_t(buffers[i].bytes) / specs[i].dtype.itemsize()});
+    device.copy_out(a.data(), buffers[i].view(0, a.nbytes())).value_or_throw();
+    out.push_back({specs[i].name(), std::move(a)});
+  }
+  return out;
+}
+
+}  // namespace
+
+// A kernel in a Graph of its own, so that several can be lowered at once; compiled, and loaded when the device is open.
+struct ScheduleRunner::Prepared {
+  std::unique_ptr<Graph> graph;
+  std::optional<Executable> executable;
+  std::unique_ptr<Kernel> kernel;
+  std::optional<Diag> trouble;
+
+  void lower(UOp ast, Placement& place, const LowerOptions& options = {}) {
+    graph = std::make_unique<Graph>(ast.graph().settings());
+    auto made = catch_failures([&] { return std::move(make_executable({.root = copy_into(*graph, ast)}, place, options).value_or_throw()); });
+    if (made) executable.emplace(std::move(*made));
+    else trouble = made.diag();
+  }
+  void load(Device& device) {
+    if (trouble) throw Failure(*trouble);
+    kernel = std::move(executable->load(device).value_or_throw());
+  }
+};
+
+ScheduleRunner::ScheduleRunner(Placement& place, unsigned jobs, ExecuteObserver* observer)
+    : place_(place), jobs_(jobs), observer_(observer ? *observer : nobody()) {}
+ScheduleRunner::~ScheduleRunner() = default;
+
+Result<Schedule> ScheduleRunner::schedule(UOp sink) {
+  observer_.progress("scheduling");
+  auto begin = Clock::now();
+  TensorJob job(sink.graph());
+  auto out = make_schedule(job, sink);
+  if (out) observer_.scheduled(job, *out, seconds_since(begin));
+  return out;
+}
+
+void ScheduleRunner::prepare_all(const Schedule& schedule) {
+  std::vector<std::pair<UOp, Prepared*>> work;
+  for (const ScheduleItem& item : schedule.items) {
+    if (!item.ast.is(Op::SINK)) continue;
+    auto& slot = prepared_[item.ast];
+    if (slot) continue;
+    slot = std::make_unique<Prepared>();
+    work.emplace_back(item.ast, slot.get());
+  }
+  std::atomic<size_t> next = 0;
+  auto worker = [&] {
+    for (size_t i; (i = next++) < work.size();) work[i].second->lower(work[i].first, place_);
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min<size_t>(jobs_, work.size()); i++) threads.emplace_back(worker);
+  for (size_t i; (i = next++) < work.size();) {
+    observer_.progress("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));
+    work[i].second->lower(work[i].first, place_);
+  }
+  for (auto& t : threads) t.join();
+  for (auto& [ast, p] : work) p->load(*place_.device);
+}
+
+// The kernel, made when it is first run if they are watched.
+ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast) {
+  auto& slot = prepared_[ast];
+  if (slot && slot->kernel) return *slot;
+  slot = std::make_unique<Prepared>();
+  slot->lower(ast, place_, {.observer = &observer_, .names = &names_});
+  slot->load(*place_.device);
+  return *slot;
+}
+
+// One run of a schedule.
+class ScheduleRunner::Run {
+ public:
+  Run(ScheduleRunner& owner, const Schedule& schedule, const BufferValues& known, const Settings& settings, const ScheduleOptions& options)
+      : o_(owner), device_(*owner.place_.device), schedule_(schedule), options_(options), memory_(owner.place_, schedule, known, settings),
+        bound_(schedule.var_vals.begin(), schedule.var_vals.end()), used_(schedule.buffers.size()) {
+    for (size_t i = 0; i < schedule.buffers.size(); i++)
+      if (schedule.buffers[i].is_input) use(i);
+  }
+
+  const ScheduleMemory& memory() const { return memory_; }
+
+  // Seconds, when it is timed.
+  double item(const ScheduleItem& item, bool timed) {
+    if (item.ast.is(Op::COPY)) return copy(item), 0;
+    if (!item.ast.is(Op::SINK)) return 0;  // a view
+    Prepared& p = o_.prepare(item.ast);
+    VariableValues values = bound_;
+    for (auto& [name, value] : item.fixed_vars) values[name] = value;
+    std::vector<DeviceBuffer> buffers;
+    for (const BufferSpec& spec : p.executable->buffers()) buffers.push_back(memory_.at(item.buffers[size_t(spec.number)]));
+    auto variables = p.executable->arguments(values).value_or_throw();
+    LaunchArguments arguments{.buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
+    if (timed) return p.kernel->time(arguments).value_or_throw();
+    if (!options_.on_kernel) return launch(p, item, arguments), 0;
+    KernelStep step{p.executable->name(), launched_++, item.ast, values, arrays_in(device_, p.executable->buffers(), buffers), {}};
+    launch(p, item, arguments);
+    device_.synchronize().value_or_throw();
+    step.after = arrays_in(device_, p.executable->buffers(), buffers);
+    options_.on_kernel(step);
+    return 0;
+  }
+
+ private:
+  // Within memory that the host can address in one step, else through an array.
+  void copy(const ScheduleItem& item) {
+    const DeviceBuffer &to = memory_.at(item.buffers[0]), &from = memory_.at(item.buffers[1]);
+    if (dynamic_cast<HostDevice*>(&device_)) return device_.copy_in(to, HostDevice::address(from)).value_or_throw(), void();
+    HostMemory bytes(from.bytes);
+    device_.copy_out(bytes.data(), from).value_or_throw();
+    device_.copy_in(to, bytes.data()).value_or_throw();
+  }
+
+  void launch(Prepared& p, const ScheduleItem& item, const LaunchArguments& arguments) {
+    if (!o_.observer_.times_kernels() || !p.executable->info()) return p.kernel->launch(arguments).value_or_throw(), void();
+    for (size_t buffer : item.buffers) use(buffer);
+    double seconds = p.kernel->time(arguments).value_or_throw();
+    o_.observer_.kernel_ran(*p.executable->info(), *o_.place_.target, used_bytes_, {&seconds, 1});
+  }
+
+  // tinygrad allocates a buffer when a kernel first wants it.
+  void use(size_t buffer) {
+    if (schedule_.buffers[buffer].view_of || used_[buffer]) return;
+    used_[buffer] = true;
+    used_bytes_ += double(schedule_.buffers[buffer].nbytes());
+  }
+
+  ScheduleRunner& o_;
+  Device& device_;
+  const Schedule& schedule_;
+  const ScheduleOptions& options_;
+  ScheduleMemory memory_;
+  VariableValues bound_;
+  std::vector<bool> used_;
+  double used_bytes_ = 0;
+  size_t launched_ = 0;
+};
+
+Result<ScheduleResult> ScheduleRunner::run(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+  return catch_failures([&] { return run_all(schedule, known, wanted, options); });
+}
+
+ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+  ScheduleResult out;
+  out.kernels = size_t(std::ranges::count_if(schedule.items, [](const ScheduleItem& item) { return item.ast.is(Op::SINK); }));
+  if (!observer_.watches_kernels()) prepare_all(schedule);
+  place_.device->open().value_or_throw();
+  Run run(*this, schedule, known, schedule.sink.graph().settings(), options);
+  const MemoryPlan& plan = run.memory().plan();
+  out.bytes_before = uint64_t(plan.planned_before), out.bytes_after = uint64_t(plan.planned_after);
+
+  if (!observer_.watches_kernels()) observer_.progress("running " + std::to_string(out.kernels) + " kernels");
+  auto begin = Clock::now();
+  for (const ScheduleItem& item : schedule.items) run.item(item, false);
+  place_.device->synchronize().value_or_throw();
+  out.seconds = seconds_since(begin);
+  for (const WantedArray& w : wanted) {
+    out.values.emplace_back(w.dtype, w.shape);
+    Array& array = out.values.back();
+    place_.device->copy_out(array.data(), run.memory().at(w.buffer).view(0, array.nbytes())).value_or_throw();
+  }
+  for (int n = 0; n < options.timed_runs; n++) {
+    for (size_t i = 0, k = 0; i < schedule.items.size(); i++) {
+      double seconds = run.item(schedule.items[i], true);
+      if (!schedule.items[i].ast.is(Op::SINK)) continue;
+      if (n == 0) out.timed.push_back({prepare(schedule.items[i].ast).executable->name(), i, seconds});
+      out.timed[k].seconds = std::min(out.timed[k].seconds, seconds);
+      k++;
+    }
+  }
+  return out;
+}
+
+}  // namespace tgc

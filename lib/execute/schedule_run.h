@@ -1,0 +1,84 @@
+// ScheduleRunner: runs tensor graphs on a device. The one executor of schedules: models, tensor graphs and what building a model's graph
+// has to compute all go through it. It schedules a graph, lowers and compiles each kernel once (through the compile cache), plans the
+// memory and runs the kernels in order, in this process.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/execute/executable.h"
+#include "lib/execute/observer.h"
+#include "lib/execute/placement.h"
+#include "lib/execute/schedule_memory.h"
+#include "lib/runtime/array.h"
+
+namespace tgc {
+
+// A buffer of a schedule, by its number, as the array that is wanted of it.
+struct WantedArray {
+  size_t buffer;
+  DType dtype;
+  std::vector<int64_t> shape;
+};
+
+// One run of a kernel: its arrays data0, data1, ... before and after.
+struct KernelStep {
+  std::string name;
+  size_t number = 0;  // of the kernel in the schedule, from 0; copies and views do not count
+  UOp ast;
+  VariableValues variables;
+  Arrays before, after;
+};
+
+struct TimedKernel {
+  std::string name;
+  size_t item = 0;     // of the schedule
+  double seconds = 0;  // of the fastest of the timed runs
+};
+
+struct ScheduleOptions {
+  int timed_runs = 0;                                     // of all kernels, after the first, each kernel timed
+  std::function<void(const KernelStep&)> on_kernel = {};  // is shown what every kernel did; may throw Failure
+};
+
+struct ScheduleResult {
+  std::vector<Array> values;         // the wanted arrays, in order
+  size_t kernels = 0;                // that ran, repeats of one included
+  double seconds = 0;                // of the first run of all
+  std::vector<TimedKernel> timed;    // by place in the schedule, when runs were timed
+  uint64_t bytes_before = 0, bytes_after = 0;  // of the buffers between the kernels: each its own, as planned
+};
+
+// Kernels are kept from run to run by their AST, so the graphs that it ran must live as long as it does.
+class ScheduleRunner {
+ public:
+  // `jobs` threads compile. `place` and `observer` outlive this.
+  explicit ScheduleRunner(Placement& place, unsigned jobs = 1, ExecuteObserver* observer = nullptr);
+  ~ScheduleRunner();
+
+  Placement& place() { return place_; }
+
+  // The schedule of the tensor graph under `sink`.
+  Result<Schedule> schedule(UOp sink);
+  // Runs it. Every input buffer needs a value in `known`. Errors: a kernel that cannot be lowered, compiled or launched, no memory.
+  Result<ScheduleResult> run(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted, const ScheduleOptions& options = {});
+
+ private:
+  struct Prepared;
+  class Run;
+  void prepare_all(const Schedule& schedule);
+  Prepared& prepare(UOp ast);
+  ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted, const ScheduleOptions& options);
+
+  Placement& place_;
+  unsigned jobs_;
+  ExecuteObserver& observer_;
+  std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_;
+  std::map<std::string, int> names_;  // of kernels, where they are watched
+};
+
+}  // namespace tgc
