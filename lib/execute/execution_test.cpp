@@ -1,0 +1,102 @@
+#include "lib/execute/execution.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lib/execute/lower.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+// data0[i] = f(data1[i], data2[i]) for 8 ints, on `device`; `f` is an expression of a and b.
+struct Elementwise {
+  Graph graph;
+  Placement place;
+  UOp ast;
+
+  Elementwise(const std::string& f, const std::string& device) : place(std::move(choose_placement(device, "", {}).value_or_throw())) {
+    std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), ";
+    ast = read_pyrender(graph, "i = UOp.range(8, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global + "2).index(i)\nast = " + global +
+                                   "0).index(i, ptr=True).store(" + f + ").end(i).sink()\n")
+              .value_or_throw();
+  }
+  Result<Execution> run(const Arrays& given, const ExecuteOptions& options = {}) {
+    Executable kernel = std::move(make_executable({.root = ast}, place).value_or_throw());
+    auto inputs = input_arrays(kernel.buffers(), given, "given.npz", {});
+    if (!inputs) return inputs.diag();
+    return execute(kernel, *place.device, *inputs, {}, options);
+  }
+};
+
+NamedArray ints(const std::string& name, int32_t value, int64_t size = 8) {
+  NamedArray out{name, Array(dtypes::int32, {size})};
+  std::ranges::fill(out.array.as<int32_t>(), value);
+  return out;
+}
+Arrays arrays(int32_t a, int32_t b) {
+  Arrays out;
+  out.push_back(ints("data1", a)), out.push_back(ints("data2", b));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("execution: arrays in, arrays out, in a process of its own or in this one, with times") {
+  for (std::string device : {"REF", "CPU:LLVM", "CPU:CLANG"})
+    for (bool in_process : {false, true}) {
+      CAPTURE(device);
+      CAPTURE(in_process);
+      auto done = Elementwise("a*b", device).run(arrays(6, 7), {.in_process = in_process, .repeats = 3});
+      REQUIRE_MESSAGE(done.ok(), done.diag().text());
+      REQUIRE(done->outputs.size() == 1);
+      CHECK(done->outputs[0].name == "data0");
+      CHECK(done->outputs[0].array.as<int32_t>()[7] == 42);
+      CHECK(done->seconds.size() == 3);
+    }
+}
+
+TEST_CASE("execution: a kernel that kills its process is a Diag here; REF computes and notes what C leaves undefined") {
+  auto killed = Elementwise("a//b", "CPU").run(arrays(6, 0));
+  REQUIRE(!killed.ok());
+  CHECK(killed.diag().message.find("killed by SIGFPE") == 0);
+  auto noted = Elementwise("a//b", "REF").run(arrays(6, 0));
+  REQUIRE(noted.ok());
+  CHECK(noted->notes == "8 integer divisions by zero");
+}
+
+TEST_CASE("execution: an array that is missing or does not fit is named with its file") {
+  Elementwise kernel("a+b", "REF");
+  Arrays given;
+  given.push_back(ints("data1", 1));
+  CHECK(kernel.run(given).diag().text() == "given.npz: data2 is missing, expected int32, 8 elements");
+  given.push_back(ints("data2", 1, 4));
+  CHECK(kernel.run(given).diag().text() == "given.npz: data2 is int32 (4,), expected int32, 8 elements");
+}
+
+TEST_CASE("lower: a graph after a stage, and a linear list, become the list that the AST becomes; the observer is told of the AST alone") {
+  Elementwise kernel("a*b", "CPU:CLANG");
+  const Target& target = *kernel.place.target;
+  struct Told : ExecuteObserver {
+    int begun = 0, lowered = 0;
+    bool watches_kernels() const override { return true; }
+    void kernel_begins(UOp) override { begun++; }
+    Status kernel_lowered(UOp, KernelOutputs&) override { return lowered++, Unit{}; }
+  } told;
+  auto whole = lower_kernel({.root = kernel.ast}, target, {.observer = &told});
+  REQUIRE(whole.ok());
+  KernelJob job{.graph = kernel.graph, .target = target};
+  UOp expanded;
+  run_kernel_stages(job, begin_kernel(job, kernel.ast), nullptr, [&](const Stage& s, UOp u) {
+    if (s.name == "expander") expanded = u;
+  }).value_or_throw();
+  auto resumed = lower_kernel({.root = expanded, .stage = "expander"}, target, {.observer = &told});
+  REQUIRE(resumed.ok());
+  CHECK(*resumed == *whole);
+  CHECK(*lower_kernel({.list = *whole}, target, {.observer = &told}) == *whole);
+  CHECK(told.begun == 1);
+  CHECK(told.lowered == 2);
+}
+
+}  // namespace tgc

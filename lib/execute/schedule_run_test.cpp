@@ -1,0 +1,110 @@
+// Schedules on REF and on the CPU, and what an observer is told of them.
+#include "lib/execute/schedule_run.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/uop/facts.h"
+#include "lib/uop/movement.h"
+
+namespace tgc {
+namespace {
+
+// data: 0 1 2 3 4 5. Its square, kept, and the sum of that: two kernels.
+struct SumOfSquares {
+  Graph graph;
+  BufferValues known;
+  std::array<float, 6> data{0, 1, 2, 3, 4, 5};
+  UOp buffer = graph.node(Op::BUFFER, dtypes::float32, {graph.node(Op::UNIQUE, dtypes::void_, {}, 0), graph.node(Op::DEVICE, dtypes::void_, {}, graph.str("CPU"))},
+                           6);
+  UOp sink;
+
+  explicit SumOfSquares(const Settings& settings = {}) : graph(settings) {
+    UOp squares = graph.node(Op::CONTIGUOUS, dtypes::float32, graph.node(Op::MUL, dtypes::float32, {buffer, buffer}));
+    UOp sum = graph.node(Op::REDUCE_AXIS, dtypes::float32, squares, graph.tuple({Op::ADD, graph.tuple({0})}));
+    sink = graph.sink({graph.node(Op::CONTIGUOUS, dtypes::float32, sum)});
+    known[buffer] = {reinterpret_cast<const uint8_t*>(data.data()), sizeof data};
+  }
+  Result<ScheduleResult> run(ScheduleRunner& runner, const ScheduleOptions& options = {}) {
+    Schedule schedule = std::move(runner.schedule(sink).value_or_throw());
+    WantedArray wanted{schedule.outputs[0][0], dtypes::float32, {1}};
+    return runner.run(schedule, known, {&wanted, 1}, options);
+  }
+};
+
+Placement place_on(const std::string& device, const std::string& target = "") { return std::move(choose_placement(device, target, {}).value_or_throw()); }
+
+struct Told : ExecuteObserver {
+  std::vector<std::string> words;
+  bool refuses = false;
+  void scheduled(const TensorJob&, const Schedule& s, double) override { words.push_back("scheduled " + std::to_string(s.items.size())); }
+  bool watches_kernels() const override { return true; }
+  bool times_kernels() const override { return true; }
+  void kernel_begins(UOp) override { words.push_back("begins"); }
+  Status kernel_lowered(UOp, KernelOutputs& outputs) override {
+    words.push_back(outputs.source() ? "lowered" : "no source");
+    return refuses ? Status(Diag{"refused"}) : Status(Unit{});
+  }
+  void kernel_ran(const ProgramInfo&, const Target& target, double bytes, std::span<const double> seconds) override {
+    words.push_back("ran on " + target.device + " with " + std::to_string(int(bytes)) + " bytes, timed " + std::to_string(seconds.size()));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("execute: a schedule computes the same on REF, on REF lowered for a GPU and on the CPU, and again") {
+  for (auto [device, target] : {std::pair("REF", ""), {"REF", "CUDA:CUDA:sm_80"}, {"CPU:LLVM", ""}, {"CPU:CLANG", ""}}) {
+    CAPTURE(device);
+    Placement place = place_on(device, target);
+    SumOfSquares graph;
+    ScheduleRunner runner(place, 2);
+    for (int i = 0; i < 2; i++) {
+      auto result = graph.run(runner, {.timed_runs = 2});
+      REQUIRE_MESSAGE(result.ok(), result.diag().text());
+      CHECK(result->kernels == 2);
+      CHECK(result->values[0].as<float>()[0] == 55);
+      CHECK(result->timed.size() == 2);
+    }
+  }
+}
+
+TEST_CASE("execute: every kernel of a schedule is shown with its arrays before and after") {
+  Placement place = place_on("CPU");
+  SumOfSquares graph;
+  ScheduleRunner runner(place);
+  std::vector<float> sums;
+  auto result = graph.run(runner, {.on_kernel = [&](const KernelStep& step) {
+    CHECK(step.number == sums.size());
+    CHECK(find_array(step.before, "data1")->as<float>()[3] == (step.number ? 9 : 3));
+    sums.push_back(find_array(step.after, "data0")->as<float>()[0]);
+  }});
+  REQUIRE(result.ok());
+  CHECK(sums == std::vector<float>{0, 55});
+}
+
+TEST_CASE("execute: an observer that watches sees kernels one after another, and may refuse one") {
+  Placement place = place_on("CPU");
+  SumOfSquares graph;
+  Told told;
+  ScheduleRunner runner(place, 2, &told);
+  REQUIRE(graph.run(runner).ok());
+  CHECK(told.words == std::vector<std::string>{"scheduled 2", "begins", "lowered", "ran on CPU with 48 bytes, timed 1", "begins", "lowered", "ran on CPU with 52 bytes, timed 1"});
+  Told refusing;
+  refusing.refuses = true;
+  ScheduleRunner another(place, 2, &refusing);
+  auto result = graph.run(another);
+  REQUIRE(!result.ok());
+  CHECK(result.diag().message == "refused");
+}
+
+TEST_CASE("execute: an input without a value is an error, and so is a schedule that cannot be made") {
+  Placement place = place_on("REF");
+  SumOfSquares graph;
+  graph.known.clear();
+  ScheduleRunner runner(place);
+  auto result = graph.run(runner);
+  REQUIRE(!result.ok());
+  CHECK(result.diag().message == "a buffer has no values");
+  CHECK(!runner.schedule(graph.graph.sink({graph.graph.node(Op::BARRIER, dtypes::void_, {})})).ok());
+}
+
+}  // namespace tgc
