@@ -22,9 +22,9 @@ std::string dtype_text(DType d) {
   return text;
 }
 
-class JsonWriter {
+class GraphJsonWriter {
  public:
-  explicit JsonWriter(Graph& graph) : number_(graph) {}
+  explicit GraphJsonWriter(Graph& graph) : number_(graph) {}
 
   // A line for every node below `root` that is not yet written; returns root's number.
   int64_t stream(UOp root, std::string& out) {
@@ -352,14 +352,14 @@ class JsonReader {
 }  // namespace
 
 std::string graph_to_json(UOp root, const GraphInfo& info) {
-  JsonWriter writer(root.graph());
+  GraphJsonWriter writer(root.graph());
   writer.add(root);
   return writer.write(info, {});
 }
 
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info) {
   if (list.empty()) return {};
-  JsonWriter writer(list[0].graph());
+  GraphJsonWriter writer(list[0].graph());
   for (UOp u : list) writer.add(u);
   return writer.write(info, list);
 }
@@ -372,7 +372,7 @@ Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::stri
 
 struct JsonNodeWriter::Impl {
   explicit Impl(Graph& graph) : writer(graph) {}
-  JsonWriter writer;
+  GraphJsonWriter writer;
 };
 JsonNodeWriter::JsonNodeWriter(Graph& graph) : impl_(std::make_unique<Impl>(graph)) {}
 JsonNodeWriter::~JsonNodeWriter() = default;

@@ -217,19 +217,4 @@ void JsonScanner::end() {
   if (pos_ < text_.size()) fail(pos_, "found " + found_at(text_, pos_) + " after the value", "the end");
 }
 
-void append_json_string(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  bool valid = is_valid_utf8(text);
-  out += '"';
-  for (size_t i = 0; i < text.size(); i++) {
-    auto c = uint8_t(text[i]);
-    if (c == '"' || c == '\\') out += '\\', out += char(c);
-    else if (c == '\n') out += "\\n";
-    else if (c < 0x20) out.append("\\u00").append({kHex[c >> 4], kHex[c & 15]});
-    else if (c >= 0x80 && !valid) out += "\xEF\xBF\xBD";
-    else out += char(c);
-  }
-  out += '"';
-}
-
 }  // namespace tgc

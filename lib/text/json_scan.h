@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "lib/support/int.h"
+#include "lib/support/json_writer.h"  // until all that write JSON include it themselves
 #include "lib/support/result.h"
 
 namespace tgc {
@@ -64,8 +65,5 @@ class JsonScanner {
   uint32_t depth_ = 0;
   std::string key_;
 };
-
-// `text` as a JSON string with its quotes. Bytes that are not UTF-8 are written as U+FFFD.
-void append_json_string(std::string& out, std::string_view text);
 
 }  // namespace tgc

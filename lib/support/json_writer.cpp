@@ -1,0 +1,75 @@
+#include "lib/support/json_writer.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "lib/support/pytext.h"
+
+namespace tgc {
+
+void append_json_string(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  bool valid = is_valid_utf8(text);
+  out += '"';
+  for (size_t i = 0; i < text.size(); i++) {
+    auto c = uint8_t(text[i]);
+    if (c == '"' || c == '\\') out += '\\', out += char(c);
+    else if (c == '\n') out += "\\n";
+    else if (c < 0x20) out.append("\\u00").append({kHex[c >> 4], kHex[c & 15]});
+    else if (c >= 0x80 && !valid) out += "\xEF\xBF\xBD";
+    else out += char(c);
+  }
+  out += '"';
+}
+
+void JsonWriter::begin_value() {
+  if (!first_) out_ += ',';
+  if (new_line_) out_ += '\n';
+  first_ = new_line_ = false;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  value(name);
+  out_ += ':';
+  first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(std::string_view text) {
+  begin_value();
+  append_json_string(out_, text);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(double number) {
+  std::string text = py_repr(number);
+  return std::isfinite(number) ? raw(text) : value(text);
+}
+
+JsonWriter& JsonWriter::number(double number, const char* format) {
+  if (!std::isfinite(number)) return value(number);
+  char text[352];  // %f of the largest double has 317 characters
+  std::snprintf(text, sizeof text, format, number);
+  return raw(text);
+}
+
+JsonWriter& JsonWriter::raw(std::string_view json) {
+  begin_value();
+  out_ += json;
+  return *this;
+}
+
+void JsonWriter::open(char bracket) {
+  begin_value();
+  out_ += bracket;
+  first_ = true;
+}
+
+JsonWriter& JsonWriter::close(char bracket) {
+  if (new_line_) out_ += '\n';
+  out_ += bracket;
+  first_ = new_line_ = false;
+  return *this;
+}
+
+}  // namespace tgc
