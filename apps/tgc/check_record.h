@@ -33,8 +33,9 @@ struct RecordReport {
   std::vector<CheckItem> items;  // in the order of the record; of `text` one per text
   std::string first;             // the first stage that is not as tinygrad's, empty when all that was asked for is
   std::string explanation;       // of that stage, when the plan says so
+  std::string skipped;           // why tgc cannot replay the record at all, empty when it can
 
-  bool identical() const { return first.empty(); }
+  bool identical() const { return first.empty() && skipped.empty(); }
 };
 
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan);

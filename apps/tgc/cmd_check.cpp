@@ -58,6 +58,9 @@ class Summary {
     errors_ += error;
     if (report.identical()) {
       identical_++;
+    } else if (report.first.empty()) {
+      skipped_++;
+      why_skipped_[report.skipped]++;
     } else {
       first_[report.first]++;
       if (o_.list && !o_.json) show(report.id + "\t" + report.target + "\t" + report.first + "\n");
@@ -69,7 +72,8 @@ class Summary {
   int finish() {
     progress_.clear();
     print(o_.json ? json() : text());
-    return identical_ == records_ ? 0 : 1;
+    if (records_ > 0 && skipped_ == records_) return trouble(Diag{.message = "nothing was compared: tgc can replay none of the records"});
+    return identical_ + skipped_ == records_ ? 0 : 1;
   }
 
  private:
@@ -86,7 +90,8 @@ class Summary {
   }
 
   std::string text() const {
-    std::string out = std::to_string(records_) + " records, " + std::to_string(identical_) + " identical\n";
+    std::string out = std::to_string(records_) + " records, " + std::to_string(identical_) + " identical";
+    out += skipped_ ? ", " + std::to_string(skipped_) + " skipped\n" : "\n";
     size_t width = 5;
     for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());
     auto row = [&](const std::string& name, auto a, auto b, auto c, auto d) {
@@ -99,6 +104,7 @@ class Summary {
     if (!counts_.items().empty()) row("stage", S("same"), S("different"), S("error"), S("skipped"));
     for (auto& [name, c] : counts_.items()) row(name, number(c.same), number(c.different), number(c.error), number(c.skipped));
     for (auto& [name, n] : first_.items()) out += "first divergence at " + name + ": " + std::to_string(n) + "\n";
+    for (auto& [why, n] : why_skipped_.items()) out += "skipped: " + std::to_string(n) + ": " + why + "\n";
     return out;
   }
 
@@ -121,16 +127,24 @@ class Summary {
              ",\"skipped\":" + std::to_string(c.skipped) + "}";
     });
     object("first_divergence", first_.items(), [&](size_t n) { out += std::to_string(n); });
+    if (skipped_) object("skipped", why_skipped_.items(), [&](size_t n) { out += std::to_string(n); });
     return out + "}\n";
   }
 
   const CheckOptions& o_;
   Progress progress_;
-  size_t records_ = 0, identical_ = 0, errors_ = 0;
+  size_t records_ = 0, identical_ = 0, errors_ = 0, skipped_ = 0;
   int shown_ = 0;
   Tally<Counts> counts_;
-  Tally<size_t> first_;
+  Tally<size_t> first_, why_skipped_;
 };
+
+Result<Settings> settings_from(const GoldenSettings& recorded) {
+  Settings settings;
+  for (auto& [key, value] : recorded)
+    if (auto status = settings.set(key, value); !status) return status.diag();
+  return settings;
+}
 
 // Hands records to threads and their reports, in order, to the summary. At most a few records per thread are held at a time.
 class Pool {
@@ -141,11 +155,11 @@ class Pool {
   ~Pool() { finish(); }
 
   // False when a record could not be read; the diag is then in `trouble`.
-  bool submit(const std::string& file, const Settings& settings, GoldenLine&& line) {
+  bool submit(const std::string& file, const GoldenHeader& header, const Settings& settings, GoldenLine&& line) {
     std::unique_lock lock(mutex_);
     space_.wait(lock, [&] { return submitted_ - reported_ < limit_ || failed_; });
     if (failed_) return false;
-    tasks_[submitted_++] = {file, settings, std::move(line)};
+    tasks_[submitted_++] = {file, &header, settings, std::move(line)};
     ready_.notify_one();
     return true;
   }
@@ -164,7 +178,8 @@ class Pool {
  private:
   struct Task {
     std::string file;
-    Settings settings;
+    const GoldenHeader* header;
+    Settings settings;  // the header's
     GoldenLine line;
   };
   struct Outcome {
@@ -192,7 +207,10 @@ class Pool {
     if (!record) return Result<RecordReport>(record.diag());
     if (!o_.id.empty() && record->id != o_.id) return std::nullopt;
     if (!o_.filter.empty() && record->id.find(o_.filter) == std::string::npos && record->target.find(o_.filter) == std::string::npos) return std::nullopt;
-    auto report = catch_failures([&] { return check_record(*record, task.settings, plan_); });
+    auto report = catch_failures([&] {
+      if (record->settings.empty()) return check_record(*record, task.settings, plan_);
+      return check_record(*record, settings_from(settings_of(*task.header, *record)).value_or_throw(), plan_);
+    });
     return report;
   }
 
@@ -243,9 +261,8 @@ int check(CheckOptions o) {
     if (!id.empty()) o.id = id;
     auto reader = GoldenReader::open(file);
     if (!reader) return trouble(reader.diag());
-    Settings settings;
-    for (auto& [key, value] : reader->header().settings)
-      if (auto status = settings.set(key, value); !status) return trouble(status.diag());
+    auto settings = settings_from(reader->header().settings);
+    if (!settings) return trouble(settings.diag());
     Pool pool(o.jobs, *plan, o, summary);
     GoldenLine line;
     for (;;) {
@@ -254,10 +271,11 @@ int check(CheckOptions o) {
       if (!*more) break;
       if (!o.id.empty() && line.text.find(o.id) == std::string::npos) continue;  // spares the parsing
       found = true;
-      if (!pool.submit(file, settings, std::move(line))) break;
+      if (!pool.submit(file, reader->header(), *settings, std::move(line))) break;
       line = {};
     }
     if (auto bad = pool.finish()) return trouble(*bad);
+    if (reader->cut()) warn(*reader->cut());
   }
   if (!o.id.empty() && !found) return trouble(Diag{.message = "no record has the id '" + o.id + "'"});
   return summary.finish();

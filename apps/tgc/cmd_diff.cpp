@@ -55,7 +55,10 @@ Result<Side> open_side(const std::string& spec) {
   for (;;) {
     auto next = records->next_line(line);
     if (!next) return next.diag();
-    if (!*next) break;
+    if (!*next) {
+      if (records->cut()) warn(*records->cut());
+      break;
+    }
     if (!id.empty() && line.text.find(id) == std::string::npos) continue;  // spares the parsing
     auto record = parse_golden_record(line, side.file);
     if (!record) return record.diag();

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "apps/tgc/terminal.h"
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
 #include "lib/text/input_file.h"
@@ -197,7 +198,10 @@ Result<std::optional<InputGraph>> Input::next_record() {
   while (!done_) {
     auto more = records_->next_line(line);
     if (!more) return more.diag();
-    if (!*more) break;
+    if (!*more) {
+      if (records_->cut()) warn(*records_->cut());
+      break;
+    }
     size_t number = number_++;
     if (wanted_number ? number != *wanted_number : !wanted_id.empty() && line.text.find(wanted_id) == std::string::npos) continue;
     auto record = parse_golden_record(line, records_->path());
@@ -227,7 +231,7 @@ Result<InputGraph> Input::graph_of(const GoldenRecord& record) {
     text = &record.kernels[*n].ast;
     name += "." + kernel_;
   }
-  auto graph = read_text(InputKind::Pyrender, *text, place, records_->header().settings);
+  auto graph = read_text(InputKind::Pyrender, *text, place, settings_of(records_->header(), record));
   if (!graph) return graph;
   graph->info.name = name;
   graph->info.target = record.target;

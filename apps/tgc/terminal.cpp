@@ -38,6 +38,11 @@ int trouble(const Diag& diag) {
   return 2;
 }
 
+void warn(Diag diag) {
+  diag.message = "warning: " + diag.message;
+  trouble(diag);
+}
+
 HeldOutput::~HeldOutput() {
   if (file_) std::fclose(file_);
 }

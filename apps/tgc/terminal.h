@@ -19,6 +19,8 @@ void add_color_option(CLI::App& app);
 
 // Prints "tgc: MESSAGE" to standard error and returns exit code 2.
 int trouble(const Diag& diag);
+// The same without ending anything: "tgc: warning: MESSAGE".
+void warn(Diag diag);
 
 // Writes all of `text` to standard output.
 void print(std::string_view text);

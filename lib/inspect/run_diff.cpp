@@ -142,7 +142,7 @@ const RunText* find_text(const Run& run, std::string_view stage) {
 }  // namespace
 
 Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
-  Run run{r.id, r.target, std::move(file), header.settings, {}};
+  Run run{r.id, r.target, std::move(file), settings_of(header, r), {}};
   run.texts.push_back({std::string(kAst), r.ast, true});
   for (const GoldenStage& s : r.stages)
     if (s.same || s.ir) run.texts.push_back({stage_name(s.name), s.same ? run.texts.back().text : *s.ir, true});

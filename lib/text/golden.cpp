@@ -81,12 +81,33 @@ GoldenBuffer buffer_of(JsonScanner& in) {
   return b;
 }
 
+// An object, or the method's name alone.
+GoldenMetadata metadata_of(JsonScanner& in) {
+  GoldenMetadata m;
+  if (in.peek() != JsonScanner::Type::Object) return m.name = text_of(in), m;
+  in.object([&](std::string_view key) {
+    if (key == "name") m.name = in.string();
+    else if (key == "caller") m.caller = in.string();
+    else if (key == "node") m.node = in.string();
+    else if (key == "backward") m.backward = in.boolean();
+    else in.skip();
+  });
+  return m;
+}
+
+std::vector<GoldenMetadata> metadata_list(JsonScanner& in) {
+  std::vector<GoldenMetadata> out;
+  if (!in.null()) in.array([&] { out.push_back(metadata_of(in)); });
+  return out;
+}
+
 GoldenKernel kernel_of(JsonScanner& in) {
   GoldenKernel k;
   in.object([&](std::string_view key) {
     if (key == "ast") k.ast = in.string_or_null().value_or("");
     else if (key == "bufs") in.array([&] { k.bufs.push_back(buffer_of(in)); });
     else if (key == "fixedvars") k.fixedvars = variables(in);
+    else if (key == "metadata") k.metadata = metadata_list(in);
     else in.skip();
   });
   return k;
@@ -111,11 +132,27 @@ GoldenRecord record_of(JsonScanner& in) {
     } else if (key == "kernels") {
       if (!in.null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
     } else if (key == "var_vals") r.var_vals = variables(in);
+    else if (key == "metadata") r.metadata = metadata_list(in);
+    else if (key == "settings")
+      in.object([&](std::string_view name) {
+        std::string setting(name);
+        r.settings[setting] = text_or_null(in);
+      });
     else in.skip();
   });
   in.end();
   if (!has_id || !has_ast) in.fail(0, std::string("a record without '") + (has_id ? "ast'" : "id'"), "a golden record");
   return r;
+}
+
+// Whether `text` is the beginning of an object and no more.
+bool is_cut(const std::string& text) {
+  auto value = catch_failures([&] {
+    JsonScanner in(text, "", 1);
+    in.skip();
+    return true;
+  });
+  return text.starts_with('{') && !value;
 }
 
 GoldenHeader header_of(JsonScanner& in) {
@@ -158,6 +195,21 @@ std::string program_text(const GoldenProgram& p) {
   line("global_size", list(p.global_size)), line("local_size", p.has_local_size ? list(p.local_size) : "None");
   line("vars", list(p.vars)), line("globals", list(p.globals)), line("outs", list(p.outs)), line("ins", list(p.ins));
   line("applied_opts", p.applied_opts), line("ops", p.ops), line("lds", p.lds), line("mem", p.mem);
+  return out;
+}
+
+std::string GoldenMetadata::text() const {
+  std::string out = name + (backward ? " bw" : ""), where = caller;
+  if (!node.empty()) where += (where.empty() ? "node " : ", node ") + node;
+  return where.empty() ? out : out + " (" + where + ")";
+}
+
+GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record) {
+  GoldenSettings out = header.settings;
+  for (auto& [name, value] : record.settings) {
+    if (value) out[name] = *value;
+    else out.erase(name);
+  }
   return out;
 }
 
@@ -204,8 +256,14 @@ Result<GoldenReader> GoldenReader::from(std::unique_ptr<LineReader> lines, const
 Result<bool> GoldenReader::next_line(GoldenLine& line) {
   for (;;) {
     auto read = lines_->next(line.text);
-    if (!read || !*read) return read;
     line.line = lines_->line();
+    if (!read && !lines_->cut()) return read;
+    if (!read || (*read && !lines_->line_ended() && is_cut(line.text))) {
+      cut_ = Diag{.message = "the file is cut short: the record of line " + std::to_string(line.line) + " is lost, those before it are whole",
+                  .file = path_};
+      return false;
+    }
+    if (!*read) return read;
     if (line.text.find_first_not_of(" \t\r") != line.text.npos) return true;
   }
 }

@@ -1,4 +1,5 @@
 // Golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, plain or gzip (see the README's formats).
+// A gzip file of an exporter that was interrupted may end within a record: the records before it are whole and are read.
 // Records are read one at a time, so memory is linear in the largest record. Reading a line and parsing it are apart, so that one thread
 // can read while others parse.
 #pragma once
@@ -35,11 +36,24 @@ struct GoldenBuffer {
   std::string dtype;
 };
 
+// What a kernel computes, in the words of the program that made it.
+struct GoldenMetadata {
+  std::string name;       // of the Tensor method: "conv2d"
+  std::string caller;     // "module:line::function"; empty: not recorded
+  std::string node;       // of an ONNX model; empty: none
+  bool backward = false;  // of its gradient
+  // "conv2d bw (model:12::forward, node /layer1/Conv)"
+  std::string text() const;
+};
+
 struct GoldenKernel {  // of a tensor record
   std::string ast;     // empty: not recorded
   std::vector<GoldenBuffer> bufs;
   std::map<std::string, int64_t> fixedvars;
+  std::vector<GoldenMetadata> metadata;
 };
+
+using GoldenSettings = std::map<std::string, std::string>;
 
 struct GoldenRecord {
   std::string id, target, device;
@@ -50,13 +64,18 @@ struct GoldenRecord {
   std::optional<GoldenProgram> program;
   std::vector<GoldenKernel> kernels;
   std::map<std::string, int64_t> var_vals;
+  std::map<std::string, std::optional<std::string>> settings;  // on top of the header's; nullopt: not set here
+  std::vector<GoldenMetadata> metadata;                        // of a kernel record
   uint32_t line = 0;  // of the file
 };
 
 struct GoldenHeader {
   std::string level, producer;
-  std::map<std::string, std::string> settings;
+  GoldenSettings settings;
 };
+
+// The settings that a record was made under: its header's, and on top of them its own.
+GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record);
 
 // One record as it stands in the file.
 struct GoldenLine {
@@ -82,8 +101,11 @@ class GoldenReader {
 
   const std::string& path() const { return path_; }
   const GoldenHeader& header() const { return header_; }
-  // The next record as text, into memory that is used again; false at the end. Blank lines are skipped.
+  // The next record as text, into memory that is used again; false at the end, also where the file ends within a record. Blank lines are
+  // skipped.
   Result<bool> next_line(GoldenLine& line);
+  // After the end: what to warn of when the file ended within a record.
+  const std::optional<Diag>& cut() const { return cut_; }
   // The next record; nullopt at the end.
   Result<std::optional<GoldenRecord>> next();
 
@@ -92,6 +114,7 @@ class GoldenReader {
   std::string path_;
   std::unique_ptr<LineReader> lines_;
   GoldenHeader header_;
+  std::optional<Diag> cut_;
 };
 
 }  // namespace tgc

@@ -1,6 +1,9 @@
 #include "lib/text/golden.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "lib/support/testing.h"
 
@@ -58,6 +61,44 @@ TEST_CASE("golden: every field of a record") {
   CHECK(r->kernels[0].fixedvars.at("i") == 4);
   CHECK(r->var_vals.at("j") == 5);
   CHECK(program_text(*r->program).find("global_size: 4 i+1\nlocal_size: None\n") != std::string::npos);
+}
+
+TEST_CASE("golden: settings and metadata of a record's own") {
+  GoldenHeader header{.level = "kernel", .producer = "", .settings = {{"NOOPT", "1"}, {"IMAGE", "2"}, {"MV", "0"}}};
+  auto r = parse_golden_record({R"({"id":"k","ast":"z","settings":{"NOOPT":"0","MV":null,"TC":2},
+    "metadata":["relu",{"name":"conv2d","caller":"model:12::forward","backward":true,"node":"/l1/Conv","more":[1]},{"name":"add","node":"n"}],
+    "kernels":[{"ast":"z","metadata":[{"name":"sum"}]},{"ast":"z"}]})", 2}, "");
+  REQUIRE(r.ok());
+  CHECK(settings_of(header, *r) == GoldenSettings{{"NOOPT", "0"}, {"IMAGE", "2"}, {"TC", "2"}});
+  REQUIRE(r->metadata.size() == 3);
+  CHECK(r->metadata[0].text() == "relu");
+  CHECK(r->metadata[1].text() == "conv2d bw (model:12::forward, node /l1/Conv)");
+  CHECK(r->metadata[2].text() == "add (node n)");
+  CHECK(r->kernels[0].metadata[0].text() == "sum");
+  CHECK(r->kernels[1].metadata.empty());
+}
+
+TEST_CASE("golden: of a file that is cut the whole records are read") {
+  const std::string header = R"({"format":"tgc-golden","version":1,"level":"kernel"})" "\n", first = R"({"id":"a","ast":"x"})" "\n";
+  auto ids = [&](const std::string& text) {
+    std::string path = (std::filesystem::temp_directory_path() / ("tgc_golden_cut." + std::to_string(::getpid()))).string();
+    std::ofstream(path, std::ios::binary) << text;
+    auto reader = GoldenReader::open(path);
+    REQUIRE(reader.ok());
+    std::string out;
+    for (auto record = reader->next();; record = reader->next()) {
+      if (!record) return out + "error: " + record.diag().message;
+      if (!*record) break;
+      out += (*record)->id + " ";
+    }
+    std::filesystem::remove(path);
+    return out + (reader->cut() ? reader->cut()->message : "end");
+  };
+  CHECK(ids(header + first + first) == "a a end");
+  CHECK(ids(header + first + R"({"id":"b","ast":"x"})") == "a b end");
+  CHECK(ids(header + first + R"({"id":"b","as)") == "a the file is cut short: the record of line 3 is lost, those before it are whole");
+  CHECK(ids(header + first + R"({"id":"b","as)" "\n").starts_with("a error: "));
+  CHECK(ids(header + R"({"id":3})").starts_with("error: found '3'"));
 }
 
 TEST_CASE("golden: what is wrong with a record is named with file, line and column") {

@@ -50,8 +50,8 @@ Result<size_t> LineReader::fill(char* into, size_t size) {
   const char* text = gzerror(file, &error);
   if (error == Z_ERRNO) return trouble(path_, "cannot read", errno);
   if (error != Z_OK && error != Z_STREAM_END) {
-    bool cut = error == Z_BUF_ERROR;
-    return Diag{.message = cut ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
+    cut_ = error == Z_BUF_ERROR;
+    return Diag{.message = cut_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
                 .file = input_name(path_), .expected = "a complete gzip file"};
   }
   return size_t(0);

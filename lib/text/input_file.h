@@ -20,6 +20,7 @@ class LineReader {
   Result<bool> next(std::string& out);
   uint32_t line() const { return line_; }  // of the line last read, 1-based
   bool line_ended() const { return line_ended_; }  // by a line end; false: by the end of the file
+  bool cut() const { return cut_; }                // the last error was a gzip file's sudden end; what lay before was given out
   // Everything from here on, appended to `out`.
   Status rest(std::string& out);
 
@@ -30,7 +31,7 @@ class LineReader {
   std::string path_;
   void* file_;  // zlib's gzFile
   uint32_t line_ = 0;
-  bool line_ended_ = false;
+  bool line_ended_ = false, cut_ = false;
   std::string buffer_;
   size_t at_ = 0;
 };
