@@ -8,6 +8,7 @@
 
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
+#include "lib/support/version.h"
 
 using tgc::put, tgc::Ran, tgc::run_tgc, tgc::scratch, tgc::trouble;
 
@@ -24,7 +25,9 @@ const std::string kKernel = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), ()
 TEST_CASE("cli: help, version, unknown names") {
   CHECK(run_tgc("--help").code == 0);
   CHECK(run_tgc("dump --help").out.find("--stage") != std::string::npos);
-  CHECK(run_tgc("--version").out.starts_with("tgc "));
+  std::string version = run_tgc("--version").out;
+  CHECK(version.starts_with("tgc " + std::string(tgc::tgc_version()) + ", tinygrad 0.12.0, "));
+  CHECK(version.find("LLVM") != std::string::npos);
   trouble("", "subcommand");
   trouble("dmup", "unknown command 'dmup', expected dump");
   trouble("dump --formt=json", "--formt");

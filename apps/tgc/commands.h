@@ -1,8 +1,9 @@
 // The commands of tgc: each function adds one to the parser, and its callback sets `exit_code`: 0 same or passed, 1 different or failed,
 // 2 trouble.
 #pragma once
-#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -26,6 +27,10 @@ void add_stats(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 
-std::span<const std::string_view> help_topics();
+std::vector<const CLI::App*> commands_of(const CLI::App& app);  // those that help and completion show
+const CLI::App* find_command(const CLI::App& app, std::string_view name);  // of them; null: none has that name
+std::vector<std::string_view> help_topics();
+std::string help_on(std::string_view topic);  // what `tgc help TOPIC` prints
+std::string man_page(const CLI::App& app);    // tgc(1), for man
 
 }  // namespace tgc

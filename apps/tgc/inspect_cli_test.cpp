@@ -90,15 +90,31 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   std::filesystem::remove(file);
 }
 
+const std::string kOnPath = "PATH=" + std::filesystem::path(TGC_BINARY).parent_path().string() + ":$PATH ";
+
 TEST_CASE("completion: scripts that the shells accept, and that complete") {
   std::string script = temporary("bash");
   REQUIRE(shell(TGC_BINARY " completion bash >" + script).code == 0);
-  Ran done = shell("bash -c '. " + script + "; COMP_WORDS=(tgc du) COMP_CWORD=1; _tgc; echo ${COMPREPLY[@]}; COMP_WORDS=(tgc dump --stage = devec) COMP_CWORD=4; _tgc; "
-                   "echo ${COMPREPLY[@]}'");
-  CHECK(has(done, "dump\n"));
-  CHECK(has(done, "devec\n"));
+  auto complete = [&](const std::string& line) {
+    return shell(kOnPath + "bash -c '. " + script + "; COMP_LINE=\"" + line + "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
+  };
+  CHECK(has(complete("tgc du"), "dump\n"));
+  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // readline's word begins behind the =
+  CHECK(has(complete("tgc dump --stage=expand,devec"), "expand,devec\n"));
+  CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // and behind a colon
+  CHECK(complete("tgc dump some").out == "\n");                        // files are left to the shell
   std::filesystem::remove(script);
   CHECK(tgc("completion tcsh").code == 2);
+}
+
+TEST_CASE("completion: what a shell asks for") {
+  CHECK(tgc("complete -- stag").out == "stages\tlist the stages of the pipeline in order\n");
+  CHECK(tgc("complete -- cache --cl").out == "--clear\tremove every entry\n");
+  CHECK(tgc("complete -- dump --stage=ast,linear").out == "--stage=ast,linear\n");
+  CHECK(tgc("complete -- dump --set NOOP").out == "NOOPT=\n");
+  CHECK(tgc("complete -- help exit").out == "exit-codes\n");
+  CHECK(tgc("complete -- nosuch --st").out == "");
+  CHECK_FALSE(has(tgc("complete -- ''"), "complete\t"));  // itself it does not name
 }
 
 bool is_installed(const std::string& program) {
@@ -122,7 +138,7 @@ TEST_CASE("completion: zsh, in a terminal of its own") {
                                    << "zpty -w -n z '" << line << "'$'\\t'\nout=\n"
                                    << "for i in {1..100}; do sleep 0.05; while zpty -r -t z chunk; do out+=$chunk; done; [[ $out == *'" << line << "'[a-zA-Z_]* ]] && break; done\n"
                                    << "print -r -- $out\nzpty -d z\n";
-    return shell("zsh -f " + folder + "/run");
+    return shell(kOnPath + "zsh -f " + folder + "/run");
   };
   CHECK(has(after_tab("tgc du"), "tgc dump"));
   CHECK(has(after_tab("tgc dump --stage dev"), "--stage devec"));
@@ -137,7 +153,7 @@ TEST_CASE("completion: fish") {
   std::string script = temporary("fish");
   REQUIRE(shell(TGC_BINARY " completion fish >" + script).code == 0);
   CHECK(shell("fish -n " + script).out == "");
-  auto complete = [&](const std::string& line) { return shell("HOME=/nonexistent fish -N -c 'source " + script + "; complete -C \"" + line + "\"'"); };
+  auto complete = [&](const std::string& line) { return shell(kOnPath + "HOME=/nonexistent fish -N -c 'source " + script + "; complete -C \"" + line + "\"'"); };
   CHECK(has(complete("tgc du"), "dump\t"));
   CHECK(has(complete("tgc dump --st"), "--stage\t"));
   CHECK(has(complete("tgc dump --stage=expand,dev"), "--stage=expand,devec"));
@@ -151,6 +167,8 @@ TEST_CASE("help: topics and commands") {
     CHECK(r.code == 0);
     CHECK(r.out.size() > 100);
   }
+  std::string man = tgc("help --man").out;
+  for (const char* part : {".SS tgc dump [INPUT]\n", "\\fB\\-\\-stage\\fR", ".SH SETTINGS\n", ".SH EXIT STATUS\n"}) CHECK(man.find(part) != man.npos);
   CHECK(has(tgc("help settings"), "IGNORE_OOB=1"));
   CHECK(has(tgc("help stagse"), "stages"));
   CHECK(tgc("help stagse").code == 2);

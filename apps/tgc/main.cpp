@@ -5,8 +5,16 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/terminal.h"
 #include "lib/support/settings.h"
+#include "lib/support/version.h"
 
 namespace {
+
+// "tgc 0.1.0, tinygrad 0.12.0, LLVM 19.1.7"
+std::string version_line() {
+  std::string llvm(tgc::llvm_version());
+  return "tgc " + std::string(tgc::tgc_version()) + ", tinygrad " + std::string(tgc::tinygrad_version()) + ", " +
+         (llvm.empty() ? "without LLVM" : "LLVM " + llvm);
+}
 
 // CLI11's message, and the nearest commands when one is unknown.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
@@ -28,7 +36,7 @@ int main(int argc, char** argv) {
   CLI::App app{"tgc: see what tinygrad's compiler does to a graph, stage by stage\n\nExit codes: 0 same or passed, 1 different or failed, 2 trouble."};
   app.require_subcommand(1);
   app.fallthrough();  // --color behind a command, too: the commands take this on when they are added
-  app.set_version_flag("--version", "tgc 0.1.0, after tinygrad 0.12.0");
+  app.set_version_flag("--version", version_line);
   tgc::add_color_option(app);
   int exit_code = 0;
   tgc::add_dump(app, exit_code);

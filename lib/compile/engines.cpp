@@ -7,12 +7,12 @@
 namespace tgc {
 namespace {
 
-// The object is in ../lib, seen from the binary, or where LD_LIBRARY_PATH says. (A run path would do, but not under AddressSanitizer: there
-// the caller of dlopen is its library.)
+// The object is in ../lib/tgc, seen from the binary, in a build as where it is installed; else where LD_LIBRARY_PATH says.
+// (A run path would do, but not under AddressSanitizer: there the caller of dlopen is its library.)
 std::string place_of(const char* file) {
   namespace fs = std::filesystem;
   std::error_code error;
-  fs::path path = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib" / file;
+  fs::path path = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc" / file;
   return fs::exists(path, error) ? path.string() : file;
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "lib/compile/backends.h"
+#include "lib/support/version.h"
 
 namespace tgc {
 namespace {
@@ -117,7 +118,7 @@ std::string compile_by_llvm(const CompileJob& job, Artifact what) {
 }
 
 std::string llvm_identity(const CompileJob& job) {
-  std::string identity = "LLVM " TGC_LLVM_VERSION " ";
+  std::string identity = "LLVM " + std::string(llvm_version()) + " ";
   if (job.language == Language::Hip) identity += device_libraries().string();
   if (machine_of(job).cpu == "native") identity += host_cpu();
   return identity;

@@ -1,0 +1,45 @@
+// What `tgc completion SHELL` prints: each script asks `tgc complete -- WORDS`, the words up to the cursor, and offers the
+// lines of the answer, "candidate" or "candidate<tab>help". No answer: files.
+#pragma once
+#include <string_view>
+
+namespace tgc {
+
+// Readline takes = and : for the ends of words, so what stands up to them is cut off the candidates.
+inline constexpr std::string_view kBash = R"sh(# bash completion of tgc: source <(tgc completion bash)
+_tgc() {
+  local line=${COMP_LINE:0:COMP_POINT} words typed IFS=$' \t\n'
+  read -ra words <<<"$line"
+  [[ $line == *' ' ]] && words+=('')
+  typed=${words[-1]}
+  IFS=$'\n'
+  COMPREPLY=($("${words[0]/#\~/$HOME}" complete -- "${words[@]:1}" 2>/dev/null | cut -f1))
+  COMPREPLY=("${COMPREPLY[@]#"${typed%"${typed##*[=:]}"}"}")
+  [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+}
+complete -o default -F _tgc tgc
+)sh";
+
+inline constexpr std::string_view kZsh = R"sh(#compdef tgc
+# zsh completion of tgc: tgc completion zsh > "${fpath[1]}/_tgc"
+_tgc() {
+  local -a found
+  found=("${(@f)$($~words[1] complete -- "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
+  [[ -z $found ]] && { _files; return; }
+  found=("${(@)found//:/\\:}")
+  found=("${(@)found/$'\t'/:}")
+  [[ $found[1] == *= ]] && _describe tgc found -S '' || _describe tgc found
+}
+if [[ $funcstack[1] == _tgc ]]; then _tgc "$@"; else compdef _tgc tgc; fi
+)sh";
+
+inline constexpr std::string_view kFish = R"sh(# fish completion of tgc: tgc completion fish > ~/.config/fish/completions/tgc.fish
+function __tgc_complete
+  set -l typed (commandline -opc) (commandline -ct)
+  set -l found ($typed[1] complete -- $typed[2..] 2>/dev/null)
+  if count $found >/dev/null; printf '%s\n' $found; else; __fish_complete_path (commandline -ct); end
+end
+complete -c tgc -f -a '(__tgc_complete)'
+)sh";
+
+}  // namespace tgc
