@@ -3,7 +3,7 @@
 #   lib/tgc/                the engines: lib/compile/engines.cpp loads them
 #   include/tgc/            what a backend in a shared library includes: c++ -I PREFIX/include/tgc
 #   share/                  the man page and the completions, printed by tgc itself; the exporter; a sample backend
-include(GNUInstallDirs)
+set(TGC_MAINTAINER "The tgc maintainers <maintainers@tgc.invalid>")
 
 install(TARGETS tgc RUNTIME DESTINATION bin COMPONENT tgc)
 foreach(engine tgc_llvm tgc_lld tgc_clang)
@@ -16,7 +16,9 @@ foreach(header lib/runtime/device.h lib/support/result.h)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION include/tgc/${folder} COMPONENT tgc)
 endforeach()
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/scripts/tinygrad_export.py DESTINATION share/tgc COMPONENT tgc)
-install(FILES ${CMAKE_SOURCE_DIR}/packaging/copyright DESTINATION share/doc/tgc COMPONENT tgc)
+string(TIMESTAMP TGC_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
+configure_file(${CMAKE_SOURCE_DIR}/packaging/changelog.in ${CMAKE_BINARY_DIR}/changelog @ONLY)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/copyright ${CMAKE_BINARY_DIR}/changelog DESTINATION share/doc/tgc COMPONENT tgc)
 install(FILES ${CMAKE_SOURCE_DIR}/apps/sample_device/sample_device.cpp DESTINATION share/doc/tgc/examples COMPONENT tgc)
 
 # tgc prints these: the very binary that is installed, so that they never lag behind it.
@@ -37,24 +39,24 @@ install(CODE [[
   written_by_tgc(bash-completion/completions/tgc completion bash)
   written_by_tgc(zsh/${zsh_folder}/_tgc completion zsh)
   written_by_tgc(fish/vendor_completions.d/tgc.fish completion fish)
-  execute_process(COMMAND gzip -9nf tgc.1 COMMAND_ERROR_IS_FATAL ANY
-                  WORKING_DIRECTORY "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/man/man1")
+  execute_process(COMMAND gzip -9nf man/man1/tgc.1 doc/tgc/changelog COMMAND_ERROR_IS_FATAL ANY
+                  WORKING_DIRECTORY "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share")
 ]] COMPONENT tgc)
 
 # ---- the Debian package ------------------------------------------------------------------------------------------
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)   # no need to build the tests for it
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL tgc)
-set(CPACK_PACKAGE_CONTACT "The tgc maintainers <maintainers@tgc.invalid>")
+set(CPACK_PACKAGE_CONTACT "${TGC_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "${PROJECT_DESCRIPTION}
- Loads a graph or a model, runs the compiler pipeline of tinygrad ${TGC_TINYGRAD_VERSION}, shows what every stage did
- and which rule did it, and runs the kernels to compare them with a reference.")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Loads a graph or a model, runs the compiler pipeline of tinygrad
+${TGC_TINYGRAD_VERSION}, shows what every stage did and which rule did it, and runs the
+kernels to compare them with a reference.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)   # what the binary and the engines are linked with
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libclang-common-19-dev, rocm-device-libs, libz3-4")   # C, HIP, IGNORE_OOB=0
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3, ocl-icd-libopencl1")

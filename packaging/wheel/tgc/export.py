@@ -1,0 +1,1 @@
+../../../scripts/tinygrad_export.py
