@@ -13,21 +13,34 @@
 namespace tgc {
 namespace {
 
+const Shortcut kAppliesNowhere("applies-nowhere", "walking a graph that lacks the ops that the rules are for");
+const Shortcut kKnownResults("known-results", "rewriting again what rules without a context rewrote before, in the same graph");
+const Shortcut kTriedRules("tried-rules", "trying rules again on a node to which they did not apply");
+const Shortcut kDepthFirst("depth-first", "tinygrad's stack of nodes that wait for others, where no context sees the order");
+
+// How one rewrite goes about it.
+struct Ways {
+  TableResults* known;  // what these rules made before; null: it begins anew
+  bool skips_tried;     // rules known not to apply to a node
+  bool depth_first;     // not in tinygrad's order
+};
+
 // One rewrite, or one after the other with the same rules, whose results lie in a NodeResults or a TableResults.
 template <class Where>
 class Rewriter {
  public:
   // `results`: begun anew, or what these very rules made before.
-  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, RewriteObserver* observer, Workspace& workspace, Where& results)
+  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteObserver* observer, Workspace& workspace,
+           Where& results)
       : graph_(graph),
         ctx_(options.ctx),
-        name_(options.name),
+        name_(name_of(options, rules)),
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
         bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
         observer_(observer),
         tells_(observer_ && !observer_->counts_only),
-        remembers_(pm_ && !bpm_ && !observer_ && pm_->rules().size() >= kWorthRemembering),
-        in_order_(tells_ || (pm_ && pm_->changes_context()) || (bpm_ && bpm_->changes_context())),
+        remembers_(ways.skips_tried),
+        in_order_(!ways.depth_first),
         limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)),
         w_(workspace),
         results_(results) {}
@@ -41,9 +54,10 @@ class Rewriter {
     return result_of(root);
   }
 
+  void try_on(UOp u) { TGC_CHECK(!apply(*pm_, u), "a rule that is to take notes made something: " + describe(*tried_)); }
+
  private:
   enum Stage { kEnter, kRebuild, kLink };
-  static constexpr size_t kWorthRemembering = 32;  // fewer rules are tried as fast
   static constexpr uint32_t kWaits = UINT32_MAX;
 
   void fit() { results_.fit(graph_); }
@@ -144,7 +158,7 @@ class Rewriter {
   // Adds to a failure of a rule where it happened.
   [[gnu::cold, gnu::noinline]] void name_place(Failure& failure, UOp u) {
     if (tried_ && failure.diag().context.empty())
-      failure.diag().context = "  in stage '" + std::string(name_.empty() ? "(unnamed)" : name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
+      failure.diag().context = "  in stage '" + std::string(name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
   }
 
   // The same with someone watching.
@@ -373,7 +387,7 @@ class Rewriter {
 
 // The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most sets are.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
-  if (options.bottom_up || options.bpm || state.observer || rules.matcher().uses_context()) return nullptr;
+  if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().number();
   if (number >= state.known.size()) state.known.resize(2 * number + 64);
   auto& known = state.known[number];
@@ -385,16 +399,25 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
+// The quickest ways that are open to a rewrite, as far as nobody watches.
+Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
+  constexpr size_t kWorthRemembering = 32;  // fewer rules are tried as fast
+  auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
+  bool one_set = !options.bottom_up && !options.bpm;
+  bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
+  return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
+          one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules), !shows_order && quick(kDepthFirst)};
+}
+
 // What use(rewriter) returns, for a rewriter whose results lie where they cost least.
 template <class Use>
-auto with_rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Use use) {
-  auto& state = graph.extension<RewriteState>();
+auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options, Ways ways, Use use) {
   LentWorkspace workspace(state);
   auto with_results_in = [&](auto& results) {
-    Rewriter rewriter(graph, rules, options, state.observer, *workspace, results);
+    Rewriter rewriter(graph, rules, options, ways, state.observer, *workspace, results);
     return use(rewriter);
   };
-  if (TableResults* kept = kept_results(state, rules, options)) return with_results_in(*kept);
+  if (ways.known) return with_results_in(*ways.known);
   if (LentNodes nodes(state); nodes) return with_results_in(*nodes);
   workspace->results.start_anew();
   return with_results_in(workspace->results);
@@ -405,46 +428,51 @@ bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOpti
   return !rules.matcher().may_apply(graph.ops()) && !(options.bpm && options.bpm->matcher().may_apply(graph.ops()));
 }
 
-UOp rewritten(UOp u, const RuleSet& rules, const RewriteOptions& options) {
-  return with_rewriter(u.graph(), rules, options, [&](auto& rewriter) { return rewriter.run(u); });
+UOp rewritten(UOp u, RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
+  Ways ways = choose_ways(state, rules, options);
+  UOp out = with_rewriter(u.graph(), state, rules, options, ways, [&](auto& rewriter) { return rewriter.run(u); });
+  if (state.trial) [[unlikely]] {
+    auto tell = [&](const Shortcut& what, bool quick) { state.trial->made(what, quick ? Way::Quick : Way::Faithful, {&out, 1}); };
+    tell(kKnownResults, ways.known != nullptr);
+    tell(kTriedRules, ways.skips_tried);
+    tell(kDepthFirst, ways.depth_first);
+  }
+  return out;
 }
-
-struct Observed {
-  Observed(UOp sink, const RuleSet& rules, const RewriteOptions& o) : observer(observer_of(sink.graph())), name(o.name) {
-    if (observer && observer->counts_only) observer = nullptr;
-    if (observer) observer->begin(name, sink, rules, o.bottom_up);
-  }
-  ~Observed() {  // left by an exception: there is no result
-    if (observer) observer->end(name, UOp());
-  }
-  UOp done(UOp result) {
-    if (observer) observer->end(name, result);
-    observer = nullptr;
-    return result;
-  }
-  RewriteObserver* observer;
-  std::string_view name;
-};
 
 }  // namespace
 
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
-  Observed observed(sink, rules, options);
-  if (!is_watched(sink.graph()) && applies_nowhere(sink.graph(), rules, options)) return sink;
-  return observed.done(rewritten(sink, rules, options));
+  Graph& graph = sink.graph();
+  auto& state = graph.extension<RewriteState>();
+  Told told(state, sink, rules, options);
+  auto none_applies = [&] { return applies_nowhere(graph, rules, options) ? std::optional(sink) : std::nullopt; };
+  return told.done(detail::go(state.choose(kAppliesNowhere), kAppliesNowhere, none_applies, [&] { return rewritten(sink, state, rules, options); }));
 }
 
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
-  Observed observed(sink, rules, options);
+  auto& state = sink.graph().extension<RewriteState>();
+  Told told(state, sink, rules, options);
   auto nodes = toposort(sink);
   if (options.bottom_up) std::reverse(nodes.begin(), nodes.end());
   std::vector<std::pair<UOp, UOp>> out;
-  with_rewriter(sink.graph(), rules, options, [&](auto& rewriter) {
+  with_rewriter(sink.graph(), state, rules, options, choose_ways(state, rules, options), [&](auto& rewriter) {
     for (UOp u : nodes) out.emplace_back(u, rewriter.run(u));
   });
   for (auto& [from, to] : out)
-    if (from == sink) observed.done(to);
+    if (from == sink) told.done(to);
   return out;
+}
+
+void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options) {
+  if (nodes.empty()) return;
+  UOp last = nodes.back();
+  auto& state = last.graph().extension<RewriteState>();
+  Told told(state, last, rules, options);
+  with_rewriter(last.graph(), state, rules, options, {}, [&](auto& rewriter) {
+    for (UOp u : nodes) rewriter.try_on(u);
+  });
+  told.done(last);
 }
 
 void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<RewriteState>().observer = observer; }

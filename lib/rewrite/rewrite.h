@@ -41,6 +41,9 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options 
 // One rewrite per node under `sink`, sharing work (ops.py graph_rewrite_map); pairs in the order of the nodes.
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
+// Tries the rules once on each of `nodes`, in their order: for rules that note something in the context and make nothing of a node.
+void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
+
 // The graph with nodes replaced, bottom-up to a fixed point (UOp.substitute). `rules`, if any, is a set that holds substitute_rules() after
 // other rules, which are so tried first on every node.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
@@ -86,8 +89,6 @@ class RewriteObserver {
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);
-// Whether someone watches the rewrites of a graph. Then they are all done, one by one; else whoever knows a shorter way to the same result takes it.
-inline bool is_watched(Graph& graph) { return observer_of(graph) != nullptr; }
 
 // A node with its sources, a few levels deep, one a line: for messages.
 std::string describe(UOp u, int depth = 4);

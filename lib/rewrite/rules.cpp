@@ -110,8 +110,7 @@ const Rule* rule_of(uint32_t id) {
   return id < registry().rules.size() ? registry().rules[id] : nullptr;
 }
 
-std::string_view short_file(const Rule& rule) {
-  std::string_view file = rule.file;
+std::string_view short_file(std::string_view file) {
   for (std::string_view folder : {"passes/", "renderers/", "lib/"})
     if (size_t at = file.rfind(folder); at != file.npos) return file.substr(at);
   return file;

@@ -169,8 +169,9 @@ class RuleSet {
 uint32_t num_rules();
 const Rule* rule_of(uint32_t id);
 
-// The file of a rule without the folders above the project: "passes/symbolic/simple.cpp".
-std::string_view short_file(const Rule& rule);
+// The file of a rule or of a shortcut without the folders above the project: "passes/symbolic/simple.cpp".
+std::string_view short_file(std::string_view file);
+inline std::string_view short_file(const Rule& rule) { return short_file(rule.file); }
 // "add-zero (passes/symbolic/simple.cpp:12)"
 std::string describe(const Rule& rule);
 // The right side as text: the template, or "{...}" when it computes.

@@ -43,17 +43,18 @@ namespace {
 template <class Where>
 class Substituter {
  public:
-  Substituter(Graph& graph, const SubstituteContext& replacements, std::string_view name, Workspace& workspace, Where& results, RuleStats* stats)
+  Substituter(Graph& graph, const SubstituteContext& replacements, std::string_view name, RewriteObserver* observer, Workspace& workspace, Where& results)
       : graph_(graph),
         replacements_(replacements),
-        oldest_(stats ? 0 : replacements.first_id()),
+        stats_(observer ? observer->stats : nullptr),
+        observer_(observer && !observer->counts_only ? observer : nullptr),
+        oldest_(stats_ ? 0 : replacements.first_id()),
         name_(name),
         limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)),
         w_(workspace),
-        results_(results),
-        stats_(stats) {}
+        results_(results) {}
   ~Substituter() {
-    if (stats_) stats_->add(*substitute_rules().rules()[0], replaced_, looked_up_);
+    if (stats_) stats_->add(rule(), replaced_, looked_up_);
   }
 
   UOp run(UOp root) {
@@ -68,6 +69,7 @@ class Substituter {
  private:
   using Visit = Workspace::Visit;
   static constexpr uint32_t kWaits = UINT32_MAX;  // Visit::next: for the result of `now`
+  static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
   void begin(UOp n) {
     UOp now = last_replacement(n);
@@ -104,6 +106,7 @@ class Substituter {
     }
     if (!changed) return finish(v, v.now);
     UOp made = with_results(v.now);
+    if (observer_) [[unlikely]] observer_->rebuilt(v.now, made);
     const RewriteSlot& known = results_.of(made);
     if (known.mark == epoch) return finish(v, UOp(known.result));
     UOp now = last_replacement(made);
@@ -122,6 +125,7 @@ class Substituter {
     UOp out = replacements_.find(u);
     looked_up_++;
     replaced_ += bool(out);
+    if (out && observer_) [[unlikely]] observer_->rewritten(rule(), u, out, {uint32_t(graph_.size()), 0});
     return out;
   }
 
@@ -147,12 +151,13 @@ class Substituter {
 
   Graph& graph_;
   const SubstituteContext& replacements_;
+  RuleStats* stats_;           // that count, and who wants to hear; null: nobody
+  RewriteObserver* observer_;
   uint32_t oldest_;  // nodes with lesser ids, and what is below them, stay as they are
   std::string_view name_;
   size_t limit_;
   Workspace& w_;
   Where& results_;
-  RuleStats* stats_;
   uint32_t run_ = 0;
   uint64_t looked_up_ = 0, replaced_ = 0;
 };
@@ -163,12 +168,14 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
   Graph& graph = u.graph();
   SubstituteContext ctx(graph, replacements);
   if (ctx.pairs().empty()) return u;
+  RewriteOptions options{.ctx = ctx, .bottom_up = true, .name = name};
+  if (rules) return graph_rewrite(u, *rules, options);
   auto& state = graph.extension<RewriteState>();
-  RewriteObserver* observer = state.observer;
-  RuleStats* stats = observer && observer->counts_only ? observer->stats : nullptr;
-  if (rules || (observer && !stats)) return graph_rewrite(u, rules ? *rules : substitute_rules(), {.ctx = ctx, .bottom_up = true, .name = name});
+  Told told(state, u, substitute_rules(), options);
   LentWorkspace workspace(state);
-  auto with_results_in = [&](auto& results) { return Substituter(graph, ctx, name, *workspace, results, stats).run(u); };
+  auto with_results_in = [&](auto& results) {
+    return told.done(Substituter(graph, ctx, name_of(options, substitute_rules()), state.observer, *workspace, results).run(u));
+  };
   if (LentNodes nodes(state); nodes) return with_results_in(*nodes);
   workspace->results.start_anew();
   return with_results_in(workspace->results);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/shortcut.h"
 #include "lib/support/inline_stack.h"
 #include "lib/uop/graph.h"
 
@@ -111,7 +112,7 @@ struct Workspace {
   size_t num_hits = 0;  // of this rewrite; the last one is recent[(num_hits - 1) % kRecent]
 };
 
-// Throws the Failure of a rewrite in `stage` (empty: it has no name) that does not end: why, the rules that alternate, and what they rewrote last;
+// Throws the Failure of a rewrite in `stage` that does not end: why, the rules that alternate, and what they rewrote last;
 // of a visit of `start`, those that came back to it.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
@@ -127,6 +128,37 @@ struct RewriteState {
   NodeResults in_nodes;
   bool in_nodes_lent = false;
   RewriteObserver* observer = nullptr;
+  ShortcutTrial* trial = nullptr;
+
+  detail::ShortcutChoice choose(const Shortcut& what) const {
+    Way usual = observer ? Way::Faithful : Way::Quick;
+    return {trial ? trial->choose(what, usual) : usual, trial};
+  }
+};
+
+// What a rewrite is called: its rule set's name where it has none of its own.
+inline std::string_view name_of(const RewriteOptions& options, const RuleSet& rules) { return options.name.empty() ? rules.name() : options.name; }
+
+// Tells whoever wants to hear of rewrites that one begins, and that it ends.
+class Told {
+ public:
+  Told(const RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
+      : observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr), name_(name_of(options, rules)) {
+    if (observer_) observer_->begin(name_, sink, rules, options.bottom_up);
+  }
+  Told(const Told&) = delete;
+  ~Told() {  // left by an exception: there is no result
+    if (observer_) observer_->end(name_, UOp());
+  }
+  UOp done(UOp result) {
+    if (observer_) observer_->end(name_, result);
+    observer_ = nullptr;
+    return result;
+  }
+
+ private:
+  RewriteObserver* observer_;
+  std::string_view name_;
 };
 
 // A work space from the pool, for as long as this lives.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/shortcut.h"
 
 namespace tgc {
 
@@ -141,8 +142,10 @@ const RuleSet& add_control_flow_rules() {
 
 namespace {
 
-// The same for a whole graph, in one walk that also finds the toposort of the result. The empty UOp when loops wait for each other.
-UOp tied(UOp sink, const CfgContext& ctx) {
+const Shortcut kControlFlow("control-flow-in-one-walk", "rewriting a graph of which the ranges alone, and what is above them, change");
+
+// The same for a whole graph, in one walk that also finds the toposort of the result. Nothing when loops wait for each other.
+std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
   struct Frame {
     UOp node;
     uint32_t next;
@@ -163,7 +166,7 @@ UOp tied(UOp sink, const CfgContext& ctx) {
     if (s) {
       next++;
       if (!result[s.id()]) stack.push_back({s, 0});
-      if (stack.size() > limit) return {};
+      if (stack.size() > limit) return std::nullopt;
       continue;
     }
     sources.clear();
@@ -193,9 +196,9 @@ UOp tied(UOp sink, const CfgContext& ctx) {
 UOp add_control_flow(UOp sink) {
   CfgContext ctx(sink);
   if (ctx.edges().empty()) return sink;
-  if (!is_watched(sink.graph()))
-    if (UOp out = tied(sink, ctx)) return out;
-  return graph_rewrite(sink, add_control_flow_rules(), {.ctx = ctx, .bottom_up = true, .name = "add control flow"});
+  return shortcut(kControlFlow, sink.graph(), [&] { return tied(sink, ctx); }, [&] {
+    return graph_rewrite(sink, add_control_flow_rules(), {.ctx = ctx, .bottom_up = true, .name = "add control flow"});
+  });
 }
 
 }  // namespace tgc

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/rewrite/shortcut.h"
 #include "lib/target/target.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
@@ -72,6 +73,8 @@ bool in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
   return std::all_of(reduces.begin(), reduces.end(), [&](UOp r) { return lies_in(r, r0) == lies_in(r, r1); });
 }
 
+const Shortcut kMergeInVain("merge-in-vain", "merging loops of which an index shows that a division would remain");
+
 UOp simplify_merge_adjacent(UOp u) {
   auto ended = ended_ranges(u);
   if (ended.size() < 2) return u;
@@ -85,18 +88,22 @@ UOp simplify_merge_adjacent(UOp u) {
   UOp out = u;
   size_t best = count_divmod(u);
   auto has_steps = [](UOp r) { return r.src(0).is_const() && r.vmax().to_int() > Int(0); };
-  // no division as yet, and merging these two makes one: there is no need to try, unless someone watches
+  // no division as yet, and merging these two makes one: there is no need to try
   auto in_vain = [&](UOp r0, UOp r1) {
-    return best == 0 && out == u && has_steps(r0) && has_steps(r1) && !is_watched(u.graph()) &&
-           std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
+    return best == 0 && out == u && has_steps(r0) && has_steps(r1) && std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
+  };
+  auto merged_if_better = [&](UOp r0, UOp r1) {
+    UOp candidate = merged(out, r0, r1);
+    size_t count = count_divmod(candidate);
+    if (count > best) return out;
+    best = count;
+    return candidate;
   };
   for (size_t i = 0; i < ended.size(); i++)
     for (size_t k = 0; k < ended.size(); k++) {
       if (!may_pair(i, k) || axis_type(ended[i]) != axis_type(ended[k]) || !in_same_reduces(ended[i], ended[k], reduces)) continue;
-      if (in_vain(ended[i], ended[k])) continue;
-      UOp candidate = merged(out, ended[i], ended[k]);
-      size_t count = count_divmod(candidate);
-      if (count <= best) out = candidate, best = count;
+      out = shortcut(kMergeInVain, u.graph(), [&] { return in_vain(ended[i], ended[k]) ? std::optional(out) : std::nullopt; },
+                     [&] { return merged_if_better(ended[i], ended[k]); });
     }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/shortcut.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
 #include "passes/symbolic/remembered.h"
@@ -34,6 +35,8 @@ class Summand {
   UOp u_, like_term_;  // like_term_ has the bounds of the term
   Int factor_;
 };
+
+const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
 
 // One division or remainder of indices, taken apart for the rules below: x = sum of summands + constant.
 class DivMod {
@@ -124,20 +127,25 @@ class DivMod {
     return sum_from_zero(quotients) + floor_div(constant_ - floor_mod(constant_, c_) + q * c_, c_);
   }
 
-  // Whether a denominator that is a constant has no factor in common with all terms: gcd would simplify to 1 (and who watches sees it do so).
-  bool is_coprime() const {
-    if (!y_.is_const() || is_watched(d_.graph())) return false;
-    Int g = value(y_);
-    for (size_t i = 0; i < uops_.size() && g != 1; i++) g = gcd(g, const_factor(uops_[i]));
-    return g == 1;
+  // The greatest common divisor of the denominator and all terms.
+  UOp common_divisor() const {
+    auto plainly_one = [&]() -> std::optional<UOp> {
+      if (!y_.is_const()) return std::nullopt;
+      Int g = value(y_);
+      for (size_t i = 0; i < uops_.size() && g != 1; i++) g = gcd(g, const_factor(uops_[i]));
+      return g == 1 ? std::optional(y_.const_like(1)) : std::nullopt;
+    };
+    return shortcut(kCoprime, d_.graph(), plainly_one, [&] {
+      std::vector<UOp> all = uops_;
+      all.push_back(y_);
+      return gcd(all).simplify();
+    });
   }
 
   // A factor common to the denominator and every term, but not to the constant.
   UOp gcd_with_remainder() const {
-    if (x_may_be_negative() || is_coprime()) return {};
-    std::vector<UOp> all = uops_;
-    all.push_back(y_);
-    UOp g = gcd(all).simplify();
+    if (x_may_be_negative()) return {};
+    UOp g = common_divisor();
     if (!g.is_const() || value(g) <= 1) return {};
     Int f = value(g);
     UOp x = exactly(peeled_, g).simplify() + floor_div(floor_mod(constant_, c_), f);
@@ -159,10 +167,7 @@ class DivMod {
 
   // x / y -> (x / g) / (y / g)
   UOp divide_by_gcd() const {
-    if (is_coprime()) return {};
-    std::vector<UOp> all = uops_;
-    all.push_back(y_);
-    UOp g = gcd(all).simplify();
+    UOp g = common_divisor();
     if (g.is_const() && value(g) == 1) return {};
     UOp out = apply(exactly(x_, g), exactly(y_, g));
     return is_mod_ ? out * g : out;
@@ -209,8 +214,12 @@ class DivMod {
   std::vector<Summand> summands_;
 };
 
+struct DivModOnce {
+  static inline const Shortcut kShortcut{"divmod-once", "folding a division or remainder again that was folded before"};
+};
+
 UOp fold_divmod_general(UOp d) {
-  return remembered<DivMod>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
+  return remembered<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 
 bool not_negative(UOp u) { return !py_less(u.vmin(), 0); }

@@ -107,12 +107,19 @@ UOp simplify_given_valid(UOp valid, UOp u, bool try_simplex) {
   return replaced == u ? u : substitute(replaced.simplify(), inverse(all)).simplify();
 }
 
+struct GivenValid {
+  static inline const Shortcut kShortcut{"given-valid-once", "simplifying an expression again under a condition seen before"};
+};
+struct GivenValidByCases {
+  static inline const Shortcut kShortcut{"given-valid-by-cases-once", "the same, clause by clause"};
+};
+
 }  // namespace
 
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
   auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // later stages ask again
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
-  return try_simplex ? remembered<struct GivenValidByCases>(u.graph(), key, simplify) : remembered<struct GivenValid>(u.graph(), key, simplify);
+  return try_simplex ? remembered<GivenValidByCases>(u.graph(), key, simplify) : remembered<GivenValid>(u.graph(), key, simplify);
 }
 
 UOp simplify_valid(UOp valid) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/rewrite/shortcut.h"
 #include "lib/uop/debug.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
@@ -103,7 +104,6 @@ const RuleSet& expand_rules() {
 // Which axes of `x` its base does not have: an index into them does not reach the base.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
-  if (!is_watched(graph) && shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // a scalar is not indexed at all
   std::vector<UOp> ranges;
   for (size_t i = 0; i < shape.size(); i++)
     ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP) : graph.constant(dtypes::index, 0));
@@ -294,9 +294,13 @@ const RuleSet& earliest_rewrites_stage() {
   return set;
 }
 
+namespace {
+const Shortcut kNumberInOneWalk("number-in-one-walk", "making each node twice: with its number, and with the sources that have theirs");
+}  // namespace
+
 UOp number_uops(UOp sink, std::vector<UOp>& numbered) {
-  if (!is_watched(sink.graph())) return Numbering(sink, numbered).build(sink);
-  return graph_rewrite(sink, add_tags(), {.ctx = numbered, .bottom_up = true, .name = "number the uops"});
+  return shortcut(kNumberInOneWalk, sink.graph(), [&] { return Numbering(sink, numbered).build(sink); },
+                  [&] { return graph_rewrite(sink, add_tags(), {.ctx = numbered, .bottom_up = true, .name = "number the uops"}); });
 }
 
 UOp rewrite_earliest(UOp sink) {

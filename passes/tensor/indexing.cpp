@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "lib/rewrite/shortcut.h"
 #include "lib/text/repr.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/render.h"
@@ -86,6 +87,8 @@ class Consumers {
   std::vector<uint32_t> begin_, end_;  // where in users_ they are
   std::vector<uint32_t> users_;
 };
+
+const Shortcut kSameIndex("same-index", "rewriting the index of an axis that all users index with the same loop or constant");
 
 // Gives every node its ranges, from the sink up.
 class RangeAssigner {
@@ -195,12 +198,9 @@ class RangeAssigner {
     Indices out;
     std::vector<uint32_t> realized;
     for (size_t i = 0; i < axes; i++) {
-      if (all_same && stays(used, i)) {
-        out.push_back(used[0][i]);
-      } else if (all_same || (pcontig_ && same[i])) {
-        UOp valid = graph_.constant(dtypes::bool_, false);
-        for (auto u : used) valid = valid | u[i].get_valid();
-        out.push_back(graph_rewrite(valid.where(used[0][i].get_idx(), graph_.invalid()), symbolic(), {.name = "minimum_valid"}));
+      if (all_same || (pcontig_ && same[i])) {
+        out.push_back(shortcut(kSameIndex, graph_, [&] { return all_same && stays(used, i) ? std::optional(used[0][i]) : std::nullopt; },
+                               [&] { return minimum_valid(used, i); }));
       } else {
         out.push_back(ctx_.new_range(shape_of(x)[i]));
         realized.push_back(uint32_t(i));
@@ -214,7 +214,14 @@ class RangeAssigner {
   bool stays(const std::vector<std::span<const UOp>>& used, size_t axis) const {
     UOp index = used[0][axis];
     bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax()) : index.is_const() && !index.is_invalid();
-    return simple && !is_watched(graph_) && std::ranges::all_of(used, [&](auto& u) { return u[axis] == index; });
+    return simple && std::ranges::all_of(used, [&](auto& u) { return u[axis] == index; });
+  }
+
+  // The index of an axis, the same for all users, valid where it is for any of them.
+  UOp minimum_valid(const std::vector<std::span<const UOp>>& used, size_t axis) {
+    UOp valid = graph_.constant(dtypes::bool_, false);
+    for (auto u : used) valid = valid | u[axis].get_valid();
+    return graph_rewrite(valid.where(used[0][axis].get_idx(), graph_.invalid()), symbolic(), {.name = "minimum_valid"});
   }
 
   // Where ranges end below an elementwise op or a reduction, its own axes end too: it is realized.
@@ -302,21 +309,10 @@ const RuleSet& pm_generate_realize_map() {
   return set;
 }
 
-namespace {
-// "get realize": notes in the context which values must be in a buffer of their own. The rules rewrite nothing and what they note does not depend
-// on their order: unless someone watches, each node is looked at once.
-void get_realize_map(UOp sink, const std::vector<UOp>& nodes, IndexingContext& ctx) {
-  const RuleSet& rules = pm_generate_realize_map();
-  if (is_watched(ctx.graph)) return void(graph_rewrite(sink, rules, {.ctx = ctx, .name = "get realize"}));
-  ContextRef context(ctx);
-  const Rule* hit = nullptr;
-  for (UOp u : nodes) rules.matcher().rewrite(u, context.ptr(), context.type(), hit);
-}
-}  // namespace
-
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
   auto nodes = toposort(sink);
-  get_realize_map(sink, nodes, ctx);
+  // which values must be in a buffer of their own; what the rules note does not depend on their order
+  try_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
   RangeAssigner(nodes, ctx).run();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/shortcut.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
@@ -25,6 +26,12 @@ const RuleSet& pad_rules() {
   static const RuleSet set("pad", {&symbolic(), &pm_simplify_valid()});
   return set;
 }
+
+const Shortcut kReplaceRanges("replace-ranges", "the apparatus of a substitution, in expressions that are small");
+const Shortcut kReshapeOnce("reshape-once", "rewriting the indices of a reshape again that recurs with other ranges");
+const Shortcut kReshapeOfOnes("reshape-of-ones", "rewriting indices that a reshape hands on, for it only adds or drops axes of size 1");
+const Shortcut kReshapeByBlocks("reshape-by-blocks", "rewriting all indices at once where a reshape is several that are independent");
+const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding again that recurs with other ranges");
 
 // Reshapes recur with the same shapes, so what one does is found once per graph, with numbered placeholders for its ranges.
 struct ReshapeKey {
@@ -100,12 +107,16 @@ class RangeReplacer {
 };
 
 std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std::span<const UOp> from, std::span<const UOp> to) {
-  std::vector<UOp> out;
-  if (RangeReplacer(from, to).replace(indices, out)) return out;
-  Substitution pairs;
-  for (size_t i = 0; i < from.size(); i++) pairs.emplace_back(from[i], to[i]);
-  UOp sink = substitute(graph.sink(indices), pairs);
-  return {sink.src().begin(), sink.src().end()};
+  auto quick = [&]() -> std::optional<std::vector<UOp>> {
+    std::vector<UOp> out;
+    return RangeReplacer(from, to).replace(indices, out) ? std::optional(std::move(out)) : std::nullopt;
+  };
+  return shortcut(kReplaceRanges, graph, quick, [&] {
+    Substitution pairs;
+    for (size_t i = 0; i < from.size(); i++) pairs.emplace_back(from[i], to[i]);
+    UOp sink = substitute(graph.sink(indices), pairs);
+    return std::vector<UOp>(sink.src().begin(), sink.src().end());
+  });
 }
 
 // ---- indices that a reshape hands on as they are
@@ -236,14 +247,16 @@ UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
 // Where `r` is in [begin, end), simplified. Paddings recur with other ranges, so this is done over placeholders.
 UOp in_bounds(UOp r, Sint begin, Sint end) {
   Graph& graph = r.graph();
-  std::vector<UOp> ranges(ranges_of(r).begin(), ranges_of(r).end());
-  if (is_watched(graph) || ranges.empty()) return bounds_of_padding(r, begin, end);
-  std::ranges::sort(ranges, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
-  auto placeholders = placeholders_for(ranges);
-  std::vector<UOp> index;
-  if (!RangeReplacer(ranges, placeholders).replace(std::span(&r, 1), index)) return bounds_of_padding(r, begin, end);
-  UOp valid = bounds_of_padding(index[0], begin, end);
-  return replace_ranges(graph, std::span(&valid, 1), placeholders, ranges)[0];
+  auto in_general = [&]() -> std::optional<UOp> {
+    std::vector<UOp> ranges(ranges_of(r).begin(), ranges_of(r).end()), index;
+    if (ranges.empty()) return std::nullopt;
+    std::ranges::sort(ranges, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
+    auto placeholders = placeholders_for(ranges);
+    if (!RangeReplacer(ranges, placeholders).replace(std::span(&r, 1), index)) return std::nullopt;
+    UOp valid = bounds_of_padding(index[0], begin, end);
+    return replace_ranges(graph, std::span(&valid, 1), placeholders, ranges)[0];
+  };
+  return shortcut(kPadInGeneral, graph, in_general, [&] { return bounds_of_padding(r, begin, end); });
 }
 
 // The index of one padded axis: gated by the elements that are no padding.
@@ -257,13 +270,16 @@ std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::spa
   auto ranges = ranges_of(graph.sink(indices));
   auto placeholders = placeholders_for(ranges);
   UOp general = graph.sink(replace_ranges(graph, indices, ranges, placeholders));
-  auto& known = graph.extension<ReshapeCache>().known;
-  auto found = known.find({from, to, general});
-  if (found == known.end()) {
-    UOp result = reshape_indices(graph, from, to, general);
-    found = known.emplace(ReshapeKey{keep(graph, from), keep(graph, to), general}, result).first;
-  }
-  return replace_ranges(graph, found->second.src(), placeholders, ranges);
+  auto reshape = [&] { return reshape_indices(graph, from, to, general); };
+  auto once = [&] {
+    auto& known = graph.extension<ReshapeCache>().known;
+    if (auto found = known.find({from, to, general}); found != known.end()) return found->second;
+    UOp result = reshape();
+    known.emplace(ReshapeKey{keep(graph, from), keep(graph, to), general}, result);
+    return result;
+  };
+  UOp result = shortcut(kReshapeOnce, graph, once, reshape);
+  return replace_ranges(graph, result.src(), placeholders, ranges);
 }
 
 // ---- a reshape in parts
@@ -336,11 +352,11 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
 }  // namespace
 
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
-  if (!is_watched(graph)) {
-    if (auto plain = reshape_of_ones(graph, from, to, indices)) return std::move(*plain);
-    if (auto parts = reshape_by_blocks(graph, from, to, indices)) return std::move(*parts);
-  }
-  return reshape_as_a_whole(graph, from, to, indices);
+  auto not_plain = [&] {
+    return shortcut(kReshapeByBlocks, graph, [&] { return reshape_by_blocks(graph, from, to, indices); },
+                    [&] { return reshape_as_a_whole(graph, from, to, indices); });
+  };
+  return shortcut(kReshapeOfOnes, graph, [&] { return reshape_of_ones(graph, from, to, indices); }, not_plain);
 }
 
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/rewrite/shortcut.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
@@ -288,13 +289,17 @@ const RuleSet& pm_limit_bufs() {
   return set;
 }
 
+namespace {
+const Shortcut kNoLimit("no-limit", "looking for kernels with too many buffers where no device sets a limit");
+}  // namespace
+
 UOp limit_buffers(UOp sink, IndexingContext& ctx) {
   auto is_limited = [&](UOp u) {
     Arg device = u.is(Op::DEVICE) ? u.arg() : u.is(Op::BUFFERIZE) ? device_of(u) : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());
   };
-  if (!is_watched(ctx.graph) && std::ranges::none_of(toposort(sink), is_limited)) return sink;
-  return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"});
+  return shortcut(kNoLimit, ctx.graph, [&] { return std::ranges::none_of(toposort(sink), is_limited) ? std::optional(sink) : std::nullopt; },
+                  [&] { return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"}); });
 }
 
 }  // namespace tgc

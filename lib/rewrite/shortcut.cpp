@@ -1,0 +1,35 @@
+#include "lib/rewrite/shortcut.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "lib/rewrite/rules.h"
+#include "lib/rewrite/workspace.h"
+
+namespace tgc {
+namespace {
+
+// A function's own, for it must exist before the first shortcut of any file does.
+std::vector<const Shortcut*>& list() {
+  static std::vector<const Shortcut*> all;
+  return all;
+}
+
+}  // namespace
+
+Shortcut::Shortcut(std::string_view name, std::string_view saves, const char* file, uint32_t line)
+    : name(name), saves(saves), file(short_file(file)), line(line) {
+  list().push_back(this);
+}
+
+std::vector<const Shortcut*> shortcuts() {
+  auto out = list();
+  std::ranges::sort(out, {}, [](const Shortcut* s) { return std::tuple(s->file, s->line); });
+  return out;
+}
+
+void set_trial(Graph& graph, ShortcutTrial* trial) { graph.extension<RewriteState>().trial = trial; }
+
+detail::ShortcutChoice detail::choose(Graph& graph, const Shortcut& what) { return graph.extension<RewriteState>().choose(what); }
+
+}  // namespace tgc
