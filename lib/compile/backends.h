@@ -1,5 +1,5 @@
-// The compilers behind compile(): one function a family. All throw Failure; a source that does not compile gives a Rejected, whose line
-// and column are those of the source (compile.cpp adds the file and the line's text).
+// The compilers behind compile(): one function a family. All throw Failure; a source that does not compile gives a
+// Rejected, whose line and column are those of the source (compile.cpp adds the file and the line's text).
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
@@ -18,11 +18,14 @@ Machine machine_of(const CompileJob& job);
 std::string_view host_machine();
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what);  // LLVM IR; C, HIP and OpenCL by clang
-std::string compile_cuda(const CompileJob& job, Artifact what);     // NVRTC where present, else clang; ptxas behind both
+// NVRTC where present, else clang; ptxas behind both
+std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
-std::string compile_opencl(const CompileJob& job);                  // by the OpenCL platform of this computer: its binary
+// by the OpenCL platform of this computer: its binary
+std::string compile_opencl(const CompileJob& job);
 
-// What decides the result besides the source and the job: names and versions of the compilers. Cheap: loads nothing large.
+// What decides the result besides the source and the job: names and versions of the compilers.
+// Cheap: loads nothing large.
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 

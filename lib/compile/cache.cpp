@@ -70,7 +70,8 @@ bool is_entry(const fs::directory_entry& e) {
 // A lock of the whole folder, held while it lives; false when another process holds it.
 class FolderLock {
  public:
-  explicit FolderLock(const fs::path& folder) : fd_(::open((folder / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
+  explicit FolderLock(const fs::path& folder)
+      : fd_(::open((folder / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
     held_ = fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
   }
   ~FolderLock() {

@@ -51,7 +51,8 @@ TEST_CASE("what was put is got, by its key alone") {
 TEST_CASE("a damaged entry is none, and is replaced") {
   Folder folder;
   CompileCache cache(folder.path, 1 << 20);
-  for (auto damage : {+[](std::string& s) { s.resize(s.size() / 2); }, +[](std::string& s) { s.back() ^= 1; }, +[](std::string& s) { s.clear(); }}) {
+  for (auto damage : {+[](std::string& s) { s.resize(s.size() / 2); }, +[](std::string& s) { s.back() ^= 1; },
+                      +[](std::string& s) { s.clear(); }}) {
     cache.put(key(1), value(1));
     fs::path file = entries_of(folder.path).at(0);
     std::ifstream in(file, std::ios::binary);

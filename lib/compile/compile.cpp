@@ -47,7 +47,8 @@ std::string keep_source(const CompileJob& job) {
   std::string stem = job.name.empty() ? "kernel" : job.name;
   for (char& c : stem)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';
-  fs::path path = folder / (stem.substr(0, 64) + "-" + to_hex(sha256(job.source)).substr(0, 8) + "." + std::string(extension_of(job.language)));
+  fs::path path = folder / (stem.substr(0, 64) + "-" + to_hex(sha256(job.source)).substr(0, 8) + "." +
+                            std::string(extension_of(job.language)));
   return write_file(path.string(), job.source) ? path.string() : std::string();
 }
 
@@ -80,8 +81,12 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
   else if (renderer == "HIP") job.language = Language::Hip;
   else if (renderer == "CL" || renderer == "INTEL") job.language = Language::OpenCl;
   else if (renderer == "PTX") job.language = Language::Ptx;
-  else if (renderer == "METAL") return Diag{.message = "Metal sources compile on macOS only, by Apple's own compiler", .expected = "--stage=source"};
-  else return Diag{.message = std::string(renderer) + " sources compile in a browser or a WebGPU runtime only", .expected = "--stage=source"};
+  else if (renderer == "METAL")
+    return Diag{.message = "Metal sources compile on macOS only, by Apple's own compiler",
+                .expected = "--stage=source"};
+  else
+    return Diag{.message = std::string(renderer) + " sources compile in a browser or a WebGPU runtime only",
+                .expected = "--stage=source"};
   return job;
 }
 
@@ -90,10 +95,13 @@ namespace {
 bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda || job.language == Language::Ptx; }
 
 std::string run_compiler(const CompileJob& job, Artifact what) {
-  if (is_nvidia(job) && what == Artifact::Disassembly) throw Failure(Diag{.message = "the driver compiles PTX", .expected = "--stage=sass, which ptxas and nvdisasm make"});
+  if (is_nvidia(job) && what == Artifact::Disassembly)
+    throw Failure(Diag{.message = "the driver compiles PTX",
+                       .expected = "--stage=sass, which ptxas and nvdisasm make"});
   if (job.language == Language::Cuda) return compile_cuda(job, what);
   if (job.language == Language::Ptx) return compile_ptx(job, what);
-  if (what == Artifact::Cubin || what == Artifact::Sass) throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA's", .expected = "a CUDA or NV target"});
+  if (what == Artifact::Cubin || what == Artifact::Sass)
+    throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA's", .expected = "a CUDA or NV target"});
   if (job.language == Language::OpenCl && what == Artifact::Binary) return compile_opencl(job);
   return compile_by_llvm(job, what);
 }
@@ -101,7 +109,8 @@ std::string run_compiler(const CompileJob& job, Artifact what) {
 Sha256 key_of(const CompileJob& job, Artifact what) {
   Machine m = machine_of(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
-  return cache_key({kRevision, name_of(job.language), name_of(what), m.triple, m.cpu, m.features, job.arch, job.lines ? "lines" : "", job.name, identity, job.source});
+  return cache_key({kRevision, name_of(job.language), name_of(what), m.triple, m.cpu, m.features, job.arch,
+                    job.lines ? "lines" : "", job.name, identity, job.source});
 }
 
 }  // namespace
@@ -119,7 +128,8 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
   CompileCache& cache = CompileCache::shared();
-  bool platform = job.language == Language::OpenCl && what == Artifact::Binary;  // has a cache of its own, and a version that is costly to ask
+  // has a cache of its own, and a version that is costly to ask
+  bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
   if (!cache.enabled() || platform) return compile_uncached(job, what);
   auto key = catch_failures([&] { return key_of(job, what); });
   if (!key) return key.diag();

@@ -1,8 +1,9 @@
-// Compilation of rendered sources: C, LLVM IR, CUDA, HIP, OpenCL and PTX text to optimized IR, assembly and machine code, for the CPUs
-// and GPUs that tgc targets. Takes text and gives bytes; knows no graph. The flags are those of tinygrad's runtime/support/compiler_*.py.
+// Compilation of rendered sources: C, LLVM IR, CUDA, HIP, OpenCL and PTX text to optimized IR, assembly and machine
+// code, for the CPUs and GPUs that tgc targets. Takes text and gives bytes; knows no graph. The flags are those of
+// tinygrad's runtime/support/compiler_*.py.
 //
-// LLVM, clang and lld live in shared objects of our own (engines.h), loaded when first needed: including this header or calling
-// anything that the cache serves costs nothing of it.
+// LLVM, clang and lld live in shared objects of our own (engines.h), loaded when first needed: including this header or
+// calling anything that the cache serves costs nothing of it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -34,23 +35,26 @@ std::string_view name_of(Artifact artifact);  // "asm"
 struct CompileJob {
   Language language = Language::C;
   std::string machine;   // of C, OpenCL and LLVM IR: "x86_64", "aarch64", "amdgcn"; empty: this computer's
-  std::string arch;      // "sm_80", "gfx1100"; of a CPU its name as LLVM knows it ("skylake-avx512"); empty: this very CPU with all it has
+  // "sm_80", "gfx1100"; of a CPU its name as LLVM knows it ("skylake-avx512"); empty: this very CPU with all it has
+  std::string arch;
   std::string source;
   std::string name;      // the kernel's, for listings and for the file where a source that does not compile is kept
   bool lines = false;    // assembly with the source line that each instruction came from
 };
 
-// Where a target's source goes, without source and name. `device`, `renderer` and `arch` are a Target's: ("CPU", "CLANG", "") is C for this
-// computer. An error for targets whose source has no compiler here by nature (Metal away from macOS, WGSL).
+// Where a target's source goes, without source and name. `device`, `renderer` and `arch` are a Target's: ("CPU",
+// "CLANG", "") is C for this computer. An error for targets whose source has no compiler here by nature (Metal away
+// from macOS, WGSL).
 Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch);
 
-// Compiles, through the cache. A source that does not compile gives a Diag with the compiler's message, the offending line, and the file
-// where the source was kept; a missing compiler one that says what to install.
+// Compiles, through the cache. A source that does not compile gives a Diag with the compiler's message, the offending
+// line, and the file where the source was kept; a missing compiler one that says what to install.
 Result<std::string> compile(const CompileJob& job, Artifact what);
 // The same without the cache.
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
 
-// Compiles a C or LLVM IR job for this computer and puts it into memory, ready to call. Keep what is returned while it may run.
+// Compiles a C or LLVM IR job for this computer and puts it into memory, ready to call.
+// Keep what is returned while it may run.
 Result<std::shared_ptr<const LoadedCode>> load_code(const CompileJob& job);
 
 // A compiler or tool that this library can use.

@@ -29,7 +29,9 @@ const char* kAddIr =
     "}\n"
     "attributes #0 = { alwaysinline nounwind \"no-builtins\" \"no-trapping-math\"=\"true\" }";
 
-CompileJob job(Language language, std::string source) { return {.language = language, .source = std::move(source), .name = "add"}; }
+CompileJob job(Language language, std::string source) {
+  return {.language = language, .source = std::move(source), .name = "add"};
+}
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -52,11 +54,13 @@ TEST_CASE("C and LLVM IR become functions of this process") {
 }
 
 TEST_CASE("loaded code calls what the process has, reads its constants, writes its variables") {
-  auto object = compile_uncached(job(Language::C,
-                                     "void* memset(void*, int, unsigned long); static int calls; static const float table[4] = {1, 2, 3, 4};\n"
-                                     "int work(float* out, int n) { memset(out, 0, n * 4l); for (int i = 0; i < n; i++) out[i] += table[i & 3]; return ++calls; }\n"
-                                     "void narrow(double* in, __bf16* out) { out[0] = in[0]; }"),
-                                 Artifact::Binary);
+  auto object = compile_uncached(
+      job(Language::C,
+          "void* memset(void*, int, unsigned long); static int calls; static const float table[4] = {1, 2, 3, 4};\n"
+          "int work(float* out, int n) { memset(out, 0, n * 4l); for (int i = 0; i < n; i++) out[i] "
+          "+= table[i & 3]; return ++calls; }\n"
+          "void narrow(double* in, __bf16* out) { out[0] = in[0]; }"),
+      Artifact::Binary);
   REQUIRE_MESSAGE(object, object.diag().text());
   auto code = load_object(*object);
   REQUIRE_MESSAGE(code, code.diag().text());
@@ -67,7 +71,8 @@ TEST_CASE("loaded code calls what the process has, reads its constants, writes i
   CHECK(out == std::vector<float>{1, 2, 3, 4, 1});
   auto* narrow = reinterpret_cast<void (*)(double*, uint16_t*)>((*code)->symbol("narrow"));
   // halfway between two bfloat16s, a bit above halfway where a float cannot tell, and below
-  for (auto [x, expected] : {std::pair(1.00390625, 0x3F80), std::pair(1.00390625 + 0x1p-40, 0x3F81), std::pair(1.00390625 - 0x1p-40, 0x3F80), std::pair(-1e300, 0xFF80)}) {
+  for (auto [x, expected] : {std::pair(1.00390625, 0x3F80), std::pair(1.00390625 + 0x1p-40, 0x3F81),
+                             std::pair(1.00390625 - 0x1p-40, 0x3F80), std::pair(-1e300, 0xFF80)}) {
     double in = x;
     uint16_t bits = 0;
     narrow(&in, &bits);
@@ -83,7 +88,8 @@ TEST_CASE("an object that is none, or cut short, is refused") {
   size_t refused = 0;
   for (size_t length = 0; length < object->size(); length += 7) refused += !load_object(object->substr(0, length));
   CHECK(refused == (object->size() + 6) / 7);
-  auto outside = compile_uncached(job(Language::C, "void nowhere(void); void f(void) { nowhere(); }"), Artifact::Binary);
+  auto outside =
+      compile_uncached(job(Language::C, "void nowhere(void); void f(void) { nowhere(); }"), Artifact::Binary);
   REQUIRE(outside);
   auto code = load_object(*outside);
   REQUIRE_FALSE(code);
@@ -97,12 +103,20 @@ TEST_CASE("a source that does not compile: message, line, kept file") {
   CHECK(bad_c.diag().line == 2);
   CHECK(bad_c.diag().context == "  a[0] = b;");
   CHECK(contains(bad_c.diag().file, "add-"));
-  auto bad_ir = compile_uncached(job(Language::LlvmIr, "define void @f() {\n  %a = add i32 %b, 1\n  ret void\n}\n"), Artifact::LlvmIr);
+  auto bad_ir = compile_uncached(job(Language::LlvmIr, "define void @f() {\n  %a = add i32 %b, 1\n  ret void\n}\n"),
+                                 Artifact::LlvmIr);
   REQUIRE_FALSE(bad_ir);
   CHECK(contains(bad_ir.diag().message, "use of undefined value '%b'"));
   CHECK(bad_ir.diag().line == 2);
   // the engine is as good as new after an error, a fatal one too
-  auto fatal = compile_uncached({.language = Language::LlvmIr, .machine = "amdgcn", .arch = "gfx1100", .source = "define i32 @f(i32 %a) {\n  %b = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  ret i32 %b\n}\ndeclare i32 @llvm.nvvm.read.ptx.sreg.tid.x()", .name = "f"}, Artifact::Assembly);
+  auto fatal = compile_uncached({.language = Language::LlvmIr, .machine = "amdgcn", .arch = "gfx1100",
+                                 .source = "define i32 @f(i32 %a) {\n"
+                                           "  %b = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+                                           "  ret i32 %b\n"
+                                           "}\n"
+                                           "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
+                                 .name = "f"},
+                                Artifact::Assembly);
   CHECK_FALSE(fatal);
   CHECK(compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary));
 }

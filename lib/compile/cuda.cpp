@@ -1,4 +1,5 @@
-// CUDA sources by NVRTC (loaded when needed) or clang, PTX by ptxas, SASS by nvdisasm or cuobjdump: tinygrad's compiler_cuda.py.
+// CUDA sources by NVRTC (loaded when needed) or clang, PTX by ptxas,
+// SASS by nvdisasm or cuobjdump: tinygrad's compiler_cuda.py.
 #include <dlfcn.h>
 #include <sys/stat.h>
 
@@ -55,8 +56,9 @@ struct Nvrtc {
   bool load(const std::string& path) {
     void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!library) return false;
-    bool all = bind(library, "nvrtcVersion", version) && bind(library, "nvrtcCreateProgram", create) && bind(library, "nvrtcCompileProgram", compile) &&
-               bind(library, "nvrtcGetProgramLogSize", log_size) && bind(library, "nvrtcGetProgramLog", log) && bind(library, "nvrtcGetPTXSize", ptx_size) &&
+    bool all = bind(library, "nvrtcVersion", version) && bind(library, "nvrtcCreateProgram", create) &&
+               bind(library, "nvrtcCompileProgram", compile) && bind(library, "nvrtcGetProgramLogSize", log_size) &&
+               bind(library, "nvrtcGetProgramLog", log) && bind(library, "nvrtcGetPTXSize", ptx_size) &&
                bind(library, "nvrtcGetPTX", ptx) && bind(library, "nvrtcDestroyProgram", destroy);
     if (all) file = path;
     return all;
@@ -74,7 +76,8 @@ std::string find_nvrtc() {
   for (const std::string& folder : toolkits())
     for (const char* sub : {"/lib64", "/lib", "/targets/x86_64-linux/lib", "/targets/sbsa-linux/lib"})
       if (std::string path = folder + sub + "/libnvrtc.so"; exists(path)) return path;
-  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libnvrtc.so", "/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2", "/usr/lib/aarch64-linux-gnu/libnvrtc.so"})
+  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libnvrtc.so", "/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2",
+                           "/usr/lib/aarch64-linux-gnu/libnvrtc.so"})
     if (exists(path)) return path;
   return "libnvrtc.so";  // wherever the loader looks
 }
@@ -114,7 +117,8 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
   std::vector<const char*> args;
   for (const std::string& o : options) args.push_back(o.c_str());
   Nvrtc::Program program = nullptr;
-  if (n.create(&program, job.source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) throw Failure("NVRTC takes no program");
+  if (n.create(&program, job.source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
+    throw Failure("NVRTC takes no program");
   int status = n.compile(program, int(args.size()), args.data());
   auto text = [&](auto size_of, auto get) {
     size_t size = 0;
@@ -138,7 +142,8 @@ Diag ptxas_error(const std::string& log) {
   Diag diag;
   size_t line = log.find(", line "), error = log.find("error"), begin = log.find(": ", error == log.npos ? 0 : error);
   if (line != log.npos) diag.line = uint32_t(std::strtoul(log.c_str() + line + 7, nullptr, 10));
-  diag.message = begin == log.npos ? log.substr(0, log.find('\n')) : log.substr(begin + 2, log.find('\n', begin) - begin - 2);
+  diag.message =
+      begin == log.npos ? log.substr(0, log.find('\n')) : log.substr(begin + 2, log.find('\n', begin) - begin - 2);
   return diag;
 }
 
@@ -158,13 +163,19 @@ std::string assemble(const std::string& ptx, const CompileJob& job) {
 // `lines`: the option by which nvdisasm tells lines, empty for none.
 std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
   std::string nvdisasm = find_tool("nvdisasm"), cuobjdump = find_tool("cuobjdump");
-  constexpr const char* kWhence = "of NVIDIA's CUDA toolkit (alone: nvidia-cuda-nvdisasm, nvidia-cuda-cuobjdump from PyPI)";
-  if (nvdisasm.empty() && cuobjdump.empty()) throw Failure(Diag{.message = "nvdisasm and cuobjdump are missing", .expected = std::string("one of them, ") + kWhence});
-  if (nvdisasm.empty() && !lines.empty()) throw Failure(Diag{.message = "cuobjdump does not tell source lines", .expected = std::string("nvdisasm, ") + kWhence});
+  constexpr const char* kWhence =
+      "of NVIDIA's CUDA toolkit (alone: nvidia-cuda-nvdisasm, nvidia-cuda-cuobjdump from PyPI)";
+  if (nvdisasm.empty() && cuobjdump.empty())
+    throw Failure(Diag{.message = "nvdisasm and cuobjdump are missing",
+                       .expected = std::string("one of them, ") + kWhence});
+  if (nvdisasm.empty() && !lines.empty())
+    throw Failure(Diag{.message = "cuobjdump does not tell source lines",
+                       .expected = std::string("nvdisasm, ") + kWhence});
   TemporaryFolder folder;
   std::string file = folder.file("kernel.cubin");
   write_file(file, cubin).value_or_throw();
-  std::vector<std::string> command = nvdisasm.empty() ? std::vector<std::string>{cuobjdump, "--dump-sass", file} : std::vector<std::string>{nvdisasm, "-c", file};
+  std::vector<std::string> command = nvdisasm.empty() ? std::vector<std::string>{cuobjdump, "--dump-sass", file}
+                                                      : std::vector<std::string>{nvdisasm, "-c", file};
   if (!lines.empty()) command.insert(command.begin() + 1, std::string(lines));
   auto ran = run_process(command).value_or_throw();
   if (ran.exit_code != 0) throw Failure(command[0] + ": " + (ran.err + ran.out).substr(0, 500));
@@ -194,12 +205,14 @@ std::string tool_version(const std::string& tool) {
 
 std::string compile_cuda(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr) return cuda_by_clang(job, Form::Ir);
-  return behind_ptx(nvrtc().file.empty() ? cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job, what, kLinesOfSource);
+  return behind_ptx(nvrtc().file.empty() ? cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job, what,
+                    kLinesOfSource);
 }
 
 // tinygrad's renderer leaves the words VERSION and TARGET for the compiler to fill.
 std::string compile_ptx(const CompileJob& job, Artifact what) {
-  if (what == Artifact::LlvmIr) throw Failure(Diag{.message = "PTX has no LLVM IR", .expected = "--stage=source, asm, binary, cubin or sass"});
+  if (what == Artifact::LlvmIr)
+    throw Failure(Diag{.message = "PTX has no LLVM IR", .expected = "--stage=source, asm, binary, cubin or sass"});
   std::string ptx = job.source;
   int version = job.arch.size() > 3 ? std::atoi(job.arch.c_str() + 3) : 0;
   replace_all(ptx, "TARGET", job.arch);
@@ -219,10 +232,13 @@ void add_cuda_compilers(std::vector<CompilerInfo>& to) {
   if (!nvrtc().file.empty()) nvrtc().version(&major, &minor);
   bool have = !nvrtc().file.empty();
   to.push_back({"NVRTC", "CUDA sources to PTX", have,
-                have ? std::to_string(major) + "." + std::to_string(minor) + ", " + nvrtc().file : "libnvrtc.so is missing (NVIDIA's CUDA toolkit); clang takes its place"});
-  for (auto [name, serves] : {std::pair("ptxas", "PTX to machine code"), std::pair("nvdisasm", "machine code to SASS"), std::pair("cuobjdump", "machine code to SASS")}) {
+                have ? std::to_string(major) + "." + std::to_string(minor) + ", " + nvrtc().file
+                     : "libnvrtc.so is missing (NVIDIA's CUDA toolkit); clang takes its place"});
+  for (auto [name, serves] : {std::pair("ptxas", "PTX to machine code"), std::pair("nvdisasm", "machine code to SASS"),
+                              std::pair("cuobjdump", "machine code to SASS")}) {
     std::string tool = find_tool(name);
-    to.push_back({name, serves, !tool.empty(), tool.empty() ? std::string(name) + " is missing (NVIDIA's CUDA toolkit)" : tool_version(tool)});
+    to.push_back({name, serves, !tool.empty(),
+                  tool.empty() ? std::string(name) + " is missing (NVIDIA's CUDA toolkit)" : tool_version(tool)});
   }
 }
 

@@ -1,6 +1,6 @@
-// CUDA sources by clang's NVPTX target, on computers without NVRTC and without CUDA's headers: so that PTX can be read there. What tinygrad's
-// CUDA renderer uses of those headers is declared here; exp2, log2 and sin of floats are PTX's approximations, those of other types are
-// missing, fp8 too.
+// CUDA sources by clang's NVPTX target, on computers without NVRTC and without CUDA's headers: so that PTX can be read
+// there. What tinygrad's CUDA renderer uses of those headers is declared here; exp2, log2 and sin of floats are PTX's
+// approximations, those of other types are missing, fp8 too.
 #include "lib/compile/backends.h"
 
 namespace tgc {
@@ -23,7 +23,8 @@ typedef _Float16 half;
   static __device__ __forceinline__ N##3 make_##N##3(T x, T y, T z) { return {x, y, z}; } \
   static __device__ __forceinline__ N##4 make_##N##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 TGC_VECTORS(float, float) TGC_VECTORS(double, double) TGC_VECTORS(int, int) TGC_VECTORS(unsigned int, uint)
-TGC_VECTORS(signed char, char) TGC_VECTORS(unsigned char, uchar) TGC_VECTORS(short, short) TGC_VECTORS(unsigned short, ushort)
+TGC_VECTORS(signed char, char) TGC_VECTORS(unsigned char, uchar)
+TGC_VECTORS(short, short) TGC_VECTORS(unsigned short, ushort)
 TGC_VECTORS(long long, longlong) TGC_VECTORS(unsigned long long, ulonglong)
 struct half2 { half x, y; };
 static __device__ __forceinline__ half2 make_half2(half x, half y) { return {x, y}; }
@@ -69,8 +70,9 @@ std::string without_headers(std::string source) {
 }  // namespace
 
 std::string cuda_by_clang(const CompileJob& job, Form form) {
-  std::vector<std::string> args{"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + job.arch, "-nocudainc", "-nocudalib", "-nogpuinc", "-O3", "-std=c++17",
-                                "-Wno-unknown-cuda-version", "--no-cuda-version-check"};
+  std::vector<std::string> args{"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + job.arch, "-nocudainc",
+                                "-nocudalib", "-nogpuinc", "-O3", "-std=c++17", "-Wno-unknown-cuda-version",
+                                "--no-cuda-version-check"};
   if (job.lines) args.push_back("-gline-tables-only");
   ClangEngine& clang = *clang_engine().value_or_throw();
   return take(clang.compile(std::string(kPrelude) + without_headers(job.source), "kernel.cu", args, form));

@@ -7,8 +7,8 @@
 namespace tgc {
 namespace {
 
-// The object is in ../lib/tgc, seen from the binary, in a build as where it is installed; else where LD_LIBRARY_PATH says.
-// (A run path would do, but not under AddressSanitizer: there the caller of dlopen is its library.)
+// The object is in ../lib/tgc, seen from the binary, in a build as where it is installed; else where LD_LIBRARY_PATH
+// says. (A run path would do, but not under AddressSanitizer: there the caller of dlopen is its library.)
 std::string place_of(const char* file) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -37,12 +37,14 @@ Result<LlvmEngine*> llvm_engine() {
 }
 
 Result<LldEngine*> lld_engine() {
-  static Result<LldEngine*> engine = load_engine<LldEngine>("libtgc_lld.so", kLldEngineSymbol, "llvm-19-dev and liblld-19-dev");
+  static Result<LldEngine*> engine =
+      load_engine<LldEngine>("libtgc_lld.so", kLldEngineSymbol, "llvm-19-dev and liblld-19-dev");
   return engine;
 }
 
 Result<ClangEngine*> clang_engine() {
-  static Result<ClangEngine*> engine = load_engine<ClangEngine>("libtgc_clang.so", kClangEngineSymbol, "libclang-19-dev");
+  static Result<ClangEngine*> engine =
+      load_engine<ClangEngine>("libtgc_clang.so", kClangEngineSymbol, "libclang-19-dev");
   return engine;
 }
 

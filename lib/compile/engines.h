@@ -1,6 +1,6 @@
-// What the shared objects of lib/compile offer: libtgc_llvm.so (of LLVM what compiles kernels, linked in: it loads in a few milliseconds),
-// libtgc_lld.so and libtgc_clang.so (with the whole of LLVM, 20 ms and 100 MB). They are loaded when first needed. Nothing of LLVM is in these
-// types.
+// What the shared objects of lib/compile offer: libtgc_llvm.so (of LLVM what compiles kernels, linked in: it loads in a
+// few milliseconds), libtgc_lld.so and libtgc_clang.so (with the whole of LLVM, 20 ms and 100 MB). They are loaded when
+// first needed. Nothing of LLVM is in these types.
 #pragma once
 #include <string>
 #include <string_view>
@@ -35,7 +35,8 @@ struct Made {
 class LlvmEngine {
  public:
   virtual ~LlvmEngine() = default;
-  // LLVM IR text, optimized as `opt -O2` does, in that form. With `lines`, instructions carry the line of the text they came from.
+  // LLVM IR text, optimized as `opt -O2` does, in that form. With `lines`,
+  // instructions carry the line of the text they came from.
   virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) = 0;
   // An object, or a code object, of that machine as text: place, bytes and text of each instruction.
   virtual Made<std::string> disassemble(std::string_view object, const Machine& machine) = 0;
@@ -54,7 +55,8 @@ class ClangEngine {
  public:
   virtual ~ClangEngine() = default;
   // `arguments` are those of the clang command, without the input and the output. `file` names the source in messages.
-  virtual Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments, Form form) = 0;
+  virtual Made<std::string> compile(std::string_view source, const std::string& file,
+                                    const std::vector<std::string>& arguments, Form form) = 0;
   virtual std::string version() const = 0;
 };
 

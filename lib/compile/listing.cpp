@@ -21,12 +21,16 @@ bool starts_with_any(std::string_view line, std::initializer_list<std::string_vi
 
 // What only debuggers, linkers and unwinders read.
 bool is_noise(std::string_view line) {
-  return starts_with_any(line, {".cfi_", ".addrsig", ".ident", ".file", ".Ltmp", ".Lfunc_begin", ".Linfo_", "$L__tmp", "$L__func_begin", "$L__info_string",
-                                ".section\t\".note.GNU-stack\""});
+  return starts_with_any(line, {".cfi_", ".addrsig", ".ident", ".file", ".Ltmp", ".Lfunc_begin", ".Linfo_", "$L__tmp",
+                                "$L__func_begin", "$L__info_string", ".section\t\".note.GNU-stack\""});
 }
 
-bool opens_debug_section(std::string_view line) { return line.starts_with(".section") && line.find(".debug_") != line.npos; }
-bool opens_section(std::string_view line) { return starts_with_any(line, {".section", ".text", ".data", ".bss", ".amdgpu_metadata"}); }
+bool opens_debug_section(std::string_view line) {
+  return line.starts_with(".section") && line.find(".debug_") != line.npos;
+}
+bool opens_section(std::string_view line) {
+  return starts_with_any(line, {".section", ".text", ".data", ".bss", ".amdgpu_metadata"});
+}
 
 // The source line of ".loc 1 12 5 ...", 0 when there is none.
 size_t line_of_location(std::string_view line) {

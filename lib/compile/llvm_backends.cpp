@@ -12,7 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Form form_of(Artifact what) { return what == Artifact::LlvmIr ? Form::Ir : what == Artifact::Assembly ? Form::Assembly : Form::Object; }
+Form form_of(Artifact what) {
+  return what == Artifact::LlvmIr ? Form::Ir : what == Artifact::Assembly ? Form::Assembly : Form::Object;
+}
 
 bool is_amd(const CompileJob& job) { return job.machine == "amdgcn"; }
 
@@ -22,24 +24,27 @@ ClangEngine& clang() { return *clang_engine().value_or_throw(); }
 std::vector<std::string> c_arguments(const CompileJob& job) {
   Machine m = machine_of(job);
   bool arm = job.machine == "aarch64";
-  std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c", "-O2", "-fPIC", "-ffreestanding", "-fno-math-errno",
-                                "-nostdlib", "-fno-ident"};
+  std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c", "-O2", "-fPIC",
+                                "-ffreestanding", "-fno-math-errno", "-nostdlib", "-fno-ident"};
   if (arm) args.push_back("-ffixed-x18");  // the platform's register on some systems
   return args;
 }
 
 std::vector<std::string> opencl_arguments(const CompileJob& job) {
   Machine m = machine_of(job);
-  return {(job.machine == "aarch64" ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "cl", "-cl-std=CL1.2", "-O2", "-fPIC"};
+  return {(job.machine == "aarch64" ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "cl",
+          "-cl-std=CL1.2", "-O2", "-fPIC"};
 }
 
 // ---- HIP: clang without ROCm's headers, with its device libraries
-constexpr const char* kDeviceLibraries[] = {"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode"};
+constexpr const char* kDeviceLibraries[] = {"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
+                                            "/usr/lib/amdgcn/bitcode"};
 
 fs::path device_libraries() {
   for (const char* folder : kDeviceLibraries)
     if (std::error_code error; fs::exists(fs::path(folder) / "ocml.bc", error)) return folder;
-  throw Failure(Diag{.message = "AMD's device libraries (ocml.bc) are missing", .expected = "the package rocm-device-libs"});
+  throw Failure(Diag{.message = "AMD's device libraries (ocml.bc) are missing",
+                     .expected = "the package rocm-device-libs"});
 }
 
 // The library that tells the others which GPU it is: the architecture's own, or the nearest before it of its family.
@@ -53,7 +58,8 @@ fs::path isa_library(const fs::path& folder, std::string_view arch) {
     std::string version = stem.substr(kPrefix.size());
     bool before = version.size() < number.size() || (version.size() == number.size() && version <= number);
     auto order = [&](const std::string& v) { return std::pair(v.size(), v); };
-    if (before && (best.empty() || order(best.stem().string().substr(kPrefix.size())) < order(version))) best = entry.path();
+    if (before && (best.empty() || order(best.stem().string().substr(kPrefix.size())) < order(version)))
+      best = entry.path();
   }
   if (best.empty()) throw Failure("AMD's device libraries know no " + std::string(arch));
   return best;
@@ -62,14 +68,22 @@ fs::path isa_library(const fs::path& folder, std::string_view arch) {
 std::vector<std::string> hip_arguments(const CompileJob& job) {
   fs::path folder = device_libraries();
   bool wide = job.arch.starts_with("gfx9");  // 64 threads a wave
-  std::vector<std::string> args{"-x", "hip", "--cuda-device-only", "--offload-arch=" + job.arch, "-O3", "-mcumode", "-std=c++14", "-nogpuinc", "-nogpulib",
-                                "-fno-gpu-rdc", "-D__HIPCC_RTC__", "-Wno-missing-prototypes"};
-  std::vector<fs::path> libraries{folder / "ocml.bc", folder / "ockl.bc", folder / "oclc_daz_opt_off.bc", folder / "oclc_unsafe_math_off.bc",
-                                  folder / "oclc_finite_only_off.bc", folder / "oclc_correctly_rounded_sqrt_on.bc",
-                                  folder / (wide ? "oclc_wavefrontsize64_on.bc" : "oclc_wavefrontsize64_off.bc"), folder / "oclc_abi_version_500.bc",
+  std::vector<std::string> args{"-x",        "hip",          "--cuda-device-only", "--offload-arch=" + job.arch,
+                                "-O3",       "-mcumode",     "-std=c++14",         "-nogpuinc",
+                                "-nogpulib", "-fno-gpu-rdc", "-D__HIPCC_RTC__",    "-Wno-missing-prototypes"};
+  std::vector<fs::path> libraries{folder / "ocml.bc",
+                                  folder / "ockl.bc",
+                                  folder / "oclc_daz_opt_off.bc",
+                                  folder / "oclc_unsafe_math_off.bc",
+                                  folder / "oclc_finite_only_off.bc",
+                                  folder / "oclc_correctly_rounded_sqrt_on.bc",
+                                  folder / (wide ? "oclc_wavefrontsize64_on.bc" : "oclc_wavefrontsize64_off.bc"),
+                                  folder / "oclc_abi_version_500.bc",
                                   isa_library(folder, job.arch)};
   for (const fs::path& library : libraries)
-    for (const std::string& a : {std::string("-Xclang"), std::string("-mlink-builtin-bitcode"), std::string("-Xclang"), library.string()}) args.push_back(a);
+    for (const std::string& a :
+         {std::string("-Xclang"), std::string("-mlink-builtin-bitcode"), std::string("-Xclang"), library.string()})
+      args.push_back(a);
   return args;
 }
 
@@ -81,13 +95,16 @@ std::string by_clang(const CompileJob& job, Artifact what) {
   return take(clang().compile(job.source, file, args, form_of(what)));
 }
 
-// The line of /proc/cpuinfo that says what this CPU can do, for the cache's key; a folder may be shared by several computers.
+// The line of /proc/cpuinfo that says what this CPU can do, for the cache's key;
+// a folder may be shared by several computers.
 std::string host_cpu() {
   static const std::string flags = [] {
     std::ifstream in("/proc/cpuinfo");
     std::string all;
     for (std::string line; std::getline(in, line) && !line.empty();)
-      if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features") || line.starts_with("CPU part")) all += line + "\n";
+      if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features") ||
+          line.starts_with("CPU part"))
+        all += line + "\n";
     return all;
   }();
   return flags;
@@ -108,12 +125,20 @@ Machine machine_of(const CompileJob& job) {
   if (is_amd(job)) return {.triple = "amdgcn-amd-amdhsa", .cpu = job.arch, .features = "+cumode"};
   std::string machine = job.machine.empty() ? std::string(host_machine()) : job.machine;
   bool native = job.arch.empty() && machine == host_machine();
-  return {.triple = machine + "-none-unknown-elf", .cpu = !job.arch.empty() ? job.arch : native ? "native" : machine == "aarch64" ? "generic" : "x86-64", .features = ""};
+  return {.triple = machine + "-none-unknown-elf",
+          .cpu = !job.arch.empty()      ? job.arch
+                 : native               ? "native"
+                 : machine == "aarch64" ? "generic"
+                                        : "x86-64",
+          .features = ""};
 }
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
-  if (what == Artifact::Disassembly) return take(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
-  std::string out = job.language == Language::LlvmIr ? take(llvm().compile(job.source, machine_of(job), form_of(what), job.lines)) : by_clang(job, what);
+  if (what == Artifact::Disassembly)
+    return take(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
+  std::string out = job.language == Language::LlvmIr
+                        ? take(llvm().compile(job.source, machine_of(job), form_of(what), job.lines))
+                        : by_clang(job, what);
   return what == Artifact::Binary && is_amd(job) ? take(lld_engine().value_or_throw()->link_code_object(out)) : out;
 }
 
@@ -130,7 +155,8 @@ void add_llvm_compilers(std::vector<CompilerInfo>& to) {
   auto lld = lld_engine();
   to.push_back({"lld", "code objects for AMD GPUs", bool(lld), lld ? (*lld)->version() : lld.diag().text()});
   auto clang = clang_engine();
-  to.push_back({"clang", "C, HIP and OpenCL; CUDA where NVRTC is missing", bool(clang), clang ? (*clang)->version() : clang.diag().text()});
+  to.push_back({"clang", "C, HIP and OpenCL; CUDA where NVRTC is missing", bool(clang),
+                clang ? (*clang)->version() : clang.diag().text()});
   auto libraries = catch_failures([] { return device_libraries().string(); });
   to.push_back({"AMD device libraries", "HIP", bool(libraries), libraries ? *libraries : libraries.diag().text()});
 }

@@ -23,8 +23,8 @@ constexpr size_t kStub = 16;  // bytes of a jump to a function elsewhere
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-// What compiled code may call that neither the C library nor libgcc has everywhere: bfloat16 conversions. The result's low 16 bits are in
-// the register that returns a float.
+// What compiled code may call that neither the C library nor libgcc has everywhere: bfloat16 conversions. The result's
+// low 16 bits are in the register that returns a float.
 float bfloat16_bits(float x) {
   uint32_t bits = std::bit_cast<uint32_t>(x);
   bool nan = (bits & 0x7FFFFFFF) > 0x7F800000;
@@ -87,17 +87,20 @@ class Loader {
     return out;
   }
   std::string text(const Elf64_Shdr& strings, size_t at) const {
-    if (at >= strings.sh_size || strings.sh_offset + strings.sh_size > object_.size()) throw Failure("a name of the object lies outside its table");
+    if (at >= strings.sh_size || strings.sh_offset + strings.sh_size > object_.size())
+      throw Failure("a name of the object lies outside its table");
     const char* begin = object_.data() + strings.sh_offset + at;
     return std::string(begin, ::strnlen(begin, strings.sh_size - at));
   }
 
   void read_headers() {
     auto header = read<Elf64_Ehdr>(0);
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_REL)
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_type != ET_REL)
       throw Failure("not a relocatable ELF object");
     if (header.e_machine != kMachine) throw Failure("the object is for another machine than this computer");
-    for (size_t i = 0; i < header.e_shnum; i++) sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
+    for (size_t i = 0; i < header.e_shnum; i++)
+      sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
     if (header.e_shstrndx >= sections_.size()) throw Failure("the object has no names of sections");
     for (const Elf64_Shdr& s : sections_) {
       names_.push_back(text(sections_[header.e_shstrndx], s.sh_name));
@@ -108,10 +111,13 @@ class Loader {
     }
   }
 
-  // Three regions, each on pages of its own: code and stubs; what is only read; what is written, and the addresses of outside symbols.
+  // Three regions, each on pages of its own: code and stubs; what is only read; what is written,
+  // and the addresses of outside symbols.
   enum Region { Code, Constant, Writable, kRegions };
   bool is_loaded(size_t i) const { return (sections_[i].sh_flags & SHF_ALLOC) && names_[i] != ".eh_frame"; }
-  static Region region_of(const Elf64_Shdr& s) { return s.sh_flags & SHF_EXECINSTR ? Code : s.sh_flags & SHF_WRITE ? Writable : Constant; }
+  static Region region_of(const Elf64_Shdr& s) {
+    return s.sh_flags & SHF_EXECINSTR ? Code : s.sh_flags & SHF_WRITE ? Writable : Constant;
+  }
 
   void place_sections() {
     place_.resize(sections_.size());
@@ -121,7 +127,8 @@ class Loader {
       for (size_t i = 0; i < sections_.size(); i++) {
         const Elf64_Shdr& s = sections_[i];
         if (!is_loaded(i) || region_of(s) != r) continue;
-        if (s.sh_size > (1u << 30) || (s.sh_type != SHT_NOBITS && (s.sh_offset > object_.size() || object_.size() - s.sh_offset < s.sh_size)))
+        if (s.sh_size > (1u << 30) ||
+            (s.sh_type != SHT_NOBITS && (s.sh_offset > object_.size() || object_.size() - s.sh_offset < s.sh_size)))
           throw Failure("a section of the object lies outside it");
         at = round_up(at, std::max<size_t>(s.sh_addralign, 16));
         place_[i] = at;
@@ -154,7 +161,8 @@ class Loader {
     const Elf64_Sym& s = symbol_at(i);
     if (s.st_shndx == SHN_UNDEF) return i ? reinterpret_cast<uint64_t>(find_outside(name_of(s))) : 0;
     if (s.st_shndx == SHN_ABS) return s.st_value;
-    if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx)) throw Failure("a symbol of the object lies in no section");
+    if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx))
+      throw Failure("a symbol of the object lies in no section");
     return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
   }
   // Where the address of a symbol can be read.
@@ -164,7 +172,8 @@ class Loader {
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
-  // What a call to a symbol jumps to: the symbol when it is ours, else a jump through its address, for it may be far away.
+  // What a call to a symbol jumps to: the symbol when it is ours, else a jump through its address,
+  // for it may be far away.
   uint64_t callable(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);
@@ -181,7 +190,8 @@ class Loader {
     size_t target = relocations.sh_info;
     if (target >= sections_.size() || !is_loaded(target)) return;  // debug information, tables for unwinding
     for (const auto& r : table<Elf64_Rela>(relocations)) {
-      if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS) throw Failure("a relocation lies outside its section");
+      if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS)
+        throw Failure("a relocation lies outside its section");
       char* where = memory_ + place_[target] + r.r_offset;
       bool known = kMachine == EM_X86_64 ? relocate_x86(r, where) : relocate_arm(r, where);
       if (!known) throw Failure("relocation of type " + std::to_string(ELF64_R_TYPE(r.r_info)) + " is not known");

@@ -1,6 +1,6 @@
-// Machine code in this process: a relocatable ELF object placed in memory, relocated and made executable. Needs no LLVM, so that a kernel
-// from the cache runs without loading it. Mirrors tinygrad's runtime/support/elf.py (jit_loader); unlike there, calls out of the kernel
-// (memset, half-precision conversions) are resolved.
+// Machine code in this process: a relocatable ELF object placed in memory, relocated and made executable. Needs no
+// LLVM, so that a kernel from the cache runs without loading it. Mirrors tinygrad's runtime/support/elf.py
+// (jit_loader); unlike there, calls out of the kernel (memset, half-precision conversions) are resolved.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -15,7 +15,8 @@ namespace tgc {
 class LoadedCode {
  public:
   // `memory` of that many bytes is unmapped in the end.
-  LoadedCode(void* memory, size_t size, std::map<std::string, void*, std::less<>> symbols) : memory_(memory), size_(size), symbols_(std::move(symbols)) {}
+  LoadedCode(void* memory, size_t size, std::map<std::string, void*, std::less<>> symbols)
+      : memory_(memory), size_(size), symbols_(std::move(symbols)) {}
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;
@@ -33,8 +34,8 @@ class LoadedCode {
   std::map<std::string, void*, std::less<>> symbols_;
 };
 
-// `object` is an ELF64 relocatable for this computer (x86-64 or AArch64). An error for anything else, for a relocation that is not known
-// and for a symbol that this process does not have.
+// `object` is an ELF64 relocatable for this computer (x86-64 or AArch64). An error for anything else, for a relocation
+// that is not known and for a symbol that this process does not have.
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// OpenCL sources by the platform of this computer (PoCL where nothing else is): what it makes of them is its own binary form. The library
-// is loaded when first needed.
+// OpenCL sources by the platform of this computer (PoCL where nothing else is): what it makes of them is its own binary
+// form. The library is loaded when first needed.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -19,8 +19,10 @@ struct OpenCl {
     return library ? reinterpret_cast<F*>(::dlsym(library, name)) : nullptr;
   }
 #define TGC_CL(name) decltype(&::name) name = bind(decltype(&::name)(nullptr), #name);
-  TGC_CL(clGetPlatformIDs) TGC_CL(clGetPlatformInfo) TGC_CL(clGetDeviceIDs) TGC_CL(clGetDeviceInfo) TGC_CL(clCreateContext) TGC_CL(clReleaseContext)
-  TGC_CL(clCreateProgramWithSource) TGC_CL(clBuildProgram) TGC_CL(clGetProgramBuildInfo) TGC_CL(clGetProgramInfo) TGC_CL(clReleaseProgram)
+  TGC_CL(clGetPlatformIDs)
+  TGC_CL(clGetPlatformInfo) TGC_CL(clGetDeviceIDs) TGC_CL(clGetDeviceInfo) TGC_CL(clCreateContext)
+      TGC_CL(clReleaseContext) TGC_CL(clCreateProgramWithSource) TGC_CL(clBuildProgram) TGC_CL(clGetProgramBuildInfo)
+          TGC_CL(clGetProgramInfo) TGC_CL(clReleaseProgram)
 #undef TGC_CL
 };
 
@@ -51,11 +53,13 @@ const Device& device() {
     }
     cl_platform_id platform = nullptr;
     cl_uint count = 0;
-    if (d.cl.clGetPlatformIDs(1, &platform, &count) != CL_SUCCESS || count == 0 || d.cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &d.id, nullptr) != CL_SUCCESS) {
+    if (d.cl.clGetPlatformIDs(1, &platform, &count) != CL_SUCCESS || count == 0 ||
+        d.cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &d.id, nullptr) != CL_SUCCESS) {
       d.missing = "no OpenCL device (the package pocl-opencl-icd makes one of the CPU)";
       return d;
     }
-    d.name = text_of(d.cl.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " + text_of(d.cl.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
+    d.name = text_of(d.cl.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " +
+             text_of(d.cl.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
     d.context = d.cl.clCreateContext(nullptr, 1, &d.id, nullptr, nullptr, nullptr);
     if (!d.context) d.missing = "the OpenCL device gives no context";
     return d;
@@ -63,10 +67,12 @@ const Device& device() {
   return found;
 }
 
-// "error: FOLDER/tempfile.cl:3:5: use of undeclared identifier 'b'" is what PoCL says, others "FILE:3:5: error: use of ...".
+// "error: FOLDER/tempfile.cl:3:5: use of undeclared identifier 'b'" is what PoCL says,
+// others "FILE:3:5: error: use of ...".
 Diag first_error(const std::string& log) {
   Diag diag{.message = log.empty() ? "the platform gives no reason" : log.substr(0, log.find('\n'))};
-  static const std::regex pocl("error: [^\n]*?:([0-9]+):([0-9]+): ([^\n]*)"), clang(":([0-9]+):([0-9]+): error: ([^\n]*)");
+  static const std::regex pocl("error: [^\n]*?:([0-9]+):([0-9]+): ([^\n]*)"),
+      clang(":([0-9]+):([0-9]+): error: ([^\n]*)");
   std::smatch match;
   if (!std::regex_search(log, match, pocl) && !std::regex_search(log, match, clang)) return diag;
   diag.line = uint32_t(std::stoul(match[1]));
@@ -89,7 +95,8 @@ std::string compile_opencl(const CompileJob& job) {
     ~Release() { cl.clReleaseProgram(program); }
   } release{d.cl, program};
   if (d.cl.clBuildProgram(program, 1, &d.id, nullptr, nullptr, nullptr) != CL_SUCCESS) {
-    auto log = text_of([&](cl_program p, cl_uint what, size_t size, void* to, size_t* needs) { return d.cl.clGetProgramBuildInfo(p, d.id, what, size, to, needs); },
+    auto log = text_of([&](cl_program p, cl_uint what, size_t size, void* to,
+                           size_t* needs) { return d.cl.clGetProgramBuildInfo(p, d.id, what, size, to, needs); },
                        program, CL_PROGRAM_BUILD_LOG);
     throw Rejected(first_error(log));
   }
@@ -97,13 +104,15 @@ std::string compile_opencl(const CompileJob& job) {
   d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
   std::string out(size, '\0');
   unsigned char* to = reinterpret_cast<unsigned char*>(out.data());
-  if (size == 0 || d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr) != CL_SUCCESS) throw Failure("the OpenCL platform gives no binary");
+  if (size == 0 || d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr) != CL_SUCCESS)
+    throw Failure("the OpenCL platform gives no binary");
   return out;
 }
 
 void add_opencl_compilers(std::vector<CompilerInfo>& to) {
   const Device& d = device();
-  to.push_back({"OpenCL", "CL sources to this computer's platform", d.missing.empty(), d.missing.empty() ? d.name : d.missing});
+  to.push_back(
+      {"OpenCL", "CL sources to this computer's platform", d.missing.empty(), d.missing.empty() ? d.name : d.missing});
 }
 
 }  // namespace tgc

@@ -69,13 +69,16 @@ Const arithmetic(Const a, Const b, OnInt on_int, OnFloat on_float) {
 }  // namespace
 
 Const py_add(Const a, Const b) {
-  return arithmetic(a, b, [](Int x, Int y) -> Const { return x + y; }, [](double x, double y) -> Const { return x + y; });
+  return arithmetic(
+      a, b, [](Int x, Int y) -> Const { return x + y; }, [](double x, double y) -> Const { return x + y; });
 }
 Const py_sub(Const a, Const b) {
-  return arithmetic(a, b, [](Int x, Int y) -> Const { return x - y; }, [](double x, double y) -> Const { return x - y; });
+  return arithmetic(
+      a, b, [](Int x, Int y) -> Const { return x - y; }, [](double x, double y) -> Const { return x - y; });
 }
 Const py_mul(Const a, Const b) {
-  return arithmetic(a, b, [](Int x, Int y) -> Const { return x * y; }, [](double x, double y) -> Const { return x * y; });
+  return arithmetic(
+      a, b, [](Int x, Int y) -> Const { return x * y; }, [](double x, double y) -> Const { return x * y; });
 }
 Const py_neg(Const a) { return a.is_float() ? Const(-a.as_float()) : Const(-a.as_int()); }
 
@@ -112,7 +115,9 @@ Const max(DType d) { return limits(d).max; }
 Const as_const(Const v, DType d) {
   if (v.is_invalid()) return v;
   if (is_int(d)) return v.to_int();
-  if (is_float(d)) return v.is_float() && std::isnan(v.as_float()) ? Const(std::numeric_limits<double>::quiet_NaN()) : Const(v.to_double());
+  if (is_float(d))
+    return v.is_float() && std::isnan(v.as_float()) ? Const(std::numeric_limits<double>::quiet_NaN())
+                                                    : Const(v.to_double());
   return v.truthy();
 }
 
@@ -132,7 +137,8 @@ uint16_t float_to_half_bits(double v) {
 
 double half_bits_to_float(uint16_t bits) {
   int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  double a = exponent == 31 ? (mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
+  double a = exponent == 31
+                 ? (mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
              : exponent == 0 ? std::ldexp(mantissa, -24)
                              : std::ldexp(1024 + mantissa, exponent - 25);
   return bits & 0x8000 ? -a : a;
@@ -151,8 +157,8 @@ uint8_t float_to_fp8(double v, Scalar kind) {
   bool e4m3 = kind == Scalar::FP8E4M3;
   if (e4m3 && !std::isfinite(v)) return std::signbit(v) ? 0xFF : 0x7F;
   if (!e4m3 && std::isinf(v)) return std::signbit(v) ? 0xFC : 0x7C;
-  // the layouts: exponent bias, significand bits with the hidden one, the largest magnitude rounded to zero, the smallest normal, the
-  // largest magnitude not saturated, all as bits of a double
+  // the layouts: exponent bias, significand bits with the hidden one, the largest magnitude rounded to zero, the
+  // smallest normal, the largest magnitude not saturated, all as bits of a double
   struct Layout {
     int bias, significand;
     uint64_t mantissa_mask, zero, overflow, max_norm, min_norm;
@@ -198,7 +204,8 @@ Const truncate(Const v, DType d) {
     if constexpr (sizeof(T) == 8 && std::is_unsigned_v<T>) return Int(static_cast<unsigned long>(v.as_int().low64()));
     else return int64_t(T(v.as_int().low64()));
   };
-  if (dtypes::ints.contains(d) && v.is_float()) throw Failure("a float cannot be truncated to " + std::string(d.repr()));
+  if (dtypes::ints.contains(d) && v.is_float())
+    throw Failure("a float cannot be truncated to " + std::string(d.repr()));
   switch (d.scalar_kind()) {
     case Scalar::Bool: return v.truthy();
     case Scalar::Int8: return wrapped(int8_t());

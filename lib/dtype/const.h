@@ -1,5 +1,6 @@
-// Const: the value of a constant, as Python holds it: a bool, an unbounded int, a double, or tinygrad's Invalid. Arithmetic follows
-// Python: bools are ints, an int meets a float as a float, values are not rounded to a dtype until they are truncated to one.
+// Const: the value of a constant, as Python holds it: a bool, an unbounded int, a double, or tinygrad's Invalid.
+// Arithmetic follows Python: bools are ints, an int meets a float as a float,
+// values are not rounded to a dtype until they are truncated to one.
 #pragma once
 #include <cstring>
 #include <string>
@@ -36,8 +37,10 @@ class Const {
 
   tgc::Int as_int() const { return kind_ == Kind::BigInt ? tgc::Int(big_) : tgc::Int(i_); }  // of an integral value
   double as_float() const { return d_; }                                                     // of a float
-  double to_double() const { return is_float() ? d_ : as_int().to_double(); }                // float(x); throws Failure when too large
-  tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(d_) : as_int(); }            // int(x); throws Failure for inf and nan
+  // float(x); throws Failure when too large
+  double to_double() const { return is_float() ? d_ : as_int().to_double(); }
+  // int(x); throws Failure for inf and nan
+  tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(d_) : as_int(); }
   bool truthy() const { return is_float() ? d_ != 0 : kind_ == Kind::BigInt || kind_ == Kind::Invalid || i_ != 0; }
 
   std::string str() const;  // str(x): "True", "5", "0.1", "Invalid"
@@ -55,12 +58,15 @@ class Const {
   };
 };
 
-// Python's == and < between numbers; Invalid equals itself alone and is less than nothing but itself excluded (tinygrad's InvalidType).
-inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }  // most numbers are
+// Python's == and < between numbers; Invalid equals itself alone and is less than nothing but itself excluded
+// (tinygrad's InvalidType). Most numbers are small ints.
+inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
 bool py_equal_of_any(Const a, Const b);
 bool py_less_of_any(Const a, Const b);
 inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
-inline bool py_less(Const a, Const b) { return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b); }
+inline bool py_less(Const a, Const b) {
+  return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b);
+}
 inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false when either is NaN
 // min(a, b) and max(a, b): the first of two that compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
@@ -77,7 +83,8 @@ Const max(DType d);
 Const as_const(Const v, DType d);
 }  // namespace dtypes
 
-// tinygrad's truncate: the value that remains when `v` is stored as the scalar dtype `d` and loaded again; index and void keep it.
+// tinygrad's truncate: the value that remains when `v` is stored as the scalar dtype `d` and loaded again;
+// index and void keep it.
 Const truncate(Const v, DType d);
 
 // A float kind's bits and back. Rounding is to nearest even; see tinygrad's float_to_fp8 for how fp8 treats infinities.

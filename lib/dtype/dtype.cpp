@@ -29,21 +29,24 @@ class Table {
 
   const DTypeInfo* intern(DTypeInfo d) {
     using Key = std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>;
-    Key key{int(d.kind), int(d.scalar), int(d.addrspace), d.count, d.v, d.size, d.base, d.pitch, {d.shape.begin(), d.shape.end()}, d.bitsize};
+    Key key{int(d.kind), int(d.scalar), int(d.addrspace), d.count,     d.v,           d.size,
+            d.base,      d.pitch,       {d.shape.begin(), d.shape.end()}, d.bitsize};
     std::lock_guard lock(mutex_);
     const DTypeInfo*& slot = by_key_[key];
     if (slot) return slot;
     d.value_class = d.kind == DTypeInfo::Kind::Value ? uint8_t(d.scalar) : uint8_t(kNumScalars);
     if (!d.shape.empty()) d.shape = shapes_.emplace_back(d.shape.begin(), d.shape.end());
     d.repr = strings_.emplace_back(make_repr(d));
-    if (d.kind == DTypeInfo::Kind::Value) d.name = strings_.emplace_back(std::string(attribute(d.scalar)) + std::to_string(d.count));
+    if (d.kind == DTypeInfo::Kind::Value)
+      d.name = strings_.emplace_back(std::string(attribute(d.scalar)) + std::to_string(d.count));
     return slot = &infos_.emplace_back(d);
   }
 
  private:
   static std::string make_repr(const DTypeInfo& d) {
     std::string out;
-    if (d.kind == DTypeInfo::Kind::Value) return "dtypes." + std::string(attribute(d.scalar)) + ".vec(" + std::to_string(d.count) + ")";
+    if (d.kind == DTypeInfo::Kind::Value)
+      return "dtypes." + std::string(attribute(d.scalar)) + ".vec(" + std::to_string(d.count) + ")";
     if (d.kind == DTypeInfo::Kind::Image) {
       out = "dtypes." + std::string(d.name) + "((";
       for (size_t i = 0; i < d.shape.size(); i++) out += (i ? ", " : "") + std::to_string(d.shape[i]);
@@ -58,7 +61,9 @@ class Table {
   }
 
   std::mutex mutex_;
-  std::map<std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>, const DTypeInfo*> by_key_;
+  std::map<std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>,
+           const DTypeInfo*>
+      by_key_;
   std::deque<DTypeInfo> infos_;
   std::deque<std::string> strings_;
   std::deque<std::vector<int64_t>> shapes_;
@@ -90,7 +95,8 @@ std::string_view name_of(AddrSpace space) {
 
 namespace {
 
-// The pointers that were asked for last, by where what they are made of hashes to: they are found without the table's lock.
+// The pointers that were asked for last, by where what they are made of hashes to: they are found without the table's
+// lock.
 std::array<std::atomic<const DTypeInfo*>, 256> seen_pointers;
 std::atomic<const DTypeInfo*>& seen_pointer(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
@@ -141,7 +147,9 @@ DType DType::ptr(int64_t size, AddrSpace space) const {
   if (is_ptr()) throw Failure("can't make a pointer from a pointer");
   auto& seen = seen_pointer(p_, size);
   const DTypeInfo* known = seen.load(std::memory_order_acquire);
-  if (known && known->base == p_ && known->v == 1 && known->size == size && known->addrspace == space && !DType(known).is_image()) return DType(known);
+  if (known && known->base == p_ && known->v == 1 && known->size == size && known->addrspace == space &&
+      !DType(known).is_image())
+    return DType(known);
   DTypeInfo d = *p_;
   d.kind = DTypeInfo::Kind::Pointer;
   d.base = p_;
@@ -163,7 +171,8 @@ int64_t DType::image_pitch() const {
   auto log2_floor = [](int64_t v) { return int64_t(std::bit_width(uint64_t(v))) - 1; };
   int64_t height = p_->shape[0], width = p_->shape[1], item_log = log2_floor(itemsize());
   int64_t align_log = height > 1 ? std::max<int64_t>(6, 11 - log2_floor(height)) : 6;
-  int64_t align_up = align_log == 6 ? std::max<int64_t>(1, (8 / item_log + 1) - height / 32) : int64_t(1) << (align_log - item_log - 2);
+  int64_t align_up = align_log == 6 ? std::max<int64_t>(1, (8 / item_log + 1) - height / 32)
+                                    : int64_t(1) << (align_log - item_log - 2);
   int64_t granularity = itemsize() == 4 ? 128 : 256;
   int64_t power = width == 0 ? 1 : int64_t(std::bit_ceil(uint64_t(width)));
   bool extra = std::min(power, round_up(width, granularity)) - align_up + 1 <= width && width > granularity / 2;
@@ -215,9 +224,9 @@ using namespace dtypes;
 
 // promo_lattice, a row per scalar.
 constexpr DType kToNone[] = {void_};
-constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, uint16}, kInt16[] = {int32}, kUInt16[] = {int32, uint32},
-                kInt32[] = {int64}, kUInt32[] = {int64, uint64}, kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16},
-                kHalf[] = {float32}, kFloat[] = {float64};
+constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, uint16}, kInt16[] = {int32},
+                kUInt16[] = {int32, uint32}, kInt32[] = {int64}, kUInt32[] = {int64, uint64},
+                kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16}, kHalf[] = {float32}, kFloat[] = {float64};
 
 // The scalars a scalar promotes to in any number of steps, itself included, as a bit set.
 uint32_t reachable(DType d) {
@@ -257,7 +266,8 @@ DType least_upper_dtype(std::span<const DType> ds) {
   for (DType d : ds) {
     if (d.is_image()) return d;
     DType s = d.scalar();
-    if (!s.is_value() || s.is(Scalar::Void) || s.is(Scalar::Index)) throw Failure(std::string(d.repr()) + " takes no part in promotion");
+    if (!s.is_value() || s.is(Scalar::Void) || s.is(Scalar::Index))
+      throw Failure(std::string(d.repr()) + " takes no part in promotion");
     common &= kReach[int(s.scalar_kind())];
   }
   return of(Scalar(std::countr_zero(common)));  // the enum is in order of priority

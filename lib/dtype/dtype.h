@@ -1,5 +1,5 @@
-// DType: tinygrad's data types (dtype.py): scalars, vectors of them, pointers and images. A DType is a pointer to an immutable
-// description that exists once per process, so two are the same exactly when the handles are equal.
+// DType: tinygrad's data types (dtype.py): scalars, vectors of them, pointers and images. A DType is a pointer to an
+// immutable description that exists once per process, so two are the same exactly when the handles are equal.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace tgc {
 
-// X(enumerator, tinygrad's attribute name, short attribute name or the same, C name, priority, bits, struct format or 0)
+// X(enumerator, tinygrad's attribute name, short attribute name or the same, C name, priority, bits,
+// struct format or 0)
 #define TGC_SCALARS(X)                                      \
   X(Void, "void", "void", "void", -1, 0, 0)                 \
   X(Index, "index", "index", "index", -1, 800, 0)           \
@@ -44,8 +45,10 @@ std::string_view name_of(AddrSpace space);  // "GLOBAL", ...
 struct DTypeInfo {
   enum class Kind : uint8_t { Value, Pointer, Image };
   Kind kind = Kind::Value;
-  Scalar scalar = Scalar::Void;  // of the value, or of what is pointed to; for an image the storage's (Float16 or Float32)
-  uint8_t value_class = uint8_t(Scalar::Void);  // the scalar of a value; kNumScalars for pointers and images, which are in no DTypeSet
+  // of the value, or of what is pointed to; for an image the storage's (Float16 or Float32)
+  Scalar scalar = Scalar::Void;
+  // the scalar of a value; kNumScalars for pointers and images, which are in no DTypeSet
+  uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // of promotion, and the first key of the order
   char fmt = 0;              // struct format character; 0: none
@@ -90,7 +93,8 @@ class DType {
   DType base() const { return p_->base ? DType(p_->base) : *this; }      // what a pointer points to
   DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // one element of a vector
   DType vec(int64_t n) const;  // n of these; throws Failure when this is a vector already
-  DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;  // throws Failure when this is a pointer already
+  // throws Failure when this is a pointer already
+  DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
   int64_t nbytes() const;      // of all a pointer may reach; throws Failure when that is unlimited
 
   const DTypeInfo* info() const { return p_; }
@@ -100,7 +104,8 @@ class DType {
   const DTypeInfo* p_;
 };
 
-// tinygrad's DType.__lt__: (priority, bitsize, name, fmt, count). Not a total order: pointers that differ in size alone are neither.
+// tinygrad's DType.__lt__: (priority, bitsize, name, fmt, count).
+// Not a total order: pointers that differ in size alone are neither.
 bool operator<(DType a, DType b);
 
 // Sets of scalars; a vector belongs where its element does, a pointer to none (as UPat's dtype matching has it).
@@ -126,16 +131,23 @@ namespace dtypes {
 
 // The table of scalars, in the enum's order.
 inline constexpr DTypeInfo kScalars[] = {
-#define X(id, long_name, short_name, c_name, priority_, bits_, fmt_)                                                         \
-  {.scalar = Scalar::id, .value_class = uint8_t(Scalar::id), .priority = priority_, .fmt = char(fmt_), .bitsize = bits_, .name = c_name, .repr = "dtypes." short_name},
+#define X(id, long_name, short_name, c_name, priority_, bits_, fmt_) \
+  {.scalar = Scalar::id,                                             \
+   .value_class = uint8_t(Scalar::id),                               \
+   .priority = priority_,                                            \
+   .fmt = char(fmt_),                                                \
+   .bitsize = bits_,                                                 \
+   .name = c_name,                                                   \
+   .repr = "dtypes." short_name},
     TGC_SCALARS(X)
 #undef X
 };
 constexpr DType of(Scalar s) { return DType(&kScalars[int(s)]); }
 
-inline constexpr DType void_ = of(Scalar::Void), index = of(Scalar::Index), bool_ = of(Scalar::Bool), int8 = of(Scalar::Int8),
-                       uint8 = of(Scalar::UInt8), int16 = of(Scalar::Int16), uint16 = of(Scalar::UInt16), int32 = of(Scalar::Int32),
-                       uint32 = of(Scalar::UInt32), int64 = of(Scalar::Int64), uint64 = of(Scalar::UInt64), fp8e4m3 = of(Scalar::FP8E4M3),
+inline constexpr DType void_ = of(Scalar::Void), index = of(Scalar::Index), bool_ = of(Scalar::Bool),
+                       int8 = of(Scalar::Int8), uint8 = of(Scalar::UInt8), int16 = of(Scalar::Int16),
+                       uint16 = of(Scalar::UInt16), int32 = of(Scalar::Int32), uint32 = of(Scalar::UInt32),
+                       int64 = of(Scalar::Int64), uint64 = of(Scalar::UInt64), fp8e4m3 = of(Scalar::FP8E4M3),
                        fp8e5m2 = of(Scalar::FP8E5M2), float16 = of(Scalar::Float16), bfloat16 = of(Scalar::BFloat16),
                        float32 = of(Scalar::Float32), float64 = of(Scalar::Float64);
 inline constexpr DType default_float = float32, default_int = int32;
@@ -173,7 +185,9 @@ constexpr DType::DType() : p_(&dtypes::kScalars[0]) {}
 // The smallest dtype that every one of `ds` promotes to (tinygrad's lattice); an image wins. `ds` is not empty.
 // Throws Failure when there is none (void, index).
 DType least_upper_dtype(std::span<const DType> ds);
-inline DType least_upper_dtype(std::initializer_list<DType> ds) { return least_upper_dtype(std::span(ds.begin(), ds.size())); }
+inline DType least_upper_dtype(std::initializer_list<DType> ds) {
+  return least_upper_dtype(std::span(ds.begin(), ds.size()));
+}
 DType least_upper_float(DType d);
 // The dtypes that `d` (a scalar) promotes to directly, in tinygrad's order: promo_lattice[d].
 std::span<const DType> promotes_to(DType d);
@@ -184,5 +198,7 @@ DType sum_acc_dtype(DType d);                  // what a sum of `d` accumulates 
 
 template <>
 struct std::hash<tgc::DType> {
-  size_t operator()(tgc::DType d) const noexcept { return reinterpret_cast<size_t>(d.info()) * 0x9E3779B97F4A7C15ull >> 7; }
+  size_t operator()(tgc::DType d) const noexcept {
+    return reinterpret_cast<size_t>(d.info()) * 0x9E3779B97F4A7C15ull >> 7;
+  }
 };

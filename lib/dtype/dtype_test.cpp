@@ -28,8 +28,11 @@ DType dtype_of(std::string_view text) {
   while (end < text.size()) {
     size_t open = text.find('(', end), close = text.find(')', open);
     std::string_view inside = text.substr(open + 1, close - open - 1);
-    AddrSpace space = inside.ends_with("LOCAL") ? AddrSpace::LOCAL : inside.ends_with("REG") ? AddrSpace::REG : AddrSpace::GLOBAL;
-    d = text.substr(end, 4) == ".vec" ? d.vec(number(inside)) : d.ptr(number(inside.substr(0, inside.find(','))), space);
+    AddrSpace space = inside.ends_with("LOCAL") ? AddrSpace::LOCAL
+                      : inside.ends_with("REG") ? AddrSpace::REG
+                                                : AddrSpace::GLOBAL;
+    d = text.substr(end, 4) == ".vec" ? d.vec(number(inside))
+                                      : d.ptr(number(inside.substr(0, inside.find(','))), space);
     end = close + 1;
   }
   return d;

@@ -1,5 +1,5 @@
-// What is good in kernels and programs, and what is good at all (tinygrad uop/spec.py: shared_codegen_spec, kernel_spec, program_spec,
-// full_spec).
+// What is good in kernels and programs, and what is good at all (tinygrad uop/spec.py: shared_codegen_spec,
+// kernel_spec, program_spec, full_spec).
 #include <algorithm>
 
 #include "lib/spec/tables.h"
@@ -16,11 +16,12 @@ bool points_to(UOp u, AddrSpace space) { return u.dtype().is_ptr() && u.dtype().
 
 bool vectorize_is_whole(UOp u) {
   auto n = int64_t(u.num_src());
-  return n > 1 && n == u.dtype().vcount() && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
+  return n > 1 && n == u.dtype().vcount() &&
+         std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
 }
 
-// Whether the access stays inside the buffer. As tinygrad's, it is only asked with IGNORE_OOB=0, and then bounds must show it: a proof
-// that needs more than the bounds of the index and of its gate is not tried.
+// Whether the access stays inside the buffer. As tinygrad's, it is only asked with IGNORE_OOB=0, and then bounds must
+// show it: a proof that needs more than the bounds of the index and of its gate is not tried.
 bool index_is_inside(UOp u) {
   UOp buffer = u.src(0), i = u.src(1);
   if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;
@@ -51,7 +52,8 @@ int64_t elements(UOp u, int (*of)(DType)) {
 
 bool vconst_is_whole(UOp u) {
   auto items = u.arg().items();
-  return items.size() > 1 && items.size() == size_t(u.dtype().vcount()) && std::none_of(items.begin(), items.end(), [](Arg a) { return a.is_invalid(); });
+  return items.size() > 1 && items.size() == size_t(u.dtype().vcount()) &&
+         std::none_of(items.begin(), items.end(), [](Arg a) { return a.is_invalid(); });
 }
 
 }  // namespace
@@ -124,7 +126,10 @@ const RuleSet& full_spec() {
       // expander
       allow("unroll-contract", node({Op::UNROLL, Op::CONTRACT}, anything())),
       require("gep-several", node(Op::GEP),
-              [](UOp u) { return u.dtype() == dtypes::void_ || (u.arg().is_tuple() && size_t(u.dtype().vcount()) == u.arg().items().size()); }),
+              [](UOp u) {
+                return u.dtype() == dtypes::void_ ||
+                       (u.arg().is_tuple() && size_t(u.dtype().vcount()) == u.arg().items().size());
+              }),
       require("ptrcat", node(Op::PTRCAT), [](UOp u) { return u.dtype().vcount() == elements(u, [](DType d) { return d.base().count(); }); }),
       require("cat", node(Op::CAT), [](UOp u) { return u.dtype().vcount() == elements(u, [](DType d) { return d.vcount(); }); }),
       allow("index-of-vector", node(Op::INDEX, node({Op::VECTORIZE, Op::CAST}), anything())),
@@ -151,7 +156,8 @@ const RuleSet& full_spec() {
       allow("float-variable", node(Op::DEFINE_VAR).of(dtypes::floats)),
       allow("any-after", any_len(Op::AFTER, anything())),
   });
-  static const RuleSet set("full_spec", {&own, &untagged_tensor_spec(), &kernel_spec(), &program_spec(), &shared_spec()});
+  static const RuleSet set("full_spec",
+                           {&own, &untagged_tensor_spec(), &kernel_spec(), &program_spec(), &shared_spec()});
   return set;
 }
 

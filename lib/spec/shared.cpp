@@ -9,7 +9,8 @@ namespace {
 
 using namespace pat;
 
-constexpr DTypeSet kBool{Scalar::Bool}, kVoid{Scalar::Void}, kIndex{Scalar::Index}, kIntOrIndex{Scalar::Int32, Scalar::Index};
+constexpr DTypeSet kBool{Scalar::Bool}, kVoid{Scalar::Void}, kIndex{Scalar::Index},
+    kIntOrIndex{Scalar::Int32, Scalar::Index};
 
 // type(arg) is type(as_const(arg, dtype)): an int where the dtype is an int, and so on.
 bool const_has_the_type_of_its_dtype(UOp u) {
@@ -20,7 +21,9 @@ bool const_has_the_type_of_its_dtype(UOp u) {
 
 bool variable_has_integer_bounds(UOp u) { return u.arg()[1].is_integral() && u.arg()[2].is_integral(); }
 
-bool all_sources(UOp u, size_t from, auto holds) { return std::all_of(u.src().begin() + ptrdiff_t(from), u.src().end(), holds); }
+bool all_sources(UOp u, size_t from, auto holds) {
+  return std::all_of(u.src().begin() + ptrdiff_t(from), u.src().end(), holds);
+}
 bool index_sources(UOp u) {
   return all_sources(u, 1, [](UOp s) { return s.dtype() == dtypes::index; });
 }
@@ -47,7 +50,10 @@ const RuleSet& shared_spec() {
               [](UOp u) { return u.dtype() == u.src(1).dtype() && u.src(1).dtype() == u.src(2).dtype(); }),
       require("compare", node(ops::Comparison, anything(), anything()).of(kBool), [](UOp u) { return u.src(0).dtype().base() == u.src(1).dtype().base(); }),
       require("shift", node({Op::SHL, Op::SHR}, anything(), anything()),
-              [](UOp u) { return u.dtype() == u.src(0).dtype() && (u.src(1).dtype() == u.dtype() || u.src(1).dtype() == dtypes::uint32); }),
+              [](UOp u) {
+                DType by = u.src(1).dtype();
+                return u.dtype() == u.src(0).dtype() && (by == u.dtype() || by == dtypes::uint32);
+              }),
       judge("div-mod-of-integers", node({Op::IDIV, Op::MOD}), [](UOp u) { return dtypes::is_int(u.dtype()) ? Answer::Decline : Answer::No; }),
       require("alu", node(ops::ALU), [](UOp u) { return all_sources(u, 0, [&](UOp s) { return s.dtype().base() == u.dtype().base(); }); }),
       require("cast", node({Op::BITCAST, Op::CAST}, anything()), [](UOp u) { return u.arg().is_none(); }),
@@ -81,14 +87,14 @@ const RuleSet& untagged_tensor_spec() {
       require("device", leaf(Op::DEVICE).of(kVoid),
               [](UOp u) {
                 Arg a = u.arg();
-                return a.is_str() || (a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), [](Arg s) { return s.is_str(); }));
+                return a.is_str() || (a.is_tuple() && std::ranges::all_of(a.items(), [](Arg s) { return s.is_str(); }));
               }),
       require("buffer", any_len(Op::BUFFER, node({Op::LUNIQUE, Op::UNIQUE}), node(Op::DEVICE)), [](UOp u) { return u.arg().is_integral(); }),
       require("buffer-view", node(Op::BUFFER_VIEW, node(Op::BUFFER)),
               [](UOp u) {
                 Arg a = u.arg();
                 return a.is_tuple() && a.items().size() == 2 &&
-                       std::all_of(a.items().begin(), a.items().end(), [](Arg s) { return s.is_integral() || s.is_uop(); });
+                       std::ranges::all_of(a.items(), [](Arg s) { return s.is_integral() || s.is_uop(); });
               }),
       allow("buffer-view-of-stack", node(Op::BUFFER_VIEW, each(Op::MSTACK, node(Op::BUFFER)))),
       // a kernel hangs on an AFTER: what realizes a buffer
@@ -99,7 +105,8 @@ const RuleSet& untagged_tensor_spec() {
       require("mselect", node(Op::MSELECT),
               [](UOp u) {
                 Arg devices = device_of(u.src(0));
-                return devices.is_tuple() && u.arg().is_integral() && u.arg().as_int() < Int(int64_t(devices.items().size()));
+                return devices.is_tuple() && u.arg().is_integral() &&
+                       u.arg().as_int() < Int(int64_t(devices.items().size()));
               }),
       require("mstack", node(Op::MSTACK), [](UOp u) { return all_sources(u, 0, [](UOp s) { return device_of(s).is_str(); }); }),
       // variables and their values
@@ -111,18 +118,23 @@ const RuleSet& untagged_tensor_spec() {
       // detach and contiguous
       require("contiguous", node({Op::DETACH, Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD}, anything()), same_dtype_as_source),
       require("contiguous-over-ranges", any_len(Op::CONTIGUOUS, anything()),
-              [](UOp u) { return same_dtype_as_source(u) && all_sources(u, 1, [](UOp s) { return s.is(Op::RANGE); }); }),
+              [](UOp u) {
+                return same_dtype_as_source(u) && all_sources(u, 1, [](UOp s) { return s.is(Op::RANGE); });
+              }),
       // between devices
       require("copy", node(Op::COPY, anything(), node(Op::DEVICE)), same_dtype_as_source),
       require("allreduce", node(Op::ALLREDUCE, anything(), node(Op::DEVICE)), [](UOp u) { return same_dtype_as_source(u) && u.arg().is_op(); }),
       require("multi", node(Op::MULTI),
-              [](UOp u) { return all_sources(u, 0, [&](UOp s) { return s.dtype() == u.dtype(); }) && u.arg().is_integral(); }),
+              [](UOp u) {
+                return all_sources(u, 0, [&](UOp s) { return s.dtype() == u.dtype(); }) && u.arg().is_integral();
+              }),
       require("encdec", node(Op::ENCDEC), [](UOp u) { return u.num_src() >= 2; }),
       // reductions
       require("reduce-axis", node(Op::REDUCE_AXIS),
               [](UOp u) {
                 Arg a = u.arg();
-                return a.is_tuple() && a.items().size() >= 2 && (a[0].is(Op::ADD) || a[0].is(Op::MUL) || a[0].is(Op::MAX));
+                return a.is_tuple() && a.items().size() >= 2 &&
+                       (a[0].is(Op::ADD) || a[0].is(Op::MUL) || a[0].is(Op::MAX));
               }),
       require("reduce-outer", any_len(Op::REDUCE, anything()), index_sources),
       // after kernels were made

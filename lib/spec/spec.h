@@ -1,5 +1,5 @@
-// What a well-formed graph is, as rule tables (tinygrad uop/spec.py): a node is good when the first rule of the table that has an opinion
-// about it says so.
+// What a well-formed graph is, as rule tables (tinygrad uop/spec.py): a node is good when the first rule of the table
+// that has an opinion about it says so.
 #pragma once
 #include <optional>
 #include <span>
@@ -38,7 +38,8 @@ struct SpecViolation {
   std::string text() const;  // "node 3, Ops.ADD dtypes.float: ..." with its sources
 };
 
-// The first node of `nodes` that the table does not accept; nullopt when all are good. Throws nothing: a rule that fails rejects.
+// The first node of `nodes` that the table does not accept; nullopt when all are good.
+// Throws nothing: a rule that fails rejects.
 std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec);
 // Of all nodes below `root`, sources first (tinygrad's type_verify).
 std::optional<SpecViolation> verify_graph(UOp root, Spec spec);

@@ -22,11 +22,14 @@ Rule allow(std::string_view name, P pattern, const char* file = __builtin_FILE()
   return {name, file, line, pat::node_of(pattern), nullptr, call_allow, nullptr, false, 0};
 }
 template <pat::PatLike P>
-Rule require(std::string_view name, P pattern, bool (*test)(UOp), const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
-  return {name, file, line, pat::node_of(pattern), nullptr, call_require, reinterpret_cast<AnyFunction>(test), false, 0};
+Rule require(std::string_view name, P pattern, bool (*test)(UOp), const char* file = __builtin_FILE(),
+             uint32_t line = __builtin_LINE()) {
+  return {name,  file, line, pat::node_of(pattern), nullptr, call_require, reinterpret_cast<AnyFunction>(test),
+          false, 0};
 }
 template <pat::PatLike P>
-Rule judge(std::string_view name, P pattern, Answer (*test)(UOp), const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+Rule judge(std::string_view name, P pattern, Answer (*test)(UOp), const char* file = __builtin_FILE(),
+           uint32_t line = __builtin_LINE()) {
   return {name, file, line, pat::node_of(pattern), nullptr, call_judge, reinterpret_cast<AnyFunction>(test), false, 0};
 }
 

@@ -17,8 +17,8 @@ void* aligned(size_t alignment, size_t size) {
 
 constexpr size_t kHugePage = size_t{1} << 21;
 
-// Huge pages that arenas gave back are kept for the next ones: to map and clear one takes as long as to fill it, and an allocator that must align
-// them leaves gaps.
+// Huge pages that arenas gave back are kept for the next ones: to map and clear one takes as long as to fill it, and an
+// allocator that must align them leaves gaps.
 class HugePages {
  public:
   void* take() {
@@ -59,8 +59,8 @@ Arena::~Arena() {
   if (!huge_pages_.empty()) huge_pages().give_back(huge_pages_);
 }
 
-// A small arena takes its blocks one by one; a large one takes many at once, in a huge page where the system gives some: walks over millions of
-// bytes of nodes spend their time on page faults and address translation otherwise.
+// A small arena takes its blocks one by one; a large one takes many at once, in a huge page where the system gives
+// some: walks over millions of bytes of nodes spend their time on page faults and address translation otherwise.
 void Arena::new_block() {
   constexpr size_t kFew = 32;  // graphs of most kernels stay below: a huge page is cleared as a whole
   if (next_block_ == chunk_end_) {

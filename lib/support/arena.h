@@ -1,6 +1,6 @@
 // Arena: bump allocation in blocks that are freed as a whole. Objects in it must be trivially destructible.
-// Every block is aligned to kBlockSize and begins with a pointer to the arena's owner, so that `Arena::owner_of(p)` finds, from any
-// object, who owns it; objects larger than kLarge lie in blocks of their own.
+// Every block is aligned to kBlockSize and begins with a pointer to the arena's owner, so that `Arena::owner_of(p)`
+// finds, from any object, who owns it; objects larger than kLarge lie in blocks of their own.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// TGC_CHECK(condition, message): a broken invariant is our bug. It throws a Failure that names file and line; a stage that catches
-// it adds its own name, the rule and the node. It stays on in release builds.
+// TGC_CHECK(condition, message): a broken invariant is our bug. It throws a Failure that names file and line; a stage
+// that catches it adds its own name, the rule and the node. It stays on in release builds.
 #pragma once
 #include <string>
 

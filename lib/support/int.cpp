@@ -269,7 +269,8 @@ Int::Int(unsigned long v) {
 Int Int::pow2(uint32_t exponent) { return Int(1) << exponent; }
 
 Int Int::trunc(double v) {
-  if (!std::isfinite(v)) throw Failure(std::isnan(v) ? "cannot convert float NaN to integer" : "cannot convert float infinity to integer");
+  if (!std::isfinite(v))
+    throw Failure(std::isnan(v) ? "cannot convert float NaN to integer" : "cannot convert float infinity to integer");
   v = std::trunc(v);
   if (v >= -9223372036854775808.0 && v < 9223372036854775808.0) return int64_t(v);
   int exponent;
@@ -334,7 +335,8 @@ double Int::to_double() const {
   double out;
   if (bits <= 64) {
     out = double(uint64_t(big_->digits[0]) | uint64_t(big_->digits[1]) << 32);
-  } else {  // keep 64 bits; the lowest of them is sticky, so that the conversion of those 64 rounds like the whole value
+  } else {
+    // keep 64 bits; the lowest of them is sticky, so that the conversion of those 64 rounds like the whole value
     bool lost;
     Digits top = shift_right(big_->digits, bits - 64, lost);
     uint64_t m = (uint64_t(top[0]) | uint64_t(top[1]) << 32) | lost;
@@ -371,7 +373,8 @@ Int Int::operator-() const {
 Int Int::add_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() < 0); }
 Int Int::subtract_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() >= 0); }
 Int Int::multiply_large(Int a, Int b) {
-  if (are_small(a, b)) return normalize((a.small_ < 0) != (b.small_ < 0), magnitude(Uint128(absolute(a.small_)) * absolute(b.small_)));
+  if (are_small(a, b))
+    return normalize((a.small_ < 0) != (b.small_ < 0), magnitude(Uint128(absolute(a.small_)) * absolute(b.small_)));
   return normalize((a.sign() < 0) != (b.sign() < 0), multiply(magnitude(a), magnitude(b)));
 }
 
@@ -387,7 +390,8 @@ Int operator^(Int a, Int b) {
 
 Int operator<<(Int a, uint32_t bits) {
   if (!a.big_ && a.small_ == 0) return 0;
-  if (!a.big_ && bits < 63 && std::bit_width(uint64_t(a.small_ < 0 ? ~a.small_ : a.small_)) + bits < 63) return a.small_ * (int64_t(1) << bits);
+  if (!a.big_ && bits < 63 && std::bit_width(uint64_t(a.small_ < 0 ? ~a.small_ : a.small_)) + bits < 63)
+    return a.small_ * (int64_t(1) << bits);
   if (bits > (1u << 24)) throw Failure("shift count is too large: " + std::to_string(bits));
   return normalize(a.sign() < 0, shift_left(magnitude(a), bits));
 }
@@ -428,7 +432,9 @@ Int floor_mod(Int a, Int b) {
   return r != 0 && (r.sign() < 0) != (b.sign() < 0) ? r + b : r;
 }
 
-Int cdiv(Int a, Int b) { return divide_plainly(a, b) ? Int(a.small() / b.small()) : b == 0 ? Int(0) : divmod_trunc(a, b).first; }
+Int cdiv(Int a, Int b) {
+  return divide_plainly(a, b) ? Int(a.small() / b.small()) : b == 0 ? Int(0) : divmod_trunc(a, b).first;
+}
 Int cmod(Int a, Int b) { return a - cdiv(a, b) * b; }
 
 Int gcd(Int a, Int b) {
@@ -444,7 +450,8 @@ Int gcd(Int a, Int b) {
 double true_div(Int a, Int b) {
   if (b == 0) division_by_zero();
   constexpr int64_t kExact = int64_t(1) << 53;
-  if (a.is_small() && b.is_small() && -kExact <= a.small() && a.small() <= kExact && -kExact <= b.small() && b.small() <= kExact)
+  if (a.is_small() && b.is_small() && -kExact <= a.small() && a.small() <= kExact && -kExact <= b.small() &&
+      b.small() <= kExact)
     return double(a.small()) / double(b.small());
   // scale to a quotient of at least 66 bits whose lowest is sticky: it rounds to a double as the exact quotient does
   int shift = 66 + int(b.bit_length()) - int(a.bit_length());

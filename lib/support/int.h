@@ -1,6 +1,6 @@
-// Int: Python's unbounded integer. A value that fits int64 is held inline; a larger one points to immutable digits in a process-wide
-// table that holds each value once, so an Int is trivially copyable and equality is a comparison of two words. Large values are rare
-// (the bounds of dtypes.index and of 64-bit products), so the table stays small.
+// Int: Python's unbounded integer. A value that fits int64 is held inline; a larger one points to immutable digits in a
+// process-wide table that holds each value once, so an Int is trivially copyable and equality is a comparison of two
+// words. Large values are rare (the bounds of dtypes.index and of 64-bit products), so the table stays small.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -26,8 +26,10 @@ class Int {
   explicit Int(const BigInt* big) : big_(big) {}
 
   static Int pow2(uint32_t exponent);                   // 2**exponent
-  static Int trunc(double v);                           // int(v); throws Failure for infinities and NaN, as Python raises
-  static std::optional<Int> parse(std::string_view s);  // decimal, 0x, 0o, 0b, optional sign and single underscores; no spaces
+  // int(v); throws Failure for infinities and NaN, as Python raises
+  static Int trunc(double v);
+  // decimal, 0x, 0o, 0b, optional sign and single underscores; no spaces
+  static std::optional<Int> parse(std::string_view s);
 
   bool is_small() const { return big_ == nullptr; }
   int64_t small() const { return small_; }         // valid when is_small()
@@ -65,7 +67,9 @@ class Int {
   Int& operator*=(Int b) { return *this = *this * b; }
 
   friend bool operator==(Int a, Int b) { return a.small_ == b.small_ && a.big_ == b.big_; }
-  friend std::strong_ordering operator<=>(Int a, Int b) { return are_small(a, b) ? a.small_ <=> b.small_ : compare_large(a, b); }
+  friend std::strong_ordering operator<=>(Int a, Int b) {
+    return are_small(a, b) ? a.small_ <=> b.small_ : compare_large(a, b);
+  }
 
  private:
   static bool are_small(Int a, Int b) { return !a.big_ && !b.big_; }

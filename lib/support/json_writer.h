@@ -1,5 +1,5 @@
-// The one writer of JSON: commas, quotes and brackets are its business. Text is appended to a string of the caller's, on one line
-// unless line() is asked for.
+// The one writer of JSON: commas, quotes and brackets are its business. Text is appended to a string of the caller's,
+// on one line unless line() is asked for.
 //
 //   std::string out;
 //   JsonWriter json(out);
@@ -31,7 +31,8 @@ class JsonWriter {
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(bool yes) { return raw(yes ? "true" : "false"); }
   JsonWriter& value(std::integral auto number) { return raw(std::to_string(number)); }
-  JsonWriter& value(double number);  // the shortest text that reads back as it; "nan", "inf" and "-inf", which JSON lacks, as strings
+  // the shortest text that reads back as it; "nan", "inf" and "-inf", which JSON lacks, as strings
+  JsonWriter& value(double number);
   template <class T>
   JsonWriter& value(const std::optional<T>& v) {
     return v ? value(*v) : null();

@@ -43,7 +43,8 @@ std::vector<Step> edit_script(const std::vector<uint64_t>& a, const std::vector<
     d = int64_t(trace.size());
     int64_t best = -1;
     for (int64_t k = -(d - 1); k <= d - 1; k += 2)
-      if (int64_t px = std::min(at(v, k), n), py = px - k; py >= 0 && py <= m && px + py > best) best = px + py, end_k = k, x = px, y = py;
+      if (int64_t px = std::min(at(v, k), n), py = px - k; py >= 0 && py <= m && px + py > best)
+        best = px + py, end_k = k, x = px, y = py;
     for (int64_t j = m; j > y; j--) out.push_back({'+', size_t(x), size_t(j - 1)});
     for (int64_t i = n; i > x; i--) out.push_back({'-', size_t(i - 1), size_t(y)});
   }
@@ -71,7 +72,9 @@ std::vector<uint64_t> hash_lines(const std::vector<std::string_view>& lines) {
 
 class Printer {
  public:
-  Printer(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b, const LineDiffOptions& options) : a_(a), b_(b), o_(options) {}
+  Printer(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b,
+          const LineDiffOptions& options)
+      : a_(a), b_(b), o_(options) {}
 
   std::string print(const std::vector<Step>& steps) {
     size_t shown = 0;
@@ -90,7 +93,8 @@ class Printer {
         out_ += "  ... and more\n";
         break;
       }
-      out_ += "@@ line " + std::to_string(steps[begin].old_line + 1) + " / " + std::to_string(steps[begin].new_line + 1) + " @@\n";
+      out_ += "@@ line " + std::to_string(steps[begin].old_line + 1) + " / " +
+              std::to_string(steps[begin].new_line + 1) + " @@\n";
       for (size_t j = begin; j < stop; j++) {
         if (shown++ >= o_.max_lines) {
           out_ += "  ... and more\n";

@@ -7,7 +7,8 @@
 
 namespace tgc {
 
-std::vector<std::string_view> split_lines(std::string_view text);  // without their ends; a final newline adds no empty line
+// without their ends; a final newline adds no empty line
+std::vector<std::string_view> split_lines(std::string_view text);
 
 struct LineDiffOptions {
   size_t context = 2;      // equal lines shown around a change

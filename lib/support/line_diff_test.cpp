@@ -27,7 +27,8 @@ TEST_CASE("line_diff: equal texts have none") {
 }
 
 TEST_CASE("line_diff: shows a change with its context") {
-  CHECK(line_diff("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nX\ne\nf\n", {.context = 1}) == "@@ line 3 / 3 @@\n  c\n- d\n+ X\n  e\n");
+  CHECK(line_diff("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nX\ne\nf\n", {.context = 1}) ==
+        "@@ line 3 / 3 @@\n  c\n- d\n+ X\n  e\n");
   CHECK(line_diff("", "x\n") == "@@ line 1 / 1 @@\n+ x\n");
 }
 

@@ -1,5 +1,6 @@
-// The one thread pool: tasks are handed in while others run, and what they made is handed out in the order they came in, one at a
-// time. So a thousand records are checked side by side and reported as if they were checked one after another.
+// The one thread pool: tasks are handed in while others run, and what they made is handed out in the order they came
+// in, one at a time. So a thousand records are checked side by side and reported as if they were checked one after
+// another.
 //
 //   OrderedPool pool(jobs);
 //   while (read(line)) if (!pool.submit([line] { return check(line); }, [&](Report&& r) { summary.add(r); })) break;
@@ -52,17 +53,18 @@ auto settle(Body&& body) {
 
 class OrderedPool {
  public:
-  // At most `jobs` threads (0: one per processor), each begun when there is work for it. With one job everything happens inside
-  // submit(), on the caller's thread. At most `backlog` tasks are held from submit() to the end of their delivery (0: four a thread).
+  // At most `jobs` threads (0: one per processor), each begun when there is work for it. With one job everything
+  // happens inside submit(), on the caller's thread. At most `backlog` tasks are held from submit()
+  // to the end of their delivery (0: four a thread).
   explicit OrderedPool(unsigned jobs = 0, size_t backlog = 0);
   OrderedPool(const OrderedPool&) = delete;
   ~OrderedPool();  // cancels, then waits for what runs
 
   // Hands in a task; waits while the backlog is full. False: the pool has stopped, finish() tells why.
-  // `run()` is called on any thread and returns a T, a Result<T> or nothing; `deliver(T&&)` (or `deliver()`) is called with it when
-  // all tasks before it are delivered, on any thread, never two at a time, and returns nothing or a Status.
-  // The first trouble in the order of the tasks, a Diag or anything thrown, stops the pool: of what comes after it, nothing is
-  // delivered and what has not begun is dropped. Neither function may submit.
+  // `run()` is called on any thread and returns a T, a Result<T> or nothing; `deliver(T&&)` (or `deliver()`) is called
+  // with it when all tasks before it are delivered, on any thread, never two at a time, and returns nothing or a
+  // Status. The first trouble in the order of the tasks, a Diag or anything thrown, stops the pool: of what comes after
+  // it, nothing is delivered and what has not begun is dropped. Neither function may submit.
   template <class Run, class Deliver>
   bool submit(Run run, Deliver deliver) {
     return hold(std::make_unique<TaskOf<Run, Deliver>>(std::move(run), std::move(deliver)));
@@ -121,8 +123,9 @@ class OrderedPool {
   std::vector<std::thread> threads_;
 };
 
-// fn(i) for every i below n on at most `jobs` threads, and done(i) one at a time, in order, when fn(0) to fn(i) are done. fn returns
-// nothing or a Status. Returns the first trouble in the order of i; what has not begun by then is left out.
+// fn(i) for every i below n on at most `jobs` threads, and done(i) one at a time, in order, when fn(0) to fn(i) are
+// done. fn returns nothing or a Status. Returns the first trouble in the order of i;
+// what has not begun by then is left out.
 template <class Fn, class Done>
 Status parallel_for(size_t n, unsigned jobs, Fn&& fn, Done&& done) {
   OrderedPool pool(jobs);

@@ -123,7 +123,8 @@ TEST_CASE("ordered pool: the first trouble in order stops it") {
       while (i < 100000 && pool.submit([&run, i] { return run(i); }, deliver)) i++;
       auto status = pool.finish();
       REQUIRE_FALSE(status);
-      const char* expected[] = {"seven is refused", "seven failed", "internal error: something thrown", "seven is not wanted"};
+      const char* expected[] = {"seven is refused", "seven failed", "internal error: something thrown",
+                                "seven is not wanted"};
       CHECK(status.diag().message == expected[kind]);
       CHECK(delivered == std::vector{0, 1, 2, 3, 4, 5, 6});
       CHECK(i < 100);  // submit told the caller to stop

@@ -1,7 +1,8 @@
 // py_sort: CPython's list.sort, comparison for comparison.
-// tinygrad sorts nodes by keys that are not a strict weak order: two dtypes that differ only in a pointer's size are neither equal nor
-// less, so what std::stable_sort makes of such a list differs from what Python makes of it. This follows Objects/listobject.c of
-// CPython 3.11: natural runs, binary insertion, powersort's merge order, galloping merges.
+// tinygrad sorts nodes by keys that are not a strict weak order: two dtypes that differ only in a pointer's size are
+// neither equal nor less, so what std::stable_sort makes of such a list differs from what Python makes of it. This
+// follows Objects/listobject.c of CPython 3.11: natural runs, binary insertion, powersort's merge order,
+// galloping merges.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -85,7 +86,8 @@ class PySorter {
     }
   }
 
-  // The depth in the merge tree of the boundary between runs [s1, s1+n1) and [s1+n1, s1+n1+n2) of n items (Munro and Wild's powersort).
+  // The depth in the merge tree of the boundary between runs [s1, s1+n1) and [s1+n1, s1+n1+n2)
+  // of n items (Munro and Wild's powersort).
   static int power(size_t s1, size_t n1, size_t n2, size_t n) {
     size_t a = 2 * s1 + n1, b = a + n1 + n2;
     int result = 0;

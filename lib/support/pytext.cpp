@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace tgc {
 namespace {
@@ -29,15 +30,15 @@ void append_hex(std::string& out, uint32_t value, int digits) {
   for (int i = digits; i-- > 0;) out += kHex[value >> (4 * i) & 15];
 }
 
-// Whether Python prints the code point as it is. Beyond Latin-1 we know the blocks that are never printable: format characters,
-// separators, surrogates and private use; unassigned code points are taken as printable.
+// Whether Python prints the code point as it is. Beyond Latin-1 we know the blocks that are never printable: format
+// characters, separators, surrogates and private use; unassigned code points are taken as printable.
 bool printable(int32_t c) {
   if (c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD) return false;
   if (c < 0x300) return true;
-  static constexpr struct { int32_t first, last; } kNot[] = {
-      {0x600, 0x605}, {0x61C, 0x61C}, {0x6DD, 0x6DD}, {0x70F, 0x70F}, {0x1680, 0x1680}, {0x180E, 0x180E}, {0x2000, 0x200F},
-      {0x2028, 0x202F}, {0x205F, 0x206F}, {0x3000, 0x3000}, {0xD800, 0xF8FF}, {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFB},
-      {0xFFFE, 0xFFFF}, {0x1D173, 0x1D17A}, {0xE0000, 0x10FFFF}};
+  static constexpr std::pair<int32_t, int32_t> kNot[] = {
+      {0x600, 0x605},   {0x61C, 0x61C},   {0x6DD, 0x6DD},   {0x70F, 0x70F},     {0x1680, 0x1680},   {0x180E, 0x180E},
+      {0x2000, 0x200F}, {0x2028, 0x202F}, {0x205F, 0x206F}, {0x3000, 0x3000},   {0xD800, 0xF8FF},   {0xFEFF, 0xFEFF},
+      {0xFFF0, 0xFFFB}, {0xFFFE, 0xFFFF}, {0x1D173, 0x1D17A}, {0xE0000, 0x10FFFF}};
   for (auto [first, last] : kNot)
     if (c >= first && c <= last) return false;
   return true;
@@ -49,7 +50,8 @@ void append_utf8(std::string& out, uint32_t c) {
   if (c < 0x80) out += char(c);
   else if (c < 0x800) out += {char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
   else if (c < 0x10000) out += {char(0xE0 | c >> 12), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
-  else out += {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 0x3F)), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
+  else
+    out += {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 0x3F)), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
 }
 
 void append_py_repr(std::string& out, double v) {
@@ -130,7 +132,8 @@ std::optional<std::string> py_unescape(std::string_view body) {
     } else if (c == '\n') {  // a line joined by a backslash
     } else if (c >= '0' && c <= '7') {
       uint32_t value = 0;
-      for (int k = 0; k < 3 && i < body.size() && body[i] >= '0' && body[i] <= '7'; k++, i++) value = value * 8 + (body[i] - '0');
+      for (int k = 0; k < 3 && i < body.size() && body[i] >= '0' && body[i] <= '7'; k++, i++)
+        value = value * 8 + (body[i] - '0');
       i--;
       append_utf8(out, value);
     } else if (c == 'x' || c == 'u' || c == 'U') {
@@ -138,7 +141,8 @@ std::optional<std::string> py_unescape(std::string_view body) {
       uint32_t value = 0;
       if (i + digits >= body.size()) return std::nullopt;
       auto [end, error] = std::from_chars(body.data() + i + 1, body.data() + i + 1 + digits, value, 16);
-      if (error != std::errc() || end != body.data() + i + 1 + digits || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+      if (error != std::errc() || end != body.data() + i + 1 + digits || value > 0x10FFFF ||
+          (value >= 0xD800 && value < 0xE000))
         return std::nullopt;
       append_utf8(out, value);
       i += digits;
@@ -154,7 +158,8 @@ std::optional<double> parse_py_float(std::string_view text) {
   double v = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (end != text.data() + text.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);  // 0 or infinity, as float() gives
+  // 0 or infinity, as float() gives
+  if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
   return error == std::errc() ? std::optional(v) : std::nullopt;
 }
 

@@ -1,4 +1,5 @@
-// Text as Python prints and reads it: repr of floats and strings, string literals, ANSI colours as tinygrad's helpers.py uses them.
+// Text as Python prints and reads it: repr of floats and strings, string literals,
+// ANSI colours as tinygrad's helpers.py uses them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,8 +15,8 @@ void append_py_repr(std::string& out, double v);
 // repr(s) of a str given as UTF-8. Bytes that are not UTF-8 come out as \xNN.
 std::string py_repr(std::string_view s);
 
-// The value of a Python string literal without its quotes (escapes \\ \' \" \n \t \r \a \b \f \v \0 \ooo \xNN \uNNNN \UNNNNNNNN).
-// nullopt when an escape is malformed.
+// The value of a Python string literal without its quotes (escapes \\ \' \" \n \t \r \a \b \f \v \0 \ooo \xNN \uNNNN
+// \UNNNNNNNN). nullopt when an escape is malformed.
 std::optional<std::string> py_unescape(std::string_view body);
 
 // float(text) for a literal such as "1.5", "1e-05", "inf", "nan"; nullopt when it is none.

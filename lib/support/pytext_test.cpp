@@ -40,7 +40,9 @@ TEST_CASE("repr of strings, as Python's, and back") {
       } else if (json[++i] == 'u') {
         uint32_t code = uint32_t(std::stoul(json.substr(i + 1, 4), nullptr, 16));
         i += 4;
-        if (code >= 0xD800 && code < 0xDC00) code = 0x10000 + ((code - 0xD800) << 10) + uint32_t(std::stoul(json.substr(i + 3, 4), nullptr, 16)) - 0xDC00, i += 6;
+        if (code >= 0xD800 && code < 0xDC00)
+          code = 0x10000 + ((code - 0xD800) << 10) + uint32_t(std::stoul(json.substr(i + 3, 4), nullptr, 16)) - 0xDC00,
+          i += 6;
         append_utf8(expected, code);
       } else {
         expected += json[i];
@@ -52,8 +54,10 @@ TEST_CASE("repr of strings, as Python's, and back") {
 }
 
 TEST_CASE("string literals: every escape, and malformed ones") {
-  CHECK(py_unescape("\\a\\b\\f\\v\\0\\101\\x41\\u00e9\\U0001F600\\q") == std::string("\a\b\f\v\0AA\xC3\xA9\xF0\x9F\x98\x80\\q", 15));
-  for (const char* bad : {"\\", "\\x4", "\\xg1", "\\u12", "\\U00110000", "\\ud800"}) CHECK_MESSAGE(!py_unescape(bad), bad);
+  CHECK(py_unescape("\\a\\b\\f\\v\\0\\101\\x41\\u00e9\\U0001F600\\q") ==
+        std::string("\a\b\f\v\0AA\xC3\xA9\xF0\x9F\x98\x80\\q", 15));
+  for (const char* bad : {"\\", "\\x4", "\\xg1", "\\u12", "\\U00110000", "\\ud800"})
+    CHECK_MESSAGE(!py_unescape(bad), bad);
 }
 
 TEST_CASE("UTF-8") {

@@ -18,7 +18,8 @@ std::string Diag::text() const {
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
   std::string where = file;
   if (auto slash = where.rfind('/'); slash != std::string::npos) where = where.substr(slash + 1);
-  throw Failure(Diag{"internal error: " + message + " (" + where + ":" + std::to_string(line) + ": " + condition + ")"});
+  throw Failure(
+      Diag{"internal error: " + message + " (" + where + ":" + std::to_string(line) + ": " + condition + ")"});
 }
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// Errors as values. A Diag is what a user reads: what was found, where, what was expected. A Result<T> is a T or a Diag.
-// Inside a library a deep helper may throw Failure; the library's public entry catches it with `catch_failures` and returns it
-// as a Diag, so no exception leaves a library.
+// Errors as values. A Diag is what a user reads: what was found, where, what was expected. A Result<T> is a T or a
+// Diag. Inside a library a deep helper may throw Failure; the library's public entry catches it with `catch_failures`
+// and returns it as a Diag, so no exception leaves a library.
 #pragma once
 #include <cstdint>
 #include <exception>

@@ -1,5 +1,5 @@
-// Whether AddressSanitizer and UndefinedBehaviorSanitizer are in this build: tests of what they take away (address space, SIGFPE, flat
-// resident memory) are skipped there and say so.
+// Whether AddressSanitizer and UndefinedBehaviorSanitizer are in this build: tests of what they take away (address
+// space, SIGFPE, flat resident memory) are skipped there and say so.
 #pragma once
 
 namespace tgc {

@@ -54,19 +54,22 @@ Status Settings::set(std::string_view name, std::string_view value) {
     std::vector<std::string_view> names;
     for (auto& s : kSettings) names.push_back(s.name);
     std::string near = nearest_names(name, names);
-    return Diag{.message = "unknown setting '" + std::string(name) + "'", .expected = near.empty() ? "one of `tgc help settings`" : near};
+    return Diag{.message = "unknown setting '" + std::string(name) + "'",
+                .expected = near.empty() ? "one of `tgc help settings`" : near};
   }
   int64_t parsed = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
   if (error != std::errc() || end != value.data() + value.size())
-    return Diag{.message = "setting " + std::string(name) + " has the value '" + std::string(value) + "'", .expected = "an integer"};
+    return Diag{.message = "setting " + std::string(name) + " has the value '" + std::string(value) + "'",
+                .expected = "an integer"};
   this->*it->value = parsed;
   return Unit{};
 }
 
 Status Settings::set(std::string_view key_value) {
   size_t equals = key_value.find('=');
-  if (equals == key_value.npos) return Diag{.message = "'" + std::string(key_value) + "' is no setting", .expected = "KEY=VALUE"};
+  if (equals == key_value.npos)
+    return Diag{.message = "'" + std::string(key_value) + "' is no setting", .expected = "KEY=VALUE"};
   return set(key_value.substr(0, equals), key_value.substr(equals + 1));
 }
 

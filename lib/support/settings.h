@@ -1,5 +1,6 @@
-// Settings: the values of tinygrad's ContextVars and environment variables that change what the pipeline produces, by their names.
-// A value comes from `--set KEY=VALUE`, else from the environment, else from the default; one Settings is fixed for a whole job.
+// Settings: the values of tinygrad's ContextVars and environment variables that change what the pipeline produces, by
+// their names. A value comes from `--set KEY=VALUE`, else from the environment, else from the default;
+// one Settings is fixed for a whole job.
 #pragma once
 #include <cstdint>
 #include <span>

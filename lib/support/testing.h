@@ -7,7 +7,8 @@
 
 namespace tgc {
 
-std::string source_path(const std::string& name);  // of a file in the source tree; defined in test_main.cc alone, which knows the folder
+// of a file in the source tree; defined in test_main.cc alone, which knows the folder
+std::string source_path(const std::string& name);
 inline std::string test_path(const std::string& name) { return source_path("testdata/" + name); }
 
 inline std::vector<std::string> test_lines(const std::string& name) {

@@ -9,7 +9,9 @@
 namespace tgc {
 namespace {
 
-Diag trouble(const std::string& path, int error) { return {.message = std::string("cannot write: ") + std::strerror(error), .file = path}; }
+Diag trouble(const std::string& path, int error) {
+  return {.message = std::string("cannot write: ") + std::strerror(error), .file = path};
+}
 
 }  // namespace
 

@@ -10,9 +10,12 @@ namespace tgc {
 namespace {
 
 using enum Op;
-constexpr OpSet kCStyleOps{SQRT, RECIPROCAL, NEG, EXP2, LOG2, SIN, TRUNC, AND, XOR, OR, ADD, SUB, MUL, MOD, IDIV, CMPNE, SHR, SHL, CMPLT, WHERE, CMPEQ};
-constexpr OpSet kClangOps{SQRT, NEG, AND, XOR, OR, ADD, SUB, MUL, MOD, IDIV, CMPNE, SHR, SHL, CMPLT, WHERE, CMPEQ, TRUNC, FDIV};
-constexpr OpSet kPtxOps{RECIPROCAL, EXP2, LOG2, SIN, SQRT, TRUNC, SHR, SHL, ADD, MUL, XOR, AND, OR, IDIV, MOD, MAX, CMPEQ, CMPLT, CMPNE, MULACC, WHERE};
+constexpr OpSet kCStyleOps{SQRT, RECIPROCAL, NEG, EXP2, LOG2,  SIN, TRUNC, AND,   XOR,   OR,   ADD,
+                           SUB,  MUL,        MOD, IDIV, CMPNE, SHR, SHL,   CMPLT, WHERE, CMPEQ};
+constexpr OpSet kClangOps{SQRT, NEG,   AND, XOR, OR,    ADD,   SUB,   MUL,   MOD,
+                          IDIV, CMPNE, SHR, SHL, CMPLT, WHERE, CMPEQ, TRUNC, FDIV};
+constexpr OpSet kPtxOps{RECIPROCAL, EXP2, LOG2, SIN, SQRT, TRUNC, SHR,   SHL,   ADD,    MUL,  XOR,
+                        AND,        OR,   IDIV, MOD, MAX,  CMPEQ, CMPLT, CMPNE, MULACC, WHERE};
 constexpr OpSet kLlvmOps{FDIV, CMPLT};
 
 using Sizes = std::array<int64_t, 3>;
@@ -42,7 +45,8 @@ constexpr Row kRows[] = {
 
 // Archs for listings; any sm_70 to sm_129 is taken, of AMD's these alone.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
-constexpr std::string_view kAmdArchs[] = {"gfx942", "gfx950", "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201"};
+constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
+                                          "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201"};
 
 bool is_cuda(const Row& row) { return row.renderer == RendererKind::CUDA || row.renderer == RendererKind::PTX; }
 
@@ -69,7 +73,8 @@ bool knows_arch(const Row& row, std::string_view arch) {
 }
 
 bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
 // "A, B, C", each name once.
@@ -92,8 +97,11 @@ std::string_view take_part(std::string_view& rest) {
   return part;
 }
 
-Diag unknown(std::string_view what, std::string_view part, std::string_view text, std::span<const std::string_view> known) {
-  return {.message = "unknown " + std::string(what) + " '" + std::string(part) + "' in target '" + std::string(text) + "'", .expected = listed(known)};
+Diag unknown(std::string_view what, std::string_view part, std::string_view text,
+             std::span<const std::string_view> known) {
+  return {
+      .message = "unknown " + std::string(what) + " '" + std::string(part) + "' in target '" + std::string(text) + "'",
+      .expected = listed(known)};
 }
 
 Result<const Row*> find_row(std::string_view device, std::string_view renderer, std::string_view text) {
@@ -135,7 +143,8 @@ void fill(Target& t, const Settings& settings) {
       t.global_max = kGpuGlobal;
       t.local_max = Sizes{1024, 1024, 64};
       t.shared_max = 49152;
-      t.tensor_cores = t.renderer == RendererKind::PTX ? tensor_cores::ptx(cuda_arch(t.arch)) : tensor_cores::cuda(cuda_arch(t.arch));
+      t.tensor_cores = t.renderer == RendererKind::PTX ? tensor_cores::ptx(cuda_arch(t.arch))
+                                                       : tensor_cores::cuda(cuda_arch(t.arch));
       break;
     case RendererKind::HIP:
       t.global_max = kGpuGlobal;
@@ -161,7 +170,9 @@ std::string_view name_of(RendererKind kind) {
   return kNames[int(kind)];
 }
 
-std::string Target::name() const { return device + ":" + std::string(name_of(renderer)) + (arch.empty() ? "" : ":" + arch); }
+std::string Target::name() const {
+  return device + ":" + std::string(name_of(renderer)) + (arch.empty() ? "" : ":" + arch);
+}
 
 std::span<const std::string_view> known_targets() {
   static const std::vector<std::string> names = [] {
@@ -185,7 +196,8 @@ Result<Target> parse_target(std::string_view text, const Settings& settings) {
   const Row& r = **row;
   if (arch.empty()) arch = r.default_arch;
   if (!arch.empty() && r.default_arch.empty())
-    return Diag{.message = std::string(name_of(r.renderer)) + " knows no archs, but target '" + std::string(text) + "' names '" + std::string(arch) + "'"};
+    return Diag{.message = std::string(name_of(r.renderer)) + " knows no archs, but target '" + std::string(text) +
+                           "' names '" + std::string(arch) + "'"};
   if (!arch.empty() && !knows_arch(r, arch)) return unknown("arch", arch, text, archs_of(r));
 
   Target t;
@@ -206,7 +218,8 @@ bool is_dtype_supported(DType dtype, const Target& target) {
     std::string_view arch = without_features(target.arch);
     return nvidia ? target.renderer != RendererKind::PTX : device == "AMD" && (arch == "gfx942" || arch == "gfx950");
   }
-  if (device == "WEBGPU") return dtype != dtypes::int64 && dtype != dtypes::uint64 && dtype != dtypes::float64 && dtype != dtypes::void_;
+  if (device == "WEBGPU")
+    return dtype != dtypes::int64 && dtype != dtypes::uint64 && dtype != dtypes::float64 && dtype != dtypes::void_;
   if (dtype == dtypes::float16) return device != "CPU" || target.renderer != RendererKind::LLVM;
   if (dtype == dtypes::float64) return device != "METAL";
   return true;

@@ -1,5 +1,5 @@
-// Target: what a renderer can do, as data (the attributes of tinygrad's Renderer classes, renderer/*.py). The passes and the renderers
-// ask this; nothing here renders.
+// Target: what a renderer can do, as data (the attributes of tinygrad's Renderer classes, renderer/*.py). The passes
+// and the renderers ask this; nothing here renders.
 #pragma once
 #include <array>
 #include <optional>
@@ -15,8 +15,10 @@
 namespace tgc {
 
 // tinygrad's renderer classes that we have. X(enumerator, name in a target's second part)
-#define TGC_RENDERERS(X) \
-  X(Clang, "CLANG") X(LLVM, "LLVM") X(OpenCL, "CL") X(Intel, "INTEL") X(Metal, "METAL") X(CUDA, "CUDA") X(PTX, "PTX") X(HIP, "HIP") X(WGSL, "WGSL")
+#define TGC_RENDERERS(X)                                                                                          \
+  X(Clang, "CLANG")                                                                                               \
+  X(LLVM, "LLVM") X(OpenCL, "CL") X(Intel, "INTEL") X(Metal, "METAL") X(CUDA, "CUDA") X(PTX, "PTX") X(HIP, "HIP") \
+      X(WGSL, "WGSL")
 enum class RendererKind : uint8_t {
 #define X(id, name) id,
   TGC_RENDERERS(X)
@@ -46,8 +48,8 @@ struct Target {
 
 std::string_view name_of(RendererKind kind);  // "CLANG"
 
-// The target of "DEVICE[:RENDERER[:ARCH]]", with the settings that shape it (CPU_COUNT, THREADS, AMX). Parts left out take the device's
-// default. An unknown part is an error that lists what there is.
+// The target of "DEVICE[:RENDERER[:ARCH]]", with the settings that shape it (CPU_COUNT, THREADS, AMX). Parts left out
+// take the device's default. An unknown part is an error that lists what there is.
 Result<Target> parse_target(std::string_view text, const Settings& settings);
 
 // Every target in full, for listings and messages.

@@ -41,7 +41,9 @@ TEST_CASE("what is wrong with a target is said, with what there is") {
   CHECK(refusal("GPU") == "unknown device 'GPU' in target 'GPU', expected CPU, CUDA, NV, METAL, CL, AMD, WEBGPU");
   CHECK(refusal("") == "unknown device '' in target '', expected CPU, CUDA, NV, METAL, CL, AMD, WEBGPU");
   CHECK(refusal("CPU:HIP") == "unknown renderer 'HIP' in target 'CPU:HIP', expected CLANG, LLVM");
-  CHECK(refusal("CUDA:CUDA:sm_12") == "unknown arch 'sm_12' in target 'CUDA:CUDA:sm_12', expected sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120");
+  CHECK(refusal("CUDA:CUDA:sm_12") ==
+        "unknown arch 'sm_12' in target 'CUDA:CUDA:sm_12', expected sm_70, sm_75, sm_80, sm_86, "
+        "sm_89, sm_90, sm_100, sm_120");
   CHECK(refusal("CUDA:CUDA:sm_8x").starts_with("unknown arch 'sm_8x'"));
   CHECK(refusal("AMD:HIP:gfx1030").starts_with("unknown arch 'gfx1030'"));
   CHECK(refusal("CPU:CLANG:x86") == "CLANG knows no archs, but target 'CPU:CLANG:x86' names 'x86'");
@@ -63,7 +65,8 @@ TEST_CASE("settings shape the CPU targets") {
 }
 
 TEST_CASE("limits are those of tinygrad's renderer classes") {
-  Target cpu = target("CPU:LLVM"), cuda = target("CUDA"), amd = target("AMD:LLVM"), hip = target("AMD"), wgsl = target("WEBGPU"), cl = target("CL");
+  Target cpu = target("CPU:LLVM"), cuda = target("CUDA"), amd = target("AMD:LLVM"), hip = target("AMD"),
+         wgsl = target("WEBGPU"), cl = target("CL");
   CHECK(!cpu.has_local);
   CHECK(!cpu.global_max);
   CHECK(!cpu.has_threads);

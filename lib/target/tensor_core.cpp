@@ -13,17 +13,20 @@ using namespace dtypes;
 constexpr std::string_view kCudaOpts = "u0 l0 l0 l1 l1 l1 u1";
 
 constexpr TensorCore cuda_81616(DType in, DType out) {
-  return {{8, 16, 16}, 32, {8, 4, 4}, in, out, kCudaOpts, {{{"r1 r2 l2 l3 l4", "u1 r3", "l0 l1 u0 r0"}, {"r1 r2 u0 l0 l1", "r0 r3", "l2 l3 l4 u1"}}}};
+  return {{8, 16, 16}, 32, {8, 4, 4}, in, out, kCudaOpts,
+          {{{"r1 r2 l2 l3 l4", "u1 r3", "l0 l1 u0 r0"}, {"r1 r2 u0 l0 l1", "r0 r3", "l2 l3 l4 u1"}}}};
 }
 constexpr TensorCore cuda_81632(DType in) {
   return {{8, 16, 32}, 32, {16, 8, 4}, in, float32, kCudaOpts,
           {{{"r2 r3 l2 l3 l4", "u1 r4", "l0 l1 u0 r0 r1"}, {"r2 r3 u0 l0 l1", "r1 r4", "l2 l3 l4 u1 r0"}}}};
 }
 constexpr TensorCore cuda_8168(DType out) {
-  return {{8, 16, 8}, 32, {4, 2, 4}, float16, out, kCudaOpts, {{{"r1 r2 l2 l3 l4", "r0 u1", "l0 l1 u0"}, {"r1 r2 u0 l0 l1", "u1 r0", "l2 l3 l4"}}}};
+  return {{8, 16, 8}, 32, {4, 2, 4}, float16, out, kCudaOpts,
+          {{{"r1 r2 l2 l3 l4", "r0 u1", "l0 l1 u0"}, {"r1 r2 u0 l0 l1", "u1 r0", "l2 l3 l4"}}}};
 }
 constexpr TensorCore cuda_8168_tf32() {
-  return {{8, 16, 8}, 32, {4, 2, 4}, float32, float32, kCudaOpts, {{{"r0 r1 l2 l3 l4", "u1 r2", "l0 l1 u0"}, {"r0 r1 u0 l0 l1", "u1 r2", "l2 l3 l4"}}}};
+  return {{8, 16, 8}, 32, {4, 2, 4}, float32, float32, kCudaOpts,
+          {{{"r0 r1 l2 l3 l4", "u1 r2", "l0 l1 u0"}, {"r0 r1 u0 l0 l1", "u1 r2", "l2 l3 l4"}}}};
 }
 
 constexpr TensorCore kCuda89[] = {
@@ -32,7 +35,8 @@ constexpr TensorCore kCuda89[] = {
 };
 constexpr std::span kCuda80 = std::span(kCuda89).first(6);
 constexpr std::span kCuda75 = std::span(kCuda89).subspan(3, 2);
-constexpr TensorCore kPtx80[] = {cuda_81616(float16, float32), cuda_81616(float16, float16), cuda_8168(float32), cuda_8168(float16), cuda_8168_tf32()};
+constexpr TensorCore kPtx80[] = {cuda_81616(float16, float32), cuda_81616(float16, float16), cuda_8168(float32),
+                                 cuda_8168(float16), cuda_8168_tf32()};
 
 // ---- AMD
 
@@ -46,7 +50,8 @@ constexpr TensorCore rdna4(DType in, DType out) {
 }
 constexpr std::string_view kCdnaOpts = "l0 l0 l0 l0 u1 u1 l1 l1";
 constexpr TensorCore cdna_161616(DType in) {
-  return {{16, 16, 16}, 64, {4, 4, 4}, in, float32, kCdnaOpts, {{{"u0 u1 l4 l5 r2 r3", "r0 r1", "l0 l1 l2 l3"}, {"l0 l1 l2 l3 r2 r3", "r0 r1", "l4 l5 u0 u1"}}}};
+  return {{16, 16, 16}, 64, {4, 4, 4}, in, float32, kCdnaOpts,
+          {{{"u0 u1 l4 l5 r2 r3", "r0 r1", "l0 l1 l2 l3"}, {"l0 l1 l2 l3 r2 r3", "r0 r1", "l4 l5 u0 u1"}}}};
 }
 constexpr TensorCore cdna_161632(DType in) {
   return {{16, 16, 32}, 64, {8, 8, 4}, in, float32, kCdnaOpts,
@@ -54,28 +59,34 @@ constexpr TensorCore cdna_161632(DType in) {
 }
 constexpr TensorCore cdna_1616128(DType in) {
   return {{16, 16, 128}, 64, {32, 32, 4}, in, float32, kCdnaOpts,
-          {{{"u0 u1 l4 l5 r5 r6", "r0 r1", "l0 l1 l2 l3 r2 r3 r4"}, {"l0 l1 l2 l3 r5 r6", "r0 r1", "l4 l5 u0 u1 r2 r3 r4"}}}};
+          {{{"u0 u1 l4 l5 r5 r6", "r0 r1", "l0 l1 l2 l3 r2 r3 r4"},
+            {"l0 l1 l2 l3 r5 r6", "r0 r1", "l4 l5 u0 u1 r2 r3 r4"}}}};
 }
 
 constexpr TensorCore kRdna3[] = {rdna3(float16, float32), rdna3(float16, float16), rdna3(bfloat16, float32)};
-constexpr TensorCore kRdna4[] = {rdna4(float16, float32), rdna4(float16, float16), rdna4(bfloat16, float32), rdna4(bfloat16, bfloat16)};
-constexpr TensorCore kCdna3[] = {cdna_161632(fp8e5m2), cdna_161632(fp8e4m3), cdna_161616(float16), cdna_161616(bfloat16)};
-constexpr TensorCore kCdna4[] = {cdna_1616128(fp8e5m2), cdna_1616128(fp8e4m3), cdna_161632(fp8e5m2), cdna_161632(fp8e4m3),
-                                 cdna_161632(float16),  cdna_161632(bfloat16), cdna_161616(float16), cdna_161616(bfloat16)};
+constexpr TensorCore kRdna4[] = {rdna4(float16, float32), rdna4(float16, float16), rdna4(bfloat16, float32),
+                                 rdna4(bfloat16, bfloat16)};
+constexpr TensorCore kCdna3[] = {cdna_161632(fp8e5m2), cdna_161632(fp8e4m3), cdna_161616(float16),
+                                 cdna_161616(bfloat16)};
+constexpr TensorCore kCdna4[] = {cdna_1616128(fp8e5m2), cdna_1616128(fp8e4m3), cdna_161632(fp8e5m2),
+                                 cdna_161632(fp8e4m3),  cdna_161632(float16),  cdna_161632(bfloat16),
+                                 cdna_161616(float16),  cdna_161616(bfloat16)};
 
 // ---- Apple, Intel
 
 constexpr TensorCore metal_888(DType in, DType out) {
-  return {{8, 8, 8}, 32, {2, 2, 2}, in, out, "u0 l0 l1 l1 l0 l1", {{{"r1 l1 l2 r2 l4", "r0", "u0 l0 l3"}, {"l0 r0 r1 l3 r2", "u0", "l1 l2 l4"}}}};
+  return {{8, 8, 8}, 32, {2, 2, 2}, in, out, "u0 l0 l1 l1 l0 l1",
+          {{{"r1 l1 l2 r2 l4", "r0", "u0 l0 l3"}, {"l0 r0 r1 l3 r2", "u0", "l1 l2 l4"}}}};
 }
-constexpr TensorCore kMetal[] = {metal_888(float32, float32), metal_888(float16, float32), metal_888(float16, float16), metal_888(bfloat16, float32),
-                                 metal_888(bfloat16, bfloat16)};
+constexpr TensorCore kMetal[] = {metal_888(float32, float32), metal_888(float16, float32), metal_888(float16, float16),
+                                 metal_888(bfloat16, float32), metal_888(bfloat16, bfloat16)};
 
 constexpr TensorCore kAmx[] = {{{16, 16, 1}, 1, {16, 16, 256}, float32, float32, "u0 u0 u0 u0 u1 u1 u1 u1",
                                 {{{"", "u0 u1 u2 u3 u4 u5 u6 u7", ""}, {"", "u4 u5 u6 u7 u0 u1 u2 u3", ""}}}}};
 
-constexpr TensorCore kIntel[] = {{{8, 8, 16}, 8, {16, 16, 8}, float16, float32, "l0 l0 l0 u1 u1 u1",
-                                  {{{"r1 r2 r3", "u0 u1 u2", "l0 l1 l2 r0"}, {"l0 l1 l2", "r1 r2 r3", "u0 u1 u2 r0"}}}}};
+constexpr TensorCore kIntel[] = {
+    {{8, 8, 16}, 8, {16, 16, 8}, float16, float32, "l0 l0 l0 u1 u1 u1",
+     {{{"r1 r2 r3", "u0 u1 u2", "l0 l1 l2 r0"}, {"l0 l1 l2", "r1 r2 r3", "u0 u1 u2 r0"}}}}};
 
 int count_letter(std::span<const TcAxis> axes, char letter) {
   return int(std::count_if(axes.begin(), axes.end(), [&](TcAxis a) { return a.letter == letter; }));
@@ -148,7 +159,8 @@ std::array<std::vector<size_t>, 2> TensorCore::permutes(std::span<const TcAxis> 
         continue;
       }
       auto place = std::find(shape.begin(), shape.end(), to[size_t(it - from.begin())]);
-      if (place == shape.end()) throw Failure("tensor core " + str() + ": the shape " + to_text(shape) + " lacks an axis");
+      if (place == shape.end())
+        throw Failure("tensor core " + str() + ": the shape " + to_text(shape) + " lacks an axis");
       out[operand].push_back(size_t(place - shape.begin()));
     }
   }

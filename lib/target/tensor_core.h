@@ -1,5 +1,6 @@
-// TensorCore: one matrix multiply-accumulate instruction of a target, D = A * B + C with A of M x K, B of K x N, C and D of M x N
-// (tinygrad codegen/opt/tc.py). All its axes have two elements; their letters are 'l' local, 'u' upcast and 'r' reduce.
+// TensorCore: one matrix multiply-accumulate instruction of a target, D = A * B + C with A of M x K, B of K x N, C and
+// D of M x N (tinygrad codegen/opt/tc.py). All its axes have two elements; their letters are 'l' local,
+// 'u' upcast and 'r' reduce.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace tgc {
 
-// An axis of two elements. In `opts` the number is a dimension (0: N, 1: M), elsewhere it counts the axes of its letter.
+// An axis of two elements. In `opts` the number is a dimension (0: N, 1: M),
+// elsewhere it counts the axes of its letter.
 struct TcAxis {
   char letter;
   int number;

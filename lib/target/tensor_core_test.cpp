@@ -5,61 +5,43 @@
 #include <set>
 
 #include "lib/support/result.h"
+#include "lib/support/testing.h"
 
 namespace tgc {
 namespace {
 
-// What tinygrad 0.12.0 derives from each tensor core: str(), the shape after its opts, the permutations of A and B, base_upcast_axes().
+// A line of testdata/expect/tensor_cores.txt: what tinygrad 0.12.0 derives from a tensor core.
 struct Expected {
-  std::span<const TensorCore> list;
-  size_t index;
-  std::string_view name;
-  int64_t threads;
-  std::string_view elements, shape, permute_a, permute_b, upcast_axes;
+  const TensorCore* core;
+  std::string name, threads, elements, shape, permute_a, permute_b, upcast_axes;
 };
-const Expected kExpected[] = {
-    {tensor_cores::cuda(75), 0, "WMMA_8_16_8_half_float", 32, "4 2 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2", "7 8 9 3 4 5 6 1 2 0", "6 8 9 0 1 2 7 3 4 5", "u1 u0 r2 r1 r0"},
-    {tensor_cores::cuda(75), 1, "WMMA_8_16_8_half_half", 32, "4 2 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2", "7 8 9 3 4 5 6 1 2 0", "6 8 9 0 1 2 7 3 4 5", "u1 u0 r2 r1 r0"},
-    {tensor_cores::cuda(89), 0, "WMMA_8_16_16_half_float", 32, "8 4 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2 r3", "6 8 9 3 4 5 10 1 2 0 7", "7 8 9 0 1 2 10 3 4 5 6", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::cuda(89), 1, "WMMA_8_16_16___bf16_float", 32, "8 4 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2 r3", "6 8 9 3 4 5 10 1 2 0 7", "7 8 9 0 1 2 10 3 4 5 6", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::cuda(89), 2, "WMMA_8_16_16_half_half", 32, "8 4 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2 r3", "6 8 9 3 4 5 10 1 2 0 7", "7 8 9 0 1 2 10 3 4 5 6", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::cuda(89), 3, "WMMA_8_16_8_half_float", 32, "4 2 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2", "7 8 9 3 4 5 6 1 2 0", "6 8 9 0 1 2 7 3 4 5", "u1 u0 r2 r1 r0"},
-    {tensor_cores::cuda(89), 4, "WMMA_8_16_8_half_half", 32, "4 2 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2", "7 8 9 3 4 5 6 1 2 0", "6 8 9 0 1 2 7 3 4 5", "u1 u0 r2 r1 r0"},
-    {tensor_cores::cuda(89), 5, "WMMA_8_16_8_float_float", 32, "4 2 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2", "6 7 8 3 4 5 9 1 2 0", "6 7 8 0 1 2 9 3 4 5", "u1 u0 r2 r1 r0"},
-    {tensor_cores::cuda(89), 6, "WMMA_8_16_32_float8_e4m3_float", 32, "16 8 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2 r3 r4", "6 9 10 3 4 5 11 1 2 0 7 8", "8 9 10 0 1 2 11 3 4 5 6 7", "u1 u0 r4 r3 r2 r1 r0"},
-    {tensor_cores::cuda(89), 7, "WMMA_8_16_32_float8_e5m2_float", 32, "16 8 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2 r3 r4", "6 9 10 3 4 5 11 1 2 0 7 8", "8 9 10 0 1 2 11 3 4 5 6 7", "u1 u0 r4 r3 r2 r1 r0"},
-    {tensor_cores::ptx(80), 0, "WMMA_8_16_16_half_float", 32, "8 4 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2 r3", "6 8 9 3 4 5 10 1 2 0 7", "7 8 9 0 1 2 10 3 4 5 6", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::ptx(80), 1, "WMMA_8_16_16_half_half", 32, "8 4 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2 r3", "6 8 9 3 4 5 10 1 2 0 7", "7 8 9 0 1 2 10 3 4 5 6", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::ptx(80), 2, "WMMA_8_16_8_half_float", 32, "4 2 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2", "7 8 9 3 4 5 6 1 2 0", "6 8 9 0 1 2 7 3 4 5", "u1 u0 r2 r1 r0"},
-    {tensor_cores::ptx(80), 3, "WMMA_8_16_8_half_half", 32, "4 2 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2", "7 8 9 3 4 5 6 1 2 0", "6 8 9 0 1 2 7 3 4 5", "u1 u0 r2 r1 r0"},
-    {tensor_cores::ptx(80), 4, "WMMA_8_16_8_float_float", 32, "4 2 4", "u0 l0 l1 l2 l3 l4 u1 r0 r1 r2", "6 7 8 3 4 5 9 1 2 0", "6 7 8 0 1 2 9 3 4 5", "u1 u0 r2 r1 r0"},
-    {tensor_cores::amd("gfx1100"), 0, "WMMA_16_16_16_half_float", 32, "16 16 8", "l0 l1 l2 l3 l4 u0 u1 u2 r0 r1 r2 r3", "4 5 6 7 0 9 10 11 1 2 3 8", "0 1 2 3 4 9 10 11 5 6 7 8", "u2 u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx1100"), 1, "WMMA_16_16_16_half_half", 32, "16 16 8", "l0 l1 l2 l3 l4 u0 u1 u2 r0 r1 r2 r3", "4 5 6 7 0 9 10 11 1 2 3 8", "0 1 2 3 4 9 10 11 5 6 7 8", "u2 u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx1100"), 2, "WMMA_16_16_16___bf16_float", 32, "16 16 8", "l0 l1 l2 l3 l4 u0 u1 u2 r0 r1 r2 r3", "4 5 6 7 0 9 10 11 1 2 3 8", "0 1 2 3 4 9 10 11 5 6 7 8", "u2 u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx1201"), 0, "WMMA_16_16_16_half_float", 32, "8 8 8", "l0 l1 l2 l3 u0 u1 u2 l4 r0 r1 r2 r3", "4 5 6 7 8 9 11 10 0 1 2 3", "0 1 2 3 8 9 11 10 7 4 5 6", "u2 u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx1201"), 1, "WMMA_16_16_16_half_half", 32, "8 8 8", "l0 l1 l2 l3 u0 u1 u2 l4 r0 r1 r2 r3", "4 5 6 7 8 9 11 10 0 1 2 3", "0 1 2 3 8 9 11 10 7 4 5 6", "u2 u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx1201"), 2, "WMMA_16_16_16___bf16_float", 32, "8 8 8", "l0 l1 l2 l3 u0 u1 u2 l4 r0 r1 r2 r3", "4 5 6 7 8 9 11 10 0 1 2 3", "0 1 2 3 8 9 11 10 7 4 5 6", "u2 u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx1201"), 3, "WMMA_16_16_16___bf16___bf16", 32, "8 8 8", "l0 l1 l2 l3 u0 u1 u2 l4 r0 r1 r2 r3", "4 5 6 7 8 9 11 10 0 1 2 3", "0 1 2 3 8 9 11 10 7 4 5 6", "u2 u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx942"), 0, "WMMA_16_16_32_float8_e5m2_float", 64, "8 8 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3 r4", "4 5 6 7 8 9 11 12 0 1 2 3 10", "0 1 2 3 8 9 11 12 6 7 4 5 10", "u1 u0 r4 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx942"), 1, "WMMA_16_16_32_float8_e4m3_float", 64, "8 8 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3 r4", "4 5 6 7 8 9 11 12 0 1 2 3 10", "0 1 2 3 8 9 11 12 6 7 4 5 10", "u1 u0 r4 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx942"), 2, "WMMA_16_16_16_half_float", 64, "4 4 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3", "4 5 6 7 8 9 10 11 0 1 2 3", "0 1 2 3 8 9 10 11 6 7 4 5", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx942"), 3, "WMMA_16_16_16___bf16_float", 64, "4 4 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3", "4 5 6 7 8 9 10 11 0 1 2 3", "0 1 2 3 8 9 10 11 6 7 4 5", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx950"), 0, "WMMA_16_16_128_float8_e5m2_float", 64, "32 32 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3 r4 r5 r6", "4 5 6 7 8 9 13 14 0 1 2 3 10 11 12", "0 1 2 3 8 9 13 14 6 7 4 5 10 11 12", "u1 u0 r6 r5 r4 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx950"), 1, "WMMA_16_16_128_float8_e4m3_float", 64, "32 32 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3 r4 r5 r6", "4 5 6 7 8 9 13 14 0 1 2 3 10 11 12", "0 1 2 3 8 9 13 14 6 7 4 5 10 11 12", "u1 u0 r6 r5 r4 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx950"), 2, "WMMA_16_16_32_float8_e5m2_float", 64, "8 8 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3 r4", "4 5 6 7 8 9 11 12 0 1 2 3 10", "0 1 2 3 8 9 11 12 6 7 4 5 10", "u1 u0 r4 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx950"), 3, "WMMA_16_16_32_float8_e4m3_float", 64, "8 8 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3 r4", "4 5 6 7 8 9 11 12 0 1 2 3 10", "0 1 2 3 8 9 11 12 6 7 4 5 10", "u1 u0 r4 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx950"), 4, "WMMA_16_16_32_half_float", 64, "8 8 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3 r4", "4 5 6 7 8 9 11 12 0 1 2 3 10", "0 1 2 3 8 9 11 12 6 7 4 5 10", "u1 u0 r4 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx950"), 5, "WMMA_16_16_32___bf16_float", 64, "8 8 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3 r4", "4 5 6 7 8 9 11 12 0 1 2 3 10", "0 1 2 3 8 9 11 12 6 7 4 5 10", "u1 u0 r4 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx950"), 6, "WMMA_16_16_16_half_float", 64, "4 4 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3", "4 5 6 7 8 9 10 11 0 1 2 3", "0 1 2 3 8 9 10 11 6 7 4 5", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::amd("gfx950"), 7, "WMMA_16_16_16___bf16_float", 64, "4 4 4", "l0 l1 l2 l3 u0 u1 l4 l5 r0 r1 r2 r3", "4 5 6 7 8 9 10 11 0 1 2 3", "0 1 2 3 8 9 10 11 6 7 4 5", "u1 u0 r3 r2 r1 r0"},
-    {tensor_cores::metal(), 0, "WMMA_8_8_8_float_float", 32, "2 2 2", "u0 l0 l1 l2 l3 l4 r0 r1 r2", "6 7 2 3 8 5 0 1 4", "0 1 6 7 4 8 2 3 5", "u0 r2 r1 r0"},
-    {tensor_cores::metal(), 1, "WMMA_8_8_8_half_float", 32, "2 2 2", "u0 l0 l1 l2 l3 l4 r0 r1 r2", "6 7 2 3 8 5 0 1 4", "0 1 6 7 4 8 2 3 5", "u0 r2 r1 r0"},
-    {tensor_cores::metal(), 2, "WMMA_8_8_8_half_half", 32, "2 2 2", "u0 l0 l1 l2 l3 l4 r0 r1 r2", "6 7 2 3 8 5 0 1 4", "0 1 6 7 4 8 2 3 5", "u0 r2 r1 r0"},
-    {tensor_cores::metal(), 3, "WMMA_8_8_8___bf16_float", 32, "2 2 2", "u0 l0 l1 l2 l3 l4 r0 r1 r2", "6 7 2 3 8 5 0 1 4", "0 1 6 7 4 8 2 3 5", "u0 r2 r1 r0"},
-    {tensor_cores::metal(), 4, "WMMA_8_8_8___bf16___bf16", 32, "2 2 2", "u0 l0 l1 l2 l3 l4 r0 r1 r2", "6 7 2 3 8 5 0 1 4", "0 1 6 7 4 8 2 3 5", "u0 r2 r1 r0"},
-    {tensor_cores::amx(), 0, "WMMA_16_16_1_float_float", 1, "16 16 256", "u0 u1 u2 u3 u4 u5 u6 u7", "0 1 2 3 4 5 6 7", "4 5 6 7 0 1 2 3", "u7 u6 u5 u4 u3 u2 u1 u0"},
-    {tensor_cores::intel(), 0, "WMMA_8_8_16_half_float", 8, "16 16 8", "l0 l1 l2 u0 u1 u2 r0 r1 r2 r3", "7 8 9 3 4 5 0 1 2 6", "0 1 2 7 8 9 3 4 5 6", "u2 u1 u0 r3 r2 r1 r0"},
-};
+
+std::span<const TensorCore> cores_of(const std::string& renderer, const std::string& arch) {
+  if (renderer == "cuda") return tensor_cores::cuda(std::stoi(arch));
+  if (renderer == "ptx") return tensor_cores::ptx(std::stoi(arch));
+  if (renderer == "amd") return tensor_cores::amd(arch);
+  return renderer == "metal" ? tensor_cores::metal() : renderer == "amx" ? tensor_cores::amx() : tensor_cores::intel();
+}
+
+std::vector<Expected> expected_cores() {
+  std::vector<Expected> out;
+  for (const std::string& line : test_lines("expect/tensor_cores.txt")) {
+    if (line.starts_with('#')) continue;
+    std::vector<std::string> f(1);  // the fields
+    for (size_t i = 0; i < line.size(); i++) {
+      if (line.compare(i, 3, " | ") == 0) f.emplace_back(), i += 2;
+      else f.back() += line[i];
+    }
+    REQUIRE(f.size() == 9);
+    auto whose = words_of(f[0] + " -");
+    auto cores = cores_of(whose[0], whose[1]);
+    size_t index = std::stoul(f[1]);
+    REQUIRE(index < cores.size());
+    out.push_back({&cores[index], f[2], f[3], f[4], f[5], f[6], f[7], f[8]});
+  }
+  REQUIRE(out.size() == 41);
+  return out;
+}
 
 template <class Numbers>
 std::string joined(const Numbers& numbers) {
@@ -69,12 +51,11 @@ std::string joined(const Numbers& numbers) {
 }
 
 TEST_CASE("every tensor core's derived values are tinygrad's") {
-  for (const Expected& e : kExpected) {
-    REQUIRE(e.index < e.list.size());
-    const TensorCore& tc = e.list[e.index];
+  for (const Expected& e : expected_cores()) {
+    const TensorCore& tc = *e.core;
     CAPTURE(e.name);
     CHECK(tc.str() == e.name);
-    CHECK(tc.threads == e.threads);
+    CHECK(std::to_string(tc.threads) == e.threads);
     CHECK(joined(tc.elements_per_thread) == e.elements);
     CHECK(to_text(tc.base_shape()) == e.shape);
     auto permutes = tc.permutes(tc.base_shape());
@@ -85,8 +66,8 @@ TEST_CASE("every tensor core's derived values are tinygrad's") {
 }
 
 TEST_CASE("a tensor core's opts make its warp and its output tile") {
-  for (const Expected& e : kExpected) {
-    const TensorCore& tc = e.list[e.index];
+  for (const Expected& e : expected_cores()) {
+    const TensorCore& tc = *e.core;
     int64_t locals = 1, upcasts = 1, sizes[2] = {1, 1};
     for (TcAxis a : tc_axes(tc.opts)) {
       (a.letter == 'l' ? locals : upcasts) *= 2;

@@ -1,6 +1,6 @@
-// libtgc_clang.so: clang as a library. Its driver turns the arguments of the clang command into those of the compiler proper, as the
-// command itself does; the compiler then runs here, on text in memory. Measured on small kernels: 10 to 20 ms less for each source than
-// the command takes, which loads clang anew every time.
+// libtgc_clang.so: clang as a library. Its driver turns the arguments of the clang command into those of the compiler
+// proper, as the command itself does; the compiler then runs here, on text in memory. Measured on small kernels: 10 to
+// 20 ms less for each source than the command takes, which loads clang anew every time.
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/Version.h>
@@ -34,7 +34,8 @@ class FirstError : public clang::DiagnosticConsumer {
     info.FormatDiagnostic(text);
     to_.message = std::string(text);
     if (!info.hasSourceManager() || info.getLocation().isInvalid()) return;
-    clang::PresumedLoc where = info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(info.getLocation()));
+    clang::PresumedLoc where =
+        info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(info.getLocation()));
     if (where.isValid()) to_.line = where.getLine(), to_.column = where.getColumn();
   }
 
@@ -50,7 +51,8 @@ class FirstError : public clang::DiagnosticConsumer {
 using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
 
 // The arguments of the compiler proper for the one device or machine that `command` compiles for.
-std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, Diagnostics diagnostics, Complaint& complaint) {
+std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, Diagnostics diagnostics,
+                                            Complaint& complaint) {
   std::vector<const char*> args;
   for (const std::string& a : command) args.push_back(a.c_str());
   clang::driver::Driver driver(args[0], "x86_64-unknown-linux-gnu", *diagnostics);
@@ -75,7 +77,8 @@ std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
   return std::make_unique<clang::EmitObjAction>();
 }
 
-std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments, Form form) {
+std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
+                         Form form) {
   // the resource folder (headers of the compiler itself) is looked up beside this path
   std::vector<std::string> command{TGC_CLANG_PATH};
   command.insert(command.end(), arguments.begin(), arguments.end());
@@ -116,7 +119,8 @@ class Engine final : public ClangEngine {
     llvm::InitializeAllAsmPrinters();
     llvm::InitializeAllAsmParsers();
   }
-  Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments, Form form) override {
+  Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
+                            Form form) override {
     return contained([&] { return compile_text(source, file, arguments, form); });
   }
   std::string version() const override { return CLANG_VERSION_STRING; }

@@ -1,5 +1,5 @@
-// libtgc_lld.so: lld as a library. A relocatable AMDGPU object becomes the code object that a driver loads. It is apart from libtgc_llvm.so
-// because lld needs the whole of LLVM, which takes longer to load than a small kernel to compile.
+// libtgc_lld.so: lld as a library. A relocatable AMDGPU object becomes the code object that a driver loads. It is apart
+// from libtgc_llvm.so because lld needs the whole of LLVM, which takes longer to load than a small kernel to compile.
 #include <fcntl.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Config/llvm-config.h>
@@ -45,7 +45,8 @@ std::string link(std::string_view object) {
   std::ofstream(in, std::ios::binary).write(object.data(), std::streamsize(object.size()));
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  const char* args[] = {"ld.lld", "-m", "elf64_amdgpu", "-shared", "--no-undefined", "--threads=1", in.c_str(), "-o", out.c_str()};
+  const char* args[] = {"ld.lld",      "-m",       "elf64_amdgpu", "-shared",  "--no-undefined",
+                        "--threads=1", in.c_str(), "-o",           out.c_str()};
   lld::Result result = lld::lldMain(args, llvm::nulls(), stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) {
     if (size_t at = messages.find("error: "); at != messages.npos) messages.erase(0, at + 7);

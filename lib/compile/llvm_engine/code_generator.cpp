@@ -16,7 +16,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m) {
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
   if (!target) throw Refused{{.message = error}};
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(m.triple, m.cpu, m.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+      target->createTargetMachine(m.triple, m.cpu, m.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Default));
 }
 
 bool find_avx512(const Machine& m) {
@@ -27,7 +28,8 @@ bool find_avx512(const Machine& m) {
   return machine && machine->checkFeatures("+avx512vl");
 }
 
-// The passes of a CPU start every module anew, as LLVM's own tests want (llc -compile-twice). Those of GPUs add up what functions use.
+// The passes of a CPU start every module anew, as LLVM's own tests want (llc -compile-twice).
+// Those of GPUs add up what functions use.
 bool passes_can_be_kept(const llvm::Triple& triple) { return triple.isX86() || triple.isAArch64(); }
 
 }  // namespace

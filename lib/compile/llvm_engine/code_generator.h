@@ -15,8 +15,8 @@
 
 namespace tgc {
 
-// A target machine and the passes that emit its code. It keeps what it works out of the machine's features for every function, and its list of
-// passes, each of which takes as long as a small kernel. For one thread at a time.
+// A target machine and the passes that emit its code. It keeps what it works out of the machine's features for every
+// function, and its list of passes, each of which takes as long as a small kernel. For one thread at a time.
 class CodeGenerator {
  public:
   // Throws Refused for a machine that LLVM does not know.
@@ -38,7 +38,8 @@ class CodeGenerator {
   std::unique_ptr<Emitter> kept_[2];  // of assembly, of objects
 };
 
-// The code generators of one machine: as many as there were compilations at a time. What a failed compilation had is not used again.
+// The code generators of one machine: as many as there were compilations at a time.
+// What a failed compilation had is not used again.
 class CodeGenerators {
  public:
   explicit CodeGenerators(Machine machine);

@@ -12,7 +12,8 @@ thread_local std::string fatal_message;
 
 void remember(void*, const char* message, bool) { fatal_message = message; }
 
-// LLVM's signal handlers stand only while somebody compiles: kernels that run in this process have handlers of their own.
+// LLVM's signal handlers stand only while somebody compiles: kernels that run in this process have handlers of their
+// own.
 class Handlers {
  public:
   Handlers() {

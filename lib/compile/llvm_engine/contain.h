@@ -1,4 +1,5 @@
-// Running LLVM so that its fatal errors ("Cannot select", failed assertions) come back as a message, not as the end of the process.
+// Running LLVM so that its fatal errors ("Cannot select", failed assertions) come back as a message,
+// not as the end of the process.
 #pragma once
 #include <exception>
 #include <functional>
@@ -13,7 +14,8 @@ struct Refused {
   Complaint complaint;
 };
 
-// Runs `work`; the message of the fatal error that ended it, empty when it ran to its end. After an error what `work` held is leaked.
+// Runs `work`; the message of the fatal error that ended it, empty when it ran to its end.
+// After an error what `work` held is leaked.
 std::string run_contained(const std::function<void()>& work);
 
 // What `work` returns, or the complaint that it threw (Refused, std::exception) or that a fatal error left.

@@ -26,21 +26,26 @@ class Disassembler {
  public:
   explicit Disassembler(const llvm::TargetMachine& machine)
       : machine_(machine),
-        context_(machine.getTargetTriple(), machine.getMCAsmInfo(), machine.getMCRegisterInfo(), machine.getMCSubtargetInfo()),
+        context_(machine.getTargetTriple(), machine.getMCAsmInfo(), machine.getMCRegisterInfo(),
+                 machine.getMCSubtargetInfo()),
         decoder_(machine.getTarget().createMCDisassembler(*machine.getMCSubtargetInfo(), context_)),
-        printer_(machine.getTarget().createMCInstPrinter(machine.getTargetTriple(), machine.getMCAsmInfo()->getAssemblerDialect(), *machine.getMCAsmInfo(),
-                                                         *machine.getMCInstrInfo(), *machine.getMCRegisterInfo())) {
-    if (!decoder_ || !printer_) throw std::runtime_error("LLVM has no disassembler for " + machine.getTargetTriple().str());
+        printer_(machine.getTarget().createMCInstPrinter(
+            machine.getTargetTriple(), machine.getMCAsmInfo()->getAssemblerDialect(), *machine.getMCAsmInfo(),
+            *machine.getMCInstrInfo(), *machine.getMCRegisterInfo())) {
+    if (!decoder_ || !printer_)
+      throw std::runtime_error("LLVM has no disassembler for " + machine.getTargetTriple().str());
   }
 
-  void section(const llvm::object::SectionRef& section, const std::map<uint64_t, std::string>& names, std::string& out) {
+  void section(const llvm::object::SectionRef& section, const std::map<uint64_t, std::string>& names,
+               std::string& out) {
     llvm::StringRef bytes = value_of(section.getContents());
     auto code = llvm::arrayRefFromStringRef(bytes);
     for (uint64_t at = 0; at < code.size();) {
       uint64_t address = section.getAddress() + at, size = 0;
       if (auto name = names.find(address); name != names.end()) out += (out.empty() ? "" : "\n") + name->second + ":\n";
       llvm::MCInst instruction;
-      bool decoded = decoder_->getInstruction(instruction, size, code.slice(at), address, llvm::nulls()) == llvm::MCDisassembler::Success;
+      bool decoded = decoder_->getInstruction(instruction, size, code.slice(at), address, llvm::nulls()) ==
+                     llvm::MCDisassembler::Success;
       size = std::min<uint64_t>(std::max<uint64_t>(size, 1), code.size() - at);
       line(address, code.slice(at, size), decoded ? &instruction : nullptr, out);
       at += size;
@@ -66,14 +71,17 @@ class Disassembler {
 }  // namespace
 
 std::string disassemble(std::string_view object, const llvm::TargetMachine& machine) {
-  auto file = value_of(llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "object")));
+  auto file = value_of(llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "object")));
   Disassembler disassembler(machine);
   std::string out;
   for (const llvm::object::SectionRef& section : file->sections()) {
     if (!section.isText()) continue;
     std::map<uint64_t, std::string> names;
     for (const llvm::object::SymbolRef& symbol : file->symbols()) {
-      if (value_of(symbol.getType()) != llvm::object::SymbolRef::ST_Function || value_of(symbol.getSection()) != llvm::object::section_iterator(section)) continue;
+      if (value_of(symbol.getType()) != llvm::object::SymbolRef::ST_Function ||
+          value_of(symbol.getSection()) != llvm::object::section_iterator(section))
+        continue;
       names[value_of(symbol.getAddress())] = value_of(symbol.getName()).str();
     }
     disassembler.section(section, names, out);

@@ -26,7 +26,8 @@ std::vector<Body> bodies_of(std::string_view text) {
     number++;
     if (line.starts_with("define ")) bodies.push_back({number, {}});
     if (line.starts_with("}")) inside = false;
-    else if (inside && !line.empty() && line[0] != ';' && line.back() != ':') bodies.back().instructions.push_back(number);
+    else if (inside && !line.empty() && line[0] != ';' && line.back() != ':')
+      bodies.back().instructions.push_back(number);
     if (!bodies.empty() && line.ends_with("{")) inside = true;
   }
   return bodies;
@@ -49,8 +50,9 @@ void add_line_table(llvm::Module& module, std::string_view text) {
     std::vector<llvm::Instruction*> instructions;
     for (llvm::Instruction& inst : llvm::instructions(functions[i])) instructions.push_back(&inst);
     if (instructions.size() != bodies[i].instructions.size()) continue;
-    auto* scope = builder.createFunction(file, functions[i]->getName(), functions[i]->getName(), file, bodies[i].header, type, bodies[i].header,
-                                         llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+    auto* scope = builder.createFunction(file, functions[i]->getName(), functions[i]->getName(), file, bodies[i].header,
+                                         type, bodies[i].header, llvm::DINode::FlagZero,
+                                         llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
     functions[i]->setSubprogram(scope);
     for (size_t k = 0; k < instructions.size(); k++)
       instructions[k]->setDebugLoc(llvm::DILocation::get(module.getContext(), bodies[i].instructions[k], 0, scope));

@@ -6,7 +6,8 @@
 
 namespace tgc {
 
-// Requires one instruction a line, as tinygrad prints; where lines and instructions do not go together nothing is added.
+// Requires one instruction a line, as tinygrad prints;
+// where lines and instructions do not go together nothing is added.
 void add_line_table(llvm::Module& module, std::string_view text);
 
 }  // namespace tgc

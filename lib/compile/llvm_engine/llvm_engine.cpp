@@ -1,5 +1,6 @@
-// libtgc_llvm.so: LLVM as a library, for CPUs (x86-64, AArch64), AMDGPU and NVPTX. Mirrors tinygrad's runtime/support/compiler_cpu.py
-// (LLVMCompiler): parse, verify, default<O2>, emit with PIC and the default level of code generation.
+// libtgc_llvm.so: LLVM as a library, for CPUs (x86-64, AArch64), AMDGPU and NVPTX. Mirrors tinygrad's
+// runtime/support/compiler_cpu.py (LLVMCompiler): parse, verify, default<O2>,
+// emit with PIC and the default level of code generation.
 #include "lib/compile/engines.h"
 
 #include <llvm/AsmParser/Parser.h>
@@ -46,14 +47,16 @@ void initialize_targets() {
   LLVMInitialize##name##AsmPrinter();
   TGC_TARGET(X86) TGC_TARGET(AArch64) TGC_TARGET(AMDGPU) TGC_TARGET(NVPTX)
 #undef TGC_TARGET
-  LLVMInitializeX86AsmParser(), LLVMInitializeAArch64AsmParser(), LLVMInitializeAMDGPUAsmParser();  // inline assembly (AMX)
+  // inline assembly (AMX)
+  LLVMInitializeX86AsmParser(), LLVMInitializeAArch64AsmParser(), LLVMInitializeAMDGPUAsmParser();
   LLVMInitializeX86Disassembler(), LLVMInitializeAArch64Disassembler(), LLVMInitializeAMDGPUDisassembler();
 }
 
 // Every feature of this computer, as "+avx2,-sse4a,...".
 std::string host_features() {
   std::string out;
-  for (const auto& [name, on] : llvm::sys::getHostCPUFeatures()) out += (out.empty() ? "" : ",") + std::string(on ? "+" : "-") + name.str();
+  for (const auto& [name, on] : llvm::sys::getHostCPUFeatures())
+    out += (out.empty() ? "" : ",") + std::string(on ? "+" : "-") + name.str();
   return out;
 }
 
@@ -66,9 +69,10 @@ Machine resolved(Machine m) {
   return m;
 }
 
-// The SLP vectorizer of LLVM 19 makes wrong code for AVX-512 from vectors of more than 128 bits: accumulators change places (compile_test.cpp has
-// a kernel). With 128 bits the code is right, and as fast. How wide its vectors are is an option of the whole process: compilations that want
-// different widths wait for each other. Lives outside run_contained, which a crash of LLVM leaves without destructors.
+// The SLP vectorizer of LLVM 19 makes wrong code for AVX-512 from vectors of more than 128 bits: accumulators change
+// places (compile_test.cpp has a kernel). With 128 bits the code is right, and as fast. How wide its vectors are is an
+// option of the whole process: compilations that want different widths wait for each other. Lives outside
+// run_contained, which a crash of LLVM leaves without destructors.
 class SlpWidth {
  public:
   explicit SlpWidth(bool narrow) {
@@ -112,7 +116,8 @@ struct CollectErrors : llvm::DiagnosticHandler {
 std::unique_ptr<llvm::Module> parse(std::string_view text, llvm::LLVMContext& context) {
   llvm::SMDiagnostic error;
   auto module = llvm::parseAssemblyString(llvm::StringRef(text.data(), text.size()), error, context);
-  if (!module) refuse(error.getMessage().str(), uint32_t(std::max(error.getLineNo(), 0)), uint32_t(error.getColumnNo() + 1));
+  if (!module)
+    refuse(error.getMessage().str(), uint32_t(std::max(error.getLineNo(), 0)), uint32_t(error.getColumnNo() + 1));
   std::string broken;
   llvm::raw_string_ostream out(broken);
   if (llvm::verifyModule(*module, &out)) refuse(broken);
@@ -126,8 +131,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopVectorization = tuning.SLPVectorization = true;
-  llvm::PassInstrumentationCallbacks callbacks;  // of what is called through pointers, of which kernels have none, but it looks at every value
-  callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any) { return pass != "CalledValuePropagationPass"; });
+  // of what is called through pointers, of which kernels have none, but it looks at every value
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](llvm::StringRef pass, llvm::Any) { return pass != "CalledValuePropagationPass"; });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
@@ -144,7 +151,8 @@ std::string print(const llvm::Module& module) {
   return text;
 }
 
-std::string compile_with(CodeGenerator& generator, std::string_view text, const Machine& machine, Form form, bool lines) {
+std::string compile_with(CodeGenerator& generator, std::string_view text, const Machine& machine, Form form,
+                         bool lines) {
   llvm::LLVMContext context;
   std::string errors;
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
