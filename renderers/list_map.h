@@ -1,5 +1,5 @@
-// ListMap: a map from the nodes of one linear list to T. Its size goes by the list, not by the graph, which holds what all the stages
-// before made.
+// ListMap: a map from the nodes of one linear list to T. Its size goes by the list, not by the graph, which holds what
+// all the stages before made.
 #pragma once
 #include <bit>
 #include <vector>
@@ -12,7 +12,11 @@ template <class T>
 class ListMap {
  public:
   // For at most `most` nodes.
-  explicit ListMap(size_t most) : slots_(std::bit_ceil(2 * most + 2)), first_(slots_.data()), mask_(uint32_t(slots_.size() - 1)), shift_(32 - std::bit_width(mask_)) {}
+  explicit ListMap(size_t most)
+      : slots_(std::bit_ceil(2 * most + 2)),
+        first_(slots_.data()),
+        mask_(uint32_t(slots_.size() - 1)),
+        shift_(32 - std::bit_width(mask_)) {}
 
   T& operator[](UOp u) {
     Slot& s = slot(u);

@@ -37,7 +37,8 @@ std::string render(const Target& target, std::span<const UOp> list, Added* added
 }
 
 // Where `wanted` stands in `lines`, from line `from` on or, as some lines are moved out of the function, before it.
-SourceLines find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted, size_t from) {
+SourceLines find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted,
+                       size_t from) {
   if (wanted.empty()) return {};
   auto found = std::search(lines.begin() + std::ptrdiff_t(from), lines.end(), wanted.begin(), wanted.end());
   if (found == lines.end()) found = std::search(lines.begin(), lines.end(), wanted.begin(), wanted.end());

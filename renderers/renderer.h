@@ -1,4 +1,5 @@
-// Renderers: the text of a kernel from its linear list, for each target (tinygrad renderer/*.py: cstyle, wgsl, llvmir, ptx).
+// Renderers: the text of a kernel from its linear list, for each target (tinygrad renderer/*.py: cstyle, wgsl,
+// llvmir, ptx).
 #pragma once
 #include <span>
 #include <string>
@@ -9,11 +10,12 @@
 
 namespace tgc {
 
-// The source that tinygrad prints for `list` (what linear_list gives) and that target. A node that the renderer cannot express, by its op
-// or its dtype, gives a Diag that names both.
+// The source that tinygrad prints for `list` (what linear_list gives) and that target. A node that the renderer cannot
+// express, by its op or its dtype, gives a Diag that names both.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
-// The lines of the source that one node made, counted from 1; none when the nodes that use it print it in theirs, and when it is a parameter.
+// The lines of the source that one node made, counted from 1; none when the nodes that use it print it in theirs,
+// and when it is a parameter.
 struct SourceLines {
   size_t first = 0, count = 0;
 };

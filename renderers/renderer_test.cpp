@@ -25,7 +25,10 @@ struct ListBuilder {
   }
   UOp node(Op op, DType d, UOpSpan src = {}, Arg arg = {}) { return add(g.node(op, d, src, arg)); }
   UOp buffer(DType d, int number, AddrSpace space = AddrSpace::GLOBAL) {
-    return node(space == AddrSpace::GLOBAL ? Op::DEFINE_GLOBAL : space == AddrSpace::LOCAL ? Op::DEFINE_LOCAL : Op::DEFINE_REG, d.ptr(4, space), {}, number);
+    return node(space == AddrSpace::GLOBAL  ? Op::DEFINE_GLOBAL
+                : space == AddrSpace::LOCAL ? Op::DEFINE_LOCAL
+                                            : Op::DEFINE_REG,
+                d.ptr(4, space), {}, number);
   }
   UOp constant(DType d, Const v) { return node(Op::CONST, d, {}, Arg(v)); }
   UOp load(UOp buffer, UOp i) {
@@ -84,7 +87,8 @@ TEST_CASE("each language spells what differs") {
   CHECK(contains(line_of_op("CUDA", dtypes::float16, Op::SQRT, 1), " hsqrt(val0)"));
   CHECK(contains(line_of_op("METAL", dtypes::float32, Op::SIN, 1), "precise::sin(val0)"));
   CHECK(contains(line_of_op("AMD", dtypes::float64, Op::EXP2, 1), "__ocml_exp2_f64(val0)"));
-  CHECK(contains(line_of_op("AMD", dtypes::float64, Op::EXP2, 1), "extern \"C\" __attribute__((device, pure)) double __ocml_exp2_f64(double);"));
+  CHECK(contains(line_of_op("AMD", dtypes::float64, Op::EXP2, 1),
+                 "extern \"C\" __attribute__((device, pure)) double __ocml_exp2_f64(double);"));
   CHECK(contains(line_of_op("WEBGPU", dtypes::int32, Op::ADD, 2), "var alu0 = (val0+val0);"));
   CHECK(contains(line_of_op("CPU:LLVM", dtypes::int32, Op::SHR, 2), "ashr i32"));
   CHECK(contains(line_of_op("CPU:LLVM", dtypes::uint32, Op::SHR, 2), "lshr i32"));
@@ -92,8 +96,9 @@ TEST_CASE("each language spells what differs") {
 }
 
 TEST_CASE("vectors") {
-  for (auto [name, text] : {std::pair("CPU", "(float4){val0,val0,val0,val0}"), std::pair("CL", "(float4)(val0,val0,val0,val0)"),
-                            std::pair("METAL", " float4(val0,val0,val0,val0)"), std::pair("CUDA", "make_float4(val0,val0,val0,val0)")}) {
+  for (auto [name, text] :
+       {std::pair("CPU", "(float4){val0,val0,val0,val0}"), std::pair("CL", "(float4)(val0,val0,val0,val0)"),
+        std::pair("METAL", " float4(val0,val0,val0,val0)"), std::pair("CUDA", "make_float4(val0,val0,val0,val0)")}) {
     Settings settings;
     settings.EXPAND_SSA = 1;
     ListBuilder b(settings);
@@ -133,8 +138,10 @@ TEST_CASE("constants") {
            {dtypes::float16, 1.0, "CUDA:PTX", "0x3C00"},
        }) {
     ListBuilder b;
-    bool packed = c.target == "WEBGPU" && c.dtype.itemsize() < 4;  // in global memory it shares a word with others: not a plain store
-    UOp buffer = b.buffer(c.dtype, 0, packed ? AddrSpace::REG : AddrSpace::GLOBAL), i = b.constant(dtypes::int32, 0), value = b.constant(c.dtype, c.value);
+    // in global memory it shares a word with others: not a plain store
+    bool packed = c.target == "WEBGPU" && c.dtype.itemsize() < 4;
+    UOp buffer = b.buffer(c.dtype, 0, packed ? AddrSpace::REG : AddrSpace::GLOBAL), i = b.constant(dtypes::int32, 0),
+        value = b.constant(c.dtype, c.value);
     b.store(buffer, i, value);
     std::string source = b.render(c.target);
     CHECK_MESSAGE(contains(source, c.text), source);
@@ -142,11 +149,15 @@ TEST_CASE("constants") {
 }
 
 TEST_CASE("what a renderer cannot express is refused, naming node and renderer") {
-  CHECK(contains(line_of_op("CPU", dtypes::float32, Op::POW, 2), "ERROR the CPU:CLANG renderer cannot express Ops.POW of dtypes.float"));
+  CHECK(contains(line_of_op("CPU", dtypes::float32, Op::POW, 2),
+                 "ERROR the CPU:CLANG renderer cannot express Ops.POW of dtypes.float"));
   CHECK(contains(line_of_op("WEBGPU", dtypes::float64, Op::ADD, 2), "no type for"));
-  CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::SHL, 2), "ERROR the CPU:LLVM renderer cannot express Ops.SHL"));
-  CHECK(contains(line_of_op("CUDA:PTX", dtypes::bfloat16, Op::ADD, 2), "ERROR the CUDA:PTX:sm_80 renderer cannot express"));
-  CHECK(contains(line_of_op("CPU", dtypes::index, Op::ADD, 2), "ERROR the CPU:CLANG renderer has no type for dtypes.index"));
+  CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::SHL, 2),
+                 "ERROR the CPU:LLVM renderer cannot express Ops.SHL"));
+  CHECK(contains(line_of_op("CUDA:PTX", dtypes::bfloat16, Op::ADD, 2),
+                 "ERROR the CUDA:PTX:sm_80 renderer cannot express"));
+  CHECK(contains(line_of_op("CPU", dtypes::index, Op::ADD, 2),
+                 "ERROR the CPU:CLANG renderer has no type for dtypes.index"));
   ListBuilder b;
   UOp x = b.g.constant(dtypes::float32, 1.0);  // not in the list
   b.node(Op::SQRT, dtypes::float32, x);
@@ -157,7 +168,9 @@ TEST_CASE("what a renderer cannot express is refused, naming node and renderer")
 TEST_CASE("PTX: the operands of a tensor core fill registers of four bytes") {
   auto render = [](DType in, int count) {
     ListBuilder b;
-    auto vector = [&](DType d, int n) { return b.node(Op::VECTORIZE, d.vec(n), std::vector<UOp>(size_t(n), b.constant(d, 1))); };
+    auto vector = [&](DType d, int n) {
+      return b.node(Op::VECTORIZE, d.vec(n), std::vector<UOp>(size_t(n), b.constant(d, 1)));
+    };
     UOp a = vector(in, count), c = vector(dtypes::float32, 4);
     Graph& g = b.g;
     b.node(Op::WMMA, c.dtype(), {a, a, c}, g.tuple({g.str("wmma"), g.tuple({8, 16, 16}), in, dtypes::float32}));
@@ -168,7 +181,9 @@ TEST_CASE("PTX: the operands of a tensor core fill registers of four bytes") {
   CHECK(contains(halves, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"));
   CHECK(contains(halves, "mov.b32\t\t%wmma_f32_3, %wmma_acc_b32_3;"));
   CHECK(contains(render(dtypes::float32, 4), "row.col.f32.tf32.tf32.f32"));
-  CHECK(contains(render(dtypes::float16, 3), "ERROR the CUDA:PTX:sm_80 renderer cannot express Ops.WMMA of dtypes.float.vec(4): its elements do not fill"));
+  CHECK(contains(render(dtypes::float16, 3),
+                 "ERROR the CUDA:PTX:sm_80 renderer cannot express Ops.WMMA of dtypes.float.vec(4): its "
+                 "elements do not fill"));
   CHECK(contains(render(dtypes::float64, 2), "there is no tensor core of dtypes.double"));
 }
 

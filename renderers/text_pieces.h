@@ -12,8 +12,8 @@ namespace tgc {
 
 inline constexpr size_t kTextChunk = 32;
 
-// Texts, one after another, of which the last is being written. They stay where they are until this goes. Behind each kTextChunk bytes can
-// be read, and most pieces are short: a whole chunk is moved then, however few bytes are wanted.
+// Texts, one after another, of which the last is being written. They stay where they are until this goes. Behind each
+// kTextChunk bytes can be read, and most pieces are short: a whole chunk is moved then, however few bytes are wanted.
 class TextPieces {
  public:
   TextPieces() { grow(0); }

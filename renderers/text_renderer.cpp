@@ -17,7 +17,8 @@ void TextPieces::grow(size_t n) {
 }
 
 void TextRenderer::cannot(UOp u, std::string_view why) const {
-  std::string message = "the " + target_.name() + " renderer cannot express Ops." + std::string(name_of(u.op())) + " of " + std::string(u.dtype().repr());
+  std::string message = "the " + target_.name() + " renderer cannot express Ops." + std::string(name_of(u.op())) +
+                        " of " + std::string(u.dtype().repr());
   if (!why.empty()) message.append(": ").append(why);
   throw Failure(Diag{.message = message, .context = describe(u, 1)});
 }
@@ -75,7 +76,10 @@ std::vector<WmmaUse> wmma_uses(std::span<const UOp> list) {
 std::string python_format(std::string_view text, std::span<const std::string_view> args) {
   std::string out;
   size_t next = 0;
-  auto bad = [&](const std::string& why) { throw Failure("the text \"" + std::string(text) + "\" is no format of " + std::to_string(args.size()) + " values: " + why); };
+  auto bad = [&](const std::string& why) {
+    throw Failure("the text \"" + std::string(text) + "\" is no format of " + std::to_string(args.size()) +
+                  " values: " + why);
+  };
   for (size_t i = 0; i < text.size(); i++) {
     char c = text[i];
     if (c != '{' && c != '}') {
@@ -94,7 +98,8 @@ std::string python_format(std::string_view text, std::span<const std::string_vie
         next++;
       } else {
         auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), index);
-        if (error != std::errc() || end != field.data() + field.size()) bad("the field {" + std::string(field) + "} is not a number");
+        if (error != std::errc() || end != field.data() + field.size())
+          bad("the field {" + std::string(field) + "} is not a number");
       }
       if (index >= args.size()) bad("there is no value " + std::to_string(index));
       out += args[index];

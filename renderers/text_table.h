@@ -1,12 +1,12 @@
-// Text tables: what each node looks like in a language, one row a form, read top-down; the first row whose ops and condition hold prints
-// the node (what tinygrad writes as a PatternMatcher whose rules return strings).
+// Text tables: what each node looks like in a language, one row a form, read top-down; the first row whose ops and
+// condition hold prints the node (what tinygrad writes as a PatternMatcher whose rules return strings).
 //
 //   {Op::IF, "if ($0) {"}                          a template
 //   {Op::CAST, to_vector, "convert($0, $t)"}       a template for the nodes that the condition takes
 //   {Op::CONST, print_const}                       a function that appends the text; it returns false to decline
 //
-// Holes of a template: $0 ... $9 is the text of that source, $n the name of the node; a renderer fills the others: a letter and, with
-// letters that ask about a source, its number ($t is the node's type, $t0 that of its first source).
+// Holes of a template: $0 ... $9 is the text of that source, $n the name of the node; a renderer fills the others: a
+// letter and, with letters that ask about a source, its number ($t is the node's type, $t0 that of its first source).
 #pragma once
 #include <array>
 #include <cctype>
@@ -36,8 +36,8 @@ struct TextRow {
   TextRow(OpSet ops, Print print) : ops(ops), print(print) {}
 };
 
-// R has: void chunks(std::string_view), for a text behind which kTextChunk bytes can be read, void source(UOp, int), void name(UOp),
-// void hole(char letter, int number or -1, UOp).
+// R has: void chunks(std::string_view), for a text behind which kTextChunk bytes can be read, void source(UOp, int),
+// void name(UOp), void hole(char letter, int number or -1, UOp).
 template <class R>
 class TextTable {
  public:
@@ -95,7 +95,8 @@ class TextTable {
         piece.letter = text[1];
         text.remove_prefix(2);
         if (std::isdigit(uint8_t(piece.letter))) piece.number = int8_t(piece.letter - '0'), piece.letter = '#';
-        else if (!text.empty() && std::isdigit(uint8_t(text[0]))) piece.number = int8_t(text[0] - '0'), text.remove_prefix(1);
+        else if (!text.empty() && std::isdigit(uint8_t(text[0])))
+          piece.number = int8_t(text[0] - '0'), text.remove_prefix(1);
       }
       pieces_.push_back(piece);
     }

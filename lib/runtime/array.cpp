@@ -50,12 +50,15 @@ Array::Array(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(st
     throw Failure("an array cannot have the dtype " + std::string(dtype.repr()));
   for (int64_t n : shape_) {
     if (n < 0) throw Failure("an array cannot have the shape " + shape_text(shape_));
-    if (__builtin_mul_overflow(size_, n, &size_)) throw Failure("an array of shape " + shape_text(shape_) + " is too large");
+    if (__builtin_mul_overflow(size_, n, &size_))
+      throw Failure("an array of shape " + shape_text(shape_) + " is too large");
   }
   int64_t bytes;
-  if (__builtin_mul_overflow(size_, int64_t(dtype.itemsize()), &bytes)) throw Failure("an array of shape " + shape_text(shape_) + " is too large");
+  if (__builtin_mul_overflow(size_, int64_t(dtype.itemsize()), &bytes))
+    throw Failure("an array of shape " + shape_text(shape_) + " is too large");
   if (uint64_t(bytes) > available_memory())
-    throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" + bytes_text(available_memory()) + " are free)");
+    throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" +
+                  bytes_text(available_memory()) + " are free)");
   memory_ = HostMemory(size_t(bytes));
 }
 
@@ -149,7 +152,8 @@ uint64_t available_memory() {
   auto limit = number_in("/sys/fs/cgroup/memory.max"), used = number_in("/sys/fs/cgroup/memory.current");
   if (limit && used) available = std::min(available, *limit > *used ? *limit - *used : 0);
   rlimit address_space;
-  if (auto pages = number_in("/proc/self/statm"); pages && getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {
+  if (auto pages = number_in("/proc/self/statm");
+      pages && getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {
     uint64_t taken = *pages * uint64_t(sysconf(_SC_PAGESIZE));
     available = std::min(available, address_space.rlim_cur > taken ? address_space.rlim_cur - taken : 0);
   }

@@ -1,5 +1,5 @@
-// Array: a dense host array in row-major order, what kernels read and write and what npz files hold. Its dtype is a scalar with a size
-// (bool, ints, floats); fp8, bfloat16 and half are kept as their bits.
+// Array: a dense host array in row-major order, what kernels read and write and what npz files hold. Its dtype is a
+// scalar with a size (bool, ints, floats); fp8, bfloat16 and half are kept as their bits.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -74,7 +74,8 @@ std::string element_text(const Array& array, int64_t i);
 // "[2, 5]" for the flat index 13 of shape (3, 4, ...).
 std::string index_text(std::span<const int64_t> shape, int64_t flat);
 
-// Bytes that a process can still take without swapping, as the kernel and the control group tell; a huge number when nobody tells.
+// Bytes that a process can still take without swapping, as the kernel and the control group tell;
+// a huge number when nobody tells.
 uint64_t available_memory();
 std::string bytes_text(uint64_t bytes);  // "1.5 GB"
 

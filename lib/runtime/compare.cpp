@@ -16,7 +16,8 @@ uint64_t bits_at(const Array& a, int64_t i) {
 
 class Comparer {
  public:
-  Comparer(Comparison& out, const Array& actual, const Array& expected) : out_(out), actual_(actual), expected_(expected) {}
+  Comparer(Comparison& out, const Array& actual, const Array& expected)
+      : out_(out), actual_(actual), expected_(expected) {}
 
   void run() {
     bool exact = !dtypes::is_float(actual_.dtype());
@@ -127,7 +128,8 @@ uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b) {
   return x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
 }
 
-Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected, const ToleranceOptions& options) {
+Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
+                                  const ToleranceOptions& options) {
   if (actual.dtype() != expected.dtype() || actual.size() != expected.size())
     return Diag{.message = name + " is " + actual.describe() + " but the expected array is " + expected.describe()};
   Comparison out;
@@ -143,12 +145,15 @@ Result<Comparison> compare_arrays(const std::string& name, const Array& actual, 
 std::string Comparison::text() const {
   bool is_float = dtypes::is_float(dtype);
   std::string out = name + " " + std::string(dtype_text(dtype)) + " " + shape_text(shape) + ": ";
-  std::string errors = "max abs " + number(max_abs) + ", max rel " + number(max_rel) + (is_float ? ", max ulp " + std::to_string(max_ulp) : "");
+  std::string errors = "max abs " + number(max_abs) + ", max rel " + number(max_rel) +
+                       (is_float ? ", max ulp " + std::to_string(max_ulp) : "");
   if (passed()) return out + "same" + (max_abs > 0 ? " within tolerance (" + errors + ")" : " exactly");
   out += std::to_string(different) + " of " + std::to_string(size) + " differ, " + errors;
   if (is_float) {
-    out += "\n  tolerance: rtol " + number(tolerance.rtol) + ", atol " + number(tolerance.atol) + (tolerance.ulp ? ", " + std::to_string(*tolerance.ulp) + " ulp" : "");
-    out += "\n  NaN: " + std::to_string(nan_actual) + ", expected " + std::to_string(nan_expected) + "; Inf: " + std::to_string(inf_actual) + ", expected " + std::to_string(inf_expected);
+    out += "\n  tolerance: rtol " + number(tolerance.rtol) + ", atol " + number(tolerance.atol) +
+           (tolerance.ulp ? ", " + std::to_string(*tolerance.ulp) + " ulp" : "");
+    out += "\n  NaN: " + std::to_string(nan_actual) + ", expected " + std::to_string(nan_expected) +
+           "; Inf: " + std::to_string(inf_actual) + ", expected " + std::to_string(inf_expected);
   }
   auto place = [&](const char* what, const ElementDifference& d) {
     return std::string("\n  ") + what + " " + index_text(shape, d.index) + ": " + d.actual + ", expected " + d.expected;

@@ -59,8 +59,11 @@ TEST_CASE("compare: the first and the worst element with both values") {
 }
 
 TEST_CASE("compare: integers and bools are exact") {
-  CHECK_FALSE(compare(array_of<int32_t>(dtypes::int32, {1000000}), array_of<int32_t>(dtypes::int32, {1000001}), {.rtol = 1, .atol = 1}).passed());
-  auto big = compare(array_of<int64_t>(dtypes::int64, {(1ll << 60) + 1}), array_of<int64_t>(dtypes::int64, {1ll << 60}));
+  CHECK_FALSE(compare(array_of<int32_t>(dtypes::int32, {1000000}), array_of<int32_t>(dtypes::int32, {1000001}),
+                      {.rtol = 1, .atol = 1})
+                  .passed());
+  auto big =
+      compare(array_of<int64_t>(dtypes::int64, {(1ll << 60) + 1}), array_of<int64_t>(dtypes::int64, {1ll << 60}));
   CHECK(big.different == 1);
   CHECK(big.max_abs > 0);
   CHECK_FALSE(compare(array_of<uint8_t>(dtypes::bool_, {1}), array_of<uint8_t>(dtypes::bool_, {0})).passed());
@@ -101,7 +104,8 @@ TEST_CASE("random inputs depend on seed and name alone, and are in range") {
   for (DType t : {dtypes::int8, dtypes::uint8, dtypes::int32, dtypes::uint64}) {
     Array ints(t, {200});
     fill_random(ints, 3, "x");
-    for (int64_t i = 0; i < 200; i++) CHECK((element_as_double(ints, i) != 0 && std::fabs(element_as_double(ints, i)) <= 50));
+    for (int64_t i = 0; i < 200; i++)
+      CHECK((element_as_double(ints, i) != 0 && std::fabs(element_as_double(ints, i)) <= 50));
   }
 }
 
@@ -120,9 +124,13 @@ Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
         size_t k = (first + n) % kTerms;
         if (k == 7 && mutation == Mutation::OneTermLess) continue;
         float term = x[i * kTerms + k] * y[k * kSize + column];
-        sum += k == 7 && mutation == Mutation::OtherSign ? -term : k == 7 && mutation == Mutation::OneTermTwice ? 2 * term : term;
+        sum += k == 7 && mutation == Mutation::OtherSign      ? -term
+               : k == 7 && mutation == Mutation::OneTermTwice ? 2 * term
+                                                              : term;
       }
-      size_t at = mutation == Mutation::Transposed ? j * kSize + i : mutation == Mutation::Shifted ? (i * kSize + j + 1) % (kSize * kSize) : i * kSize + j;
+      size_t at = mutation == Mutation::Transposed ? j * kSize + i
+                  : mutation == Mutation::Shifted  ? (i * kSize + j + 1) % (kSize * kSize)
+                                                   : i * kSize + j;
       o[at] = mutation == Mutation::Unscaled ? sum * 1.001f : sum;
     }
   return out;
@@ -137,7 +145,8 @@ TEST_CASE("compare: the tolerance of sums lets another order of the terms pass, 
     Array expected = product(a, b, 0, Mutation::None);
     ToleranceOptions tolerance = tolerance_between_devices(expected, dtypes::float32, true);
     CHECK(compare(product(a, b, 100, Mutation::None), expected, tolerance).passed());
-    for (Mutation m : {Mutation::OneTermLess, Mutation::OneTermTwice, Mutation::OtherSign, Mutation::NextColumn, Mutation::Transposed, Mutation::Shifted, Mutation::Unscaled}) {
+    for (Mutation m : {Mutation::OneTermLess, Mutation::OneTermTwice, Mutation::OtherSign, Mutation::NextColumn,
+                       Mutation::Transposed, Mutation::Shifted, Mutation::Unscaled}) {
       Comparison c = compare(product(a, b, 0, m), expected, tolerance);
       CAPTURE(int(m));
       CHECK(c.different > 500);  // of 576
@@ -155,7 +164,8 @@ TEST_CASE("compare: what is computed in half is as exact as halves are, and no l
   CHECK(half.atol == default_tolerance(dtypes::float16).atol);
   CHECK(compare(floats({100.1f, 0.5f}), floats_of_halves, half).passed());
   CHECK_FALSE(compare(floats({102, 0.5f}), floats_of_halves, half).passed());
-  CHECK(tolerance_between_devices(array_of<uint16_t>(dtypes::float16, {0}), dtypes::float32, false).rtol == default_tolerance(dtypes::float16).rtol);
+  CHECK(tolerance_between_devices(array_of<uint16_t>(dtypes::float16, {0}), dtypes::float32, false).rtol ==
+        default_tolerance(dtypes::float16).rtol);
 }
 
 TEST_CASE("random: floats between 0 and 1 are inside, and of both kinds the same every time") {

@@ -38,9 +38,13 @@ std::string signal_name(int signal) {
 
 // What people call that fault.
 std::string explanation(int signal, int code) {
-  if (signal == SIGFPE) return code == FPE_INTOVF ? "integer overflow" : code == FPE_INTDIV ? "integer division by zero" : "arithmetic fault";
+  if (signal == SIGFPE)
+    return code == FPE_INTOVF   ? "integer overflow"
+           : code == FPE_INTDIV ? "integer division by zero"
+                                : "arithmetic fault";
 #ifdef SI_KERNEL  // the processor gives no address then, and Linux says 0
-  if (signal == SIGSEGV && code == SI_KERNEL) return "a vector at an address that is no multiple of its size, or an address that no memory can have";
+  if (signal == SIGSEGV && code == SI_KERNEL)
+    return "a vector at an address that is no multiple of its size, or an address that no memory can have";
 #endif
   if (signal == SIGSEGV || signal == SIGBUS) return "access to memory that is not there";
   if (signal == SIGILL) return "instruction that this processor does not have";
@@ -128,7 +132,8 @@ enum class Read { Done, Ended, TimedOut };
 class Reader {
  public:
   Reader(int fd, double timeout) : fd_(fd), limited_(timeout > 0) {
-    if (limited_) deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+    if (limited_)
+      deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
   }
 
   Read read(void* to, size_t bytes) {
@@ -188,7 +193,8 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
-Result<std::string> contain(const std::function<Result<std::string>()>& body, const ContainOptions& options, Death* death) {
+Result<std::string> contain(const std::function<Result<std::string>()>& body, const ContainOptions& options,
+                            Death* death) {
   Death unused;
   if (!death) death = &unused;
   *death = {};
@@ -217,7 +223,8 @@ Result<std::string> contain(const std::function<Result<std::string>()>& body, co
     *death = {SIGKILL, true};
     return Diag{"did not end within " + seconds_text(options.timeout_seconds)};
   }
-  if (got == Read::Done && header.kind == Kind::Fault) return killed(header.signal, header.code, header.address, *death);
+  if (got == Read::Done && header.kind == Kind::Fault)
+    return killed(header.signal, header.code, header.address, *death);
   if (got == Read::Done) return header.kind == Kind::Answer ? Result<std::string>(std::move(text)) : Diag{text};
   if (WIFSIGNALED(status)) return killed(WTERMSIG(status), 0, std::nullopt, *death);
   return Diag{"its process ended with exit code " + std::to_string(WEXITSTATUS(status)) + " and without an answer"};

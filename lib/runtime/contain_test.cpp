@@ -13,7 +13,8 @@
 namespace tgc {
 namespace {
 
-std::string message(const std::function<Result<std::string>()>& body, const ContainOptions& options = {}, Death* death = nullptr) {
+std::string message(const std::function<Result<std::string>()>& body, const ContainOptions& options = {},
+                    Death* death = nullptr) {
   auto r = contain(body, options, death);
   return r ? "answered" : r.diag().message;
 }
@@ -42,20 +43,34 @@ TEST_CASE("contain: deaths are told apart") {
   }
   Death death;
   volatile int zero = 0;
-  CHECK(message([&]() -> Result<std::string> { return std::to_string(7 / zero); }, {}, &death).starts_with("killed by SIGFPE (integer division by zero at 0x"));
+  CHECK(message([&]() -> Result<std::string> { return std::to_string(7 / zero); }, {}, &death)
+            .starts_with("killed by SIGFPE (integer division by zero at 0x"));
   CHECK(death.signal == SIGFPE);
   int* volatile nowhere = reinterpret_cast<int*>(64);
-  CHECK(message([&]() -> Result<std::string> { return std::to_string(*nowhere); }) == "killed by SIGSEGV (access to memory that is not there at 0x40)");
+  CHECK(message([&]() -> Result<std::string> { return std::to_string(*nowhere); }) ==
+        "killed by SIGSEGV (access to memory that is not there at 0x40)");
 #ifdef __x86_64__
   auto* volatile odd = reinterpret_cast<int*>(0x8000000000000000);  // no address of 48 bits
-  CHECK(message([&]() -> Result<std::string> { return std::to_string(*odd); }).starts_with("killed by SIGSEGV (a vector at an address that is no multiple of its size, or"));
+  CHECK(message([&]() -> Result<std::string> {
+          return std::to_string(*odd);
+        }).starts_with("killed by SIGSEGV (a vector at an address that is no multiple of its size, or"));
 #endif
   CHECK(message([]() -> Result<std::string> { abort(); }).starts_with("killed by SIGABRT (the process aborted itself"));
-  CHECK(message([]() -> Result<std::string> { raise(SIGKILL); return std::string(); }, {}, &death) == "killed by SIGKILL (from outside: most likely the system ran out of memory)");
+  CHECK(message(
+            []() -> Result<std::string> {
+              raise(SIGKILL);
+              return std::string();
+            },
+            {}, &death) == "killed by SIGKILL (from outside: most likely the system ran out of memory)");
   CHECK((death.signal == SIGKILL && !death.timed_out));
-  CHECK(message([]() -> Result<std::string> { _exit(3); }) == "its process ended with exit code 3 and without an answer");
+  CHECK(message([]() -> Result<std::string> { _exit(3); }) ==
+        "its process ended with exit code 3 and without an answer");
   auto begin = std::chrono::steady_clock::now();
-  CHECK(message([]() -> Result<std::string> { for (;;) pause(); }, {.timeout_seconds = 0.1}, &death) == "did not end within 0.1 seconds");
+  CHECK(message(
+            []() -> Result<std::string> {
+              for (;;) pause();
+            },
+            {.timeout_seconds = 0.1}, &death) == "did not end within 0.1 seconds");
   CHECK(death.timed_out);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
@@ -73,7 +88,8 @@ TEST_CASE("contain: a child that runs out of memory says so") {
     return std::to_string(all.size());
   };
   CHECK(message(use_up) == "out of memory");
-  CHECK(message([]() -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) == "answered");  // this process has no limit
+  CHECK(message([]() -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) ==
+        "answered");  // this process has no limit
 }
 
 }  // namespace

@@ -1,14 +1,16 @@
-// Device: what tgc asks of something that runs kernels: memory, copies, compiled kernels, launches and their time. A backend is one class
-// derived from Device and one from Kernel; the table in devices.cpp lists those that tgc has, and `--device=plugin:PATH` loads another from
-// a shared library (apps/sample_device is one, in under 150 lines). This header needs lib/support/result.h alone.
+// Device: what tgc asks of something that runs kernels: memory, copies, compiled kernels, launches and their time. A
+// backend is one class derived from Device and one from Kernel; the table in devices.cpp lists those that tgc has, and
+// `--device=plugin:PATH` loads another from a shared library (apps/sample_device is one, in under 150 lines). This
+// header needs lib/support/result.h alone.
 //
 // The order of calls is
 //   construct   loads and opens nothing, so that making a Device never fails
-//   compile     source -> bytes; may come before open, and must not touch the driver: the caller may fork a worker process after it
+//   compile     source -> bytes; may come before open,
+//               and must not touch the driver: the caller may fork a worker process after it
 //   open        finds the driver and the hardware; everything below needs it, in the same process
 //   allocate, copy_in, load, launch, ..., synchronize, copy_out, free
-// Calls come from one thread. Launches and copies take effect in the order of the calls. What goes wrong is a Diag that says what the
-// driver said and for which kernel; nothing throws.
+// Calls come from one thread. Launches and copies take effect in the order of the calls. What goes wrong is a Diag that
+// says what the driver said and for which kernel; nothing throws.
 #pragma once
 #include <array>
 #include <chrono>
@@ -43,7 +45,8 @@ struct KernelSource {
   std::string text;
 };
 
-// How many work groups, and how large each: CUDA's grid and block. With `local` left open `global` counts threads, and the device chooses.
+// How many work groups, and how large each: CUDA's grid and block. With `local` left open `global` counts threads,
+// and the device chooses.
 struct LaunchSize {
   std::array<uint32_t, 3> global{1, 1, 1};
   std::optional<std::array<uint32_t, 3>> local = std::array<uint32_t, 3>{1, 1, 1};
@@ -87,7 +90,8 @@ class Device {
   // An error says what is missing and how to get it. Opening twice is the same as once.
   virtual Status open() = 0;
 
-  // Of an open device. What kernels for it are lowered for when nobody says: "CUDA:CUDA:sm_90"; and the hardware in words.
+  // Of an open device. What kernels for it are lowered for when nobody says: "CUDA:CUDA:sm_90";
+  // and the hardware in words.
   virtual std::string target() const = 0;
   virtual std::string description() const = 0;
 
@@ -95,7 +99,8 @@ class Device {
   virtual Result<DeviceBuffer> allocate(uint64_t bytes) = 0;
   virtual void free(const DeviceBuffer& buffer) = 0;  // one that `allocate` gave, not a view
   virtual Status copy_in(const DeviceBuffer& to, const void* from) = 0;  // to.bytes bytes
-  virtual Status copy_out(void* to, const DeviceBuffer& from) = 0;       // from.bytes bytes, when all launches before it are done
+  // from.bytes bytes, when all launches before it are done
+  virtual Status copy_out(void* to, const DeviceBuffer& from) = 0;
 
   // `code` is what `compile` gave for `source`.
   virtual Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) = 0;
@@ -114,8 +119,8 @@ inline Result<double> Kernel::time(const LaunchArguments& arguments) {
 
 }  // namespace tgc
 
-// What a plugin's shared library exports: a new Device that the caller deletes, or null when it does not know that version of the
-// interface. `options` is what stands after the path in --device=plugin:PATH:OPTIONS.
+// What a plugin's shared library exports: a new Device that the caller deletes, or null when it does not know that
+// version of the interface. `options` is what stands after the path in --device=plugin:PATH:OPTIONS.
 //   extern "C" tgc::Device* tgc_device(int version, const char* options)
 extern "C" {
 using TgcDeviceFunction = tgc::Device*(int version, const char* options);

@@ -47,7 +47,8 @@ std::string_view renderer_part(std::string_view text) {
 
 std::string known_devices() {
   std::string out;
-  for (const Backend& b : kBackends) out += std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer)) + ", ";
+  for (const Backend& b : kBackends)
+    out += std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer)) + ", ";
   return out + "plugin:PATH";
 }
 

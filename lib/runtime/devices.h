@@ -9,8 +9,9 @@
 
 namespace tgc {
 
-// The device of a target or a name: "CPU" (by LLVM), "CPU:CLANG", "CL", "CUDA:PTX:sm_80", "AMD", "METAL", "REF", "plugin:PATH[:OPTIONS]".
-// Nothing of a driver is loaded yet. An unknown name is an error that lists what there is; a plugin that does not load one with the reason.
+// The device of a target or a name: "CPU" (by LLVM), "CPU:CLANG", "CL", "CUDA:PTX:sm_80", "AMD", "METAL", "REF",
+// "plugin:PATH[:OPTIONS]". Nothing of a driver is loaded yet. An unknown name is an error that lists what there is; a
+// plugin that does not load one with the reason.
 Result<std::unique_ptr<Device>> make_device(std::string_view text);
 
 // The device's part of such a text: "CUDA". Of a plugin "plugin".

@@ -11,8 +11,8 @@ namespace tgc {
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
-  // The first of `names` that loads; an error gives each one's reason. A library stays loaded to the end of the process: drivers start
-  // threads and register exit handlers.
+  // The first of `names` that loads; an error gives each one's reason. A library stays loaded to the end of the
+  // process: drivers start threads and register exit handlers.
   static Result<DynamicLibrary> open(std::span<const std::string> names);
   // The file that the environment variable names, else the first of `names`: how a driver in an unusual place is found.
   static Result<DynamicLibrary> open(const char* variable, std::initializer_list<std::string> names);

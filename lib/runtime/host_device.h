@@ -15,7 +15,9 @@ class HostDevice : public Device {
   Status copy_out(void* to, const DeviceBuffer& from) override;
   Status synchronize() override { return Unit{}; }  // a launch returns when the kernel has run
 
-  static uint8_t* address(const DeviceBuffer& buffer) { return reinterpret_cast<uint8_t*>(buffer.handle) + buffer.offset; }
+  static uint8_t* address(const DeviceBuffer& buffer) {
+    return reinterpret_cast<uint8_t*>(buffer.handle) + buffer.offset;
+  }
 
  private:
   std::unordered_map<uint64_t, HostMemory> blocks_;

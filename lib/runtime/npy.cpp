@@ -54,13 +54,16 @@ class HeaderReader {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) throw Failure("the header is malformed at byte " + std::to_string(at_) + ", expected '" + std::string(1, c) + "'");
+    if (!accept(c))
+      throw Failure("the header is malformed at byte " + std::to_string(at_) + ", expected '" + std::string(1, c) +
+                    "'");
   }
   std::string string() {
     skip();
     char quote = at_ < text_.size() ? text_[at_] : 0;
     if (quote == '[') throw Failure("a structured dtype is not supported");
-    if (quote != '\'' && quote != '"') throw Failure("the header is malformed at byte " + std::to_string(at_) + ", expected a string");
+    if (quote != '\'' && quote != '"')
+      throw Failure("the header is malformed at byte " + std::to_string(at_) + ", expected a string");
     size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) throw Failure("the header has a string without an end");
     std::string out(text_.substr(at_ + 1, end - at_ - 1));
@@ -100,9 +103,10 @@ class HeaderReader {
 // The dtype of a descr such as "<f4"; `swap` tells whether its bytes are in the other order.
 DType dtype_of_descr(const std::string& descr, bool& swap) {
   static constexpr std::pair<std::string_view, Scalar> kKinds[] = {
-      {"b1", Scalar::Bool},   {"i1", Scalar::Int8},    {"u1", Scalar::UInt8},   {"i2", Scalar::Int16},   {"u2", Scalar::UInt16},
-      {"i4", Scalar::Int32},  {"u4", Scalar::UInt32},  {"i8", Scalar::Int64},   {"u8", Scalar::UInt64},  {"f2", Scalar::Float16},
-      {"f4", Scalar::Float32}, {"f8", Scalar::Float64}, {"V1", Scalar::UInt8},  {"V2", Scalar::UInt16},
+      {"b1", Scalar::Bool},   {"i1", Scalar::Int8},    {"u1", Scalar::UInt8},   {"i2", Scalar::Int16},
+      {"u2", Scalar::UInt16}, {"i4", Scalar::Int32},   {"u4", Scalar::UInt32},  {"i8", Scalar::Int64},
+      {"u8", Scalar::UInt64}, {"f2", Scalar::Float16}, {"f4", Scalar::Float32}, {"f8", Scalar::Float64},
+      {"V1", Scalar::UInt8},  {"V2", Scalar::UInt16},
   };
   bool little = std::endian::native == std::endian::little;
   std::string_view rest = descr;
@@ -151,7 +155,8 @@ Array parse(std::span<const uint8_t> bytes) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic) || text.size() < 10) throw Failure("it is no npy file");
   int version = uint8_t(text[6]);
-  if (version < 1 || version > 3) throw Failure("it has the npy version " + std::to_string(version) + ", which is not supported");
+  if (version < 1 || version > 3)
+    throw Failure("it has the npy version " + std::to_string(version) + ", which is not supported");
   size_t start = version == 1 ? 10 : 12, length = 0;
   if (text.size() < start) throw Failure("it ends in its header");
   for (size_t i = start; i-- > 8;) length = length << 8 | uint8_t(text[i]);
@@ -162,10 +167,11 @@ Array parse(std::span<const uint8_t> bytes) {
   // the size is checked against what is there before any of it is allocated
   uint64_t have = text.size() - start - length, need = uint64_t(dtype.itemsize());
   for (int64_t n : header.shape)
-    if (__builtin_mul_overflow(need, uint64_t(n), &need)) throw Failure("its shape " + shape_text(header.shape) + " is too large");
+    if (__builtin_mul_overflow(need, uint64_t(n), &need))
+      throw Failure("its shape " + shape_text(header.shape) + " is too large");
   if (need != have)
-    throw Failure("its shape " + shape_text(header.shape) + " of " + std::string(dtype_text(dtype)) + " needs " + std::to_string(need) +
-                  " bytes of data, but there are " + std::to_string(have));
+    throw Failure("its shape " + shape_text(header.shape) + " of " + std::string(dtype_text(dtype)) + " needs " +
+                  std::to_string(need) + " bytes of data, but there are " + std::to_string(have));
   Array array(dtype, header.shape);
   if (have) std::memcpy(array.data(), bytes.data() + start + length, have);
   if (swap) swap_bytes(array);
@@ -183,7 +189,8 @@ Result<Array> read_npy(std::span<const uint8_t> bytes, std::string_view name) {
 }
 
 std::string npy_header(const Array& array) {
-  std::string dict = "{'descr': '" + descr_of(array.dtype()) + "', 'fortran_order': False, 'shape': " + shape_text(array.shape()) + ", }";
+  std::string dict = "{'descr': '" + descr_of(array.dtype()) +
+                     "', 'fortran_order': False, 'shape': " + shape_text(array.shape()) + ", }";
   size_t unpadded = 10 + dict.size() + 1;
   dict.append((64 - unpadded % 64) % 64, ' ');
   dict += '\n';
@@ -201,7 +208,8 @@ Result<Array> adopt_dtype(Array array, DType dtype, std::string_view name) {
   bool raw = dtype == dtypes::bfloat16 || dtypes::fp8s.contains(dtype);
   if (!raw || !dtypes::is_unsigned(array.dtype()) || array.dtype().itemsize() != dtype.itemsize())
     return Diag{.message = std::string(name) + " has dtype " + std::string(dtype_text(array.dtype())),
-                .expected = std::string(dtype_text(dtype)) + (raw ? ", as its bits (uint" + std::to_string(dtype.itemsize() * 8) + ")" : "")};
+                .expected = std::string(dtype_text(dtype)) +
+                            (raw ? ", as its bits (uint" + std::to_string(dtype.itemsize() * 8) + ")" : "")};
   return catch_failures([&] {
     Array out(dtype, {array.shape().begin(), array.shape().end()});
     std::memcpy(out.data(), array.data(), array.nbytes());

@@ -16,7 +16,8 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-constexpr uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50, kEnd64Locator = 0x07064b50;
+constexpr uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
+                   kEnd64Locator = 0x07064b50;
 
 struct CloseFile {
   void operator()(FILE* f) const { std::fclose(f); }
@@ -103,9 +104,12 @@ std::vector<Entry> read_directory(Bytes zip) {
   for (uint64_t i = 0; i < d.entries; i++) {
     if (little(directory, at, 4) != kCentralHeader) throw Failure("the archive's directory is damaged");
     Entry e;
-    e.flags = uint32_t(little(directory, at + 8, 2)), e.method = uint32_t(little(directory, at + 10, 2)), e.crc = uint32_t(little(directory, at + 16, 4));
-    e.packed = little(directory, at + 20, 4), e.size = little(directory, at + 24, 4), e.offset = little(directory, at + 42, 4);
-    uint64_t name = little(directory, at + 28, 2), extra = little(directory, at + 30, 2), comment = little(directory, at + 32, 2);
+    e.flags = uint32_t(little(directory, at + 8, 2)), e.method = uint32_t(little(directory, at + 10, 2)),
+    e.crc = uint32_t(little(directory, at + 16, 4));
+    e.packed = little(directory, at + 20, 4), e.size = little(directory, at + 24, 4),
+    e.offset = little(directory, at + 42, 4);
+    uint64_t name = little(directory, at + 28, 2), extra = little(directory, at + 30, 2),
+             comment = little(directory, at + 32, 2);
     Bytes text = part(directory, at + 46, name);
     e.name.assign(reinterpret_cast<const char*>(text.data()), text.size());
     read_zip64(part(directory, at + 46 + name, extra), e);
@@ -148,7 +152,8 @@ Array read_entry(Bytes zip, const Entry& e) {
   else if (e.method != 0) throw Failure("its compression method " + std::to_string(e.method) + " is not supported");
   if (data.size() != e.size) throw Failure("its size is wrong");
   uLong crc = 0;
-  for (uint64_t at = 0; at < data.size(); at += 1u << 30) crc = crc32(crc, data.data() + at, uInt(std::min<uint64_t>(data.size() - at, 1u << 30)));
+  for (uint64_t at = 0; at < data.size(); at += 1u << 30)
+    crc = crc32(crc, data.data() + at, uInt(std::min<uint64_t>(data.size() - at, 1u << 30)));
   if (crc != e.crc) throw Failure("its checksum is wrong");
   auto array = read_npy(data, "the array");
   return std::move(array.value_or_throw());
@@ -181,7 +186,8 @@ void put(std::string& out, uint64_t value, int size) {
 
 // What local and central headers share: version needed .. sizes, with all ones where zip64 tells.
 void put_common(std::string& out, const Entry& e) {
-  put(out, 45, 2), put(out, 1 << 11, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0x21, 2);  // 45: zip64; names are UTF-8; stored; 1980-01-01
+  // 45: zip64; names are UTF-8; stored; 1980-01-01
+  put(out, 45, 2), put(out, 1 << 11, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0x21, 2);
   put(out, e.crc, 4), put(out, 0xFFFFFFFF, 4), put(out, 0xFFFFFFFF, 4), put(out, e.name.size(), 2);
 }
 
@@ -211,7 +217,8 @@ std::string directory_end(uint64_t entries, uint64_t size, uint64_t offset) {
   put(out, kEnd64, 4), put(out, 44, 8), put(out, 45, 2), put(out, 45, 2), put(out, 0, 4), put(out, 0, 4);
   put(out, entries, 8), put(out, entries, 8), put(out, size, 8), put(out, offset, 8);
   put(out, kEnd64Locator, 4), put(out, 0, 4), put(out, offset + size, 8), put(out, 1, 4);
-  put(out, kEnd, 4), put(out, 0, 4), put(out, 0xFFFF, 2), put(out, 0xFFFF, 2), put(out, 0xFFFFFFFF, 4), put(out, 0xFFFFFFFF, 4), put(out, 0, 2);
+  put(out, kEnd, 4), put(out, 0, 4), put(out, 0xFFFF, 2), put(out, 0xFFFF, 2), put(out, 0xFFFFFFFF, 4),
+      put(out, 0xFFFFFFFF, 4), put(out, 0, 2);
   return out;
 }
 
@@ -226,7 +233,8 @@ class ZipWriter {
     e.size = e.packed = header.size() + array.nbytes();
     e.offset = at_;
     uLong crc = crc32(0, reinterpret_cast<const uint8_t*>(header.data()), uInt(header.size()));
-    for (size_t at = 0; at < array.nbytes(); at += 1u << 30) crc = crc32(crc, array.data() + at, uInt(std::min<size_t>(array.nbytes() - at, 1u << 30)));
+    for (size_t at = 0; at < array.nbytes(); at += 1u << 30)
+      crc = crc32(crc, array.data() + at, uInt(std::min<size_t>(array.nbytes() - at, 1u << 30)));
     e.crc = uint32_t(crc);
     write(local_header(e));
     write(header);
@@ -243,7 +251,8 @@ class ZipWriter {
 
  private:
   void write(std::string_view bytes) {
-    if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_errno("cannot write it");
+    if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size())
+      fail_errno("cannot write it");
     at_ += bytes.size();
   }
 

@@ -1,5 +1,5 @@
-// npz: numpy's archive of arrays, a zip file with one npy file per array. Reading takes stored and deflated entries, with or without
-// zip64; writing makes stored entries, which numpy.load reads.
+// npz: numpy's archive of arrays, a zip file with one npy file per array. Reading takes stored and deflated entries,
+// with or without zip64; writing makes stored entries, which numpy.load reads.
 #pragma once
 #include <string>
 
@@ -7,11 +7,13 @@
 
 namespace tgc {
 
-// The arrays of an npz file in its order, or the one array of an npy file, named after the file. The kind is found from the content. An
-// error names the file, and the entry where there is one: unreadable, truncated, a wrong checksum, encrypted, twice the same name, ...
+// The arrays of an npz file in its order, or the one array of an npy file, named after the file. The kind is found from
+// the content. An error names the file, and the entry where there is one: unreadable, truncated, a wrong checksum,
+// encrypted, twice the same name, ...
 Result<Arrays> read_arrays(const std::string& path);
 
-// Writes an npz file: first under a temporary name beside it, renamed when complete, so that there is never half a file.
+// Writes an npz file: first under a temporary name beside it, renamed when complete,
+// so that there is never half a file.
 Status write_npz(const std::string& path, const Arrays& arrays);
 
 }  // namespace tgc

@@ -34,7 +34,9 @@ Array iota(DType dtype, std::vector<int64_t> shape) {
   return a;
 }
 
-std::span<const uint8_t> bytes_of(const std::string& s) { return {reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
+std::span<const uint8_t> bytes_of(const std::string& s) {
+  return {reinterpret_cast<const uint8_t*>(s.data()), s.size()};
+}
 
 std::string npy(const std::string& dict, const std::string& data) {
   std::string header = dict + "\n";
@@ -60,7 +62,8 @@ TEST_CASE("npz: what is written is read again, in order, with dtypes and shapes"
   for (size_t i = 0; i < 4; i++) {
     CHECK((*back)[i].name == arrays[i].name);
     CHECK((*back)[i].array.describe() == arrays[i].array.describe());
-    CHECK(std::equal((*back)[i].array.data(), (*back)[i].array.data() + arrays[i].array.nbytes(), arrays[i].array.data()));
+    CHECK(std::equal((*back)[i].array.data(), (*back)[i].array.data() + arrays[i].array.nbytes(),
+                     arrays[i].array.data()));
   }
   CHECK(std::distance(std::filesystem::directory_iterator(scratch.dir), {}) == 1);  // no temporary file is left
 }
@@ -101,21 +104,30 @@ TEST_CASE("npz: damage anywhere is an error and nothing else") {
 }
 
 TEST_CASE("npy: headers") {
-  auto big = read_npy(bytes_of(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", std::string("\1\2\3\4", 4))), "x");
+  auto big = read_npy(
+      bytes_of(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", std::string("\1\2\3\4", 4))), "x");
   REQUIRE(big.ok());
   CHECK(big->as<int16_t>()[0] == 0x0102);
-  auto fortran = read_npy(bytes_of(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}", std::string("\0\3\1\4\2\5", 6))), "x");
+  auto fortran = read_npy(
+      bytes_of(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}", std::string("\0\3\1\4\2\5", 6))), "x");
   REQUIRE(fortran.ok());
   for (uint8_t i = 0; i < 6; i++) CHECK(fortran->as<uint8_t>()[i] == i);
 
   CHECK(message_of("nonsense") == "x: it is no npy file");
-  CHECK(message_of(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "12345678")) == "x: the dtype '|O' is not supported");
-  CHECK(message_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "")) == "x: a structured dtype is not supported");
-  CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234")).find("needs 8 bytes of data, but there are 4") != std::string::npos);
-  CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 16)}", "")).find("too large") != std::string::npos);
+  CHECK(message_of(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "12345678")) ==
+        "x: the dtype '|O' is not supported");
+  CHECK(message_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "")) ==
+        "x: a structured dtype is not supported");
+  CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234"))
+            .find("needs 8 bytes of data, but there are 4") != std::string::npos);
+  CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 16)}", ""))
+            .find("too large") != std::string::npos);
   CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False}", "")).find("lacks") != std::string::npos);
-  CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}", "1234")).find("neither True nor False") != std::string::npos);
-  CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "")) == "x: 'shape' is no tuple of sizes");
+  CHECK(
+      message_of(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}", "1234")).find("neither True nor False") !=
+      std::string::npos);
+  CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "")) ==
+        "x: 'shape' is no tuple of sizes");
 }
 
 TEST_CASE("npy: bfloat16 and fp8 are read from their bits, other dtypes must match") {

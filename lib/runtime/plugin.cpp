@@ -14,9 +14,12 @@ Result<std::unique_ptr<Device>> make_plugin_device(std::string_view path_and_opt
   auto library = DynamicLibrary::open(names);
   if (!library) return Diag{"the plugin does not load: " + library.diag().message};
   TgcDeviceFunction* make = nullptr;
-  if (auto status = library->bind(make, "tgc_device"); !status) return Diag{"this is no plugin of tgc: " + status.diag().message};
+  if (auto status = library->bind(make, "tgc_device"); !status)
+    return Diag{"this is no plugin of tgc: " + status.diag().message};
   std::unique_ptr<Device> device(make(kDeviceInterfaceVersion, options.c_str()));
-  if (!device) return Diag{"the plugin '" + path + "' does not know version " + std::to_string(kDeviceInterfaceVersion) + " of the device interface"};
+  if (!device)
+    return Diag{"the plugin '" + path + "' does not know version " + std::to_string(kDeviceInterfaceVersion) +
+                " of the device interface"};
   return device;
 }
 

@@ -12,13 +12,16 @@ namespace tgc {
 
 struct LoadedKernel {
   std::unique_ptr<Kernel> kernel;
-  LoadedKernel(Device& device, const KernelSource& source) { kernel = std::move(device.load(source, device.compile(source).value_or_throw()).value_or_throw()); }
+  LoadedKernel(Device& device, const KernelSource& source) {
+    kernel = std::move(device.load(source, device.compile(source).value_or_throw()).value_or_throw());
+  }
 };
 
 struct TestBuffer {
   DeviceBuffer buffer;
   template <class T>
-  TestBuffer(Device& device, const std::vector<T>& values) : buffer(device.allocate(values.size() * sizeof(T)).value_or_throw()), device_(device) {
+  TestBuffer(Device& device, const std::vector<T>& values)
+      : buffer(device.allocate(values.size() * sizeof(T)).value_or_throw()), device_(device) {
     if (auto status = device.copy_in(buffer, values.data()); !status) {
       device.free(buffer);
       throw Failure(status.diag());

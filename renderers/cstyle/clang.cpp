@@ -24,11 +24,12 @@ std::span<const CRow> clang_rows() {
 // typedef float float4 __attribute__(...): aligned to its size, rounded down to a power of two
 std::string vector_typedef(CStyle& c, DType d) {
   uint32_t alignment = dtypes::is_bool(d) ? 1 : std::bit_floor(uint32_t(d.itemsize()));
-  return "typedef " + c.type(d.scalar()) + " " + c.type(d) + " __attribute__((aligned(" + std::to_string(alignment) + "),ext_vector_type(" +
-         std::to_string(d.count()) + ")));";
+  return "typedef " + c.type(d.scalar()) + " " + c.type(d) + " __attribute__((aligned(" + std::to_string(alignment) +
+         "),ext_vector_type(" + std::to_string(d.count()) + ")));";
 }
 
-// A product of outer products on Apple's AMX, which loads and stores its operands from memory (https://github.com/corsix/amx).
+// A product of outer products on Apple's AMX, which loads and stores its operands from memory
+// (https://github.com/corsix/amx).
 std::string amx_function(CStyle& c, const WmmaUse& use) {
   std::string out = c.type(use.in.vec(use.n * use.n)), a = c.type(use.in.vec(use.n)), b = c.type(use.in.vec(use.m));
   return "static " + out + " __" + std::string(use.name) + "(" + a + " data1, " + b + " data2, " + out + R"( data0){

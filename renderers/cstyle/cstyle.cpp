@@ -41,8 +41,10 @@ bool print_number(CStyle& c, const Const& v, std::string_view suffix) {
 bool print_const(CStyle& c, UOp u) {
   const Dialect& d = c.dialect();
   Const v = u.arg().to_const();
-  if (v.is_float() && std::isinf(v.as_float())) return print_cast_const(c, u, (v.as_float() < 0 ? "-" : "") + std::string(d.infinity));
-  if (dtypes::floats.contains(u.dtype()) && v.is_float() && std::isnan(v.as_float())) return print_cast_const(c, u, d.nan);
+  if (v.is_float() && std::isinf(v.as_float()))
+    return print_cast_const(c, u, (v.as_float() < 0 ? "-" : "") + std::string(d.infinity));
+  if (dtypes::floats.contains(u.dtype()) && v.is_float() && std::isnan(v.as_float()))
+    return print_cast_const(c, u, d.nan);
   switch (u.dtype().scalar_kind()) {
     case Scalar::Float32: return print_number(c, v, "f");
     case Scalar::Int64: return print_number(c, v, "ll");
@@ -100,7 +102,10 @@ bool print_cast(CStyle& c, UOp u) {
 bool print_special(CStyle& c, UOp u) {
   const Dialect& d = c.dialect();
   std::string_view name = u.arg().text();
-  std::string_view id = name[0] == 'g' ? d.global_id : name[0] == 'l' ? d.local_id : name[0] == 'i' ? d.global_thread_id : "";
+  std::string_view id = name[0] == 'g'   ? d.global_id
+                        : name[0] == 'l' ? d.local_id
+                        : name[0] == 'i' ? d.global_thread_id
+                                         : "";
   if (id.empty()) c.cannot(u, "the language has no index '" + std::string(name) + "'");
   for (size_t i = 0; i < id.size(); i++) {
     if (id[i] != '$') c.out += id[i];
@@ -122,8 +127,9 @@ bool print_custom(CStyle& c, UOp u) {
 }  // namespace
 
 std::span<const CRow> c_rows() {
-  // $t $e $z: the type of the node, of what a pointer points to, the elements it may reach. $s0: a source, without its parentheses when
-  // it is of the same op. $g: the gate of a load. $w: a tensor core's name. $B $L: the dialect's barrier and the words before local memory
+  // $t $e $z: the type of the node, of what a pointer points to, the elements it may reach. $s0: a source, without its
+  // parentheses when it is of the same op. $g: the gate of a load. $w: a tensor core's name. $B $L: the dialect's
+  // barrier and the words before local memory
   static const CRow rows[] = {
       {Op::DEFINE_REG, "$e $n[$z];"},
       {Op::DEFINE_LOCAL, "$L$e $n[$z];"},
@@ -211,7 +217,8 @@ void CStyle::append_type(DType d, bool written) {
     append_type(d.base());
     out += '*';
   } else {
-    if (d.scalar() == dtypes::index) throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
+    if (d.scalar() == dtypes::index)
+      throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
     std::string_view name = scalar_names_[size_t(d.scalar_kind())];
     if (d.count() == 1) {
       out += name;
@@ -263,7 +270,8 @@ void CStyle::add_parameter(UOp u) {
 
 // Every buffer below the address counts as written; it matters for images alone.
 void CStyle::mark_written(UOp store) {
-  if (std::none_of(parameters_.begin(), parameters_.end(), [](const Parameter& p) { return p.dtype.is_image(); })) return;
+  if (std::none_of(parameters_.begin(), parameters_.end(), [](const Parameter& p) { return p.dtype.is_image(); }))
+    return;
   for (UOp u : toposort(store.src(0)))
     for (Parameter& p : parameters_) p.written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
 }
@@ -361,8 +369,9 @@ std::string CStyle::assemble_c(std::string_view function_name) {
   for (const Parameter& p : parameters_) {
     if (!std::exchange(first, false)) result += ", ";
     images |= p.dtype.is_image();
+    // tinygrad knows of int variables alone, and prints None for others
     if (p.dtype.is_ptr()) append_type(p.dtype, p.written), out += dialect_.buffer_suffix;
-    else out += p.dtype == dtypes::int32 ? dialect_.int_parameter : "None";  // tinygrad knows of int variables alone, and prints this
+    else out += p.dtype == dtypes::int32 ? dialect_.int_parameter : "None";
     result.append(out.view()).append(" ").append(p.name);
     out.drop();
   }

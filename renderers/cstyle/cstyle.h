@@ -1,5 +1,6 @@
-// C-style languages: one renderer, and a Dialect for each language that holds only what differs (tinygrad renderer/cstyle.py,
-// CStyleLanguage). A new dialect is one file: a Dialect, the rows that differ, and what stands above the kernel.
+// C-style languages: one renderer, and a Dialect for each language that holds only what differs (tinygrad
+// renderer/cstyle.py, CStyleLanguage). A new dialect is one file: a Dialect, the rows that differ,
+// and what stands above the kernel.
 #pragma once
 #include "lib/uop/render.h"
 #include "renderers/text_renderer.h"
@@ -32,16 +33,20 @@ struct Dialect {
   std::string_view extra_parameters = "";
   std::string_view after = "";              // the function
   std::string_view barrier = "";
-  std::string_view global_id = "", local_id = "", global_thread_id = "";  // templates: $d the dimension as a digit, $l as a letter
-  std::string_view vector = "", vector_open = "(", vector_close = ")";    // of a vector from its elements; "float4" stands for its type
+  // templates: $d the dimension as a digit, $l as a letter
+  std::string_view global_id = "", local_id = "", global_thread_id = "";
+  // of a vector from its elements; "float4" stands for its type
+  std::string_view vector = "", vector_open = "(", vector_close = ")";
   int largest_named_vector = 4;             // elements of larger ones are [i], of others .x, .y, ...
   std::string_view infinity = "INFINITY", nan = "NAN";
   std::span<const TypeName> types = {};     // those whose name is not tinygrad's own
   const TextTable<CStyle>* table = nullptr;  // what a node looks like: the dialect's rows, then the base's
 
   void (*prologue)(CStyle&, std::string& out) = nullptr;                       // lines above the kernel, each ended
-  void (*type)(CStyle&, DType) = nullptr;                                      // appends a type to `out`, when not as C has it
-  void (*cast)(CStyle&, DType, std::string_view value) = nullptr;              // appends a cast to `out`, when not as C has it
+  // appends a type to `out`, when not as C has it
+  void (*type)(CStyle&, DType) = nullptr;
+  // appends a cast to `out`, when not as C has it
+  void (*cast)(CStyle&, DType, std::string_view value) = nullptr;
   std::string (*assemble)(CStyle&, std::string_view function_name) = nullptr;  // the whole text, when not as C has it
 };
 
@@ -66,8 +71,10 @@ class CStyle : public TextRenderer {
     return apart([&] { append_type(d); });
   }
   std::string_view name_of_scalar(Scalar s) const { return scalar_names_[size_t(s)]; }
-  void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }  // a name or a format that the kernel gives
-  std::string_view own_type(DType d);                 // as the dialect's own types name it; throws Failure when they do not
+  // a name or a format that the kernel gives
+  void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
+  // as the dialect's own types name it; throws Failure when they do not
+  std::string_view own_type(DType d);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::string body;  // the lines of the function, without the last newline
@@ -75,7 +82,8 @@ class CStyle : public TextRenderer {
  private:
   void stripped_source(UOp u, int i) {
     std::string_view source = text(u, i);
-    if (u.src(size_t(i)).op() == u.op() && source.starts_with('(')) source = own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);
+    if (u.src(size_t(i)).op() == u.op() && source.starts_with('('))
+      source = own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);
     out.append_chunks(source);
   }
   void rare_hole(char letter, int number, UOp u);

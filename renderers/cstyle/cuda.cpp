@@ -6,7 +6,8 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {{Scalar::BFloat16, "nv_bfloat16"}, {Scalar::FP8E4M3, "__nv_fp8_e4m3"}, {Scalar::FP8E5M2, "__nv_fp8_e5m2"}};
+constexpr TypeName kTypes[] = {
+    {Scalar::BFloat16, "nv_bfloat16"}, {Scalar::FP8E4M3, "__nv_fp8_e4m3"}, {Scalar::FP8E5M2, "__nv_fp8_e5m2"}};
 constexpr DTypeSet kHalves{Scalar::Float16, Scalar::BFloat16};
 
 bool is_half(UOp u) { return u.dtype().count() == 1 && kHalves.contains(u.dtype()); }
@@ -27,8 +28,9 @@ std::span<const CRow> cuda_rows() {
 // A vector that CUDA does not have, and how to make one.
 std::string vector_struct(CStyle& c, DType d) {
   std::string vector = c.type(d), scalar = c.type(d.scalar()), names = element_names(d.count());
-  return "struct __align__(" + std::to_string(d.itemsize()) + ") " + vector + " { " + scalar + " " + names + "; }; __device__ " + vector + " make_" + vector + "(" +
-         element_names(d.count(), scalar + " ") + ") { " + vector + " r={" + names + "}; return r; }\n";
+  return "struct __align__(" + std::to_string(d.itemsize()) + ") " + vector + " { " + scalar + " " + names +
+         "; }; __device__ " + vector + " make_" + vector + "(" + element_names(d.count(), scalar + " ") + ") { " +
+         vector + " r={" + names + "}; return r; }\n";
 }
 
 std::string_view mma_type(DType d, bool result) {
@@ -53,19 +55,24 @@ std::string mma_function(CStyle& c, const WmmaUse& use) {
   }
   std::string in(mma_type(use.in, false)), out(mma_type(use.out, true));
   if (in.empty() || out.empty())
-    throw Failure("the " + c.target().name() + " renderer has no tensor core from " + std::string(use.in.repr()) + " to " + std::string(use.out.repr()));
+    throw Failure("the " + c.target().name() + " renderer has no tensor core from " + std::string(use.in.repr()) +
+                  " to " + std::string(use.out.repr()));
   auto list = [](int64_t first, int64_t count, const std::string& before, const std::string& after) {
     std::string text;
-    for (int64_t i = first; i < first + count; i++) text += (i > first ? ", " : "") + before + std::to_string(i) + after;
+    for (int64_t i = first; i < first + count; i++)
+      text += (i > first ? ", " : "") + before + std::to_string(i) + after;
     return text;
   };
   int64_t nc = registers[2], na = registers[0], nb = registers[1];
   std::string accumulators = list(0, nc, "%", "");
-  return "__device__ " + types[2] + " __" + std::string(use.name) + "(" + types[0] + " a, " + types[1] + " b, " + types[2] + " c){\n" +
-         "  int *a_pk = (int *)(&a), *b_pk = (int *)(&b), *c_pk = (int *)(&c);\n" + "  asm(\"mma.sync.aligned.m" + std::to_string(use.m) + "n" +
-         std::to_string(use.n) + "k" + std::to_string(use.k) + ".row.col." + out + "." + in + "." + in + "." + out + "\"\n" + "      \"{" + accumulators + "}, {" +
-         list(nc, na, "%", "") + "},\"\n      \"{" + list(nc + na, nb, "%", "") + "}, {" + accumulators + "};\"\n    : " + list(0, nc, "\"+r\"(c_pk[", "])") +
-         "\n    : " + list(0, na, "\"r\"(a_pk[", "])") + ", " + list(0, nb, "\"r\"(b_pk[", "])") + ");\n  return c;\n}\n";
+  return "__device__ " + types[2] + " __" + std::string(use.name) + "(" + types[0] + " a, " + types[1] + " b, " +
+         types[2] + " c){\n" + "  int *a_pk = (int *)(&a), *b_pk = (int *)(&b), *c_pk = (int *)(&c);\n" +
+         "  asm(\"mma.sync.aligned.m" + std::to_string(use.m) + "n" + std::to_string(use.n) + "k" +
+         std::to_string(use.k) + ".row.col." + out + "." + in + "." + in + "." + out + "\"\n" + "      \"{" +
+         accumulators + "}, {" + list(nc, na, "%", "") + "},\"\n      \"{" + list(nc + na, nb, "%", "") + "}, {" +
+         accumulators + "};\"\n    : " + list(0, nc, "\"+r\"(c_pk[", "])") +
+         "\n    : " + list(0, na, "\"r\"(a_pk[", "])") + ", " + list(0, nb, "\"r\"(b_pk[", "])") +
+         ");\n  return c;\n}\n";
 }
 
 void cuda_prologue(CStyle& c, std::string& out) {
@@ -74,13 +81,16 @@ void cuda_prologue(CStyle& c, std::string& out) {
 template <class T, class F> __device__ __forceinline__ T tg_bitcast(F v) { union U { F f; T t; }; U u; u.f = v; return u.t; }
 )";
   auto used = value_dtypes_of(c.list());
-  auto any = [&](DTypeSet set) { return std::any_of(used.begin(), used.end(), [&](DType d) { return set.contains(d); }); };
+  auto any = [&](DTypeSet set) {
+    return std::any_of(used.begin(), used.end(), [&](DType d) { return set.contains(d); });
+  };
   if (any(dtypes::fp8s)) out += "#include <cuda_fp8.h>\n";
   if (any({Scalar::Float16})) out += "#include <cuda_fp16.h>\n";
   if (any({Scalar::BFloat16})) out += "#include <cuda_bf16.h>\n";
   for (DType d : used) {
     int n = d.count();
-    bool half_vector = (n == 4 || n == 8) && kHalves.contains(d), fp8_vector = (n == 2 || n == 4 || n == 8 || n == 16) && dtypes::fp8s.contains(d);
+    bool half_vector = (n == 4 || n == 8) && kHalves.contains(d),
+         fp8_vector = (n == 2 || n == 4 || n == 8 || n == 16) && dtypes::fp8s.contains(d);
     if (half_vector || fp8_vector) out += vector_struct(c, d);
   }
   for (const WmmaUse& use : wmma_uses(c.list())) out += mma_function(c, use);

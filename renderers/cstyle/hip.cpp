@@ -1,4 +1,5 @@
-// HIP C++ for AMD GPUs, without HIP's headers: what a kernel needs is declared above it (tinygrad renderer/cstyle.py, AMDHIPRenderer).
+// HIP C++ for AMD GPUs, without HIP's headers: what a kernel needs is declared above it (tinygrad renderer/cstyle.py,
+// AMDHIPRenderer).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -8,14 +9,17 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {{Scalar::BFloat16, "hip_bfloat16"}, {Scalar::FP8E4M3, "hip_fp8"}, {Scalar::FP8E5M2, "hip_bf8"}};
+constexpr TypeName kTypes[] = {
+    {Scalar::BFloat16, "hip_bfloat16"}, {Scalar::FP8E4M3, "hip_fp8"}, {Scalar::FP8E5M2, "hip_bf8"}};
 
 bool is_half(UOp u) { return u.dtype() == dtypes::float16; }
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
 std::span<const CRow> hip_rows() {
   static const CRow rows[] = {
-#define OCML(OP, name) {Op::OP, is_half, "__ocml_" name "_f16($0)"}, {Op::OP, is_double, "__ocml_" name "_f64($0)"}, {Op::OP, "__ocml_" name "_f32($0)"}
+#define OCML(OP, name)                                                                          \
+  {Op::OP, is_half, "__ocml_" name "_f16($0)"}, {Op::OP, is_double, "__ocml_" name "_f64($0)"}, \
+      {Op::OP, "__ocml_" name "_f32($0)"}
       OCML(TRUNC, "trunc"), OCML(SIN, "sin"), OCML(LOG2, "log2"), OCML(EXP2, "exp2"), OCML(SQRT, "sqrt"),
 #undef OCML
   };
@@ -25,8 +29,12 @@ std::span<const CRow> hip_rows() {
 // ---- CDNA (gfx942, gfx950): other tensor cores, and conversions of fp8 in hardware
 
 bool is_scaled_mfma(UOp u) { return u.arg()[1][2] == Arg(128); }
-bool float_to_fp8(UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype() == dtypes::float32; }
-bool fp8_to_float(UOp u) { return u.dtype() == dtypes::float32 && u.src(0).dtype().count() == 1 && dtypes::fp8s.contains(u.src(0).dtype()); }
+bool float_to_fp8(UOp u) {
+  return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype() == dtypes::float32;
+}
+bool fp8_to_float(UOp u) {
+  return u.dtype() == dtypes::float32 && u.src(0).dtype().count() == 1 && dtypes::fp8s.contains(u.src(0).dtype());
+}
 
 // How the instructions number the fp8 formats.
 std::string fp8_index(CStyle& c, UOp u, DType d) {
@@ -37,7 +45,8 @@ std::string fp8_index(CStyle& c, UOp u, DType d) {
 bool print_scaled_mfma(CStyle& c, UOp u) {
   if (!is_scaled_mfma(u)) return false;
   std::string format = fp8_index(c, u, u.src(0).dtype());
-  c.out.append("__").append(u.arg()[0].text()).append("(").append(c.text(u, 0)).append(", ").append(c.text(u, 1)).append(", ").append(c.text(u, 2));
+  c.out.append("__").append(u.arg()[0].text()).append("(").append(c.text(u, 0)).append(", ").append(c.text(u, 1))
+      .append(", ").append(c.text(u, 2));
   c.out.append(", ").append(format).append(", ").append(format).append(", 0, 0, 0, 0)");
   return true;
 }
@@ -49,7 +58,8 @@ bool print_to_fp8(CStyle& c, UOp u) {
 bool print_from_fp8(CStyle& c, UOp u) {
   if (!fp8_to_float(u)) return false;
   bool e4m3 = u.src(0).dtype().scalar_kind() == Scalar::FP8E4M3;
-  c.out.append("__builtin_amdgcn_cvt_f32_").append(e4m3 ? "fp8" : "bf8").append("((unsigned int)").append(c.text(u, 0)).append(", 0)");
+  c.out.append("__builtin_amdgcn_cvt_f32_").append(e4m3 ? "fp8" : "bf8").append("((unsigned int)").append(c.text(u, 0))
+      .append(", 0)");
   return true;
 }
 
@@ -85,8 +95,10 @@ constexpr std::string_view kHalfAccumulator = R"((half16 a, half16 b, half8 c) {
 }
 )";
 
-void declare(std::string& out, std::string_view attribute, std::string_view result, std::string_view name, std::string_view parameter) {
-  out.append("extern \"C\" __attribute__((device").append(attribute.empty() ? "" : ", ").append(attribute).append(")) ");
+void declare(std::string& out, std::string_view attribute, std::string_view result, std::string_view name,
+             std::string_view parameter) {
+  out.append("extern \"C\" __attribute__((device").append(attribute.empty() ? "" : ", ").append(attribute)
+      .append(")) ");
   out.append(result).append(" ").append(name).append("(").append(parameter).append(");\n");
 }
 
@@ -96,8 +108,9 @@ void declare_math(CStyle& c, std::string& out) {
     Op op;
     std::string_view name, attribute;
   };
-  static constexpr Function kFunctions[] = {
-      {Op::EXP2, "exp2", "pure"}, {Op::LOG2, "log2", "pure"}, {Op::SQRT, "sqrt", "const"}, {Op::SIN, "sin", ""}, {Op::TRUNC, "trunc", ""}};
+  static constexpr Function kFunctions[] = {{Op::EXP2, "exp2", "pure"}, {Op::LOG2, "log2", "pure"},
+                                            {Op::SQRT, "sqrt", "const"}, {Op::SIN, "sin", ""},
+                                            {Op::TRUNC, "trunc", ""}};
   std::vector<std::pair<Op, DType>> done;
   for (UOp u : c.list())
     for (const Function& f : kFunctions) {
@@ -105,22 +118,27 @@ void declare_math(CStyle& c, std::string& out) {
       if (!u.is(f.op) || (d != dtypes::float16 && d != dtypes::float32 && d != dtypes::float64)) continue;
       if (std::pair key(f.op, d); std::find(done.begin(), done.end(), key) == done.end()) done.push_back(key);
       else continue;
-      declare(out, f.attribute, d.name(), "__ocml_" + std::string(f.name) + "_f" + std::to_string(d.bitsize()), d.name());
+      declare(out, f.attribute, d.name(), "__ocml_" + std::string(f.name) + "_f" + std::to_string(d.bitsize()),
+              d.name());
     }
 }
 
 void define_vector(CStyle& c, DType d, std::string& out) {
   std::string vector = c.type(d), scalar = c.type(d.scalar());
-  out += "typedef " + scalar + " " + vector + " __attribute__((ext_vector_type(" + std::to_string(d.count()) + ")));\nstatic inline __attribute__((device)) " + vector +
-         " make_" + vector + "(" + element_names(d.count(), scalar + " ") + ") { return { " + element_names(d.count()) + " }; }\n";
+  out += "typedef " + scalar + " " + vector + " __attribute__((ext_vector_type(" + std::to_string(d.count()) +
+         ")));\nstatic inline __attribute__((device)) " + vector + " make_" + vector + "(" +
+         element_names(d.count(), scalar + " ") + ") { return { " + element_names(d.count()) + " }; }\n";
 }
 
-// Names for the tensor cores' instructions. The types of CDNA's go by what was used before: tinygrad changes its table as it goes.
+// Names for the tensor cores' instructions. The types of CDNA's go by what was used before: tinygrad changes its table
+// as it goes.
 void define_wmma(CStyle& c, std::string& out) {
-  std::map<Scalar, std::string> types{{Scalar::BFloat16, "bf16"}, {Scalar::Float32, "f32"}, {Scalar::Float16, "f16"}, {Scalar::FP8E4M3, "_fp8_fp8"}, {Scalar::FP8E5M2, "_bf8_bf8"}};
+  std::map<Scalar, std::string> types{{Scalar::BFloat16, "bf16"}, {Scalar::Float32, "f32"}, {Scalar::Float16, "f16"},
+                                      {Scalar::FP8E4M3, "_fp8_fp8"}, {Scalar::FP8E5M2, "_bf8_bf8"}};
   auto type = [&](DType d) {
     auto it = types.find(d.scalar_kind());
-    if (it == types.end()) throw Failure("the " + c.target().name() + " renderer has no tensor core of " + std::string(d.repr()));
+    if (it == types.end())
+      throw Failure("the " + c.target().name() + " renderer has no tensor core of " + std::string(d.repr()));
     return it->second;
   };
   for (const WmmaUse& use : wmma_uses(c.list())) {
@@ -145,8 +163,11 @@ void hip_prologue(CStyle& c, std::string& out) {
   auto list = c.list();
   auto used = value_dtypes_of(list);
   auto any_node = [&](auto test) { return std::any_of(list.begin(), list.end(), test); };
-  auto any_dtype = [&](DTypeSet set) { return std::any_of(used.begin(), used.end(), [&](DType d) { return set.contains(d); }); };
-  if (any_node([](UOp u) { return u.is_const() && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float()); }))
+  auto any_dtype = [&](DTypeSet set) {
+    return std::any_of(used.begin(), used.end(), [&](DType d) { return set.contains(d); });
+  };
+  if (any_node(
+          [](UOp u) { return u.is_const() && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float()); }))
     out += "#define INFINITY (__builtin_inff())\n#define NAN (__builtin_nanf(\"\"))\n";
   bool ids = any_node([](UOp u) { return u.is(Op::SPECIAL); });
   if (ids) out += "typedef long unsigned int size_t;\n";
@@ -154,7 +175,8 @@ void hip_prologue(CStyle& c, std::string& out) {
   if (any_dtype({Scalar::Float16})) out += "#define half _Float16\n";
   if (any_dtype(dtypes::fp8s)) out += kFloatToFp8;
   if (ids)
-    for (std::string_view name : {"__ockl_get_local_id", "__ockl_get_group_id", "__ockl_get_local_size"}) declare(out, "const", "size_t", name, "unsigned int");
+    for (std::string_view name : {"__ockl_get_local_id", "__ockl_get_group_id", "__ockl_get_local_size"})
+      declare(out, "const", "size_t", name, "unsigned int");
   declare_math(c, out);
   for (DType d : used)
     if (d.count() > 1) define_vector(c, d, out);
@@ -167,7 +189,10 @@ Dialect hip(const TextTable<CStyle>& table) {
       .kernel = "extern \"C\" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, {})))",
       .local_prefix = "__attribute__((shared, aligned(16)))",
       .local_prefix_in_casts = false,
-      .barrier = "__builtin_amdgcn_fence(__ATOMIC_RELEASE, \"workgroup\");__builtin_amdgcn_s_barrier();__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, \"workgroup\");",
+      .barrier =
+          "__builtin_amdgcn_fence(__ATOMIC_RELEASE, "
+          "\"workgroup\");__builtin_amdgcn_s_barrier();__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "
+          "\"workgroup\");",
       .global_id = "__ockl_get_group_id($d)",
       .local_id = "__ockl_get_local_id($d)",
       .global_thread_id = "(__ockl_get_group_id($d)*__ockl_get_local_size($d)+__ockl_get_local_id($d))",

@@ -20,11 +20,13 @@ std::span<const CRow> metal_rows() {
 // The operands of a SIMD group's 8x8 matrices: each thread holds two elements of each.
 std::string simdgroup_function(CStyle& c, std::string_view name, DType in, DType out) {
   std::string in2 = c.type(in.vec(2)), out2 = c.type(out.vec(2));
-  return out2 + " __" + std::string(name) + "(" + in2 + " a, " + in2 + " b, " + out2 + " c){\n" + "  simdgroup_" + c.type(in) + "8x8 mat_a, mat_b; simdgroup_" +
-         c.type(out) + "8x8 mat_c;\n" + R"(  mat_a.thread_elements()[0] = a[0]; mat_b.thread_elements()[0] = b[0]; mat_c.thread_elements()[0] = c[0];
+  return out2 + " __" + std::string(name) + "(" + in2 + " a, " + in2 + " b, " + out2 + " c){\n" + "  simdgroup_" +
+         c.type(in) + "8x8 mat_a, mat_b; simdgroup_" + c.type(out) + "8x8 mat_c;\n" +
+         R"(  mat_a.thread_elements()[0] = a[0]; mat_b.thread_elements()[0] = b[0]; mat_c.thread_elements()[0] = c[0];
   mat_a.thread_elements()[1] = a[1]; mat_b.thread_elements()[1] = b[1]; mat_c.thread_elements()[1] = c[1];
   simdgroup_multiply_accumulate(mat_c, mat_a, mat_b, mat_c);
-  return )" + out2 + "(mat_c.thread_elements()[0], mat_c.thread_elements()[1]);\n}\n";
+  return )" +
+         out2 + "(mat_c.thread_elements()[0], mat_c.thread_elements()[1]);\n}\n";
 }
 
 void metal_prologue(CStyle& c, std::string& out) {

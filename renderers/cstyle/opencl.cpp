@@ -23,9 +23,12 @@ bool is_pixel(UOp index, size_t num_src) {
   return index.is(Op::INDEX) && index.num_src() == num_src && index.src(1).dtype() == dtypes::int32.vec(2);
 }
 bool is_pixel_load(UOp u) { return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 1 && is_pixel(u.src(0), 2); }
-bool is_gated_pixel_load(UOp u) { return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 2 && is_pixel(u.src(0), 3); }
+bool is_gated_pixel_load(UOp u) {
+  return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 2 && is_pixel(u.src(0), 3);
+}
 bool is_pixel_store(UOp u) {
-  return u.num_src() >= 2 && u.src(1).dtype() == dtypes::float32.vec(4) && u.src(0).num_src() >= 2 && is_pixel(u.src(0), u.src(0).num_src());
+  return u.num_src() >= 2 && u.src(1).dtype() == dtypes::float32.vec(4) && u.src(0).num_src() >= 2 &&
+         is_pixel(u.src(0), u.src(0).num_src());
 }
 
 bool print_pixel_load(CStyle& c, UOp u) {
@@ -41,7 +44,8 @@ bool print_pixel_load(CStyle& c, UOp u) {
 bool print_pixel_store(CStyle& c, UOp u) {
   if (!is_pixel_store(u)) return false;
   UOp index = u.src(0);
-  c.out.append("write_imagef(").append(c.text(index, 0)).append(", ").append(c.text(index, 1)).append(", ").append(c.text(u, 1)).append(");");
+  c.out.append("write_imagef(").append(c.text(index, 0)).append(", ").append(c.text(index, 1)).append(", ")
+      .append(c.text(u, 1)).append(");");
   return true;
 }
 
@@ -75,8 +79,10 @@ void intel_prologue(CStyle& c, std::string& out) {
   opencl_prologue(c, out);
   for (const WmmaUse& use : wmma_uses(c.list())) {
     bool bf16 = use.in == dtypes::bfloat16;
-    std::string in = bf16 ? "ushort" : std::string(use.in.name()), kind = bf16 ? "bf16" : "f16", result = std::string(use.out.name()) + "8";
-    out += result + " __" + std::string(use.name) + "(" + in + "16 a, " + in + "16 b, " + result + " c) {\n    return intel_sub_group_" + kind + "_" + kind +
+    std::string in = bf16 ? "ushort" : std::string(use.in.name()), kind = bf16 ? "bf16" : "f16",
+                result = std::string(use.out.name()) + "8";
+    out += result + " __" + std::string(use.name) + "(" + in + "16 a, " + in + "16 b, " + result +
+           " c) {\n    return intel_sub_group_" + kind + "_" + kind +
            "_matrix_mad_k16(as_int8(a), as_int8(b), c);\n}\n";
   }
 }

@@ -4,13 +4,18 @@
 namespace tgc {
 namespace {
 
-bool float_to_fp8(UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype() == dtypes::float32; }
-bool fp8_to_float(UOp u) { return u.dtype() == dtypes::float32 && u.src(0).dtype().count() == 1 && dtypes::fp8s.contains(u.src(0).dtype()); }
+bool float_to_fp8(UOp u) {
+  return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype() == dtypes::float32;
+}
+bool fp8_to_float(UOp u) {
+  return u.dtype() == dtypes::float32 && u.src(0).dtype().count() == 1 && dtypes::fp8s.contains(u.src(0).dtype());
+}
 
 bool print_special(LlvmIr& r, UOp u) {
   std::string_view name = u.arg().text();
   if (name[0] != 'g' && name[0] != 'l') r.cannot(u, "there is no index '" + std::string(name) + "'");
-  r.out.append("  ").append(r.name_of_node()).append(" = tail call i32 @llvm.amdgcn.").append(name[0] == 'g' ? "workgroup" : "workitem").append(".id.");
+  r.out.append("  ").append(r.name_of_node()).append(" = tail call i32 @llvm.amdgcn.")
+      .append(name[0] == 'g' ? "workgroup" : "workitem").append(".id.");
   r.out += char('x' + (name.back() - '0'));
   r.out += "(); ";
   return true;
@@ -18,7 +23,8 @@ bool print_special(LlvmIr& r, UOp u) {
 
 bool print_to_fp8(LlvmIr& r, UOp u) {
   if (!float_to_fp8(u)) return false;
-  r.out.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(float  ").append(r.text(u, 0)).append(", i1 ");
+  r.out.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(float  ").append(r.text(u, 0))
+      .append(", i1 ");
   r.out.append(u.dtype() == dtypes::fp8e5m2 ? "1" : "0").append(")");
   return true;
 }
@@ -26,7 +32,8 @@ bool print_to_fp8(LlvmIr& r, UOp u) {
 bool print_from_fp8(LlvmIr& r, UOp u) {
   if (!fp8_to_float(u)) return false;
   std::string x(r.text(u, 0));
-  r.out.append("  ").append(x).append("_i32 = zext i8 ").append(x).append(" to i32\n  ").append(r.name_of_node()).append(" = call float @llvm.amdgcn.cvt.f32.");
+  r.out.append("  ").append(x).append("_i32 = zext i8 ").append(x).append(" to i32\n  ").append(r.name_of_node())
+      .append(" = call float @llvm.amdgcn.cvt.f32.");
   r.out.append(u.src(0).dtype() == dtypes::fp8e5m2 ? "bf8" : "fp8").append("(i32 ").append(x).append("_i32, i32 0)");
   return true;
 }
@@ -63,7 +70,8 @@ bool print_wmma(LlvmIr& r, UOp u) {
   DType accumulator = u.src(u.num_src() - 1).dtype().scalar();
   r.out.append(kCdna ? " @llvm.amdgcn.mfma." : " @llvm.amdgcn.wmma.").append(mfma_type(r, u, accumulator, k, kCdna));
   if (kCdna) {
-    r.out.append(".").append(std::to_string(n)).append("x").append(std::to_string(m)).append("x").append(std::to_string(k));
+    r.out.append(".").append(std::to_string(n)).append("x").append(std::to_string(m)).append("x")
+        .append(std::to_string(k));
     r.out.append(mfma_type(r, u, u.arg()[2].dtype(), k, true)).append("(");
     append_operands(r, u);
     r.out += ", i32 0, i32 0, i32 0)";
@@ -81,7 +89,9 @@ std::span<const LlvmRow> amd_rows() {
       {Op::SQRT, "  $n = call $t @llvm.sqrt.$e($t0 $0)"},
       {Op::LOG2, "  $n = call $t @llvm.log2.$e($t0 $0)"},
       {Op::EXP2, "  $n = call $t @llvm.exp2.$e($t0 $0)"},
-      {Op::BARRIER, "fence syncscope(\"workgroup\") release\ntail call void @llvm.amdgcn.s.barrier()\nfence syncscope(\"workgroup\") acquire\n"},
+      {Op::BARRIER,
+       "fence syncscope(\"workgroup\") release\ntail call void @llvm.amdgcn.s.barrier()\n"
+       "fence syncscope(\"workgroup\") acquire\n"},
       {Op::CAST, print_to_fp8},
       {Op::CAST, print_from_fp8},
   };
@@ -100,7 +110,8 @@ std::span<const LlvmRow> cdna_rows() {
 }  // namespace
 
 const TextTable<LlvmIr>& amd_llvm_table(bool cdna) {
-  static const TextTable<LlvmIr> for_rdna{amd_rows(), llvm_rows(), rdna_rows()}, for_cdna{amd_rows(), llvm_rows(), cdna_rows()};
+  static const TextTable<LlvmIr> for_rdna{amd_rows(), llvm_rows(), rdna_rows()},
+      for_cdna{amd_rows(), llvm_rows(), cdna_rows()};
   return cdna ? for_cdna : for_rdna;
 }
 
@@ -117,7 +128,9 @@ bf8_clip:
   %clamped_bf8 = call float @llvm.amdgcn.fmed3.f32(float %val, float 57344.0, float -57344.0)
   br label %select_clip
 fp8_clip:
-  %clamped_fp8 = call float @llvm.amdgcn.fmed3.f32(float %val, float 448.0, float -448.0))" "    \n" R"(  br label %select_clip
+  %clamped_fp8 = call float @llvm.amdgcn.fmed3.f32(float %val, float 448.0, float -448.0))"
+         "    \n"
+         R"(  br label %select_clip
 select_clip:
   %phi_val = phi float [%val, %entry], [%clamped_bf8, %bf8_clip], [%clamped_fp8, %fp8_clip]
   br i1 %is_bf8, label %do_bf8, label %do_fp8

@@ -1,5 +1,5 @@
-// Apple's AMX in LLVM IR for the CPU: instructions as words, operands through memory (tinygrad renderer/llvmir.py, render_wmma_amx;
-// https://github.com/corsix/amx).
+// Apple's AMX in LLVM IR for the CPU: instructions as words, operands through memory (tinygrad renderer/llvmir.py,
+// render_wmma_amx; https://github.com/corsix/amx).
 #include "renderers/llvmir/llvmir.h"
 
 namespace tgc {
@@ -7,14 +7,14 @@ namespace {
 
 // An AMX instruction on the address (with its row in the upper bits) in a register.
 std::string amx(int op, const std::string& address, std::string_view name) {
-  return "call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\"(i32 " + std::to_string(op) + ", i64 " + address +
-         ") #0; AMX " + std::string(name);
+  return "call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\"(i32 " +
+         std::to_string(op) + ", i64 " + address + ") #0; AMX " + std::string(name);
 }
 
 // Switches the unit on (0) or off (1).
 std::string amx_switch(int off, std::string_view name) {
-  return "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (" + std::to_string(0x201000 + (17 << 5) + off) + ")\", \"~{memory}\"() #0; AMX " + std::string(name) +
-         "\n";
+  return "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (" + std::to_string(0x201000 + (17 << 5) + off) +
+         ")\", \"~{memory}\"() #0; AMX " + std::string(name) + "\n";
 }
 
 // Loads or stores the 16 rows of the accumulator.
@@ -22,7 +22,8 @@ std::string rows(const std::string& n, std::string_view suffix, int op, std::str
   std::string out;
   for (int64_t i = 0; i < 16; i++) {
     std::string row = n + std::string(suffix) + std::to_string(i);
-    out += "  " + row + " = add i64 " + n + "_ptr_amx2, " + std::to_string((i * 4) << 56 | i * 64) + "\n  " + amx(op, row, name) + "\n";
+    out += "  " + row + " = add i64 " + n + "_ptr_amx2, " + std::to_string((i * 4) << 56 | i * 64) + "\n  " +
+           amx(op, row, name) + "\n";
   }
   return out;
 }
@@ -32,13 +33,16 @@ bool print_amx(LlvmIr& r, UOp u) {
   for (size_t i = 0; i < u.num_src(); i++) {
     DType d = u.src(i).dtype();
     std::string t = r.type(d);
-    r.out.append("  store ").append(t).append(" ").append(r.text(u, int(i))).append(", ").append(t).append("* ").append(n).append("_amx").append(std::to_string(i));
+    r.out.append("  store ").append(t).append(" ").append(r.text(u, int(i))).append(", ").append(t).append("* ")
+        .append(n).append("_amx").append(std::to_string(i));
     r.out.append(", align ").append(std::to_string(d.itemsize())) += '\n';
   }
   r.out += amx_switch(0, "set") + rows(n, "_ld", 4, "ldz");
-  r.out += "  " + amx(0, n + "_ptr_amx1", "ldx") + "\n  " + amx(1, n + "_ptr_amx0", "ldy") + "\n  " + amx(12, "0", "fma32") + "\n";
+  r.out += "  " + amx(0, n + "_ptr_amx1", "ldx") + "\n  " + amx(1, n + "_ptr_amx0", "ldy") + "\n  " +
+           amx(12, "0", "fma32") + "\n";
   r.out += rows(n, "_st", 5, "stz") + amx_switch(1, "clr");
-  r.out.append("  ").append(n).append(" = load ").append(r.type(u.dtype())).append(", ptr ").append(n).append("_amx2, align ").append(std::to_string(u.dtype().itemsize()));
+  r.out.append("  ").append(n).append(" = load ").append(r.type(u.dtype())).append(", ptr ").append(n)
+      .append("_amx2, align ").append(std::to_string(u.dtype().itemsize()));
   return true;
 }
 

@@ -81,7 +81,9 @@ std::string_view integer_instruction(Op op, bool is_signed) {
 std::string_view instruction(LlvmIr& r, UOp u, Op op) {
   DType d = u.src(0).dtype();
   Class c = d.is_ptr() ? Class::None : class_of(d);
-  std::string_view name = c == Class::None ? "" : c == Class::Float ? float_instruction(op) : integer_instruction(op, c == Class::Signed);
+  std::string_view name = c == Class::None    ? ""
+                          : c == Class::Float ? float_instruction(op)
+                                              : integer_instruction(op, c == Class::Signed);
   if (name.empty()) r.cannot(u, "there is no instruction for operands of " + std::string(d.repr()));
   return name;
 }
@@ -122,7 +124,8 @@ bool print_vectorize(LlvmIr& r, UOp u) {
   std::string type = r.type(u.dtype()), name(r.name_of_node());
   for (size_t i = 0; i < u.num_src(); i++) {
     bool last = i + 1 == u.num_src();
-    r.out.append("  ").append(name).append(last ? "" : "_" + std::to_string(i)).append(" = insertelement ").append(type).append(" ");
+    r.out.append("  ").append(name).append(last ? "" : "_" + std::to_string(i)).append(" = insertelement ").append(type)
+        .append(" ");
     r.out.append(i ? name + "_" + std::to_string(i - 1) : "poison").append(", ");
     r.append_type(u.src(i).dtype());
     r.out.append(" ").append(r.text(u, int(i))).append(", i32 ").append(std::to_string(i));
@@ -142,8 +145,9 @@ bool same_llvm_type(DType a, DType b) {
 }
 
 std::span<const LlvmRow> llvm_rows() {
-  // $t: the type of the node or of a source; $e of its element; $m a name without its %; $p of what a pointer points to. $i the
-  // instruction of an op, $c that of a cast, $k that of a comparison with 0; $g a load's gate; $r the ids of a range, $r1 those of an END's
+  // $t: the type of the node or of a source; $e of its element; $m a name without its %; $p of what a pointer points
+  // to. $i the instruction of an op, $c that of a cast, $k that of a comparison with 0; $g a load's gate;
+  // $r the ids of a range, $r1 those of an END's
   static const LlvmRow rows[] = {
       // memory
       {Op::INDEX, "  $n = getelementptr inbounds $p, $t0 $0, $t1 $1"},
@@ -239,7 +243,8 @@ std::string LlvmIr::constant(UOp u) {
 
 void LlvmIr::add_parameter(UOp u) {
   name_ = set_text(u, "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text())));
-  parameters_.append(parameters_.empty() ? "" : ", ").append(type(u.dtype())).append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(name_);
+  parameters_.append(parameters_.empty() ? "" : ", ").append(type(u.dtype()))
+      .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(name_);
 }
 
 // A buffer in registers or in local memory: on the stack of a CPU, a global of the group on a GPU.
@@ -290,7 +295,8 @@ void LlvmIr::print(UOp u) {
 }
 
 std::string LlvmIr::attributes() {
-  std::string bounds = target().device == "CPU" ? "" : " \"amdgpu-flat-work-group-size\"=\"1," + launch_bounds_of(list()).str() + "\"";
+  std::string bounds =
+      target().device == "CPU" ? "" : " \"amdgpu-flat-work-group-size\"=\"1," + launch_bounds_of(list()).str() + "\"";
   return "attributes #0 = { alwaysinline nounwind \"no-builtins\"" + bounds + " \"no-trapping-math\"=\"true\" }";
 }
 
@@ -324,9 +330,11 @@ std::string LlvmIr::render() {
   }
   bool gpu = target().device != "CPU";
   std::string result = std::move(globals_);
-  if (gpu && std::any_of(list().begin(), list().end(), [](UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()); }))
+  if (gpu && std::any_of(list().begin(), list().end(),
+                         [](UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()); }))
     result.append(amd_float_to_fp8()) += '\n';
-  result.append("define ").append(gpu ? "amdgpu_kernel " : "").append("void @").append(function_name).append("(").append(parameters_).append(") #0\n{\n");
+  result.append("define ").append(gpu ? "amdgpu_kernel " : "").append("void @").append(function_name).append("(")
+      .append(parameters_).append(") #0\n{\n");
   return result.append(body_).append("  ret void\n}\n").append(attributes());
 }
 

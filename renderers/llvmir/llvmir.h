@@ -5,14 +5,16 @@
 
 namespace tgc {
 
-std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);  // see note_added
+// see note_added
+std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class LlvmIr;
 using LlvmRow = TextRow<LlvmIr>;
 
 class LlvmIr : public TextRenderer {
  public:
-  LlvmIr(const Target& target, std::span<const UOp> list, const TextTable<LlvmIr>& table) : TextRenderer(target, list), table_(table) {}
+  LlvmIr(const Target& target, std::span<const UOp> list, const TextTable<LlvmIr>& table)
+      : TextRenderer(target, list), table_(table) {}
   std::string render();
 
   // ---- for rows

@@ -33,7 +33,9 @@ void append_gated_load(Ptx& p, UOp u) {
   DType scalar = u.dtype().scalar();
   bool is_vector = u.src(1).dtype().count() > 1;
   if (is_vector)
-    for (std::string_view r : p.vector(u)) p.out.append("mov.").append(p.memory(u, scalar)).append(" ").append(r).append(", ").append(p.value(u, 0, scalar)).append(";\n");
+    for (std::string_view r : p.vector(u))
+      p.out.append("mov.").append(p.memory(u, scalar)).append(" ").append(r).append(", ").append(p.value(u, 0, scalar))
+          .append(";\n");
   p.out.append("@").append(gate) += ' ';
   append_load(p, u);
   if (is_vector) return;
@@ -64,7 +66,8 @@ bool print_store(Ptx& p, UOp u) {
 
 bool print_local(Ptx& p, UOp u) {
   std::string name = "local" + u.arg().str();
-  p.out += ".shared .align 16 .b8 " + name + "[" + std::to_string(u.dtype().size() * u.dtype().itemsize()) + "];\nmov.u64 ";
+  p.out +=
+      ".shared .align 16 .b8 " + name + "[" + std::to_string(u.dtype().size() * u.dtype().itemsize()) + "];\nmov.u64 ";
   p.name(u);
   p.out += ", " + name + "[0];";
   return true;

@@ -29,7 +29,9 @@ std::string_view register_type(Scalar s) {
   }
 }
 std::string_view cast_type(Scalar s) { return s == Scalar::Int8 ? "s8" : s == Scalar::UInt8 ? "u8" : register_type(s); }
-std::string_view memory_type(Scalar s) { return s == Scalar::Bool ? "u8" : s == Scalar::Float16 ? "b16" : cast_type(s); }
+std::string_view memory_type(Scalar s) {
+  return s == Scalar::Bool ? "u8" : s == Scalar::Float16 ? "b16" : cast_type(s);
+}
 
 // ---- rows
 
@@ -71,9 +73,11 @@ bool print_cast(Ptx& p, UOp u) {
     p.name(u);
     p.out.append(", ").append(p.text(u, 0)).append(", " + p.value(u, 0, from) + ";");
   } else {
-    bool rounds = dtypes::is_float(to) && (to.itemsize() < from.itemsize() || dtypes::is_int(from) || from == dtypes::bool_);
+    bool rounds =
+        dtypes::is_float(to) && (to.itemsize() < from.itemsize() || dtypes::is_int(from) || from == dtypes::bool_);
     std::string_view to_name = cast_type(to.scalar_kind()), from_name = cast_type(from.scalar_kind());
-    if (to_name.empty() || from_name.empty() || to.count() > 1 || from.count() > 1) p.cannot(u, "there is no conversion from " + std::string(from.repr()));
+    if (to_name.empty() || from_name.empty() || to.count() > 1 || from.count() > 1)
+      p.cannot(u, "there is no conversion from " + std::string(from.repr()));
     p.out.append("cvt").append(dtypes::is_int(to) && dtypes::is_float(from) ? ".rzi" : rounds ? ".rn" : "").append(".");
     p.out.append(to_name).append(".").append(from_name).append(" ");
     p.name(u);
@@ -84,7 +88,8 @@ bool print_cast(Ptx& p, UOp u) {
 
 bool print_if(Ptx& p, UOp u) {
   std::string_view gate = p.text(u, 0);
-  p.out.append("@!").append(gate).append(" bra IF_").append(gate.substr(1)).append("_").append(std::to_string(p.position(u))) += ';';
+  p.out.append("@!").append(gate).append(" bra IF_").append(gate.substr(1)).append("_")
+      .append(std::to_string(p.position(u))) += ';';
   return true;
 }
 bool print_endif(Ptx& p, UOp u) {
@@ -176,10 +181,12 @@ std::string Ptx::value(UOp u, Const v, DType d) const {
   char text[32];
   if (dtypes::is_float(d)) {
     double x = v.to_double();
-    if (d == dtypes::float64) std::snprintf(text, sizeof text, "0d%016llX", static_cast<unsigned long long>(std::bit_cast<uint64_t>(x)));
+    if (d == dtypes::float64)
+      std::snprintf(text, sizeof text, "0d%016llX", static_cast<unsigned long long>(std::bit_cast<uint64_t>(x)));
     else if (d == dtypes::float16) std::snprintf(text, sizeof text, "0x%04X", unsigned(float_to_half_bits(x)));
     else std::snprintf(text, sizeof text, "0f%08X", std::bit_cast<uint32_t>(float(x)));
-    if (std::isfinite(x) && d.scalar() == dtypes::float32 && std::isinf(float(x))) cannot(u, "the constant is too large");
+    if (std::isfinite(x) && d.scalar() == dtypes::float32 && std::isinf(float(x)))
+      cannot(u, "the constant is too large");
     return text;
   }
   return v.to_int().str() + (dtypes::is_unsigned(d) ? "U" : "");
@@ -187,7 +194,8 @@ std::string Ptx::value(UOp u, Const v, DType d) const {
 
 // ---- the kernel
 
-Ptx::Ptx(const Target& target, std::span<const UOp> list) : TextRenderer(target, list), registers_(list.size() * 2), position_(list.size()) {
+Ptx::Ptx(const Target& target, std::span<const UOp> list)
+    : TextRenderer(target, list), registers_(list.size() * 2), position_(list.size()) {
   for (size_t i = list.size(); i-- > 0;) position_[list[i]] = i;
 }
 
@@ -206,7 +214,8 @@ void Ptx::add_lines(std::string_view text) {
 }
 
 void Ptx::print(UOp u) {
-  if (u.is(Op::DEFINE_VAR)) parameters_.push_back(".param ." + std::string(type(u, u.dtype())) + " " + std::string(u.arg()[0].text()));
+  if (u.is(Op::DEFINE_VAR))
+    parameters_.push_back(".param ." + std::string(type(u, u.dtype())) + " " + std::string(u.arg()[0].text()));
   if (u.is(Op::DEFINE_GLOBAL)) parameters_.push_back(".param .u64 data" + u.arg().str());
   name_node(u);
   static const TextTable<Ptx> table{ptx_rows(), ptx_memory_rows(), ptx_wmma_rows()};
@@ -217,10 +226,12 @@ void Ptx::print(UOp u) {
 }
 
 std::string Ptx::head(std::string_view function_name) {
-  std::string text = ".version VERSION\n.target TARGET\n.address_size 64\n.visible .entry " + std::string(function_name) + " (\n\t";
+  std::string text =
+      ".version VERSION\n.target TARGET\n.address_size 64\n.visible .entry " + std::string(function_name) + " (\n\t";
   for (size_t i = 0; i < parameters_.size(); i++) text.append(i ? ",\n\t" : "").append(parameters_[i]);
   text += "\n)\n.maxntid " + launch_bounds_of(list()).str() + "\n{\n";
-  for (const Counter& c : counters_) text.append("\t.reg\t\t.").append(c.type).append(" ").append(c.name).append("<" + std::to_string(c.count) + ">;\n");
+  for (const Counter& c : counters_)
+    text.append("\t.reg\t\t.").append(c.type).append(" ").append(c.name).append("<" + std::to_string(c.count) + ">;\n");
   for (size_t i = special_lines_.size(); i-- > 0;) text += special_lines_[i];
   return text;
 }

@@ -1,11 +1,13 @@
-// PTX, NVIDIA's assembly language, without its version and target, which the compiler fills in (tinygrad renderer/ptx.py).
+// PTX, NVIDIA's assembly language, without its version and target,
+// which the compiler fills in (tinygrad renderer/ptx.py).
 #pragma once
 #include "renderers/text_renderer.h"
 #include "renderers/text_table.h"
 
 namespace tgc {
 
-std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);  // see note_added
+// see note_added
+std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class Ptx;
 using PtxRow = TextRow<Ptx>;
@@ -19,7 +21,8 @@ class Ptx : public TextRenderer {
 
   // ---- for rows
   void hole(char letter, int number, UOp u);
-  std::string_view type(UOp u, DType d) const;  // of the registers for such values; throws for vectors: they have several
+  // of the registers for such values; throws for vectors: they have several
+  std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
   std::string value(UOp u, Const v, DType d) const;  // a number as an immediate operand
   size_t position(UOp u) { return *position_.find(u); }
@@ -36,7 +39,8 @@ class Ptx : public TextRenderer {
   std::string head(std::string_view function_name);
 
   // ---- registers.cpp
-  bool stands_for_registers(UOp u);  // that are there already: it needs no code, or none but that of a store to registers
+  // Whether the node's registers are there already: it needs no code, or none but that of a store to registers.
+  bool stands_for_registers(UOp u);
   void name_node(UOp u);
   void share(UOp u, UOp from);
   void share_element(UOp u, const Int& i);

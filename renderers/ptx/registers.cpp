@@ -1,4 +1,5 @@
-// Which registers a node of PTX stands for: new ones, or those that others have already (tinygrad renderer/ptx.py, PTXRenderer.render).
+// Which registers a node of PTX stands for: new ones, or those that others have already (tinygrad renderer/ptx.py,
+// PTXRenderer.render).
 #include <algorithm>
 
 #include "renderers/ptx/ptx.h"
@@ -6,8 +7,10 @@
 namespace tgc {
 
 Ptx::Counter& Ptx::counter(std::string_view prefix, std::string_view type) {
-  auto it = std::find_if(counters_.begin(), counters_.end(), [&](const Counter& c) { return c.prefix == prefix && c.type == type; });
-  if (it == counters_.end()) it = counters_.insert(it, {prefix, type, "%" + std::string(prefix) + "_" + std::string(type) + "_", 0});
+  auto it = std::find_if(counters_.begin(), counters_.end(),
+                         [&](const Counter& c) { return c.prefix == prefix && c.type == type; });
+  if (it == counters_.end())
+    it = counters_.insert(it, {prefix, type, "%" + std::string(prefix) + "_" + std::string(type) + "_", 0});
   return *it;
 }
 
@@ -101,7 +104,9 @@ bool Ptx::stands_for_registers(UOp u) {
       if (u.arg().items().size() != 1) cannot(u, "it takes several elements");
       share_element(u, u.arg()[0].as_int());
       return true;
-    case Op::DEFINE_REG: set_vector(u, new_registers(size_t(u.dtype().size()), "reg", type(u, u.dtype().base().scalar()))); return true;
+    case Op::DEFINE_REG:
+      set_vector(u, new_registers(size_t(u.dtype().size()), "reg", type(u, u.dtype().base().scalar())));
+      return true;
     case Op::INDEX:
       if (!in_registers) return true;
       if (!u.src(1).is_const()) cannot(u, "registers are indexed by constants alone");

@@ -7,7 +7,8 @@ namespace {
 // How many of the elements lie in a register.
 size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
   int size = element.itemsize();
-  if (size <= 0 || size > 4 || elements % size_t(4 / size)) p.cannot(wmma, "its elements do not fill registers of four bytes");
+  if (size <= 0 || size > 4 || elements % size_t(4 / size))
+    p.cannot(wmma, "its elements do not fill registers of four bytes");
   return size_t(4 / size);
 }
 
@@ -21,7 +22,8 @@ Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
   auto elements = p.vector(operand);
   size_t each = elements_of_register(p, wmma, operand.dtype().scalar(), elements.size());
   auto packed = p.new_registers(elements.size() / each, prefix, "b32");
-  for (size_t i = 0; i < packed.size(); i++) p.out.append("mov.b32 ").append(packed[i]).append(", ").append(elements_at(elements, each, i)).append(";\n");
+  for (size_t i = 0; i < packed.size(); i++)
+    p.out.append("mov.b32 ").append(packed[i]).append(", ").append(elements_at(elements, each, i)).append(";\n");
   return packed;
 }
 
@@ -30,7 +32,8 @@ void unpack(Ptx& p, UOp wmma, const Ptx::Registers& packed, DType element) {
   auto elements = p.vector(wmma);
   size_t each = elements_of_register(p, wmma, element, elements.size());
   if (packed.size() * each != elements.size()) p.cannot(wmma, "it has not as many elements as its accumulator");
-  for (size_t i = 0; i < packed.size(); i++) p.out.append("\nmov.b32 ").append(elements_at(elements, each, i)).append(", ").append(packed[i]) += ';';
+  for (size_t i = 0; i < packed.size(); i++)
+    p.out.append("\nmov.b32 ").append(elements_at(elements, each, i)).append(", ").append(packed[i]) += ';';
 }
 
 std::string_view core_type(Ptx& p, UOp wmma, DType d, std::string_view of_float) {
@@ -42,11 +45,14 @@ std::string_view core_type(Ptx& p, UOp wmma, DType d, std::string_view of_float)
 bool print_wmma(Ptx& p, UOp u) {
   const Arg &dims = u.arg()[1], &in = u.arg()[2], &result = u.arg()[3];
   std::string_view in_type = core_type(p, u, in.dtype(), "tf32"), result_type = core_type(p, u, result.dtype(), "f32");
-  auto a = pack(p, u, u.src(0), "wmma_in"), b = pack(p, u, u.src(1), "wmma_in"), sums = pack(p, u, u.src(2), "wmma_acc");
-  p.out.append("mma.sync.aligned.m").append(dims[1].str()).append("n").append(dims[0].str()).append("k").append(dims[2].str()).append(".row.col.");
+  auto a = pack(p, u, u.src(0), "wmma_in"), b = pack(p, u, u.src(1), "wmma_in"),
+       sums = pack(p, u, u.src(2), "wmma_acc");
+  p.out.append("mma.sync.aligned.m").append(dims[1].str()).append("n").append(dims[0].str()).append("k")
+      .append(dims[2].str()).append(".row.col.");
   p.out.append(result_type).append(".").append(in_type).append(".").append(in_type).append(".").append(result_type);
   std::string c = Ptx::joined(sums);
-  p.out.append(12, ' ').append("{").append(c).append("}, {").append(Ptx::joined(a)).append("}, {").append(Ptx::joined(b)).append("}, {").append(c).append("};");
+  p.out.append(12, ' ').append("{").append(c).append("}, {").append(Ptx::joined(a)).append("}, {")
+      .append(Ptx::joined(b)).append("}, {").append(c).append("};");
   unpack(p, u, sums, result.dtype());
   return true;
 }

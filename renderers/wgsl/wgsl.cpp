@@ -8,8 +8,9 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"}, {Scalar::UInt16, "u32"},  {Scalar::Int16, "i32"}, {Scalar::Int8, "i32"},
-                               {Scalar::Int32, "i32"},   {Scalar::UInt32, "u32"}, {Scalar::Bool, "bool"}, {Scalar::Float16, "f16"}};
+constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"}, {Scalar::UInt16, "u32"},
+                               {Scalar::Int16, "i32"},   {Scalar::Int8, "i32"},  {Scalar::Int32, "i32"},
+                               {Scalar::UInt32, "u32"},  {Scalar::Bool, "bool"}, {Scalar::Float16, "f16"}};
 
 // Values smaller than four bytes share an atomic<u32> in memory; halves have a type of their own.
 bool is_packed(DType d) {
@@ -27,7 +28,8 @@ void append_load(CStyle& c, std::string_view place, DType d) {
 void append_buffer(CStyle& c, UOp u, std::string_view var, DType stored) {
   c.out.append(var).append(" ");
   c.name(u);
-  c.out.append(": array<").append(storage_type(c, stored)).append(",").append(std::to_string(packed_size(u.dtype()))).append(">;");
+  c.out.append(": array<").append(storage_type(c, stored)).append(",").append(std::to_string(packed_size(u.dtype())))
+      .append(">;");
 }
 
 bool print_register(CStyle& c, UOp u) { return append_buffer(c, u, "var", u.dtype()), true; }
@@ -85,7 +87,8 @@ bool print_store(CStyle& c, UOp u) {
     c.out.append(at).append(" = ").append(c.text(value)) += ';';
     return true;
   }
-  if (value.num_src() < 2 || value.src(0).num_src() < 2) c.cannot(u, "the value of a packed store is not (load & mask) | value");
+  if (value.num_src() < 2 || value.src(0).num_src() < 2)
+    c.cannot(u, "the value of a packed store is not (load & mask) | value");
   c.out.append("atomicAnd(&").append(at).append(",").append(c.text(value.src(0), 1)).append(");\n  atomicAdd(&");
   c.out.append(at).append(",").append(c.text(value, 1)).append(");");
   return true;
@@ -153,11 +156,13 @@ var<uniform> INFINITY : f32;
     out += "@group(0) @binding(" + std::to_string(binding++) + ")";
     bool pointer = p.dtype.is_ptr();
     std::string type(storage_type(c, pointer ? p.dtype.base() : p.dtype));
-    out.append(pointer ? "var<storage,read_write>" : "var<uniform>").append(p.name).append(":").append(pointer ? "array<" + type + ">" : type) += ';';
+    out.append(pointer ? "var<storage,read_write>" : "var<uniform>").append(p.name).append(":")
+        .append(pointer ? "array<" + type + ">" : type) += ';';
   }
   if (binding == 1 && out.back() == '\n') out.pop_back();
   return out + "\n@compute @workgroup_size(" + workgroup_size(c.list()) + ") fn " + std::string(function_name) +
-         "(@builtin(workgroup_id) gindex: vec3<u32>,@builtin(local_invocation_id) lindex: vec3<u32>) {\n" + c.body + "\n}";
+         "(@builtin(workgroup_id) gindex: vec3<u32>,@builtin(local_invocation_id) lindex: vec3<u32>) {\n" + c.body +
+         "\n}";
 }
 
 }  // namespace
@@ -172,7 +177,8 @@ const Dialect& wgsl_dialect() {
       .types = kTypes,
       .table = &table,
       .type = [](CStyle& c, DType) { c.out += "var"; },
-      .cast = [](CStyle& c, DType d, std::string_view value) { c.out.append(c.own_type(d)).append("(").append(value) += ')'; },
+      .cast = [](CStyle& c, DType d,
+                 std::string_view value) { c.out.append(c.own_type(d)).append("(").append(value) += ')'; },
       .assemble = assemble,
   };
   return dialect;

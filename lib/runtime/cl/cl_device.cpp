@@ -13,11 +13,14 @@ namespace tgc {
 namespace {
 
 // The functions of the loader that tgc calls.
-#define TGC_CL_FUNCTIONS(X)                                                                                                                  \
-  X(clGetPlatformIDs) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer) X(clCreateSubBuffer) \
-  X(clReleaseMemObject) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clCreateProgramWithSource) X(clBuildProgram)                        \
-  X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) X(clSetKernelArg) X(clReleaseKernel) X(clEnqueueNDRangeKernel) X(clFinish)  \
-  X(clWaitForEvents) X(clGetEventProfilingInfo) X(clReleaseEvent) X(clReleaseCommandQueue) X(clReleaseContext)
+#define TGC_CL_FUNCTIONS(X)                                                                                \
+  X(clGetPlatformIDs)                                                                                      \
+  X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer)        \
+      X(clCreateSubBuffer) X(clReleaseMemObject) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer)            \
+          X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo) X(clReleaseProgram)      \
+              X(clCreateKernel) X(clSetKernelArg) X(clReleaseKernel) X(clEnqueueNDRangeKernel) X(clFinish) \
+                  X(clWaitForEvents) X(clGetEventProfilingInfo) X(clReleaseEvent) X(clReleaseCommandQueue) \
+                      X(clReleaseContext)
 
 struct Api {
 #define X(name) decltype(&::name) name = nullptr;
@@ -26,8 +29,11 @@ struct Api {
 };
 
 Status load_api(Api& api) {
-  auto library = DynamicLibrary::open("TGC_OPENCL_LIBRARY", {"libOpenCL.so.1", "/System/Library/Frameworks/OpenCL.framework/OpenCL"});
-  if (!library) return Diag{"no OpenCL loader: " + library.diag().message + "; on Debian: apt install ocl-icd-libopencl1 pocl-opencl-icd"};
+  auto library = DynamicLibrary::open("TGC_OPENCL_LIBRARY",
+                                      {"libOpenCL.so.1", "/System/Library/Frameworks/OpenCL.framework/OpenCL"});
+  if (!library)
+    return Diag{"no OpenCL loader: " + library.diag().message +
+                "; on Debian: apt install ocl-icd-libopencl1 pocl-opencl-icd"};
 #define X(name) \
   if (auto status = library->bind(api.name, #name); !status) return status;
   TGC_CL_FUNCTIONS(X)
@@ -55,7 +61,8 @@ std::string error_text(cl_int code) {
   }
 }
 
-// For devices without half arithmetic (cl_khr_fp16; PoCL on most CPUs) whose compiler is clang: its own type, and the functions of it.
+// For devices without half arithmetic (cl_khr_fp16; PoCL on most CPUs) whose compiler is clang: its own type,
+// and the functions of it.
 constexpr std::string_view kHalfWithoutExtension = R"(typedef _Float16 tgc_half;
 typedef tgc_half tgc_half2 __attribute__((ext_vector_type(2)));
 typedef tgc_half tgc_half4 __attribute__((ext_vector_type(4)));
@@ -83,7 +90,9 @@ class ClDevice : public Device {
   }
 
   Status open() override;
-  std::string target() const override { return has_extension("cl_intel_subgroup_matrix_multiply_accumulate") ? "CL:INTEL" : "CL:CL"; }
+  std::string target() const override {
+    return has_extension("cl_intel_subgroup_matrix_multiply_accumulate") ? "CL:INTEL" : "CL:CL";
+  }
   std::string description() const override { return info(CL_DEVICE_NAME) + ", " + info(CL_DEVICE_VERSION); }
 
   Result<DeviceBuffer> allocate(uint64_t bytes) override {
@@ -101,10 +110,14 @@ class ClDevice : public Device {
     cl.clReleaseMemObject(memory_of(b));
   }
   Status copy_in(const DeviceBuffer& to, const void* from) override {
-    return check(cl.clEnqueueWriteBuffer(queue_, memory_of(to), CL_TRUE, to.offset, to.bytes, from, 0, nullptr, nullptr), "clEnqueueWriteBuffer");
+    return check(
+        cl.clEnqueueWriteBuffer(queue_, memory_of(to), CL_TRUE, to.offset, to.bytes, from, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer");
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {
-    return check(cl.clEnqueueReadBuffer(queue_, memory_of(from), CL_TRUE, from.offset, from.bytes, to, 0, nullptr, nullptr), "clEnqueueReadBuffer");
+    return check(
+        cl.clEnqueueReadBuffer(queue_, memory_of(from), CL_TRUE, from.offset, from.bytes, to, 0, nullptr, nullptr),
+        "clEnqueueReadBuffer");
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override { return check(cl.clFinish(queue_), "clFinish"); }
@@ -150,7 +163,8 @@ class ClDevice : public Device {
 
 class ClKernel : public Kernel {
  public:
-  ClKernel(ClDevice& device, cl_program program, cl_kernel kernel) : Kernel(device), cl_(device.cl), program_(program), kernel_(kernel) {}
+  ClKernel(ClDevice& device, cl_program program, cl_kernel kernel)
+      : Kernel(device), cl_(device.cl), program_(program), kernel_(kernel) {}
   ~ClKernel() override {
     cl_.clReleaseKernel(kernel_);
     cl_.clReleaseProgram(program_);
@@ -163,8 +177,12 @@ class ClKernel : public Kernel {
     if (auto status = enqueue(a, &event); !status) return status.diag();
     Status done = check(cl_.clWaitForEvents(1, &event), "clWaitForEvents");
     cl_ulong begin = 0, end = 0;
-    if (done) done = check(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, nullptr), "clGetEventProfilingInfo");
-    if (done) done = check(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr), "clGetEventProfilingInfo");
+    if (done)
+      done = check(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, nullptr),
+                   "clGetEventProfilingInfo");
+    if (done)
+      done = check(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
+                   "clGetEventProfilingInfo");
     cl_.clReleaseEvent(event);
     if (!done) return done.diag();
     return double(end - begin) * 1e-9;
@@ -178,18 +196,22 @@ class ClKernel : public Kernel {
     for (const DeviceBuffer& b : a.buffers) {
       auto memory = device().argument(b);
       if (!memory) return memory.diag();
-      if (auto status = check(cl_.clSetKernelArg(kernel_, n++, sizeof(cl_mem), &*memory), "clSetKernelArg"); !status) return status;
+      if (auto status = check(cl_.clSetKernelArg(kernel_, n++, sizeof(cl_mem), &*memory), "clSetKernelArg"); !status)
+        return status;
     }
     for (int64_t v : a.variables) {
       cl_int value = cl_int(v);
-      if (auto status = check(cl_.clSetKernelArg(kernel_, n++, sizeof value, &value), "clSetKernelArg"); !status) return status;
+      if (auto status = check(cl_.clSetKernelArg(kernel_, n++, sizeof value, &value), "clSetKernelArg"); !status)
+        return status;
     }
     size_t global[3], local[3];
     for (size_t i = 0; i < 3; i++) {
       local[i] = a.size.local ? (*a.size.local)[i] : 1;
       global[i] = a.size.global[i] * local[i];
     }
-    return check(cl_.clEnqueueNDRangeKernel(device().queue_, kernel_, 3, nullptr, global, a.size.local ? local : nullptr, 0, nullptr, event), "clEnqueueNDRangeKernel");
+    return check(cl_.clEnqueueNDRangeKernel(device().queue_, kernel_, 3, nullptr, global,
+                                            a.size.local ? local : nullptr, 0, nullptr, event),
+                 "clEnqueueNDRangeKernel");
   }
 
   const Api& cl_;
@@ -234,7 +256,9 @@ Result<std::unique_ptr<Kernel>> ClDevice::load(const KernelSource& source, const
     if (size) cl.clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
     log.resize(std::min(log.find('\0'), log.size()));
     cl.clReleaseProgram(program);
-    return Diag{.message = "the OpenCL driver does not compile the kernel '" + source.name + "': " + error_text(built) + (emulates_half ? " (the device lacks cl_khr_fp16)" : ""), .context = log};
+    return Diag{.message = "the OpenCL driver does not compile the kernel '" + source.name + "': " + error_text(built) +
+                           (emulates_half ? " (the device lacks cl_khr_fp16)" : ""),
+                .context = log};
   }
   cl_kernel kernel = cl.clCreateKernel(program, source.function_name.c_str(), &error);
   if (error != CL_SUCCESS) {

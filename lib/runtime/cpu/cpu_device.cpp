@@ -15,8 +15,8 @@
 namespace tgc {
 namespace {
 
-// ---- calling a function with any number of 64-bit arguments: in the C calling conventions of 64-bit machines a pointer and an int each
-// take one register or one eight-byte place on the stack, and arguments too many do no harm
+// ---- calling a function with any number of 64-bit arguments: in the C calling conventions of 64-bit machines a
+// pointer and an int each take one register or one eight-byte place on the stack, and arguments too many do no harm
 constexpr size_t kMostArguments = 1024;
 
 template <size_t... I>
@@ -51,11 +51,14 @@ class CpuDevice : public HostDevice {
 
 class CpuKernel : public Kernel {
  public:
-  CpuKernel(CpuDevice& device, std::shared_ptr<const LoadedCode> code, void* function) : Kernel(device), code_(std::move(code)), function_(function) {}
+  CpuKernel(CpuDevice& device, std::shared_ptr<const LoadedCode> code, void* function)
+      : Kernel(device), code_(std::move(code)), function_(function) {}
 
   Status launch(const LaunchArguments& a) override {
     size_t count = a.buffers.size() + a.variables.size() + 1;
-    if (count > kMostArguments) return Diag{"a kernel on the CPU takes at most " + std::to_string(kMostArguments - 1) + " arguments, not " + std::to_string(count - 1)};
+    if (count > kMostArguments)
+      return Diag{"a kernel on the CPU takes at most " + std::to_string(kMostArguments - 1) + " arguments, not " +
+                  std::to_string(count - 1)};
     std::array<uint64_t, kMostArguments> arguments;  // those beyond `count` are never looked at
     size_t n = 0;
     for (const DeviceBuffer& b : a.buffers) arguments[n++] = reinterpret_cast<uint64_t>(HostDevice::address(b));

@@ -12,12 +12,15 @@
 namespace tgc {
 namespace {
 
-KernelSource c_kernel(const std::string& parameters, const std::string& body) { return {"k", "k", "CPU:CLANG", "void k(" + parameters + ") {" + body + "}\n"}; }
+KernelSource c_kernel(const std::string& parameters, const std::string& body) {
+  return {"k", "k", "CPU:CLANG", "void k(" + parameters + ") {" + body + "}\n"};
+}
 
 TEST_CASE("CPU: buffers, views, variables and the number of the thread reach the kernel") {
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());
   REQUIRE(device->open().ok());
-  LoadedKernel k(*device, c_kernel("int* out, int* in, int n, int m, int core_id", "out[core_id] = in[core_id] * n + m;"));
+  LoadedKernel k(*device,
+                 c_kernel("int* out, int* in, int n, int m, int core_id", "out[core_id] = in[core_id] * n + m;"));
   std::vector<int32_t> in{1, 2, 3, 4, 5, 6}, out(6, -1);
   TestBuffer a(*device, out), b(*device, in);
   std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.view(8, 16)};
@@ -31,7 +34,8 @@ TEST_CASE("CPU: a kernel of many parameters") {
   REQUIRE(device->open().ok());
   for (size_t n : {5, 6, 7, 15, 16, 63, 64, 65, 300}) {
     std::string parameters = "int* out", body = "int s = core_id;";
-    for (size_t i = 0; i < n; i++) parameters += ", int v" + std::to_string(i), body += "s = s * 3 + v" + std::to_string(i) + ";";
+    for (size_t i = 0; i < n; i++)
+      parameters += ", int v" + std::to_string(i), body += "s = s * 3 + v" + std::to_string(i) + ";";
     LoadedKernel k(*device, c_kernel(parameters + ", int core_id", body + "out[0] = s;"));
     std::vector<int32_t> out(1);
     TestBuffer a(*device, out);

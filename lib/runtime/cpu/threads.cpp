@@ -22,7 +22,8 @@ void pause_briefly() {
 template <class Condition>
 bool Threads::look_out(Condition&& holds) const {
   if (holds()) return true;
-  for (auto begin = Clock::now(); !crowded_ && Clock::now() - begin < kMoment; std::this_thread::yield())  // who is waited for may need this processor
+  // who is waited for may need this processor
+  for (auto begin = Clock::now(); !crowded_ && Clock::now() - begin < kMoment; std::this_thread::yield())
     for (int i = 0; i < 32; i++) {
       if (holds()) return true;
       pause_briefly();

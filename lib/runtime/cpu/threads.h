@@ -1,5 +1,6 @@
-// Threads that wait for the next kernel. They start when first needed, as many as the widest launch takes, and stay. Where each can have a
-// processor of its own they look out for the next launch for a moment before they sleep: to wake a thread takes longer than a small kernel.
+// Threads that wait for the next kernel. They start when first needed, as many as the widest launch takes, and stay.
+// Where each can have a processor of its own they look out for the next launch for a moment before they sleep: to wake
+// a thread takes longer than a small kernel.
 #pragma once
 #include <atomic>
 #include <condition_variable>

@@ -21,30 +21,31 @@ using CUstream = struct CUstream_st*;
 constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;  // CUdevice_attribute
 constexpr int kErrorLogBuffer = 5, kErrorLogBufferBytes = 6;               // CUjit_option
 
-#define TGC_CUDA_FUNCTIONS(X)                                                                                              \
-  X(cuInit, (unsigned))                                                                                                    \
-  X(cuGetErrorName, (CUresult, const char**))                                                                              \
-  X(cuGetErrorString, (CUresult, const char**))                                                                            \
-  X(cuDeviceGetCount, (int*))                                                                                              \
-  X(cuDeviceGet, (CUdevice*, int))                                                                                         \
-  X(cuDeviceGetName, (char*, int, CUdevice))                                                                               \
-  X(cuDeviceGetAttribute, (int*, int, CUdevice))                                                                           \
-  X(cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                                                      \
-  X(cuDevicePrimaryCtxRelease_v2, (CUdevice))                                                                              \
-  X(cuCtxSetCurrent, (CUcontext))                                                                                          \
-  X(cuCtxSynchronize, ())                                                                                                  \
-  X(cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                                                 \
-  X(cuMemFree_v2, (CUdeviceptr))                                                                                           \
-  X(cuMemcpyHtoD_v2, (CUdeviceptr, const void*, size_t))                                                                   \
-  X(cuMemcpyDtoH_v2, (void*, CUdeviceptr, size_t))                                                                         \
-  X(cuModuleLoadDataEx, (CUmodule*, const void*, unsigned, int*, void**))                                                  \
-  X(cuModuleUnload, (CUmodule))                                                                                            \
-  X(cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                                                             \
-  X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
-  X(cuEventCreate, (CUevent*, unsigned))                                                                                   \
-  X(cuEventRecord, (CUevent, CUstream))                                                                                    \
-  X(cuEventSynchronize, (CUevent))                                                                                         \
-  X(cuEventElapsedTime, (float*, CUevent, CUevent))                                                                        \
+#define TGC_CUDA_FUNCTIONS(X)                                                                                     \
+  X(cuInit, (unsigned))                                                                                           \
+  X(cuGetErrorName, (CUresult, const char**))                                                                     \
+  X(cuGetErrorString, (CUresult, const char**))                                                                   \
+  X(cuDeviceGetCount, (int*))                                                                                     \
+  X(cuDeviceGet, (CUdevice*, int))                                                                                \
+  X(cuDeviceGetName, (char*, int, CUdevice))                                                                      \
+  X(cuDeviceGetAttribute, (int*, int, CUdevice))                                                                  \
+  X(cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                                             \
+  X(cuDevicePrimaryCtxRelease_v2, (CUdevice))                                                                     \
+  X(cuCtxSetCurrent, (CUcontext))                                                                                 \
+  X(cuCtxSynchronize, ())                                                                                         \
+  X(cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                                        \
+  X(cuMemFree_v2, (CUdeviceptr))                                                                                  \
+  X(cuMemcpyHtoD_v2, (CUdeviceptr, const void*, size_t))                                                          \
+  X(cuMemcpyDtoH_v2, (void*, CUdeviceptr, size_t))                                                                \
+  X(cuModuleLoadDataEx, (CUmodule*, const void*, unsigned, int*, void**))                                         \
+  X(cuModuleUnload, (CUmodule))                                                                                   \
+  X(cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                                                    \
+  X(cuLaunchKernel,                                                                                               \
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
+  X(cuEventCreate, (CUevent*, unsigned))                                                                          \
+  X(cuEventRecord, (CUevent, CUstream))                                                                           \
+  X(cuEventSynchronize, (CUevent))                                                                                \
+  X(cuEventElapsedTime, (float*, CUevent, CUevent))                                                               \
   X(cuEventDestroy_v2, (CUevent))
 
 struct Api {
@@ -76,12 +77,17 @@ class CudaDevice : public Device {
 
   Result<DeviceBuffer> allocate(uint64_t bytes) override {
     CUdeviceptr address = 0;
-    if (CUresult code = cu.cuMemAlloc_v2(&address, std::max<uint64_t>(bytes, 1))) return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
+    if (CUresult code = cu.cuMemAlloc_v2(&address, std::max<uint64_t>(bytes, 1)))
+      return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
     return DeviceBuffer{address, 0, bytes};
   }
   void free(const DeviceBuffer& buffer) override { cu.cuMemFree_v2(buffer.handle); }
-  Status copy_in(const DeviceBuffer& to, const void* from) override { return check(cu.cuMemcpyHtoD_v2(address(to), from, to.bytes), "cuMemcpyHtoD"); }
-  Status copy_out(void* to, const DeviceBuffer& from) override { return check(cu.cuMemcpyDtoH_v2(to, address(from), from.bytes), "cuMemcpyDtoH"); }
+  Status copy_in(const DeviceBuffer& to, const void* from) override {
+    return check(cu.cuMemcpyHtoD_v2(address(to), from, to.bytes), "cuMemcpyHtoD");
+  }
+  Status copy_out(void* to, const DeviceBuffer& from) override {
+    return check(cu.cuMemcpyDtoH_v2(to, address(from), from.bytes), "cuMemcpyDtoH");
+  }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override { return check(cu.cuCtxSynchronize(), "cuCtxSynchronize"); }
 
@@ -109,7 +115,8 @@ class CudaDevice : public Device {
 
 class CudaKernel : public Kernel {
  public:
-  CudaKernel(CudaDevice& device, CUmodule module, CUfunction function) : Kernel(device), module_(module), function_(function) {}
+  CudaKernel(CudaDevice& device, CUmodule module, CUfunction function)
+      : Kernel(device), module_(module), function_(function) {}
   ~CudaKernel() override {
     for (CUevent e : events_)
       if (e) device().cu.cuEventDestroy_v2(e);
@@ -124,7 +131,9 @@ class CudaKernel : public Kernel {
     for (uint64_t& v : values_) pointers_.push_back(&v);
     auto [gx, gy, gz] = a.size.global;
     auto [lx, ly, lz] = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
-    return device().check(device().cu.cuLaunchKernel(function_, gx, gy, gz, lx, ly, lz, 0, nullptr, pointers_.data(), nullptr), "cuLaunchKernel");
+    return device().check(
+        device().cu.cuLaunchKernel(function_, gx, gy, gz, lx, ly, lz, 0, nullptr, pointers_.data(), nullptr),
+        "cuLaunchKernel");
   }
 
   Result<double> time(const LaunchArguments& a) override {
@@ -165,7 +174,8 @@ Status CudaDevice::open() {
   name_ = name;
   cu.cuDeviceGetAttribute(&major_, kComputeCapabilityMajor, device_);
   cu.cuDeviceGetAttribute(&minor_, kComputeCapabilityMinor, device_);
-  if (auto status = check(cu.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain"); !status) return status;
+  if (auto status = check(cu.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain"); !status)
+    return status;
   return check(cu.cuCtxSetCurrent(context_), "cuCtxSetCurrent");
 }
 
@@ -175,7 +185,9 @@ Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, con
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUmodule module = nullptr;
   if (CUresult error = cu.cuModuleLoadDataEx(&module, code.c_str(), 2, options, values))
-    return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " + error_text(error), .context = log};
+    return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " +
+                           error_text(error),
+                .context = log};
   CUfunction function = nullptr;
   if (CUresult error = cu.cuModuleGetFunction(&function, module, source.function_name.c_str())) {
     cu.cuModuleUnload(module);

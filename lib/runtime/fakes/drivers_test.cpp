@@ -26,7 +26,9 @@ class Fakes {
     setenv("TGC_FAKE_FAIL", fail.c_str(), 1);
   }
   ~Fakes() {
-    for (const char* name : {"TGC_CUDA_LIBRARY", "TGC_HIP_LIBRARY", "TGC_OBJC_LIBRARY", "TGC_METAL_LIBRARY", "TGC_FAKE_LOG", "TGC_FAKE_FAIL"}) unsetenv(name);
+    for (const char* name : {"TGC_CUDA_LIBRARY", "TGC_HIP_LIBRARY", "TGC_OBJC_LIBRARY", "TGC_METAL_LIBRARY",
+                             "TGC_FAKE_LOG", "TGC_FAKE_FAIL"})
+      unsetenv(name);
     std::filesystem::remove(log_);
   }
   // The calls since the last time, one a line.
@@ -75,8 +77,11 @@ TEST_CASE("CUDA on a fake driver: the calls") {
         "cuMemAlloc_v2 256\ncuMemcpyHtoD_v2 256\ncuMemAlloc_v2 256\ncuMemcpyHtoD_v2 256\n"
         "cuModuleLoadDataEx 2 options\ncuModuleGetFunction add\n"
         "cuLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0\ncuCtxSynchronize\ncuMemcpyDtoH_v2 256\n"
-        "cuEventCreate 0\ncuEventCreate 0\ncuEventRecord\ncuLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0\ncuEventRecord\ncuEventSynchronize\ncuEventElapsedTime\n"
-        "cuEventDestroy_v2\ncuEventDestroy_v2\ncuModuleUnload\ncuMemFree_v2\ncuMemFree_v2\ncuDevicePrimaryCtxRelease_v2 7\n");
+        "cuEventCreate 0\ncuEventCreate 0\ncuEventRecord\n"
+        "cuLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0\ncuEventRecord\ncuEventSynchronize\n"
+        "cuEventElapsedTime\n"
+        "cuEventDestroy_v2\ncuEventDestroy_v2\ncuModuleUnload\ncuMemFree_v2\ncuMemFree_v2\n"
+        "cuDevicePrimaryCtxRelease_v2 7\n");
   RuntimeInfo info = probe_device("CUDA");
   CHECK((info.works && info.target == "CUDA:CUDA:sm_90" && info.detail == "Fake GPU"));
   auto device = std::move(make_device("CUDA").value_or_throw());
@@ -86,16 +91,19 @@ TEST_CASE("CUDA on a fake driver: the calls") {
   TestBuffer a(*device, out), b(*device, in);
   std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
   std::vector<int64_t> variables{3};
-  CHECK(kernel->time({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));  // the driver's clock, not ours
+  // the driver's clock, not ours
+  CHECK(kernel->time({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));
 }
 
 TEST_CASE("CUDA on a fake driver: each call that fails is named, and what was taken is given back") {
   Fakes fakes;
-  CHECK(use("CUDA", "nothing").find("the driver does not load the kernel 'add' of CUDA: CUDA_ERROR_INVALID_PTX (a fake error)") == 0);
+  CHECK(use("CUDA", "nothing")
+            .find("the driver does not load the kernel 'add' of CUDA: CUDA_ERROR_INVALID_PTX (a fake error)") == 0);
   CHECK(use("CUDA", "nothing").find("ptxas: no entry") != std::string::npos);
   CHECK(use("CUDA", kPtx, "missing") == "cuModuleGetFunction 'missing': CUDA_ERROR_NOT_FOUND (a fake error)");
-  for (const char* name : {"cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemcpyHtoD", "cuLaunchKernel", "cuCtxSynchronize", "cuMemcpyDtoH", "cuEventCreate",
-                           "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime"}) {
+  for (const char* name : {"cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemcpyHtoD",
+                           "cuLaunchKernel", "cuCtxSynchronize", "cuMemcpyDtoH", "cuEventCreate", "cuEventRecord",
+                           "cuEventSynchronize", "cuEventElapsedTime"}) {
     std::string symbol = std::string(name) + (std::string(name).starts_with("cuMemcpy") ? "_v2" : "");
     Fakes failing(symbol);
     CHECK(use("CUDA", kPtx) == std::string(name) + ": CUDA_ERROR_OUT_OF_MEMORY (a fake error)");
@@ -122,15 +130,19 @@ TEST_CASE("AMD on a fake driver: the calls") {
   CHECK(use("AMD", elf) == "");
   CHECK(fakes.calls() ==
         "hipInit 0\nhipSetDevice 0\nhipMalloc 256\nhipMemcpy 256 to device\nhipMalloc 256\nhipMemcpy 256 to device\n"
-        "hipModuleLoadData\nhipModuleGetFunction add\nhipModuleLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0, 20 bytes\n"
+        "hipModuleLoadData\nhipModuleGetFunction add\n"
+        "hipModuleLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0, 20 bytes\n"
         "hipDeviceSynchronize\nhipDeviceSynchronize\nhipMemcpy 256 to host\n"
-        "hipEventCreate\nhipEventCreate\nhipEventRecord\nhipModuleLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0, 20 bytes\nhipEventRecord\nhipEventSynchronize\nhipEventElapsedTime\n"
+        "hipEventCreate\nhipEventCreate\nhipEventRecord\n"
+        "hipModuleLaunchKernel add (2, 2, 1) (8, 1, 2) shared 0, 20 bytes\nhipEventRecord\n"
+        "hipEventSynchronize\nhipEventElapsedTime\n"
         "hipEventDestroy\nhipEventDestroy\nhipModuleUnload\nhipFree\nhipFree\n");
   RuntimeInfo info = probe_device("AMD");
   CHECK((info.works && info.target == "AMD:HIP:gfx1100" && info.detail == "Fake Radeon"));
   CHECK(use("AMD", "text") == "the driver does not load the kernel 'add' of AMD: hipErrorInvalidImage (a fake error)");
   CHECK(use("AMD", elf, "missing") == "hipModuleGetFunction 'missing': hipErrorNotFound (a fake error)");
-  for (const char* name : {"hipInit", "hipSetDevice", "hipMemcpy", "hipModuleLaunchKernel", "hipDeviceSynchronize", "hipEventCreate", "hipEventRecord", "hipEventSynchronize", "hipEventElapsedTime"}) {
+  for (const char* name : {"hipInit", "hipSetDevice", "hipMemcpy", "hipModuleLaunchKernel", "hipDeviceSynchronize",
+                           "hipEventCreate", "hipEventRecord", "hipEventSynchronize", "hipEventElapsedTime"}) {
     Fakes failing(name);
     CHECK(use("AMD", elf) == std::string(name) + ": hipErrorOutOfMemory (a fake error)");
   }
@@ -145,8 +157,10 @@ TEST_CASE("METAL on a fake runtime: the messages") {
   CHECK(calls.find("UNKNOWN") == std::string::npos);
   CHECK(calls.find("WITHOUT A POOL") == std::string::npos);
   size_t at = 0;  // these in this order, with the pools' and other objects' releases between them
-  for (const char* expected : {"new buffer 256", "new buffer 256", "fast math 0", "function add", "buffer 0 at offset 0", "buffer 1 at offset 0", "constant 3 of 4 bytes at 2", "dispatch 4 x 16",
-                               "endEncoding", "commit", "waitUntilCompleted", "release pipeline", "release buffer", "release buffer", "release queue", "release device, 0 objects left"}) {
+  for (const char* expected : {"new buffer 256", "new buffer 256", "fast math 0", "function add",
+                               "buffer 0 at offset 0", "buffer 1 at offset 0", "constant 3 of 4 bytes at 2",
+                               "dispatch 4 x 16", "endEncoding", "commit", "waitUntilCompleted", "release pipeline",
+                               "release buffer", "release buffer", "release queue", "release device, 0 objects left"}) {
     INFO(expected);
     size_t found = calls.find(expected, at);
     REQUIRE(found != std::string::npos);
@@ -155,7 +169,8 @@ TEST_CASE("METAL on a fake runtime: the messages") {
   CHECK(probe_device("METAL").detail == "Fake M1");
   CHECK(use("METAL", "nothing").find("Metal does not compile the kernel 'add'\nno kernel in the source") == 0);
   CHECK(use("METAL", kMetal, "missing") == "the compiled kernel has no function 'missing'");
-  for (auto [object, message] : {std::pair("no GPU", "Metal finds no GPU"), {"queue", "Metal gives no command queue"}, {"buffer", "Metal cannot allocate 256 bytes"},
+  for (auto [object, message] : {std::pair("no GPU", "Metal finds no GPU"), {"queue", "Metal gives no command queue"},
+                                 {"buffer", "Metal cannot allocate 256 bytes"},
                                  {"commands", "Metal gives no command buffer"}, {"GPU fault", "Metal: the GPU hung"}}) {
     Fakes failing(object);
     CHECK(use("METAL", kMetal) == message);
@@ -169,7 +184,9 @@ TEST_CASE("a missing driver is an error that names it, and no more") {
   setenv("TGC_CUDA_LIBRARY", "/nonexistent/libcuda.so", 1);
   setenv("TGC_HIP_LIBRARY", "/nonexistent/libhip.so", 1);
   setenv("TGC_OPENCL_LIBRARY", "/nonexistent/libcl.so", 1);
-  for (auto [name, words] : {std::pair("CUDA", "no NVIDIA driver: /nonexistent/libcuda.so"), {"AMD", "no AMD driver (ROCm): /nonexistent/libhip.so"}, {"CL", "no OpenCL loader: /nonexistent/libcl.so"}}) {
+  for (auto [name, words] : {std::pair("CUDA", "no NVIDIA driver: /nonexistent/libcuda.so"),
+                             {"AMD", "no AMD driver (ROCm): /nonexistent/libhip.so"},
+                             {"CL", "no OpenCL loader: /nonexistent/libcl.so"}}) {
     RuntimeInfo info = probe_device(name);
     CHECK(!info.works);
     CHECK(info.detail.starts_with(words));

@@ -99,9 +99,12 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
   *function = kernel_name;
   return 0;
 }
-int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned lx, unsigned ly, unsigned lz, unsigned shared, void* stream, void** arguments, void** extra) {
-  CALL(cuLaunchKernel, " %s (%u, %u, %u) (%u, %u, %u) shared %u%s", static_cast<char*>(function), gx, gy, gz, lx, ly, lz, shared, stream || extra ? " WRONG" : "");
-  fake::run_kernel(*static_cast<float**>(arguments[0]), *static_cast<float**>(arguments[1]), *static_cast<int*>(arguments[2]), size_t(gx) * gy * gz * lx * ly * lz);
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned lx, unsigned ly, unsigned lz,
+                   unsigned shared, void* stream, void** arguments, void** extra) {
+  CALL(cuLaunchKernel, " %s (%u, %u, %u) (%u, %u, %u) shared %u%s", static_cast<char*>(function), gx, gy, gz, lx, ly,
+       lz, shared, stream || extra ? " WRONG" : "");
+  fake::run_kernel(*static_cast<float**>(arguments[0]), *static_cast<float**>(arguments[1]),
+                   *static_cast<int*>(arguments[2]), size_t(gx) * gy * gz * lx * ly * lz);
   return 0;
 }
 int cuEventCreate(void** event, unsigned flags) {

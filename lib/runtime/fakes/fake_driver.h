@@ -1,4 +1,5 @@
-// What the fake drivers of the tests share: a log of the calls, and a call that fails when a test says so. Built for the tests alone.
+// What the fake drivers of the tests share: a log of the calls, and a call that fails when a test says so.
+// Built for the tests alone.
 //   TGC_FAKE_LOG=FILE   each call's name and main arguments, a line each
 //   TGC_FAKE_FAIL=NAME  that function returns an error (or a null object)
 #pragma once

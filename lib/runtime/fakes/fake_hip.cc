@@ -11,7 +11,9 @@ char kernel_name[256];
 }  // namespace
 
 extern "C" {
-const char* hipGetErrorName(int code) { return code == 2 ? "hipErrorOutOfMemory" : code == 500 ? "hipErrorNotFound" : "hipErrorInvalidImage"; }
+const char* hipGetErrorName(int code) {
+  return code == 2 ? "hipErrorOutOfMemory" : code == 500 ? "hipErrorNotFound" : "hipErrorInvalidImage";
+}
 const char* hipGetErrorString(int) { return "a fake error"; }
 int hipInit(unsigned flags) {
   CALL(hipInit, " %u", flags);
@@ -63,10 +65,13 @@ int hipModuleGetFunction(void** function, void* module, const char* name) {
   *function = kernel_name;
   return 0;
 }
-int hipModuleLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned lx, unsigned ly, unsigned lz, unsigned shared, void* stream, void** arguments, void** extra) {
-  bool right = !stream && !arguments && extra && extra[0] == reinterpret_cast<void*>(1) && extra[2] == reinterpret_cast<void*>(2) && extra[4] == reinterpret_cast<void*>(3);
+int hipModuleLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned lx, unsigned ly, unsigned lz,
+                          unsigned shared, void* stream, void** arguments, void** extra) {
+  bool right = !stream && !arguments && extra && extra[0] == reinterpret_cast<void*>(1) &&
+               extra[2] == reinterpret_cast<void*>(2) && extra[4] == reinterpret_cast<void*>(3);
   size_t bytes = right ? *static_cast<size_t*>(extra[3]) : 0;
-  CALL(hipModuleLaunchKernel, " %s (%u, %u, %u) (%u, %u, %u) shared %u, %zu bytes%s", static_cast<char*>(function), gx, gy, gz, lx, ly, lz, shared, bytes, right ? "" : " WRONG");
+  CALL(hipModuleLaunchKernel, " %s (%u, %u, %u) (%u, %u, %u) shared %u, %zu bytes%s", static_cast<char*>(function), gx,
+       gy, gz, lx, ly, lz, shared, bytes, right ? "" : " WRONG");
   struct {
     float *out, *in;
     int n;

@@ -1,7 +1,8 @@
-// A fake of the Objective-C runtime and of Metal in one library: objects are records, a message is found by its name. Integer and pointer
-// arguments and structures of 24 bytes arrive at a variadic function as the System V convention for x86-64 and most others pass them.
-// What a method gives away (new..., alloc) its caller releases; everything else goes with the innermost autorelease pool, and without one it
-// would leak: that is logged, and at the end how many objects are left.
+// A fake of the Objective-C runtime and of Metal in one library: objects are records, a message is found by its name.
+// Integer and pointer arguments and structures of 24 bytes arrive at a variadic function as the System V convention for
+// x86-64 and most others pass them. What a method gives away (new..., alloc) its caller releases; everything else goes
+// with the innermost autorelease pool, and without one it would leak: that is logged,
+// and at the end how many objects are left.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -96,7 +97,9 @@ void* objc_msgSend(Object* self, const char* message, ...) {
   } else if (m == "newCommandQueue") result = make("queue");
   else if (m == "newBufferWithLength:options:") {
     auto o = make("buffer");
-    if (o) o->bytes = va_arg(list, uint64_t), o->memory = std::malloc(o->bytes), fake::log("new buffer %llu", static_cast<unsigned long long>(o->bytes));
+    if (o)
+      o->bytes = va_arg(list, uint64_t), o->memory = std::malloc(o->bytes),
+      fake::log("new buffer %llu", static_cast<unsigned long long>(o->bytes));
     result = o;
   } else if (m == "contents") result = self->memory;
   else if (m == "setFastMathEnabled:") fake::log("fast math %d", va_arg(list, int));
@@ -118,18 +121,22 @@ void* objc_msgSend(Object* self, const char* message, ...) {
     auto buffer = va_arg(list, Object*);
     auto offset = va_arg(list, uint64_t), index = va_arg(list, uint64_t);
     arguments[index] = buffer;
-    fake::log("buffer %llu at offset %llu", static_cast<unsigned long long>(index), static_cast<unsigned long long>(offset));
+    fake::log("buffer %llu at offset %llu", static_cast<unsigned long long>(index),
+              static_cast<unsigned long long>(offset));
   } else if (m == "setBytes:length:atIndex:") {
     constant = *va_arg(list, const int*);
     auto length = va_arg(list, uint64_t);
-    fake::log("constant %d of %llu bytes at %llu", constant, static_cast<unsigned long long>(length), static_cast<unsigned long long>(va_arg(list, uint64_t)));
+    fake::log("constant %d of %llu bytes at %llu", constant, static_cast<unsigned long long>(length),
+              static_cast<unsigned long long>(va_arg(list, uint64_t)));
   } else if (m == "dispatchThreadgroups:threadsPerThreadgroup:") {
     groups = va_arg(list, Size), threads = va_arg(list, Size);
-    fake::log("dispatch %llu x %llu", static_cast<unsigned long long>(groups.all()), static_cast<unsigned long long>(threads.all()));
+    fake::log("dispatch %llu x %llu", static_cast<unsigned long long>(groups.all()),
+              static_cast<unsigned long long>(threads.all()));
   } else if (m == "endEncoding") fake::log("endEncoding");
   else if (m == "commit") {
     fake::log("commit");
-    fake::run_kernel(static_cast<float*>(arguments[0]->memory), static_cast<const float*>(arguments[1]->memory), constant, groups.all() * threads.all());
+    fake::run_kernel(static_cast<float*>(arguments[0]->memory), static_cast<const float*>(arguments[1]->memory),
+                     constant, groups.all() * threads.all());
   } else if (m == "waitUntilCompleted") fake::log("waitUntilCompleted");
   else if (m == "error") result = fake::fails("GPU fault") ? autorelease(make("error", "the GPU hung")) : nullptr;
   else if (m != "setComputePipelineState:") fake::log("UNKNOWN MESSAGE %s", message);

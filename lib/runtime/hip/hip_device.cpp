@@ -27,26 +27,27 @@ struct Properties {
 };
 static_assert(sizeof(Properties) == 1472);
 
-#define TGC_HIP_FUNCTIONS(X)                                                                                                     \
-  X(hipGetErrorName, const char*, (hipError_t))                                                                                  \
-  X(hipGetErrorString, const char*, (hipError_t))                                                                                \
-  X(hipInit, hipError_t, (unsigned))                                                                                             \
-  X(hipGetDeviceCount, hipError_t, (int*))                                                                                       \
-  X(hipSetDevice, hipError_t, (int))                                                                                             \
-  X(hipGetDevicePropertiesR0600, hipError_t, (Properties*, int))                                                                 \
-  X(hipMalloc, hipError_t, (void**, size_t))                                                                                     \
-  X(hipFree, hipError_t, (void*))                                                                                                \
-  X(hipMemcpy, hipError_t, (void*, const void*, size_t, int))                                                                    \
-  X(hipModuleLoadData, hipError_t, (hipModule_t*, const void*))                                                                  \
-  X(hipModuleUnload, hipError_t, (hipModule_t))                                                                                  \
-  X(hipModuleGetFunction, hipError_t, (hipFunction_t*, hipModule_t, const char*))                                                \
-  X(hipModuleLaunchKernel, hipError_t,                                                                                           \
-    (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**, void**))          \
-  X(hipDeviceSynchronize, hipError_t, ())                                                                                        \
-  X(hipEventCreate, hipError_t, (hipEvent_t*))                                                                                   \
-  X(hipEventRecord, hipError_t, (hipEvent_t, hipStream_t))                                                                       \
-  X(hipEventSynchronize, hipError_t, (hipEvent_t))                                                                               \
-  X(hipEventElapsedTime, hipError_t, (float*, hipEvent_t, hipEvent_t))                                                           \
+#define TGC_HIP_FUNCTIONS(X)                                                                                   \
+  X(hipGetErrorName, const char*, (hipError_t))                                                                \
+  X(hipGetErrorString, const char*, (hipError_t))                                                              \
+  X(hipInit, hipError_t, (unsigned))                                                                           \
+  X(hipGetDeviceCount, hipError_t, (int*))                                                                     \
+  X(hipSetDevice, hipError_t, (int))                                                                           \
+  X(hipGetDevicePropertiesR0600, hipError_t, (Properties*, int))                                               \
+  X(hipMalloc, hipError_t, (void**, size_t))                                                                   \
+  X(hipFree, hipError_t, (void*))                                                                              \
+  X(hipMemcpy, hipError_t, (void*, const void*, size_t, int))                                                  \
+  X(hipModuleLoadData, hipError_t, (hipModule_t*, const void*))                                                \
+  X(hipModuleUnload, hipError_t, (hipModule_t))                                                                \
+  X(hipModuleGetFunction, hipError_t, (hipFunction_t*, hipModule_t, const char*))                              \
+  X(hipModuleLaunchKernel, hipError_t,                                                                         \
+    (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**, \
+     void**))                                                                                                  \
+  X(hipDeviceSynchronize, hipError_t, ())                                                                      \
+  X(hipEventCreate, hipError_t, (hipEvent_t*))                                                                 \
+  X(hipEventRecord, hipError_t, (hipEvent_t, hipStream_t))                                                     \
+  X(hipEventSynchronize, hipError_t, (hipEvent_t))                                                             \
+  X(hipEventElapsedTime, hipError_t, (float*, hipEvent_t, hipEvent_t))                                         \
   X(hipEventDestroy, hipError_t, (hipEvent_t))
 
 struct Api {
@@ -56,7 +57,8 @@ struct Api {
 };
 
 Status load_api(Api& api) {
-  auto library = DynamicLibrary::open("TGC_HIP_LIBRARY", {"libamdhip64.so", "/opt/rocm/lib/libamdhip64.so", "libamdhip64.so.6"});
+  auto library =
+      DynamicLibrary::open("TGC_HIP_LIBRARY", {"libamdhip64.so", "/opt/rocm/lib/libamdhip64.so", "libamdhip64.so.6"});
   if (!library) return Diag{"no AMD driver (ROCm): " + library.diag().message};
 #define X(name, type, parameters) \
   if (auto status = library->bind(api.name, #name); !status) return status;
@@ -74,11 +76,14 @@ class HipDevice : public Device {
 
   Result<DeviceBuffer> allocate(uint64_t bytes) override {
     void* memory = nullptr;
-    if (hipError_t code = hip.hipMalloc(&memory, std::max<uint64_t>(bytes, 1))) return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
+    if (hipError_t code = hip.hipMalloc(&memory, std::max<uint64_t>(bytes, 1)))
+      return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
     return DeviceBuffer{reinterpret_cast<uint64_t>(memory), 0, bytes};
   }
   void free(const DeviceBuffer& b) override { hip.hipFree(reinterpret_cast<void*>(b.handle)); }
-  Status copy_in(const DeviceBuffer& to, const void* from) override { return check(hip.hipMemcpy(address(to), from, to.bytes, kHostToDevice), "hipMemcpy"); }
+  Status copy_in(const DeviceBuffer& to, const void* from) override {
+    return check(hip.hipMemcpy(address(to), from, to.bytes, kHostToDevice), "hipMemcpy");
+  }
   Status copy_out(void* to, const DeviceBuffer& from) override {
     if (auto status = synchronize(); !status) return status;
     return check(hip.hipMemcpy(to, address(from), from.bytes, kDeviceToHost), "hipMemcpy");
@@ -95,7 +100,9 @@ class HipDevice : public Device {
   Api hip;
 
  private:
-  std::string error_text(hipError_t code) const { return std::string(hip.hipGetErrorName(code)) + " (" + hip.hipGetErrorString(code) + ")"; }
+  std::string error_text(hipError_t code) const {
+    return std::string(hip.hipGetErrorName(code)) + " (" + hip.hipGetErrorString(code) + ")";
+  }
 
   std::string name_, arch_;
   bool is_open_ = false;
@@ -103,7 +110,8 @@ class HipDevice : public Device {
 
 class HipKernel : public Kernel {
  public:
-  HipKernel(HipDevice& device, hipModule_t module, hipFunction_t function) : Kernel(device), module_(module), function_(function) {}
+  HipKernel(HipDevice& device, hipModule_t module, hipFunction_t function)
+      : Kernel(device), module_(module), function_(function) {}
   ~HipKernel() override {
     for (hipEvent_t e : events_)
       if (e) device().hip.hipEventDestroy(e);
@@ -127,7 +135,9 @@ class HipKernel : public Kernel {
     void* extra[] = {tag(1), block_.data(), tag(2), &bytes, tag(3)};  // pointer, size, end
     auto [gx, gy, gz] = a.size.global;
     auto [lx, ly, lz] = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
-    return device().check(device().hip.hipModuleLaunchKernel(function_, gx, gy, gz, lx, ly, lz, 0, nullptr, nullptr, extra), "hipModuleLaunchKernel");
+    return device().check(
+        device().hip.hipModuleLaunchKernel(function_, gx, gy, gz, lx, ly, lz, 0, nullptr, nullptr, extra),
+        "hipModuleLaunchKernel");
   }
 
   Result<double> time(const LaunchArguments& a) override {
@@ -140,7 +150,8 @@ class HipKernel : public Kernel {
     if (done) done = device().check(hip.hipEventRecord(events_[1], nullptr), "hipEventRecord");
     if (done) done = device().check(hip.hipEventSynchronize(events_[1]), "hipEventSynchronize");
     float milliseconds = 0;
-    if (done) done = device().check(hip.hipEventElapsedTime(&milliseconds, events_[0], events_[1]), "hipEventElapsedTime");
+    if (done)
+      done = device().check(hip.hipEventElapsedTime(&milliseconds, events_[0], events_[1]), "hipEventElapsedTime");
     if (!done) return done.diag();
     return double(milliseconds) * 1e-3;
   }
@@ -163,7 +174,8 @@ Status HipDevice::open() {
   if (count == 0) return Diag{"the AMD driver finds no GPU"};
   if (auto status = check(hip.hipSetDevice(0), "hipSetDevice"); !status) return status;
   Properties properties{};
-  if (auto status = check(hip.hipGetDevicePropertiesR0600(&properties, 0), "hipGetDeviceProperties"); !status) return status;
+  if (auto status = check(hip.hipGetDevicePropertiesR0600(&properties, 0), "hipGetDeviceProperties"); !status)
+    return status;
   auto text = [](const char* from, size_t n) { return std::string(from, strnlen(from, n)); };
   name_ = text(properties.name, sizeof properties.name);
   arch_ = text(properties.arch_name, sizeof properties.arch_name);
@@ -174,7 +186,8 @@ Status HipDevice::open() {
 Result<std::unique_ptr<Kernel>> HipDevice::load(const KernelSource& source, const std::string& code) {
   hipModule_t module = nullptr;
   if (hipError_t error = hip.hipModuleLoadData(&module, code.data()))
-    return Diag{"the driver does not load the kernel '" + source.name + "' of " + source.target + ": " + error_text(error)};
+    return Diag{"the driver does not load the kernel '" + source.name + "' of " + source.target + ": " +
+                error_text(error)};
   hipFunction_t function = nullptr;
   if (hipError_t error = hip.hipModuleGetFunction(&function, module, source.function_name.c_str())) {
     hip.hipModuleUnload(module);

@@ -24,14 +24,19 @@ struct Api {
   // [receiver message: arguments...]; what a message to nil returns is 0.
   template <class Return = Object, class... Arguments>
   Return send(Object receiver, const char* message, Arguments... arguments) const {
-    return reinterpret_cast<Return (*)(Object, Selector, Arguments...)>(objc_msgSend)(receiver, sel_registerName(message), arguments...);
+    return reinterpret_cast<Return (*)(Object, Selector, Arguments...)>(objc_msgSend)(
+        receiver, sel_registerName(message), arguments...);
   }
-  Object string(const std::string& text) const { return send(objc_getClass("NSString"), "stringWithUTF8String:", text.c_str()); }
+  Object string(const std::string& text) const {
+    return send(objc_getClass("NSString"), "stringWithUTF8String:", text.c_str());
+  }
   std::string text(Object string) const {
     const char* bytes = string ? send<const char*>(string, "UTF8String") : nullptr;
     return bytes ? bytes : "";
   }
-  std::string error_text(Object error) const { return error ? text(send(error, "localizedDescription")) : "no reason given"; }
+  std::string error_text(Object error) const {
+    return error ? text(send(error, "localizedDescription")) : "no reason given";
+  }
   void release(Object object) const {
     if (object) send<void>(object, "release");
   }
@@ -51,7 +56,8 @@ Status load_api(Api& api) {
 // Objects that a call hands out "autoreleased" live until the pool goes.
 class Pool {
  public:
-  explicit Pool(const Api& api) : api_(api), pool_(api.send(api.send(api.objc_getClass("NSAutoreleasePool"), "alloc"), "init")) {}
+  explicit Pool(const Api& api)
+      : api_(api), pool_(api.send(api.send(api.objc_getClass("NSAutoreleasePool"), "alloc"), "init")) {}
   ~Pool() { api_.release(pool_); }
 
  private:
@@ -137,20 +143,26 @@ class MetalKernel : public Kernel {
   Status launch(const LaunchArguments& a) override {
     Pool pool(objc_);
     auto local = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
-    uint64_t threads = uint64_t(local[0]) * local[1] * local[2], most = objc_.send<uint64_t>(pipeline_, "maxTotalThreadsPerThreadgroup");
-    if (threads > most) return Diag{"a group of " + std::to_string(threads) + " threads is more than Metal's " + std::to_string(most) + " for this kernel"};
+    uint64_t threads = uint64_t(local[0]) * local[1] * local[2],
+             most = objc_.send<uint64_t>(pipeline_, "maxTotalThreadsPerThreadgroup");
+    if (threads > most)
+      return Diag{"a group of " + std::to_string(threads) + " threads is more than Metal's " + std::to_string(most) +
+                  " for this kernel"};
     Object commands = objc_.send(objc_.send(device().queue(), "commandBuffer"), "retain");
     if (!commands) return Diag{"Metal gives no command buffer"};
     Object encoder = objc_.send(commands, "computeCommandEncoder");
     objc_.send<void>(encoder, "setComputePipelineState:", pipeline_);
     uint64_t n = 0;
-    for (const DeviceBuffer& b : a.buffers) objc_.send<void>(encoder, "setBuffer:offset:atIndex:", MetalDevice::object(b), b.offset, n++);
+    for (const DeviceBuffer& b : a.buffers)
+      objc_.send<void>(encoder, "setBuffer:offset:atIndex:", MetalDevice::object(b), b.offset, n++);
     for (int64_t v : a.variables) {
       auto value = int32_t(v);
-      objc_.send<void>(encoder, "setBytes:length:atIndex:", static_cast<const void*>(&value), uint64_t(sizeof value), n++);
+      objc_.send<void>(encoder, "setBytes:length:atIndex:", static_cast<const void*>(&value), uint64_t(sizeof value),
+                       n++);
     }
     auto [gx, gy, gz] = a.size.global;
-    objc_.send<void>(encoder, "dispatchThreadgroups:threadsPerThreadgroup:", MetalSize{gx, gy, gz}, MetalSize{local[0], local[1], local[2]});
+    objc_.send<void>(encoder, "dispatchThreadgroups:threadsPerThreadgroup:", MetalSize{gx, gy, gz},
+                     MetalSize{local[0], local[1], local[2]});
     objc_.send<void>(encoder, "endEncoding");
     objc_.send<void>(commands, "commit");
     device().set_in_flight(commands);
@@ -171,7 +183,9 @@ Result<std::unique_ptr<Kernel>> MetalDevice::load(const KernelSource& source, co
   objc.send<void>(options, "setFastMathEnabled:", false);
   Object library = objc.send(device_, "newLibraryWithSource:options:error:", objc.string(code), options, &error);
   objc.release(options);
-  if (!library) return Diag{.message = "Metal does not compile the kernel '" + source.name + "'", .context = objc.error_text(error)};
+  if (!library)
+    return Diag{.message = "Metal does not compile the kernel '" + source.name + "'",
+                .context = objc.error_text(error)};
   Object function = objc.send(library, "newFunctionWithName:", objc.string(source.function_name));
   objc.release(library);
   if (!function) return Diag{"the compiled kernel has no function '" + source.function_name + "'"};

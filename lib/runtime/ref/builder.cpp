@@ -11,7 +11,8 @@ namespace {
 
 bool is_comparison(Opc op) { return op == Opc::Lt || op == Opc::Ne || op == Opc::Eq; }
 bool is_commutative(Opc op) {
-  return op == Opc::Add || op == Opc::Mul || op == Opc::And || op == Opc::Or || op == Opc::Xor || op == Opc::Ne || op == Opc::Eq;
+  return op == Opc::Add || op == Opc::Mul || op == Opc::And || op == Opc::Or || op == Opc::Xor || op == Opc::Ne ||
+         op == Opc::Eq;
 }
 
 Type unary_result(Opc op, Type a) {
@@ -88,7 +89,8 @@ Reg Builder::constant_int(Type type, int64_t value) {
 }
 
 Reg Builder::constant_float(Type type, double value) {
-  return type == Type::F64 ? constant(type, std::bit_cast<uint64_t>(value)) : constant(type, std::bit_cast<uint32_t>(float(value)));
+  return type == Type::F64 ? constant(type, std::bit_cast<uint64_t>(value))
+                           : constant(type, std::bit_cast<uint32_t>(float(value)));
 }
 
 Reg Builder::variable(const std::string& name) {
@@ -206,8 +208,8 @@ Reg Builder::both(Reg a, Reg b) {
 
 Reg Builder::copy(Reg a) { return emit({.op = Opc::Mov, .type = uint8_t(type(a)), .a = a}, type(a), varying(a)); }
 
-void Builder::wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b, const std::vector<Reg>& c,
-                   std::vector<Reg>& d) {
+void Builder::wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
+                   const std::vector<Reg>& c, std::vector<Reg>& d) {
   Wmma w{.layout = layout, .varying = in_lanes(), .out = out};
   auto take = [&](std::vector<int32_t>& to, const std::vector<Reg>& from) {
     for (Reg r : from) to.push_back(w.varying ? splat(r) : r);
@@ -228,12 +230,13 @@ void Builder::assign(Reg to, Reg value) {
 }
 
 void Builder::assign_in_lanes(Reg to, Reg value) {
-  scopes_[lanes_depth_].code.push_back({.op = varying(value) ? Opc::Mov : Opc::Splat, .type = uint8_t(type(to)), .dst = to, .a = value});
+  scopes_[lanes_depth_].code.push_back(
+      {.op = varying(value) ? Opc::Mov : Opc::Splat, .type = uint8_t(type(to)), .dst = to, .a = value});
 }
 
 void Builder::fold(Opc op, Opc rounding, Reg accumulator, Reg value) {
-  scopes_.back().code.push_back(
-      {.op = Opc::Fold, .type = uint8_t(type(accumulator)), .type2 = uint8_t(op), .dst = accumulator, .a = splat(value), .rounding = rounding});
+  scopes_.back().code.push_back({.op = Opc::Fold, .type = uint8_t(type(accumulator)), .type2 = uint8_t(op),
+                                 .dst = accumulator, .a = splat(value), .rounding = rounding});
 }
 
 // ---- memory
@@ -243,8 +246,8 @@ int32_t Builder::add_memory(MemoryInfo info) {
   return int32_t(code_.memories.size() - 1);
 }
 
-// The parts that loads and stores share; `other` is the alternative or the value. Memory with a copy for each group of lanes is checked
-// first and then addressed within all copies.
+// The parts that loads and stores share; `other` is the alternative or the value. Memory with a copy for each group of
+// lanes is checked first and then addressed within all copies.
 Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what) {
   const MemoryInfo& m = code_.memories[size_t(memory)];
   bool grouped = m.group > 0 && in_lanes();
@@ -269,7 +272,8 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
   if (added) {
     it->second = new_register(Type::I64, true);
     registers_.back().depth = uint32_t(lanes_depth_);
-    scopes_[lanes_depth_].code.push_back({.op = Opc::GroupBase, .dst = it->second, .imm = m.size, .raw = int32_t(m.group)});
+    scopes_[lanes_depth_].code.push_back(
+        {.op = Opc::GroupBase, .dst = it->second, .imm = m.size, .raw = int32_t(m.group)});
   }
   v.a = binary(Opc::Add, cast(offset, Type::I64), it->second);
   v.type2 = uint8_t(Type::I64);
@@ -349,7 +353,8 @@ std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t 
   largest_group_ = std::max(largest_group_, group);
   most_lanes_ = std::max(most_lanes_, most);
   std::vector<Reg> out;
-  for (const Access::LaneAxis& axis : infos) out.push_back(emit({.op = Opc::Axis, .a = axis.stride, .b = axis.extent}, Type::I64, true));
+  for (const Access::LaneAxis& axis : infos)
+    out.push_back(emit({.op = Opc::Axis, .a = axis.stride, .b = axis.extent}, Type::I64, true));
   return out;
 }
 

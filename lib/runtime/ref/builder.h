@@ -1,6 +1,6 @@
-// Builder: writes code for REF. It hands out virtual registers, keeps a stack of scopes (the root, loops, lanes), copies uniform values to
-// all lanes where an instruction needs that, folds integer constants, and in the end assigns registers to memory and functions to
-// instructions. Inside: for ref/ alone.
+// Builder: writes code for REF. It hands out virtual registers, keeps a stack of scopes (the root, loops, lanes),
+// copies uniform values to all lanes where an instruction needs that, folds integer constants, and in the end assigns
+// registers to memory and functions to instructions. Inside: for ref/ alone.
 #pragma once
 #include <map>
 #include <string>
@@ -35,12 +35,14 @@ class Builder {
   Reg mulacc(Reg a, Reg b, Reg c);
   Reg both(Reg a, Reg b);                  // a & b of Bools, where either may be kNone: true
   Reg copy(Reg a);                         // a Mov, for a value that changes later
-  void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b, const std::vector<Reg>& c, std::vector<Reg>& d);
+  void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
+            const std::vector<Reg>& c, std::vector<Reg>& d);
 
   // Registers that change: accumulators.
   Reg mutable_register(Type type, bool varying);
   void assign(Reg to, Reg value);
-  void assign_in_lanes(Reg to, Reg value);  // where the open lanes begin, or at least before the loops in them that are open
+  // where the open lanes begin, or at least before the loops in them that are open
+  void assign_in_lanes(Reg to, Reg value);
   void fold(Opc op, Opc rounding, Reg accumulator, Reg value);  // value varying, accumulator uniform
 
   // ---- memory
@@ -52,8 +54,8 @@ class Builder {
   // ---- scopes
   Reg open_loop(Reg bound, const std::string& name);  // the counter, an I64
   void close_loop();
-  // Lanes along axes, the last one running fastest; chunks hold whole groups of `group` lanes. `most` is a bound on all lanes together, as
-  // far as it is known. Returns the axes' values, I64s.
+  // Lanes along axes, the last one running fastest; chunks hold whole groups of `group` lanes. `most` is a bound on all
+  // lanes together, as far as it is known. Returns the axes' values, I64s.
   struct LaneAxis {
     Reg extent;  // uniform I64
     std::string name;

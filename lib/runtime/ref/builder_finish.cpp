@@ -15,7 +15,8 @@ constexpr int64_t kMostLanes = 2048;
 
 bool begins(Opc op) { return op == Opc::Loop || op == Opc::Lanes; }
 bool ends(Opc op) { return op == Opc::LoopEnd || op == Opc::LanesEnd; }
-bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; }  // of code without control flow
+// of code without control flow
+bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; }
 
 }  // namespace
 
@@ -36,8 +37,8 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
 // In each stretch: a copy of an accumulator is not made where the accumulator does not change before the copy's last
 // use, and a value that is only made to be assigned is made in its place.
 void Builder::drop_copies() {
-  Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(list_.size()), std::vector<Copies::Seen>(registers_.size()),
-                std::vector<Reg>(registers_.size(), kNone)};
+  Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(list_.size()),
+                std::vector<Copies::Seen>(registers_.size()), std::vector<Reg>(registers_.size(), kNone)};
   for (const Virtual& v : list_) for_each_register(v, [&](Reg r) { copies.uses[size_t(r)]++; });
   for (size_t from = 0; from < list_.size();) {
     size_t to = from;
@@ -53,12 +54,15 @@ void Builder::drop_copies() {
   list_.resize(kept);
 }
 
-bool Builder::is_plain_copy(const Virtual& v) const { return v.op == Opc::Mov && varying(v.dst) == varying(v.a) && type(v.dst) == type(v.a); }
+bool Builder::is_plain_copy(const Virtual& v) const {
+  return v.op == Opc::Mov && varying(v.dst) == varying(v.a) && type(v.dst) == type(v.a);
+}
 
 // In one stretch: the accumulator in the place of its copy.
 void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
   auto& seen = copies.seen;
-  for (size_t at = to; at-- > from;) {  // backwards: for a copy, where its last use is and where the accumulator is written next
+  // backwards: for a copy, where its last use is and where the accumulator is written next
+  for (size_t at = to; at-- > from;) {
     const Virtual& v = list_[at];
     auto use = [&](Reg r, int32_t last) {
       Copies::Seen& s = seen[size_t(r)];
@@ -66,7 +70,8 @@ void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
     };
     if (is_plain_copy(v)) {
       const Copies::Seen& d = seen[size_t(v.dst)];
-      if (d.count > 0 && d.count + 1 == int32_t(copies.uses[size_t(v.dst)]) && d.last_use <= seen[size_t(v.a)].next_write) {
+      if (d.count > 0 && d.count + 1 == int32_t(copies.uses[size_t(v.dst)]) &&
+          d.last_use <= seen[size_t(v.a)].next_write) {
         copies.replaced[size_t(v.dst)] = v.a;
         copies.dead[at] = true;
         use(v.a, d.last_use);
@@ -103,7 +108,8 @@ void Builder::assign_in_place(Copies& copies, size_t at) {
   }
 }
 
-// The first and the last place where each register is needed. What a loop uses but did not make is needed until the loop ends.
+// The first and the last place where each register is needed.
+// What a loop uses but did not make is needed until the loop ends.
 void Builder::find_lifetimes() {
   std::vector<int32_t> end_of(list_.size(), -1), open;
   for (size_t at = 0; at < list_.size(); at++) {
@@ -180,7 +186,8 @@ int32_t Builder::place_of(Reg reg) const {
   if (!r.varying) return r.slot * 8;
   int64_t at = (int64_t(slots_[0]) * 8 + 63) / 64 * 64;
   int size = size_of(r.type), c = 1 + __builtin_ctz(unsigned(size));
-  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk;  // the widest first: all stay aligned
+  // the widest first: all stay aligned
+  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk;
   at += int64_t(r.slot) * size * code_.chunk;
   TGC_CHECK(at < INT32_MAX, "too many registers");
   return int32_t(at);
@@ -193,8 +200,8 @@ bool Builder::is_varying(const Virtual& v) const {
 
 Selector Builder::selector(const Virtual& v) const {
   auto is = [&](Reg r) { return r != kNone && varying(r); };
-  return {.op = v.op, .type = v.type, .type2 = v.type2, .varying = is_varying(v), .a_varying = is(v.a), .b_varying = is(v.b),
-          .gated = v.b != kNone, .rounding = v.rounding};
+  return {.op = v.op, .type = v.type, .type2 = v.type2, .varying = is_varying(v), .a_varying = is(v.a),
+          .b_varying = is(v.b), .gated = v.b != kNone, .rounding = v.rounding};
 }
 
 void Builder::write_instructions() {

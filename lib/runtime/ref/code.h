@@ -1,6 +1,6 @@
-// The code that REF runs: a list of instructions over registers in one block of memory. A register is uniform (one value) or varying (one
-// value per lane, `chunk` of them side by side); an instruction does its work for all lanes before the next one starts, so lanes are always
-// in step and a barrier has nothing to do. Inside: for ref/ alone.
+// The code that REF runs: a list of instructions over registers in one block of memory. A register is uniform (one
+// value) or varying (one value per lane, `chunk` of them side by side); an instruction does its work for all lanes
+// before the next one starts, so lanes are always in step and a barrier has nothing to do. Inside: for ref/ alone.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,10 +11,11 @@
 
 namespace tgc::ref {
 
-// What a register holds. X(name, C++ type). half, bfloat16 and fp8 values are F32s that are rounded to them after each op.
-#define TGC_REF_TYPES(X)                                                                                                     \
-  X(Bool, uint8_t) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t) X(I64, int64_t) \
-  X(U64, uint64_t) X(F32, float) X(F64, double)
+// What a register holds. X(name, C++ type). half, bfloat16 and fp8 values are F32s that are rounded to them after each
+// op.
+#define TGC_REF_TYPES(X)                                                         \
+  X(Bool, uint8_t) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) \
+  X(I32, int32_t) X(U32, uint32_t) X(I64, int64_t) X(U64, uint64_t) X(F32, float) X(F64, double)
 enum class Type : uint8_t {
 #define X(name, ctype) name,
   TGC_REF_TYPES(X)
@@ -35,7 +36,8 @@ enum class Opc : uint8_t {
   // dst = op a
   Neg, Recip, Sqrt, Exp2, Log2, Sin, Trunc, Mov,
   // F32 rounded to a narrow float; F64 to a half that an F32 holds; the bits of a narrow float and back
-  RoundF16, RoundBF16, RoundE4M3, RoundE5M2, F64ToF16, BitsOfF16, BitsOfBF16, BitsOfE4M3, BitsOfE5M2, F16OfBits, BF16OfBits, E4M3OfBits, E5M2OfBits,
+  RoundF16, RoundBF16, RoundE4M3, RoundE5M2, F64ToF16, BitsOfF16, BitsOfBF16, BitsOfE4M3, BitsOfE5M2,
+  F16OfBits, BF16OfBits, E4M3OfBits, E5M2OfBits,
   Cast,     // [of dst] type2: of a
   Splat,    // dst varying, a uniform
   Where,    // dst = a ? b : c; a is a Bool
@@ -51,7 +53,8 @@ enum class Opc : uint8_t {
   GroupBase,  // dst = (lane of the chunk / group) * imm; group in place of a
   Loop,       // dst counts from 0 to a; imm: where to go when there is nothing to do
   LoopEnd,    // imm: the first instruction of the loop
-  Lanes,      // runs to LanesEnd for chunks of the lanes 0..a-1, each whole groups; the group in place of b, imm as for loops
+  // runs to LanesEnd for chunks of the lanes 0..a-1, each whole groups; the group in place of b, imm as for loops
+  Lanes,
   LanesEnd,
   Wmma,       // imm: which of Code::wmmas
   Count,      // evaluations to count, in place of a: per lane, imm: once
@@ -136,7 +139,8 @@ struct Frame {
   T* at(int32_t offset) const { return reinterpret_cast<T*>(registers + offset); }
 };
 
-// The function for an instruction: operands uniform (one lane) or varying. For Load and Store `type` is a Scalar. Null when there is none.
+// The function for an instruction: operands uniform (one lane) or varying. For Load and Store `type` is a Scalar.
+// Null when there is none.
 struct Selector {
   Opc op;
   uint8_t type = 0, type2 = 0;

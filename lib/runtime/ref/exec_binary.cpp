@@ -56,7 +56,8 @@ struct OpPow {
   template <class T>
   static T apply(T a, T b, RefNotes&) {
     T out = 1;
-    for (auto e = std::make_unsigned_t<T>(std::is_signed_v<T> && b < 0 ? 0 : b); e; e = std::make_unsigned_t<T>(e >> 1)) {
+    for (auto e = std::make_unsigned_t<T>(std::is_signed_v<T> && b < 0 ? 0 : b); e;
+         e = std::make_unsigned_t<T>(e >> 1)) {
       if (e & 1) out = wrapping_mul(out, a);
       a = wrapping_mul(a, a);
     }

@@ -85,7 +85,8 @@ T combine(T a, T b) {
 
 // Whether `Round` is a function: a comparison with nullptr is no constant to g++ under its sanitizers.
 template <class T, T (*Round)(T)>
-inline constexpr bool kRounds = !std::is_same_v<std::integral_constant<T (*)(T), Round>, std::integral_constant<T (*)(T), nullptr>>;
+inline constexpr bool kRounds =
+    !std::is_same_v<std::integral_constant<T (*)(T), Round>, std::integral_constant<T (*)(T), nullptr>>;
 
 template <class T, Opc O, T (*Round)(T)>
 const Ins* fold(Frame& f, const Ins* i) {

@@ -1,5 +1,5 @@
-// Loads and stores, each offset checked against the memory it goes to. Lanes that touch neighbouring elements, the common case, are copied
-// as a block.
+// Loads and stores, each offset checked against the memory it goes to. Lanes that touch neighbouring elements, the
+// common case, are copied as a block.
 #include <cstring>
 
 #include "lib/runtime/ref/exec_lanes.h"
@@ -86,7 +86,8 @@ const Ins* load_lanes(Frame& f, const Ins* i) {
   typename S::Reg* d = f.at<typename S::Reg>(i->dst);
   const int64_t n = f.n;
   if (is_block(off, n)) {
-    if (off[0] < 0 || int64_t(off[0]) > m.size - n) return out_of_bounds(f, i, first_bad_lane<Off, false>(off, nullptr, n, m.size));
+    if (off[0] < 0 || int64_t(off[0]) > m.size - n)
+      return out_of_bounds(f, i, first_bad_lane<Off, false>(off, nullptr, n, m.size));
     const typename S::Mem* from = mem + off[0];
     TGC_INDEPENDENT
     for (int64_t k = 0; k < n; k++) d[k] = S::load(from[k]);
@@ -135,7 +136,8 @@ const Ins* store(Frame& f, const Ins* i) {
 template <class Off, bool Gated, bool Varying>
 const Ins* check(Frame& f, const Ins* i) {
   const int64_t n = Varying ? f.n : 1;
-  int64_t bad = first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n, memory_of(f, i).copy_size);
+  int64_t bad =
+      first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n, memory_of(f, i).copy_size);
   return bad < n ? out_of_bounds(f, i, bad) : i + 1;
 }
 
@@ -182,6 +184,8 @@ Fn pick_kind(const Selector& s) {
 
 }  // namespace
 
-Fn select_memory(const Selector& s) { return Type(s.type2) == Type::I32 ? pick_kind<int32_t>(s) : pick_kind<int64_t>(s); }
+Fn select_memory(const Selector& s) {
+  return Type(s.type2) == Type::I32 ? pick_kind<int32_t>(s) : pick_kind<int64_t>(s);
+}
 
 }  // namespace tgc::ref

@@ -164,8 +164,9 @@ Fn select_unary(const Selector& s) {
     case Type::Bool: return s.op == Opc::Neg || s.op == Opc::Trunc ? Fn(pick1<uint8_t, uint8_t, OpMov>(s)) : nullptr;
 #define X(name, ctype) \
   case Type::name: return pick_type<ctype>(s);
-      X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t) X(I64, int64_t) X(U64, uint64_t)
-      X(F32, float) X(F64, double)
+      X(I8, int8_t)
+      X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t) X(I64, int64_t) X(U64, uint64_t)
+          X(F32, float) X(F64, double)
 #undef X
   }
   return nullptr;

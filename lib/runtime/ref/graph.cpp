@@ -1,5 +1,6 @@
-// A graph into REF's code, at any stage of the pipeline. What a node needs is its ranges: it is computed in the innermost open loop among
-// them. A node that ends ranges (END, REDUCE, BUFFERIZE, CONTRACT) opens their loops, computes in each what lies in it, and closes them.
+// A graph into REF's code, at any stage of the pipeline. What a node needs is its ranges: it is computed in the
+// innermost open loop among them. A node that ends ranges (END, REDUCE, BUFFERIZE, CONTRACT) opens their loops,
+// computes in each what lies in it, and closes them.
 #include <algorithm>
 
 #include "lib/runtime/ref/lane_plan.h"
@@ -14,8 +15,15 @@ namespace {
 class GraphLowering {
  public:
   GraphLowering(UOp sink, bool count)
-      : sink_(sink), nodes_(toposort(sink)), ranges_(sink.graph(), nodes_), builder_(count), values_(sink.graph(), builder_), loops_(builder_, values_),
-        plan_(ranges_), rooted_(sink.graph()), bound_(ranges_.none()) {
+      : sink_(sink),
+        nodes_(toposort(sink)),
+        ranges_(sink.graph(), nodes_),
+        builder_(count),
+        values_(sink.graph(), builder_),
+        loops_(builder_, values_),
+        plan_(ranges_),
+        rooted_(sink.graph()),
+        bound_(ranges_.none()) {
     values_.scan(nodes_);
     plan_.find_register_uses(nodes_, values_);
     find_locals();
@@ -52,7 +60,9 @@ class GraphLowering {
   static UOp end_around(UOp store, std::span<const UOp> ends) {
     UOp out = store;
     for (UOp e : ends)
-      if (e.src(0) == store || (e.src(0).is(Op::GROUP) && std::count(e.src(0).src().begin(), e.src(0).src().end(), store))) out = e;
+      if (e.src(0) == store ||
+          (e.src(0).is(Op::GROUP) && std::count(e.src(0).src().begin(), e.src(0).src().end(), store)))
+        out = e;
     return out;
   }
 
@@ -65,7 +75,8 @@ class GraphLowering {
       case Op::SPECIAL: return cannot_run(u, "nothing ends it");
       case Op::END: return close(ranges_.ended_by(u), {u.src(0)}, [] {});
       case Op::STORE:
-        if (auto ended = ranges_.ended_by(u); !ended.empty()) return close(ended, {u.src(0), u.src(1)}, [&] { values_.lower(u); });
+        if (auto ended = ranges_.ended_by(u); !ended.empty())
+          return close(ended, {u.src(0), u.src(1)}, [&] { values_.lower(u); });
         return values_.lower(u);
       case Op::REDUCE: return reduce(u);
       case Op::BUFFERIZE: return bufferize(u);
@@ -75,7 +86,8 @@ class GraphLowering {
     }
   }
 
-  // Opens loops or lanes over `ranges`, computes in each what `roots` need there, calls `inside` in the innermost, and closes them.
+  // Opens loops or lanes over `ranges`, computes in each what `roots` need there, calls `inside` in the innermost,
+  // and closes them.
   template <class Inside>
   void close(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
     RangeSet set = ranges_.set_of(ranges);
@@ -89,7 +101,8 @@ class GraphLowering {
     all.add(set);
     std::vector<std::vector<UOp>> lists(levels.size());
     for (UOp u : body)
-      if (ranges_.around(u).within(all)) lists[level_of(u, levels)].push_back(u);  // else it lies in a range that a node of this body ends
+      // else it lies in a range that a node of this body ends
+      if (ranges_.around(u).within(all)) lists[level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
       open(levels[i]);
       for (UOp u : lists[i]) process(u);
@@ -102,7 +115,8 @@ class GraphLowering {
   // The innermost level that the node, which lies in one of them, needs.
   size_t level_of(UOp u, const std::vector<Level>& levels) {
     size_t i = levels.size() - 1;
-    while (std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.lies_in(u, r); })) i--;
+    while (std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.lies_in(u, r); }))
+      i--;
     return i;
   }
 
@@ -132,14 +146,16 @@ class GraphLowering {
 
   // ---- workgroups
 
-  // The SPECIALs, if any. Also finds the nodes that do not depend on where among the lanes they are computed: they need no SPECIAL and no
-  // memory.
+  // The SPECIALs, if any. Also finds the nodes that do not depend on where among the lanes they are computed: they need
+  // no SPECIAL and no memory.
   std::vector<UOp> find_specials() {
-    static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::BIND, Op::CAST, Op::VECTORIZE, Op::GEP};
+    static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST,    Op::DEFINE_VAR, Op::BIND,
+                                                                   Op::CAST,  Op::VECTORIZE, Op::GEP};
     std::vector<UOp> out;
     for (UOp u : nodes_) {
       if (u.is(Op::SPECIAL)) out.push_back(u);
-      if (u.in(kPure) && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return rooted_.contains(s); })) rooted_.insert(u);
+      if (u.in(kPure) && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return rooted_.contains(s); }))
+        rooted_.insert(u);
     }
     return out;
   }
@@ -175,11 +191,13 @@ class GraphLowering {
     bool lanes = levels[0].lanes;
     nest(levels, body, set, [&] {
       if (lanes) {
-        for (size_t i = 0; i < n; i++) builder_.fold(Values::opcode(op), Values::rounding(dtype), sums[i], values_.get(u.src(0))[i].reg);
+        for (size_t i = 0; i < n; i++)
+          builder_.fold(Values::opcode(op), Values::rounding(dtype), sums[i], values_.get(u.src(0))[i].reg);
       } else {
         Value next = combine(u, op, dtype, sums, n, each);
         Reg mask = builder_.lane_mask();
-        for (size_t i = 0; i < n; i++) builder_.assign(sums[i], mask == kNone ? next[i].reg : builder_.where(mask, next[i].reg, sums[i]));
+        for (size_t i = 0; i < n; i++)
+          builder_.assign(sums[i], mask == kNone ? next[i].reg : builder_.where(mask, next[i].reg, sums[i]));
       }
       builder_.count_evaluation(builder_.in_lanes());
     });
@@ -188,7 +206,8 @@ class GraphLowering {
     values_.set(u, std::move(out));
   }
 
-  // Each of the n results from `each` neighbouring elements, after what was there before (devectorizer.py horizontal_reduce).
+  // Each of the n results from `each` neighbouring elements,
+  // after what was there before (devectorizer.py horizontal_reduce).
   Value combine(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
     const Value& in = values_.get(u.src(0));
     Value out;
@@ -242,7 +261,8 @@ class GraphLowering {
   void choose(std::span<const Arg> axes, std::span<const UOp> ranges, int64_t choice) {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)
-        if (axis_id(r) == axes[i][0].small_int()) values_.set(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
+        if (axis_id(r) == axes[i][0].small_int())
+          values_.set(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
   // The element of a vector that the named axes stand at.
@@ -253,16 +273,19 @@ class GraphLowering {
     for (Arg axis : u.arg().items()) {
       Reg here = kNone;
       for (UOp r : ranges)
-        if (axis_id(r) == axis[0].small_int() && values_.known(r)) here = builder_.cast(values_.scalar(r).reg, Type::I64);
+        if (axis_id(r) == axis[0].small_int() && values_.known(r))
+          here = builder_.cast(values_.scalar(r).reg, Type::I64);
       if (here == kNone) cannot_run(u, "axis " + axis[0].repr() + " has no range");
-      at = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, at, builder_.constant_int(Type::I64, axis[1].small_int())), here);
+      at = builder_.binary(Opc::Add,
+                           builder_.binary(Opc::Mul, at, builder_.constant_int(Type::I64, axis[1].small_int())), here);
     }
     size_t n = size_t(u.dtype().count());
     Value out;
     for (size_t i = 0; i < n; i++) {
       Reg r = from[i].reg;
       for (size_t k = 1; k < from.size() / n; k++)
-        r = builder_.where(builder_.binary(Opc::Eq, at, builder_.constant_int(Type::I64, int64_t(k))), from[k * n + i].reg, r);
+        r = builder_.where(builder_.binary(Opc::Eq, at, builder_.constant_int(Type::I64, int64_t(k))),
+                           from[k * n + i].reg, r);
       out.push_back({.reg = r});
     }
     values_.set(u, std::move(out));

@@ -6,10 +6,15 @@ namespace tgc::ref {
 namespace {
 
 // Whether the iterations of a range have nothing to do with each other.
-bool is_parallel(AxisType type) { return type != AxisType::REDUCE && type != AxisType::UNROLL && type != AxisType::OUTER && type != AxisType::PLACEHOLDER; }
+bool is_parallel(AxisType type) {
+  return type != AxisType::REDUCE && type != AxisType::UNROLL && type != AxisType::OUTER &&
+         type != AxisType::PLACEHOLDER;
+}
 
 // Whether the iterations of a range are threads of a workgroup, with registers of their own.
-bool is_thread(AxisType type) { return type == AxisType::LOCAL || type == AxisType::WARP || type == AxisType::GROUP_REDUCE; }
+bool is_thread(AxisType type) {
+  return type == AxisType::LOCAL || type == AxisType::WARP || type == AxisType::GROUP_REDUCE;
+}
 
 }  // namespace
 
@@ -40,7 +45,8 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
   for (size_t i = ranges.size(); i-- > 0;) {
     UOp r = ranges[i];
     AxisType type = axis_type(r);
-    bool can = is_parallel(type) && !ranges_.around(r.src(0)).intersects(set) && (is_thread(type) || keeps_registers(r, body));
+    bool can =
+        is_parallel(type) && !ranges_.around(r.src(0)).intersects(set) && (is_thread(type) || keeps_registers(r, body));
     if (!can || (total >= kEnoughLanes && !is_thread(type))) {
       put(can ? outside : inside, r);
       continue;
@@ -60,7 +66,8 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
 // Whether every register that the body uses has a value of its own for each iteration of `range`.
 bool LanePlan::keeps_registers(UOp range, const std::vector<UOp>& body) const {
   return std::none_of(registers_.begin(), registers_.end(), [&](const RegisterUses& r) {
-    return !r.common.contains(ranges_.number_of(range)) && std::any_of(r.uses.begin(), r.uses.end(), [&](UOp u) { return ranges_.is_in(body, u); });
+    return !r.common.contains(ranges_.number_of(range)) &&
+           std::any_of(r.uses.begin(), r.uses.end(), [&](UOp u) { return ranges_.is_in(body, u); });
   });
 }
 
@@ -74,11 +81,13 @@ bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) con
 }
 
 std::vector<Level> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
-  if (std::any_of(body.begin(), body.end(), [](UOp u) { return u.in({Op::WMMA, Op::STORE}); })) return loops_over(ranges);
+  if (std::any_of(body.begin(), body.end(), [](UOp u) { return u.in({Op::WMMA, Op::STORE}); }))
+    return loops_over(ranges);
   RangeSet set = ranges_.set_of(ranges);
   int64_t total = 1;
   size_t first = ranges.size();
-  while (first > 0 && total < kEnoughLanes && !ranges_.around(ranges[first - 1].src(0)).intersects(set)) total = lanes_times(total, ranges[--first]);
+  while (first > 0 && total < kEnoughLanes && !ranges_.around(ranges[first - 1].src(0)).intersects(set))
+    total = lanes_times(total, ranges[--first]);
   if (first != 0 || total < 8) return loops_over(ranges);
   return {{ranges, true}};
 }

@@ -19,10 +19,11 @@ class LanePlan {
   // Before anything is planned; `values` has scanned the nodes.
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
 
-  // How the ranges around `body` are nested, outermost first, where no lanes are open yet: threads become lanes, and the innermost of the
-  // other parallel ones, as many as it takes; none when a reduction inside has more to offer.
+  // How the ranges around `body` are nested, outermost first, where no lanes are open yet: threads become lanes, and
+  // the innermost of the other parallel ones, as many as it takes; none when a reduction inside has more to offer.
   std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // How those of a reduction are, of one element each: its elements become lanes, which are combined one after the other all the same.
+  // How those of a reduction are, of one element each: its elements become lanes,
+  // which are combined one after the other all the same.
   std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
 
  private:

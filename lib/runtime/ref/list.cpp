@@ -1,5 +1,5 @@
-// A linear list into REF's code: as it stands, one op after the other. Its lanes are those of its workgroups; the outermost parallel loops
-// of a list without local indices are lanes too.
+// A linear list into REF's code: as it stands, one op after the other. Its lanes are those of its workgroups; the
+// outermost parallel loops of a list without local indices are lanes too.
 #include <algorithm>
 
 #include "lib/runtime/ref/loops.h"
@@ -11,11 +11,15 @@ namespace {
 
 class ListLowering {
  public:
-  ListLowering(std::span<const UOp> list, bool count) : list_(list), builder_(count), values_(list[0].graph(), builder_), loops_(builder_, values_) { values_.scan(list); }
+  ListLowering(std::span<const UOp> list, bool count)
+      : list_(list), builder_(count), values_(list[0].graph(), builder_), loops_(builder_, values_) {
+    values_.scan(list);
+  }
 
   Code run() {
     // constants, definitions and what is computed of them alone come first
-    static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
+    static constexpr OpSet kPure =
+        ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
     for (UOp u : list_)
       if (u.in(kPure) && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return rooted_.contains(s); })) {
         rooted_.insert(u);
@@ -38,14 +42,17 @@ class ListLowering {
   }
 
  private:
-  bool is_lane(UOp range) const { return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end(); }
+  bool is_lane(UOp range) const {
+    return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end();
+  }
 
-  // The SPECIALs; and, where there are no local ones, ranges from the outermost inwards as long as each is parallel, the only one where it
-  // stands, and has registers of its own for every iteration.
+  // The SPECIALs; and, where there are no local ones, ranges from the outermost inwards as long as each is parallel,
+  // the only one where it stands, and has registers of its own for every iteration.
   void find_lanes() {
     for (UOp u : list_)
       if (u.is(Op::SPECIAL)) specials_.push_back(u);
-    bool has_local = std::any_of(list_.begin(), list_.end(), [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::BARRIER, Op::WMMA}); });
+    bool has_local =
+        std::any_of(list_.begin(), list_.end(), [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::BARRIER, Op::WMMA}); });
     if (has_local || workgroup_size(specials_) > 1) return;
     int64_t total = 1;
     for (UOp s : specials_) total = lanes_times(total, s);
@@ -63,8 +70,8 @@ class ListLowering {
     return type == AxisType::LOOP || type == AxisType::GLOBAL || type == AxisType::THREAD;
   }
 
-  // The only RANGE between from and to that no other encloses; then from and to become what it encloses. The empty UOp when there are
-  // several or none.
+  // The only RANGE between from and to that no other encloses; then from and to become what it encloses. The empty UOp
+  // when there are several or none.
   UOp only_range(size_t& from, size_t& to) {
     UOp found;
     size_t begin = 0, end = 0;
@@ -88,7 +95,8 @@ class ListLowering {
       UOp define = define_below(list_[i].src(0));
       if (define && define.is(Op::DEFINE_REG)) (i >= from && i < to ? inside : outside).push_back(define);
     }
-    return std::none_of(inside.begin(), inside.end(), [&](UOp d) { return std::find(outside.begin(), outside.end(), d) != outside.end(); });
+    return std::none_of(inside.begin(), inside.end(),
+                        [&](UOp d) { return std::find(outside.begin(), outside.end(), d) != outside.end(); });
   }
 
   void lower(UOp u) {

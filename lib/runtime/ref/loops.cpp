@@ -45,7 +45,8 @@ void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int
     most = lanes_times(most, u);
   }
   auto registers = builder.open_lanes(extents, group, most);
-  for (size_t i = 0; i < axes.size(); i++) values.set(axes[i], {{.reg = builder.cast(registers[i], type_of(axes[i].dtype()))}});
+  for (size_t i = 0; i < axes.size(); i++)
+    values.set(axes[i], {{.reg = builder.cast(registers[i], type_of(axes[i].dtype()))}});
 }
 
 }  // namespace tgc::ref

@@ -26,7 +26,8 @@ class Loops {
   std::vector<bool> masked_;  // those in which lanes may end earlier than others
 };
 
-// Opens lanes over RANGEs and SPECIALs, the last one running fastest, and sets their values; `group` as in Builder::open_lanes.
+// Opens lanes over RANGEs and SPECIALs, the last one running fastest, and sets their values;
+// `group` as in Builder::open_lanes.
 void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
 
 }  // namespace tgc::ref

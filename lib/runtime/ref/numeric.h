@@ -56,7 +56,8 @@ float round_fp8(float v) { return fp8_of_bits<K>(bits_of_fp8<K>(v)); }
 
 // a op b in the arithmetic of T's width, wrapping.
 template <class T>
-using Unsigned = std::conditional_t<sizeof(T) < 4, uint32_t, std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>>;
+using Unsigned = std::conditional_t<sizeof(T) < 4, uint32_t,
+                                    std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>>;
 
 template <class T>
 T wrapping_add(T a, T b) { return T(Unsigned<T>(a) + Unsigned<T>(b)); }
@@ -68,7 +69,8 @@ T wrapping_mul(T a, T b) { return T(Unsigned<T>(a) * Unsigned<T>(b)); }
 // Whether truncating `v` gives a value of T; NaN does not.
 template <class T, class F>
 bool fits(F v) {
-  constexpr F kLow = F(std::numeric_limits<T>::min()), kHigh = F(uint64_t(1) << (std::numeric_limits<T>::digits - 1)) * 2;
+  constexpr F kLow = F(std::numeric_limits<T>::min()),
+              kHigh = F(uint64_t(1) << (std::numeric_limits<T>::digits - 1)) * 2;
   return std::is_signed_v<T> ? v >= kLow && v < kHigh : v > F(-1) && v < kHigh;
 }
 

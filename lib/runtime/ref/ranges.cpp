@@ -50,7 +50,9 @@ std::vector<UOp> Ranges::ended_by(UOp u) const {
   std::vector<UOp> left, out;
   for (size_t i = size_t(range_start(u.op())); i < u.num_src(); i++)
     for (UOp r : all_)
-      if ((u.src(i) == r || (!u.src(i).is(Op::RANGE) && lies_in(u.src(i), r))) && std::find(left.begin(), left.end(), r) == left.end()) left.push_back(r);
+      if ((u.src(i) == r || (!u.src(i).is(Op::RANGE) && lies_in(u.src(i), r))) &&
+          std::find(left.begin(), left.end(), r) == left.end())
+        left.push_back(r);
   std::sort(left.begin(), left.end(), args_less);
   while (!left.empty()) {  // a range whose size lies in another comes after that one
     auto ready = std::find_if(left.begin(), left.end(), [&](UOp r) {

@@ -58,7 +58,8 @@ class Run {
       if (b.number != info.number) continue;
       int64_t have = int64_t(b.bytes) / item, size = info.size < 0 ? have : info.size;
       if (have < size)
-        throw Failure(info.name + " has " + std::to_string(have) + " elements, but the kernel's has " + std::to_string(size));
+        throw Failure(info.name + " has " + std::to_string(have) + " elements, but the kernel's has " +
+                      std::to_string(size));
       return {static_cast<uint8_t*>(b.data), size, size};
     }
     throw Failure("there is no buffer for " + info.name);
@@ -77,10 +78,13 @@ class Run {
     int64_t lane = a.varying ? f.failed_lane : 0;
     int64_t offset = a.narrow_offset ? f.at<int32_t>(i->a)[lane] : f.at<int64_t>(i->a)[lane];
     std::string where;
-    for (auto& axis : a.axes) where += (where.empty() ? " at " : ", ") + axis.name + "=" + std::to_string((f.base + lane) / value(axis.stride) % value(axis.extent));
+    for (auto& axis : a.axes)
+      where += (where.empty() ? " at " : ", ") + axis.name + "=" +
+               std::to_string((f.base + lane) / value(axis.stride) % value(axis.extent));
     for (auto& [name, at] : a.ranges) where += (where.empty() ? " at " : ", ") + name + "=" + std::to_string(value(at));
     int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
-    throw Failure("out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " + plural(uint64_t(size), "element") + (where.empty() ? "" : "," + where));
+    throw Failure("out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " +
+                  plural(uint64_t(size), "element") + (where.empty() ? "" : "," + where));
   }
 
   const Code& code_;
@@ -108,14 +112,17 @@ RefProgram::RefProgram(RefProgram&&) noexcept = default;
 RefProgram::~RefProgram() = default;
 
 Result<RefProgram> RefProgram::from_graph(UOp sink, const RefOptions& options) {
-  return catch_failures([&] { return RefProgram(std::make_unique<Impl>(lower_graph(sink, options.count_evaluations))); });
+  return catch_failures(
+      [&] { return RefProgram(std::make_unique<Impl>(lower_graph(sink, options.count_evaluations))); });
 }
 
 Result<RefProgram> RefProgram::from_list(std::span<const UOp> list, const RefOptions& options) {
-  return catch_failures([&] { return RefProgram(std::make_unique<Impl>(lower_list(list, options.count_evaluations))); });
+  return catch_failures(
+      [&] { return RefProgram(std::make_unique<Impl>(lower_list(list, options.count_evaluations))); });
 }
 
-Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables) const {
+Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers,
+                                  const std::map<std::string, int64_t>& variables) const {
   return catch_failures([&] { return Run(impl_->code, buffers, variables).run(); });
 }
 

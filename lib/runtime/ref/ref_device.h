@@ -11,11 +11,12 @@ namespace tgc {
 
 std::unique_ptr<Device> make_ref_device();
 
-// `program` as a kernel of `device`, which make_ref_device gave. Its buffers are those of `buffer_numbers`, in that order, its variables
-// those of `variables`. The kernel keeps what its last run met that C leaves undefined.
+// `program` as a kernel of `device`, which make_ref_device gave. Its buffers are those of `buffer_numbers`, in that
+// order, its variables those of `variables`. The kernel keeps what its last run met that C leaves undefined.
 class RefKernel : public Kernel {
  public:
-  RefKernel(Device& device, RefProgram program, std::vector<int64_t> buffer_numbers, std::vector<std::string> variables);
+  RefKernel(Device& device, RefProgram program, std::vector<int64_t> buffer_numbers,
+            std::vector<std::string> variables);
   Status launch(const LaunchArguments& arguments) override;
   const RefNotes& notes() const { return notes_; }
 

@@ -14,7 +14,8 @@ namespace {
 
 // Runs a kernel given as pyrender text on buffers 0, 1, ...; a message instead of what went wrong.
 template <class... Buffers>
-std::string run(const std::string& text, const std::map<std::string, int64_t>& variables, RefResult* result, std::vector<Buffers>&... buffers) {
+std::string run(const std::string& text, const std::map<std::string, int64_t>& variables, RefResult* result,
+                std::vector<Buffers>&... buffers) {
   Graph g;
   auto ast = read_pyrender(g, text);
   REQUIRE_MESSAGE(ast.ok(), (ast ? "" : ast.diag().text()));
@@ -30,12 +31,13 @@ std::string run(const std::string& text, const std::map<std::string, int64_t>& v
 
 // out[i] = f(a[i], b[i]) for elements of one dtype; `f` is an expression of c2 (a) and c3 (b).
 template <class Out, class In>
-std::vector<Out> map2(const char* out_dtype, const char* dtype, const std::string& f, std::vector<In> a, std::vector<In> b, RefNotes* notes = nullptr) {
+std::vector<Out> map2(const char* out_dtype, const char* dtype, const std::string& f, std::vector<In> a,
+                      std::vector<In> b, RefNotes* notes = nullptr) {
   std::string n = std::to_string(a.size()), d = dtype;
-  std::string text = "i = UOp.range(" + n + ", 0, AxisType.LOOP)\n" +
-                     "c2 = UOp(Ops.DEFINE_GLOBAL, dtypes." + d + ".ptr(" + n + "), (), 1).index(i)\n" +
-                     "c3 = UOp(Ops.DEFINE_GLOBAL, dtypes." + d + ".ptr(" + n + "), (), 2).index(i)\n" +
-                     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes." + out_dtype + ".ptr(" + n + "), (), 0).index(i, ptr=True).store(" + f + ").end(i).sink()";
+  std::string text = "i = UOp.range(" + n + ", 0, AxisType.LOOP)\n" + "c2 = UOp(Ops.DEFINE_GLOBAL, dtypes." + d +
+                     ".ptr(" + n + "), (), 1).index(i)\n" + "c3 = UOp(Ops.DEFINE_GLOBAL, dtypes." + d + ".ptr(" + n +
+                     "), (), 2).index(i)\n" + "ast = UOp(Ops.DEFINE_GLOBAL, dtypes." + out_dtype + ".ptr(" + n +
+                     "), (), 0).index(i, ptr=True).store(" + f + ").end(i).sink()";
   std::vector<Out> out(a.size());
   RefResult result;
   REQUIRE(run(text, {}, &result, out, a, b) == "");
@@ -44,7 +46,8 @@ std::vector<Out> map2(const char* out_dtype, const char* dtype, const std::strin
 }
 
 template <class T>
-std::vector<T> map(const char* dtype, const std::string& f, std::vector<T> a, std::vector<T> b, RefNotes* notes = nullptr) {
+std::vector<T> map(const char* dtype, const std::string& f, std::vector<T> a, std::vector<T> b,
+                   RefNotes* notes = nullptr) {
   return map2<T, T>(dtype, dtype, f, a, b, notes);
 }
 
@@ -66,7 +69,8 @@ TEST_CASE("REF: integers wrap, division truncates, by zero it gives 0") {
 
 TEST_CASE("REF: shifts") {
   RefNotes notes;
-  CHECK(map<int32_t>("int", "c2<<c3", {1, 3, 1}, {4, 31, 32}, &notes) == std::vector<int32_t>{16, std::numeric_limits<int32_t>::min(), 0});
+  CHECK(map<int32_t>("int", "c2<<c3", {1, 3, 1}, {4, 31, 32}, &notes) ==
+        std::vector<int32_t>{16, std::numeric_limits<int32_t>::min(), 0});
   CHECK(notes.wide_shifts == 1);
   CHECK(map<int32_t>("int", "c2>>c3", {-8, 7, -1}, {1, 1, 40}) == std::vector<int32_t>{-4, 3, -1});
   CHECK(map<uint32_t>("uint", "c2>>c3", {0x80000000u}, {31}) == std::vector<uint32_t>{1});
@@ -85,12 +89,15 @@ TEST_CASE("REF: half and bfloat16 round after every op") {
   CHECK(map<uint16_t>("half", "c2+c3+c3", {half(2048)}, {half(1)}) == std::vector<uint16_t>{half(2048)});
   CHECK(map<uint16_t>("half", "c2*c3", {half(300)}, {half(300)}) == std::vector<uint16_t>{half(INFINITY)});
   CHECK(map<uint16_t>("half", "c2*c3", {half(0x1p-14)}, {half(0.5)}) == std::vector<uint16_t>{half(0x1p-15)});
-  CHECK(map<uint16_t>("bfloat16", "c2+c3", {float_to_bf16_bits(256)}, {float_to_bf16_bits(1)}) == std::vector<uint16_t>{float_to_bf16_bits(256)});
-  CHECK(map2<float, uint16_t>("float", "half", "(c2*c3).cast(dtypes.float)", {half(1.001)}, {half(1.001)})[0] == float(half_bits_to_float(half(half_bits_to_float(half(1.001)) * half_bits_to_float(half(1.001))))));
+  CHECK(map<uint16_t>("bfloat16", "c2+c3", {float_to_bf16_bits(256)}, {float_to_bf16_bits(1)}) ==
+        std::vector<uint16_t>{float_to_bf16_bits(256)});
+  CHECK(map2<float, uint16_t>("float", "half", "(c2*c3).cast(dtypes.float)", {half(1.001)}, {half(1.001)})[0] ==
+        float(half_bits_to_float(half(half_bits_to_float(half(1.001)) * half_bits_to_float(half(1.001))))));
 }
 
 TEST_CASE("REF: rounding to half agrees with the scalar conversion for every kind of value") {
-  for (float v : {0.f, -0.f, 1.f, 1.00048828125f, 1.000732421875f, 65504.f, 65519.9f, 65520.f, 1e30f, 6e-8f, 2.98e-8f, 2.9802322e-8f, 6.1e-5f, 6.097555e-5f, -3.14159f, INFINITY}) {
+  for (float v : {0.f, -0.f, 1.f, 1.00048828125f, 1.000732421875f, 65504.f, 65519.9f, 65520.f, 1e30f, 6e-8f, 2.98e-8f,
+                  2.9802322e-8f, 6.1e-5f, 6.097555e-5f, -3.14159f, INFINITY}) {
     CHECK(ref::round_f16(v) == float(half_bits_to_float(float_to_half_bits(v))));
     CHECK(ref::bits_of_half(ref::round_f16(v)) == float_to_half_bits(v));
     CHECK(ref::round_bf16(v) == bf16_bits_to_float(float_to_bf16_bits(v)));
@@ -106,14 +113,21 @@ TEST_CASE("REF: rounding to half agrees with the scalar conversion for every kin
 
 TEST_CASE("REF: casts") {
   RefNotes notes;
-  CHECK(map2<int32_t, float>("int", "float", "c2.cast(dtypes.int)", {-2.7f, 2.7f, 4294967298.f, NAN}, {0, 0, 0, 0}, &notes) == std::vector<int32_t>{-2, 2, 0, 0});
+  CHECK(map2<int32_t, float>("int", "float", "c2.cast(dtypes.int)", {-2.7f, 2.7f, 4294967298.f, NAN}, {0, 0, 0, 0},
+                             &notes) == std::vector<int32_t>{-2, 2, 0, 0});
   CHECK(notes.unfit_casts == 2);
-  CHECK(map2<uint8_t, float>("uchar", "float", "c2.cast(dtypes.uchar)", {-1.f, 255.9f, 257.f}, {0, 0, 0}) == std::vector<uint8_t>{255, 255, 1});
-  CHECK(map2<uint8_t, float>("bool", "float", "c2.cast(dtypes.bool)", {0.f, 0.25f, NAN}, {0, 0, 0}) == std::vector<uint8_t>{0, 1, 1});
-  CHECK(map2<uint16_t, double>("half", "double", "c2.cast(dtypes.half)", {1.00048828125000001, 1.0004882812500002}, {0, 0}) == std::vector<uint16_t>{0x3C00, 0x3C01});
-  CHECK(map2<float, int64_t>("float", "long", "c2.cast(dtypes.float)", {(int64_t(1) << 60) + 1}, {0}) == std::vector<float>{0x1p60f});
-  CHECK(map2<uint32_t, float>("uint", "float", "c2.bitcast(dtypes.uint)", {1.f}, {0}) == std::vector<uint32_t>{0x3F800000});
-  CHECK(map2<uint16_t, uint16_t>("half", "ushort", "c2.bitcast(dtypes.half)", {0x3C00}, {0}) == std::vector<uint16_t>{0x3C00});
+  CHECK(map2<uint8_t, float>("uchar", "float", "c2.cast(dtypes.uchar)", {-1.f, 255.9f, 257.f}, {0, 0, 0}) ==
+        std::vector<uint8_t>{255, 255, 1});
+  CHECK(map2<uint8_t, float>("bool", "float", "c2.cast(dtypes.bool)", {0.f, 0.25f, NAN}, {0, 0, 0}) ==
+        std::vector<uint8_t>{0, 1, 1});
+  CHECK(map2<uint16_t, double>("half", "double", "c2.cast(dtypes.half)", {1.00048828125000001, 1.0004882812500002},
+                               {0, 0}) == std::vector<uint16_t>{0x3C00, 0x3C01});
+  CHECK(map2<float, int64_t>("float", "long", "c2.cast(dtypes.float)", {(int64_t(1) << 60) + 1}, {0}) ==
+        std::vector<float>{0x1p60f});
+  CHECK(map2<uint32_t, float>("uint", "float", "c2.bitcast(dtypes.uint)", {1.f}, {0}) ==
+        std::vector<uint32_t>{0x3F800000});
+  CHECK(map2<uint16_t, uint16_t>("half", "ushort", "c2.bitcast(dtypes.half)", {0x3C00}, {0}) ==
+        std::vector<uint16_t>{0x3C00});
 }
 
 TEST_CASE("REF: floats") {
@@ -124,12 +138,14 @@ TEST_CASE("REF: floats") {
   CHECK(map<double>("double", "c2.sin()", {1}, {0})[0] == std::sin(1.0));
   CHECK(map<float>("float", "c2.reciprocal()", {-0.f}, {0})[0] == -INFINITY);
   // the product is not rounded before the sum
-  CHECK(map<float>("float", "UOp(Ops.MULACC, dtypes.float, (c2, c2, c3))", {1.0001f}, {-1.0002f})[0] == float(double(1.0001f) * double(1.0001f) - double(1.0002f)));
+  CHECK(map<float>("float", "UOp(Ops.MULACC, dtypes.float, (c2, c2, c3))", {1.0001f}, {-1.0002f})[0] ==
+        float(double(1.0001f) * double(1.0001f) - double(1.0002f)));
 }
 
 TEST_CASE("REF: threefry") {
   // the known answers of Random123 for threefry2x32 with 20 rounds
-  CHECK(map<uint64_t>("ulong", "c2.threefry(c3)", {0, ~uint64_t(0), 0x85A308D3243F6A88}, {0, ~uint64_t(0), 0x0370734413198A2E}) ==
+  CHECK(map<uint64_t>("ulong", "c2.threefry(c3)", {0, ~uint64_t(0), 0x85A308D3243F6A88},
+                      {0, ~uint64_t(0), 0x0370734413198A2E}) ==
         std::vector<uint64_t>{0x99BA4EFE6B200159, 0xBB002BE71CB996FC, 0x483DF7A0C4923A9C});
 }
 
@@ -137,15 +153,21 @@ TEST_CASE("REF: a reduction adds one element after the other, whatever the lanes
   // 1e8 swallows ones; in another order they would count
   std::vector<float> in(2000, 1.0f), out(1);
   in[0] = 1e8f, in[1000] = -1e8f;
-  std::string sum = "i = UOp.range(2000, 0, AxisType.REDUCE)\nc = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(2000), (), 1).index(i)\n"
-                    "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), ptr=True).store(c.reduce(i, arg=Ops.ADD)).sink()";
+  std::string sum =
+      "i = UOp.range(2000, 0, AxisType.REDUCE)\n"
+      "c = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(2000), (), 1).index(i)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
+      "ptr=True).store(c.reduce(i, arg=Ops.ADD)).sink()";
   REQUIRE(run(sum, {}, nullptr, out, in) == "");
   CHECK(out[0] == 999);
 
   // half sums round at every step: from 2048 on, ones are lost
   std::vector<uint16_t> ones(3000, half(1)), total(1);
-  std::string half_sum = "i = UOp.range(3000, 0, AxisType.REDUCE)\nc = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(3000), (), 1).index(i)\n"
-                         "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), ptr=True).store(c.reduce(i, arg=Ops.ADD)).sink()";
+  std::string half_sum =
+      "i = UOp.range(3000, 0, AxisType.REDUCE)\n"
+      "c = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(3000), (), 1).index(i)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
+      "ptr=True).store(c.reduce(i, arg=Ops.ADD)).sink()";
   REQUIRE(run(half_sum, {}, nullptr, total, ones) == "");
   CHECK(total[0] == half(2048));
 }
@@ -154,11 +176,13 @@ TEST_CASE("REF: gemm, with lanes over the outputs") {
   std::vector<int32_t> c(6 * 5), a(6 * 4), b(4 * 5);
   for (size_t i = 0; i < a.size(); i++) a[i] = int32_t(i * 7 % 11) - 5;
   for (size_t i = 0; i < b.size(); i++) b[i] = int32_t(i * 5 % 13) - 6;
-  REQUIRE(run("i = UOp.range(6, 0, AxisType.LOOP)\nj = UOp.range(5, 1, AxisType.LOOP)\nk = UOp.range(4, 2, AxisType.REDUCE)\n"
+  REQUIRE(run("i = UOp.range(6, 0, AxisType.LOOP)\nj = UOp.range(5, 1, AxisType.LOOP)\n"
+              "k = UOp.range(4, 2, AxisType.REDUCE)\n"
               "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(24), (), 1).index(i*UOp.const(dtypes.index, 4)+k)\n"
               "b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(20), (), 2).index(k*UOp.const(dtypes.index, 5)+j)\n"
               "s = (a*b).reduce(k, arg=Ops.ADD)\n"
-              "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(30), (), 0).index(i*UOp.const(dtypes.index, 5)+j, ptr=True).store(s).end(i, j).sink()",
+              "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(30), (), 0).index(i*UOp.const(dtypes.index, "
+              "5)+j, ptr=True).store(s).end(i, j).sink()",
               {}, nullptr, c, a, b) == "");
   for (size_t i = 0; i < 6; i++)
     for (size_t j = 0; j < 5; j++) {
@@ -189,7 +213,8 @@ TEST_CASE("REF: what is missing is said before anything runs") {
 
 TEST_CASE("REF: where an index is not valid, a load gives 0 and a store does nothing") {
   std::vector<int32_t> out(8, -1), in{10, 11, 12, 13};
-  REQUIRE(run("i = UOp.range(8, 0, AxisType.LOOP)\nok = i<UOp.const(dtypes.index, 4)\nbad = UOp.const(dtypes.index, Invalid)\n"
+  REQUIRE(run("i = UOp.range(8, 0, AxisType.LOOP)\nok = i<UOp.const(dtypes.index, 4)\n"
+              "bad = UOp.const(dtypes.index, Invalid)\n"
               "c = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 1).index(ok.where(i, bad))\n"
               "o = (i<UOp.const(dtypes.index, 6)).where(i, bad)+UOp.const(dtypes.index, 1)\n"
               "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0).index(o, ptr=True).store(c).end(i).sink()",
@@ -210,24 +235,31 @@ TEST_CASE("REF: workgroups share local memory and meet at barriers; registers ar
   // every group of 4 reverses its part, and each lane adds what it had itself
   std::vector<int32_t> out(12), in(12);
   for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
-  REQUIRE(run("g = UOp.special(3, 'gidx0', dtype=dtypes.int)\nl = UOp.special(4, 'lidx0', dtype=dtypes.int)\nat = g*UOp.const(dtypes.int, 4)+l\n"
-              "v = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(12), (), 1).index(at, ptr=True).load()\n"
-              "t = UOp(Ops.DEFINE_LOCAL, dtypes.int.ptr(4, AddrSpace.LOCAL), (), 0)\nr = UOp(Ops.DEFINE_REG, dtypes.int.ptr(1, AddrSpace.REG), (), 0)\n"
-              "zero = UOp.const(dtypes.int, 0)\n"
-              "s = t.after(t.index(l, ptr=True).store(v).barrier()).index(UOp.const(dtypes.int, 3)-l, ptr=True).load()\n"
-              "k = r.after(r.index(zero, ptr=True).store(v)).index(zero, ptr=True).load()\n"
-              "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(12), (), 0).index(at, ptr=True).store(s+k).sink()",
-              {}, nullptr, out, in) == "");
+  REQUIRE(
+      run("g = UOp.special(3, 'gidx0', dtype=dtypes.int)\nl = UOp.special(4, 'lidx0', dtype=dtypes.int)\n"
+          "at = g*UOp.const(dtypes.int, 4)+l\n"
+          "v = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(12), (), 1).index(at, ptr=True).load()\n"
+          "t = UOp(Ops.DEFINE_LOCAL, dtypes.int.ptr(4, AddrSpace.LOCAL), (), 0)\n"
+          "r = UOp(Ops.DEFINE_REG, dtypes.int.ptr(1, AddrSpace.REG), (), 0)\n"
+          "zero = UOp.const(dtypes.int, 0)\n"
+          "s = t.after(t.index(l, ptr=True).store(v).barrier()).index(UOp.const(dtypes.int, 3)-l, ptr=True).load()\n"
+          "k = r.after(r.index(zero, ptr=True).store(v)).index(zero, ptr=True).load()\n"
+          "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(12), (), 0).index(at, ptr=True).store(s+k).sink()",
+          {}, nullptr, out, in) == "");
   for (size_t i = 0; i < 12; i++) CHECK(out[i] == in[i] + in[i / 4 * 4 + 3 - i % 4]);
 }
 
 TEST_CASE("REF: nodes that mean nothing in a kernel are refused by name") {
   std::vector<float> out(1);
-  CHECK(run("ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), ptr=True).store(UOp(Ops.CUSTOM, dtypes.float, (), 'rand()')).sink()",
+  CHECK(run("ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
+            "ptr=True).store(UOp(Ops.CUSTOM, dtypes.float, (), 'rand()')).sink()",
             {}, nullptr, out)
             .find("Ops.CUSTOM") != std::string::npos);
-  CHECK(run("i = UOp.range(4, 0, AxisType.LOOP)\nast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 9), ptr=True).store(UOp.const(dtypes.float, 1.0)).end(i).sink()",
-            {}, nullptr, out) == "out of bounds: store to data0[9], which has 1 element");
+  CHECK(
+      run("i = UOp.range(4, 0, AxisType.LOOP)\n"
+          "at = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 9), ptr=True)\n"
+          "ast = at.store(UOp.const(dtypes.float, 1.0)).end(i).sink()",
+          {}, nullptr, out) == "out of bounds: store to data0[9], which has 1 element");
 }
 
 TEST_CASE("REF: evaluations are counted per lane") {
@@ -239,13 +271,14 @@ TEST_CASE("REF: evaluations are counted per lane") {
   CHECK(result.evaluations == 4 * 100);  // two INDEX, an ADD, a STORE
 }
 
-TEST_CASE("REF: in every tensor core's layout each register of the warp has one element of C, and A and B fill theirs") {
+TEST_CASE("REF: in every tensor core's layout each register of the warp has one element of C, A and B fill theirs") {
   using namespace ref;
   const WmmaKey keys[] = {
-      {"CUDA", 32, 8, 16, 16, dtypes::float16, 8, 4, 4},  {"CUDA", 32, 8, 16, 32, dtypes::fp8e4m3, 16, 8, 4}, {"CUDA", 32, 8, 16, 8, dtypes::float16, 4, 2, 4},
-      {"CUDA", 32, 8, 16, 8, dtypes::float32, 4, 2, 4},   {"METAL", 32, 8, 8, 8, dtypes::float32, 2, 2, 2},    {"AMD", 32, 16, 16, 16, dtypes::float16, 16, 16, 8},
-      {"AMD", 32, 16, 16, 16, dtypes::float16, 8, 8, 8},  {"AMD", 64, 16, 16, 16, dtypes::float16, 4, 4, 4},   {"INTEL", 8, 8, 8, 16, dtypes::float16, 16, 16, 8},
-      {"CPU", 1, 16, 16, 1, dtypes::float32, 16, 16, 256},
+      {"CUDA", 32, 8, 16, 16, dtypes::float16, 8, 4, 4},  {"CUDA", 32, 8, 16, 32, dtypes::fp8e4m3, 16, 8, 4},
+      {"CUDA", 32, 8, 16, 8, dtypes::float16, 4, 2, 4},   {"CUDA", 32, 8, 16, 8, dtypes::float32, 4, 2, 4},
+      {"METAL", 32, 8, 8, 8, dtypes::float32, 2, 2, 2},   {"AMD", 32, 16, 16, 16, dtypes::float16, 16, 16, 8},
+      {"AMD", 32, 16, 16, 16, dtypes::float16, 8, 8, 8},  {"AMD", 64, 16, 16, 16, dtypes::float16, 4, 4, 4},
+      {"INTEL", 8, 8, 8, 16, dtypes::float16, 16, 16, 8}, {"CPU", 1, 16, 16, 1, dtypes::float32, 16, 16, 256},
   };
   for (const WmmaKey& key : keys) {
     CAPTURE(key.device);

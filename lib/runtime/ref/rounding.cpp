@@ -11,12 +11,15 @@ DType coarsest_rounding(UOp root) {
   constexpr OpSet kRounds = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::REDUCE, Op::CAST};
   DType out = dtypes::void_;
   for (UOp u : toposort(root))
-    if (u.in(kRounds) && u.dtype().is_value() && default_tolerance(u.dtype()).rtol > default_tolerance(out).rtol) out = u.dtype().scalar();
+    if (u.in(kRounds) && u.dtype().is_value() && default_tolerance(u.dtype()).rtol > default_tolerance(out).rtol)
+      out = u.dtype().scalar();
   return out;
 }
 
 bool adds_up(UOp root) {
-  return std::ranges::any_of(toposort(root), [](UOp u) { return (u.is(Op::REDUCE) && u.arg().op() == Op::ADD) || u.is(Op::WMMA) || u.is(Op::DEFINE_REG); });
+  return std::ranges::any_of(toposort(root), [](UOp u) {
+    return (u.is(Op::REDUCE) && u.arg().op() == Op::ADD) || u.is(Op::WMMA) || u.is(Op::DEFINE_REG);
+  });
 }
 
 }  // namespace tgc

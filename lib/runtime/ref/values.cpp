@@ -7,7 +7,8 @@
 namespace tgc::ref {
 
 void cannot_run(UOp u, const std::string& why) {
-  throw Failure("REF cannot run Ops." + std::string(name_of(u.op())) + " (" + std::string(u.dtype().repr()) + "): " + why);
+  throw Failure("REF cannot run Ops." + std::string(name_of(u.op())) + " (" + std::string(u.dtype().repr()) +
+                "): " + why);
 }
 
 // ---- bookkeeping
@@ -37,7 +38,8 @@ void Values::leave() {
 }
 
 void Values::leave_lanes() {
-  for (int32_t f : files_in_lanes_) std::fill(files_[size_t(f)].elements.begin(), files_[size_t(f)].elements.end(), kNone);
+  for (int32_t f : files_in_lanes_)
+    std::fill(files_[size_t(f)].elements.begin(), files_[size_t(f)].elements.end(), kNone);
   files_in_lanes_.clear();
 }
 
@@ -155,7 +157,8 @@ Reg Values::alu(Op op, DType dtype, std::span<const Reg> x) {
   if (op == Op::MULACC) return rounded(builder_.mulacc(x[0], x[1], x[2]), dtype);
   if (x.size() == 1) return rounded(builder_.unary(opcode(op), x[0]), dtype);
   Reg b = x[1];
-  if ((op == Op::SHL || op == Op::SHR) && builder_.type(b) != builder_.type(x[0])) b = builder_.cast(b, builder_.type(x[0]));
+  if ((op == Op::SHL || op == Op::SHR) && builder_.type(b) != builder_.type(x[0]))
+    b = builder_.cast(b, builder_.type(x[0]));
   Reg r = builder_.binary(opcode(op), x[0], b);
   bool exact = ops::Comparison.contains(op) || op == Op::MAX;
   return exact ? r : rounded(r, dtype);
@@ -166,7 +169,8 @@ Reg Values::size_register(UOp u) { return builder_.cast(scalar(u.src(0)).reg, Ty
 // ---- ops
 
 void Values::lower(UOp u) {
-  static constexpr OpSet kNothing{Op::SINK, Op::GROUP, Op::BARRIER, Op::NOOP, Op::IF, Op::ENDIF, Op::END, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE};
+  static constexpr OpSet kNothing{Op::SINK,  Op::GROUP, Op::BARRIER, Op::NOOP,   Op::IF,
+                                  Op::ENDIF, Op::END,   Op::DEVICE,  Op::UNIQUE, Op::LUNIQUE};
   if (u.is(Op::NOOP) && u.num_src() && !(u.dtype() == dtypes::void_)) return set(u, get(u.src(0)));
   if (u.in(kNothing)) return;
   if (u.is(Op::STORE)) {
@@ -174,7 +178,8 @@ void Values::lower(UOp u) {
     return builder_.count_evaluation(builder_.in_lanes());
   }
   Value v = lower_value(u);
-  static constexpr OpSet kFree{Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND, Op::AFTER};
+  static constexpr OpSet kFree{Op::CONST,      Op::VCONST,     Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
+                               Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND,          Op::AFTER};
   if (!u.in(kFree)) {
     bool varying = false;
     for (const Element& e : v) varying |= e.reg != kNone && builder_.varying(e.reg);
@@ -190,7 +195,8 @@ Value Values::lower_value(UOp u) {
     case Op::DEFINE_GLOBAL:
     case Op::DEFINE_LOCAL:
     case Op::DEFINE_REG: return lower_define(u);
-    case Op::DEFINE_VAR: return {{.reg = builder_.cast(builder_.variable(std::string(u.arg()[0].text())), type_of(u.dtype()))}};
+    case Op::DEFINE_VAR:
+      return {{.reg = builder_.cast(builder_.variable(std::string(u.arg()[0].text())), type_of(u.dtype()))}};
     case Op::BIND: return get(u.src(u.num_src() > 1 && u.src(1).is_const() ? 1 : 0));
     case Op::AFTER: return get(u.src(0));
     case Op::VECTORIZE:
@@ -200,7 +206,8 @@ Value Values::lower_value(UOp u) {
       const Value& from = get(u.src(0));
       Value out;
       for (Arg i : u.arg().items()) {
-        if (i.as_int() < 0 || i.as_int() >= Int(int64_t(from.size()))) cannot_run(u, "element " + i.repr() + " of " + std::to_string(from.size()));
+        if (i.as_int() < 0 || i.as_int() >= Int(int64_t(from.size())))
+          cannot_run(u, "element " + i.repr() + " of " + std::to_string(from.size()));
         out.push_back(from[size_t(i.small_int())]);
       }
       return out;
@@ -222,7 +229,8 @@ Value Values::lower_value(UOp u) {
 Value Values::lower_const(UOp u) {
   Value out;
   auto add = [&](Const c) {
-    if (c.is_invalid()) out.push_back({.reg = builder_.constant_int(type_of(u.dtype()), 0), .valid = builder_.constant(Type::Bool, 0)});
+    if (c.is_invalid())
+      out.push_back({.reg = builder_.constant_int(type_of(u.dtype()), 0), .valid = builder_.constant(Type::Bool, 0)});
     else out.push_back({.reg = constant(u.dtype(), c)});
   };
   if (u.arg().is_tuple())
@@ -233,7 +241,8 @@ Value Values::lower_const(UOp u) {
 }
 
 int32_t Values::scratch(const std::string& name, DType element, int64_t size, int64_t group) {
-  if (size < 0 || size > (int64_t(1) << 31)) throw Failure(name + " has a size of " + std::to_string(size) + " elements");
+  if (size < 0 || size > (int64_t(1) << 31))
+    throw Failure(name + " has a size of " + std::to_string(size) + " elements");
   return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .group = group});
 }
 
@@ -242,12 +251,15 @@ Value Values::lower_define(UOp u) {
   for (auto& [define, value] : defines_)
     if (define == u) return value;
   DType base = u.dtype().base();
-  int64_t size = u.dtype().is_image() ? u.dtype().image_shape()[0] * u.dtype().image_shape()[1] * 4 : u.dtype().size() < 0 ? -1 : u.dtype().size() * base.count();
+  int64_t size = u.dtype().is_image()   ? u.dtype().image_shape()[0] * u.dtype().image_shape()[1] * 4
+                 : u.dtype().size() < 0 ? -1
+                                        : u.dtype().size() * base.count();
   Element e;
   if (u.is(Op::DEFINE_GLOBAL)) {
     int64_t number = u.arg().as_int().int64_or_throw("a buffer's number");
     Scalar scalar = u.dtype().is_image() ? u.dtype().scalar_kind() : base.scalar_kind();
-    e.memory = builder_.add_memory({.name = "data" + std::to_string(number), .scalar = scalar, .size = size, .number = number});
+    e.memory = builder_.add_memory(
+        {.name = "data" + std::to_string(number), .scalar = scalar, .size = size, .number = number});
   } else if (u.is(Op::DEFINE_LOCAL)) {
     e.memory = scratch("local" + u.arg().repr(), base, size, 0);
   } else if (std::find(dynamic_registers_.begin(), dynamic_registers_.end(), u) != dynamic_registers_.end()) {
@@ -286,18 +298,21 @@ Value Values::lower_elementwise(UOp u) {
     bool pointers = false;
     for (size_t k = 0; k < u.num_src(); k++) {
       const Value& v = get(u.src(k));
-      if (v.size() != n && v.size() != 1) cannot_run(u, "operands of " + std::to_string(v.size()) + " and " + std::to_string(n) + " elements");
+      if (v.size() != n && v.size() != 1)
+        cannot_run(u, "operands of " + std::to_string(v.size()) + " and " + std::to_string(n) + " elements");
       const Element& e = v[v.size() == 1 ? 0 : i];
       pointers |= e.is_pointer();
       operands[k] = e.reg;
-      if (!e.is_pointer() && !pointers && !shift && builder_.type(e.reg) != builder_.type(operands[0])) cannot_run(u, "its operands have different dtypes");
+      if (!e.is_pointer() && !pointers && !shift && builder_.type(e.reg) != builder_.type(operands[0]))
+        cannot_run(u, "its operands have different dtypes");
       out[i].valid = builder_.both(out[i].valid, e.valid);
     }
     if (pointers) {
       out[i] = pointer_arithmetic(u, i);
       continue;
     }
-    out[i].reg = u.is(Op::CAST) ? cast(operands[0], u.src(0).dtype().scalar(), u.dtype().scalar()) : alu(u.op(), u.dtype().scalar(), operands);
+    out[i].reg = u.is(Op::CAST) ? cast(operands[0], u.src(0).dtype().scalar(), u.dtype().scalar())
+                                : alu(u.op(), u.dtype().scalar(), operands);
   }
   return out;
 }
@@ -344,7 +359,8 @@ Value Values::lower_bitcast(UOp u) {
     }
   };
   Value out;
-  for (const Element& e : get(u.src(0))) out.push_back({.reg = from == to ? e.reg : from_bits(to_bits(e.reg)), .valid = e.valid});
+  for (const Element& e : get(u.src(0)))
+    out.push_back({.reg = from == to ? e.reg : from_bits(to_bits(e.reg)), .valid = e.valid});
   return out;
 }
 
@@ -360,8 +376,9 @@ Value Values::lower_wmma(UOp u) {
   size_t n = per[2] ? c.size() / per[2] : 0;
   if (n == 0 || a.size() != n * per[0] || b.size() != n * per[1]) cannot_run(u, "its operands have the wrong sizes");
   auto dim = [&](size_t i) { return int(arg[1][i].small_int()); };
-  const WmmaLayout* layout = find_wmma_layout({.device = arg[4].text(), .threads = int(arg[5].small_int()), .n = dim(0), .m = dim(1), .k = dim(2),
-                                               .in = arg[2].dtype(), .elements_a = per[0], .elements_b = per[1], .elements_c = per[2]});
+  const WmmaLayout* layout = find_wmma_layout({.device = arg[4].text(), .threads = int(arg[5].small_int()), .n = dim(0),
+                                               .m = dim(1), .k = dim(2), .in = arg[2].dtype(), .elements_a = per[0],
+                                               .elements_b = per[1], .elements_c = per[2]});
   if (!builder_.in_lanes() && layout->threads != 1) cannot_run(u, "there is no warp");
   Value out;
   for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
-// Values: what each UOp of a kernel is in REF's code. A vector is the list of its elements, so VECTORIZE, GEP, CAT and the like make no
-// code; a pointer is a memory, an offset and a gate. `Values::lower` translates every op that neither opens nor closes a range.
-// Inside: for ref/ alone.
+// Values: what each UOp of a kernel is in REF's code. A vector is the list of its elements, so VECTORIZE, GEP, CAT and
+// the like make no code; a pointer is a memory, an offset and a gate. `Values::lower` translates every op that neither
+// opens nor closes a range. Inside: for ref/ alone.
 #pragma once
 #include <array>
 #include <deque>
@@ -25,7 +25,8 @@ using Value = std::vector<Element>;
 
 class Values {
  public:
-  Values(Graph& graph, Builder& builder) : builder_(builder), size_(graph.size()), current_(2 * graph.size(), nullptr), value_uses_(graph) {}
+  Values(Graph& graph, Builder& builder)
+      : builder_(builder), size_(graph.size()), current_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
   // What is used how, over all nodes of the kernel: an INDEX that stands for the element it points to is loaded from.
   void scan(std::span<const UOp> nodes);

@@ -19,7 +19,8 @@ Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
     out.resize(std::max(out.size(), at.size()), out[0]);
     Reg size = builder_.constant_int(Type::I64, (buffer.src(d + 1).vmax().as_int() + 1).int64_or_throw("a size"));
     for (size_t i = 0; i < out.size(); i++)
-      out[i].reg = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, out[i].reg, size), builder_.cast(at[at.size() == 1 ? 0 : i].reg, Type::I64));
+      out[i].reg = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, out[i].reg, size),
+                                   builder_.cast(at[at.size() == 1 ? 0 : i].reg, Type::I64));
   }
   return out;
 }
@@ -43,8 +44,10 @@ Value Values::lower_index(UOp u) {
     out = index_image(u, pointers, at);
   } else {
     size_t n = std::max(pointers.size(), at.size());
-    if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1)) cannot_run(u, "its operands have different sizes");
-    int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();  // a BUFFERIZE has its element's dtype
+    if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
+      cannot_run(u, "its operands have different sizes");
+    // a BUFFERIZE has its element's dtype
+    int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
       const Element& index = at[at.size() == 1 ? 0 : i];
@@ -55,14 +58,17 @@ Value Values::lower_index(UOp u) {
       }
       Reg offset = index.reg;
       if (scale != 1) offset = builder_.binary(Opc::Mul, offset, builder_.constant_int(builder_.type(offset), scale));
-      p.reg = p.reg == kNone ? offset : builder_.binary(Opc::Add, builder_.cast(p.reg, Type::I64), builder_.cast(offset, Type::I64));
+      p.reg = p.reg == kNone
+                  ? offset
+                  : builder_.binary(Opc::Add, builder_.cast(p.reg, Type::I64), builder_.cast(offset, Type::I64));
       p.valid = builder_.both(p.valid, index.valid);
       out.push_back(p);
     }
   }
   if (u.num_src() > 2 && !buffer.is(Op::BUFFERIZE)) {
     const Value& gate = get(u.src(2));
-    for (size_t i = 0; i < out.size(); i++) out[i].valid = builder_.both(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
+    for (size_t i = 0; i < out.size(); i++)
+      out[i].valid = builder_.both(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
   }
   if (!value_uses_.contains(u)) return out;
   // it stands for what it points to
@@ -85,8 +91,10 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
     auto inside = [&](Reg v, int64_t size) {
       return builder_.both(builder_.binary(Opc::Lt, v, number(size)), builder_.binary(Opc::Lt, number(-1), v));
     };
-    p.valid = builder_.both(builder_.both(at[2 * i].valid, at[2 * i + 1].valid), builder_.both(inside(x, shape[1]), inside(y, shape[0])));
-    p.reg = builder_.binary(Opc::Mul, builder_.binary(Opc::Add, builder_.binary(Opc::Mul, y, number(shape[1])), x), number(4));
+    p.valid = builder_.both(builder_.both(at[2 * i].valid, at[2 * i + 1].valid),
+                            builder_.both(inside(x, shape[1]), inside(y, shape[0])));
+    p.reg = builder_.binary(Opc::Mul, builder_.binary(Opc::Add, builder_.binary(Opc::Mul, y, number(shape[1])), x),
+                            number(4));
     p.pixel = true;
     out.push_back(p);
   }
@@ -122,7 +130,8 @@ Element Values::viewed_as(Element p, DType scalar) {
   const MemoryInfo info = builder_.memory(p.memory);
   DType own = dtypes::of(info.scalar);
   if (scalar != own && info.number >= 0) {
-    auto it = std::find_if(views_.begin(), views_.end(), [&](auto& v) { return v[0] == p.memory && v[1] == int32_t(scalar.scalar_kind()); });
+    auto it = std::find_if(views_.begin(), views_.end(),
+                           [&](auto& v) { return v[0] == p.memory && v[1] == int32_t(scalar.scalar_kind()); });
     if (it == views_.end()) {
       MemoryInfo view = info;
       view.scalar = scalar.scalar_kind();
@@ -133,16 +142,19 @@ Element Values::viewed_as(Element p, DType scalar) {
     p.memory = (*it)[2];
   }
   if (p.bytes && p.reg != kNone)
-    p.reg = builder_.binary(Opc::Shr, p.reg, builder_.constant_int(Type::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
+    p.reg =
+        builder_.binary(Opc::Shr, p.reg, builder_.constant_int(Type::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
   p.bytes = false;
   return p;
 }
 
 Value Values::lower_load(UOp u) {
   const Value& pointers = place(u.src(0));
-  const Value* alt = u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && known(u.src(1)) ? &get(u.src(1)) : nullptr;
+  const Value* alt =
+      u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && known(u.src(1)) ? &get(u.src(1)) : nullptr;
   // vectors of pointers load one element each, and pixels four, whatever the dtype says: pyrender's .load() loses that
-  size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].pixel ? 4 : 1)), each = n / pointers.size();
+  size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].pixel ? 4 : 1)),
+         each = n / pointers.size();
   if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");
   Value out;
   for (size_t i = 0; i < n; i++) {
@@ -156,9 +168,11 @@ Value Values::lower_load(UOp u) {
 void Values::lower_store(UOp u) {
   const Value &pointers = place(u.src(0)), &values = get(u.src(1));
   size_t n = std::max(values.size(), pointers.size()), each = n / pointers.size();
-  if (each * pointers.size() != n || (values.size() != n && values.size() != 1)) cannot_run(u, "its operands have different sizes");
+  if (each * pointers.size() != n || (values.size() != n && values.size() != 1))
+    cannot_run(u, "its operands have different sizes");
   DType dtype = u.src(1).dtype().scalar();
-  for (size_t i = 0; i < n; i++) store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
+  for (size_t i = 0; i < n; i++)
+    store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
 }
 
 // The register of a file that a pointer means. A register that is read before it was written is 0.
@@ -170,13 +184,15 @@ Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
     at += int64_t(int32_t(builder_.constant_bits(pointer.reg)));
   }
   if (at < 0 || at >= int64_t(file.elements.size()))
-    throw Failure("out of bounds: reg[" + std::to_string(at) + "], which has " + std::to_string(file.elements.size()) + " elements");
+    throw Failure("out of bounds: reg[" + std::to_string(at) + "], which has " + std::to_string(file.elements.size()) +
+                  " elements");
   Reg& r = file.elements[size_t(at)];
   Type type = type_of(file.dtype);
   if (r == kNone) {
     r = builder_.mutable_register(type, builder_.in_lanes());
     if (builder_.in_lanes()) files_in_lanes_.push_back(pointer.file);
-    if (for_load || builder_.lane_mask() != kNone || pointer.valid != kNone) builder_.assign(r, builder_.constant(type, 0));
+    if (for_load || builder_.lane_mask() != kNone || pointer.valid != kNone)
+      builder_.assign(r, builder_.constant(type, 0));
   } else if (builder_.in_lanes() && !builder_.varying(r) && !for_load) {
     // set outside of the lanes and now in each of them: every lane starts with its own copy
     Reg own = builder_.mutable_register(type, true);
@@ -188,7 +204,9 @@ Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
 }
 
 Element Values::load_element(const Element& p, int64_t plus, Reg alt) {
-  if (p.file < 0) return {.reg = builder_.load(p.memory, offset_plus(p.reg, plus), p.valid, alt, "load from " + builder_.memory(p.memory).name)};
+  if (p.file < 0)
+    return {.reg = builder_.load(p.memory, offset_plus(p.reg, plus), p.valid, alt,
+                                 "load from " + builder_.memory(p.memory).name)};
   Reg r = builder_.copy(file_element(p, plus, true));
   if (p.valid == kNone) return {.reg = r};
   return {.reg = builder_.where(p.valid, r, alt == kNone ? builder_.constant(builder_.type(r), 0) : alt)};
@@ -197,7 +215,8 @@ Element Values::load_element(const Element& p, int64_t plus, Reg alt) {
 void Values::store_element(const Element& p, int64_t plus, Reg value) {
   if (p.file < 0) {
     Type type = type_of(dtypes::of(builder_.memory(p.memory).scalar));
-    return builder_.store(p.memory, offset_plus(p.reg, plus), p.valid, builder_.cast(value, type), "store to " + builder_.memory(p.memory).name);
+    return builder_.store(p.memory, offset_plus(p.reg, plus), p.valid, builder_.cast(value, type),
+                          "store to " + builder_.memory(p.memory).name);
   }
   Reg& r = file_element(p, plus, false);
   Reg gate = builder_.both(p.valid, builder_.lane_mask());

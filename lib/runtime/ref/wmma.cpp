@@ -66,9 +66,9 @@ Place amx_c(const WmmaKey&, int row, int col) { return place(row * 16 + col, 0);
 
 const Architecture* find_architecture(const WmmaKey& key) {
   static constexpr Architecture kCuda16{cuda_a<2>, cuda_b<2>, cuda_c}, kCuda32{cuda_a<4>, cuda_b<4>, cuda_c},
-      kCudaHalf8{cuda_half8_a, cuda_half8_b, cuda_c}, kCudaTf32{cuda_tf32_a, cuda_tf32_b, cuda_c}, kMetal{metal_a, metal_b, metal_c},
-      kCdna{cdna_ab, cdna_ab, cdna_c}, kRdna4{rdna4_ab, rdna4_ab, rdna4_c}, kRdna3{rdna3_ab, rdna3_ab, rdna3_c},
-      kIntel{intel_a, intel_b, intel_c}, kAmx{amx_ab, amx_ab, amx_c};
+      kCudaHalf8{cuda_half8_a, cuda_half8_b, cuda_c}, kCudaTf32{cuda_tf32_a, cuda_tf32_b, cuda_c},
+      kMetal{metal_a, metal_b, metal_c}, kCdna{cdna_ab, cdna_ab, cdna_c}, kRdna4{rdna4_ab, rdna4_ab, rdna4_c},
+      kRdna3{rdna3_ab, rdna3_ab, rdna3_c}, kIntel{intel_a, intel_b, intel_c}, kAmx{amx_ab, amx_ab, amx_c};
   if (key.device == "METAL") return &kMetal;
   if (key.device == "INTEL") return &kIntel;
   if (key.device == "CPU") return &kAmx;
@@ -81,8 +81,9 @@ const Architecture* find_architecture(const WmmaKey& key) {
 }
 
 [[noreturn]] void unknown(const WmmaKey& key) {
-  throw Failure("there is no tensor core of " + std::string(key.device) + " with N, M, K = " + std::to_string(key.n) + ", " +
-                std::to_string(key.m) + ", " + std::to_string(key.k) + " and " + std::to_string(key.threads) + " threads");
+  throw Failure("there is no tensor core of " + std::string(key.device) + " with N, M, K = " + std::to_string(key.n) +
+                ", " + std::to_string(key.m) + ", " + std::to_string(key.k) + " and " + std::to_string(key.threads) +
+                " threads");
 }
 
 WmmaLayout make_layout(const WmmaKey& key) {
@@ -117,8 +118,9 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
   static std::mutex mutex;
   static std::map<std::string, WmmaLayout> layouts;
   std::string name(key.device);
-  for (int64_t part : {int64_t(key.threads), int64_t(key.n), int64_t(key.m), int64_t(key.k), int64_t(key.in.scalar_kind()), int64_t(key.elements_a),
-                       int64_t(key.elements_b), int64_t(key.elements_c)})
+  for (int64_t part :
+       {int64_t(key.threads), int64_t(key.n), int64_t(key.m), int64_t(key.k), int64_t(key.in.scalar_kind()),
+        int64_t(key.elements_a), int64_t(key.elements_b), int64_t(key.elements_c)})
     name += " " + std::to_string(part);
   std::lock_guard lock(mutex);
   auto it = layouts.find(name);
@@ -126,14 +128,17 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
   return &it->second;
 }
 
-// D = A * B + C for each warp of the chunk: products and sums in double, rounded once, which no tensor core is more exact than.
+// D = A * B + C for each warp of the chunk: products and sums in double, rounded once,
+// which no tensor core is more exact than.
 const Ins* run_wmma(Frame& f, const Ins* i) {
   const Wmma& w = f.wmmas[i->imm];
   const WmmaLayout& l = *w.layout;
   const int64_t lanes = w.varying ? f.n : 1;
   std::vector<double> a(l.a.size()), b(l.b.size());
   for (int64_t warp = 0; warp + l.threads <= lanes; warp += l.threads) {
-    auto value = [&](const std::vector<int32_t>& registers, Place p) -> float& { return f.at<float>(registers[size_t(p.element)])[warp + p.lane]; };
+    auto value = [&](const std::vector<int32_t>& registers, Place p) -> float& {
+      return f.at<float>(registers[size_t(p.element)])[warp + p.lane];
+    };
     for (size_t k = 0; k < a.size(); k++) a[k] = value(w.a, l.a[k]);
     for (size_t k = 0; k < b.size(); k++) b[k] = value(w.b, l.b[k]);
     for (int row = 0; row < l.m; row++)

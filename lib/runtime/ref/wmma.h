@@ -1,5 +1,6 @@
-// Tensor cores: how the elements of A (M x K), B (K x N) and C (M x N) lie in the registers of a warp's lanes, for every architecture
-// tinygrad knows (its definition is runtime/ops_python.py), and the instruction that multiplies them.
+// Tensor cores: how the elements of A (M x K), B (K x N) and C (M x N) lie in the registers of a warp's lanes, for
+// every architecture tinygrad knows (its definition is runtime/ops_python.py),
+// and the instruction that multiplies them.
 #pragma once
 #include <span>
 #include <string_view>

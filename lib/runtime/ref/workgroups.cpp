@@ -27,7 +27,8 @@ void open_workgroups(Builder& builder, Values& values, std::span<const UOp> spec
     size_t first = order.size();
     for (UOp s : specials)
       if (is_local(s) == local) order.push_back(s);
-    std::sort(order.begin() + int64_t(first), order.end(), [](UOp a, UOp b) { return a.arg().text() > b.arg().text(); });
+    std::sort(order.begin() + int64_t(first), order.end(),
+              [](UOp a, UOp b) { return a.arg().text() > b.arg().text(); });
   };
   add(false);
   order.insert(order.end(), ranges.begin(), ranges.end());
