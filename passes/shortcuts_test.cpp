@@ -1,0 +1,180 @@
+// Every shortcut (lib/rewrite/shortcut.h) makes what the faithful way makes: the goldens of testdata/ go both ways, and a fault in either
+// is found.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "lib/rewrite/shortcut.h"
+#include "lib/support/testing.h"
+#include "lib/text/golden.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/copy.h"
+#include "passes/pipeline.h"
+
+namespace tgc {
+namespace {
+
+struct Case {
+  GoldenRecord record;
+  Settings settings;
+};
+
+std::vector<Case> all_cases() {
+  std::vector<std::string> files;
+  for (auto& entry : std::filesystem::directory_iterator(test_path("golden"))) files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  std::vector<Case> out;
+  for (const std::string& file : files) {
+    auto reader = GoldenReader::open(file);
+    REQUIRE(reader);
+    Settings settings;
+    for (auto& [key, value] : reader->header().settings) REQUIRE(settings.set(key, value));
+    for (;;) {
+      auto record = reader->next();
+      REQUIRE(record);
+      if (!*record) break;
+      out.push_back({std::move(**record), settings});
+    }
+  }
+  return out;
+}
+
+// ---- running a case
+
+// What a run makes: the graph after each stage, and of a tensor graph its kernels, as nodes of a graph that runs have in common. The last
+// one is empty when the run failed.
+using Made = std::vector<UOp>;
+
+template <class Watch>
+Made run(const Case& c, Graph& common, Watch watch) {
+  Graph graph(c.settings);
+  auto ast = read_pyrender(graph, c.record.ast, c.record.id);
+  REQUIRE(ast);
+  watch(graph);
+  Made out;
+  bool done = false;
+  auto seen = [&](const auto&, UOp result) { out.push_back(copy_into(common, result)); };
+  if (c.record.target.empty()) {
+    TensorJob job(graph);
+    auto sink = run_tensor_stages(job, *ast, seen);
+    if (auto schedule = sink ? catch_failures([&] { return create_schedule(job, *sink); }) : Result<Schedule>(sink.diag())) {
+      for (const ScheduleItem& item : schedule->items) out.push_back(copy_into(common, item.ast));
+      done = true;
+    }
+  } else {
+    auto target = parse_target(c.record.target, c.settings);
+    REQUIRE(target);
+    KernelJob job{graph, *target};
+    done = run_kernel_stages(job, begin_kernel(job, *ast), nullptr, seen).ok();
+  }
+  if (!done) out.emplace_back();
+  return out;
+}
+
+// ---- trials
+
+// The same with another value: an integer one more, a float doubled, a bool its negation; of what has no value, a part that has one.
+UOp with_fault(UOp u) {
+  DType type = u.dtype();
+  bool is_value = !type.is_ptr() && !u.in({Op::INDEX, Op::BUFFERIZE, Op::VECTORIZE});
+  if (is_value && dtypes::is_bool(type)) return u.logical_not();
+  if (is_value && (dtypes::is_int(type) || type.scalar() == dtypes::index)) return u + 1;
+  if (is_value && dtypes::is_float(type)) return u * 2;
+  std::vector<UOp> src(u.src().begin(), u.src().end());
+  for (size_t i = src.size(); i-- > 0;) {
+    UOp faulty = src[i].in({Op::RANGE, Op::CONST, Op::DEVICE}) ? src[i] : with_fault(src[i]);
+    if (faulty == src[i]) continue;
+    src[i] = faulty;
+    return u.with_src(src);
+  }
+  return u;
+}
+
+// Everything the quick way, but for one shortcut that may go the faithful one; and a fault in one way of one.
+struct Trial : ShortcutTrial {
+  const Shortcut* goes_faithful = nullptr;
+  const Shortcut* faulty = nullptr;
+  Way faulty_way = Way::Quick;
+  std::map<const Shortcut*, size_t> quick, faithful;  // how often each way was gone
+  static constexpr size_t kMostFaults = 16;           // in one run: so that it ends
+
+  Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }
+  void made(const Shortcut& what, Way way, std::span<UOp> result) override {
+    size_t& count = (way == Way::Quick ? quick : faithful)[&what];
+    if (&what == faulty && way == faulty_way && count < kMostFaults)
+      for (UOp& u : result)
+        if (u) u = with_fault(u);
+    count++;
+  }
+};
+
+Made run_trial(const Case& c, Graph& common, Trial& trial) {
+  return run(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
+}
+
+TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in either is found") {
+  constexpr size_t kEnough = 12;  // cases for each shortcut
+  auto cases = all_cases();
+  std::map<const Shortcut*, std::vector<const Case*>> taken_in;
+  for (const Case& c : cases) {
+    Graph common;
+    Trial trial;
+    run_trial(c, common, trial);
+    for (auto& [what, count] : trial.quick)
+      if (auto& list = taken_in[what]; count && list.size() < kEnough) list.push_back(&c);
+  }
+  for (const Shortcut* what : shortcuts()) {
+    INFO(what->name << "  " << what->file << ":" << what->line);
+    CHECK(!what->saves.empty());
+    CHECK_MESSAGE(!taken_in[what].empty(), "no golden of testdata/ takes it");
+    size_t gone_faithful = 0, quick_faults = 0, faithful_faults = 0;
+    for (const Case* c : taken_in[what]) {
+      INFO(c->record.id << "  " << c->record.target);
+      Graph common;
+      Trial quick, faithful;
+      faithful.goes_faithful = what;
+      Made expected = run_trial(*c, common, quick);
+      CHECK(run_trial(*c, common, faithful) == expected);
+      gone_faithful += faithful.faithful[what];
+      CHECK(faithful.quick[what] == 0);
+      if (!quick_faults) {
+        Trial faulty;
+        faulty.faulty = what;
+        quick_faults += run_trial(*c, common, faulty) != expected;
+      }
+      if (!faithful_faults) {
+        Trial faulty;
+        faulty.goes_faithful = faulty.faulty = what, faulty.faulty_way = Way::Faithful;
+        faithful_faults += run_trial(*c, common, faulty) != expected;
+      }
+    }
+    CHECK(gone_faithful > 0);
+    CHECK_MESSAGE(quick_faults > 0, "a fault in the quick way goes unnoticed");
+    CHECK_MESSAGE(faithful_faults > 0, "a fault in the faithful way goes unnoticed");
+  }
+}
+
+TEST_CASE("shortcuts: who watches sees what runs: the goldens, watched and not") {
+  for (const Case& c : all_cases()) {
+    INFO(c.record.id << "  " << c.record.target);
+    Graph common;
+    RewriteObserver nobody;
+    Made unwatched = run(c, common, [](Graph&) {}), watched = run(c, common, [&](Graph& graph) { set_observer(graph, &nobody); });
+    CHECK(unwatched == watched);
+  }
+}
+
+TEST_CASE("shortcuts: each has a name of its own and says where it is") {
+  auto all = shortcuts();
+  REQUIRE(all.size() > 5);
+  for (size_t i = 0; i < all.size(); i++) {
+    for (size_t j = 0; j < i; j++) CHECK(all[i]->name != all[j]->name);
+    CHECK((all[i]->file.starts_with("passes/") || all[i]->file.starts_with("lib/rewrite/")));
+    CHECK(all[i]->line > 0);
+  }
+}
+
+}  // namespace
+}  // namespace tgc
