@@ -1,5 +1,5 @@
-// A libFuzzer target for what reads models and weights, which TGC_FUZZ_KIND names: no bytes may crash it, and what it refuses it must
-// refuse with a message. README.md says how to run it.
+// A libFuzzer target for what reads models and weights, which TGC_FUZZ_KIND names: no bytes may crash it, and what it
+// refuses it must refuse with a message. README.md says how to run it.
 #include <cstdio>
 #include <cstdlib>
 

@@ -25,7 +25,7 @@ const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const on
   return nullptr;
 }
 
-// ---- what a model must be, before anything runs --------------------------------------------------------------------------------
+// ---- what a model must be, before anything runs ---------------------------------------------------------------------
 
 class Checker {
  public:
@@ -48,12 +48,14 @@ class Checker {
     if (std::find(troubles_.begin(), troubles_.end(), text) == troubles_.end()) troubles_.push_back(std::move(text));
   }
 
-  void graph(const onnx::GraphProto& g, std::set<std::string> names, const std::map<std::string, int64_t>& opsets, int depth) {
+  void graph(const onnx::GraphProto& g, std::set<std::string> names, const std::map<std::string, int64_t>& opsets,
+             int depth) {
     if (depth > kMaxDepth) return trouble("graphs are nested more than " + std::to_string(kMaxDepth) + " deep");
     for (auto& i : g.inputs) names.insert(i.name);
     for (auto& t : g.initializers) {
       names.insert(t.name);
-      if (!onnx::dtype_of(t.type) && t.type != onnx::Type::String) trouble("initializer '" + t.name + "' is of " + onnx::name_of(t.type) + ", which is not supported");
+      if (!onnx::dtype_of(t.type) && t.type != onnx::Type::String)
+        trouble("initializer '" + t.name + "' is of " + onnx::name_of(t.type) + ", which is not supported");
     }
     nodes(g.nodes, names, opsets, depth);
     for (auto& o : g.outputs)
@@ -61,7 +63,8 @@ class Checker {
   }
 
   // Nodes come after those that make their inputs; adds what they make to `names`.
-  void nodes(const std::vector<onnx::NodeProto>& list, std::set<std::string>& names, const std::map<std::string, int64_t>& opsets, int depth) {
+  void nodes(const std::vector<onnx::NodeProto>& list, std::set<std::string>& names,
+             const std::map<std::string, int64_t>& opsets, int depth) {
     std::set<std::string> made_here, later;
     for (auto& n : list)
       for (auto& o : n.outputs) later.insert(o);
@@ -69,12 +72,14 @@ class Checker {
       op(n, opsets);
       for (auto& i : n.inputs) {
         if (i.empty() || names.contains(i)) continue;
-        trouble(n.label() + " needs '" + i + "', which " + (later.contains(i) ? "a later node makes: the graph has a cycle or is out of order" : "nothing makes"));
+        trouble(n.label() + " needs '" + i + "', which " +
+                (later.contains(i) ? "a later node makes: the graph has a cycle or is out of order" : "nothing makes"));
       }
       for (auto& a : n.attributes)
         if (a.g) graph(*a.g, names, opsets, depth + 1);
       for (auto& o : n.outputs) {
-        if (!o.empty() && !made_here.insert(o).second) trouble(n.label() + " makes '" + o + "', which another node makes too");
+        if (!o.empty() && !made_here.insert(o).second)
+          trouble(n.label() + " makes '" + o + "', which another node makes too");
         names.insert(o);
       }
     }
@@ -84,10 +89,14 @@ class Checker {
     if (find_function(model_, n)) return;
     int64_t version = opset_of(opsets, n.domain);
     const OpDef* def = find_op(n.domain, n.op, version);
-    if (!def) return trouble(n.label() + " is not supported, in opset " + std::to_string(version) + (n.domain.empty() ? "" : " of " + n.domain));
+    if (!def)
+      return trouble(n.label() + " is not supported, in opset " + std::to_string(version) +
+                     (n.domain.empty() ? "" : " of " + n.domain));
     for (auto& a : n.attributes) {
       if (!def->knows(a.name)) trouble(n.label() + " has the attribute '" + a.name + "', which is not supported");
-      if (a.t && !onnx::dtype_of(a.t->type) && a.t->type != onnx::Type::String) trouble(n.label() + ": attribute '" + a.name + "' is of " + onnx::name_of(a.t->type) + ", which is not supported");
+      if (a.t && !onnx::dtype_of(a.t->type) && a.t->type != onnx::Type::String)
+        trouble(n.label() + ": attribute '" + a.name + "' is of " + onnx::name_of(a.t->type) +
+                ", which is not supported");
     }
   }
 
@@ -148,12 +157,15 @@ Result<std::vector<ModelInput>> Model::inputs(const std::map<std::string, int64_
       ModelInput input{info->name, info->type, dtypes::void_, {}};
       if (info->type.kind == onnx::TypeProto::Kind::Tensor) {
         if (auto d = onnx::dtype_of(info->type.elem)) input.dtype = *d;
-        else if (info->type.elem != onnx::Type::String) throw Failure("input '" + info->name + "' is of " + onnx::name_of(info->type.elem) + ", which is not supported");
+        else if (info->type.elem != onnx::Type::String)
+          throw Failure("input '" + info->name + "' is of " + onnx::name_of(info->type.elem) +
+                        ", which is not supported");
         if (info->type.shape) {
           input.shape.emplace();
           for (auto& dim : *info->type.shape) {
             auto bound = vars.find(dim.name);
-            if (!dim.value && bound == vars.end()) unbound.insert(dim.name.empty() ? "a size of input '" + info->name + "' that has no name" : dim.name);
+            if (!dim.value && bound == vars.end())
+              unbound.insert(dim.name.empty() ? "a size of input '" + info->name + "' that has no name" : dim.name);
             if (!dim.value && bound != vars.end()) used.insert(dim.name);
             input.shape->push_back(dim.value ? *dim.value : bound != vars.end() ? bound->second : 0);
           }
@@ -163,7 +175,8 @@ Result<std::vector<ModelInput>> Model::inputs(const std::map<std::string, int64_
     }
     std::string names;
     for (auto& n : unbound) names += (names.empty() ? "" : ", ") + n;
-    if (!unbound.empty()) throw Failure("the model's inputs have sizes that are not bound: " + names + "; give them with --var NAME=SIZE");
+    if (!unbound.empty())
+      throw Failure("the model's inputs have sizes that are not bound: " + names + "; give them with --var NAME=SIZE");
     for (auto& [name, value] : vars) {
       if (!used.contains(name)) throw Failure("no input of the model has the size '" + name + "'");
       if (value < 0) throw Failure("the size '" + name + "' is negative");
@@ -183,7 +196,7 @@ Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Valu
   return out;
 }
 
-// ---- building ---------------------------------------------------------------------------------------------------------------
+// ---- building -------------------------------------------------------------------------------------------------------
 
 const Value* ModelBuilder::find(const std::string& name) const {
   for (auto it = scopes_.rbegin(); it != scopes_.rend(); ++it)
@@ -195,7 +208,9 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   if (t.type == onnx::Type::String) {
     Strings out{t.dims, {}};
     for (auto s : t.strings) out.items.emplace_back(s);
-    if (int64_t(out.items.size()) != t.count()) throw Failure("tensor '" + t.name + "' has " + std::to_string(out.items.size()) + " strings, its shape needs " + std::to_string(t.count()));
+    if (int64_t(out.items.size()) != t.count())
+      throw Failure("tensor '" + t.name + "' has " + std::to_string(out.items.size()) + " strings, its shape needs " +
+                    std::to_string(t.count()));
     return out;
   }
   onnx::TensorBytes bytes = onnx::bytes_of(t, folder_);
@@ -204,7 +219,11 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   if (!t.dims.empty()) return out;
   Array value = evaluate(out);  // a scalar is a constant of the graph
   if (out.is_floating_point()) return Tensor::constant(graph_, element_as_double(value, 0), out.dtype());
-  if (out.dtype() == dtypes::uint64) return Tensor::constant(graph_, Int(int64_t(value.as<uint64_t>()[0] >> 1)) + Int(int64_t(value.as<uint64_t>()[0] - (value.as<uint64_t>()[0] >> 1))), out.dtype());
+  if (out.dtype() == dtypes::uint64)
+    return Tensor::constant(graph_,
+                            Int(int64_t(value.as<uint64_t>()[0] >> 1)) +
+                                Int(int64_t(value.as<uint64_t>()[0] - (value.as<uint64_t>()[0] >> 1))),
+                            out.dtype());
   if (out.dtype() == dtypes::int64) return Tensor::constant(graph_, value.as<int64_t>()[0], out.dtype());
   return Tensor::constant(graph_, int64_t(element_as_double(value, 0)), out.dtype());
 }
@@ -229,7 +248,9 @@ Array ModelBuilder::evaluate(const Tensor& tensor) {
 }
 
 Values ModelBuilder::run(const onnx::GraphProto& graph, const Values& inputs) {
-  if (inputs.size() > graph.inputs.size()) throw Failure("the subgraph '" + graph.name + "' has " + std::to_string(graph.inputs.size()) + " inputs, it is given " + std::to_string(inputs.size()));
+  if (inputs.size() > graph.inputs.size())
+    throw Failure("the subgraph '" + graph.name + "' has " + std::to_string(graph.inputs.size()) +
+                  " inputs, it is given " + std::to_string(inputs.size()));
   std::map<std::string, Value> named;
   for (size_t i = 0; i < inputs.size(); i++) named[graph.inputs[i].name] = inputs[i];
   return run(graph, named);
@@ -245,18 +266,23 @@ Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::stri
 }
 
 // Runs the nodes in the innermost scope, which it closes.
-Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs, const std::map<std::string, int64_t>& opsets) {
-  if (++depth_ > kMaxDepth) throw Failure("functions and subgraphs are nested more than " + std::to_string(kMaxDepth) + " deep");
+Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
+                               const std::map<std::string, int64_t>& opsets) {
+  if (++depth_ > kMaxDepth)
+    throw Failure("functions and subgraphs are nested more than " + std::to_string(kMaxDepth) + " deep");
   auto* outer = std::exchange(opsets_, &opsets);
   for (auto& node : nodes) {
     Values made;
     try {
       made = run_node(node, opsets);
     } catch (Failure& f) {
-      if (f.diag().file.empty() && !f.diag().message.starts_with(node.label())) f.diag().message = node.label() + ": " + f.diag().message;
+      if (f.diag().file.empty() && !f.diag().message.starts_with(node.label()))
+        f.diag().message = node.label() + ": " + f.diag().message;
       throw Failure(f.diag());
     }
-    if (made.size() < node.outputs.size()) throw Failure(node.label() + ": gives " + std::to_string(made.size()) + " of its " + std::to_string(node.outputs.size()) + " outputs");
+    if (made.size() < node.outputs.size())
+      throw Failure(node.label() + ": gives " + std::to_string(made.size()) + " of its " +
+                    std::to_string(node.outputs.size()) + " outputs");
     for (size_t i = 0; i < node.outputs.size(); i++)
       if (!node.outputs[i].empty()) scopes_.back()[node.outputs[i]] = made[i];
   }
@@ -287,7 +313,8 @@ Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::s
   return def->run(call);
 }
 
-Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onnx::NodeProto& node, const Values& inputs) {
+Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onnx::NodeProto& node,
+                                  const Values& inputs) {
   std::vector<onnx::NodeProto> nodes = function.nodes;
   for (auto& n : nodes) {
     std::erase_if(n.attributes, [&](onnx::Attribute& a) {
@@ -302,7 +329,8 @@ Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onn
   }
   auto scopes = std::exchange(scopes_, {});  // a function sees its inputs alone
   scopes_.emplace_back();
-  for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++) scopes_.back()[function.inputs[i]] = inputs[i];
+  for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++)
+    scopes_.back()[function.inputs[i]] = inputs[i];
   for (size_t i = inputs.size(); i < function.inputs.size(); i++) scopes_.back()[function.inputs[i]] = Value();
   Values out = run_nodes(nodes, function.outputs, function.opsets.empty() ? model_.opsets : function.opsets);
   scopes_ = std::move(scopes);

@@ -1,5 +1,5 @@
-// Models: a graph of ONNX nodes becomes tensors, node by node, in one Graph. What a model cannot do without knowing values (shapes,
-// axes, conditions) is computed on the way. Mirrors OnnxRunner of tinygrad's nn/onnx.py.
+// Models: a graph of ONNX nodes becomes tensors, node by node, in one Graph. What a model cannot do without knowing
+// values (shapes, axes, conditions) is computed on the way. Mirrors OnnxRunner of tinygrad's nn/onnx.py.
 #pragma once
 #include <map>
 #include <string>
@@ -25,8 +25,8 @@ struct ModelOutputs {
 
 class Model {
  public:
-  // Reads and checks it: every op, attribute and type that is not supported is named, in one error; a cycle, a value that nothing makes
-  // and a name that two nodes make are errors too.
+  // Reads and checks it: every op, attribute and type that is not supported is named, in one error; a cycle, a value
+  // that nothing makes and a name that two nodes make are errors too.
   // `weights`, if given, names a file of tensors for its initializers and inputs (weights.h).
   static Result<Model> open(const std::string& path, const std::string& weights = "");
   static Result<Model> from_proto(onnx::ModelProto proto);
@@ -34,8 +34,8 @@ class Model {
   const onnx::ModelProto& proto() const { return *proto_; }
   std::string folder() const;  // of its file: where external data are
 
-  // The inputs that a run must give. A size that `vars` does not bind is an error that names them all; a size given in `vars` that no
-  // input has too.
+  // The inputs that a run must give. A size that `vars` does not bind is an error that names them all; a size given in
+  // `vars` that no input has too.
   Result<std::vector<ModelInput>> inputs(const std::map<std::string, int64_t>& vars) const;
   // The inputs as declared, unbound.
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
@@ -51,7 +51,8 @@ class Model {
 // A graph under construction, with the names that are visible where it is.
 class ModelBuilder {
  public:
-  ModelBuilder(Graph& graph, const onnx::ModelProto& model, std::string folder) : graph_(graph), model_(model), folder_(std::move(folder)) {}
+  ModelBuilder(Graph& graph, const onnx::ModelProto& model, std::string folder)
+      : graph_(graph), model_(model), folder_(std::move(folder)) {}
 
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
@@ -70,7 +71,8 @@ class ModelBuilder {
 
  private:
   using Scope = std::unordered_map<std::string, Value>;
-  Values run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs, const std::map<std::string, int64_t>& opsets);
+  Values run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
+                   const std::map<std::string, int64_t>& opsets);
   Values run_node(const onnx::NodeProto& node, const std::map<std::string, int64_t>& opsets);
   Values run_function(const onnx::FunctionProto& function, const onnx::NodeProto& node, const Values& inputs);
   const Value* find(const std::string& name) const;

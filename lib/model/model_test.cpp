@@ -30,14 +30,19 @@ std::string tensor(const std::string& name, std::vector<int64_t> dims, int type,
   for (int64_t d : dims) out += number(1, d);
   return out;
 }
-std::string floats(std::vector<float> values) { return std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4); }
-std::string node(const std::string& op, std::vector<std::string> inputs, std::vector<std::string> outputs, const std::string& attributes = "") {
+std::string floats(std::vector<float> values) {
+  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4);
+}
+std::string node(const std::string& op, std::vector<std::string> inputs, std::vector<std::string> outputs,
+                 const std::string& attributes = "") {
   std::string out = bytes(4, op) + attributes;
   for (auto& i : inputs) out += bytes(1, i);
   for (auto& o : outputs) out += bytes(2, o);
   return bytes(1, out);
 }
-std::string attribute(const std::string& name, int64_t value) { return bytes(5, bytes(1, name) + number(3, value) + number(20, 2)); }
+std::string attribute(const std::string& name, int64_t value) {
+  return bytes(5, bytes(1, name) + number(3, value) + number(20, 2));
+}
 std::string value_info(int field, const std::string& name, const std::vector<std::string>& dims) {
   std::string shape;
   for (auto& d : dims) shape += bytes(1, std::isdigit(d[0]) ? number(1, std::stoll(d)) : bytes(2, d));
@@ -96,7 +101,8 @@ TEST_CASE("tensors: indexing, joining, padding, scans, sorting") {
 
 TEST_CASE("a convolution slides over its input") {
   Graph g;
-  Tensor x = Tensor::arange(g, 0.0, 16.0, 1.0, dtypes::float32).reshape({1, 1, 4, 4}), w = row(g, {1, 0, 0, 1}).reshape({1, 1, 2, 2});
+  Tensor x = Tensor::arange(g, 0.0, 16.0, 1.0, dtypes::float32).reshape({1, 1, 4, 4}),
+         w = row(g, {1, 0, 0, 1}).reshape({1, 1, 2, 2});
   CHECK(values_of(x.conv2d(w, {}, 1, {2, 2}, {1, 1}, {0, 0, 0, 0})) == std::vector<float>{5, 9, 21, 25});
   CHECK(x.conv2d(w, {}, 1, {1, 1}, {2, 2}, {1, 1, 1, 1}).shape() == Ints{1, 1, 4, 4});
 }
@@ -105,10 +111,12 @@ TEST_CASE("a convolution slides over its input") {
 
 TEST_CASE("a model is read, bound and built") {
   std::string graph = node("Add", {"x", "w"}, {"h"}) + node("ReduceSum", {"h"}, {"y"}, attribute("keepdims", 0)) +
-                      bytes(5, tensor("w", {2}, 1, bytes(9, floats({10, 20})))) + value_info(11, "x", {"batch", "2"}) + value_info(12, "y", {});
+                      bytes(5, tensor("w", {2}, 1, bytes(9, floats({10, 20})))) + value_info(11, "x", {"batch", "2"}) +
+                      value_info(12, "y", {});
   auto model = load(model_of(graph));
   REQUIRE(model.ok());
-  CHECK(model->inputs({}).diag().message == "the model's inputs have sizes that are not bound: batch; give them with --var NAME=SIZE");
+  CHECK(model->inputs({}).diag().message ==
+        "the model's inputs have sizes that are not bound: batch; give them with --var NAME=SIZE");
   CHECK_FALSE(model->inputs({{"batch", 3}, {"other", 1}}).ok());
   auto inputs = model->inputs({{"batch", 3}});
   REQUIRE(inputs.ok());
@@ -121,8 +129,9 @@ TEST_CASE("a model is read, bound and built") {
 }
 
 TEST_CASE("everything that is not supported is named before anything runs") {
-  std::string text = trouble_of(model_of(node("Frobnicate", {"x"}, {"a"}) + node("Relu", {"a"}, {"b"}, attribute("speed", 3)) +
-                                         bytes(5, tensor("c", {1}, 14, bytes(9, "12345678"))) + value_info(11, "x", {"2"}) + value_info(12, "b", {})));
+  std::string text = trouble_of(model_of(
+      node("Frobnicate", {"x"}, {"a"}) + node("Relu", {"a"}, {"b"}, attribute("speed", 3)) +
+      bytes(5, tensor("c", {1}, 14, bytes(9, "12345678"))) + value_info(11, "x", {"2"}) + value_info(12, "b", {})));
   CHECK(text.find("Frobnicate 'a' is not supported, in opset 17") != text.npos);
   CHECK(text.find("Relu 'b' has the attribute 'speed', which is not supported") != text.npos);
   CHECK(text.find("initializer 'c' is of COMPLEX64") != text.npos);
@@ -131,13 +140,17 @@ TEST_CASE("everything that is not supported is named before anything runs") {
 TEST_CASE("a graph must make what it uses, once, in order") {
   auto x = value_info(11, "x", {"2"}), y = value_info(12, "y", {});
   CHECK(trouble_of(model_of(node("Relu", {"z"}, {"y"}) + x + y)) == "Relu 'y' needs 'z', which nothing makes");
-  CHECK(trouble_of(model_of(node("Add", {"x", "b"}, {"a"}) + node("Relu", {"a"}, {"b"}) + node("Relu", {"b"}, {"y"}) + x + y)).find("cycle") != std::string::npos);
-  CHECK(trouble_of(model_of(node("Relu", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"}) + x + y)).find("another node makes too") != std::string::npos);
+  CHECK(trouble_of(
+            model_of(node("Add", {"x", "b"}, {"a"}) + node("Relu", {"a"}, {"b"}) + node("Relu", {"b"}, {"y"}) + x + y))
+            .find("cycle") != std::string::npos);
+  CHECK(trouble_of(model_of(node("Relu", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"}) + x + y))
+            .find("another node makes too") != std::string::npos);
   CHECK(trouble_of(model_of(node("Relu", {"x"}, {"h"}) + x + y)) == "nothing makes the output 'y'");
 }
 
 TEST_CASE("hostile files give errors: every truncation, and every byte changed") {
-  std::string good = model_of(node("Add", {"x", "w"}, {"y"}) + bytes(5, tensor("w", {2}, 1, bytes(9, floats({1, 2})))) + value_info(11, "x", {"2"}) + value_info(12, "y", {}));
+  std::string good = model_of(node("Add", {"x", "w"}, {"y"}) + bytes(5, tensor("w", {2}, 1, bytes(9, floats({1, 2})))) +
+                              value_info(11, "x", {"2"}) + value_info(12, "y", {}));
   auto attempt = [](const std::string& data) {  // anything but a crash
     auto model = load(data);
     if (!model) return;
@@ -164,8 +177,11 @@ TEST_CASE("external data lie in the model's folder, and nowhere else") {
   fs::create_symlink(folder / "secret.bin", folder / "model" / "link.bin");
   auto with = [&](const std::string& location, int64_t offset) {
     auto entry = [](const std::string& k, const std::string& v) { return bytes(13, bytes(1, k) + bytes(2, v)); };
-    std::string w = tensor("w", {2}, 1, number(14, 1) + entry("location", location) + entry("offset", std::to_string(offset)) + entry("length", "8"));
-    auto model = load(model_of(node("Neg", {"w"}, {"y"}) + bytes(5, w) + value_info(12, "y", {})), (folder / "model" / "m.onnx").string());
+    std::string w = tensor(
+        "w", {2}, 1,
+        number(14, 1) + entry("location", location) + entry("offset", std::to_string(offset)) + entry("length", "8"));
+    auto model = load(model_of(node("Neg", {"w"}, {"y"}) + bytes(5, w) + value_info(12, "y", {})),
+                      (folder / "model" / "m.onnx").string());
     REQUIRE(model.ok());
     Graph g;
     auto out = model->build(g, {});
@@ -188,24 +204,29 @@ TEST_CASE("windows that fit no tensor are errors") {
     return bytes(5, out);
   };
   auto trouble = [&](const std::string& op, const std::string& attributes) {
-    auto model = load(model_of(node(op, {"x", "x"}, {"y"}, attributes) + value_info(11, "x", {"1", "1", "2", "2"}) + value_info(12, "y", {})));
+    auto model = load(model_of(node(op, {"x", "x"}, {"y"}, attributes) + value_info(11, "x", {"1", "1", "2", "2"}) +
+                               value_info(12, "y", {})));
     REQUIRE(model.ok());
     Graph g;
     auto out = model->build(g, {{"x", Tensor::full(g, {1, 1, 2, 2}, 1.0, dtypes::float32)}});
     return out ? "" : out.diag().message;
   };
-  CHECK(trouble("MaxUnpool", ints("kernel_shape", {1, 1}) + ints("strides", {1, 1}) + ints("pads", {1, 0, 1, 0})) == "MaxUnpool 'y': its output would have a size of 0");
-  CHECK(trouble("MaxUnpool", ints("kernel_shape", {1, 1}) + ints("strides", {1})) == "MaxUnpool 'y': its strides or pads do not fit");
+  CHECK(trouble("MaxUnpool", ints("kernel_shape", {1, 1}) + ints("strides", {1, 1}) + ints("pads", {1, 0, 1, 0})) ==
+        "MaxUnpool 'y': its output would have a size of 0");
+  CHECK(trouble("MaxUnpool", ints("kernel_shape", {1, 1}) + ints("strides", {1})) ==
+        "MaxUnpool 'y': its strides or pads do not fit");
   CHECK(trouble("Conv", "") == "");  // 2 by 2 weights over a 2 by 2 image
   CHECK(trouble("Conv", ints("strides", {0, 1})) == "Conv 'y': a window, stride or dilation that is not positive");
 }
 
 TEST_CASE("what a shape depends on is named when it is not known") {
-  std::string graph = node("Reshape", {"x", "shape"}, {"y"}) + value_info(11, "x", {"4"}) + value_info(11, "shape", {"2"}) + value_info(12, "y", {});
+  std::string graph = node("Reshape", {"x", "shape"}, {"y"}) + value_info(11, "x", {"4"}) +
+                      value_info(11, "shape", {"2"}) + value_info(12, "y", {});
   auto model = load(model_of(graph));
   REQUIRE(model.ok());
   Graph g;
-  auto out = model->build(g, {{"x", Tensor::buffer(g, {4}, dtypes::float32)}, {"shape", Tensor::buffer(g, {2}, dtypes::int64)}});
+  auto out = model->build(
+      g, {{"x", Tensor::buffer(g, {4}, dtypes::float32)}, {"shape", Tensor::buffer(g, {2}, dtypes::int64)}});
   REQUIRE_FALSE(out.ok());
   CHECK(out.diag().message.find("Reshape 'y'") == 0);
   CHECK(out.diag().message.find("depends on the values of the model's input 'shape'") != std::string::npos);
@@ -216,7 +237,8 @@ TEST_CASE("small models of real architectures compute what onnxruntime does") {
     INFO(name);
     auto model = Model::open(test_path("models/" + name + ".onnx"));
     REQUIRE_MESSAGE(model.ok(), (model ? "" : model.diag().text()));
-    auto given = read_arrays(test_path("models/" + name + ".inputs.npz")), expected = read_arrays(test_path("models/" + name + ".expect.npz"));
+    auto given = read_arrays(test_path("models/" + name + ".inputs.npz")),
+         expected = read_arrays(test_path("models/" + name + ".expect.npz"));
     REQUIRE(given.ok());
     REQUIRE(expected.ok());
     Graph g;
@@ -240,13 +262,19 @@ TEST_CASE("small models of real architectures compute what onnxruntime does") {
 
 TEST_CASE("a sample of the ONNX conformance suite") {
   const std::string suites = "/usr/share/libonnx-testdata/data/";
-  REQUIRE_MESSAGE(std::filesystem::exists(suites), "the package libonnx-testdata is missing: scripts/setup installs it");
-  for (const char* name : {"node/test_add_bcast", "node/test_conv_with_strides_and_asymmetric_padding", "node/test_averagepool_2d_ceil", "node/test_maxpool_2d_dilations",
-                           "node/test_layer_normalization_3d_axis1_epsilon", "node/test_softmax_axis_0", "node/test_gather_negative_indices", "node/test_scatternd_add",
-                           "node/test_top_k_negative_axis", "node/test_loop13_seq", "node/test_scan9_sum", "node/test_if_seq", "node/test_slice_neg_steps",
-                           "node/test_convtranspose_output_shape", "node/test_einsum_batch_diagonal", "node/test_cumsum_1d_reverse_exclusive", "node/test_cast_FLOAT_to_STRING",
-                           "node/test_nonzero_example", "node/test_unique_sorted_with_axis_3d", "node/test_gemm_all_attributes", "simple/test_sequence_model6",
-                           "pytorch-converted/test_Conv2d_groups", "pytorch-operator/test_operator_lstm_dummy"}) {
+  REQUIRE_MESSAGE(std::filesystem::exists(suites),
+                  "the package libonnx-testdata is missing: scripts/setup installs it");
+  for (const char* name : {"node/test_add_bcast", "node/test_conv_with_strides_and_asymmetric_padding",
+                           "node/test_averagepool_2d_ceil", "node/test_maxpool_2d_dilations",
+                           "node/test_layer_normalization_3d_axis1_epsilon", "node/test_softmax_axis_0",
+                           "node/test_gather_negative_indices", "node/test_scatternd_add",
+                           "node/test_top_k_negative_axis", "node/test_loop13_seq", "node/test_scan9_sum",
+                           "node/test_if_seq", "node/test_slice_neg_steps", "node/test_convtranspose_output_shape",
+                           "node/test_einsum_batch_diagonal", "node/test_cumsum_1d_reverse_exclusive",
+                           "node/test_cast_FLOAT_to_STRING", "node/test_nonzero_example",
+                           "node/test_unique_sorted_with_axis_3d", "node/test_gemm_all_attributes",
+                           "simple/test_sequence_model6", "pytorch-converted/test_Conv2d_groups",
+                           "pytorch-operator/test_operator_lstm_dummy"}) {
     if (!std::filesystem::exists(suites + name)) continue;
     CaseResult r = run_case(suites + name, {});
     CHECK_MESSAGE(r.passed(), name, ": ", r.message);

@@ -1,5 +1,5 @@
-// ONNX files as they are: messages of onnx.proto3, read from mapped bytes. Tensor data stay in the file until someone asks for them.
-// What the ops mean is in op.h; this knows only the format.
+// ONNX files as they are: messages of onnx.proto3, read from mapped bytes. Tensor data stay in the file until someone
+// asks for them. What the ops mean is in op.h; this knows only the format.
 #pragma once
 #include <map>
 #include <memory>
@@ -33,8 +33,8 @@ class Bytes {
 
 // TensorProto.DataType
 enum class Type : int32_t {
-  Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64, Complex128, BFloat16,
-  Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
+  Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
+  Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
 };
 std::string name_of(Type type);              // "FLOAT16", "type 99"
 std::optional<DType> dtype_of(Type type);    // nullopt for what tgc has no dtype for
@@ -84,7 +84,10 @@ struct ValueInfo {
 struct GraphProto;
 
 struct Attribute {
-  enum class Kind : int32_t { Undefined, Float, Int, String, Tensor, Graph, Floats, Ints, Strings, Tensors, Graphs, SparseTensor, SparseTensors, TypeProto, TypeProtos };
+  enum class Kind : int32_t {
+    Undefined, Float, Int, String, Tensor, Graph, Floats, Ints, Strings, Tensors, Graphs, SparseTensor, SparseTensors,
+    TypeProto, TypeProtos
+  };
   std::string name;
   Kind kind = Kind::Undefined;
   double f = 0;
@@ -141,8 +144,9 @@ Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 // Whether the bytes begin as a ModelProto does.
 bool looks_like_model(std::string_view bytes);
 
-// The elements of a tensor in row-major order, wherever they are: external ones in a file of `folder` or below, never outside of it.
-// A view of the file where they lie there as they are; nothing is copied, so they may lie at any address.
+// The elements of a tensor in row-major order, wherever they are: external ones in a file of `folder` or below, never
+// outside of it. A view of the file where they lie there as they are; nothing is copied,
+// so they may lie at any address.
 struct TensorBytes {
   const uint8_t* data = nullptr;
   size_t size = 0;

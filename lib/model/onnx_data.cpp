@@ -24,7 +24,9 @@ std::shared_ptr<const Bytes> Bytes::own(std::string bytes) {
 }
 
 Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
-  auto trouble = [&](const char* what) { return Diag{.message = std::string(what) + ": " + std::strerror(errno), .file = path}; };
+  auto trouble = [&](const char* what) {
+    return Diag{.message = std::string(what) + ": " + std::strerror(errno), .file = path};
+  };
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return trouble("cannot be opened");
   struct stat info;
@@ -50,9 +52,11 @@ Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
 }
 
 std::string name_of(Type type) {
-  static const char* const kNames[] = {"UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16", "DOUBLE",
-                                       "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
-                                       "FLOAT8E5M2FNUZ", "UINT4", "INT4"};
+  static const char* const kNames[] = {"UNDEFINED",      "FLOAT",    "UINT8",        "INT8",           "UINT16",
+                                       "INT16",          "INT32",    "INT64",        "STRING",         "BOOL",
+                                       "FLOAT16",        "DOUBLE",   "UINT32",       "UINT64",         "COMPLEX64",
+                                       "COMPLEX128",     "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
+                                       "FLOAT8E5M2FNUZ", "UINT4",    "INT4"};
   auto i = size_t(type);
   return i < std::size(kNames) ? kNames[i] : "type " + std::to_string(int(type));
 }
@@ -85,7 +89,8 @@ Type type_of(DType dtype) {
 int64_t TensorProto::count() const {
   int64_t out = 1;
   for (int64_t d : dims)
-    if (d < 0 || __builtin_mul_overflow(out, d, &out)) throw Failure("tensor '" + name + "' has a size that is negative or too large");
+    if (d < 0 || __builtin_mul_overflow(out, d, &out))
+      throw Failure("tensor '" + name + "' has a size that is negative or too large");
   if (out > int64_t(1) << 46) throw Failure("tensor '" + name + "' has " + std::to_string(out) + " elements");
   return out;
 }
@@ -99,10 +104,13 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
   fs::path base = fs::canonical(folder.empty() ? "." : folder, error);
   if (error) throw Failure("the folder '" + folder + "' of the model cannot be read");
   fs::path wanted = fs::path(t.location);
-  if (t.location.empty() || wanted.is_absolute()) throw Failure("tensor '" + t.name + "': its data are in '" + t.location + "', which is no path in the model's folder");
+  if (t.location.empty() || wanted.is_absolute())
+    throw Failure("tensor '" + t.name + "': its data are in '" + t.location +
+                  "', which is no path in the model's folder");
   fs::path at = fs::weakly_canonical(base / wanted, error);
   auto [rest, mismatch] = std::mismatch(base.begin(), base.end(), at.begin(), at.end());
-  if (error || rest != base.end()) throw Failure("tensor '" + t.name + "': its data are in '" + t.location + "', outside the model's folder: refused");
+  if (error || rest != base.end())
+    throw Failure("tensor '" + t.name + "': its data are in '" + t.location + "', outside the model's folder: refused");
   return at.string();
 }
 
@@ -123,7 +131,8 @@ void append(std::string& out, const std::vector<From>& values) {
   }
 }
 
-// Elements that the file holds as numbers of their own: int32_data holds the bits of half and bfloat16 and small integers.
+// Elements that the file holds as numbers of their own: int32_data holds the bits of half and bfloat16 and small
+// integers.
 std::string typed_data(const TensorProto& t, DType dtype) {
   std::string out;
   for (auto chunk : t.floats) out += chunk;
@@ -151,7 +160,8 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
     auto file = external_file(external_path(t, folder));
     auto size = int64_t(file->view().size()), length = t.length.value_or(int64_t(wanted));
     if (t.offset > size || length > size - t.offset) {
-      throw Failure("tensor '" + t.name + "': '" + t.location + "' has " + std::to_string(size) + " bytes, the data end at " + std::to_string(t.offset + length));
+      throw Failure("tensor '" + t.name + "': '" + t.location + "' has " + std::to_string(size) +
+                    " bytes, the data end at " + std::to_string(t.offset + length));
     }
     view = file->view().substr(size_t(t.offset), size_t(length));
     owner = file;
@@ -164,7 +174,9 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
     owner = own;
     mapped = false;
   }
-  if (view.size() != wanted) throw Failure("tensor '" + t.name + "' has " + std::to_string(view.size()) + " bytes of data, its shape needs " + std::to_string(wanted));
+  if (view.size() != wanted)
+    throw Failure("tensor '" + t.name + "' has " + std::to_string(view.size()) + " bytes of data, its shape needs " +
+                  std::to_string(wanted));
   return {reinterpret_cast<const uint8_t*>(view.data()), view.size(), owner, mapped};
 }
 

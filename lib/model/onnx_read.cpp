@@ -86,7 +86,8 @@ class Reader {
  private:
   struct Depth {
     explicit Depth(Reader& reader) : reader(reader) {
-      if (++reader.depth_ > kMaxDepth) throw Failure("graphs, sequences or types are nested more than " + std::to_string(kMaxDepth) + " deep");
+      if (++reader.depth_ > kMaxDepth)
+        throw Failure("graphs, sequences or types are nested more than " + std::to_string(kMaxDepth) + " deep");
     }
     ~Depth() { reader.depth_--; }
     Reader& reader;
@@ -147,7 +148,8 @@ class Reader {
       }
     }
     using Kind = Attribute::Kind;
-    if ((out.kind == Kind::Tensor && !out.t) || (out.kind == Kind::Graph && !out.g) || (out.kind == Kind::TypeProto && !out.type)) {
+    if ((out.kind == Kind::Tensor && !out.t) || (out.kind == Kind::Graph && !out.g) ||
+        (out.kind == Kind::TypeProto && !out.type)) {
       if (out.reference.empty()) r.fail("attribute '" + out.name + "' has no value");
     }
     return out;
@@ -238,7 +240,8 @@ class Reader {
   }
 
   static int64_t number(WireReader& r, const std::string& key, const std::string& text) {
-    if (text.empty() || text.size() > 18 || !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    if (text.empty() || text.size() > 18 ||
+        !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
       r.fail("the " + key + " of external data is '" + text + "', not a number");
     }
     return std::stoll(text);
@@ -305,7 +308,8 @@ Result<ValueProto> read_value(const std::string& path, const TypeProto& type) {
 
 bool looks_like_model(std::string_view bytes) {
   // ir_version first, a small number, then a field of the model
-  return bytes.size() > 4 && bytes[0] == 8 && uint8_t(bytes[1]) < 64 && (bytes[2] == 0x12 || bytes[2] == 0x3A || bytes[2] == 0x42 || bytes[2] == 0x1A || bytes[2] == 0x22);
+  return bytes.size() > 4 && bytes[0] == 8 && uint8_t(bytes[1]) < 64 &&
+         (bytes[2] == 0x12 || bytes[2] == 0x3A || bytes[2] == 0x42 || bytes[2] == 0x1A || bytes[2] == 0x22);
 }
 
 const Attribute* NodeProto::attribute(std::string_view wanted) const {

@@ -18,7 +18,9 @@ const Value& OpCall::value(size_t i) const {
 
 Tensor OpCall::tensor(size_t i) const {
   const Value& v = value(i);
-  if (!v.is_tensor()) throw Failure("input " + std::to_string(i) + " is " + (v.is_strings() ? "a tensor of strings" : "a sequence") + ", a tensor of numbers is needed");
+  if (!v.is_tensor())
+    throw Failure("input " + std::to_string(i) + " is " + (v.is_strings() ? "a tensor of strings" : "a sequence") +
+                  ", a tensor of numbers is needed");
   return v.tensor();
 }
 
@@ -32,14 +34,16 @@ Array OpCall::array(size_t i) const {
   try {
     return builder_.evaluate(tensor(i));
   } catch (Failure& f) {
-    f.diag().message = "the value of its input " + std::to_string(i) + " is needed to build the graph: " + f.diag().message;
+    f.diag().message =
+        "the value of its input " + std::to_string(i) + " is needed to build the graph: " + f.diag().message;
     throw Failure(f.diag());
   }
 }
 
 Ints OpCall::ints(size_t i) const {
   Array a = array(i);
-  if (!dtypes::is_int(a.dtype()) && !dtypes::is_bool(a.dtype())) throw Failure("input " + std::to_string(i) + " is of " + std::string(a.dtype().repr()) + ", integers are needed");
+  if (!dtypes::is_int(a.dtype()) && !dtypes::is_bool(a.dtype()))
+    throw Failure("input " + std::to_string(i) + " is of " + std::string(a.dtype().repr()) + ", integers are needed");
   Ints out;
   for (int64_t j = 0; j < a.size(); j++) {
     switch (a.dtype().scalar_kind()) {
@@ -64,25 +68,37 @@ std::vector<double> OpCall::numbers(size_t i) const {
 
 int64_t OpCall::integer(size_t i) const {
   Ints v = ints(i);
-  if (v.size() != 1) throw Failure("input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, one is needed");
+  if (v.size() != 1)
+    throw Failure("input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, one is needed");
   return v[0];
 }
 
 double OpCall::number(size_t i) const {
   std::vector<double> v = numbers(i);
-  if (v.size() != 1) throw Failure("input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, one is needed");
+  if (v.size() != 1)
+    throw Failure("input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, one is needed");
   return v[0];
 }
 
-int64_t OpCall::attr_int(std::string_view name, int64_t otherwise) const { return attr(name) ? attr(name)->i : otherwise; }
+int64_t OpCall::attr_int(std::string_view name, int64_t otherwise) const {
+  return attr(name) ? attr(name)->i : otherwise;
+}
 int64_t OpCall::attr_int(std::string_view name) const {
   if (!attr(name)) throw Failure("attribute '" + std::string(name) + "' is missing");
   return attr(name)->i;
 }
-double OpCall::attr_float(std::string_view name, double otherwise) const { return attr(name) ? attr(name)->f : otherwise; }
-std::string OpCall::attr_string(std::string_view name, std::string_view otherwise) const { return std::string(attr(name) ? attr(name)->s : otherwise); }
-Ints OpCall::attr_ints(std::string_view name, const Ints& otherwise) const { return attr(name) ? attr(name)->ints : otherwise; }
-std::optional<Ints> OpCall::attr_ints_or_none(std::string_view name) const { return attr(name) ? std::optional(attr(name)->ints) : std::nullopt; }
+double OpCall::attr_float(std::string_view name, double otherwise) const {
+  return attr(name) ? attr(name)->f : otherwise;
+}
+std::string OpCall::attr_string(std::string_view name, std::string_view otherwise) const {
+  return std::string(attr(name) ? attr(name)->s : otherwise);
+}
+Ints OpCall::attr_ints(std::string_view name, const Ints& otherwise) const {
+  return attr(name) ? attr(name)->ints : otherwise;
+}
+std::optional<Ints> OpCall::attr_ints_or_none(std::string_view name) const {
+  return attr(name) ? std::optional(attr(name)->ints) : std::nullopt;
+}
 
 const onnx::GraphProto& OpCall::attr_graph(std::string_view name) const {
   if (!attr(name) || !attr(name)->g) throw Failure("attribute '" + std::string(name) + "' is no graph");
@@ -95,7 +111,7 @@ DType OpCall::dtype_of(int64_t type) const {
   return *d;
 }
 
-// ---- the table --------------------------------------------------------------------------------------------------------------
+// ---- the table ------------------------------------------------------------------------------------------------------
 
 bool OpDef::knows(std::string_view attribute) const {
   for (std::string_view rest = attributes; !rest.empty();) {
@@ -108,8 +124,8 @@ bool OpDef::knows(std::string_view attribute) const {
 
 std::vector<const OpDef*> all_ops() {
   std::vector<const OpDef*> out;
-  for (auto family : {math_ops, movement_ops, reduce_ops, nn_ops, index_ops, control_ops, resize_ops, quantize_ops, loss_ops, training_ops, recurrent_ops,
-                      text_ops, signal_ops, contrib_ops})
+  for (auto family : {math_ops, movement_ops, reduce_ops, nn_ops, index_ops, control_ops, resize_ops, quantize_ops,
+                      loss_ops, training_ops, recurrent_ops, text_ops, signal_ops, contrib_ops})
     for (auto& def : family()) out.push_back(&def);
   return out;
 }

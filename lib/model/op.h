@@ -1,8 +1,9 @@
-// The table of ONNX ops, and what an op sees of its node. Each family of ops is one file ops_<family>.cpp with a table of rows
-//   {"LeakyRelu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).leaky_relu(c.attr_float("alpha", 0.01))}; }},
-// name, first opset version of this row, the attributes it knows (separated by blanks), what it does. A node takes the row with the
-// greatest version that is not above its model's; an attribute that the row does not name is an error before anything runs.
-// Semantics are tinygrad's (nn/onnx.py) and, where tinygrad fails, those of the ONNX specification.
+// The table of ONNX ops, and what an op sees of its node. Each family of ops is one file ops_<family>.cpp with a table of
+// rows such as
+//   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
+// name, first opset version of this row, the attributes it knows (separated by blanks), what it does. A node takes the
+// row with the greatest version that is not above its model's; an attribute that the row does not name is an error
+// before anything runs. Semantics are tinygrad's (nn/onnx.py) and, where tinygrad fails, those of the specification.
 #pragma once
 #include <functional>
 #include <map>
@@ -38,8 +39,8 @@ class OpCall {
   Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
   Tensors tensors(size_t from = 0) const;                   // all of them
 
-  // The values of an input that the graph itself depends on (a shape, axes, ...): computed now. Throws Failure, naming the model's input,
-  // when they depend on inputs whose values are not known.
+  // The values of an input that the graph itself depends on (a shape, axes, ...): computed now. Throws Failure, naming
+  // the model's input, when they depend on inputs whose values are not known.
   Array array(size_t i) const;
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }

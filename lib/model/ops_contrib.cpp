@@ -27,7 +27,9 @@ Values skip_layer_normalization(OpCall& c) {
 Values embed_layer_normalization(OpCall& c) {
   if (c.has(7) || c.attr_int("mask_index_type", 0)) throw Failure("a mask is not supported");
   Tensor ids = c.tensor(0), words = c.tensor(2), places = c.tensor(3);
-  auto rows = [](const Tensor& ids, const Tensor& table) { return ids.unsqueeze(-1).one_hot_along_dim(table.size(0)).cast(table.dtype()).matmul(table); };
+  auto rows = [](const Tensor& ids, const Tensor& table) {
+    return ids.unsqueeze(-1).one_hot_along_dim(table.size(0)).cast(table.dtype()).matmul(table);
+  };
   Tensor positions = c.has(8) ? c.tensor(8) : Tensor::arange(c.graph(), ids.size(1)).unsqueeze(0).expand(ids.shape());
   Tensor sum = rows(ids, words) + rows(positions, places);
   if (c.has(1) != c.has(4)) throw Failure("segments and their table come together");
@@ -48,9 +50,11 @@ Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
     if (mask.size(0) == batch) {
       out = at.lt(mask.unsqueeze(1));
     } else if (mask.size(0) == 2 * batch) {
-      out = at.lt(mask.slice_axis(0, {0, batch}).unsqueeze(1)) & at.ge(mask.slice_axis(0, {batch, 2 * batch}).unsqueeze(1));
+      out = at.lt(mask.slice_axis(0, {0, batch}).unsqueeze(1)) &
+            at.ge(mask.slice_axis(0, {batch, 2 * batch}).unsqueeze(1));
     } else {
-      throw Failure("a mask of " + std::to_string(mask.size(0)) + " numbers for a batch of " + std::to_string(batch) + " is not supported");
+      throw Failure("a mask of " + std::to_string(mask.size(0)) + " numbers for a batch of " + std::to_string(batch) +
+                    " is not supported");
     }
   }
   while (out.ndim() < 4) out = out.unsqueeze(1);
@@ -85,6 +89,7 @@ Values attention(OpCall& c) {
 }  // namespace
 
 std::span<const OpDef> contrib_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"Gelu", 1, "", [](OpCall& c) -> Values { return {exact_gelu(c.tensor(0))}; }, kMicrosoft},
     {"BiasGelu", 1, "", [](OpCall& c) -> Values { return {exact_gelu(c.tensor(0) + c.tensor(1))}; }, kMicrosoft},
@@ -93,6 +98,7 @@ std::span<const OpDef> contrib_ops() {
     {"EmbedLayerNormalization", 1, "epsilon mask_index_type", embed_layer_normalization, kMicrosoft},
     {"Attention", 1, "do_rotary mask_filter_value num_heads past_present_share_buffer qkv_hidden_sizes rotary_embedding_dim scale unidirectional", attention, kMicrosoft},
   };
+  // clang-format on
   return kOps;
 }
 

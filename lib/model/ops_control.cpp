@@ -1,4 +1,5 @@
-// Control flow, sequences and options. Loops are unrolled: their counts and conditions are computed while the graph is built.
+// Control flow, sequences and options. Loops are unrolled: their counts and conditions are computed while the graph is
+// built.
 #include <algorithm>
 
 #include "lib/model/model.h"
@@ -40,7 +41,9 @@ Values loop(OpCall& c) {
   Values carried;
   for (size_t i = 2; i < c.num_inputs(); i++) carried.push_back(c.has(i) ? c.value(i) : Value());
   size_t state = carried.size();
-  if (body.outputs.size() < 1 + state) throw Failure("its body gives " + std::to_string(body.outputs.size()) + " values, " + std::to_string(1 + state) + " or more are needed");
+  if (body.outputs.size() < 1 + state)
+    throw Failure("its body gives " + std::to_string(body.outputs.size()) + " values, " + std::to_string(1 + state) +
+                  " or more are needed");
   std::vector<Tensors> scanned(body.outputs.size() - 1 - state);
   for (int64_t i = 0; i < trips && go_on; i++) {
     if (i == kMaxTrips) throw Failure("the loop runs more than " + std::to_string(kMaxTrips) + " times");
@@ -73,7 +76,8 @@ struct ScanSpec {
   Ints in_axes, out_axes, in_reverse, out_reverse;
 };
 
-Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Values state, const Tensors& scans, int64_t length) {
+Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Values state, const Tensors& scans,
+                  int64_t length) {
   std::vector<Tensors> stacked(s.outputs);
   for (int64_t i = 0; i < length; i++) {
     Values in = state;
@@ -82,7 +86,9 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
       in.push_back(scans[j].slice_axis(axis, {at, at + 1}).squeeze(axis));
     }
     Values out = c.builder().run(body, in);
-    if (out.size() != s.state + s.outputs) throw Failure("its body gives " + std::to_string(out.size()) + " values, " + std::to_string(s.state + s.outputs) + " are needed");
+    if (out.size() != s.state + s.outputs)
+      throw Failure("its body gives " + std::to_string(out.size()) + " values, " + std::to_string(s.state + s.outputs) +
+                    " are needed");
     for (size_t j = 0; j < s.state; j++) state[j] = out[j];
     for (size_t j = 0; j < s.outputs; j++) stacked[j].push_back(out[s.state + j].tensor());
   }
@@ -99,14 +105,17 @@ Values scan(OpCall& c) {
   size_t first = c.version() < 9 ? 1 : 0;  // opset 8: lengths come first, and every input has a batch axis
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
-  if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs()) throw Failure("num_scan_inputs is " + std::to_string(s.scans));
+  if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())
+    throw Failure("num_scan_inputs is " + std::to_string(s.scans));
   s.state = c.num_inputs() - first - s.scans;
   s.outputs = body.outputs.size() - s.state;
   s.in_axes = c.attr_ints("scan_input_axes", Ints(s.scans, 0));
   s.out_axes = c.attr_ints("scan_output_axes", Ints(s.outputs, 0));
   s.in_reverse = c.attr_ints(first ? "directions" : "scan_input_directions", Ints(s.scans, 0));
   s.out_reverse = c.attr_ints("scan_output_directions", Ints(s.outputs, 0));
-  if (s.in_axes.size() != s.scans || s.out_axes.size() != s.outputs || s.in_reverse.size() != s.scans || s.out_reverse.size() != s.outputs) throw Failure("its lists of axes or directions do not fit");
+  if (s.in_axes.size() != s.scans || s.out_axes.size() != s.outputs || s.in_reverse.size() != s.scans ||
+      s.out_reverse.size() != s.outputs)
+    throw Failure("its lists of axes or directions do not fit");
   Values state;
   Tensors scans;
   for (size_t i = 0; i < s.state; i++) state.push_back(c.value(first + i));
@@ -133,7 +142,8 @@ Values scan(OpCall& c) {
 int64_t position(OpCall& c, size_t input, int64_t size, bool end_too) {
   if (!c.has(input)) return end_too ? size : size - 1;
   int64_t i = c.integer(input), limit = size + end_too;
-  if (i < -size || i >= limit) throw Failure("position " + std::to_string(i) + " in a sequence of " + std::to_string(size));
+  if (i < -size || i >= limit)
+    throw Failure("position " + std::to_string(i) + " in a sequence of " + std::to_string(size));
   return i < 0 ? i + size : i;
 }
 
@@ -189,7 +199,8 @@ Values sequence_map(OpCall& c) {
     Values in;
     for (size_t j = 0; j < c.num_inputs(); j++) {
       const Value& v = c.value(j);
-      if (v.is_sequence() && v.items().size() != n) throw Failure("sequences of " + std::to_string(n) + " and " + std::to_string(v.items().size()) + " elements");
+      if (v.is_sequence() && v.items().size() != n)
+        throw Failure("sequences of " + std::to_string(n) + " and " + std::to_string(v.items().size()) + " elements");
       in.push_back(v.is_sequence() ? v.items()[i] : v);
     }
     Values out = c.builder().run(body, in);
@@ -207,6 +218,7 @@ Values optional_has_element(OpCall& c) { return {Tensor::constant(c.graph(), c.h
 }  // namespace
 
 std::span<const OpDef> control_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"If", 1, "then_branch else_branch", branch},
     {"Loop", 1, "body", loop},
@@ -225,6 +237,7 @@ std::span<const OpDef> control_ops() {
     {"OptionalHasElement", 15, "", optional_has_element},
     {"OptionalGetElement", 15, "", [](OpCall& c) -> Values { return {c.value(0)}; }},
   };
+  // clang-format on
   return kOps;
 }
 

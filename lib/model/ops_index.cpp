@@ -8,7 +8,9 @@ namespace tgc {
 namespace {
 
 // Indices that count from the end where negative.
-Tensor wrapped(const Tensor& indices, int64_t n) { return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices; }
+Tensor wrapped(const Tensor& indices, int64_t n) {
+  return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices;
+}
 
 Values gather(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
@@ -20,7 +22,8 @@ Values gather(OpCall& c) {
     to.insert(to.end(), own.begin() + axis + 1, own.end());
     Tensors parts;
     for (int64_t i : c.ints(1)) {
-      if (i < -n || i >= n) throw Failure("index " + std::to_string(i) + " is out of bounds for an axis of " + std::to_string(n));
+      if (i < -n || i >= n)
+        throw Failure("index " + std::to_string(i) + " is out of bounds for an axis of " + std::to_string(n));
       Bounds2 one(own.size());
       one[size_t(axis)] = std::pair(i < 0 ? i + n : i, (i < 0 ? i + n : i) + 1);
       parts.push_back(x.shrink(one));
@@ -48,7 +51,9 @@ std::vector<Tensor::Index> index_columns(const Tensor& indices) {
 Values gather_nd(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
   int64_t batch_dims = c.attr_int("batch_dims", 0);
-  if (indices.ndim() == 0 || indices.size(-1) < 1 || batch_dims < 0 || batch_dims + indices.size(-1) > x.ndim() || batch_dims >= indices.ndim()) throw Failure("its indices do not fit its data");
+  if (indices.ndim() == 0 || indices.size(-1) < 1 || batch_dims < 0 || batch_dims + indices.size(-1) > x.ndim() ||
+      batch_dims >= indices.ndim())
+    throw Failure("its indices do not fit its data");
   if (batch_dims == 0) return {x.getitem(index_columns(indices))};
   Ints xs = x.shape(), is = indices.shape();
   int64_t b = product(std::span(xs).first(size_t(batch_dims)));
@@ -74,14 +79,16 @@ Values scatter_elements(OpCall& c) {
   Tensor indices = wrapped(c.tensor(1), x.size(axis)), updates = c.tensor(2);
   std::string reduction = c.attr_string("reduction", "none");
   if (reduction == "none") return {x.scatter(axis, indices, updates)};
-  static const std::map<std::string, std::string_view> kNames{{"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};
+  static const std::map<std::string, std::string_view> kNames{
+      {"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};
   if (!kNames.contains(reduction)) throw Failure("no reduction is called '" + reduction + "'");
   return {x.scatter_reduce(axis, indices, updates, kNames.at(reduction)).cast(x.dtype())};
 }
 
 // Row by row, so that later updates of the same place see earlier ones.
 Tensor scatter_nd(Tensor x, const Tensor& indices, const Tensor& updates, const std::string& reduction) {
-  if (indices.ndim() == 0 || indices.size(-1) > x.ndim() || indices.size(-1) < 1) throw Failure("its indices do not fit its data");
+  if (indices.ndim() == 0 || indices.size(-1) > x.ndim() || indices.size(-1) < 1)
+    throw Failure("its indices do not fit its data");
   Tensor flat_indices = indices.reshape({-1, indices.size(-1)});
   Ints rest = x.shape();
   rest.erase(rest.begin(), rest.begin() + indices.size(-1));
@@ -92,7 +99,11 @@ Tensor scatter_nd(Tensor x, const Tensor& indices, const Tensor& updates, const 
   for (int64_t i = 0; i < flat_indices.size(0); i++) {
     auto at = index_columns(flat_indices.slice_axis(0, {i, i + 1}));
     Tensor u = flat_updates.slice_axis(0, {i, i + 1}), old = x.getitem(at);
-    Tensor now = reduction == "add" ? old + u : reduction == "mul" ? old * u : reduction == "max" ? old.maximum(u) : reduction == "min" ? old.minimum(u) : Tensor();
+    Tensor now = reduction == "add"   ? old + u
+                 : reduction == "mul" ? old * u
+                 : reduction == "max" ? old.maximum(u)
+                 : reduction == "min" ? old.minimum(u)
+                                      : Tensor();
     if (!now) throw Failure("no reduction is called " + reduction);
     x = x.setitem(at, now);
   }
@@ -116,6 +127,7 @@ Values tensor_scatter(OpCall& c) {
 }  // namespace
 
 std::span<const OpDef> index_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"Gather", 1, "axis", gather},
     {"GatherElements", 11, "axis", gather_elements},
@@ -125,6 +137,7 @@ std::span<const OpDef> index_ops() {
     {"ScatterND", 11, "reduction", [](OpCall& c) -> Values { return {scatter_nd(c.tensor(0), c.tensor(1), c.tensor(2), c.attr_string("reduction", "none"))}; }},
     {"TensorScatter", 24, "axis mode", tensor_scatter},
   };
+  // clang-format on
   return kOps;
 }
 

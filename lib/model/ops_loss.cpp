@@ -4,10 +4,11 @@
 namespace tgc {
 namespace {
 
-// The losses of classes, from their logarithmic probabilities (Tensor.nll_loss). A label that is to be ignored weighs nothing; it may be
-// no class at all.
+// The losses of classes, from their logarithmic probabilities (Tensor.nll_loss). A label that is to be ignored weighs
+// nothing; it may be no class at all.
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
-  Tensor weights = weight ? weight.getitem({labels}) : Tensor::full(c.graph(), labels.shape(), 1.0, log_probabilities.dtype());
+  Tensor weights =
+      weight ? weight.getitem({labels}) : Tensor::full(c.graph(), labels.shape(), 1.0, log_probabilities.dtype());
   if (c.attr("ignore_index")) weights = weights * labels.ne(Const(c.attr_int("ignore_index")));
   Tensor loss = -log_probabilities.gather(1, labels.unsqueeze(1)).squeeze(1) * weights;
   std::string reduction = c.attr_string("reduction", "mean");
@@ -25,10 +26,12 @@ Values softmax_cross_entropy(OpCall& c) {
 }  // namespace
 
 std::span<const OpDef> loss_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"NegativeLogLikelihoodLoss", 12, "ignore_index reduction", [](OpCall& c) -> Values { return {nll_loss(c, c.tensor(0), c.tensor(1), c.tensor_or_none(2))}; }},
     {"SoftmaxCrossEntropyLoss", 12, "ignore_index reduction", softmax_cross_entropy},
   };
+  // clang-format on
   return kOps;
 }
 

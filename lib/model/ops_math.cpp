@@ -77,8 +77,10 @@ std::string text_of(const Array& a, int64_t i) {
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
   char text[64];
-  auto format = v == 0 || (std::fabs(v) >= 1e-4 && std::fabs(v) < 1e16) ? std::chars_format::fixed : std::chars_format::scientific;
-  auto end = a.dtype() == dtypes::float64 ? std::to_chars(text, text + sizeof text, v, format).ptr : std::to_chars(text, text + sizeof text, float(v), format).ptr;
+  auto format = v == 0 || (std::fabs(v) >= 1e-4 && std::fabs(v) < 1e16) ? std::chars_format::fixed
+                                                                        : std::chars_format::scientific;
+  auto end = a.dtype() == dtypes::float64 ? std::to_chars(text, text + sizeof text, v, format).ptr
+                                          : std::to_chars(text, text + sizeof text, float(v), format).ptr;
   std::string out(text, end);
   return format == std::chars_format::fixed && out.find('.') == out.npos ? out + ".0" : out;
 }
@@ -114,6 +116,7 @@ Tensor prelu_slope(const Tensor& x, Tensor slope) {
 }  // namespace
 
 std::span<const OpDef> math_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     // ---- arithmetic
     {"Add", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) + legacy_operand(c)}; }},
@@ -215,6 +218,7 @@ std::span<const OpDef> math_ops() {
     {"Cast", 6, "to saturate", cast},
     {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return c.value(1).is_strings() ? cast_to_string(c) : cast_to(c, c.tensor(1).dtype()); }},
   };
+  // clang-format on
   return kOps;
 }
 

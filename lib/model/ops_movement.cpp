@@ -34,7 +34,8 @@ Values constant(OpCall& c) {
 }
 
 Values constant_of_shape(OpCall& c) {
-  Tensor value = c.attr("value") ? c.builder().value_of(*c.attr("value")->t).tensor() : Tensor::constant(c.graph(), 0.0, dtypes::float32);
+  Tensor value = c.attr("value") ? c.builder().value_of(*c.attr("value")->t).tensor()
+                                 : Tensor::constant(c.graph(), 0.0, dtypes::float32);
   Ints shape = c.ints(0);
   return {value.reshape(Ints(shape.size(), 1)).expand(shape)};
 }
@@ -87,7 +88,8 @@ Values squeeze(OpCall& c) {
   if (!axes) return {x.squeeze()};
   for (int64_t& a : *axes) {
     a = x.resolve_dim(a);
-    if (x.size(a) != 1) throw Failure("axis " + std::to_string(a) + " has size " + std::to_string(x.size(a)) + ", not 1");
+    if (x.size(a) != 1)
+      throw Failure("axis " + std::to_string(a) + " has size " + std::to_string(x.size(a)) + ", not 1");
   }
   std::sort(axes->rbegin(), axes->rend());
   for (int64_t a : *axes) x = x.squeeze(a);
@@ -129,7 +131,8 @@ Values slice(OpCall& c) {
   std::iota(axes.begin(), axes.end(), 0);
   if (auto given = list_of(c, "axes", 3)) axes = *given;
   if (auto given = c.ints_or_none(4)) steps = *given;
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) throw Failure("its lists of starts, ends, axes and steps differ in length");
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    throw Failure("its lists of starts, ends, axes and steps differ in length");
   std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
   for (size_t i = 0; i < axes.size(); i++) {
     int64_t dim = x.resolve_dim(axes[i]), n = x.size(dim), stop = ends[i];
@@ -163,7 +166,8 @@ Values pad(OpCall& c) {
   Ints axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   if (auto given = c.ints_or_none(3)) axes = *given;
-  if (pads.size() != 2 * axes.size()) throw Failure(std::to_string(pads.size()) + " pads for " + std::to_string(axes.size()) + " axes");
+  if (pads.size() != 2 * axes.size())
+    throw Failure(std::to_string(pads.size()) + " pads for " + std::to_string(axes.size()) + " axes");
   Padding padding(rank);
   for (size_t i = 0; i < axes.size(); i++) padding[size_t(x.resolve_dim(axes[i]))] = {pads[i], pads[i + axes.size()]};
   Const value = c.attr_float("value", 0.0);
@@ -194,16 +198,20 @@ Values center_crop_pad(OpCall& c) {
 Values depth_to_space(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t b = c.attr_int("blocksize"), n = x.size(0), depth = x.size(1), h = x.size(2), w = x.size(3);
-  if (b <= 0 || depth % (b * b)) throw Failure("blocks of " + std::to_string(b) + " in " + std::to_string(depth) + " channels");
+  if (b <= 0 || depth % (b * b))
+    throw Failure("blocks of " + std::to_string(b) + " in " + std::to_string(depth) + " channels");
   int64_t ch = depth / (b * b);
-  Tensor y = c.attr_string("mode", "DCR") == "CRD" ? x.reshape({n, ch, b, b, h, w}).permute({0, 1, 4, 2, 5, 3}) : x.reshape({n, b, b, ch, h, w}).permute({0, 3, 4, 1, 5, 2});
+  Tensor y = c.attr_string("mode", "DCR") == "CRD" ? x.reshape({n, ch, b, b, h, w}).permute({0, 1, 4, 2, 5, 3})
+                                                   : x.reshape({n, b, b, ch, h, w}).permute({0, 3, 4, 1, 5, 2});
   return {y.reshape({n, ch, h * b, w * b})};
 }
 
 Values space_to_depth(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t b = c.attr_int("blocksize"), n = x.size(0), ch = x.size(1), h = x.size(2), w = x.size(3);
-  if (b <= 0 || h % b || w % b) throw Failure("blocks of " + std::to_string(b) + " in an image of " + std::to_string(h) + " by " + std::to_string(w));
+  if (b <= 0 || h % b || w % b)
+    throw Failure("blocks of " + std::to_string(b) + " in an image of " + std::to_string(h) + " by " +
+                  std::to_string(w));
   return {x.reshape({n, ch, h / b, b, w / b, b}).permute({0, 3, 5, 1, 2, 4}).reshape({n, ch * b * b, h / b, w / b})};
 }
 
@@ -227,6 +235,7 @@ Values trilu(OpCall& c) {
 }  // namespace
 
 std::span<const OpDef> movement_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"Identity", 1, "", [](OpCall& c) -> Values { return {c.has(0) ? c.value(0) : Value()}; }},
     {"Constant", 1, "value value_float value_floats value_int value_ints value_string value_strings", constant},
@@ -252,6 +261,7 @@ std::span<const OpDef> movement_ops() {
     {"ReverseSequence", 10, "batch_axis time_axis", reverse_sequence},
     {"Trilu", 14, "upper", trilu},
   };
+  // clang-format on
   return kOps;
 }
 

@@ -31,13 +31,16 @@ struct Window {
 
   Window(OpCall& c, const Tensor& x, const Ints& kernel_shape) : kernel(kernel_shape) {
     size_t n = kernel.size();
-    if (x.ndim() < int64_t(n) + 2) throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(x.ndim()));
+    if (x.ndim() < int64_t(n) + 2)
+      throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(x.ndim()));
     stride = c.attr_ints("strides", Ints(n, 1));
     dilation = c.attr_ints("dilations", Ints(n, 1));
     Ints given = c.attr_ints("pads", Ints(2 * n, 0));
-    if (stride.size() != n || dilation.size() != n || given.size() != 2 * n) throw Failure("its strides, dilations or pads do not fit windows over " + std::to_string(n) + " axes");
+    if (stride.size() != n || dilation.size() != n || given.size() != 2 * n)
+      throw Failure("its strides, dilations or pads do not fit windows over " + std::to_string(n) + " axes");
     for (size_t i = 0; i < n; i++)
-      if (kernel[i] <= 0 || stride[i] <= 0 || dilation[i] <= 0) throw Failure("a window, stride or dilation that is not positive");
+      if (kernel[i] <= 0 || stride[i] <= 0 || dilation[i] <= 0)
+        throw Failure("a window, stride or dilation that is not positive");
     std::string mode = c.attr_string("auto_pad", "NOTSET");
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
       Ints total;
@@ -71,9 +74,12 @@ Values conv_transpose(OpCall& c) {
   Tensor x = c.tensor(0), w = c.tensor(1);
   Ints kernel = spatial_shape(w);
   size_t n = kernel.size();
-  if (x.ndim() != int64_t(n) + 2) throw Failure("its input has " + std::to_string(x.ndim()) + " axes, its weights " + std::to_string(n + 2));
-  Ints stride = c.attr_ints("strides", Ints(n, 1)), dilation = c.attr_ints("dilations", Ints(n, 1)), extra = c.attr_ints("output_padding", Ints(n, 0));
-  if (stride.size() != n || dilation.size() != n || extra.size() != n) throw Failure("its strides, dilations or output padding do not fit");
+  if (x.ndim() != int64_t(n) + 2)
+    throw Failure("its input has " + std::to_string(x.ndim()) + " axes, its weights " + std::to_string(n + 2));
+  Ints stride = c.attr_ints("strides", Ints(n, 1)), dilation = c.attr_ints("dilations", Ints(n, 1)),
+       extra = c.attr_ints("output_padding", Ints(n, 0));
+  if (stride.size() != n || dilation.size() != n || extra.size() != n)
+    throw Failure("its strides, dilations or output padding do not fit");
   std::string mode = c.attr_string("auto_pad", "NOTSET");
   Ints pads = c.attr_ints("pads", Ints(2 * n, 0));
   auto output_shape = c.attr_ints_or_none("output_shape");
@@ -86,26 +92,30 @@ Values conv_transpose(OpCall& c) {
     if (output_shape->size() != n) throw Failure("its output_shape does not fit");
     Ints total;
     for (size_t i = 0; i < n; i++) {
-      total.push_back(stride[i] * (x.size(int64_t(i) + 2) - 1) + extra[i] + (kernel[i] - 1) * dilation[i] + 1 - (*output_shape)[i]);
+      total.push_back(stride[i] * (x.size(int64_t(i) + 2) - 1) + extra[i] + (kernel[i] - 1) * dilation[i] + 1 -
+                      (*output_shape)[i]);
     }
     for (size_t i = 0; i < n; i++)
       if (total[i] < 0) extra[i] -= total[i], total[i] = 0;
     pads = auto_pad(total, mode);
   }
   if (pads.size() != 2 * n) throw Failure("its pads do not fit");
-  return {x.conv_transpose2d(w, c.tensor_or_none(2), c.attr_int("group", 1), stride, dilation, last_axis_first(pads), extra)};
+  return {x.conv_transpose2d(w, c.tensor_or_none(2), c.attr_int("group", 1), stride, dilation, last_axis_first(pads),
+                             extra)};
 }
 
 Values average_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, c.attr_ints("kernel_shape"));
-  return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_int("ceil_mode", 0) != 0, c.attr_int("count_include_pad", 0) != 0)};
+  return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_int("ceil_mode", 0) != 0,
+                       c.attr_int("count_include_pad", 0) != 0)};
 }
 
 Values max_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, c.attr_ints("kernel_shape"));
-  auto [values, indices] = x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_int("ceil_mode", 0) != 0);
+  auto [values, indices] =
+      x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_int("ceil_mode", 0) != 0);
   if (c.num_outputs() < 2) return {values};
   Ints xs = x.shape(), spatial(xs.begin() + 2, xs.end());
   indices = indices.cast(dtypes::int64);
@@ -113,7 +123,8 @@ Values max_pool(OpCall& c) {
     indices = indices % Const(spatial[1]) * Const(spatial[0]) + indices.div(Const(spatial[1]), Tensor::Rounding::Floor);
   }
   // the index counts from the beginning of the whole tensor
-  Tensor plane = Tensor::arange(c.graph(), xs[0] * xs[1], dtypes::int64).reshape({xs[0], xs[1]}) * Const(product(spatial));
+  Tensor plane =
+      Tensor::arange(c.graph(), xs[0] * xs[1], dtypes::int64).reshape({xs[0], xs[1]}) * Const(product(spatial));
   for (size_t i = 0; i < spatial.size(); i++) plane = plane.unsqueeze(-1);
   return {values, indices + plane};
 }
@@ -124,21 +135,25 @@ Values lp_pool(OpCall& c) {
   auto p = double(c.attr_int("p", 2));
   Ints axes;
   for (size_t i = 0; i < win.kernel.size(); i++) axes.push_back(int64_t(i) - int64_t(win.kernel.size()));
-  return {x.abs().pow(Const(p)).pad_flat(win.pads).pool(win.kernel, win.stride, win.dilation).sum(axes).pow(Const(1 / p))};
+  return {
+      x.abs().pow(Const(p)).pad_flat(win.pads).pool(win.kernel, win.stride, win.dilation).sum(axes).pow(Const(1 / p))};
 }
 
 Values max_unpool(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
   Ints xs = x.shape(), kernel = c.attr_ints("kernel_shape");
   size_t n = kernel.size();
-  if (xs.size() != n + 2) throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(xs.size()));
-  Ints stride = c.attr_ints("strides", Ints(n, 1)), pads = c.attr_ints("pads", Ints(2 * n, 0)), inferred(xs.begin(), xs.begin() + 2);
+  if (xs.size() != n + 2)
+    throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(xs.size()));
+  Ints stride = c.attr_ints("strides", Ints(n, 1)), pads = c.attr_ints("pads", Ints(2 * n, 0)),
+       inferred(xs.begin(), xs.begin() + 2);
   if (stride.size() != n || pads.size() != 2 * n) throw Failure("its strides or pads do not fit");
   for (size_t i = 0; i < n; i++) inferred.push_back((xs[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + n]);
   Ints to = c.ints_or_none(2).value_or(inferred);
   if (to.size() != n + 2) throw Failure("its output shape has " + std::to_string(to.size()) + " sizes");
   for (size_t i = 2; i < n + 2; i++)
-    if (inferred[i] <= 0 || to[i] <= 0) throw Failure("its output would have a size of " + std::to_string(std::min(inferred[i], to[i])));
+    if (inferred[i] <= 0 || to[i] <= 0)
+      throw Failure("its output would have a size of " + std::to_string(std::min(inferred[i], to[i])));
   // indices count in the inferred shape, of the whole tensor
   Ints plane(inferred.begin() + 2, inferred.end()), out_plane(to.begin() + 2, to.end());
   Tensor in_plane = indices % Const(product(plane));
@@ -166,10 +181,14 @@ Ints spatial_axes(const Tensor& x) {
 
 Values gemm(OpCall& c) {
   Tensor a = c.tensor(0), b = c.tensor(1);
-  if (a.ndim() != 2 || b.ndim() != 2) throw Failure("its operands have " + std::to_string(a.ndim()) + " and " + std::to_string(b.ndim()) + " axes, two are needed");
+  if (a.ndim() != 2 || b.ndim() != 2)
+    throw Failure("its operands have " + std::to_string(a.ndim()) + " and " + std::to_string(b.ndim()) +
+                  " axes, two are needed");
   if (c.attr_int("transA", 0)) a = a.transpose();
   if (c.attr_int("transB", 0)) b = b.transpose();
-  auto scaled = [&](const Tensor& t, double by) { return dtypes::is_float(t.dtype()) ? by * t : (by * t).cast(t.dtype()); };
+  auto scaled = [&](const Tensor& t, double by) {
+    return dtypes::is_float(t.dtype()) ? by * t : (by * t).cast(t.dtype());
+  };
   Tensor y = scaled(a.matmul(b), c.attr_float("alpha", 1.0));
   if (Tensor bias = c.tensor_or_none(2)) y = y + scaled(bias, c.attr_float("beta", 1.0));
   return {y};
@@ -177,7 +196,8 @@ Values gemm(OpCall& c) {
 
 Values einsum(OpCall& c) { return {Tensor::einsum(c.attr_string("equation", ""), c.tensors())}; }
 
-// The determinant, by elimination without pivots but for a row exchange where a zero stands: an expansion along the first row.
+// The determinant, by elimination without pivots but for a row exchange where a zero stands: an expansion along the
+// first row.
 Tensor determinant(const Tensor& x, int64_t n) {
   if (n == 1) return x.slice_axis(-1, {0, 1}).slice_axis(-2, {0, 1}).squeeze(-1).squeeze(-1);
   Tensor out;
@@ -186,7 +206,8 @@ Tensor determinant(const Tensor& x, int64_t n) {
     if (j == 0) minor = below.slice_axis(-1, {1, n});
     else if (j == n - 1) minor = below.slice_axis(-1, {0, n - 1});
     else minor = below.slice_axis(-1, {0, j}).cat({below.slice_axis(-1, {j + 1, n})}, -1);
-    Tensor term = x.slice_axis(-2, {0, 1}).slice_axis(-1, {j, j + 1}).squeeze(-1).squeeze(-1) * determinant(minor, n - 1);
+    Tensor term =
+        x.slice_axis(-2, {0, 1}).slice_axis(-1, {j, j + 1}).squeeze(-1).squeeze(-1) * determinant(minor, n - 1);
     out = !out ? term : j % 2 ? out - term : out + term;
   }
   return out;
@@ -208,19 +229,23 @@ Values batch_normalization(OpCall& c) {
   Ints axes{0}, column(size_t(x.ndim()), 1);
   for (int64_t i = 2; i < x.ndim(); i++) axes.push_back(i);
   column[1] = -1;
-  Tensor wide = x.cast(least_upper_dtype({x.dtype(), dtypes::float32})), m = wide.mean(axes), y = wide - m.reshape(column);
+  Tensor wide = x.cast(least_upper_dtype({x.dtype(), dtypes::float32})), m = wide.mean(axes),
+         y = wide - m.reshape(column);
   Tensor v = (y * y).mean(axes);
   Tensor running_mean = mean * momentum + m * (1 - momentum), running_var = var * momentum + v * (1 - momentum);
-  return {x.batchnorm(scale, bias, m, (v + epsilon).rsqrt()).cast(x.dtype()), running_mean.cast(mean.dtype()), running_var.cast(var.dtype())};
+  return {x.batchnorm(scale, bias, m, (v + epsilon).rsqrt()).cast(x.dtype()), running_mean.cast(mean.dtype()),
+          running_var.cast(var.dtype())};
 }
 
 Values group_normalization(OpCall& c, int64_t groups) {
   Tensor x = c.tensor(0), scale = c.tensor(1), bias = c.tensor(2);
   if (c.attr_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
-  if (x.ndim() < 2 || scale.numel() <= 0 || bias.numel() <= 0 || x.size(1) % scale.numel() || x.size(1) % bias.numel()) throw Failure("its scale or bias does not fit its channels");
+  if (x.ndim() < 2 || scale.numel() <= 0 || bias.numel() <= 0 || x.size(1) % scale.numel() || x.size(1) % bias.numel())
+    throw Failure("its scale or bias does not fit its channels");
   Ints column(size_t(x.ndim() - 1), 1);
   column[0] = -1;
-  Tensor y = x.reshape({x.size(0), groups, -1}).cast(dtypes::float32).layernorm({-1}, c.attr_float("epsilon", 1e-5)).cast(x.dtype()).reshape(x.shape());
+  Tensor y = x.reshape({x.size(0), groups, -1}).cast(dtypes::float32).layernorm({-1}, c.attr_float("epsilon", 1e-5))
+                 .cast(x.dtype()).reshape(x.shape());
   auto per_channel = [&](const Tensor& t) {
     return (t.numel() == x.size(1) ? t : t.repeat_interleave(x.size(1) / t.numel(), 0)).reshape(column);
   };
@@ -232,7 +257,8 @@ Values layer_normalization(OpCall& c) {
   if (c.attr_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
   Ints axes;
   for (int64_t i = x.resolve_dim(c.attr_int("axis", -1)); i < x.ndim(); i++) axes.push_back(i);
-  Tensor mean = wide.mean(axes, true), inv = ((wide - mean).square().mean(axes, true) + c.attr_float("epsilon", 1e-5)).rsqrt();
+  Tensor mean = wide.mean(axes, true),
+         inv = ((wide - mean).square().mean(axes, true) + c.attr_float("epsilon", 1e-5)).rsqrt();
   Tensor y = ((wide - mean) * inv).cast(x.dtype()) * scale;
   return {c.has(2) ? y + c.tensor(2) : y, mean, inv};
 }
@@ -263,10 +289,12 @@ Values lrn(OpCall& c) {
   int64_t size = c.attr_int("size");
   Tensor squares = x.pow(Const(2)).reshape({own[0], 1, own[1], -1}).pad_flat({0, 0, (size - 1) / 2, size / 2});
   Tensor pooled = squares.avg_pool2d({size, 1}, {1, 1}, {1, 1}, {0, 0}, false, true).reshape(own);
-  return {x / (pooled * c.attr_float("alpha", 1e-4) + c.attr_float("bias", 1.0)).pow(Const(c.attr_float("beta", 0.75)))};
+  return {x /
+          (pooled * c.attr_float("alpha", 1e-4) + c.attr_float("bias", 1.0)).pow(Const(c.attr_float("beta", 0.75)))};
 }
 
-// ---- dropout: the identity unless in training, where it draws as numpy's RandomState(seed) does, so that results can be repeated
+// ---- dropout: the identity unless in training, where it draws as numpy's RandomState(seed) does,
+// so that results can be repeated
 
 Values dropout(OpCall& c) {
   Tensor x = c.tensor(0);
@@ -292,13 +320,16 @@ Values attention(OpCall& c) {
   int64_t q_heads = c.attr_int("q_num_heads", 0), kv_heads = c.attr_int("kv_num_heads", 0);
   if (flat) {
     if (q_heads <= 0 || kv_heads <= 0) throw Failure("inputs of three axes need q_num_heads and kv_num_heads");
-    auto heads = [](const Tensor& t, int64_t n) { return t.reshape({t.size(0), t.size(1), n, -1}).permute({0, 2, 1, 3}); };
+    auto heads = [](const Tensor& t, int64_t n) {
+      return t.reshape({t.size(0), t.size(1), n, -1}).permute({0, 2, 1, 3});
+    };
     q = heads(q, q_heads), k = heads(k, kv_heads), v = heads(v, kv_heads);
   }
   if (c.has(4)) k = c.tensor(4).cat({k}, 2);
   if (c.has(5)) v = c.tensor(5).cat({v}, 2);
   Tensor present_key = k, present_value = v;
-  if (k.size(1) <= 0 || q.size(1) % k.size(1)) throw Failure(std::to_string(q.size(1)) + " heads of queries for " + std::to_string(k.size(1)) + " of keys");
+  if (k.size(1) <= 0 || q.size(1) % k.size(1))
+    throw Failure(std::to_string(q.size(1)) + " heads of queries for " + std::to_string(k.size(1)) + " of keys");
   if (q.size(1) != k.size(1)) {
     int64_t times = q.size(1) / k.size(1);
     k = k.repeat_interleave(times, 1), v = v.repeat_interleave(times, 1);
@@ -308,10 +339,13 @@ Values attention(OpCall& c) {
   int64_t mode = c.attr_int("qk_matmul_output_mode", 0);
   Tensor shown = scores;
   if (c.attr_int("is_causal", 0)) {
-    Tensor causal = Tensor::full(c.graph(), {q.size(-2), k.size(-2)}, true, dtypes::bool_).tril(k.size(-2) - q.size(-2));
+    Tensor causal =
+        Tensor::full(c.graph(), {q.size(-2), k.size(-2)}, true, dtypes::bool_).tril(k.size(-2) - q.size(-2));
     scores = scores.masked_fill(causal.logical_not(), Const(-HUGE_VAL));
   }
-  if (mask) scores = scores + (dtypes::is_bool(mask.dtype()) ? mask.where(Const(0), Const(-HUGE_VAL)).cast(scores.dtype()) : mask);
+  if (mask)
+    scores =
+        scores + (dtypes::is_bool(mask.dtype()) ? mask.where(Const(0), Const(-HUGE_VAL)).cast(scores.dtype()) : mask);
   if (mode == 1) shown = scores;
   if (softcap > 0) scores = (scores / softcap).tanh() * softcap;
   if (mode == 2) shown = scores;
@@ -326,6 +360,7 @@ Values attention(OpCall& c) {
 }  // namespace
 
 std::span<const OpDef> nn_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"Conv", 1, "auto_pad dilations group kernel_shape pads strides", conv},
     {"ConvTranspose", 1, "auto_pad dilations group kernel_shape output_padding output_shape pads strides", conv_transpose},
@@ -350,6 +385,7 @@ std::span<const OpDef> nn_ops() {
     {"Dropout", 1, "ratio seed is_test consumed_inputs", dropout},
     {"Attention", 23, "is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision", attention},
   };
+  // clang-format on
   return kOps;
 }
 

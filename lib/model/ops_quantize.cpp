@@ -12,7 +12,8 @@ Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), d
 struct Spread {
   Ints shape;
   int64_t axis, block;
-  Spread(OpCall& c, const Tensor& x) : shape(x.shape()), axis(c.attr_int("axis", 1)), block(c.attr_int("block_size", 0)) {
+  Spread(OpCall& c, const Tensor& x)
+      : shape(x.shape()), axis(c.attr_int("axis", 1)), block(c.attr_int("block_size", 0)) {
     if (axis < 0) axis += x.ndim();
   }
 
@@ -26,8 +27,8 @@ struct Spread {
   }
 };
 
-// Values in steps of the scale, as integers. Halves go to the even number, except that those of 8 bits without sign round by adding nearly
-// a half, as in tinygrad.
+// Values in steps of the scale, as integers. Halves go to the even number, except that those of 8 bits without sign
+// round by adding nearly a half, as in tinygrad.
 Tensor quantized(const Tensor& steps, const Tensor& zero, DType to) {
   auto shifted = [&](const Tensor& t) { return zero ? t + zero : t; };
   return clamp_cast(to == dtypes::uint8 ? shifted(steps + 0.4999999).cast(dtypes::int32) : shifted(steps.round()), to);
@@ -68,7 +69,9 @@ Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
 }
 
 // A zero point per row or column of a matrix, or one per output channel, stands beside the axis that it belongs to.
-Tensor minus_rows(const Tensor& x, const Tensor& zero) { return zero.numel() == 1 ? x - zero.reshape({}) : x - zero.unsqueeze(-1); }
+Tensor minus_rows(const Tensor& x, const Tensor& zero) {
+  return zero.numel() == 1 ? x - zero.reshape({}) : x - zero.unsqueeze(-1);
+}
 Tensor per_channel(const Tensor& v, const Tensor& like, int64_t axis) {
   if (v.numel() == 1) return v.reshape({});
   Ints column(size_t(like.ndim()), 1);
@@ -136,6 +139,7 @@ constexpr std::string_view kConv = "auto_pad dilations group kernel_shape pads s
 }  // namespace
 
 std::span<const OpDef> quantize_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"QuantizeLinear", 10, "axis block_size output_dtype saturate", quantize_linear},
     {"DequantizeLinear", 10, "axis block_size", dequantize_linear},
@@ -148,6 +152,7 @@ std::span<const OpDef> quantize_ops() {
     {"QLinearMul", 1, "", qlinear_mul, kMicrosoft},
     {"QLinearGlobalAveragePool", 1, "channels_last", qlinear_global_average_pool, kMicrosoft},
   };
+  // clang-format on
   return kOps;
 }
 

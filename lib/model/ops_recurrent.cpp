@@ -23,12 +23,14 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
   throw Failure("no activation is called '" + name + "'");
 }
 
-// What the three kinds of cells share: inputs X, W, R, B, sequence_lens, initial_h; weights hold `gates` blocks of rows.
+// What the three kinds of cells share: inputs X, W, R, B, sequence_lens, initial_h;
+// weights hold `gates` blocks of rows.
 class Recurrent {
  public:
   Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {
     std::string direction = c.attr_string("direction", "forward");
-    if (direction != "forward" && direction != "reverse" && direction != "bidirectional") throw Failure("its direction is '" + direction + "'");
+    if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+      throw Failure("its direction is '" + direction + "'");
     directions_ = direction == "bidirectional" ? 2 : 1;
     reverse_first_ = direction == "reverse";
     batch_first_ = c.attr_int("layout", 0) != 0;
@@ -36,14 +38,16 @@ class Recurrent {
     if (x_.ndim() != 3) throw Failure("its input has " + std::to_string(x_.ndim()) + " axes, three are needed");
     if (batch_first_) x_ = x_.transpose(0, 1);
     steps_ = x_.size(0), batch_ = x_.size(1), hidden_ = c.tensor(2).size(-1);
-    if (c.attr("hidden_size") && c.attr_int("hidden_size") != hidden_) throw Failure("its hidden_size is not that of its weights");
+    if (c.attr("hidden_size") && c.attr_int("hidden_size") != hidden_)
+      throw Failure("its hidden_size is not that of its weights");
     if (steps_ == 0) throw Failure("a sequence of no steps");
     if (c.has(4)) lengths_ = c.ints(4);
     bool all = std::ranges::all_of(lengths_, [&](int64_t n) { return n == steps_; });
     if (all) lengths_.clear();
   }
 
-  // `state` tensors go from step to step; cell(direction, x W^T, state) gives the next ones, the first of which is the output.
+  // `state` tensors go from step to step; cell(direction, x W^T, state) gives the next ones,
+  // the first of which is the output.
   template <class Cell>
   Values run(size_t states, Cell cell) {
     std::vector<Tensors> outputs(static_cast<size_t>(steps_)), last(states);
@@ -79,14 +83,18 @@ class Recurrent {
     Recurrent& net;
     Tensor x, w, r, b;
     Tensor input(int64_t gate) const { return plus_bias(x.matmul(rows(w, gate).transpose()), gate); }
-    Tensor recurrent(const Tensor& h, int64_t gate) const { return plus_bias(h.matmul(rows(r, gate).transpose()), net.gates_ + gate); }
+    Tensor recurrent(const Tensor& h, int64_t gate) const {
+      return plus_bias(h.matmul(rows(r, gate).transpose()), net.gates_ + gate);
+    }
     Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
     Tensor f(size_t which, const Tensor& v) const { return net.activation(which, v); }
     // Of a vector of blocks per direction (peepholes), one block.
     Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
 
    private:
-    Tensor rows(const Tensor& m, int64_t block) const { return m.slice_axis(0, {block * net.hidden_, (block + 1) * net.hidden_}); }
+    Tensor rows(const Tensor& m, int64_t block) const {
+      return m.slice_axis(0, {block * net.hidden_, (block + 1) * net.hidden_});
+    }
     Tensor plus_bias(const Tensor& v, int64_t block) const { return b ? v + rows(b, block) : v; }
   };
 
@@ -96,7 +104,9 @@ class Recurrent {
   // The part of an input that belongs to the direction.
   Tensor part(size_t input) const {
     Tensor t = c_.tensor(input);
-    if (t.size(0) != directions_) throw Failure("input " + std::to_string(input) + " is for " + std::to_string(t.size(0)) + " directions, not " + std::to_string(directions_));
+    if (t.size(0) != directions_)
+      throw Failure("input " + std::to_string(input) + " is for " + std::to_string(t.size(0)) + " directions, not " +
+                    std::to_string(directions_));
     return t.slice_axis(0, {direction_, direction_ + 1}).squeeze(0);
   }
 
@@ -105,7 +115,8 @@ class Recurrent {
     for (size_t s = 0; s < states; s++) {
       Tensor given = c_.tensor_or_none(5 + s);
       if (given && batch_first_) given = given.transpose(0, 1);
-      out.push_back(given ? given.slice_axis(0, {direction_, direction_ + 1}).squeeze(0) : Tensor::full(c_.graph(), {batch_, hidden_}, 0.0, x_.dtype()));
+      out.push_back(given ? given.slice_axis(0, {direction_, direction_ + 1}).squeeze(0)
+                          : Tensor::full(c_.graph(), {batch_, hidden_}, 0.0, x_.dtype()));
     }
     return out;
   }
@@ -120,13 +131,17 @@ class Recurrent {
   }
 
   Tensor activation(size_t which, Tensor v) const {
-    const onnx::Attribute *names = c_.attr("activations"), *alphas = c_.attr("activation_alpha"), *betas = c_.attr("activation_beta");
+    const onnx::Attribute *names = c_.attr("activations"), *alphas = c_.attr("activation_alpha"),
+                          *betas = c_.attr("activation_beta");
     if (c_.attr("clip")) v = v.clamp(Const(-c_.attr_float("clip", 0)), Const(c_.attr_float("clip", 0)));
     size_t at = names ? size_t(direction_) * usual_.size() + which : which;
-    if (names && at >= names->strings.size()) throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
+    if (names && at >= names->strings.size())
+      throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
     std::string name = names ? names->strings[at] : usual_[at];
     for (char& ch : name) ch = char(std::tolower(uint8_t(ch)));
-    auto parameter = [&](const onnx::Attribute* list) { return list && at < list->floats.size() ? std::optional(list->floats[at]) : std::nullopt; };
+    auto parameter = [&](const onnx::Attribute* list) {
+      return list && at < list->floats.size() ? std::optional(list->floats[at]) : std::nullopt;
+    };
     return activate(name, parameter(alphas), parameter(betas), v);
   }
 
@@ -142,7 +157,9 @@ class Recurrent {
 using Step = Recurrent::Step;
 
 Values rnn(OpCall& c) {
-  return Recurrent(c, 1, {"tanh"}).run(1, [](const Step& s, const Tensors& state) -> Tensors { return {s.f(0, s.both(state[0], 0))}; });
+  return Recurrent(c, 1, {"tanh"}).run(1, [](const Step& s, const Tensors& state) -> Tensors {
+    return {s.f(0, s.both(state[0], 0))};
+  });
 }
 
 // gates: update, reset, hidden
@@ -151,7 +168,8 @@ Values gru(OpCall& c) {
   return Recurrent(c, 3, {"sigmoid", "tanh"}).run(1, [&](const Step& s, const Tensors& state) -> Tensors {
     const Tensor& h = state[0];
     Tensor update = s.f(0, s.both(h, 0)), reset = s.f(0, s.both(h, 1));
-    Tensor hidden = s.f(1, reset_after ? s.input(2) + reset * s.recurrent(h, 2) : s.input(2) + s.recurrent(reset * h, 2));
+    Tensor hidden =
+        s.f(1, reset_after ? s.input(2) + reset * s.recurrent(h, 2) : s.input(2) + s.recurrent(reset * h, 2));
     return {(1.0 - update) * hidden + update * h};
   });
 }
@@ -161,8 +179,11 @@ Values lstm(OpCall& c) {
   bool coupled = c.attr_int("input_forget", 0) != 0, peepholes = c.has(7);
   return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {
     const Tensor &h = state[0], &cell = state[1];
-    auto peep = [&](const Tensor& gate, int64_t which, const Tensor& at) { return peepholes ? gate + s.block(7, which) * at : gate; };
-    Tensor input = s.f(0, peep(s.both(h, 0), 0, cell)), forget = coupled ? 1.0 - input : s.f(0, peep(s.both(h, 2), 2, cell));
+    auto peep = [&](const Tensor& gate, int64_t which, const Tensor& at) {
+      return peepholes ? gate + s.block(7, which) * at : gate;
+    };
+    Tensor input = s.f(0, peep(s.both(h, 0), 0, cell)),
+           forget = coupled ? 1.0 - input : s.f(0, peep(s.both(h, 2), 2, cell));
     Tensor next = forget * cell + input * s.f(1, s.both(h, 3));
     Tensor output = s.f(0, peep(s.both(h, 1), 1, next));
     return {output * s.f(2, next), next};
@@ -174,12 +195,15 @@ constexpr std::string_view kShared = "activation_alpha activation_beta activatio
 }  // namespace
 
 std::span<const OpDef> recurrent_ops() {
-  static const std::string kGru = std::string(kShared) + " linear_before_reset", kLstm = std::string(kShared) + " input_forget";
+  static const std::string kGru = std::string(kShared) + " linear_before_reset",
+                           kLstm = std::string(kShared) + " input_forget";
+  // clang-format off
   static const OpDef kOps[] = {
     {"RNN", 7, kShared, rnn},
     {"GRU", 7, kGru, gru},
     {"LSTM", 7, kLstm, lstm},
   };
+  // clang-format on
   return kOps;
 }
 

@@ -8,7 +8,8 @@
 namespace tgc {
 namespace {
 
-// How a node reduces: its axes, an attribute in old opsets and an input in new ones; none means all, or nothing at all where it says so.
+// How a node reduces: its axes, an attribute in old opsets and an input in new ones; none means all,
+// or nothing at all where it says so.
 struct Reduction {
   Axes axes;
   bool keepdims, nothing;
@@ -47,7 +48,8 @@ Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) { return
 Values arg_max(OpCall& c, Tensor x) {
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
   bool keep = c.attr_int("keepdims", 1) != 0;
-  if (c.attr_int("select_last_index", 0)) return {((x.size(axis) - 1) - x.flip({axis}).argmax(axis, keep)).cast(dtypes::int64)};
+  if (c.attr_int("select_last_index", 0))
+    return {((x.size(axis) - 1) - x.flip({axis}).argmax(axis, keep)).cast(dtypes::int64)};
   return {x.argmax(axis, keep).cast(dtypes::int64)};
 }
 
@@ -63,7 +65,9 @@ Values over_matrix(OpCall& c) {
   return {(rows.*F)(1).reshape(own)};
 }
 
-Tensor hardmax(const Tensor& x, int64_t axis) { return x.argmax(axis).unsqueeze(axis).one_hot_along_dim(x.size(axis), axis).cast(x.dtype()); }
+Tensor hardmax(const Tensor& x, int64_t axis) {
+  return x.argmax(axis).unsqueeze(axis).one_hot_along_dim(x.size(axis), axis).cast(x.dtype());
+}
 
 Values hardmax_matrix(OpCall& c) {
   Tensor x = c.tensor(0);
@@ -93,7 +97,8 @@ Values one_hot(OpCall& c) {
   Tensor indices = c.tensor(0).cast(dtypes::int64), values = c.tensor(2);
   auto depth = int64_t(c.number(1));
   int64_t axis = c.attr_int("axis", -1);
-  if (axis < -indices.ndim() - 1 || axis > indices.ndim()) throw Failure("axis " + std::to_string(axis) + " is out of range");
+  if (axis < -indices.ndim() - 1 || axis > indices.ndim())
+    throw Failure("axis " + std::to_string(axis) + " is out of range");
   indices = indices.lt(Const(0)).where(indices + depth, indices);
   return {indices.unsqueeze(axis).one_hot_along_dim(depth, axis).where(values.select(1), values.select(0))};
 }
@@ -156,12 +161,14 @@ Values unique(OpCall& c) {
   }
   std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
   indices[size_t(axis)] = Tensor::of(c.graph(), picked);
-  return {x.getitem(indices), Tensor::of(c.graph(), picked), Tensor::of(c.graph(), inverse), Tensor::of(c.graph(), counts)};
+  return {x.getitem(indices), Tensor::of(c.graph(), picked), Tensor::of(c.graph(), inverse),
+          Tensor::of(c.graph(), counts)};
 }
 
 }  // namespace
 
 std::span<const OpDef> reduce_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"ReduceSum", 1, kReduceAttributes, reduce<reduce_sum>},
     {"ReduceMean", 1, kReduceAttributes, reduce<reduce_mean>},
@@ -188,6 +195,7 @@ std::span<const OpDef> reduce_ops() {
     {"Compress", 9, "axis", compress},
     {"Unique", 11, "axis sorted", unique},
   };
+  // clang-format on
   return kOps;
 }
 

@@ -1,4 +1,5 @@
-// Values between the elements of a tensor: resizing, sampling by grids, regions of images; and which of many boxes to keep.
+// Values between the elements of a tensor: resizing, sampling by grids, regions of images;
+// and which of many boxes to keep.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,7 +28,8 @@ struct ResizeStyle {
 Tensor source_index(OpCall& c, const ResizeAxis& a, const std::string& coordinates) {
   Tensor i = Tensor::arange(c.graph(), a.to);
   if (coordinates == "half_pixel") return (i + 0.5) / a.scale - 0.5;
-  if (coordinates == "align_corners") return a.length <= 1 ? i.zeros_like(dtypes::float32) : i * Const(a.from - 1) / (a.length - 1);
+  if (coordinates == "align_corners")
+    return a.length <= 1 ? i.zeros_like(dtypes::float32) : i * Const(a.from - 1) / (a.length - 1);
   if (coordinates == "asymmetric") return i / a.scale;
   if (coordinates == "pytorch_half_pixel") return a.to == 1 ? i.zeros_like(dtypes::float32) : (i + 0.5) / a.scale - 0.5;
   if (coordinates == "tf_half_pixel_for_nn") return (i + 0.5) / a.scale;
@@ -60,7 +62,8 @@ Tensor along(const Tensor& v, int64_t axis, const Ints& shape) {
 Tensor linear_along(Tensor x, const ResizeAxis& a, const Tensor& at) {
   Ints shape = x.shape();
   shape[size_t(a.axis)] = a.to;
-  Tensor low = along(at.floor().cast(dtypes::int32), a.axis, shape), high = along(at.ceil().cast(dtypes::int32), a.axis, shape);
+  Tensor low = along(at.floor().cast(dtypes::int32), a.axis, shape),
+         high = along(at.ceil().cast(dtypes::int32), a.axis, shape);
   return x.gather(a.axis, low).lerp(x.gather(a.axis, high), along(at - at.floor(), a.axis, shape));
 }
 
@@ -88,7 +91,8 @@ Tensor cubic_along(Tensor x, const ResizeAxis& a, const Tensor& at, const Resize
   }
   Tensor out;
   for (size_t i = 0; i < 4; i++) {
-    Tensor part = x.gather(a.axis, along(index[i].clamp(Const(0), Const(a.from - 1)), a.axis, shape)) * along(weights[i], a.axis, shape);
+    Tensor part = x.gather(a.axis, along(index[i].clamp(Const(0), Const(a.from - 1)), a.axis, shape)) *
+                  along(weights[i], a.axis, shape);
     out = out ? out + part : part;
   }
   return out;
@@ -107,12 +111,14 @@ Tensor resized(OpCall& c, Tensor x, const std::vector<ResizeAxis>& axes, const R
     for (auto& grid : Tensor::meshgrid(at)) indices.push_back(grid);
     x = x.getitem(indices);
   } else if (style.mode == "linear" || style.mode == "cubic") {
-    for (size_t i = 0; i < axes.size(); i++) x = style.mode == "linear" ? linear_along(x, axes[i], at[i]) : cubic_along(x, axes[i], at[i], style);
+    for (size_t i = 0; i < axes.size(); i++)
+      x = style.mode == "linear" ? linear_along(x, axes[i], at[i]) : cubic_along(x, axes[i], at[i], style);
   } else {
     throw Failure("its mode is '" + style.mode + "'");
   }
   if (style.coordinates != "tf_crop_and_resize") return x;
-  for (size_t i = 0; i < axes.size(); i++) x = along(outside[i], axes[i].axis, x.shape()).where(Const(style.extrapolation), x);
+  for (size_t i = 0; i < axes.size(); i++)
+    x = along(outside[i], axes[i].axis, x.shape()).where(Const(style.extrapolation), x);
   return x;
 }
 
@@ -122,7 +128,8 @@ struct Target {
   std::vector<double> scales;
 };
 
-Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales, const Ints& sizes, const std::vector<double>& roi) {
+Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales, const Ints& sizes,
+                 const std::vector<double>& roi) {
   Target t;
   size_t n = from.size();
   if ((sizes.empty() ? scales.size() : sizes.size()) != n) throw Failure("its scales or sizes are not one per axis");
@@ -138,13 +145,15 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
   for (size_t i = 0; i < n; i++) t.scales.push_back(double(sizes[i]) / double(from[i]));
   t.sizes = sizes;
   if (policy == "stretch") return t;
-  if (policy != "not_larger" && policy != "not_smaller") throw Failure("its keep_aspect_ratio_policy is '" + policy + "'");
+  if (policy != "not_larger" && policy != "not_smaller")
+    throw Failure("its keep_aspect_ratio_policy is '" + policy + "'");
   double scale = policy == "not_larger" ? *std::ranges::min_element(t.scales) : *std::ranges::max_element(t.scales);
   for (size_t i = 0; i < n; i++) t.sizes[i] = int64_t(scale * double(from[i]) + 0.5), t.scales[i] = scale;
   return t;
 }
 
-Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const Ints& sizes, const std::vector<double>& roi, const ResizeStyle& style) {
+Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const Ints& sizes,
+                 const std::vector<double>& roi, const ResizeStyle& style) {
   Ints order;  // the axes that are not named first
   Ints named = c.attr_ints("axes");
   for (auto& a : named) a = x.resolve_dim(a);
@@ -170,7 +179,8 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
     if (a.to <= 0) throw Failure("its result has no elements");
     if (roi.size() == 2 * from.size()) a.roi_start = roi[i], a.roi_end = roi[from.size() + i];
     bool changes = a.from != a.to || (crops && (a.roi_start != 0 || a.roi_end != 1));
-    if (changes || !axes.empty() || first + int64_t(i) >= 2) axes.push_back(a);  // batch and channel axes stay out where they can
+    // batch and channel axes stay out where they can
+    if (changes || !axes.empty() || first + int64_t(i) >= 2) axes.push_back(a);
   }
   if (!crops && std::ranges::all_of(axes, [](auto& a) { return a.from == a.to; })) return x.permute(back);
   return resized(c, x, axes, style).permute(back);
@@ -178,8 +188,9 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
 
 Values resize(OpCall& c) {
   if (c.attr_int("antialias", 0)) throw Failure("antialias is not supported");
-  ResizeStyle style{c.attr_string("mode", "nearest"), c.attr_string("coordinate_transformation_mode", "half_pixel"), c.attr_string("nearest_mode", "round_prefer_floor"),
-                    c.attr_float("cubic_coeff_a", -0.75), c.attr_float("extrapolation_value", 0), c.attr_int("exclude_outside", 0) != 0};
+  ResizeStyle style{c.attr_string("mode", "nearest"), c.attr_string("coordinate_transformation_mode", "half_pixel"),
+                    c.attr_string("nearest_mode", "round_prefer_floor"), c.attr_float("cubic_coeff_a", -0.75),
+                    c.attr_float("extrapolation_value", 0), c.attr_int("exclude_outside", 0) != 0};
   auto roi = c.has(1) && style.coordinates == "tf_crop_and_resize" ? c.numbers(1) : std::vector<double>();
   auto scales = c.has(2) ? c.numbers(2) : std::vector<double>();
   return {resize_to(c, c.tensor(0), scales, c.has(3) ? c.ints(3) : Ints(), roi, style)};
@@ -187,7 +198,9 @@ Values resize(OpCall& c) {
 
 // Opset 10, and Upsample before it: elements begin where those of the source do.
 Values resize_old(OpCall& c) {
-  std::vector<double> scales = c.has(1) ? c.numbers(1) : c.attr("scales") ? c.attr("scales")->floats : std::vector<double>();
+  std::vector<double> scales = c.has(1)           ? c.numbers(1)
+                               : c.attr("scales") ? c.attr("scales")->floats
+                                                  : std::vector<double>();
   ResizeStyle style{c.attr_string("mode", "nearest"), "asymmetric", "floor"};
   if (style.mode == "bilinear") style.mode = "linear";
   return {resize_to(c, c.tensor(0), scales, {}, {}, style)};
@@ -206,7 +219,8 @@ class Sampler {
  public:
   Sampler(OpCall& c, Tensor x) : x_(x), n_(x.size(0)), channels_(x.size(1)), height_(x.size(2)), width_(x.size(3)) {
     padding_ = c.attr_string("padding_mode", "zeros");
-    if (padding_ != "zeros" && padding_ != "border" && padding_ != "reflection") throw Failure("its padding_mode is '" + padding_ + "'");
+    if (padding_ != "zeros" && padding_ != "border" && padding_ != "reflection")
+      throw Failure("its padding_mode is '" + padding_ + "'");
     align_ = c.attr_int("align_corners", 0) != 0;
   }
 
@@ -224,7 +238,8 @@ class Sampler {
   Tensor pixel(const Tensor& y, const Tensor& x) const {
     Tensor row = inside(y, height_), column = inside(x, width_);
     Tensor exists = row.ge(Const(0)) & row.le(Const(height_ - 1)) & column.ge(Const(0)) & column.le(Const(width_ - 1));
-    Tensor index = row.clamp(Const(0), Const(height_ - 1)).cast(dtypes::int32) * Const(width_) + column.clamp(Const(0), Const(width_ - 1)).cast(dtypes::int32);
+    Tensor index = row.clamp(Const(0), Const(height_ - 1)).cast(dtypes::int32) * Const(width_) +
+                   column.clamp(Const(0), Const(width_ - 1)).cast(dtypes::int32);
     Ints out{n_, channels_, y.size(1), y.size(2)};
     Tensor flat = index.reshape({n_, 1, -1}).expand({n_, channels_, y.size(1) * y.size(2)});
     Tensor values = x_.reshape({n_, channels_, -1}).gather(2, flat).reshape(out);
@@ -243,7 +258,8 @@ class Sampler {
 
 Values grid_sample(OpCall& c) {
   Tensor image = c.tensor(0), grid = c.tensor(1);
-  if (image.ndim() != 4 || grid.ndim() != 4 || grid.size(3) != 2) throw Failure("images of two dimensions are supported");
+  if (image.ndim() != 4 || grid.ndim() != 4 || grid.size(3) != 2)
+    throw Failure("images of two dimensions are supported");
   Sampler s(c, image);
   auto axis = [&](int64_t i) { return grid.slice_axis(3, {i, i + 1}).squeeze(3); };
   Tensor x = s.place(axis(0), s.width()), y = s.place(axis(1), s.height());
@@ -251,7 +267,8 @@ Values grid_sample(OpCall& c) {
   if (mode == "nearest") return {s.pixel(y.round(), x.round()).cast(image.dtype())};
   Tensor column = x.floor(), row = y.floor(), dx = (x - column).unsqueeze(1), dy = (y - row).unsqueeze(1);
   if (mode == "bilinear" || mode == "linear") {
-    Tensor top = s.pixel(row, column) * (1 - dx) + s.pixel(row, column + 1) * dx, below = s.pixel(row + 1, column) * (1 - dx) + s.pixel(row + 1, column + 1) * dx;
+    Tensor top = s.pixel(row, column) * (1 - dx) + s.pixel(row, column + 1) * dx,
+           below = s.pixel(row + 1, column) * (1 - dx) + s.pixel(row + 1, column + 1) * dx;
     return {(top * (1 - dy) + below * dy).cast(image.dtype())};
   }
   if (mode != "bicubic" && mode != "cubic") throw Failure("its mode is '" + mode + "'");
@@ -310,21 +327,27 @@ struct Neighbours {
 };
 
 Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_t rows, int64_t columns) {
-  bool half = c.attr_string("coordinate_transformation_mode", c.version() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel";
+  bool half = c.attr_string("coordinate_transformation_mode", c.version() < 16 ? "output_half_pixel" : "half_pixel") ==
+              "half_pixel";
   double scale = c.attr_float("spatial_scale", 1.0), offset = half ? 0.5 : 0;
-  int64_t height = c.attr_int("output_height", 1), width = c.attr_int("output_width", 1), n = rois.size(0), channels = images.size(1);
+  int64_t height = c.attr_int("output_height", 1), width = c.attr_int("output_width", 1), n = rois.size(0),
+          channels = images.size(1);
   auto edge = [&](int64_t i) { return rois.slice_axis(1, {i, i + 1}) * scale - offset; };
   Tensor left = edge(0), top = edge(1), w = edge(2) - left, h = edge(3) - top;
   if (!half) w = w.maximum(Const(1.0)), h = h.maximum(Const(1.0));
-  Neighbours y(samples(c, top, h, height, rows), images.size(2)), x(samples(c, left, w, width, columns), images.size(3));
+  Neighbours y(samples(c, top, h, height, rows), images.size(2)),
+      x(samples(c, left, w, width, columns), images.size(3));
   Ints grid{n, channels, height * rows, width * columns};
   Tensor flat = images.reshape({n, channels, -1});
   auto corner = [&](const Tensor& yi, const Tensor& yw, const Tensor& xi, const Tensor& xw) {
-    Tensor index = (yi.unsqueeze(2) * Const(images.size(3)) + xi.unsqueeze(1)).reshape({n, 1, -1}).expand({n, channels, grid[2] * grid[3]});
+    Tensor index = (yi.unsqueeze(2) * Const(images.size(3)) + xi.unsqueeze(1))
+                       .reshape({n, 1, -1})
+                       .expand({n, channels, grid[2] * grid[3]});
     return flat.gather(2, index).reshape(grid) * (yw.unsqueeze(2) * xw.unsqueeze(1)).unsqueeze(1);
   };
   Tensors corners{corner(y.low, y.low_weight, x.low, x.low_weight), corner(y.low, y.low_weight, x.high, x.high_weight),
-                  corner(y.high, y.high_weight, x.low, x.low_weight), corner(y.high, y.high_weight, x.high, x.high_weight)};
+                  corner(y.high, y.high_weight, x.low, x.low_weight),
+                  corner(y.high, y.high_weight, x.high, x.high_weight)};
   bool average = c.attr_string("mode", "avg") == "avg";
   Tensor value = corners[0];
   for (size_t i = 1; i < 4; i++) value = average ? value + corners[i] : value.maximum(corners[i]);
@@ -334,17 +357,22 @@ Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_
 
 Values roi_align(OpCall& c) {
   Tensor x = c.tensor(0), rois = c.tensor(1), images = x.getitem({c.tensor(2)});
-  if (x.ndim() != 4 || rois.ndim() != 2 || rois.size(1) != 4) throw Failure("its inputs must be images (4 axes) and boxes of four numbers");
+  if (x.ndim() != 4 || rois.ndim() != 2 || rois.size(1) != 4)
+    throw Failure("its inputs must be images (4 axes) and boxes of four numbers");
   int64_t ratio = c.attr_int("sampling_ratio", 0);
   if (ratio > 0) return {align_regions(c, images, rois, ratio, ratio)};
   // as many samples as elements of the image fall into a bin: the boxes are looked at now
   auto boxes = c.numbers(1);
-  double scale = c.attr_float("spatial_scale", 1.0), height = double(c.attr_int("output_height", 1)), width = double(c.attr_int("output_width", 1));
+  double scale = c.attr_float("spatial_scale", 1.0), height = double(c.attr_int("output_height", 1)),
+         width = double(c.attr_int("output_width", 1));
   Tensors out;
   for (int64_t i = 0; i < rois.size(0); i++) {
     const double* box = &boxes[size_t(4 * i)];
-    auto count = [&](double from, double to, double bins) { return std::max<int64_t>(1, int64_t(std::ceil((to - from) * scale / bins))); };
-    out.push_back(align_regions(c, images.slice_axis(0, {i, i + 1}), rois.slice_axis(0, {i, i + 1}), count(box[1], box[3], height), count(box[0], box[2], width)));
+    auto count = [&](double from, double to, double bins) {
+      return std::max<int64_t>(1, int64_t(std::ceil((to - from) * scale / bins)));
+    };
+    out.push_back(align_regions(c, images.slice_axis(0, {i, i + 1}), rois.slice_axis(0, {i, i + 1}),
+                                count(box[1], box[3], height), count(box[0], box[2], width)));
   }
   return {Tensor::cat_all(out, 0)};
 }
@@ -369,7 +397,8 @@ double overlap(const Box& a, const Box& b) {
 
 Values non_max_suppression(OpCall& c) {
   Tensor boxes = c.tensor(0), scores = c.tensor(1);
-  if (boxes.ndim() != 3 || boxes.size(2) != 4 || scores.ndim() != 3 || scores.size(2) != boxes.size(1)) throw Failure("its boxes and scores do not fit");
+  if (boxes.ndim() != 3 || boxes.size(2) != 4 || scores.ndim() != 3 || scores.size(2) != boxes.size(1))
+    throw Failure("its boxes and scores do not fit");
   auto box = c.numbers(0), score = c.numbers(1);
   int64_t most = c.has(2) ? c.integer(2) : 0, count = boxes.size(1), classes = scores.size(1);
   double iou = c.has(3) ? c.number(3) : 0, least = c.has(4) ? c.number(4) : -HUGE_VAL;
@@ -395,6 +424,7 @@ Values non_max_suppression(OpCall& c) {
 }  // namespace
 
 std::span<const OpDef> resize_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"Resize", 10, "mode", resize_old},
     {"Resize", 11, "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value keep_aspect_ratio_policy mode nearest_mode", resize},
@@ -404,6 +434,7 @@ std::span<const OpDef> resize_ops() {
     {"RoiAlign", 10, "coordinate_transformation_mode mode output_height output_width sampling_ratio spatial_scale", roi_align},
     {"NonMaxSuppression", 10, "center_point_box", non_max_suppression},
   };
+  // clang-format on
   return kOps;
 }
 

@@ -14,7 +14,8 @@ Values window(OpCall& c, double a, double b, double second) {
   if (size < 1) throw Failure("a window of size " + std::to_string(size));
   auto period = double(c.attr_int("periodic", 1) ? size : std::max<int64_t>(1, size - 1));
   Tensor n = Tensor::arange(c.graph(), size);
-  Tensor w = (a - b * (n * (2 * std::numbers::pi / period)).cos()) + second * (n * (4 * std::numbers::pi / period)).cos();
+  Tensor w =
+      (a - b * (n * (2 * std::numbers::pi / period)).cos()) + second * (n * (4 * std::numbers::pi / period)).cos();
   return {w.cast(c.dtype_of(c.attr_int("output_datatype", 1)))};
 }
 
@@ -23,7 +24,8 @@ template <double (*F)(double)>
 Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dtype) {
   std::vector<double> values;
   for (int64_t n = 0; n < rows; n++)
-    for (int64_t k = 0; k < columns; k++) values.push_back(F(2 * std::numbers::pi * double(n * k % length) / double(length)));
+    for (int64_t k = 0; k < columns; k++)
+      values.push_back(F(2 * std::numbers::pi * double(n * k % length) / double(length)));
   return Tensor::of(c.graph(), values, dtype).reshape({rows, columns});
 }
 double cosine(double x) { return std::cos(x); }
@@ -32,7 +34,8 @@ double sine(double x) { return std::sin(x); }
 // The transform along the last axis but one of (..., n, 1 or 2), real and imaginary parts last.
 Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
-  Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1), im = x.size(-1) == 2 ? x.slice_axis(-1, {1, 2}).squeeze(-1) : Tensor();
+  Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),
+         im = x.size(-1) == 2 ? x.slice_axis(-1, {1, 2}).squeeze(-1) : Tensor();
   Tensor cos = waves<cosine>(c, n, bins, length, x.dtype()), sin = waves<sine>(c, n, bins, length, x.dtype());
   if (inverse) sin = -sin;  // exp(-i t) = cos t - i sin t, and the other way round for the inverse
   Tensor real = re.matmul(cos), imaginary = -re.matmul(sin);
@@ -43,7 +46,8 @@ Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool 
 
 Values dft(OpCall& c) {
   Tensor x = c.tensor(0);
-  if (x.ndim() < 2 || (x.size(-1) != 1 && x.size(-1) != 2)) throw Failure("its input must end in an axis of real, or real and imaginary parts");
+  if (x.ndim() < 2 || (x.size(-1) != 1 && x.size(-1) != 2))
+    throw Failure("its input must end in an axis of real, or real and imaginary parts");
   int64_t axis = x.resolve_dim(c.version() < 20 ? c.attr_int("axis", 1) : c.has(2) ? c.integer(2) : -2);
   if (axis == x.ndim() - 1) throw Failure("the last axis holds the parts of a number");
   bool inverse = c.attr_int("inverse", 0) != 0, onesided = c.attr_int("onesided", 0) != 0;
@@ -59,9 +63,12 @@ Values stft(OpCall& c) {
   Tensor signal = c.tensor(0), weights = c.tensor_or_none(2);
   if (signal.ndim() == 2) signal = signal.unsqueeze(-1);
   int64_t step = c.integer(1), length = c.has(3) ? c.integer(3) : weights ? weights.size(0) : 0;
-  if (signal.ndim() != 3 || step < 1 || length < 1 || length > signal.size(1)) throw Failure("its frames do not fit the signal");
-  if (weights && weights.size(0) != length) throw Failure("its window has " + std::to_string(weights.size(0)) + " elements, a frame " + std::to_string(length));
-  Tensor frames = signal.transpose(1, 2).pool({length}, {step}, {1}).permute({0, 2, 3, 1});  // batch, frames, length, parts
+  if (signal.ndim() != 3 || step < 1 || length < 1 || length > signal.size(1))
+    throw Failure("its frames do not fit the signal");
+  if (weights && weights.size(0) != length)
+    throw Failure("its window has " + std::to_string(weights.size(0)) + " elements, a frame " + std::to_string(length));
+  // batch, frames, length, parts
+  Tensor frames = signal.transpose(1, 2).pool({length}, {step}, {1}).permute({0, 2, 3, 1});
   if (weights) frames = frames * weights.reshape({1, 1, -1, 1});
   bool onesided = c.attr_int("onesided", 1) != 0 && signal.size(2) == 1;
   return {transform(c, frames, length, onesided ? length / 2 + 1 : length, false)};
@@ -78,7 +85,9 @@ Values mel_weight_matrix(OpCall& c) {
   if (bins < 1 || length < 1 || rate <= 0) throw Failure("a number of bins, length or rate that is not positive");
   int64_t rows = length / 2 + 1;
   Ints edges;
-  for (int64_t i = 0; i < bins + 2; i++) edges.push_back(int64_t(std::floor(double(length + 1) * hertz_of(low + double(i) * (high - low) / double(bins + 2)) / rate)));
+  for (int64_t i = 0; i < bins + 2; i++)
+    edges.push_back(
+        int64_t(std::floor(double(length + 1) * hertz_of(low + double(i) * (high - low) / double(bins + 2)) / rate)));
   std::vector<double> values(size_t(rows * bins));
   for (int64_t m = 0; m < bins; m++) {
     int64_t from = edges[size_t(m)], center = edges[size_t(m) + 1], to = edges[size_t(m) + 2];
@@ -95,6 +104,7 @@ Values mel_weight_matrix(OpCall& c) {
 }  // namespace
 
 std::span<const OpDef> signal_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"HannWindow", 17, "output_datatype periodic", [](OpCall& c) { return window(c, 0.5, 0.5, 0); }},
     {"HammingWindow", 17, "output_datatype periodic", [](OpCall& c) { return window(c, 25.0 / 46, 21.0 / 46, 0); }},
@@ -103,6 +113,7 @@ std::span<const OpDef> signal_ops() {
     {"STFT", 17, "onesided", stft},
     {"MelWeightMatrix", 17, "output_datatype", mel_weight_matrix},
   };
+  // clang-format on
   return kOps;
 }
 

@@ -7,14 +7,19 @@
 namespace tgc {
 namespace {
 
-onnx::Attribute attribute(std::string name, int64_t i) { return {.name = std::move(name), .kind = onnx::Attribute::Kind::Int, .i = i}; }
-onnx::Attribute attribute(std::string name, std::string s) { return {.name = std::move(name), .kind = onnx::Attribute::Kind::String, .s = std::move(s)}; }
+onnx::Attribute attribute(std::string name, int64_t i) {
+  return {.name = std::move(name), .kind = onnx::Attribute::Kind::Int, .i = i};
+}
+onnx::Attribute attribute(std::string name, std::string s) {
+  return {.name = std::move(name), .kind = onnx::Attribute::Kind::String, .s = std::move(s)};
+}
 onnx::Attribute attribute(std::string name, std::vector<std::string> strings) {
   return {.name = std::move(name), .kind = onnx::Attribute::Kind::Strings, .strings = std::move(strings)};
 }
 
 // One node of that op, newest version.
-Values run(Graph& g, std::string op, Values inputs, std::vector<onnx::Attribute> attributes = {}, std::string domain = "") {
+Values run(Graph& g, std::string op, Values inputs, std::vector<onnx::Attribute> attributes = {},
+           std::string domain = "") {
   onnx::ModelProto model;
   ModelBuilder builder(g, model, "");
   onnx::NodeProto node{.op = op, .domain = domain, .attributes = std::move(attributes)};
@@ -42,7 +47,9 @@ Tensor row(Graph& g, std::vector<double> values, Ints shape = {-1}) { return Ten
 
 TEST_CASE("com.microsoft: skip layer normalization gives the normalized sum and the sum") {
   Graph g;
-  Values out = run(g, "SkipLayerNormalization", {row(g, {1, 2}, {1, 1, 2}), row(g, {3, 6}, {1, 1, 2}), row(g, {2, 1}), row(g, {0, 1})}, {}, "com.microsoft");
+  Values out =
+      run(g, "SkipLayerNormalization",
+          {row(g, {1, 2}, {1, 1, 2}), row(g, {3, 6}, {1, 1, 2}), row(g, {2, 1}), row(g, {0, 1})}, {}, "com.microsoft");
   REQUIRE(out.size() == 4);
   check_near(out[0], {-2, 2});
   check_near(out[3], {4, 8});
@@ -51,38 +58,50 @@ TEST_CASE("com.microsoft: skip layer normalization gives the normalized sum and 
 TEST_CASE("com.microsoft: attention without queries averages the values, those before alone when it looks one way") {
   Graph g;
   // queries and keys are 0, values are the inputs
-  Tensor x = row(g, {1, 3}, {1, 2, 1}), weights = row(g, {0, 0, 1}, {1, 3}), lengths = Tensor::of(g, Ints{1}, dtypes::int32);
+  Tensor x = row(g, {1, 3}, {1, 2, 1}), weights = row(g, {0, 0, 1}, {1, 3}),
+         lengths = Tensor::of(g, Ints{1}, dtypes::int32);
   check_near(run(g, "Attention", {x, weights}, {attribute("num_heads", 1)}, "com.microsoft")[0], {2, 2});
-  check_near(run(g, "Attention", {x, weights}, {attribute("num_heads", 1), attribute("unidirectional", 1)}, "com.microsoft")[0], {1, 2});
-  check_near(run(g, "Attention", {x, weights, Value(), lengths}, {attribute("num_heads", 1)}, "com.microsoft")[0], {1, 1});
+  check_near(run(g, "Attention", {x, weights}, {attribute("num_heads", 1), attribute("unidirectional", 1)},
+                 "com.microsoft")[0],
+             {1, 2});
+  check_near(run(g, "Attention", {x, weights, Value(), lengths}, {attribute("num_heads", 1)}, "com.microsoft")[0],
+             {1, 1});
 }
 
 TEST_CASE("com.microsoft: embeddings are rows of the tables") {
   Graph g;
-  Values out = run(g, "EmbedLayerNormalization", {Tensor::of(g, Ints{1, 0}, dtypes::int32).reshape({1, 2}), Value(), row(g, {0, 2, 4, 10}, {2, 2}), row(g, {1, 1, 2, 2}, {2, 2}),
-                    Value(), row(g, {1, 1}), row(g, {0, 0})}, {}, "com.microsoft");
+  Values out = run(g, "EmbedLayerNormalization",
+                   {Tensor::of(g, Ints{1, 0}, dtypes::int32).reshape({1, 2}), Value(), row(g, {0, 2, 4, 10}, {2, 2}),
+                    row(g, {1, 1, 2, 2}, {2, 2}), Value(), row(g, {1, 1}), row(g, {0, 0})},
+                   {}, "com.microsoft");
   check_near(out[2], {5, 11, 2, 4});
   check_near(out[0], {-1, 1, -1, 1});
 }
 
 TEST_CASE("RNN: a sequence that is over keeps its state and gives 0; in reverse it begins at its end") {
   Graph g;
-  Tensor x = row(g, {1, 2, 3}, {3, 1, 1}), w = row(g, {1}, {1, 1, 1}), r = row(g, {0.5}, {1, 1, 1}), lengths = Tensor::of(g, Ints{2}, dtypes::int32);
-  auto forward = run(g, "RNN", {x, w, r, Value(), lengths}, {attribute("activations", std::vector<std::string>{"Affine"})});
+  Tensor x = row(g, {1, 2, 3}, {3, 1, 1}), w = row(g, {1}, {1, 1, 1}), r = row(g, {0.5}, {1, 1, 1}),
+         lengths = Tensor::of(g, Ints{2}, dtypes::int32);
+  auto forward =
+      run(g, "RNN", {x, w, r, Value(), lengths}, {attribute("activations", std::vector<std::string>{"Affine"})});
   check_near(forward[0], {1, 2.5, 0});
   check_near(forward[1], {2.5});
-  auto reverse = run(g, "RNN", {x, w, r, Value(), lengths}, {attribute("activations", std::vector<std::string>{"Affine"}), attribute("direction", "reverse")});
+  auto reverse = run(g, "RNN", {x, w, r, Value(), lengths},
+                     {attribute("activations", std::vector<std::string>{"Affine"}), attribute("direction", "reverse")});
   check_near(reverse[0], {2, 2, 0});
   check_near(reverse[1], {2});
   CHECK_THROWS_AS(run(g, "RNN", {x, w, r}, {attribute("activations", std::vector<std::string>{"Sine"})}), Failure);
-  CHECK_THROWS_AS(run(g, "RNN", {x, w, r}, {attribute("direction", "bidirectional")}), Failure);  // weights for one direction
+  // weights for one direction
+  CHECK_THROWS_AS(run(g, "RNN", {x, w, r}, {attribute("direction", "bidirectional")}), Failure);
 }
 
 TEST_CASE("Resize: linear between the middles of elements; unknown modes are refused") {
   Graph g;
   Values in{row(g, {1, 2}, {1, 1, 2}), Value(), row(g, {1, 1, 2})};
   check_near(run(g, "Resize", in, {attribute("mode", "linear")})[0], {1, 1.25, 1.75, 2});
-  check_near(run(g, "Resize", in, {attribute("mode", "linear"), attribute("coordinate_transformation_mode", "align_corners")})[0], {1, 4.0 / 3, 5.0 / 3, 2});
+  check_near(run(g, "Resize", in,
+                 {attribute("mode", "linear"), attribute("coordinate_transformation_mode", "align_corners")})[0],
+             {1, 4.0 / 3, 5.0 / 3, 2});
   check_near(run(g, "Resize", in, {attribute("mode", "nearest")})[0], {1, 1, 2, 2});
   CHECK_THROWS_AS(run(g, "Resize", in, {attribute("mode", "wavy")}), Failure);
   CHECK_THROWS_AS(run(g, "Resize", in, {attribute("coordinate_transformation_mode", "elsewhere")}), Failure);
@@ -94,13 +113,15 @@ TEST_CASE("quantization: per axis, clamped, and back") {
   Tensor x = row(g, {1, 2, 300, -8}, {2, 2}), scale = row(g, {0.5, 4}), zero = Tensor::of(g, Ints{0, 1}, dtypes::int8);
   Values q = run(g, "QuantizeLinear", {x, scale, zero}, {attribute("axis", 0)});
   check_near(q[0], {2, 4, 76, -1});
-  check_near(run(g, "QuantizeLinear", {x, row(g, {0.5}, {}), Tensor::constant(g, 0, dtypes::int8)})[0], {2, 4, 127, -16});
+  check_near(run(g, "QuantizeLinear", {x, row(g, {0.5}, {}), Tensor::constant(g, 0, dtypes::int8)})[0],
+             {2, 4, 127, -16});
   check_near(run(g, "DequantizeLinear", {q[0], scale, zero}, {attribute("axis", 0)})[0], {1, 2, 300, -8});
 }
 
 TEST_CASE("NonMaxSuppression keeps the best of boxes that overlap") {
   Graph g;
-  Tensor boxes = row(g, {0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 5, 1, 6}, {1, 3, 4}), scores = row(g, {0.5, 0.9, 0.4}, {1, 1, 3});
+  Tensor boxes = row(g, {0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 5, 1, 6}, {1, 3, 4}),
+         scores = row(g, {0.5, 0.9, 0.4}, {1, 1, 3});
   Tensor most = Tensor::constant(g, 3, dtypes::int64), iou = row(g, {0.5}, {}), least = row(g, {0.45}, {});
   check_near(run(g, "NonMaxSuppression", {boxes, scores, most, iou})[0], {0, 0, 1, 0, 0, 2});
   check_near(run(g, "NonMaxSuppression", {boxes, scores, most, iou, least})[0], {0, 0, 1});
@@ -120,11 +141,18 @@ TEST_CASE("DFT: a constant has one frequency; the inverse gives it back") {
 TEST_CASE("StringNormalizer drops stopwords and changes case; nothing left is one empty string") {
   Graph g;
   Strings days{{3}, {"Monday", "tuesday", "Friday"}};
-  auto lower = run(g, "StringNormalizer", {days}, {attribute("case_change_action", "LOWER"), attribute("stopwords", std::vector<std::string>{"monday"})})[0].strings();
+  auto lower =
+      run(g, "StringNormalizer", {days},
+          {attribute("case_change_action", "LOWER"), attribute("stopwords", std::vector<std::string>{"monday"})})[0]
+          .strings();
   CHECK(lower.items == std::vector<std::string>{"tuesday", "friday"});
-  auto exact = run(g, "StringNormalizer", {days}, {attribute("is_case_sensitive", 1), attribute("stopwords", std::vector<std::string>{"monday"})})[0].strings();
+  auto exact = run(g, "StringNormalizer", {days},
+                   {attribute("is_case_sensitive", 1), attribute("stopwords", std::vector<std::string>{"monday"})})[0]
+                   .strings();
   CHECK(exact.items == days.items);
-  auto none = run(g, "StringNormalizer", {Strings{{1}, {"Monday"}}}, {attribute("stopwords", std::vector<std::string>{"monday"})})[0].strings();
+  auto none = run(g, "StringNormalizer", {Strings{{1}, {"Monday"}}},
+                  {attribute("stopwords", std::vector<std::string>{"monday"})})[0]
+                  .strings();
   CHECK(none.items == std::vector<std::string>{""});
   CHECK_THROWS_AS(run(g, "StringNormalizer", {Strings{{2, 1}, {"a", "b"}}}), Failure);
 }

@@ -19,9 +19,11 @@ std::string cased(std::string text, const std::string& action) {
 
 Values string_normalizer(OpCall& c) {
   const Strings& in = c.value(0).strings();
-  if (in.shape.empty() || in.shape.size() > 2 || (in.shape.size() == 2 && in.shape[0] != 1)) throw Failure("its input must be a list of strings, or one row of them");
+  if (in.shape.empty() || in.shape.size() > 2 || (in.shape.size() == 2 && in.shape[0] != 1))
+    throw Failure("its input must be a list of strings, or one row of them");
   std::string action = c.attr_string("case_change_action", "NONE");
-  if (action != "LOWER" && action != "UPPER" && action != "NONE") throw Failure("its case_change_action is '" + action + "'");
+  if (action != "LOWER" && action != "UPPER" && action != "NONE")
+    throw Failure("its case_change_action is '" + action + "'");
   bool sensitive = c.attr_int("is_case_sensitive", 0) != 0;
   std::unordered_set<std::string> stopwords;
   if (auto* words = c.attr("stopwords"))
@@ -51,7 +53,10 @@ struct Vectorizer {
     return out;
   }
 
-  explicit Vectorizer(OpCall& c) : shortest(c.attr_int("min_gram_length")), longest(c.attr_int("max_gram_length")), skips(c.attr_int("max_skip_count")) {
+  explicit Vectorizer(OpCall& c)
+      : shortest(c.attr_int("min_gram_length")),
+        longest(c.attr_int("max_gram_length")),
+        skips(c.attr_int("max_skip_count")) {
     Ints begins = c.attr_ints("ngram_counts"), indexes = c.attr_ints("ngram_indexes");
     Words pool;
     if (auto* strings = c.attr("pool_strings")) pool = strings->strings;
@@ -86,7 +91,8 @@ struct Vectorizer {
 
   double weigh(const std::string& mode, double count, size_t i) const {
     double weight = weights.empty() ? 1 : weights[i];
-    return mode == "TF" ? count : (count > 0 ? 1 : 0) * (mode == "IDF" ? weight : 1) * (mode == "TFIDF" ? count * weight : 1);
+    return mode == "TF" ? count
+                        : (count > 0 ? 1 : 0) * (mode == "IDF" ? weight : 1) * (mode == "TFIDF" ? count * weight : 1);
   }
 };
 
@@ -117,10 +123,12 @@ Values tf_idf_vectorizer(OpCall& c) {
 }  // namespace
 
 std::span<const OpDef> text_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"StringNormalizer", 10, "case_change_action is_case_sensitive locale stopwords", string_normalizer},
     {"TfIdfVectorizer", 9, "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s pool_strings weights", tf_idf_vectorizer},
   };
+  // clang-format on
   return kOps;
 }
 

@@ -1,5 +1,6 @@
-// Training steps of ai.onnx.preview.training. A node updates several tensors at once: its inputs after the rate R and the step T are all
-// tensors, then all gradients, then each kind of state; its outputs are the new tensors and the new states in the same order.
+// Training steps of ai.onnx.preview.training. A node updates several tensors at once: its inputs after the rate R and
+// the step T are all tensors, then all gradients, then each kind of state;
+// its outputs are the new tensors and the new states in the same order.
 #include <cmath>
 
 #include "lib/model/op.h"
@@ -10,7 +11,8 @@ namespace {
 // Runs `update` on each group of `kinds` inputs; it gives the new tensor and the new states.
 template <class Update>
 Values each_group(OpCall& c, size_t kinds, Update update) {
-  if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds) throw Failure("its inputs are no groups of " + std::to_string(kinds));
+  if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)
+    throw Failure("its inputs are no groups of " + std::to_string(kinds));
   size_t groups = (c.num_inputs() - 2) / kinds;
   std::vector<Tensors> made(kinds - 1);  // of each kind, the gradients apart
   for (size_t g = 0; g < groups; g++) {
@@ -33,17 +35,21 @@ Values adagrad(OpCall& c) {
   });
 }
 
-// Its default of epsilon is not one number: the operator's schema says 1e-6, tinygrad 0, and the conformance suite expects 0.01. Who leaves
-// it out is told so, and not given one of three results.
+// Its default of epsilon is not one number: the operator's schema says 1e-6, tinygrad 0, and the conformance suite
+// expects 0.01. Who leaves it out is told so, and not given one of three results.
 Values adam(OpCall& c) {
-  if (!c.attr("epsilon")) throw Failure("it has no epsilon, and nobody agrees on a default: its schema says 1e-6, tinygrad 0, the conformance suite 0.01");
+  if (!c.attr("epsilon"))
+    throw Failure(
+        "it has no epsilon, and nobody agrees on a default: its schema says 1e-6, tinygrad 0, the "
+        "conformance suite 0.01");
   auto step = double(c.integer(1));
   double alpha = c.attr_float("alpha", 0.9), beta = c.attr_float("beta", 0.999), epsilon = c.attr_float("epsilon", 0);
   double norm = c.attr_float("norm_coefficient", 0), norm_post = c.attr_float("norm_coefficient_post", 0);
   Tensor rate = c.tensor(0);
   if (step > 0) rate = rate * (std::sqrt(1 - std::pow(beta, step)) / (1 - std::pow(alpha, step)));
   return each_group(c, 4, [&](const Tensors& in) -> Tensors {
-    Tensor grad = norm * in[0] + in[1], mean = alpha * in[2] + (1 - alpha) * grad, squares = beta * in[3] + (1 - beta) * grad.square();
+    Tensor grad = norm * in[0] + in[1], mean = alpha * in[2] + (1 - alpha) * grad,
+           squares = beta * in[3] + (1 - beta) * grad.square();
     return {(1 - norm_post) * (in[0] - rate * mean / (squares.sqrt() + epsilon)), mean, squares};
   });
 }
@@ -65,11 +71,13 @@ constexpr std::string_view kTraining = "ai.onnx.preview.training";
 }  // namespace
 
 std::span<const OpDef> training_ops() {
+  // clang-format off
   static const OpDef kOps[] = {
     {"Adagrad", 1, "decay_factor epsilon norm_coefficient", adagrad, kTraining},
     {"Adam", 1, "alpha beta epsilon norm_coefficient norm_coefficient_post", adam, kTraining},
     {"Momentum", 1, "alpha beta mode norm_coefficient", momentum, kTraining},
   };
+  // clang-format on
   return kOps;
 }
 

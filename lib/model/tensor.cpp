@@ -59,7 +59,7 @@ Ints broadcast_shape(const std::vector<Ints>& shapes) {
   return out;
 }
 
-// ---- facts ------------------------------------------------------------------------------------------------------------------
+// ---- facts ----------------------------------------------------------------------------------------------------------
 
 Ints Tensor::shape() const {
   Ints out;
@@ -68,18 +68,21 @@ Ints Tensor::shape() const {
 }
 
 int64_t Tensor::ndim() const { return int64_t(shape_of(uop_).size()); }
-int64_t Tensor::size(int64_t dim) const { return shape_of(uop_)[size_t(resolve_dim(dim))].int64_or_throw("a tensor's size"); }
+int64_t Tensor::size(int64_t dim) const {
+  return shape_of(uop_)[size_t(resolve_dim(dim))].int64_or_throw("a tensor's size");
+}
 int64_t Tensor::numel() const { return product(shape()); }
 
 int64_t Tensor::resolve_dim(int64_t dim, bool extra) const {
   int64_t total = ndim() + extra, limit = std::max<int64_t>(1, total);
   if (dim < -limit || dim >= limit) {
-    throw Failure("axis " + std::to_string(dim) + " is out of range for a tensor of shape " + text_of(shape()) + (extra ? " and a new axis" : ""));
+    throw Failure("axis " + std::to_string(dim) + " is out of range for a tensor of shape " + text_of(shape()) +
+                  (extra ? " and a new axis" : ""));
   }
   return dim < 0 ? dim + total : dim;
 }
 
-// ---- creation ---------------------------------------------------------------------------------------------------------------
+// ---- creation -------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::constant(Graph& graph, Const value, DType dtype) {
   return Tensor(graph.constant(dtype, dtypes::as_const(value, dtype), graph.str(tensor_state(graph).device)));
@@ -98,7 +101,8 @@ Tensor Tensor::buffer(Graph& graph, const Ints& shape, DType dtype) {
 
 Tensor Tensor::of(Graph& graph, const Ints& values, DType dtype) {
   auto bytes = std::make_shared<std::vector<uint8_t>>(values.size() * size_t(dtype.itemsize()));
-  for (size_t i = 0; i < values.size(); i++) std::memcpy(bytes->data() + i * size_t(dtype.itemsize()), &values[i], size_t(dtype.itemsize()));
+  for (size_t i = 0; i < values.size(); i++)
+    std::memcpy(bytes->data() + i * size_t(dtype.itemsize()), &values[i], size_t(dtype.itemsize()));
   return buffer_of(graph, {int64_t(values.size())}, dtype, bytes);
 }
 
@@ -134,19 +138,25 @@ Tensor Tensor::eye(Graph& graph, int64_t n, int64_t m, DType dtype) {
   return arange(graph, n).unsqueeze(-1).eq(arange(graph, m)).cast(dtype);
 }
 
-Tensor Tensor::full_like(Const value, std::optional<DType> as) const { return full(graph(), shape(), value, as.value_or(dtype())); }
+Tensor Tensor::full_like(Const value, std::optional<DType> as) const {
+  return full(graph(), shape(), value, as.value_or(dtype()));
+}
 
 Tensor Tensor::number(Const value) const {
   DType own = dtype();
   if (dtypes::is_float(own) || (dtypes::is_int(own) && value.is_integral())) return constant(graph(), value, own);
-  return constant(graph(), value, value.is_float() ? dtypes::default_float : value.is_bool() ? dtypes::bool_ : dtypes::default_int);
+  return constant(graph(), value,
+                  value.is_float()  ? dtypes::default_float
+                  : value.is_bool() ? dtypes::bool_
+                                    : dtypes::default_int);
 }
 
-// ---- dtype ------------------------------------------------------------------------------------------------------------------
+// ---- dtype ----------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::cast(DType to) const {
   // by int32, so that negative values wrap
-  if ((to == dtypes::uint8 || to == dtypes::uint16) && dtypes::is_float(dtype())) return Tensor(uop_.cast(dtypes::int32).cast(to));
+  if ((to == dtypes::uint8 || to == dtypes::uint16) && dtypes::is_float(dtype()))
+    return Tensor(uop_.cast(dtypes::int32).cast(to));
   return Tensor(uop_.cast(to));
 }
 
@@ -162,14 +172,15 @@ Tensor Tensor::contiguous() const {
   return u.is(Op::BUFFER) ? *this : Tensor(graph().node(Op::CONTIGUOUS, dtype(), uop_));
 }
 
-// ---- movement ---------------------------------------------------------------------------------------------------------------
+// ---- movement -------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::reshape(Ints shape) const {
   auto unknown = std::count(shape.begin(), shape.end(), -1);
   if (unknown > 1) throw Failure("only one size can be inferred, the shape is " + text_of(shape));
   if (unknown) {
     int64_t rest = -product(shape);
-    if (rest == 0 || numel() % rest) throw Failure("cannot reshape " + text_of(this->shape()) + " to " + text_of(shape));
+    if (rest == 0 || numel() % rest)
+      throw Failure("cannot reshape " + text_of(this->shape()) + " to " + text_of(shape));
     *std::find(shape.begin(), shape.end(), -1) = numel() / rest;
   }
   for (int64_t s : shape)
@@ -191,7 +202,8 @@ Tensor Tensor::permute(const Ints& order) const {
   Ints sorted = axes, all(axes.size());
   std::sort(sorted.begin(), sorted.end());
   std::iota(all.begin(), all.end(), 0);
-  if (sorted != all || int64_t(all.size()) != ndim()) throw Failure(text_of(order) + " is no permutation of " + std::to_string(ndim()) + " axes");
+  if (sorted != all || int64_t(all.size()) != ndim())
+    throw Failure(text_of(order) + " is no permutation of " + std::to_string(ndim()) + " axes");
   return Tensor(tgc::permute(uop_, axes));
 }
 
@@ -211,11 +223,14 @@ Tensor Tensor::flip(const Ints& axes) const {
 
 Tensor Tensor::shrink(const Bounds2& bounds) const {
   Ints own = shape();
-  if (bounds.size() != own.size()) throw Failure("a shrink of " + std::to_string(bounds.size()) + " axes of a tensor of shape " + text_of(own));
+  if (bounds.size() != own.size())
+    throw Failure("a shrink of " + std::to_string(bounds.size()) + " axes of a tensor of shape " + text_of(own));
   std::vector<std::pair<Sint, Sint>> pairs;
   for (size_t i = 0; i < own.size(); i++) {
     auto [begin, end] = bounds[i].value_or(std::pair<int64_t, int64_t>{0, own[i]});
-    if (begin < 0 || end > own[i] || begin > end) throw Failure("elements " + std::to_string(begin) + " to " + std::to_string(end) + " of an axis of " + std::to_string(own[i]));
+    if (begin < 0 || end > own[i] || begin > end)
+      throw Failure("elements " + std::to_string(begin) + " to " + std::to_string(end) + " of an axis of " +
+                    std::to_string(own[i]));
     pairs.emplace_back(begin, end);
   }
   return Tensor(tgc::shrink(uop_, pairs));
@@ -268,7 +283,8 @@ Tensor Tensor::unsqueeze(int64_t dim) const {
 Tensor Tensor::repeat(const Ints& repeats) const {
   Ints base = shape();
   if (base.size() < repeats.size()) base.insert(base.begin(), repeats.size() - base.size(), 1);
-  if (base.size() != repeats.size()) throw Failure("repeats " + text_of(repeats) + " of a tensor of shape " + text_of(base));
+  if (base.size() != repeats.size())
+    throw Failure("repeats " + text_of(repeats) + " of a tensor of shape " + text_of(base));
   Ints unsqueezed, expanded, to;
   for (size_t i = 0; i < base.size(); i++) {
     if (repeats[i] != 1) unsqueezed.push_back(1), expanded.push_back(repeats[i]);
@@ -303,7 +319,9 @@ Tensor Tensor::cat_all(const Tensors& tensors, int64_t dim) {
     Ints a = t.shape(), b = tensors[0].shape();
     bool same = a.size() == b.size();
     for (size_t i = 0; same && i < a.size(); i++) same = int64_t(i) == dim || a[i] == b[i];
-    if (!same || a.empty()) throw Failure("tensors of shapes " + text_of(b) + " and " + text_of(a) + " cannot be joined at axis " + std::to_string(dim));
+    if (!same || a.empty())
+      throw Failure("tensors of shapes " + text_of(b) + " and " + text_of(a) + " cannot be joined at axis " +
+                    std::to_string(dim));
     total += a[size_t(dim)];
   }
   Tensor out;
@@ -340,7 +358,8 @@ Tensors Tensor::split(const Ints& sizes, int64_t dim) const {
 Tensors Tensor::split_by(int64_t part, int64_t dim) const {
   int64_t total = size(dim);
   Ints sizes;
-  for (int64_t i = 0; i < std::max<int64_t>(1, total); i += std::max<int64_t>(1, part)) sizes.push_back(std::min(part, total - i));
+  for (int64_t i = 0; i < std::max<int64_t>(1, total); i += std::max<int64_t>(1, part))
+    sizes.push_back(std::min(part, total - i));
   return split(sizes, dim);
 }
 

@@ -1,9 +1,11 @@
-// Tensor: builds tensor-level UOps as tinygrad's Tensor does (tensor.py, mixin/math.py, mixin/movement.py): the same broadcasting, dtype
-// promotion and composition of every method, so that a model becomes the graph tinygrad makes of it. Sizes are integers here: symbolic
-// sizes of a model are bound before its graph is built. A Tensor is a handle, immutable, cheap to copy; the default one stands for None.
+// Tensor: builds tensor-level UOps as tinygrad's Tensor does (tensor.py, mixin/math.py, mixin/movement.py): the same
+// broadcasting, dtype promotion and composition of every method, so that a model becomes the graph tinygrad makes of
+// it. Sizes are integers here: symbolic sizes of a model are bound before its graph is built. A Tensor is a handle,
+// immutable, cheap to copy; the default one stands for None.
 //
-// Where C++ differs from Python: shapes and axes are Ints, a missing axis argument is kAll, `x[...]` is getitem, x == y and so on are
-// eq, ne, lt, ...; a / b is true division and a % b the floored remainder, as on tensors in Python. Misuse throws Failure.
+// Where C++ differs from Python: shapes and axes are Ints, a missing axis argument is kAll, `x[...]` is getitem, x == y
+// and so on are eq, ne, lt, ...; a / b is true division and a % b the floored remainder,
+// as on tensors in Python. Misuse throws Failure.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -54,10 +56,13 @@ class Tensor {
   static Tensor constant(Graph& graph, Const value, DType dtype);       // Tensor(value, dtype=...): of no dimensions
   static Tensor full(Graph& graph, const Ints& shape, Const value, DType dtype);
   static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // Tensor.empty: a new buffer
-  static Tensor of(Graph& graph, const Ints& values, DType dtype = dtypes::int64);                  // one axis, its values known
+  // one axis, its values known
+  static Tensor of(Graph& graph, const Ints& values, DType dtype = dtypes::int64);
   static Tensor of(Graph& graph, const std::vector<double>& values, DType dtype = dtypes::float32);
   static Tensor arange(Graph& graph, Const start, Const stop, Const step, DType dtype);
-  static Tensor arange(Graph& graph, int64_t stop, DType dtype = dtypes::default_int) { return arange(graph, 0, stop, 1, dtype); }
+  static Tensor arange(Graph& graph, int64_t stop, DType dtype = dtypes::default_int) {
+    return arange(graph, 0, stop, 1, dtype);
+  }
   static Tensor linspace(Graph& graph, double start, double stop, int64_t steps);
   static Tensor eye(Graph& graph, int64_t n, int64_t m, DType dtype);
   Tensor full_like(Const value, std::optional<DType> dtype = {}) const;
@@ -78,8 +83,10 @@ class Tensor {
   Tensor flip(const Ints& axes) const;
   Tensor shrink(const Bounds2& bounds) const;
   Tensor shrink_to(const std::vector<std::optional<int64_t>>& shape) const;
-  Tensor pad(const Padding& padding, Const value = 0.0, std::string_view mode = "constant") const;  // modes: reflect, replicate, circular
-  Tensor pad_flat(const Ints& padding, Const value = 0.0, std::string_view mode = "constant") const;  // the last axis first
+  // modes: reflect, replicate, circular
+  Tensor pad(const Padding& padding, Const value = 0.0, std::string_view mode = "constant") const;
+  // the last axis first
+  Tensor pad_flat(const Ints& padding, Const value = 0.0, std::string_view mode = "constant") const;
   Tensor pad_axis(int64_t dim, int64_t before, int64_t after, Const value = 0.0) const;
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;
   Tensor unflatten(int64_t dim, const Ints& sizes) const;
@@ -100,7 +107,8 @@ class Tensor {
 
   // ---- indexing
   Tensor getitem(const std::vector<Index>& indices) const;
-  Tensor setitem(const std::vector<Index>& indices, Tensor value) const;  // a copy with the part replaced; needs a tensor among the indices
+  // a copy with the part replaced; needs a tensor among the indices
+  Tensor setitem(const std::vector<Index>& indices, Tensor value) const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;
   Tensor gather(int64_t dim, Tensor index) const;
@@ -220,11 +228,14 @@ class Tensor {
   // ---- neural networks
   Tensor dot(Tensor w) const;
   Tensor matmul(Tensor w) const { return dot(w); }
-  Tensor conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation, const Ints& padding) const;
-  Tensor conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation, const Ints& padding,
-                          const Ints& output_padding) const;
-  Tensor avg_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation, const Ints& padding, bool ceil_mode, bool count_include_pad) const;
-  std::pair<Tensor, Tensor> max_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation, const Ints& padding, bool ceil_mode) const;
+  Tensor conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation,
+                const Ints& padding) const;
+  Tensor conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation,
+                          const Ints& padding, const Ints& output_padding) const;
+  Tensor avg_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation, const Ints& padding, bool ceil_mode,
+                    bool count_include_pad) const;
+  std::pair<Tensor, Tensor> max_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation,
+                                       const Ints& padding, bool ceil_mode) const;
   Tensor max_unpool2d(Tensor indices, const Ints& output_size) const;
   Tensor layernorm(const Ints& axes, double eps) const;
   Tensor batchnorm(Tensor weight, Tensor bias, Tensor mean, Tensor invstd) const;

@@ -8,7 +8,8 @@
 namespace tgc {
 namespace {
 
-// A slice of an axis as Python's slice.indices resolves it: the elements from begin up to end, every step, last to first if negative.
+// A slice of an axis as Python's slice.indices resolves it: the elements from begin up to end, every step,
+// last to first if negative.
 struct Stride {
   int64_t begin, end, step, size;
 };
@@ -79,7 +80,8 @@ std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int
   return indices;
 }
 
-// A tensor at the integers, slices and new axes among the indices, by movement alone; and the axes of it that tensors index.
+// A tensor at the integers, slices and new axes among the indices, by movement alone;
+// and the axes of it that tensors index.
 struct Moved {
   Tensor x;
   std::vector<std::pair<int64_t, Tensor>> indexed;
@@ -95,7 +97,8 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
     }
     int64_t n = own[strides.size()];
     if (auto* i = std::get_if<int64_t>(&index)) {
-      if (*i >= n || *i < -n) throw Failure("index " + std::to_string(*i) + " is out of bounds for an axis of " + std::to_string(n));
+      if (*i >= n || *i < -n)
+        throw Failure("index " + std::to_string(*i) + " is out of bounds for an axis of " + std::to_string(n));
       int64_t from = *i < 0 ? *i + n : *i;
       strides.push_back({from, from + 1, 1, 1});
     } else if (auto* slice = std::get_if<Slice>(&index)) {
@@ -113,7 +116,8 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   return out;
 }
 
-// A tensor at index tensors: a mask over the axes that these bring and those of the tensor, then a sum over the indexed ones.
+// A tensor at index tensors: a mask over the axes that these bring and those of the tensor,
+// then a sum over the indexed ones.
 struct Gathered {
   Tensor x, mask;
   Ints summed, brought;  // axes of the mask
@@ -187,11 +191,13 @@ Tensor Tensor::one_hot_along_dim(int64_t num_classes, int64_t dim) const {
 Tensor Tensor::gather(int64_t dim, Tensor index) const {
   dim = resolve_dim(dim);
   Ints own = shape(), at = index.shape();
-  if (own.size() != at.size()) throw Failure("a gather by an index of " + std::to_string(at.size()) + " axes from " + std::to_string(own.size()));
+  if (own.size() != at.size())
+    throw Failure("a gather by an index of " + std::to_string(at.size()) + " axes from " + std::to_string(own.size()));
   Bounds2 bounds(own.size());
   for (size_t i = 0; i < own.size(); i++) {
     if (int64_t(i) == dim) continue;
-    if (at[i] > own[i]) throw Failure("a gather by an index that is longer than the tensor at axis " + std::to_string(i));
+    if (at[i] > own[i])
+      throw Failure("a gather by an index that is longer than the tensor at axis " + std::to_string(i));
     bounds[i] = std::pair<int64_t, int64_t>(0, at[i]);
   }
   Tensor x = shrink(bounds).unsqueeze(-1).transpose(-1, dim);
@@ -224,11 +230,15 @@ Tensor Tensor::scatter(int64_t dim, Tensor index, Tensor src) const {
 
 Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce, bool include_self) const {
   auto [values, mask] = pre_scatter(resolve_dim(dim), index, src);
-  auto self_or = [&](Const identity) { return include_self ? *this : mask.any(Ints{-1}).logical_not().where(*this, identity); };
+  auto self_or = [&](Const identity) {
+    return include_self ? *this : mask.any(Ints{-1}).logical_not().where(*this, identity);
+  };
   if (reduce == "sum") return mask.where(values, Const(0)).sum(Ints{-1}) + self_or(0);
   if (reduce == "prod") return mask.where(values, Const(1)).prod(Ints{-1}) * self_or(1);
-  if (reduce == "amax") return mask.where(values, dtypes::min(dtype())).max(Ints{-1}).maximum(self_or(dtypes::min(dtype())));
-  if (reduce == "amin") return mask.where(values, dtypes::max(dtype())).min(Ints{-1}).minimum(self_or(dtypes::max(dtype())));
+  if (reduce == "amax")
+    return mask.where(values, dtypes::min(dtype())).max(Ints{-1}).maximum(self_or(dtypes::min(dtype())));
+  if (reduce == "amin")
+    return mask.where(values, dtypes::max(dtype())).min(Ints{-1}).minimum(self_or(dtypes::max(dtype())));
   throw Failure("no reduction is called " + std::string(reduce));
 }
 
@@ -241,7 +251,8 @@ std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   int64_t n = own.empty() ? 1 : own[size_t(dim)];
   if (n <= 1) return {*this, zeros_like(dtypes::default_int)};
   int64_t stages = std::bit_width(uint64_t(n - 1));
-  Tensor x = pad_axis(dim, 0, (int64_t(1) << stages) - n, descending ? dtypes::min(dtype()) : dtypes::max(dtype())).unflatten(dim, Ints(size_t(stages), 2));
+  Tensor x = pad_axis(dim, 0, (int64_t(1) << stages) - n, descending ? dtypes::min(dtype()) : dtypes::max(dtype()))
+                 .unflatten(dim, Ints(size_t(stages), 2));
   for (int64_t stage = 1; stage <= stages; stage++) {
     int64_t crossover = dim + stages - stage - 1;
     Ints flips;

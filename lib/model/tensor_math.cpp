@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kPi = 3.141592653589793, kLog2 = 0.6931471805599453;
 
-// Tensor._broadcasted: both of one dtype (unless told otherwise) and one shape. The casts around the broadcast are tinygrad's: they
-// make the sums of the backward pass precise.
+// Tensor._broadcasted: both of one dtype (unless told otherwise) and one shape. The casts around the broadcast are
+// tinygrad's: they make the sums of the backward pass precise.
 std::pair<Tensor, Tensor> broadcasted(Tensor x, Tensor y, bool match_dtype = true) {
   if (match_dtype && x.dtype() != y.dtype()) {
     DType to = least_upper_dtype({x.dtype(), y.dtype()});
@@ -29,7 +29,8 @@ Tensor unary(Op op, const Tensor& a) { return Tensor(a.uop().alu(op)); }
 Tensor float_unary(Op op, const Tensor& a) { return unary(op, a.cast(least_upper_float(a.dtype()))); }
 
 void need_integral(const Tensor& t) {
-  if (!dtypes::is_int(t.dtype()) && !dtypes::is_bool(t.dtype())) throw Failure(std::string(t.dtype().repr()) + " has no bitwise operations");
+  if (!dtypes::is_int(t.dtype()) && !dtypes::is_bool(t.dtype()))
+    throw Failure(std::string(t.dtype().repr()) + " has no bitwise operations");
 }
 
 // cond.cast(bool) ? x : y, once the two have met.
@@ -42,7 +43,7 @@ Tensor choose(Tensor cond, Tensor x, Tensor y) {
 
 }  // namespace
 
-// ---- binary -----------------------------------------------------------------------------------------------------------------
+// ---- binary ---------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::add(Tensor b) const { return binary(Op::ADD, *this, b); }
 Tensor Tensor::mul(Tensor b) const { return binary(Op::MUL, *this, b); }
@@ -143,11 +144,13 @@ Tensor poly_n(Tensor x, std::initializer_list<double> coefficients) {
   return out;
 }
 
-// ---- unary ------------------------------------------------------------------------------------------------------------------
+// ---- unary ----------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::logical_not() const { return cast(dtypes::bool_).ne(Const(true)); }
 Tensor Tensor::neg() const { return dtypes::is_bool(dtype()) ? logical_not() : *this * -1; }
-Tensor Tensor::bitwise_not() const { return need_integral(*this), dtypes::is_bool(dtype()) ? logical_not() : *this ^ -1; }
+Tensor Tensor::bitwise_not() const {
+  return need_integral(*this), dtypes::is_bool(dtype()) ? logical_not() : *this ^ -1;
+}
 Tensor Tensor::inverse() const { return is_floating_point() ? neg() : bitwise_not(); }
 
 Tensor Tensor::log2() const { return float_unary(Op::LOG2, *this); }
@@ -172,7 +175,8 @@ Tensor Tensor::tan() const { return sin() / cos(); }
 
 // Abramowitz and Stegun 4.4.46
 Tensor Tensor::asin() const {
-  Tensor series = poly_n(abs(), {-0.0012624911, 0.0066700901, -0.0170881256, 0.0308918810, -0.0501743046, 0.0889789874, -0.2145988016, 1.5707963050});
+  Tensor series = poly_n(abs(), {-0.0012624911, 0.0066700901, -0.0170881256, 0.0308918810, -0.0501743046, 0.0889789874,
+                                 -0.2145988016, 1.5707963050});
   return sign() * (kPi / 2 - (1.0 - abs()).sqrt() * series);
 }
 Tensor Tensor::acos() const { return kPi / 2 - asin(); }
@@ -187,7 +191,8 @@ Tensor Tensor::atanh() const { return ((1 + *this) / (1 - *this)).log() / 2; }
 // Abramowitz and Stegun 7.1.26
 Tensor Tensor::erf() const {
   Tensor t = 1.0 / (1.0 + 0.3275911 * abs());
-  return sign() * (1.0 - t * poly_n(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}) * square().neg().exp());
+  return sign() * (1.0 - t * poly_n(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}) *
+                             square().neg().exp());
 }
 
 Tensor Tensor::ceil() const {
@@ -202,11 +207,15 @@ Tensor Tensor::round() const {
   Tensor b = trunc() / 2.0;
   return gt(Const(0)).eq(b.trunc().eq(b)).where((*this - 0.5).ceil(), (*this + 0.5).floor());
 }
-Tensor Tensor::sign() const { return ne(Const(0)).where(lt(Const(0)).where(full_like(-1), full_like(1)), full_like(0)) + *this * 0; }
+Tensor Tensor::sign() const {
+  return ne(Const(0)).where(lt(Const(0)).where(full_like(-1), full_like(1)), full_like(0)) + *this * 0;
+}
 Tensor Tensor::abs() const { return *this * sign(); }
 Tensor Tensor::square() const { return *this * *this; }
 Tensor Tensor::isnan() const { return ne(*this); }
-Tensor Tensor::isinf(bool positive, bool negative) const { return eq(Const(HUGE_VAL)) * positive + eq(Const(-HUGE_VAL)) * negative; }
+Tensor Tensor::isinf(bool positive, bool negative) const {
+  return eq(Const(HUGE_VAL)) * positive + eq(Const(-HUGE_VAL)) * negative;
+}
 
 Tensor Tensor::clamp(std::optional<Const> min, std::optional<Const> max) const {
   Tensor x = min ? lt(*min).where(*min, *this) : *this;
@@ -217,16 +226,20 @@ Tensor Tensor::clamp(Tensor min, Tensor max) const {
   return max ? x.gt(max).where(max, x) : x;
 }
 
-// ---- activations ------------------------------------------------------------------------------------------------------------
+// ---- activations ----------------------------------------------------------------------------------------------------
 
 Tensor Tensor::relu() const { return gt(Const(0)).where(*this, Const(0)); }
 Tensor Tensor::relu6() const { return relu() - (*this - 6).relu(); }
 Tensor Tensor::sigmoid() const { return (1 + (*this * (-1 / kLog2)).exp2()).reciprocal(); }
 Tensor Tensor::hardswish() const { return *this * (*this + 3).relu6() * (1.0 / 6); }
 Tensor Tensor::leaky_relu(double slope) const { return lt(Const(0)).where(slope * *this, *this); }
-Tensor Tensor::gelu() const { return 0.5 * *this * (1 + (std::sqrt(2 / kPi) * (*this + 0.044715 * pow(Const(3)))).tanh()); }
+Tensor Tensor::gelu() const {
+  return 0.5 * *this * (1 + (std::sqrt(2 / kPi) * (*this + 0.044715 * pow(Const(3)))).tanh());
+}
 Tensor Tensor::elu(double alpha) const { return relu() - alpha * (1 - exp()).relu(); }
-Tensor Tensor::celu(double alpha) const { return maximum(Const(0)) + (alpha * ((*this / alpha).exp() - 1)).minimum(Const(0)); }
+Tensor Tensor::celu(double alpha) const {
+  return maximum(Const(0)) + (alpha * ((*this / alpha).exp() - 1)).minimum(Const(0));
+}
 Tensor Tensor::selu(double alpha, double gamma) const {
   Tensor positive = ge(Const(0));
   return gamma * Tensor(graph().node(Op::DETACH, dtypes::bool_, positive.uop())).where(*this, alpha * (exp() - 1));

@@ -20,7 +20,8 @@ Padding grouped(const Ints& flat) {
 // A list of one number, or of one per axis before or before and after, as padding of all (Tensor._resolve_pool_pads).
 Ints resolve_pool_pads(const Ints& padding, size_t dims) {
   if (padding.size() == 2 * dims) return padding;
-  if (padding.size() != dims) throw Failure("a padding of " + std::to_string(padding.size()) + " numbers for " + std::to_string(dims) + " axes");
+  if (padding.size() != dims)
+    throw Failure("a padding of " + std::to_string(padding.size()) + " numbers for " + std::to_string(dims) + " axes");
   Ints out;
   for (size_t i = dims; i-- > 0;) out.insert(out.end(), {padding[i], padding[i]});
   return out;
@@ -31,10 +32,12 @@ Ints apply_ceil_mode(const Tensor& x, Ints pads, const Ints& kernel, const Ints&
   Ints shape = x.shape();
   Padding pairs = grouped(pads);
   for (size_t dim = 0; dim < kernel.size(); dim++) {
-    int64_t i = shape[shape.size() - kernel.size() + dim], s = stride[dim], window = dilation[dim] * (kernel[dim] - 1) + 1;
+    int64_t i = shape[shape.size() - kernel.size() + dim], s = stride[dim],
+            window = dilation[dim] * (kernel[dim] - 1) + 1;
     auto [before, after] = pairs[dim];
     int64_t out = ceildiv(i + before + after - window, s) + 1;
-    pads[pads.size() - 1 - 2 * dim] += s * (out - 1) + window - (i + before + after) - std::max<int64_t>(s * (out - 1) - (before + i - 1), 0);
+    pads[pads.size() - 1 - 2 * dim] +=
+        s * (out - 1) + window - (i + before + after) - std::max<int64_t>(s * (out - 1) - (before + i - 1), 0);
   }
   return pads;
 }
@@ -58,18 +61,23 @@ Tensor Tensor::dot(Tensor w) const {
   if (dx == 0 || dw == 0) throw Failure("a matrix product with a scalar");
   int64_t inner = -std::min<int64_t>(dw, 2);
   Ints a = shape(), b = w.shape();
-  if (a.back() != b[size_t(dw + inner)]) throw Failure("a matrix product of " + std::to_string(a.back()) + " columns with " + std::to_string(b[size_t(dw + inner)]) + " rows");
+  if (a.back() != b[size_t(dw + inner)])
+    throw Failure("a matrix product of " + std::to_string(a.back()) + " columns with " +
+                  std::to_string(b[size_t(dw + inner)]) + " rows");
   Ints ones(size_t(std::min({dx - 1, dw - 1, int64_t(1)})), 1);
   Tensor x = reshape(concat({Ints(a.begin(), a.end() - 1), ones, {a.back()}}));
   auto split = b.end() + inner;
-  w = w.reshape(concat({Ints(b.begin(), b.end() - std::min<int64_t>(dw, 2)), ones, Ints(split, b.end())})).transpose(-1, inner);
+  w = w.reshape(concat({Ints(b.begin(), b.end() - std::min<int64_t>(dw, 2)), ones, Ints(split, b.end())}))
+          .transpose(-1, inner);
   return (x * w).sum(Ints{-1}).cast(least_upper_dtype({x.dtype(), w.dtype()}));
 }
 
-Tensor Tensor::conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation, const Ints& padding) const {
+Tensor Tensor::conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation,
+                      const Ints& padding) const {
   Ints ws = weight.shape(), xs = shape();
   if (xs.size() < 3 || xs.size() != ws.size() || groups <= 0 || groups * ws[1] != xs[1] || ws[0] % groups) {
-    throw Failure("a convolution whose input of " + std::to_string(xs.size()) + " axes does not fit its weights, in " + std::to_string(groups) + " groups");
+    throw Failure("a convolution whose input of " + std::to_string(xs.size()) + " axes does not fit its weights, in " +
+                  std::to_string(groups) + " groups");
   }
   Ints window(ws.begin() + 2, ws.end());
   auto n = int64_t(window.size());
@@ -84,14 +92,17 @@ Tensor Tensor::conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& st
   x = x.permute(order);
   Ints axes;
   for (int64_t i = 0; i <= n; i++) axes.push_back(-1 - i);
-  Tensor y = (x * weight.reshape(concat({{1, groups, rcout}, ones, {cin}, window}))).sum(axes, true).reshape(concat({{bs, cout}, out}));
+  Tensor y = (x * weight.reshape(concat({{1, groups, rcout}, ones, {cin}, window})))
+                 .sum(axes, true)
+                 .reshape(concat({{bs, cout}, out}));
   return bias ? y + bias.reshape(concat({{1, -1}, ones})) : y;
 }
 
-Tensor Tensor::conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation, const Ints& padding,
-                                const Ints& output_padding) const {
+Tensor Tensor::conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation,
+                                const Ints& padding, const Ints& output_padding) const {
   Ints ws = weight.shape(), flips;
-  if (ws.size() < 3 || ws.size() != size_t(ndim()) || groups <= 0 || ws[0] % groups) throw Failure("a transposed convolution whose input does not fit its weights");
+  if (ws.size() < 3 || ws.size() != size_t(ndim()) || groups <= 0 || ws[0] % groups)
+    throw Failure("a transposed convolution whose input does not fit its weights");
   for (size_t i = 3; i < ws.size() + 1; i++) flips.push_back(int64_t(i));
   Tensor x = *this, w = weight.unflatten(0, {groups, -1}).transpose(1, 2).flip(flips);
   Ints window(ws.begin() + 2, ws.end());
@@ -117,7 +128,8 @@ Tensor Tensor::conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, cons
   return x.conv2d(w.flatten(0, 1), bias, groups, Ints(window.size(), 1), dilation, flat);
 }
 
-Tensor Tensor::avg_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation, const Ints& padding, bool ceil_mode, bool count_include_pad) const {
+Tensor Tensor::avg_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation, const Ints& padding,
+                          bool ceil_mode, bool count_include_pad) const {
   Ints axes = last_axes(kernel.size()), pads = resolve_pool_pads(padding, kernel.size());
   Ints ceiled = apply_ceil_mode(*this, pads, kernel, stride, dilation);
   auto windows = [&](const Tensor& x, const Ints& p) { return x.pad_flat(p).pool(kernel, stride, dilation); };
@@ -131,20 +143,23 @@ Tensor Tensor::avg_pool2d(const Ints& kernel, const Ints& stride, const Ints& di
   return windows(*this, ceiled).sum(axes) / windows(pad_flat(pads).ones_like(), extra).sum(axes);
 }
 
-std::pair<Tensor, Tensor> Tensor::max_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation, const Ints& padding, bool ceil_mode) const {
+std::pair<Tensor, Tensor> Tensor::max_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation,
+                                             const Ints& padding, bool ceil_mode) const {
   Ints axes = last_axes(kernel.size()), pads = resolve_pool_pads(padding, kernel.size()), xs = shape();
   if (ceil_mode) pads = apply_ceil_mode(*this, pads, kernel, stride, dilation);
   Tensor windows = pad_flat(pads, dtypes::min(dtype())).pool(kernel, stride, dilation);
   Ints spatial(xs.end() - int64_t(kernel.size()), xs.end());
   int64_t n = product(spatial);
   Tensor index = arange(graph(), n, 0, -1, dtypes::int32).reshape(spatial);
-  Tensor found = windows.eq(windows.max(axes, true)) * index.pad_flat(pads, dtypes::min(index.dtype())).pool(kernel, stride, dilation);
+  Tensor found = windows.eq(windows.max(axes, true)) *
+                 index.pad_flat(pads, dtypes::min(index.dtype())).pool(kernel, stride, dilation);
   return {windows.max(axes), n - found.max(axes)};
 }
 
 Tensor Tensor::max_unpool2d(Tensor indices, const Ints& output_size) const {
   Ints xs = shape(), flat{xs[0], xs[1], 1, -1};
-  Tensor spread = indices.reshape(flat).one_hot_along_dim(product(output_size), 2).where(reshape(flat), Const(0)).sum(Ints{3});
+  Tensor spread =
+      indices.reshape(flat).one_hot_along_dim(product(output_size), 2).where(reshape(flat), Const(0)).sum(Ints{3});
   return spread.reshape(concat({{xs[0], xs[1]}, output_size}));
 }
 
@@ -162,7 +177,7 @@ Tensor Tensor::batchnorm(Tensor weight, Tensor bias, Tensor mean, Tensor invstd)
   return bias ? x + bias.reshape(to) : x;
 }
 
-// ---- einsum -----------------------------------------------------------------------------------------------------------------
+// ---- einsum ---------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -179,7 +194,8 @@ std::vector<std::string> split_at(const std::string& text, char c) {
 std::string once(const std::string& text, const std::string& except = "") {
   std::set<char> letters;
   for (char c : text)
-    if (std::isalpha(c) && std::count(text.begin(), text.end(), c) == 1 && except.find(c) == std::string::npos) letters.insert(c);
+    if (std::isalpha(c) && std::count(text.begin(), text.end(), c) == 1 && except.find(c) == std::string::npos)
+      letters.insert(c);
   return {letters.begin(), letters.end()};
 }
 
@@ -219,7 +235,9 @@ Tensor take_traces(Tensor x, std::string& s) {
         if (d != int64_t(j) && d != int64_t(k)) order.push_back(d);
       order.insert(order.end(), {int64_t(j), int64_t(k)});
       if (x.size(int64_t(k)) != n) throw Failure("an einsum letter of two sizes");
-      x = x.ndim() > 2 ? x.permute(order).flatten(-2).pad_axis(-1, 0, n).unflatten(-1, {n, n + 1}).slice_axis(-1, {0, 1, 1}).squeeze(-1) : x.diagonal();
+      x = x.ndim() > 2 ? x.permute(order).flatten(-2).pad_axis(-1, 0, n).unflatten(-1, {n, n + 1})
+                             .slice_axis(-1, {0, 1, 1}).squeeze(-1)
+                       : x.diagonal();
       // the diagonal came last; put it where the first of the two letters was
       Ints back;
       for (int64_t d = 0; d < x.ndim() - 1; d++) back.push_back(d);
@@ -242,18 +260,22 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     formula.resize(at);
   }
   std::vector<std::string> inputs = split_at(formula, ',');
-  if (inputs.size() != xs.size()) throw Failure("an einsum formula of " + std::to_string(inputs.size()) + " operands for " + std::to_string(xs.size()));
+  if (inputs.size() != xs.size())
+    throw Failure("an einsum formula of " + std::to_string(inputs.size()) + " operands for " +
+                  std::to_string(xs.size()));
   if (text.find("...") != std::string_view::npos) expand_ellipsis(inputs, output, xs);
   if (!output) output = once(formula);
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < xs.size(); i++) {
-    if (inputs[i].size() != size_t(xs[i].ndim())) throw Failure("einsum operand '" + inputs[i] + "' has " + std::to_string(xs[i].ndim()) + " axes");
+    if (inputs[i].size() != size_t(xs[i].ndim()))
+      throw Failure("einsum operand '" + inputs[i] + "' has " + std::to_string(xs[i].ndim()) + " axes");
     xs[i] = take_traces(xs[i], inputs[i]);
     Ints shape = xs[i].shape();
     for (size_t j = 0; j < shape.size(); j++) {
       int64_t& size = sizes.try_emplace(inputs[i][j], shape[j]).first->second;
       if (size == 1) size = shape[j];
-      else if (shape[j] != size && shape[j] != 1) throw Failure(std::string("einsum letter '") + inputs[i][j] + "' has two sizes");
+      else if (shape[j] != size && shape[j] != 1)
+        throw Failure(std::string("einsum letter '") + inputs[i][j] + "' has two sizes");
     }
   }
   for (char c : *output)

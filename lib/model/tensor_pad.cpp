@@ -38,9 +38,11 @@ Tensor pad_circular(const Tensor& x, const Padding& padding) {
 // What reflection puts before and after an axis; none where nothing is to be put.
 std::pair<Tensor, Tensor> reflected(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
   int64_t n = x.size(dim);
-  if (before >= n || after >= n) throw Failure("a reflection by " + std::to_string(std::max(before, after)) + " of an axis of " + std::to_string(n));
+  if (before >= n || after >= n)
+    throw Failure("a reflection by " + std::to_string(std::max(before, after)) + " of an axis of " + std::to_string(n));
   auto upto = [](int64_t v) { return v >= 0 ? std::optional(v) : std::nullopt; };
-  return {before > 0 ? x.slice_axis(dim, {before, 0, -1}) : Tensor(), after > 0 ? x.slice_axis(dim, {upto(n - 2), upto(n - 2 - after), -1}) : Tensor()};
+  return {before > 0 ? x.slice_axis(dim, {before, 0, -1}) : Tensor(),
+          after > 0 ? x.slice_axis(dim, {upto(n - 2), upto(n - 2 - after), -1}) : Tensor()};
 }
 
 std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
@@ -60,7 +62,9 @@ std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t befor
 
 Tensor Tensor::pad(const Padding& padding, Const value, std::string_view mode) const {
   Ints own = shape();
-  if (padding.size() != own.size()) throw Failure("a padding of " + std::to_string(padding.size()) + " axes for a tensor of " + std::to_string(own.size()));
+  if (padding.size() != own.size())
+    throw Failure("a padding of " + std::to_string(padding.size()) + " axes for a tensor of " +
+                  std::to_string(own.size()));
   Padding positive;
   Bounds2 cut;
   bool any_negative = false;
@@ -76,7 +80,8 @@ Tensor Tensor::pad(const Padding& padding, Const value, std::string_view mode) c
   Tensor x = *this;
   for (size_t i = 0; i < own.size(); i++) {
     auto [before, after] = positive[i];
-    auto [first, last] = mode == "reflect" ? reflected(x, int64_t(i), before, after) : replicated(x, int64_t(i), before, after);
+    auto [first, last] =
+        mode == "reflect" ? reflected(x, int64_t(i), before, after) : replicated(x, int64_t(i), before, after);
     Tensors parts;
     for (const Tensor& t : {first, x, last})
       if (t) parts.push_back(t);
@@ -92,7 +97,8 @@ Tensor Tensor::pad(const Padding& padding, Const value, std::string_view mode) c
 }
 
 Tensor Tensor::pad_flat(const Ints& flat, Const value, std::string_view mode) const {
-  if (flat.size() % 2 || int64_t(flat.size()) > 2 * ndim()) throw Failure("a padding of " + std::to_string(flat.size()) + " numbers");
+  if (flat.size() % 2 || int64_t(flat.size()) > 2 * ndim())
+    throw Failure("a padding of " + std::to_string(flat.size()) + " numbers");
   Padding padding(static_cast<size_t>(ndim()));
   for (size_t i = 0; i < flat.size() / 2; i++) padding[padding.size() - 1 - i] = {flat[2 * i], flat[2 * i + 1]};
   return pad(padding, value, mode);
@@ -107,12 +113,14 @@ Tensor Tensor::pad_axis(int64_t dim, int64_t before, int64_t after, Const value)
 Tensor Tensor::pool(const Ints& kernel, const Ints& stride, const Ints& dilation) const {
   Ints own = shape();
   size_t n = kernel.size(), lead = own.size() - n;
-  if (own.size() < n || stride.size() != n || dilation.size() != n) throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(own.size()));
+  if (own.size() < n || stride.size() != n || dilation.size() != n)
+    throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(own.size()));
   std::vector<int64_t> out(n), repeats(lead, 1), wide(n);  // wide: i * f + d, what a row of one kernel element takes
   for (size_t j = 0; j < n; j++) {
     int64_t k = kernel[j], s = stride[j], d = dilation[j], i = own[lead + j];
     if (k <= 0 || s <= 0 || d <= 0) throw Failure("a window, stride or dilation that is not positive");
-    if (d * (k - 1) + 1 > i) throw Failure("a window of " + std::to_string(d * (k - 1) + 1) + " over an axis of " + std::to_string(i));
+    if (d * (k - 1) + 1 > i)
+      throw Failure("a window of " + std::to_string(d * (k - 1) + 1) + " over an axis of " + std::to_string(i));
     out[j] = ceildiv(i - d * (k - 1), s);
     int64_t f = std::max<int64_t>(1, ceildiv(out[j] * s - d, i));
     wide[j] = i * f + d;

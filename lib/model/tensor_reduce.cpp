@@ -87,8 +87,12 @@ Tensor Tensor::log_softmax(int64_t axis) const {
 // The running fold along an axis: windows over what precedes each element.
 Tensor Tensor::cumalu(int64_t axis, Op op, bool include_initial) const {
   int64_t n = size(axis);
-  Tensor windows = transpose(axis, -1).pad_axis(-1, n - !include_initial, -int64_t(include_initial), identity_element(op, dtype())).pool({n}, {1}, {1});
-  Tensor folded = op == Op::ADD ? windows.sum(Ints{-1}) : op == Op::MAX ? windows.max(Ints{-1}) : windows.prod(Ints{-1});
+  Tensor windows = transpose(axis, -1)
+                       .pad_axis(-1, n - !include_initial, -int64_t(include_initial), identity_element(op, dtype()))
+                       .pool({n}, {1}, {1});
+  Tensor folded = op == Op::ADD   ? windows.sum(Ints{-1})
+                  : op == Op::MAX ? windows.max(Ints{-1})
+                                  : windows.prod(Ints{-1});
   return folded.transpose(axis, -1);
 }
 
@@ -99,12 +103,15 @@ Tensor Tensor::split_cumalu(int64_t axis, Op op) const {
   int64_t n = size(axis);
   if (n <= 2 * kSplit) return cumalu(axis, op);
   int64_t rounded = ceildiv(n, kSplit) * kSplit;
-  Tensor parts = transpose(axis, -1).pad_axis(-1, rounded - n, 0, identity_element(op, dtype())).unflatten(-1, {-1, kSplit}).cumalu(-1, op);
+  Tensor parts = transpose(axis, -1).pad_axis(-1, rounded - n, 0, identity_element(op, dtype()))
+                     .unflatten(-1, {-1, kSplit}).cumalu(-1, op);
   Tensor base = parts.slice_axis(-1, {kSplit - 1, kSplit, 1}).squeeze(-1).cumalu(-1, op, true);
   Ints to = base.shape();
   to.push_back(kSplit);
   base = base.unsqueeze(-1).expand(to);
-  auto fix = [&](const Tensor& t) { return t.flatten(-2).slice_axis(-1, {rounded - n, rounded, 1}).transpose(axis, -1); };
+  auto fix = [&](const Tensor& t) {
+    return t.flatten(-2).slice_axis(-1, {rounded - n, rounded, 1}).transpose(axis, -1);
+  };
   Tensor a = fix(parts), b = fix(base);
   return op == Op::ADD ? a + b : op == Op::MAX ? a.maximum(b) : a * b;
 }
@@ -112,7 +119,11 @@ Tensor Tensor::cumsum(int64_t axis) const { return split_cumalu(axis, Op::ADD); 
 Tensor Tensor::cumprod(int64_t axis) const { return split_cumalu(axis, Op::MUL); }
 Tensor Tensor::cummax(int64_t axis) const { return split_cumalu(axis, Op::MAX); }
 
-Tensor Tensor::triu(int64_t diagonal) const { return triangle(graph(), size(-2), size(-1), diagonal).where(*this, zeros_like()); }
-Tensor Tensor::tril(int64_t diagonal) const { return triangle(graph(), size(-2), size(-1), diagonal + 1).where(zeros_like(), *this); }
+Tensor Tensor::triu(int64_t diagonal) const {
+  return triangle(graph(), size(-2), size(-1), diagonal).where(*this, zeros_like());
+}
+Tensor Tensor::tril(int64_t diagonal) const {
+  return triangle(graph(), size(-2), size(-1), diagonal + 1).where(zeros_like(), *this);
+}
 
 }  // namespace tgc

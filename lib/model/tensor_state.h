@@ -1,4 +1,5 @@
-// What the tensors of one graph share: their device, the numbers of its buffers, and the bytes of the buffers whose values are known.
+// What the tensors of one graph share: their device, the numbers of its buffers,
+// and the bytes of the buffers whose values are known.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -15,7 +16,11 @@ struct TensorState {
 };
 
 inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorState>(); }
-inline UOp device_node(Graph& graph) { return graph.node(Op::DEVICE, dtypes::void_, {}, graph.str(tensor_state(graph).device)); }
-inline UOp next_unique(Graph& graph) { return graph.node(Op::UNIQUE, dtypes::void_, {}, tensor_state(graph).uniques++); }
+inline UOp device_node(Graph& graph) {
+  return graph.node(Op::DEVICE, dtypes::void_, {}, graph.str(tensor_state(graph).device));
+}
+inline UOp next_unique(Graph& graph) {
+  return graph.node(Op::UNIQUE, dtypes::void_, {}, tensor_state(graph).uniques++);
+}
 
 }  // namespace tgc

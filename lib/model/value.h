@@ -1,5 +1,5 @@
-// Value: what flows between the nodes of a model: a tensor, a tensor of strings, a sequence of values, or nothing (an input or an option
-// that is not there).
+// Value: what flows between the nodes of a model: a tensor, a tensor of strings, a sequence of values, or nothing (an
+// input or an option that is not there).
 #pragma once
 #include <memory>
 #include <string>

@@ -16,9 +16,11 @@ constexpr size_t kMaxHeader = 100'000'000;  // as the reference implementation h
 
 onnx::Type type_of_name(const std::string& name) {
   static constexpr std::pair<std::string_view, onnx::Type> kTypes[] = {
-      {"BOOL", onnx::Type::Bool},   {"U8", onnx::Type::UInt8},    {"I8", onnx::Type::Int8},       {"U16", onnx::Type::UInt16}, {"I16", onnx::Type::Int16},
-      {"U32", onnx::Type::UInt32},  {"I32", onnx::Type::Int32},   {"U64", onnx::Type::UInt64},    {"I64", onnx::Type::Int64},  {"F16", onnx::Type::Float16},
-      {"F32", onnx::Type::Float},   {"F64", onnx::Type::Double},  {"BF16", onnx::Type::BFloat16},
+      {"BOOL", onnx::Type::Bool},     {"U8", onnx::Type::UInt8},   {"I8", onnx::Type::Int8},
+      {"U16", onnx::Type::UInt16},    {"I16", onnx::Type::Int16},  {"U32", onnx::Type::UInt32},
+      {"I32", onnx::Type::Int32},     {"U64", onnx::Type::UInt64}, {"I64", onnx::Type::Int64},
+      {"F16", onnx::Type::Float16},   {"F32", onnx::Type::Float},  {"F64", onnx::Type::Double},
+      {"BF16", onnx::Type::BFloat16},
   };
   for (auto [known, type] : kTypes)
     if (known == name) return type;
@@ -30,7 +32,8 @@ json parse_header(std::string_view text) {
   std::set<std::string> names;
   std::string twice;
   auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second) twice = parsed.get<std::string>();
+    if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
+      twice = parsed.get<std::string>();
     return depth <= 4;  // nothing in it lies deeper
   };
   json header = json::parse(text, watch, /*allow_exceptions=*/false);
@@ -43,7 +46,8 @@ std::vector<int64_t> integers(const json& j, const char* what) {
   if (!j.is_array()) throw Failure(std::string("its ") + what + " is no list");
   std::vector<int64_t> out;
   for (const json& item : j) {
-    if (!item.is_number_unsigned() || item.get<uint64_t>() > uint64_t(INT64_MAX)) throw Failure(std::string("its ") + what + " has something else than sizes");
+    if (!item.is_number_unsigned() || item.get<uint64_t>() > uint64_t(INT64_MAX))
+      throw Failure(std::string("its ") + what + " has something else than sizes");
     out.push_back(int64_t(item.get<uint64_t>()));
   }
   return out;
@@ -54,17 +58,22 @@ struct Placed {
   size_t begin, end;  // of its bytes in the data
 };
 
-Placed placed(const std::string& name, const json& entry, std::string_view data, const std::shared_ptr<const onnx::Bytes>& file) {
+Placed placed(const std::string& name, const json& entry, std::string_view data,
+              const std::shared_ptr<const onnx::Bytes>& file) {
   for (const char* member : {"dtype", "shape", "data_offsets"})
     if (!entry.is_object() || !entry.contains(member)) throw Failure(std::string("it has no ") + member);
   if (!entry["dtype"].is_string()) throw Failure("its dtype is no name");
-  onnx::TensorProto t{.name = name, .type = type_of_name(entry["dtype"].get<std::string>()), .dims = integers(entry["shape"], "shape"), .file = file};
+  onnx::TensorProto t{.name = name, .type = type_of_name(entry["dtype"].get<std::string>()),
+                      .dims = integers(entry["shape"], "shape"), .file = file};
   auto offsets = integers(entry["data_offsets"], "data_offsets");
   if (offsets.size() != 2 || offsets[0] > offsets[1]) throw Failure("its data_offsets are no begin and end");
   auto begin = size_t(offsets[0]), end = size_t(offsets[1]);
-  if (end > data.size()) throw Failure("its data end at " + std::to_string(end) + ", the file has " + std::to_string(data.size()) + " bytes of data");
+  if (end > data.size())
+    throw Failure("its data end at " + std::to_string(end) + ", the file has " + std::to_string(data.size()) +
+                  " bytes of data");
   auto wanted = size_t(t.count()) * size_t(onnx::dtype_of(t.type)->itemsize());
-  if (end - begin != wanted) throw Failure("it has " + std::to_string(end - begin) + " bytes, its shape needs " + std::to_string(wanted));
+  if (end - begin != wanted)
+    throw Failure("it has " + std::to_string(end - begin) + " bytes, its shape needs " + std::to_string(wanted));
   t.raw = data.substr(begin, wanted);
   return {std::move(t), begin, end};
 }
@@ -75,7 +84,9 @@ std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onn
   if (all.size() < sizeof length) throw Failure("the file ends inside the length of its header");
   std::memcpy(&length, all.data(), sizeof length);
   all.remove_prefix(sizeof length);
-  if (length > kMaxHeader || length > all.size()) throw Failure("its header should have " + std::to_string(length) + " bytes, the file has " + std::to_string(all.size()) + " more");
+  if (length > kMaxHeader || length > all.size())
+    throw Failure("its header should have " + std::to_string(length) + " bytes, the file has " +
+                  std::to_string(all.size()) + " more");
   std::string_view data = all.substr(length);
   std::vector<Placed> tensors;
   json header = parse_header(all.substr(0, length));
@@ -93,11 +104,15 @@ std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onn
   size_t at = 0;
   std::vector<onnx::TensorProto> out;
   for (Placed& t : tensors) {
-    if (t.begin != at) throw Failure("tensor '" + t.tensor.name + "' begins at " + std::to_string(t.begin) + (t.begin < at ? ", inside the one before it" : ", and nothing has the bytes from " + std::to_string(at)));
+    if (t.begin != at)
+      throw Failure(
+          "tensor '" + t.tensor.name + "' begins at " + std::to_string(t.begin) +
+          (t.begin < at ? ", inside the one before it" : ", and nothing has the bytes from " + std::to_string(at)));
     at = t.end;
     out.push_back(std::move(t.tensor));
   }
-  if (at != data.size()) throw Failure("the file has " + std::to_string(data.size() - at) + " bytes after its last tensor");
+  if (at != data.size())
+    throw Failure("the file has " + std::to_string(data.size() - at) + " bytes after its last tensor");
   return out;
 }
 
@@ -105,15 +120,19 @@ std::vector<onnx::TensorProto> weights_of(const Arrays& arrays) {
   std::vector<onnx::TensorProto> out;
   for (const NamedArray& a : arrays) {
     auto bytes = onnx::Bytes::own(std::string(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes()));
-    onnx::TensorProto t{.name = a.name, .type = onnx::type_of(a.array.dtype()), .dims = {a.array.shape().begin(), a.array.shape().end()}, .file = bytes};
-    if (t.type == onnx::Type::Undefined) throw Failure("the array '" + a.name + "' is " + a.array.describe() + ", which no model has");
+    onnx::TensorProto t{.name = a.name, .type = onnx::type_of(a.array.dtype()),
+                        .dims = {a.array.shape().begin(), a.array.shape().end()}, .file = bytes};
+    if (t.type == onnx::Type::Undefined)
+      throw Failure("the array '" + a.name + "' is " + a.array.describe() + ", which no model has");
     t.raw = bytes->view();
     out.push_back(std::move(t));
   }
   return out;
 }
 
-std::string describe(onnx::Type type, const std::vector<int64_t>& dims) { return onnx::name_of(type) + " " + shape_text(dims); }
+std::string describe(onnx::Type type, const std::vector<int64_t>& dims) {
+  return onnx::name_of(type) + " " + shape_text(dims);
+}
 
 // Whether an input may have that value; sizes that it does not fix fit.
 bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
@@ -126,22 +145,26 @@ bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
 // An error's text when the weight has no place.
 std::string put(onnx::GraphProto& graph, onnx::TensorProto&& weight) {
   auto same_name = [&](const auto& x) { return x.name == weight.name; };
-  if (auto old = std::find_if(graph.initializers.begin(), graph.initializers.end(), same_name); old != graph.initializers.end()) {
+  if (auto old = std::find_if(graph.initializers.begin(), graph.initializers.end(), same_name);
+      old != graph.initializers.end()) {
     if (old->type != weight.type || old->dims != weight.dims)
-      return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", the model's is " + describe(old->type, old->dims);
+      return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", the model's is " +
+             describe(old->type, old->dims);
     *old = std::move(weight);
     return "";
   }
   auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), same_name);
   if (input == graph.inputs.end()) return "the model has no initializer and no input '" + weight.name + "'";
-  if (!fits(*input, weight)) return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", which the model's input is not";
+  if (!fits(*input, weight))
+    return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", which the model's input is not";
   graph.initializers.push_back(std::move(weight));
   return "";
 }
 
 }  // namespace
 
-Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::Bytes> bytes, const std::string& path) {
+Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::Bytes> bytes,
+                                                        const std::string& path) {
   auto out = catch_failures([&] { return parse_safetensors(bytes); });
   if (!out && out.diag().file.empty()) out.diag().file = path;
   return out;
@@ -162,8 +185,10 @@ Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path) {
 Status use_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights) {
   std::string troubles;
   for (onnx::TensorProto& w : weights)
-    if (std::string text = put(model.graph, std::move(w)); !text.empty()) troubles += (troubles.empty() ? "" : "\n  ") + text;
-  return troubles.empty() ? Status(Unit{}) : Status(Diag{.message = "these weights do not fit the model:\n  " + troubles});
+    if (std::string text = put(model.graph, std::move(w)); !text.empty())
+      troubles += (troubles.empty() ? "" : "\n  ") + text;
+  return troubles.empty() ? Status(Unit{})
+                          : Status(Diag{.message = "these weights do not fit the model:\n  " + troubles});
 }
 
 }  // namespace tgc

@@ -17,10 +17,14 @@ std::string safetensors(const std::string& header, const std::string& data) {
   uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data;
 }
-std::string entry(const std::string& name, const std::string& dtype, const std::string& shape, size_t begin, size_t end) {
-  return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":[)" + std::to_string(begin) + "," + std::to_string(end) + "]}";
+std::string entry(const std::string& name, const std::string& dtype, const std::string& shape, size_t begin,
+                  size_t end) {
+  return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":[)" +
+         std::to_string(begin) + "," + std::to_string(end) + "]}";
 }
-std::string floats(std::vector<float> values) { return std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4); }
+std::string floats(std::vector<float> values) {
+  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4);
+}
 
 std::string trouble_of(const std::string& file) {
   auto read = read_safetensors(onnx::Bytes::own(file), "w.safetensors");
@@ -37,9 +41,11 @@ onnx::ModelProto model() {
 }
 
 TEST_CASE("weights: a safetensors file, whatever the order of its header") {
-  std::string header = R"({"__metadata__":{"format":"pt"},)" + entry("b", "I64", "[]", 8, 16) + "," + entry("a", "F32", "[2,1]", 0, 8) + "," + entry("none", "F16", "[0]", 16, 16) + "}  ";
+  std::string header = R"({"__metadata__":{"format":"pt"},)" + entry("b", "I64", "[]", 8, 16) + "," +
+                       entry("a", "F32", "[2,1]", 0, 8) + "," + entry("none", "F16", "[0]", 16, 16) + "}  ";
   int64_t seven = 7;
-  auto read = read_safetensors(onnx::Bytes::own(safetensors(header, floats({1.5, -2}) + std::string(reinterpret_cast<char*>(&seven), 8))));
+  auto read = read_safetensors(
+      onnx::Bytes::own(safetensors(header, floats({1.5, -2}) + std::string(reinterpret_cast<char*>(&seven), 8))));
   REQUIRE(read.ok());
   REQUIRE(read->size() == 3);
   CHECK((*read)[0].name == "a");
@@ -64,37 +70,46 @@ TEST_CASE("weights: bad safetensors files say what is wrong") {
   says(safetensors("[1]", ""), "no JSON object");
   says(safetensors(R"({"a":)", ""), "no JSON object");
   says(safetensors(std::string(5000, '['), ""), "no JSON object");
-  says(safetensors("{" + entry("a", "F32", "[2]", 0, 8) + "," + entry("a", "F32", "[2]", 0, 8) + "}", data), "has 'a' twice");
+  says(safetensors("{" + entry("a", "F32", "[2]", 0, 8) + "," + entry("a", "F32", "[2]", 0, 8) + "}", data),
+       "has 'a' twice");
   says(safetensors(R"({"a":{"dtype":"F32","shape":[2]}})", data), "tensor 'a': it has no data_offsets");
   says(safetensors(R"({"a":3})", data), "tensor 'a': it has no dtype");
-  says(safetensors("{" + entry("a", "F8_E4M3", "[8]", 0, 8) + "}", data), "tensor 'a': the dtype F8_E4M3 is not supported");
+  says(safetensors("{" + entry("a", "F8_E4M3", "[8]", 0, 8) + "}", data),
+       "tensor 'a': the dtype F8_E4M3 is not supported");
   says(safetensors("{" + entry("a", "F32", "[3]", 0, 8) + "}", data), "tensor 'a': it has 8 bytes, its shape needs 12");
   says(safetensors("{" + entry("a", "F32", "[-1]", 0, 8) + "}", data), "its shape has something else than sizes");
   says(safetensors("{" + entry("a", "F32", "[4294967296,4294967296]", 0, 8) + "}", data), "too large");
   says(safetensors("{" + entry("a", "F32", "[4]", 0, 16) + "}", data), "its data end at 16, the file has 8");
   says(safetensors("{" + entry("a", "F32", "[2]", 8, 0) + "}", data), "no begin and end");
-  says(safetensors("{" + entry("a", "F32", "[1]", 0, 4) + "," + entry("b", "F32", "[2]", 0, 8) + "}", data), "tensor 'b' begins at 0, inside the one before it");
+  says(safetensors("{" + entry("a", "F32", "[1]", 0, 4) + "," + entry("b", "F32", "[2]", 0, 8) + "}", data),
+       "tensor 'b' begins at 0, inside the one before it");
   says(safetensors("{" + entry("a", "F32", "[1]", 4, 8) + "}", data), "nothing has the bytes from 0");
   says(safetensors("{" + entry("a", "F32", "[1]", 0, 4) + "}", data), "4 bytes after its last tensor");
-  for (size_t n = 0; n < safetensors(one, data).size(); n++) CHECK(!trouble_of(safetensors(one, data).substr(0, n)).empty());
+  for (size_t n = 0; n < safetensors(one, data).size(); n++)
+    CHECK(!trouble_of(safetensors(one, data).substr(0, n)).empty());
 }
 
 TEST_CASE("weights: they replace initializers and give values to inputs, or are refused by name") {
-  auto tensor = [](const std::string& name, onnx::Type type, std::vector<int64_t> dims) { return onnx::TensorProto{.name = name, .type = type, .dims = std::move(dims)}; };
+  auto tensor = [](const std::string& name, onnx::Type type, std::vector<int64_t> dims) {
+    return onnx::TensorProto{.name = name, .type = type, .dims = std::move(dims)};
+  };
   onnx::ModelProto m = model();
   REQUIRE(use_weights(m, {tensor("x", onnx::Type::Float, {2, 5}), tensor("w", onnx::Type::Float, {2})}).ok());
   CHECK(m.graph.initializers.size() == 2);
   m = model();
-  auto refused = use_weights(m, {tensor("w", onnx::Type::Float, {3}), tensor("y", onnx::Type::Float, {2}), tensor("x", onnx::Type::Float, {3, 5}), tensor("x", onnx::Type::Int64, {2, 5})});
+  auto refused = use_weights(m, {tensor("w", onnx::Type::Float, {3}), tensor("y", onnx::Type::Float, {2}),
+                                 tensor("x", onnx::Type::Float, {3, 5}), tensor("x", onnx::Type::Int64, {2, 5})});
   REQUIRE(!refused.ok());
-  for (const char* words : {"'w' is FLOAT (3,), the model's is FLOAT (2,)", "no initializer and no input 'y'", "'x' is FLOAT (3, 5), which", "'x' is INT64 (2, 5), which"}) {
+  for (const char* words : {"'w' is FLOAT (3,), the model's is FLOAT (2,)", "no initializer and no input 'y'",
+                            "'x' is FLOAT (3, 5), which", "'x' is INT64 (2, 5), which"}) {
     CAPTURE(words);
     CHECK(refused.diag().message.find(words) != std::string::npos);
   }
 }
 
 TEST_CASE("weights: npz files, and files that are none") {
-  std::string path = (std::filesystem::temp_directory_path() / ("tgc_weights." + std::to_string(getpid()) + ".npz")).string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("tgc_weights." + std::to_string(getpid()) + ".npz")).string();
   Arrays arrays;
   arrays.push_back({"w", Array(dtypes::float32, {2})});
   arrays[0].array.as<float>()[1] = 3;

@@ -1,6 +1,7 @@
-// WireReader: the fields of a protobuf message, one after the other, over bytes that stay where they are (a mapped file): nothing is
-// copied, so that gigabytes of weights cost nothing to read past. Every length is checked; a message that ends too early or a field of an
-// unexpected type throws Failure with its place. Mirrors the parsing half of tinygrad's nn/onnx.py.
+// WireReader: the fields of a protobuf message, one after the other, over bytes that stay where they are (a mapped
+// file): nothing is copied, so that gigabytes of weights cost nothing to read past. Every length is checked; a message
+// that ends too early or a field of an unexpected type throws Failure with its place.
+// Mirrors the parsing half of tinygrad's nn/onnx.py.
 #pragma once
 #include <bit>
 #include <cstring>
@@ -15,7 +16,8 @@ namespace tgc {
 class WireReader {
  public:
   // `what` names the message in errors; `start` is where the whole file begins, for places.
-  WireReader(std::string_view bytes, const char* what, const char* start) : at_(bytes.data()), end_(bytes.data() + bytes.size()), what_(what), start_(start) {}
+  WireReader(std::string_view bytes, const char* what, const char* start)
+      : at_(bytes.data()), end_(bytes.data() + bytes.size()), what_(what), start_(start) {}
 
   // Moves to the next field, past what is left of this one; false at the end.
   bool next() {
@@ -56,11 +58,14 @@ class WireReader {
 
  private:
   void need(uint32_t type) {
-    if (type_ != type) fail("field " + std::to_string(field_) + " has wire type " + std::to_string(type_) + ", not " + std::to_string(type));
+    if (type_ != type)
+      fail("field " + std::to_string(field_) + " has wire type " + std::to_string(type_) + ", not " +
+           std::to_string(type));
     taken_ = true;
   }
   std::string_view take(uint64_t n) {
-    if (n > uint64_t(end_ - at_)) fail("needs " + std::to_string(n) + " bytes, there are " + std::to_string(end_ - at_));
+    if (n > uint64_t(end_ - at_))
+      fail("needs " + std::to_string(n) + " bytes, there are " + std::to_string(end_ - at_));
     taken_ = true;
     std::string_view out(at_, n);
     at_ += n;
