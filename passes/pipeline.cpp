@@ -49,13 +49,15 @@ const RuleSet* for_tensors(const TensorJob&) {
 
 // What is to be scheduled must be a well-formed tensor graph; its cache key may be that of any.
 UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
-  if (auto violation = verify_graph(job.given, Spec::Tensor)) throw Failure("not a well-formed tensor graph: " + violation->text());
+  if (auto violation = verify_graph(job.given, Spec::Tensor))
+    throw Failure("not a well-formed tensor graph: " + violation->text());
   return rewrite_multi(job, sink);
 }
 
 // The stages of a tensor graph, in order.
 constexpr TensorStage kTensorStages[] = {
-    {"rewrite for sched cache", "sched-cache", Level::Tensor, for_tensors<pm_pre_sched_cache>, false, nullptr, rewrite_for_sched_cache},
+    {"rewrite for sched cache", "sched-cache", Level::Tensor, for_tensors<pm_pre_sched_cache>, false, nullptr,
+     rewrite_for_sched_cache},
     {"multi_pm", "multi", Level::Tensor, for_tensors<multi_pm>, false, nullptr, verify_and_rewrite_multi},
     {"number the uops", "number", Level::Tensor, for_tensors<add_tags>, true, nullptr,
      [](TensorJob& job, UOp sink) { return number_uops(sink, job.numbered); }},
@@ -63,14 +65,16 @@ constexpr TensorStage kTensorStages[] = {
      [](TensorJob&, UOp sink) { return rewrite_earliest(sink); }},
     {"apply rangeify", "rangeify", Level::Tensor, for_tensors<pm_apply_rangeify>, true, nullptr,
      [](TensorJob& job, UOp sink) { return run_rangeify(sink, *job.indexing); }},
-    {"symbolic+reduce_collapse+debuf", "debuf", Level::Tensor, for_tensors<remove_bufferize_stage>, false, nullptr, nullptr},
+    {"symbolic+reduce_collapse+debuf", "debuf", Level::Tensor, for_tensors<remove_bufferize_stage>, false, nullptr,
+     nullptr},
     {"limit buffers", "limit-buffers", Level::Tensor, for_tensors<pm_limit_bufs>, false, nullptr,
      [](TensorJob& job, UOp sink) { return limit_buffers(sink, *job.indexing); }},
     {"bufferize to store", "bufferize", Level::Tensor, for_tensors<bufferize_to_store_stage>, true, nullptr,
      [](TensorJob&, UOp sink) { return bufferize_to_store(sink); }},
     {"split kernels", "split-kernels", Level::Tensor, for_tensors<split_kernels_rules>, false, nullptr,
      [](TensorJob&, UOp sink) { return split_kernels(sink); }},
-    {"fix_assign", "fix-assign", Level::Tensor, for_tensors<substitute_rules>, true, nullptr, [](TensorJob&, UOp sink) { return fix_assign(sink); }},
+    {"fix_assign", "fix-assign", Level::Tensor, for_tensors<substitute_rules>, true, nullptr,
+     [](TensorJob&, UOp sink) { return fix_assign(sink); }},
     {"remove all tags", "untag", Level::Tensor, for_tensors<remove_all_tags>, false, nullptr,
      [](TensorJob& job, UOp sink) {
        for (UOp s : sink.src()) job.sink_tags.push_back(s.tag());
@@ -91,10 +95,11 @@ constexpr Stage kKernelStages[] = {
     {"simplify ranges", "merge", Level::Kernel, always<pm_simplify_ranges>, false, optimizes, nullptr},
     {"cut store ranges", "cut", Level::Kernel, always<pm_split_store>, false, optimizes, nullptr},
 
-    {"create image buffers", "images", Level::Kernel, always<pm_create_image_buffers>, false, makes_images, create_image_buffers},
+    {"create image buffers", "images", Level::Kernel, always<pm_create_image_buffers>, false, makes_images,
+     create_image_buffers},
 
-    {"remove unfoldable image stores", "image-stores", Level::Kernel, always<pm_remove_unfoldable_image_stores>, false, makes_images,
-     remove_unfoldable_image_stores},
+    {"remove unfoldable image stores", "image-stores", Level::Kernel, always<pm_remove_unfoldable_image_stores>, false,
+     makes_images, remove_unfoldable_image_stores},
 
     {"apply opts", "optimize", Level::Kernel, nullptr, false, optimizes, apply_opts},
 
@@ -127,7 +132,8 @@ constexpr Stage kKernelStages[] = {
 };
 
 bool same_word(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return std::tolower(x) == std::tolower(y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
@@ -163,7 +169,8 @@ const TensorStage* find_tensor_stage(std::string_view text) { return find_in(ten
 UOp begin_kernel(KernelJob& job, UOp ast) {
   // What most kernels make for each node beyond those that every AST has; larger ones see how far they grow.
   constexpr size_t kNodesMade = 128, kLeast = 10, kMost = 16384;
-  if (size_t size = ast.graph().size(); size > kLeast) ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMost));
+  if (size_t size = ast.graph().size(); size > kLeast)
+    ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMost));
   job.optimize = ast.tag().is_none();
   if (!ast.arg().is_none()) return ast;
   Graph& g = ast.graph();
@@ -173,7 +180,8 @@ UOp begin_kernel(KernelJob& job, UOp ast) {
 namespace {
 // SPEC=1: what enters the first stage is the AST of a kernel.
 void verify_ast(UOp sink) {
-  if (auto violation = verify_graph(sink, Spec::Kernel)) throw Failure("the AST is not well formed: " + violation->text());
+  if (auto violation = verify_graph(sink, Spec::Kernel))
+    throw Failure("the AST is not well formed: " + violation->text());
 }
 
 // Runs it; with SPEC=2 what it leaves is well formed, every node of it.
@@ -181,7 +189,8 @@ template <class Job>
 UOp run_verified(const StageOf<Job>& stage, Job& job, UOp sink, const Settings& settings, RewriteOptions options) {
   UOp out = stage.run ? stage.run(job, sink) : graph_rewrite(sink, *stage.rules(job), options);
   if (settings.SPEC < 2) return out;
-  if (auto violation = verify_graph(out, Spec::Full)) throw Failure("leaves a graph that is not well formed: " + violation->text());
+  if (auto violation = verify_graph(out, Spec::Full))
+    throw Failure("leaves a graph that is not well formed: " + violation->text());
   return out;
 }
 }  // namespace
@@ -189,7 +198,8 @@ UOp run_verified(const StageOf<Job>& stage, Job& job, UOp sink, const Settings& 
 Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
   auto result = catch_failures([&] {
     if (&stage == &kernel_stages().front() && job.settings().SPEC >= 1) verify_ast(sink);
-    return run_verified(stage, job, sink, job.settings(), {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name});
+    return run_verified(stage, job, sink, job.settings(),
+                        {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name});
   });
   if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
   return result;
@@ -219,7 +229,8 @@ Result<Schedule> make_schedule(TensorJob& job, UOp sink) {
   return catch_failures([&] { return create_schedule(job, *kernels); });
 }
 
-Result<UOp> run_kernel_stages(KernelJob& job, UOp ast, const Stage* first, const std::function<void(const Stage&, UOp)>& seen) {
+Result<UOp> run_kernel_stages(KernelJob& job, UOp ast, const Stage* first,
+                              const std::function<void(const Stage&, UOp)>& seen) {
   bool running = first == nullptr;
   for (const Stage& stage : kernel_stages()) {
     running |= &stage == first;

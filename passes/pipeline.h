@@ -1,6 +1,6 @@
-// The pipeline: one ordered table of stages that running, dumping, timing, tracing, verifying and checking all read. Adding a stage is
-// one row of pipeline.cpp. Mirrors tinygrad codegen/__init__.py (full_rewrite_to_sink) for kernels, engine/schedule.py and
-// schedule/rangeify.py (get_rangeify_map) for tensor graphs.
+// The pipeline: one ordered table of stages that running, dumping, timing, tracing, verifying and checking all read.
+// Adding a stage is one row of pipeline.cpp. Mirrors tinygrad codegen/__init__.py (full_rewrite_to_sink) for kernels,
+// engine/schedule.py and schedule/rangeify.py (get_rangeify_map) for tensor graphs.
 #pragma once
 #include <functional>
 #include <map>
@@ -44,7 +44,8 @@ struct StageOf {
   const RuleSet* (*rules)(const Job&);  // the rule set it applies; null when it is no rewrite by rules
   bool bottom_up;
   bool (*applies)(const Job&);          // null: always
-  UOp (*run)(Job&, UOp sink);           // may throw Failure; null: one graph_rewrite by `rules`, its context the `const Target`
+  // may throw Failure; null: one graph_rewrite by `rules`, its context the `const Target`
+  UOp (*run)(Job&, UOp sink);
 
   std::string slug() const;             // "postopt-symbolic"
 };
@@ -61,8 +62,8 @@ std::span<const Stage> kernel_stages();
 const Stage* find_stage(std::string_view text);
 const TensorStage* find_tensor_stage(std::string_view text);
 
-// The AST as the first stage takes it: with a KernelInfo, tinygrad's default one when it has none. An AST that is tagged is optimized
-// already, and the job notes it.
+// The AST as the first stage takes it: with a KernelInfo, tinygrad's default one when it has none. An AST that is
+// tagged is optimized already, and the job notes it.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
 // Runs one stage. A Failure inside becomes a Diag whose message begins with the stage's name.
@@ -70,7 +71,8 @@ Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink);
 Result<UOp> run_stage(const TensorStage& stage, TensorJob& job, UOp sink);
 
 // Runs the stages from `first` (null: all) to the end; `seen`, if any, is called after each with its result.
-Result<UOp> run_kernel_stages(KernelJob& job, UOp ast, const Stage* first = nullptr, const std::function<void(const Stage&, UOp)>& seen = {});
+Result<UOp> run_kernel_stages(KernelJob& job, UOp ast, const Stage* first = nullptr,
+                              const std::function<void(const Stage&, UOp)>& seen = {});
 
 // The same for the stages of a tensor graph, all of them: what one notes in the job the next ones need.
 Result<UOp> run_tensor_stages(TensorJob& job, UOp sink, const std::function<void(const TensorStage&, UOp)>& seen = {});
@@ -78,7 +80,8 @@ Result<UOp> run_tensor_stages(TensorJob& job, UOp sink, const std::function<void
 // A tensor graph's kernels in the order they run, with their buffers: all stages, then create_schedule.
 Result<Schedule> make_schedule(TensorJob& job, UOp sink);
 
-// The linear list of a fully rewritten kernel: linearize and its cleanups (codegen/late/linearizer.py, pm_linearize_cleanups).
+// The linear list of a fully rewritten kernel: linearize and its cleanups (codegen/late/linearizer.py,
+// pm_linearize_cleanups).
 Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
 
 }  // namespace tgc

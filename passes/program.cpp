@@ -33,8 +33,9 @@ class Indexing {
     for (UOp u : list) {
       if (u.in({Op::LOAD, Op::STORE})) {
         UOp address = u.src(0);
+        // of an INDEX not the buffer: it may be an AFTER, which counts
         if (!address.is(Op::INDEX)) mark(address, in_addresses_, no_range);
-        else for (UOp s : address.src().subspan(1)) mark(s, in_addresses_, no_range);  // the buffer may be an AFTER, which counts
+        else for (UOp s : address.src().subspan(1)) mark(s, in_addresses_, no_range);
         if (u.num_src() > 2) mark(u.src(2), in_gates_, any);
       } else if (u.is(Op::IF)) {
         mark(u.src(0), in_gates_, any);
@@ -82,7 +83,8 @@ Estimates estimate(std::span<const UOp> list, bool ignore_indexing) {
     if (u.in({Op::LOAD, Op::STORE})) {
       UOp buffer = u;
       while (buffer.num_src()) buffer = buffer.src(0);
-      if (buffer.is(Op::DEFINE_GLOBAL)) touched[{buffer.id(), u.op()}] = Int(buffer.dtype().size()) * Int(buffer.dtype().itemsize());
+      if (buffer.is(Op::DEFINE_GLOBAL))
+        touched[{buffer.id(), u.op()}] = Int(buffer.dtype().size()) * Int(buffer.dtype().itemsize());
     }
     if (u.is(Op::RANGE)) {
       outer.push_back(times);
@@ -125,7 +127,8 @@ void sort_once(std::vector<int64_t>& numbers) {
 // The size of a launch dimension: gidx0 and lidx0 of groups and their threads, idx0 of threads alone.
 void add_dimension(ProgramInfo& info, UOp special) {
   std::string_view name = special.arg().text();
-  if (name.empty() || name.back() < '0' || name.back() > '2') throw Failure("the launch dimension '" + std::string(name) + "' is none of 0, 1, 2");
+  if (name.empty() || name.back() < '0' || name.back() > '2')
+    throw Failure("the launch dimension '" + std::string(name) + "' is none of 0, 1, 2");
   size_t i = size_t(name.back() - '0');
   if (name[0] == 'i') info.local_size.reset();
   if (name[0] != 'l') info.global_size[i] = ssimplified(special.src(0));

@@ -1,5 +1,5 @@
-// A kernel's launch facts: what it takes to call its compiled source, and what it costs (tinygrad renderer/__init__.py: ProgramSpec,
-// Estimates).
+// A kernel's launch facts: what it takes to call its compiled source, and what it costs (tinygrad renderer/__init__.py:
+// ProgramSpec, Estimates).
 #pragma once
 #include <array>
 #include <optional>
@@ -33,7 +33,8 @@ struct ProgramInfo {
 // The facts of `list`, what linear_list gives.
 Result<ProgramInfo> program_info(std::span<const UOp> list);
 
-// Counts what a list costs; address arithmetic is left out when `ignore_indexing`. Throws Failure on a list with ENDs out of place.
+// Counts what a list costs; address arithmetic is left out when `ignore_indexing`.
+// Throws Failure on a list with ENDs out of place.
 Estimates estimate(std::span<const UOp> list, bool ignore_indexing);
 
 }  // namespace tgc

@@ -9,9 +9,13 @@ using namespace tgc;
 
 namespace {
 
-Arg kernel_info(Graph& g, std::string_view name) { return g.record(RecordClass::KernelInfo, {g.str(name), g.tuple({}), false, g.tuple({}), Arg()}); }
+Arg kernel_info(Graph& g, std::string_view name) {
+  return g.record(RecordClass::KernelInfo, {g.str(name), g.tuple({}), false, g.tuple({}), Arg()});
+}
 
-UOp buffer(Graph& g, int number, int64_t size) { return g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(size), {}, number); }
+UOp buffer(Graph& g, int number, int64_t size) {
+  return g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(size), {}, number);
+}
 
 }  // namespace
 
@@ -19,7 +23,8 @@ TEST_CASE("buffers, sizes and costs of a loop") {
   Graph g;
   UOp out = buffer(g, 0, 8), in = buffer(g, 1, 16);
   UOp i = g.range(g.constant(dtypes::int32, 8), std::vector<Arg>{0, AxisType::LOOP}, dtypes::int32);
-  UOp gid = g.special(g.constant(dtypes::int32, 4), "gidx0", dtypes::int32), lid = g.special(g.constant(dtypes::int32, 2), "lidx1", dtypes::int32);
+  UOp gid = g.special(g.constant(dtypes::int32, 4), "gidx0", dtypes::int32),
+      lid = g.special(g.constant(dtypes::int32, 2), "lidx1", dtypes::int32);
   UOp value = in.index_ptr(i + gid).load({}, dtypes::float32).sqrt() * in.index_ptr(i + lid).load({}, dtypes::float32);
   auto list = linearize(g.sink(out.index_ptr(i).store(value).end(i), kernel_info(g, "k n")));
   auto info = program_info(list);
@@ -30,7 +35,8 @@ TEST_CASE("buffers, sizes and costs of a loop") {
   CHECK(info->outs == std::vector<int64_t>{0});
   CHECK(info->ins == std::vector<int64_t>{1});
   CHECK(info->globals == std::vector<int64_t>{0, 1});
-  // 8 threads run 8 times: a square root and a product, two loads and a store of four bytes; additions of the addresses do not count
+  // 8 threads run 8 times: a square root and a product, two loads and a store of four bytes;
+  // additions of the addresses do not count
   CHECK(info->estimates.ops == Sint(8 * 8 * 2));
   CHECK(info->estimates.lds == Sint(8 * 8 * 12));
   CHECK(info->estimates.mem == Sint(4 * (8 + 16)));
@@ -41,7 +47,8 @@ TEST_CASE("a size that depends on a variable stays an expression") {
   Graph g;
   UOp n = g.variable("n", 1, 9, dtypes::int32), out = buffer(g, 0, 16);
   UOp i = g.special(n, "idx0", dtypes::int32);
-  auto info = program_info(linearize(g.sink(out.index_ptr(i).store(g.constant(dtypes::float32, 1.0)), kernel_info(g, "k"))));
+  auto info =
+      program_info(linearize(g.sink(out.index_ptr(i).store(g.constant(dtypes::float32, 1.0)), kernel_info(g, "k"))));
   REQUIRE(info);
   CHECK(info->global_size[0].str() == "n");
   CHECK_FALSE(info->local_size);

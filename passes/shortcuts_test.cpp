@@ -1,5 +1,5 @@
-// Every shortcut (lib/rewrite/shortcut.h) makes what the faithful way makes: the goldens of testdata/ go both ways, and a fault in either
-// is found.
+// Every shortcut (lib/rewrite/shortcut.h) makes what the faithful way makes: the goldens of testdata/ go both ways, and
+// a fault in either is found.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,8 +43,8 @@ std::vector<Case> all_cases() {
 
 // ---- running a case
 
-// What a run makes: the graph after each stage, and of a tensor graph its kernels, as nodes of a graph that runs have in common. The last
-// one is empty when the run failed.
+// What a run makes: the graph after each stage, and of a tensor graph its kernels, as nodes of a graph that runs have
+// in common. The last one is empty when the run failed.
 using Made = std::vector<UOp>;
 
 template <class Watch>
@@ -59,7 +59,8 @@ Made run(const Case& c, Graph& common, Watch watch) {
   if (c.record.target.empty()) {
     TensorJob job(graph);
     auto sink = run_tensor_stages(job, *ast, seen);
-    if (auto schedule = sink ? catch_failures([&] { return create_schedule(job, *sink); }) : Result<Schedule>(sink.diag())) {
+    if (auto schedule =
+            sink ? catch_failures([&] { return create_schedule(job, *sink); }) : Result<Schedule>(sink.diag())) {
       for (const ScheduleItem& item : schedule->items) out.push_back(copy_into(common, item.ast));
       done = true;
     }
@@ -75,7 +76,8 @@ Made run(const Case& c, Graph& common, Watch watch) {
 
 // ---- trials
 
-// The same with another value: an integer one more, a float doubled, a bool its negation; of what has no value, a part that has one.
+// The same with another value: an integer one more, a float doubled, a bool its negation; of what has no value,
+// a part that has one.
 UOp with_fault(UOp u) {
   DType type = u.dtype();
   bool is_value = !type.is_ptr() && !u.in({Op::INDEX, Op::BUFFERIZE, Op::VECTORIZE});
@@ -161,7 +163,8 @@ TEST_CASE("shortcuts: who watches sees what runs: the goldens, watched and not")
     INFO(c.record.id << "  " << c.record.target);
     Graph common;
     RewriteObserver nobody;
-    Made unwatched = run(c, common, [](Graph&) {}), watched = run(c, common, [&](Graph& graph) { set_observer(graph, &nobody); });
+    Made unwatched = run(c, common, [](Graph&) {}),
+         watched = run(c, common, [&](Graph& graph) { set_observer(graph, &nobody); });
     CHECK(unwatched == watched);
   }
 }

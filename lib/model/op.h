@@ -1,5 +1,5 @@
-// The table of ONNX ops, and what an op sees of its node. Each family of ops is one file ops_<family>.cpp with a table of
-// rows such as
+// The table of ONNX ops, and what an op sees of its node. Each family of ops is one file ops_<family>.cpp with a table
+// of rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
 // name, first opset version of this row, the attributes it knows (separated by blanks), what it does. A node takes the
 // row with the greatest version that is not above its model's; an attribute that the row does not name is an error

@@ -1,4 +1,5 @@
-// "** add loads (code)": an INDEX that is read becomes a pointer INDEX and a LOAD (codegen/late/devectorizer.py: pm_add_loads).
+// "** add loads (code)": an INDEX that is read becomes a pointer INDEX and a LOAD (codegen/late/devectorizer.py:
+// pm_add_loads).
 #include "lib/uop/graph.h"
 #include "passes/kernel/loads.h"
 

@@ -18,8 +18,8 @@ using Deps = std::vector<UOp>;
 
 bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }
 
-// The dependencies of every node. Most nodes depend on what one of their sources depends on: they share lists, by number, and so the same
-// two lists are united again and again.
+// The dependencies of every node. Most nodes depend on what one of their sources depends on: they share lists, by
+// number, and so the same two lists are united again and again.
 class DepsOfNodes {
  public:
   explicit DepsOfNodes(UOp sink) : of_(std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1)), lists_(1) {}
@@ -30,7 +30,8 @@ class DepsOfNodes {
   void compute(UOp u) {
     uint32_t list = kEmpty;
     for (UOp s : u.src())
-      if (uint32_t other = of_[s.id()]; other != list && other != kEmpty) list = list == kEmpty ? other : united(list, other);
+      if (uint32_t other = of_[s.id()]; other != list && other != kEmpty)
+        list = list == kEmpty ? other : united(list, other);
     of_[u.id()] = list;
   }
   void add_itself(UOp u) {
@@ -71,8 +72,8 @@ struct Siblings {
   std::vector<UOp> ends;
 };
 
-// Which ENDs nest in which. An END x lies in the END u when u waits for x and x's loop runs inside u's range; what no END holds lies in
-// the SINK.
+// Which ENDs nest in which. An END x lies in the END u when u waits for x and x's loop runs inside u's range; what no
+// END holds lies in the SINK.
 std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
   std::vector<Siblings> out;
   Deps nested;
@@ -81,7 +82,8 @@ std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
     if (u.in({Op::END, Op::SINK})) {
       Siblings here{u, {}};
       for (UOp x : deps.of(u))
-        if (x.is(Op::END) && (u.is(Op::SINK) || contains(deps.of(x), u.src(1))) && !contains(nested, x)) here.ends.push_back(x);
+        if (x.is(Op::END) && (u.is(Op::SINK) || contains(deps.of(x), u.src(1))) && !contains(nested, x))
+          here.ends.push_back(x);
       nested.insert(nested.end(), here.ends.begin(), here.ends.end());
       if (!here.ends.empty()) out.push_back(std::move(here));
     }
@@ -105,7 +107,8 @@ CfgContext::CfgContext(UOp sink) {
     // a loop that needs others of its level comes after them
     std::vector<std::pair<size_t, UOp>> order;
     for (UOp x : s.ends)
-      order.emplace_back(std::count_if(s.ends.begin(), s.ends.end(), [&](UOp other) { return contains(deps.of(x), other); }), x);
+      order.emplace_back(
+          std::count_if(s.ends.begin(), s.ends.end(), [&](UOp other) { return contains(deps.of(x), other); }), x);
     std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.first < b.first; });
 
     UOp before = s.parent.is(Op::SINK) ? UOp() : s.parent.src(1);
@@ -113,7 +116,8 @@ CfgContext::CfgContext(UOp sink) {
       if (before) {
         UOp range = end.src(1);
         if (in_backward_slice_with_self(before, range))
-          throw Failure("a loop would have to run both before and after another:\n" + describe(range, 2) + "\n" + describe(before, 2));
+          throw Failure("a loop would have to run both before and after another:\n" + describe(range, 2) + "\n" +
+                        describe(before, 2));
         add_edge(range, before);
       }
       before = end;
@@ -142,9 +146,11 @@ const RuleSet& add_control_flow_rules() {
 
 namespace {
 
-const Shortcut kControlFlow("control-flow-in-one-walk", "rewriting a graph of which the ranges alone, and what is above them, change");
+const Shortcut kControlFlow("control-flow-in-one-walk",
+                            "rewriting a graph of which the ranges alone, and what is above them, change");
 
-// The same for a whole graph, in one walk that also finds the toposort of the result. Nothing when loops wait for each other.
+// The same for a whole graph, in one walk that also finds the toposort of the result.
+// Nothing when loops wait for each other.
 std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
   struct Frame {
     UOp node;
@@ -158,7 +164,9 @@ std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
   order.reserve(last_toposort(sink).size());
   bool all_new = true;  // what changed became a node of its own
 
-  auto source = [&](UOp u, uint32_t i) { return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.waits_for(u) : UOp(); };
+  auto source = [&](UOp u, uint32_t i) {
+    return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.waits_for(u) : UOp();
+  };
   stack.push_back({sink, 0});
   while (!stack.empty()) {
     auto& [u, next] = stack.back();

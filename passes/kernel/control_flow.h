@@ -5,14 +5,15 @@
 
 namespace tgc {
 
-// Which loop has to wait for which: loops that lie side by side in the same loop (or in none) run one after another, in an order that
-// respects their dependencies, and the first of them follows the head of the loop around it.
+// Which loop has to wait for which: loops that lie side by side in the same loop (or in none) run one after another, in
+// an order that respects their dependencies, and the first of them follows the head of the loop around it.
 class CfgContext {
  public:
   // Throws Failure when the order contradicts a dependency of the graph.
   explicit CfgContext(UOp sink);
 
-  // What the RANGE has to wait for: the END of the loop before it or the RANGE around it; the empty UOp when it waits for nothing.
+  // What the RANGE has to wait for: the END of the loop before it or the RANGE around it;
+  // the empty UOp when it waits for nothing.
   UOp waits_for(UOp range) const {
     for (auto [waits, before] : edges_)
       if (waits == range) return before;

@@ -72,7 +72,8 @@ TEST_CASE("one walk ties the loops of a graph as the rule does, and leaves the t
     stores.push_back(k.buffer.index_ptr(shared + r).store(r.cast(dtypes::float32)).end(r));
   }
   UOp last = k.loop(5);
-  UOp sink = k.g.sink({k.g.group(stores).end(outer), k.buffer.after(stores[3]).index_ptr(last).store(k.g.constant(dtypes::float32, 1.0)).end(last)});
+  UOp sink = k.g.sink({k.g.group(stores).end(outer),
+                       k.buffer.after(stores[3]).index_ptr(last).store(k.g.constant(dtypes::float32, 1.0)).end(last)});
   CfgContext ctx(sink);
   CHECK(ctx.edges().size() == 5);
   UOp tied = add_control_flow(sink);
@@ -92,7 +93,8 @@ TEST_CASE("loops that would have to run before each other are refused") {
   Kernel k;
   UOp outer = k.loop(0), a = k.loop(1);
   UOp inner = k.store(outer * Const(8) + a, 1).end(a);
-  UOp sink = k.g.sink({inner.end(outer), k.store(a, 2).end(a)});  // a is closed twice: inside the other loop and beside it
+  // a is closed twice: inside the other loop and beside it
+  UOp sink = k.g.sink({inner.end(outer), k.store(a, 2).end(a)});
   CHECK_THROWS_AS(add_control_flow(sink), Failure);
 }
 

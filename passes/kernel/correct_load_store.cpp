@@ -1,5 +1,5 @@
-// Accesses as the target can do them: wide ones split into the widths it has, images read and written by pixel (codegen/late/
-// devectorizer.py: split_load_store, image_fixup, correct_load_store).
+// Accesses as the target can do them: wide ones split into the widths it has, images read and written by pixel
+// (codegen/late/ devectorizer.py: split_load_store, image_fixup, correct_load_store).
 #include <algorithm>
 #include <limits>
 
@@ -20,7 +20,8 @@ std::vector<int64_t> access_widths(const Target& target, UOp buf) {
   DType p = buf.dtype();
   const Settings& settings = buf.graph().settings();
   if (p.is_image()) return {4, 1};
-  bool wide = p.base() == dtypes::float32 || p.base() == dtypes::float16 || p.base() == dtypes::fp8e4m3 || p.base() == dtypes::fp8e5m2;
+  bool wide = p.base() == dtypes::float32 || p.base() == dtypes::float16 || p.base() == dtypes::fp8e4m3 ||
+              p.base() == dtypes::fp8e5m2;
   if (!wide || p.addrspace() == AddrSpace::REG || !target.supports_float4) return {1};
   if (p.base() == dtypes::float16 && settings.ALLOW_HALF8) return {8, 4, 2, 1};
   if (settings.AMX) return {16, 8, 4, 2, 1};
@@ -45,10 +46,12 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
   for (int64_t done = 0; done < size;) {
     int64_t width = *std::find_if(widths.begin(), widths.end(), [&](int64_t w) { return done + w <= size; });
     UOp pointer = buf.index_ptr((offset + Const(done)).valid(mask));
-    if (width > 1) pointer = pointer.cast(buf.dtype().base().vec(width).ptr(buf.dtype().size(), buf.dtype().addrspace()));
+    if (width > 1)
+      pointer = pointer.cast(buf.dtype().base().vec(width).ptr(buf.dtype().size(), buf.dtype().addrspace()));
     src[0] = pointer;
     if (ls.is(Op::STORE)) src[1] = ls.src(1).gep(iota(done, width));
-    parts.push_back(ls.is(Op::STORE) ? ls.with_src(src) : ls.replace({.dtype = ls.dtype().scalar().vec(width), .src = src}));
+    parts.push_back(ls.is(Op::STORE) ? ls.with_src(src)
+                                     : ls.replace({.dtype = ls.dtype().scalar().vec(width), .src = src}));
     done += width;
   }
   if (parts.size() <= 1) return {};
@@ -61,7 +64,8 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
 UOp pixel_access(UOp ls, UOp idx, DType result) {
   UOp x = idx.src(1).get_idx(), valid = idx.src(1).get_valid();
   int64_t width = idx.dtype().image_shape()[1];
-  UOp coordinates = ls.graph().node(Op::VECTORIZE, dtypes::index.vec(2), {(x / Const(4)) % Const(width), x / Const(4 * width)});
+  UOp coordinates =
+      ls.graph().node(Op::VECTORIZE, dtypes::index.vec(2), {(x / Const(4)) % Const(width), x / Const(4 * width)});
   std::vector<UOp> src(ls.src().begin(), ls.src().end());
   src[0] = idx.with_src({idx.src(0), coordinates.valid(valid)});
   return ls.replace({.dtype = result, .src = src});
@@ -88,7 +92,8 @@ UOp image_fixup(UOp ls) {
     TGC_CHECK(pointer.dtype().count() == 4, "an image is accessed by " + std::string(pointer.dtype().repr()));
     return pixel_access(ls, pointer.src(0), ls.dtype());
   }
-  if (pointer.dtype().is_image() && pointer.src(1).get_idx().dtype() != dtypes::index.vec(2)) return channel_load(ls, pointer);
+  if (pointer.dtype().is_image() && pointer.src(1).get_idx().dtype() != dtypes::index.vec(2))
+    return channel_load(ls, pointer);
   return {};
 }
 

@@ -71,7 +71,8 @@ UOp no_vectorized_index_broadcast(UOp buf, UOp vector, UOp many, UOp idx) {
       picks.push_back(k);
       lanes.push_back(many.is(Op::GEP) ? Const(i + many.arg()[size_t(k)].small_int()) : Const(i));
     }
-  return buf.broadcast(n * before).index_ptr(idx.gep(picks) * Const(n) + buf.graph().constant(dtypes::index.vec(n * before), lanes));
+  return buf.broadcast(n * before)
+      .index_ptr(idx.gep(picks) * Const(n) + buf.graph().constant(dtypes::index.vec(n * before), lanes));
 }
 
 constexpr OpSet kOnChip{Op::DEFINE_LOCAL, Op::DEFINE_REG};
@@ -184,8 +185,10 @@ const RuleSet& pm_render() {
 }
 
 const RuleSet* devectorize_stage(const KernelJob& job) {
-  static const RuleSet kept("devectorize (0)", {&sym(), &load_store_folding(), &correct_load_store(), &load_store_indexing()});
-  static const RuleSet scalar("devectorize (1)", {&sym(), &devectorize(), &load_store_folding(), &correct_load_store(), &load_store_indexing()});
+  static const RuleSet kept("devectorize (0)",
+                            {&sym(), &load_store_folding(), &correct_load_store(), &load_store_indexing()});
+  static const RuleSet scalar("devectorize (1)", {&sym(), &devectorize(), &load_store_folding(), &correct_load_store(),
+                                                  &load_store_indexing()});
   static const RuleSet as_is("devectorize (2)", {&sym(), &load_store_folding(), &load_store_indexing()});
   int64_t mode = job.settings().DEVECTORIZE;
   return mode >= 2 ? &as_is : mode ? &scalar : &kept;

@@ -1,4 +1,5 @@
-// The stage "early movement ops": what indexes a movement op or a pointer indexes the buffer itself (tinygrad codegen/__init__.py).
+// The stage "early movement ops": what indexes a movement op or a pointer indexes the buffer itself (tinygrad
+// codegen/__init__.py).
 #pragma once
 #include "lib/rewrite/rules.h"
 

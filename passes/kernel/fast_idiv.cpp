@@ -16,7 +16,9 @@ struct Range {
 };
 
 // The values of `u` that its dtype can hold.
-Range range_of(UOp u) { return {py_max(u.vmin(), dtypes::min(u.dtype())).to_int(), py_min(u.vmax(), dtypes::max(u.dtype())).to_int()}; }
+Range range_of(UOp u) {
+  return {py_max(u.vmin(), dtypes::min(u.dtype())).to_int(), py_min(u.vmax(), dtypes::max(u.dtype())).to_int()};
+}
 
 bool fits(Range r, Int factor, DType dtype) {
   return factor * r.min >= dtypes::min(dtype).to_int() && factor * r.max <= dtypes::max(dtype).to_int();
@@ -25,7 +27,8 @@ bool fits(Range r, Int factor, DType dtype) {
 }  // namespace
 
 std::pair<Int, int> magicgu(Int vmax, Int d) {
-  TGC_CHECK(vmax >= 0 && vmax.bit_length() <= 64 && d > 0 && d.bit_length() <= 64, "a multiplier for " + vmax.str() + " / " + d.str());
+  TGC_CHECK(vmax >= 0 && vmax.bit_length() <= 64 && d > 0 && d.bit_length() <= 64,
+            "a multiplier for " + vmax.str() + " / " + d.str());
   using Wide = unsigned __int128;
   Wide divisor = d.low64(), nc_plus_1 = (Wide(vmax.low64()) + 1) / divisor * divisor;
   for (int s = 0; s <= 128; s++) {
@@ -54,7 +57,9 @@ UOp fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
     if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true)) return quotient;
   if (dont_cast) return {};
   auto wider = promotes_to(dtype.scalar());
-  if (wider.empty() || !dtypes::is_int(wider.back()) || !is_dtype_supported(wider.back(), target) || !fits(range, m, wider.back())) return {};
+  if (wider.empty() || !dtypes::is_int(wider.back()) || !is_dtype_supported(wider.back(), target) ||
+      !fits(range, m, wider.back()))
+    return {};
   UOp quotient = ((x.cast(wider.back()) * m) >> Const(s)).cast(dtype);
   return never_negative ? quotient : quotient + sign();
 }

@@ -21,7 +21,8 @@ using Limits = std::array<int64_t, 3>;
 // bool(a <= b) and bool(a > b) of Python: throws Failure when a symbolic size does not settle it.
 bool fits(Sint size, int64_t limit) {
   bool yes = resolve_le(size, limit, true);
-  if (yes != resolve_le(size, limit, false)) throw Failure("cannot tell whether the symbolic launch dimension " + size.str() + " fits " + std::to_string(limit));
+  if (yes != resolve_le(size, limit, false))
+    throw Failure("cannot tell whether the symbolic launch dimension " + size.str() + " fits " + std::to_string(limit));
   return yes;
 }
 
@@ -32,18 +33,19 @@ bool all_fit(const Dims& dims, const Limits& limits) {
 }
 
 [[noreturn]] void cannot_limit(const Dims& dims, const Limits& limits) {
-  throw Failure("cannot limit the launch dimensions " + str(Shape(dims)) + " to (" + std::to_string(limits[0]) + ", " + std::to_string(limits[1]) + ", " +
-                std::to_string(limits[2]) + ")");
+  throw Failure("cannot limit the launch dimensions " + str(Shape(dims)) + " to (" + std::to_string(limits[0]) + ", " +
+                std::to_string(limits[1]) + ", " + std::to_string(limits[2]) + ")");
 }
 
-// Neighbours multiplied until there are at most three and all fit: (a, b, c, d) -> (ab, c, d). The dims as they are when that fails, and
-// when one is symbolic.
+// Neighbours multiplied until there are at most three and all fit: (a, b, c, d) -> (ab, c, d). The dims as they are
+// when that fails, and when one is symbolic.
 Dims group_dims(const Dims& original, const Limits& limits) {
   if (std::any_of(original.begin(), original.end(), [](Sint d) { return d.is_uop(); })) return original;
   Dims dims = original;
   while (dims.size() > limits.size() || !all_fit(dims, limits)) {
     size_t i = 0;
-    while (i < limits.size() && !(i + 1 < dims.size() && dims[i].as_int() * dims[i + 1].as_int() <= Int(limits[i]))) i++;
+    while (i < limits.size() && !(i + 1 < dims.size() && dims[i].as_int() * dims[i + 1].as_int() <= Int(limits[i])))
+      i++;
     if (i == limits.size()) return original;
     dims[i] = dims[i] * dims[i + 1];
     dims.erase(dims.begin() + long(i) + 1);
@@ -89,7 +91,8 @@ std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims&
     if (product == Sint(1)) {
       split.push_back(0);
     } else {
-      if (it == products.end()) throw Failure("the launch dimensions " + str(Shape(to)) + " do not group " + str(Shape(from)));
+      if (it == products.end())
+        throw Failure("the launch dimensions " + str(Shape(to)) + " do not group " + str(Shape(from)));
       split.push_back(size_t(it - products.begin()) + 1);
     }
   }
@@ -138,7 +141,8 @@ std::vector<UOp> reshaped(const std::vector<UOp>& raw, const Dims& dims, const D
 
 }  // namespace
 
-std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims, const GridLimits& limits, bool reverse) {
+std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims,
+                                  const GridLimits& limits, bool reverse) {
   if (reverse) {
     std::reverse(dims.begin(), dims.end());
     auto out = get_grouped_dims(graph, prefix, dims, limits);
@@ -152,7 +156,8 @@ std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::ve
     if (same_shape(limited, dims)) limited = split_dims(dims, *limits);
   }
   std::vector<UOp> raw;
-  for (size_t i = 0; i < limited.size(); i++) raw.push_back(graph.special(to_uop(limited[i], graph), std::string(prefix) + std::to_string(i)));
+  for (size_t i = 0; i < limited.size(); i++)
+    raw.push_back(graph.special(to_uop(limited[i], graph), std::string(prefix) + std::to_string(i)));
   if (limited.size() < dims.size()) return ungrouped(raw, dims, limited);
   if (limited.size() > dims.size()) return unsplit(raw, dims.size(), limited);
   return same_shape(limited, dims) ? raw : reshaped(raw, dims, limited);
@@ -161,9 +166,12 @@ std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::ve
 namespace {
 
 constexpr bool is_global(AxisType t) { return t == AxisType::GLOBAL || t == AxisType::THREAD; }
-constexpr bool is_local(AxisType t) { return t == AxisType::WARP || t == AxisType::LOCAL || t == AxisType::GROUP_REDUCE; }
+constexpr bool is_local(AxisType t) {
+  return t == AxisType::WARP || t == AxisType::LOCAL || t == AxisType::GROUP_REDUCE;
+}
 
-// Ranges are known by their ids, the arg without the axis type; of several with the same ids the last in the graph counts.
+// Ranges are known by their ids, the arg without the axis type;
+// of several with the same ids the last in the graph counts.
 struct GridAxis {
   std::vector<Int> ids;
   UOp range;
@@ -236,7 +244,8 @@ UOp grid_to_specials(const Target& target, UOp sink) {
     if (u.is(Op::STORE)) mask_store(u, grid.local, replaced);
     if (!u.is(Op::RANGE)) continue;
     auto it = special.find(ids_of(u));
-    if (it == special.end() || (u.arg()[1].kind() == Arg::Kind::AxisType && u.arg()[1].axis_type() == AxisType::REDUCE)) continue;
+    if (it == special.end() || (u.arg()[1].kind() == Arg::Kind::AxisType && u.arg()[1].axis_type() == AxisType::REDUCE))
+      continue;
     replaced.emplace_back(u, it->second);
   }
   return substitute(sink, replaced);

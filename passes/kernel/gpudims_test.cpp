@@ -18,7 +18,8 @@ Grouped grouped(std::vector<Sint> dims, const GridLimits& limits, bool reverse =
   auto idxs = get_grouped_dims(g, "g", std::move(dims), limits, reverse);
   for (UOp idx : idxs) out.idxs += (out.idxs.empty() ? "" : ", ") + render(idx, false);
   for (uint32_t i = 0; i < g.size(); i++)
-    if (UOp u = g.at(i); u.is(Op::SPECIAL)) out.sizes += (out.sizes.empty() ? "" : " ") + u.arg().str() + "=" + render(u.src(0));
+    if (UOp u = g.at(i); u.is(Op::SPECIAL))
+      out.sizes += (out.sizes.empty() ? "" : " ") + u.arg().str() + "=" + render(u.src(0));
   return out;
 }
 constexpr GridLimits kSmall = std::array<int64_t, 3>{16, 16, 16};
@@ -59,7 +60,8 @@ TEST_CASE("dims that are too large are split") {
 
 TEST_CASE("dims that cannot fit are refused") {
   CHECK_THROWS_WITH_AS(grouped({17}, kSmall), "cannot limit the launch dimensions (17,) to (16, 16, 16)", Failure);
-  CHECK_THROWS_WITH_AS(grouped({16, 16, 16, 16}, kSmall), "cannot limit the launch dimensions (16, 16, 16, 16) to (16, 16, 16)", Failure);
+  CHECK_THROWS_WITH_AS(grouped({16, 16, 16, 16}, kSmall),
+                       "cannot limit the launch dimensions (16, 16, 16, 16) to (16, 16, 16)", Failure);
 }
 
 TEST_CASE("symbolic dims stay, when they are known to fit") {
@@ -78,9 +80,12 @@ struct GridTest {
 
   UOp buffer(int64_t number) { return graph.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(1024), {}, number); }
   Arg info(bool dont_use_locals = false) {
-    return graph.record(RecordClass::KernelInfo, {graph.str("k"), graph.tuple({}), dont_use_locals, graph.tuple({}), Arg()});
+    return graph.record(RecordClass::KernelInfo,
+                        {graph.str("k"), graph.tuple({}), dont_use_locals, graph.tuple({}), Arg()});
   }
-  UOp rewrite(UOp sink) { return graph_rewrite(sink, pm_add_gpudims(), {.ctx = std::as_const(target), .name = "add gpudims"}); }
+  UOp rewrite(UOp sink) {
+    return graph_rewrite(sink, pm_add_gpudims(), {.ctx = std::as_const(target), .name = "add gpudims"});
+  }
   // data0[r0*4 + r1] = data1[r0*4 + r1], then the stage
   std::string address(AxisType outer, AxisType inner, bool dont_use_locals = false) {
     UOp i = graph.range(8, 0, outer), j = graph.range(4, 1, inner), at = i * 4 + j;
@@ -123,10 +128,14 @@ TEST_CASE("axes of the grid become SPECIALs") {
   RuleTest t(pm_add_gpudims());
   const Target cuda = parse_target("CUDA", {}).value_or_throw();
   UOp r = t.range(4, 0, AxisType::GLOBAL), l = t.range(2, 1, AxisType::LOCAL), loop = t.range(8, 2);
-  UOp g = t.graph.special(t.constant(dtypes::index, 4), "gidx0"), s = t.graph.special(t.constant(dtypes::index, 2), "lidx0");
+  UOp g = t.graph.special(t.constant(dtypes::index, 4), "gidx0"),
+      s = t.graph.special(t.constant(dtypes::index, 2), "lidx0");
   UOp buffer = t.buffer(0, dtypes::float32), x = t.load(1, dtypes::float32);
-  Arg info = t.graph.record(RecordClass::KernelInfo, {t.graph.str("test"), t.graph.tuple({}), false, t.graph.tuple({}), {}});
-  auto kernel = [&](UOp at, UOp first, UOp second) { return t.graph.sink(buffer.index_ptr(at).store(x).end({first, second}), info); };
+  Arg info =
+      t.graph.record(RecordClass::KernelInfo, {t.graph.str("test"), t.graph.tuple({}), false, t.graph.tuple({}), {}});
+  auto kernel = [&](UOp at, UOp first, UOp second) {
+    return t.graph.sink(buffer.index_ptr(at).store(x).end({first, second}), info);
+  };
   t.check("grid-to-specials", kernel(r * 2 + l, r, l), kernel(g * 2 + s, g, s), cuda);
   // what does not depend on a local axis is stored by its first thread
   t.check("grid-to-specials", kernel(r, r, l), kernel(s.eq(0).where(g, t.graph.invalid()), g, s), cuda);

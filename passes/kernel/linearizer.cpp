@@ -66,7 +66,8 @@ class Kinds {
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);
     of.reserve(list.size());
     for (UOp u : list.nodes) {
-      size_t slot = (u.arg().hash() + size_t(u.op()) * 0x9E3779B1u + std::hash<DType>()(u.dtype())) & (table.size() - 1);
+      size_t slot =
+          (u.arg().hash() + size_t(u.op()) * 0x9E3779B1u + std::hash<DType>()(u.dtype())) & (table.size() - 1);
       while (table[slot] != kNone && !same_kind(first_of_[table[slot]], u)) slot = (slot + 1) & (table.size() - 1);
       if (table[slot] == kNone) {
         table[slot] = uint32_t(first_of_.size());
@@ -88,7 +89,8 @@ class Kinds {
     return rank_[a] < rank_[b] ? Order::Less : rank_[a] > rank_[b] ? Order::Greater : Order::Unordered;
   }
 
-  // A number that is less, for nodes of one priority, when the kind is; kinds that it does not tell apart have to be compared.
+  // A number that is less, for nodes of one priority, when the kind is;
+  // kinds that it does not tell apart have to be compared.
   uint32_t coarse_rank(uint32_t kind) const { return has_nan_ && first_of_[kind].is_const() ? 0 : rank_[kind]; }
 
  private:
@@ -100,7 +102,8 @@ class Kinds {
     std::iota(order.begin(), order.end(), 0);
     auto less = [&](uint32_t a, uint32_t b) {
       UOp x = first_of_[a], y = first_of_[b];
-      if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);  // anywhere: it is compared by itself
+      // anywhere: it is compared by itself
+      if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);
       return compare_alone(x, y) == Order::Less;
     };
     try {
@@ -118,16 +121,20 @@ class Kinds {
   bool has_nan_ = false;
 };
 
-// compare_tuplize between the nodes of a list. Sorting compares the same pairs of sources again and again, below ever other users, so
-// the last results are kept.
+// compare_tuplize between the nodes of a list. Sorting compares the same pairs of sources again and again, below ever
+// other users, so the last results are kept.
 class TuplizeOrder {
  public:
   TuplizeOrder(const NodeList& list, const Kinds& kinds)
-      : list_(list), kinds_(kinds), memo_(std::bit_ceil(2 * list.size())), memo_shift_(64 - std::countr_zero(memo_.size())) {
+      : list_(list),
+        kinds_(kinds),
+        memo_(std::bit_ceil(2 * list.size())),
+        memo_shift_(64 - std::countr_zero(memo_.size())) {
     heads_.reserve(list.size());
     for (uint32_t i = 0; i < list.size(); i++) {
       auto src = list.sources(i);
-      heads_.push_back({kinds.of[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
+      heads_.push_back(
+          {kinds.of[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
     }
   }
 
@@ -172,7 +179,8 @@ class TuplizeOrder {
     uint32_t kind, num_src, src0, src1;  // the first two sources, or kNone
   };
 
-  // A pair as it stands in the memo, with room for its order, from 0 on; no pair is 0, for no node is compared with itself.
+  // A pair as it stands in the memo, with room for its order, from 0 on; no pair is 0,
+  // for no node is compared with itself.
   static constexpr uint64_t kOrderBits = 3;
   static uint64_t pair_of(uint32_t x, uint32_t y) { return uint64_t(x) << 33 | uint64_t(y) << 2; }
   uint64_t& memo_of(uint64_t pair) { return memo_[pair * 0x9E3779B97F4A7C15u >> memo_shift_]; }
@@ -204,18 +212,21 @@ Int run_count_of(UOp u) {
   return count;
 }
 
-// What is compared first, packed into one number: how often the node runs, its priority, and the rank of its kind, which heads tuplize.
-// (tinygrad compares the arg of parameters before their op; parameters of one priority are of one op.)
+// What is compared first, packed into one number: how often the node runs, its priority, and the rank of its kind,
+// which heads tuplize. (tinygrad compares the arg of parameters before their op;
+// parameters of one priority are of one op.)
 struct Key {
   uint64_t head;
   uint32_t node;
 };
-constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;  // a run count that does not fit, or is negative: compared in full
+// a run count that does not fit, or is negative: compared in full
+constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;
 constexpr uint32_t kManyKinds = 1 << 24;                 // no room for their ranks
 
 class KeyOrder {
  public:
-  KeyOrder(const NodeList& list, bool by_tuplize) : list_(list), kinds_(list), tuplize_(list, kinds_), by_tuplize_(by_tuplize) {}
+  KeyOrder(const NodeList& list, bool by_tuplize)
+      : list_(list), kinds_(list), tuplize_(list, kinds_), by_tuplize_(by_tuplize) {}
 
   std::vector<Key> keys() {
     std::vector<Key> keys;
@@ -226,7 +237,8 @@ class KeyOrder {
     for (uint32_t i = 0; i < list_.size(); i++) {
       UOp u = list_.nodes[i];
       auto ranges = ranges_of(u);
-      if (ranges.data() != last_ranges.data() || ranges.size() != last_ranges.size()) {  // neighbours mostly share theirs
+      // neighbours mostly share theirs
+      if (ranges.data() != last_ranges.data() || ranges.size() != last_ranges.size()) {
         last_ranges = ranges;
         Int count = run_count_of(u);
         runs = count.sign() >= 0 && count < Int(int64_t(kManyRuns)) ? uint64_t(count.small()) : kManyRuns;
@@ -325,8 +337,8 @@ std::string linearize_listing(std::span<const UOp> list) {
     char head[64];
     std::snprintf(head, sizeof head, "%4zu %-20s ", i, ("Ops." + std::string(name_of(u.op()))).c_str());
     bool parameter = u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR});
-    out += head + multirange_str(u.ranges(), true, 10) + " (" + run_count_of(u).str() + ", " + std::to_string(priority_of(u.op())) + ", " +
-           (parameter ? u.arg().repr() : "None") + ")\n";
+    out += head + multirange_str(u.ranges(), true, 10) + " (" + run_count_of(u).str() + ", " +
+           std::to_string(priority_of(u.op())) + ", " + (parameter ? u.arg().repr() : "None") + ")\n";
   }
   return out;
 }
@@ -363,7 +375,8 @@ Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink) {
   return catch_failures([&] {
     auto list = wrap_gated_stores(linearize(sink));
     if (job.settings().SPEC < 1) return list;
-    if (auto violation = verify(list, Spec::Program)) throw Failure("the linear list is not well formed: " + violation->text());
+    if (auto violation = verify(list, Spec::Program))
+      throw Failure("the linear list is not well formed: " + violation->text());
     return list;
   });
 }

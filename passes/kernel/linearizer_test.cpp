@@ -22,7 +22,8 @@ std::vector<Op> ops_of(const std::vector<UOp>& list) {
 
 // out[i] = in[i] + in[i + 8]
 UOp sum_kernel(Graph& g) {
-  UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0), in = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(16), {}, 1);
+  UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0),
+      in = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(16), {}, 1);
   UOp i = g.range(g.constant(dtypes::int32, 8), std::vector<Arg>{0, AxisType::LOOP}, dtypes::int32);
   UOp sum = in.index_ptr(i).load({}, dtypes::float32) + in.index_ptr(i + Const(8)).load({}, dtypes::float32);
   return g.sink(out.index_ptr(i).store(sum).end(i));
@@ -33,8 +34,9 @@ UOp sum_kernel(Graph& g) {
 TEST_CASE("parameters come first, then constants, the loop, loads before what uses them, END and SINK last") {
   Graph g;
   auto list = linearize(sum_kernel(g));
-  CHECK(ops_of(list) == std::vector<Op>{Op::DEFINE_GLOBAL, Op::DEFINE_GLOBAL, Op::CONST, Op::RANGE, Op::ADD, Op::INDEX, Op::LOAD, Op::INDEX,
-                                        Op::LOAD, Op::INDEX, Op::ADD, Op::STORE, Op::END, Op::SINK});
+  CHECK(ops_of(list) == std::vector<Op>{Op::DEFINE_GLOBAL, Op::DEFINE_GLOBAL, Op::CONST, Op::RANGE, Op::ADD, Op::INDEX,
+                                        Op::LOAD, Op::INDEX, Op::LOAD, Op::INDEX, Op::ADD, Op::STORE, Op::END,
+                                        Op::SINK});
   CHECK(list[0].arg() == Arg(0));
   CHECK(list[1].arg() == Arg(1));
 }
@@ -48,7 +50,8 @@ TEST_CASE("every node stands once, after its sources, with or without the order 
     auto list = linearize(sink);
     CHECK(list.size() == toposort(sink).size());
     for (size_t i = 0; i < list.size(); i++) {
-      for (UOp s : list[i].src()) CHECK(std::find(list.begin(), list.begin() + ptrdiff_t(i), s) != list.begin() + ptrdiff_t(i));
+      for (UOp s : list[i].src())
+        CHECK(std::find(list.begin(), list.begin() + ptrdiff_t(i), s) != list.begin() + ptrdiff_t(i));
       CHECK(std::count(list.begin(), list.end(), list[i]) == 1);
     }
   }
@@ -90,12 +93,14 @@ TEST_CASE("what runs more often comes later, however large the counts are") {
 
 namespace {
 
-// The order by tuplize, and the toposort closest to it, as their definitions have them. For graphs without loops and parameters.
+// The order by tuplize, and the toposort closest to it, as their definitions have them.
+// For graphs without loops and parameters.
 std::vector<UOp> slow_linearize(UOp sink) {
   auto nodes = toposort(sink);
   auto sorted = nodes;
   auto priority = [](UOp u) { return u.is(Op::DEFINE_LOCAL) ? -18 : u.is(Op::CONST) ? -10 : u.is(Op::LOAD) ? -1 : 0; };
-  py_sort(sorted, [&](UOp a, UOp b) { return priority(a) != priority(b) ? priority(a) < priority(b) : tuplize_less(a, b); });
+  py_sort(sorted,
+          [&](UOp a, UOp b) { return priority(a) != priority(b) ? priority(a) < priority(b) : tuplize_less(a, b); });
   UOpMap<int> rank(sink.graph()), users(sink.graph());
   for (size_t i = 0; i < sorted.size(); i++) rank[sorted[i]] = int(i), users[sorted[i]] = 0;
   for (UOp u : nodes)
@@ -122,7 +127,8 @@ TEST_CASE("random graphs come out as the definition has it, also where pointers 
     Graph g;
     std::vector<UOp> nodes;
     auto pick = [&] { return nodes[random() % nodes.size()]; };
-    for (int i = 0; i < 3; i++) nodes.push_back(g.node(Op::DEFINE_LOCAL, dtypes::float32.ptr(8 << i, AddrSpace::LOCAL), {}, i));
+    for (int i = 0; i < 3; i++)
+      nodes.push_back(g.node(Op::DEFINE_LOCAL, dtypes::float32.ptr(8 << i, AddrSpace::LOCAL), {}, i));
     std::vector<UOp> buffers = nodes;
     for (int i = 0; i < 4; i++) nodes.push_back(g.constant(dtypes::float32, double(i)));
     if (round % 4 == 0) nodes.push_back(g.constant(dtypes::float32, std::nan("")));

@@ -1,5 +1,5 @@
-// Vector accesses: the elements of a vector index are sorted into runs of neighbours, each run one wide pointer (codegen/late/
-// devectorizer.py: expand_index, fold_expanded_index, load_store_folding).
+// Vector accesses: the elements of a vector index are sorted into runs of neighbours, each run one wide pointer
+// (codegen/late/ devectorizer.py: expand_index, fold_expanded_index, load_store_folding).
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -50,7 +50,8 @@ struct Lane {
   size_t number;
 };
 
-// The lanes of a vector index that share condition and base; the groups in the order of their first lanes, each sorted by offset.
+// The lanes of a vector index that share condition and base; the groups in the order of their first lanes,
+// each sorted by offset.
 std::vector<std::vector<Lane>> group_lanes(UOp midx) {
   std::vector<std::vector<Lane>> groups;
   std::unordered_map<uint64_t, size_t> group_of;
@@ -61,7 +62,8 @@ std::vector<std::vector<Lane>> group_lanes(UOp midx) {
     if (is_new) groups.emplace_back();
     groups[at->second].push_back({split.offset, i});
   }
-  for (auto& lanes : groups) std::stable_sort(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) { return a.offset < b.offset; });
+  for (auto& lanes : groups)
+    std::stable_sort(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) { return a.offset < b.offset; });
   return groups;
 }
 
@@ -80,7 +82,8 @@ UOp fold_expanded_index(UOp midx) {
   std::vector<int64_t> position(midx.num_src());  // of each lane among all elements of `pointers`
   int64_t total = 0;
   for (const auto& lanes : group_lanes(midx)) {
-    for (size_t begin = 0; begin < lanes.size();) {  // a run: offsets that follow each other, each perhaps in several lanes
+    // a run: offsets that follow each other, each perhaps in several lanes
+    for (size_t begin = 0; begin < lanes.size();) {
       int64_t length = 1;
       size_t end = begin;
       for (; end < lanes.size(); end++) {
@@ -95,7 +98,8 @@ UOp fold_expanded_index(UOp midx) {
       begin = end;
     }
   }
-  DType element = buf.dtype().base().ptr(buf.dtype().size(), buf.dtype().addrspace());  // a plain pointer, of images too
+  // a plain pointer, of images too
+  DType element = buf.dtype().base().ptr(buf.dtype().size(), buf.dtype().addrspace());
   return midx.graph().node(Op::PTRCAT, element.vec(total), pointers).gep(position);
 }
 

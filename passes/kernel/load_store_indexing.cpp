@@ -1,5 +1,6 @@
-// Gates of memory accesses: the index simplified given that its gate holds; for images, clauses of the gate dropped where the hardware's
-// own bounds check does their work (codegen/late/devectorizer.py: simplify_valid_load, load_store_indexing).
+// Gates of memory accesses: the index simplified given that its gate holds; for images, clauses of the gate dropped
+// where the hardware's own bounds check does their work (codegen/late/devectorizer.py: simplify_valid_load,
+// load_store_indexing).
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"
@@ -20,7 +21,8 @@ bool is_negative(Const v) { return py_less(v, 0); }
 bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   if (clause.upper || clause.bound != 1) return false;
   auto terms = split_uop(clause.expr, Op::ADD);
-  if (!std::all_of(terms.begin(), terms.end(), [](UOp u) { return u.in(ops::Irreducible) && py_equal(u.vmin(), 0); })) return false;
+  if (!std::all_of(terms.begin(), terms.end(), [](UOp u) { return u.in(ops::Irreducible) && py_equal(u.vmin(), 0); }))
+    return false;
   UOp test = idx;
   for (UOp u : terms) test = substitute(test, {{u, u.const_like(0)}});
   return is_negative(test.gep(0).vmax()) || is_negative(test.gep(1).vmax());
@@ -48,7 +50,8 @@ UOp simplify_valid_load(UOp buf, UOp start, UOp valid) {
   bool dropped = false;
   for (UOp clause : split_uop(valid, Op::AND)) {
     auto bound = parse_valid(clause);
-    if (bound && (simplex_is_outside(*bound, idx) || neighbour_is_outside(*bound, idx, buf.dtype().image_shape()))) dropped = true;
+    if (bound && (simplex_is_outside(*bound, idx) || neighbour_is_outside(*bound, idx, buf.dtype().image_shape())))
+      dropped = true;
     else kept = kept ? kept & clause : clause;
   }
   if (!dropped && idx == start) return {};

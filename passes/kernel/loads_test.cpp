@@ -12,9 +12,13 @@ namespace {
 struct LoadTest : RuleTest {
   explicit LoadTest(const RuleSet& set, const Settings& settings = {}) : RuleTest(set, settings) {}
 
-  UOp wide(UOp pointer, int n) { return pointer.cast(pointer.dtype().base().vec(n).ptr(pointer.dtype().size(), pointer.dtype().addrspace())); }
+  UOp wide(UOp pointer, int n) {
+    return pointer.cast(pointer.dtype().base().vec(n).ptr(pointer.dtype().size(), pointer.dtype().addrspace()));
+  }
   UOp index(Const i) { return constant(dtypes::index, i); }
-  UOp ptrcat(DType element, std::initializer_list<UOp> pointers, int n) { return graph.node(Op::PTRCAT, element.vec(n), UOpSpan(pointers)); }
+  UOp ptrcat(DType element, std::initializer_list<UOp> pointers, int n) {
+    return graph.node(Op::PTRCAT, element.vec(n), UOpSpan(pointers));
+  }
   UOp image(int64_t height, int64_t width) {
     const int64_t shape[] = {height, width, 4};
     return graph.node(Op::DEFINE_GLOBAL, dtypes::imagef(shape), {}, 0);
@@ -28,7 +32,8 @@ TEST_CASE("rules of pm_add_loads") {
   UOp buf = t.buffer(0, dtypes::float32), r = t.range(8), x = t.load(1, dtypes::float32);
   t.check("load-index", buf.index(r), buf.index_ptr(r).load());
   UOp many = t.vectorize({buf, buf});
-  t.check("load-index", many.index(t.vectorize({r, r}), dtypes::float32.vec(2)), many.index_ptr(t.vectorize({r, r})).load({}, dtypes::float32.vec(2)));
+  t.check("load-index", many.index(t.vectorize({r, r}), dtypes::float32.vec(2)),
+          many.index_ptr(t.vectorize({r, r})).load({}, dtypes::float32.vec(2)));
   t.declines("load-index", buf.index_ptr(r));
   t.check("store-to-pointer", buf.index_ptr(r).load().store(x, UOpSpan{r}), buf.index_ptr(r).store(x, UOpSpan{r}));
   t.declines("store-to-pointer", buf.index_ptr(r).store(x));
@@ -58,11 +63,13 @@ TEST_CASE("an image's own bounds check makes gates superfluous") {
   // x >= 10 lies outside anyhow
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10))), image.index_ptr(at(x, y)));
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(y.lt(8))), image.index_ptr(at(x, y)));
-  t.check("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10) & y.lt(5))), image.index_ptr(at(x, y).valid(y.lt(5))));
+  t.check("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10) & y.lt(5))),
+          image.index_ptr(at(x, y).valid(y.lt(5))));
   t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(9))));   // column 9 exists
   // at least 1: at 0 the column is negative
   t.check("index-given-valid", image.index_ptr(at(x - 1, y).valid(x.ge(1))), image.index_ptr(at(x - 1, y)));
-  t.check("index-given-valid", image.index_ptr(at(x + z - 1, y).valid((x + z).ge(1))), image.index_ptr(at(x + z - 1, y)));
+  t.check("index-given-valid", image.index_ptr(at(x + z - 1, y).valid((x + z).ge(1))),
+          image.index_ptr(at(x + z - 1, y)));
   t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.ge(1))));
   // not yet indexed by column and row
   t.declines("index-given-valid", image.index_ptr((x / 10 + x).valid(x.lt(10))));
@@ -70,7 +77,8 @@ TEST_CASE("an image's own bounds check makes gates superfluous") {
 
 TEST_CASE("rules of load_store_folding") {
   LoadTest t(load_store_folding());
-  UOp buf = t.buffer(0, dtypes::float32), r = t.range(8), x = t.load(1, dtypes::float32.vec(4)), gate = t.load(5, dtypes::bool_);
+  UOp buf = t.buffer(0, dtypes::float32), r = t.range(8), x = t.load(1, dtypes::float32.vec(4)),
+      gate = t.load(5, dtypes::bool_);
   auto at = [&](int64_t i) { return buf.index_ptr(i ? r + i : r); };
   auto cat = [&](std::initializer_list<UOp> pointers, int n) { return t.ptrcat(buf.dtype(), pointers, n); };
 
@@ -78,11 +86,13 @@ TEST_CASE("rules of load_store_folding") {
   UOp two = t.graph.node(Op::VECTORIZE, buf.dtype(), {buf.index_ptr(vec.gep(0)), buf.index_ptr(vec.gep(1))});
   t.check("expand-index", t.vectorize({buf, buf}).index_ptr(vec), two);
   UOp after = buf.after(r);
-  t.check("expand-index", t.vectorize({after, after}).index_ptr(t.vectorize({r, r})), t.graph.node(Op::VECTORIZE, buf.dtype(), {after.index_ptr(r), after.index_ptr(r)}));
+  t.check("expand-index", t.vectorize({after, after}).index_ptr(t.vectorize({r, r})),
+          t.graph.node(Op::VECTORIZE, buf.dtype(), {after.index_ptr(r), after.index_ptr(r)}));
   t.declines("expand-index", t.vectorize({buf, t.buffer(1, dtypes::float32)}).index_ptr(vec));
 
   // neighbours become one wide pointer
-  t.check("fold-expanded-index", t.vectorize({at(0), at(1), at(2), at(3)}), gep(cat({t.wide(at(0), 4)}, 4), {0, 1, 2, 3}));
+  t.check("fold-expanded-index", t.vectorize({at(0), at(1), at(2), at(3)}),
+          gep(cat({t.wide(at(0), 4)}, 4), {0, 1, 2, 3}));
   // in any order, any element more than once
   t.check("fold-expanded-index", t.vectorize({at(1), at(0), at(1)}), gep(cat({t.wide(at(0), 2)}, 2), {1, 0, 1}));
   // a gap splits
@@ -103,11 +113,13 @@ TEST_CASE("rules of load_store_folding") {
   t.declines("fold-expanded-index", t.vectorize({buf.index(r), buf.index(r)}));
 
   UOp p = cat({t.wide(at(0), 4)}, 4);
-  t.check("load-gep", gep(p, {1, 0, 3, 2}).load({}, dtypes::float32.vec(4)), gep(p.load(), {1, 0, 3, 2}));  // the width comes with load-cat
+  // the width comes with load-cat
+  t.check("load-gep", gep(p, {1, 0, 3, 2}).load({}, dtypes::float32.vec(4)), gep(p.load(), {1, 0, 3, 2}));
   t.check("store-gep", gep(p, {2, 0, 1, 3}).store(x, UOpSpan{r}), p.store(gep(x, {1, 2, 0, 3}), UOpSpan{r}));
   UOp q = cat({t.wide(at(0), 2), at(5)}, 3), v3 = t.load(1, dtypes::float32.vec(3));
-  t.check("load-cat", q.load({}, dtypes::float32.vec(3)),
-          t.graph.node(Op::CAT, dtypes::float32.vec(3), {t.wide(at(0), 2).load({}, dtypes::float32.vec(2)), at(5).load()}));
+  t.check(
+      "load-cat", q.load({}, dtypes::float32.vec(3)),
+      t.graph.node(Op::CAT, dtypes::float32.vec(3), {t.wide(at(0), 2).load({}, dtypes::float32.vec(2)), at(5).load()}));
   t.check("store-cat", q.store(v3), t.graph.group({t.wide(at(0), 2).store(gep(v3, {0, 1})), at(5).store(v3.gep(2))}));
   t.check("store-cat", p.store(x), t.wide(at(0), 4).store(gep(x, {0, 1, 2, 3})));
   t.all_rules_fired();
@@ -146,7 +158,8 @@ TEST_CASE("wide accesses are split into the widths that the target has") {
   CHECK(widths(t, web, f, r * 4, 4) == W{1, 1, 1, 1});
   CHECK(widths(t, cpu, t.buffer(1, dtypes::float16), r * 8, 8) == W{4, 4});
   CHECK(widths(t, cpu, t.buffer(1, dtypes::fp8e4m3), r * 4, 4) == W{4});
-  for (DType d : {dtypes::int32, dtypes::float64, dtypes::bfloat16, dtypes::int8}) CHECK(widths(t, cpu, t.buffer(2, d), r * 4, 2) == W{1, 1});
+  for (DType d : {dtypes::int32, dtypes::float64, dtypes::bfloat16, dtypes::int8})
+    CHECK(widths(t, cpu, t.buffer(2, d), r * 4, 2) == W{1, 1});
   UOp reg = t.graph.node(Op::DEFINE_REG, dtypes::float32.ptr(16, AddrSpace::REG), {}, 0);
   CHECK(widths(t, cpu, reg, t.index(0), 4) == W{1, 1, 1, 1});
 
@@ -164,12 +177,17 @@ TEST_CASE("wide accesses are split into the widths that the target has") {
 TEST_CASE("what a split access looks like") {
   LoadTest t(correct_load_store());
   const Target cpu = target("CPU");
-  UOp r = t.range(8), f = t.buffer(0, dtypes::float32), gate = t.load(5, dtypes::bool_), x = t.load(1, dtypes::float32.vec(3));
+  UOp r = t.range(8), f = t.buffer(0, dtypes::float32), gate = t.load(5, dtypes::bool_),
+      x = t.load(1, dtypes::float32.vec(3));
   auto part = [&](int i) { return f.index_ptr((r * 2 + i).valid(gate)); };
   UOp whole = t.wide(f.index_ptr((r * 2).valid(gate)), 3);
   t.check("split-load-store", whole.load({}, dtypes::float32.vec(3)),
-          t.graph.node(Op::CAT, dtypes::float32.vec(3), {t.wide(part(0), 2).load({}, dtypes::float32.vec(2)), part(2).load()}), cpu);
-  t.check("split-load-store", whole.store(x, UOpSpan{r}), t.graph.group({t.wide(part(0), 2).store(gep(x, {0, 1}), UOpSpan{r}), part(2).store(x.gep(2), UOpSpan{r})}), cpu);
+          t.graph.node(Op::CAT, dtypes::float32.vec(3),
+                       {t.wide(part(0), 2).load({}, dtypes::float32.vec(2)), part(2).load()}),
+          cpu);
+  t.check("split-load-store", whole.store(x, UOpSpan{r}),
+          t.graph.group({t.wide(part(0), 2).store(gep(x, {0, 1}), UOpSpan{r}), part(2).store(x.gep(2), UOpSpan{r})}),
+          cpu);
   t.declines("split-load-store", t.wide(f.index_ptr(r * 4), 4).load({}, dtypes::float32.vec(4)), cpu);
 }
 
@@ -180,14 +198,16 @@ TEST_CASE("images are accessed by pixel") {
   auto valid = [&](UOp i, UOp cond) { return image.index_ptr(i.valid(cond)); };
   UOp yes = t.constant(dtypes::bool_, true), v = t.load(1, dtypes::float32.vec(4));
   UOp quad = image.index_ptr(x.valid(gate)).cast(dtypes::float32.vec(4).ptr(320));
-  t.check("image-by-pixel", quad.load({}, dtypes::float32.vec(4)), valid(pixel(x), gate).load({}, dtypes::float32.vec(4)));
+  t.check("image-by-pixel", quad.load({}, dtypes::float32.vec(4)),
+          valid(pixel(x), gate).load({}, dtypes::float32.vec(4)));
   t.check("image-by-pixel", quad.store(v), valid(pixel(x), gate).store(v));
   // a single channel is picked from the pixel
   UOp all = valid(pixel(x), yes).load({}, dtypes::float32.vec(4)), value = all.gep(0);
   for (int i = 1; i < 4; i++) value = (x % 4).ne(i).where(value, all.gep(i));
   t.check("image-by-pixel", image.index_ptr(x).load({}, dtypes::float32), value);
   // where the index may be negative, none of the four may be it
-  UOp some = valid(pixel(n), yes).load({}, dtypes::float32.vec(4)), or_nan = t.constant(dtypes::float32, std::numeric_limits<double>::quiet_NaN());
+  UOp some = valid(pixel(n), yes).load({}, dtypes::float32.vec(4)),
+      or_nan = t.constant(dtypes::float32, std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i < 4; i++) or_nan = (n % 4).ne(i).where(or_nan, some.gep(i));
   t.check("image-by-pixel", image.index_ptr(n).load({}, dtypes::float32), or_nan);
   t.declines("image-by-pixel", valid(pixel(x), gate).load({}, dtypes::float32.vec(4)));

@@ -47,15 +47,16 @@ AxisType axis_type(UOp range) {
   return range.arg().items().back().axis_type();
 }
 
-// `u` with the loops r0 and r1 as one. tinygrad substitutes and rewrites at once; rules never see a node that still holds r0 or r1, so
-// the result is the same, and this way what lies outside of the loops is known from the pairs tried before.
+// `u` with the loops r0 and r1 as one. tinygrad substitutes and rewrites at once; rules never see a node that still
+// holds r0 or r1, so the result is the same, and this way what lies outside of the loops is known from the pairs tried
+// before.
 UOp merged(UOp u, UOp r0, UOp r1) {
   UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
   return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), merge_rules(), {.name = "check_merge"});
 }
 
-// Whether `index`, a sum, moves along r0 and r1 as it cannot along one loop: merged, it needs a division or a remainder. Of an index that is no
-// plain sum nothing is said.
+// Whether `index`, a sum, moves along r0 and r1 as it cannot along one loop: merged, it needs a division or a
+// remainder. Of an index that is no plain sum nothing is said.
 bool tells_apart(UOp index, UOp r0, UOp r1) {
   auto is_multiple = [](UOp term, UOp r) { return term.is(Op::MUL) && term.src(0) == r && term.src(1).is_const(); };
   Int c0 = 0, c1 = 0;
@@ -90,7 +91,8 @@ UOp simplify_merge_adjacent(UOp u) {
   auto has_steps = [](UOp r) { return r.src(0).is_const() && r.vmax().to_int() > Int(0); };
   // no division as yet, and merging these two makes one: there is no need to try
   auto in_vain = [&](UOp r0, UOp r1) {
-    return best == 0 && out == u && has_steps(r0) && has_steps(r1) && std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
+    return best == 0 && out == u && has_steps(r0) && has_steps(r1) &&
+           std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
   };
   auto merged_if_better = [&](UOp r0, UOp r1) {
     UOp candidate = merged(out, r0, r1);
@@ -101,9 +103,12 @@ UOp simplify_merge_adjacent(UOp u) {
   };
   for (size_t i = 0; i < ended.size(); i++)
     for (size_t k = 0; k < ended.size(); k++) {
-      if (!may_pair(i, k) || axis_type(ended[i]) != axis_type(ended[k]) || !in_same_reduces(ended[i], ended[k], reduces)) continue;
-      out = shortcut(kMergeInVain, u.graph(), [&] { return in_vain(ended[i], ended[k]) ? std::optional(out) : std::nullopt; },
-                     [&] { return merged_if_better(ended[i], ended[k]); });
+      if (!may_pair(i, k) || axis_type(ended[i]) != axis_type(ended[k]) ||
+          !in_same_reduces(ended[i], ended[k], reduces))
+        continue;
+      out = shortcut(
+          kMergeInVain, u.graph(), [&] { return in_vain(ended[i], ended[k]) ? std::optional(out) : std::nullopt; },
+          [&] { return merged_if_better(ended[i], ended[k]); });
     }
   return out;
 }
@@ -186,7 +191,8 @@ const RuleSet& pm_flatten_range() {
 
 const RuleSet& pm_simplify_ranges() {
   static const RuleSet set("pm_simplify_ranges", {
-      // loops r0 to s0 and r1 to s1 -> one loop r to s0 * s1, with r0 = r / s1 and r1 = r % s1, when no division remains
+      // loops r0 to s0 and r1 to s1 -> one loop r to s0 * s1, with r0 = r / s1 and r1 = r % s1,
+      // when no division remains
       rule("merge-adjacent-ranges", node({Op::END, Op::REDUCE}).as(u), with(u, simplify_merge_adjacent)),
   });
   return set;

@@ -11,7 +11,8 @@ const RuleSet& pm_split_store();       // on the CPU: cuts a loop where a compar
 // Splits each range r that is used as r % c into r / c and r % c.
 const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
-  std::vector<std::pair<UOp, UOp>> marks;  // in order: a range, and the constant it is split by; empty: it must not be split
+  // in order: a range, and the constant it is split by; empty: it must not be split
+  std::vector<std::pair<UOp, UOp>> marks;
 };
 
 // The stages "split ranges" and "initial symbolic".

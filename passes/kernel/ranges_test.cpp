@@ -25,7 +25,8 @@ TEST_CASE("loops are flattened and merged") {
   flatten.declines("flatten-range", flatten.buffer(1, dtypes::float32).index_ptr(r).store(x));
 
   RuleTest t(pm_simplify_ranges());
-  UOp a = t.range(3), b = t.range(4, 1), both = t.range(12), other = t.range(4, 1, AxisType::UPCAST), buffer = t.buffer(0, dtypes::float32);
+  UOp a = t.range(3), b = t.range(4, 1), both = t.range(12), other = t.range(4, 1, AxisType::UPCAST),
+      buffer = t.buffer(0, dtypes::float32);
   auto store = [&](UOp at) { return buffer.index_ptr(at).store(t.constant(dtypes::float32, 1.0)); };
   t.check("merge-adjacent-ranges", store(a * 4 + b).end({a, b}), store(both).end(both));
   t.declines("merge-adjacent-ranges", store(b * 3 + a).end({a, b}));  // divisions would remain
@@ -87,10 +88,12 @@ TEST_CASE("a loop that is used modulo a divisor is split") {
 TEST_CASE("on the CPU a loop is cut where a comparison changes") {
   RuleTest t(pm_split_store());
   const Target cpu = parse_target("CPU", {}).value_or_throw(), cuda = parse_target("CUDA", {}).value_or_throw();
-  UOp r = t.range(8), x = t.load(0, dtypes::float32), y = t.load(1, dtypes::float32), buffer = t.buffer(2, dtypes::float32);
+  UOp r = t.range(8), x = t.load(0, dtypes::float32), y = t.load(1, dtypes::float32),
+      buffer = t.buffer(2, dtypes::float32);
   auto store = [&](UOp i) { return buffer.index_ptr(i).store(i.lt(3).where(x, y)); };
   UOp below = part_of_loop(t, 3, 0), from = part_of_loop(t, 5, 1);
-  t.check("cut-store-range", store(r).end(r), t.graph.group({store(below + 0).end(below), store(from + 3).end(from)}), cpu);
+  t.check("cut-store-range", store(r).end(r), t.graph.group({store(below + 0).end(below), store(from + 3).end(from)}),
+          cpu);
   t.declines("cut-store-range", store(r).end(r), cuda);
   t.declines("cut-store-range", buffer.index_ptr(r).store(x).end(r), cpu);
 }

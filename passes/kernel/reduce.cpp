@@ -14,7 +14,8 @@ using namespace pat;
 
 namespace {
 
-// The parts of `in` to reduce with each other so that `out` elements remain: of 8 elements to 2, {0, 4}, {1, 5}, {2, 6}, {3, 7}.
+// The parts of `in` to reduce with each other so that `out` elements remain: of 8 elements to 2, {0, 4}, {1, 5},
+// {2, 6}, {3, 7}.
 std::vector<UOp> horizontal_parts(UOp in, DType out) {
   if (in.dtype() == out) return {in};
   std::vector<UOp> parts;
@@ -25,7 +26,8 @@ std::vector<UOp> horizontal_parts(UOp in, DType out) {
     parts.push_back(in.gep(picks));
   }
   for (UOp p : parts)
-    if (p.dtype() != out) throw Failure("a reduction of " + std::string(in.dtype().repr()) + " to " + std::string(out.repr()));
+    if (p.dtype() != out)
+      throw Failure("a reduction of " + std::string(in.dtype().repr()) + " to " + std::string(out.repr()));
   return parts;
 }
 

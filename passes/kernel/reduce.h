@@ -1,5 +1,5 @@
-// remove_reduce: every REDUCE becomes a register, initialised before its loops, updated in them and read after them (tinygrad
-// codegen/late/devectorizer.py: pm_reduce).
+// remove_reduce: every REDUCE becomes a register, initialised before its loops, updated in them and read after them
+// (tinygrad codegen/late/devectorizer.py: pm_reduce).
 #pragma once
 #include "lib/rewrite/rules.h"
 

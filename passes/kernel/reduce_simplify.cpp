@@ -38,7 +38,9 @@ UOp reduce_unparented(UOp red) {
 std::span<const UOp> ranges_of_reduce(UOp r) { return r.src().subspan(1); }
 
 // x + y < c -> x < c - y, when y and c are loop invariant
-UOp lift_add(Op op, UOp x, UOp y, UOp c) { return no_range(y) && no_range(c) ? x.alu(op, c.cast(y.dtype()) - y) : UOp(); }
+UOp lift_add(Op op, UOp x, UOp y, UOp c) {
+  return no_range(y) && no_range(c) ? x.alu(op, c.cast(y.dtype()) - y) : UOp();
+}
 
 UOp lift_mul(UOp x, UOp y, UOp c) {
   if (!no_range(y) || !no_range(c) || !dtypes::is_int(y.dtype()) || !py_less(0, y.vmin())) return {};
@@ -54,9 +56,13 @@ UOp fold_between(UOp r, UOp lower, UOp upper, UOp val) {
   return no_range(val) ? times(upper.minimum(r.src(0)) - lower.maximum(0), r, val) : UOp();
 }
 
-UOp reduce_of_sum(UOp x, UOp y, UOp r) { return x.reduce(ranges_of_reduce(r), Op::ADD) + y.reduce(ranges_of_reduce(r), Op::ADD); }
+UOp reduce_of_sum(UOp x, UOp y, UOp r) {
+  return x.reduce(ranges_of_reduce(r), Op::ADD) + y.reduce(ranges_of_reduce(r), Op::ADD);
+}
 
-UOp reduce_of_gate(UOp x, UOp y, UOp val, UOp r) { return y.where(val, 0).reduce(ranges_of_reduce(r), Op::ADD) * x.cast(val.dtype()); }
+UOp reduce_of_gate(UOp x, UOp y, UOp val, UOp r) {
+  return y.where(val, 0).reduce(ranges_of_reduce(r), Op::ADD) * x.cast(val.dtype());
+}
 
 // sum over r of (idx == r ? expr : 0) -> expr at r = idx, where idx lies within the loop
 UOp pick_element(UOp r, UOp idx, UOp expr) {
@@ -153,7 +159,8 @@ const RuleSet& pm_load_collapse() {
   static const RuleSet set("pm_load_collapse", {
       rule("reduce-load-collapse", node(Op::REDUCE, u, anything()).arg(Op::ADD).as(red),
            with(red, u, [](UOp red, UOp u) { return reduce_collapse(red, u, pm_reduce_load_collapse()); })),
-      // x + y < c -> x < c - y, when x alone is loaded: arithmetic on a loaded index may overflow. This undoes lt-lift-add.
+      // x + y < c -> x < c - y, when x alone is loaded: arithmetic on a loaded index may overflow.
+      // This undoes lt-lift-add.
       rule("lt-lift-add-of-load", (x.of(dtypes::index) + y) < n, with(x, y, n, [](UOp x, UOp y, UOp n) {
              return no_load(y) && no_load(n) && !no_load(x) ? x.lt(n - y) : UOp();
            })),

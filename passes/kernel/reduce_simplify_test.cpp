@@ -9,7 +9,8 @@ TEST_CASE("what does not depend on the range leaves the comparison with it") {
   RuleTest t(pm_reduce_load_collapse()), loads(pm_load_collapse());
   UOp r = t.range(10), s = t.range(4, 1), y = t.var("y", 1, 7), n = t.var("n", 0, 20);
   t.check("lt-lift-add", (r + y).lt(n), r.lt(n - y));
-  t.check("lt-lift-add", (r + y).cast(dtypes::int32).lt(t.load(0, dtypes::int32)), r.lt(t.load(0, dtypes::int32).cast(dtypes::index) - y));
+  t.check("lt-lift-add", (r + y).cast(dtypes::int32).lt(t.load(0, dtypes::int32)),
+          r.lt(t.load(0, dtypes::int32).cast(dtypes::index) - y));
   t.declines("lt-lift-add", (r + s).lt(n));
   t.declines("lt-lift-add", (r + y).lt(s));
   t.check("ne-lift-add", (r + y).ne(n), r.ne(n - y));
@@ -17,7 +18,8 @@ TEST_CASE("what does not depend on the range leaves the comparison with it") {
   t.check("lt-lift-mul", (r * y).lt(n), r.lt((n + y - 1) / y));
   t.declines("lt-lift-mul", (r * s).lt(n));
   t.declines("lt-lift-mul", (r * t.var("z", 0, 7)).lt(n));  // by 0
-  UOp loaded = loads.load(0, dtypes::int32).cast(dtypes::index), by = loads.var("y", 1, 7), bound = loads.var("n", 0, 20);
+  UOp loaded = loads.load(0, dtypes::int32).cast(dtypes::index), by = loads.var("y", 1, 7),
+      bound = loads.var("n", 0, 20);
   loads.check("lt-lift-add-of-load", (loaded + by).lt(bound), loaded.lt(bound - by));
   loads.declines("lt-lift-add-of-load", (loads.range(10) + by).lt(bound));
   loads.declines("lt-lift-add-of-load", (loaded + loaded).lt(bound));
@@ -40,7 +42,8 @@ TEST_CASE("a sum of one value over a part of the range is a product") {
 
 TEST_CASE("sums are taken apart") {
   RuleTest t(pm_reduce_load_collapse());
-  UOp r = t.range(10), x = t.load(0, dtypes::float32), gate = t.var("gate", false, true, dtypes::bool_), buffer = t.buffer(1, dtypes::float32);
+  UOp r = t.range(10), x = t.load(0, dtypes::float32), gate = t.var("gate", false, true, dtypes::bool_),
+      buffer = t.buffer(1, dtypes::float32);
   UOp of_r = buffer.index(r), i = t.load(2, dtypes::int32).cast(dtypes::index);
   auto sum = [&](UOp u) { return u.reduce(r, Op::ADD); };
   t.check("reduce-unparented", sum(x), x * r.src(0).cast(dtypes::float32));

@@ -9,7 +9,8 @@ TEST_CASE("a reduction over ranges gathers in a register") {
   RuleTest t(pm_reduce());
   ReduceContext ctx{3};
   UOp r = t.range(8, 1, AxisType::REDUCE), outer = t.range(4, 0), x = t.buffer(0, dtypes::float32).index(outer * 8 + r);
-  UOp zero = t.constant(dtypes::int32, 0), acc = t.graph.node(Op::DEFINE_REG, dtypes::float32.ptr(1, AddrSpace::REG), {}, 3);
+  UOp zero = t.constant(dtypes::int32, 0),
+      acc = t.graph.node(Op::DEFINE_REG, dtypes::float32.ptr(1, AddrSpace::REG), {}, 3);
   UOp init = acc.after(outer).index(zero).store(t.constant(dtypes::float32, 0.0));
   UOp sum = acc.after({init, r}).index(zero) + x;
   t.check("reduce-to-accumulator", x.reduce(r, Op::ADD), acc.after(acc.index(zero).store(sum).end(r)).index(zero), ctx);
@@ -19,7 +20,8 @@ TEST_CASE("a reduction over ranges gathers in a register") {
   UOp y = t.buffer(0, dtypes::int32).index(r);
   UOp acc4 = t.graph.node(Op::DEFINE_REG, dtypes::int32.ptr(1, AddrSpace::REG), {}, 4);
   UOp most = acc4.after({acc4.index(zero).store(t.constant(dtypes::int32, -2147483648L)), r}).index(zero).maximum(y);
-  t.check("reduce-to-accumulator", y.reduce(r, Op::MAX), acc4.after(acc4.index(zero).store(most).end(r)).index(zero), ctx);
+  t.check("reduce-to-accumulator", y.reduce(r, Op::MAX), acc4.after(acc4.index(zero).store(most).end(r)).index(zero),
+          ctx);
 }
 
 TEST_CASE("ranges that end inside a reduction are not around it") {

@@ -1,5 +1,5 @@
-// ALLREDUCE: naively (every part is copied everywhere), around a ring, or all to all; and copies between one device and several.
-// Mirrors tinygrad schedule/multi.py (handle_allreduce, replace_allreduce).
+// ALLREDUCE: naively (every part is copied everywhere), around a ring, or all to all; and copies between one device and
+// several. Mirrors tinygrad schedule/multi.py (handle_allreduce, replace_allreduce).
 #include <algorithm>
 
 #include "lib/uop/debug.h"
@@ -14,7 +14,8 @@ using namespace pat;
 
 namespace {
 
-// Two steps, first within groups of devices, then between them. Every device of tinygrad 0.12.0 is in the one group that all belong to.
+// Two steps, first within groups of devices, then between them.
+// Every device of tinygrad 0.12.0 is in the one group that all belong to.
 UOp handle_allreduce_multirank(UOp, UOp) { return {}; }
 
 enum class Algorithm { Naive, Ring, AllToAll };
@@ -35,7 +36,8 @@ UOp combine(const std::vector<UOp>& values, Op op) {
 // One allreduce in chunks: chunk i is reduced on one device, then given to all.
 class ChunkedAllreduce {
  public:
-  ChunkedAllreduce(UOp buf, Op op, bool all_to_all) : buf_(buf), op_(op), all_to_all_(all_to_all), n_(int64_t(device_of(buf).items().size())) {
+  ChunkedAllreduce(UOp buf, Op op, bool all_to_all)
+      : buf_(buf), op_(op), all_to_all_(all_to_all), n_(int64_t(device_of(buf).items().size())) {
     numel_ = prod(shape_of(buf)).as_int().int64_or_throw("the size of an allreduce");
   }
 
@@ -94,7 +96,8 @@ class ChunkedAllreduce {
     UOp chunk = chunk_of(buf_, bounds), reduced = chunk;
     for (int64_t step = 0; step < n_ - 1; step++) {
       int64_t from = (i + step) % n_, to = (i + step + 1) % n_;
-      UOp passed = device_of(reduced).is_tuple() ? copy_to_device(reduced, device(to), from) : copy_to_device(reduced, device(to));
+      UOp passed = device_of(reduced).is_tuple() ? copy_to_device(reduced, device(to), from)
+                                                 : copy_to_device(reduced, device(to));
       reduced = passed.alu(op_, copy_to_device(chunk, device(to), to));
     }
     return reduced;
@@ -121,18 +124,21 @@ UOp handle_allreduce(UOp buf, UOp red) {
   Arg devices = device_of(buf);
   if (!devices.is_tuple()) return {};
   Shape shape = shape_of(buf);
-  if (!std::all_of(shape.begin(), shape.end(), [](Sint s) { return s.is_int(); })) throw Failure("allreduce of the symbolic shape " + str(shape));
+  if (!std::all_of(shape.begin(), shape.end(), [](Sint s) { return s.is_int(); }))
+    throw Failure("allreduce of the symbolic shape " + str(shape));
   size_t n = devices.items().size();
   Algorithm algorithm = choose(buf.graph().settings(), n, prod(shape).as_int());
   if (debugs(buf.graph(), 2)) {
     const char* name = algorithm == Algorithm::Naive ? "NAIVE" : algorithm == Algorithm::Ring ? "RING" : "ALL2ALL";
-    debug_line(std::string(name) + " ALLREDUCE " + std::to_string(n) + "x" + prod(shape).str() + " | " + std::string(buf.dtype().repr()));
+    debug_line(std::string(name) + " ALLREDUCE " + std::to_string(n) + "x" + prod(shape).str() + " | " +
+               std::string(buf.dtype().repr()));
   }
   buf = contiguous(buf);
   Op op = red.arg().op();
   if (algorithm != Algorithm::Naive) return ChunkedAllreduce(buf, op, algorithm == Algorithm::AllToAll).run();
   std::vector<UOp> copies;
-  for (size_t i = 0; i < n; i++) copies.push_back(buf.graph().node(Op::COPY, buf.dtype(), {mselect(buf, int64_t(i)), red.src(1)}));
+  for (size_t i = 0; i < n; i++)
+    copies.push_back(buf.graph().node(Op::COPY, buf.dtype(), {mselect(buf, int64_t(i)), red.src(1)}));
   return combine(copies, op);
 }
 
@@ -165,7 +171,8 @@ UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
     }
     Arg from = device_of(x.src(0));
     bool computes = !(from.is_str() && (from.text() == "DISK" || from.text() == "NPY"));
-    src.push_back(computes ? copy_to_device(shrink_for_device(x.src(0), shrink_op, number), device_of(x)) : shrink_for_device(x, shrink_op, number));
+    src.push_back(computes ? copy_to_device(shrink_for_device(x.src(0), shrink_op, number), device_of(x))
+                           : shrink_for_device(x, shrink_op, number));
   }
   return ms.with_src(src);
 }
@@ -185,7 +192,8 @@ UOp copy_first_part(UOp copy, UOp x) {
 
 UOp part_of_stack(UOp stack, UOp ms) {
   Int i = ms.arg().as_int();
-  if (i < 0 || i >= Int(int64_t(stack.num_src()))) throw Failure("MSELECT " + i.str() + " of " + std::to_string(stack.num_src()));
+  if (i < 0 || i >= Int(int64_t(stack.num_src())))
+    throw Failure("MSELECT " + i.str() + " of " + std::to_string(stack.num_src()));
   return stack.src(size_t(i.small()));
 }
 

@@ -17,7 +17,8 @@ TEST_CASE("copies between one device and several, and choices of one") {
   t.check("select-below-movement", mselect(part, 1), reshape(mselect(flat, 1), ShapeVec{2, 4}));
   t.declines("select-below-movement", mselect(flat, 1));
   t.check("shrink-of-stack", t.shrunk(stack, {{0, 1}, {0, 4}}),
-          stack.with_src({t.contiguous_of(t.shrunk(whole, {{0, 1}, {0, 4}})), t.contiguous_of(t.shrunk(other, {{0, 1}, {0, 4}}))}));
+          stack.with_src({t.contiguous_of(t.shrunk(whole, {{0, 1}, {0, 4}})),
+                          t.contiguous_of(t.shrunk(other, {{0, 1}, {0, 4}}))}));
 }
 
 TEST_CASE("an allreduce of little is a copy of every part to everywhere") {

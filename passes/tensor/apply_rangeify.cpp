@@ -1,4 +1,5 @@
-// "apply rangeify": the rules that put the ranges of the context into the graph (tinygrad schedule/indexing.py: pm_apply_rangeify).
+// "apply rangeify": the rules that put the ranges of the context into the graph (tinygrad schedule/indexing.py:
+// pm_apply_rangeify).
 #include <algorithm>
 
 #include "lib/uop/facts.h"
@@ -124,7 +125,9 @@ const RuleSet& pm_apply_rangeify() {
       rule("read-sources", node(OpSet::all()).as(x), with_ctx<Ctx>(x, read_sources)),
       // movement(x) -> x: it is in the ranges now
       rule("drop-movement", node(ops::Movement).as(x),
-           with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp(); })),
+           with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) {
+             return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp();
+           })),
       // constants and variables stand for themselves
       rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) ? x.with_src({}) : UOp(); })),

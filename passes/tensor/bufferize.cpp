@@ -14,11 +14,14 @@ using namespace pat;
 
 BufferizeOpts BufferizeOpts::of(UOp bufferize) {
   Arg a = bufferize.arg();
-  if (!a.is(RecordClass::BufferizeOpts)) throw Failure("a BUFFERIZE has the argument " + a.repr() + ", expected BufferizeOpts");
+  if (!a.is(RecordClass::BufferizeOpts))
+    throw Failure("a BUFFERIZE has the argument " + a.repr() + ", expected BufferizeOpts");
   return {a[0], a[1].addrspace(), a[2].as_bool()};
 }
 
-Arg BufferizeOpts::arg(Graph& graph) const { return graph.record(RecordClass::BufferizeOpts, {device, addrspace, removable}); }
+Arg BufferizeOpts::arg(Graph& graph) const {
+  return graph.record(RecordClass::BufferizeOpts, {device, addrspace, removable});
+}
 
 UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts, Arg tag) {
   Graph& graph = value.graph();
@@ -61,9 +64,11 @@ UOp same_movements(UOp from, UOp to) {
 // The value is stored into its target, and what reads the target after that sees it moved as the ASSIGN had it.
 UOp assign_to_store(UOp x, DType pointer, const std::vector<UOp>& ranges) {
   UOp assign = x.src(0);
-  if (assign.num_src() != 3) throw Failure("an ASSIGN has " + std::to_string(assign.num_src()) + " sources, expected 3");
+  if (assign.num_src() != 3)
+    throw Failure("an ASSIGN has " + std::to_string(assign.num_src()) + " sources, expected 3");
   UOp target = assign.src(0);
-  if (!target.is(Op::INDEX)) throw Failure("an ASSIGN to Ops." + std::string(name_of(target.op())) + ", expected INDEX");
+  if (!target.is(Op::INDEX))
+    throw Failure("an ASSIGN to Ops." + std::string(name_of(target.op())) + ", expected INDEX");
   UOp done = store(target.with_dtype(pointer), assign.src(1), x.tag()).end(ranges);
   return same_movements(assign.src(2), target.src(0).after(done));
 }
@@ -71,14 +76,16 @@ UOp assign_to_store(UOp x, DType pointer, const std::vector<UOp>& ranges) {
 bool is_outer(UOp range) { return range.is(Op::RANGE) && range.arg().items().back() == Arg(AxisType::OUTER); }
 
 // A reduction over a range outside all kernels: the buffer is zeroed, and each turn of the range adds to it.
-UOp outer_reduce_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, Int size, DType pointer, const std::vector<UOp>& ranges) {
+UOp outer_reduce_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, Int size, DType pointer,
+                          const std::vector<UOp>& ranges) {
   TGC_CHECK(pointer.addrspace() == AddrSpace::GLOBAL, "an outer reduction in local memory");
   Graph& graph = x.graph();
   UOp reduce = x.src(0), outer = reduce.src(1);
   UOp buffer = new_buffer(ctx, x, size, BufferizeOpts::of(x).device);
   std::vector<Arg> axis(outer.arg().items().begin(), outer.arg().items().end());
   axis.back() = AxisType::LOOP;
-  UOp zero_range = graph.node(Op::RANGE, outer.dtype(), graph.constant(dtypes::index, size), graph.tuple(axis), outer.tag());
+  UOp zero_range =
+      graph.node(Op::RANGE, outer.dtype(), graph.constant(dtypes::index, size), graph.tuple(axis), outer.tag());
   UOp element = buffer.index(zero_range);
   UOp zeroed = buffer.after(element.store(graph.constant(element.dtype(), 0)).end(zero_range));
   UOp target = zeroed.index(idx, pointer);
@@ -93,7 +100,8 @@ UOp bufferize_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, bool allow_lo
   if (size <= 0) throw Failure("a buffer of size " + size.str());
   DType pointer = x.dtype().ptr(size.int64_or_throw("the size of a buffer"), opts.addrspace);
   if (x.src(0).is(Op::ASSIGN)) return assign_to_store(x, pointer, ranges);
-  if (x.src(0).is(Op::REDUCE) && x.src(0).num_src() == 2 && is_outer(x.src(0).src(1))) return outer_reduce_to_store(ctx, x, idx, size, pointer, ranges);
+  if (x.src(0).is(Op::REDUCE) && x.src(0).num_src() == 2 && is_outer(x.src(0).src(1)))
+    return outer_reduce_to_store(ctx, x, idx, size, pointer, ranges);
   if (pointer.addrspace() == AddrSpace::GLOBAL) {
     UOp buffer = new_buffer(ctx, x, size, opts.device);
     return buffer.after(store(buffer.index(idx, pointer), x.src(0), x.tag()).end(ranges));
@@ -119,7 +127,9 @@ UOp flatten_bufferize(UOp x) {
   return out.rtag(x.tag());
 }
 
-bool on_file(Arg device) { return device.is_str() && (device.text().starts_with("DISK") || device.text().starts_with("TINYFS")); }
+bool on_file(Arg device) {
+  return device.is_str() && (device.text().starts_with("DISK") || device.text().starts_with("TINYFS"));
+}
 
 bool has_index(UOp u) {
   return std::any_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::INDEX); });
@@ -131,7 +141,8 @@ UOp late_buffer_view(UOp t, UOp b) {
   Shape shape = shape_of(b);
   UOp x = t;
   while (!has_index(x)) {
-    if (x.in(ops::Elementwise) || x.num_src() == 0) throw Failure("cannot view Ops." + std::string(name_of(x.op())) + " of a file");
+    if (x.in(ops::Elementwise) || x.num_src() == 0)
+      throw Failure("cannot view Ops." + std::string(name_of(x.op())) + " of a file");
     x = x.src(0);
   }
   x = *std::find_if(x.src().begin(), x.src().end(), [](UOp s) { return s.is(Op::INDEX); });
@@ -165,14 +176,16 @@ UOp kernel_without_reshapes(UOp k) {
 // The opts that a CONTIGUOUS carries are the kernel's.
 UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   Arg a = x.arg();
-  if (a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), [](Arg o) { return o.is(RecordClass::Opt); })) ctx.opts = a;
+  if (a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), [](Arg o) { return o.is(RecordClass::Opt); }))
+    ctx.opts = a;
   return x.src(0);
 }
 
 // A vector of indexes into local memory is one load.
 UOp load_from_local(UOp buffer, UOp idx) {
   if (idx.dtype().is_ptr()) return {};
-  return idx.replace({.dtype = buffer.dtype(), .arg = Arg()}).load({}, buffer.dtype().base().scalar().vec(buffer.dtype().vcount()));
+  return idx.replace({.dtype = buffer.dtype(), .arg = Arg()})
+      .load({}, buffer.dtype().base().scalar().vec(buffer.dtype().vcount()));
 }
 
 }  // namespace
@@ -199,7 +212,9 @@ const RuleSet& pm_add_buffers() {
   static const RuleSet own("pm_add_buffers", {
       // bufferize(v, i) -> after(buffer, store(buffer[i], v))
       rule("bufferize-to-store", node(Op::BUFFERIZE, anything(), idx).as(x),
-           with_ctx<LocalAddBufferContext>(x, idx, [](LocalAddBufferContext& ctx, UOp x, UOp idx) { return bufferize_to_store(ctx, x, idx, false); })),
+           with_ctx<LocalAddBufferContext>(x, idx, [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
+             return bufferize_to_store(ctx, x, idx, false);
+           })),
       // mstack(reshape(x), reshape(y)) -> reshape(mstack(x, y))
       rule("reshape-above-choice", each({Op::MSELECT, Op::MSTACK}, node(Op::RESHAPE)).as(m), with(m, reshape_above_choice)),
       // kernel(reshape(x)) -> kernel(x)
@@ -213,7 +228,9 @@ const RuleSet& pm_add_buffers_local() {
   static const RuleSet own("pm_add_buffers_local", {
       // bufferize(v, i) -> after(buffer, store(buffer[i], v)), a local buffer's with a barrier
       rule("bufferize-to-local-store", node(Op::BUFFERIZE, anything(), idx).as(x),
-           with_ctx<LocalAddBufferContext>(x, idx, [](LocalAddBufferContext& ctx, UOp x, UOp idx) { return bufferize_to_store(ctx, x, idx, true); })),
+           with_ctx<LocalAddBufferContext>(x, idx, [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
+             return bufferize_to_store(ctx, x, idx, true);
+           })),
   });
   static const RuleSet set("pm_add_buffers_local", {&pm_mops(), &pm_flatten_bufferize(), &to_bufferview(), &own});
   return set;

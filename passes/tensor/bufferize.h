@@ -1,5 +1,6 @@
-// BUFFERIZE: a value that is to be kept in a buffer, over the ranges it closes; and how it becomes that buffer, a STORE and an AFTER.
-// Mirrors tinygrad schedule/indexing.py (BufferizeOpts) and schedule/rangeify.py (4. put in buffers for bufferize, rangeify_codegen).
+// BUFFERIZE: a value that is to be kept in a buffer, over the ranges it closes; and how it becomes that buffer, a STORE
+// and an AFTER. Mirrors tinygrad schedule/indexing.py (BufferizeOpts) and schedule/rangeify.py (4.
+// put in buffers for bufferize, rangeify_codegen).
 #pragma once
 #include <unordered_map>
 #include <utility>
@@ -20,12 +21,14 @@ struct BufferizeOpts {
 };
 UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts, Arg tag = {});
 
-// What the rules that put in buffers and those that cut out kernels count and note (rangeify.py LocalAddBufferContext, itertools.count).
+// What the rules that put in buffers and those that cut out kernels count and note (rangeify.py LocalAddBufferContext,
+// itertools.count).
 struct LocalAddBufferContext {
   int64_t next = 0;                           // number of the next buffer
   int64_t globals = 0;                        // DEFINE_GLOBALs made
   int64_t ranges = 0;                         // ranges renumbered
-  std::vector<std::pair<UOp, UOp>> buffers;   // in order: a buffer, and the BUFFER or AFTER that the kernel takes it from
+  // in order: a buffer, and the BUFFER or AFTER that the kernel takes it from
+  std::vector<std::pair<UOp, UOp>> buffers;
   std::unordered_map<UOp, size_t> buffer_at;  // where a buffer is in `buffers`
   std::vector<UOp> vars;                      // BINDs, in order, each once
   Arg opts = {};                              // opts_to_apply that a CONTIGUOUS asked for

@@ -7,8 +7,12 @@ namespace {
 
 TEST_CASE("what is kept of a file is a view into it") {
   TensorTest t(to_bufferview());
-  auto read = [&](std::string_view device) { return t.contiguous_of(t.buffer_on(t.graph.str(device), 0, 64).index(t.range(8) + 4)); };
-  auto kept = [&](UOp value, std::string_view device) { return bufferize(value, std::array{t.range(8)}, {.device = t.graph.str(device)}); };
+  auto read = [&](std::string_view device) {
+    return t.contiguous_of(t.buffer_on(t.graph.str(device), 0, 64).index(t.range(8) + 4));
+  };
+  auto kept = [&](UOp value, std::string_view device) {
+    return bufferize(value, std::array{t.range(8)}, {.device = t.graph.str(device)});
+  };
   UOp file = read("DISK:weights"), b = kept(file, "DISK:weights");
   UOp view = t.node(Op::BUFFER_VIEW, dtypes::float32, file.src(0), t.graph.tuple({8, 4}));  // 8 elements from the 4th
   t.check("bufferize-of-file", b, b.with_src({view, t.range(8)}));
@@ -27,15 +31,18 @@ TEST_CASE("global values become buffers, local ones stay for the kernel") {
   UOp r = t.range(8), x = t.load(0, dtypes::float32);
   UOp buffer = t.node(Op::BUFFER, dtypes::float32, {t.node(Op::LUNIQUE, dtypes::void_, {}, 5), t.device("CPU")}, 8);
   UOp element = buffer.index(r, dtypes::float32.ptr(8));
-  t.check("bufferize-to-store", bufferize(x, std::array{r}, {.device = t.graph.str("CPU")}), buffer.after(element.store(x).end(r)), ctx);
+  t.check("bufferize-to-store", bufferize(x, std::array{r}, {.device = t.graph.str("CPU")}),
+          buffer.after(element.store(x).end(r)), ctx);
   CHECK(ctx.next == 6);
   t.declines("bufferize-to-store", bufferize(x, std::array{r}, {.addrspace = AddrSpace::LOCAL}), ctx);
   t.throws("bufferize-to-store", bufferize(x, std::array{t.range(0)}, {.device = t.graph.str("CPU")}), ctx);
-  UOp shaped = t.tensor(1, {4, 4}), kernel = t.node(Op::KERNEL, dtypes::void_, {shaped, x}), plain = t.node(Op::KERNEL, dtypes::void_, {shaped.src(0), x});
+  UOp shaped = t.tensor(1, {4, 4}), kernel = t.node(Op::KERNEL, dtypes::void_, {shaped, x}),
+      plain = t.node(Op::KERNEL, dtypes::void_, {shaped.src(0), x});
   t.check("kernel-drops-reshapes", kernel, plain);
   t.declines("kernel-drops-reshapes", plain);
   UOp stack = mstack(shaped, std::array{shaped, shaped});
-  t.check("reshape-above-choice", stack, reshape(mstack(shaped, std::array{shaped.src(0), shaped.src(0)}), ShapeVec{4, 4}));
+  t.check("reshape-above-choice", stack,
+          reshape(mstack(shaped, std::array{shaped.src(0), shaped.src(0)}), ShapeVec{4, 4}));
   t.declines("reshape-above-choice", mstack(shaped, std::array{shaped.src(0), shaped.src(0)}));
 }
 
@@ -47,7 +54,8 @@ TEST_CASE("in a kernel a local value becomes a local buffer and a barrier") {
   UOp local = t.node(Op::DEFINE_LOCAL, pointer, {}, 0);
   t.check("bufferize-to-local-store", bufferize(x, std::array{r}, {.addrspace = AddrSpace::LOCAL}),
           local.after(local.index(r, pointer).store(x).end(r).barrier({})), ctx);
-  t.check("flatten-bufferize", bufferize(x, std::array{r, s}, {}), forced_reshape(bufferize(x, std::array{r * 3 + s}, {}), ShapeVec{2, 3}));
+  t.check("flatten-bufferize", bufferize(x, std::array{r, s}, {}),
+          forced_reshape(bufferize(x, std::array{r * 3 + s}, {}), ShapeVec{2, 3}));
   t.declines("flatten-bufferize", bufferize(x, std::array{r}, {}));
 }
 
@@ -55,7 +63,8 @@ TEST_CASE("what the tensor level leaves in a kernel goes") {
   TensorTest t(rangeify_codegen());
   LocalAddBufferContext ctx;
   UOp x = t.load(0, dtypes::float32), i = t.constant(dtypes::index, 3), at = t.buffer(1, dtypes::float32).index_ptr(i);
-  UOp local = t.node(Op::DEFINE_LOCAL, dtypes::float32.ptr(8, AddrSpace::LOCAL), {}, 0), done = local.after(at.store(x));
+  UOp local = t.node(Op::DEFINE_LOCAL, dtypes::float32.ptr(8, AddrSpace::LOCAL), {}, 0),
+      done = local.after(at.store(x));
   t.check("drop-contiguous", t.contiguous_of(x), x, ctx);
   t.check("drop-noop", t.node(Op::NOOP, dtypes::float32, x), x);
   t.throws("drop-noop", t.graph.noop());
@@ -65,7 +74,8 @@ TEST_CASE("what the tensor level leaves in a kernel goes") {
   UOp both = done.broadcast(2), typed = both.with_dtype(dtypes::float32.vec(2));
   t.check("broadcast-of-after", typed, both);  // the dtype of the pointer
   t.declines("broadcast-of-after", both);
-  t.check("load-broadcast-local", both.index(i, dtypes::float32.vec(2)), both.index(i, both.dtype()).load({}, dtypes::float32.vec(2)));
+  t.check("load-broadcast-local", both.index(i, dtypes::float32.vec(2)),
+          both.index(i, both.dtype()).load({}, dtypes::float32.vec(2)));
   t.declines("load-broadcast-local", both.index_ptr(i));
 
   UOp first = done.gep(0);

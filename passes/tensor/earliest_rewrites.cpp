@@ -26,8 +26,9 @@ namespace {
 using Numbered = std::vector<UOp>;
 
 // Names, views, constants, and what the scheduler made.
-constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR, Op::BIND, Op::KERNEL, Op::END,
-                                  Op::MSTACK, Op::MSELECT, Op::RANGE} | ops::Movement;
+constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST,  Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR,
+                                  Op::BIND,   Op::KERNEL, Op::END,    Op::MSTACK, Op::MSELECT, Op::RANGE} |
+                            ops::Movement;
 
 bool all_buffers(UOp u) {
   return std::all_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::BUFFER); });
@@ -40,11 +41,13 @@ Arg next_number(Numbered& numbered, UOp x) {
 }
 UOp tag_uop(Numbered& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
 
-// What add_tags leaves, each node made once: the rules look at one node alone, so that numbers can be given from the root down, in the order
-// of graph_rewrite, before anything is built.
+// What add_tags leaves, each node made once: the rules look at one node alone, so that numbers can be given from the
+// root down, in the order of graph_rewrite, before anything is built.
 class Numbering {
  public:
-  Numbering(UOp sink, Numbered& numbered) : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) { number(sink); }
+  Numbering(UOp sink, Numbered& numbered) : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) {
+    number(sink);
+  }
 
   UOp build(UOp sink) {
     std::vector<UOp> src;
@@ -85,7 +88,8 @@ class Numbering {
   UOpMap<UOp> results_;
 };
 
-// Where the value is computed from a permuted or flipped view of the very buffer that it is assigned to, it is made first.
+// Where the value is computed from a permuted or flipped view of the very buffer that it is assigned to,
+// it is made first.
 UOp realize_before_permuting_assign(UOp a, UOp b, UOp assign) {
   UOp target = base_of(a);
   for (UOp p : toposort(b, [](UOp s) { return !s.in(kAlwaysContiguous); })) {
@@ -106,7 +110,8 @@ std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
   std::vector<UOp> ranges;
   for (size_t i = 0; i < shape.size(); i++)
-    ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP) : graph.constant(dtypes::index, 0));
+    ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP)
+                                           : graph.constant(dtypes::index, 0));
   UOp indexed = substitute(x.index(ranges, x.dtype().base()), {{base_of(x), graph.noop()}}, &expand_rules());
   std::vector<bool> expanded(shape.size(), true);
   for (UOp r : ranges_of(indexed)) expanded[size_t(r.arg()[0].small_int())] = false;
@@ -133,7 +138,8 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
   return std::nullopt;
 }
 
-// A reduction of many elements to few becomes two kernels, so that the first has enough outputs to keep the device busy.
+// A reduction of many elements to few becomes two kernels,
+// so that the first has enough outputs to keep the device busy.
 UOp split_reduceop(UOp reduce, UOp x) {
   const Settings& settings = x.graph().settings();
   Shape shape = shape_of(x), out = shape_of(reduce);
@@ -154,7 +160,9 @@ UOp split_reduceop(UOp reduce, UOp x) {
   for (Arg a : reduce.arg()[1].items()) axes.push_back(a.small_int());
   Op op = reduce.arg()[0].op();
   UOp first = contiguous(reduce_axis(permute(reshape(x, halves), order), op, axes));
-  if (debugs(x.graph(), 3)) debug_line("split " + std::to_string(split->divisor) + ": " + str(shape) + " -> " + str(shape_of(first.src(0).src(0))) + " -> " + str(out));
+  if (debugs(x.graph(), 3))
+    debug_line("split " + std::to_string(split->divisor) + ": " + str(shape) + " -> " +
+               str(shape_of(first.src(0).src(0))) + " -> " + str(out));
   return reshape(reduce_axis(first, op, std::array{int64_t(out.size())}), out).rtag(reduce.tag());
 }
 
@@ -219,7 +227,9 @@ const RuleSet& add_tags() {
       // what is no name, no view and no constant gets a number
       rule("number", node(OpSet::all() - kUntagged).as(x), with_ctx<Numbered>(x, tag_uop)),
       rule("number-choice", node({Op::MSTACK, Op::MSELECT}).as(x),
-           with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) { return all_buffers(x) ? UOp() : tag_uop(numbered, x); })),
+           with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) {
+             return all_buffers(x) ? UOp() : tag_uop(numbered, x);
+           })),
   });
   return set;
 }
@@ -241,7 +251,9 @@ const RuleSet& earliest_rewrites() {
       rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x), with(x, [](UOp x) { return x.src(0); })),
       // the kernel is a Python function
       rule("custom-kernel", node(Op::CUSTOM_KERNEL).as(x),
-           with(x, [](UOp) -> UOp { throw Failure("a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call"); })),
+           with(x, [](UOp) -> UOp {
+             throw Failure("a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call");
+           })),
       // contiguous(reshape(buffer)) -> reshape(buffer)
       rule("contiguous-of-buffer", node(Op::CONTIGUOUS, any_len(Op::RESHAPE, node(Op::BUFFER)).as(r)).as(x),
            with(r, x, [](UOp r, UOp x) { return r.rtag(x.tag()); })),
@@ -249,7 +261,8 @@ const RuleSet& earliest_rewrites() {
       rule("split-reduce", node(Op::REDUCE_AXIS, x).as(red), with(red, x, split_reduceop)),
       // reduce(nothing) -> the identity
       rule("reduce-of-nothing", node(Op::REDUCE_AXIS, x).as(red), with(red, x, [](UOp red, UOp x) {
-             return is_empty(x) && !is_empty(red) ? red.const_like(identity_element(red.arg()[0].op(), red.dtype())) : UOp();
+             if (!is_empty(x) || is_empty(red)) return UOp();
+             return red.const_like(identity_element(red.arg()[0].op(), red.dtype()));
            })),
       // a tensor without elements -> 0
       rule("empty", node(OpSet::all() - Op::SINK).as(x), with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
@@ -295,12 +308,14 @@ const RuleSet& earliest_rewrites_stage() {
 }
 
 namespace {
-const Shortcut kNumberInOneWalk("number-in-one-walk", "making each node twice: with its number, and with the sources that have theirs");
+const Shortcut kNumberInOneWalk("number-in-one-walk",
+                                "making each node twice: with its number, and with the sources that have theirs");
 }  // namespace
 
 UOp number_uops(UOp sink, std::vector<UOp>& numbered) {
-  return shortcut(kNumberInOneWalk, sink.graph(), [&] { return Numbering(sink, numbered).build(sink); },
-                  [&] { return graph_rewrite(sink, add_tags(), {.ctx = numbered, .bottom_up = true, .name = "number the uops"}); });
+  return shortcut(
+      kNumberInOneWalk, sink.graph(), [&] { return Numbering(sink, numbered).build(sink); },
+      [&] { return graph_rewrite(sink, add_tags(), {.ctx = numbered, .bottom_up = true, .name = "number the uops"}); });
 }
 
 UOp rewrite_earliest(UOp sink) {

@@ -1,5 +1,5 @@
-// The first rewrites of a tensor graph: its nodes are numbered, and what needs no kernel of its own, or more than one, is put in order.
-// Mirrors tinygrad schedule/rangeify.py (0. do some cleanup rewrites; add_tags, replace_contiguous).
+// The first rewrites of a tensor graph: its nodes are numbered, and what needs no kernel of its own, or more than one,
+// is put in order. Mirrors tinygrad schedule/rangeify.py (0. do some cleanup rewrites; add_tags, replace_contiguous).
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -9,9 +9,10 @@
 namespace tgc {
 
 // Ops whose value is in memory, one after the other, or needs none (schedule/indexing.py ALWAYS_CONTIGUOUS).
-inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS, Op::ASSIGN, Op::COPY, Op::BUFFER, Op::BUFFER_VIEW, Op::CONST, Op::BIND, Op::DEVICE,
-                                         Op::MSELECT, Op::MSTACK, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::LOAD, Op::KERNEL,
-                                         Op::ENCDEC};
+inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS,  Op::ASSIGN, Op::COPY,          Op::BUFFER,
+                                         Op::BUFFER_VIEW, Op::CONST,  Op::BIND,          Op::DEVICE,
+                                         Op::MSELECT,     Op::MSTACK, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
+                                         Op::DEFINE_REG,  Op::LOAD,   Op::KERNEL,        Op::ENCDEC};
 
 UOp contiguous(UOp u);  // u.contiguous(): itself where it is so already
 
@@ -26,7 +27,8 @@ const RuleSet& mop_cleanup();
 const RuleSet& earliest_rewrites();
 const RuleSet& replace_contiguous();
 
-// The context of replace_contiguous(), and so of the stage: values that are read through a contiguous copy of a permuted view.
+// The context of replace_contiguous(), and so of the stage: values that are read through a contiguous copy of a
+// permuted view.
 struct ContiguousViews {
   std::unordered_map<UOp, UOp> view_of;
 };

@@ -16,7 +16,8 @@ TEST_CASE("what is in memory already, and what has no elements") {
   t.check("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
   t.declines("empty", x.exp2());
   auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
-  UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);  // (4, 0) -> (1, 0), which is empty too; (0, 4) -> (1, 4)
+  // (4, 0) -> (1, 0), which is empty too; (0, 4) -> (1, 4)
+  UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);
   t.check("reduce-of-nothing", sum, sum.const_like(0));
   t.check("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));
   t.declines("reduce-of-nothing", most);
@@ -30,8 +31,10 @@ TEST_CASE("a long reduction is split in two") {
   UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // element i of each part lies next to that of the next part
   t.check("split-reduce", sum(x, 0).rtag(7), reshape(sum(t.contiguous_of(sum(parts, 0)), 1), ShapeVec{1}).rtag(7));
   t.declines("split-reduce", sum(t.tensor(0, {1024}), 0));
-  t.declines("split-reduce", sum(t.tensor(0, {65537}), 0));                                // no number of parts divides it
-  t.declines("split-reduce", sum(expand(t.tensor(0, {1}), ShapeVec{65536}), 0));           // one element, read again and again
+  // no number of parts divides it
+  t.declines("split-reduce", sum(t.tensor(0, {65537}), 0));
+  // one element, read again and again
+  t.declines("split-reduce", sum(expand(t.tensor(0, {1}), ShapeVec{65536}), 0));
 }
 
 TEST_CASE("copies between devices") {

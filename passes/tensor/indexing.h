@@ -40,8 +40,8 @@ struct IndexingContext {
 // The rules of "get realize": they note in the context which values must be in a buffer of their own.
 const RuleSet& pm_generate_realize_map();
 
-// "apply rangeify": every node is given its ranges, from the sink up; movement ops become index expressions, values that are realized BUFFERIZEs
-// that are indexed.
+// "apply rangeify": every node is given its ranges, from the sink up; movement ops become index expressions, values
+// that are realized BUFFERIZEs that are indexed.
 UOp run_rangeify(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_apply_rangeify();
 

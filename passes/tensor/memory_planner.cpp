@@ -22,7 +22,8 @@ bool has_subbuffers(std::string_view device) {
 
 class Planner {
  public:
-  explicit Planner(const Schedule& schedule) : s_(schedule), first_(schedule.buffers.size(), -1), last_(schedule.buffers.size(), -1) {
+  explicit Planner(const Schedule& schedule)
+      : s_(schedule), first_(schedule.buffers.size(), -1), last_(schedule.buffers.size(), -1) {
     plan_.places.resize(s_.buffers.size());
   }
 

@@ -23,7 +23,8 @@ struct SharedBuffer {
 struct MemoryPlan {
   std::vector<BufferPlace> places;  // one per buffer of the schedule; a view's is that of what it is a view of
   std::vector<SharedBuffer> shared;
-  int64_t planned_before = 0, planned_after = 0;  // bytes of the buffers that were planned, each its own, and as planned
+  // bytes of the buffers that were planned, each its own, and as planned
+  int64_t planned_before = 0, planned_after = 0;
   int64_t total_before = 0, total_after = 0;      // the same with all others: inputs, outputs and what is copied
 };
 

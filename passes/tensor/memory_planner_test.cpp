@@ -26,8 +26,9 @@ struct Plan {
   MemoryPlan made(const Settings& settings = {}) const { return plan_memory(schedule, settings); }
 };
 
-const std::vector<Life> kTwelve = {{5000, 0, 2}, {100, 0, 1},  {70000, 1, 3}, {4096, 2, 2}, {300000, 2, 5}, {9000, 3, 6},
-                                   {5000, 3, 4}, {70000, 4, 6}, {12345, 5, 7}, {1, 5, 5},    {200000, 6, 7}, {65536, 7, 7}};
+const std::vector<Life> kTwelve = {{5000, 0, 2},   {100, 0, 1},  {70000, 1, 3},  {4096, 2, 2},
+                                   {300000, 2, 5}, {9000, 3, 6}, {5000, 3, 4},   {70000, 4, 6},
+                                   {12345, 5, 7},  {1, 5, 5},    {200000, 6, 7}, {65536, 7, 7}};
 
 }  // namespace
 

@@ -29,11 +29,14 @@ const RuleSet& pad_rules() {
 
 const Shortcut kReplaceRanges("replace-ranges", "the apparatus of a substitution, in expressions that are small");
 const Shortcut kReshapeOnce("reshape-once", "rewriting the indices of a reshape again that recurs with other ranges");
-const Shortcut kReshapeOfOnes("reshape-of-ones", "rewriting indices that a reshape hands on, for it only adds or drops axes of size 1");
-const Shortcut kReshapeByBlocks("reshape-by-blocks", "rewriting all indices at once where a reshape is several that are independent");
+const Shortcut kReshapeOfOnes("reshape-of-ones",
+                              "rewriting indices that a reshape hands on, for it only adds or drops axes of size 1");
+const Shortcut kReshapeByBlocks("reshape-by-blocks",
+                                "rewriting all indices at once where a reshape is several that are independent");
 const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding again that recurs with other ranges");
 
-// Reshapes recur with the same shapes, so what one does is found once per graph, with numbered placeholders for its ranges.
+// Reshapes recur with the same shapes, so what one does is found once per graph,
+// with numbered placeholders for its ranges.
 struct ReshapeKey {
   Shape from, to;  // of a key that is kept: copies in the graph's arena
   UOp general;     // the indices, over placeholders
@@ -106,7 +109,8 @@ class RangeReplacer {
   std::vector<std::pair<UOp, UOp>> done_;
 };
 
-std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std::span<const UOp> from, std::span<const UOp> to) {
+std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std::span<const UOp> from,
+                                std::span<const UOp> to) {
   auto quick = [&]() -> std::optional<std::vector<UOp>> {
     std::vector<UOp> out;
     return RangeReplacer(from, to).replace(indices, out) ? std::optional(std::move(out)) : std::nullopt;
@@ -132,7 +136,8 @@ int64_t common_factor(UOp u) {
     case Op::RANGE: return is_loop(u) && u.src(0).is_const();
     case Op::MUL: {
       UOp times = u.src(1);
-      if (!u.src(0).is(Op::RANGE) || !times.is_const() || !py_less(0, times.vmin()) || !py_less(times.vmin(), kMost)) return 0;
+      if (!u.src(0).is(Op::RANGE) || !times.is_const() || !py_less(0, times.vmin()) || !py_less(times.vmin(), kMost))
+        return 0;
       return common_factor(u.src(0)) * times.arg().small_int();
     }
     case Op::ADD: {
@@ -143,15 +148,18 @@ int64_t common_factor(UOp u) {
   }
 }
 
-// Placeholders for ranges, numbered in their order: rules tell ranges apart by their order alone, and what they made of a node once is kept.
+// Placeholders for ranges, numbered in their order: rules tell ranges apart by their order alone,
+// and what they made of a node once is kept.
 std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   std::vector<UOp> out;
   out.reserve(ranges.size());
-  for (UOp r : ranges) out.push_back(r.graph().range(r.src(0), std::array<Arg, 2>{int64_t(out.size()), AxisType::PLACEHOLDER}));
+  for (UOp r : ranges)
+    out.push_back(r.graph().range(r.src(0), std::array<Arg, 2>{int64_t(out.size()), AxisType::PLACEHOLDER}));
   return out;
 }
 
-// Whether the rules, which know that it is within its axis, leave a sum of loops as it is: they would take out a common factor of its terms.
+// Whether the rules, which know that it is within its axis,
+// leave a sum of loops as it is: they would take out a common factor of its terms.
 bool is_settled(UOp u) {
   UOp terms = without_constant(u);
   int64_t factor = common_factor(terms);
@@ -177,8 +185,8 @@ bool passes_gated(UOp index, Int size) {
   return py_less(low, high) && !py_less(py_add(low, before), 0) && py_less(py_add(high, before), size);
 }
 
-// Whether the rules leave the index of an axis as it is when it is made part of a flat index and taken out again, whatever the other axes
-// are, if they share no range with it.
+// Whether the rules leave the index of an axis as it is when it is made part of a flat index and taken out again,
+// whatever the other axes are, if they share no range with it.
 bool passes(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
   if (index.is(Op::WHERE)) return index.src(2).is_invalid() && passes_gated(index, size.as_int());
@@ -193,7 +201,8 @@ bool share_ranges(std::span<const UOp> indices) {
   return false;
 }
 
-// A reshape that only adds or drops axes of size 1 passes the others on. Nothing when it does more, or an index may not pass.
+// A reshape that only adds or drops axes of size 1 passes the others on. Nothing when it does more,
+// or an index may not pass.
 std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto is_one = [](Sint s) { return s == Sint(1); };
   if (indices.size() != to.size()) return std::nullopt;
@@ -290,7 +299,8 @@ struct Block {
   bool is_one_axis() const { return from_end - from == 1 && to_end - to == 1; }
 };
 
-// The blocks of a reshape, as small as they can be; axes of size 1 between them are in none. Nothing when a size is symbolic or 0.
+// The blocks of a reshape, as small as they can be; axes of size 1 between them are in none.
+// Nothing when a size is symbolic or 0.
 std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
   auto is_plain = [](Sint s) { return s.is_int() && s.as_int() > 0; };
   if (!std::ranges::all_of(from, is_plain) || !std::ranges::all_of(to, is_plain)) return std::nullopt;
@@ -319,8 +329,8 @@ bool is_plainly_within(UOp index, Sint size) {
   return !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());
 }
 
-// Block by block, so that blocks that recur in other reshapes are found again. Nothing when it is one block, when blocks share a range or when an
-// index is not plainly within its axis.
+// Block by block, so that blocks that recur in other reshapes are found again. Nothing when it is one block, when
+// blocks share a range or when an index is not plainly within its axis.
 std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto blocks = indices.size() == to.size() ? blocks_of(from, to) : std::nullopt;
   if (!blocks || (blocks->size() == 1 && blocks->front().to_end - blocks->front().to == to.size())) return std::nullopt;
@@ -333,7 +343,8 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
     size_t before = seen.size();
     for (UOp index : indices.subspan(b.to, b.to_end - b.to))
       for (UOp r : ranges_of(index)) {
-        if (std::find(seen.begin(), seen.begin() + ptrdiff_t(before), r) != seen.begin() + ptrdiff_t(before)) return std::nullopt;
+        if (std::find(seen.begin(), seen.begin() + ptrdiff_t(before), r) != seen.begin() + ptrdiff_t(before))
+          return std::nullopt;
         seen.push_back(r);
       }
   }
@@ -343,7 +354,8 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
       out[b.from] = index;
       continue;
     }
-    auto part = reshape_as_a_whole(graph, from.subspan(b.from, b.from_end - b.from), to.subspan(b.to, b.to_end - b.to), indices.subspan(b.to, b.to_end - b.to));
+    auto part = reshape_as_a_whole(graph, from.subspan(b.from, b.from_end - b.from), to.subspan(b.to, b.to_end - b.to),
+                                   indices.subspan(b.to, b.to_end - b.to));
     std::ranges::copy(part, out.begin() + ptrdiff_t(b.from));
   }
   return out;
@@ -374,7 +386,8 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
     }
     case Op::PERMUTE: {
       auto order = movement.arg().items();
-      if (n < order.size()) throw Failure("a PERMUTE of " + std::to_string(order.size()) + " axes has " + std::to_string(n) + " indices");
+      if (n < order.size())
+        throw Failure("a PERMUTE of " + std::to_string(order.size()) + " axes has " + std::to_string(n) + " indices");
       out.resize(order.size());
       for (size_t i = 0; i < order.size(); i++) out[size_t(order[i].small_int())] = indices[i];
       return out;

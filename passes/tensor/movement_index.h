@@ -1,5 +1,5 @@
-// Movement ops as index arithmetic: what a RESHAPE, PERMUTE, EXPAND, PAD, SHRINK or FLIP does to the index expressions of its result.
-// Mirrors tinygrad schedule/indexing.py (apply_movement_op) and schedule/rangeify.py (pm_mops).
+// Movement ops as index arithmetic: what a RESHAPE, PERMUTE, EXPAND, PAD, SHRINK or FLIP does to the index expressions
+// of its result. Mirrors tinygrad schedule/indexing.py (apply_movement_op) and schedule/rangeify.py (pm_mops).
 #pragma once
 #include <span>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// The indices into the source of `movement`, given those into its result. Where a PAD adds elements, the index is gated: invalid there.
-// Throws Failure when `movement` is no movement op.
+// The indices into the source of `movement`, given those into its result. Where a PAD adds elements, the index is
+// gated: invalid there. Throws Failure when `movement` is no movement op.
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices);
 
 // The same for a reshape of `from` to `to`; `indices` has one expression per size of `to`.

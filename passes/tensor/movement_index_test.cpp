@@ -37,7 +37,8 @@ std::string text(UOp movement, std::vector<UOp> indices) { return text(apply_mov
 TEST_CASE("a reshape flattens the indices and splits them again") {
   Tensors t;
   CHECK(text(reshape(t.tensor({24}), ShapeVec{6, 4}), {t.r0, t.r1}) == "(r0*4+r1)");
-  CHECK(text(apply_reshape(t.g, ShapeVec{6, 4}, ShapeVec{24}, std::vector{t.g.range(Const(24), 0, AxisType::LOOP)})) == "(r0//4), (r0%4)");
+  CHECK(text(apply_reshape(t.g, ShapeVec{6, 4}, ShapeVec{24}, std::vector{t.g.range(Const(24), 0, AxisType::LOOP)})) ==
+        "(r0//4), (r0%4)");
   CHECK(text(apply_reshape(t.g, ShapeVec{3, 8}, ShapeVec{6, 4}, std::vector{t.r0, t.r1})) == "(r0//2), ((r0*4+r1)%8)");
 }
 
@@ -76,7 +77,9 @@ TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, mak
     std::vector<UOp> indices;
     int64_t next = below(5), step = below(2) ? 1 : -1;  // ranges may be numbered either way
     if (step < 0) next += 100;
-    auto range = [&](int64_t n) { return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE); };
+    auto range = [&](int64_t n) {
+      return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE);
+    };
     // any sum of ranges times constants that is less than `n`
     auto sum = [&](int64_t n) {
       int64_t left = n - 1;
@@ -93,7 +96,8 @@ TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, mak
     auto padded = [&](int64_t n) {
       int64_t before = below(int(n) + 2), after = below(int(n) + 2) + (before == 0), m = before + n + after;
       UOp x = below(2) ? sum(m) : below(2) ? range(m) : range(m - m / 3) + range(m / 3 + 1);
-      return apply_movement_op(pad(t.tensor({n}), std::vector<std::pair<Sint, Sint>>{{before, after}}), std::vector{x})[0];
+      return apply_movement_op(pad(t.tensor({n}), std::vector<std::pair<Sint, Sint>>{{before, after}}),
+                               std::vector{x})[0];
     };
     bool sums = below(3) > 0, pads = sums && below(2);
     for (Sint s : to) {
@@ -122,13 +126,15 @@ TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, mak
 TEST_CASE("a symbolic reshape") {
   Tensors t;
   UOp n = t.g.variable("n", 1, 8);
-  CHECK(text(apply_reshape(t.g, ShapeVec{Sint(n) * Sint(4)}, ShapeVec{n, 4}, std::vector{t.g.range(n, std::array<Arg, 2>{0, AxisType::LOOP}), t.r1})) ==
+  CHECK(text(apply_reshape(t.g, ShapeVec{Sint(n) * Sint(4)}, ShapeVec{n, 4},
+                           std::vector{t.g.range(n, std::array<Arg, 2>{0, AxisType::LOOP}), t.r1})) ==
         "((r0*4+r1)%(n*4))");
 }
 
 TEST_CASE("shrink adds the start, and only where there is one") {
   Tensors t;
-  CHECK(text(shrink(t.tensor({8, 4}), std::vector<std::pair<Sint, Sint>>{{2, 8}, {0, 4}}), {t.r0, t.r1}) == "(r0+2), r1");
+  CHECK(text(shrink(t.tensor({8, 4}), std::vector<std::pair<Sint, Sint>>{{2, 8}, {0, 4}}), {t.r0, t.r1}) ==
+        "(r0+2), r1");
 }
 
 TEST_CASE("permute puts each index where its axis came from") {
@@ -153,7 +159,8 @@ TEST_CASE("a padded axis is gated, and a reshape keeps the gate outside") {
   UOp padded = pad(t.tensor({3, 4}), std::vector<std::pair<Sint, Sint>>{{1, 2}, {0, 0}});
   auto indices = apply_movement_op(padded, std::vector{t.r0, t.r1});
   CHECK(text(indices) == "((r0+-1) if (((r0<1)!=True)&(r0<4)) else Invalid), r1");
-  CHECK(text(apply_reshape(t.g, ShapeVec{12}, ShapeVec{3, 4}, indices)) == "((r0*4+r1+-4) if (((r0<1)!=True)&(r0<4)) else Invalid)");
+  CHECK(text(apply_reshape(t.g, ShapeVec{12}, ShapeVec{3, 4}, indices)) ==
+        "((r0*4+r1+-4) if (((r0<1)!=True)&(r0<4)) else Invalid)");
 }
 
 TEST_CASE("pm_mops: index(reshape(x), i, j) indexes x, and keeps the dtype and the arg") {

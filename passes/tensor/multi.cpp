@@ -19,7 +19,8 @@ UOp mstack(UOp like, std::span<const UOp> parts) { return like.graph().node(Op::
 namespace {
 size_t num_devices(UOp u) {
   Arg device = device_of(u);
-  if (!device.is_tuple()) throw Failure("Ops." + std::string(name_of(u.op())) + " must be on several devices, not on " + device.repr());
+  if (!device.is_tuple())
+    throw Failure("Ops." + std::string(name_of(u.op())) + " must be on several devices, not on " + device.repr());
   return device.items().size();
 }
 }  // namespace
@@ -29,7 +30,9 @@ UOp multi(UOp part, int64_t axis) {
   return part.graph().node(Op::MULTI, part.dtype(), part, axis);
 }
 
-UOp copy_to_device(UOp u, Arg device) { return u.graph().node(Op::COPY, u.dtype(), {u, device_node(u.graph(), device)}); }
+UOp copy_to_device(UOp u, Arg device) {
+  return u.graph().node(Op::COPY, u.dtype(), {u, device_node(u.graph(), device)});
+}
 UOp copy_to_device(UOp u, Arg device, int64_t from) {
   num_devices(u);
   return copy_to_device(mselect(u, from), device);
@@ -56,7 +59,9 @@ UOp unshard(UOp u, int64_t axis) {
 UOp shard(UOp u, int64_t axis) {
   Shape shape = shape_of(u);
   Sint whole = shape[size_t(axis)], count = int64_t(num_devices(u));
-  if (py_ne(mod(whole, count), 0)) throw Failure("axis " + std::to_string(axis) + " of size " + whole.str() + " cannot be divided among " + count.str() + " devices");
+  if (py_ne(mod(whole, count), 0))
+    throw Failure("axis " + std::to_string(axis) + " of size " + whole.str() + " cannot be divided among " +
+                  count.str() + " devices");
   Sint part = floor_div(whole, count), begin = Sint(device_number(u)) * part;
   std::vector<std::pair<Sint, Sint>> bounds;
   for (Sint s : shape) bounds.emplace_back(0, s);
@@ -74,11 +79,13 @@ int64_t axis_or_throw(UOp u) {
   return *axis;
 }
 
-// The operands as the devices hold their parts: undivided ones are divided, those divided along another axis are made whole first.
+// The operands as the devices hold their parts: undivided ones are divided,
+// those divided along another axis are made whole first.
 UOp alu_multi(UOp root) {
   for (UOp s : root.src())
     if (!(device_of(s) == device_of(root.src(0))))
-      throw Failure("all operands must have the same device, not " + device_of(root.src(0)).repr() + " and " + device_of(s).repr());
+      throw Failure("all operands must have the same device, not " + device_of(root.src(0)).repr() + " and " +
+                    device_of(s).repr());
   int64_t axis = axis_or_throw(root);
   std::vector<UOp> src;
   for (UOp s : root.src()) {
@@ -116,7 +123,8 @@ UOp reshape_multi(UOp root, UOp m) {
   Shape part = shape_of(m.src(0));
   if (axis >= to.size()) throw Failure("the divided axis does not survive the reshape to " + str(to));
   Sint after = prod(Shape(to).subspan(axis + 1)), own = prod(part.subspan(size_t(axis_of_multi(m))));
-  if (py_ne(mod(own, after), 0)) throw Failure("a reshape cannot move items between shards: " + str(shape_of(m)) + " -> " + str(to));
+  if (py_ne(mod(own, after), 0))
+    throw Failure("a reshape cannot move items between shards: " + str(shape_of(m)) + " -> " + str(to));
   to[axis] = floor_div(own, after);
   return multi(reshape(m.src(0), to), int64_t(axis));
 }
@@ -124,7 +132,8 @@ UOp reshape_multi(UOp root, UOp m) {
 UOp expand_multi(UOp root, UOp m) {
   auto axis = size_t(axis_of_multi(m));
   ShapeVec to = marg_shape(root);
-  if (!(to[axis] == shape_of(m)[axis])) throw Failure("expand of a divided axis: " + str(shape_of(m)) + " -> " + str(to));
+  if (!(to[axis] == shape_of(m)[axis]))
+    throw Failure("expand of a divided axis: " + str(shape_of(m)) + " -> " + str(to));
   to[axis] = shape_of(m.src(0))[axis];
   return multi(expand(m.src(0), to), int64_t(axis));
 }
@@ -161,7 +170,8 @@ UOp shrink_multi(UOp root, UOp m) {
     auto at = std::ranges::find(parts, asked[axis]);
     if (at == parts.end()) throw Failure("shrink of a divided axis to what is no device's part");
     for (size_t i = 0; i < asked.size(); i++)
-      if (i != axis && asked[i] != std::pair(Sint(0), shape[i])) throw Failure("cannot shrink sharded and non-sharded axis at the same time");
+      if (i != axis && asked[i] != std::pair(Sint(0), shape[i]))
+        throw Failure("cannot shrink sharded and non-sharded axis at the same time");
     return copy_to_device(m.src(0), device_of(m), at - parts.begin());
   }
   asked[axis] = {0, shape_of(m.src(0))[axis]};
@@ -206,10 +216,14 @@ const RuleSet& multi_pm() {
            with(m, d, [](UOp m, UOp d) { return allreduce(unshard(m.src(0), axis_of_multi(m)), Op::ADD, d); })),
       // allreduce(multi(x)) -> multi(allreduce(x))
       rule("allreduce-multi", node(Op::ALLREDUCE, multi_m, node(Op::DEVICE).as(d)).as(red),
-           with(m, d, red, [](UOp m, UOp d, UOp red) { return multi(allreduce(m.src(0), red.arg().op(), d), axis_of_multi(m)); })),
+           with(m, d, red, [](UOp m, UOp d, UOp red) {
+             return multi(allreduce(m.src(0), red.arg().op(), d), axis_of_multi(m));
+           })),
       // cast(multi(x)) -> multi(cast(x))
       rule("pass-through-multi", node({Op::CAST, Op::BITCAST, Op::CONTIGUOUS, Op::DETACH, Op::CONTIGUOUS_BACKWARD}, multi_m).as(root),
-           with(root, m, [](UOp root, UOp m) { return multi(root.graph().node(root.op(), root.dtype(), m.src(0), root.arg()), axis_of_multi(m)); })),
+           with(root, m, [](UOp root, UOp m) {
+             return multi(root.graph().node(root.op(), root.dtype(), m.src(0), root.arg()), axis_of_multi(m));
+           })),
       rule("custom-kernel-of-multi", each(Op::CUSTOM_KERNEL, node({Op::MULTI, Op::CONTIGUOUS})).as(x), with(x, parts_of_sources)),
       rule("after-custom-kernel-of-multi", node(Op::AFTER, multi_m, node(Op::CUSTOM_KERNEL)).as(a), with(m, a, [](UOp m, UOp a) {
              return multi(a.with_src({m.src(0), a.src(1)}), axis_of_multi(m));
@@ -221,7 +235,9 @@ const RuleSet& multi_pm() {
 
 // What gives nodes a tuple of devices is among them: the others have that of a source.
 bool is_multi_device(UOp sink) {
-  return std::ranges::any_of(last_toposort(sink), [](UOp u) { return u.in({Op::DEVICE, Op::BUFFERIZE, Op::MSTACK}) && device_of(u).is_tuple(); });
+  return std::ranges::any_of(last_toposort(sink), [](UOp u) {
+    return u.in({Op::DEVICE, Op::BUFFERIZE, Op::MSTACK}) && device_of(u).is_tuple();
+  });
 }
 
 UOp rewrite_multi(TensorJob& job, UOp sink) {

@@ -24,7 +24,8 @@ TEST_CASE("movements of a divided tensor are movements of its parts") {
   t.check("flip-multi", flip(m, columns), multi(flip(part, columns), 0));
   t.throws("flip-multi", flip(m, rows));
   t.check("shrink-multi", t.shrunk(m, {{0, 4}, {1, 3}}), multi(t.shrunk(part, {{0, 2}, {1, 3}}), 0));
-  t.check("shrink-multi", t.shrunk(m, {{2, 4}, {0, 4}}), copy_to_device(part, t.pair(), 1));  // the second device's rows, for both
+  // the second device's rows, for both
+  t.check("shrink-multi", t.shrunk(m, {{2, 4}, {0, 4}}), copy_to_device(part, t.pair(), 1));
   t.throws("shrink-multi", t.shrunk(m, {{1, 3}, {0, 4}}));
   t.throws("shrink-multi", t.shrunk(m, {{2, 4}, {1, 3}}));
 }
@@ -34,7 +35,8 @@ TEST_CASE("values of divided tensors are computed of their parts") {
   auto [part, m] = Halves(t);
   auto [other_part, other] = Halves(t, 1);
   t.check("alu-multi", m + other, multi(part + other_part, 0));
-  t.check("reduce-multi", reduce_axis(m, Op::ADD, std::array<int64_t, 1>{1}), multi(reduce_axis(part, Op::ADD, std::array<int64_t, 1>{1}), 0));
+  t.check("reduce-multi", reduce_axis(m, Op::ADD, std::array<int64_t, 1>{1}),
+          multi(reduce_axis(part, Op::ADD, std::array<int64_t, 1>{1}), 0));
   t.check("reduce-multi", reduce_axis(m, Op::MAX, std::array<int64_t, 1>{0}),
           allreduce(reduce_axis(part, Op::MAX, std::array<int64_t, 1>{0}), Op::MAX, device_node(t.graph, t.pair())));
   t.check("pass-through-multi", m.cast(dtypes::int32), multi(part.cast(dtypes::int32), 0));

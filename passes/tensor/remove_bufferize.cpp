@@ -27,7 +27,9 @@ UOp cleanup_dead_axes(UOp b) {
   if (value.in(kAlwaysRun)) return {};
   auto axes = b.src().subspan(1);
   auto is_dead = [&](UOp r) { return r.is_const() || (r.is(Op::RANGE) && !lies_in(value, r)); };
-  if (std::ranges::any_of(axes, [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); }) || std::ranges::none_of(axes, is_dead)) return {};
+  if (std::ranges::any_of(axes, [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); }) ||
+      std::ranges::none_of(axes, is_dead))
+    return {};
   Shape shape = shape_of(b);
   std::vector<UOp> src{value};
   ShapeVec kept;
@@ -95,7 +97,8 @@ bool any_reads_buffer(const std::vector<UOp>& reduces) {
 UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
   for (auto& [range, index] : ctx.pairs())
     if (lies_in(b, range)) return {};
-  if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};  // nothing below that could be replaced: no need of a gate
+  // nothing below that could be replaced: no need of a gate
+  if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};
   return bottom_up_gate();
 }
 
@@ -122,7 +125,8 @@ bool varies_in_reduce(UOp index) {
   return std::ranges::any_of(ranges_of(index), [](UOp r) { return r.arg().items().back() == Arg(AxisType::REDUCE); });
 }
 
-// A reduction that reads buffers is not computed again, but with PCONTIG > 2 only those axes are kept in (local) memory that it needs.
+// A reduction that reads buffers is not computed again, but with PCONTIG > 2 only those axes are kept in (local)
+// memory that it needs.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
   Int in = 1;
   for (UOp b : needs.buffers) in = in + size_of(b);
@@ -131,7 +135,8 @@ UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
   Graph& graph = buf.graph();
   std::vector<UOp> local;
   for (UOp i : needs.indexes)
-    if (i.src(0).is(Op::BUFFERIZE) && BufferizeOpts::of(i.src(0)).addrspace == AddrSpace::LOCAL) local.push_back(graph.group(i.src().subspan(1)));
+    if (i.src(0).is(Op::BUFFERIZE) && BufferizeOpts::of(i.src(0)).addrspace == AddrSpace::LOCAL)
+      local.push_back(graph.group(i.src().subspan(1)));
   auto kept_ranges = ranges_of(graph.group(local));
   Substitution replaced;
   std::vector<UOp> kept, kept_indexes;
@@ -153,9 +158,11 @@ UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
 // index(bufferize(src, ranges), indexes) -> src with its ranges replaced by the indexes, where that is cheap.
 UOp remove_bufferize(UOp src, UOp buf, UOp idx) {
   if (buf.num_src() != idx.num_src())
-    throw Failure("a BUFFERIZE over " + std::to_string(buf.num_src() - 1) + " ranges is indexed by " + std::to_string(idx.num_src() - 1));
+    throw Failure("a BUFFERIZE over " + std::to_string(buf.num_src() - 1) + " ranges is indexed by " +
+                  std::to_string(idx.num_src() - 1));
   for (UOp r : buf.src().subspan(1))
-    if (!r.in({Op::RANGE, Op::CONST})) throw Failure("a BUFFERIZE over Ops." + std::string(name_of(r.op())) + ", expected ranges");
+    if (!r.in({Op::RANGE, Op::CONST}))
+      throw Failure("a BUFFERIZE over Ops." + std::string(name_of(r.op())) + ", expected ranges");
   if (src.in(kAlwaysRun) || !BufferizeOpts::of(buf).removable) return {};
   if (!src.is(Op::THREEFRY)) {  // which is always computed again: not every device has 64 bit integers in memory
     int64_t pcontig = src.graph().settings().PCONTIG;
@@ -227,7 +234,8 @@ const RuleSet& pm_remove_bufferize() {
 }
 
 const RuleSet& remove_bufferize_stage() {
-  static const RuleSet set("symbolic+reduce_collapse+debuf", {&symbolic(), &pm_reduce_simplify(), &pm_const_buffer_folding(), &pm_remove_bufferize()});
+  static const RuleSet set("symbolic+reduce_collapse+debuf",
+                           {&symbolic(), &pm_reduce_simplify(), &pm_const_buffer_folding(), &pm_remove_bufferize()});
   return set;
 }
 
@@ -298,8 +306,10 @@ UOp limit_buffers(UOp sink, IndexingContext& ctx) {
     Arg device = u.is(Op::DEVICE) ? u.arg() : u.is(Op::BUFFERIZE) ? device_of(u) : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());
   };
-  return shortcut(kNoLimit, ctx.graph, [&] { return std::ranges::none_of(toposort(sink), is_limited) ? std::optional(sink) : std::nullopt; },
-                  [&] { return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"}); });
+  return shortcut(
+      kNoLimit, ctx.graph,
+      [&] { return std::ranges::none_of(toposort(sink), is_limited) ? std::optional(sink) : std::nullopt; },
+      [&] { return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"}); });
 }
 
 }  // namespace tgc

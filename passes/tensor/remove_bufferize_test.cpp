@@ -10,7 +10,9 @@ namespace {
 TEST_CASE("constants need no buffer") {
   TensorTest t(pm_const_buffer_folding());
   UOp two = t.constant(dtypes::float32, 2.0), r = t.range(8), x = t.tensor(0, {8});
-  auto kept = [&](UOp value, bool removable = true) { return bufferize(value, std::array{r}, {.device = t.graph.str("CPU"), .removable = removable}); };
+  auto kept = [&](UOp value, bool removable = true) {
+    return bufferize(value, std::array{r}, {.device = t.graph.str("CPU"), .removable = removable});
+  };
   t.check("fold-copy-of-const", t.copied(two, "CUDA"), t.graph.constant(dtypes::float32, 2.0, t.graph.str("CUDA")));
   t.declines("fold-copy-of-const", t.copied(x, "CUDA"));
   t.check("noop-of-const", kept(t.node(Op::NOOP, two.dtype(), two)), kept(two));
@@ -44,7 +46,9 @@ TEST_CASE("an image is a whole buffer of whole pixels") {
 TEST_CASE("buffers of buffers, of constants, over axes that nothing varies over") {
   TensorTest t(pm_const_buffer_folding());
   UOp r = t.range(8), s = t.range(4, 1), x = t.tensor(0, {8}), two = t.constant(dtypes::float32, 2.0);
-  auto kept = [&](UOp value, std::vector<UOp> ranges) { return bufferize(value, ranges, {.device = t.graph.str("CPU")}); };
+  auto kept = [&](UOp value, std::vector<UOp> ranges) {
+    return bufferize(value, ranges, {.device = t.graph.str("CPU")});
+  };
   UOp value = x.index(r).exp2();
   t.check("dead-axes", kept(value, {r, s}), expand(reshape(kept(value, {r}), ShapeVec{8, 1}), ShapeVec{8, 4}));
   t.declines("dead-axes", kept(value, {r}));
@@ -60,7 +64,8 @@ TEST_CASE("a buffer is dropped where computing its value again is cheap") {
   TensorTest t(pm_remove_bufferize());
   UOp r = t.range(8), i = t.range(4, 1), x = t.tensor(0, {8}), value = x.index(r).exp2();
   auto read = [&](UOp value, bool removable) {
-    return bufferize(value, std::array{r}, {.device = t.graph.str("CPU"), .removable = removable}).index(i, value.dtype());
+    return bufferize(value, std::array{r}, {.device = t.graph.str("CPU"), .removable = removable})
+        .index(i, value.dtype());
   };
   t.check("remove-bufferize", read(value, true), x.index(i).exp2());
   t.declines("remove-bufferize", read(value, false));
@@ -74,7 +79,8 @@ TEST_CASE("a kernel binds no more buffers than its device can") {
   settings.MAX_KERNEL_BUFFERS = 2;  // one is the output
   TensorTest t(pm_limit_bufs(), settings), free(pm_limit_bufs());
   auto sum = [](TensorTest& t, UOp r) { return t.tensor(0, {8}).index(r).exp2() + t.tensor(1, {8}).index(r); };
-  UOp r = t.range(8, 5), fresh = t.range(8, 0), through = bufferize(t.tensor(0, {8}).index(fresh).exp2(), std::array{fresh}, {.device = t.graph.str("CPU")});
+  UOp r = t.range(8, 5), fresh = t.range(8, 0),
+      through = bufferize(t.tensor(0, {8}).index(fresh).exp2(), std::array{fresh}, {.device = t.graph.str("CPU")});
   IndexingContext ctx(t.graph), free_ctx(free.graph);
   t.check("limit-buffers", sum(t, r), through.index(r, dtypes::float32) + t.tensor(1, {8}).index(r), ctx);
   t.declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);

@@ -31,7 +31,9 @@ UOp strip_bind(TensorJob& job, UOp b) {
   int64_t value = b.src(1).arg().as_int().int64_or_throw("the value of a variable");
   auto known = std::find_if(job.var_vals.begin(), job.var_vals.end(), [&](auto& v) { return v.first == name; });
   if (known == job.var_vals.end()) job.var_vals.emplace_back(name, value);
-  else if (known->second != value) throw Failure("the variable " + name + " is bound to " + std::to_string(known->second) + " and to " + std::to_string(value));
+  else if (known->second != value)
+    throw Failure("the variable " + name + " is bound to " + std::to_string(known->second) + " and to " +
+                  std::to_string(value));
   UOp out = b.with_src(b.src(0));
   job.inputs.emplace_back(b, out);
   return out;

@@ -1,5 +1,6 @@
-// "rewrite for sched cache": a tensor graph without what is its own alone, so that equal graphs have equal keys: buffers are numbered by
-// first use, bound variables lose their values. Mirrors tinygrad engine/schedule.py (pm_pre_sched_cache).
+// "rewrite for sched cache": a tensor graph without what is its own alone, so that equal graphs have equal keys:
+// buffers are numbered by first use, bound variables lose their values.
+// Mirrors tinygrad engine/schedule.py (pm_pre_sched_cache).
 #pragma once
 #include "lib/support/sha256.h"
 #include "passes/tensor/tensor_job.h"

@@ -14,7 +14,8 @@ namespace {
 UOp apply_kernels(TensorJob& job, UOp kernels) {
   Substitution tensors = job.multi_map;
   for (size_t i = 0; i < kernels.num_src() && i < job.sink_tags.size(); i++)
-    for (Arg tag : job.sink_tags[i].items()) tensors.emplace_back(job.numbered[size_t(tag.small_int())], kernels.src(i));
+    for (Arg tag : job.sink_tags[i].items())
+      tensors.emplace_back(job.numbered[size_t(tag.small_int())], kernels.src(i));
   return substitute(job.scheduled, tensors, nullptr, "Apply Kernelize Map");
 }
 
@@ -44,7 +45,9 @@ class KernelOrder {
       for (UOp user : steps_[k].users)
         if (--steps_[user].waits_for == 0) ready.push_back(user);
     }
-    if (done_ != order_.size()) throw Failure("the kernels wait for each other: " + std::to_string(order_.size() - done_) + " cannot be scheduled");
+    if (done_ != order_.size())
+      throw Failure("the kernels wait for each other: " + std::to_string(order_.size() - done_) +
+                    " cannot be scheduled");
     return out;
   }
 
@@ -65,14 +68,17 @@ class KernelOrder {
     for (UOp s : k.is(Op::END) ? k.src(0).src() : k.src()) {
       if (s.is(Op::AFTER)) wait(k, s);
       else if (s.in({Op::MSELECT, Op::MSTACK})) wait_for_parts(k, s);
-      else if (!s.in({Op::BUFFER, Op::BIND})) throw Failure("the input of a kernel must be AFTER or BUFFER, not Ops." + std::string(name_of(s.op())));
+      else if (!s.in({Op::BUFFER, Op::BIND}))
+        throw Failure("the input of a kernel must be AFTER or BUFFER, not Ops." + std::string(name_of(s.op())));
     }
   }
   void wait_for_parts(UOp k, UOp choice) {
     for (UOp s : choice.src()) {
       if (s.is(Op::MSELECT)) s = s.src(0);
       if (s.is(Op::BUFFER)) continue;
-      if (!s.is(Op::AFTER)) throw Failure("the input of a kernel must be made of AFTERs and BUFFERs, not Ops." + std::string(name_of(s.op())));
+      if (!s.is(Op::AFTER))
+        throw Failure("the input of a kernel must be made of AFTERs and BUFFERs, not Ops." +
+                      std::string(name_of(s.op())));
       wait(k, s);
     }
   }
@@ -120,7 +126,8 @@ std::vector<Run> unroll(const std::vector<UOp>& steps) {
     } else {
       Run run{step, {}};
       for (UOp s : step.src())
-        if (s.is(Op::BIND) && s.num_src() > 1 && s.src(1).is(Op::RANGE)) run.fixed_vars.emplace_back(std::string(s.src(0).arg()[0].text()), turn[s.src(1)]);
+        if (s.is(Op::BIND) && s.num_src() > 1 && s.src(1).is(Op::RANGE))
+          run.fixed_vars.emplace_back(std::string(s.src(0).arg()[0].text()), turn[s.src(1)]);
       out.push_back(std::move(run));
     }
   }
@@ -146,7 +153,8 @@ class Buffers {
     if (u.is(Op::MSELECT)) {
       Parts all = find(u.src(0));
       Int i = u.arg().as_int();
-      if (!all.several || i < 0 || i >= Int(int64_t(all.buffers.size()))) throw Failure("MSELECT " + i.str() + " of a buffer that has no such part");
+      if (!all.several || i < 0 || i >= Int(int64_t(all.buffers.size())))
+        throw Failure("MSELECT " + i.str() + " of a buffer that has no such part");
       return {{all.buffers[size_t(i.small())]}};
     }
     if (u.is(Op::MSTACK)) {
@@ -165,7 +173,8 @@ class Buffers {
   // Makes `u` a view of the buffer `of`.
   void make_view(UOp u, size_t of, int64_t size, DType dtype, int64_t offset) {
     const ScheduleBuffer& base = all_[of];
-    if (offset >= base.nbytes()) throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
+    if (offset >= base.nbytes())
+      throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
     if (known_.contains(u)) throw Failure("a buffer becomes a view after it was used");
     size_t root = base.view_of.value_or(of);
     ScheduleBuffer view{u, base.device, size, dtype, root, base.offset + offset};
@@ -182,7 +191,8 @@ class Buffers {
     int64_t size = u.arg().as_int().int64_or_throw("the size of a buffer");
     Arg device = device_of(u);
     auto input = inputs_.find(u);
-    ScheduleBuffer buffer{input == inputs_.end() ? u : input->second, "", size, u.dtype().is_image() ? u.dtype() : u.dtype().base()};
+    ScheduleBuffer buffer{input == inputs_.end() ? u : input->second, "", size,
+                          u.dtype().is_image() ? u.dtype() : u.dtype().base()};
     buffer.is_input = input != inputs_.end();
     std::span<const Arg> devices = device.is_tuple() ? device.items() : std::span<const Arg>(&device, 1);
     for (Arg d : devices) {
@@ -215,8 +225,10 @@ void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& item
     if (uops.size() != 2) throw Failure("a view of " + std::to_string(uops.size()) + " buffers");
     auto base = buffers.find(uops[1]);
     if (base.several) throw Failure("a view of a buffer on several devices");
-    int64_t offset = ast.arg()[1].as_int().int64_or_throw("the offset of a view") * buffers.all()[base.buffers[0]].dtype.itemsize();
-    buffers.make_view(uops[0], base.buffers[0], uops[0].arg().as_int().int64_or_throw("the size of a view"), ast.dtype(), offset);
+    int64_t offset =
+        ast.arg()[1].as_int().int64_or_throw("the offset of a view") * buffers.all()[base.buffers[0]].dtype.itemsize();
+    buffers.make_view(uops[0], base.buffers[0], uops[0].arg().as_int().int64_or_throw("the size of a view"),
+                      ast.dtype(), offset);
   }
   std::vector<Buffers::Parts> parts;
   for (UOp u : uops) parts.push_back(buffers.find(u));

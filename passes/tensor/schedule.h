@@ -36,11 +36,13 @@ struct Schedule {
   std::vector<ScheduleItem> items;                            // in order
   std::vector<ScheduleBuffer> buffers;                        // by first use
   std::vector<std::pair<std::string, int64_t>> var_vals;      // of the bound variables
-  std::vector<std::vector<size_t>> outputs;                   // per source of the sink: its buffers, one per device; none for a constant
+  // per source of the sink: its buffers, one per device; none for a constant
+  std::vector<std::vector<size_t>> outputs;
   UOp sink;                                                   // of the AFTERs that the values became
 };
 
-// Every stage of the job has run and left `kernels`: the schedule of its sink. Throws Failure when the kernels wait for each other.
+// Every stage of the job has run and left `kernels`: the schedule of its sink.
+// Throws Failure when the kernels wait for each other.
 Schedule create_schedule(TensorJob& job, UOp kernels);
 
 // What a kernel does with its buffers.

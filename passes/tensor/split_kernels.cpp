@@ -35,7 +35,8 @@ UOp find_bufs(UOp store) {
     return false;
   };
   if (any_below(store, may_be_read, reads_another_state))
-    throw Failure("cycle detected while indexing the buffer " + buffer.src(0).arg().repr() + ": it is read before and after it is assigned");
+    throw Failure("cycle detected while indexing the buffer " + buffer.src(0).arg().repr() +
+                  ": it is read before and after it is assigned");
   return {};
 }
 
@@ -103,13 +104,15 @@ UOp split_store(UOp x) {
   if (ast.is(Op::SINK))
     for (UOp s : src)
       if (!(device_of(s) == device_of(src[0])))
-        throw Failure("all buffers of a kernel must be on the same device, not on " + device_of(src[0]).repr() + " and " + device_of(s).repr());
+        throw Failure("all buffers of a kernel must be on the same device, not on " + device_of(src[0]).repr() +
+                      " and " + device_of(s).repr());
   src.insert(src.end(), ctx.vars.begin(), ctx.vars.end());
   return graph.node(Op::KERNEL, dtypes::void_, src, graph.record(RecordClass::Kernel, {ast, graph.tuple({})}));
 }
 
 bool becomes_tensor(UOp u) {
-  return u.tag().is_tuple() && !u.tag().items().empty() && base_of(u).in({Op::BUFFERIZE, Op::MSTACK, Op::CONST, Op::BUFFER, Op::AFTER});
+  return u.tag().is_tuple() && !u.tag().items().empty() &&
+         base_of(u).in({Op::BUFFERIZE, Op::MSTACK, Op::CONST, Op::BUFFER, Op::AFTER});
 }
 
 }  // namespace
@@ -164,7 +167,8 @@ const RuleSet& pm_remove_tags() {
 }
 
 const RuleSet& kernel_split() {
-  static const RuleSet set("kernel split", {&to_define_global(), &pm_flatten_range(), &rangeify_codegen(), &pm_remove_tags()});
+  static const RuleSet set("kernel split",
+                           {&to_define_global(), &pm_flatten_range(), &rangeify_codegen(), &pm_remove_tags()});
   return set;
 }
 
@@ -191,8 +195,8 @@ UOp fix_assign(UOp sink) {
       if (later == assigned.end()) continue;
       for (UOp x : toposort(u))
         if (x.is(Op::AFTER) && buf_uop(x) == s)
-          throw Failure("cycle detected in graph: the kernel for buffer " + buffer.src(0).arg().repr() + " reads buffer " + s.src(0).arg().repr() +
-                        " both before and after it is assigned");
+          throw Failure("cycle detected in graph: the kernel for buffer " + buffer.src(0).arg().repr() +
+                        " reads buffer " + s.src(0).arg().repr() + " both before and after it is assigned");
       UOp before = later->second;
       std::vector<UOp> src(before.src().begin(), before.src().end());
       src.push_back(u);

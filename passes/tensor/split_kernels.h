@@ -5,7 +5,8 @@
 
 namespace tgc {
 
-// "bufferize to store": of the sink what became a tensor of the input graph, its BUFFERIZEs made buffers, its ranges marked.
+// "bufferize to store": of the sink what became a tensor of the input graph, its BUFFERIZEs made buffers,
+// its ranges marked.
 UOp bufferize_to_store(UOp sink);
 const RuleSet& bufferize_to_store_stage();
 const RuleSet& pm_add_range_tags();
@@ -17,7 +18,8 @@ const RuleSet& to_define_global();   // buffers, bound variables and ranges are 
 const RuleSet& pm_remove_tags();
 const RuleSet& kernel_split();       // all rules that make an AST of a store
 
-// "fix_assign": an assignment to a buffer waits for the kernels that read what the buffer held before. Throws Failure on a cycle.
+// "fix_assign": an assignment to a buffer waits for the kernels that read what the buffer held before.
+// Throws Failure on a cycle.
 UOp fix_assign(UOp sink);
 
 const RuleSet& remove_all_tags();

@@ -22,7 +22,8 @@ TEST_CASE("buffers and ranges as a kernel meets them") {
   t.check("unbind", bound, v, ctx);
   t.check("unbind", bound, v, ctx);
   CHECK(ctx.vars == std::vector{bound});
-  t.check("const-drops-sources", t.graph.constant(dtypes::float32, 2, t.graph.str("CPU")), t.constant(dtypes::float32, 2));
+  t.check("const-drops-sources", t.graph.constant(dtypes::float32, 2, t.graph.str("CPU")),
+          t.constant(dtypes::float32, 2));
   t.declines("const-drops-sources", t.constant(dtypes::float32, 2));
   Arg mark = t.graph.tuple({});
   t.check("renumber-range", t.range(8, 7).rtag(mark), t.range(8, 0), ctx);
@@ -42,10 +43,12 @@ TEST_CASE("marks come and go, and a store becomes a kernel") {
   drop_all.check("remove-tag", drop_all.range(8).rtag(drop_all.graph.tuple({})), drop_all.range(8));
   drop_all.declines("remove-tag", drop_all.range(8));
 
-  UOp a = t.tensor(0, {8}), one = t.constant(dtypes::float32, 1.0), loop = t.range(8, 5).rtag(t.graph.tuple({})), own = t.range(8, 0);
+  UOp a = t.tensor(0, {8}), one = t.constant(dtypes::float32, 1.0), loop = t.range(8, 5).rtag(t.graph.tuple({})),
+      own = t.range(8, 0);
   auto store = [&](UOp buffer, UOp i) { return buffer.index(i, dtypes::float32.ptr(8)).store(one); };
   UOp ast = t.graph.sink(store(t.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0), own).end(own));
-  t.check("split-store", store(a, loop).end(loop), t.node(Op::KERNEL, dtypes::void_, a, t.graph.record(RecordClass::Kernel, {ast, t.graph.tuple({})})));
+  t.check("split-store", store(a, loop).end(loop),
+          t.node(Op::KERNEL, dtypes::void_, a, t.graph.record(RecordClass::Kernel, {ast, t.graph.tuple({})})));
   t.declines("split-store", store(a, loop));  // inside of a loop
 }
 

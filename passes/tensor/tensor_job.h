@@ -22,11 +22,13 @@ struct TensorJob {
   // noted by "rewrite for sched cache"
   UOp given = {};                                              // the graph as it came
   UOp keyed = {};                                              // and as the cache key sees it
-  Substitution inputs = {};                                    // in order: what the graph names uniquely, and what stands for it in the key
+  // in order: what the graph names uniquely, and what stands for it in the key
+  Substitution inputs = {};
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, by first appearance
-  // noted by "multi_pm"
-  UOp scheduled = {};                                          // the sink that the kernels are to make: one device per source
-  Substitution multi_map = {};                                 // what each node of several devices became
+  // noted by "multi_pm": the sink that the kernels are to make, one device per source, and what each node of several
+  // devices became
+  UOp scheduled = {};
+  Substitution multi_map = {};
   // noted by "number the uops": the node of each tag
   std::vector<UOp> numbered = {};
   // noted by "apply rangeify"

@@ -13,13 +13,18 @@ class TensorTest : public RuleTest {
  public:
   explicit TensorTest(const RuleSet& set, const Settings& settings = {}) : RuleTest(set, settings) {}
 
-  UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}) { return graph.node(op, dtype, src, arg); }
+  UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}) {
+    return graph.node(op, dtype, src, arg);
+  }
   UOp device(std::string_view name) { return device_node(graph, graph.str(name)); }
   // A buffer of floats, by its number; on the CPU, or on the device that is named, or on all those that are.
   UOp buffer_on(Arg devices, int64_t number, int64_t size) {
-    return node(Op::BUFFER, dtypes::float32, {node(Op::UNIQUE, dtypes::void_, {}, number), device_node(graph, devices)}, size);
+    return node(Op::BUFFER, dtypes::float32, {node(Op::UNIQUE, dtypes::void_, {}, number), device_node(graph, devices)},
+                size);
   }
-  UOp tensor(int64_t number, ShapeVec shape, std::string_view on = "CPU") { return reshape(buffer_on(graph.str(on), number, small(prod(shape))), shape); }
+  UOp tensor(int64_t number, ShapeVec shape, std::string_view on = "CPU") {
+    return reshape(buffer_on(graph.str(on), number, small(prod(shape))), shape);
+  }
   Arg pair() { return graph.tuple({graph.str("A"), graph.str("B")}); }  // two devices
   UOp on_pair(int64_t number, ShapeVec shape) { return reshape(buffer_on(pair(), number, small(prod(shape))), shape); }
 

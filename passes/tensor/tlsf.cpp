@@ -14,7 +14,10 @@ int bit_length(int64_t v) { return int(std::bit_width(uint64_t(v))); }
 }  // namespace
 
 TlsfAllocator::TlsfAllocator(int64_t size, int64_t block_size, int lv2_count)
-    : block_size_(block_size), lv2_bits_(bit_length(lv2_count)), free_(size_t(bit_length(size)) + 1), entries_(free_.size()) {
+    : block_size_(block_size),
+      lv2_bits_(bit_length(lv2_count)),
+      free_(size_t(bit_length(size)) + 1),
+      entries_(free_.size()) {
   for (auto& level : free_) level.resize(size_t(1) << lv2_bits_);
   blocks_[0] = {size, kNone, kNone, true};
   if (size > 0) insert(0, size, kNone);
@@ -55,8 +58,10 @@ void TlsfAllocator::split(int64_t start, int64_t size) {
 }
 
 void TlsfAllocator::merge(int64_t start) {
-  for (int64_t p = blocks_.at(start).previous; p != kNone && blocks_.at(p).is_free; p = blocks_.at(p).previous) start = p;
-  for (auto next = blocks_.find(blocks_.at(start).next); next != blocks_.end() && next->second.is_free; next = blocks_.find(blocks_.at(start).next)) {
+  for (int64_t p = blocks_.at(start).previous; p != kNone && blocks_.at(p).is_free; p = blocks_.at(p).previous)
+    start = p;
+  for (auto next = blocks_.find(blocks_.at(start).next); next != blocks_.end() && next->second.is_free;
+       next = blocks_.find(blocks_.at(start).next)) {
     Block block = blocks_.at(start);
     int64_t added = next->second.size;
     remove(start);

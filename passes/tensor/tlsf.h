@@ -1,6 +1,7 @@
-// A two-level segregated fit allocator of one stretch of addresses, as the memory planner uses it: the first level of free lists is by the
-// power of two of a block's size, the second divides each evenly. Mirrors tinygrad runtime/support/memory.py (TLSFAllocator): which of
-// several free blocks is taken is the one that has been free the longest.
+// A two-level segregated fit allocator of one stretch of addresses, as the memory planner uses it: the first level of
+// free lists is by the power of two of a block's size, the second divides each evenly. Mirrors tinygrad
+// runtime/support/memory.py (TLSFAllocator): which of several free blocks is taken is the one that has been free the
+// longest.
 #pragma once
 #include <cstdint>
 #include <map>

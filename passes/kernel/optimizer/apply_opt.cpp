@@ -38,7 +38,8 @@ const T& at(const std::vector<T>& list, int64_t i, const char* what) {
 }
 
 int64_t int_arg(const Opt& opt) {
-  if (!opt.arg.is_integral()) throw KernelOptError("the arg of " + std::string(name_of(opt.op)) + " is an integer, not " + opt.arg.repr());
+  if (!opt.arg.is_integral())
+    throw KernelOptError("the arg of " + std::string(name_of(opt.op)) + " is an integer, not " + opt.arg.repr());
   return opt.arg.as_int().int64_or_throw("the arg of an Opt");
 }
 
@@ -60,7 +61,8 @@ int64_t Scheduler::real_axis(const Opt& opt) const {
   if (opt.op == OptOps::UNROLL) return int64_t(at(unrollable_dims(), *opt.axis, "the axis of UNROLL"));
   if (is_group(opt.op)) return int64_t(at(axes_of({AxisType::REDUCE}), *opt.axis, "the axis of a group"));
   if (*opt.axis >= int64_t(rngs().size()))
-    throw KernelOptError("invalid axis " + std::to_string(*opt.axis) + " of " + std::string(name_of(opt.op)) + ", the kernel has " + std::to_string(rngs().size()));
+    throw KernelOptError("invalid axis " + std::to_string(*opt.axis) + " of " + std::string(name_of(opt.op)) +
+                         ", the kernel has " + std::to_string(rngs().size()));
   return *opt.axis;
 }
 
@@ -72,7 +74,8 @@ void Scheduler::check_shared_memory(const Opt& opt, int64_t amount) const {
   for (size_t i : axes_of({AxisType::UPCAST, AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE}))
     bytes *= full_shape()[i].int64_or_throw("the size of a local axis");
   if (bytes > Int(target_->shared_max))
-    throw KernelOptError("exceeds maximum shared memory size: needs " + bytes.str() + ", max " + std::to_string(target_->shared_max));
+    throw KernelOptError("exceeds maximum shared memory size: needs " + bytes.str() + ", max " +
+                         std::to_string(target_->shared_max));
 }
 
 void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
@@ -98,7 +101,8 @@ void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
       break;
     case OptOps::UPCAST:
       check_opt(amount <= 16, "don't upcast more than 16");
-      check_opt(type == AxisType::GLOBAL || type == AxisType::LOCAL || type == AxisType::LOOP, "upcast is for GLOBAL/LOCAL/LOOP");
+      check_opt(type == AxisType::GLOBAL || type == AxisType::LOCAL || type == AxisType::LOOP,
+                "upcast is for GLOBAL/LOCAL/LOOP");
       break;
     case OptOps::LOCAL:
       check_opt(!dont_use_locals_, "can't use locals");
@@ -111,7 +115,9 @@ void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
       check_opt(is_globalizable(rng), "can't apply range to this dim");
       break;
     default:
-      check_opt(std::none_of(applied_opts_.begin(), applied_opts_.end(), [](const Opt& o) { return o.op == OptOps::TC; }), "no grouping with tensor cores");
+      check_opt(
+          std::none_of(applied_opts_.begin(), applied_opts_.end(), [](const Opt& o) { return o.op == OptOps::TC; }),
+          "no grouping with tensor cores");
       check_opt(!dont_use_locals_, "can't use locals");
       check_opt(type == AxisType::REDUCE, "group is for reduce");
   }
@@ -133,7 +139,9 @@ void Scheduler::apply_padto(const Opt& opt, UOp rng) {
   check_opt(type != AxisType::THREAD, "cannot pad thread");
   if (UOp r = reduceop(); r && (type == AxisType::GROUP_REDUCE || type == AxisType::REDUCE)) {
     // padding with zeros keeps a sum when all that is summed maps 0 to 0
-    bool safe = r.arg().is(Op::ADD) && std::none_of(r.src().begin(), r.src().end(), [](UOp s) { return op_in_backward_slice_with_self(s, ops::UnsafePad); });
+    bool safe = r.arg().is(Op::ADD) && std::none_of(r.src().begin(), r.src().end(), [](UOp s) {
+                  return op_in_backward_slice_with_self(s, ops::UnsafePad);
+                });
     check_opt(safe, "cannot pad a reduce that zeros would change");
   }
   Int size = steps(rng), multiple = int_arg(opt);
@@ -155,7 +163,8 @@ void Scheduler::apply_padto(const Opt& opt, UOp rng) {
 void Scheduler::apply_swap(const Opt& opt, UOp rng) {
   UOp other = at(rngs(), int_arg(opt), "the other axis of SWAP");
   check_opt(axis_type(rng) == AxisType::GLOBAL && axis_type(other) == AxisType::GLOBAL, "swap only for globals");
-  Substitution swap{{rng, rng.replace({.arg = other.arg(), .tag = Arg(1)})}, {other, other.replace({.arg = rng.arg(), .tag = Arg(1)})}};
+  Substitution swap{{rng, rng.replace({.arg = other.arg(), .tag = Arg(1)})},
+                    {other, other.replace({.arg = rng.arg(), .tag = Arg(1)})}};
   set_ast(substitute(ast_, swap, nullptr, "swap"));
   set_ast(graph_rewrite(ast_, remove_tags(), {.name = "swap remove tags"}));
 }

@@ -5,7 +5,9 @@ namespace tgc {
 namespace {
 
 struct Opts : TestBench {
-  Opts(std::string_view target_text, UOp (*make)(TestBench&)) : TestBench(target_text), k(make(*this), target) { k.convert_loop_to_global(); }
+  Opts(std::string_view target_text, UOp (*make)(TestBench&)) : TestBench(target_text), k(make(*this), target) {
+    k.convert_loop_to_global();
+  }
 
   Arg tc(int64_t select, int64_t opt, int64_t use) { return graph.ints(std::array{select, opt, use}); }
   void applies(const Opt& opt, std::string_view axes_after) {

@@ -8,7 +8,8 @@ namespace {
 std::optional<std::vector<Opt>> opts_to_apply(const KernelJob& job, UOp sink) {
   std::vector<Arg> records;
   if (job.opts) records = *job.opts;
-  else if (Arg own = sink.arg().is(RecordClass::KernelInfo) ? sink.arg()[4] : Arg(); own.is_tuple()) records.assign(own.items().begin(), own.items().end());
+  else if (Arg own = sink.arg().is(RecordClass::KernelInfo) ? sink.arg()[4] : Arg(); own.is_tuple())
+    records.assign(own.items().begin(), own.items().end());
   else return std::nullopt;
   std::vector<Opt> out;
   for (Arg record : records) out.push_back(to_opt(record));

@@ -1,10 +1,12 @@
-// The stage "apply opts": the kernel optimized by a given list of opts, or by the heuristics (tinygrad codegen/opt/postrange.py: apply_opts).
+// The stage "apply opts": the kernel optimized by a given list of opts, or by the heuristics (tinygrad
+// codegen/opt/postrange.py: apply_opts).
 #pragma once
 #include "passes/pipeline.h"
 
 namespace tgc {
 
-// The list is the job's, else the kernel's own opts_to_apply. The heuristics run unless NOOPT is set or the kernel has opts already.
+// The list is the job's, else the kernel's own opts_to_apply.
+// The heuristics run unless NOOPT is set or the kernel has opts already.
 UOp apply_opts(KernelJob& job, UOp sink);
 
 }  // namespace tgc

@@ -57,7 +57,8 @@ std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
     return it == sizes.end() ? 0 : *it;
   };
   for (size_t dim : {size_t(1), size_t(0)})
-    if (int64_t size = largest(axes[dim], {5, 4, 3, 2})) axes[dim] = k.apply_opt({OptOps::UPCAST, int64_t(k.axis_of(axes[dim])), size})[0];
+    if (int64_t size = largest(axes[dim], {5, 4, 3, 2}))
+      axes[dim] = k.apply_opt({OptOps::UPCAST, int64_t(k.axis_of(axes[dim])), size})[0];
   if (int64_t size = largest(axes[0], {4, 2})) k.apply_opt({OptOps::LOCAL, int64_t(k.axis_of(axes[0])), size});
   return k;
 }
@@ -73,7 +74,8 @@ void upcast_images(Scheduler& k) {
       if (!term.is(Op::RANGE) || floor_mod(term.vmax().as_int() + 1, 4) != Int(0)) continue;
       size_t axis = k.axis_of(term);
       auto upcastable = k.upcastable_dims(), unrollable = k.unrollable_dims();
-      if (std::find(upcastable.begin(), upcastable.end(), axis) != upcastable.end()) k.apply_opt({OptOps::UPCAST, int64_t(axis), 4});
+      if (std::find(upcastable.begin(), upcastable.end(), axis) != upcastable.end())
+        k.apply_opt({OptOps::UPCAST, int64_t(axis), 4});
       else if (auto it = std::find(unrollable.begin(), unrollable.end(), axis); it != unrollable.end())
         k.apply_opt({OptOps::UNROLL, it - unrollable.begin(), 4});
       break;
@@ -83,7 +85,8 @@ void upcast_images(Scheduler& k) {
 
 // ---- matrix times vector
 
-// A sum of products of two loads, where the first runs along the reduced axis and the second varies wherever the first does.
+// A sum of products of two loads, where the first runs along the reduced axis and the second varies wherever the first
+// does.
 bool is_matvec(const Scheduler& k) {
   UOp reduce = k.reduceop();
   if (!reduce || !reduce.arg().is(Op::ADD) || k.full_shape().size() < 2 || !k.target().has_shared) return false;
@@ -93,20 +96,27 @@ bool is_matvec(const Scheduler& k) {
   if (reduced.empty()) return false;
   UOp idx0 = index_of(mul.src(0)), idx1 = index_of(mul.src(1));
   auto ranges0 = idx0.ranges();
-  return has_term(split_uop(idx0, Op::ADD), reduced[0]) && std::all_of(ranges0.begin(), ranges0.end(), [&](UOp r) { return lies_in(idx1, r); });
+  return has_term(split_uop(idx0, Op::ADD), reduced[0]) &&
+         std::all_of(ranges0.begin(), ranges0.end(), [&](UOp r) { return lies_in(idx1, r); });
 }
 
 bool optimize_matvec(Scheduler& k) {
   const Settings& s = k.graph().settings();
-  if (!k.target().has_local || !s.MV || (s.MV_BLOCKSIZE <= 1 && s.MV_THREADS_PER_ROW <= 1 && s.MV_ROWS_PER_THREAD <= 1)) return false;
+  if (!k.target().has_local || !s.MV || (s.MV_BLOCKSIZE <= 1 && s.MV_THREADS_PER_ROW <= 1 && s.MV_ROWS_PER_THREAD <= 1))
+    return false;
   if (!is_matvec(k)) return false;
   UOp reduced = k.ranges_of({AxisType::REDUCE})[0];
   for (size_t axis : k.axes_of({AxisType::GLOBAL})) {
-    if (!is_divisible(reduced.src(0), s.MV_THREADS_PER_ROW) || !divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD)) continue;
+    if (!is_divisible(reduced.src(0), s.MV_THREADS_PER_ROW) ||
+        !divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD))
+      continue;
     if (debugs(k.graph(), 3)) {
-      auto option = [](const char* name, int64_t value) { return std::string(" ") + name + "=" + std::to_string(value); };
-      debug_line("MATVEC: k.full_shape=" + str(Shape(k.full_shape())) + " " + render(reduced) + option("MV_BLOCKSIZE", s.MV_BLOCKSIZE) +
-                 option("MV_THREADS_PER_ROW", s.MV_THREADS_PER_ROW) + option("MV_ROWS_PER_THREAD", s.MV_ROWS_PER_THREAD));
+      auto option = [](const char* name, int64_t value) {
+        return std::string(" ") + name + "=" + std::to_string(value);
+      };
+      debug_line("MATVEC: k.full_shape=" + str(Shape(k.full_shape())) + " " + render(reduced) +
+                 option("MV_BLOCKSIZE", s.MV_BLOCKSIZE) + option("MV_THREADS_PER_ROW", s.MV_THREADS_PER_ROW) +
+                 option("MV_ROWS_PER_THREAD", s.MV_ROWS_PER_THREAD));
     }
     if (s.MV_THREADS_PER_ROW > 1) try_opt(k, {OptOps::GROUP, 0, s.MV_THREADS_PER_ROW});
     if (s.MV_BLOCKSIZE > 1) k.apply_opt({OptOps::LOCAL, int64_t(axis), s.MV_BLOCKSIZE});
@@ -151,10 +161,12 @@ struct UpcastChoice {
   size_t axis;
   int64_t amount;
   friend bool operator<(const UpcastChoice& a, const UpcastChoice& b) {
-    return std::tie(a.num_strides, a.sum_strides, a.axis, a.amount) < std::tie(b.num_strides, b.sum_strides, b.axis, b.amount);
+    return std::tie(a.num_strides, a.sum_strides, a.axis, a.amount) <
+           std::tie(b.num_strides, b.sum_strides, b.axis, b.amount);
   }
   std::string text() const {
-    return "(" + std::to_string(num_strides) + ", " + sum_strides.str() + ", " + std::to_string(axis) + ", " + std::to_string(amount) + ")";
+    return "(" + std::to_string(num_strides) + ", " + sum_strides.str() + ", " + std::to_string(axis) + ", " +
+           std::to_string(amount) + ")";
   }
 };
 
@@ -170,7 +182,8 @@ void show_choices(std::vector<UpcastChoice> choices) {
 bool is_reused_along(const Scheduler& k, size_t axis, const std::vector<size_t>& upcasts) {
   return std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) {
     UOp idx = index_of(b);
-    return !k.depends_on(idx, axis) && std::all_of(upcasts.begin(), upcasts.end(), [&](size_t u) { return k.depends_on(idx, u); });
+    return !k.depends_on(idx, axis) &&
+           std::all_of(upcasts.begin(), upcasts.end(), [&](size_t u) { return k.depends_on(idx, u); });
   });
 }
 
@@ -216,8 +229,12 @@ void upcast_reused(Scheduler& k) {
 // The last reduce axis: unrolled whole when it is small, and then a second small one; else by four.
 void unroll_reduce(Scheduler& k) {
   auto last_size = [&] { return k.full_shape()[k.unrollable_dims().back()].as_int(); };
-  auto unroll_last = [&](int64_t amount) { return try_opt(k, {OptOps::UNROLL, int64_t(k.unrollable_dims().size()) - 1, amount}); };
-  if (k.unrollable_dims().empty() || (k.upcast_size() > Int(4) && k.has({AxisType::UNROLL})) || k.upcast_size() >= Int(64)) return;
+  auto unroll_last = [&](int64_t amount) {
+    return try_opt(k, {OptOps::UNROLL, int64_t(k.unrollable_dims().size()) - 1, amount});
+  };
+  if (k.unrollable_dims().empty() || (k.upcast_size() > Int(4) && k.has({AxisType::UNROLL})) ||
+      k.upcast_size() >= Int(64))
+    return;
   if (Int size = last_size(); size > Int(32)) {
     if (floor_mod(size, 4) == Int(0)) unroll_last(4);
   } else if (unroll_last(0) && !k.unrollable_dims().empty() && size <= Int(3) && last_size() <= Int(3)) {
@@ -228,7 +245,8 @@ void unroll_reduce(Scheduler& k) {
 // Nothing is upcast yet: the last axis by four, if that is easy.
 void upcast_last(Scheduler& k) {
   auto dims = k.upcastable_dims();
-  if (!k.has(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4)) k.apply_opt({OptOps::UPCAST, int64_t(dims.back()), 4});
+  if (!k.has(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4))
+    k.apply_opt({OptOps::UPCAST, int64_t(dims.back()), 4});
 }
 
 // ---- locals and threads
@@ -242,8 +260,11 @@ void make_local(Scheduler& k) {
   std::vector<Ranked> ranking;
   for (size_t axis : k.axes_of({AxisType::GLOBAL, AxisType::LOOP}))
     if (k.rngs()[axis].src(0).is_const())
-      ranking.push_back({std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) { return !k.depends_on(index_of(b), axis); }), axis});
-  std::sort(ranking.begin(), ranking.end(), [](Ranked a, Ranked b) { return std::pair(a.expands, a.axis) > std::pair(b.expands, b.axis); });
+      ranking.push_back(
+          {std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) { return !k.depends_on(index_of(b), axis); }),
+           axis});
+  std::sort(ranking.begin(), ranking.end(),
+            [](Ranked a, Ranked b) { return std::pair(a.expands, a.axis) > std::pair(b.expands, b.axis); });
 
   std::vector<std::pair<size_t, int64_t>> chosen;
   int64_t threads = 1;

@@ -4,8 +4,8 @@
 
 namespace tgc {
 
-// The kernel with the opts that the heuristics choose for its target. A step that tries an opt in vain leaves the kernel as it was;
-// an opt that must fit and does not throws KernelOptError, as it ends tinygrad.
+// The kernel with the opts that the heuristics choose for its target. A step that tries an opt in vain leaves the
+// kernel as it was; an opt that must fit and does not throws KernelOptError, as it ends tinygrad.
 Scheduler hand_coded_optimizations(const Scheduler& k);
 
 }  // namespace tgc

@@ -36,14 +36,17 @@ auto matmul(int64_t m, int64_t n, int64_t k, DType in = dtypes::float32) {
 auto matvec(int64_t m, int64_t k) {
   return [=](TestBench& b) {
     UOp i = b.loop(m, 0), r = b.reduce(k, 1);
-    return b.kernel(i, (b.buffer(1, dtypes::float32).index(r) * b.buffer(2, dtypes::float32).index(i * k + r)).reduce({r}, Op::ADD), {i});
+    return b.kernel(
+        i, (b.buffer(1, dtypes::float32).index(r) * b.buffer(2, dtypes::float32).index(i * k + r)).reduce({r}, Op::ADD),
+        {i});
   };
 }
 // data0[r0*n + r1] = r1 < 2 ? data1[r0] : data2[r0*n + r1]
 auto masked(int64_t rows, int64_t n) {
   return [=](TestBench& b) {
     UOp i = b.loop(rows, 0), j = b.loop(n, 1), at = i * n + j;
-    return b.kernel(at, j.lt(2).where(b.buffer(1, dtypes::float32).index(i), b.buffer(2, dtypes::float32).index(at)), {i, j});
+    return b.kernel(at, j.lt(2).where(b.buffer(1, dtypes::float32).index(i), b.buffer(2, dtypes::float32).index(at)),
+                    {i, j});
   };
 }
 
@@ -61,7 +64,8 @@ TEST_CASE("tensor cores come first") {
   CHECK(chosen("CUDA", half(128, 128), off) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4) LOCAL(0,8) LOCAL(1,16)");
   CHECK(chosen("METAL", half(20, 40), padded) == "TC(0,(-1, 2, 1)) UPCAST(0,3) UPCAST(0,5)");
   CHECK(chosen("CUDA", half(128, 128), third) == "TC(0,(3, 0, 1)) UPCAST(0,4) UPCAST(1,4) LOCAL(1,4)");
-  CHECK(chosen("CPU", matmul(64, 64, 64), amx) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4) THREAD(0,2)");  // tinygrad tries AMX, and drops it
+  // tinygrad tries AMX, and drops it
+  CHECK(chosen("CPU", matmul(64, 64, 64), amx) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4) THREAD(0,2)");
 }
 
 TEST_CASE("matrix times vector") {

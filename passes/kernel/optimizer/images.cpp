@@ -18,12 +18,14 @@ UOp make_image(ImageBuffers& images, UOp buf) {
   return buf.with_dtype(dtypes::imagef(std::array<int64_t, 3>{1, d.size() / 4, 4}, d.nbytes()));
 }
 
-// A store into an image that was a buffer before needs an axis to write four channels along; without one it stays a buffer.
+// A store into an image that was a buffer before needs an axis to write four channels along;
+// without one it stays a buffer.
 UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   auto before = images.find(buf.arg().small_int());
   if (before == images.end()) return {};
   auto terms = split_uop(idx.src(1).get_idx(), Op::ADD);
-  bool foldable = std::any_of(terms.begin(), terms.end(), [](UOp c) { return c.is(Op::RANGE) && floor_mod(c.vmax().as_int() + 1, 4) == Int(0); });
+  bool foldable = std::any_of(terms.begin(), terms.end(),
+                              [](UOp c) { return c.is(Op::RANGE) && floor_mod(c.vmax().as_int() + 1, 4) == Int(0); });
   if (foldable) return {};
   std::vector<UOp> index(idx.src().begin(), idx.src().end()), store(s.src().begin(), s.src().end());
   index[0] = buf.with_dtype(before->second);
@@ -31,7 +33,8 @@ UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   return s.with_src(store);
 }
 
-// What the first of the two stages knows and the second needs. When the graph comes from a dump, all of its images count as made here.
+// What the first of the two stages knows and the second needs. When the graph comes from a dump,
+// all of its images count as made here.
 ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
   if (job.image_buffers) return *job.image_buffers;
   job.image_buffers.emplace();
@@ -45,7 +48,9 @@ ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
 
 }  // namespace
 
-bool makes_images(const KernelJob& job) { return job.optimize && job.settings().IMAGE == 1 && job.target.device == "CL"; }
+bool makes_images(const KernelJob& job) {
+  return job.optimize && job.settings().IMAGE == 1 && job.target.device == "CL";
+}
 
 const RuleSet& pm_create_image_buffers() {
   static const RuleSet set("pm_create_image_buffers", {
@@ -68,7 +73,8 @@ UOp create_image_buffers(KernelJob& job, UOp sink) {
 }
 
 UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink) {
-  return graph_rewrite(sink, pm_remove_unfoldable_image_stores(), {.ctx = image_buffers(job, sink), .name = "remove unfoldable image stores"});
+  return graph_rewrite(sink, pm_remove_unfoldable_image_stores(),
+                       {.ctx = image_buffers(job, sink), .name = "remove unfoldable image stores"});
 }
 
 }  // namespace tgc

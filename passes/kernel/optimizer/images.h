@@ -1,5 +1,5 @@
-// Image buffers: with IMAGE=1, float buffers of kernels for OpenCL become images where every access can be one of four channels
-// (tinygrad codegen/opt/postrange.py: make_images).
+// Image buffers: with IMAGE=1, float buffers of kernels for OpenCL become images where every access can be one of four
+// channels (tinygrad codegen/opt/postrange.py: make_images).
 #pragma once
 #include "passes/pipeline.h"
 

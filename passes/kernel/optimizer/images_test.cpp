@@ -20,9 +20,12 @@ TEST_CASE("buffers become images, and buffers again where a store needs that") {
   CHECK(!images.contains(4));
 
   UOp x = undo.load(0, dtypes::float32);
-  auto at = [&](int64_t number, Const end) { return undo.buffer(number, dtypes::float32, 1024).with_dtype(image).index(undo.range(end)); };
+  auto at = [&](int64_t number, Const end) {
+    return undo.buffer(number, dtypes::float32, 1024).with_dtype(image).index(undo.range(end));
+  };
   UOp idx = at(3, 6);
-  undo.check("undo-image-store", idx.store(x), idx.with_src({undo.buffer(3, dtypes::float32, 1024), idx.src(1)}).store(x), images);
+  undo.check("undo-image-store", idx.store(x),
+             idx.with_src({undo.buffer(3, dtypes::float32, 1024), idx.src(1)}).store(x), images);
   undo.declines("undo-image-store", at(3, 8).store(x), images);  // an axis for four channels
   undo.declines("undo-image-store", at(4, 6).store(x), images);  // it was an image from the start
 }

@@ -1,4 +1,5 @@
-// Opt: one step of the optimizer on one axis (tinygrad codegen/opt/__init__.py), and the error of a step that does not fit the kernel.
+// Opt: one step of the optimizer on one axis (tinygrad codegen/opt/__init__.py),
+// and the error of a step that does not fit the kernel.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,11 +10,14 @@ namespace tgc {
 
 struct Opt {
   OptOps op;
-  std::optional<int64_t> axis = {};  // which axis; UNROLL, GROUP and GROUPTOP count the axes they can take, the others count all
-  Arg arg = {};                      // how much (0: all of it), the other axis of SWAP, (tc_select, tc_opt, use_tensor_cores) of TC
+  // which axis; UNROLL, GROUP and GROUPTOP count the axes they can take, the others count all
+  std::optional<int64_t> axis = {};
+  // how much (0: all of it), the other axis of SWAP, (tc_select, tc_opt, use_tensor_cores) of TC
+  Arg arg = {};
 };
 
-// The record that the graph and the texts hold, Opt(op=..., axis=..., arg=...), and back. Throws Failure when it is no Opt record.
+// The record that the graph and the texts hold, Opt(op=..., axis=..., arg=...), and back.
+// Throws Failure when it is no Opt record.
 Arg to_arg(Graph& graph, const Opt& opt);
 Opt to_opt(Arg record);
 

@@ -18,7 +18,8 @@ bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(),
 bool axis_before(UOp a, UOp b) {
   if (int pa = axis_to_pos(axis_type(a)), pb = axis_to_pos(axis_type(b)); pa != pb) return pa < pb;
   auto x = axis_ids(a), y = axis_ids(b);
-  return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), [](Arg i, Arg j) { return i.as_int() < j.as_int(); });
+  return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(),
+                                      [](Arg i, Arg j) { return i.as_int() < j.as_int(); });
 }
 
 Sint simplified_size(UOp range) {
@@ -39,7 +40,8 @@ std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(rang
 
 // For each node the set of axes it is computed from or is itself, a bit each.
 struct Scheduler::Reach {
-  Reach(Graph& graph, const Facts& facts) : words((facts.rngs.size() + 63) / 64), row(graph), bits(words * facts.nodes.size(), 0) {
+  Reach(Graph& graph, const Facts& facts)
+      : words((facts.rngs.size() + 63) / 64), row(graph), bits(words * facts.nodes.size(), 0) {
     uint32_t at = 0;
     for (UOp u : facts.nodes) {
       uint64_t* mine = &bits[at * words];
@@ -156,7 +158,8 @@ std::vector<size_t> Scheduler::unrollable_dims() const {
 
 Int Scheduler::upcast_size() const {
   Int out = 1;
-  for (size_t i : axes_of({AxisType::UPCAST, AxisType::UNROLL})) out *= full_shape()[i].int64_or_throw("the size of an upcast axis");
+  for (size_t i : axes_of({AxisType::UPCAST, AxisType::UNROLL}))
+    out *= full_shape()[i].int64_or_throw("the size of an upcast axis");
   return out;
 }
 
@@ -183,7 +186,8 @@ std::vector<UOp> Scheduler::globalizable_rngs() const {
   auto out = output_rngs();
   std::erase_if(out, [&](UOp r) {
     auto& inner = facts().bufferizes;
-    return axis_type(r) != AxisType::LOOP || !std::all_of(inner.begin(), inner.end(), [&](UOp b) { return lies_in(b, r); });
+    return axis_type(r) != AxisType::LOOP ||
+           !std::all_of(inner.begin(), inner.end(), [&](UOp b) { return lies_in(b, r); });
   });
   return out;
 }
@@ -214,7 +218,8 @@ void Scheduler::convert_loop_to_global() {
 // Splits `rng` into what is left of it and a new axis of `amount` steps: the inner one, or with `top` the outer one.
 std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, bool top, UOp new_rng) {
   UOp rest_size = divides(rng.src(0), amount);
-  if (!rest_size) throw KernelOptError(std::to_string(amount) + " can't divide " + render(rng.src(0)) + " in " + colored_shape());
+  if (!rest_size)
+    throw KernelOptError(std::to_string(amount) + " can't divide " + render(rng.src(0)) + " in " + colored_shape());
   if (rest_size.is(Op::BIND)) rest_size = rest_size.src(0);
   if (!new_rng) new_rng = graph().range(amount, next_range_++, type);
   UOp rest = rng.with_src(rest_size);
@@ -257,11 +262,13 @@ std::string Scheduler::kernel_name(std::map<std::string, int>& name_counts) cons
   for (UOp u : facts().nodes)
     if (u.is(Op::SPECIAL)) specials.push_back(u);
   std::stable_sort(specials.begin(), specials.end(), [](UOp a, UOp b) { return a.arg().text() < b.arg().text(); });
-  for (UOp s : specials) out += separator + colored(py_add(s.vmax(), 1).str(), s.arg().text().starts_with('g') ? "blue" : "cyan");
+  for (UOp s : specials)
+    out += separator + colored(py_add(s.vmax(), 1).str(), s.arg().text().starts_with('g') ? "blue" : "cyan");
 
   auto color = colors();
   for (size_t i = 0; i < rngs().size(); i++) out += separator + colored(render(rngs()[i].src(0)), color[i]);
-  if (int earlier = name_counts[to_function_name(out)]++; earlier > 0) return out + colored("n" + std::to_string(earlier), "BLACK");
+  if (int earlier = name_counts[to_function_name(out)]++; earlier > 0)
+    return out + colored("n" + std::to_string(earlier), "BLACK");
   return out + colored("", "BLACK");
 }
 
@@ -270,7 +277,8 @@ UOp Scheduler::optimized_ast(std::optional<std::string_view> name, std::map<std:
   set_ast(graph_rewrite(ast_, pm_flatten_range(), {.name = "flatten range"}));
   std::vector<Arg> opts;
   for (const Opt& opt : applied_opts_) opts.push_back(to_arg(graph(), opt));
-  Arg info = graph().record(RecordClass::KernelInfo, {final_name, graph().tuple({}), dont_use_locals_, graph().tuple(opts), Arg()});
+  Arg info = graph().record(RecordClass::KernelInfo,
+                            {final_name, graph().tuple({}), dont_use_locals_, graph().tuple(opts), Arg()});
   return ast_.replace({.arg = info, .tag = Arg(1)});
 }
 

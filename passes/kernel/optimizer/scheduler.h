@@ -1,5 +1,5 @@
-// Scheduler: a kernel that is being optimized. It knows the kernel's axes and applies opts to it, each a substitution on the graph.
-// Mirrors tinygrad codegen/opt/postrange.py.
+// Scheduler: a kernel that is being optimized. It knows the kernel's axes and applies opts to it, each a substitution
+// on the graph. Mirrors tinygrad codegen/opt/postrange.py.
 #pragma once
 #include <map>
 #include <memory>
@@ -34,7 +34,8 @@ class Scheduler {
   // What can be read off one version of the kernel. Axes are numbered in the order of `rngs`.
   struct Facts {
     std::vector<UOp> nodes;        // below the sink, in tinygrad's order
-    std::vector<UOp> rngs;         // the ranges of more than one step: loops, then globals, locals, upcasts, reduces, unrolls
+    // the ranges of more than one step: loops, then globals, locals, upcasts, reduces, unrolls
+    std::vector<UOp> rngs;
     std::vector<Sint> shape;       // their sizes, simplified
     std::vector<AxisType> types;
     std::vector<UOp> bufs;         // the INDEX nodes, last first
@@ -57,7 +58,8 @@ class Scheduler {
   const std::vector<UOp>& rngs() const { return facts().rngs; }
   const std::vector<Sint>& full_shape() const { return facts().shape; }
   const std::vector<UOp>& bufs() const { return facts().bufs; }
-  UOp reduceop() const { return facts().reduceops.empty() ? UOp() : facts().reduceops[0]; }  // the first, or the empty UOp
+  // the first, or the empty UOp
+  UOp reduceop() const { return facts().reduceops.empty() ? UOp() : facts().reduceops[0]; }
   size_t axis_of(UOp rng) const;  // throws KernelOptError when it is no axis of the kernel
 
   std::vector<size_t> axes_of(AxisTypes types) const;
@@ -78,12 +80,12 @@ class Scheduler {
   // Loops that every output has become global axes, on targets that have local ones.
   void convert_loop_to_global();
 
-  // Applies one opt. Returns what came of the axis: what is left of it and the new axis; for TC the axes N, M and K; else nothing.
-  // Throws KernelOptError when the opt does not fit, and leaves the kernel as it was, TC aside.
+  // Applies one opt. Returns what came of the axis: what is left of it and the new axis; for TC the axes N, M and K;
+  // else nothing. Throws KernelOptError when the opt does not fit, and leaves the kernel as it was, TC aside.
   std::vector<UOp> apply_opt(const Opt& opt, bool append = true);
 
-  // The finished kernel: ranges flattened, named, tagged as optimized. Without a name it is made from the axes, and `name_counts`
-  // tells apart kernels of one name.
+  // The finished kernel: ranges flattened, named, tagged as optimized. Without a name it is made from the axes, and
+  // `name_counts` tells apart kernels of one name.
   UOp optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& name_counts);
 
  private:

@@ -1,7 +1,7 @@
 // The TC opt: a matrix product becomes tensor core instructions (tinygrad codegen/opt/postrange.py: _apply_tc_opt).
 //
-// The product's axes N, M and K are split into axes of two as the tensor core's opts say. The operands read the split axes in the order
-// of its swizzles, and the reduce becomes WMMA between CONTRACT and UNROLL.
+// The product's axes N, M and K are split into axes of two as the tensor core's opts say. The operands read the split
+// axes in the order of its swizzles, and the reduce becomes WMMA between CONTRACT and UNROLL.
 #include <algorithm>
 #include <bit>
 
@@ -17,7 +17,8 @@ namespace {
 std::vector<UOp> by_id_descending(std::vector<UOp> ranges) {
   for (UOp r : ranges)
     if (!r.is(Op::RANGE)) throw Failure("a tensor core needs plain ranges to reduce over");
-  std::stable_sort(ranges.begin(), ranges.end(), [](UOp a, UOp b) { return axis_ids(a)[0].as_int() > axis_ids(b)[0].as_int(); });
+  std::stable_sort(ranges.begin(), ranges.end(),
+                   [](UOp a, UOp b) { return axis_ids(a)[0].as_int() > axis_ids(b)[0].as_int(); });
   return ranges;
 }
 
@@ -32,7 +33,8 @@ std::vector<UOp> own_ranges(UOp u, UOp other) {
 // "[(2, 64), (1, 32)]", for DEBUG=3
 std::string ids_and_sizes(const std::vector<UOp>& ranges) {
   std::string out;
-  for (UOp r : ranges) out += (out.empty() ? "(" : ", (") + axis_ids(r)[0].str() + ", " + (r.vmax().as_int() + 1).str() + ")";
+  for (UOp r : ranges)
+    out += (out.empty() ? "(" : ", (") + axis_ids(r)[0].str() + ", " + (r.vmax().as_int() + 1).str() + ")";
   return "[" + out + "]";
 }
 
@@ -45,9 +47,11 @@ int64_t small_int(Arg arg, const char* what) { return arg.as_int().int64_or_thro
 std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
   check_opt(applied_opts_.empty(), "tensor core opts must be first");
   check_opt(opt.axis.has_value(), "tensor core opts must have an axis");
-  check_opt(opt.arg.is_tuple() && opt.arg.items().size() == 3 && opt.arg[0].is_integral() && opt.arg[1].is_integral() && opt.arg[2].is_integral(),
+  check_opt(opt.arg.is_tuple() && opt.arg.items().size() == 3 && opt.arg[0].is_integral() && opt.arg[1].is_integral() &&
+                opt.arg[2].is_integral(),
             "tensor core opts must have valid arg");
-  int64_t select = small_int(opt.arg[0], "tc_select"), tc_opt = small_int(opt.arg[1], "tc_opt"), use = small_int(opt.arg[2], "use_tensor_cores");
+  int64_t select = small_int(opt.arg[0], "tc_select"), tc_opt = small_int(opt.arg[1], "tc_opt"),
+          use = small_int(opt.arg[2], "use_tensor_cores");
   auto all = target_->tensor_cores;
   check_opt(-1 <= select && select < int64_t(all.size()), "tensor core opts must have valid tc_select");
   check_opt(0 <= tc_opt && tc_opt <= 2, "tensor core opts must have valid tc_opt");
@@ -61,7 +65,9 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
   bool nvidia = target_->device == "CUDA" || target_->device == "NV";
   for (const TensorCore& tc : select == -1 ? all : all.subspan(size_t(select), 1)) {
     if (nvidia && tc.dtype_in == dtypes::float32 && !graph().settings().ALLOW_TF32) continue;
-    if (tc.dtype_in != a.dtype().scalar() || tc.dtype_in != b.dtype().scalar() || tc.dtype_out != reduceop.dtype().scalar()) continue;
+    if (tc.dtype_in != a.dtype().scalar() || tc.dtype_in != b.dtype().scalar() ||
+        tc.dtype_out != reduceop.dtype().scalar())
+      continue;
     auto axes = choose_tc_axes(reduceop, a, b, *opt.axis);
     if (!axes) continue;
     set_ast(substitute(ast_, {{reduceop, reduceop.rtag(graph().str("TC"))}}));
@@ -75,8 +81,11 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
 
 // One of the ways to take N from B's own ranges, M from A's, and K from the reduced ones.
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
-  auto m = own_ranges(a, b), n = own_ranges(b, a), k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
-  if (debugs(graph(), 3)) debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " + ids_and_sizes(k));
+  auto m = own_ranges(a, b), n = own_ranges(b, a),
+       k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
+  if (debugs(graph(), 3))
+    debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " +
+               ids_and_sizes(k));
   int64_t choices = int64_t(n.size() * m.size() * k.size());
   if (choices == 0 || choice >= choices) return std::nullopt;
   if (choice < 0) choice += choices;
@@ -101,8 +110,8 @@ bool Scheduler::pad_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes, int6
   return true;
 }
 
-// Splits the axes by two as the tensor core's opts say, then all of K by two. Returns the new axes in this order; locals are digits of
-// one warp range.
+// Splits the axes by two as the tensor core's opts say, then all of K by two. Returns the new axes in this order;
+// locals are digits of one warp range.
 std::vector<UOp> Scheduler::split_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes) {
   UOp warp = graph().range(tc.threads, -1, AxisType::WARP);
   std::vector<UOp> made;
@@ -129,7 +138,8 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   std::vector<UOp> tagged;
   for (UOp r : facts().reduceops)
     if (r.tag() == g.str("TC")) tagged.push_back(r);
-  if (tagged.size() != 1) throw Failure("the kernel has " + std::to_string(tagged.size()) + " reduces for the tensor core");
+  if (tagged.size() != 1)
+    throw Failure("the kernel has " + std::to_string(tagged.size()) + " reduces for the tensor core");
   UOp reduceop = tagged[0];
 
   // the operands with their split axes permuted; tags keep what is replaced from being replaced again
@@ -155,18 +165,22 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   for (int i = 0; i < tc.num_reduce_axes(); i++) reduce_ids.push_back(id_of({'r', i}));
   for (TcAxis axis : tc.base_upcast_axes()) base.push_back(g.tuple({id_of(axis), Arg(2)}));
   Arg upcast_axes[3];
-  for (size_t i = 0; i < 3; i++) upcast_axes[i] = g.tuple(std::span(base).first(size_t(std::bit_width(uint64_t(tc.elements_per_thread[i])) - 1)));
+  for (size_t i = 0; i < 3; i++)
+    upcast_axes[i] = g.tuple(std::span(base).first(size_t(std::bit_width(uint64_t(tc.elements_per_thread[i])) - 1)));
 
   DType out = tc.dtype_out.vec(tc.elements_per_thread[2]);
-  auto contract = [&](size_t i) { return g.node(Op::CONTRACT, srcs[i].dtype().vec(tc.elements_per_thread[i]), {srcs[i]}, upcast_axes[i], Arg(1)); };
-  Arg arg = g.tuple({g.str(tc.str()), g.ints(tc.dims), Arg(tc.dtype_in), Arg(tc.dtype_out), g.str(target_->device), Arg(tc.threads), g.tuple(upcast_axes),
-                     g.tuple({})});
+  auto contract = [&](size_t i) {
+    return g.node(Op::CONTRACT, srcs[i].dtype().vec(tc.elements_per_thread[i]), {srcs[i]}, upcast_axes[i], Arg(1));
+  };
+  Arg arg = g.tuple({g.str(tc.str()), g.ints(tc.dims), Arg(tc.dtype_in), Arg(tc.dtype_out), g.str(target_->device),
+                     Arg(tc.threads), g.tuple(upcast_axes), g.tuple({})});
   UOp wmma = g.node(Op::WMMA, out, {contract(0), contract(1), g.constant(out, 0.0)}, arg, Arg(1));
   UOp result = g.node(Op::UNROLL, tc.dtype_out, {wmma}, upcast_axes[2], Arg(1));
 
   std::vector<UOp> other_ranges;  // what is reduced beside the tensor core
   for (UOp r : toposort(g.sink(reduceop.src().subspan(1))))
-    if (r.is(Op::RANGE) && std::find(reduce_ids.begin(), reduce_ids.end(), axis_ids(r)[0]) == reduce_ids.end()) other_ranges.push_back(r);
+    if (r.is(Op::RANGE) && std::find(reduce_ids.begin(), reduce_ids.end(), axis_ids(r)[0]) == reduce_ids.end())
+      other_ranges.push_back(r);
   if (!other_ranges.empty()) result = result.reduce(other_ranges, Op::ADD);
   set_ast(substitute(ast_, {{reduceop, result}}));
 }

@@ -12,13 +12,18 @@ namespace tgc {
 
 // A graph with a target to optimize for.
 struct TestBench {
-  explicit TestBench(std::string_view target_text, const Settings& settings = {}) : graph(settings), target(*parse_target(target_text, settings)) {}
+  explicit TestBench(std::string_view target_text, const Settings& settings = {})
+      : graph(settings), target(*parse_target(target_text, settings)) {}
 
-  UOp buffer(int64_t number, DType dtype, int64_t size = 65536) { return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number); }
+  UOp buffer(int64_t number, DType dtype, int64_t size = 65536) {
+    return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number);
+  }
   UOp loop(Const end, int64_t axis) { return graph.range(end, axis, AxisType::LOOP); }
   UOp reduce(Const end, int64_t axis) { return graph.range(end, axis, AxisType::REDUCE); }
   // for ranges: data0[at] = value
-  UOp kernel(UOp at, UOp value, UOpSpan ranges) { return graph.sink({buffer(0, value.dtype()).index_ptr(at).store(value).end(ranges)}); }
+  UOp kernel(UOp at, UOp value, UOpSpan ranges) {
+    return graph.sink({buffer(0, value.dtype()).index_ptr(at).store(value).end(ranges)});
+  }
 
   // data0[r0] = data1[r0] + 1
   UOp elementwise(int64_t size) {

@@ -29,7 +29,9 @@ UOp gather_halfs(UOp x, UOp y) {
 
 // ---- WMMA: intrinsics that take bfloat16 as uint16 and fp8 as uint64
 
-UOp operands_as(UOp wmma, DType dtype) { return wmma_with_operands(wmma, wmma.src(0).bitcast(dtype), wmma.src(1).bitcast(dtype)); }
+UOp operands_as(UOp wmma, DType dtype) {
+  return wmma_with_operands(wmma, wmma.src(0).bitcast(dtype), wmma.src(1).bitcast(dtype));
+}
 
 UOp cdna_bf16(UOp x) {
   bool fits = x.dtype() == dtypes::float32.vec(4) && x.src(0).dtype() == dtypes::bfloat16.vec(4);
@@ -48,7 +50,9 @@ UOp rdna3_half(UOp x) {
   return x.graph().node(Op::WMMA, wide, {x.src(0), x.src(1), x.src(2).cast(wide)}, x.arg()).cast(x.dtype());
 }
 
-UOp rdna3_bf16(UOp x) { return x.src(0).dtype() == dtypes::bfloat16.vec(16) ? operands_as(x, dtypes::uint16.vec(16)) : UOp(); }
+UOp rdna3_bf16(UOp x) {
+  return x.src(0).dtype() == dtypes::bfloat16.vec(16) ? operands_as(x, dtypes::uint16.vec(16)) : UOp();
+}
 
 UOp rdna4_bf16_to_bf16(UOp x) {
   if (x.dtype() != dtypes::bfloat16.vec(8) || x.src(0).dtype() != dtypes::bfloat16.vec(8)) return {};

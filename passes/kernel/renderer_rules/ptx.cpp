@@ -9,8 +9,8 @@ using namespace pat;
 namespace {
 
 constexpr DTypeSet kBool{Scalar::Bool}, kHalf{Scalar::Float16}, kInt64{Scalar::Int64};
-constexpr OpSet kNotOfHalf{Op::RECIPROCAL, Op::LOG2, Op::SIN, Op::SQRT, Op::SHR, Op::SHL, Op::XOR, Op::AND, Op::OR, Op::IDIV, Op::MOD,
-                           Op::CMPEQ, Op::CMPNE, Op::MULACC};
+constexpr OpSet kNotOfHalf{Op::RECIPROCAL, Op::LOG2, Op::SIN,  Op::SQRT, Op::SHR,   Op::SHL,   Op::XOR,
+                           Op::AND,        Op::OR,   Op::IDIV, Op::MOD,  Op::CMPEQ, Op::CMPNE, Op::MULACC};
 
 UOp op_as_float(UOp x) {
   std::vector<UOp> src;

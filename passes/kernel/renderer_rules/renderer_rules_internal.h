@@ -19,7 +19,8 @@ const RuleSet& wgsl_rules();
 const RuleSet& extra_pm();             // vectors that C dialects cannot print
 const RuleSet& pm_manual_bf16_cast();  // float32 to bfloat16 and back by their bits
 
-// Arithmetic on `dtypes` as float32; with `casting` also every cast from and to them goes through float32 (create_non_native_float_pats).
+// Arithmetic on `dtypes` as float32; with `casting` also every cast from and to them goes through float32
+// (create_non_native_float_pats).
 std::vector<Rule> non_native_float_rules(DTypeSet dtypes, bool casting = true);
 
 // The bfloat16 of a float32, rounded to nearest even. Throws Failure for vectors.

@@ -12,12 +12,14 @@ UOp vec2(UOp a, UOp b) { return a.graph().node(Op::VECTORIZE, a.dtype().vec(2), 
 
 TEST_CASE("bools, casts of them and where are no vectors in C dialects") {
   RuleTest t(extra_pm());
-  UOp a = t.load(0, dtypes::float32.vec(2)), b = t.load(1, dtypes::float32.vec(2)), p = t.load(2, dtypes::bool_.vec(2)), x = t.load(3, dtypes::float32);
+  UOp a = t.load(0, dtypes::float32.vec(2)), b = t.load(1, dtypes::float32.vec(2)), p = t.load(2, dtypes::bool_.vec(2)),
+      x = t.load(3, dtypes::float32);
   t.check("scalar-bools", a.lt(b), vec2(a.gep(0).lt(b.gep(0)), a.gep(1).lt(b.gep(1))));
   t.check("scalar-bools", a.cast(dtypes::bool_), vec2(a.gep(0).cast(dtypes::bool_), a.gep(1).cast(dtypes::bool_)));
   t.declines("scalar-bools", a + b);
   t.declines("scalar-bools", x.lt(x));
-  t.check("scalar-cast-of-bool", p.cast(dtypes::int32), vec2(p.gep(0).cast(dtypes::int32), p.gep(1).cast(dtypes::int32)));
+  t.check("scalar-cast-of-bool", p.cast(dtypes::int32),
+          vec2(p.gep(0).cast(dtypes::int32), p.gep(1).cast(dtypes::int32)));
   t.declines("scalar-cast-of-bool", a.cast(dtypes::int32));
   t.check("scalar-where", p.where(a, b), vec2(p.gep(0).where(a.gep(0), b.gep(0)), p.gep(1).where(a.gep(1), b.gep(1))));
   t.declines("scalar-where", t.load(4, dtypes::bool_).where(x, x));
@@ -26,7 +28,8 @@ TEST_CASE("bools, casts of them and where are no vectors in C dialects") {
 
 TEST_CASE("bfloat16 computes as float32, by the bits") {
   RuleTest t(opencl_rules());
-  UOp a = t.load(0, dtypes::bfloat16), b = t.load(1, dtypes::bfloat16), f = t.load(2, dtypes::float32), p = t.load(3, dtypes::bool_);
+  UOp a = t.load(0, dtypes::bfloat16), b = t.load(1, dtypes::bfloat16), f = t.load(2, dtypes::float32),
+      p = t.load(3, dtypes::bool_);
   UOp fa = a.cast(dtypes::float32), fb = b.cast(dtypes::float32);
   t.check("where-as-float", p.where(a, b), p.where(fa, fb).cast(dtypes::bfloat16));
   t.declines("where-as-float", p.where(f, f));
@@ -35,7 +38,8 @@ TEST_CASE("bfloat16 computes as float32, by the bits") {
   t.declines("alu-as-float", f + f);
   t.check("compare-as-float", a.lt(b), fa.lt(fb));
   t.declines("compare-as-float", f.lt(f));
-  t.check("cast-to-through-float", t.load(4, dtypes::int32).cast(dtypes::bfloat16), through_float(t.load(4, dtypes::int32), dtypes::bfloat16));
+  t.check("cast-to-through-float", t.load(4, dtypes::int32).cast(dtypes::bfloat16),
+          through_float(t.load(4, dtypes::int32), dtypes::bfloat16));
   t.declines("cast-to-through-float", f.cast(dtypes::bfloat16));
   t.check("cast-from-through-float", a.cast(dtypes::int32), through_float(a, dtypes::int32));
   t.declines("cast-from-through-float", a.cast(dtypes::float32));
@@ -56,7 +60,8 @@ TEST_CASE("the bits of a bfloat16 are rounded to nearest even") {
 
 TEST_CASE("Clang goes through float where it would call a library") {
   RuleTest t(clang_rules());
-  UOp d = t.load(0, dtypes::float64), b = t.load(1, dtypes::bfloat16), v = t.load(2, dtypes::float32.vec(2)), f = t.load(3, dtypes::float32);
+  UOp d = t.load(0, dtypes::float64), b = t.load(1, dtypes::bfloat16), v = t.load(2, dtypes::float32.vec(2)),
+      f = t.load(3, dtypes::float32);
   t.check("double-to-half", d.cast(dtypes::float16), through_float(d, dtypes::float16));
   t.declines("double-to-half", f.cast(dtypes::float16));
   t.check("double-to-bf16", d.cast(dtypes::bfloat16), through_float(d, dtypes::bfloat16));
@@ -84,11 +89,14 @@ TEST_CASE("CUDA computes fp8 as float32 and casts between fp8 through it") {
 }
 
 // A WMMA of operands `a`, `b` and accumulator `c`, as far as the renderers' rules look at it.
-UOp wmma(UOp a, UOp b, UOp c) { return a.graph().node(Op::WMMA, c.dtype(), {a, b, c}, a.graph().tuple({a.graph().str("wmma")})); }
+UOp wmma(UOp a, UOp b, UOp c) {
+  return a.graph().node(Op::WMMA, c.dtype(), {a, b, c}, a.graph().tuple({a.graph().str("wmma")}));
+}
 
 TEST_CASE("HIP packs fp8 operands, and makes bfloat16 constants of their bits") {
   RuleTest t(hip_rules());
-  UOp a = t.load(0, dtypes::fp8e4m3.vec(8)), c = t.load(1, dtypes::float32.vec(4)), h = t.load(2, dtypes::float16.vec(8));
+  UOp a = t.load(0, dtypes::fp8e4m3.vec(8)), c = t.load(1, dtypes::float32.vec(4)),
+      h = t.load(2, dtypes::float16.vec(8));
   t.check("wmma-packs-fp8", wmma(a, a, c), wmma(a.bitcast(dtypes::uint64), a.bitcast(dtypes::uint64), c));
   t.declines("wmma-packs-fp8", wmma(h, h, c));
   t.declines("wmma-packs-fp8", wmma(a, a, t.load(3, dtypes::float32.vec(8))));
@@ -99,7 +107,8 @@ TEST_CASE("HIP packs fp8 operands, and makes bfloat16 constants of their bits") 
 
 TEST_CASE("AMD's LLVM: halfs in the lower halves of registers, no functions of double") {
   RuleTest t(amd_llvm_rules(target("AMD:LLVM:gfx1101")));
-  UOp v8 = t.load(0, dtypes::float16.vec(8)), v16 = t.load(1, dtypes::float16.vec(16)), zero = t.constant(dtypes::float16, 0.0), d = t.load(2, dtypes::float64);
+  UOp v8 = t.load(0, dtypes::float16.vec(8)), v16 = t.load(1, dtypes::float16.vec(16)),
+      zero = t.constant(dtypes::float16, 0.0), d = t.load(2, dtypes::float64);
   std::vector<UOp> spread, gathered;
   for (int i = 0; i < 16; i++) spread.push_back(i % 2 ? zero : v8.gep(i / 2));
   for (int i = 0; i < 8; i++) gathered.push_back(v16.gep(2 * i));
@@ -113,14 +122,17 @@ TEST_CASE("AMD's LLVM: halfs in the lower halves of registers, no functions of d
 }
 
 TEST_CASE("AMD's LLVM: each arch has its own tensor core operands") {
-  const RuleSet &cdna_set = amd_llvm_rules(target("AMD:LLVM:gfx942")), &rdna3_set = amd_llvm_rules(target("AMD:LLVM:gfx1100")), &rdna4_set = amd_llvm_rules(target("AMD:LLVM:gfx1201"));
+  const RuleSet &cdna_set = amd_llvm_rules(target("AMD:LLVM:gfx942")),
+                &rdna3_set = amd_llvm_rules(target("AMD:LLVM:gfx1100")),
+                &rdna4_set = amd_llvm_rules(target("AMD:LLVM:gfx1201"));
   CHECK(&cdna_set == &amd_llvm_rules(target("AMD:LLVM:gfx950:xnack-")));
   CHECK(&rdna3_set == &amd_llvm_rules(target("AMD:LLVM:gfx1151")));
   CHECK(&rdna4_set == &amd_llvm_rules(target("AMD:LLVM:gfx1200")));
   RuleTest cdna(cdna_set), rdna3(rdna3_set), rdna4(rdna4_set);
   auto as = [](UOp x, DType d) { return x.bitcast(d); };
   {
-    UOp b = cdna.load(0, dtypes::bfloat16.vec(4)), f8 = cdna.load(1, dtypes::fp8e5m2.vec(8)), c = cdna.load(2, dtypes::float32.vec(4)), h = cdna.load(3, dtypes::float16.vec(4));
+    UOp b = cdna.load(0, dtypes::bfloat16.vec(4)), f8 = cdna.load(1, dtypes::fp8e5m2.vec(8)),
+        c = cdna.load(2, dtypes::float32.vec(4)), h = cdna.load(3, dtypes::float16.vec(4));
     DType u = dtypes::uint16.vec(4);
     cdna.check("wmma-cdna-bf16", wmma(b, b, c), wmma(as(b, u), as(b, u), c));
     cdna.declines("wmma-cdna-bf16", wmma(h, h, c));
@@ -128,7 +140,8 @@ TEST_CASE("AMD's LLVM: each arch has its own tensor core operands") {
     cdna.declines("wmma-cdna-fp8", wmma(h, h, c));
   }
   {
-    UOp h = rdna3.load(0, dtypes::float16.vec(16)), b = rdna3.load(1, dtypes::bfloat16.vec(16)), c = rdna3.load(2, dtypes::float16.vec(8)), f = rdna3.load(3, dtypes::float32.vec(8));
+    UOp h = rdna3.load(0, dtypes::float16.vec(16)), b = rdna3.load(1, dtypes::bfloat16.vec(16)),
+        c = rdna3.load(2, dtypes::float16.vec(8)), f = rdna3.load(3, dtypes::float32.vec(8));
     UOp wide = rdna3.graph.node(Op::WMMA, h.dtype(), {h, h, c.cast(h.dtype())}, wmma(h, h, c).arg());
     rdna3.check("wmma-rdna3-half", wmma(h, h, c), wide.cast(c.dtype()));
     rdna3.declines("wmma-rdna3-half", wmma(h, h, f));
@@ -137,7 +150,8 @@ TEST_CASE("AMD's LLVM: each arch has its own tensor core operands") {
     rdna3.declines("wmma-rdna3-bf16", wmma(h, h, f));
   }
   {
-    UOp b = rdna4.load(0, dtypes::bfloat16.vec(8)), h = rdna4.load(1, dtypes::float16.vec(8)), c = rdna4.load(2, dtypes::bfloat16.vec(8)), f = rdna4.load(3, dtypes::float32.vec(8));
+    UOp b = rdna4.load(0, dtypes::bfloat16.vec(8)), h = rdna4.load(1, dtypes::float16.vec(8)),
+        c = rdna4.load(2, dtypes::bfloat16.vec(8)), f = rdna4.load(3, dtypes::float32.vec(8));
     DType u = dtypes::uint16.vec(8);
     rdna4.check("wmma-rdna4-bf16-to-bf16", wmma(b, b, c), wmma(as(b, u), as(b, u), as(c, u)).bitcast(c.dtype()));
     rdna4.declines("wmma-rdna4-bf16-to-bf16", wmma(b, b, f));
@@ -148,7 +162,8 @@ TEST_CASE("AMD's LLVM: each arch has its own tensor core operands") {
 
 TEST_CASE("PTX: predicates, addresses, half") {
   RuleTest t(ptx_rules());
-  UOp p = t.load(0, dtypes::bool_), q = t.load(1, dtypes::bool_), x = t.load(2, dtypes::int32), h = t.load(3, dtypes::float16), u = t.load(4, dtypes::uint32);
+  UOp p = t.load(0, dtypes::bool_), q = t.load(1, dtypes::bool_), x = t.load(2, dtypes::int32),
+      h = t.load(3, dtypes::float16), u = t.load(4, dtypes::uint32);
   t.check("ne-bool", p.ne(q), p ^ q);
   t.declines("ne-bool", x.ne(x));
   t.check("eq-bool", p.alu(Op::CMPEQ, q), (p ^ q) ^ Const(true));
@@ -157,16 +172,19 @@ TEST_CASE("PTX: predicates, addresses, half") {
   t.check("half-as-float", h.sqrt(), h.cast(dtypes::float32).sqrt().cast(dtypes::float16));
   for (UOp has : {h + h, h.exp2(), h.trunc(), h.maximum(h), x.alu(Op::SQRT)}) t.declines("half-as-float", has);
 
-  UOp buf = t.buffer(0, dtypes::bool_), address = t.graph.node(Op::INDEX, dtypes::int64, {buf, t.load(5, dtypes::int64)}), r = t.range(4);
+  UOp buf = t.buffer(0, dtypes::bool_),
+      address = t.graph.node(Op::INDEX, dtypes::int64, {buf, t.load(5, dtypes::int64)}), r = t.range(4);
   UOp byte = t.graph.node(Op::LOAD, dtypes::uint8, {address, q.cast(dtypes::uint8)});
   t.check("load-bool", t.graph.node(Op::LOAD, dtypes::bool_, {address, q}), byte.cast(dtypes::bool_));
-  t.check("load-bool", t.graph.node(Op::LOAD, dtypes::bool_, address), t.graph.node(Op::LOAD, dtypes::uint8, address).cast(dtypes::bool_));
+  t.check("load-bool", t.graph.node(Op::LOAD, dtypes::bool_, address),
+          t.graph.node(Op::LOAD, dtypes::uint8, address).cast(dtypes::bool_));
   t.declines("load-bool", t.graph.node(Op::LOAD, dtypes::int8, address));
   t.declines("load-bool", buf.index_ptr(x).load());
   t.check("store-bool", address.store(p, UOpSpan{r}), address.store(p.cast(dtypes::uint8), UOpSpan{r}));
   t.declines("store-bool", address.store(x));
 
-  UOp floats = t.buffer(1, dtypes::float32), reg = t.graph.node(Op::DEFINE_REG, dtypes::float32.ptr(4, AddrSpace::REG), {}, 0);
+  UOp floats = t.buffer(1, dtypes::float32),
+      reg = t.graph.node(Op::DEFINE_REG, dtypes::float32.ptr(4, AddrSpace::REG), {}, 0);
   UOp at = floats.cast(dtypes::int64) + x.cast(dtypes::int64) * Const(4);
   t.check("index-to-address", floats.index_ptr(x), t.graph.node(Op::INDEX, dtypes::int64, {floats, at}));
   t.check("index-to-address", floats.index_ptr(x, p), t.graph.node(Op::INDEX, dtypes::int64, {floats, at, p}));
@@ -183,22 +201,26 @@ TEST_CASE("PTX: predicates, addresses, half") {
 
 TEST_CASE("WGSL: narrow elements are bits of a word") {
   RuleTest t(wgsl_rules());
-  UOp p = t.load(0, dtypes::bool_), x = t.load(1, dtypes::int32), u = t.load(2, dtypes::uint32), bytes = t.buffer(0, dtypes::uint8), shorts = t.buffer(1, dtypes::int16);
+  UOp p = t.load(0, dtypes::bool_), x = t.load(1, dtypes::int32), u = t.load(2, dtypes::uint32),
+      bytes = t.buffer(0, dtypes::uint8), shorts = t.buffer(1, dtypes::int16);
   t.check("bool-as-int", p.lt(p), p.cast(dtypes::int32).lt(p.cast(dtypes::int32)).cast(dtypes::bool_));
   t.check("bool-as-int", p ^ p, (p.cast(dtypes::int32) ^ p.cast(dtypes::int32)).cast(dtypes::bool_));
   t.declines("bool-as-int", x.lt(x));
 
   // a byte: the word i / 4, shifted by 8 * (i % 4)
   UOp shift = (x.cast(dtypes::uint32) % 4) * 8, word = bytes.index_ptr(x / 4);
-  t.check("packed-load", bytes.index_ptr(x).load(), ((word.load({}, dtypes::uint32) >> shift) & 0xFF).cast(dtypes::uint8));
+  t.check("packed-load", bytes.index_ptr(x).load(),
+          ((word.load({}, dtypes::uint32) >> shift) & 0xFF).cast(dtypes::uint8));
   UOp gated = bytes.index_ptr(x / 4, p), seven = t.constant(dtypes::uint8, 7);
   t.check("packed-load-alt", bytes.index_ptr(x, p).load(seven, dtypes::uint8),
           ((gated.load(seven.cast(dtypes::uint32), dtypes::uint32) >> shift) & 0xFF).cast(dtypes::uint8));
   // a short is extended by its sign
-  UOp half_shift = (x.cast(dtypes::uint32) % 2) * 16, value = (shorts.index_ptr(x / 2).load({}, dtypes::uint32) >> half_shift) & 0xFFFF;
+  UOp half_shift = (x.cast(dtypes::uint32) % 2) * 16,
+      value = (shorts.index_ptr(x / 2).load({}, dtypes::uint32) >> half_shift) & 0xFFFF;
   UOp ones = t.constant(dtypes::uint32, 0xFFFFFFFFL) << t.constant(dtypes::uint32, 16);
   UOp upper = (value >> t.constant(dtypes::uint32, 15)).gt(0).where(ones, t.constant(dtypes::uint32, 0));
-  t.check("packed-load", shorts.index_ptr(x).load(), (upper | value.bitcast(dtypes::uint32)).bitcast(dtypes::int32).cast(dtypes::int16));
+  t.check("packed-load", shorts.index_ptr(x).load(),
+          (upper | value.bitcast(dtypes::uint32)).bitcast(dtypes::int32).cast(dtypes::int16));
   t.declines("packed-load", t.load(3, dtypes::float32));
   t.declines("packed-load", t.load(4, dtypes::float16));
   UOp reg = t.graph.node(Op::DEFINE_REG, dtypes::uint8.ptr(4, AddrSpace::REG), {}, 0);
@@ -207,8 +229,10 @@ TEST_CASE("WGSL: narrow elements are bits of a word") {
   CHECK_THROWS_AS(t.declines("packed-load-alt", bytes.index_ptr(x).load(seven, dtypes::uint8)), Failure);
 
   UOp b = t.load(5, dtypes::uint8), mask = ((Const(0xFF) << shift) ^ Const(0xFFFFFFFFL)).cast(dtypes::uint32);
-  t.check("packed-store", bytes.index_ptr(x).store(b), word.store((word.load({}, dtypes::uint32) & mask) | ((b & 0xFF).cast(dtypes::uint32) << shift)));
-  t.check("packed-store", bytes.index_ptr(x, p).store(b), gated.store((gated.load({}, dtypes::uint32) & mask) | ((b & 0xFF).cast(dtypes::uint32) << shift)));
+  t.check("packed-store", bytes.index_ptr(x).store(b),
+          word.store((word.load({}, dtypes::uint32) & mask) | ((b & 0xFF).cast(dtypes::uint32) << shift)));
+  t.check("packed-store", bytes.index_ptr(x, p).store(b),
+          gated.store((gated.load({}, dtypes::uint32) & mask) | ((b & 0xFF).cast(dtypes::uint32) << shift)));
   t.declines("packed-store", t.buffer(2, dtypes::int32).index_ptr(x).store(x));
   t.check("shl-of-uint", x << x, (x.bitcast(dtypes::uint32) << x.cast(dtypes::uint32)).bitcast(dtypes::int32));
   t.declines("shl-of-uint", u << u);

@@ -38,15 +38,22 @@ const RuleSet& extra_pm() {
 std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
   std::vector<Rule> rules{
       // b ? x : y -> narrow(b ? float(x) : float(y))
-      rule("where-as-float", node(Op::WHERE, b, x.of(dts), y.of(dts)), with(b, x, y, [](UOp b, UOp x, UOp y) {
-             return b.graph().node(Op::WHERE, dtypes::float32, {b, x.cast(dtypes::float32), y.cast(dtypes::float32)}).cast(x.dtype());
-           })),
+      rule("where-as-float", node(Op::WHERE, b, x.of(dts), y.of(dts)),
+           with(b, x, y,
+                [](UOp b, UOp x, UOp y) {
+                  return b.graph()
+                      .node(Op::WHERE, dtypes::float32, {b, x.cast(dtypes::float32), y.cast(dtypes::float32)})
+                      .cast(x.dtype());
+                })),
       // op(x, ...) -> narrow(op(float(x), ...))
       rule("alu-as-float", node(ops::ALU).of(dts).as(x), with(x, alu_as_float)),
       // x < y -> float(x) < float(y)
-      rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node), with(alu_node, x, y, [](UOp alu, UOp x, UOp y) {
-             return alu.graph().node(alu.op(), dtypes::bool_, {x.cast(dtypes::float32), y.cast(dtypes::float32)}, alu.arg());
-           })),
+      rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node),
+           with(alu_node, x, y,
+                [](UOp alu, UOp x, UOp y) {
+                  return alu.graph().node(alu.op(), dtypes::bool_, {x.cast(dtypes::float32), y.cast(dtypes::float32)},
+                                          alu.arg());
+                })),
   };
   if (!casting) return rules;
   // narrow(x) -> narrow(float(x))
@@ -61,7 +68,8 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
 }
 
 UOp cast_float_to_bf16(UOp x) {
-  if (x.dtype() != dtypes::float32) throw Failure("a cast to bfloat16 by bits starts from float, not " + std::string(x.dtype().repr()));
+  if (x.dtype() != dtypes::float32)
+    throw Failure("a cast to bfloat16 by bits starts from float, not " + std::string(x.dtype().repr()));
   UOp bits = x.bitcast(dtypes::uint32);
   UOp rounded = bits + ((bits >> Const(16)) & Const(1)) + Const(0x7fff);
   // infinity stays; a NaN keeps a bit set in the upper half

@@ -1,4 +1,5 @@
-// WGSL (renderer/wgsl.py): memory is made of 32-bit words, so that narrower elements are masked out of them; bools have no order.
+// WGSL (renderer/wgsl.py): memory is made of 32-bit words, so that narrower elements are masked out of them;
+// bools have no order.
 #include "lib/uop/graph.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
 
@@ -12,7 +13,8 @@ constexpr DTypeSet kBool{Scalar::Bool};
 
 // Whether several elements share a word.
 bool is_packed(DType dtype, DType pointer) {
-  return dtype.itemsize() < 4 && dtype.base() != dtypes::float16 && (!pointer.is_ptr() || pointer.addrspace() != AddrSpace::REG);
+  return dtype.itemsize() < 4 && dtype.base() != dtypes::float16 &&
+         (!pointer.is_ptr() || pointer.addrspace() != AddrSpace::REG);
 }
 
 // Where an element lies: the word's index, and its bits in the word.
@@ -87,7 +89,8 @@ const RuleSet& wgsl_rules() {
            })),
       // x >> y -> x >> uint(y)
       rule("shr-by-uint", x >> y, with(x, y, [](UOp x, UOp y) {
-             return y.dtype() != dtypes::uint32 ? x.graph().node(Op::SHR, x.dtype(), {x, y.cast(dtypes::uint32)}) : UOp();
+             if (y.dtype() == dtypes::uint32) return UOp();
+            return x.graph().node(Op::SHR, x.dtype(), {x, y.cast(dtypes::uint32)});
            })),
   });
   static const RuleSet set("wgsl", {&own, &extra_pm()});
