@@ -5,7 +5,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/completion_scripts.h"
 #include "apps/tgc/terminal.h"
-#include "lib/compilation/outputs.h"
+#include "lib/compilation/stage_rows.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/text/formats.h"
 
@@ -32,10 +32,8 @@ Words words_of(std::string_view option) {
   if (option == "--set") {
     for (const SettingInfo& s : all_settings()) out.push_back(std::string(s.name) + "=");
   } else if (option == "--stage" || option == "--stages" || option == "--from") {
-    out = {"ast", "all", "changed"};
-    for (const TensorStage& s : tensor_stages()) out.emplace_back(s.alias);
-    for (const Stage& s : kernel_stages()) out.emplace_back(s.alias);
-    add_names(output_stages());
+    out = {"all", "changed"};
+    for (const StageRow& row : stage_rows()) out.emplace_back(row.is_graph_stage() ? row.alias : row.name);
   }
   return out;
 }

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "apps/tgc/commands.h"
-#include "apps/tgc/input.h"
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/run_diff.h"
+#include "lib/session/source.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
 #include "passes/pipeline.h"
@@ -36,7 +36,7 @@ Result<Side> open_side(const std::string& spec) {
     side.runs = std::move(*runs);
     return side;
   }
-  auto [file, id] = split_spec(spec);
+  auto [file, id] = InputName::parse(spec);
   auto lines = LineReader::open(file);
   if (!lines) return lines.diag();
   std::string first;
@@ -99,9 +99,8 @@ class Comparison {
 
  private:
   static std::string stage_name(const std::string& text) {
-    if (const Stage* s = find_stage(text)) return std::string(s->name);
-    if (const TensorStage* s = find_tensor_stage(text)) return std::string(s->name);
-    return text;
+    const StageRow* row = find_row(text);
+    return row ? std::string(row->name) : text;
   }
 
   int graphs(const Side& a, const Side& b) {

@@ -3,8 +3,8 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
-#include "lib/compilation/selection.h"
 #include "apps/tgc/terminal.h"
+#include "lib/compilation/stage_rows.h"
 #include "lib/inspect/rule_catalog.h"
 
 namespace tgc {
@@ -13,7 +13,7 @@ namespace {
 struct PatternsOptions {
   std::string stage, set, op;
   bool json = false;
-  PipelineOptions pipeline;
+  Overrides over;
 };
 
 Diag unknown(std::string_view what, const std::string& word, std::span<const std::string_view> names, std::string expected) {
@@ -23,23 +23,14 @@ Diag unknown(std::string_view what, const std::string& word, std::span<const std
 
 // The rules that the stage applies, in their order. Which they are depends on target and settings.
 Result<std::vector<CatalogRule>> rules_of_stage(const PatternsOptions& o) {
-  auto settings = o.pipeline.settings();
+  auto settings = Session{.over = o.over}.settings_for();
   if (!settings) return settings.diag();
+  const StageRow* row = find_row(o.stage);
+  if (!row) return unknown_stage(o.stage);
+  auto target = parse_target(o.over.target.empty() ? "CPU" : o.over.target, *settings);
+  if (!target) return target.diag();
   Graph graph(*settings);
-  const RuleSet* set = nullptr;
-  if (const Stage* stage = find_stage(o.stage)) {
-    auto target = o.pipeline.resolve_target("", *settings);
-    if (!target) return target.diag();
-    set = stage->rules ? stage->rules(KernelJob{graph, *target}) : nullptr;
-  } else if (const TensorStage* tensor_stage = find_tensor_stage(o.stage)) {
-    TensorJob job(graph);
-    set = tensor_stage->rules ? tensor_stage->rules(job) : nullptr;
-  } else {
-    std::vector<std::string_view> names;
-    for (const TensorStage& s : tensor_stages()) names.insert(names.end(), {s.name, s.alias});
-    for (const Stage& s : kernel_stages()) names.insert(names.end(), {s.name, s.alias});
-    return unknown("stage", o.stage, names, "one that `tgc stages` lists");
-  }
+  const RuleSet* set = rules_of(*row, *target, graph);
   return set ? catalog_rules(*set) : std::vector<CatalogRule>();
 }
 
@@ -78,7 +69,7 @@ void add_patterns(CLI::App& app, int& exit_code) {
   cmd->add_option("--in", o->set, "the rules of one of tinygrad's PatternMatchers by its name, for example symbolic_simple")->type_name("NAME")->excludes(stage);
   cmd->add_option("--op", o->op, "only rules that may rewrite a node of that op, as tinygrad's pdict[Ops.OP]")->type_name("OP");
   cmd->add_flag("--json", o->json, "as JSON, with the number of rules of each set and stage");
-  o->pipeline.add_to(*cmd);
+  add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = patterns(*o); });
 }
 

@@ -6,10 +6,9 @@
 #include <set>
 
 #include "apps/tgc/commands.h"
-#include "apps/tgc/input.h"
+#include "apps/tgc/options.h"
 #include "apps/tgc/model_run.h"
 #include "apps/tgc/run_causes.h"
-#include "apps/tgc/run_observer.h"
 #include "apps/tgc/run_report.h"
 #include "apps/tgc/terminal.h"
 #include "lib/execute/execution.h"
@@ -17,7 +16,10 @@
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/runtime/ref/rounding.h"
+#include "lib/session/debug_prints.h"
+#include "lib/session/source.h"
 #include "lib/support/write_file.h"
+#include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {
@@ -31,7 +33,7 @@ struct RunOptions {
   int bench = 0;
   double timeout = 60;
   bool in_process = false, each_stage = false, json = false;
-  PipelineOptions pipeline;
+  Overrides over;
 };
 
 constexpr uint64_t kDefaultSeed = 0;
@@ -69,14 +71,13 @@ std::string safe_file_name(std::string name) {
 std::string expanded(const std::string& pattern, const std::string& input, const std::string& kernel) {
   size_t at = pattern.find("{}");
   if (at == pattern.npos) return pattern;
-  auto [file, id] = split_spec(input);
-  std::string stem = id.empty() && file != "-" ? std::filesystem::path(file).replace_extension().string() : kernel;
+  std::string stem = InputName::parse(input).without_extension(kernel);
   return pattern.substr(0, at) + stem + pattern.substr(at + 2);
 }
 
 class KernelRunner {
  public:
-  explicit KernelRunner(const RunOptions& options) : o_(options) {}
+  explicit KernelRunner(const RunOptions& options) : o_(options), session_(terminal_session(options.over)) {}
 
   int run() {
     auto variables = parse_variables(o_.variables);
@@ -89,7 +90,7 @@ class KernelRunner {
         worst = std::max(worst, run_model(spec, model_options()));
         continue;
       }
-      auto input = Input::open(spec, o_.kernel, o_.pipeline);
+      auto input = Source::open(session_, spec, o_.kernel);
       if (!input) {
         worst = trouble(input.diag());
         continue;
@@ -118,8 +119,8 @@ class KernelRunner {
 
  private:
   ModelRunOptions model_options() const {
-    return {.device = o_.device, .arrays = o_.arrays, .expect = o_.expect, .reference = o_.reference, .save = o_.save, .weights = o_.pipeline.weights, .sizes = variables_, .seed = o_.seed,
-            .tolerance = o_.tolerance, .bench = o_.bench, .json = o_.json, .pipeline = &o_.pipeline};
+    return {.device = o_.device, .arrays = o_.arrays, .expect = o_.expect, .reference = o_.reference, .save = o_.save, .weights = o_.over.weights, .sizes = variables_, .seed = o_.seed,
+            .tolerance = o_.tolerance, .bench = o_.bench, .json = o_.json, .session = &session_};
   }
 
   void tell(const RunReport& report) {
@@ -135,7 +136,7 @@ class KernelRunner {
            (in_trouble_ ? ", " + std::to_string(in_trouble_) + " in trouble" : "") + "\n";
   }
 
-  RunReport run_one(InputGraph& in, const std::string& spec) {
+  RunReport run_one(Loaded& in, const std::string& spec) {
     RunReport report{.kernel = in.info.name};
     try {
       run_kernel(in, spec, report);
@@ -148,10 +149,10 @@ class KernelRunner {
   }
 
   // Throws Failure.
-  void run_kernel(InputGraph& in, const std::string& spec, RunReport& report) {
+  void run_kernel(Loaded& in, const std::string& spec, RunReport& report) {
     Placement& place = device_for(in);
     debug_ = in.graph->settings().DEBUG;
-    if (!observer_) observer_.emplace(in.graph->settings(), nullptr);
+    if (!observer_) observer_.emplace(session_, in.graph->settings());
     report.device = place.label;
     Executable kernel = prepare(in, place);
 
@@ -193,8 +194,8 @@ class KernelRunner {
   }
 
   // ---- the device
-  Placement& device_for(const InputGraph& in) {
-    if (!place_) place_ = std::move(choose_placement(o_.device, o_.pipeline.target, in.graph->settings()).value_or_throw());
+  Placement& device_for(const Loaded& in) {
+    if (!place_) place_ = std::move(choose_placement(o_.device, o_.over.target, in.graph->settings()).value_or_throw());
     return *place_;
   }
 
@@ -215,8 +216,8 @@ class KernelRunner {
   }
 
   // ---- from a graph to code
-  KernelGraph kernel_of(InputGraph& in) { return {in.root, in.info.stage, in.list, o_.pipeline.forced_opts(*in.graph).value_or_throw()}; }
-  Executable prepare(InputGraph& in, Placement& place) {
+  KernelGraph kernel_of(Loaded& in) { return {in.root, in.info.stage, in.list, forced_opts(in)}; }
+  Executable prepare(Loaded& in, Placement& place) {
     return std::move(make_executable(kernel_of(in), place, {.observer = &*observer_}).value_or_throw());
   }
 
@@ -225,7 +226,7 @@ class KernelRunner {
     return std::any_of(buffers.begin(), buffers.end(), [&](const BufferSpec& b) { return b.read && !find_array(given, b.name()); });
   }
 
-  Arrays expected_arrays(InputGraph& in, const std::string& spec, const Executable& kernel, const Arrays& given, const std::string& arrays_file,
+  Arrays expected_arrays(Loaded& in, const std::string& spec, const Executable& kernel, const Arrays& given, const std::string& arrays_file,
                          std::optional<Drawing> draw, RunReport& report) {
     Arrays out;
     made_nans_ = false;
@@ -270,7 +271,7 @@ class KernelRunner {
   }
 
   // What the user asked for; where that is nothing and another device's results are the expected ones, what two devices may differ by.
-  ToleranceOptions tolerance(const InputGraph& in, const Array& expected) const {
+  ToleranceOptions tolerance(const Loaded& in, const Array& expected) const {
     const ToleranceOptions& asked = o_.tolerance;
     bool as_asked = !o_.expect.empty() || asked.rtol || asked.atol || asked.ulp;
     return as_asked ? asked : tolerance_between_devices(expected, coarsest_rounding(in.root), adds_up(in.root));
@@ -278,7 +279,7 @@ class KernelRunner {
 
   // ---- more to tell
   // How many UOps REF evaluates in one run.
-  uint64_t evaluations(InputGraph& in, const Placement& place, Arrays inputs, const Executable& kernel) {
+  uint64_t evaluations(Loaded& in, const Placement& place, Arrays inputs, const Executable& kernel) {
     RefOptions counting{.count_evaluations = true};
     std::vector<UOp> list = in.list;
     if (list.empty() && place.target) list = std::move(lower_kernel(kernel_of(in), *place.target).value_or_throw());
@@ -288,7 +289,7 @@ class KernelRunner {
     return program.run(buffers, variables_).value_or_throw().evaluations;
   }
 
-  BenchReport bench_report(InputGraph& in, const Executable& kernel, const Placement& place, const Arrays& inputs, std::vector<double> seconds) {
+  BenchReport bench_report(Loaded& in, const Executable& kernel, const Placement& place, const Arrays& inputs, std::vector<double> seconds) {
     BenchReport out{.seconds = std::move(seconds), .cost = kernel.cost(variables_).value_or(Executable::Cost{}), .device = std::string(place.label.substr(0, place.label.find_first_of(":,"))),
                     .name = kernel.name().empty() ? "kernel" : kernel.name(), .arguments = inputs.size()};
     for (const NamedArray& a : inputs) out.bytes += a.array.nbytes();
@@ -297,7 +298,7 @@ class KernelRunner {
   }
 
   // Every stage's graph in REF, compared with what is expected; when that is nothing, with what the first graph computes.
-  StageDifference run_stages(InputGraph& in, const Placement& place, const Arrays& inputs, Arrays expected) {
+  StageDifference run_stages(Loaded& in, const Placement& place, const Arrays& inputs, Arrays expected) {
     StageDifference out;
     if (!in.list.empty()) throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
     Target target = place.target ? *place.target : parse_target("CPU:LLVM", in.graph->settings()).value_or_throw();
@@ -336,7 +337,7 @@ class KernelRunner {
   }
 
   // ---- a failure to be repeated
-  void keep_failure(const InputGraph& in, const std::string& spec, const Placement& place, const Arrays& inputs, const Arrays& expected,
+  void keep_failure(const Loaded& in, const std::string& spec, const Placement& place, const Arrays& inputs, const Arrays& expected,
                     const Arrays& actual, RunReport& report) {
     std::string stem = "failed-" + safe_file_name(std::filesystem::path(expanded("{}", spec, in.info.name)).filename().string()) + "-";
     auto write = [&](const std::string& what, const Arrays& arrays) {
@@ -356,16 +357,16 @@ class KernelRunner {
                    (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
   }
 
-  std::string options_again(const InputGraph& in, const std::string& spec, const Placement& place) const {
+  std::string options_again(const Loaded& in, const std::string& spec, const Placement& place) const {
     std::string out;
     auto add = [&](const std::string& name, const std::string& value) { out += " --" + name + "=" + shell_word(value); };
     if (!o_.kernel.empty()) add("kernel", o_.kernel);
-    else if (split_spec(spec).first != "-" && in.file.find('#') != in.file.npos && split_spec(spec).second.empty()) add("kernel", in.info.name);
+    else if (InputName::parse(spec).file != "-" && in.file.find('#') != in.file.npos && InputName::parse(spec).id.empty()) add("kernel", in.info.name);
     if (!o_.device.empty()) add("device", o_.device);
-    if (!o_.pipeline.target.empty()) add("target", o_.pipeline.target);
-    if (o_.device.empty() && o_.pipeline.target.empty()) add("device", place.label);
-    for (const std::string& s : o_.pipeline.sets) add("set", s);
-    if (!o_.pipeline.opts.empty()) add("opts", o_.pipeline.opts);
+    if (!o_.over.target.empty()) add("target", o_.over.target);
+    if (o_.device.empty() && o_.over.target.empty()) add("device", place.label);
+    for (const std::string& s : o_.over.sets) add("set", s);
+    if (!o_.over.opts.empty()) add("opts", o_.over.opts);
     for (const std::string& v : o_.variables) add("var", v);
     auto number = [&](const char* name, double v) {
       char text[32];
@@ -379,14 +380,20 @@ class KernelRunner {
     return out;
   }
 
+  std::optional<std::vector<Arg>> forced_opts(const Loaded& in) const {
+    if (o_.over.opts.empty()) return std::nullopt;
+    return std::move(read_opts(*in.graph, o_.over.opts, "--opts").value_or_throw());
+  }
+
   const RunOptions& o_;
+  Session session_;
   VariableValues variables_;
   std::set<std::string> bound_;  // those that a kernel had
   bool made_nans_ = false;       // the reference did, of the inputs that were drawn
   bool alone_ = false;           // the kernel is the only one of the run
   std::optional<Placement> place_;
   int64_t debug_ = 0;
-  std::optional<RunObserver> observer_;
+  std::optional<DebugPrints> observer_;
   size_t count_ = 0, passed_ = 0, failed_ = 0, in_trouble_ = 0;
 };
 
@@ -418,8 +425,8 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_option("--kernel", o->kernel, "one of many: its number from 0, or its name")->type_name("N|NAME");
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   cmd->add_option("--onnx-test", o->onnx_tests, "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")->type_name("DIR")->check(CLI::ExistingDirectory);
-  o->pipeline.add_weights_to(*cmd);
-  o->pipeline.add_to(*cmd, false);
+  add_weights_option(*cmd, o->over);
+  add_pipeline_options(*cmd, o->over, false);
   cmd->callback([o, &exit_code] { exit_code = KernelRunner(*o).run(); });
 }
 

@@ -1,13 +1,13 @@
 // tgc stats [INPUT]: how often each rule was tried and hit, and how long that took.
 #include <CLI/CLI.hpp>
-#include <optional>
+#include <algorithm>
 
 #include "apps/tgc/commands.h"
-#include "apps/tgc/pipeline_walk.h"
-#include "lib/compilation/selection.h"
+#include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/inspect/match_stats.h"
 #include "lib/inspect/rule_catalog.h"
+#include "lib/inspect/watchers.h"
+#include "lib/session/source.h"
 
 namespace tgc {
 namespace {
@@ -15,48 +15,24 @@ namespace {
 struct StatsOptions {
   std::string input = "-", kernel, stage;
   bool json = false, never = false;
-  PipelineOptions pipeline;
-};
-
-class Counter : public PipelineWatcher {
- public:
-  explicit Counter(const std::vector<std::string_view>& stages) : stages_(stages) {}
-
-  void stage(std::string_view name, UOp input) override {
-    if (stages_.empty() || std::find(stages_.begin(), stages_.end(), name) != stages_.end()) watch_.emplace(input.graph(), stats);
-  }
-  Status stage_end(std::string_view, UOp) override {
-    watch_.reset();
-    return Unit{};
-  }
-
-  RuleStats stats;
-
- private:
-  const std::vector<std::string_view>& stages_;
-  std::optional<StatsWatch> watch_;
+  Overrides over;
 };
 
 int stats(const StatsOptions& o) {
   std::vector<std::string_view> stages;
   if (!o.stage.empty()) {
-    std::vector<Choice> choices;
-    add_stages(choices, tensor_stages());
-    add_stages(choices, kernel_stages());
-    choices.push_back({"linear", "linearize", ""});
+    auto choices = choices_of_rows([](const StageRow& row) { return row.is_graph_stage() || row.name == "linear"; });
     auto selected = select_stages(o.stage, choices);
     if (!selected) return trouble(selected.diag());
     stages = *selected;
   }
-  auto input = Input::open(o.input, o.kernel, o.pipeline);
-  if (!input) return trouble(input.diag());
-  Counter counter(stages);
-  for (;;) {
-    auto graph = input->next();
-    if (!graph) return trouble(graph.diag());
-    if (!*graph) break;
-    if (auto status = walk_pipeline(**graph, o.pipeline, counter); !status) return trouble(status.diag());
-  }
+  StatsWatcher counter([&](const StageRow& row) { return stages.empty() || std::ranges::find(stages, row.name) != stages.end(); });
+  Session session = terminal_session(o.over);
+  auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
+    auto compilation = session.begin(std::move(graph));
+    return compilation ? run_watched(std::move(*compilation), counter) : Status(compilation.diag());
+  });
+  if (!status) return trouble(status.diag());
   std::vector<const RuleSet*> sets;
   for (const CatalogSet& s : rule_catalog()) sets.push_back(s.set);
   auto counted = counter.stats.by_rule();
@@ -70,13 +46,14 @@ int stats(const StatsOptions& o) {
 
 void add_stats(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<StatsOptions>();
-  CLI::App* cmd = app.add_subcommand("stats", "run the pipeline and print for each rule: hits / attempts -- ms in matches / ms in all, as TRACK_MATCH_STATS=1 does");
+  CLI::App* cmd = app.add_subcommand(
+      "stats", "run the pipeline and print for each rule: hits / attempts -- ms in matches / ms in all, as TRACK_MATCH_STATS=1 does");
   cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one record, of several the sum; default: standard input");
   cmd->add_option("--stage", o->stage, "count in these stages alone")->type_name("LIST");
-  cmd->add_option("--kernel", o->kernel, "one of many: its number from 0, or its name")->type_name("N|NAME");
+  add_kernel_option(*cmd, o->kernel);
   cmd->add_flag("--never", o->never, "print the rules that never hit instead");
   cmd->add_flag("--json", o->json, "as JSON, the rules that were never tried included");
-  o->pipeline.add_to(*cmd);
+  add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = stats(*o); });
 }
 

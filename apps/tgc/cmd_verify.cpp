@@ -2,10 +2,11 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/tgc/commands.h"
-#include "apps/tgc/input.h"
+#include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
+#include "lib/session/source.h"
 #include "lib/spec/spec.h"
-#include "lib/text/json_scan.h"
+#include "lib/support/json_writer.h"
 
 namespace tgc {
 namespace {
@@ -13,26 +14,29 @@ namespace {
 struct VerifyOptions {
   std::string input = "-", kernel, spec;
   bool json = false;
-  PipelineOptions pipeline;
+  Overrides over;
 };
 
-Spec fitting_spec(const InputGraph& in) { return !in.list.empty() ? Spec::Program : in.is_tensor_graph ? Spec::Tensor : Spec::Kernel; }
+Spec fitting_spec(const Loaded& in) { return !in.list.empty() ? Spec::Program : in.is_tensor_graph ? Spec::Tensor : Spec::Kernel; }
 
-std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const SpecViolation* v) {
-  std::string out = "{\"name\":";
-  append_json_string(out, in.info.name);
-  out += ",\"spec\":\"" + std::string(name_of(spec)) + "\",\"nodes\":" + std::to_string(nodes) + ",\"ok\":" + (v ? "false" : "true");
-  if (v) {
+std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::optional<SpecViolation>& v) {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("name", in.info.name).member("spec", name_of(spec)).member("nodes", nodes).member("ok", !v);
+    if (!v) return;
     Diag d = in.diag_at(v->node, "");
-    out += ",\"node\":" + std::to_string(v->position) + ",\"rule\":";
-    if (v->rule) append_json_string(out, v->rule->name);
-    else out += "null";
-    out += ",\"file\":";
-    append_json_string(out, d.file);
-    out += ",\"line\":" + std::to_string(d.line) + ",\"column\":" + std::to_string(d.column) + ",\"message\":";
-    append_json_string(out, v->text());
-  }
-  return out + "}\n";
+    json.member("node", v->position).member("rule", v->rule ? std::optional(v->rule->name) : std::nullopt);
+    json.member("file", d.file).member("line", d.line).member("column", d.column).member("message", v->text());
+  });
+  return out + "\n";
+}
+
+std::string as_text(const Loaded& in, Spec spec, size_t nodes, const std::optional<SpecViolation>& v) {
+  std::string name(name_of(spec));
+  if (!v) return in.info.name + ": " + std::to_string(nodes) + " nodes, all good by the specification '" + name + "'\n";
+  return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text()).text() + "\n  table: " + std::string(rules_of(spec).name()) +
+         "\n";
 }
 
 int verify_input(const VerifyOptions& o) {
@@ -44,28 +48,19 @@ int verify_input(const VerifyOptions& o) {
       return trouble({.message = "unknown specification '" + o.spec + "'", .expected = near.empty() ? "tensor, kernel, program or full" : near});
     }
   }
-  auto input = Input::open(o.input, o.kernel, o.pipeline);
-  if (!input) return trouble(input.diag());
   int exit_code = 0;
   HeldOutput out;
-  for (;;) {
-    auto next = input->next();
-    if (!next) return trouble(next.diag());
-    if (!*next) return out.release(), exit_code;
-    const InputGraph& in = **next;
+  auto status = for_each_graph(terminal_session(o.over), o.input, o.kernel, [&](Loaded in) -> Status {
     Spec spec = asked.value_or(fitting_spec(in));
     std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
     auto violation = verify(nodes, spec);
     if (violation) exit_code = 1;
-    if (o.json) {
-      out.add(as_json(in, spec, nodes.size(), violation ? &*violation : nullptr));
-    } else if (violation) {
-      out.add(in.diag_at(violation->node, "not a well-formed " + std::string(name_of(spec)) + " graph: " + violation->text()).text() + "\n  table: " +
-            std::string(rules_of(spec).name()) + "\n");
-    } else {
-      out.add(in.info.name + ": " + std::to_string(nodes.size()) + " nodes, all good by the specification '" + std::string(name_of(spec)) + "'\n");
-    }
-  }
+    out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
+    return Unit{};
+  });
+  if (!status) return trouble(status.diag());
+  out.release();
+  return exit_code;
 }
 
 }  // namespace
@@ -75,9 +70,9 @@ void add_verify(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand("verify", "check IR against tinygrad's specification: the first node that no rule accepts, and where it stands");
   cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one record; default: standard input");
   cmd->add_option("--spec", o->spec, "tensor, kernel, program or full; default: what fits the input")->type_name("S");
-  cmd->add_option("--kernel", o->kernel, "one of many: its number from 0, or its name")->type_name("N|NAME");
+  add_kernel_option(*cmd, o->kernel);
   cmd->add_flag("--json", o->json, "one JSON object a graph");
-  o->pipeline.add_to(*cmd);
+  add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = verify_input(*o); });
 }
 

@@ -2,7 +2,7 @@
 #include <initializer_list>
 
 #include "apps/tgc/commands.h"
-#include "lib/compilation/outputs.h"
+#include "lib/compilation/stage_rows.h"
 #include "lib/text/formats.h"
 
 namespace tgc {
@@ -27,11 +27,15 @@ std::string stages() {
       "alias in the second column; a list a,b; a span a..b, a.. or ..b; all; changed (those that changed the\n"
       "graph).\n\n"
       "Of a tensor graph:\n";
-  for (const TensorStage& s : tensor_stages()) out += row(s.name, 32, s.alias);
-  out += "\nOf a kernel:\n" + row("ast", 32, "the kernel as it enters");
-  for (const Stage& s : kernel_stages()) out += row(s.name, 32, s.alias);
+  auto of_level = [&](std::string_view level) {
+    for (const StageRow& s : stage_rows())
+      if (s.level() == level) out += row(s.name, 32, s.is_graph_stage() ? s.alias : s.help);
+  };
+  of_level("tensor");
+  out += "\nOf a kernel:\n";
+  of_level("kernel");
   out += "\nMade of the last graph:\n";
-  for (const OutputStage& o : output_stages()) out += row(o.name, 32, o.help);
+  of_level("program");
   return out + "\n`tgc stages` adds how many rules each has, `tgc patterns --stage=S` lists them.\n";
 }
 

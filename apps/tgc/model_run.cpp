@@ -6,7 +6,6 @@
 #include <functional>
 #include <set>
 
-#include "apps/tgc/run_observer.h"
 #include "apps/tgc/terminal.h"
 #include "lib/model/conformance.h"
 #include "lib/model/realize.h"
@@ -15,6 +14,7 @@
 #include "lib/runtime/npz.h"
 #include "lib/runtime/random.h"
 #include "lib/support/pytext.h"
+#include "lib/session/debug_prints.h"
 #include "lib/support/write_file.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/pyrender.h"
@@ -47,7 +47,7 @@ class ModelRun {
   ModelRun(const std::string& path, const ModelRunOptions& options) : path_(path), o_(options) {}
 
   // A model, or the tensor graph `in`.
-  int run(InputGraph* in = nullptr) {
+  int run(Loaded* in = nullptr) {
     auto status = catch_failures([&] { return in ? execute(*in) : execute(), Unit{}; });
     progress_.clear();
     if (!status) return trouble(status.diag());
@@ -57,8 +57,8 @@ class ModelRun {
 
  private:
   void execute() {
-    Settings settings = o_.pipeline->settings().value_or_throw();
-    place_ = std::move(choose_placement(o_.device, o_.pipeline->target, settings).value_or_throw());
+    Settings settings = o_.session->settings_for().value_or_throw();
+    place_ = std::move(choose_placement(o_.device, o_.session->over.target, settings).value_or_throw());
     auto begin = std::chrono::steady_clock::now();
     Model model = std::move(Model::open(path_, o_.weights).value_or_throw());
     load_seconds_ = seconds_since(begin);
@@ -73,10 +73,10 @@ class ModelRun {
     run_on_device(settings, [&](ScheduleRunner& runner, const ScheduleOptions& options) { return realize(tensors, runner, options); });
   }
 
-  void execute(InputGraph& in) {
+  void execute(Loaded& in) {
     Graph& graph = *in.graph;
     const Settings& settings = graph.settings();
-    place_ = std::move(choose_placement(o_.device, o_.pipeline->target.empty() ? in.info.target : o_.pipeline->target, settings).value_or_throw());
+    place_ = std::move(choose_placement(o_.device, o_.session->over.target.empty() ? in.info.target : o_.session->over.target, settings).value_or_throw());
     run_on_device(settings, [&](ScheduleRunner& runner, const ScheduleOptions& options) {
       auto begin = std::chrono::steady_clock::now();
       Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
@@ -124,7 +124,7 @@ class ModelRun {
 
   // What a model and a tensor graph have in common.
   void run_on_device(const Settings& settings, const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
-    RunObserver observer(settings, &progress_);
+    DebugPrints observer(*o_.session, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &observer);
     auto begin = std::chrono::steady_clock::now();
     ScheduleOptions options{.timed_runs = o_.bench};
@@ -311,7 +311,7 @@ CaseResult contained_case(const std::string& folder, const ModelRunOptions& o, c
           CaseOptions options{.settings = settings};
           if (o.tolerance.rtol) options.tolerance.rtol = o.tolerance.rtol;
           if (o.tolerance.atol) options.tolerance.atol = o.tolerance.atol;
-          auto place = std::move(choose_placement(o.device, o.pipeline->target, settings).value_or_throw());
+          auto place = std::move(choose_placement(o.device, o.session->over.target, settings).value_or_throw());
           options.place = &place;
           CaseResult r = run_case(folder, options);
           return std::to_string(int(r.outcome)) + "\n" + r.suite + "\n" + r.name + "\n" + r.message;
@@ -339,10 +339,10 @@ CaseResult contained_case(const std::string& folder, const ModelRunOptions& o, c
 }  // namespace
 
 int run_model(const std::string& path, const ModelRunOptions& options) { return ModelRun(path, options).run(); }
-int run_tensor_graph(InputGraph& graph, const ModelRunOptions& options) { return ModelRun(graph.info.name, options).run(&graph); }
+int run_tensor_graph(Loaded& graph, const ModelRunOptions& options) { return ModelRun(graph.info.name, options).run(&graph); }
 
 int run_onnx_tests(const std::vector<std::string>& folders, const ModelRunOptions& options) {
-  auto settings = options.pipeline->settings();
+  auto settings = options.session->settings_for();
   if (!settings) return trouble(settings.diag());
   auto cases = find_cases(folders);
   if (cases.empty()) return trouble({.message = "no model.onnx in or below the folders", .expected = "folders of ONNX conformance cases"});

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/tgc/input.h"
-#include "apps/tgc/options.h"
 #include "lib/runtime/compare.h"
+#include "lib/session/session.h"
 
 namespace tgc {
 
@@ -18,14 +17,14 @@ struct ModelRunOptions {
   ToleranceOptions tolerance;
   int bench = 0;
   bool json = false;
-  const PipelineOptions* pipeline = nullptr;
+  const Session* session = nullptr;
 };
 
 // Runs the model, compares where something is expected, prints the report. An exit code.
 int run_model(const std::string& path, const ModelRunOptions& options);
 
 // The same with a tensor graph. Its arrays are data0, data1, ... by the number of their buffer in the schedule.
-int run_tensor_graph(InputGraph& graph, const ModelRunOptions& options);
+int run_tensor_graph(Loaded& graph, const ModelRunOptions& options);
 
 // Runs the cases in the folders and prints a table, a line for each that fails, and the reason. An exit code.
 int run_onnx_tests(const std::vector<std::string>& folders, const ModelRunOptions& options);

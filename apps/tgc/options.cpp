@@ -2,43 +2,60 @@
 
 #include <CLI/CLI.hpp>
 
-#include "lib/text/pyrender.h"
+#include "apps/tgc/terminal.h"
 
 namespace tgc {
 
-void PipelineOptions::add_to(CLI::App& command, bool device_is_target) {
-  auto* target_option = command.add_option("--target", target, "what to compile for: DEVICE[:RENDERER[:ARCH]], for example CUDA:PTX:sm_80; default CPU")
-                            ->type_name("TARGET");
-  if (device_is_target) command.add_option("--device", target, "the same as --target")->type_name("TARGET")->excludes(target_option);
-  command.add_option("--set", sets, "a setting by tinygrad's name, for example NOOPT=1; the environment variable of that name is the fallback")
+void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target) {
+  auto* target = command.add_option("--target", over.target,
+                                    "what to compile for: DEVICE[:RENDERER[:ARCH]], for example CUDA:PTX:sm_80; default: the input's own, else CPU")
+                     ->type_name("TARGET");
+  if (device_is_target)
+    command.add_option("--device", over.target, "the same as --target")->type_name("TARGET")->excludes(target);
+  command.add_option("--set", over.sets, "a setting by tinygrad's name, for example NOOPT=1; the environment variable of that name is the fallback")
       ->type_name("KEY=VALUE")
+      ->expected(1)
       ->take_all();
-  command.add_option("--opts", opts, "the optimizer's list, for example '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic")->type_name("LIST");
+  command.add_option("--opts", over.opts, "the optimizer's list, for example '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic")
+      ->type_name("LIST");
 }
 
-void PipelineOptions::add_weights_to(CLI::App& command) {
-  command.add_option("--weights", weights, "a safetensors, npz or npy file with tensors for a model's initializers and inputs, by name")->type_name("FILE");
+void add_weights_option(CLI::App& command, Overrides& over) {
+  command.add_option("--weights", over.weights, "a safetensors, npz or npy file with tensors for a model's initializers and inputs, by name")
+      ->type_name("FILE");
 }
 
-Result<Settings> PipelineOptions::settings(const std::map<std::string, std::string>& recorded) const {
-  auto settings = Settings::from_environment();
-  if (!settings) return settings;
-  for (auto& [key, value] : recorded)
-    if (auto status = settings->set(key, value); !status) return status.diag();
-  for (const std::string& s : sets)
-    if (auto status = settings->set(s); !status) return status.diag();
-  return settings;
+void add_size_option(CLI::App& command, Overrides& over) {
+  command.add_option("--var", over.sizes, "binds a symbolic size of a model")->type_name("NAME=N")->expected(1)->take_all();
 }
 
-Result<Target> PipelineOptions::resolve_target(const std::string& recorded, const Settings& settings) const {
-  return parse_target(!target.empty() ? target : !recorded.empty() ? recorded : "CPU", settings);
+void add_kernel_option(CLI::App& command, std::string& kernel) {
+  command.add_option("--kernel", kernel, "one of many: its number from 0, or its name; of a tensor graph, one of its kernels")
+      ->type_name("N|NAME");
 }
 
-Result<std::optional<std::vector<Arg>>> PipelineOptions::forced_opts(Graph& graph) const {
-  if (opts.empty()) return std::optional<std::vector<Arg>>();
-  auto parsed = read_opts(graph, opts, "--opts");
-  if (!parsed) return parsed.diag();
-  return std::optional(std::move(*parsed));
+namespace {
+
+class TerminalEvents : public Events {
+ public:
+  void progress(std::string_view what) override { progress_line().show(what); }
+  void warning(const Diag& what) override { warn(what); }
+  void note(const std::string& what) override { tell("tgc: note: " + what + "\n"); }
+  void debug(const std::string& text) override { tell(text); }
+  bool color() const override { return use_color(2); }
+
+ private:
+  static void tell(const std::string& text) {
+    progress_line().clear();
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  }
+};
+
+}  // namespace
+
+Session terminal_session(Overrides over, unsigned jobs) {
+  static TerminalEvents events;
+  return {.over = std::move(over), .jobs = jobs ? jobs : unsigned(Settings().cpu_count()), .events = &events};
 }
 
 }  // namespace tgc

@@ -1,13 +1,9 @@
-// Options that several commands share: --target, --device, --set, --opts, --kernel.
+// Options that several commands share, and the session that they make.
 #pragma once
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "lib/support/settings.h"
-#include "lib/target/target.h"
-#include "lib/uop/graph.h"
+#include "lib/session/session.h"
 
 namespace CLI {
 class App;
@@ -15,23 +11,13 @@ class App;
 
 namespace tgc {
 
-struct PipelineOptions {
-  std::string target;             // empty: the input's own, else CPU
-  std::vector<std::string> sets;  // KEY=VALUE each
-  std::string opts;               // "[Opt(...), ...]", empty: not forced
+// --target, --device (the same, unless the command has a --device of its own), --set, --opts.
+void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target = true);
+void add_weights_option(CLI::App& command, Overrides& over);
+void add_size_option(CLI::App& command, Overrides& over);
+void add_kernel_option(CLI::App& command, std::string& kernel);
 
-  std::vector<std::string> sizes;  // NAME=SIZE each: of a model's symbolic dimensions
-  std::string weights;             // a file of tensors for a model's initializers
-
-  void add_to(CLI::App& command, bool device_is_target = true);  // false: the command has a --device of its own
-  void add_weights_to(CLI::App& command);
-
-  // The settings of a job: defaults, the environment, what the input says (`recorded`), --set; each overrides the ones before.
-  Result<Settings> settings(const std::map<std::string, std::string>& recorded = {}) const;
-  // --target, else the input's own, else CPU.
-  Result<Target> resolve_target(const std::string& recorded, const Settings& settings) const;
-  // --opts as Opt records of `graph`; nullopt when not given.
-  Result<std::optional<std::vector<Arg>>> forced_opts(Graph& graph) const;
-};
+// A session that talks to the terminal: progress, warnings and what DEBUG prints go to standard error.
+Session terminal_session(Overrides over, unsigned jobs = 1);
 
 }  // namespace tgc

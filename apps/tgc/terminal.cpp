@@ -33,6 +33,7 @@ void add_color_option(CLI::App& app) {
 }
 
 int trouble(const Diag& diag) {
+  progress_line().clear();
   std::string text = "tgc: " + diag.text() + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
   return 2;
@@ -74,7 +75,15 @@ void HeldOutput::release() {
   memory_.clear();
 }
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(std::string_view text) {
+  progress_line().clear();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+Progress& progress_line() {
+  static Progress line;
+  return line;
+}
 
 Progress::Progress() : on_(isatty(STDERR_FILENO)) {}
 Progress::~Progress() { clear(); }

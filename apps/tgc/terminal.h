@@ -54,4 +54,7 @@ class Progress {
   double last_ = 0;
 };
 
+// The one line of the session's events; print() and trouble() clear it first.
+Progress& progress_line();
+
 }  // namespace tgc

@@ -22,9 +22,17 @@ struct CompileOptions {
 // One fully rewritten kernel; what several outputs need is made once.
 class KernelOutputs {
  public:
-  KernelOutputs(KernelJob& job, UOp sink, CompileOptions compile = {}) : job_(&job), sink_(sink), target_(job.target), compile_(std::move(compile)) {}
+  KernelOutputs(KernelJob& job, UOp sink, CompileOptions compile = {})
+      : job_(&job), sink_(sink), target_(job.target), compile_(std::move(compile)) {}
   // Of a linear list as it is.
-  KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {}) : target_(target), compile_(std::move(compile)), list_(std::move(list)) {}
+  KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
+      : target_(target), compile_(std::move(compile)), list_(std::move(list)) {}
+  // Of a kernel that a stage refused: nothing is made of it, and `why` is what every question is answered with.
+  static KernelOutputs failed(const Target& target, const Diag& why) {
+    KernelOutputs out(target, std::vector<UOp>());
+    out.list_ = why;
+    return out;
+  }
 
   const Target& target() const { return target_; }
   const CompileOptions& compile_options() const { return compile_; }

@@ -14,8 +14,9 @@ namespace tgc {
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted;
   bool isolated = false;  // each stage starts from tinygrad's graph of the stage before
+  bool traced = false;    // with an observer attached, so that every rewrite is done one by one
   bool explain = false;   // make the differences, for --show
-  bool color = false;
+  bool color = false;     // in them
 };
 
 // The plan of a list for --stages; empty: everything the records hold. An unknown name is an error.
@@ -36,8 +37,10 @@ struct RecordReport {
   std::string skipped;           // why tgc cannot replay the record at all, empty when it can
 
   bool identical() const { return first.empty() && skipped.empty(); }
+  bool compared() const;  // whether anything was: all that was asked for may be missing in the record, or skipped
 };
 
+// `settings` are those of the file's header.
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan);
 
 }  // namespace tgc

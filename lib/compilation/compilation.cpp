@@ -1,0 +1,326 @@
+#include "lib/compilation/compilation.h"
+
+#include <chrono>
+
+#include "lib/compilation/schedule_listing.h"
+#include "lib/support/check.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/copy.h"
+#include "passes/tensor/sched_cache.h"
+
+namespace tgc {
+
+using Kind = StageRow::Kind;
+
+struct Compilation::State {
+  Loaded in;
+  JobSpec spec;
+  Target target;
+  std::optional<KernelJob> kernel;        // what the stages of a kernel work with,
+  std::optional<TensorJob> tensor;        // or those of a tensor graph
+  UOp ast, current;
+  const StageRow* begun_at = nullptr;     // the row whose result was given; null: before the first
+  const StageRow* at = nullptr;
+  std::optional<KernelOutputs> outputs;   // of a kernel whose stages are done
+  std::optional<Result<Schedule>> schedule;
+  Watcher* watcher = nullptr;
+  std::optional<Diag> failure;            // why there is no way on
+  double seconds = 0;                     // of a tensor graph: from its first stage to its schedule
+};
+
+namespace {
+
+const StageRow& first_row(Kind kind) {
+  for (const StageRow& row : stage_rows())
+    if (row.kind == kind) return row;
+  throw Failure("no rows");
+}
+
+Result<Target> target_for(const Loaded& in, const JobSpec& spec) {
+  return parse_target(spec.target.empty() ? "CPU" : spec.target, in.graph->settings());
+}
+
+Diag no_stages_before(const Loaded& in) {
+  return {.message = "a linear list has no stages before it", .file = in.file, .expected = "a graph"};
+}
+
+Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number) {
+  size_t n = schedule.items.size();
+  if (number >= n)
+    return {.message = "the schedule of '" + name + "' has no kernel '" + std::to_string(number) + "'",
+            .expected = n ? "0 to " + std::to_string(n - 1) : "a graph with kernels"};
+  return {.message = "number " + std::to_string(number) + " of the schedule is a " +
+                     std::string(name_of(schedule.items[number].ast.op())) + ", which is not compiled",
+          .expected = "the number of a kernel"};
+}
+
+Diag wrong_stage(const Loaded& in, const StageRow& row) {
+  const char* what = in.is_tensor_graph ? "a tensor graph" : "a kernel";
+  return {.message = std::string(what) + " is no result of '" + std::string(row.name) + "'", .file = in.file,
+          .expected = std::string("a stage of ") + (in.is_tensor_graph ? "tensor graphs" : "kernels")};
+}
+
+}  // namespace
+
+Compilation::Compilation(std::unique_ptr<State> state) : s_(std::move(state)) {}
+Compilation::Compilation(Compilation&&) noexcept = default;
+Compilation& Compilation::operator=(Compilation&& other) noexcept {
+  std::swap(s_, other.s_);
+  return *this;
+}
+Compilation::~Compilation() {
+  if (s_ && s_->watcher) s_->watcher->end(*this);
+}
+
+Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
+  auto s = std::make_unique<State>();
+  s->in = std::move(graph);
+  s->spec = std::move(spec);
+  s->current = s->in.root;
+  if (!s->in.info.stage.empty()) {
+    s->begun_at = find_row(s->in.info.stage);
+    if (!s->begun_at) return unknown_stage(s->in.info.stage);
+    bool fits = s->in.is_tensor_graph ? s->begun_at->tensor != nullptr : s->begun_at->kernel || !s->in.list.empty();
+    if (s->begun_at->kind == Kind::Ast) s->begun_at = nullptr;
+    else if (!fits) return wrong_stage(s->in, *s->begun_at);
+  }
+  s->at = s->begun_at;
+  if (s->in.is_tensor_graph) {
+    s->tensor.emplace(*s->in.graph);
+    s->ast = s->current;
+    return Compilation(std::move(s));
+  }
+  auto target = target_for(s->in, s->spec);
+  if (!target) return target.diag();
+  s->target = std::move(*target);
+  if (!s->in.list.empty()) {
+    s->at = &row_of("linear");
+    s->outputs.emplace(s->target, s->in.list, s->spec.compile);
+    s->ast = s->current;
+    return Compilation(std::move(s));
+  }
+  s->kernel.emplace(KernelJob{*s->in.graph, s->target});
+  if (s->spec.optimize) s->kernel->optimize = *s->spec.optimize;
+  if (!s->spec.opts.empty()) {
+    auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
+    if (!opts) return opts.diag();
+    s->kernel->opts = std::move(*opts);
+  }
+  if (!s->at) s->current = begin_kernel(*s->kernel, s->current);
+  s->ast = s->current;
+  return Compilation(std::move(s));
+}
+
+// ---- where it is
+
+const std::string& Compilation::name() const { return s_->in.info.name; }
+const Loaded& Compilation::loaded() const { return s_->in; }
+const JobSpec& Compilation::spec() const { return s_->spec; }
+Graph& Compilation::graph() const { return *s_->in.graph; }
+bool Compilation::is_tensor_graph() const { return s_->tensor.has_value(); }
+const Target& Compilation::target() const { return s_->target; }
+UOp Compilation::ast() const { return s_->ast; }
+UOp Compilation::current() const { return s_->current; }
+const StageRow* Compilation::begun_at() const { return s_->begun_at; }
+const StageRow* Compilation::at() const { return s_->at; }
+double Compilation::schedule_seconds() const { return s_->seconds; }
+
+const StageRow* Compilation::next() const {
+  if (s_->failure) return nullptr;
+  const StageRow* row = s_->at ? s_->at + 1 : &first_row(s_->tensor ? Kind::Tensor : Kind::Kernel);
+  const StageRow* end = stage_rows().data() + stage_rows().size();
+  if (s_->tensor) return row->kind == Kind::Tensor || row->kind == Kind::Schedule ? row : nullptr;
+  while (row < end && row->kernel && row->kernel->applies && !row->kernel->applies(*s_->kernel)) row++;
+  return row < end && !row->by_compiler() ? row : nullptr;
+}
+
+// ---- going on
+
+Result<Compilation::Step> Compilation::step() {
+  const StageRow* row = next();
+  if (s_->failure) return *s_->failure;
+  if (!row) return Diag{"every stage has run"};
+  if (s_->watcher) s_->watcher->stage(*row, s_->current);
+  Step step{row, s_->current, s_->current};
+  auto note = [&](const auto& result) {
+    if (!result) s_->failure = result.diag();
+  };
+  if (row->is_graph_stage()) {
+    auto result = row->tensor ? run_stage(*row->tensor, *s_->tensor, s_->current)
+                              : run_stage(*row->kernel, *s_->kernel, s_->current);
+    note(result);
+    if (result) step.after = s_->current = *result;
+  } else if (row->kind == Kind::Schedule) {
+    s_->schedule.emplace(catch_failures([&] { return create_schedule(*s_->tensor, s_->current); }));
+    note(*s_->schedule);
+  } else {
+    if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
+    if (row->name == "linear") note(s_->outputs->list());  // a source that a renderer refuses is no end: the launch facts follow
+  }
+  s_->at = row;
+  if (s_->watcher) s_->watcher->stage_end(*row, s_->failure ? UOp() : s_->current);
+  if (s_->failure) return *s_->failure;
+  return step;
+}
+
+Status Compilation::run_through(const StageRow& row) {
+  for (const StageRow* n = next(); n && n <= &row; n = next())
+    if (auto step = this->step(); !step) return step.diag();
+  if (s_->failure) return *s_->failure;
+  return Unit{};
+}
+
+// ---- what is made of it
+
+const Result<std::vector<UOp>>& Compilation::list() {
+  TGC_CHECK(!s_->tensor, "a tensor graph has no linear list");
+  static const StageRow& linear = row_of("linear");
+  if (!s_->outputs) (void)run_through(linear);
+  // a stage failed on the way: the list is why
+  if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed(s_->target, *s_->failure))).list();
+  return s_->outputs->list();
+}
+
+const Result<std::string>& Compilation::source() {
+  (void)list();
+  return s_->outputs->source();
+}
+
+Result<KernelOutputs*> Compilation::outputs() {
+  if (auto& made = list(); !made) return made.diag();
+  return &*s_->outputs;
+}
+
+const Result<Schedule>& Compilation::schedule() {
+  TGC_CHECK(s_->tensor, "a kernel has no schedule");
+  static const StageRow& row = row_of("schedule");
+  if (!s_->schedule && s_->begun_at)
+    s_->schedule = Diag{.message = "the schedule of '" + name() + "' needs what all stages note, and this graph is the result of '" +
+                                   std::string(s_->begun_at->name) + "'",
+                        .expected = "the tensor graph as it was before its first stage"};
+  auto begin = std::chrono::steady_clock::now();
+  if (!s_->schedule) (void)run_through(row), s_->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!s_->schedule) s_->schedule = *s_->failure;
+  return *s_->schedule;
+}
+
+Result<std::string> Compilation::schedule_text(ScheduleText* write) {
+  auto& made = schedule();
+  if (!made) return made.diag();
+  return write(*made, plan_memory(*made, graph().settings()), schedule_key());
+}
+
+Sha256 Compilation::schedule_key() { return sched_cache_key(s_->tensor->keyed); }
+
+Result<std::string> Compilation::schedule_as_json() { return schedule_text(schedule_json); }
+
+Result<std::string> Compilation::output(const StageRow& row) {
+  if (row.kind == Kind::Schedule && s_->tensor) return schedule_text(schedule_listing);
+  if (!row.output || s_->tensor)
+    return Diag{.message = "'" + name() + "' is " + (s_->tensor ? "a tensor graph" : "a kernel") + ": it has no '" +
+                           std::string(row.name) + "'",
+                .expected = s_->tensor ? "a stage of tensor graphs, or one of its kernels" : "a stage of kernels"};
+  auto made = outputs();
+  return made ? row.output->make(**made) : Result<std::string>(made.diag());
+}
+
+Result<CompileJob> Compilation::compile_job() {
+  auto made = outputs();
+  return made ? compile_job_of(**made) : Result<CompileJob>(made.diag());
+}
+
+std::vector<size_t> Compilation::kernel_numbers() {
+  std::vector<size_t> out;
+  if (auto& made = schedule())
+    for (size_t i = 0; i < made->items.size(); i++)
+      if (made->items[i].ast.is(Op::SINK)) out.push_back(i);
+  return out;
+}
+
+std::string Compilation::kernel_name(size_t number) const { return name() + "." + std::to_string(number); }
+
+std::string Compilation::kernel_target(size_t number) {
+  if (!s_->spec.target.empty()) return s_->spec.target;
+  const Schedule& made = *schedule();
+  return target_of_device(made.buffers[made.items[number].buffers[0]].device, graph().settings());
+}
+
+Result<Compilation> Compilation::kernel(size_t number) {
+  auto& made = schedule();
+  if (!made) return made.diag();
+  if (number >= made->items.size() || !made->items[number].ast.is(Op::SINK)) return no_kernel(*made, name(), number);
+  Loaded own;
+  own.graph = std::make_unique<Graph>(graph().settings());
+  own.root = copy_into(*own.graph, made->items[number].ast);
+  JobSpec spec = s_->spec;
+  spec.target = kernel_target(number);
+  own.info = {.name = kernel_name(number), .target = spec.target, .settings = s_->in.info.settings};
+  own.file = s_->in.file;
+  return begin(std::move(own), std::move(spec));
+}
+
+Result<std::vector<Compilation>> Compilation::kernels() {
+  auto& made = schedule();
+  if (!made) return made.diag();
+  std::vector<Compilation> out;
+  for (size_t number : kernel_numbers()) {
+    auto one = kernel(number);
+    if (!one) return one.diag();
+    out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+Result<Compilation> Compilation::fork() const {
+  if (s_->failure) return *s_->failure;
+  Loaded copy;
+  copy.graph = std::make_unique<Graph>(graph().settings());
+  copy.info = s_->in.info;
+  copy.is_tensor_graph = s_->in.is_tensor_graph;
+  copy.file = s_->in.file;
+  copy.record = s_->in.record;
+  if (s_->tensor) {  // its later stages need what the earlier ones noted: it goes the whole way again
+    copy.root = copy_into(*copy.graph, s_->ast);
+    auto again = begin(std::move(copy), s_->spec);
+    if (again && s_->at)
+      if (auto status = again->run_through(*s_->at); !status) return status.diag();
+    return again;
+  }
+  if (!s_->kernel) return no_stages_before(s_->in);
+  copy.root = copy_into(*copy.graph, s_->current);
+  const StageRow* stage = s_->at;
+  while (stage && !stage->kernel) stage--;  // behind the graph stages: what is made of the last graph is made again
+  copy.info.stage = stage ? stage->name : "";
+  JobSpec spec = s_->spec;
+  spec.optimize = s_->kernel->optimize;
+  auto out = begin(std::move(copy), std::move(spec));
+  if (!out) return out;
+  out->s_->kernel->name_counts = s_->kernel->name_counts;
+  out->s_->kernel->image_buffers = s_->kernel->image_buffers;
+  return out;
+}
+
+Loaded Compilation::take() && { return std::move(s_->in); }
+
+void Compilation::watch(Watcher* watcher) {
+  s_->watcher = watcher;
+  if (watcher) watcher->begin(*this);
+}
+
+Status run_watched(Compilation compilation, Watcher& watcher) {
+  if (!compilation.loaded().list.empty()) return no_stages_before(compilation.loaded());
+  compilation.watch(&watcher);
+  if (!compilation.is_tensor_graph()) return compilation.run_through(row_of("linear"));
+  auto& schedule = compilation.schedule();
+  compilation.watch(nullptr);
+  watcher.end(compilation);
+  if (!schedule) return schedule.diag();
+  for (size_t number : compilation.kernel_numbers()) {
+    auto kernel = compilation.kernel(number);
+    if (!kernel) return kernel.diag();
+    if (auto status = run_watched(std::move(*kernel), watcher); !status) return status;
+  }
+  return Unit{};
+}
+
+}  // namespace tgc

@@ -1,0 +1,215 @@
+#include "lib/compilation/dump.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lib/compilation/schedule_listing.h"
+#include "lib/support/ordered_pool.h"
+#include "passes/tensor/memory_planner.h"
+#include "passes/tensor/sched_cache.h"
+
+namespace tgc {
+namespace {
+
+using Kind = StageRow::Kind;
+using Texts = std::vector<DumpText>;
+
+class Dump {
+ public:
+  Dump(Compilation& compilation, const DumpPlan& plan) : c_(compilation), plan_(plan) {}
+
+  Result<Texts> run() {
+    auto status = make();
+    if (!status) return status.diag();
+    return std::move(texts_);
+  }
+
+ private:
+  Status make() {
+    if (!c_.loaded().list.empty()) {
+      if (auto status = add_listing(); !status) return status;
+    } else if (auto status = add_graphs(); !status) {
+      return status;
+    }
+    if (plan_.as_it_is) return done();
+    for (const StageRow& row : stage_rows())
+      if (plan_.wants(row) && is_ours(row) && !(row.name == "linear" && !c_.loaded().list.empty()))
+        if (auto status = add_output(row); !status) return status;
+    if (c_.is_tensor_graph() && wants_kernels())
+      if (auto status = add_kernels(); !status) return status;
+    return done();
+  }
+  Status done() {
+    if (texts_.empty() && !c_.loaded().list.empty())
+      return Diag{.message = "a linear list has no stages before it", .file = c_.loaded().file,
+                  .expected = "linear, source, program or what compilers make of it"};
+    return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
+  }
+
+  // Whether that row is made of this very graph, behind its stages.
+  bool is_ours(const StageRow& row) const { return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output; }
+
+  bool wants_kernels() const {
+    auto of_kernels = [](const StageRow* row) { return row->kind == Kind::Kernel || row->kind == Kind::Output; };
+    return plan_.only_changed || std::ranges::any_of(plan_.wanted, of_kernels);
+  }
+
+  // ---- graphs
+  Status add_graphs() {
+    const StageRow* given = c_.at() ? c_.at() : &row_of("ast");
+    bool asked_for = plan_.wants(*given) || (c_.is_tensor_graph() && plan_.wants(row_of("ast")));
+    if (plan_.as_it_is || asked_for)
+      if (auto status = add_graph(*given, c_.loaded().root); !status) return status;
+    if (plan_.as_it_is) return Unit{};
+    for (const StageRow* row = c_.next(); row && row->is_graph_stage() && more_wanted(*row); row = c_.next()) {
+      auto step = c_.step();
+      if (!step) return step.diag();
+      if (!plan_.wants(*step->row) && !(plan_.only_changed && step->changed())) continue;
+      if (auto status = add_graph(*step->row, step->after); !status) return status;
+    }
+    return Unit{};
+  }
+
+  // Whether that row of this graph or a later one is asked for.
+  bool more_wanted(const StageRow& row) const {
+    if (plan_.only_changed || (c_.is_tensor_graph() && wants_kernels())) return true;
+    return std::ranges::any_of(plan_.wanted, [&](const StageRow* w) { return w >= &row && (w->kind == row.kind || is_ours(*w)); });
+  }
+
+  Status add_graph(const StageRow& row, UOp graph) {
+    Format format = plan_.format.value_or(Format::Pyrender);
+    GraphInfo info = info_at(row);
+    auto text = write_graph(format, graph, info);
+    if (!text) return text.diag();
+    add(row, extension_of(format), std::move(*text));
+    return Unit{};
+  }
+  GraphInfo info_at(const StageRow& row) const {
+    GraphInfo info = c_.loaded().info;
+    info.stage = row.kind == Kind::Ast ? "" : row.name;
+    if (!c_.is_tensor_graph() && !plan_.as_it_is) info.target = c_.target().name();
+    return info;
+  }
+
+  void add(const StageRow& row, std::string_view extension, std::string text) {
+    texts_.push_back({c_.name(), &row, std::string(extension), std::move(text)});
+  }
+
+  // ---- what is made of the last graph
+  // A listing is what it is.
+  Status add_listing() {
+    const StageRow& linear = row_of("linear");
+    if (!plan_.wants(linear) && !plan_.as_it_is) return Unit{};
+    Format format = plan_.format.value_or(Format::Uops);
+    auto text = write_list(format, c_.loaded().list, c_.loaded().info);
+    if (!text) return text.diag();
+    add(linear, extension_of(format), std::move(*text));
+    return Unit{};
+  }
+
+  Status add_output(const StageRow& row) {
+    if (row.name == "linear" && plan_.format && *plan_.format != Format::Uops) return add_list(row);
+    if (row.kind == Kind::Schedule && plan_.format == Format::Json) {
+      auto text = c_.schedule_as_json();
+      if (!text) return text.diag();
+      add(row, "json", std::move(*text));
+      return Unit{};
+    }
+    auto text = c_.output(row);
+    if (!text) return text.diag();
+    bool is_bytes = row.output && row.output->is_bytes;
+    if (!is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
+    add(row, row.extension, std::move(*text));
+    return Unit{};
+  }
+  // The linear list in a format of graphs.
+  Status add_list(const StageRow& row) {
+    auto& list = c_.list();
+    if (!list) return list.diag();
+    auto text = write_list(*plan_.format, *list, info_at(row));
+    if (!text) return text.diag();
+    add(row, extension_of(*plan_.format), std::move(*text));
+    return Unit{};
+  }
+
+  // ---- kernels, each in a graph of its own, so that they are made side by side
+  Status add_kernels() {
+    if (auto& schedule = c_.schedule(); !schedule) return schedule.diag();
+    const std::vector<size_t> numbers = c_.kernel_numbers(), like = equal_kernels(numbers);
+    std::vector<Result<Texts>> made(numbers.size(), Texts());
+    auto make_texts = [&](size_t i) {
+      if (like[i] != i) return;
+      auto kernel = c_.kernel(numbers[i]);
+      made[i] = kernel ? Dump(*kernel, plan_).run() : Result<Texts>(kernel.diag());
+    };
+    auto tell = [&](size_t i) {
+      if (plan_.progress) plan_.progress(i + 1, numbers.size());
+    };
+    if (auto status = parallel_for(numbers.size(), plan_.afterwards ? 1 : plan_.jobs, make_texts, tell); !status) return status;
+    for (size_t i = 0; i < made.size(); i++) {
+      const Result<Texts>& texts = made[like[i]];
+      if (!texts) return texts.diag();
+      for (DumpText text : *texts) {
+        text.graph = c_.kernel_name(numbers[i]);
+        texts_.push_back(std::move(text));
+      }
+    }
+    return Unit{};
+  }
+
+  // For each kernel the first one that is equal, whose texts are its own; itself where a kernel's name is seen in more than the name of a text.
+  std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
+    bool names_are_in_texts = plan_.afterwards || plan_.format == Format::Json || plan_.format == Format::Dot;
+    std::map<std::pair<uint32_t, std::string>, size_t> first;  // by AST and target
+    std::vector<size_t> out;
+    for (size_t i = 0; i < numbers.size(); i++) {
+      UOp ast = c_.schedule()->items[numbers[i]].ast;
+      out.push_back(names_are_in_texts ? i : first.emplace(std::pair(ast.id(), c_.kernel_target(numbers[i])), i).first->second);
+    }
+    return out;
+  }
+
+  Compilation& c_;
+  const DumpPlan& plan_;
+  Texts texts_;
+};
+
+constexpr std::string_view kAll = "all", kChanged = "changed";
+
+}  // namespace
+
+Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format) {
+  DumpPlan plan;
+  std::vector<Choice> choices = choices_of_rows([](const StageRow&) { return true; });
+  choices.push_back({kAll, "", "", false});
+  choices.push_back({kChanged, "", "", false});
+  plan.as_it_is = stages.empty();
+  auto selected = select_stages(stages.empty() ? "ast" : stages, choices);
+  if (!selected) return selected.diag();
+  for (std::string_view name : *selected) {
+    if (name == kChanged) plan.only_changed = true;
+    else if (name != kAll) plan.wanted.insert(find_row(name));
+    else for (const StageRow& row : stage_rows())
+      if (!row.by_compiler()) plan.wanted.insert(&row);
+  }
+  if (format.empty()) return plan;
+  plan.format = parse_format(format);
+  if (plan.format) return plan;
+  std::string near = nearest_names(format, format_names());
+  return Diag{.message = "unknown format '" + std::string(format) + "'",
+              .expected = near.empty() ? "pyrender, uops, nodes, repr, json or dot" : near};
+}
+
+std::string DumpText::file_name() const {
+  std::string name = graph;
+  for (char& c : name)
+    if (c == '/' || c == '\0' || c == '\n') c = '_';
+  if (name.empty() || name[0] == '.') name = "_" + name;
+  char number[16];
+  std::snprintf(number, sizeof number, "%02zu", row->number);
+  return name + "." + number + "." + row->slug + "." + extension;
+}
+
+Result<Texts> dump_texts(Compilation compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }
+
+}  // namespace tgc

@@ -1,0 +1,35 @@
+// Loaded: one graph as it came in, with a Graph of its own and what its text said besides.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/text/formats.h"
+#include "lib/text/golden.h"
+
+namespace tgc {
+
+struct Loaded {
+  std::unique_ptr<Graph> graph;
+  UOp root;
+  std::vector<UOp> list;         // of a linear list: its nodes in order; else empty
+  GraphInfo info;                // name, and what the input says of stage, target and settings
+  bool is_tensor_graph = false;  // it is to be scheduled into kernels
+  std::string text, file;        // what it was read from; of a model only the file
+  ReadReport report;
+  std::shared_ptr<const GoldenRecord> record;  // of golden records: all that the record holds
+
+  // A message about a node, with its place in the text.
+  Diag diag_at(UOp node, std::string message) const;
+};
+
+// Whether `root` is a tensor graph: a kernel works on DEFINE_GLOBALs, a tensor graph on BUFFERs and the like.
+bool looks_like_tensor_graph(UOp root);
+
+// Reads one graph of any text but golden records, with these settings. Errors carry file, line and column.
+Result<Loaded> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file);
+
+// The target of kernels on a device of tinygrad's name: "CUDA:1" is CUDA's; of a device that tgc knows no target for, CPU.
+std::string target_of_device(std::string_view device, const Settings& settings);
+
+}  // namespace tgc

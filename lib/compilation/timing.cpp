@@ -1,0 +1,87 @@
+#include "lib/compilation/timing.h"
+
+#include <chrono>
+#include <ctime>
+
+#include "lib/rewrite/stats.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+double elapsed_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The processor's time of this thread: what else the machine does is not in it. Reading it costs as much as a stage of a small kernel.
+double thread_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
+}
+
+size_t nodes_of(UOp root) { return toposort(root).size(); }
+
+// One run of the whole pipeline over the graph, its steps timed.
+Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* observer = nullptr) {
+  auto loaded = load_text(in.settings, InputKind::Pyrender, in.text, in.file);
+  if (!loaded) return loaded.diag();
+  loaded->is_tensor_graph = in.is_tensor_graph;
+  auto begun = Compilation::begin(std::move(*loaded), in.job);
+  if (!begun) return begun.diag();
+  Compilation& c = *begun;
+  if (observer) set_observer(c.graph(), observer);
+  size_t nodes = what == RunFor::Nodes ? nodes_of(c.ast()) : 0;
+  StepTimes run(what);
+  while (const StageRow* row = c.next()) {
+    if (row->by_compiler() || row->name == "source") break;
+    if (auto step = c.step(); !step) return step.diag();
+    bool schedule = row->kind == StageRow::Kind::Schedule;
+    run.ended(schedule ? "kernels" : row->name, [&] { return row->output ? c.list()->size() : nodes_of(c.current()); });
+  }
+  run.end_of_total();
+  run.time.nodes = nodes;
+  if (what == RunFor::Total || c.is_tensor_graph()) return std::move(run.time);
+  auto count = [&] { return c.list()->size(); };
+  (void)c.source();  // tinygrad has kernels that it compiles and cannot render
+  run.ended("source", count);
+  if (auto program = c.output(row_of("program")); !program) return program.diag();
+  run.ended("program", count);
+  return std::move(run.time);
+}
+
+}  // namespace
+
+StepTimes::StepTimes(RunFor what, In in) : what_(what), in_(in), start_(thread_ms()), last_(now()) {}
+
+void StepTimes::end_of_total() {
+  time.ms = thread_ms() - start_;
+  last_ = now();
+}
+
+double StepTimes::now() const { return in_ == In::Elapsed ? elapsed_ms() : thread_ms(); }
+
+Result<TimedInput> timed_input(const Loaded& in, const JobSpec& job) {
+  auto text = pyrender(in.root);
+  if (!text) return text.diag();
+  return TimedInput{in.info.name, in.file, std::move(*text), in.graph->settings(), in.is_tensor_graph, job};
+}
+
+Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules) {
+  RuleStats stats;
+  RewriteObserver counting;
+  counting.stats = &stats;
+  counting.counts_only = true;
+  double counted_ms = 0;
+  auto best = fastest(repeats, [&](RunFor what) {
+    auto plain = run_once(in, what);
+    if (!plain || what != RunFor::Total || !count_rules) return plain;
+    if (auto counted = run_once(in, what, &counting))
+      counted_ms = counted_ms ? std::min(counted_ms, counted->ms) : counted->ms;
+    return plain;
+  });
+  if (best) best->counted_ms = counted_ms;
+  return best;
+}
+
+}  // namespace tgc

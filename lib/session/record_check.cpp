@@ -1,0 +1,321 @@
+#include "lib/session/record_check.h"
+
+#include <algorithm>
+
+#include "lib/compilation/compilation.h"
+#include "lib/compilation/schedule_text.h"
+#include "lib/compilation/selection.h"
+#include "lib/spec/spec.h"
+#include "lib/support/line_diff.h"
+#include "lib/text/graph_json.h"
+#include "lib/text/graph_lines.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/pyrender.h"
+#include "lib/text/repr.h"
+#include "passes/pipeline.h"
+
+namespace tgc {
+namespace {
+
+// What kernel records hold after the graph stages.
+constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
+constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs";
+
+class RecordCheck {
+ public:
+  RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan) : r_(record), settings_(settings), plan_(plan) {}
+
+  RecordReport run() {
+    report_.id = r_.id;
+    report_.target = r_.target.empty() ? r_.device : r_.target;
+    if (plan_.wanted.contains(kText) || plan_.wanted.contains(kForms)) check_texts();
+    if (any_beyond_text()) report_.skipped = why_not_to_replay();
+    if (any_beyond_text() && report_.skipped.empty()) check_pipeline();
+    return std::move(report_);
+  }
+
+ private:
+  // ---- verdicts
+  bool wanted(std::string_view name) const { return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name)); }
+  static bool is_output(std::string_view name) {
+    for (std::string_view o : kRecordOutputs)
+      if (o == name) return true;
+    return name == kKernels || name == kText || name == kForms || name == kSpec;
+  }
+
+  void settle(std::string_view name, Verdict verdict) { report_.items.push_back({std::string(name), verdict}); }
+  // The first thing that is not as it should be.
+  void diverge(std::string_view name, const std::string& explanation = {}) {
+    if (!report_.first.empty()) return;
+    report_.first = name;
+    report_.explanation = explanation;
+  }
+  void failed(std::string_view name, const Diag& diag) {
+    if (wanted(name)) settle(name, Verdict::Error);
+    diverge(name, "  " + diag.text() + "\n");
+  }
+  void skipped(std::string_view name, const std::string& why) {
+    if (!wanted(name)) return;
+    settle(name, Verdict::Skipped);
+    diverge(name, "  not compared: " + why + "\n");
+  }
+  void compare(std::string_view name, std::string_view ours, std::string_view theirs, bool graph) {
+    if (ours == theirs) return settle(name, Verdict::Same);
+    settle(name, Verdict::Different);
+    diverge(name, plan_.explain && report_.first.empty() ? difference(ours, theirs, graph) : std::string());
+  }
+  std::string difference(std::string_view ours, std::string_view theirs, bool graph) const {
+    LineDiffOptions options{.color = plan_.color};
+    if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
+    std::string diff = line_diff(theirs, ours, options);
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the same graph, other names
+    return "  - tinygrad  + tgc\n" + diff;
+  }
+
+  // ---- text: every text of the record, read and written back
+  void check_texts() {
+    check_text("ast", r_.ast);
+    for (const GoldenStage& s : r_.stages)
+      if (s.ir) check_text(s.name, *s.ir);
+    for (size_t i = 0; i < r_.kernels.size(); i++)
+      if (!r_.kernels[i].ast.empty()) check_text("kernel " + std::to_string(i), r_.kernels[i].ast);
+    if (r_.linear && plan_.wanted.contains(kText)) check_listing(*r_.linear);
+  }
+  void check_text(const std::string& what, std::string_view text) {
+    Graph graph(settings_);
+    auto root = read_pyrender(graph, text, r_.id + " (" + what + ")");
+    if (plan_.wanted.contains(kText)) {
+      auto written = root ? pyrender(*root) : Result<std::string>(root.diag());
+      if (!written) failed(kText, written.diag());
+      else compare(kText, *written, text, true);
+    }
+    if (plan_.wanted.contains(kForms)) {
+      auto written = root ? through_all_forms(*root) : Result<std::string>(root.diag());
+      if (!written) failed(kForms, written.diag());
+      else compare(kForms, *written, text, true);
+    }
+  }
+  // The graph written as JSON, that read and written as a repr, that read and written as pyrender.
+  Result<std::string> through_all_forms(UOp root) const {
+    Graph second(settings_), third(settings_);
+    auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
+    if (!from_json) return from_json.diag();
+    auto from_repr = read_repr(third, repr(from_json->root), r_.id + " (repr)");
+    if (!from_repr) return from_repr.diag();
+    return pyrender(*from_repr);
+  }
+  void check_listing(const std::string& text) {
+    Graph graph(settings_);
+    auto listing = read_uops(graph, text, r_.id + " (linear)");
+    if (!listing) return failed(kText, listing.diag());
+    compare(kText, print_uops(listing->list), text, false);
+  }
+
+  // ---- spec: every graph on the way, by tinygrad's table for what it is. The graphs are ours, not read from the record: its texts leave
+  // some dtypes out (of REDUCE and LOAD).
+  void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
+    if (!plan_.wanted.contains(kSpec)) return;
+    auto violation = verify(nodes, spec);
+    settle(kSpec, violation ? Verdict::Different : Verdict::Same);
+    if (violation) diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) + " graph: " + violation->text() + "\n");
+  }
+  void check_spec(std::string_view what, UOp root, Spec spec) {
+    if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
+  }
+
+  // ---- our compilation of the record's graph
+  bool is_kernel() const { return !r_.target.empty(); }
+
+  // Begins from a text of the record: the graph after `after`, the AST when that is null.
+  Status begin(std::string_view text, const StageRow* after, std::string_view what) {
+    c_.reset();
+    auto in = load_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
+    if (!in) return in.diag();
+    in->is_tensor_graph = !is_kernel();
+    if (after) in->info.stage = after->name;
+    if (!optimize_) optimize_ = in->root.tag().is_none();
+    auto begun = Compilation::begin(std::move(*in), {.target = r_.target, .optimize = after ? optimize_ : std::nullopt});
+    if (!begun) return begun.diag();
+    if (plan_.traced) set_observer(begun->graph(), &observer_);
+    c_.emplace(std::move(*begun));
+    as_expected_ = after != nullptr;
+    return Unit{};
+  }
+  // Begins anew from tinygrad's graph after the record's stage last passed; that is the AST as long as nothing changed it.
+  void begin_anew(std::string_view what) {
+    if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
+  }
+
+  void stop(std::string why) {
+    c_.reset();
+    why_stopped_ = std::move(why);
+  }
+
+  // Why tgc cannot replay the record, empty when it can.
+  std::string why_not_to_replay() const {
+    if (is_kernel() && !parse_target(r_.target, settings_)) return "tgc has no renderer for " + r_.target;
+    if (!is_kernel() && r_.ast.find("Ops.CUSTOM_KERNEL") != r_.ast.npos)
+      return "a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call";
+    return "";
+  }
+
+  void check_pipeline() {
+    text_ = r_.ast;
+    if (auto status = begin(r_.ast, nullptr, "ast"); !status) return failed("ast", status.diag());
+    check_spec("ast", c_->loaded().root, is_kernel() ? Spec::Kernel : Spec::Tensor);
+    for (const GoldenStage& s : r_.stages) {
+      if (!more_wanted(s.name)) return;
+      check_stage(s);
+    }
+    if (r_.error) return check_refusal();
+    if (is_kernel()) check_outputs();
+    else if (wanted(kKernels) || plan_.wanted.contains(kSpec)) check_schedule();
+  }
+
+  bool any_beyond_text() const {
+    for (const std::string& name : plan_.wanted)
+      if (name != kText && name != kForms) return true;
+    return false;
+  }
+  // Whether `name` or anything after it in the record is asked for.
+  bool more_wanted(std::string_view name) const {
+    if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
+    bool reached = false;
+    for (const GoldenStage& s : r_.stages) {
+      reached |= s.name == name;
+      if (reached && wanted(s.name)) return true;
+    }
+    for (std::string_view o : kRecordOutputs)
+      if (wanted(o)) return true;
+    return r_.error.has_value() && plan_.wanted.contains(kGraphs);
+  }
+
+  void check_stage(const GoldenStage& s) {
+    std::string_view expected = s.same || !s.ir ? text_ : std::string_view(*s.ir);
+    const StageRow* row = find_row(s.name);
+    if (!plan_.isolated || wanted(s.name)) run_stage(s, row, expected);
+    text_ = expected;
+    if (row) after_ = row;
+  }
+
+  void run_stage(const GoldenStage& s, const StageRow* row, std::string_view expected) {
+    if (plan_.isolated) begin_anew("before " + s.name);
+    if (!row) stop("tgc has no stage '" + s.name + "'");
+    if (!c_) return skipped(s.name, why_stopped_);
+    UOp before = c_->current();
+    if (!wanted(s.name)) as_expected_ = false;
+    if (auto status = c_->run_through(*row); !status) {  // and what is between: a record leaves out some stages that change nothing
+      failed(s.name, status.diag());
+      return stop("the stage '" + s.name + "' failed");
+    }
+    check_spec(s.name, c_->current(), Spec::Full);
+    if (wanted(s.name)) compare_graph(s, before, expected);
+  }
+
+  void compare_graph(const GoldenStage& s, UOp before, std::string_view expected) {
+    if (!s.same && !s.ir) return;  // tinygrad could not print it
+    if (s.same && c_->current() == before && as_expected_) return settle(s.name, Verdict::Same);
+    auto ours = pyrender(c_->current());
+    if (!ours) return failed(s.name, ours.diag());
+    as_expected_ = *ours == expected;
+    compare(s.name, *ours, expected, true);
+  }
+
+  // tinygrad refused this graph after the last stage recorded: so must tgc, in whatever row.
+  void check_refusal() {
+    if (plan_.isolated) begin_anew("before the refusal");
+    if (!c_) return;  // said already
+    while (const StageRow* row = c_->next()) {
+      std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
+      if (!c_->step()) return settle(name, Verdict::Same);
+      if (row->output && !c_->output(*row)) return settle(name, Verdict::Same);
+    }
+    settle("refusal", Verdict::Different);
+    diverge("refusal", std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
+  }
+
+  // ---- kernels: what is made of the last graph
+  void check_outputs() {
+    if (plan_.isolated) begin_anew("the outputs");
+    if (c_ && plan_.wanted.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
+    for (std::string_view name : kRecordOutputs) {
+      if (!wanted(name)) continue;
+      auto expected = expected_output(name);
+      if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not hold it
+      if (!c_) skipped(name, why_stopped_);
+      else check_output(name, expected);
+    }
+  }
+  void check_output(std::string_view name, const std::optional<std::string>& expected) {
+    auto ours = c_->output(row_of(name));
+    if (expected && ours) return compare(name, *ours, *expected, false);
+    if (expected) return failed(name, ours.diag());
+    settle(name, ours ? Verdict::Different : Verdict::Same);
+    if (ours) diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
+  }
+  std::optional<std::string> expected_output(std::string_view name) const {
+    if (name == "linear") return r_.linear;
+    if (name == "source") return r_.source;
+    return r_.program ? std::optional(program_text(*r_.program)) : std::nullopt;
+  }
+
+  // ---- tensor graphs: the kernels in the order they run
+  void check_schedule() {
+    if (plan_.isolated)
+      if (auto status = begin(r_.ast, nullptr, "kernels"); !status) stop(status.diag().text());
+    if (!c_) return skipped(kKernels, why_stopped_);
+    auto& schedule = c_->schedule();
+    if (!schedule) return failed(kKernels, schedule.diag());
+    for (size_t i = 0; i < schedule->items.size(); i++)
+      if (UOp ast = schedule->items[i].ast; ast.is(Op::SINK)) check_spec("kernel " + std::to_string(i), ast, Spec::Kernel);
+    if (!wanted(kKernels)) return;
+    auto ours = golden_kernels(*schedule);
+    if (!ours) return failed(kKernels, ours.diag());
+    std::map<std::string, int64_t> values(schedule->var_vals.begin(), schedule->var_vals.end());
+    compare(kKernels, kernels_text(*ours, values), kernels_text(r_.kernels, r_.var_vals), false);
+  }
+
+  const GoldenRecord& r_;
+  const Settings& settings_;
+  const CheckPlan& plan_;
+  RecordReport report_;
+  RewriteObserver observer_;         // of --traced: it watches, and does nothing. It outlives what it watches.
+  std::optional<Compilation> c_;     // ours; none: stopped, why_stopped_ says why
+  std::string why_stopped_;
+  const StageRow* after_ = nullptr;  // the record's stage last passed
+  std::string_view text_;            // tinygrad's graph after it
+  std::optional<bool> optimize_;     // whether the AST was to be optimized
+  bool as_expected_ = false;         // our graph's text is text_
+};
+
+}  // namespace
+
+Result<CheckPlan> make_check_plan(std::string_view stages) {
+  CheckPlan plan;
+  if (stages.empty()) {
+    plan.wanted = {std::string(kGraphs), "linear", "source", "program", std::string(kKernels)};
+    return plan;
+  }
+  std::vector<Choice> choices = choices_of_rows([](const StageRow& row) {
+    return row.is_graph_stage() || std::ranges::find(kRecordOutputs, row.name) != std::end(kRecordOutputs);
+  });
+  for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});
+  auto selected = select_stages(stages, choices);
+  if (!selected) return selected.diag();
+  for (std::string_view name : *selected) {
+    if (name == "all") plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels), std::string(kText), std::string(kForms),
+                                                std::string(kSpec)});
+    else plan.wanted.emplace(name);
+  }
+  return plan;
+}
+
+bool RecordReport::compared() const {
+  return std::ranges::any_of(items, [](const CheckItem& item) { return item.verdict != Verdict::Skipped; });
+}
+
+RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan) {
+  return RecordCheck(record, settings, plan).run();
+}
+
+}  // namespace tgc

@@ -1,0 +1,34 @@
+#include "lib/session/session.h"
+
+namespace tgc {
+
+Result<Settings> Session::settings_for(const std::map<std::string, std::string>& recorded) const {
+  auto settings = Settings::from_environment();
+  if (!settings) return settings;
+  for (auto& [key, value] : recorded)
+    if (auto status = settings->set(key, value); !status) return status.diag();
+  for (const std::string& s : over.sets)
+    if (auto status = settings->set(s); !status) return status.diag();
+  return settings;
+}
+
+std::string Session::target_for(const Loaded& in) const {
+  if (!over.target.empty()) return over.target;
+  if (!in.info.target.empty()) return in.info.target;
+  return in.is_tensor_graph ? "" : "CPU";
+}
+
+Result<JobSpec> Session::job_for(const Loaded& in) const {
+  JobSpec job{.target = target_for(in), .opts = over.opts, .compile = compile};
+  if (!job.target.empty())
+    if (auto target = parse_target(job.target, in.graph->settings()); !target) return target.diag();
+  return job;
+}
+
+Result<Compilation> Session::begin(Loaded in) const {
+  auto job = job_for(in);
+  if (!job) return job.diag();
+  return Compilation::begin(std::move(in), std::move(*job));
+}
+
+}  // namespace tgc

@@ -1,0 +1,67 @@
+// Session: what a front end fixes once, and hands to every verb of lib/session. The settings, the target and the opts of a graph are derived
+// from it for each graph anew, so that nothing is carried over from the graph before.
+#pragma once
+#include <atomic>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/compilation/compilation.h"
+
+namespace tgc {
+
+// What the user asks for over what an input says of itself. Empty: as the input says.
+struct Overrides {
+  std::string target;              // DEVICE[:RENDERER[:ARCH]]
+  std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names
+  std::string opts;                // the optimizer's list, "[Opt(...), ...]"
+  std::string from;                // the graph is the result of that stage; of a golden record, that stage's graph is taken
+  std::vector<std::string> sizes;  // NAME=SIZE each: of a model's symbolic dimensions
+  std::string weights;             // a file of tensors for a model's initializers
+};
+
+// Where a verb tells of what goes on besides its result. Every default does nothing.
+class Events {
+ public:
+  virtual ~Events() = default;
+  virtual void progress(std::string_view /*what*/) {}      // "412 records, 412 identical"; from one thread at a time
+  virtual void warning(const Diag& /*what*/) {}            // something the user should know, and that is no error
+  virtual void note(const std::string& /*what*/) {}        // something that is worth knowing
+  virtual void debug(const std::string& /*text*/) {}       // what DEBUG prints, with a line end
+  virtual bool color() const { return false; }             // whether those texts may have colours
+};
+
+// A request to stop, from any thread or a signal handler; verbs look at it between two graphs.
+class Cancel {
+ public:
+  void request() { requested_.store(true, std::memory_order_relaxed); }
+  bool requested() const { return requested_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> requested_{false};
+};
+
+struct Session {
+  Overrides over = {};
+  unsigned jobs = 1;           // threads
+  CompileOptions compile = {};
+  Events* events = nullptr;    // null: nobody listens
+  Cancel* cancel = nullptr;
+
+  // The settings of a graph: tinygrad's defaults, the environment, what the input says it was made with, --set; each over those before.
+  Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
+  // What its target is: the override, else the input's own, else CPU; of a tensor graph it stays empty when neither says.
+  std::string target_for(const Loaded& in) const;
+  // All that a Compilation of it needs. An error: a target that there is not.
+  Result<JobSpec> job_for(const Loaded& in) const;
+  // Compilation::begin with that.
+  Result<Compilation> begin(Loaded in) const;
+
+  void progress(std::string_view what) const { if (events) events->progress(what); }
+  void warn(const Diag& what) const { if (events) events->warning(what); }
+  void note(const std::string& what) const { if (events) events->note(what); }
+  bool cancelled() const { return cancel && cancel->requested(); }
+};
+
+}  // namespace tgc

@@ -1,0 +1,266 @@
+#include "lib/session/source.h"
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include "lib/model/model.h"
+#include "lib/model/tensor_state.h"
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The number that `text` is; nullopt when it is a name.
+std::optional<size_t> number_of(std::string_view text) {
+  size_t n = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
+}
+
+// NAME=SIZE each.
+std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts) {
+  std::map<std::string, int64_t> out;
+  for (auto& text : texts) {
+    size_t equals = text.find('=');
+    auto size = equals == text.npos ? std::nullopt : number_of(text.substr(equals + 1));
+    if (!size || equals == 0) throw Failure(Diag{.message = "--var takes NAME=SIZE, not '" + text + "'"});
+    out[text.substr(0, equals)] = int64_t(*size);
+  }
+  return out;
+}
+
+// The graph that the record holds after `stage`; empty: its AST. A stage that left the graph as it was has the text of the one before.
+Result<const std::string*> text_after(const GoldenRecord& record, const StageRow* stage, const std::string& file) {
+  const std::string* text = &record.ast;
+  if (!stage || stage->kind == StageRow::Kind::Ast) return text;
+  for (const GoldenStage& s : record.stages) {
+    if (!s.same) text = s.ir ? &*s.ir : nullptr;
+    if (s.name != stage->name) continue;
+    if (text) return text;
+    return Diag{.message = "tinygrad could not print the graph after '" + s.name + "'", .file = file};
+  }
+  return Diag{.message = "the record has no stage '" + std::string(stage->name) + "'", .file = file};
+}
+
+}  // namespace
+
+InputName InputName::parse(const std::string& spec) {
+  size_t hash = spec.rfind('#');
+  std::error_code error;
+  if (hash == spec.npos || fs::exists(spec, error)) return {spec, ""};
+  return {spec.substr(0, hash), spec.substr(hash + 1)};
+}
+
+std::string InputName::shown() const { return input_name(file); }
+
+std::string InputName::stem() const {
+  if (file == "-") return "kernel";
+  std::string name = fs::path(file).filename().string();
+  size_t dot = name.find('.', 1);
+  return dot == name.npos ? name : name.substr(0, dot);
+}
+
+std::string InputName::without_extension(const std::string& graph) const {
+  return id.empty() && file != "-" ? fs::path(file).replace_extension().string() : graph;
+}
+
+bool is_model_file(const std::string& path) {
+  if (path == "-") return false;
+  std::ifstream file(path, std::ios::binary);
+  char head[16];
+  file.read(head, sizeof head);
+  return onnx::looks_like_model({head, size_t(file.gcount())});
+}
+
+Result<Source> Source::open(const Session& session, const std::string& spec, const std::string& kernel) {
+  Source out(session);
+  out.name_ = InputName::parse(spec);
+  out.kernel_ = kernel;
+  const std::string& file = out.name_.file;
+  if (is_model_file(file)) {
+    auto model = Model::open(file, session.over.weights);
+    if (!model) return model.diag();
+    out.kind_ = InputKind::Onnx;
+    out.model_ = std::make_shared<const Model>(std::move(*model));
+    return out;
+  }
+  auto lines = LineReader::open(file);
+  if (!lines) return lines.diag();
+  std::string first, shown = out.name_.shown();
+  if (auto more = (*lines)->next(first); !more) return more.diag();
+  out.kind_ = detect_kind(first);
+  if (out.kind_ == InputKind::Golden) {
+    auto records = GoldenReader::from(std::move(*lines), {first, 1}, shown);
+    if (!records) return records.diag();
+    out.records_ = std::move(*records);
+    return out;
+  }
+  out.text_ = std::move(first) + ((*lines)->line_ended() ? "\n" : "");
+  if (auto status = (*lines)->rest(out.text_); !status) return status.diag();
+  if (out.text_.find_first_not_of(" \t\r\n") == std::string::npos)
+    return Diag{.message = "the input is empty", .file = shown, .expected = "a graph"};
+  out.kind_ = detect_kind(out.text_);
+  if (out.kind_ == InputKind::Onnx) return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
+  if (out.name_.id.empty()) return out;
+  return Diag{.message = "'#" + out.name_.id + "' picks a record, but this is " + std::string(name_of(out.kind_)), .file = shown,
+              .expected = "golden records"};
+}
+
+Result<std::optional<Loaded>> Source::next() {
+  if (records_) return next_record();
+  if (done_) return std::optional<Loaded>();
+  done_ = true;
+  auto graph = model_ ? graph_of_model() : graph_of_text(kind_, text_, name_.shown(), {});
+  if (!graph) return graph.diag();
+  if (graph->info.name.empty()) graph->info.name = name_.stem();
+  if (!kernel_.empty())
+    if (auto status = picked_kernel(*graph); !status) return status.diag();
+  return std::optional(std::move(*graph));
+}
+
+// The kernel that --kernel picks of the one graph of the input, which it becomes.
+Status Source::picked_kernel(Loaded& in) {
+  if (!in.is_tensor_graph) {
+    if (kernel_ == "0" || kernel_ == in.info.name) return Unit{};
+    return Diag{.message = "the input has no kernel '" + kernel_ + "'", .file = name_.shown(), .expected = "0 or " + in.info.name};
+  }
+  auto job = session_->job_for(in);
+  if (!job) return job.diag();
+  auto whole = Compilation::begin(std::move(in), std::move(*job));
+  if (!whole) return whole.diag();
+  if (auto& schedule = whole->schedule(); !schedule) return schedule.diag();
+  auto number = number_of(kernel_);
+  auto kernel = number ? whole->kernel(*number)
+                       : Result<Compilation>(Diag{.message = "'" + kernel_ + "' is no number of a kernel of '" + whole->name() + "'"});
+  if (!kernel) {
+    Diag diag = kernel.diag();
+    diag.file = name_.shown();
+    return diag;
+  }
+  in = std::move(*kernel).take();
+  return Unit{};
+}
+
+Result<Loaded> Source::graph_of_text(InputKind kind, std::string_view text, const std::string& file,
+                                     const std::map<std::string, std::string>& recorded) {
+  auto settings = session_->settings_for(recorded);
+  if (!settings) return settings.diag();
+  auto out = load_text(*settings, kind, text, file);
+  if (!out) return out;
+  if (recorded.empty() && !out->info.settings.empty())  // it says itself which settings it was made with
+    return graph_of_text(kind, text, file, out->info.settings);
+  if (out->info.settings.empty()) out->info.settings = recorded;
+  for (const std::string& note : out->report.notes) session_->note(note);
+  if (session_->over.from.empty() || !out->list.empty()) return out;
+  const StageRow* row = find_row(session_->over.from);
+  if (!row) return unknown_stage(session_->over.from);
+  out->info.stage = row->kind == StageRow::Kind::Ast ? "" : row->name;
+  return out;
+}
+
+// A model's inputs are buffers whose values are not known.
+Result<Loaded> Source::graph_of_model() {
+  return catch_failures([&] {
+    Loaded out;
+    Settings settings = session_->settings_for().value_or_throw();
+    const std::string& target = session_->over.target;
+    std::string device = parse_target(target.empty() ? "CPU" : target, settings).value_or_throw().device;
+    out.graph = std::make_unique<Graph>(settings);
+    tensor_state(*out.graph).device = device;
+    std::map<std::string, Value> inputs;
+    auto declared = std::move(model_->inputs(parse_sizes(session_->over.sizes)).value_or_throw());
+    for (auto& input : declared) {
+      if (input.type.kind == onnx::TypeProto::Kind::Optional) {
+        inputs[input.name] = Value();
+        continue;
+      }
+      if (!input.shape || input.dtype == dtypes::void_)
+        throw Failure(Diag{.message = "the model's input '" + input.name + "' is no tensor of numbers of a known shape", .file = name_.file});
+      inputs[input.name] = Tensor::buffer(*out.graph, *input.shape, input.dtype);
+    }
+    ModelOutputs outputs = model_->build(*out.graph, inputs).value_or_throw();
+    std::vector<UOp> roots;
+    for (size_t i = 0; i < outputs.values.size(); i++) {
+      if (!outputs.values[i].is_tensor())
+        throw Failure(Diag{.message = "the model's output '" + outputs.names[i] + "' is no tensor of numbers", .file = name_.file});
+      roots.push_back(outputs.values[i].tensor().contiguous().uop());
+    }
+    out.root = out.graph->sink(roots);
+    out.is_tensor_graph = true;
+    out.file = name_.file;
+    return out;
+  });
+}
+
+Result<std::optional<Loaded>> Source::next_record() {
+  const bool by_number = name_.id.empty() && !kernel_.empty() && number_of(kernel_);
+  const std::string& wanted_id = !name_.id.empty() ? name_.id : kernel_;
+  GoldenLine line;
+  while (!done_) {
+    auto more = records_->next_line(line);
+    if (!more) return more.diag();
+    if (!*more) {
+      if (records_->cut()) session_->warn(*records_->cut());
+      break;
+    }
+    size_t number = number_++;
+    bool skipped = by_number ? number != *number_of(kernel_) : !wanted_id.empty() && line.text.find(wanted_id) == std::string::npos;
+    if (skipped) continue;  // spares the parsing
+    auto record = parse_golden_record(line, records_->path());
+    if (!record) return record.diag();
+    if (!by_number && !wanted_id.empty() && record->id != wanted_id) continue;
+    found_ = true;
+    done_ = by_number;
+    auto graph = graph_of(std::make_shared<const GoldenRecord>(std::move(*record)));
+    if (!graph) return graph.diag();
+    return std::optional(std::move(*graph));
+  }
+  if (found_ || wanted_id.empty()) return std::optional<Loaded>();
+  return Diag{.message = "no record '" + wanted_id + "'", .file = name_.shown(),
+              .expected = by_number ? "a number below " + std::to_string(number_) : "the id of a record"};
+}
+
+Result<Loaded> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {
+  std::string file = records_->path() + "#" + record->id;
+  const bool one_of_schedule = !name_.id.empty() && !kernel_.empty();
+  const StageRow* from = session_->over.from.empty() ? nullptr : find_row(session_->over.from);
+  if (!session_->over.from.empty() && !from) return unknown_stage(session_->over.from);
+  std::string name = record->id;
+  Result<const std::string*> text = &record->ast;
+  if (one_of_schedule) {
+    auto n = number_of(kernel_);
+    if (!n || *n >= record->kernels.size())
+      return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'", .file = name_.shown(),
+                  .expected = record->kernels.empty() ? "a tensor record" : "0 to " + std::to_string(record->kernels.size() - 1)};
+    text = &record->kernels[*n].ast;
+    name += "." + kernel_;
+  } else {
+    text = text_after(*record, from, file);
+  }
+  if (!text) return text.diag();
+  auto graph = graph_of_text(InputKind::Pyrender, **text, file, settings_of(records_->header(), *record));
+  if (!graph) return graph;
+  graph->info.name = name;
+  graph->info.target = record->target;
+  graph->record = std::move(record);
+  return graph;
+}
+
+Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
+                      const std::function<Status(Loaded)>& each) {
+  auto source = Source::open(session, spec, kernel);
+  if (!source) return source.diag();
+  for (size_t count = 0;; count++) {
+    auto graph = source->next();
+    if (!graph) return graph.diag();
+    if (!*graph && count == 0) return Diag{.message = "there is no graph in it", .file = source->name().shown()};
+    if (!*graph) return Unit{};
+    if (session.cancelled()) return Diag{"cancelled"};
+    if (auto status = each(std::move(**graph)); !status) return status;
+  }
+}
+
+}  // namespace tgc

@@ -1,0 +1,66 @@
+// Source: the graphs of an INPUT, one after the other. INPUT is what every command takes: a file or "-" for standard input, of any kind (its
+// content tells which: pyrender, repr, print_uops, JSON, golden records, an ONNX model), with #ID for one record of many.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lib/session/session.h"
+
+namespace tgc {
+
+class Model;
+
+// FILE#ID, apart. The one place that knows how an INPUT is spelled.
+struct InputName {
+  std::string file = "-";
+  std::string id;      // of a golden record; empty: all
+  // "#" belongs to the name of a file that exists with it.
+  static InputName parse(const std::string& spec);
+
+  std::string shown() const;                                    // as messages call the file: "<stdin>"
+  std::string stem() const;                                     // the file's name without folder and extensions
+  std::string without_extension(const std::string& graph) const;  // what {} stands for: of one of many the graph's name
+};
+
+// Whether the file holds an ONNX model.
+bool is_model_file(const std::string& path);
+
+class Source {
+ public:
+  // `kernel` picks one of many: by number from 0, by name or record id; of a tensor record that #ID picks, or of any other tensor graph, one of
+  // its kernels. Empty: all.
+  static Result<Source> open(const Session& session, const std::string& spec, const std::string& kernel = "");
+
+  InputKind kind() const { return kind_; }
+  const InputName& name() const { return name_; }
+  const GoldenHeader* header() const { return records_ ? &records_->header() : nullptr; }
+  // The next graph; nullopt at the end. A record, or an id, that is not there is an error.
+  Result<std::optional<Loaded>> next();
+
+ private:
+  explicit Source(const Session& session) : session_(&session) {}
+  Result<std::optional<Loaded>> next_record();
+  Result<Loaded> graph_of(std::shared_ptr<const GoldenRecord> record);
+  Result<Loaded> graph_of_text(InputKind kind, std::string_view text, const std::string& file,
+                               const std::map<std::string, std::string>& recorded);
+  Result<Loaded> graph_of_model();
+  Status picked_kernel(Loaded& in);
+
+  const Session* session_;
+  InputName name_;
+  std::string kernel_;
+  InputKind kind_ = InputKind::Pyrender;
+  std::string text_;                       // of a text with one graph
+  std::shared_ptr<const Model> model_;     // of an ONNX model
+  std::optional<GoldenReader> records_;    // of golden records
+  size_t number_ = 0;                      // of records read
+  bool done_ = false, found_ = false;
+};
+
+// Calls `each` with every graph of an INPUT, in order. Stops at the first error, of the input or of `each`; and when the session is cancelled.
+// It is an error, too, when there was none.
+Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
+                      const std::function<Status(Loaded)>& each);
+
+}  // namespace tgc
