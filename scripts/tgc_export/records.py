@@ -1,0 +1,203 @@
+"""One record: what tinygrad makes of one kernel for one target, or of one tensor graph."""
+import contextlib, io
+
+from tgc_export.golden import trouble
+
+TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrites", "apply rangeify",
+                 "symbolic+reduce_collapse+debuf", "limit buffers", "bufferize to store", "split kernels", "fix_assign",
+                 "remove all tags"}
+
+
+class Stages:
+  """The graphs that the rewrites leave, in order, as text."""
+
+  def __init__(self): self.list, self.last = [], None
+
+  def add(self, name, graph):
+    self.list.append({"name": name, "same": True} if graph is self.last else {"name": name, "ir": text_of(graph)})
+    self.last = graph
+
+
+def text_of(graph):
+  from tinygrad.uop.ops import pyrender
+  try: return pyrender(graph)
+  except Exception: return None  # a few graphs break tinygrad's own printer
+
+
+@contextlib.contextmanager
+def replaced(owner, name, value):
+  old = getattr(owner, name)
+  setattr(owner, name, value)
+  try: yield
+  finally: setattr(owner, name, old)
+
+
+def metadata_list(metadata):
+  """The Tensor methods behind a kernel, as a record has them."""
+  return [{"name": m.name, **{key: value for key in ("caller", "backward", "node") if (value := getattr(m, key, None))}}
+          for m in metadata or ()]
+
+
+# ---- targets: tinygrad's renderers by DEVICE:RENDERER[:ARCH]
+
+# What a target calls the classes. One that is not here is called after its class: NullRenderer is NULL.
+CLASSES = {"ClangRenderer": "CLANG", "ClangJITRenderer": "CLANG", "LLVMRenderer": "LLVM", "CUDARenderer": "CUDA",
+           "NVRenderer": "CUDA", "PTXRenderer": "PTX", "MetalRenderer": "METAL", "OpenCLRenderer": "CL",
+           "QCOMRenderer": "CL", "IntelRenderer": "INTEL", "AMDHIPRenderer": "HIP", "AMDHIPCCRenderer": "HIP",
+           "HIPRenderer": "HIP",
+           "AMDLLVMRenderer": "LLVM", "WGSLRenderer": "WGSL"}
+DEFAULTS = {"CPU": "CLANG", "AMD": "HIP", "NV": "CUDA", "QCOM": "CL", "WEBGPU": "WGSL"}  # else the device's name
+
+
+def make_renderer(target):
+  from tinygrad.codegen.opt import tc
+  from tinygrad.renderer import cstyle, llvmir, ptx, wgsl
+  from tinygrad.runtime import ops_null, ops_python
+  device, renderer, arch = (target.split(":", 2) + ["", ""])[:3]
+  renderer = renderer or DEFAULTS.get(device, device)
+  def hip(kind):
+    import tinygrad.runtime.support.compiler_amd as compiler
+    with replaced(compiler, "HIPCompiler", lambda *args: None): return kind(arch)
+  def metal():
+    made = cstyle.MetalRenderer()
+    made.tensor_cores = tc.metal  # the class has them on Apple's arm64 alone
+    return made
+  known = {("CPU", "CLANG"): cstyle.ClangRenderer, ("CPU", "LLVM"): llvmir.LLVMRenderer,
+           ("CUDA", "CUDA"): lambda: cstyle.CUDARenderer(arch), ("CUDA", "PTX"): lambda: ptx.PTXRenderer(arch),
+           ("NV", "CUDA"): lambda: cstyle.NVRenderer(arch), ("NV", "PTX"): lambda: ptx.PTXRenderer(arch, device="NV"),
+           ("METAL", "METAL"): metal, ("CL", "CL"): cstyle.OpenCLRenderer, ("CL", "INTEL"): cstyle.IntelRenderer,
+           ("QCOM", "CL"): cstyle.QCOMRenderer, ("AMD", "HIP"): lambda: hip(cstyle.AMDHIPRenderer),
+           ("AMD", "LLVM"): lambda: llvmir.AMDLLVMRenderer(arch), ("HIP", "HIP"): lambda: hip(cstyle.HIPRenderer),
+           ("WEBGPU", "WGSL"): wgsl.WGSLRenderer, ("NULL", "NULL"): ops_null.NullRenderer,
+           ("PYTHON", "PYTHON"): ops_python.PythonRenderer}
+  if (device, renderer) not in known:
+    trouble(f"unknown target '{target}', one of " + ", ".join(f"{d}:{r}" for d, r in known) + " with :ARCH")
+  if not arch and device in ("CUDA", "NV", "AMD", "HIP"):
+    trouble(f"target '{target}' needs an architecture, as in CUDA:CUDA:sm_80 or AMD:HIP:gfx1100")
+  return known[device, renderer]()
+
+
+def target_of(renderer):
+  """The target that a renderer of the running program stands for."""
+  kind, arch = type(renderer).__name__, getattr(renderer, "arch", None)
+  name = CLASSES.get(kind) if type(renderer).__module__.startswith("tinygrad.") else None
+  parts = [renderer.device.split(":")[0], name or kind.removesuffix("Renderer").upper()]
+  return ":".join(parts + ([arch] if isinstance(arch, str) else []))
+
+
+# ---- one kernel
+
+def launch_facts(program):
+  def size(x): return x if isinstance(x, int) else number(x)
+  def number(x): return x.render() if hasattr(x, "render") else str(x)
+  e = program.estimates
+  return {"name": program.name, "function_name": program.function_name,
+          "global_size": [size(x) for x in program.global_size],
+          "local_size": None if program.local_size is None else [size(x) for x in program.local_size],
+          "vars": [list(v.arg) for v in program.vars],
+          "globals": program.globals, "outs": program.outs, "ins": program.ins,
+          "applied_opts": str(program.applied_opts), "ops": number(e.ops), "lds": number(e.lds), "mem": number(e.mem)}
+
+
+def kernel_record(name, target, ast, renderer):
+  """What tinygrad makes of one kernel AST for one target; where it refuses, the stages up to there and the error."""
+  import tinygrad.codegen as codegen
+  from tinygrad.codegen.opt.postrange import Scheduler
+  from tinygrad.helpers import Context
+  from tinygrad.renderer import ProgramSpec
+  from tinygrad.uop.ops import KernelInfo, Ops, UOp, print_uops
+  record = {"id": name, "target": target, "ast": text_of(ast), "nodes": len(ast.toposort())}
+  stages, rewrite, optimize = Stages(), codegen.graph_rewrite, codegen.apply_opts
+  def watched(sink, *args, **kwargs):
+    result = rewrite(sink, *args, **kwargs)
+    if not kwargs["name"].startswith("View"): stages.add(kwargs["name"], result)
+    return result
+  def optimized(sink, ren):
+    result = optimize(sink, ren)
+    stages.add("apply opts", result)
+    return result
+  names_given = dict(Scheduler.kernel_cnt)  # names count within the program; in a record they start anew
+  Scheduler.kernel_cnt.clear()
+  try:
+    with (replaced(codegen, "graph_rewrite", watched), replaced(codegen, "apply_opts", optimized),
+          Context(DEBUG=0, BEAM=0)):
+      sink = ast if ast.arg is not None else ast.replace(arg=KernelInfo())
+      full = codegen.full_rewrite_to_sink(sink, renderer, optimize=ast.tag is None)
+      lines = codegen.line_rewrite(codegen.linearize(full), codegen.pm_linearize_cleanups)
+  except Exception as e:
+    return {**record, "error": repr(e), "stages": stages.list}
+  finally:
+    Scheduler.kernel_cnt.clear()
+    Scheduler.kernel_cnt.update(names_given)
+  try: record["source"] = renderer.render(list(lines))
+  except Exception as e: record["source_error"] = repr(e)
+  parts = full, UOp(Ops.DEVICE, arg=renderer.device), UOp(Ops.LINEAR, src=tuple(lines)), UOp(Ops.SOURCE, arg="")
+  with Context(DEBUG=0): record["program"] = launch_facts(ProgramSpec.from_uop(UOp(Ops.PROGRAM, src=parts)))
+  listing = io.StringIO()
+  with contextlib.redirect_stdout(listing): print_uops(lines)
+  return {**record, "linear": listing.getvalue(), "stages": stages.list}
+
+
+# ---- one schedule
+
+def device_of(sink):
+  """The kind of device that a schedule is for: that of its first tensor, of several devices the first."""
+  from tinygrad.device import Device
+  device = next((s._device for s in sink.src if s._device is not None), Device.DEFAULT)
+  return (device if isinstance(device, str) else device[0]).split(":")[0]
+
+
+def schedule_record(name, sink, make_schedule):
+  """What tinygrad makes of one tensor graph while `make_schedule(sink)` runs: the record and the result. The record
+  is None for a graph that the schedule cache knew. A schedule that fails gives a record with the error, and the
+  exception in place of the result."""
+  import tinygrad.engine.schedule as schedule
+  import tinygrad.schedule.indexing as indexing
+  import tinygrad.schedule.rangeify as rangeify
+  record = {"id": name, "device": device_of(sink), "nodes": len(sink.toposort()), "ast": text_of(sink)}
+  stages, items = Stages(), []
+  def watched(rewrite):
+    def call(sink, *args, **kwargs):
+      result = rewrite(sink, *args, **kwargs)
+      if kwargs.get("name") in TENSOR_STAGES: stages.add(kwargs["name"], result)
+      return result
+    return call
+  def planned(todo):  # before the memory planner moves the buffers
+    items.extend((i.ast, list(i.bufs), dict(i.fixedvars), i.metadata) for i in todo)
+    return planner(todo)
+  planner, result, error = schedule.memory_planner, None, None
+  with contextlib.ExitStack() as stack:
+    for module in (schedule, rangeify, indexing):
+      stack.enter_context(replaced(module, "graph_rewrite", watched(module.graph_rewrite)))
+    stack.enter_context(replaced(schedule, "memory_planner", planned))
+    try: result = make_schedule(sink)
+    except Exception as e: error = e
+  if error is not None: return {**record, "error": repr(error), "stages": stages.list}, error
+  if len(stages.list) < 2: return None, result
+  numbers, kernels = {}, []
+  for ast, bufs, fixedvars, metadata in items:
+    uses = [{"base": numbers.setdefault(id(b.base), len(numbers)), "offset": b.offset, "size": b.size,
+             "dtype": str(b.dtype)} for b in bufs]
+    kernels.append({"ast": text_of(ast), "bufs": uses, "fixedvars": fixedvars, "metadata": metadata_list(metadata)})
+  return {**record, "stages": stages.list, "kernels": kernels, "var_vals": dict(result[2])}, result
+
+
+def without_custom_kernels(sink):
+  """The graph with the KERNEL that the Python function of each CUSTOM_KERNEL makes in its place, as the scheduler
+  itself does later: the function cannot be written down. Over several devices it is called on shards, which are not
+  known yet; such a graph stays as it is."""
+  import tinygrad.schedule.rangeify as rangeify
+  from tinygrad.uop.ops import Ops, PatternMatcher, UPat, graph_rewrite
+  nodes = sink.toposort()
+  if not any(u.op is Ops.CUSTOM_KERNEL for u in nodes) or any(isinstance(u._device, tuple) for u in nodes): return sink
+  rules = PatternMatcher([(UPat(Ops.CUSTOM_KERNEL, name="ck"), rangeify.resolve_custom_kernel)])
+  return graph_rewrite(sink, rules, name="View custom kernels")
+
+
+def replay_names():
+  """The names that pyrender's text uses."""
+  from tinygrad.codegen.opt import Opt, OptOps
+  from tinygrad.dtype import AddrSpace, ImageDType, Invalid, PtrDType, dtypes
+  from tinygrad.schedule.rangeify import BufferizeOpts
+  from tinygrad.uop.ops import AxisType, Kernel, KernelInfo, Ops, UOp
+  return {**{k: v for k, v in locals().items()}, "inf": float("inf"), "nan": float("nan")}
