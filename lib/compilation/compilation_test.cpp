@@ -1,0 +1,190 @@
+#include "lib/compilation/compilation.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/compilation/dump.h"
+#include "lib/support/testing.h"
+#include "lib/text/pyrender.h"
+
+using namespace tgc;
+
+namespace {
+
+// x[i] = 1, eight times; and y = sum(x), as a tensor graph of one kernel.
+constexpr const char* kKernel =
+    "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+    "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
+
+Loaded load(const std::string& text) {
+  auto loaded = load_text(Settings(), InputKind::Pyrender, text, "test");
+  REQUIRE_MESSAGE(loaded.ok(), loaded.diag().text());
+  loaded->info.name = "k";
+  return std::move(*loaded);
+}
+
+Compilation begin(Loaded in, JobSpec spec = {.target = "CPU:CLANG"}) {
+  auto c = Compilation::begin(std::move(in), std::move(spec));
+  REQUIRE_MESSAGE(c.ok(), c.diag().text());
+  return std::move(*c);
+}
+
+Loaded tensor_graph() {
+  auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
+  auto record = reader->next();
+  REQUIRE(record.ok());
+  return load((*record)->ast);
+}
+
+}  // namespace
+
+TEST_CASE("stage rows: every name, alias and slug finds its row, in the order of the pipeline") {
+  for (const StageRow& row : stage_rows()) {
+    CHECK(find_row(row.name) == &row);
+    CHECK(find_row(row.slug)->name == row.name);
+    if (!row.alias.empty() && row.kind != StageRow::Kind::Output) CHECK(find_row(row.alias) == &row);
+  }
+  CHECK(find_row("EXPANDER") == &row_of("expander"));
+  CHECK(find_row("expandr") == nullptr);
+  CHECK(unknown_stage("expandr").expected.find("expander") != std::string::npos);
+  CHECK(&row_of("split kernels") < &row_of("schedule"));
+  CHECK(&row_of("add control flow") < &row_of("linear"));
+  CHECK(row_of("asm").by_compiler());
+}
+
+TEST_CASE("a compilation steps through the stages that apply, in order, to the launch facts") {
+  Compilation c = begin(load(kKernel));
+  CHECK(c.at() == nullptr);
+  const StageRow* last = nullptr;
+  size_t graphs = 0;
+  while (const StageRow* row = c.next()) {
+    CHECK(row > last);
+    auto step = c.step();
+    REQUIRE(step.ok());
+    CHECK(step->row == row);
+    CHECK(c.at() == row);
+    graphs += row->is_graph_stage();
+    last = row;
+  }
+  CHECK(last->name == "program");
+  CHECK(graphs > 10);
+  CHECK(c.list()->size() > 5);
+  CHECK(c.output(row_of("source"))->find("void ") != std::string::npos);
+  CHECK(c.output(row_of("program"))->find("global_size") != std::string::npos);
+  CHECK_FALSE(c.output(row_of("schedule")).ok());
+}
+
+TEST_CASE("a compilation resumes where its graph says it ends, and a fork goes on by itself") {
+  Compilation whole = begin(load(kKernel)), half = begin(load(kKernel));
+  std::string source = *whole.source();
+  REQUIRE(half.run_through(row_of("expander")).ok());
+  CHECK(half.at() == &row_of("expander"));
+  auto fork = half.fork();
+  REQUIRE(fork.ok());
+  CHECK(&fork->graph() != &half.graph());
+  CHECK(fork->at() == half.at());
+  CHECK(*fork->source() == source);
+  CHECK(half.at() == &row_of("expander"));  // which it was not moved from
+  Loaded resumed = load(*pyrender(half.current()));
+  resumed.info.stage = "expander";
+  CHECK(*begin(std::move(resumed)).source() == source);
+  CHECK(*whole.fork()->source() == source);  // of one that is done
+
+  Compilation tensor = begin(tensor_graph(), {});
+  REQUIRE(tensor.run_through(row_of("earliest rewrites")).ok());
+  auto again = tensor.fork();
+  REQUIRE(again.ok());
+  CHECK(again->at() == tensor.at());
+  CHECK(*pyrender(again->current()) == *pyrender(tensor.current()));
+  CHECK(again->kernel_numbers() == tensor.kernel_numbers());
+}
+
+TEST_CASE("a compilation of a tensor graph has kernels of its own") {
+  Compilation c = begin(tensor_graph(), {});
+  CHECK(c.is_tensor_graph());
+  auto kernels = c.kernels();
+  REQUIRE(kernels.ok());
+  REQUIRE(!kernels->empty());
+  CHECK(c.at() == &row_of("schedule"));
+  for (Compilation& k : *kernels) {
+    CHECK(k.name().starts_with("k."));
+    CHECK(k.source().ok());
+  }
+  CHECK(c.kernel(1000).diag().message == "the schedule of 'k' has no kernel '1000'");
+  CHECK(c.output(row_of("schedule"))->find("kernel") != std::string::npos);
+  CHECK(c.output(row_of("source")).diag().message.find("is a tensor graph") != std::string::npos);
+  Loaded later = load(*pyrender(begin(tensor_graph(), {}).current()));
+  later.info.stage = "earliest rewrites";
+  CHECK(begin(std::move(later), {}).schedule().diag().message.find("needs what all stages note") != std::string::npos);
+}
+
+TEST_CASE("what cannot be begun says why") {
+  auto refused = [](Loaded in, JobSpec spec) {
+    auto c = Compilation::begin(std::move(in), std::move(spec));
+    return c ? std::string() : c.diag().text();
+  };
+  Loaded unknown = load(kKernel), of_tensors = load(kKernel), text = load(kKernel);
+  unknown.info.stage = "expandr", of_tensors.info.stage = "multi_pm", text.info.stage = "source";
+  CHECK(refused(std::move(unknown), {}).find("unknown stage 'expandr', expected expander") != std::string::npos);
+  CHECK(refused(std::move(of_tensors), {}).find("a kernel is no result of 'multi_pm', expected a stage of kernels") != std::string::npos);
+  CHECK(refused(std::move(text), {}).find("a kernel is no result of 'source'") != std::string::npos);
+  CHECK(refused(load(kKernel), {.target = "NOWHERE"}).find("NOWHERE") != std::string::npos);
+  CHECK(refused(load(kKernel), {.opts = "[Opt("}).find("--opts") != std::string::npos);
+}
+
+TEST_CASE("a stage that refuses is the answer to every later question") {
+  JobSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits
+  Compilation c = begin(load(kKernel), spec);
+  auto status = c.run_through(row_of("linear"));
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.diag().message.find("stage 'apply opts'") != std::string::npos);
+  CHECK(c.next() == nullptr);
+  CHECK(c.step().diag().message == status.diag().message);
+  CHECK(c.list().diag().message == status.diag().message);
+  CHECK(c.source().diag().message == status.diag().message);
+  CHECK_FALSE(c.fork().ok());
+}
+
+TEST_CASE("a watcher is told every row, and of the end before the graph goes, also when a stage fails") {
+  struct Log : Watcher {
+    std::string text;
+    void begin(Compilation& c) override { text += "begin " + c.name() + "\n"; }
+    void stage(const StageRow& row, UOp) override { text += std::string(row.name); }
+    void stage_end(const StageRow&, UOp result) override { text += result ? ".\n" : " failed.\n"; }
+    void end(Compilation& c) override { text += "end " + c.name() + " of " + std::to_string(c.graph().size() > 0) + "\n"; }
+  };
+  Log all, failed, tensor;
+  REQUIRE(run_watched(begin(load(kKernel)), all).ok());
+  CHECK(all.text.starts_with("begin k\nearly movement ops.\n"));
+  CHECK(all.text.ends_with("add control flow.\nlinear.\nend k of 1\n"));
+  CHECK_FALSE(run_watched(begin(load(kKernel), {.opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"}), failed).ok());
+  CHECK(failed.text.ends_with("apply opts failed.\nend k of 1\n"));
+  REQUIRE(run_watched(begin(tensor_graph(), {}), tensor).ok());
+  CHECK(tensor.text.find("schedule.\nend k of 1\nbegin k.") != std::string::npos);
+}
+
+TEST_CASE("a dump has what was asked for: stages that changed, what is made of the last, kernels of a tensor graph") {
+  auto dumped = [](Loaded in, const char* stages, const char* format = "") {
+    auto plan = make_dump_plan(stages, format);
+    REQUIRE(plan.ok());
+    plan->jobs = 2;
+    auto texts = dump_texts(begin(std::move(in), {}), *plan);
+    REQUIRE_MESSAGE(texts.ok(), texts.diag().text());
+    return std::move(*texts);
+  };
+  auto asked = dumped(load(kKernel), "expander,source");
+  REQUIRE(asked.size() == 2);
+  CHECK(asked[0].file_name() == "k.11.expander.uop");
+  CHECK(asked[1].row->name == "source");
+  auto changed = dumped(load(kKernel), "changed"), everything = dumped(load(kKernel), "all");
+  CHECK(changed.size() < everything.size());
+  CHECK(everything.front().row->name == "ast");
+  CHECK(everything.back().row->name == "program");
+  CHECK(dumped(load(kKernel), "", "json")[0].extension == "json");
+  CHECK(dumped(load(kKernel), "schedule").empty());
+  auto tensor = dumped(tensor_graph(), "rangeify,source");
+  REQUIRE(tensor.size() >= 2);
+  CHECK(tensor[0].graph == "k");
+  CHECK(tensor.back().graph.starts_with("k."));
+  CHECK(make_dump_plan("expandr", "").diag().message == "unknown stage 'expandr'");
+  CHECK(make_dump_plan("", "jsn").diag().expected == "json");
+}

@@ -1,0 +1,126 @@
+#include "lib/session/session.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lib/session/replay.h"
+#include "lib/session/source.h"
+#include "lib/support/testing.h"
+#include "lib/text/pyrender.h"
+
+using namespace tgc;
+
+namespace {
+
+const std::string kKernels = test_path("golden/kernels.jsonl.gz");
+
+// A file of the tests, gone with this.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, const std::string& text)
+      : path_(std::filesystem::temp_directory_path() / ("tgc_session_test." + std::to_string(getpid()) + "." + name)) {
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Loaded first_of(const Session& session, const std::string& spec, const std::string& kernel = "") {
+  auto source = Source::open(session, spec, kernel);
+  REQUIRE_MESSAGE(source.ok(), source.diag().text());
+  auto graph = source->next();
+  REQUIRE_MESSAGE(graph.ok(), graph.diag().text());
+  REQUIRE(graph->has_value());
+  return std::move(**graph);
+}
+
+// A graph as JSON that says its target and settings.
+std::string json_of(const std::string& target, const std::string& settings) {
+  Graph graph;
+  auto root = read_pyrender(graph, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nast = c0.index(UOp.const(dtypes.index, 0), ptr=True)"
+                                   ".store(UOp.const(dtypes.float, 1.0)).sink()\n");
+  GraphInfo info{.name = "g", .target = target};
+  if (!settings.empty()) info.settings[settings] = "1";
+  return graph_to_json(*root, info);
+}
+
+}  // namespace
+
+TEST_CASE("session: settings and target are each graph's own, under what the user asks for") {
+  TemporaryFile a("a.json", json_of("CUDA:PTX:sm_80", "NOOPT")), b("b.json", json_of("", ""));
+  Session plain;
+  Loaded one = first_of(plain, a.path()), other = first_of(plain, b.path());
+  CHECK(one.graph->settings().NOOPT == 1);
+  CHECK(other.graph->settings().NOOPT == 0);  // not those of the graph before
+  CHECK(plain.job_for(one)->target == "CUDA:PTX:sm_80");
+  CHECK(plain.job_for(other)->target == "CPU");
+  Session asks{.over = {.target = "METAL", .sets = {"NOOPT=0"}}};
+  Loaded over = first_of(asks, a.path());
+  CHECK(over.graph->settings().NOOPT == 0);
+  CHECK(asks.job_for(over)->target == "METAL");
+  Session wrong{.over = {.target = "METL"}};
+  CHECK(wrong.job_for(other).diag().message.find("METL") != std::string::npos);
+}
+
+TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the record holds of a stage") {
+  Session session;
+  CHECK(InputName::parse("a/b.c.gz#x").file == "a/b.c.gz");
+  CHECK(InputName::parse("a/b.c.gz#x").id == "x");
+  CHECK(InputName::parse("a/b.c.gz").stem() == "b");
+  CHECK(InputName::parse("-").stem() == "kernel");
+  CHECK(InputName::parse("a/b.uop").without_extension("k") == "a/b");
+  CHECK(InputName::parse("a/b.gz#x").without_extension("x") == "x");
+  Loaded picked = first_of(session, kKernels + "#bin_add_half.0");
+  CHECK(picked.info.name == "bin_add_half.0");
+  REQUIRE(picked.record);
+  CHECK(picked.record->id == "bin_add_half.0");
+  CHECK(first_of(session, kKernels, "bin_add_half.0").info.name == "bin_add_half.0");
+  CHECK(first_of(session, kKernels, "0").info.name != "bin_add_half.0");
+  auto none = Source::open(session, kKernels + "#nothing");
+  CHECK(none->next().diag().message == "no record 'nothing'");
+
+  Session later{.over = {.from = "expand"}};
+  Loaded recorded = first_of(later, kKernels + "#bin_add_half.0");
+  CHECK(recorded.info.stage == "expander");
+  const std::string* ir = &recorded.record->ast;
+  for (const GoldenStage& s : recorded.record->stages) {
+    if (s.ir) ir = &*s.ir;
+    if (s.name == "expander") break;
+  }
+  CHECK(*pyrender(recorded.root) == *ir);
+  Session unknown{.over = {.from = "expandr"}};
+  CHECK(Source::open(unknown, kKernels)->next().diag().message == "unknown stage 'expandr'");
+}
+
+TEST_CASE("replay: an id belongs to its own file, and nothing compared is known to be nothing") {
+  Session session{.jobs = 2};
+  auto counted = [&](std::vector<std::string> specs, const char* stages, const std::string& filter = "", bool traced = false) {
+    ReplayPlan plan{.check = *make_check_plan(stages), .id = "", .filter = filter};
+    plan.check.traced = traced;
+    ReplaySummary summary;
+    for (const std::string& spec : specs) {
+      auto status = replay(session, spec, plan, [&](const std::string&, const RecordReport& r) { summary.add(r); });
+      REQUIRE_MESSAGE(status.ok(), status.diag().text());
+    }
+    return summary;
+  };
+  ReplaySummary all = counted({kKernels}, "");
+  CHECK(all.records() > 100);
+  CHECK(all.identical() == all.records());
+  CHECK(all.compared());
+  CHECK(counted({kKernels + "#bin_add_half.0", kKernels}, "linear").records() == all.records() + 1);
+  CHECK(counted({kKernels}, "", "", true).identical() == all.records());  // with an observer attached
+  CHECK_FALSE(counted({kKernels}, "", "nosuch").compared());
+  ReplaySummary kernels = counted({kKernels}, "kernels");
+  CHECK(kernels.records() == all.records());
+  CHECK_FALSE(kernels.compared());
+  ReplayPlan plan{.check = *make_check_plan(""), .id = "nothing"};
+  CHECK(replay(session, kKernels, plan, [](auto&, auto&) {}).diag().message == "no record has the id 'nothing'");
+  CHECK(make_check_plan("expandr").diag().message == "unknown stage 'expandr'");
+}
