@@ -74,7 +74,7 @@ std::string_view name_of(Artifact artifact) {
 Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
   CompileJob job;
   job.arch = arch;
-  if (device == "AMD") job.machine = "amdgcn";
+  if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
   if (renderer == "CLANG") job.language = Language::C;
   else if (renderer == "LLVM") job.language = Language::LlvmIr;
   else if (renderer == "CUDA") job.language = Language::Cuda;

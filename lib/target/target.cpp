@@ -38,12 +38,14 @@ constexpr Row kRows[] = {
     {"METAL", RendererKind::Metal, "", kCStyleOps},
     {"CL", RendererKind::OpenCL, "", kCStyleOps},
     {"CL", RendererKind::Intel, "", kCStyleOps},
+    {"QCOM", RendererKind::OpenCL, "", kCStyleOps},
     {"AMD", RendererKind::HIP, "gfx1100", kCStyleOps},
     {"AMD", RendererKind::LLVM, "gfx1100", kLlvmOps | OpSet{SQRT, LOG2, EXP2}},
+    {"HIP", RendererKind::HIP, "gfx1100", kCStyleOps},
     {"WEBGPU", RendererKind::WGSL, "", kCStyleOps},
 };
 
-// Archs for listings; any sm_70 to sm_129 is taken, of AMD's these alone.
+// Archs for listings; any sm_30 to sm_129 is taken, of AMD's these alone.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
                                           "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201"};
@@ -60,7 +62,7 @@ int cuda_arch(std::string_view arch) {
   if (!arch.starts_with("sm_")) return -1;
   int number = 0;
   auto [end, error] = std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
-  return error == std::errc() && end == arch.data() + arch.size() && number >= 70 && number < 130 ? number : -1;
+  return error == std::errc() && end == arch.data() + arch.size() && number >= 30 && number < 130 ? number : -1;
 }
 
 // "gfx942" of "gfx942:sramecc+:xnack-"
@@ -213,15 +215,17 @@ bool is_dtype_supported(DType dtype, const Target& target) {
   const std::string& device = target.device;
   bool nvidia = device == "CUDA" || device == "NV";
   if (dtype == dtypes::index) return false;
-  if (dtype == dtypes::bfloat16) return nvidia ? target.renderer != RendererKind::PTX : device != "WEBGPU";
+  if (dtype == dtypes::bfloat16)
+    return nvidia ? target.renderer != RendererKind::PTX : device != "WEBGPU" && device != "QCOM" && device != "HIP";
   if (dtypes::fp8s.contains(dtype)) {
     std::string_view arch = without_features(target.arch);
     return nvidia ? target.renderer != RendererKind::PTX : device == "AMD" && (arch == "gfx942" || arch == "gfx950");
   }
   if (device == "WEBGPU")
     return dtype != dtypes::int64 && dtype != dtypes::uint64 && dtype != dtypes::float64 && dtype != dtypes::void_;
-  if (dtype == dtypes::float16) return device != "CPU" || target.renderer != RendererKind::LLVM;
-  if (dtype == dtypes::float64) return device != "METAL";
+  if (dtype == dtypes::float16)
+    return device != "QCOM" && (device != "CPU" || target.renderer != RendererKind::LLVM);
+  if (dtype == dtypes::float64) return device != "METAL" && device != "QCOM";
   return true;
 }
 

@@ -28,7 +28,7 @@ enum class RendererKind : uint8_t {
 struct TensorCore;  // tensor_core.h
 
 struct Target {
-  std::string device;    // "CPU", "CUDA", "NV", "METAL", "CL", "AMD", "WEBGPU"
+  std::string device;    // "CPU", "CUDA", "NV", "METAL", "CL", "QCOM", "AMD", "HIP", "WEBGPU"
   RendererKind renderer = RendererKind::Clang;
   std::string arch;      // "sm_80", "gfx1100", empty
 

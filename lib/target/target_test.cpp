@@ -34,12 +34,16 @@ TEST_CASE("parts left out take the device's default") {
   CHECK(target("WEBGPU").name() == "WEBGPU:WGSL");
   CHECK(target("METAL").name() == "METAL:METAL");
   CHECK(target("CUDA:CUDA:sm_121").tensor_cores.size() == 8);
+  CHECK(target("NV:CUDA:sm_35").tensor_cores.empty());  // what tinygrad's mock GPU is
+  CHECK(target("QCOM").name() == "QCOM:CL");
+  CHECK(target("HIP").name() == "HIP:HIP:gfx1100");
   CHECK(target("AMD:HIP:gfx942:sramecc+:xnack-").tensor_cores.data() == tensor_cores::amd("gfx942").data());
 }
 
 TEST_CASE("what is wrong with a target is said, with what there is") {
-  CHECK(refusal("GPU") == "unknown device 'GPU' in target 'GPU', expected CPU, CUDA, NV, METAL, CL, AMD, WEBGPU");
-  CHECK(refusal("") == "unknown device '' in target '', expected CPU, CUDA, NV, METAL, CL, AMD, WEBGPU");
+  CHECK(refusal("GPU") ==
+        "unknown device 'GPU' in target 'GPU', expected CPU, CUDA, NV, METAL, CL, QCOM, AMD, HIP, WEBGPU");
+  CHECK(refusal("") == "unknown device '' in target '', expected CPU, CUDA, NV, METAL, CL, QCOM, AMD, HIP, WEBGPU");
   CHECK(refusal("CPU:HIP") == "unknown renderer 'HIP' in target 'CPU:HIP', expected CLANG, LLVM");
   CHECK(refusal("CUDA:CUDA:sm_12") ==
         "unknown arch 'sm_12' in target 'CUDA:CUDA:sm_12', expected sm_70, sm_75, sm_80, sm_86, "

@@ -49,7 +49,7 @@ ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
 }  // namespace
 
 bool makes_images(const KernelJob& job) {
-  return job.optimize && job.settings().IMAGE == 1 && job.target.device == "CL";
+  return job.optimize && job.settings().IMAGE == 1 && (job.target.device == "CL" || job.target.device == "QCOM");
 }
 
 const RuleSet& pm_create_image_buffers() {
