@@ -33,7 +33,8 @@ class Checker {
     ReplayPlan plan = o_.plan;
     plan.check = std::move(*check);
     for (const std::string& spec : o_.files) {
-      auto status = replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
+      auto status =
+          replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
       if (!status) return trouble(status.diag());
     }
     if (summary_.records() || o_.json) print(o_.json ? summary_.json() : summary_.text());
@@ -48,7 +49,8 @@ class Checker {
       if (o_.list && !o_.json) show(report.id + "\t" + report.target + "\t" + report.first + "\n");
       if (shown_ < o_.show) shown_++, explain(file, report);
     }
-    session_.progress(std::to_string(summary_.records()) + " records, " + std::to_string(summary_.identical()) + " identical");
+    session_.progress(std::to_string(summary_.records()) + " records, " + std::to_string(summary_.identical()) +
+                      " identical");
   }
 
   // With --json standard output is the JSON alone.
@@ -59,18 +61,20 @@ class Checker {
   }
 
   void explain(const std::string& file, const RecordReport& r) {
-    show("--- " + r.id + " (" + r.target + "): " + r.first + "\n" + r.explanation + "  again: tgc check " + file + " --id=" + r.id +
-         (r.first == "text" ? " --stages=text" : "") + " --filter=" + r.target + " --show=1\n");
+    show("--- " + r.id + " (" + r.target + "): " + r.first + "\n" + r.explanation + "  again: tgc check " + file +
+         " --id=" + r.id + (r.first == "text" ? " --stages=text" : "") + " --filter=" + r.target + " --show=1\n");
   }
 
   int nothing_compared() const {
     if (summary_.skipped() && summary_.skipped() == summary_.records())
       return trouble({.message = "nothing was compared: tgc can replay none of the records"});
     if (summary_.records())
-      return trouble({.message = "nothing was compared", .expected = "stages that the records hold; " + std::to_string(summary_.records()) +
-                                                                     " were looked at"});
-    return trouble({.message = "nothing was compared: no record was chosen",
-                    .expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter that ids or targets contain"});
+      return trouble(
+          {.message = "nothing was compared",
+           .expected = "stages that the records hold; " + std::to_string(summary_.records()) + " were looked at"});
+    return trouble(
+        {.message = "nothing was compared: no record was chosen",
+         .expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter that ids or targets contain"});
   }
 
   const CheckOptions& o_;
@@ -85,17 +89,23 @@ void add_check(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<CheckOptions>();
   CLI::App* cmd = app.add_subcommand("check", "replay golden records, compare every stage to the letter");
   cmd->add_option("GOLDENS", o->files, "golden files, plain or gzip; FILE#ID: that record alone")->required();
-  cmd->add_option("--stages", o->stages,
-                  "what to compare: names, aliases, spans a..b, and graphs (all graph stages), linear, source, program, kernels, text (read every "
-                  "text and write it back), forms (the same by way of JSON and repr), all; separated by commas. Default: all but text and forms")
+  cmd->add_option(
+         "--stages", o->stages,
+         "what to compare: names, aliases, spans a..b, and graphs (all graph stages), linear, source, program, "
+         "kernels, text (read every "
+         "text and write it back), forms (the same by way of JSON and repr), all; separated by commas. Default: all "
+         "but text and forms")
       ->type_name("LIST");
   cmd->add_flag("--json", o->json, "print the counts as JSON");
-  cmd->add_option("--show", o->show, "show the first N differences, each with its first stage and a line diff")->type_name("N");
+  cmd->add_option("--show", o->show, "show the first N differences, each with its first stage and a line diff")
+      ->type_name("N");
   cmd->add_flag("--list", o->list, "print a line for each record that differs: id, target, first stage");
   cmd->add_option("--id", o->plan.id, "only the record of that id")->type_name("ID");
   cmd->add_option("--filter", o->plan.filter, "only records whose id or target contains TEXT")->type_name("TEXT");
-  cmd->add_flag("--isolated", o->isolated, "start every stage from tinygrad's graph of the stage before, to test each on its own");
-  cmd->add_flag("--traced", o->traced, "with an observer attached, as trace and stats have one: every rewrite is done one by one");
+  cmd->add_flag("--isolated", o->isolated,
+                "start every stage from tinygrad's graph of the stage before, to test each on its own");
+  cmd->add_flag("--traced", o->traced,
+                "with an observer attached, as trace and stats have one: every rewrite is done one by one");
   cmd->add_option("-j", o->jobs, "threads; default: one per processor")->type_name("N")->check(CLI::Range(1, 1024));
   cmd->callback([o, &exit_code] { exit_code = Checker(*o).run(); });
 }

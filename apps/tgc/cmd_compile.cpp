@@ -30,13 +30,17 @@ int compile_inputs(CompileCommand& o) {
 void add_compile(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<CompileCommand>();
   CLI::App* cmd = app.add_subcommand(
-      "compile", "compile every distinct source of the kernels given, for each its own target or --target; a table of what came of it");
+      "compile",
+      "compile every distinct source of the kernels given, for each its own target or --target; a table of what came "
+      "of it");
   cmd->add_option("INPUT", o->plan.inputs, "files of any kind that dump takes")->required();
   cmd->add_flag("--json", o->json, "as JSON: totals by target, and every failure");
   cmd->add_flag("--times", o->times, "with --json: list every source with its time, not only those that fail");
   cmd->add_flag("--no-cache", o->no_cache, "compile anew what the cache holds");
   cmd->add_option("-j,--jobs", o->jobs, "threads (1)")->check(CLI::Range(1, 1024));
-  cmd->add_option("--every", o->plan.every, "take every Nth kernel alone (1)")->type_name("N")->check(CLI::Range(1, 1000000));
+  cmd->add_option("--every", o->plan.every, "take every Nth kernel alone (1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
   add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = compile_inputs(*o); });
 }

@@ -47,7 +47,9 @@ class DumpOutput {
     if (first_) into_folder_ = many || to_.back() == '/' || fs::is_directory(to_, error);
     first_ = false;
     if (!into_folder_ && many)
-      return Diag{.message = "several texts do not go into one file", .file = to_, .expected = "a folder (end its name with '/')"};
+      return Diag{.message = "several texts do not go into one file",
+                  .file = to_,
+                  .expected = "a folder (end its name with '/')"};
     if (!into_folder_) return write_file(to_, texts[0].text);
     fs::create_directories(to_, error);
     if (error) return Diag{.message = "cannot make the folder: " + error.message(), .file = to_};
@@ -94,20 +96,29 @@ int dump(const DumpOptions& o) {
 void add_dump(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<DumpOptions>();
   CLI::App* cmd = app.add_subcommand("dump", "run the pipeline, print what was asked for");
-  cmd->add_option("INPUT", o->input,
-                  "a file of any kind (pyrender, repr, print_uops, JSON, golden records), FILE#ID for one record; default: standard input");
-  cmd->add_option("--stage", o->stage,
-                  "which stages to print: names, aliases, spans a..b, 'all' (but what compilers make), 'changed' (those that changed the graph), "
-                  "separated by commas; `tgc stages` lists them. Default: ast, the input as it is")
+  cmd->add_option(
+      "INPUT", o->input,
+      "a file of any kind (pyrender, repr, print_uops, JSON, golden records), FILE#ID for one record; default: "
+      "standard input");
+  cmd->add_option(
+         "--stage", o->stage,
+         "which stages to print: names, aliases, spans a..b, 'all' (but what compilers make), 'changed' (those that "
+         "changed the graph), "
+         "separated by commas; `tgc stages` lists them. Default: ast, the input as it is")
       ->type_name("LIST");
   cmd->add_option("--format", o->format, "pyrender (default), uops, nodes, repr, json or dot")->type_name("F");
-  cmd->add_option("-o,--output", o->output, "a file for one text, a folder for several: KERNEL.NN.STAGE.EXT")->type_name("DIR|FILE");
+  cmd->add_option("-o,--output", o->output, "a file for one text, a folder for several: KERNEL.NN.STAGE.EXT")
+      ->type_name("DIR|FILE");
   cmd->add_flag("--json", o->json, "the same as --format=json");
-  cmd->add_option("--from", o->over.from, "the input is the graph after that stage, of a record what it holds of that stage: go on with the next one")
+  cmd->add_option(
+         "--from", o->over.from,
+         "the input is the graph after that stage, of a record what it holds of that stage: go on with the next one")
       ->type_name("STAGE");
   add_size_option(*cmd, o->over);
   add_kernel_option(*cmd, o->kernel);
-  cmd->add_option("-j", o->jobs, "threads for the kernels of a tensor graph; default: one per processor")->type_name("N")->check(CLI::Range(1, 1024));
+  cmd->add_option("-j", o->jobs, "threads for the kernels of a tensor graph; default: one per processor")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
   cmd->add_flag("--optimized", o->compile.optimized, "with llvm-ir: the module after LLVM's O2");
   cmd->add_flag("--lines", o->compile.lines, "with asm and sass: the source line that instructions came from");
   cmd->add_option("--machine", o->compile.machine,

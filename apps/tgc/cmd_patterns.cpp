@@ -16,9 +16,11 @@ struct PatternsOptions {
   Overrides over;
 };
 
-Diag unknown(std::string_view what, const std::string& word, std::span<const std::string_view> names, std::string expected) {
+Diag unknown(std::string_view what, const std::string& word, std::span<const std::string_view> names,
+             std::string expected) {
   std::string near = nearest_names(word, names);
-  return {.message = "unknown " + std::string(what) + " '" + word + "'", .expected = near.empty() ? std::move(expected) : near};
+  return {.message = "unknown " + std::string(what) + " '" + word + "'",
+          .expected = near.empty() ? std::move(expected) : near};
 }
 
 // The rules that the stage applies, in their order. Which they are depends on target and settings.
@@ -54,7 +56,9 @@ int patterns(const PatternsOptions& o) {
     }
     listing.ops.add(*op);
   }
-  Result<std::vector<CatalogRule>> rules = !o.stage.empty() ? rules_of_stage(o) : !o.set.empty() ? rules_of_set(o.set) : catalog_rules();
+  Result<std::vector<CatalogRule>> rules = !o.stage.empty() ? rules_of_stage(o)
+                                           : !o.set.empty() ? rules_of_set(o.set)
+                                                            : catalog_rules();
   if (!rules) return trouble(rules.diag());
   print(o.json ? patterns_json(*rules, listing) + "\n" : patterns_text(*rules, listing));
   return 0;
@@ -64,10 +68,16 @@ int patterns(const PatternsOptions& o) {
 
 void add_patterns(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<PatternsOptions>();
-  CLI::App* cmd = app.add_subcommand("patterns", "list the rewrite rules: name, algebra, root ops, file and line, the stages that use them");
-  auto* stage = cmd->add_option("--stage", o->stage, "the rules that stage applies, in the order they are tried")->type_name("STAGE");
-  cmd->add_option("--in", o->set, "the rules of one of tinygrad's PatternMatchers by its name, for example symbolic_simple")->type_name("NAME")->excludes(stage);
-  cmd->add_option("--op", o->op, "only rules that may rewrite a node of that op, as tinygrad's pdict[Ops.OP]")->type_name("OP");
+  CLI::App* cmd = app.add_subcommand(
+      "patterns", "list the rewrite rules: name, algebra, root ops, file and line, the stages that use them");
+  auto* stage = cmd->add_option("--stage", o->stage, "the rules that stage applies, in the order they are tried")
+                    ->type_name("STAGE");
+  cmd->add_option("--in", o->set,
+                  "the rules of one of tinygrad's PatternMatchers by its name, for example symbolic_simple")
+      ->type_name("NAME")
+      ->excludes(stage);
+  cmd->add_option("--op", o->op, "only rules that may rewrite a node of that op, as tinygrad's pdict[Ops.OP]")
+      ->type_name("OP");
   cmd->add_flag("--json", o->json, "as JSON, with the number of rules of each set and stage");
   add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = patterns(*o); });

@@ -26,7 +26,8 @@ int stats(const StatsOptions& o) {
     if (!selected) return trouble(selected.diag());
     stages = *selected;
   }
-  StatsWatcher counter([&](const StageRow& row) { return stages.empty() || std::ranges::find(stages, row.name) != stages.end(); });
+  StatsWatcher counter(
+      [&](const StageRow& row) { return stages.empty() || std::ranges::find(stages, row.name) != stages.end(); });
   Session session = terminal_session(o.over);
   auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
     auto compilation = session.begin(std::move(graph));
@@ -47,8 +48,11 @@ int stats(const StatsOptions& o) {
 void add_stats(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<StatsOptions>();
   CLI::App* cmd = app.add_subcommand(
-      "stats", "run the pipeline and print for each rule: hits / attempts -- ms in matches / ms in all, as TRACK_MATCH_STATS=1 does");
-  cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one record, of several the sum; default: standard input");
+      "stats",
+      "run the pipeline and print for each rule: hits / attempts -- ms in matches / ms in all, as TRACK_MATCH_STATS=1 "
+      "does");
+  cmd->add_option("INPUT", o->input,
+                  "a file of any kind, FILE#ID for one record, of several the sum; default: standard input");
   cmd->add_option("--stage", o->stage, "count in these stages alone")->type_name("LIST");
   add_kernel_option(*cmd, o->kernel);
   cmd->add_flag("--never", o->never, "print the rules that never hit instead");

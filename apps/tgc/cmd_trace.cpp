@@ -50,7 +50,8 @@ class Tracer {
   static int finish(const Status& status) { return status ? 0 : trouble(status.diag()); }
 
   Status prepare() {
-    auto choices = choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.name == "linear"); });
+    auto choices =
+        choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.name == "linear"); });
     choices.push_back({"all", "", "", false});
     if (!o_.stage.empty()) {
       auto selected = select_stages(o_.stage, choices);
@@ -71,7 +72,9 @@ class Tracer {
     return Unit{};
   }
 
-  bool wants(std::string_view stage) const { return stages_.empty() || stages_.contains(stage) || stages_.contains("all"); }
+  bool wants(std::string_view stage) const {
+    return stages_.empty() || stages_.contains(stage) || stages_.contains("all");
+  }
 
   // The events of the stages that are wanted, from the pipeline or from a file.
   Status feed(TraceConsumer& to) {
@@ -90,15 +93,19 @@ class Tracer {
   int replay() {
     TraceReplay replay;
     if (auto status = feed(replay); !status) return trouble(status.diag());
-    print(std::to_string(replay.same() + replay.different()) + " graph rewrites replayed from their lists of rewrites, " +
-          std::to_string(replay.same()) + " give the same graph\n");
+    print(std::to_string(replay.same() + replay.different()) +
+          " graph rewrites replayed from their lists of rewrites, " + std::to_string(replay.same()) +
+          " give the same graph\n");
     return replay.different() ? 1 : 0;
   }
 
   Status explain() {
     auto n = number_after(o_.explain, '%');
-    if (!n) return Diag{.message = "'" + o_.explain + "' is no node", .expected = "%N: the N-th node of the stage's graph, in pyrender's order"};
-    if (stages_.size() > 1) return Diag{.message = "--explain takes a node of one stage, not of " + std::to_string(stages_.size())};
+    if (!n)
+      return Diag{.message = "'" + o_.explain + "' is no node",
+                  .expected = "%N: the N-th node of the stage's graph, in pyrender's order"};
+    if (stages_.size() > 1)
+      return Diag{.message = "--explain takes a node of one stage, not of " + std::to_string(stages_.size())};
     Explainer explainer(*n, stages_.empty() ? "" : std::string(*stages_.begin()), use_color(1), print);
     if (auto status = feed_all(explainer); !status) return status;
     return explainer.outcome();
@@ -114,21 +121,30 @@ class Tracer {
 
 void add_trace(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<TraceOptions>();
-  CLI::App* cmd = app.add_subcommand("trace", "every rewrite of the chosen stages: rule, where it is written, the node before and after, time");
-  cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one record, or a trace that -o wrote; default: standard input");
+  CLI::App* cmd = app.add_subcommand(
+      "trace", "every rewrite of the chosen stages: rule, where it is written, the node before and after, time");
+  cmd->add_option("INPUT", o->input,
+                  "a file of any kind, FILE#ID for one record, or a trace that -o wrote; default: standard input");
   cmd->add_option("--stage", o->stage, "the stages to trace; default: all")->type_name("LIST");
-  cmd->add_option("--rule", o->rule, "only rewrites by that rule: its name, `*` standing for anything, or a part of its file:line")
+  cmd->add_option("--rule", o->rule,
+                  "only rewrites by that rule: its name, `*` standing for anything, or a part of its file:line")
       ->type_name("RULE");
   cmd->add_option("--op", o->op, "only rewrites of nodes of that op")->type_name("OP");
   cmd->add_option("--node", o->node, "only rewrites that node #N takes part in, or was made by")->type_name("#N");
   cmd->add_flag("--nested", o->nested, "rewrites inside rules too (what simplify() does)");
   cmd->add_flag("-q,--quiet", o->quiet, "a line a rewrite, without the nodes");
-  cmd->add_option("--max-lines", o->max_lines, "at most N nodes that went and N that came; default: 12")->type_name("N");
-  cmd->add_option("--explain", o->explain,
-                  "instead: where node %N of the result of --stage (default: the last one) comes from, back to the AST, and what becomes of it")
+  cmd->add_option("--max-lines", o->max_lines, "at most N nodes that went and N that came; default: 12")
+      ->type_name("N");
+  cmd->add_option(
+         "--explain", o->explain,
+         "instead: where node %N of the result of --stage (default: the last one) comes from, back to the AST, and "
+         "what becomes of it")
       ->type_name("%N");
-  cmd->add_flag("--replay", o->replay, "instead: apply the rewrites that are listed to each rewrite's input, and see that they give its result");
-  cmd->add_option("-o,--output", o->output, "write a trace file, which this command reads back; gzip when the name ends with .gz")
+  cmd->add_flag(
+      "--replay", o->replay,
+      "instead: apply the rewrites that are listed to each rewrite's input, and see that they give its result");
+  cmd->add_option("-o,--output", o->output,
+                  "write a trace file, which this command reads back; gzip when the name ends with .gz")
       ->type_name("FILE");
   add_kernel_option(*cmd, o->kernel);
   add_pipeline_options(*cmd, o->over);

@@ -17,7 +17,9 @@ struct VerifyOptions {
   Overrides over;
 };
 
-Spec fitting_spec(const Loaded& in) { return !in.list.empty() ? Spec::Program : in.is_tensor_graph ? Spec::Tensor : Spec::Kernel; }
+Spec fitting_spec(const Loaded& in) {
+  return !in.list.empty() ? Spec::Program : in.is_tensor_graph ? Spec::Tensor : Spec::Kernel;
+}
 
 std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::optional<SpecViolation>& v) {
   std::string out;
@@ -35,8 +37,8 @@ std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::option
 std::string as_text(const Loaded& in, Spec spec, size_t nodes, const std::optional<SpecViolation>& v) {
   std::string name(name_of(spec));
   if (!v) return in.info.name + ": " + std::to_string(nodes) + " nodes, all good by the specification '" + name + "'\n";
-  return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text()).text() + "\n  table: " + std::string(rules_of(spec).name()) +
-         "\n";
+  return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text()).text() +
+         "\n  table: " + std::string(rules_of(spec).name()) + "\n";
 }
 
 int verify_input(const VerifyOptions& o) {
@@ -45,7 +47,8 @@ int verify_input(const VerifyOptions& o) {
     asked = parse_spec(o.spec);
     if (!asked) {
       std::string near = nearest_names(o.spec, spec_names());
-      return trouble({.message = "unknown specification '" + o.spec + "'", .expected = near.empty() ? "tensor, kernel, program or full" : near});
+      return trouble({.message = "unknown specification '" + o.spec + "'",
+                      .expected = near.empty() ? "tensor, kernel, program or full" : near});
     }
   }
   int exit_code = 0;
@@ -67,7 +70,8 @@ int verify_input(const VerifyOptions& o) {
 
 void add_verify(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<VerifyOptions>();
-  CLI::App* cmd = app.add_subcommand("verify", "check IR against tinygrad's specification: the first node that no rule accepts, and where it stands");
+  CLI::App* cmd = app.add_subcommand(
+      "verify", "check IR against tinygrad's specification: the first node that no rule accepts, and where it stands");
   cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one record; default: standard input");
   cmd->add_option("--spec", o->spec, "tensor, kernel, program or full; default: what fits the input")->type_name("S");
   add_kernel_option(*cmd, o->kernel);

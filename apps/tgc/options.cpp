@@ -7,30 +7,46 @@
 namespace tgc {
 
 void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target) {
-  auto* target = command.add_option("--target", over.target,
-                                    "what to compile for: DEVICE[:RENDERER[:ARCH]], for example CUDA:PTX:sm_80; default: the input's own, else CPU")
-                     ->type_name("TARGET");
+  auto* target =
+      command
+          .add_option(
+              "--target", over.target,
+              "what to compile for: DEVICE[:RENDERER[:ARCH]], for example CUDA:PTX:sm_80; default: the input's own, "
+              "else CPU")
+          ->type_name("TARGET");
   if (device_is_target)
     command.add_option("--device", over.target, "the same as --target")->type_name("TARGET")->excludes(target);
-  command.add_option("--set", over.sets, "a setting by tinygrad's name, for example NOOPT=1; the environment variable of that name is the fallback")
+  command
+      .add_option(
+          "--set", over.sets,
+          "a setting by tinygrad's name, for example NOOPT=1; the environment variable of that name is the fallback")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
-  command.add_option("--opts", over.opts, "the optimizer's list, for example '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic")
+  command
+      .add_option("--opts", over.opts,
+                  "the optimizer's list, for example '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic")
       ->type_name("LIST");
 }
 
 void add_weights_option(CLI::App& command, Overrides& over) {
-  command.add_option("--weights", over.weights, "a safetensors, npz or npy file with tensors for a model's initializers and inputs, by name")
+  command
+      .add_option("--weights", over.weights,
+                  "a safetensors, npz or npy file with tensors for a model's initializers and inputs, by name")
       ->type_name("FILE");
 }
 
 void add_size_option(CLI::App& command, Overrides& over) {
-  command.add_option("--var", over.sizes, "binds a symbolic size of a model")->type_name("NAME=N")->expected(1)->take_all();
+  command.add_option("--var", over.sizes, "binds a symbolic size of a model")
+      ->type_name("NAME=N")
+      ->expected(1)
+      ->take_all();
 }
 
 void add_kernel_option(CLI::App& command, std::string& kernel) {
-  command.add_option("--kernel", kernel, "one of many: its number from 0, or its name; of a tensor graph, one of its kernels")
+  command
+      .add_option("--kernel", kernel,
+                  "one of many: its number from 0, or its name; of a tensor graph, one of its kernels")
       ->type_name("N|NAME");
 }
 

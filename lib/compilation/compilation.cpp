@@ -155,7 +155,8 @@ Result<Compilation::Step> Compilation::step() {
     note(*s_->schedule);
   } else {
     if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
-    if (row->name == "linear") note(s_->outputs->list());  // a source that a renderer refuses is no end: the launch facts follow
+    // a source that a renderer refuses is no end: the launch facts follow
+    if (row->name == "linear") note(s_->outputs->list());
   }
   s_->at = row;
   if (s_->watcher) s_->watcher->stage_end(*row, s_->failure ? UOp() : s_->current);
@@ -195,11 +196,14 @@ const Result<Schedule>& Compilation::schedule() {
   TGC_CHECK(s_->tensor, "a kernel has no schedule");
   static const StageRow& row = row_of("schedule");
   if (!s_->schedule && s_->begun_at)
-    s_->schedule = Diag{.message = "the schedule of '" + name() + "' needs what all stages note, and this graph is the result of '" +
+    s_->schedule = Diag{.message = "the schedule of '" + name() +
+                                   "' needs what all stages note, and this graph is the result of '" +
                                    std::string(s_->begun_at->name) + "'",
                         .expected = "the tensor graph as it was before its first stage"};
   auto begin = std::chrono::steady_clock::now();
-  if (!s_->schedule) (void)run_through(row), s_->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!s_->schedule)
+    (void)run_through(row),
+        s_->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!s_->schedule) s_->schedule = *s_->failure;
   return *s_->schedule;
 }

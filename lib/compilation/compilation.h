@@ -1,13 +1,14 @@
-// Compilation: one graph at one place in the complete list of stages (stage_rows.h). Every front end drives the pipeline through it, and
-// nothing else does: dump, run, check, trace, stats, bench and the tests all step one of these.
+// Compilation: one graph at one place in the complete list of stages (stage_rows.h). Every front end drives the
+// pipeline through it, and nothing else does: dump, run, check, trace, stats, bench and the tests all step one of
+// these.
 //
 //   auto c = Compilation::begin(std::move(loaded), {.target = "CPU:LLVM"});
 //   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
 //   std::string source = *c->output(row_of("source"));
 //
-// Where it is, `next()` says: a tensor graph goes through its stages into a schedule, whose kernels are Compilations of their own; a kernel
-// goes through its stages, then the linear list, the source and the launch facts are made. What only compilers make is no step: output()
-// makes it when it is asked for.
+// Where it is, `next()` says: a tensor graph goes through its stages into a schedule, whose kernels are Compilations of
+// their own; a kernel goes through its stages, then the linear list, the source and the launch facts are made. What
+// only compilers make is no step: output() makes it when it is asked for.
 #pragma once
 #include <memory>
 #include <optional>
@@ -23,7 +24,8 @@ namespace tgc {
 
 // What is decided about one graph before its first stage runs.
 struct JobSpec {
-  std::string target = {};            // DEVICE[:RENDERER[:ARCH]]; of a tensor graph it may be empty: each kernel for its buffers' device
+  // DEVICE[:RENDERER[:ARCH]]; of a tensor graph it may be empty: each kernel for its buffers' device
+  std::string target = {};
   std::string opts = {};              // the optimizer's list as text, "[Opt(...)]"; empty: tinygrad's heuristic
   std::optional<bool> optimize = {};  // of a graph after a stage: whether its AST was to be optimized; default: it was
   CompileOptions compile = {};        // how what compilers make is shown
@@ -31,8 +33,9 @@ struct JobSpec {
 
 class Compilation;
 
-// Is told what a compilation does. Between `stage` and `stage_end` that row runs, and the rewrites of its graph may be observed
-// (RewriteObserver). `end` comes before the graph is freed, whatever happened, so that no watcher outlives what it watches.
+// Is told what a compilation does. Between `stage` and `stage_end` that row runs, and the rewrites of its graph may be
+// observed (RewriteObserver). `end` comes before the graph is freed, whatever happened, so that no watcher outlives
+// what it watches.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -44,8 +47,8 @@ class Watcher {
 
 class Compilation {
  public:
-  // The graph before its first stage or, when it says which stage it is the result of, after that one. Errors: a target, a list of opts or
-  // a stage that there is not.
+  // The graph before its first stage or, when it says which stage it is the result of, after that one. Errors: a
+  // target, a list of opts or a stage that there is not.
   static Result<Compilation> begin(Loaded graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
@@ -85,8 +88,9 @@ class Compilation {
   Sha256 schedule_key();                     // of a scheduled tensor graph: by which tinygrad knows equal ones
   Result<std::string> schedule_as_json();    // of a tensor graph: its schedule for programs
   Result<CompileJob> compile_job();          // of a kernel: what its target's compiler is to compile
-  // ---- the kernels of a scheduled tensor graph, each in a Graph of its own, so that several threads may ask for them once schedule() is there.
-  // Number 3 of the schedule NAME is called NAME.3; the numbers of what only copies or views are left out.
+  // ---- the kernels of a scheduled tensor graph, each in a Graph of its own, so that several threads may ask for them
+  // once schedule() is there. Number 3 of the schedule NAME is called NAME.3; the numbers of what only copies or views
+  // are left out.
   std::vector<size_t> kernel_numbers();
   std::string kernel_name(size_t number) const;
   std::string kernel_target(size_t number);  // the graph's own, else that of the device of its buffers
@@ -110,8 +114,8 @@ class Compilation {
   std::unique_ptr<State> s_;
 };
 
-// Runs the whole pipeline over the graph for a watcher: its stages up to the linear list and, of a tensor graph, those of each of its kernels,
-// one after the other.
+// Runs the whole pipeline over the graph for a watcher: its stages up to the linear list and, of a tensor graph, those
+// of each of its kernels, one after the other.
 Status run_watched(Compilation compilation, Watcher& watcher);
 
 }  // namespace tgc

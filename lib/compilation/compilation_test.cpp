@@ -125,7 +125,8 @@ TEST_CASE("what cannot be begun says why") {
   Loaded unknown = load(kKernel), of_tensors = load(kKernel), text = load(kKernel);
   unknown.info.stage = "expandr", of_tensors.info.stage = "multi_pm", text.info.stage = "source";
   CHECK(refused(std::move(unknown), {}).find("unknown stage 'expandr', expected expander") != std::string::npos);
-  CHECK(refused(std::move(of_tensors), {}).find("a kernel is no result of 'multi_pm', expected a stage of kernels") != std::string::npos);
+  CHECK(refused(std::move(of_tensors), {}).find("a kernel is no result of 'multi_pm', expected a stage of kernels") !=
+        std::string::npos);
   CHECK(refused(std::move(text), {}).find("a kernel is no result of 'source'") != std::string::npos);
   CHECK(refused(load(kKernel), {.target = "NOWHERE"}).find("NOWHERE") != std::string::npos);
   CHECK(refused(load(kKernel), {.opts = "[Opt("}).find("--opts") != std::string::npos);
@@ -150,7 +151,9 @@ TEST_CASE("a watcher is told every row, and of the end before the graph goes, al
     void begin(Compilation& c) override { text += "begin " + c.name() + "\n"; }
     void stage(const StageRow& row, UOp) override { text += std::string(row.name); }
     void stage_end(const StageRow&, UOp result) override { text += result ? ".\n" : " failed.\n"; }
-    void end(Compilation& c) override { text += "end " + c.name() + " of " + std::to_string(c.graph().size() > 0) + "\n"; }
+    void end(Compilation& c) override {
+      text += "end " + c.name() + " of " + std::to_string(c.graph().size() > 0) + "\n";
+    }
   };
   Log all, failed, tensor;
   REQUIRE(run_watched(begin(load(kKernel)), all).ok());

@@ -47,7 +47,9 @@ class Dump {
   }
 
   // Whether that row is made of this very graph, behind its stages.
-  bool is_ours(const StageRow& row) const { return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output; }
+  bool is_ours(const StageRow& row) const {
+    return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
+  }
 
   bool wants_kernels() const {
     auto of_kernels = [](const StageRow* row) { return row->kind == Kind::Kernel || row->kind == Kind::Output; };
@@ -73,7 +75,8 @@ class Dump {
   // Whether that row of this graph or a later one is asked for.
   bool more_wanted(const StageRow& row) const {
     if (plan_.only_changed || (c_.is_tensor_graph() && wants_kernels())) return true;
-    return std::ranges::any_of(plan_.wanted, [&](const StageRow* w) { return w >= &row && (w->kind == row.kind || is_ours(*w)); });
+    return std::ranges::any_of(plan_.wanted,
+                               [&](const StageRow* w) { return w >= &row && (w->kind == row.kind || is_ours(*w)); });
   }
 
   Status add_graph(const StageRow& row, UOp graph) {
@@ -145,7 +148,8 @@ class Dump {
     auto tell = [&](size_t i) {
       if (plan_.progress) plan_.progress(i + 1, numbers.size());
     };
-    if (auto status = parallel_for(numbers.size(), plan_.afterwards ? 1 : plan_.jobs, make_texts, tell); !status) return status;
+    if (auto status = parallel_for(numbers.size(), plan_.afterwards ? 1 : plan_.jobs, make_texts, tell); !status)
+      return status;
     for (size_t i = 0; i < made.size(); i++) {
       const Result<Texts>& texts = made[like[i]];
       if (!texts) return texts.diag();
@@ -157,14 +161,16 @@ class Dump {
     return Unit{};
   }
 
-  // For each kernel the first one that is equal, whose texts are its own; itself where a kernel's name is seen in more than the name of a text.
+  // For each kernel the first one that is equal, whose texts are its own; itself where a kernel's name is seen in more
+  // than the name of a text.
   std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
     bool names_are_in_texts = plan_.afterwards || plan_.format == Format::Json || plan_.format == Format::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;  // by AST and target
     std::vector<size_t> out;
     for (size_t i = 0; i < numbers.size(); i++) {
       UOp ast = c_.schedule()->items[numbers[i]].ast;
-      out.push_back(names_are_in_texts ? i : first.emplace(std::pair(ast.id(), c_.kernel_target(numbers[i])), i).first->second);
+      out.push_back(
+          names_are_in_texts ? i : first.emplace(std::pair(ast.id(), c_.kernel_target(numbers[i])), i).first->second);
     }
     return out;
   }

@@ -1,5 +1,5 @@
-// What `tgc dump` prints of a compilation: its graph after the stages that were asked for, and what is made of the last one; of a tensor
-// graph the same of each of its kernels, several at a time.
+// What `tgc dump` prints of a compilation: its graph after the stages that were asked for, and what is made of the last
+// one; of a tensor graph the same of each of its kernels, several at a time.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,15 +17,16 @@ struct DumpPlan {
   bool as_it_is = false;                // nothing was asked for: the input alone
   std::optional<Format> format = {};    // of graphs; empty: pyrender, and print_uops of linear lists
   unsigned jobs = 1;                    // threads for the kernels of a tensor graph
-  // Is called with each compilation after its texts are made, on the thread that made them; it may go on with it. An error ends the dump.
-  // While it is set kernels come one after another, and equal ones are not made once.
+  // Is called with each compilation after its texts are made, on the thread that made them; it may go on with it. An
+  // error ends the dump. While it is set kernels come one after another, and equal ones are not made once.
   std::function<Status(Compilation&)> afterwards = {};
   std::function<void(size_t done, size_t of)> progress = {};  // of the kernels of a tensor graph; one call at a time
 
   bool wants(const StageRow& row) const { return wanted.contains(&row); }
 };
 
-// The plan of a list of stages (names, spans, `all`, `changed`); empty: the input as it is. Errors: a stage or a format that there is not.
+// The plan of a list of stages (names, spans, `all`, `changed`); empty: the input as it is. Errors: a stage or a format
+// that there is not.
 Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format);
 
 // One text of the result.
@@ -38,7 +39,8 @@ struct DumpText {
   std::string file_name() const;  // "KERNEL.NN.STAGE.EXT", safe as the name of a file
 };
 
-// The texts, in order. Errors: what the pipeline or a compiler refuses; and a plan that asks this graph for nothing that it has.
+// The texts, in order. Errors: what the pipeline or a compiler refuses; and a plan that asks this graph for nothing
+// that it has.
 Result<std::vector<DumpText>> dump_texts(Compilation compilation, const DumpPlan& plan);
 
 }  // namespace tgc

@@ -29,7 +29,8 @@ bool looks_like_tensor_graph(UOp root);
 // Reads one graph of any text but golden records, with these settings. Errors carry file, line and column.
 Result<Loaded> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file);
 
-// The target of kernels on a device of tinygrad's name: "CUDA:1" is CUDA's; of a device that tgc knows no target for, CPU.
+// The target of kernels on a device of tinygrad's name: "CUDA:1" is CUDA's; of a device that tgc knows no target for,
+// CPU.
 std::string target_of_device(std::string_view device, const Settings& settings);
 
 }  // namespace tgc

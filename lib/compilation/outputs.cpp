@@ -31,7 +31,8 @@ Result<CompileJob> compile_job_of(KernelOutputs& k) {
   size_t colon = machine.find(':');
   job->machine = machine.substr(0, colon);
   if (colon != machine.npos) job->arch = machine.substr(colon + 1);
-  if (job->machine != "x86_64" && job->machine != "aarch64") return Diag{.message = "unknown machine '" + machine + "'", .expected = "x86_64[:CPU] or aarch64[:CPU]"};
+  if (job->machine != "x86_64" && job->machine != "aarch64")
+    return Diag{.message = "unknown machine '" + machine + "'", .expected = "x86_64[:CPU] or aarch64[:CPU]"};
   return job;
 }
 
@@ -94,10 +95,16 @@ const std::vector<OutputStage> kOutputs = {
     {"linear", "linearize", "uops", "the nodes in the order they run, as print_uops shows them", linear},
     {"source", "render", "src", "the source in the target's language", source},
     {"program", "launch", "txt", "launch sizes, buffers, variables, estimates", program},
-    {"llvm-ir", "llvm", "ll", "the source of an LLVM renderer; with --optimized, or of another renderer, the module after O2", llvm_ir, false, true},
-    {"asm", "assembly", "s", "the machine's assembly, of CUDA and PTX sources PTX; with --lines, where each instruction came from", assembly, false, true},
+    {"llvm-ir", "llvm", "ll",
+     "the source of an LLVM renderer; with --optimized, or of another renderer, the module after O2", llvm_ir, false,
+     true},
+    {"asm", "assembly", "s",
+     "the machine's assembly, of CUDA and PTX sources PTX; with --lines, where each instruction came from", assembly,
+     false, true},
     {"binary", "object", "o", "an ELF object, an AMD code object, PTX as the driver takes it", binary, true, true},
-    {"disasm", "disassembly", "dis", "the binary of a CPU or an AMD GPU, disassembled: place, bytes and text of each instruction", disassembly, false, true},
+    {"disasm", "disassembly", "dis",
+     "the binary of a CPU or an AMD GPU, disassembled: place, bytes and text of each instruction", disassembly, false,
+     true},
     {"cubin", "", "cubin", "NVIDIA's machine code, by ptxas", cubin, true, true},
     {"sass", "", "sass", "the same disassembled, by nvdisasm or cuobjdump", sass, false, true},
 };

@@ -1,4 +1,5 @@
-// What comes after the graph stages of a kernel: texts made from the fully rewritten graph. One table that dump, check and stages read.
+// What comes after the graph stages of a kernel: texts made from the fully rewritten graph. One table that dump, check
+// and stages read.
 #pragma once
 #include <optional>
 #include <span>
@@ -55,7 +56,8 @@ struct OutputStage {
   std::string_view help;
   Result<std::string> (*make)(KernelOutputs&);
   bool is_bytes = false;       // no text
-  bool by_compiler = false;    // made by a compiler, which may be missing: `all` leaves it out, it is made when it is named
+  // made by a compiler, which may be missing: `all` leaves it out, it is made when it is named
+  bool by_compiler = false;
 };
 
 // What to compile of a kernel, for its target's compiler.

@@ -46,7 +46,9 @@ class Table {
   std::vector<bool> right_;
 };
 
-std::string_view name_of_item(const ScheduleItem& item) { return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op()); }
+std::string_view name_of_item(const ScheduleItem& item) {
+  return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
+}
 
 // The buffers that the item reads, or writes.
 std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
@@ -69,7 +71,9 @@ std::string values_text(const std::vector<std::pair<std::string, int64_t>>& valu
   return out;
 }
 
-std::string use_of(const ScheduleBuffer& b) { return b.is_input && b.is_output ? "input, output" : b.is_input ? "input" : b.is_output ? "output" : ""; }
+std::string use_of(const ScheduleBuffer& b) {
+  return b.is_input && b.is_output ? "input, output" : b.is_input ? "input" : b.is_output ? "output" : "";
+}
 
 std::string place_text(const ScheduleBuffer& buffer, const BufferPlace& place) {
   std::string out;
@@ -80,10 +84,12 @@ std::string place_text(const ScheduleBuffer& buffer, const BufferPlace& place) {
 }
 
 Table buffer_table(const Schedule& s, const MemoryPlan& plan) {
-  Table table({"buffer", "device", "dtype", "size", "bytes", "use", "place"}, {true, false, false, true, true, false, false});
+  Table table({"buffer", "device", "dtype", "size", "bytes", "use", "place"},
+              {true, false, false, true, true, false, false});
   for (size_t i = 0; i < s.buffers.size(); i++) {
     const ScheduleBuffer& b = s.buffers[i];
-    table.add({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.size), std::to_string(b.nbytes()), use_of(b), place_text(b, plan.places[i])});
+    table.add({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.size),
+               std::to_string(b.nbytes()), use_of(b), place_text(b, plan.places[i])});
   }
   return table;
 }
@@ -92,8 +98,9 @@ Table kernel_table(const Schedule& s) {
   Table table({"kernel", "what", "nodes", "writes", "reads", "with"}, {true, false, true, false, false, false});
   for (size_t i = 0; i < s.items.size(); i++) {
     const ScheduleItem& item = s.items[i];
-    table.add({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()), joined(touched(item, &BufferAccess::writes)),
-               joined(touched(item, &BufferAccess::reads)), values_text(item.fixed_vars)});
+    table.add({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()),
+               joined(touched(item, &BufferAccess::writes)), joined(touched(item, &BufferAccess::reads)),
+               values_text(item.fixed_vars)});
   }
   return table;
 }
@@ -150,8 +157,16 @@ class Json {
 
 void write_kernel(Json& json, const ScheduleItem& item) {
   json.object([&] {
-    json.key("op").value(name_of(item.ast.op())).key("ast_nodes").value(toposort(item.ast).size()).key("buffers").value(item.buffers);
-    json.key("writes").value(touched(item, &BufferAccess::writes)).key("reads").value(touched(item, &BufferAccess::reads));
+    json.key("op")
+        .value(name_of(item.ast.op()))
+        .key("ast_nodes")
+        .value(toposort(item.ast).size())
+        .key("buffers")
+        .value(item.buffers);
+    json.key("writes")
+        .value(touched(item, &BufferAccess::writes))
+        .key("reads")
+        .value(touched(item, &BufferAccess::reads));
     json.key("fixedvars").value(item.fixed_vars);
   });
 }
@@ -165,8 +180,22 @@ void write_place(Json& json, const BufferPlace& place) {
 
 void write_buffer(Json& json, const ScheduleBuffer& b, const BufferPlace& place) {
   json.object([&] {
-    json.key("device").value(b.device).key("dtype").value(b.dtype.repr()).key("size").value(b.size).key("bytes").value(b.nbytes());
-    json.key("input").value(b.is_input).key("output").value(b.is_output).key("view_of").value(b.view_of).key("offset").value(b.offset);
+    json.key("device")
+        .value(b.device)
+        .key("dtype")
+        .value(b.dtype.repr())
+        .key("size")
+        .value(b.size)
+        .key("bytes")
+        .value(b.nbytes());
+    json.key("input")
+        .value(b.is_input)
+        .key("output")
+        .value(b.is_output)
+        .key("view_of")
+        .value(b.view_of)
+        .key("offset")
+        .value(b.offset);
     write_place(json, place);
   });
 }
@@ -174,12 +203,18 @@ void write_buffer(Json& json, const ScheduleBuffer& b, const BufferPlace& place)
 }  // namespace
 
 std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sha256& key) {
-  auto count = [&](bool ScheduleBuffer::*what) { return size_t(std::ranges::count_if(s.buffers, [&](auto& b) { return b.*what; })); };
-  std::string out = "key " + to_hex(key) + "\n" + counted(s.items.size(), "kernel") + ", " + counted(s.buffers.size(), "buffer") + " (" +
-                    counted(count(&ScheduleBuffer::is_input), "input") + ", " + counted(count(&ScheduleBuffer::is_output), "output") + ")\n";
-  out += "memory " + bytes_text(plan.total_before) + ", planned " + bytes_text(plan.total_after) + "; of it what the planner moves " +
-         bytes_text(plan.planned_before) + ", planned " + bytes_text(plan.planned_after) + "\n";
-  for (size_t i = 0; i < plan.shared.size(); i++) out += "shared " + std::to_string(i) + " on " + plan.shared[i].device + ": " + bytes_text(plan.shared[i].size) + "\n";
+  auto count = [&](bool ScheduleBuffer::* what) {
+    return size_t(std::ranges::count_if(s.buffers, [&](auto& b) { return b.*what; }));
+  };
+  std::string out = "key " + to_hex(key) + "\n" + counted(s.items.size(), "kernel") + ", " +
+                    counted(s.buffers.size(), "buffer") + " (" + counted(count(&ScheduleBuffer::is_input), "input") +
+                    ", " + counted(count(&ScheduleBuffer::is_output), "output") + ")\n";
+  out += "memory " + bytes_text(plan.total_before) + ", planned " + bytes_text(plan.total_after) +
+         "; of it what the planner moves " + bytes_text(plan.planned_before) + ", planned " +
+         bytes_text(plan.planned_after) + "\n";
+  for (size_t i = 0; i < plan.shared.size(); i++)
+    out +=
+        "shared " + std::to_string(i) + " on " + plan.shared[i].device + ": " + bytes_text(plan.shared[i].size) + "\n";
   if (!s.var_vals.empty()) out += "variables " + values_text(s.var_vals) + "\n";
   return out + "\n" + kernel_table(s).text() + "\n" + buffer_table(s, plan).text();
 }
@@ -195,7 +230,8 @@ std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha25
       for (size_t i = 0; i < s.buffers.size(); i++) write_buffer(json, s.buffers[i], plan.places[i]);
     });
     json.key("shared").array([&] {
-      for (auto& shared : plan.shared) json.object([&] { json.key("device").value(shared.device).key("bytes").value(shared.size); });
+      for (auto& shared : plan.shared)
+        json.object([&] { json.key("device").value(shared.device).key("bytes").value(shared.size); });
     });
     json.key("outputs").array([&] {
       for (auto& output : s.outputs) json.value(output);

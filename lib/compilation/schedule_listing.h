@@ -1,5 +1,6 @@
-// The output "schedule" of a tensor graph, for people and as JSON: its kernels in order with what each reads and writes, its buffers and
-// where the memory planner puts them, the key by which equal graphs are known, bytes before and after planning.
+// The output "schedule" of a tensor graph, for people and as JSON: its kernels in order with what each reads and
+// writes, its buffers and where the memory planner puts them, the key by which equal graphs are known, bytes before and
+// after planning.
 #pragma once
 #include <string>
 
@@ -10,8 +11,9 @@ namespace tgc {
 
 std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key);
 
-// One object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars"}], "buffers": [{"device", "dtype", "size",
-// "bytes", "input", "output", "view_of", "offset", "place"}], "shared", "outputs", "var_vals", "bytes": {...}}, numbers by position.
+// One object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars"}], "buffers":
+// [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place"}], "shared", "outputs",
+// "var_vals", "bytes": {...}}, numbers by position.
 std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key);
 
 }  // namespace tgc

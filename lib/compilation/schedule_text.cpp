@@ -39,7 +39,8 @@ std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::ma
     const GoldenKernel& k = kernels[i];
     out += "kernel " + std::to_string(i) + "\n" + k.ast + "\n";
     for (const GoldenBuffer& b : k.bufs)
-      out += "buffer " + std::to_string(b.base) + "+" + std::to_string(b.offset) + " " + std::to_string(b.size) + " " + b.dtype + "\n";
+      out += "buffer " + std::to_string(b.base) + "+" + std::to_string(b.offset) + " " + std::to_string(b.size) + " " +
+             b.dtype + "\n";
     if (!k.fixedvars.empty()) out += "fixed" + values_text(k.fixedvars);
   }
   return out + "variables" + values_text(var_vals);

@@ -14,7 +14,8 @@ std::string_view trimmed(std::string_view s) {
 }
 
 bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
 Result<size_t> index_of(std::string_view word, std::span<const Choice> choices) {
@@ -25,13 +26,15 @@ Result<size_t> index_of(std::string_view word, std::span<const Choice> choices) 
     for (std::string_view n : {c.name, c.alias, std::string_view(c.slug)})
       if (!n.empty() && (names.empty() || names.back() != n)) names.push_back(n);
   std::string near = nearest_names(word, names);
-  return Diag{.message = "unknown stage '" + std::string(word) + "'", .expected = near.empty() ? "one of those that `tgc stages` lists" : near};
+  return Diag{.message = "unknown stage '" + std::string(word) + "'",
+              .expected = near.empty() ? "one of those that `tgc stages` lists" : near};
 }
 
 }  // namespace
 
 bool names_choice(std::string_view word, const Choice& c) {
-  return same_word(word, c.name) || (!c.alias.empty() && same_word(word, c.alias)) || (!c.slug.empty() && same_word(word, c.slug));
+  return same_word(word, c.name) || (!c.alias.empty() && same_word(word, c.alias)) ||
+         (!c.slug.empty() && same_word(word, c.slug));
 }
 
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices) {
@@ -42,7 +45,8 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
     at = comma + 1;
     if (word.empty()) {
       if (list.empty()) break;
-      return Diag{.message = "an empty name in the list of stages '" + std::string(list) + "'", .expected = "names separated by commas"};
+      return Diag{.message = "an empty name in the list of stages '" + std::string(list) + "'",
+                  .expected = "names separated by commas"};
     }
     size_t first = 0, last = choices.size() - 1, dots = word.find("..");
     bool span = dots != word.npos;
@@ -57,7 +61,9 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
       if (!i) return i.diag();
       last = *i;
     }
-    if (first > last) return Diag{.message = "the span '" + std::string(word) + "' runs backwards", .expected = std::string(to) + ".." + std::string(from)};
+    if (first > last)
+      return Diag{.message = "the span '" + std::string(word) + "' runs backwards",
+                  .expected = std::string(to) + ".." + std::string(from)};
     for (size_t i = first; i <= last; i++)
       if (!span || choices[i].in_spans) chosen[i] = true;
   }

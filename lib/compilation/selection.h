@@ -1,4 +1,5 @@
-// Lists of stages as --stage and --stages take them: names in any case, slugs or aliases, spans `a..b`, and words such as `all`.
+// Lists of stages as --stage and --stages take them: names in any case, slugs or aliases, spans `a..b`, and words such
+// as `all`.
 #pragma once
 #include <optional>
 #include <span>
@@ -18,8 +19,9 @@ struct Choice {
   bool in_spans = true;    // false: a word of its own, outside the order
 };
 
-// The names in `list` (comma-separated) that it selects of `choices`, in the order of `choices`, each once. `a..b` selects from a to b,
-// `a..` to the end, `..b` from the beginning. A word that is no choice is an error that suggests the nearest ones.
+// The names in `list` (comma-separated) that it selects of `choices`, in the order of `choices`, each once. `a..b`
+// selects from a to b, `a..` to the end, `..b` from the beginning. A word that is no choice is an error that suggests
+// the nearest ones.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices);
 
 // Adds the stages of a table (passes/pipeline.h) to the choices.

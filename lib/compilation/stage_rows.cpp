@@ -19,7 +19,8 @@ std::vector<StageRow> make_rows() {
   for (const Stage& s : kernel_stages())
     rows.push_back({Kind::Kernel, s.name, s.alias, s.slug(), "", "", ++number, nullptr, &s});
   for (const OutputStage& o : output_stages())
-    rows.push_back({Kind::Output, o.name, o.alias, std::string(o.name), o.extension, o.help, ++number, nullptr, nullptr, &o});
+    rows.push_back(
+        {Kind::Output, o.name, o.alias, std::string(o.name), o.extension, o.help, ++number, nullptr, nullptr, &o});
   return rows;
 }
 

@@ -1,5 +1,6 @@
-// The complete list of stages: what may be run, dumped, compared, traced, counted or named on the command line, in order. The stages of a
-// tensor graph, its schedule, the stages of a kernel, and the texts that are made of the last one, each a row. Nobody else keeps a list.
+// The complete list of stages: what may be run, dumped, compared, traced, counted or named on the command line, in
+// order. The stages of a tensor graph, its schedule, the stages of a kernel, and the texts that are made of the last
+// one, each a row. Nobody else keeps a list.
 #pragma once
 #include <span>
 #include <string>
@@ -40,7 +41,8 @@ const StageRow* find_row(std::string_view text);
 // The row of that name, which is one.
 const StageRow& row_of(std::string_view name);
 
-// The rules that the row applies with that target (of a kernel's row) and the graph's settings; null when it is no rewrite by rules.
+// The rules that the row applies with that target (of a kernel's row) and the graph's settings; null when it is no
+// rewrite by rules.
 const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph);
 
 // The rows as choices for select_stages, those for which `wanted` holds.

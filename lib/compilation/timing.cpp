@@ -13,7 +13,8 @@ double elapsed_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The processor's time of this thread: what else the machine does is not in it. Reading it costs as much as a stage of a small kernel.
+// The processor's time of this thread: what else the machine does is not in it. Reading it costs as much as a stage of
+// a small kernel.
 double thread_ms() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

@@ -1,4 +1,5 @@
-// Times one graph through the pipeline, stage by stage. Every run starts from a graph just read; the reading is not timed.
+// Times one graph through the pipeline, stage by stage. Every run starts from a graph just read; the reading is not
+// timed.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -31,8 +32,9 @@ struct GraphTime {
   std::vector<StageTime> stages;  // in order; those that did not apply are left out
 };
 
-// What a run is for. Walking a graph to count its nodes warms the caches for the next stage, so runs that are timed do not count; and to look
-// at the clock after each stage takes a tenth of the time of a small kernel, so the total is timed by itself.
+// What a run is for. Walking a graph to count its nodes warms the caches for the next stage, so runs that are timed do
+// not count; and to look at the clock after each stage takes a tenth of the time of a small kernel, so the total is
+// timed by itself.
 enum class RunFor { Nodes, Total, Stages };
 
 // A stop-watch for the steps of a run: what each step took is noted under its name.
@@ -61,7 +63,8 @@ class StepTimes {
   double start_, last_;
 };
 
-// The least times of `repeats` runs of `once` for the total and as many for the stages, after one that counts the nodes and warms up.
+// The least times of `repeats` runs of `once` for the total and as many for the stages, after one that counts the nodes
+// and warms up.
 template <class Once>
 Result<GraphTime> fastest(int repeats, Once once) {
   Result<GraphTime> best = once(RunFor::Nodes);
@@ -79,8 +82,9 @@ Result<GraphTime> fastest(int repeats, Once once) {
 
 Result<TimedInput> timed_input(const Loaded& in, const JobSpec& job);
 
-// The least times of `repeats` runs for the total and as many for the stages, after one that warms up; with `count_rules` as many more, in
-// turn, that count as `tgc stats` does. The Diag of a graph that the pipeline refuses names stage and node.
+// The least times of `repeats` runs for the total and as many for the stages, after one that warms up; with
+// `count_rules` as many more, in turn, that count as `tgc stats` does. The Diag of a graph that the pipeline refuses
+// names stage and node.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);
 
 }  // namespace tgc

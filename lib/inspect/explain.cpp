@@ -29,7 +29,8 @@ void Explainer::kernel_end() {
   auto nodes = toposort(root);
   found_ = true;
   if (node_ >= nodes.size()) {
-    too_far_ = "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
+    too_far_ =
+        "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
     return;
   }
   print_(to_text(*this, nodes[node_], stage, color_));
@@ -54,7 +55,8 @@ std::string Explainer::in_the_end(UOp last) {
   if (!list) return list.diag().text() + "\n";
   size_t at = size_t(std::find(list->begin(), list->end(), last) - list->begin());
   if (at == list->size()) return "in the linear list\n    it is not there\n";
-  std::string out = "in the linear list\n    line " + std::to_string(at + 1) + " of " + std::to_string(list->size()) + "\nin the source\n";
+  std::string out = "in the linear list\n    line " + std::to_string(at + 1) + " of " + std::to_string(list->size()) +
+                    "\nin the source\n";
   auto map = source_map(*target, *list);
   if (!map) return out + "    " + map.diag().text() + "\n";
   size_t user = at;

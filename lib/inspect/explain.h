@@ -1,4 +1,5 @@
-// The story of one node: where it comes from, back to the AST, what becomes of it, and its places in the linear list and in the source.
+// The story of one node: where it comes from, back to the AST, what becomes of it, and its places in the linear list
+// and in the source.
 #pragma once
 #include <functional>
 #include <string>

@@ -12,7 +12,8 @@ namespace tgc {
 // Whether a stage of rewrites is one to look into: all but the making of the schedule.
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
-// Tells a consumer of traces every rewrite of a compilation's stages. A kernel that a stage refuses has no end in the trace.
+// Tells a consumer of traces every rewrite of a compilation's stages. A kernel that a stage refuses has no end in the
+// trace.
 class TraceWatcher : public Watcher {
  public:
   explicit TraceWatcher(TraceConsumer& to) : to_(to) {}

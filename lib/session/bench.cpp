@@ -34,7 +34,8 @@ Result<GraphTime> run_whole(const Session& session, const std::string& spec, Run
   if (!source) return source.diag();
   auto in = source->next();
   if (!in) return in.diag();
-  if (!*in || !(*in)->is_tensor_graph) return Diag{.message = "no tensor graph", .file = spec, .expected = "a model, or a tensor graph"};
+  if (!*in || !(*in)->is_tensor_graph)
+    return Diag{.message = "no tensor graph", .file = spec, .expected = "a model, or a tensor graph"};
   size_t nodes = 0;
   run.ended("read", [&] { return nodes = toposort((*in)->root).size(); });
   auto graph = session.begin(std::move(**in));
@@ -55,7 +56,8 @@ Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchP
   std::vector<TimedInput> out;
   for (const std::string& spec : plan.inputs) {
     auto status = for_each_graph(session, spec, plan.kernel, [&](Loaded graph) -> Status {
-      if (!graph.list.empty()) return Diag{.message = "a linear list has no stages to time", .file = spec, .expected = "a graph"};
+      if (!graph.list.empty())
+        return Diag{.message = "a linear list has no stages to time", .file = spec, .expected = "a graph"};
       auto job = session.job_for(graph);
       if (!job) return job.diag();
       auto timed = timed_input(graph, *job);
@@ -101,10 +103,13 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
     }
     const TimedInput& in = (*inputs)[i];
     auto target = parse_target(in.job.target.empty() ? "CPU" : in.job.target, in.settings);
-    out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(), time_graph(in, plan.repeats, plan.count_rules)};
+    out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
+                     time_graph(in, plan.repeats, plan.count_rules)};
   };
   auto start = std::chrono::steady_clock::now();
-  auto tell = [&](size_t i) { session.progress(std::to_string(i + 1) + " of " + std::to_string(out.graphs.size()) + " graphs timed"); };
+  auto tell = [&](size_t i) {
+    session.progress(std::to_string(i + 1) + " of " + std::to_string(out.graphs.size()) + " graphs timed");
+  };
   if (auto status = parallel_for(out.graphs.size(), session.jobs, time, tell); !status) return status.diag();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
@@ -116,9 +121,12 @@ void Times::add(size_t nodes, double ms) {
   ms_.push_back(ms);
 }
 void Times::sort() { std::sort(ms_.begin(), ms_.end()); }
-double Times::quantile(double part) const { return ms_.empty() ? 0 : ms_[size_t(std::ceil(part * double(ms_.size()))) - 1]; }
+double Times::quantile(double part) const {
+  return ms_.empty() ? 0 : ms_[size_t(std::ceil(part * double(ms_.size()))) - 1];
+}
 
-BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result) : plan_(plan), threads_(threads), result_(result) {
+BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result)
+    : plan_(plan), threads_(threads), result_(result) {
   for (const TimedGraph& graph : result.graphs) {
     if (!graph.time) {
       refused_++;
@@ -146,16 +154,20 @@ double BenchReport::runs_per_second() const {
 std::string BenchReport::text(bool list) const {
   std::string out;
   auto row = [&](std::string_view name, const Times& t) {
-    out += formatted("  %-30.*s %8zu %10zu %9.3f %9.3f %9.3f %9.3f %6.1f%%\n", int(name.size()), name.data(), t.count(), t.nodes(), t.mean(),
-                     t.median(), t.p95(), t.max(), total_.sum() > 0 ? 100 * t.sum() / total_.sum() : 0.0);
+    out += formatted("  %-30.*s %8zu %10zu %9.3f %9.3f %9.3f %9.3f %6.1f%%\n", int(name.size()), name.data(), t.count(),
+                     t.nodes(), t.mean(), t.median(), t.p95(), t.max(),
+                     total_.sum() > 0 ? 100 * t.sum() / total_.sum() : 0.0);
   };
   for (const TimedGraph& g : result_.graphs)
-    if (list && g.time) out += formatted("%-40s %-20s %7zu nodes %10.3f ms\n", g.name.c_str(), g.target.c_str(), g.time->nodes, g.time->ms);
-  out += formatted("  %-30s %8s %10s %9s %9s %9s %9s %7s\n", "", "kernels", "nodes", "mean ms", "median", "p95", "max", "share");
+    if (list && g.time)
+      out +=
+          formatted("%-40s %-20s %7zu nodes %10.3f ms\n", g.name.c_str(), g.target.c_str(), g.time->nodes, g.time->ms);
+  out += formatted("  %-30s %8s %10s %9s %9s %9s %9s %7s\n", "", "kernels", "nodes", "mean ms", "median", "p95", "max",
+                   "share");
   row("total", total_);
   for (auto& [name, times] : stages_) row(name, times);
-  out += formatted("the fastest of %d runs each, %u thread%s: %.0f runs a second; peak memory of the process %.1f MB\n", plan_.repeats, threads_,
-                   threads_ == 1 ? "" : "s", runs_per_second(), peak_mb());
+  out += formatted("the fastest of %d runs each, %u thread%s: %.0f runs a second; peak memory of the process %.1f MB\n",
+                   plan_.repeats, threads_, threads_ == 1 ? "" : "s", runs_per_second(), peak_mb());
   if (plan_.count_rules)
     out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * slower(),
                      counted_ms_ / double(std::max<size_t>(1, total_.count())));
@@ -179,7 +191,11 @@ std::string BenchReport::json(bool list) const {
       for (auto& [name, times] : stages_) json.key(name), object(times);
     });
     json.member("threads", threads_).member("repeats", plan_.repeats);
-    json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_mb(), "%.1f").member("refused", refused_);
+    json.key("runs_per_s")
+        .number(runs_per_second(), "%.1f")
+        .key("peak_mb")
+        .number(peak_mb(), "%.1f")
+        .member("refused", refused_);
     if (plan_.count_rules) json.key("counting_slower").number(slower(), "%.4f");
     if (!list) return;
     json.key("kernels").array([&] {

@@ -23,17 +23,18 @@ struct TimedGraph {
   Result<GraphTime> time = GraphTime{};
 };
 
-// Times every graph of the inputs, session.jobs at a time; all are read before any is timed. A graph that the pipeline refuses has its Diag.
+// Times every graph of the inputs, session.jobs at a time; all are read before any is timed. A graph that the pipeline
+// refuses has its Diag.
 struct BenchResult {
   std::vector<TimedGraph> graphs;
   double seconds = 0;  // in all
 };
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
-// Of a file with one tensor graph, a model most of all, all that comes before the compiler: "read" it, "schedule" it, "render" the sources
-// of its kernels, equal ones once. `nodes` are those of the tensor graph; the stages are processor time, the nodes of "schedule" the runs of
-// kernels and copies, those of "render" the distinct kernels. The fastest of `repeats` runs for the total and as many for the
-// stages, after one that warms up.
+// Of a file with one tensor graph, a model most of all, all that comes before the compiler: "read" it, "schedule" it,
+// "render" the sources of its kernels, equal ones once. `nodes` are those of the tensor graph; the stages are processor
+// time, the nodes of "schedule" the runs of kernels and copies, those of "render" the distinct kernels. The fastest of
+// `repeats` runs for the total and as many for the stages, after one that warms up.
 Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats);
 
 // The times of one stage, or of the whole, over all graphs, in milliseconds.

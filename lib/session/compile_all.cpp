@@ -114,15 +114,16 @@ bool CompileAll::any_failed() const {
 
 std::string CompileAll::text() const {
   char line[256];
-  std::snprintf(line, sizeof line, "%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed", "median ms");
+  std::snprintf(line, sizeof line, "%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed",
+                "median ms");
   std::string out = line;
   for (const auto& [name, g] : groups_) {
     if (g.why_none.empty())
-      std::snprintf(line, sizeof line, "%-22s %8zu %8zu %9zu %7zu %11.2f\n", name.c_str(), g.kernels, g.sources, g.compiled,
-                    g.sources - g.compiled, median(g.times));
+      std::snprintf(line, sizeof line, "%-22s %8zu %8zu %9zu %7zu %11.2f\n", name.c_str(), g.kernels, g.sources,
+                    g.compiled, g.sources - g.compiled, median(g.times));
     else
-      std::snprintf(line, sizeof line, "%-22s %8zu %8zu %9s %7s %11s  %s\n", name.c_str(), g.kernels, g.sources, "-", "-", "-",
-                    g.why_none.c_str());
+      std::snprintf(line, sizeof line, "%-22s %8zu %8zu %9s %7s %11s  %s\n", name.c_str(), g.kernels, g.sources, "-",
+                    "-", "-", g.why_none.c_str());
     out += line;
   }
   for (const CompiledSource& c : sources_)
@@ -147,7 +148,11 @@ std::string CompileAll::json(bool times) const {
         if (times || !c.failure.empty())
           json.line().object([&] {
             json.member("target", c.target).member("kernel", c.kernel).member("message", c.failure);
-            json.key("ms").number(c.milliseconds, "%f").key("cpu_ms").number(c.cpu_milliseconds, "%f").member("bytes", c.bytes);
+            json.key("ms")
+                .number(c.milliseconds, "%f")
+                .key("cpu_ms")
+                .number(c.cpu_milliseconds, "%f")
+                .member("bytes", c.bytes);
           });
     });
   });

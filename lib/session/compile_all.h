@@ -29,8 +29,8 @@ class CompileAll {
  public:
   CompileAll(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. An error: an input that cannot be read. A kernel that the
-  // pipeline or a renderer refuses is listed; one that does not compile is a failure.
+  // Lowers every kernel, then compiles the sources, session.jobs at a time. An error: an input that cannot be read. A
+  // kernel that the pipeline or a renderer refuses is listed; one that does not compile is a failure.
   Status run();
 
   bool any_failed() const;

@@ -20,7 +20,9 @@ std::string format(const char* pattern, double value) {
 }
 
 // In tinygrad's colour of that name, where colours are wanted.
-std::string painted(std::string text, std::string_view color, bool wanted) { return wanted ? colored(text, color) : text; }
+std::string painted(std::string text, std::string_view color, bool wanted) {
+  return wanted ? colored(text, color) : text;
+}
 
 std::atomic<size_t> kernels_shown{0};  // tinygrad numbers the kernels of a process
 
@@ -42,18 +44,22 @@ std::string kernel_line(const ProgramInfo& info, const std::string& device, size
                         std::optional<KernelTime> time, bool color) {
   char head[64];
   std::snprintf(head, sizeof head, "*** %-7.7s %4zu", device.c_str(), number);
-  std::string name = ansistrip(info.name), out = painted(head, "green", color && time) + " " + (color ? info.name : name);
+  std::string name = ansistrip(info.name),
+              out = painted(head, "green", color && time) + " " + (color ? info.name : name);
   out += std::string(name.size() < 46 ? 46 - name.size() : 0, ' ');
   std::snprintf(head, sizeof head, " arg %2zu mem %6.2f GB", info.globals.size(), mem_used / 1e9);
   out += head;
   if (!time) return out + "\n";
-  double t = std::max(time->seconds, 1e-20), ops = value_of(info.estimates.ops) / t, lds = value_of(info.estimates.lds) / t;
+  double t = std::max(time->seconds, 1e-20), ops = value_of(info.estimates.ops) / t,
+         lds = value_of(info.estimates.lds) / t;
   double mem = std::min(value_of(info.estimates.mem) / t, lds);
-  out += " tm " + painted(time_text(time->seconds), "yellow", color && time->seconds > 0.01) + "/" + format("%9.2f", time->seconds_in_all * 1e3) + "ms (";
+  out += " tm " + painted(time_text(time->seconds), "yellow", color && time->seconds > 0.01) + "/" +
+         format("%9.2f", time->seconds_in_all * 1e3) + "ms (";
   out += ops < 1e14 ? format("%7.0f GFLOPS", ops * 1e-9) : painted(format("%7.0f TFLOPS", ops * 1e-12), "green", color);
   out += " ";
-  out += mem < 1e13 && lds < 1e15 ? format("%4.0f", mem * 1e-9) + "|" + format("%-6.0f", lds * 1e-9) + " GB/s"
-                                  : painted(format("%4.0f", mem * 1e-12) + "|" + format("%-6.0f", lds * 1e-12) + " TB/s", "green", color);
+  out += mem < 1e13 && lds < 1e15
+             ? format("%4.0f", mem * 1e-9) + "|" + format("%-6.0f", lds * 1e-9) + " GB/s"
+             : painted(format("%4.0f", mem * 1e-12) + "|" + format("%-6.0f", lds * 1e-12) + " TB/s", "green", color);
   return out + ") \n";  // tinygrad prints metadata after the blank
 }
 
@@ -77,7 +83,8 @@ Status DebugPrints::compiled(Compilation& c) {
 }
 
 void DebugPrints::scheduled(const TensorJob& job, const Schedule& schedule, double seconds) {
-  if (settings_.DEBUG >= 1) show_schedule(schedule.items.size(), seconds, to_hex(sched_cache_key(job.keyed)), job.graph.size());
+  if (settings_.DEBUG >= 1)
+    show_schedule(schedule.items.size(), seconds, to_hex(sched_cache_key(job.keyed)), job.graph.size());
 }
 
 void DebugPrints::kernel_begins(UOp ast) {
@@ -104,7 +111,8 @@ Status DebugPrints::lowered(UOp sink, KernelOutputs& outputs, bool runs) {
   return settings_.IGNORE_OOB ? Status(Unit{}) : prove(*list);
 }
 
-void DebugPrints::kernel_ran(const ProgramInfo& info, const Target& target, double bytes, std::span<const double> seconds) {
+void DebugPrints::kernel_ran(const ProgramInfo& info, const Target& target, double bytes,
+                             std::span<const double> seconds) {
   for (double s : seconds) seconds_in_all_ += s;
   std::optional<KernelTime> time;
   if (!seconds.empty()) time = {seconds.back(), seconds_in_all_};
@@ -119,12 +127,13 @@ void DebugPrints::show(std::string text) const {
 void DebugPrints::show_schedule(size_t kernels, double seconds, const std::string& key, size_t nodes) const {
   if (!(settings_.DEBUG >= 1 && kernels > 1) && settings_.DEBUG < 3) return;
   char text[128];
-  std::snprintf(text, sizeof text, "scheduled %4zu kernels in %8.2f ms | CACHE MISS %.8s | %zu uops in cache", kernels, seconds * 1e3,
-                key.c_str(), nodes);
+  std::snprintf(text, sizeof text, "scheduled %4zu kernels in %8.2f ms | CACHE MISS %.8s | %zu uops in cache", kernels,
+                seconds * 1e3, key.c_str(), nodes);
   show(text);
 }
 
-void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device, double mem_used, std::optional<KernelTime> time) {
+void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device, double mem_used,
+                              std::optional<KernelTime> time) {
   bool color = session_.events && session_.events->color();
   if (settings_.DEBUG >= 2) show(kernel_line(info, device, ++kernels_shown, mem_used, time, color));
 }

@@ -1,6 +1,6 @@
-// DEBUG printing: what tinygrad's environment variables print and check of a kernel, for every command that compiles (dump, run): DEBUG=1 to 7,
-// DEBUG_LINEARIZE=1, IGNORE_OOB=0. The texts go to the session's events, which a terminal shows on standard error: standard output is
-// the command's own.
+// DEBUG printing: what tinygrad's environment variables print and check of a kernel, for every command that compiles
+// (dump, run): DEBUG=1 to 7, DEBUG_LINEARIZE=1, IGNORE_OOB=0. The texts go to the session's events, which a terminal
+// shows on standard error: standard output is the command's own.
 //
 //   DEBUG=1  a tensor graph's schedule
 //   DEBUG=2  the kernel's line (run: with its time)     DEBUG=5  the AST, as pyrender text
@@ -33,8 +33,8 @@ class DebugPrints : public ExecuteObserver {
   // Whether a variable is set that wants to see kernels: they are then compiled whole, and one after another.
   bool watches_kernels() const override;
 
-  // A compilation that is not run, after what was asked of it: the rest of its stages run, and it is printed. An access that may lie outside
-  // its buffer (IGNORE_OOB=0) is an error, with a counterexample when there is one.
+  // A compilation that is not run, after what was asked of it: the rest of its stages run, and it is printed. An access
+  // that may lie outside its buffer (IGNORE_OOB=0) is an error, with a counterexample when there is one.
   Status compiled(Compilation& compilation);
 
   // ---- what the executor tells
@@ -44,7 +44,8 @@ class DebugPrints : public ExecuteObserver {
   bool times_kernels() const override { return settings_.DEBUG >= 2; }
   void kernel_begins(UOp ast) override;
   Status kernel_lowered(UOp sink, KernelOutputs& outputs) override { return lowered(sink, outputs, true); }
-  void kernel_ran(const ProgramInfo& info, const Target& target, double bytes, std::span<const double> seconds) override;
+  void kernel_ran(const ProgramInfo& info, const Target& target, double bytes,
+                  std::span<const double> seconds) override;
 
  private:
   Status lowered(UOp sink, KernelOutputs& outputs, bool runs);

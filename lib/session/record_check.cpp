@@ -23,7 +23,8 @@ constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms
 
 class RecordCheck {
  public:
-  RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan) : r_(record), settings_(settings), plan_(plan) {}
+  RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan)
+      : r_(record), settings_(settings), plan_(plan) {}
 
   RecordReport run() {
     report_.id = r_.id;
@@ -36,7 +37,9 @@ class RecordCheck {
 
  private:
   // ---- verdicts
-  bool wanted(std::string_view name) const { return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name)); }
+  bool wanted(std::string_view name) const {
+    return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name));
+  }
   static bool is_output(std::string_view name) {
     for (std::string_view o : kRecordOutputs)
       if (o == name) return true;
@@ -111,13 +114,15 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
-  // ---- spec: every graph on the way, by tinygrad's table for what it is. The graphs are ours, not read from the record: its texts leave
-  // some dtypes out (of REDUCE and LOAD).
+  // ---- spec: every graph on the way, by tinygrad's table for what it is. The graphs are ours, not read from the
+  // record: its texts leave some dtypes out (of REDUCE and LOAD).
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
     settle(kSpec, violation ? Verdict::Different : Verdict::Same);
-    if (violation) diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) + " graph: " + violation->text() + "\n");
+    if (violation)
+      diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) +
+                         " graph: " + violation->text() + "\n");
   }
   void check_spec(std::string_view what, UOp root, Spec spec) {
     if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
@@ -134,14 +139,16 @@ class RecordCheck {
     in->is_tensor_graph = !is_kernel();
     if (after) in->info.stage = after->name;
     if (!optimize_) optimize_ = in->root.tag().is_none();
-    auto begun = Compilation::begin(std::move(*in), {.target = r_.target, .optimize = after ? optimize_ : std::nullopt});
+    auto begun =
+        Compilation::begin(std::move(*in), {.target = r_.target, .optimize = after ? optimize_ : std::nullopt});
     if (!begun) return begun.diag();
     if (plan_.traced) set_observer(begun->graph(), &observer_);
     c_.emplace(std::move(*begun));
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins anew from tinygrad's graph after the record's stage last passed; that is the AST as long as nothing changed it.
+  // Begins anew from tinygrad's graph after the record's stage last passed; that is the AST as long as nothing changed
+  // it.
   void begin_anew(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
@@ -204,7 +211,8 @@ class RecordCheck {
     if (!c_) return skipped(s.name, why_stopped_);
     UOp before = c_->current();
     if (!wanted(s.name)) as_expected_ = false;
-    if (auto status = c_->run_through(*row); !status) {  // and what is between: a record leaves out some stages that change nothing
+    // and what is between: a record leaves out some stages that change nothing
+    if (auto status = c_->run_through(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
     }
@@ -231,7 +239,8 @@ class RecordCheck {
       if (row->output && !c_->output(*row)) return settle(name, Verdict::Same);
     }
     settle("refusal", Verdict::Different);
-    diverge("refusal", std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
+    diverge("refusal",
+            std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
   }
 
   // ---- kernels: what is made of the last graph
@@ -267,7 +276,8 @@ class RecordCheck {
     auto& schedule = c_->schedule();
     if (!schedule) return failed(kKernels, schedule.diag());
     for (size_t i = 0; i < schedule->items.size(); i++)
-      if (UOp ast = schedule->items[i].ast; ast.is(Op::SINK)) check_spec("kernel " + std::to_string(i), ast, Spec::Kernel);
+      if (UOp ast = schedule->items[i].ast; ast.is(Op::SINK))
+        check_spec("kernel " + std::to_string(i), ast, Spec::Kernel);
     if (!wanted(kKernels)) return;
     auto ours = golden_kernels(*schedule);
     if (!ours) return failed(kKernels, ours.diag());
@@ -299,12 +309,14 @@ Result<CheckPlan> make_check_plan(std::string_view stages) {
   std::vector<Choice> choices = choices_of_rows([](const StageRow& row) {
     return row.is_graph_stage() || std::ranges::find(kRecordOutputs, row.name) != std::end(kRecordOutputs);
   });
-  for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, std::string_view("all")}) choices.push_back({pseudo, "", "", false});
+  for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, std::string_view("all")})
+    choices.push_back({pseudo, "", "", false});
   auto selected = select_stages(stages, choices);
   if (!selected) return selected.diag();
   for (std::string_view name : *selected) {
-    if (name == "all") plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels), std::string(kText), std::string(kForms),
-                                                std::string(kSpec)});
+    if (name == "all")
+      plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels),
+                          std::string(kText), std::string(kForms), std::string(kSpec)});
     else plan.wanted.emplace(name);
   }
   return plan;

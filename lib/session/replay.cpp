@@ -83,14 +83,17 @@ std::string ReplaySummary::text() const {
   out += skipped_ ? ", " + std::to_string(skipped_) + " skipped\n" : "\n";
   size_t width = 5;
   for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());
-  auto row = [&](const std::string& name, const std::string& a, const std::string& b, const std::string& c, const std::string& d) {
+  auto row = [&](const std::string& name, const std::string& a, const std::string& b, const std::string& c,
+                 const std::string& d) {
     char buffer[256];
-    std::snprintf(buffer, sizeof buffer, "  %-*s %9s %9s %9s %9s\n", int(width), name.c_str(), a.c_str(), b.c_str(), c.c_str(), d.c_str());
+    std::snprintf(buffer, sizeof buffer, "  %-*s %9s %9s %9s %9s\n", int(width), name.c_str(), a.c_str(), b.c_str(),
+                  c.c_str(), d.c_str());
     out += buffer;
   };
   auto number = [](size_t n) { return n ? std::to_string(n) : std::string("-"); };
   if (!counts_.items().empty()) row("stage", "same", "different", "error", "skipped");
-  for (auto& [name, c] : counts_.items()) row(name, number(c.same), number(c.different), number(c.error), number(c.skipped));
+  for (auto& [name, c] : counts_.items())
+    row(name, number(c.same), number(c.different), number(c.error), number(c.skipped));
   for (auto& [name, n] : first_.items()) out += "first divergence at " + name + ": " + std::to_string(n) + "\n";
   for (auto& [why, n] : why_skipped_.items()) out += "skipped: " + std::to_string(n) + ": " + why + "\n";
   return out;
@@ -104,7 +107,10 @@ std::string ReplaySummary::json() const {
     json.key("stages").object([&] {
       for (auto& [name, c] : counts_.items())
         json.key(name).object([&] {
-          json.member("same", c.same).member("different", c.different).member("error", c.error).member("skipped", c.skipped);
+          json.member("same", c.same)
+              .member("different", c.different)
+              .member("error", c.error)
+              .member("skipped", c.skipped);
         });
     });
     json.key("first_divergence").object([&] {

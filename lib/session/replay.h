@@ -16,8 +16,8 @@ struct ReplayPlan {
   std::string filter;  // only records whose id or target contains this
 };
 
-// Calls `on_report` with the report of every record of `spec` (FILE or FILE#ID) that the plan wants, in the order of the file, one call at a
-// time. Errors: a file or a record that cannot be read; an id that no record has.
+// Calls `on_report` with the report of every record of `spec` (FILE or FILE#ID) that the plan wants, in the order of
+// the file, one call at a time. Errors: a file or a record that cannot be read; an id that no record has.
 using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
 

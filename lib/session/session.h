@@ -1,5 +1,5 @@
-// Session: what a front end fixes once, and hands to every verb of lib/session. The settings, the target and the opts of a graph are derived
-// from it for each graph anew, so that nothing is carried over from the graph before.
+// Session: what a front end fixes once, and hands to every verb of lib/session. The settings, the target and the opts
+// of a graph are derived from it for each graph anew, so that nothing is carried over from the graph before.
 #pragma once
 #include <atomic>
 #include <map>
@@ -16,7 +16,8 @@ struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names
   std::string opts;                // the optimizer's list, "[Opt(...), ...]"
-  std::string from;                // the graph is the result of that stage; of a golden record, that stage's graph is taken
+  // the graph is the result of that stage; of a golden record, that stage's graph is taken
+  std::string from;
   std::vector<std::string> sizes;  // NAME=SIZE each: of a model's symbolic dimensions
   std::string weights;             // a file of tensors for a model's initializers
 };
@@ -49,9 +50,11 @@ struct Session {
   Events* events = nullptr;    // null: nobody listens
   Cancel* cancel = nullptr;
 
-  // The settings of a graph: tinygrad's defaults, the environment, what the input says it was made with, --set; each over those before.
+  // The settings of a graph: tinygrad's defaults, the environment, what the input says it was made with, --set; each
+  // over those before.
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
-  // What its target is: the override, else the input's own, else CPU; of a tensor graph it stays empty when neither says.
+  // What its target is: the override, else the input's own, else CPU; of a tensor graph it stays empty when neither
+  // says.
   std::string target_for(const Loaded& in) const;
   // All that a Compilation of it needs. An error: a target that there is not.
   Result<JobSpec> job_for(const Loaded& in) const;

@@ -43,8 +43,10 @@ Loaded first_of(const Session& session, const std::string& spec, const std::stri
 // A graph as JSON that says its target and settings.
 std::string json_of(const std::string& target, const std::string& settings) {
   Graph graph;
-  auto root = read_pyrender(graph, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nast = c0.index(UOp.const(dtypes.index, 0), ptr=True)"
-                                   ".store(UOp.const(dtypes.float, 1.0)).sink()\n");
+  auto root = read_pyrender(
+      graph,
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nast = c0.index(UOp.const(dtypes.index, 0), ptr=True)"
+      ".store(UOp.const(dtypes.float, 1.0)).sink()\n");
   GraphInfo info{.name = "g", .target = target};
   if (!settings.empty()) info.settings[settings] = "1";
   return graph_to_json(*root, info);
@@ -100,7 +102,8 @@ TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the
 
 TEST_CASE("replay: an id belongs to its own file, and nothing compared is known to be nothing") {
   Session session{.jobs = 2};
-  auto counted = [&](std::vector<std::string> specs, const char* stages, const std::string& filter = "", bool traced = false) {
+  auto counted = [&](std::vector<std::string> specs, const char* stages, const std::string& filter = "",
+                     bool traced = false) {
     ReplayPlan plan{.check = *make_check_plan(stages), .id = "", .filter = filter};
     plan.check.traced = traced;
     ReplaySummary summary;

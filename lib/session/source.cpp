@@ -32,7 +32,8 @@ std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts
   return out;
 }
 
-// The graph that the record holds after `stage`; empty: its AST. A stage that left the graph as it was has the text of the one before.
+// The graph that the record holds after `stage`; empty: its AST. A stage that left the graph as it was has the text of
+// the one before.
 Result<const std::string*> text_after(const GoldenRecord& record, const StageRow* stage, const std::string& file) {
   const std::string* text = &record.ast;
   if (!stage || stage->kind == StageRow::Kind::Ast) return text;
@@ -103,9 +104,11 @@ Result<Source> Source::open(const Session& session, const std::string& spec, con
   if (out.text_.find_first_not_of(" \t\r\n") == std::string::npos)
     return Diag{.message = "the input is empty", .file = shown, .expected = "a graph"};
   out.kind_ = detect_kind(out.text_);
-  if (out.kind_ == InputKind::Onnx) return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
+  if (out.kind_ == InputKind::Onnx)
+    return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
   if (out.name_.id.empty()) return out;
-  return Diag{.message = "'#" + out.name_.id + "' picks a record, but this is " + std::string(name_of(out.kind_)), .file = shown,
+  return Diag{.message = "'#" + out.name_.id + "' picks a record, but this is " + std::string(name_of(out.kind_)),
+              .file = shown,
               .expected = "golden records"};
 }
 
@@ -125,7 +128,9 @@ Result<std::optional<Loaded>> Source::next() {
 Status Source::picked_kernel(Loaded& in) {
   if (!in.is_tensor_graph) {
     if (kernel_ == "0" || kernel_ == in.info.name) return Unit{};
-    return Diag{.message = "the input has no kernel '" + kernel_ + "'", .file = name_.shown(), .expected = "0 or " + in.info.name};
+    return Diag{.message = "the input has no kernel '" + kernel_ + "'",
+                .file = name_.shown(),
+                .expected = "0 or " + in.info.name};
   }
   auto job = session_->job_for(in);
   if (!job) return job.diag();
@@ -134,7 +139,8 @@ Status Source::picked_kernel(Loaded& in) {
   if (auto& schedule = whole->schedule(); !schedule) return schedule.diag();
   auto number = number_of(kernel_);
   auto kernel = number ? whole->kernel(*number)
-                       : Result<Compilation>(Diag{.message = "'" + kernel_ + "' is no number of a kernel of '" + whole->name() + "'"});
+                       : Result<Compilation>(
+                             Diag{.message = "'" + kernel_ + "' is no number of a kernel of '" + whole->name() + "'"});
   if (!kernel) {
     Diag diag = kernel.diag();
     diag.file = name_.shown();
@@ -178,14 +184,16 @@ Result<Loaded> Source::graph_of_model() {
         continue;
       }
       if (!input.shape || input.dtype == dtypes::void_)
-        throw Failure(Diag{.message = "the model's input '" + input.name + "' is no tensor of numbers of a known shape", .file = name_.file});
+        throw Failure(Diag{.message = "the model's input '" + input.name + "' is no tensor of numbers of a known shape",
+                           .file = name_.file});
       inputs[input.name] = Tensor::buffer(*out.graph, *input.shape, input.dtype);
     }
     ModelOutputs outputs = model_->build(*out.graph, inputs).value_or_throw();
     std::vector<UOp> roots;
     for (size_t i = 0; i < outputs.values.size(); i++) {
       if (!outputs.values[i].is_tensor())
-        throw Failure(Diag{.message = "the model's output '" + outputs.names[i] + "' is no tensor of numbers", .file = name_.file});
+        throw Failure(Diag{.message = "the model's output '" + outputs.names[i] + "' is no tensor of numbers",
+                           .file = name_.file});
       roots.push_back(outputs.values[i].tensor().contiguous().uop());
     }
     out.root = out.graph->sink(roots);
@@ -207,7 +215,8 @@ Result<std::optional<Loaded>> Source::next_record() {
       break;
     }
     size_t number = number_++;
-    bool skipped = by_number ? number != *number_of(kernel_) : !wanted_id.empty() && line.text.find(wanted_id) == std::string::npos;
+    bool skipped = by_number ? number != *number_of(kernel_)
+                             : !wanted_id.empty() && line.text.find(wanted_id) == std::string::npos;
     if (skipped) continue;  // spares the parsing
     auto record = parse_golden_record(line, records_->path());
     if (!record) return record.diag();
@@ -233,8 +242,10 @@ Result<Loaded> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {
   if (one_of_schedule) {
     auto n = number_of(kernel_);
     if (!n || *n >= record->kernels.size())
-      return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'", .file = name_.shown(),
-                  .expected = record->kernels.empty() ? "a tensor record" : "0 to " + std::to_string(record->kernels.size() - 1)};
+      return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'",
+                  .file = name_.shown(),
+                  .expected = record->kernels.empty() ? "a tensor record"
+                                                      : "0 to " + std::to_string(record->kernels.size() - 1)};
     text = &record->kernels[*n].ast;
     name += "." + kernel_;
   } else {

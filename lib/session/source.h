@@ -1,5 +1,6 @@
-// Source: the graphs of an INPUT, one after the other. INPUT is what every command takes: a file or "-" for standard input, of any kind (its
-// content tells which: pyrender, repr, print_uops, JSON, golden records, an ONNX model), with #ID for one record of many.
+// Source: the graphs of an INPUT, one after the other. INPUT is what every command takes: a file or "-" for standard
+// input, of any kind (its content tells which: pyrender, repr, print_uops, JSON, golden records, an ONNX model), with
+// #ID for one record of many.
 #pragma once
 #include <memory>
 #include <optional>
@@ -28,8 +29,8 @@ bool is_model_file(const std::string& path);
 
 class Source {
  public:
-  // `kernel` picks one of many: by number from 0, by name or record id; of a tensor record that #ID picks, or of any other tensor graph, one of
-  // its kernels. Empty: all.
+  // `kernel` picks one of many: by number from 0, by name or record id; of a tensor record that #ID picks, or of any
+  // other tensor graph, one of its kernels. Empty: all.
   static Result<Source> open(const Session& session, const std::string& spec, const std::string& kernel = "");
 
   InputKind kind() const { return kind_; }
@@ -58,8 +59,8 @@ class Source {
   bool done_ = false, found_ = false;
 };
 
-// Calls `each` with every graph of an INPUT, in order. Stops at the first error, of the input or of `each`; and when the session is cancelled.
-// It is an error, too, when there was none.
+// Calls `each` with every graph of an INPUT, in order. Stops at the first error, of the input or of `each`; and when
+// the session is cancelled. It is an error, too, when there was none.
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
                       const std::function<Status(Loaded)>& each);
 
