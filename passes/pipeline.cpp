@@ -21,6 +21,7 @@
 #include "passes/tensor/bufferize.h"
 #include "passes/tensor/earliest_rewrites.h"
 #include "passes/tensor/indexing.h"
+#include "passes/tensor/movement_index.h"
 #include "passes/tensor/multi.h"
 #include "passes/tensor/remove_bufferize.h"
 #include "passes/tensor/sched_cache.h"
@@ -54,25 +55,35 @@ UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
   return rewrite_multi(job, sink);
 }
 
+// The rule sets of the rewrites inside a stage.
+template <const RuleSet& (*... sets)()>
+constexpr RuleSetFunction kInside[] = {sets...};
+constexpr std::span<const RuleSetFunction> kSimplify = kInside<symbolic, substitute_rules>;
+constexpr std::span<const RuleSetFunction> kMovement = kInside<reshape_rules, pad_rules, symbolic, substitute_rules>;
+
 // The stages of a tensor graph, in order.
 constexpr TensorStage kTensorStages[] = {
     {"rewrite for sched cache", "sched-cache", Level::Tensor, for_tensors<pm_pre_sched_cache>, false, nullptr,
      rewrite_for_sched_cache},
-    {"multi_pm", "multi", Level::Tensor, for_tensors<multi_pm>, false, nullptr, verify_and_rewrite_multi},
+    {"multi_pm", "multi", Level::Tensor, for_tensors<multi_pm>, false, nullptr, verify_and_rewrite_multi, kSimplify},
     {"number the uops", "number", Level::Tensor, for_tensors<add_tags>, true, nullptr,
      [](TensorJob& job, UOp sink) { return number_uops(sink, job.numbered); }},
     {"earliest rewrites", "earliest", Level::Tensor, for_tensors<earliest_rewrites_stage>, false, nullptr,
-     [](TensorJob&, UOp sink) { return rewrite_earliest(sink); }},
+     [](TensorJob&, UOp sink) { return rewrite_earliest(sink); },
+     kInside<split_reduceop_rules, reshape_rules, pad_rules, symbolic, substitute_rules>},
     {"apply rangeify", "rangeify", Level::Tensor, for_tensors<pm_apply_rangeify>, true, nullptr,
-     [](TensorJob& job, UOp sink) { return run_rangeify(sink, *job.indexing); }},
+     [](TensorJob& job, UOp sink) { return run_rangeify(sink, *job.indexing); },
+     kInside<pm_generate_realize_map, reshape_rules, pad_rules, symbolic, substitute_rules, mark_movements>},
     {"symbolic+reduce_collapse+debuf", "debuf", Level::Tensor, for_tensors<remove_bufferize_stage>, false, nullptr,
-     nullptr},
+     nullptr,
+     kInside<pm_reduce_collapse, gated_substitute, reshape_rules, pad_rules, symbolic, substitute_rules>},
     {"limit buffers", "limit-buffers", Level::Tensor, for_tensors<pm_limit_bufs>, false, nullptr,
-     [](TensorJob& job, UOp sink) { return limit_buffers(sink, *job.indexing); }},
+     [](TensorJob& job, UOp sink) { return limit_buffers(sink, *job.indexing); }, kSimplify},
     {"bufferize to store", "bufferize", Level::Tensor, for_tensors<bufferize_to_store_stage>, true, nullptr,
-     [](TensorJob&, UOp sink) { return bufferize_to_store(sink); }},
+     [](TensorJob&, UOp sink) { return bufferize_to_store(sink); }, kMovement},
     {"split kernels", "split-kernels", Level::Tensor, for_tensors<split_kernels_rules>, false, nullptr,
-     [](TensorJob&, UOp sink) { return split_kernels(sink); }},
+     [](TensorJob&, UOp sink) { return split_kernels(sink); },
+     kInside<kernel_split, reshape_rules, pad_rules, symbolic, substitute_rules>},
     {"fix_assign", "fix-assign", Level::Tensor, for_tensors<substitute_rules>, true, nullptr,
      [](TensorJob&, UOp sink) { return fix_assign(sink); }},
     {"remove all tags", "untag", Level::Tensor, for_tensors<remove_all_tags>, false, nullptr,
@@ -84,48 +95,52 @@ constexpr TensorStage kTensorStages[] = {
 
 // The stages of a kernel, in order.
 constexpr Stage kKernelStages[] = {
-    {"early movement ops", "movement", Level::Kernel, always<early_movement_ops>, true, nullptr, nullptr},
-    {"load collapse", "load-collapse", Level::Kernel, always<pm_load_collapse>, false, optimizes, nullptr},
+    {"early movement ops", "movement", Level::Kernel, always<early_movement_ops>, true, nullptr, nullptr, kMovement},
+    {"load collapse", "load-collapse", Level::Kernel, always<pm_load_collapse>, false, optimizes, nullptr,
+     kInside<pm_reduce_load_collapse, symbolic, substitute_rules>},
     {"split ranges", "split", Level::Kernel, always<split_ranges>, false, optimizes,
      [](KernelJob&, UOp sink) {
        SplitRangesContext ctx;
        return graph_rewrite(sink, split_ranges(), {.ctx = ctx, .name = "split ranges"});
-     }},
-    {"initial symbolic", "symbolic", Level::Kernel, always<initial_symbolic>, false, optimizes, nullptr},
-    {"simplify ranges", "merge", Level::Kernel, always<pm_simplify_ranges>, false, optimizes, nullptr},
-    {"cut store ranges", "cut", Level::Kernel, always<pm_split_store>, false, optimizes, nullptr},
+     }, kSimplify},
+    {"initial symbolic", "symbolic", Level::Kernel, always<initial_symbolic>, false, optimizes, nullptr, kSimplify},
+    {"simplify ranges", "merge", Level::Kernel, always<pm_simplify_ranges>, false, optimizes, nullptr,
+     kInside<check_merge, symbolic, substitute_rules>},
+    {"cut store ranges", "cut", Level::Kernel, always<pm_split_store>, false, optimizes, nullptr, kSimplify},
 
     {"create image buffers", "images", Level::Kernel, always<pm_create_image_buffers>, false, makes_images,
-     create_image_buffers},
+     create_image_buffers, kSimplify},
 
     {"remove unfoldable image stores", "image-stores", Level::Kernel, always<pm_remove_unfoldable_image_stores>, false,
-     makes_images, remove_unfoldable_image_stores},
+     makes_images, remove_unfoldable_image_stores, kSimplify},
 
-    {"apply opts", "optimize", Level::Kernel, nullptr, false, optimizes, apply_opts},
+    {"apply opts", "optimize", Level::Kernel, nullptr, false, optimizes, apply_opts,
+     kInside<pm_flatten_range, swap_remove_tags, symbolic, substitute_rules>},
 
-    {"postopt symbolic", "postopt", Level::Kernel, always<postopt_symbolic>, false, nullptr, nullptr},
+    {"postopt symbolic", "postopt", Level::Kernel, always<postopt_symbolic>, false, nullptr, nullptr, kSimplify},
 
-    {"expander", "expand", Level::Kernel, always<expander_stage>, false, nullptr, nullptr},
+    {"expander", "expand", Level::Kernel, always<expander_stage>, false, nullptr, nullptr, kSimplify},
 
     {"add local buffers", "local-buffers", Level::Kernel, always<add_local_buffers_rules>, false, nullptr,
-     [](KernelJob&, UOp sink) { return add_local_buffers(sink); }},
+     [](KernelJob&, UOp sink) { return add_local_buffers(sink); }, kMovement},
 
     {"remove_reduce", "reduce", Level::Kernel, always<remove_reduce_stage>, false, nullptr,
-     [](KernelJob&, UOp sink) { return remove_reduce(sink); }},
+     [](KernelJob&, UOp sink) { return remove_reduce(sink); }, kSimplify},
 
-    {"add gpudims", "gpudims", Level::Kernel, always<pm_add_gpudims>, false, nullptr, nullptr},
+    {"add gpudims", "gpudims", Level::Kernel, always<pm_add_gpudims>, false, nullptr, nullptr, kSimplify},
 
     {"** add loads (code)", "loads", Level::Kernel, always<pm_add_loads>, false, nullptr, nullptr},
 
-    {"devectorize", "devec", Level::Kernel, devectorize_stage, false, nullptr, nullptr},
+    {"devectorize", "devec", Level::Kernel, devectorize_stage, false, nullptr, nullptr, kSimplify},
 
-    {"lower all index dtypes", "lower-index", Level::Kernel, always<lower_index_dtype_stage>, false, nullptr, nullptr},
+    {"lower all index dtypes", "lower-index", Level::Kernel, always<lower_index_dtype_stage>, false, nullptr, nullptr,
+     kSimplify},
 
-    {"post index symbolic", "post-index", Level::Kernel, always<symbolic>, false, nullptr, nullptr},
+    {"post index symbolic", "post-index", Level::Kernel, always<symbolic>, false, nullptr, nullptr, kSimplify},
 
-    {"decompositions", "decomp", Level::Kernel, decompositions_stage, false, nullptr, nullptr},
+    {"decompositions", "decomp", Level::Kernel, decompositions_stage, false, nullptr, nullptr, kSimplify},
 
-    {"final rewrite", "final", Level::Kernel, final_rewrite_stage, false, nullptr, nullptr},
+    {"final rewrite", "final", Level::Kernel, final_rewrite_stage, false, nullptr, nullptr, kSimplify},
 
     {"add control flow", "control-flow", Level::Kernel, always<add_control_flow_rules>, true, nullptr,
      [](KernelJob&, UOp sink) { return add_control_flow(sink); }},

@@ -35,6 +35,8 @@ struct KernelJob {
 
 enum class Level : uint8_t { Tensor, Kernel };
 
+using RuleSetFunction = const RuleSet& (*)();
+
 // One row of the table. `Job` is what the stages of its level work with: a KernelJob or a TensorJob.
 template <class Job>
 struct StageOf {
@@ -46,6 +48,8 @@ struct StageOf {
   bool (*applies)(const Job&);          // null: always
   // may throw Failure; null: one graph_rewrite by `rules`, its context the `const Target`
   UOp (*run)(Job&, UOp sink);
+  // the rule sets of the rewrites inside: of those that its rules do, and of those that it does besides
+  std::span<const RuleSetFunction> inside = {};
 
   std::string slug() const;             // "postopt-symbolic"
 };

@@ -1,78 +1,13 @@
 // Every shortcut (lib/rewrite/shortcut.h) makes what the faithful way makes: the goldens of testdata/ go both ways, and
 // a fault in either is found.
-#include <doctest/doctest.h>
+#include "lib/rewrite/shortcut.h"
 
-#include <algorithm>
-#include <filesystem>
 #include <map>
 
-#include "lib/rewrite/shortcut.h"
-#include "lib/support/testing.h"
-#include "lib/text/golden.h"
-#include "lib/text/pyrender.h"
-#include "lib/uop/copy.h"
-#include "passes/pipeline.h"
+#include "passes/golden_cases.h"
 
 namespace tgc {
 namespace {
-
-struct Case {
-  GoldenRecord record;
-  Settings settings;
-};
-
-std::vector<Case> all_cases() {
-  std::vector<std::string> files;
-  for (auto& entry : std::filesystem::directory_iterator(test_path("golden"))) files.push_back(entry.path().string());
-  std::ranges::sort(files);
-  std::vector<Case> out;
-  for (const std::string& file : files) {
-    auto reader = GoldenReader::open(file);
-    REQUIRE(reader);
-    Settings settings;
-    for (auto& [key, value] : reader->header().settings) REQUIRE(settings.set(key, value));
-    for (;;) {
-      auto record = reader->next();
-      REQUIRE(record);
-      if (!*record) break;
-      out.push_back({std::move(**record), settings});
-    }
-  }
-  return out;
-}
-
-// ---- running a case
-
-// What a run makes: the graph after each stage, and of a tensor graph its kernels, as nodes of a graph that runs have
-// in common. The last one is empty when the run failed.
-using Made = std::vector<UOp>;
-
-template <class Watch>
-Made run(const Case& c, Graph& common, Watch watch) {
-  Graph graph(c.settings);
-  auto ast = read_pyrender(graph, c.record.ast, c.record.id);
-  REQUIRE(ast);
-  watch(graph);
-  Made out;
-  bool done = false;
-  auto seen = [&](const auto&, UOp result) { out.push_back(copy_into(common, result)); };
-  if (c.record.target.empty()) {
-    TensorJob job(graph);
-    auto sink = run_tensor_stages(job, *ast, seen);
-    if (auto schedule =
-            sink ? catch_failures([&] { return create_schedule(job, *sink); }) : Result<Schedule>(sink.diag())) {
-      for (const ScheduleItem& item : schedule->items) out.push_back(copy_into(common, item.ast));
-      done = true;
-    }
-  } else {
-    auto target = parse_target(c.record.target, c.settings);
-    REQUIRE(target);
-    KernelJob job{graph, *target};
-    done = run_kernel_stages(job, begin_kernel(job, *ast), nullptr, seen).ok();
-  }
-  if (!done) out.emplace_back();
-  return out;
-}
 
 // ---- trials
 

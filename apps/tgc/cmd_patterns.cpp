@@ -32,14 +32,14 @@ Result<std::vector<CatalogRule>> rules_of_stage(const PatternsOptions& o) {
   auto target = parse_target(o.over.target.empty() ? "CPU" : o.over.target, *settings);
   if (!target) return target.diag();
   Graph graph(*settings);
-  const RuleSet* set = rules_of(*row, *target, graph);
-  return set ? catalog_rules(*set) : std::vector<CatalogRule>();
+  auto inside = row->kernel ? row->kernel->inside : row->tensor ? row->tensor->inside : std::span<const RuleSetFunction>();
+  return catalog_rules(rules_of(*row, *target, graph), inside);
 }
 
 Result<std::vector<CatalogRule>> rules_of_set(const std::string& name) {
   std::vector<std::string_view> names;
   for (const CatalogSet& s : rule_catalog()) {
-    if (s.name == name) return catalog_rules(*s.set);
+    if (s.name == name) return catalog_rules(s.set);
     names.push_back(s.name);
   }
   return unknown("rule set", name, names, "one that `tgc patterns --json` lists");

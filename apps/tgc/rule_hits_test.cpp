@@ -103,7 +103,7 @@ struct HitsListener : doctest::IReporter {
     print_left_out(rules, "declined", "rules_never_declined.txt", &Written::declined);
   }
   void report_query(const doctest::QueryData&) override {}
-  void test_run_start() override {}
+  void test_run_start() override { note_from_now_on(); }
   void test_case_start(const doctest::TestCaseData&) override {}
   void test_case_reenter(const doctest::TestCaseData&) override {}
   void test_case_end(const doctest::CurrentTestCaseStats&) override {}

@@ -12,7 +12,9 @@ std::string file_name(const Rule& rule) {
   return std::string(file.substr(file.rfind('/') + 1));
 }
 
-std::string algebra(const Rule& rule) { return std::string(rule.name) + ": " + pat::to_text(*rule.left) + " -> " + right_text(rule); }
+std::string algebra(const Rule& rule) {
+  return std::string(rule.name) + ": " + pat::to_text(*rule.left) + " -> " + right_text(rule);
+}
 
 // The rules that were tried, by the time they took.
 std::vector<std::pair<const Rule*, RuleCounters>> tried(const std::vector<RuleCounters>& stats) {
@@ -68,13 +70,15 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets) {
   using nlohmann::ordered_json;
   auto numbers = [](ordered_json j, const RuleCounters& c) {
-    j["hits"] = c.hits, j["attempts"] = c.attempts, j["match_ms"] = double(c.hit_ns) / 1e6, j["total_ms"] = double(c.total_ns) / 1e6;
+    j["hits"] = c.hits, j["attempts"] = c.attempts, j["match_ms"] = double(c.hit_ns) / 1e6,
+    j["total_ms"] = double(c.total_ns) / 1e6;
     return j;
   };
   ordered_json rules = ordered_json::array();
   RuleCounters total;
   auto add_rule = [&](const Rule& rule, const RuleCounters& c) {
-    rules.push_back(numbers({{"name", rule.name}, {"set", rule.set}, {"file", short_file(rule)}, {"line", rule.line}}, c));
+    rules.push_back(
+        numbers({{"name", rule.name}, {"set", rule.set}, {"file", short_file(rule)}, {"line", rule.line}}, c));
     total += c;
   };
   std::vector<bool> told(num_rules());

@@ -1,4 +1,5 @@
-// Match statistics of rules: how often each was tried and hit, and how long that took, as TRACK_MATCH_STATS=1 prints it.
+// Match statistics of rules: how often each was tried and hit, and how long that took, as TRACK_MATCH_STATS=1 prints
+// it.
 #pragma once
 #include <string>
 #include <vector>
@@ -30,7 +31,8 @@ class StatsWatch : public RewriteObserver {
 std::string stats_text(const std::vector<RuleCounters>& stats);
 // The rules of `sets` that never hit, one a line.
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
-// {"rules":[{"name","set","file","line","hits","attempts","match_ms","total_ms"}],"total":{...}}; the rules of `sets` that were never tried last.
+// {"rules":[{"name","set","file","line","hits","attempts","match_ms","total_ms"}],"total":{...}}; the rules of `sets`
+// that were never tried last.
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
 
 }  // namespace tgc

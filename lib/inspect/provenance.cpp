@@ -22,6 +22,17 @@ void Provenance::stage_end(UOp result) {
   stages_.back().last = events_.size();
 }
 
+void Provenance::begin(const TraceRewrite& rewrite, int, UOp input) {
+  if (!stages_.empty()) stages_.back().begun.push_back({rewrite, input});
+}
+
+// The first rewrite of the stage, other than one on what the stage was given, that has the node in its input.
+TraceRewrite Provenance::first_given(const StageEvents& stage, UOp node) const {
+  for (const Begun& b : stage.begun)
+    if (!(b.input == stage.input) && is_in(b.input, node)) return b.rewrite;
+  return {};
+}
+
 void Provenance::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   if (stages_.empty()) return;
   events_.push_back({before, after, rule, cost.made_from, cost.made_to, uint32_t(stages_.size() - 1), depth});
@@ -70,11 +81,14 @@ std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_
       for (size_t i = here.first; i < end && found == end; i++)
         if (events_[i].after == node && !(events_[i].before == node)) found = i;
       for (size_t i = here.first; i < end && found == end; i++)
-        if (uint32_t n = number(node); !events_[i].rule.name.empty() && n >= events_[i].made_from && n < events_[i].made_to) found = i, kind = Step::Kind::Part;
+        if (uint32_t n = number(node);
+            !events_[i].rule.name.empty() && n >= events_[i].made_from && n < events_[i].made_to)
+          found = i, kind = Step::Kind::Part;
       for (size_t i = here.first; i < end && found == end; i++)  // made beforehand, and put in by a substitution
-        if (const Event& e = events_[i]; !e.rule.name.empty() && is_in(e.after, node) && !is_in(e.before, node)) found = i, kind = Step::Kind::Part;
+        if (const Event& e = events_[i]; !e.rule.name.empty() && is_in(e.after, node) && !is_in(e.before, node))
+          found = i, kind = Step::Kind::Part;
       if (found == end) {
-        out.push_back({Step::Kind::Stage, here.name, {}, UOp(), node});
+        out.push_back({Step::Kind::Stage, here.name, {}, UOp(), node, first_given(here, node)});
         std::reverse(out.begin(), out.end());
         return out;
       }
@@ -102,7 +116,8 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
     const StageEvents& here = stages_[k];
     bool is_root = node == here.input;
     auto follow = [&](const Event& e) {
-      out.push_back({e.rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, here.name, e.rule, node, e.after});
+      out.push_back(
+          {e.rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, here.name, e.rule, node, e.after});
       node = e.after;
     };
     for (size_t i = here.first; i < here.last; i++)
@@ -120,7 +135,9 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
     last = UOp();
     Step gone{Step::Kind::Gone, here.name, {}, node, UOp()};
     for (size_t i = here.first; i < here.last; i++)
-      if (const Event& e = events_[i]; !e.depth && !e.rule.name.empty() && is_in(e.before, node) && !is_in(e.after, node)) gone.rule = e.rule;
+      if (const Event& e = events_[i];
+          !e.depth && !e.rule.name.empty() && is_in(e.before, node) && !is_in(e.after, node))
+        gone.rule = e.rule;
     out.push_back(gone);
     return out;
   }
@@ -140,7 +157,8 @@ class Story {
     head(stage.empty() ? "the AST's node" : "the node of '" + std::string(stage) + "'");
     line("    ", node);
     head("where it comes from");
-    if (before.empty()) out_ += from_ast ? "    it is a node of the AST as it stands\n" : "    unknown: the trace does not reach back\n";
+    if (before.empty())
+      out_ += from_ast ? "    it is a node of the AST as it stands\n" : "    unknown: the trace does not reach back\n";
     else if (from_ast) out_ += "    in the AST:\n", line("    ", before.front().before);
     steps(before);
     UOp last;
@@ -161,21 +179,32 @@ class Story {
       if (s.stage != stage) out_ += "  " + std::string(s.stage) + "\n";
       stage = s.stage;
       switch (s.kind) {
-        case Step::Kind::Rewrite: out_ += "    " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" + std::to_string(s.rule.line) + "\n"; break;
+        case Step::Kind::Rewrite:
+          out_ += "    " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" +
+                  std::to_string(s.rule.line) + "\n";
+          break;
         case Step::Kind::Part:
-          out_ += "    a part of what " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" + std::to_string(s.rule.line) + " made of\n";
+          out_ += "    a part of what " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" +
+                  std::to_string(s.rule.line) + " made of\n";
           line("      ", s.before);
           break;
         case Step::Kind::Rebuilt: out_ += "    with the sources that its sources became\n"; break;
-        case Step::Kind::Stage: out_ += "    made by the stage itself\n"; break;
+        case Step::Kind::Stage: out_ += "    made by the stage itself" + given_to(s.rewrite) + "\n"; break;
         case Step::Kind::Gone:
-          out_ += s.rule.name.empty() ? "    gone: nothing uses it any more\n"
-                                      : "    gone: " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" + std::to_string(s.rule.line) +
-                                            " made something else of what used it\n";
+          out_ += s.rule.name.empty()
+                      ? "    gone: nothing uses it any more\n"
+                      : "    gone: " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" +
+                            std::to_string(s.rule.line) + " made something else of what used it\n";
           break;
       }
       if (s.after) line("      ", s.after);
     }
+  }
+
+  static std::string given_to(const TraceRewrite& rewrite) {
+    if (rewrite.name.empty()) return "";
+    bool own_set = rewrite.set == rewrite.name;
+    return ", for the rewrite '" + std::string(rewrite.name) + "'" + (own_set ? "" : " by " + std::string(rewrite.set));
   }
 
   const Provenance& p_;
@@ -185,6 +214,8 @@ class Story {
 
 }  // namespace
 
-std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color) { return Story(provenance, color).tell(node, stage); }
+std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color) {
+  return Story(provenance, color).tell(node, stage);
+}
 
 }  // namespace tgc

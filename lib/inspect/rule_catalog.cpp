@@ -33,51 +33,46 @@ namespace tgc {
 namespace {
 
 // X(tinygrad's name): the accessor is of that name. In the order of the pipeline.
-#define TGC_RULE_SETS(X)                                                                                                                   \
-  X(propagate_invalid) X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)    \
-  X(pm_drop_and_clauses) X(pm_mops)                                                                                                        \
-  X(pm_pre_sched_cache) X(replace_allreduce) X(multi_pm) X(add_tags) X(mop_cleanup) X(earliest_rewrites) X(replace_contiguous)             \
-  X(pm_generate_realize_map) X(pm_apply_rangeify) X(pm_const_buffer_folding) X(pm_remove_bufferize) X(pm_limit_bufs)                       \
-  X(pm_flatten_bufferize) X(to_bufferview) X(pm_add_buffers) X(pm_add_range_tags) X(to_define_global) X(pm_flatten_range)                  \
-  X(rangeify_codegen) X(pm_remove_tags)                                                                                                    \
-  X(pm_syntactic_sugar) X(pm_reduce_unparented) X(pm_reduce_collapse) X(pm_reduce_load_collapse) X(pm_reduce_simplify) X(pm_load_collapse) \
-  X(pm_split_ranges) X(pm_simplify_ranges) X(pm_split_store) X(pm_create_image_buffers) X(pm_remove_unfoldable_image_stores)               \
-  X(pm_move_where_on_load) X(pm_pre_expander) X(pm_group_for_reduce) X(expander) X(pm_add_buffers_local) X(pm_reduce) X(pm_add_gpudims)    \
-  X(pm_add_loads) X(devectorize_buf_and_index) X(devectorize) X(load_store_folding) X(correct_load_store) X(load_store_indexing)           \
-  X(pm_lower_index_dtype) X(pm_render) X(pm_split_ends)                                                                                    \
-  X(shared_spec) X(tensor_spec) X(shared_codegen_spec) X(kernel_spec) X(program_spec) X(full_spec)
-
-// Sets that no stage holds: rules of those stages try them.
-struct Inside {
-  std::string_view set, stage;
-};
-constexpr Inside kInside[] = {
-    {"pm_reduce_load_collapse", "load collapse"},
-    {"pm_reduce_collapse", "symbolic+reduce_collapse+debuf"},
-    {"pm_drop_and_clauses", "apply rangeify"},
-    {"pm_generate_realize_map", "apply rangeify"},
-    {"pm_split_ends", "linear"},
-    {"to_define_global", "split kernels"},
-    {"rangeify_codegen", "split kernels"},
-    {"pm_remove_tags", "split kernels"},
-    {"pm_flatten_range", "split kernels"},
-};
+#define TGC_RULE_SETS(X)                                                                                             \
+  X(propagate_invalid)                                                                                               \
+  X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \
+      X(pm_drop_and_clauses) X(pm_mops) X(pm_pre_sched_cache) X(replace_allreduce) X(multi_pm) X(add_tags)           \
+          X(mop_cleanup) X(earliest_rewrites) X(replace_contiguous) X(pm_generate_realize_map) X(pm_apply_rangeify)  \
+              X(pm_const_buffer_folding) X(pm_remove_bufferize) X(pm_limit_bufs) X(pm_flatten_bufferize)             \
+                  X(to_bufferview) X(pm_add_buffers) X(pm_add_range_tags) X(to_define_global) X(pm_flatten_range)    \
+                      X(rangeify_codegen) X(pm_remove_tags) X(pm_syntactic_sugar) X(pm_reduce_unparented)            \
+                          X(pm_reduce_collapse) X(pm_reduce_load_collapse) X(pm_reduce_simplify) X(pm_load_collapse) \
+                              X(pm_split_ranges) X(pm_simplify_ranges) X(pm_split_store) X(pm_create_image_buffers)  \
+                                  X(pm_remove_unfoldable_image_stores) X(pm_move_where_on_load) X(pm_pre_expander)   \
+                                      X(pm_group_for_reduce) X(expander) X(pm_add_buffers_local) X(pm_reduce)        \
+                                          X(pm_add_gpudims) X(pm_add_loads) X(devectorize_buf_and_index)             \
+                                              X(devectorize) X(load_store_folding) X(correct_load_store)             \
+                                                  X(load_store_indexing) X(pm_lower_index_dtype) X(pm_render)        \
+                                                      X(pm_split_ends) X(shared_spec) X(tensor_spec)                 \
+                                                          X(shared_codegen_spec) X(kernel_spec) X(program_spec)      \
+                                                              X(full_spec)
 
 // tinygrad's renderer classes and a target each.
 struct RendererClass {
   std::string_view name, target;
 };
 constexpr RendererClass kRenderers[] = {
-    {"ClangRenderer.extra_matcher", "CPU:CLANG"},           {"LLVMRenderer.extra_matcher", "CPU:LLVM"},
-    {"OpenCLRenderer.extra_matcher", "CL:CL"},              {"IntelRenderer.extra_matcher", "CL:INTEL"},
-    {"MetalRenderer.extra_matcher", "METAL:METAL"},         {"CUDARenderer.extra_matcher", "CUDA:CUDA:sm_80"},
-    {"PTXRenderer.extra_matcher", "CUDA:PTX:sm_80"},        {"AMDHIPRenderer.extra_matcher", "AMD:HIP:gfx1100"},
-    {"AMDLLVMRenderer.extra_matcher", "AMD:LLVM:gfx1100"},  {"AMDLLVMRenderer(gfx942).extra_matcher", "AMD:LLVM:gfx942"},
+    {"ClangRenderer.extra_matcher", "CPU:CLANG"},
+    {"LLVMRenderer.extra_matcher", "CPU:LLVM"},
+    {"OpenCLRenderer.extra_matcher", "CL:CL"},
+    {"IntelRenderer.extra_matcher", "CL:INTEL"},
+    {"MetalRenderer.extra_matcher", "METAL:METAL"},
+    {"CUDARenderer.extra_matcher", "CUDA:CUDA:sm_80"},
+    {"PTXRenderer.extra_matcher", "CUDA:PTX:sm_80"},
+    {"AMDHIPRenderer.extra_matcher", "AMD:HIP:gfx1100"},
+    {"AMDLLVMRenderer.extra_matcher", "AMD:LLVM:gfx1100"},
+    {"AMDLLVMRenderer(gfx942).extra_matcher", "AMD:LLVM:gfx942"},
     {"WGSLRenderer.extra_matcher", "WEBGPU:WGSL"},
 };
 
 // Settings under which a stage has other rules than by default.
-constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2", "DISABLE_FAST_IDIV=1"};
+constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
+                                          "DISABLE_FAST_IDIV=1"};
 
 Settings settings_of(std::string_view variant) {
   Settings s;
@@ -85,7 +80,8 @@ Settings settings_of(std::string_view variant) {
   return s;
 }
 
-// visit(stage, target, its rules) for every stage and target under those settings; the stages of a tensor graph have no target.
+// visit(stage, target, its rules) for every stage and target under those settings; the stages of a tensor graph have no
+// target.
 template <class Visit>
 void for_each_stage(const Settings& settings, Visit visit) {
   Graph tensors(settings);
@@ -102,6 +98,16 @@ void for_each_stage(const Settings& settings, Visit visit) {
   }
 }
 
+// The same for the sets of the rewrites inside stages, and of those after the last stage.
+template <class Visit>
+void for_each_inside(Visit visit) {
+  for (const TensorStage& stage : tensor_stages())
+    for (auto* set : stage.inside) visit(stage.name, set());
+  for (const Stage& stage : kernel_stages())
+    for (auto* set : stage.inside) visit(stage.name, set());
+  visit("linear", pm_split_ends());
+}
+
 void add_stage(std::vector<std::string_view>& stages, std::string_view name) {
   if (std::find(stages.begin(), stages.end(), name) == stages.end()) stages.push_back(name);
 }
@@ -113,7 +119,9 @@ std::string op_list(OpSet ops) {
   return out;
 }
 
-bool wanted(const CatalogRule& r, const PatternListing& listing) { return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops); }
+bool wanted(const CatalogRule& r, const PatternListing& listing) {
+  return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops);
+}
 
 // Which stages hold each rule, by its id.
 const std::vector<std::vector<std::string_view>>& stages_by_rule() {
@@ -127,10 +135,9 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
       for_each_stage(settings_of(variant), [&](std::string_view stage, std::string_view, const RuleSet& set) {
         for (const Rule* r : set.rules()) add_stage(of(r), stage);
       });
-    for (const CatalogSet& s : rule_catalog())
-      for (auto [set, stage] : kInside)
-        if (set == s.name)
-          for (const Rule* r : s.set->rules()) add_stage(of(r), stage);
+    for_each_inside([&](std::string_view stage, const RuleSet& set) {
+      for (const Rule* r : set.rules()) add_stage(of(r), stage);
+    });
     // in the order of the pipeline
     auto position = [](std::string_view name) {
       size_t i = 0;
@@ -144,7 +151,8 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
       }
       return i;
     };
-    for (auto& list : out) std::stable_sort(list.begin(), list.end(), [&](auto a, auto b) { return position(a) < position(b); });
+    for (auto& list : out)
+      std::stable_sort(list.begin(), list.end(), [&](auto a, auto b) { return position(a) < position(b); });
     return out;
   }();
   return table;
@@ -191,30 +199,45 @@ std::vector<CatalogRule> catalog_rules() {
   for (const CatalogSet& s : rule_catalog()) add(*s.set);
   for (std::string_view variant : kVariants)
     for_each_stage(settings_of(variant), [&](std::string_view, std::string_view, const RuleSet& set) { add(set); });
+  for_each_inside([&](std::string_view, const RuleSet& set) { add(set); });
   return out;
 }
 
-std::vector<CatalogRule> catalog_rules(const RuleSet& set) {
+std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside) {
   std::vector<CatalogRule> out;
-  for (const Rule* r : set.rules()) out.push_back(entry(r));
+  if (set)
+    for (const Rule* r : set->rules()) out.push_back(entry(r));
+  for (auto* inner : inside)
+    for (const Rule* r : inner().rules()) {
+      if (std::ranges::find(out, r, &CatalogRule::rule) != out.end()) continue;
+      out.push_back(entry(r));
+      out.back().inside = inner().name();
+    }
   return out;
 }
 
 std::vector<StageCount> stage_rule_counts() {
   std::vector<StageCount> out;
-  for_each_stage({}, [&](std::string_view stage, std::string_view target, const RuleSet& set) { out.push_back({stage, target, set.rules().size()}); });
+  for_each_stage({}, [&](std::string_view stage, std::string_view target, const RuleSet& set) {
+    out.push_back({stage, target, set.rules().size()});
+  });
   return out;
 }
 
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
   std::string out;
-  std::string_view set;
+  std::string_view set, inside;
   size_t shown = 0, name_width = 0;
   for (const CatalogRule& r : rules)
     if (wanted(r, listing)) name_width = std::max(name_width, r.rule->name.size());
   for (const CatalogRule& r : rules) {
     if (!wanted(r, listing)) continue;
     shown++;
+    if (r.inside != inside) {
+      inside = r.inside;
+      out += "-- in a rewrite inside, by " + std::string(inside) + ":\n";
+      set = {};
+    }
     if (r.rule->set != set) {
       set = r.rule->set;
       out += (listing.color ? "\x1b[1m" : "") + std::string(set) + (listing.color ? "\x1b[0m" : "") + "\n";
@@ -222,8 +245,9 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
     std::string name(r.rule->name), stages;
     name.resize(name_width, ' ');
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
-    out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " + op_list(r.rule->left->ops) + "  " +
-           std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
+    out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
+           op_list(r.rule->left->ops) + "  " + std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) +
+           (stages.empty() ? "" : "  [" + stages + "]") + "\n";
   }
   return out + std::to_string(shown) + (shown == 1 ? " rule\n" : " rules\n");
 }
@@ -235,11 +259,20 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
     if (!wanted(r, listing)) continue;
     ordered_json ops = ordered_json::array();
     r.rule->left->ops.for_each([&](Op op) { ops.push_back(name_of(op)); });
-    list.push_back({{"name", r.rule->name}, {"set", r.rule->set}, {"stages", r.stages}, {"ops", std::move(ops)}, {"pattern", pat::to_text(*r.rule->left)},
-                    {"result", right_text(*r.rule)}, {"file", short_file(*r.rule)}, {"line", r.rule->line}});
+    ordered_json& j = list.emplace_back();
+    j = {{"name", r.rule->name},
+         {"set", r.rule->set},
+         {"stages", r.stages},
+         {"ops", std::move(ops)},
+         {"pattern", pat::to_text(*r.rule->left)},
+         {"result", right_text(*r.rule)},
+         {"file", short_file(*r.rule)},
+         {"line", r.rule->line}};
+    if (!r.inside.empty()) j["inside"] = r.inside;
   }
   for (const CatalogSet& s : rule_catalog()) sets.push_back({{"name", s.name}, {"rules", s.set->rules().size()}});
-  for (const StageCount& c : stage_rule_counts()) stages.push_back({{"name", c.stage}, {"target", c.target}, {"rules", c.rules}});
+  for (const StageCount& c : stage_rule_counts())
+    stages.push_back({{"name", c.stage}, {"target", c.target}, {"rules", c.rules}});
   return ordered_json{{"rules", std::move(list)}, {"sets", std::move(sets)}, {"stages", std::move(stages)}}.dump();
 }
 

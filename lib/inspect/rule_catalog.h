@@ -1,5 +1,6 @@
-// Every rule set of the pipeline under tinygrad's name for it, with the stages that use it: what `tgc patterns` and `tgc stats` list, and
-// what scripts/rule-counts compares with tinygrad's PatternMatchers. A new set is one row of rule_catalog.cpp.
+// Every rule set of the pipeline under tinygrad's name for it, with the stages that use it: what `tgc patterns` and
+// `tgc stats` list, and what scripts/rule-counts compares with tinygrad's PatternMatchers. A new set is one row of
+// rule_catalog.cpp.
 #pragma once
 #include <string>
 #include <string_view>
@@ -20,15 +21,19 @@ const std::vector<CatalogSet>& rule_catalog();
 // A rule with what is known of its use.
 struct CatalogRule {
   const Rule* rule;
-  std::vector<std::string_view> stages;  // whose rule sets hold it, on some target and under some settings; or that try it inside a rule
+  // whose rule sets hold it, on some target and under some settings; or that try it inside a rule
+  std::vector<std::string_view> stages;
+  // in a stage's list: the set of a rewrite inside the stage; empty: the stage's own
+  std::string_view inside = {};
 };
 
 // Every rule once, in the order of the catalog.
 std::vector<CatalogRule> catalog_rules();
-// The rules of one set, in the order in which they are tried.
-std::vector<CatalogRule> catalog_rules(const RuleSet& set);
+// The rules of one set, if any, in the order in which they are tried; then those of the rewrites inside, each once.
+std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
 
-// How many rules each stage has on each target with default settings: (stage, target, rules). A stage of tensor graphs has no target.
+// How many rules each stage has on each target with default settings: (stage, target, rules). A stage of tensor graphs
+// has no target.
 struct StageCount {
   std::string_view stage, target;
   size_t rules;
@@ -41,7 +46,8 @@ struct PatternListing {
 };
 // "name   left -> right   file:line   root ops   [stages]", one rule a line, under its set's name.
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing);
-// {"rules":[{"name","set","stages","ops","pattern","result","file","line"}],"sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
+// {"rules":[{"name","set","stages","ops","pattern","result","file","line","inside"}],"sets":[{"name","rules"}],
+//  "stages":[{"name","target","rules"}]}; "inside" only in a stage's list, of rules that a rewrite inside it applies
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 }  // namespace tgc

@@ -35,7 +35,8 @@ TEST_CASE("patterns: the table of counts is that of the rule sets, and says why 
   std::map<std::string, std::string> sets;
   for (const CatalogSet& s : rule_catalog()) sets[std::string(s.name)] = std::to_string(s.set->rules().size());
   std::map<std::pair<std::string, std::string>, std::string> stages;
-  for (const StageCount& s : stage_rule_counts()) stages[{std::string(s.stage), std::string(s.target)}] = std::to_string(s.rules);
+  for (const StageCount& s : stage_rule_counts())
+    stages[{std::string(s.stage), std::string(s.target)}] = std::to_string(s.rules);
   bool by_stage = false;
   size_t rows = 0;
   for (const std::string& line : test_lines("rule_counts.md")) {
@@ -44,7 +45,8 @@ TEST_CASE("patterns: the table of counts is that of the rule sets, and says why 
     if (cells.size() < 4 || cells[0] == "matcher" || cells[0] == "stage") continue;
     INFO(line);
     rows++;
-    const std::string &theirs = cells[by_stage ? 2 : 1], &ours = cells[by_stage ? 3 : 2], why = cells.size() > (by_stage ? 4 : 3) ? cells.back() : "";
+    const std::string &theirs = cells[by_stage ? 2 : 1], &ours = cells[by_stage ? 3 : 2],
+                      why = cells.size() > (by_stage ? 4 : 3) ? cells.back() : "";
     if (theirs != ours) CHECK(why.find_first_not_of(' ') != why.npos);
     CHECK(why.find("unknown") == why.npos);
     if (by_stage) {

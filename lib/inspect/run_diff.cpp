@@ -9,6 +9,7 @@
 #include "lib/support/line_diff.h"
 #include "lib/text/formats.h"
 #include "lib/text/input_file.h"
+#include "lib/uop/uop_table.h"
 #include "passes/pipeline.h"
 
 namespace tgc {
@@ -29,43 +30,75 @@ std::string stage_name(std::string_view text) {
 
 class Makers : public RewriteObserver {
  public:
+  struct Maker {
+    const Rule* rule = nullptr;  // null: code of the stage
+    std::string rewrite;         // where: "apply rangeify > reshape"
+  };
   explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
   ~Makers() override { set_observer(graph_, nullptr); }
 
+  // What is made from now on has a maker. The rewrites of the stage begin below its name.
+  void watch(std::string_view stage) {
+    on_ = true;
+    first_ = uint32_t(graph_.size());
+    where_ = {std::string(stage)};
+  }
+  void stop() { on_ = false; }
+
+  void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
+    if (!on_) return;
+    where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
+    if (where_.size() == 2) note_new(sink, nullptr);  // what the stage made it of, other than by rules
+  }
+  void end(std::string_view, UOp) override {
+    if (on_) where_.pop_back();
+  }
   void rewritten(const Rule& rule, UOp before, UOp after, Cost cost) override {
-    if (!on || before == after) return;
+    if (!on_ || before == after) return;
     // the rules inside have been told already: what they made keeps its maker
-    for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), rule);
-    note(after, rule);
+    for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), &rule);
+    note_new(after, &rule);  // made beforehand, as what a substitution puts in
   }
   void rebuilt(UOp before, UOp after) override {
-    if (const Rule* const* maker = on ? makers_.find(before) : nullptr) note(after, **maker);
+    if (const Maker* maker = on_ ? makers_.find(before) : nullptr) {
+      Maker same = *maker;
+      if (!makers_.contains(after)) makers_[after] = same;
+    }
   }
-  const Rule* of(UOp u) const {
-    auto* maker = makers_.find(u);
-    return maker ? *maker : nullptr;
+  // The empty rewrite: it was there before.
+  Maker of(UOp u) const {
+    if (auto* maker = makers_.find(u)) return *maker;
+    return u.id() < first_ ? Maker() : Maker{nullptr, where_.front()};
   }
-  bool on = false;
 
  private:
-  void note(UOp u, const Rule& rule) {
-    if (!makers_.contains(u)) makers_[u] = &rule;
+  void note(UOp u, const Rule* rule) {
+    if (!makers_.contains(u)) makers_[u] = {rule, where_.back()};
+  }
+  void note_new(UOp root, const Rule* rule) {
+    for (UOp u : toposort(root, [&](UOp u) { return u.id() >= first_ && !makers_.contains(u); }))
+      if (u.id() >= first_) note(u, rule);
   }
   Graph& graph_;
-  UOpMap<const Rule*> makers_;
+  UOpTable<Maker> makers_;
+  std::vector<std::string> where_;
+  uint32_t first_ = 0;  // of the nodes that are made from then on
+  bool on_ = false;
 };
 
 // Runs the pipeline on `ast` to the end of `stage`, watching that one; the stage's result, or the empty UOp.
 template <class Stages, class Job>
 UOp run_to(Stages stages, Job& job, UOp current, std::string_view stage, Makers& makers) {
   for (auto& s : stages) {
-    makers.on = s.name == stage;
+    if (s.name == stage) makers.watch(stage);
     if (!s.applies || s.applies(job)) {
       auto result = run_stage(s, job, current);
       if (!result) return {};
       current = *result;
     }
-    if (makers.on) return current;
+    if (s.name != stage) continue;
+    makers.stop();
+    return current;
   }
   return {};
 }
@@ -76,7 +109,8 @@ Result<UOp> read_side(Graph& graph, const Run& run, const RunText& text) {
   return read->root;
 }
 
-void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b, const Settings& settings) {
+void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
+                const Settings& settings) {
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
@@ -102,15 +136,24 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   std::set<std::pair<const Rule*, std::string>> told;
   for (const NodeChange& c : out.graph.changes) {
     int32_t i = is_a ? c.a : c.b;
-    const Rule* rule = i >= 0 && size_t(i) < nodes.size() ? makers.of(nodes[size_t(i)]) : nullptr;
-    if (!rule || out.blame.size() == kMaxBlame || !told.emplace(rule, is_a ? c.before : c.after).second) continue;
-    out.blame.push_back({std::string(rule->name), std::string(short_file(*rule)), rule->line, is_a ? c.before : c.after});
+    if (i < 0 || size_t(i) >= nodes.size() || out.blame.size() == kMaxBlame) continue;
+    Makers::Maker maker = makers.of(nodes[size_t(i)]);
+    const std::string& line = is_a ? c.before : c.after;
+    if (maker.rewrite.empty() || !told.emplace(maker.rule, line).second) continue;
+    Blame blame{.rewrite = maker.rewrite, .node = line};
+    if (const Rule* rule = maker.rule) {
+      blame.rule = rule->name;
+      blame.file = short_file(*rule);
+      blame.line = rule->line;
+    }
+    out.blame.push_back(std::move(blame));
   }
 }
 
 // ---- one stage
 
-Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b, const DiffOptions& options) {
+Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
+                  const DiffOptions& options) {
   if (in_a.text == in_b.text) return Unit{};
   if (!in_a.is_graph || !in_b.is_graph) {
     out.lines = line_diff(in_a.text, in_b.text);
@@ -168,7 +211,8 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path) {
   for (const fs::path& file : files) {
     // KERNEL.NN.STAGE.EXT, and the kernel's name may have dots
     fs::path stem = file.stem();
-    std::string stage = stem.extension().string(), number = stem.stem().extension().string(), kernel = stem.stem().stem().string();
+    std::string stage = stem.extension().string(), number = stem.stem().extension().string(),
+                kernel = stem.stem().stem().string();
     if (stage.size() < 2 || number.size() < 3 || number.find_first_not_of("0123456789", 1) != number.npos) continue;
     auto text = read_file(file.string());
     if (!text) return text.diag();
@@ -178,7 +222,10 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path) {
     run.id = kernel, run.file = path;
     run.texts.push_back({stage_name(stage.substr(1)), std::move(*text), is_graph});
   }
-  if (runs.empty()) return Diag{.message = "no files of a run in this folder", .file = path, .expected = "KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them"};
+  if (runs.empty())
+    return Diag{.message = "no files of a run in this folder",
+                .file = path,
+                .expected = "KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them"};
   std::vector<Run> out;
   for (auto& [kernel, run] : runs) out.push_back(std::move(run));
   return out;
@@ -203,11 +250,17 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
 std::string to_text(const RunDiff& d, const DiffStyle& style) {
   if (d.same) return {};
   std::string out = "the first stage that differs is '" + d.stage + "'";
-  if (d.compared > 1) out += ", after " + std::to_string(d.compared - 1) + (d.compared == 2 ? " that is the same" : " that are the same");
+  if (d.compared > 1)
+    out += ", after " + std::to_string(d.compared - 1) + (d.compared == 2 ? " that is the same" : " that are the same");
   out += "\n" + (d.lines.empty() ? to_text(d.graph, style) : d.lines);
   if (d.ours.empty()) return out;
-  out += "tgc makes " + d.ours + " of this stage" + (d.blame.empty() ? "; no rule made the nodes that differ" : ", by these rules:") + "\n";
-  for (const Blame& b : d.blame) out += "  " + b.rule + "  " + b.file + ":" + std::to_string(b.line) + "\n      " + b.node + "\n";
+  out += "tgc makes " + d.ours + " of this stage" +
+         (d.blame.empty() ? "; what differs was there before it" : ", by these rules:") + "\n";
+  for (const Blame& b : d.blame) {
+    std::string rule =
+        b.rule.empty() ? "no rule: the stage's own code" : b.rule + "  " + b.file + ":" + std::to_string(b.line);
+    out += "  " + rule + (b.rewrite == d.stage ? "" : "  in " + b.rewrite) + "\n      " + b.node + "\n";
+  }
   return out;
 }
 
@@ -222,7 +275,13 @@ std::string to_json(const RunDiff& d) {
     if (!d.ours.empty()) {
       out["ours"] = d.ours;
       out["blame"] = ordered_json::array();
-      for (const Blame& b : d.blame) out["blame"].push_back({{"rule", b.rule}, {"file", b.file}, {"line", b.line}, {"node", b.node}});
+      for (const Blame& b : d.blame) {
+        ordered_json j = ordered_json::object();
+        if (!b.rule.empty()) j = {{"rule", b.rule}, {"file", b.file}, {"line", b.line}};
+        j["rewrite"] = b.rewrite;
+        j["node"] = b.node;
+        out["blame"].push_back(std::move(j));
+      }
     }
   }
   return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

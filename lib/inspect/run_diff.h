@@ -1,5 +1,6 @@
-// Two runs of the pipeline on one kernel or tensor graph: what each made at every stage, as golden records and dumped folders hold it.
-// The comparison aligns the stages, finds the first that differs, and names the rules of ours that made what differs there.
+// Two runs of the pipeline on one kernel or tensor graph: what each made at every stage, as golden records and dumped
+// folders hold it. The comparison aligns the stages, finds the first that differs, and names the rules of ours that
+// made what differs there.
 #pragma once
 #include <map>
 #include <string>
@@ -28,10 +29,11 @@ Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string f
 // The runs in a folder of files KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them, by kernel.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
 
-// A rule of ours that made a node of the first stage that differs.
+// What of ours made a node of the first stage that differs: a rule; or code of the stage, then there is no rule.
 struct Blame {
   std::string rule, file;
   uint32_t line = 0;
+  std::string rewrite;  // where it happened: "apply rangeify", "apply rangeify > reshape"
   std::string node;  // as a line
 };
 
@@ -49,7 +51,8 @@ struct RunDiff {
 Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {});
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
-// {"same","compared","stage","before","diff":{...}|"lines":"...","ours","blame":[{"rule","file","line","node"}]}
+// {"same","compared","stage","before","diff":{...}|"lines":"...","ours","blame":[{"rule","file","line","rewrite","node"}]};
+// no rule, file and line where code of the stage made the node
 std::string to_json(const RunDiff& diff);
 
 }  // namespace tgc

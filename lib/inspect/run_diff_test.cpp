@@ -26,7 +26,7 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   text.replace(at, from.size(), to);
 }
 
-TEST_CASE("diff of runs: a record is the same as itself; a change names the first stage that has it and the rules that made ours") {
+TEST_CASE("diff of runs: the first stage that differs, and the rules that made ours; a record is the same as itself") {
   GoldenHeader header;
   GoldenRecord record = first_record(header);
   Run a = run_of(record, header, "a"), b = a;
@@ -37,7 +37,8 @@ TEST_CASE("diff of runs: a record is the same as itself; a change names the firs
   // the range becomes another axis type from "simplify ranges" on
   size_t changed = 0;
   for (size_t i = a.texts.size(); i-- > 0;)
-    if (b.texts[i].stage == "lower all index dtypes") replace(b.texts[i].text, "dtypes.int", "dtypes.long"), changed = i;
+    if (b.texts[i].stage == "lower all index dtypes")
+      replace(b.texts[i].text, "dtypes.int", "dtypes.long"), changed = i;
   REQUIRE(changed);
   diff = diff_runs(a, b);
   REQUIRE(diff.ok());
@@ -49,6 +50,31 @@ TEST_CASE("diff of runs: a record is the same as itself; a change names the firs
   CHECK(diff->blame[0].file.starts_with("passes/"));
   CHECK(to_text(*diff).find("the first stage that differs is 'lower all index dtypes'") == 0);
   CHECK(to_json(*diff).find(R"("stage":"lower all index dtypes")") != std::string::npos);
+}
+
+TEST_CASE("diff of runs: of a node that a rewrite inside the stage made, the rule and that rewrite are named") {
+  auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
+  REQUIRE(reader.ok());
+  for (;;) {
+    auto record = reader->next();
+    REQUIRE(record.ok());
+    REQUIRE(*record);
+    if ((*record)->id != "convT") continue;
+    Run a = run_of(**record, reader->header(), "a"), b = a;
+    for (RunText& t : b.texts)  // a constant of an index that the rules of a reshape made
+      if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
+    auto diff = diff_runs(a, b);
+    REQUIRE(diff.ok());
+    CHECK(diff->stage == "apply rangeify");
+    REQUIRE(!diff->blame.empty());
+    const Blame& blame = diff->blame[0];
+    CHECK(blame.rule == "add-const-last");
+    CHECK(blame.file == "passes/symbolic/symbolic.cpp");
+    CHECK(blame.rewrite.starts_with("apply rangeify > "));
+    CHECK(to_text(*diff).find("in apply rangeify > ") != std::string::npos);
+    CHECK(to_json(*diff).find(R"("rewrite":"apply rangeify > )") != std::string::npos);
+    break;
+  }
 }
 
 TEST_CASE("diff of runs: what is no graph is compared line by line") {

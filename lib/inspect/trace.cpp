@@ -22,9 +22,9 @@ const RuleSet& replay_rules() {
 
 }  // namespace
 
-void TraceReplay::begin(std::string_view, int depth, UOp input, size_t, bool bottom_up) {
+void TraceReplay::begin(const TraceRewrite& rewrite, int depth, UOp input) {
   pending_.resize(size_t(depth));
-  pending_.push_back({input, bottom_up, {}, {}});
+  pending_.push_back({input, rewrite.bottom_up, {}, {}});
 }
 
 void TraceReplay::rewrite(int depth, const TraceRule&, UOp before, UOp after, TraceCost) {

@@ -1,6 +1,6 @@
-// The rewrite trace: every rewrite of the stages of a kernel, in order, as events. LiveTrace makes them while the pipeline runs,
-// read_trace (trace_file.h) from a file; printing, explaining, writing and replaying are consumers of the same events, one at a time, so
-// memory is bounded by one kernel.
+// The rewrite trace: every rewrite of the stages of a kernel, in order, as events. LiveTrace makes them while the
+// pipeline runs, read_trace (trace_file.h) from a file; printing, explaining, writing and replaying are consumers of
+// the same events, one at a time, so memory is bounded by one kernel.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -15,6 +15,13 @@ namespace tgc {
 struct TraceRule {
   std::string_view name, file;  // "add-zero", "passes/symbolic/simple.cpp"
   uint32_t line = 0;
+};
+
+// A graph_rewrite or a substitution, as it begins.
+struct TraceRewrite {
+  std::string_view name, set;  // its own name ("minimum_valid"), and that of its rule set ("symbolic")
+  size_t rules = 0;            // of the set
+  bool bottom_up = false;
 };
 
 // What a rewrite cost: the nodes whose numbers are in [made_from, made_to) were made by the rule, and the time.
@@ -32,8 +39,8 @@ class TraceConsumer {
   virtual void kernel_end() {}
   virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void stage_end(UOp /*result*/) {}
-  // A graph_rewrite inside the stage, or inside a rule of another one. `depth` is 0 for the stage's own.
-  virtual void begin(std::string_view /*name*/, int /*depth*/, UOp /*input*/, size_t /*rules*/, bool /*bottom_up*/) {}
+  // A rewrite inside the stage, or inside a rule of another one. `depth` is 0 for those that the stage itself does.
+  virtual void begin(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
   virtual void end(int /*depth*/, UOp /*result*/) {}  // no result: it was given up
   virtual void rewrite(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {}
   virtual void rebuilt(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
@@ -51,13 +58,15 @@ class TraceConsumer {
 class TraceTee : public TraceConsumer {
  public:
   explicit TraceTee(std::vector<TraceConsumer*> to) : to_(std::move(to)) {}
-  void kernel(std::string_view id, std::string_view target, UOp ast) override { for (auto* c : to_) c->kernel(id, target, ast); }
+  void kernel(std::string_view id, std::string_view target, UOp ast) override {
+    for (auto* c : to_) c->kernel(id, target, ast);
+  }
   void kernel_end() override { for (auto* c : to_) c->kernel_end(); }
   void set_numbers(const UOpMap<uint32_t>* numbers) override { for (auto* c : to_) c->set_numbers(numbers); }
   void stage(std::string_view name, UOp input) override { for (auto* c : to_) c->stage(name, input); }
   void stage_end(UOp result) override { for (auto* c : to_) c->stage_end(result); }
-  void begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) override {
-    for (auto* c : to_) c->begin(name, depth, input, rules, bottom_up);
+  void begin(const TraceRewrite& rewrite, int depth, UOp input) override {
+    for (auto* c : to_) c->begin(rewrite, depth, input);
   }
   void end(int depth, UOp result) override { for (auto* c : to_) c->end(depth, result); }
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
@@ -86,8 +95,8 @@ class StageFilter : public TraceConsumer {
     if (on_) to_.stage_end(result);
     on_ = false;
   }
-  void begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) override {
-    if (on_) to_.begin(name, depth, input, rules, bottom_up);
+  void begin(const TraceRewrite& rewrite, int depth, UOp input) override {
+    if (on_) to_.begin(rewrite, depth, input);
   }
   void end(int depth, UOp result) override {
     if (on_) to_.end(depth, result);
@@ -108,7 +117,8 @@ class StageFilter : public TraceConsumer {
   bool on_ = false;
 };
 
-// Watches a Graph while it lives, and tells the consumer. Events outside of a stage that is wanted are dropped: set `on` per stage.
+// Watches a Graph while it lives, and tells the consumer. Events outside of a stage that is wanted are dropped: set
+// `on` per stage.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), to_(to) { set_observer(graph, this); }
@@ -119,7 +129,7 @@ class LiveTrace : public RewriteObserver {
   bool on = true;
 
   void begin(std::string_view name, UOp sink, const RuleSet& rules, bool bottom_up) override {
-    if (on) to_.begin(name, depth_, sink, rules.rules().size(), bottom_up);
+    if (on) to_.begin({name, rules.name(), rules.rules().size(), bottom_up}, depth_, sink);
     depth_++;
   }
   void end(std::string_view, UOp result) override {
@@ -127,7 +137,9 @@ class LiveTrace : public RewriteObserver {
     if (on) to_.end(depth_, result);
   }
   void rewritten(const Rule& rule, UOp before, UOp after, Cost cost) override {
-    if (on) to_.rewrite(depth_ - 1, {rule.name, short_file(rule), rule.line}, before, after, {cost.made_from, uint32_t(graph_.size()), cost.ns});
+    if (on)
+      to_.rewrite(depth_ - 1, {rule.name, short_file(rule), rule.line}, before, after,
+                  {cost.made_from, uint32_t(graph_.size()), cost.ns});
   }
   void rebuilt(UOp before, UOp after) override {
     if (on) to_.rebuilt(depth_ - 1, before, after);
@@ -145,7 +157,7 @@ class LiveTrace : public RewriteObserver {
 // Checks a trace against itself: the rewrites that are listed, applied to a rewrite's input, give its result.
 class TraceReplay : public TraceConsumer {
  public:
-  void begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) override;
+  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
   void end(int depth, UOp result) override;
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
   void gated(int depth, UOp node) override;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <set>
 
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
@@ -45,7 +46,7 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path
   gzFile file = gzopen(path.c_str(), packed ? "wb1" : "wbT");
   if (!file) return Diag{.message = std::string("cannot write: ") + std::strerror(errno), .file = path};
   std::unique_ptr<TraceWriter> out(new TraceWriter(path, file));
-  out->buffer_ = std::string(kHead) + ",\"version\":1}\n";
+  out->buffer_ = std::string(kHead) + ",\"version\":2}\n";
   return out;
 }
 
@@ -87,9 +88,10 @@ void TraceWriter::stage_end(UOp result) {
   std::string root = node(result);
   line(event("stage_end", root));
 }
-void TraceWriter::begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) {
+void TraceWriter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
   std::string root = node(input);
-  line(event("begin", depth, quoted(name), root, rules, std::string(bottom_up ? "true" : "false")));
+  line(event("begin", depth, quoted(rewrite.name), root, rewrite.rules,
+             std::string(rewrite.bottom_up ? "true" : "false"), quoted(rewrite.set)));
 }
 void TraceWriter::end(int depth, UOp result) {
   std::string root = result ? node(result) : "null";
@@ -164,7 +166,8 @@ class Reader {
     size_t at = in_.position();
     if (in_.null()) return {};
     int64_t n = in_.int64();
-    if (!nodes_ || n < 0 || size_t(n) >= nodes_->size()) in_.fail(at, "found node " + std::to_string(n), "one of the nodes above");
+    if (!nodes_ || n < 0 || size_t(n) >= nodes_->size())
+      in_.fail(at, "found node " + std::to_string(n), "one of the nodes above");
     return nodes_->at(size_t(n));
   }
 
@@ -173,7 +176,7 @@ class Reader {
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
     if (name == "stage_end") return "u";
-    if (name == "begin") return "nsunb";
+    if (name == "begin") return "nsunbs";
     if (name == "end") return "nu";
     if (name == "rule") return "ssn";
     if (name == "rewrite") return "nnuunnn";
@@ -198,10 +201,11 @@ class Reader {
     if (name != "graph" && fields_ - 1 != kinds(name).size()) in_.fail(0, "'" + name + "' lacks fields");
     int depth = int(v_.number[0]);
     if (name == "graph") new_graph();
-    else if (name == "kernel") id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.kernel(id_, target_, v_.node[0]);
+    else if (name == "kernel")
+      id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.kernel(id_, target_, v_.node[0]);
     else if (name == "stage") stage_ = v_.text[0], to_.stage(stage_, v_.node[0]);
     else if (name == "stage_end") to_.stage_end(v_.node[0]);
-    else if (name == "begin") to_.begin(v_.text[0], check_depth(depth), v_.node[0], size_t(v_.number[1]), v_.flag);
+    else if (name == "begin") begin(check_depth(depth));
     else if (name == "end") to_.end(check_depth(depth), v_.node[0]);
     else if (name == "rule") rules_.push_back({v_.text[0], v_.text[1], uint32_t(v_.number[0])});
     else if (name == "rewrite") rewrite(check_depth(depth));
@@ -214,10 +218,16 @@ class Reader {
     if (depth < 0 || depth > 10000) in_.fail(0, "found depth " + std::to_string(depth));
     return depth;
   }
+  void begin(int depth) {
+    const std::string& name = *names_.insert(v_.text[0]).first;
+    to_.begin({name, *names_.insert(v_.text[1]).first, size_t(v_.number[1]), v_.flag}, depth, v_.node[0]);
+  }
   void rewrite(int depth) {
-    if (v_.number[1] < 0 || size_t(v_.number[1]) >= rules_.size()) in_.fail(0, "found rule " + std::to_string(v_.number[1]), "one of the rules above");
+    if (v_.number[1] < 0 || size_t(v_.number[1]) >= rules_.size())
+      in_.fail(0, "found rule " + std::to_string(v_.number[1]), "one of the rules above");
     const auto& r = rules_[size_t(v_.number[1])];
-    to_.rewrite(depth, {r.name, r.file, r.line}, v_.node[0], v_.node[1], {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
+    to_.rewrite(depth, {r.name, r.file, r.line}, v_.node[0], v_.node[1],
+                {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
   }
   void new_graph() {
     finish();
@@ -240,6 +250,7 @@ class Reader {
   Values v_{};
   bool in_kernel_ = false;
   std::deque<RuleText> rules_;  // views of them are given out
+  std::set<std::string> names_;  // of rewrites and rule sets; views of them are given out, too
   std::string id_, target_, stage_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<JsonNodeReader> nodes_;
@@ -256,7 +267,8 @@ Status read_trace(const std::string& path, TraceConsumer& to) {
     std::string text;
     bool first = true;
     while ((*lines)->next(text).value_or_throw()) {
-      if (first && !text.starts_with(std::string(kHead) + ",\"version\":1")) throw Failure(Diag{.message = "not a trace of version 1", .file = path});
+      if (first && !text.starts_with(std::string(kHead) + ",\"version\":2"))
+        throw Failure(Diag{.message = "not a trace of version 2", .file = path});
       if (!first && !text.empty()) reader.line(text, (*lines)->line());
       first = false;
     }

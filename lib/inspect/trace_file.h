@@ -1,12 +1,12 @@
-// Trace files: the events of a trace (trace.h) as JSON lines, so that a trace is made once and read often. Written and read a line at a
-// time; plain, or gzip when the name ends with ".gz".
+// Trace files: the events of a trace (trace.h) as JSON lines, so that a trace is made once and read often. Written and
+// read a line at a time; plain, or gzip when the name ends with ".gz".
 //
-//   {"format":"tgc-trace","version":1}
-//   {"id":17,"op":"MUL",...}                                        a node, before the first line that names it; see graph_json.h
-//   ["kernel","NAME","TARGET",node]                                 nodes are numbered from 0 again
+//   {"format":"tgc-trace","version":2}
+//   {"id":17,"op":"MUL",...}                                a node, before the first line that names it; see graph_json.h
+//   ["kernel","NAME","TARGET",node]                         nodes are numbered from 0 again
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
-//   ["begin",depth,"NAME",node,rules,bottom_up] ... ["end",depth,node or null]
-//   ["rule","add-zero","passes/symbolic/simple.cpp",131]            once, before its first rewrite; rules are numbered from 0
+//   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
+//   ["rule","add-zero","passes/symbolic/simple.cpp",131]    once, before its first rewrite; rules are numbered from 0
 //   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
 //   ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
@@ -30,7 +30,7 @@ class TraceWriter : public TraceConsumer {
   void kernel_end() override { nodes_.reset(); }  // it must not outlive the graph
   void stage(std::string_view name, UOp input) override;
   void stage_end(UOp result) override;
-  void begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) override;
+  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
   void end(int depth, UOp result) override;
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
   void rebuilt(int depth, UOp before, UOp after) override;

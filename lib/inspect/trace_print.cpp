@@ -77,6 +77,7 @@ void TracePrinter::kernel(std::string_view id, std::string_view target, UOp) {
 }
 
 void TracePrinter::stage(std::string_view name, UOp) {
+  stage_ = name;
   write_("--- " + std::string(name) + "\n");
   shown_ = all_ = 0;
 }
@@ -87,10 +88,12 @@ void TracePrinter::stage_end(UOp) {
   write_(line + "\n");
 }
 
-void TracePrinter::begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) {
+void TracePrinter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
   if (depth && !filter_.nested) return;
-  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(name.empty() ? "unnamed" : name) + ": " + std::to_string(rules) + " rules on #" +
-         std::to_string(number(input)) + (bottom_up ? ", bottom-up" : "") + "]\n");
+  bool own_set = rewrite.set == rewrite.name || rewrite.name == stage_;
+  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " + std::to_string(rewrite.rules) +
+         (rewrite.rules == 1 ? " rule" : " rules") + (own_set ? "" : " of " + std::string(rewrite.set)) + " on #" +
+         std::to_string(number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
 }
 
 void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
@@ -104,8 +107,9 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
   shown_++;
   std::string indent(size_t(2 * depth), ' ');
   constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
-  write_(indent + std::string(style_.color ? kBold : "") + std::string(rule.name) + std::string(style_.color ? kPlain : "") + "  " + place_of(rule) + "  " +
-         micros(cost.ns) + (style_.quiet ? "  #" + std::to_string(number(before)) + " -> #" + std::to_string(number(after)) : "") + "\n");
+  write_(indent + std::string(style_.color ? kBold : "") + std::string(rule.name) +
+         std::string(style_.color ? kPlain : "") + "  " + place_of(rule) + "  " + micros(cost.ns) +
+         (style_.quiet ? "  #" + std::to_string(number(before)) + " -> #" + std::to_string(number(after)) : "") + "\n");
   if (!style_.quiet) change(before, after, indent);
 }
 
@@ -129,14 +133,16 @@ void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   for (auto* list : {&gone, &come})
     for (UOp u : *list)
       for (UOp s : u.src())
-        if (context.size() < 4 && in_old.contains(s) && in_new.contains(s) && !is_leaf_value(s) && !(s == after) && told.insert(s)) context.push_back(s);
+        if (context.size() < 4 && in_old.contains(s) && in_new.contains(s) && !is_leaf_value(s) && !(s == after) &&
+            told.insert(s))
+          context.push_back(s);
   for (UOp u : context) write_(indent + "      " + trace_line(u, *this) + "\n");
   auto list = [&](const std::vector<UOp>& nodes, std::string_view sign, std::string_view color) {
     size_t skip = nodes.size() > style_.max_lines ? nodes.size() - style_.max_lines : 0;
     if (skip) write_(indent + "  " + std::string(sign) + "   ... " + std::to_string(skip) + " more\n");
     for (size_t i = skip; i < nodes.size(); i++)
-      write_(indent + "  " + (style_.color ? std::string(color) : "") + std::string(sign) + "   " + trace_line(nodes[i], *this) +
-             (style_.color ? "\x1b[0m" : "") + "\n");
+      write_(indent + "  " + (style_.color ? std::string(color) : "") + std::string(sign) + "   " +
+             trace_line(nodes[i], *this) + (style_.color ? "\x1b[0m" : "") + "\n");
   };
   list(gone, "-", "\x1b[31m");
   list(come, "+", "\x1b[32m");

@@ -1,4 +1,5 @@
-// A trace for people: each rewrite with its rule, where the rule is written, and the nodes that went and came, "-" and "+".
+// A trace for people: each rewrite with its rule, where the rule is written, and the nodes that went and came, "-" and
+// "+".
 #pragma once
 #include <functional>
 #include <string>
@@ -28,12 +29,13 @@ class TracePrinter : public TraceConsumer {
     bool quiet = false;     // a line per rewrite, no nodes
   };
 
-  TracePrinter(TraceFilter filter, Style style, Write write) : filter_(std::move(filter)), style_(style), write_(std::move(write)) {}
+  TracePrinter(TraceFilter filter, Style style, Write write)
+      : filter_(std::move(filter)), style_(style), write_(std::move(write)) {}
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
   void stage(std::string_view name, UOp input) override;
   void stage_end(UOp result) override;
-  void begin(std::string_view name, int depth, UOp input, size_t rules, bool bottom_up) override;
+  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
  private:
@@ -42,6 +44,7 @@ class TracePrinter : public TraceConsumer {
   TraceFilter filter_;
   Style style_;
   Write write_;
+  std::string stage_;
   size_t shown_ = 0, all_ = 0;  // of this stage
 };
 

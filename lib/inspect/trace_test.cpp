@@ -33,7 +33,8 @@ std::vector<GoldenRecord> records(size_t wanted) {
 }
 
 // The whole pipeline on a record's AST, told to `to`; between(stage) before each stage.
-void trace_record(const GoldenRecord& record, TraceConsumer& to, const std::function<void(UOp, const Stage&)>& after = {}) {
+void trace_record(const GoldenRecord& record, TraceConsumer& to,
+                  const std::function<void(UOp, const Stage&)>& after = {}) {
   Graph graph;
   auto ast = read_pyrender(graph, record.ast, record.id);
   auto target = parse_target(record.target, graph.settings());
@@ -60,7 +61,7 @@ struct Outline : TraceConsumer {
   UOp input, first, last;
   size_t rewrites = 0;
   void stage(std::string_view, UOp u) override { input = u, first = last = UOp(); }
-  void begin(std::string_view, int depth, UOp u, size_t, bool) override {
+  void begin(const TraceRewrite&, int depth, UOp u) override {
     if (depth == 0 && !first) first = u;
   }
   void end(int depth, UOp u) override {
@@ -102,7 +103,8 @@ TEST_CASE("trace: a replay that lacks a rewrite is noticed") {
 
 TEST_CASE("trace: a file tells what the run told") {
   for (const char* ending : {".trace", ".trace.gz"}) {
-    std::string path = (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ending)).string();
+    std::string path =
+        (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ending)).string();
     std::string live, read;
     for (const GoldenRecord& record : records(2)) {
       live.clear(), read.clear();
@@ -128,11 +130,13 @@ TEST_CASE("trace: a file tells what the run told") {
 }
 
 TEST_CASE("trace: a damaged file is an error that says where") {
-  std::string path = (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ".bad")).string();
-  for (const char* body : {"[\"rewrite\",0,0,0,0,0,0,0]\n", "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}\n", "[\"graph\"]\n[\"stage\",\"x\",5]\n",
-                           "[\"graph\"]\n[\"what\"]\n", "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n"}) {
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ".bad")).string();
+  for (const char* body : {"[\"rewrite\",0,0,0,0,0,0,0]\n", "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}\n",
+                           "[\"graph\"]\n[\"stage\",\"x\",5]\n", "[\"graph\"]\n[\"what\"]\n",
+                           "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n"}) {
     FILE* f = fopen(path.c_str(), "w");
-    std::fprintf(f, "{\"format\":\"tgc-trace\",\"version\":1}\n%s", body);
+    std::fprintf(f, "{\"format\":\"tgc-trace\",\"version\":2}\n%s", body);
     fclose(f);
     TraceConsumer nobody;
     auto status = read_trace(path, nobody);
@@ -147,7 +151,8 @@ TEST_CASE("trace: what is printed of a rewrite, and filters") {
   std::string all, adds, rule;
   GoldenRecord record = records(1)[0];
   auto print_to = [](std::string& out) { return [&out](std::string_view text) { out += text; }; };
-  TracePrinter everything({}, {}, print_to(all)), of_op({.ops = Op::ADD}, {}, print_to(adds)), by_rule({.rule = "lower-*"}, {}, print_to(rule));
+  TracePrinter everything({}, {}, print_to(all)), of_op({.ops = Op::ADD}, {}, print_to(adds)),
+      by_rule({.rule = "lower-*"}, {}, print_to(rule));
   TraceTee both({&everything, &of_op, &by_rule});
   trace_record(record, both);
   CHECK(all.find("=== kernel " + record.id) == 0);
@@ -190,7 +195,9 @@ TEST_CASE("stats: the hits of each rule are the rewrites that a trace shows, and
   for (const GoldenRecord& record : records(4)) {
     struct Tally : TraceConsumer {
       std::map<std::pair<std::string, uint32_t>, uint64_t> hits;
-      void rewrite(int, const TraceRule& rule, UOp, UOp, TraceCost) override { hits[{std::string(rule.file), rule.line}]++; }
+      void rewrite(int, const TraceRule& rule, UOp, UOp, TraceCost) override {
+        hits[{std::string(rule.file), rule.line}]++;
+      }
     } tally;
     trace_record(record, tally);
     Graph graph;

@@ -70,7 +70,8 @@ std::vector<Chosen> choices(const PatNode& n) {
 }
 
 bool has_each_anywhere(const Chosen& c) {
-  return c.pattern->sources == PatNode::Sources::Each || std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
+  return c.pattern->sources == PatNode::Sources::Each ||
+         std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
 }
 
 // Where source `i` is of a node that is at `near`.
@@ -110,7 +111,8 @@ void Code::number_needs() {
   TGC_CHECK(needed.size() < 16, "the rules of an op ask for too many ops among its sources");
   uint8_t n = 0;
   needed.for_each([&](Op op) { number_of[size_t(op)] = ++n; });
-  for (MatchProgram& p : programs) p.need.for_each([&](Op op) { p.need_bits |= uint32_t(1) << (number_of[size_t(op)] - 1); });
+  for (MatchProgram& p : programs)
+    p.need.for_each([&](Op op) { p.need_bits |= uint32_t(1) << (number_of[size_t(op)] - 1); });
   num_classes = size_t(1) << n;
   first_class = classes.fetch_add(num_classes);
 }
@@ -118,7 +120,8 @@ void Code::number_needs() {
 void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
   OpSet need = early_reject(*rule.left);
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
-  MatchProgram program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0, need};
+  MatchProgram program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0,
+                       need};
   struct Pending {
     const Chosen* node;
     uint8_t parent, child, depth;
@@ -130,10 +133,11 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
     TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
-    MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture, .length = uint8_t(n.children.size()),
-              .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
+    MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture,
+                   .length = uint8_t(n.children.size()), .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
     // what the masks have decided needs no check
-    bool first_source = depth == 1 && child < kPositions, named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
+    bool first_source = depth == 1 && child < kPositions,
+         named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
     if (n.sources == PatNode::Sources::Exact && depth > 0) step.checks |= MatchStep::kExact;
     if (n.sources == PatNode::Sources::Prefix && depth > 0) step.checks |= MatchStep::kAtLeast;
@@ -151,7 +155,8 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
       program.has_each = true;
     }
     if (step.checks || !node->children.empty()) steps.push_back(step);
-    for (size_t i = 0; i < node->children.size(); i++) queue.push_back({&node->children[i], uint8_t(k), uint8_t(i), uint8_t(depth + 1), near_position(depth, near, i)});
+    for (size_t i = 0; i < node->children.size(); i++)
+      queue.push_back({&node->children[i], uint8_t(k), uint8_t(i), uint8_t(depth + 1), near_position(depth, near, i)});
   }
   program.count = uint32_t(steps.size()) - program.first;
   programs.push_back(program);
@@ -163,7 +168,9 @@ namespace {
 template <class Accept>
 void lengths_allowed(const PatNode& n, Accept accept) {
   for (size_t length = 0; length < kLengths; length++)
-    if (n.sources == PatNode::Sources::Exact ? length == n.children.size() : n.sources != PatNode::Sources::Prefix || length >= n.children.size()) accept(length);
+    if (n.sources == PatNode::Sources::Exact ? length == n.children.size()
+                                             : n.sources != PatNode::Sources::Prefix || length >= n.children.size())
+      accept(length);
 }
 template <class Accept>
 void dtypes_allowed(const PatNode& n, Accept accept) {
@@ -180,7 +187,8 @@ void kinds_allowed(const PatNode& n, Accept accept) {
   for (size_t kind = kNumOps; kind < kNumKinds; kind++) accept(kind);
 }
 
-// What the pattern wants of the root, at its source `i`, and at source `j` of that; null: anything, or it is left to the steps.
+// What the pattern wants of the root, at its source `i`, and at source `j` of that; null: anything, or it is left to
+// the steps.
 const PatNode* at_root(const Chosen& root) { return root.pattern; }
 const PatNode* at_source(const Chosen& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {
@@ -190,7 +198,8 @@ const PatNode* at_source(const Chosen& root, size_t i) {
   return i < root.children.size() ? root.children[i].pattern : nullptr;
 }
 const PatNode* at_near(const Chosen& root, size_t i, size_t j) {
-  return i < root.children.size() && j < root.children[i].children.size() ? root.children[i].children[j].pattern : nullptr;
+  return i < root.children.size() && j < root.children[i].children.size() ? root.children[i].children[j].pattern
+                                                                          : nullptr;
 }
 
 const PatNode* if_dtypes(const PatNode* n) { return n && !n->dtypes.empty() ? n : nullptr; }
@@ -220,12 +229,16 @@ void Code::index_masks(const std::vector<Chosen>& all) {
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
   // of what is not there the number of sources has decided; an `each` accepts it
-  auto or_absent = [](auto allowed, size_t absent) { return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); }; };
+  auto or_absent = [](auto allowed, size_t absent) {
+    return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
+  };
   length_masks.resize(kLengths * words);
   dtype_masks.resize(kNumDTypeClasses * words);
   kind_masks.resize((kAbsentKind + 1) * words);
   index(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
-  index(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all, [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
+  index(
+      kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all,
+      [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
   for (size_t s = 0; s < kDTypePositions; s++)
     index(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
           [s](const Chosen& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));

@@ -1,4 +1,10 @@
-// What a matcher knows of the rules for one op: their programs, and the masks that tell which of them a node may match. For lib/rewrite alone.
+// The rules for nodes of one op, ready to be matched. For lib/rewrite alone.
+//
+// Each way to match a rule is a program: a list of steps, one for each node of the pattern (MatchStep). Running every
+// program on every node would be slow, so most are ruled out beforehand, 64 at a time. For each fact about a node that is
+// known at a glance (how many sources it has, its dtype, the op of its second source, ...) there is a table that says, by
+// the fact's value, which programs accept that value: a mask with one bit a program. ANDing the masks of a node's facts
+// leaves the programs that may match it, mostly none or one, in their order. What a mask has decided, no step checks again.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -12,7 +18,9 @@ namespace tgc {
 
 // One node of a program: where it is, and what is left to check of it.
 struct MatchStep {
-  enum Check : uint8_t { kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128 };
+  enum Check : uint8_t {
+    kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128
+  };
   uint8_t parent, child;  // source `child` of register `parent`; the root is register 0
   uint8_t reg;            // register it goes to
   uint8_t checks;
@@ -37,7 +45,7 @@ struct alignas(64) MatchProgram {
   uint32_t need_bits = 0;   // the same in the code's own numbers
 };
 
-// ---- masks: of a fact about a node, one bit for each program that the fact allows
+// ---- masks: for each value of a fact about a node, the programs that accept it
 
 // The dtype of a node as patterns see it: a scalar kind, or kNoValue for pointers.
 constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
@@ -49,7 +57,9 @@ constexpr size_t kNearPositions = 4;       // sources of sources whose ops have 
 constexpr size_t kLengths = 9;             // numbers of sources, the last one for all that are greater
 constexpr size_t kAbsentKind = kNumKinds;  // of a source that is not there
 
-// The masks of 64 programs for nodes of one kind, and of one dtype: where such a node is, in a cache line, for most kinds are met in several places.
+// The masks of 64 programs for one kind of node (a constant 0, an ADD, ...), by where in the pattern a node of that kind
+// is: as the first source, the second, ... They lie together in one cache line, because the few kinds that are common
+// turn up in several places of the same node.
 struct alignas(64) KindMasks {
   uint64_t source[kPositions] = {};
   uint64_t near[kNearPositions] = {};
@@ -67,8 +77,10 @@ struct NearNodes {
   UOp at[kNumPositions] = {};  // empty: not there
   size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsentKind; }
   bool same(size_t pair) const { return at[kPairs[pair].first] == at[kPairs[pair].second]; }
+  // the pairs that may have to be the same node; a program's `same` has a bit for each
   static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
-      {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1}, {kB0, kB1}}};
+      {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1},
+      {kB0, kB1}}};
 };
 
 inline NearNodes::NearNodes(UOp u) {
@@ -112,14 +124,15 @@ struct Code {
   void number_needs();
   void add(const Rule& rule, const Chosen& chosen, size_t number);
   void index_masks(const std::vector<Chosen>& chosen);
-  // Makes the masks of a fact about a node with so many values, the words at mask(value * words + word): wanted(program) is what the program's
-  // pattern has at that node, null for anything, and allowed(pattern, accept) calls accept(value) for each value that the pattern accepts.
+  // Makes the masks of a fact about a node with so many values, the words at mask(value * words + word):
+  // wanted(program) is what the program's pattern has at that node, null for anything, and allowed(pattern, accept)
+  // calls accept(value) for each value that the pattern accepts.
   template <class Mask, class Wanted, class Allowed>
   void index(size_t values, Mask mask, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
 };
 
-// The rules for one op. They are looked for when a node of that op first asks for them: a process that compiles one small kernel needs those of
-// one op in ten.
+// The code for one op, made when a node of that op first asks for it: a process that compiles one small kernel asks for one
+// op in ten, and making them all would take longer than compiling it.
 struct Matcher::Bucket {
   Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all(all) {}
   ~Bucket() { delete code_.load(); }

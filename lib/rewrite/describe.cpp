@@ -15,7 +15,8 @@ std::string describe(UOp root, int depth) {
     auto [u, level] = stack.back();
     stack.pop_back();
     if (++lines > 40) return out + "    ...";
-    out += std::string(size_t(4 + 2 * level), ' ') + "Ops." + std::string(name_of(u.op())) + " " + std::string(u.dtype().repr());
+    out += std::string(size_t(4 + 2 * level), ' ') + "Ops." + std::string(name_of(u.op())) + " " +
+           std::string(u.dtype().repr());
     if (!u.arg().is_none()) out += " " + u.arg().repr();
     if (level >= depth && u.num_src()) out += " ...";
     if (!stack.empty() || level < depth) out += "\n";

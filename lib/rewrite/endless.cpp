@@ -1,4 +1,6 @@
-// What is said of a rewrite that does not end.
+// A rewrite that does not end: two or more rules undo each other's work, a node is made of itself, or nodes grow for ever.
+// It is noticed by a node that comes up again while it is being worked on, or by a limit on how many nodes wait. The
+// message names the rules that take turns, which are found among the last rewrites (Workspace::recent).
 #include <algorithm>
 
 #include "lib/rewrite/workspace.h"
@@ -6,16 +8,20 @@
 namespace tgc {
 namespace {
 
-// The last rewrites, in order: those since the last one's node was rewritten before; in a visit of `start`, those that came back to it.
+// One turn of the circle: walking back from the last rewrite, those up to the one that rewrote the same node before.
+// When the node `start` was come to again while being visited, it has a visit on the stack from the first time; everything
+// above that visit was begun on the way from `start` back to `start`, and only rewrites of such nodes belong to the circle.
 std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
   auto hit_before = [&](size_t k) { return w.recent[(w.num_hits - 1 - k) % Workspace::kRecent]; };
   std::vector<UOp> visited;
-  for (size_t i = w.visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));) visited.push_back(w.visits[i].n);
+  for (size_t i = w.visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));)
+    visited.push_back(w.visits[i].n);
   std::vector<Workspace::Hit> out;
   for (size_t k = 0; k < std::min(w.num_hits, Workspace::kRecent); k++) {
     Workspace::Hit hit = hit_before(k);
     if (k > 0 && hit.node == hit_before(0).node) break;
-    if (visited.empty() || std::find(visited.begin(), visited.end(), hit.node) != visited.end()) out.insert(out.begin(), hit);
+    if (visited.empty() || std::find(visited.begin(), visited.end(), hit.node) != visited.end())
+      out.insert(out.begin(), hit);
   }
   return out;
 }

@@ -1,49 +1,57 @@
 #include "lib/rewrite/hits.h"
 
+#include <array>
 #include <map>
 #include <mutex>
 
 #include "lib/support/check.h"
 
 namespace tgc {
-
-namespace detail {
-RuleRegister rules_hit, rules_declined, rules_checked;
-}  // namespace detail
-
 namespace {
 
-struct TriedRules {
+using detail::RuleEvent;
+constexpr size_t kMaxRules = 8192;
+
+struct Notes {
+  std::array<std::atomic<uint8_t>, kMaxRules> events = {};  // by rule id, a bit for each RuleEvent
   std::mutex lock;
-  std::map<uint32_t, Rule> by_id;
+  std::map<uint32_t, Rule> tried;
 };
-TriedRules& tried_rules() {
-  static TriedRules tried;
-  return tried;
+Notes& notes() {
+  static Notes all;
+  return all;
 }
 
-bool is_noted(const detail::RuleRegister& noted, const Rule& rule) {
-  return rule.id < detail::kMaxRules && noted[rule.id].load(std::memory_order_relaxed);
+constexpr uint8_t bit_of(RuleEvent event) { return uint8_t(1u << unsigned(event)); }
+
+bool is_noted(const Rule& rule, RuleEvent event) {
+  return rule.id < kMaxRules && notes().events[rule.id] & bit_of(event);
 }
 
 }  // namespace
 
-void note_rules(const std::vector<const Rule*>& rules) {
-  std::lock_guard guard(tried_rules().lock);
-  for (const Rule* rule : rules) {
-    TGC_CHECK(rule->id < detail::kMaxRules, "more rules than the registers of hits have room for");
-    tried_rules().by_id.emplace(rule->id, *rule);
-  }
+void note_from_now_on() { detail::notes_rules = true; }
+
+void detail::note(const Rule& rule, RuleEvent event) {
+  TGC_CHECK(rule.id < kMaxRules, "more rules than there is room to note");
+  if (is_noted(rule, event)) return;
+  notes().events[rule.id] |= bit_of(event);
 }
 
-bool was_hit(const Rule& rule) { return is_noted(detail::rules_hit, rule); }
-bool has_declined(const Rule& rule) { return is_noted(detail::rules_declined, rule); }
-bool was_checked(const Rule& rule) { return is_noted(detail::rules_checked, rule); }
+void note_rules(const std::vector<const Rule*>& rules) {
+  if (!detail::notes_rules) return;
+  std::lock_guard guard(notes().lock);
+  for (const Rule* rule : rules) notes().tried.emplace(rule->id, *rule);
+}
+
+bool was_hit(const Rule& rule) { return is_noted(rule, RuleEvent::Hit); }
+bool has_declined(const Rule& rule) { return is_noted(rule, RuleEvent::Declined); }
+bool was_checked(const Rule& rule) { return is_noted(rule, RuleEvent::Checked); }
 
 std::vector<Rule> rules_tried() {
-  std::lock_guard guard(tried_rules().lock);
+  std::lock_guard guard(notes().lock);
   std::vector<Rule> out;
-  for (auto& [id, rule] : tried_rules().by_id) out.push_back(rule);
+  for (auto& [id, rule] : notes().tried) out.push_back(rule);
   return out;
 }
 

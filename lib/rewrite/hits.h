@@ -1,4 +1,6 @@
-// Which rules were ever hit in this process, and which declined: tells what tests leave out.
+// Which rules ever applied, declined, or were tested alone: shows what the tests leave out. Nothing is noted until a
+// test asks for it with note_from_now_on(); until then a rule that applies costs one look at a flag. Notes are of the
+// process: they last until it ends.
 #pragma once
 #include <atomic>
 #include <vector>
@@ -7,42 +9,41 @@
 
 namespace tgc {
 
-// Notes that these are tried from now on: before any of the others is called for one of them.
-void note_rules(const std::vector<const Rule*>& rules);
+// Begins to note. To be called before the first matcher is made: rules of sets that were compiled before are not among
+// rules_tried().
+void note_from_now_on();
 
 namespace detail {
-inline constexpr size_t kMaxRules = 8192;
-using RuleRegister = std::atomic<bool>[kMaxRules];  // by rule id
-extern RuleRegister rules_hit, rules_declined, rules_checked;
-
-// Written once, so that what all threads look at stays in their caches.
-inline void note(RuleRegister& noted, const Rule& rule) {
-  if (!noted[rule.id].load(std::memory_order_relaxed)) noted[rule.id].store(true, std::memory_order_relaxed);
+inline std::atomic<bool> notes_rules = false;
+enum class RuleEvent : uint8_t { Hit, Declined, Checked };
+void note(const Rule& rule, RuleEvent event);
+inline void note_if_wanted(const Rule& rule, RuleEvent event) {
+  if (notes_rules.load(std::memory_order_relaxed)) [[unlikely]] note(rule, event);
 }
 }  // namespace detail
 
-// Notes that the rule made a node of another, or gated one.
-inline void note_hit(const Rule& rule) { detail::note(detail::rules_hit, rule); }
+// The rules are tried from now on: a matcher is made of them.
+void note_rules(const std::vector<const Rule*>& rules);
 
-// Notes that the rule declined: its pattern matched, and its right side made nothing, or the node itself; a rule of a spec refused a node.
-inline void note_declined(const Rule& rule) { detail::note(detail::rules_declined, rule); }
+// The rule made a node of another, or gated one, or was tried with a context to change.
+inline void note_hit(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Hit); }
 
-// Notes that a test tried the rule on a node, alone, and that it did what the test expects (RuleTest of lib/rewrite/testing.h).
-inline void note_checked(const Rule& rule) { detail::note(detail::rules_checked, rule); }
+// The rule declined: its pattern matched, and its right side made nothing, or the node itself; a rule of a spec refused
+// a node.
+inline void note_declined(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Declined); }
 
-// Whether the rule was noted since the process began, or was tried with a context to change.
+// A test tried the rule on a node, alone, and it did what the test expects (RuleTest of lib/rewrite/testing.h).
+inline void note_checked(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Checked); }
+
+// Whether that was noted of the rule.
 bool was_hit(const Rule& rule);
-
-// Whether the rule was noted to decline since the process began.
 bool has_declined(const Rule& rule);
-
-// Whether a test of its own tried the rule since the process began.
 bool was_checked(const Rule& rule);
 
 // Whether the rule may decline what its pattern matches: its right side computes. Algebra never does.
 inline bool is_guarded(const Rule& rule) { return rule.function != nullptr; }
 
-// The rules of all sets that anything was matched with since the process began, by id; copies, for a set may be gone.
+// The rules of all sets that anything was matched with, by id; copies, for a set may be gone.
 std::vector<Rule> rules_tried();
 
 }  // namespace tgc

@@ -13,9 +13,12 @@ namespace {
 using namespace pat;
 
 TEST_CASE("hits and declines of a rule are noted, each for itself") {
+  note_from_now_on();
   const RuleSet set("hits of rules", {  // not static: rules of its own for each subcase
       // -x -> x for a constant x; of a variable it stays the node itself
-      rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) { return x.is_const() ? x : x.is(Op::DEFINE_VAR) ? y : UOp(); })),
+      rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) {
+             return x.is_const() ? x : x.is(Op::DEFINE_VAR) ? y : UOp();
+           })),
       rule("add-zero", x + 0, x),
   });
   Graph g;

@@ -53,7 +53,9 @@ size_t Matcher::num_programs() const {
   return n;
 }
 
-size_t Matcher::num_rules_for(Op op) const { return buckets_[size_t(op)] ? buckets_[size_t(op)]->code().rules.size() : 0; }
+size_t Matcher::num_rules_for(Op op) const {
+  return buckets_[size_t(op)] ? buckets_[size_t(op)]->code().rules.size() : 0;
+}
 
 namespace {
 
@@ -106,11 +108,7 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   return true;
 }
 
-}  // namespace
-
 // ---- matching
-
-namespace {
 
 [[gnu::always_inline]] inline bool step_matches(const MatchStep& step, UOp u, UOp* captured) {
   uint8_t c = step.checks;
@@ -160,10 +158,6 @@ OpSet ops_of_sources(UOp u) {
   return have;
 }
 
-}  // namespace
-
-namespace {
-
 // The programs of a word that the masks allow for a node, a bit for each.
 [[gnu::always_inline]] inline uint64_t allowed(const Code& code, UOp u, size_t w) {
   const size_t n = u.num_src(), words = code.words;
@@ -172,7 +166,8 @@ namespace {
   const DTypeMasks* const dtypes = code.dtype_masks.data() + w;
   uint64_t bits = code.length_masks[std::min(n, kLengths - 1) * words + w] & dtypes[dtype_class(u) * words].root;
   for (size_t i = 0; i < kPositions; i++) bits &= kinds[(i < n ? src[i].node()->kind : kAbsentKind) * words].source[i];
-  for (size_t i = 0; i < kDTypePositions; i++) bits &= dtypes[(i < n ? dtype_class(src[i]) : kAbsentDType) * words].source[i];
+  for (size_t i = 0; i < kDTypePositions; i++)
+    bits &= dtypes[(i < n ? dtype_class(src[i]) : kAbsentDType) * words].source[i];
   if (!(bits & code.looks_near[w])) return bits;
   NearNodes near(u);
   for (size_t i = 0; i < kNearPositions; i++) bits &= kinds[near.kind(NearNodes::kA0 + i) * words].near[i];
@@ -188,88 +183,113 @@ namespace {
   return true;
 }
 
-}  // namespace
-
-namespace {
 union Captures {  // no time to clear them
   Captures() {}
   UOp at[pat::kNumCaptures];
 };
+
+// What the match loop asks and tells as it goes along: of a run that nobody counts nothing is told.
+class NotCounted {
+ public:
+  explicit NotCounted(UOp u) : u_(u) {}
+  bool has_needed(const MatchProgram& p) const { return !p.check_need || ops_of_sources(u_).contains_all(p.need); }
+  bool match(const MatchProgram&, auto run) { return run(); }
+  UOp call(const MatchProgram&, auto run) { return run(); }
+  void declined() {}
+
+ private:
+  UOp u_;
+};
+
 }  // namespace
 
-UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) const {
-  const Bucket* bucket = buckets_[size_t(u.op())].get();
-  if (!bucket) return {};
-  const Code& code = bucket->code();
+// Counts a try into a RuleStats. Matching takes a few nanoseconds, so that every kEvery-th is timed; of an action the
+// first calls are, then some.
+class CountedMatch {
+ public:
+  using Bucket = RuleStats::Bucket;
+  CountedMatch(RuleStats& stats, const Bucket& bucket, UOp u)
+      : stats_(stats), bucket_(bucket), have_(bucket.code().class_of(u)), u_(u) {
+    stats.try_bucket(bucket, bucket.code().first_class + have_);
+  }
+  ~CountedMatch() {  // on every way out, an exception included
+    if (reached_ != kNone) stats_.stop(&bucket_, have_, reached_);
+  }
+  bool has_needed(const MatchProgram& p) const { return !(p.need_bits & ~have_); }
+
+  bool match(const MatchProgram& p, auto run) {
+    constexpr uint32_t kEvery = 64;
+    bool timed = stats_.matches_++ % kEvery == 0;
+    uint64_t begin = timed ? ticks() : 0;
+    bool matched = run();
+    if (timed) stats_.of(*p.rule).total_ns += (ticks() - begin) * kEvery;
+    return matched;
+  }
+
+  UOp call(const MatchProgram& p, auto run) {
+    constexpr uint32_t kFirst = 32, kSome = 16;
+    reached_ = p.number;
+    RuleStats::Counters& calling = stats_.of(*p.rule);
+    uint32_t weight = calling.calls < kFirst ? 1 : calling.calls % kSome == 0 ? kSome : 0;
+    calling.calls++;
+    uint64_t begin = weight ? ticks() : 0;
+    UOp out = run();
+    if (out == bottom_up_gate()) return out;  // tinygrad counts it neither
+    uint64_t taken = weight ? (ticks() - begin) * weight : 0;
+    RuleStats::Counters& counters = stats_.of(*p.rule);  // the action may have counted rules that nobody counted before
+    counters.total_ns += taken;
+    if (out && !(out == u_)) counters.hits++, counters.hit_ns += taken;
+    return out;
+  }
+  void declined() { reached_ = kNone; }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  RuleStats& stats_;
+  const Bucket& bucket_;
+  uint32_t have_, reached_ = kNone;
+  UOp u_;
+};
+
+namespace {
+
+// The one match loop: Matcher::rewrite and rewrite_counted differ in what `count` does.
+template <class Count>
+[[gnu::always_inline]] inline UOp match(const Code& code, UOp u, void* ctx, const char* ctx_type,
+                                        const Rule*& hit, Count count) {
   Captures captures;
   const Rule* done = nullptr;  // a rule that returned the very node: its other alternatives are not tried
   for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
-      const MatchProgram& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
-      if (program.rule == done || !same_nodes(program, u)) continue;
-      if (program.check_need && !ops_of_sources(u).contains_all(program.need)) continue;
-      if (!run(program, code.steps.data() + program.first, u, captures.at)) continue;
-      hit = program.rule;  // also names the rule when its action throws
-      UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
+      const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];
+      const Rule& rule = *program.rule;
+      if (&rule == done || !same_nodes(program, u) || !count.has_needed(program)) continue;
+      if (!count.match(program, [&] { return run(program, code.steps.data() + program.first, u, captures.at); }))
+        continue;
+      hit = &rule;  // also names the rule when its action throws
+      UOp out = count.call(program, [&] { return rule.call(rule, {u, captures.at, ctx, ctx_type}); });
       bool made = out && !(out == u);
-      if (made || program.rule->changes_ctx) note_hit(*program.rule);
+      if (made || rule.changes_ctx) note_hit(rule);
       if (made) return out;
-      note_declined(*program.rule);
-      if (out) done = program.rule;
+      note_declined(rule);
+      count.declined();
+      if (out) done = &rule;
     }
   return {};
+}
+
+}  // namespace
+
+UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) const {
+  const Bucket* bucket = buckets_[size_t(u.op())].get();
+  return bucket ? match(bucket->code(), u, ctx, ctx_type, hit, NotCounted(u)) : UOp();
 }
 
 UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, RuleStats& stats) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
-  const Code& code = bucket->code();
-  Captures captures;
-  constexpr uint32_t kNone = UINT32_MAX;
-  uint32_t have = code.class_of(u);
-  stats.try_bucket(*bucket, code.first_class + have);
-  struct Note {  // on every way out, an exception included
-    ~Note() {
-      if (reached != kNone) stats.stop(bucket, have, reached);
-    }
-    RuleStats& stats;
-    const Bucket* bucket;
-    uint32_t have, reached;
-  } note{stats, bucket, have, kNone};
-  const Rule* done = nullptr;
-  for (size_t w = 0; w < code.words; w++)
-    for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
-      const MatchProgram& program = code.programs[w * 64 + size_t(__builtin_ctzll(bits))];
-      if (program.rule == done || !same_nodes(program, u) || (program.need_bits & ~have)) continue;
-      // matching takes a few nanoseconds: every kEvery-th is timed; of an action the first calls are, then some
-      constexpr uint32_t kEvery = 64, kFirst = 32, kSome = 16;
-      uint32_t weight = stats.matches_++ % kEvery == 0 ? kEvery : 0;
-      uint64_t begin = weight ? ticks() : 0;
-      bool matched = run(program, code.steps.data() + program.first, u, captures.at);
-      if (weight) stats.of(*program.rule).total_ns += (ticks() - begin) * weight;
-      if (!matched) continue;
-      hit = program.rule;
-      note.reached = program.number;
-      RuleStats::Counters& calling = stats.of(*program.rule);
-      weight = calling.calls < kFirst ? 1 : calling.calls % kSome == 0 ? kSome : 0;
-      calling.calls++;
-      begin = weight ? ticks() : 0;
-      UOp out = program.rule->call(*program.rule, {u, captures.at, ctx, ctx_type});
-      if (out == bottom_up_gate()) return note_hit(*program.rule), out;  // tinygrad counts it neither
-      uint64_t taken = weight ? (ticks() - begin) * weight : 0;
-      RuleStats::Counters& counters = stats.of(*program.rule);  // the action may have counted rules that nobody counted before
-      counters.total_ns += taken;
-      if (out && !(out == u)) {
-        counters.hits++;
-        counters.hit_ns += taken;
-        note_hit(*program.rule);
-        return out;
-      }
-      note_declined(*program.rule);
-      note.reached = kNone;
-      if (out) done = program.rule;
-    }
-  return {};
+  CountedMatch counted(stats, *bucket, u);
+  return match<CountedMatch&>(bucket->code(), u, ctx, ctx_type, hit, counted);
 }
 
 }  // namespace tgc

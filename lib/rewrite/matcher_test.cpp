@@ -29,7 +29,8 @@ struct Terms {
 }  // namespace
 
 TEST_CASE("matcher: the ops of a graph tell whether a rule may apply") {
-  static const RuleSet set("test", {rule("zero", x + 0, x), rule("of-max", node(Op::EXP2, any_of(maximum(x, y), x * y)), x)});
+  static const RuleSet set("test",
+                           {rule("zero", x + 0, x), rule("of-max", node(Op::EXP2, any_of(maximum(x, y), x * y)), x)});
   auto may_apply = [](OpSet ops) { return set.matcher().may_apply(ops); };
   CHECK(may_apply({Op::ADD, Op::CONST}));
   CHECK_FALSE(may_apply({Op::ADD, Op::MUL}));
@@ -60,7 +61,8 @@ TEST_CASE("matcher: a right side that returns nothing lets the next rule try; so
 }
 
 TEST_CASE("matcher: commutative sources in either order, as written first; after a decline the other order") {
-  static const RuleSet set("test", {rule("add", x + y, with(x, y, [](UOp x, UOp y) { return y.is_const() ? UOp() : x * y; }))});
+  static const RuleSet set("test",
+                           {rule("add", x + y, with(x, y, [](UOp x, UOp y) { return y.is_const() ? UOp() : x * y; }))});
   static const RuleSet constants("test", {rule("const-right", x + c, c)});
   static const RuleSet ordered("test", {rule("less", x < c, c)});
   Terms t;

@@ -14,9 +14,11 @@ namespace tgc {
 namespace {
 
 const Shortcut kAppliesNowhere("applies-nowhere", "walking a graph that lacks the ops that the rules are for");
-const Shortcut kKnownResults("known-results", "rewriting again what rules without a context rewrote before, in the same graph");
+const Shortcut kKnownResults("known-results",
+                             "rewriting again what rules without a context rewrote before, in the same graph");
 const Shortcut kTriedRules("tried-rules", "trying rules again on a node to which they did not apply");
-const Shortcut kDepthFirst("depth-first", "tinygrad's stack of nodes that wait for others, where no context sees the order");
+const Shortcut kDepthFirst("depth-first",
+                           "tinygrad's stack of nodes that wait for others, where no context sees the order");
 
 // How one rewrite goes about it.
 struct Ways {
@@ -30,13 +32,15 @@ template <class Where>
 class Rewriter {
  public:
   // `results`: begun anew, or what these very rules made before.
-  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteObserver* observer, Workspace& workspace,
-           Where& results)
+  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteObserver* observer,
+           Workspace& workspace, Where& results)
       : graph_(graph),
         ctx_(options.ctx),
         name_(name_of(options, rules)),
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
-        bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
+        bpm_(options.bottom_up ? &rules.matcher()
+             : options.bpm     ? &options.bpm->matcher()
+                               : nullptr),
         observer_(observer),
         tells_(observer_ && !observer_->counts_only),
         remembers_(ways.skips_tried),
@@ -54,7 +58,9 @@ class Rewriter {
     return result_of(root);
   }
 
-  void try_on(UOp u) { TGC_CHECK(!apply(*pm_, u), "a rule that is to take notes made something: " + describe(*tried_)); }
+  void try_on(UOp u) {
+    TGC_CHECK(!apply(*pm_, u), "a rule that is to take notes made something: " + describe(*tried_));
+  }
 
  private:
   enum Stage { kEnter, kRebuild, kLink };
@@ -71,8 +77,8 @@ class Rewriter {
     progress_ = true;
   }
 
-  // ---- tinygrad's order: what a context sees, and an observer. A node that is on the stack already is not queued again, even when it is
-  // needed sooner; what needs it then waits at the far end of the stack.
+  // ---- tinygrad's order: what a context sees, and an observer. A node that is on the stack already is not queued
+  // again, even when it is needed sooner; what needs it then waits at the far end of the stack.
   void run_in_order(UOp root) {
     const RewriteSlot round_ends{nullptr, results_.epoch};
     w_.waiting.assign(1, {{}, &round_ends, 0});
@@ -129,14 +135,14 @@ class Rewriter {
 
   // ---- rules
   // The top-down rules that may apply to a node.
-  const Matcher& rules_for(UOp u) const { return remembers_ ? *pm_->after(u.node()->tried).rest : *pm_; }
+  const Matcher& rules_for(UOp u) const { return remembers_ ? *pm_->after(NodeNotes::tried(u)).rest : *pm_; }
 
   // What the top-down rules make of a node whose sources are done.
   UOp apply_top_down(UOp u) {
     if (!remembers_) return apply(*pm_, u);
-    const AfterTried& after = pm_->after(u.node()->tried);
+    const AfterTried& after = pm_->after(NodeNotes::tried(u));
     UOp out = apply(*after.rest, u);
-    if (!out) u.node()->tried = after.then;
+    if (!out) NodeNotes::tried(u) = after.then;
     return out;
   }
 
@@ -158,7 +164,8 @@ class Rewriter {
   // Adds to a failure of a rule where it happened.
   [[gnu::cold, gnu::noinline]] void name_place(Failure& failure, UOp u) {
     if (tried_ && failure.diag().context.empty())
-      failure.diag().context = "  in stage '" + std::string(name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
+      failure.diag().context =
+          "  in stage '" + std::string(name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
   }
 
   // The same with someone watching.
@@ -168,7 +175,8 @@ class Rewriter {
     auto begin = tells_ ? Clock::now() : Clock::time_point();
     UOp out = observer_->stats ? matcher.rewrite_counted(u, ctx_.ptr(), ctx_.type(), hit, *observer_->stats)
                                : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), hit);
-    if (out && tells_ && !(out == bottom_up_gate())) observer_->rewritten(*hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
+    if (out && tells_ && !(out == bottom_up_gate()))
+      observer_->rewritten(*hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
   }
 
@@ -233,8 +241,9 @@ class Rewriter {
     push(next, next, kEnter);
   }
 
-  // With other sources, the node is another. Where these are their own results, the rules for it are all there is left to try: at once.
-  // What bottom-up rules make of a node is remembered, so that whoever tries them next is told the same.
+  // With other sources, the node is another. Where these are their own results, the rules for it are all there is left
+  // to try: at once. What bottom-up rules make of a node is remembered, so that whoever tries them next is told the
+  // same.
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);
     inherit_facts(new_n, next);
@@ -262,7 +271,8 @@ class Rewriter {
     set_result(n, r);
   }
 
-  // ---- depth first, each node when it is first needed: of rules that change nothing but the graph the order makes no difference
+  // ---- depth first, each node when it is first needed: of rules that change nothing but the graph the order makes no
+  // difference
   void run_depth_first(UOp root) {
     if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);
@@ -351,10 +361,7 @@ class Rewriter {
 
   // The node with what its sources became.
   UOp with_results(UOp u) {
-    auto& sources = w_.sources;
-    if (sources.size() < u.num_src()) sources.resize(u.num_src());
-    for (size_t i = 0; i < u.num_src(); i++) sources[i] = result_of(u.src(i));
-    UOp out = graph_.node(u.op(), u.dtype(), UOpSpan(std::span(sources.data(), u.num_src())), u.arg(), u.tag());
+    UOp out = w_.rebuilt(u, [this](UOp s) { return result_of(s); });
     fit();
     return out;
   }
@@ -363,9 +370,13 @@ class Rewriter {
   void check_limit(size_t waiting) {
     if (waiting > limit_) [[unlikely]] too_many_wait();
   }
-  [[noreturn, gnu::noinline]] void too_many_wait() { endless("more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)"); }
+  [[noreturn, gnu::noinline]] void too_many_wait() {
+    endless("more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)");
+  }
 
-  [[noreturn, gnu::noinline]] void endless(std::string_view why, UOp start = {}) { fail_endless(w_, name_, why, start); }
+  [[noreturn, gnu::noinline]] void endless(std::string_view why, UOp start = {}) {
+    fail_endless(w_, name_, why, start);
+  }
 
   Graph& graph_;
   ContextRef ctx_;
@@ -385,7 +396,8 @@ class Rewriter {
   const Rule* tried_ = nullptr;  // the rule that was tried last: what threw
 };
 
-// The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most sets are.
+// The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most
+// sets are.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().number();
@@ -406,21 +418,20 @@ Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
-          one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules), !shows_order && quick(kDepthFirst)};
+          one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
+          !shows_order && quick(kDepthFirst)};
 }
 
 // What use(rewriter) returns, for a rewriter whose results lie where they cost least.
 template <class Use>
-auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options, Ways ways, Use use) {
+auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options, Ways ways,
+                   Use use) {
   LentWorkspace workspace(state);
   auto with_results_in = [&](auto& results) {
     Rewriter rewriter(graph, rules, options, ways, state.observer, *workspace, results);
     return use(rewriter);
   };
-  if (ways.known) return with_results_in(*ways.known);
-  if (LentNodes nodes(state); nodes) return with_results_in(*nodes);
-  workspace->results.start_anew();
-  return with_results_in(workspace->results);
+  return ways.known ? with_results_in(*ways.known) : with_new_results(state, *workspace, with_results_in);
 }
 
 // Whether it can be told without looking at a node that no rule applies to any.
@@ -432,7 +443,9 @@ UOp rewritten(UOp u, RewriteState& state, const RuleSet& rules, const RewriteOpt
   Ways ways = choose_ways(state, rules, options);
   UOp out = with_rewriter(u.graph(), state, rules, options, ways, [&](auto& rewriter) { return rewriter.run(u); });
   if (state.trial) [[unlikely]] {
-    auto tell = [&](const Shortcut& what, bool quick) { state.trial->made(what, quick ? Way::Quick : Way::Faithful, {&out, 1}); };
+    auto tell = [&](const Shortcut& what, bool quick) {
+      state.trial->made(what, quick ? Way::Quick : Way::Faithful, {&out, 1});
+    };
     tell(kKnownResults, ways.known != nullptr);
     tell(kTriedRules, ways.skips_tried);
     tell(kDepthFirst, ways.depth_first);
@@ -447,7 +460,8 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options)
   auto& state = graph.extension<RewriteState>();
   Told told(state, sink, rules, options);
   auto none_applies = [&] { return applies_nowhere(graph, rules, options) ? std::optional(sink) : std::nullopt; };
-  return told.done(detail::go(state.choose(kAppliesNowhere), kAppliesNowhere, none_applies, [&] { return rewritten(sink, state, rules, options); }));
+  return told.done(detail::go(state.choose(kAppliesNowhere), kAppliesNowhere, none_applies,
+                              [&] { return rewritten(sink, state, rules, options); }));
 }
 
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options) {

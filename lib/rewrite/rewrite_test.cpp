@@ -23,10 +23,13 @@ struct Counter {
 }  // namespace
 
 TEST_CASE("graph_rewrite: sources first, until nothing changes") {
-  static const RuleSet set("test", {
-      rule("fold", node(Op::ADD, node(Op::CONST).as(a), node(Op::CONST).as(b)), with(a, b, [](UOp a, UOp b) { return a.const_like(py_add(a.arg().to_const(), b.arg().to_const())); })),
-      rule("zero", x * 0, with(x, [](UOp x) { return x.const_like(0); })),
-  });
+  static const RuleSet set(
+      "test",
+      {
+          rule("fold", node(Op::ADD, node(Op::CONST).as(a), node(Op::CONST).as(b)),
+               with(a, b, [](UOp a, UOp b) { return a.const_like(py_add(a.arg().to_const(), b.arg().to_const())); })),
+          rule("zero", x * 0, with(x, [](UOp x) { return x.const_like(0); })),
+      });
   Graph g;
   UOp v = g.variable("v", 0, 9), one = g.constant(dtypes::index, 1), minus = g.constant(dtypes::index, -1);
   CHECK(graph_rewrite(v * (one + minus) + one, set) == one);   // 1 + -1 -> 0, v * 0 -> 0, 0 + 1 -> 1
@@ -56,10 +59,12 @@ TEST_CASE("graph_rewrite: bottom-up rules see a node before its sources change")
 }
 
 TEST_CASE("graph_rewrite: a gate keeps a node and what is below it") {
-  static const RuleSet set("test", {
-      rule("stop", node(Op::CAST).as(x), with(x, [](UOp) { return bottom_up_gate(); })),
-      rule("rename", node(Op::DEFINE_VAR).as(x), with(x, [](UOp x) { return x.arg()[0].text() == "b" ? UOp() : x.graph().variable("b", 0, 9); })),
-  });
+  static const RuleSet set(
+      "test", {
+                  rule("stop", node(Op::CAST).as(x), with(x, [](UOp) { return bottom_up_gate(); })),
+                  rule("rename", node(Op::DEFINE_VAR).as(x),
+                       with(x, [](UOp x) { return x.arg()[0].text() == "b" ? UOp() : x.graph().variable("b", 0, 9); })),
+              });
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   UOp kept = a.cast(dtypes::int32);
@@ -67,7 +72,8 @@ TEST_CASE("graph_rewrite: a gate keeps a node and what is below it") {
 }
 
 TEST_CASE("graph_rewrite: the context reaches the rules that ask for it, and no other type does") {
-  static const RuleSet set("test", {rule("count", node(Op::DEFINE_VAR).as(x), with_ctx<Counter>(x, [](Counter& c, UOp) { return c.calls++, UOp(); }))});
+  static const RuleSet set("test", {rule("count", node(Op::DEFINE_VAR).as(x),
+                                         with_ctx<Counter>(x, [](Counter& c, UOp) { return c.calls++, UOp(); }))});
   Graph g;
   UOp a = g.variable("a", 0, 9);
   Counter counter;
@@ -98,19 +104,23 @@ TEST_CASE("graph_rewrite: rules that undo each other are caught and named") {
     CHECK(text.find("stage 'ping pong' does not end") != std::string::npos);
     CHECK(text.find("there (lib/rewrite/rewrite_test.cpp:") != std::string::npos);
     CHECK(text.find("and-back (") != std::string::npos);
-    CHECK(text.find("there on\n    Ops.ADD dtypes.index\n      Ops.DEFINE_VAR dtypes.index ('a', 0, 9)") != std::string::npos);
+    CHECK(text.find("there on\n    Ops.ADD dtypes.index\n      Ops.DEFINE_VAR dtypes.index ('a', 0, 9)") !=
+          std::string::npos);
     CHECK(text.find("and-back on\n    Ops.MUL") != std::string::npos);
   }
 }
 
 TEST_CASE("graph_rewrite: of a rewrite without end, rules that had their end before are not named") {
-  static const RuleSet set("test", {rule("there", x + y, x * y), rule("and-back", x * y, x + y), rule("innocent", maximum(x, 0), x)});
+  static const RuleSet set(
+      "test", {rule("there", x + y, x * y), rule("and-back", x * y, x + y), rule("innocent", maximum(x, 0), x)});
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   for (bool in_order : {false, true}) {
     RewriteObserver watch;
     set_observer(g, in_order ? &watch : nullptr);
-    std::string text = failure_of([&] { graph_rewrite(g.sink({a.maximum(a.const_like(0)), a + b}), set, {.name = "ping pong"}); });
+    std::string text = failure_of([&] {
+      graph_rewrite(g.sink({a.maximum(a.const_like(0)), a + b}), set, {.name = "ping pong"});
+    });
     INFO(text);
     CHECK(text.find("and-back (") != std::string::npos);
     CHECK(text.find("innocent") == std::string::npos);
@@ -130,7 +140,8 @@ TEST_CASE("graph_rewrite: REWRITE_STACK_LIMIT says how many nodes may wait") {
 }
 
 TEST_CASE("graph_rewrite: a graph that grows without end is caught") {
-  static const RuleSet set("test", {rule("grow", x + y, with(x, y, [](UOp x, UOp y) { return (x + y.const_like(1)) + y; }))});
+  static const RuleSet set("test",
+                           {rule("grow", x + y, with(x, y, [](UOp x, UOp y) { return (x + y.const_like(1)) + y; }))});
   Settings settings;
   settings.REWRITE_STACK_LIMIT = 5000;
   Graph g(settings);
@@ -141,7 +152,8 @@ TEST_CASE("graph_rewrite: a graph that grows without end is caught") {
 }
 
 TEST_CASE("graph_rewrite: what goes wrong in a rule names stage, rule and node") {
-  static const RuleSet set("test", {rule("broken", x + y, with(x, [](UOp) -> UOp { throw Failure("no such thing"); }))});
+  static const RuleSet set("test",
+                           {rule("broken", x + y, with(x, [](UOp) -> UOp { throw Failure("no such thing"); }))});
   Graph g;
   UOp a = g.variable("a", 0, 9);
   std::string text = failure_of([&] { graph_rewrite(a + a, set, {.name = "here"}); });
@@ -151,7 +163,9 @@ TEST_CASE("graph_rewrite: what goes wrong in a rule names stage, rule and node")
 }
 
 TEST_CASE("graph_rewrite: deep graphs are no trouble") {
-  static const RuleSet set("test", {rule("sub", node(Op::DEFINE_VAR).as(x), with(x, [](UOp x) { return x.arg()[0].text() == "b" ? UOp() : x.graph().variable("b", 0, 9); }))});
+  static const RuleSet set("test", {rule("sub", node(Op::DEFINE_VAR).as(x), with(x, [](UOp x) {
+                                           return x.arg()[0].text() == "b" ? UOp() : x.graph().variable("b", 0, 9);
+                                         }))});
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9), deep_a = a, deep_b = b;
   for (int i = 0; i < 100000; i++) deep_a = deep_a * a, deep_b = deep_b * b;
@@ -162,7 +176,9 @@ TEST_CASE("graph_rewrite: an observer sees every rewrite") {
   static const RuleSet set("test", {rule("zero", x + 0, x), rule("one", x * 1, x)});
   struct Watch : RewriteObserver {
     std::vector<std::string> seen;
-    void begin(std::string_view name, UOp, const RuleSet&, bool) override { seen.push_back("begin " + std::string(name)); }
+    void begin(std::string_view name, UOp, const RuleSet&, bool) override {
+      seen.push_back("begin " + std::string(name));
+    }
     void rewritten(const Rule& rule, UOp, UOp, Cost) override { seen.push_back(std::string(rule.name)); }
     void end(std::string_view, UOp) override { seen.push_back("end"); }
   } watch;

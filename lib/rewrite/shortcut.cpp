@@ -30,6 +30,8 @@ std::vector<const Shortcut*> shortcuts() {
 
 void set_trial(Graph& graph, ShortcutTrial* trial) { graph.extension<RewriteState>().trial = trial; }
 
-detail::ShortcutChoice detail::choose(Graph& graph, const Shortcut& what) { return graph.extension<RewriteState>().choose(what); }
+detail::ShortcutChoice detail::choose(Graph& graph, const Shortcut& what) {
+  return graph.extension<RewriteState>().choose(what);
+}
 
 }  // namespace tgc

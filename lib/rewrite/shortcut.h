@@ -1,6 +1,6 @@
-// Shortcuts: quicker ways to what rewriting makes one rule at a time, which an observer could not follow. Each has a name and is
-// listed; whoever watches a graph makes it go the faithful way, so that every rewrite is seen. Both ways must make the same, to the
-// node: passes/shortcuts_test.cpp holds them against each other.
+// Shortcuts: quicker ways to what rewriting makes one rule at a time, which an observer could not follow. Each has a
+// name and is listed; whoever watches a graph makes it go the faithful way, so that every rewrite is seen. Both ways
+// must make the same, to the node: passes/shortcuts_test.cpp holds them against each other.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
 //   UOp g = shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... std::nullopt: it does not apply ... },
@@ -23,7 +23,8 @@ struct RewriteState;
 class Shortcut {
  public:
   // `saves`: what the quick way does without, for listings. Both texts are literals.
-  Shortcut(std::string_view name, std::string_view saves, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE());
+  Shortcut(std::string_view name, std::string_view saves, const char* file = __builtin_FILE(),
+           uint32_t line = __builtin_LINE());
   Shortcut(const Shortcut&) = delete;
 
   std::string_view name, saves;
@@ -36,12 +37,13 @@ std::vector<const Shortcut*> shortcuts();
 
 enum class Way : uint8_t { Quick, Faithful };
 
-// Decides which way the shortcuts of a graph go, whether or not someone watches it, and sees what they make. For tests, and for whoever
-// looks for the shortcut that is to blame.
+// Decides which way the shortcuts of a graph go, whether or not someone watches it, and sees what they make. For tests,
+// and for whoever looks for the shortcut that is to blame.
 class ShortcutTrial {
  public:
   virtual ~ShortcutTrial() = default;
-  // The way to go; `usual` is the one that would be gone without a trial. A quick way may still not apply: then the faithful one follows.
+  // The way to go; `usual` is the one that would be gone without a trial. A quick way may still not apply: then the
+  // faithful one follows.
   virtual Way choose(const Shortcut& /*what*/, Way usual) { return usual; }
   // What was made that way. It may be changed: a fault that tests must find.
   virtual void made(const Shortcut& /*what*/, Way /*way*/, std::span<UOp> /*result*/) {}
@@ -81,8 +83,9 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
 
 }  // namespace detail
 
-// What quick() makes, unless someone watches the graph: then what faithful() makes. Either is a UOp or a vector of them. quick() may
-// return an optional: nothing means that it does not apply here, and faithful() follows. It has then left everything as it was.
+// What quick() makes, unless someone watches the graph: then what faithful() makes. Either is a UOp or a vector of
+// them. quick() may return an optional: nothing means that it does not apply here, and faithful() follows. It has then
+// left everything as it was.
 template <class Quick, class Faithful>
 auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
   return detail::go(detail::choose(graph, what), what, quick, faithful);

@@ -63,7 +63,8 @@ std::vector<RuleCounters> RuleStats::by_rule() {
   }
   for (const Stop& s : stops_)
     if (s.bucket) add(s.bucket->code(), s.have, s.reached + 1, -s.count);  // unsigned: takes away what was added above
-  for (RuleCounters& c : out) c.hit_ns = uint64_t(double(c.hit_ns) * scale), c.total_ns = uint64_t(double(c.total_ns) * scale);
+  for (RuleCounters& c : out)
+    c.hit_ns = uint64_t(double(c.hit_ns) * scale), c.total_ns = uint64_t(double(c.total_ns) * scale);
   return out;
 }
 

@@ -12,8 +12,8 @@ struct RuleCounters {
   uint64_t hit_ns = 0, total_ns = 0;
 };
 
-// Counting must be quick: of a try it notes which rules were tried on what sources, and how far it came; which rules those were is worked
-// out at the end.
+// Counting must be quick: of a try it notes which rules were tried on what sources, and how far it came; which rules
+// those were is worked out at the end.
 class RuleStats {
  public:
   RuleStats();
@@ -22,9 +22,10 @@ class RuleStats {
   // What was tried otherwise than by a Matcher.
   void add(const Rule& rule, uint64_t hits, uint64_t attempts);
 
- private:
-  friend class Matcher;
   using Bucket = Matcher::Bucket;
+
+ private:
+  friend class CountedMatch;  // fills it (matcher.cpp)
   struct Counters : RuleCounters {  // attempts are those that `add` was told, and times are in ticks
     uint32_t calls = 0;             // of its action
   };

@@ -31,19 +31,24 @@ UOp SubstituteContext::find(UOp u) const {
 
 const RuleSet& substitute_rules() {
   using namespace pat;
-  static const RuleSet set("substitute", {
-      rule("substitute", node(OpSet::all()).as(x), with_ctx<const SubstituteContext>(x, [](const SubstituteContext& ctx, UOp x) { return ctx.find(x); })),
-  });
+  static const RuleSet set(
+      "substitute",
+      {
+          rule("substitute", node(OpSet::all()).as(x),
+               with_ctx<const SubstituteContext>(x, [](const SubstituteContext& ctx, UOp x) { return ctx.find(x); })),
+      });
   return set;
 }
 
 namespace {
 
-// A rewrite with substitute_rules() alone: the same results as the Rewriter's (rewrite.cpp), whose rules, contexts and order it does without.
+// A rewrite with substitute_rules() alone: the same results as the Rewriter's (rewrite.cpp), whose rules, contexts and
+// order it does without.
 template <class Where>
 class Substituter {
  public:
-  Substituter(Graph& graph, const SubstituteContext& replacements, std::string_view name, RewriteObserver* observer, Workspace& workspace, Where& results)
+  Substituter(Graph& graph, const SubstituteContext& replacements, std::string_view name, RewriteObserver* observer,
+              Workspace& workspace, Where& results)
       : graph_(graph),
         replacements_(replacements),
         stats_(observer ? observer->stats : nullptr),
@@ -140,11 +145,7 @@ class Substituter {
   }
 
   UOp with_results(UOp u) {
-    auto src = u.src();
-    if (w_.sources.size() < src.size()) w_.sources.resize(src.size());
-    UOp* const sources = w_.sources.data();
-    for (size_t i = 0; i < src.size(); i++) sources[i] = src[i].id() < oldest_ ? src[i] : UOp(results_.of(src[i]).result);
-    UOp out = graph_.node(u.op(), u.dtype(), UOpSpan(std::span<const UOp>(sources, src.size())), u.arg(), u.tag());
+    UOp out = w_.rebuilt(u, [this](UOp s) { return s.id() < oldest_ ? s : UOp(results_.of(s).result); });
     results_.fit(graph_);
     return out;
   }
@@ -173,12 +174,9 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
   auto& state = graph.extension<RewriteState>();
   Told told(state, u, substitute_rules(), options);
   LentWorkspace workspace(state);
-  auto with_results_in = [&](auto& results) {
-    return told.done(Substituter(graph, ctx, name_of(options, substitute_rules()), state.observer, *workspace, results).run(u));
-  };
-  if (LentNodes nodes(state); nodes) return with_results_in(*nodes);
-  workspace->results.start_anew();
-  return with_results_in(workspace->results);
+  return told.done(with_new_results(state, *workspace, [&](auto& results) {
+    return Substituter(graph, ctx, name_of(options, substitute_rules()), state.observer, *workspace, results).run(u);
+  }));
 }
 
 }  // namespace tgc

@@ -56,7 +56,8 @@ UOp keep_products(SubstituteContext& ctx, UOp x) {
 }
 const RuleSet& gated() {
   using namespace pat;
-  static const RuleSet gate("test_gate", {rule("gate", node(OpSet::all()).as(x), with_ctx<SubstituteContext>(x, keep_products))});
+  static const RuleSet gate("test_gate",
+                            {rule("gate", node(OpSet::all()).as(x), with_ctx<SubstituteContext>(x, keep_products))});
   static const RuleSet set("test_gated", {&gate, &substitute_rules()});
   return set;
 }

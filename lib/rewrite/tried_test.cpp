@@ -30,9 +30,10 @@ const RuleSet& more_set() {
   return set;
 }
 const RuleSet& context_set() {
-  static const RuleSet more("context", {rule("context", node(Op::ADD).as(u), with_ctx<const Limit>(u, [](const Limit& limit, UOp u) {
-                                               return of_context++, limit.most > 0 ? u.src(0) : UOp();
-                                             }))});
+  static const RuleSet more(
+      "context", {rule("context", node(Op::ADD).as(u), with_ctx<const Limit>(u, [](const Limit& limit, UOp u) {
+                         return of_context++, limit.most > 0 ? u.src(0) : UOp();
+                       }))});
   static const RuleSet set("add and context", {&add_set(), &more});
   return set;
 }
@@ -81,7 +82,8 @@ TEST_CASE("who watches sees all tries") {
 
 TEST_CASE("what gates kept from being rewritten is not taken for tried") {
   of_add = 0;
-  static const RuleSet gate("gate", {rule("stop", node(Op::CAST).as(x), with(x, [](UOp) { return bottom_up_gate(); }))});
+  static const RuleSet gate("gate",
+                            {rule("stop", node(Op::CAST).as(x), with(x, [](UOp) { return bottom_up_gate(); }))});
   Graph g;
   UOp a = g.variable("a", 0, 9), cast = (a + a).cast(dtypes::float32);
   graph_rewrite(cast, add_set(), {.bpm = &gate});

@@ -1,4 +1,5 @@
-// What rewrites keep in memory: tables of results, stacks, and the pool of them that lies with a graph. For lib/rewrite alone.
+// What rewrites keep in memory: tables of results, stacks, and the pool of them that lies with a graph. For lib/rewrite
+// alone.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -12,8 +13,8 @@
 
 namespace tgc {
 
-// A table by node id of which a rewrite touches parts: pages that nobody wrote to are one page of zeros, so that a small rewrite in a
-// large graph costs little. A new T is all zeros.
+// A table by node id of which a rewrite touches parts: pages that nobody wrote to are one page of zeros, so that a
+// small rewrite in a large graph costs little. A new T is all zeros.
 template <class T>
 class Pages {
  public:
@@ -47,23 +48,36 @@ class Pages {
   std::vector<T*> pages_;
 };
 
-// What a rewrite made of each node: `mark` is the epoch, and `result` valid; or the number of a run, which has the node on its stack. Slots are
-// kept by the number of the rewrite that filled them, so that none needs clearing.
+// The one door to the notes that the rewriter keeps in nodes.
+struct NodeNotes {
+  static RewriteSlot& result(UOp u) { return u.node()->rewritten; }
+  // the number of the rules known not to apply to it (tried.h)
+  static uint16_t& tried(UOp u) { return u.node()->tried; }
+};
+
+// ---- what became of each node
+
+// A rewrite keeps a RewriteSlot for each node it comes to. Nothing is ever cleared: a slot's `mark` tells to whom it
+// belongs. Each rewrite takes a fresh number, its epoch, and a slot whose mark is that epoch holds the node's result. A
+// slot whose mark is the number of the current run belongs to a node that was begun and has no result yet. Any other
+// mark is left over from before, and means nothing. A table may serve several runs with the same rules one after the
+// other (results that are kept, graph_rewrite_map): they share the epoch, and so each other's results, but each run has
+// a number of its own.
 struct Results {
   uint32_t epoch = 0;
-  uint32_t run = 0;  // the last number given, to an epoch or a run
+  uint32_t run = 0;  // the last number that was given to an epoch or a run
 
   void start_anew() { epoch = ++run; }
 };
 
-// In the nodes themselves, of which there is one per graph: of the outermost rewrite.
+// The slots in the nodes themselves: the quickest place, of which there is one a graph. The outermost rewrite has it.
 struct NodeResults : Results {
-  const RewriteSlot& of(UOp u) const { return u.node()->rewritten; }
-  RewriteSlot& at(UOp u) { return u.node()->rewritten; }
+  const RewriteSlot& of(UOp u) const { return NodeNotes::result(u); }
+  RewriteSlot& at(UOp u) { return NodeNotes::result(u); }
   void fit(Graph&) {}
 };
 
-// In a table: of rewrites inside a rewrite, and of those whose results are kept.
+// Slots in a table by node id: for rewrites inside a rewrite, and for results that are kept.
 struct TableResults : Results {
   const RewriteSlot& of(UOp u) const { return slots_[u.id()]; }
   RewriteSlot& at(UOp u) { return slots_.at(u.id()); }
@@ -73,53 +87,69 @@ struct TableResults : Results {
   Pages<RewriteSlot> slots_;
 };
 
-// The work space of one rewrite, pooled per graph: a rewrite inside a rewrite takes another.
+// ---- work spaces
+
+// The stacks and tables of one rewrite. They are pooled with the graph; a rewrite inside a rewrite takes another.
 struct Workspace {
+  // In tinygrad's order: a node and what has been made of it so far, and what is to be done next.
   struct Frame {
     UOp n;
     UOp new_n;
     uint32_t stage;
   };
+  // tinygrad puts a frame that cannot go on yet at the bottom of its stack, and takes from there when nothing else is
+  // left. Here those frames form a ring, linked by position. The entry at 0 is no frame: it marks where one round
+  // through the ring ends. `turn` is the entry tried last; the one after it is next, and what is postponed is put right
+  // behind `turn`, that is, after all the others.
   struct Waiting {
     Frame frame;
-    const RewriteSlot* waits_for;  // one that was written to, and so stays where it is
-    uint32_t next;                 // where in `waiting` the one after it is
+    const RewriteSlot* waits_for;  // has been written to, so that it lies in a page of its own and will not move
+    uint32_t next;
   };
   struct Hit {
     const Rule* rule;
     UOp node;
   };
-  static constexpr size_t kRecent = 32;
-
-  TableResults results;
-  Pages<RewriteSlot> bottom_up;  // what bottom-up rules make of a node; the mark is that of the rewrite
-  uint32_t num_rewrites = 0;     // in this work space
+  // Depth first: a node on the way down.
   struct Visit {
     UOp n;          // what is asked for
     UOp now;        // what it has become so far
-    uint32_t next;  // the source to look at; beyond them all: `now` waits for what the rules made of it
+    uint32_t next;  // the source to look at; UINT32_MAX: `now` waits for what the rules made of it
     bool changed;   // a source became something else
   };
+  static constexpr size_t kRecent = 32;
+
+  TableResults results;          // where the slots of the nodes are taken
+  Pages<RewriteSlot> bottom_up;  // what bottom-up rules make of a node; its mark is num_rewrites
+  uint32_t num_rewrites = 0;     // done in this work space
 
   InlineStack<Frame, 128> stack;
-  // The bottom of the stack, frames that wait for others: a ring, in which the first is no frame but the place where a round ends. What comes
-  // after `turn` is tried next, and what is postponed is put there, as tried already.
   std::vector<Waiting> waiting;
   uint32_t turn = 0;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
   size_t num_hits = 0;  // of this rewrite; the last one is recent[(num_hits - 1) % kRecent]
+
+  // The node with other sources: result_of(source) for each.
+  template <class ResultOf>
+  UOp rebuilt(UOp u, ResultOf result_of) {
+    if (sources.size() < u.num_src()) sources.resize(u.num_src());
+    for (size_t i = 0; i < u.num_src(); i++) sources[i] = result_of(u.src(i));
+    return u.with_src(std::span<const UOp>(sources.data(), u.num_src()));
+  }
 };
 
-// Throws the Failure of a rewrite in `stage` that does not end: why, the rules that alternate, and what they rewrote last;
-// of a visit of `start`, those that came back to it.
+// Throws the Failure of a rewrite in `stage` that does not end. It says why, which rules alternate, and what they
+// rewrote last. With a `start`, the node that was come to again while it was being visited, only the rewrites since
+// then count.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
 // What the rewriter keeps with a graph.
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> pool;
-  // Rules that do not look at a context make the same of a node in every rewrite: what they made is kept from their second rewrite on.
+  // Rules that look at no context make the same of a node in every rewrite. What they made is kept from their second
+  // rewrite on: most sets are used once, and a table for each would cost more than it saves.
   struct Known {
     bool asked = false;
     std::unique_ptr<TableResults> results;
@@ -137,13 +167,16 @@ struct RewriteState {
 };
 
 // What a rewrite is called: its rule set's name where it has none of its own.
-inline std::string_view name_of(const RewriteOptions& options, const RuleSet& rules) { return options.name.empty() ? rules.name() : options.name; }
+inline std::string_view name_of(const RewriteOptions& options, const RuleSet& rules) {
+  return options.name.empty() ? rules.name() : options.name;
+}
 
 // Tells whoever wants to hear of rewrites that one begins, and that it ends.
 class Told {
  public:
   Told(const RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
-      : observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr), name_(name_of(options, rules)) {
+      : observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
+        name_(name_of(options, rules)) {
     if (observer_) observer_->begin(name_, sink, rules, options.bottom_up);
   }
   Told(const Told&) = delete;
@@ -188,7 +221,7 @@ class LentWorkspace {
   std::unique_ptr<Workspace> w_;
 };
 
-// The results in the nodes, begun anew, for as long as this lives; nothing when another rewrite has them.
+// The slots in the nodes, begun anew, for as long as this lives; nothing when another rewrite has them.
 class LentNodes {
  public:
   explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
@@ -207,5 +240,13 @@ class LentNodes {
   RewriteState& state_;
   bool mine_;
 };
+
+// What use(results) returns, with slots that begin anew: those of the nodes where they are free, else the work space's.
+template <class Use>
+auto with_new_results(RewriteState& state, Workspace& workspace, Use use) {
+  if (LentNodes nodes(state); nodes) return use(*nodes);
+  workspace.results.start_anew();
+  return use(workspace.results);
+}
 
 }  // namespace tgc

@@ -29,7 +29,10 @@ UOp UOp::replace(const Changes& c) const {
   return graph().node(c.op.value_or(op()), c.dtype.value_or(dtype()), src, c.arg.value_or(arg()), c.tag.value_or(tag()));
 }
 
-UOp UOp::with_src(UOpSpan src) const { return replace({.src = src}); }
+UOp UOp::with_src(UOpSpan src) const {
+  if (std::ranges::equal(src, this->src())) return *this;
+  return graph().node(op(), dtype(), src, arg(), tag());
+}
 
 // ---- constants
 

@@ -37,10 +37,14 @@ size_t count_divmod(UOp u) {
   return size_t(std::ranges::count_if(nodes, [&](UOp x) { return x.in(kDivMod); }));
 }
 
-const RuleSet& merge_rules() {
+}  // namespace
+
+const RuleSet& check_merge() {
   static const RuleSet set("check_merge", {&symbolic(), &pm_flatten_range()});
   return set;
 }
+
+namespace {
 
 AxisType axis_type(UOp range) {
   if (!range.is(Op::RANGE)) throw Failure("Ops." + std::string(name_of(range.op())) + " ends as a range");
@@ -52,7 +56,7 @@ AxisType axis_type(UOp range) {
 // before.
 UOp merged(UOp u, UOp r0, UOp r1) {
   UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
-  return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), merge_rules(), {.name = "check_merge"});
+  return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), check_merge());
 }
 
 // Whether `index`, a sum, moves along r0 and r1 as it cannot along one loop: merged, it needs a division or a

@@ -6,6 +6,7 @@ namespace tgc {
 
 const RuleSet& pm_flatten_range();     // what ends ranges ends real ranges alone
 const RuleSet& pm_simplify_ranges();   // merges adjacent ranges where that costs no division
+const RuleSet& check_merge();          // what merge-adjacent-ranges rewrites the merged loops with
 const RuleSet& pm_split_store();       // on the CPU: cuts a loop where a comparison of its range changes
 
 // Splits each range r that is used as r % c into r / c and r % c.

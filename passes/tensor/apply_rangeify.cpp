@@ -95,12 +95,16 @@ UOp pad_to_where(Ctx& ctx, UOp x) {
   return out;
 }
 
+}  // namespace
+
 const RuleSet& mark_movements() {
   static const RuleSet set("mark_movements", {
       rule("mark-movement", node(ops::Movement).as(x), with(x, [](UOp x) { return x.rtag(x.graph().tuple({})); })),
   });
   return set;
 }
+
+namespace {
 
 // The target's movements are kept as a third source: the value that was assigned is seen through them later.
 UOp assign_with_movements(Ctx& ctx, UOp assign) {

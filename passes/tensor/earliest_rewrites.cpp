@@ -100,19 +100,25 @@ UOp realize_before_permuting_assign(UOp a, UOp b, UOp assign) {
   return {};
 }
 
-const RuleSet& expand_rules() {
+}  // namespace
+
+const RuleSet& split_reduceop_rules() {
   static const RuleSet set("split_reduceop", {&pm_mops(), &substitute_rules()});
   return set;
 }
 
+namespace {
+
 // Which axes of `x` its base does not have: an index into them does not reach the base.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
+  if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // a scalar is not indexed at all
   std::vector<UOp> ranges;
   for (size_t i = 0; i < shape.size(); i++)
     ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP)
                                            : graph.constant(dtypes::index, 0));
-  UOp indexed = substitute(x.index(ranges, x.dtype().base()), {{base_of(x), graph.noop()}}, &expand_rules());
+  UOp indexed = substitute(x.index(ranges, x.dtype().base()), {{base_of(x), graph.noop()}}, &split_reduceop_rules(),
+                           "split_reduceop");
   std::vector<bool> expanded(shape.size(), true);
   for (UOp r : ranges_of(indexed)) expanded[size_t(r.arg()[0].small_int())] = false;
   return expanded;

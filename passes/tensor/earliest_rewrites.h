@@ -23,6 +23,7 @@ const RuleSet& add_tags();
 // "earliest rewrites"
 UOp rewrite_earliest(UOp sink);
 const RuleSet& earliest_rewrites_stage();  // all of its rules
+const RuleSet& split_reduceop_rules();     // a rewrite inside: how far an axis reaches
 const RuleSet& mop_cleanup();
 const RuleSet& earliest_rewrites();
 const RuleSet& replace_contiguous();

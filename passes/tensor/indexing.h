@@ -44,5 +44,6 @@ const RuleSet& pm_generate_realize_map();
 // that are realized BUFFERIZEs that are indexed.
 UOp run_rangeify(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_apply_rangeify();
+const RuleSet& mark_movements();     // a rewrite inside: tags the movements of what is assigned to
 
 }  // namespace tgc

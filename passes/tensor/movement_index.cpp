@@ -16,8 +16,6 @@ namespace tgc {
 
 using namespace pat;
 
-namespace {
-
 const RuleSet& reshape_rules() {
   static const RuleSet set("reshape", {&symbolic(), &pm_simplify_valid(), &pm_drop_and_clauses()});
   return set;
@@ -26,6 +24,8 @@ const RuleSet& pad_rules() {
   static const RuleSet set("pad", {&symbolic(), &pm_simplify_valid()});
   return set;
 }
+
+namespace {
 
 const Shortcut kReplaceRanges("replace-ranges", "the apparatus of a substitution, in expressions that are small");
 const Shortcut kReshapeOnce("reshape-once", "rewriting the indices of a reshape again that recurs with other ranges");

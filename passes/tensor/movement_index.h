@@ -19,4 +19,8 @@ std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<con
 // A movement op below an INDEX becomes part of the index; below an AFTER or END it moves above or away.
 const RuleSet& pm_mops();
 
+// What apply_movement_op rewrites the indices of a RESHAPE with, and the gates of a PAD.
+const RuleSet& reshape_rules();
+const RuleSet& pad_rules();
+
 }  // namespace tgc

@@ -109,10 +109,14 @@ const RuleSet& pm_gate_substitute() {
   });
   return set;
 }
+}  // namespace
+
 const RuleSet& gated_substitute() {
   static const RuleSet set("gated substitute", {&pm_gate_substitute(), &substitute_rules()});
   return set;
 }
+
+namespace {
 
 Substitution ranges_to_indexes(UOp buf, UOp idx) {
   Substitution out;

@@ -8,6 +8,7 @@ namespace tgc {
 
 const RuleSet& pm_const_buffer_folding();  // buffers of constants, of axes that nothing varies over, of buffers
 const RuleSet& pm_remove_bufferize();      // buffers that are cheaper to compute again
+const RuleSet& gated_substitute();         // a rewrite inside: replaces ranges, in what lies in them
 const RuleSet& remove_bufferize_stage();   // "symbolic+reduce_collapse+debuf": all of its rules
 
 UOp limit_buffers(UOp sink, IndexingContext& ctx);

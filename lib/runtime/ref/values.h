@@ -1,6 +1,9 @@
-// Values: what each UOp of a kernel is in REF's code. A vector is the list of its elements, so VECTORIZE, GEP, CAT and
-// the like make no code; a pointer is a memory, an offset and a gate. `Values::lower` translates every op that neither
-// opens nor closes a range. Inside: for ref/ alone.
+// Values: what each UOp of a kernel is in REF's code. `Values::lower` translates every op that neither opens nor closes a
+// range. Inside: for ref/ alone.
+//
+// A vector is a list of its elements, each a register: VECTORIZE, GEP, CAT only pick elements and make no code. A pointer
+// is no number either: it says which memory it points into, in which register the offset is, and in which the condition
+// under which it may be followed (its gate).
 #pragma once
 #include <array>
 #include <deque>
@@ -11,10 +14,10 @@
 
 namespace tgc::ref {
 
-// One element: a number, or where one is.
+// One element of a value: a number, or a pointer to one.
 struct Element {
-  Reg reg = kNone;      // the number; of a pointer the offset, kNone: 0
-  Reg valid = kNone;    // a Bool, kNone: true. An index that is not valid makes a gate that is closed
+  Reg reg = kNone;      // holds the number; of a pointer the offset, and kNone means 0
+  Reg valid = kNone;    // of an index and a pointer: holds the gate, a Bool; kNone means always open
   int32_t memory = -1;  // of a pointer into memory
   int32_t file = -1;    // of a pointer into registers: which of Values' files
   bool bytes = false;   // the offset counts bytes, not elements: a pointer that was cast to an integer
@@ -28,16 +31,19 @@ class Values {
   Values(Graph& graph, Builder& builder)
       : builder_(builder), size_(graph.size()), current_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
-  // What is used how, over all nodes of the kernel: an INDEX that stands for the element it points to is loaded from.
+  // Looks through all nodes of the kernel beforehand. Before the stage that adds loads, an INDEX may be used as a number,
+  // and stands for the element that it points to; it is then loaded from where it is lowered.
   void scan(std::span<const UOp> nodes);
 
   const Value& get(UOp u) const;    // throws Failure when it was not lowered
-  const Value& place(UOp u) const;  // the pointer of an INDEX that stands for what it points to; else as get
+  // Where to store to: of an INDEX that scan() found to be used as a number its pointer; of anything else as get.
+  const Value& place(UOp u) const;
   bool known(UOp u) const { return current_[u.id()] != nullptr; }
   void set(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
   Element scalar(UOp u) const;    // of a value with one element
 
-  // Values set from enter on are forgotten, and those they hid return, at leave.
+  // A body that is lowered more than once (an unrolled loop, the lanes of a group) has other values each time: what is set
+  // between enter and leave holds until leave, then whatever it replaced is back.
   void enter() { marks_.push_back(undo_.size()); }
   void leave();
   void leave_lanes();  // forgets the registers that were made for DEFINE_REGs in the lanes
@@ -92,11 +98,13 @@ class Values {
 
   Builder& builder_;
   size_t size_;                        // nodes of the graph
-  std::vector<const Value*> current_;  // by node id; behind them, the places of INDEX nodes that are loaded from
-  std::deque<Value> pool_;
-  std::vector<std::pair<size_t, const Value*>> undo_;
-  std::vector<size_t> marks_;
-  UOpSet value_uses_;             // INDEX nodes used as what they point to
+  // By slot, null where there is none. Slot `id` is the value of node `id`. An INDEX that is used as a number needs two:
+  // slot `size_ + id` is its pointer.
+  std::vector<const Value*> current_;
+  std::deque<Value> pool_;                              // where they lie; never shrinks, so that they stay in place
+  std::vector<std::pair<size_t, const Value*>> undo_;   // what each set() since the first enter replaced: slot and value
+  std::vector<size_t> marks_;                           // by enter that was not left: how long undo_ was
+  UOpSet value_uses_;                                   // the INDEX nodes that are used as numbers
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs that need memory
   std::vector<File> files_;
   std::vector<int32_t> files_in_lanes_;

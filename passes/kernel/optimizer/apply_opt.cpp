@@ -45,13 +45,17 @@ int64_t int_arg(const Opt& opt) {
 
 Int steps(UOp rng) { return rng.vmax().as_int() + 1; }
 
+}  // namespace
+
 // Forgets all tags: SWAP tags what it has replaced, so that it is not replaced again.
-const RuleSet& remove_tags() {
-  static const RuleSet set("remove_tags", {
+const RuleSet& swap_remove_tags() {
+  static const RuleSet set("swap remove tags", {
       rule("remove-tag", node(OpSet::all()).as(x), with(x, [](UOp x) { return x.tag().is_none() ? UOp() : x.rtag(Arg()); })),
   });
   return set;
 }
+
+namespace {
 
 }  // namespace
 
@@ -166,7 +170,7 @@ void Scheduler::apply_swap(const Opt& opt, UOp rng) {
   Substitution swap{{rng, rng.replace({.arg = other.arg(), .tag = Arg(1)})},
                     {other, other.replace({.arg = rng.arg(), .tag = Arg(1)})}};
   set_ast(substitute(ast_, swap, nullptr, "swap"));
-  set_ast(graph_rewrite(ast_, remove_tags(), {.name = "swap remove tags"}));
+  set_ast(graph_rewrite(ast_, swap_remove_tags()));
 }
 
 std::vector<UOp> Scheduler::apply_opt(const Opt& opt, bool append) {

@@ -9,4 +9,7 @@ namespace tgc {
 // The heuristics run unless NOOPT is set or the kernel has opts already.
 UOp apply_opts(KernelJob& job, UOp sink);
 
+// A rewrite inside: forgets the tags by which SWAP knows what it has replaced.
+const RuleSet& swap_remove_tags();
+
 }  // namespace tgc
