@@ -21,7 +21,7 @@ struct CheckOptions {
 // Adds up the reports, in the order of the records, and prints differences as they come.
 class Checker {
  public:
-  explicit Checker(const CheckOptions& options) : o_(options), session_(terminal_session({}, options.jobs)) {}
+  explicit Checker(const CheckOptions& options) : o_(options), session_(terminal_session(options.jobs)) {}
 
   int run() {
     auto check = make_check_plan(o_.stages);

@@ -1,19 +1,17 @@
 // tgc dump [INPUT]: run the pipeline and print what was asked for.
 #include <CLI/CLI.hpp>
-#include <filesystem>
 
 #include "apps/tgc/commands.h"
+#include "apps/tgc/dump_output.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/compilation/dump.h"
+#include "lib/inspect/watchers.h"
 #include "lib/session/debug_prints.h"
+#include "lib/session/environment.h"
 #include "lib/session/source.h"
-#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct DumpOptions {
   std::string input = "-", kernel, stage, format, output;
@@ -21,47 +19,6 @@ struct DumpOptions {
   unsigned jobs = 0;
   CompileOptions compile;
   Overrides over;
-};
-
-// Where the texts go: standard output, a file, or a folder.
-class DumpOutput {
- public:
-  explicit DumpOutput(std::string to) : to_(std::move(to)) {}
-
-  Status write(const std::vector<DumpText>& texts) {
-    written_ += texts.size();
-    if (!to_.empty()) return write_files(texts);
-    for (const DumpText& t : texts) {
-      if (texts.size() > 1) out_.add("# " + t.graph + ": " + std::string(t.row->name) + "\n");
-      out_.add(t.text);
-    }
-    return Unit{};
-  }
-  size_t written() const { return written_; }
-  void release() { out_.release(); }
-
- private:
-  Status write_files(const std::vector<DumpText>& texts) {
-    std::error_code error;
-    bool many = texts.size() != 1 || !first_;
-    if (first_) into_folder_ = many || to_.back() == '/' || fs::is_directory(to_, error);
-    first_ = false;
-    if (!into_folder_ && many)
-      return Diag{.message = "several texts do not go into one file",
-                  .file = to_,
-                  .expected = "a folder (end its name with '/')"};
-    if (!into_folder_) return write_file(to_, texts[0].text);
-    fs::create_directories(to_, error);
-    if (error) return Diag{.message = "cannot make the folder: " + error.message(), .file = to_};
-    for (const DumpText& t : texts)
-      if (auto status = write_file((fs::path(to_) / t.file_name()).string(), t.text); !status) return status;
-    return Unit{};
-  }
-
-  std::string to_;
-  bool first_ = true, into_folder_ = false;
-  size_t written_ = 0;
-  HeldOutput out_;
 };
 
 int dump(const DumpOptions& o) {
@@ -73,7 +30,9 @@ int dump(const DumpOptions& o) {
   plan->progress = [&](size_t done, size_t of) {
     session.progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
   };
-  DumpOutput out(o.output);
+  DumpOutput out(o.output, plan->format == Format::Json);
+  StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
+  if (tracks_match_stats()) plan->watcher = &counter;
   auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
     DebugPrints debug(session, graph.graph->settings());
     DumpPlan own = *plan;
@@ -88,6 +47,7 @@ int dump(const DumpOptions& o) {
     return trouble({.message = "no graph of the input has '" + o.stage + "'", .file = o.input == "-" ? "" : o.input,
                     .expected = "stages that apply to it: `tgc dump --stage=changed` shows those that do something"});
   out.release();
+  if (plan->watcher) session.events->debug(stats_text(counter.stats.by_rule()));
   return 0;
 }
 

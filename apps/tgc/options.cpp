@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/tgc/terminal.h"
+#include "lib/session/environment.h"
 
 namespace tgc {
 
@@ -69,9 +70,16 @@ class TerminalEvents : public Events {
 
 }  // namespace
 
-Session terminal_session(Overrides over, unsigned jobs) {
+Session terminal_session(unsigned jobs) {
   static TerminalEvents events;
-  return {.over = std::move(over), .jobs = jobs ? jobs : unsigned(Settings().cpu_count()), .events = &events};
+  return {.jobs = jobs ? jobs : unsigned(Settings().cpu_count()), .events = &events};
+}
+
+Session terminal_session(Overrides over, unsigned jobs) {
+  Session session = terminal_session(jobs);
+  session.over = std::move(over);
+  for (const std::string& idle : idle_variables()) session.note(idle);
+  return session;
 }
 
 }  // namespace tgc

@@ -18,6 +18,8 @@ void add_size_option(CLI::App& command, Overrides& over);
 void add_kernel_option(CLI::App& command, std::string& kernel);
 
 // A session that talks to the terminal: progress, warnings and what DEBUG prints go to standard error.
+Session terminal_session(unsigned jobs);
+// One that compiles: a variable of tinygrad that is set and does nothing here is a note.
 Session terminal_session(Overrides over, unsigned jobs = 1);
 
 }  // namespace tgc

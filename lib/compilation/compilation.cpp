@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "lib/compilation/schedule_listing.h"
+#include "lib/spec/spec.h"
 #include "lib/support/check.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
@@ -58,6 +59,12 @@ Diag wrong_stage(const Loaded& in, const StageRow& row) {
   const char* what = in.is_tensor_graph ? "a tensor graph" : "a kernel";
   return {.message = std::string(what) + " is no result of '" + std::string(row.name) + "'", .file = in.file,
           .expected = std::string("a stage of ") + (in.is_tensor_graph ? "tensor graphs" : "kernels")};
+}
+
+// Whether a graph that was taken for an AST is none: then what a stage makes of it tells nothing.
+template <class State>
+bool looks_like_no_ast(const State& s) {
+  return s.kernel && !s.begun_at && verify(toposort(s.in.root), Spec::Kernel);
 }
 
 }  // namespace
@@ -143,7 +150,9 @@ Result<Compilation::Step> Compilation::step() {
   if (s_->watcher) s_->watcher->stage(*row, s_->current);
   Step step{row, s_->current, s_->current};
   auto note = [&](const auto& result) {
-    if (!result) s_->failure = result.diag();
+    if (result) return;
+    s_->failure = result.diag();
+    if (looks_like_no_ast(*s_)) s_->failure->expected = "an AST; of a graph after a stage, say which: --from=STAGE";
   };
   if (row->is_graph_stage()) {
     auto result = row->tensor ? run_stage(*row->tensor, *s_->tensor, s_->current)

@@ -19,6 +19,7 @@ class Dump {
   Dump(Compilation& compilation, const DumpPlan& plan) : c_(compilation), plan_(plan) {}
 
   Result<Texts> run() {
+    if (plan_.watcher) c_.watch(plan_.watcher);
     auto status = make();
     if (!status) return status.diag();
     return std::move(texts_);
@@ -135,6 +136,8 @@ class Dump {
     return Unit{};
   }
 
+  bool one_by_one() const { return plan_.afterwards || plan_.watcher; }
+
   // ---- kernels, each in a graph of its own, so that they are made side by side
   Status add_kernels() {
     if (auto& schedule = c_.schedule(); !schedule) return schedule.diag();
@@ -148,7 +151,7 @@ class Dump {
     auto tell = [&](size_t i) {
       if (plan_.progress) plan_.progress(i + 1, numbers.size());
     };
-    if (auto status = parallel_for(numbers.size(), plan_.afterwards ? 1 : plan_.jobs, make_texts, tell); !status)
+    if (auto status = parallel_for(numbers.size(), one_by_one() ? 1 : plan_.jobs, make_texts, tell); !status)
       return status;
     for (size_t i = 0; i < made.size(); i++) {
       const Result<Texts>& texts = made[like[i]];
@@ -164,7 +167,7 @@ class Dump {
   // For each kernel the first one that is equal, whose texts are its own; itself where a kernel's name is seen in more
   // than the name of a text.
   std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
-    bool names_are_in_texts = plan_.afterwards || plan_.format == Format::Json || plan_.format == Format::Dot;
+    bool names_are_in_texts = one_by_one() || plan_.format == Format::Json || plan_.format == Format::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;  // by AST and target
     std::vector<size_t> out;
     for (size_t i = 0; i < numbers.size(); i++) {

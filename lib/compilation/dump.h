@@ -17,6 +17,7 @@ struct DumpPlan {
   bool as_it_is = false;                // nothing was asked for: the input alone
   std::optional<Format> format = {};    // of graphs; empty: pyrender, and print_uops of linear lists
   unsigned jobs = 1;                    // threads for the kernels of a tensor graph
+  Watcher* watcher = nullptr;           // of the compilation and its kernels, which then come one after another
   // Is called with each compilation after its texts are made, on the thread that made them; it may go on with it. An
   // error ends the dump. While it is set kernels come one after another, and equal ones are not made once.
   std::function<Status(Compilation&)> afterwards = {};

@@ -21,7 +21,8 @@ struct KernelTime {
   double seconds = 0, seconds_in_all = 0;
 };
 
-// tinygrad's line of DEBUG=2: "*** CPU        1 E_4_4       arg  3 mem   0.00 GB tm ...". `number` counts kernels from 1; `mem_used` is in bytes.
+// tinygrad's line of DEBUG=2: "*** CPU        1 E_4_4       arg  3 mem   0.00 GB tm ...".
+// `number` counts kernels from 1; `mem_used` is in bytes.
 std::string kernel_line(const ProgramInfo& info, const std::string& device, size_t number, double mem_used,
                         std::optional<KernelTime> time, bool color);
 

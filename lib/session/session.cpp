@@ -1,5 +1,7 @@
 #include "lib/session/session.h"
 
+#include "lib/session/environment.h"
+
 namespace tgc {
 
 Result<Settings> Session::settings_for(const std::map<std::string, std::string>& recorded) const {
@@ -12,10 +14,16 @@ Result<Settings> Session::settings_for(const std::map<std::string, std::string>&
   return settings;
 }
 
+std::string Session::default_target() const {
+  if (!over.target.empty()) return over.target;
+  std::string target = target_of_environment();
+  return target.empty() ? "CPU" : target;
+}
+
 std::string Session::target_for(const Loaded& in) const {
   if (!over.target.empty()) return over.target;
   if (!in.info.target.empty()) return in.info.target;
-  return in.is_tensor_graph ? "" : "CPU";
+  return in.is_tensor_graph ? "" : default_target();
 }
 
 Result<JobSpec> Session::job_for(const Loaded& in) const {

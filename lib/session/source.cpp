@@ -1,5 +1,7 @@
 #include "lib/session/source.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -81,6 +83,7 @@ Result<Source> Source::open(const Session& session, const std::string& spec, con
   out.name_ = InputName::parse(spec);
   out.kernel_ = kernel;
   const std::string& file = out.name_.file;
+  if (file == "-" && isatty(STDIN_FILENO)) session.note("reading a graph from the terminal; Ctrl-D ends it");
   if (is_model_file(file)) {
     auto model = Model::open(file, session.over.weights);
     if (!model) return model.diag();
@@ -172,8 +175,7 @@ Result<Loaded> Source::graph_of_model() {
   return catch_failures([&] {
     Loaded out;
     Settings settings = session_->settings_for().value_or_throw();
-    const std::string& target = session_->over.target;
-    std::string device = parse_target(target.empty() ? "CPU" : target, settings).value_or_throw().device;
+    std::string device = parse_target(session_->default_target(), settings).value_or_throw().device;
     out.graph = std::make_unique<Graph>(settings);
     tensor_state(*out.graph).device = device;
     std::map<std::string, Value> inputs;

@@ -1,0 +1,70 @@
+#include "apps/tgc/dump_output.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "lib/support/json_writer.h"
+#include "lib/support/write_file.h"
+
+namespace tgc {
+
+namespace fs = std::filesystem;
+
+Status DumpOutput::write(const std::vector<DumpText>& texts) {
+  written_ += texts.size();
+  return to_.empty() ? print_texts(texts) : write_files(texts);
+}
+
+void DumpOutput::release() {
+  if (!list_.empty()) out_.add(list_.size() == 1 ? list_[0].text : one_document());
+  out_.release();
+}
+
+Status DumpOutput::print_texts(const std::vector<DumpText>& texts) {
+  for (const DumpText& t : texts) {
+    if (t.row->output && t.row->output->is_bytes && isatty(STDOUT_FILENO))
+      return Diag{.message = "'" + std::string(t.row->name) + "' is no text for a terminal",
+                  .expected = "-o FILE, or a pipe"};
+    if (json_) list_.push_back(t);
+    else if (texts.size() > 1) out_.add("# " + t.graph + ": " + std::string(t.row->name) + "\n" + t.text);
+    else out_.add(t.text);
+  }
+  return Unit{};
+}
+
+Status DumpOutput::write_files(const std::vector<DumpText>& texts) {
+  std::error_code error;
+  bool many = texts.size() != 1 || !first_;
+  if (first_) into_folder_ = many || to_.back() == '/' || fs::is_directory(to_, error);
+  first_ = false;
+  if (!into_folder_ && many)
+    return Diag{.message = "several texts do not go into one file",
+                .file = to_,
+                .expected = "a folder (end its name with '/')"};
+  if (!into_folder_) return write_file(to_, texts[0].text);
+  fs::create_directories(to_, error);
+  if (error) return Diag{.message = "cannot make the folder: " + error.message(), .file = to_};
+  for (const DumpText& t : texts)
+    if (auto status = write_file((fs::path(to_) / t.file_name()).string(), t.text); !status) return status;
+  return Unit{};
+}
+
+// Several texts as one JSON document: a graph or a schedule as it is, any other text as a string.
+std::string DumpOutput::one_document() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.key("texts").array([&] {
+      for (const DumpText& t : list_)
+        json.line().object([&] {
+          json.member("kernel", t.graph).member("stage", t.row->name);
+          if (t.extension != "json") json.member("text", t.text);
+          else json.key(t.row->kind == StageRow::Kind::Schedule ? "schedule" : "graph").raw(t.text);
+        });
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

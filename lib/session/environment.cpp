@@ -1,0 +1,66 @@
+#include "lib/session/environment.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+namespace tgc {
+namespace {
+
+std::string value_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+bool is_set(const char* name) {
+  std::string value = value_of(name);
+  return !value.empty() && value != "0";
+}
+
+constexpr const char* kDevices[] = {"CPU", "CUDA", "NV", "AMD", "METAL", "CL", "WEBGPU", "QCOM"};
+
+struct Switch {
+  const char *variable, *device, *target;
+};
+constexpr Switch kRenderers[] = {{"CPU_LLVM", "CPU", "CPU:LLVM"},
+                                 {"CUDA_PTX", "CUDA", "CUDA:PTX"},
+                                 {"NV_PTX", "NV", "NV:PTX"},
+                                 {"AMD_LLVM", "AMD", "AMD:LLVM"}};
+
+struct Idle {
+  const char *variable, *what;
+};
+constexpr Idle kIdle[] = {
+    {"VIZ", "`tgc trace` shows every rewrite"},
+    {"BEAM", "nothing searches for kernels; the hand-coded optimizer is used, --opts forces a list"},
+    {"JIT", "nothing is captured; a tensor graph is scheduled each time"},
+    {"PROFILE", "`tgc run --bench=N` and DEBUG=2 tell times"},
+    {"DEVICE", "it is no variable of tinygrad 0.12.0; DEV=NAME and --target=NAME pick a device"},
+    {"CLANG", "it is no variable of tinygrad 0.12.0; --target=CPU:CLANG picks the renderer"},
+    {"LLVM", "it is no variable of tinygrad 0.12.0; CPU_LLVM=1 and --target=CPU:LLVM pick the renderer"},
+    {"GPU", "it is no variable of tinygrad 0.12.0; CL=1 and --target=CL pick the device"},
+};
+
+}  // namespace
+
+std::string target_of_environment() {
+  std::string device = value_of("DEV");
+  std::transform(device.begin(), device.end(), device.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  for (const char* name : kDevices)
+    if (device.empty() && value_of(name) == "1") device = name;
+  for (const Switch& s : kRenderers)
+    if (is_set(s.variable) && (device == s.device || (device.empty() && s.device == std::string("CPU"))))
+      return s.target;
+  return device;
+}
+
+std::vector<std::string> idle_variables() {
+  std::vector<std::string> out;
+  for (const Idle& idle : kIdle)
+    if (is_set(idle.variable))
+      out.push_back(std::string(idle.variable) + "=" + value_of(idle.variable) + " does nothing here: " + idle.what);
+  return out;
+}
+
+bool tracks_match_stats() { return is_set("TRACK_MATCH_STATS"); }
+
+}  // namespace tgc

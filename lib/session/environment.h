@@ -1,0 +1,19 @@
+// tinygrad's environment variables that are no settings (lib/support/settings.h): which device and renderer a kernel is
+// for when nobody says, and those that tgc knows and does nothing with, so that nobody waits for what does not come.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace tgc {
+
+// The target that the environment asks for, as tinygrad reads it: DEV=NAME or NAME=1 picks the device (device.py
+// DEFAULT), CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Empty: it asks for none.
+std::string target_of_environment();
+
+// One line for every variable that is set, that users of tinygrad expect something of, and that does nothing here.
+std::vector<std::string> idle_variables();
+
+// TRACK_MATCH_STATS: print how often each rule was tried and hit, at the end.
+bool tracks_match_stats();
+
+}  // namespace tgc
