@@ -131,12 +131,12 @@ struct Workspace {
   Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
   size_t num_hits = 0;  // of this rewrite; the last one is recent[(num_hits - 1) % kRecent]
 
-  // The node with other sources: result_of(source) for each.
+  // The node with other sources: result_of(source) for each, and not all are what they were.
   template <class ResultOf>
   UOp rebuilt(UOp u, ResultOf result_of) {
     if (sources.size() < u.num_src()) sources.resize(u.num_src());
     for (size_t i = 0; i < u.num_src(); i++) sources[i] = result_of(u.src(i));
-    return u.with_src(std::span<const UOp>(sources.data(), u.num_src()));
+    return u.graph().node(u.op(), u.dtype(), std::span<const UOp>(sources.data(), u.num_src()), u.arg(), u.tag());
   }
 };
 
