@@ -16,20 +16,13 @@ struct PatternsOptions {
   Overrides over;
 };
 
-Diag unknown(std::string_view what, const std::string& word, std::span<const std::string_view> names,
-             std::string expected) {
-  std::string near = nearest_names(word, names);
-  return {.message = "unknown " + std::string(what) + " '" + word + "'",
-          .expected = near.empty() ? std::move(expected) : near};
-}
-
 // The rules that the stage applies, in their order. Which they are depends on target and settings.
 Result<std::vector<CatalogRule>> rules_of_stage(const PatternsOptions& o) {
   auto settings = Session{.over = o.over}.settings_for();
   if (!settings) return settings.diag();
   const StageRow* row = find_row(o.stage);
   if (!row) return unknown_stage(o.stage);
-  auto target = parse_target(o.over.target.empty() ? "CPU" : o.over.target, *settings);
+  auto target = parse_target(Session{.over = o.over}.default_target(), *settings);
   if (!target) return target.diag();
   Graph graph(*settings);
   auto inside = row->kernel ? row->kernel->inside : row->tensor ? row->tensor->inside : std::span<const RuleSetFunction>();
@@ -42,18 +35,14 @@ Result<std::vector<CatalogRule>> rules_of_set(const std::string& name) {
     if (s.name == name) return catalog_rules(s.set);
     names.push_back(s.name);
   }
-  return unknown("rule set", name, names, "one that `tgc patterns --json` lists");
+  return unknown_name("rule set", name, names, "one that `tgc patterns --json` lists");
 }
 
 int patterns(const PatternsOptions& o) {
   PatternListing listing{.color = use_color(1)};
   if (!o.op.empty()) {
     auto op = op_of_word(o.op);
-    if (!op) {
-      std::vector<std::string_view> names;
-      OpSet::all().for_each([&](Op x) { names.push_back(name_of(x)); });
-      return trouble(unknown("op", o.op, names, "an op of tinygrad 0.12.0"));
-    }
+    if (!op) return trouble(op.diag());
     listing.ops.add(*op);
   }
   Result<std::vector<CatalogRule>> rules = !o.stage.empty() ? rules_of_stage(o)

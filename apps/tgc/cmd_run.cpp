@@ -409,7 +409,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->type_name("DEV");
   cmd->add_option("--inputs", o->arrays, "an npz (or npy) file with the arrays data0, data1, ...; {} stands for INPUT without its extension")->type_name("F.npz");
   cmd->add_option("--seed", o->seed, "draw the arrays that no file gives; default without --inputs: 0")->type_name("N");
-  cmd->add_option("--var", o->variables, "binds a variable of the kernel, or a symbolic size of a model")->type_name("NAME=N")->take_all();
+  cmd->add_option("--var", o->variables, "binds a variable of the kernel, or a symbolic size of a model")->type_name("NAME=N")->allow_extra_args(false)->take_all();
   auto* expect = cmd->add_option("--expect", o->expect, "a file with the arrays that should come out; {} as in --inputs")->type_name("F.npz");
   cmd->add_option("--reference", o->reference, "the device whose results are expected; default: REF on the graph as it stands; none: do not compare")
       ->type_name("DEV")

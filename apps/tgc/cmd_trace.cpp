@@ -1,13 +1,12 @@
 // tgc trace [INPUT]: every rewrite of the chosen stages.
 #include <CLI/CLI.hpp>
-#include <charconv>
-#include <optional>
 #include <set>
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/explain.h"
+#include "lib/inspect/rule_catalog.h"
 #include "lib/inspect/trace_file.h"
 #include "lib/inspect/trace_print.h"
 #include "lib/inspect/watchers.h"
@@ -22,13 +21,6 @@ struct TraceOptions {
   size_t max_lines = 12;
   Overrides over;
 };
-
-std::optional<uint32_t> number_after(std::string_view text, char mark) {
-  if (!text.empty() && text[0] == mark) text.remove_prefix(1);
-  uint32_t n = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(n) : std::nullopt;
-}
 
 class Tracer {
  public:
@@ -59,9 +51,11 @@ class Tracer {
       stages_.insert(selected->begin(), selected->end());
     }
     filter_.rule = o_.rule, filter_.nested = o_.nested;
+    if (!is_trace_file(o_.input))  // whose rules are its own
+      if (auto status = check_names_a_rule(filter_); !status) return status;
     if (!o_.op.empty()) {
       auto op = op_of_word(o_.op);
-      if (!op) return Diag{.message = "unknown op '" + o_.op + "'", .expected = "an op of tinygrad 0.12.0"};
+      if (!op) return op.diag();
       filter_.ops.add(*op);
     }
     if (!o_.node.empty()) {

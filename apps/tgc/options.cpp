@@ -22,7 +22,7 @@ void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_tar
           "--set", over.sets,
           "a setting by tinygrad's name, for example NOOPT=1; the environment variable of that name is the fallback")
       ->type_name("KEY=VALUE")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command
       .add_option("--opts", over.opts,
@@ -40,7 +40,7 @@ void add_weights_option(CLI::App& command, Overrides& over) {
 void add_size_option(CLI::App& command, Overrides& over) {
   command.add_option("--var", over.sizes, "binds a symbolic size of a model")
       ->type_name("NAME=N")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
 }
 

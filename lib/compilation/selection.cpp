@@ -1,6 +1,7 @@
 #include "lib/compilation/selection.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "lib/support/settings.h"
 
@@ -73,9 +74,25 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
   return out;
 }
 
-std::optional<Op> op_of_word(std::string_view word) {
-  if (word.starts_with("Ops.")) word.remove_prefix(4);
-  return parse_op(word);
+Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
+                  std::string expected) {
+  std::string near = nearest_names(word, names);
+  return {.message = "unknown " + std::string(what) + " '" + std::string(word) + "'",
+          .expected = near.empty() ? std::move(expected) : near};
+}
+
+Result<Op> op_of_word(std::string_view word) {
+  if (auto op = parse_op(word.starts_with("Ops.") ? word.substr(4) : word)) return *op;
+  std::vector<std::string_view> names;
+  OpSet::all().for_each([&](Op x) { names.push_back(name_of(x)); });
+  return unknown_name("op", word, names, "an op of tinygrad 0.12.0");
+}
+
+std::optional<uint32_t> number_after(std::string_view text, char mark) {
+  if (!text.empty() && text[0] == mark) text.remove_prefix(1);
+  uint32_t n = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(n) : std::nullopt;
 }
 
 }  // namespace tgc

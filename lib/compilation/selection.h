@@ -30,8 +30,15 @@ void add_stages(std::vector<Choice>& to, const Stages& stages) {
   for (const auto& s : stages) to.push_back({s.name, s.alias, s.slug()});
 }
 
-// The op that `word` names, as ADD or Ops.ADD; nullopt: none.
-std::optional<Op> op_of_word(std::string_view word);
+// "unknown op 'RDUCE', expected REDUCE": no `what` is called so; the nearest of `names`, else what `expected` says.
+Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
+                  std::string expected);
+
+// The op that `word` names, as ADD or Ops.ADD.
+Result<Op> op_of_word(std::string_view word);
+
+// The number of a node: "#12" or "12" with the mark '#'; nullopt: it is none.
+std::optional<uint32_t> number_after(std::string_view text, char mark);
 
 // Whether `word` names that choice.
 bool names_choice(std::string_view word, const Choice& choice);

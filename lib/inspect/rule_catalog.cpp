@@ -276,4 +276,15 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
   return ordered_json{{"rules", std::move(list)}, {"sets", std::move(sets)}, {"stages", std::move(stages)}}.dump();
 }
 
+Status check_names_a_rule(const TraceFilter& filter) {
+  std::vector<std::string_view> names;
+  for (const CatalogRule& r : catalog_rules()) {
+    if (filter.names({r.rule->name, short_file(*r.rule), r.rule->line})) return Unit{};
+    names.push_back(r.rule->name);
+  }
+  std::string near = nearest_names(filter.rule, names);
+  return Diag{.message = "no rule is called '" + filter.rule + "'",
+              .expected = near.empty() ? "a name that `tgc patterns` lists, or a part of its file:line" : near};
+}
+
 }  // namespace tgc

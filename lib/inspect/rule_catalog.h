@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/inspect/trace_print.h"
 #include "passes/pipeline.h"
 
 namespace tgc {
@@ -31,6 +32,9 @@ struct CatalogRule {
 std::vector<CatalogRule> catalog_rules();
 // The rules of one set, if any, in the order in which they are tried; then those of the rewrites inside, each once.
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
+
+// Whether the filter means a rule that there is: one that it does not is a mistake, and no empty trace.
+Status check_names_a_rule(const TraceFilter& filter);
 
 // How many rules each stage has on each target with default settings: (stage, target, rules). A stage of tensor graphs
 // has no target.

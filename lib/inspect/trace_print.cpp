@@ -48,10 +48,11 @@ constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
 
 }  // namespace
 
-bool TraceFilter::wants(const TraceRule& r, UOp before) const {
-  if (!rule.empty() && !glob(rule, r.name) && place_of(r).find(rule) == std::string::npos) return false;
-  return ops.empty() || before.in(ops);
+bool TraceFilter::names(const TraceRule& r) const {
+  return rule.empty() || glob(rule, r.name) || place_of(r).find(rule) != std::string::npos;
 }
+
+bool TraceFilter::wants(const TraceRule& r, UOp before) const { return names(r) && (ops.empty() || before.in(ops)); }
 
 std::string trace_line(UOp u, const TraceConsumer& numbers) {
   auto name = [&](UOp s) { return is_leaf_value(s) ? s.arg().str() : "#" + std::to_string(numbers.number(s)); };

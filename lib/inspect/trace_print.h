@@ -18,6 +18,7 @@ struct TraceFilter {
   std::string stage;       // set by the caller that selects stages
 
   bool wants(const TraceRule& rule, UOp before) const;
+  bool names(const TraceRule& rule) const;  // whether `rule` means that one
 };
 
 class TracePrinter : public TraceConsumer {

@@ -1,0 +1,74 @@
+// What people do with the command line that should not trip them: options before the INPUT, tinygrad's variables,
+// mistakes that want an answer.
+#include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
+
+using namespace tgc;
+
+namespace {
+
+const std::string kRecords = test_path("golden/kernels.jsonl.gz");
+const std::string kRecord = "'" + kRecords + "#bin_add_half.0'";
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("cli: --set and --var take one value each, and leave the INPUT alone") {
+  Ran set = run_tgc("dump --set NOOPT=1 " + kRecord + " --stage=optimize");
+  INFO(set.err);
+  CHECK(set.code == 0);
+  CHECK_FALSE(has(set.out, "AxisType.UPCAST"));
+  Ran two = run_tgc("dump --set NOOPT=1 --set THREADS=0 " + kRecord + " --stage=ast");
+  CHECK(two.code == 0);
+  CHECK(run_tgc("run --var n=3 " + kRecord + " --device=REF").err.find("the kernel has no variable 'n'") !=
+        std::string::npos);
+}
+
+TEST_CASE("cli: tinygrad's variables choose the target, count rules, or are said to do nothing") {
+  std::string kernel = put("k.uop", run_tgc("dump " + kRecord).out);
+  CHECK(has(run_tgc("dump --stage=source " + kernel, "/dev/null", "CPU_LLVM=1").out, "define void"));
+  CHECK(has(run_tgc("dump --stage=source " + kernel, "/dev/null", "DEV=metal").out, "kernel void"));
+  CHECK(has(run_tgc("dump --stage=source --target=CPU " + kernel, "/dev/null", "METAL=1").out, "void "));
+  for (const char* variable : {"VIZ=1", "BEAM=2", "JIT=1", "PROFILE=1", "DEVICE=CPU", "CLANG=1"}) {
+    Ran r = run_tgc("dump " + kernel, "/dev/null", variable);
+    CHECK(r.code == 0);
+    CHECK(has(r.err, std::string("tgc: note: ") + variable + " does nothing here: "));
+  }
+  CHECK(run_tgc("dump " + kernel, "/dev/null", "VIZ=0").err.empty());
+  Ran counted = run_tgc("dump --stage=source " + kernel, "/dev/null", "TRACK_MATCH_STATS=1");
+  CHECK(has(counted.err, "-- TOTAL"));
+  CHECK(counted.out == run_tgc("dump --stage=source " + kernel).out);
+}
+
+TEST_CASE("cli: several stages as JSON are one document") {
+  Ran r = run_tgc("dump --json --stage=expander,source " + kRecord);
+  CHECK(r.out.starts_with("{\"texts\":["));
+  CHECK(has(r.out, "{\"kernel\":\"bin_add_half.0\",\"stage\":\"source\",\"text\":\""));
+  // one stands alone, as ever
+  CHECK(run_tgc("dump --json --stage=expander " + kRecord).out.starts_with("{\"format\":"));
+}
+
+TEST_CASE("cli: mistakes have an answer") {
+  trouble("trace " + kRecord + " --rule=nosuch", "no rule is called 'nosuch'");
+  trouble("trace " + kRecord + " --rule=mul-distribut", "expected mul-distribute");
+  CHECK(run_tgc("trace " + kRecord + " --rule='mul-*' -q").code == 0);
+  trouble("dump --stage=schedule " + kRecord, "no graph of the input has 'schedule'");
+  trouble("dump --from=expandr " + kRecord, "unknown stage 'expandr', expected expander");
+  std::string later = run_tgc("dump --stage=expander --format=nodes " + kRecord).out;
+  CHECK_FALSE(later.empty());
+}
+
+TEST_CASE("cli: no answer is green that compared nothing") {
+  for (const char* json : {"", " --json"}) {
+    Ran none = run_tgc("check " + kRecords + " --filter=nosuch" + json),
+        skipped = run_tgc("check " + kRecords + " --stages=kernels" + json);
+    CHECK(none.code == 2);
+    CHECK(has(none.err, "nothing was compared: no record was chosen"));
+    CHECK(skipped.code == 2);
+    CHECK(has(skipped.err, "nothing was compared"));
+  }
+  Ran both = run_tgc("check --json '" + kRecords + "#bin_add_half.0' " + kRecords);
+  CHECK(both.code == 0);
+  CHECK(has(both.out, "{\"records\":117,"));  // the id is of the first file alone
+}
