@@ -27,6 +27,12 @@ void TextRenderer::not_in_list(UOp u) const {
   throw Failure(Diag{.message = "the linear list uses a node before it, or without it", .context = describe(u, 1)});
 }
 
+bool TextRenderer::is_left_out(UOp u, std::string& function_name) {
+  if (u.is(Op::AFTER)) share_text(u, u.src(0));
+  if (u.is(Op::SINK) && !u.arg().is_none()) function_name = function_name_of(u);
+  return u.in({Op::NOOP, Op::GROUP, Op::AFTER, Op::SINK});
+}
+
 std::string function_name_of(UOp sink) {
   return sink.arg().is(RecordClass::KernelInfo) ? to_function_name(sink.arg()[0].text()) : "test";
 }

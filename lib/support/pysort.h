@@ -114,66 +114,30 @@ class PySorter {
 
   // Where `key` belongs in the sorted a[0..n), left of equal items, searching outward from `hint`.
   size_t gallop_left(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
-    ptrdiff_t last = 0, offset = 1;
-    if (less_(a[hint], key)) {
-      ptrdiff_t most = n - hint;
-      while (offset < most && less_(a[hint + offset], key)) {
-        last = offset;
-        offset = (offset << 1) + 1;
-      }
-      if (offset > most) offset = most;
-      last += hint;
-      offset += hint;
-    } else {
-      ptrdiff_t most = hint + 1;
-      while (offset < most && !less_(a[hint - offset], key)) {
-        last = offset;
-        offset = (offset << 1) + 1;
-      }
-      if (offset > most) offset = most;
-      ptrdiff_t k = last;
-      last = hint - offset;
-      offset = hint - k;
-    }
-    ++last;
-    while (last < offset) {
-      ptrdiff_t middle = last + ((offset - last) >> 1);
-      if (less_(a[middle], key)) last = middle + 1;
-      else offset = middle;
-    }
-    return size_t(offset);
+    return gallop([&](const T& x) { return less_(x, key); }, a, n, hint);
   }
-
   // The same, right of equal items.
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
-    ptrdiff_t last = 0, offset = 1;
-    if (less_(key, a[hint])) {
-      ptrdiff_t most = hint + 1;
-      while (offset < most && less_(key, a[hint - offset])) {
-        last = offset;
-        offset = (offset << 1) + 1;
-      }
-      if (offset > most) offset = most;
-      ptrdiff_t k = last;
-      last = hint - offset;
-      offset = hint - k;
-    } else {
-      ptrdiff_t most = n - hint;
-      while (offset < most && !less_(key, a[hint + offset])) {
-        last = offset;
-        offset = (offset << 1) + 1;
-      }
-      if (offset > most) offset = most;
-      last += hint;
-      offset += hint;
+    return gallop([&](const T& x) { return !less_(key, x); }, a, n, hint);
+  }
+  // The number of items that stand before the place looked for: first ever longer strides from `hint`, then halving.
+  template <class Before>
+  size_t gallop(Before before, const T* a, ptrdiff_t n, ptrdiff_t hint) {
+    ptrdiff_t near = 0, far = 1;  // distances from hint
+    bool right = before(a[hint]);
+    ptrdiff_t most = right ? n - hint : hint + 1;
+    while (far < most && before(a[right ? hint + far : hint - far]) == right) {
+      near = far;
+      far = (far << 1) + 1;
     }
-    ++last;
-    while (last < offset) {
-      ptrdiff_t middle = last + ((offset - last) >> 1);
-      if (less_(key, a[middle])) offset = middle;
-      else last = middle + 1;
+    far = std::min(far, most);
+    ptrdiff_t begin = (right ? hint + near : hint - far) + 1, end = right ? hint + far : hint - near;
+    while (begin < end) {
+      ptrdiff_t middle = begin + ((end - begin) >> 1);
+      if (before(a[middle])) begin = middle + 1;
+      else end = middle;
     }
-    return size_t(offset);
+    return size_t(end);
   }
 
   void merge_at(size_t i) {
@@ -190,63 +154,77 @@ class PySorter {
     else merge_high(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
   }
 
+  // What a step of a merge leaves: the run that its element came from, or nothing to compare any more.
+  enum class Took { Left, Right, All };
+  enum class Leapt { Far, Near, All };  // by how much elements galloping moved at once
+
+  // Both merges: element by element until one run has won min_gallop times in a row, then by galloping as long as that
+  // moves many elements at once.
+  template <class Step, class Leap>
+  void merge(Step step, Leap leap) {
+    ptrdiff_t min_gallop = min_gallop_;
+    for (;;) {
+      Took winner = Took::Left;
+      for (ptrdiff_t in_a_row = 0; in_a_row < min_gallop;) {
+        Took took = step();
+        if (took == Took::All) return;
+        in_a_row = took == winner ? in_a_row + 1 : 1;
+        winner = took;
+      }
+      ++min_gallop;
+      Leapt leapt;
+      do {
+        min_gallop -= min_gallop > 1;
+        min_gallop_ = min_gallop;
+        leapt = leap();
+        if (leapt == Leapt::All) return;
+      } while (leapt == Leapt::Far);
+      ++min_gallop;
+      min_gallop_ = min_gallop;
+    }
+  }
+
   // Merges two adjacent runs from the left, the first one copied out.
   void merge_low(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
     std::vector<T> left(a_.begin() + ptrdiff_t(base1), a_.begin() + ptrdiff_t(base1) + n1);
     T* out = &a_[base1];
     const T* p1 = left.data();
     const T* p2 = &a_[base2];
-    auto copy_rest_of_left = [&] {
+    auto end_of_right = [&] {
       for (; n1 > 0; n1--) *out++ = *p1++;
     };
-    auto last_of_left_goes_last = [&] {  // n1 == 1
+    auto last_of_left = [&] {  // n1 == 1: it goes last
       for (; n2 > 0; n2--) *out++ = *p2++;
       *out = *p1;
     };
-    *out++ = *p2++;
-    if (--n2 == 0) return copy_rest_of_left();
-    if (n1 == 1) return last_of_left_goes_last();
-    ptrdiff_t min_gallop = min_gallop_;
-    for (;;) {
-      ptrdiff_t count1 = 0, count2 = 0;
-      for (;;) {
-        if (less_(*p2, *p1)) {
-          *out++ = *p2++;
-          count2++;
-          count1 = 0;
-          if (--n2 == 0) return copy_rest_of_left();
-          if (count2 >= min_gallop) break;
-        } else {
-          *out++ = *p1++;
-          count1++;
-          count2 = 0;
-          if (--n1 == 1) return last_of_left_goes_last();
-          if (count1 >= min_gallop) break;
-        }
-      }
-      ++min_gallop;
-      do {
-        min_gallop -= min_gallop > 1;
-        min_gallop_ = min_gallop;
-        ptrdiff_t k = ptrdiff_t(gallop_right(*p2, p1, n1, 0));
-        count1 = k;
-        for (ptrdiff_t j = 0; j < k; j++) *out++ = *p1++;
-        n1 -= k;
-        if (k && n1 == 1) return last_of_left_goes_last();
-        if (n1 == 0) return copy_rest_of_left();  // only with an inconsistent order
+    auto step = [&] {
+      if (less_(*p2, *p1)) {
         *out++ = *p2++;
-        if (--n2 == 0) return copy_rest_of_left();
-        k = ptrdiff_t(gallop_left(*p1, p2, n2, 0));
-        count2 = k;
-        for (ptrdiff_t j = 0; j < k; j++) *out++ = *p2++;
-        n2 -= k;
-        if (k && n2 == 0) return copy_rest_of_left();
-        *out++ = *p1++;
-        if (--n1 == 1) return last_of_left_goes_last();
-      } while (count1 >= kMinGallop || count2 >= kMinGallop);
-      ++min_gallop;
-      min_gallop_ = min_gallop;
-    }
+        return --n2 == 0 ? end_of_right(), Took::All : Took::Right;
+      }
+      *out++ = *p1++;
+      return --n1 == 1 ? last_of_left(), Took::All : Took::Left;
+    };
+    auto leap = [&] {
+      ptrdiff_t k1 = ptrdiff_t(gallop_right(*p2, p1, n1, 0));
+      for (ptrdiff_t j = 0; j < k1; j++) *out++ = *p1++;
+      n1 -= k1;
+      if (k1 && n1 == 1) return last_of_left(), Leapt::All;
+      if (n1 == 0) return end_of_right(), Leapt::All;  // only with an inconsistent order
+      *out++ = *p2++;
+      if (--n2 == 0) return end_of_right(), Leapt::All;
+      ptrdiff_t k2 = ptrdiff_t(gallop_left(*p1, p2, n2, 0));
+      for (ptrdiff_t j = 0; j < k2; j++) *out++ = *p2++;
+      n2 -= k2;
+      if (k2 && n2 == 0) return end_of_right(), Leapt::All;
+      *out++ = *p1++;
+      if (--n1 == 1) return last_of_left(), Leapt::All;
+      return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;
+    };
+    *out++ = *p2++;  // the caller found that the second run begins with the least element
+    if (--n2 == 0) return end_of_right();
+    if (n1 == 1) return last_of_left();
+    merge(step, leap);
   }
 
   // Merges two adjacent runs from the right, the second one copied out.
@@ -257,57 +235,41 @@ class PySorter {
     T* p1 = a1 + n1 - 1;
     const T* b2 = right.data();
     const T* p2 = b2 + n2 - 1;
-    auto copy_rest_of_right = [&] {
+    auto end_of_left = [&] {
       for (ptrdiff_t j = n2; j-- > 0;) *out-- = b2[j];
     };
-    auto first_of_right_goes_first = [&] {  // n2 == 1
+    auto first_of_right = [&] {  // n2 == 1: it goes first
       for (; n1 > 0; n1--) *out-- = *p1--;
       *out = *p2;
     };
-    *out-- = *p1--;
-    if (--n1 == 0) return copy_rest_of_right();
-    if (n2 == 1) return first_of_right_goes_first();
-    ptrdiff_t min_gallop = min_gallop_;
-    for (;;) {
-      ptrdiff_t count1 = 0, count2 = 0;
-      for (;;) {
-        if (less_(*p2, *p1)) {
-          *out-- = *p1--;
-          count1++;
-          count2 = 0;
-          if (--n1 == 0) return copy_rest_of_right();
-          if (count1 >= min_gallop) break;
-        } else {
-          *out-- = *p2--;
-          count2++;
-          count1 = 0;
-          if (--n2 == 1) return first_of_right_goes_first();
-          if (count2 >= min_gallop) break;
-        }
-      }
-      ++min_gallop;
-      do {
-        min_gallop -= min_gallop > 1;
-        min_gallop_ = min_gallop;
-        ptrdiff_t k = n1 - ptrdiff_t(gallop_right(*p2, a1, n1, n1 - 1));
-        count1 = k;
-        for (ptrdiff_t j = 0; j < k; j++) *out-- = *p1--;
-        n1 -= k;
-        if (k && n1 == 0) return copy_rest_of_right();
-        *out-- = *p2--;
-        if (--n2 == 1) return first_of_right_goes_first();
-        k = n2 - ptrdiff_t(gallop_left(*p1, b2, n2, n2 - 1));
-        count2 = k;
-        for (ptrdiff_t j = 0; j < k; j++) *out-- = *p2--;
-        n2 -= k;
-        if (k && n2 == 1) return first_of_right_goes_first();
-        if (n2 == 0) return copy_rest_of_right();  // only with an inconsistent order
+    auto step = [&] {
+      if (less_(*p2, *p1)) {
         *out-- = *p1--;
-        if (--n1 == 0) return copy_rest_of_right();
-      } while (count1 >= kMinGallop || count2 >= kMinGallop);
-      ++min_gallop;
-      min_gallop_ = min_gallop;
-    }
+        return --n1 == 0 ? end_of_left(), Took::All : Took::Left;
+      }
+      *out-- = *p2--;
+      return --n2 == 1 ? first_of_right(), Took::All : Took::Right;
+    };
+    auto leap = [&] {
+      ptrdiff_t k1 = n1 - ptrdiff_t(gallop_right(*p2, a1, n1, n1 - 1));
+      for (ptrdiff_t j = 0; j < k1; j++) *out-- = *p1--;
+      n1 -= k1;
+      if (k1 && n1 == 0) return end_of_left(), Leapt::All;
+      *out-- = *p2--;
+      if (--n2 == 1) return first_of_right(), Leapt::All;
+      ptrdiff_t k2 = n2 - ptrdiff_t(gallop_left(*p1, b2, n2, n2 - 1));
+      for (ptrdiff_t j = 0; j < k2; j++) *out-- = *p2--;
+      n2 -= k2;
+      if (k2 && n2 == 1) return first_of_right(), Leapt::All;
+      if (n2 == 0) return end_of_left(), Leapt::All;  // only with an inconsistent order
+      *out-- = *p1--;
+      if (--n1 == 0) return end_of_left(), Leapt::All;
+      return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;
+    };
+    *out-- = *p1--;  // the caller found that the first run ends with the greatest element
+    if (--n1 == 0) return end_of_left();
+    if (n2 == 1) return first_of_right();
+    merge(step, leap);
   }
 
   std::vector<T>& a_;

@@ -240,17 +240,8 @@ std::string CStyle::render() {
   std::string function_name = "test";
   for (UOp u : list()) {
     begin_node(u);
-    switch (u.op()) {
-      case Op::NOOP:
-      case Op::GROUP: break;
-      case Op::AFTER: share_text(u, u.src(0)); break;
-      case Op::SINK:
-        if (!u.arg().is_none()) function_name = function_name_of(u);
-        break;
-      case Op::DEFINE_GLOBAL:
-      case Op::DEFINE_VAR: add_parameter(u); break;
-      default: print(u);
-    }
+    if (u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR})) add_parameter(u);
+    else if (!is_left_out(u, function_name)) print(u);
     end_node(body);
   }
   return dialect_.assemble ? dialect_.assemble(*this, function_name) : assemble_c(function_name);

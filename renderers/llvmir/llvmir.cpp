@@ -309,12 +309,6 @@ std::string LlvmIr::render() {
   for (UOp u : list()) {
     begin_node(u);
     switch (u.op()) {
-      case Op::NOOP:
-      case Op::GROUP: break;
-      case Op::AFTER: share_text(u, u.src(0)); break;
-      case Op::SINK:
-        if (!u.arg().is_none()) function_name = function_name_of(u);
-        break;
       case Op::DEFINE_GLOBAL:
       case Op::DEFINE_VAR: add_parameter(u); break;
       case Op::DEFINE_LOCAL:
@@ -324,7 +318,8 @@ std::string LlvmIr::render() {
         if (u.dtype().is_ptr() || same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
         else print(u);
         break;
-      default: print(u);
+      default:
+        if (!is_left_out(u, function_name)) print(u);
     }
     end_node(body_);
   }

@@ -1,26 +1,34 @@
 // Operations of two integers or bools.
-#include "lib/runtime/ref/exec_lanes.h"
+#include "lib/runtime/ref/exec_common.h"
 #include "lib/runtime/ref/numeric.h"
 
 namespace tgc::ref {
 namespace {
 
-#define TGC_OP2(name, expression)                                     \
-  struct name {                                                       \
-    template <class T>                                                \
-    static auto apply(T a, T b, [[maybe_unused]] RefNotes& notes) { return expression; } \
-  };
-TGC_OP2(OpAdd, wrapping_add(a, b))
-TGC_OP2(OpSub, wrapping_sub(a, b))
-TGC_OP2(OpMul, wrapping_mul(a, b))
-TGC_OP2(OpAnd, T(a & b))
-TGC_OP2(OpOr, T(a | b))
-TGC_OP2(OpXor, T(a ^ b))
-TGC_OP2(OpMax, a < b ? b : a)
-TGC_OP2(OpLt, uint8_t(a < b))
-TGC_OP2(OpNe, uint8_t(a != b))
-TGC_OP2(OpEq, uint8_t(a == b))
-#undef TGC_OP2
+struct OpAdd {
+  template <class T>
+  static T apply(T a, T b, RefNotes&) { return wrapping_add(a, b); }
+};
+struct OpSub {
+  template <class T>
+  static T apply(T a, T b, RefNotes&) { return wrapping_sub(a, b); }
+};
+struct OpMul {
+  template <class T>
+  static T apply(T a, T b, RefNotes&) { return wrapping_mul(a, b); }
+};
+struct OpAnd {
+  template <class T>
+  static T apply(T a, T b, RefNotes&) { return T(a & b); }
+};
+struct OpOr {
+  template <class T>
+  static T apply(T a, T b, RefNotes&) { return T(a | b); }
+};
+struct OpXor {
+  template <class T>
+  static T apply(T a, T b, RefNotes&) { return T(a ^ b); }
+};
 
 // tinygrad's cdiv: truncating, 0 for a divisor of 0. The one quotient that does not fit, min / -1, wraps.
 template <class T>
@@ -107,9 +115,6 @@ Fn bool_binary(const Selector& s) {
 template <class T>
 Fn int_binary(const Selector& s) {
   switch (s.op) {
-    case Opc::Add: return pick2<T, T, OpAdd>(s);
-    case Opc::Sub: return pick2<T, T, OpSub>(s);
-    case Opc::Mul: return pick2<T, T, OpMul>(s);
     case Opc::IDiv: return pick2<T, T, OpIDiv>(s);
     case Opc::Mod: return pick2<T, T, OpMod>(s);
     case Opc::Shl: return pick2<T, T, OpShl>(s);
@@ -117,12 +122,7 @@ Fn int_binary(const Selector& s) {
     case Opc::And: return pick2<T, T, OpAnd>(s);
     case Opc::Or: return pick2<T, T, OpOr>(s);
     case Opc::Xor: return pick2<T, T, OpXor>(s);
-    case Opc::Max: return pick2<T, T, OpMax>(s);
-    case Opc::Pow: return pick2<T, T, OpPow>(s);
-    case Opc::Lt: return pick2<uint8_t, T, OpLt>(s);
-    case Opc::Ne: return pick2<uint8_t, T, OpNe>(s);
-    case Opc::Eq: return pick2<uint8_t, T, OpEq>(s);
-    default: return nullptr;
+    default: return pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
   }
 }
 

@@ -1,0 +1,40 @@
+// The operations of two numbers that integers and floats have both. For exec_binary.cpp and exec_float.cpp alone.
+#pragma once
+#include "lib/runtime/ref/exec_lanes.h"
+
+namespace tgc::ref {
+
+struct OpMax {
+  template <class T>
+  static T apply(T a, T b, RefNotes&) { return a < b ? b : a; }
+};
+struct OpLt {
+  template <class T>
+  static uint8_t apply(T a, T b, RefNotes&) { return a < b; }
+};
+struct OpNe {
+  template <class T>
+  static uint8_t apply(T a, T b, RefNotes&) { return a != b; }
+};
+struct OpEq {
+  template <class T>
+  static uint8_t apply(T a, T b, RefNotes&) { return a == b; }
+};
+
+// The function for one of them, with T's own arithmetic; null for another operation.
+template <class T, class Add, class Sub, class Mul, class Pow>
+Fn pick_common(const Selector& s) {
+  switch (s.op) {
+    case Opc::Add: return pick2<T, T, Add>(s);
+    case Opc::Sub: return pick2<T, T, Sub>(s);
+    case Opc::Mul: return pick2<T, T, Mul>(s);
+    case Opc::Pow: return pick2<T, T, Pow>(s);
+    case Opc::Max: return pick2<T, T, OpMax>(s);
+    case Opc::Lt: return pick2<uint8_t, T, OpLt>(s);
+    case Opc::Ne: return pick2<uint8_t, T, OpNe>(s);
+    case Opc::Eq: return pick2<uint8_t, T, OpEq>(s);
+    default: return nullptr;
+  }
+}
+
+}  // namespace tgc::ref
