@@ -38,12 +38,23 @@ inline std::string put(const std::string& name, const std::string& text) {
   return (scratch() / name).string();
 }
 
-// `environment` is what stands before a command in a shell: "A=1 B=2".
-inline Ran run_tgc(const std::string& arguments, const std::string& input = "/dev/null", const std::string& environment = "") {
+// `command` in scratch(), by a shell that finds the tgc that was built under the name tgc. Standard input is `input`.
+inline Ran shell(const std::string& command, const std::string& input = "/dev/null") {
   std::string out = (scratch() / "out").string(), err = (scratch() / "err").string();
-  int status = std::system((environment + " " TGC_BINARY " " + arguments + " >" + out + " 2>" + err + " <" + input).c_str());
+  std::string home = std::filesystem::path(TGC_BINARY).parent_path().string();
+  std::string full = "cd '" + scratch().string() + "' && PATH='" + home + "':$PATH && { " + command + "\n} >" + out + " 2>" +
+                     err + " <" + input;
+  int status = std::system(full.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }
+
+// `environment` is what stands before a command in a shell: "A=1 B=2".
+inline Ran run_tgc(const std::string& arguments, const std::string& input = "/dev/null",
+                   const std::string& environment = "") {
+  return shell(environment + " tgc " + arguments, input);
+}
+
+inline bool has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
 
 // Trouble: exit code 2, a message that holds `words`, nothing on standard output.
 inline void trouble(const std::string& arguments, const std::string& words) {
@@ -52,7 +63,7 @@ inline void trouble(const std::string& arguments, const std::string& words) {
   CHECK(r.code == 2);
   CHECK(r.out == "");
   CHECK(r.err.starts_with("tgc: "));
-  CHECK(r.err.find(words) != std::string::npos);
+  CHECK(has(r.err, words));
 }
 
 }  // namespace tgc

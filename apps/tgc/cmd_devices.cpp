@@ -5,8 +5,8 @@
 #include "apps/tgc/terminal.h"
 #include "lib/compile/compile.h"
 #include "lib/runtime/devices.h"
+#include "lib/support/json_writer.h"
 #include "lib/target/target.h"
-#include "lib/text/json_scan.h"
 
 namespace tgc {
 namespace {
@@ -26,7 +26,8 @@ void add_renderers(std::vector<DeviceRow>& rows) {
     std::string renderer = target->device + ":" + std::string(name_of(target->renderer));
     if (rows.empty() || rows.back().name != renderer) {
       auto job = compile_job(target->device, name_of(target->renderer), target->arch);
-      rows.push_back({"renderer", renderer, job ? std::string(name_of(job->language)) : "source only", true, job ? "" : job.diag().message});
+      rows.push_back({"renderer", renderer, job ? std::string(name_of(job->language)) : "source only", true,
+                      job ? "" : job.diag().message});
     }
     if (!target->arch.empty()) rows.back().note += (rows.back().note.empty() ? "" : " ") + target->arch;
   }
@@ -44,17 +45,17 @@ void add_runtimes(std::vector<DeviceRow>& rows) {
 constexpr void (*kSources[])(std::vector<DeviceRow>&) = {add_renderers, add_compilers, add_runtimes};
 
 std::string as_json(const std::vector<DeviceRow>& rows) {
-  std::string out = "[";
-  for (const DeviceRow& r : rows) {
-    out += out.size() > 1 ? ",\n{" : "\n{";
-    for (auto [key, value] : {std::pair("kind", &r.kind), std::pair("name", &r.name), std::pair("serves", &r.serves), std::pair("note", &r.note)}) {
-      out.append("\"").append(key).append("\":");
-      append_json_string(out, *value);
-      out += ",";
-    }
-    out += std::string("\"works\":") + (r.works ? "true" : "false") + "}";
-  }
-  return out + "\n]\n";
+  std::string out;
+  JsonWriter json(out);
+  json.array([&] {
+    for (const DeviceRow& r : rows)
+      json.line().object([&] {
+        json.member("kind", r.kind).member("name", r.name).member("serves", r.serves).member("note", r.note);
+        json.member("works", r.works);
+      });
+    json.line();
+  });
+  return out + "\n";
 }
 
 std::string as_table(const std::vector<DeviceRow>& rows) {
@@ -63,7 +64,8 @@ std::string as_table(const std::vector<DeviceRow>& rows) {
   std::string out, kind;
   for (const DeviceRow& r : rows) {
     if (r.kind != kind) out += (kind.empty() ? "" : "\n") + r.kind + "s\n", kind = r.kind;
-    std::string line = std::string("  ") + (r.works ? "yes  " : "no   ") + r.name + std::string(name - r.name.size() + 2, ' ');
+    std::string line =
+        std::string("  ") + (r.works ? "yes  " : "no   ") + r.name + std::string(name - r.name.size() + 2, ' ');
     if (!r.serves.empty()) line += r.serves + std::string(serves - r.serves.size() + 2, ' ');
     line += r.note;
     line.erase(line.find_last_not_of(' ') + 1);
@@ -76,7 +78,8 @@ std::string as_table(const std::vector<DeviceRow>& rows) {
 
 void add_devices(CLI::App& app, int& exit_code) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* cmd = app.add_subcommand("devices", "what works here: renderers, compilers, runtimes; and what is missing for the others");
+  CLI::App* cmd = app.add_subcommand(
+      "devices", "what works here: renderers, compilers, runtimes; and what is missing for the others");
   cmd->add_flag("--json", *json, "as JSON");
   cmd->callback([json, &exit_code] {
     std::vector<DeviceRow> rows;

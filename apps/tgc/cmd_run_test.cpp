@@ -1,14 +1,11 @@
 // `tgc run` as users run it.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 
+#include "apps/tgc/cli_testing.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
@@ -17,30 +14,6 @@ namespace tgc {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Ran {
-  int code;
-  std::string out, err;
-};
-
-// The folder that the commands run in, gone at the end.
-const fs::path& folder() {
-  static struct Folder {
-    fs::path path = fs::temp_directory_path() / ("tgc_run_test." + std::to_string(getpid()));
-    Folder() { fs::create_directories(path); }
-    ~Folder() {
-      std::error_code ignored;
-      fs::remove_all(path, ignored);
-    }
-  } folder;
-  return folder.path;
-}
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-void put(const std::string& name, const std::string& text) { std::ofstream(folder() / name) << text; }
 
 template <class T>
 NamedArray named(const char* name, DType dtype, std::vector<T> values) {
@@ -51,27 +24,12 @@ NamedArray named(const char* name, DType dtype, std::vector<T> values) {
 void put_arrays(const std::string& name, std::initializer_list<NamedArray*> arrays) {
   Arrays list;
   for (NamedArray* a : arrays) list.push_back({a->name, a->array.copy()});
-  REQUIRE(write_npz((folder() / name).string(), list).ok());
+  REQUIRE(write_npz((scratch() / name).string(), list).ok());
 }
 
-// `command` in the folder; "tgc" in it is the one that was built.
-Ran shell(const std::string& command) {
-  std::string full = "cd '" + folder().string() + "' && tgc() { " TGC_BINARY " \"$@\"; } && " + command + " >out 2>err </dev/null";
-  int status = std::system(full.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(folder() / "out"), read(folder() / "err")};
-}
-
-bool has(const std::string& text, const std::string& words) {
+void holds(const std::string& text, const std::string& words) {
   INFO(text);
-  CHECK(text.find(words) != std::string::npos);
-  return text.find(words) != std::string::npos;
-}
-
-void trouble(const std::string& command, const std::string& words) {
-  INFO(command);
-  Ran r = shell(command);
-  CHECK(r.code == 2);
-  has(r.err, words);
+  CHECK(has(text, words));
 }
 
 // data0[i] = f(data1[i], data2[i]) for 8 elements; `f` is an expression of a and b.
@@ -106,15 +64,15 @@ TEST_CASE("run: arrays from a file, the expected ones from another, on each devi
     Ran r = shell("tgc run add.uop --device=" + device + " --inputs=ab.npz --expect=sum.npz");
     INFO(r.err);
     CHECK(r.code == 0);
-    has(r.out, "add: passed on ");
-    has(r.out, "data0 float32 (8,): same exactly");
+    holds(r.out, "add: passed on ");
+    holds(r.out, "data0 float32 (8,): same exactly");
   }
   for (std::string target : {"CPU:CLANG", "CUDA:CUDA:sm_80", "METAL", "AMD:HIP:gfx1100"})
     CHECK(shell("tgc run add.uop --device=REF --target=" + target + " --inputs={}b.npz --expect=sum.npz").code == 2);  // addb.npz is not there
   for (std::string target : {"CPU:CLANG", "CUDA:CUDA:sm_80", "METAL", "AMD:HIP:gfx1100"}) {
     Ran r = shell("tgc run add.uop --device=REF --target=" + target + " --inputs=ab.npz --expect=sum.npz");
     CHECK(r.code == 0);
-    has(r.out, "passed on REF, lowered for " + target);
+    holds(r.out, "passed on REF, lowered for " + target);
   }
 }
 
@@ -122,17 +80,17 @@ TEST_CASE("run: a mismatch says where and how much, keeps the arrays and prints 
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
   CHECK(r.code == 1);
-  has(r.out, "add: FAILED on CPU:LLVM, 1 of 1 array not as wrong.npz has it");
-  has(r.out, "2 of 8 differ, max abs 1");
-  has(r.out, "first [3]: 8, expected 8.5");
-  has(r.out, "worst [6]: 8, expected 9");
-  has(r.out, "NaN: 0, expected 0; Inf: 0, expected 0");
+  holds(r.out, "add: FAILED on CPU:LLVM, 1 of 1 array not as wrong.npz has it");
+  holds(r.out, "2 of 8 differ, max abs 1");
+  holds(r.out, "first [3]: 8, expected 8.5");
+  holds(r.out, "worst [6]: 8, expected 9");
+  holds(r.out, "NaN: 0, expected 0; Inf: 0, expected 0");
   size_t at = r.out.find("again: ");
   REQUIRE(at != std::string::npos);
   Ran again = shell(r.out.substr(at + 7, r.out.find('\n', at) - at - 7));
   CHECK(again.code == 1);
-  has(again.out, "2 of 8 differ");
-  auto actual = read_arrays((folder() / "failed-add-actual.npz").string());
+  holds(again.out, "2 of 8 differ");
+  auto actual = read_arrays((scratch() / "failed-add-actual.npz").string());
   REQUIRE(actual.ok());
   CHECK(find_array(*actual, "data0")->as<float>()[3] == 8.f);
   // tolerances let it pass
@@ -146,36 +104,36 @@ TEST_CASE("run: inputs from a seed, the reference from REF, results saved") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --seed=3 --save={}.saved.npz");
   CHECK(r.code == 0);
-  has(r.out, "1 array as REF has it (inputs from seed 3)");
-  auto one = read_arrays((folder() / "add.saved.npz").string());
+  holds(r.out, "1 array as REF has it (inputs from seed 3)");
+  auto one = read_arrays((scratch() / "add.saved.npz").string());
   REQUIRE(one.ok());
   REQUIRE(shell("tgc run add.uop --device=REF --seed=3 --save=two.npz").code == 0);
-  auto two = read_arrays((folder() / "two.npz").string());
+  auto two = read_arrays((scratch() / "two.npz").string());
   REQUIRE(two.ok());
   CHECK(std::memcmp(one->at(0).array.data(), two->at(0).array.data(), 32) == 0);
-  has(shell("tgc run add.uop --device=CPU --reference=CPU:CLANG --json").out, "\"result\":\"passed\",\"reference\":\"CPU:CLANG\",\"seed\":0");
+  holds(shell("tgc run add.uop --device=CPU --reference=CPU:CLANG --json").out, "\"result\":\"passed\",\"reference\":\"CPU:CLANG\",\"seed\":0");
 }
 
 TEST_CASE("run: bad input is an error before anything runs") {
   prepare();
-  trouble("tgc run add.uop --inputs=sum.npz", "data1 is missing, expected float32, 8 elements");
-  trouble("tgc run div.uop --inputs=ab.npz", "data1 is float32 (8,), expected int32, 8 elements");
+  trouble("run add.uop --inputs=sum.npz", "data1 is missing, expected float32, 8 elements");
+  trouble("run div.uop --inputs=ab.npz", "data1 is float32 (8,), expected int32, 8 elements");
   auto a = named<float>("data1", dtypes::float32, {1, 2}), b = named<float>("data2", dtypes::float32, {1, 2});
   put_arrays("short.npz", {&a, &b});
-  trouble("tgc run add.uop --inputs=short.npz", "data1 is float32 (2,), expected float32, 8 elements");
-  trouble("tgc run add.uop --inputs=ab.npz --expect=short.npz", "the kernel stores no array 'data1', expected data0");
-  trouble("tgc run add.uop --inputs=nowhere.npz", "nowhere.npz");
-  trouble("tgc run var.uop", "the variable 'n' has no value, expected --var n=N with N from 1 to 8");
-  trouble("tgc run var.uop --var n=9", "the variable 'n' cannot be 9, expected 1 to 8");
-  trouble("tgc run var.uop --var n", "--var takes NAME=INTEGER");
+  trouble("run add.uop --inputs=short.npz", "data1 is float32 (2,), expected float32, 8 elements");
+  trouble("run add.uop --inputs=ab.npz --expect=short.npz", "the kernel stores no array 'data1', expected data0");
+  trouble("run add.uop --inputs=nowhere.npz", "nowhere.npz");
+  trouble("run var.uop", "the variable 'n' has no value, expected --var n=N with N from 1 to 8");
+  trouble("run var.uop --var n=9", "the variable 'n' cannot be 9, expected 1 to 8");
+  trouble("run var.uop --var n", "--var takes NAME=INTEGER");
   CHECK(shell("tgc run var.uop --var n=8").code == 0);
   std::string huge = elementwise("float", "a+b");
   for (size_t at; (at = huge.find("ptr(8)")) != huge.npos;) huge.replace(at, 6, "ptr(900000000000)");
   put("huge.uop", huge);
-  trouble("tgc run huge.uop", "not enough memory: the kernel's arrays take");
-  trouble("tgc run add.uop --device=TPU", "no device 'TPU', expected CPU:LLVM");
-  trouble("tgc run add.uop --device=CPU --target=CUDA", "a kernel lowered for 'CUDA' does not run on 'CPU'");
-  trouble("tgc run add.uop --device=plugin:./nothing.so", "the plugin does not load");
+  trouble("run huge.uop", "not enough memory: the kernel's arrays take");
+  trouble("run add.uop --device=TPU", "no device 'TPU', expected CPU:LLVM");
+  trouble("run add.uop --device=CPU --target=CUDA", "a kernel lowered for 'CUDA' does not run on 'CPU'");
+  trouble("run add.uop --device=plugin:./nothing.so", "the plugin does not load");
 }
 
 TEST_CASE("run: a kernel that dies is a report, and the next one runs") {
@@ -190,30 +148,30 @@ TEST_CASE("run: a kernel that dies is a report, and the next one runs") {
                   ".store((v*r.cast(dtypes.float)).reduce(r, arg=Ops.ADD)).sink()\n");
   Ran next = shell("tgc run div.uop var.uop --inputs=zero.npz --reference=none --var n=2");
   CHECK(next.code == 2);
-  has(next.err, "kernel 'div' on CPU:LLVM: killed by SIGFPE (integer division by zero at 0x");
-  has(next.out, "var: ran on CPU:LLVM");
-  has(next.out, "1 of 2 kernels passed, 1 in trouble");
-  trouble("tgc run far.uop --inputs=far.npz --device=CPU --reference=none", "killed by SIGSEGV (access to memory that is not there at 0x");
-  trouble("tgc run far.uop --inputs=far.npz --device=REF", "out of bounds");
-  trouble("tgc run slow.uop --device=CPU --reference=none --timeout=0.2", "kernel 'slow' on CPU:LLVM: did not end within 0.2 seconds");
+  holds(next.err, "kernel 'div' on CPU:LLVM: killed by SIGFPE (integer division by zero at 0x");
+  holds(next.out, "var: ran on CPU:LLVM");
+  holds(next.out, "1 of 2 kernels passed, 1 in trouble");
+  trouble("run far.uop --inputs=far.npz --device=CPU --reference=none", "killed by SIGSEGV (access to memory that is not there at 0x");
+  trouble("run far.uop --inputs=far.npz --device=REF", "out of bounds");
+  trouble("run slow.uop --device=CPU --reference=none --timeout=0.2", "kernel 'slow' on CPU:LLVM: did not end within 0.2 seconds");
   // REF divides by zero in peace, and says so
   Ran ref = shell("tgc run div.uop --inputs=zero.npz --device=REF");
   CHECK(ref.code == 0);
-  has(ref.out, "1 integer divisions by zero");
+  holds(ref.out, "1 integer divisions by zero");
 }
 
 TEST_CASE("run: every stage in REF, and the first that computes something else") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --each-stage");
   CHECK(r.code == 0);
-  has(r.out, "stages computes the same");
+  holds(r.out, "stages computes the same");
   put("sum.uop", "i = UOp.range(4, 0, AxisType.LOOP)\nj = UOp.range(6, 1, AxisType.REDUCE)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i*6+j)\n"
                  "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(a.reduce(j, arg=Ops.ADD)).end(i).sink()\n");
   CHECK(shell("tgc run sum.uop --device=REF --target=CUDA --each-stage").code == 0);
   // what is expected is wrong from the beginning
   Ran wrong = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz --each-stage");
   CHECK(wrong.code == 1);
-  has(wrong.out, "the first stage that computes something else: ast");
+  holds(wrong.out, "the first stage that computes something else: ast");
   // 1e8 + 1 - 1e8 loses the 1, or not, by the order of the sum: the optimizer's split of the reduction is where it changes
   auto a = named<float>("data1", dtypes::float32, std::vector<float>(256, 1.f));
   a.array.as<float>()[0] = 1e8f, a.array.as<float>()[255] = -1e8f;
@@ -221,7 +179,7 @@ TEST_CASE("run: every stage in REF, and the first that computes something else")
   put("order.uop", "j = UOp.range(256, 0, AxisType.REDUCE)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(256), (), 1).index(j)\n"
                    "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), ptr=True).store(a.reduce(j, arg=Ops.ADD)).sink()\n");
   Ran order = shell("tgc run order.uop --device=REF --target=CUDA --reference=none --inputs=order.npz --each-stage");
-  has(order.out, "the first stage that computes something else: ");
+  holds(order.out, "the first stage that computes something else: ");
   CHECK(order.out.find("something else: ast") == std::string::npos);
 }
 
@@ -229,11 +187,11 @@ TEST_CASE("run: a benchmark in the layout of tinygrad's DEBUG=2") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --bench 20");
   CHECK(r.code == 0);
-  has(r.out, "*** CPU        1 E_");
-  has(r.out, " arg  3 mem   0.00 GB tm ");
-  has(r.out, " GFLOPS ");
-  has(r.out, "20 runs: median ");
-  has(shell("tgc run add.uop --bench 5 --json --reference=none").out, "\"bench\":{\"runs\":5,\"median_s\":");
+  holds(r.out, "*** CPU        1 E_");
+  holds(r.out, " arg  3 mem   0.00 GB tm ");
+  holds(r.out, " GFLOPS ");
+  holds(r.out, "20 runs: median ");
+  holds(shell("tgc run add.uop --bench 5 --json --reference=none").out, "\"bench\":{\"runs\":5,\"median_s\":");
 }
 
 TEST_CASE("run: a listing, a graph after a stage, one record of many") {
@@ -258,8 +216,8 @@ TEST_CASE("run: the sample plugin") {
   Ran r = shell("tgc run add.uop --device=plugin:" TGC_SAMPLE_DEVICE " --inputs=ab.npz --expect=sum.npz");
   INFO(r.err);
   CHECK(r.code == 0);
-  has(r.out, "passed on plugin:");
-  trouble("tgc run add.uop --device=plugin:" TGC_SAMPLE_DEVICE ":no-such-compiler", "there is no compiler 'no-such-compiler' here");
+  holds(r.out, "passed on plugin:");
+  trouble("run add.uop --device=plugin:" TGC_SAMPLE_DEVICE ":no-such-compiler", "there is no compiler 'no-such-compiler' here");
 }
 
 TEST_CASE("run: inputs of which the reference makes NaNs are drawn anew, and the report says so") {
@@ -283,7 +241,7 @@ TEST_CASE("run: a variable that the kernel does not have is an error before anyt
   Ran ran = shell("tgc run roots.uop --device=CPU --var sz=3 --save=never.npz");
   CHECK(ran.code == 2);
   CHECK(ran.err.find("the kernel has no variable 'sz'") != std::string::npos);
-  CHECK_FALSE(fs::exists(folder() / "never.npz"));
+  CHECK_FALSE(fs::exists(scratch() / "never.npz"));
   ran = shell("tgc run roots.uop roots.uop --device=CPU --var sz=3");
   CHECK(ran.code == 2);
   CHECK(ran.err.find("no kernel has a variable 'sz'") != std::string::npos);

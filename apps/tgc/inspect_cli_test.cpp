@@ -1,102 +1,81 @@
 // diff, patterns, stats, trace, completion, help, and tinygrad's habits, run as users run them.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
+
+using namespace tgc;
 
 namespace {
 
-struct Ran {
-  int code;
-  std::string out;  // with standard error
-};
+bool has(const Ran& r, const std::string& words) { return tgc::has(r.out, words) || tgc::has(r.err, words); }
+std::string temporary(const std::string& name) { return (scratch() / name).string(); }
 
-Ran shell(const std::string& command) {
-  Ran r{-1, ""};
-  FILE* pipe = popen(("exec 2>&1; " + command).c_str(), "r");
-  REQUIRE(pipe);
-  char buffer[4096];
-  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) r.out.append(buffer, n);
-  int status = pclose(pipe);
-  r.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return r;
-}
-Ran tgc(const std::string& arguments) { return shell(TGC_BINARY " " + arguments); }
-bool has(const Ran& r, const std::string& words) { return r.out.find(words) != std::string::npos; }
-
-std::string temporary(const std::string& name) {
-  return (std::filesystem::temp_directory_path() / ("tgc_inspect_cli." + std::to_string(getpid()) + "." + name)).string();
-}
-
-const std::string kFile = tgc::test_path("golden/kernels.jsonl.gz"), kKernel = kFile + "#bin_add_half.0";
+const std::string kFile = test_path("golden/kernels.jsonl.gz"), kKernel = kFile + "#bin_add_half.0";
 
 TEST_CASE("diff: exit codes, and that --quiet says nothing") {
   std::string a = temporary("a.uop"), b = temporary("b.uop");
-  REQUIRE(tgc("dump " + kKernel + " -o " + a).code == 0);
+  REQUIRE(run_tgc("dump " + kKernel + " -o " + a).code == 0);
   REQUIRE(shell("sed s/AxisType.LOOP/AxisType.REDUCE/ " + a + " >" + b).code == 0);
-  Ran same = tgc("diff " + a + " " + a), different = tgc("diff " + a + " " + b), quiet = tgc("diff -q " + a + " " + b);
+  Ran same = run_tgc("diff " + a + " " + a), different = run_tgc("diff " + a + " " + b), quiet = run_tgc("diff -q " + a + " " + b);
   CHECK(same.code == 0);
   CHECK(same.out == "");
   CHECK(different.code == 1);
   CHECK(has(different, "changed RANGE: axis type AxisType.LOOP -> AxisType.REDUCE"));
   CHECK(quiet.code == 1);
   CHECK(quiet.out == "");
-  CHECK(has(tgc("diff --json " + a + " " + b), "{\"same\":false,"));
-  CHECK(tgc("diff " + a + " no-such-file").code == 2);
-  CHECK(tgc("diff --ignore=nothing " + a + " " + b).code == 2);
-  CHECK(tgc("diff " + kFile + " " + kKernel).code == 1);  // records that only one side has
-  CHECK(tgc("diff " + kFile + " " + kFile).code == 0);
+  CHECK(has(run_tgc("diff --json " + a + " " + b), "{\"same\":false,"));
+  CHECK(run_tgc("diff " + a + " no-such-file").code == 2);
+  CHECK(run_tgc("diff --ignore=nothing " + a + " " + b).code == 2);
+  CHECK(run_tgc("diff " + kFile + " " + kKernel).code == 1);  // records that only one side has
+  CHECK(run_tgc("diff " + kFile + " " + kFile).code == 0);
   std::filesystem::remove(a), std::filesystem::remove(b);
 }
 
 TEST_CASE("patterns and stats") {
-  Ran rules = tgc("patterns --stage=expand --op=UNROLL");
+  Ran rules = run_tgc("patterns --stage=expand --op=UNROLL");
   CHECK(rules.code == 0);
   CHECK(has(rules, "unroll-nothing"));
-  CHECK(tgc("patterns --stage=expnd").code == 2);
-  CHECK(has(tgc("patterns --stage=expnd"), "expand"));
-  CHECK(tgc("patterns --op=NOTHING").code == 2);
-  Ran stats = tgc("stats " + kKernel);
+  CHECK(run_tgc("patterns --stage=expnd").code == 2);
+  CHECK(has(run_tgc("patterns --stage=expnd"), "expand"));
+  CHECK(run_tgc("patterns --op=NOTHING").code == 2);
+  Ran stats = run_tgc("stats " + kKernel);
   CHECK(stats.code == 0);
   CHECK(has(stats, "-- TOTAL\n"));
   CHECK(has(stats, "merge-adjacent-ranges"));
-  Ran never = tgc("stats --never " + kKernel);
+  Ran never = run_tgc("stats --never " + kKernel);
   CHECK(has(never, "where-on-load"));
   CHECK(!has(never, "merge-adjacent-ranges"));
-  CHECK(has(tgc("stats --json " + kKernel), "\"total\":{\"hits\":"));
+  CHECK(has(run_tgc("stats --json " + kKernel), "\"total\":{\"hits\":"));
 }
 
 TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   std::string file = temporary("trace.gz");
-  Ran live = tgc("trace " + kKernel + " --stage=postopt --quiet");
+  Ran live = run_tgc("trace " + kKernel + " --stage=postopt --quiet");
   CHECK(live.code == 0);
   CHECK(has(live, "mul-distribute  passes/symbolic/sym.cpp:"));
-  REQUIRE(tgc("trace " + kKernel + " -o " + file).code == 0);
-  Ran read = tgc("trace " + file + " --stage=postopt --quiet");
+  REQUIRE(run_tgc("trace " + kKernel + " -o " + file).code == 0);
+  Ran read = run_tgc("trace " + file + " --stage=postopt --quiet");
   CHECK(has(read, "mul-distribute  passes/symbolic/sym.cpp:"));
-  CHECK(tgc("trace " + file + " --replay").code == 0);
-  Ran story = tgc("trace " + kKernel + " --stage=lower-index --explain=%5");
+  CHECK(run_tgc("trace " + file + " --replay").code == 0);
+  Ran story = run_tgc("trace " + kKernel + " --stage=lower-index --explain=%5");
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
-  Ran load = tgc("trace " + kKernel + " --stage=devectorize --explain=%12"), from_file = tgc("trace " + file + " --stage=devectorize --explain=%12");
+  Ran load = run_tgc("trace " + kKernel + " --stage=devectorize --explain=%12"), from_file = run_tgc("trace " + file + " --stage=devectorize --explain=%12");
   CHECK(has(load, "in the source\n    inside the line of what uses it\n    line 10:   half4 val0 = "));
   CHECK(load.out == from_file.out);
-  CHECK(tgc("trace " + kKernel + " --explain=%99999").code == 2);
+  CHECK(run_tgc("trace " + kKernel + " --explain=%99999").code == 2);
   std::filesystem::remove(file);
 }
 
-const std::string kOnPath = "PATH=" + std::filesystem::path(TGC_BINARY).parent_path().string() + ":$PATH ";
-
 TEST_CASE("completion: scripts that the shells accept, and that complete") {
   std::string script = temporary("bash");
-  REQUIRE(shell(TGC_BINARY " completion bash >" + script).code == 0);
+  REQUIRE(shell("tgc completion bash >" + script).code == 0);
   auto complete = [&](const std::string& line) {
-    return shell(kOnPath + "bash -c '. " + script + "; COMP_LINE=\"" + line + "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
+    return shell("bash -c '. " + script + "; COMP_LINE=\"" + line + "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
   };
   CHECK(has(complete("tgc du"), "dump\n"));
   CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // readline's word begins behind the =
@@ -104,17 +83,17 @@ TEST_CASE("completion: scripts that the shells accept, and that complete") {
   CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // and behind a colon
   CHECK(complete("tgc dump some").out == "\n");                        // files are left to the shell
   std::filesystem::remove(script);
-  CHECK(tgc("completion tcsh").code == 2);
+  CHECK(run_tgc("completion tcsh").code == 2);
 }
 
 TEST_CASE("completion: what a shell asks for") {
-  CHECK(tgc("complete -- stag").out == "stages\tlist the stages of the pipeline in order\n");
-  CHECK(tgc("complete -- cache --cl").out == "--clear\tremove every entry\n");
-  CHECK(tgc("complete -- dump --stage=ast,linear").out == "--stage=ast,linear\n");
-  CHECK(tgc("complete -- dump --set NOOP").out == "NOOPT=\n");
-  CHECK(tgc("complete -- help exit").out == "exit-codes\n");
-  CHECK(tgc("complete -- nosuch --st").out == "");
-  CHECK_FALSE(has(tgc("complete -- ''"), "complete\t"));  // itself it does not name
+  CHECK(run_tgc("complete -- stag").out == "stages\tlist the stages of the pipeline in order\n");
+  CHECK(run_tgc("complete -- cache --cl").out == "--clear\tremove every entry\n");
+  CHECK(run_tgc("complete -- dump --stage=ast,linear").out == "--stage=ast,linear\n");
+  CHECK(run_tgc("complete -- dump --set NOOP").out == "NOOPT=\n");
+  CHECK(run_tgc("complete -- help exit").out == "exit-codes\n");
+  CHECK(run_tgc("complete -- nosuch --st").out == "");
+  CHECK_FALSE(has(run_tgc("complete -- ''"), "complete\t"));  // itself it does not name
 }
 
 bool is_installed(const std::string& program) {
@@ -124,11 +103,11 @@ bool is_installed(const std::string& program) {
 }
 
 TEST_CASE("completion: zsh, in a terminal of its own") {
-  CHECK(has(tgc("completion zsh"), "#compdef tgc"));
+  CHECK(has(run_tgc("completion zsh"), "#compdef tgc"));
   if (!is_installed("zsh")) return;
   std::string folder = temporary("zsh");
   std::filesystem::create_directory(folder);
-  REQUIRE(shell(TGC_BINARY " completion zsh >" + folder + "/_tgc").code == 0);
+  REQUIRE(shell("tgc completion zsh >" + folder + "/_tgc").code == 0);
   CHECK(shell("zsh -n " + folder + "/_tgc").out == "");
   // the line as it stands after a TAB
   auto after_tab = [&](const std::string& line) {
@@ -138,7 +117,7 @@ TEST_CASE("completion: zsh, in a terminal of its own") {
                                    << "zpty -w -n z '" << line << "'$'\\t'\nout=\n"
                                    << "for i in {1..100}; do sleep 0.05; while zpty -r -t z chunk; do out+=$chunk; done; [[ $out == *'" << line << "'[a-zA-Z_]* ]] && break; done\n"
                                    << "print -r -- $out\nzpty -d z\n";
-    return shell(kOnPath + "zsh -f " + folder + "/run");
+    return shell("zsh -f " + folder + "/run");
   };
   CHECK(has(after_tab("tgc du"), "tgc dump"));
   CHECK(has(after_tab("tgc dump --stage dev"), "--stage devec"));
@@ -148,12 +127,12 @@ TEST_CASE("completion: zsh, in a terminal of its own") {
 }
 
 TEST_CASE("completion: fish") {
-  CHECK(has(tgc("completion fish"), "complete -c tgc"));
+  CHECK(has(run_tgc("completion fish"), "complete -c tgc"));
   if (!is_installed("fish")) return;
   std::string script = temporary("fish");
-  REQUIRE(shell(TGC_BINARY " completion fish >" + script).code == 0);
+  REQUIRE(shell("tgc completion fish >" + script).code == 0);
   CHECK(shell("fish -n " + script).out == "");
-  auto complete = [&](const std::string& line) { return shell(kOnPath + "HOME=/nonexistent fish -N -c 'source " + script + "; complete -C \"" + line + "\"'"); };
+  auto complete = [&](const std::string& line) { return shell("HOME=/nonexistent fish -N -c 'source " + script + "; complete -C \"" + line + "\"'"); };
   CHECK(has(complete("tgc du"), "dump\t"));
   CHECK(has(complete("tgc dump --st"), "--stage\t"));
   CHECK(has(complete("tgc dump --stage=expand,dev"), "--stage=expand,devec"));
@@ -163,42 +142,42 @@ TEST_CASE("completion: fish") {
 
 TEST_CASE("help: topics and commands") {
   for (const char* topic : {"stages", "formats", "settings", "targets", "inputs", "debug", "exit-codes", "dump"}) {
-    Ran r = tgc(std::string("help ") + topic);
+    Ran r = run_tgc(std::string("help ") + topic);
     CHECK(r.code == 0);
     CHECK(r.out.size() > 100);
   }
-  std::string man = tgc("help --man").out;
+  std::string man = run_tgc("help --man").out;
   for (const char* part : {".SS tgc dump [INPUT]\n", "\\fB\\-\\-stage\\fR", ".SH SETTINGS\n", ".SH EXIT STATUS\n"}) CHECK(man.find(part) != man.npos);
-  CHECK(has(tgc("help settings"), "IGNORE_OOB=1"));
-  CHECK(has(tgc("help stagse"), "stages"));
-  CHECK(tgc("help stagse").code == 2);
+  CHECK(has(run_tgc("help settings"), "IGNORE_OOB=1"));
+  CHECK(has(run_tgc("help stagse"), "stages"));
+  CHECK(run_tgc("help stagse").code == 2);
 }
 
 TEST_CASE("tinygrad's habits: DEBUG, NOOPT, SPEC, IGNORE_OOB") {
-  Ran quiet = shell(TGC_BINARY " dump " + kKernel + " >/dev/null");
+  Ran quiet = shell("tgc dump " + kKernel + " >/dev/null");
   CHECK(quiet.out == "");
-  Ran loud = shell("DEBUG=6 " TGC_BINARY " dump " + kKernel);
+  Ran loud = shell("DEBUG=6 tgc dump " + kKernel);
   for (const char* part : {"ast = c14.sink(", "Ops.DEFINE_GLOBAL", "Opt(op=OptOps.UPCAST, axis=0, arg=4)", "__global__", "*** CUDA       1 E_22_3_4 "}) {
     INFO(part);
     CHECK(has(loud, part));
   }
-  CHECK(!has(shell("DEBUG=2 " TGC_BINARY " dump " + kKernel), "__global__"));
-  CHECK(!has(shell("NOOPT=1 DEBUG=3 " TGC_BINARY " dump " + kKernel), "UPCAST"));
-  CHECK(shell("SPEC=2 " TGC_BINARY " dump --stage=source " + kKernel).code == 0);
-  CHECK(shell("SPEC=1 " TGC_BINARY " dump --stage=source " + kKernel).code == 0);
-  std::string gone_wrong = TGC_BINARY " dump " + kKernel + " | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";  // an index times a half
-  CHECK(has(shell(gone_wrong + "1 " TGC_BINARY " dump --stage=movement"), "the AST is not well formed: node 4"));
-  CHECK(shell(gone_wrong + "0 " TGC_BINARY " dump --stage=movement").code == 0);
+  CHECK(!has(shell("DEBUG=2 tgc dump " + kKernel), "__global__"));
+  CHECK(!has(shell("NOOPT=1 DEBUG=3 tgc dump " + kKernel), "UPCAST"));
+  CHECK(shell("SPEC=2 tgc dump --stage=source " + kKernel).code == 0);
+  CHECK(shell("SPEC=1 tgc dump --stage=source " + kKernel).code == 0);
+  std::string gone_wrong = "tgc dump " + kKernel + " | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";  // an index times a half
+  CHECK(has(shell(gone_wrong + "1 tgc dump --stage=movement"), "the AST is not well formed: node 4"));
+  CHECK(shell(gone_wrong + "0 tgc dump --stage=movement").code == 0);
   // after the first stage: SPEC=1 looks at the ends alone, SPEC=2 at what every stage leaves
-  std::string later = TGC_BINARY " dump " + kKernel + " --stage=movement | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";
-  CHECK(shell(later + "1 " TGC_BINARY " dump --from=movement --stage=load-collapse").code == 0);
-  CHECK(has(shell(later + "2 " TGC_BINARY " dump --from=movement --stage=load-collapse"), "leaves a graph that is not well formed"));
-  CHECK(has(shell("DEBUG_LINEARIZE=1 " TGC_BINARY " dump " + kKernel), "(1, -20, 0)"));
-  CHECK(shell("IGNORE_OOB=0 " TGC_BINARY " dump --stage=source " + kKernel).code == 0);
-  CHECK(shell("IGNORE_OOB=0 " TGC_BINARY " dump --stage=source --target=CUDA:PTX:sm_80 " + kKernel).code == 0);  // addresses, in bytes
-  Ran outside = shell(TGC_BINARY " dump " + kKernel + " | sed 's/ptr(264), (), 2/ptr(263), (), 2/' | IGNORE_OOB=0 " TGC_BINARY " dump --stage=source");
+  std::string later = "tgc dump " + kKernel + " --stage=movement | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";
+  CHECK(shell(later + "1 tgc dump --from=movement --stage=load-collapse").code == 0);
+  CHECK(has(shell(later + "2 tgc dump --from=movement --stage=load-collapse"), "leaves a graph that is not well formed"));
+  CHECK(has(shell("DEBUG_LINEARIZE=1 tgc dump " + kKernel), "(1, -20, 0)"));
+  CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source " + kKernel).code == 0);
+  CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source --target=CUDA:PTX:sm_80 " + kKernel).code == 0);  // addresses, in bytes
+  Ran outside = shell("tgc dump " + kKernel + " | sed 's/ptr(264), (), 2/ptr(263), (), 2/' | IGNORE_OOB=0 tgc dump --stage=source");
   CHECK(outside.code == 2);
-  Ran model = shell("DEBUG=2 " TGC_BINARY " run --device=CPU " + tgc::test_path("golden/tensor.jsonl.gz") + "#sym_attn");
+  Ran model = shell("DEBUG=2 tgc run --device=CPU " + test_path("golden/tensor.jsonl.gz") + "#sym_attn");
   CHECK(model.code == 0);
   CHECK(has(model, "scheduled    4 kernels in"));
   CHECK(has(model, "*** CPU        4 "));

@@ -1,7 +1,8 @@
 // A GraphDiff as text for people and as JSON for scripts.
-#include <nlohmann/json.hpp>
+#include <array>
 
 #include "lib/inspect/graph_diff.h"
+#include "lib/support/json_writer.h"
 
 namespace tgc {
 namespace {
@@ -81,22 +82,28 @@ class Printer {
 std::string to_text(const GraphDiff& diff, const DiffStyle& style) { return Printer(style).print(diff); }
 
 std::string to_json(const GraphDiff& diff) {
-  using nlohmann::ordered_json;
-  ordered_json changes = ordered_json::array();
-  for (const NodeChange& c : diff.changes) {
-    ordered_json j{{"kind", kind_name(c.kind)}};
-    if (c.a >= 0) j["before"] = c.before;
-    if (c.b >= 0) j["after"] = c.after;
+  std::string out;
+  JsonWriter json(out);
+  auto change = [&](const NodeChange& c) {
+    json.member("kind", kind_name(c.kind));
+    if (c.a >= 0) json.member("before", c.before);
+    if (c.b >= 0) json.member("after", c.after);
     if (!c.differences.empty()) {
-      j["differences"] = ordered_json::array();
-      for (const Difference& d : c.differences) j["differences"].push_back({{"what", d.what}, {"before", d.before}, {"after", d.after}});
+      json.key("differences").array([&] {
+        for (const Difference& d : c.differences)
+          json.object([&] { json.member("what", d.what).member("before", d.before).member("after", d.after); });
+      });
     }
-    if (!c.with.empty()) j["with"] = c.with;
-    if (!c.place.empty()) j["place"] = c.place;
-    changes.push_back(std::move(j));
-  }
-  ordered_json out{{"same", diff.same}, {"nodes", {diff.nodes_a, diff.nodes_b}}, {"changes", std::move(changes)}};
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (!c.with.empty()) json.member("with", c.with);
+    if (!c.place.empty()) json.member("place", c.place);
+  };
+  json.object([&] {
+    json.member("same", diff.same).member("nodes", std::array{diff.nodes_a, diff.nodes_b});
+    json.key("changes").array([&] {
+      for (const NodeChange& c : diff.changes) json.object([&] { change(c); });
+    });
+  });
+  return out;
 }
 
 }  // namespace tgc
