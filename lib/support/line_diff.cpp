@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "lib/support/lines.h"
+
 namespace tgc {
 namespace {
 
@@ -127,18 +129,8 @@ class Printer {
 
 }  // namespace
 
-std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> out;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 std::string line_diff(std::string_view old_text, std::string_view new_text, const LineDiffOptions& options) {
-  auto a = split_lines(old_text), b = split_lines(new_text);
+  auto a = lines_of(old_text), b = lines_of(new_text);
   auto keys_a = options.old_keys.size() == a.size() ? options.old_keys : hash_lines(a);
   auto keys_b = options.new_keys.size() == b.size() ? options.new_keys : hash_lines(b);
   return Printer(a, b, options).print(edit_script(keys_a, keys_b));

@@ -7,15 +7,12 @@
 
 namespace tgc {
 
-// without their ends; a final newline adds no empty line
-std::vector<std::string_view> split_lines(std::string_view text);
-
 struct LineDiffOptions {
   size_t context = 2;      // equal lines shown around a change
   size_t max_lines = 40;   // shown in all; what is left out is said
   size_t max_width = 400;  // bytes of a line shown
   bool color = false;
-  // What makes two lines equal: one key per line. Empty: the lines themselves.
+  // What makes two lines equal: one key per line of lines_of() the text. Empty: the lines themselves.
   std::vector<uint64_t> old_keys = {}, new_keys = {};
 };
 

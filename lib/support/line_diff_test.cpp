@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "lib/support/lines.h"
+
 using namespace tgc;
 
 namespace {
@@ -11,7 +13,7 @@ namespace {
 // What the '-' and ' ' lines, and the '+' and ' ' lines, of a diff with all of its context say.
 std::pair<std::string, std::string> sides(const std::string& diff) {
   std::pair<std::string, std::string> out;
-  for (std::string_view line : split_lines(diff)) {
+  for (std::string_view line : lines_of(diff)) {
     if (line.substr(0, 2) == "@@") continue;
     if (line[0] != '+') out.first.append(line.substr(2)) += '\n';
     if (line[0] != '-') out.second.append(line.substr(2)) += '\n';
@@ -41,8 +43,8 @@ TEST_CASE("line_diff: any two texts can be told apart from it") {
     if (a == b) continue;
     std::string diff = line_diff(a, b, {.context = 100, .max_lines = 1000});
     REQUIRE(sides(diff) == std::pair(a, b));
-    size_t kept = 0, common = split_lines(a).size();
-    for (auto line : split_lines(diff)) kept += line[0] == ' ';
+    size_t kept = 0, common = lines_of(a).size();
+    for (auto line : lines_of(diff)) kept += line[0] == ' ';
     CHECK(kept <= common);
   }
 }
@@ -51,7 +53,7 @@ TEST_CASE("line_diff: texts with nothing in common, beyond the number of edits t
   std::string a, b;
   for (int i = 0; i < 1500; i++) a += "a" + std::to_string(i) + "\n", b += "b" + std::to_string(i) + "\n";
   CHECK(sides(line_diff(a, b, {.max_lines = 10000})) == std::pair(a, b));
-  CHECK(split_lines(line_diff(a, b, {.max_lines = 10})).size() == 12);
+  CHECK(lines_of(line_diff(a, b, {.max_lines = 10})).size() == 12);
 }
 
 TEST_CASE("line_diff: lines are equal when their keys are") {

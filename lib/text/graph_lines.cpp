@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "lib/support/line_diff.h"
+#include "lib/support/lines.h"
 
 namespace tgc {
 
@@ -11,7 +12,7 @@ std::vector<uint64_t> graph_line_keys(std::string_view text) {
   auto is_word = [&](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; };
   std::unordered_map<std::string_view, uint64_t> names;
   std::vector<uint64_t> keys;
-  for (std::string_view line : split_lines(text)) {
+  for (std::string_view line : lines_of(text)) {
     if (line.substr(0, 4) == "def ") names.clear();
     size_t indent = line.find_first_not_of(' '), equals = line.find(" = ");
     std::string_view defined = equals == line.npos ? std::string_view() : line.substr(indent, equals - indent);
