@@ -79,8 +79,8 @@ class TextRenderer {
   void share_text(UOp u, UOp other) { put_text(u, text(other)); }
   uint32_t uses(UOp u) { return entry(u).uses; }  // by the nodes of the list, each source counted
 
-  // Whether a node has no text of its own in any language of expressions: NOOP and GROUP are nothing, an AFTER is called
-  // as its first source is, and a SINK names the function.
+  // Whether a node has no text of its own in any language of expressions: NOOP and GROUP are nothing, an AFTER is
+  // called as its first source is, and a SINK names the function.
   bool is_left_out(UOp u, std::string& function_name);
 
   // Before and after each node of the list, in order.

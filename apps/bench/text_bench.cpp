@@ -1,5 +1,6 @@
-// tgc_text_bench GOLDENS... [--every=N]: how fast pyrender text is read and written, on one thread, in CPU time. Each text of each N-th record is read
-// into a graph of its own and written back; the time of both is counted, that of unpacking the golden file is not. For scripts/bench.
+// tgc_text_bench GOLDENS... [--every=N]: how fast pyrender text is read and written, on one thread, in CPU time. Each
+// text of each N-th record is read into a graph of its own and written back; the time of both is counted, that of
+// unpacking the golden file is not. For scripts/bench.
 #include <sys/resource.h>
 
 #include <charconv>
@@ -74,9 +75,12 @@ int main(int argc, char** argv) {
   if (files.empty() || every == 0) return std::fprintf(stderr, "usage: tgc_text_bench GOLDENS... [--every=N]\n"), 2;
   Totals t;
   for (const std::string& file : files)
-    if (auto status = measure_file(file, every, t); !status) return std::fprintf(stderr, "tgc_text_bench: %s\n", status.diag().text().c_str()), 2;
+    if (auto status = measure_file(file, every, t); !status)
+      return std::fprintf(stderr, "tgc_text_bench: %s\n", status.diag().text().c_str()), 2;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("{\"texts\":%zu,\"nodes\":%zu,\"bytes\":%zu,\"read_s\":%.4f,\"write_s\":%.4f,\"nodes_per_s\":%.0f,\"peak_mib\":%ld}\n", t.texts, t.nodes,
-              t.bytes, t.read, t.written, double(t.nodes) / (t.read + t.written), usage.ru_maxrss / 1024);
+  std::printf(
+      "{\"texts\":%zu,\"nodes\":%zu,\"bytes\":%zu,\"read_s\":%.4f,\"write_s\":%.4f,"
+      "\"nodes_per_s\":%.0f,\"peak_mib\":%ld}\n",
+      t.texts, t.nodes, t.bytes, t.read, t.written, double(t.nodes) / (t.read + t.written), usage.ru_maxrss / 1024);
 }

@@ -1,4 +1,5 @@
-// A sample backend: kernels as C, made into shared libraries by clang (it is clang's C that tinygrad prints). It is all that a backend needs, and works:
+// A sample backend: kernels as C, made into shared libraries by clang (it is clang's C that tinygrad prints).
+// It is all that a backend needs, and works:
 //   tgc run KERNEL --device=plugin:build/release/lib/libsample_device.so
 //   tgc run KERNEL --device=plugin:build/release/lib/libsample_device.so:clang   the compiler's name
 // Build one like it with: c++ -std=c++20 -shared -fPIC -I TGC sample_device.cpp -o libsample_device.so
@@ -18,7 +19,8 @@ using namespace tgc;
 
 class SampleKernel : public Kernel {
  public:
-  SampleKernel(Device& device, void* library, void* function) : Kernel(device), library_(library), function_(function) {}
+  SampleKernel(Device& device, void* library, void* function)
+      : Kernel(device), library_(library), function_(function) {}
   ~SampleKernel() override { dlclose(library_); }
 
   // tinygrad's C kernels take the buffers, the variables and the number of the core that runs them.
@@ -26,7 +28,9 @@ class SampleKernel : public Kernel {
     constexpr size_t kMost = 16;
     uint64_t v[kMost] = {};
     size_t n = 0, count = a.buffers.size() + a.variables.size() + 1;
-    if (count > kMost) return Diag{"this sample passes at most " + std::to_string(kMost - 1) + " arguments, not " + std::to_string(count - 1)};
+    if (count > kMost)
+      return Diag{"this sample passes at most " + std::to_string(kMost - 1) + " arguments, not " +
+                  std::to_string(count - 1)};
     for (const DeviceBuffer& b : a.buffers) v[n++] = b.handle + b.offset;
     for (int64_t x : a.variables) v[n++] = uint64_t(x);
     using U = uint64_t;
@@ -65,7 +69,8 @@ class SampleDevice : public Device {
   }
 
   Status open() override {
-    if (std::system(("command -v " + compiler_ + " >/dev/null").c_str()) != 0) return Diag{"there is no compiler '" + compiler_ + "' here"};
+    if (std::system(("command -v " + compiler_ + " >/dev/null").c_str()) != 0)
+      return Diag{"there is no compiler '" + compiler_ + "' here"};
     return Unit{};
   }
   std::string target() const override { return "CPU:CLANG"; }  // what tinygrad prints for clang is C
@@ -77,8 +82,12 @@ class SampleDevice : public Device {
     return DeviceBuffer{reinterpret_cast<uint64_t>(p), 0, bytes};
   }
   void free(const DeviceBuffer& b) override { ::operator delete(address(b), std::align_val_t(64)); }
-  Status copy_in(const DeviceBuffer& to, const void* from) override { return std::memcpy(address(to), from, to.bytes), Unit{}; }
-  Status copy_out(void* to, const DeviceBuffer& from) override { return std::memcpy(to, address(from), from.bytes), Unit{}; }
+  Status copy_in(const DeviceBuffer& to, const void* from) override {
+    return std::memcpy(address(to), from, to.bytes), Unit{};
+  }
+  Status copy_out(void* to, const DeviceBuffer& from) override {
+    return std::memcpy(to, address(from), from.bytes), Unit{};
+  }
   Status synchronize() override { return Unit{}; }  // a launch returns when the kernel has run
 
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override {

@@ -1,9 +1,8 @@
 #include "lib/compilation/schedule_listing.h"
 
 #include <algorithm>
-#include <functional>
 
-#include "lib/text/json_scan.h"
+#include "lib/support/json_writer.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -59,9 +58,9 @@ std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
   return out;
 }
 
-std::string joined(const std::vector<size_t>& numbers, const char* between = " ") {
+std::string joined(const std::vector<size_t>& numbers) {
   std::string out;
-  for (size_t n : numbers) out += (out.empty() ? "" : between) + std::to_string(n);
+  for (size_t n : numbers) out += (out.empty() ? "" : " ") + std::to_string(n);
   return out;
 }
 
@@ -107,95 +106,34 @@ Table kernel_table(const Schedule& s) {
 
 // ---- JSON
 
-class Json {
- public:
-  Json& key(std::string_view name) {
-    comma();
-    append_json_string(out_, name);
-    out_ += ':';
-    fresh_ = true;
-    return *this;
-  }
-  Json& value(std::string_view text) { return comma(), append_json_string(out_, text), *this; }
-  Json& value(int64_t number) { return raw(std::to_string(number)); }
-  Json& value(size_t number) { return raw(std::to_string(number)); }
-  Json& value(bool yes) { return raw(yes ? "true" : "false"); }
-  Json& value(const std::optional<size_t>& number) { return raw(number ? std::to_string(*number) : "null"); }
-  Json& value(const std::vector<size_t>& numbers) { return raw("[" + joined(numbers, ",") + "]"); }
-  Json& value(const std::vector<std::pair<std::string, int64_t>>& values) {
-    return object([&] {
-      for (auto& [name, number] : values) key(name).value(number);
-    });
-  }
-  Json& object(const std::function<void()>& members) { return enclosed('{', members, '}'); }
-  Json& array(const std::function<void()>& items) { return enclosed('[', items, ']'); }
-  std::string text() && { return std::move(out_) + "\n"; }
-
- private:
-  Json& raw(const std::string& text) {
-    comma();
-    out_ += text;
-    return *this;
-  }
-  Json& enclosed(char open, const std::function<void()>& inside, char close) {
-    comma();
-    out_ += open;
-    fresh_ = true;
-    inside();
-    out_ += close;
-    fresh_ = false;
-    return *this;
-  }
-  void comma() {
-    if (!fresh_) out_ += ',';
-    fresh_ = false;
-  }
-
-  std::string out_;
-  bool fresh_ = true;
-};
-
-void write_kernel(Json& json, const ScheduleItem& item) {
-  json.object([&] {
-    json.key("op")
-        .value(name_of(item.ast.op()))
-        .key("ast_nodes")
-        .value(toposort(item.ast).size())
-        .key("buffers")
-        .value(item.buffers);
-    json.key("writes")
-        .value(touched(item, &BufferAccess::writes))
-        .key("reads")
-        .value(touched(item, &BufferAccess::reads));
-    json.key("fixedvars").value(item.fixed_vars);
+void write_values(JsonWriter& json, std::string_view key, const std::vector<std::pair<std::string, int64_t>>& values) {
+  json.key(key).object([&] {
+    for (auto& [name, number] : values) json.member(name, number);
   });
 }
 
-void write_place(Json& json, const BufferPlace& place) {
+void write_kernel(JsonWriter& json, const ScheduleItem& item) {
+  json.object([&] {
+    json.member("op", name_of(item.ast.op()))
+        .member("ast_nodes", toposort(item.ast).size())
+        .member("buffers", item.buffers);
+    json.member("writes", touched(item, &BufferAccess::writes)).member("reads", touched(item, &BufferAccess::reads));
+    write_values(json, "fixedvars", item.fixed_vars);
+  });
+}
+
+void write_place(JsonWriter& json, const BufferPlace& place) {
   json.key("place").object([&] {
-    if (place.shared) json.key("shared").value(*place.shared).key("offset").value(place.offset);
-    if (place.same_as) json.key("same_as").value(*place.same_as);
+    if (place.shared) json.member("shared", *place.shared).member("offset", place.offset);
+    if (place.same_as) json.member("same_as", *place.same_as);
   });
 }
 
-void write_buffer(Json& json, const ScheduleBuffer& b, const BufferPlace& place) {
+void write_buffer(JsonWriter& json, const ScheduleBuffer& b, const BufferPlace& place) {
   json.object([&] {
-    json.key("device")
-        .value(b.device)
-        .key("dtype")
-        .value(b.dtype.repr())
-        .key("size")
-        .value(b.size)
-        .key("bytes")
-        .value(b.nbytes());
-    json.key("input")
-        .value(b.is_input)
-        .key("output")
-        .value(b.is_output)
-        .key("view_of")
-        .value(b.view_of)
-        .key("offset")
-        .value(b.offset);
+    json.member("device", b.device).member("dtype", b.dtype.repr()).member("size", b.size).member("bytes", b.nbytes());
+    json.member("input", b.is_input).member("output", b.is_output).member("view_of", b.view_of)
+        .member("offset", b.offset);
     write_place(json, place);
   });
 }
@@ -220,9 +158,10 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
 }
 
 std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha256& key) {
-  Json json;
+  std::string out;
+  JsonWriter json(out);
   json.object([&] {
-    json.key("key").value(to_hex(key));
+    json.member("key", to_hex(key));
     json.key("kernels").array([&] {
       for (auto& item : s.items) write_kernel(json, item);
     });
@@ -231,18 +170,16 @@ std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha25
     });
     json.key("shared").array([&] {
       for (auto& shared : plan.shared)
-        json.object([&] { json.key("device").value(shared.device).key("bytes").value(shared.size); });
+        json.object([&] { json.member("device", shared.device).member("bytes", shared.size); });
     });
-    json.key("outputs").array([&] {
-      for (auto& output : s.outputs) json.value(output);
-    });
-    json.key("var_vals").value(s.var_vals);
+    json.member("outputs", s.outputs);
+    write_values(json, "var_vals", s.var_vals);
     json.key("bytes").object([&] {
-      json.key("before").value(plan.total_before).key("after").value(plan.total_after);
-      json.key("planned_before").value(plan.planned_before).key("planned_after").value(plan.planned_after);
+      json.member("before", plan.total_before).member("after", plan.total_after);
+      json.member("planned_before", plan.planned_before).member("planned_after", plan.planned_after);
     });
   });
-  return std::move(json).text();
+  return out + "\n";
 }
 
 }  // namespace tgc

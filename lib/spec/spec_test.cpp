@@ -67,7 +67,8 @@ TEST_CASE("spec: what tinygrad made is good, at every stage") {
 
 TEST_CASE("spec: tensor graphs") {
   size_t graphs = 0;
-  for_each_record("golden/tensor.jsonl.gz", [&](const GoldenRecord& record) { check_ast(record, Spec::Tensor), graphs++; });
+  for_each_record("golden/tensor.jsonl.gz",
+                  [&](const GoldenRecord& record) { check_ast(record, Spec::Tensor), graphs++; });
   CHECK(graphs > 10);
 }
 
