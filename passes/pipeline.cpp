@@ -11,7 +11,7 @@
 #include "passes/kernel/gpudims.h"
 #include "passes/kernel/index_dtype.h"
 #include "passes/kernel/loads.h"
-#include "passes/kernel/optimizer/apply_opts.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 #include "passes/kernel/optimizer/images.h"
 #include "passes/kernel/ranges.h"
 #include "passes/kernel/reduce.h"

@@ -114,7 +114,7 @@ class OrderedPool {
   const size_t backlog_;
   std::mutex mutex_;  // of all that follows
   std::condition_variable ready_, space_;
-  std::deque<std::unique_ptr<Task>> held_;  // in order of submission; those that begun come first
+  std::deque<std::unique_ptr<Task>> held_;  // in order of submission; those that have begun come first
   size_t begun_ = 0;                        // of those held
   size_t idle_ = 0;                         // threads that wait for work
   bool delivering_ = false;                 // some thread is; the task it delivers is held no more

@@ -2,7 +2,7 @@
 #include "passes/kernel/optimizer/heuristic.h"
 
 #include "lib/text/pyrender.h"
-#include "passes/kernel/optimizer/apply_opts.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 #include "passes/kernel/optimizer/test_kernels.h"
 
 namespace tgc {

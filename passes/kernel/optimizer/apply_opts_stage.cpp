@@ -1,4 +1,4 @@
-#include "passes/kernel/optimizer/apply_opts.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 
 #include "passes/kernel/optimizer/heuristic.h"
 

@@ -1,4 +1,5 @@
-// The TC opt: a matrix product becomes tensor core instructions (tinygrad codegen/opt/postrange.py: _apply_tc_opt).
+// Scheduler::apply_opt of the TC opt: a matrix product becomes tensor core instructions (tinygrad
+// codegen/opt/postrange.py: _apply_tc_opt).
 //
 // The product's axes N, M and K are split into axes of two as the tensor core's opts say. The operands read the split
 // axes in the order of its swizzles, and the reduce becomes WMMA between CONTRACT and UNROLL.

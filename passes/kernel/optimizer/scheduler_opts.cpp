@@ -1,4 +1,5 @@
-// What each opt needs of the kernel and what it does to it (tinygrad codegen/opt/postrange.py: real_axis, apply_opt).
+// Scheduler::apply_opt: what each opt needs of the kernel and what it does to it (tinygrad codegen/opt/postrange.py:
+// real_axis, apply_opt).
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"
