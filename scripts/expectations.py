@@ -10,7 +10,7 @@ sys.set_int_max_str_digits(0)
 from tinygrad.uop.ops import UOp, Ops, AxisType, KernelInfo, Kernel, pyrender, sint_to_uop
 from tinygrad.dtype import dtypes, AddrSpace, Invalid, DType, truncate, least_upper_dtype, least_upper_float, can_lossless_cast, sum_acc_dtype
 from tinygrad.dtype import float_to_fp8, fp8_to_float, float_to_bf16, float_to_fp16
-from tinygrad.codegen.opt import Opt, OptOps
+from tinygrad.codegen.opt import Opt, OptOps, tc
 from tinygrad.schedule.rangeify import BufferizeOpts
 from tinygrad_export import golden_lines
 
@@ -121,6 +121,18 @@ def dtype_tables():
   lines = [f"{kind} {i} {fp8_to_float(i, kind)!r}" for kind in (dtypes.fp8e4m3, dtypes.fp8e5m2) for i in range(256)]
   write("fp8.txt", lines)
 
+# ---- tensor cores: whose, and its index in that list | str() | threads | elements per thread | shape | permutations of A and B | upcast axes
+def tensor_cores():
+  ptx = [core for core in tc.cuda_sm80 if core.dtype_in in (dtypes.half, dtypes.float)]  # as PTXRenderer takes them
+  lists = {"cuda 75": tc.cuda_sm75, "cuda 89": tc.cuda_sm89, "ptx 80": ptx, "amd gfx1100": tc.amd_rdna3, "amd gfx1201": tc.amd_rdna4,
+           "amd gfx942": tc.amd_cdna3, "amd gfx950": tc.amd_cdna4, "metal": tc.metal, "amx": tc.amx, "intel": tc.intel}
+  def row(whose, i, core):
+    shape = core.base_shape_str()
+    a, b = core.permutes_for_shape_str(shape)
+    return [f"{whose} {i}", str(core), core.threads, core.elements_per_thread, shape, a, b, core.base_upcast_axes()]
+  def cell(v): return " ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v)
+  write("tensor_cores.txt", [" | ".join(map(cell, row(whose, i, core))) for whose, cores in lists.items() for i, core in enumerate(cores)])
+
 # ---- facts of graphs: a line of JSON each
 def sort_key(u): return u.tuplize
 def fact(f):
@@ -169,4 +181,4 @@ def uops():
         if ok: texts.append(text); got += 1; break
   write("uops.jsonl", [facts_of(t) for t in texts])
 
-for part in (ints, sorts, reprs, dtype_tables, uops): part()
+for part in (ints, sorts, reprs, dtype_tables, tensor_cores, uops): part()
