@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
 #include "passes/pipeline.h"
 
@@ -35,7 +36,7 @@ std::vector<std::string> kernels_of(const std::string& schedule) {
 // The files of one dump by their names, less "MODEL." and with the stage's number left out: "apply-rangeify.uop", "3.linear.uops".
 std::map<std::string, std::string> dumped(const std::string& model, const std::string& options) {
   std::string folder = (scratch() / ("dump_" + model)).string() + "/";
-  Ran r = run_tgc("dump testdata/models/" + model + ".onnx --stage=all " + options + " -o " + folder);
+  Ran r = run_tgc("dump " + test_path("models/" + model + ".onnx") + " --stage=all " + options + " -o " + folder);
   INFO(r.err);
   REQUIRE(r.code == 0);
   std::map<std::string, std::string> out;
