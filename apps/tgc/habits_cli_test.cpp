@@ -10,8 +10,6 @@ namespace {
 const std::string kRecords = test_path("golden/kernels.jsonl.gz");
 const std::string kRecord = "'" + kRecords + "#bin_add_half.0'";
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("cli: --set and --var take one value each, and leave the INPUT alone") {
