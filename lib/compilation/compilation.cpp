@@ -220,7 +220,9 @@ const Result<Schedule>& Compilation::schedule() {
 Result<std::string> Compilation::schedule_text(ScheduleText* write) {
   auto& made = schedule();
   if (!made) return made.diag();
-  return write(*made, plan_memory(*made, graph().settings()), schedule_key());
+  std::vector<std::string> made_for;
+  for (size_t i = 0; i < made->items.size(); i++) made_for.push_back(kernel_made_for(i));
+  return write(*made, plan_memory(*made, graph().settings()), schedule_key(), made_for);
 }
 
 Sha256 Compilation::schedule_key() { return sched_cache_key(s_->tensor->keyed); }
@@ -258,6 +260,11 @@ std::string Compilation::kernel_target(size_t number) {
   return target_of_device(made.buffers[made.items[number].buffers[0]].device, graph().settings());
 }
 
+std::string Compilation::kernel_made_for(size_t number) const {
+  const GoldenRecord* record = s_->in.record.get();
+  return record && number < record->kernels.size() ? made_for_text(record->kernels[number].metadata) : "";
+}
+
 Result<Compilation> Compilation::kernel(size_t number) {
   auto& made = schedule();
   if (!made) return made.diag();
@@ -269,6 +276,7 @@ Result<Compilation> Compilation::kernel(size_t number) {
   spec.target = kernel_target(number);
   own.info = {.name = kernel_name(number), .target = spec.target, .settings = s_->in.info.settings};
   own.file = s_->in.file;
+  own.made_for = kernel_made_for(number);
   return begin(std::move(own), std::move(spec));
 }
 
@@ -292,6 +300,7 @@ Result<Compilation> Compilation::fork() const {
   copy.is_tensor_graph = s_->in.is_tensor_graph;
   copy.file = s_->in.file;
   copy.record = s_->in.record;
+  copy.made_for = s_->in.made_for;
   if (s_->tensor) {  // its later stages need what the earlier ones noted: it goes the whole way again
     copy.root = copy_into(*copy.graph, s_->ast);
     auto again = begin(std::move(copy), s_->spec);

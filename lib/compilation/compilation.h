@@ -94,6 +94,7 @@ class Compilation {
   std::vector<size_t> kernel_numbers();
   std::string kernel_name(size_t number) const;
   std::string kernel_target(size_t number);  // the graph's own, else that of the device of its buffers
+  std::string kernel_made_for(size_t number) const;  // where the graph's record says so; else empty
   Result<Compilation> kernel(size_t number);
   Result<std::vector<Compilation>> kernels();  // all of them
 
@@ -108,7 +109,8 @@ class Compilation {
 
  private:
   struct State;
-  using ScheduleText = std::string(const Schedule&, const MemoryPlan&, const Sha256& key);
+  using ScheduleText = std::string(const Schedule&, const MemoryPlan&, const Sha256& key,
+                                   std::span<const std::string> made_for);
   Result<std::string> schedule_text(ScheduleText* write);
   explicit Compilation(std::unique_ptr<State> state);
   std::unique_ptr<State> s_;

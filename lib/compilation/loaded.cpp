@@ -8,6 +8,12 @@ Diag Loaded::diag_at(UOp node, std::string message) const {
   return tgc::diag_at(text, place_of(report.places, node.id()), file, std::move(message), "");
 }
 
+std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
+  std::string out;
+  for (const GoldenMetadata& m : metadata) out += (out.empty() ? "" : ", ") + m.text();
+  return out;
+}
+
 bool looks_like_tensor_graph(UOp root) {
   return !op_in_backward_slice_with_self(root, {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::SPECIAL}) &&
          op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});

@@ -15,6 +15,7 @@ struct Loaded {
   std::vector<UOp> list;         // of a linear list: its nodes in order; else empty
   GraphInfo info;                // name, and what the input says of stage, target and settings
   bool is_tensor_graph = false;  // it is to be scheduled into kernels
+  std::string made_for;          // of a kernel whose record says so: the Tensor ops, with the lines of Python that call them
   std::string text, file;        // what it was read from; of a model only the file
   ReadReport report;
   std::shared_ptr<const GoldenRecord> record;  // of golden records: all that the record holds
@@ -22,6 +23,9 @@ struct Loaded {
   // A message about a node, with its place in the text.
   Diag diag_at(UOp node, std::string message) const;
 };
+
+// "conv2d (model.py:12::forward), relu": what a record says of a kernel's origin; empty when it says nothing.
+std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
 
 // Whether `root` is a tensor graph: a kernel works on DEFINE_GLOBALs, a tensor graph on BUFFERs and the like.
 bool looks_like_tensor_graph(UOp root);

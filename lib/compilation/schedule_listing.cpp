@@ -93,13 +93,15 @@ Table buffer_table(const Schedule& s, const MemoryPlan& plan) {
   return table;
 }
 
-Table kernel_table(const Schedule& s) {
-  Table table({"kernel", "what", "nodes", "writes", "reads", "with"}, {true, false, true, false, false, false});
+Table kernel_table(const Schedule& s, std::span<const std::string> made_for) {
+  bool known = std::ranges::any_of(made_for, [](const std::string& m) { return !m.empty(); });
+  Table table({"kernel", "what", "nodes", "writes", "reads", "with", known ? "made for" : ""},
+              {true, false, true, false, false, false, false});
   for (size_t i = 0; i < s.items.size(); i++) {
     const ScheduleItem& item = s.items[i];
     table.add({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()),
                joined(touched(item, &BufferAccess::writes)), joined(touched(item, &BufferAccess::reads)),
-               values_text(item.fixed_vars)});
+               values_text(item.fixed_vars), known ? made_for[i] : ""});
   }
   return table;
 }
@@ -112,13 +114,14 @@ void write_values(JsonWriter& json, std::string_view key, const std::vector<std:
   });
 }
 
-void write_kernel(JsonWriter& json, const ScheduleItem& item) {
+void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string& made_for) {
   json.object([&] {
     json.member("op", name_of(item.ast.op()))
         .member("ast_nodes", toposort(item.ast).size())
         .member("buffers", item.buffers);
     json.member("writes", touched(item, &BufferAccess::writes)).member("reads", touched(item, &BufferAccess::reads));
     write_values(json, "fixedvars", item.fixed_vars);
+    if (!made_for.empty()) json.member("made_for", made_for);
   });
 }
 
@@ -140,7 +143,8 @@ void write_buffer(JsonWriter& json, const ScheduleBuffer& b, const BufferPlace& 
 
 }  // namespace
 
-std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sha256& key) {
+std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sha256& key,
+                             std::span<const std::string> made_for) {
   auto count = [&](bool ScheduleBuffer::* what) {
     return size_t(std::ranges::count_if(s.buffers, [&](auto& b) { return b.*what; }));
   };
@@ -154,16 +158,17 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
     out +=
         "shared " + std::to_string(i) + " on " + plan.shared[i].device + ": " + bytes_text(plan.shared[i].size) + "\n";
   if (!s.var_vals.empty()) out += "variables " + values_text(s.var_vals) + "\n";
-  return out + "\n" + kernel_table(s).text() + "\n" + buffer_table(s, plan).text();
+  return out + "\n" + kernel_table(s, made_for).text() + "\n" + buffer_table(s, plan).text();
 }
 
-std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha256& key) {
+std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha256& key,
+                          std::span<const std::string> made_for) {
   std::string out;
   JsonWriter json(out);
   json.object([&] {
     json.member("key", to_hex(key));
     json.key("kernels").array([&] {
-      for (auto& item : s.items) write_kernel(json, item);
+      for (size_t i = 0; i < s.items.size(); i++) write_kernel(json, s.items[i], made_for.empty() ? "" : made_for[i]);
     });
     json.key("buffers").array([&] {
       for (size_t i = 0; i < s.buffers.size(); i++) write_buffer(json, s.buffers[i], plan.places[i]);

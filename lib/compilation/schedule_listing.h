@@ -2,6 +2,7 @@
 // writes, its buffers and where the memory planner puts them, the key by which equal graphs are known, bytes before and
 // after planning.
 #pragma once
+#include <span>
 #include <string>
 
 #include "lib/support/sha256.h"
@@ -9,11 +10,14 @@
 
 namespace tgc {
 
-std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key);
+// `made_for`: of each item what it was made for, empty where nobody knows; or none at all.
+std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
+                             std::span<const std::string> made_for = {});
 
-// One object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars"}], "buffers":
+// One object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars", "made_for"}], "buffers":
 // [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place"}], "shared", "outputs",
 // "var_vals", "bytes": {...}}, numbers by position.
-std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key);
+std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
+                             std::span<const std::string> made_for = {});
 
 }  // namespace tgc

@@ -36,6 +36,7 @@ class TraceConsumer {
 
   // A kernel, or a tensor graph (no target): its nodes are of one Graph, which is gone after kernel_end.
   virtual void kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
+  virtual void made_for(std::string_view /*what*/) {}  // of that kernel, where it is known
   virtual void kernel_end() {}
   virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void stage_end(UOp /*result*/) {}
@@ -61,6 +62,7 @@ class TraceTee : public TraceConsumer {
   void kernel(std::string_view id, std::string_view target, UOp ast) override {
     for (auto* c : to_) c->kernel(id, target, ast);
   }
+  void made_for(std::string_view what) override { for (auto* c : to_) c->made_for(what); }
   void kernel_end() override { for (auto* c : to_) c->kernel_end(); }
   void set_numbers(const UOpMap<uint32_t>* numbers) override { for (auto* c : to_) c->set_numbers(numbers); }
   void stage(std::string_view name, UOp input) override { for (auto* c : to_) c->stage(name, input); }
@@ -85,6 +87,7 @@ class StageFilter : public TraceConsumer {
   using Wants = std::function<bool(std::string_view stage)>;
   StageFilter(Wants wants, TraceConsumer& to) : wants_(std::move(wants)), to_(to) {}
   void kernel(std::string_view id, std::string_view target, UOp ast) override { to_.kernel(id, target, ast); }
+  void made_for(std::string_view what) override { to_.made_for(what); }
   void kernel_end() override { to_.kernel_end(); }
   void set_numbers(const UOpMap<uint32_t>* numbers) override { to_.set_numbers(numbers); }
   void stage(std::string_view name, UOp input) override {

@@ -77,6 +77,8 @@ void TracePrinter::kernel(std::string_view id, std::string_view target, UOp) {
   write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + std::string(target)) + "\n");
 }
 
+void TracePrinter::made_for(std::string_view what) { write_("    made for " + std::string(what) + "\n"); }
+
 void TracePrinter::stage(std::string_view name, UOp) {
   stage_ = name;
   write_("--- " + std::string(name) + "\n");

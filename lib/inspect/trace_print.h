@@ -34,6 +34,7 @@ class TracePrinter : public TraceConsumer {
       : filter_(std::move(filter)), style_(style), write_(std::move(write)) {}
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
+  void made_for(std::string_view what) override;
   void stage(std::string_view name, UOp input) override;
   void stage_end(UOp result) override;
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;

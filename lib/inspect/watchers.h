@@ -20,6 +20,7 @@ class TraceWatcher : public Watcher {
   void begin(Compilation& c) override {
     failed_ = false;
     to_.kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
+    if (!c.loaded().made_for.empty()) to_.made_for(c.loaded().made_for);
     live_.emplace(c.graph(), to_);
     live_->on = false;
   }

@@ -100,6 +100,23 @@ TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the
   CHECK(Source::open(unknown, kKernels)->next().diag().message == "unknown stage 'expandr'");
 }
 
+TEST_CASE("source: what a kernel was made for is known from its record, and shown in schedules and traces") {
+  std::string head = R"({"format":"tgc-golden","version":1,"level":"tensor","producer":"tinygrad 0.12.0","settings":{}})";
+  auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
+  GoldenLine line;
+  REQUIRE(reader->next_line(line).ok());
+  size_t none = line.text.find("\"metadata\": []");
+  REQUIRE(none != std::string::npos);
+  line.text.replace(none, 14, R"("metadata":[{"name":"relu","caller":"model:7::forward"}])");
+  TemporaryFile file("made.jsonl", head + "\n" + line.text + "\n");
+  Session session;
+  auto c = session.begin(first_of(session, file.path()));
+  REQUIRE(c.ok());
+  CHECK(c->output(row_of("schedule"))->find("relu (model:7::forward") != std::string::npos);
+  CHECK(c->schedule_as_json()->find("\"made_for\":\"relu (model:7::forward") != std::string::npos);
+  CHECK(c->kernel(c->kernel_numbers()[0])->loaded().made_for.starts_with("relu (model:7::forward"));
+}
+
 TEST_CASE("replay: an id belongs to its own file, and nothing compared is known to be nothing") {
   Session session{.jobs = 2};
   auto counted = [&](std::vector<std::string> specs, const char* stages, const std::string& filter = "",

@@ -258,6 +258,7 @@ Result<Loaded> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {
   if (!graph) return graph;
   graph->info.name = name;
   graph->info.target = record->target;
+  graph->made_for = made_for_text(one_of_schedule ? record->kernels[*number_of(kernel_)].metadata : record->metadata);
   graph->record = std::move(record);
   return graph;
 }
