@@ -37,13 +37,15 @@ uint32_t dimension(Sint size, const VariableValues& values) {
 }
 
 std::string kernel_name(UOp sink) {
-  return sink.is(Op::SINK) && sink.arg().is(RecordClass::KernelInfo) ? std::string(sink.arg()[0].text()) : std::string();
+  return sink.is(Op::SINK) && sink.arg().is(RecordClass::KernelInfo) ? std::string(sink.arg()[0].text())
+                                                                     : std::string();
 }
 
 }  // namespace
 
 std::string BufferSpec::describe() const {
-  return std::string(dtype_text(dtype)) + (size < 0 ? "" : ", " + std::to_string(size) + (size == 1 ? " element" : " elements"));
+  return std::string(dtype_text(dtype)) +
+         (size < 0 ? "" : ", " + std::to_string(size) + (size == 1 ? " element" : " elements"));
 }
 
 std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
@@ -67,7 +69,8 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
   for (UOp u : nodes) {
     if (u.is(Op::STORE)) {
       if (auto* spec = spec_of(u.src(0))) spec->written = true;
-    } else if (u.is(Op::LOAD) || (u.is(Op::INDEX) && u.dtype().is_value() && !stored_to.contains(u))) {  // before "add loads" an INDEX is the value
+    } else if (u.is(Op::LOAD) || (u.is(Op::INDEX) && u.dtype().is_value() && !stored_to.contains(u))) {
+      // before "add loads" an INDEX is the value
       if (auto* spec = spec_of(u.src(0))) spec->read = true;
     }
   }
@@ -81,7 +84,8 @@ std::vector<VariableSpec> variables_of(std::span<const UOp> nodes) {
   for (UOp u : nodes) {
     if (!u.is(Op::DEFINE_VAR)) continue;
     std::string name(u.arg()[0].text());
-    found[name] = {name, u.vmin().as_int().to_int64().value_or(INT64_MIN), u.vmax().as_int().to_int64().value_or(INT64_MAX)};
+    found[name] = {name, u.vmin().as_int().to_int64().value_or(INT64_MIN),
+                   u.vmax().as_int().to_int64().value_or(INT64_MAX)};
   }
   std::vector<VariableSpec> out;
   for (auto& [name, spec] : found) out.push_back(spec);
@@ -117,6 +121,8 @@ Result<Executable> Executable::for_ref(std::span<const UOp> list) {
 Result<Executable> Executable::for_device(std::span<const UOp> list, const Target& target, Device& device) {
   auto info = program_info(list);
   if (!info) return info.diag();
+  bool on_images = std::ranges::any_of(list, [](UOp u) { return u.is(Op::DEFINE_GLOBAL) && u.dtype().is_image(); });
+  if (on_images) return Diag{.message = "the kernel works on images, which no device here takes", .expected = "REF"};
   auto text = render_source(target, list);
   if (!text) return text.diag();
   Executable out;
@@ -145,9 +151,12 @@ Result<std::vector<int64_t>> Executable::arguments(const VariableValues& values)
   for (const VariableSpec& v : variables_) {
     auto it = values.find(v.name);
     std::string range = std::to_string(v.min) + " to " + std::to_string(v.max);
-    if (it == values.end()) return Diag{.message = "the variable '" + v.name + "' has no value", .expected = "--var " + v.name + "=N with N from " + range};
+    if (it == values.end())
+      return Diag{.message = "the variable '" + v.name + "' has no value",
+                  .expected = "--var " + v.name + "=N with N from " + range};
     if (it->second < v.min || it->second > v.max)
-      return Diag{.message = "the variable '" + v.name + "' cannot be " + std::to_string(it->second), .expected = range};
+      return Diag{.message = "the variable '" + v.name + "' cannot be " + std::to_string(it->second),
+                  .expected = range};
     out.push_back(it->second);
   }
   return out;

@@ -1,5 +1,5 @@
-// Executable: a kernel made ready to run on a device. From UOps to what lib/runtime takes: the code, the launch size, which arrays and
-// variables it wants. `tgc run` runs one at a time, a model many with shared buffers.
+// Executable: a kernel made ready to run on a device. From UOps to what lib/runtime takes: the code, the launch size,
+// which arrays and variables it wants. `tgc run` runs one at a time, a model many with shared buffers.
 #pragma once
 #include <map>
 #include <memory>
@@ -56,9 +56,10 @@ class Executable {
   // The kernel on an open device, the one it was made for, or for REF make_ref_device's. Of REF once.
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
-  // Its groups with these values of the variables; an error names a variable without a value, or a value out of the variable's range.
+  // Its groups with these values of the variables; an error names a variable without a value, or a value out of the
+  // variable's range.
   Result<LaunchSize> launch_size(const VariableValues& values) const;
-  Result<std::vector<int64_t>> arguments(const VariableValues& values) const;  // the values in the order of the parameters
+  Result<std::vector<int64_t>> arguments(const VariableValues& values) const;  // in the order of the parameters
 
   struct Cost {
     double ops = 0, lds = 0, mem = 0;  // operations; bytes loaded and stored; bytes of the buffers touched

@@ -62,18 +62,22 @@ void unpack(std::string_view bytes, Execution& e) {
 Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs) {
   Arrays out;
   for (size_t i = 0; i < buffers.size(); i++)
-    if (buffers[i].written) out.push_back({inputs[i].name, Array(inputs[i].array.dtype(), {inputs[i].array.shape().begin(), inputs[i].array.shape().end()})});
+    if (buffers[i].written)
+      out.push_back({inputs[i].name,
+                     Array(inputs[i].array.dtype(), {inputs[i].array.shape().begin(), inputs[i].array.shape().end()})});
   return out;
 }
 
-void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers, Arrays& outputs) {
+void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers,
+                  Arrays& outputs) {
   size_t n = 0;
   for (size_t i = 0; i < specs.size(); i++)
     if (specs[i].written) device.copy_out(outputs[n++].array.data(), buffers[i]).value_or_throw();
 }
 
 // In the process that holds the device.
-void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts, int repeats, Execution& out) {
+void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts, int repeats,
+            Execution& out) {
   device.open().value_or_throw();
   Buffers buffers(device);
   for (const NamedArray& a : inputs) buffers.add(a.array);
@@ -82,7 +86,8 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   arguments.buffers = buffers.list();
   kernel->launch(arguments).value_or_throw();
   device.synchronize().value_or_throw();
-  copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);  // what it made of the inputs, before it runs on its own outputs
+  // what it made of the inputs, before it runs on its own outputs
+  copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
   for (int i = -kWarmUps; i < repeats; i++) {
     if (repeats == 0) break;
@@ -117,24 +122,29 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
 
 }  // namespace
 
-Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source, std::optional<Drawing> draw) {
+Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
+                            std::optional<Drawing> draw) {
   return catch_failures([&] {
     double bytes = 0;  // a double, for sizes that do not fit 64 bits
     for (const BufferSpec& spec : buffers) bytes += double(std::max<int64_t>(spec.size, 0)) * spec.dtype.itemsize();
     uint64_t free = available_memory();
     if (bytes * kCopies > double(free))
-      throw Failure("not enough memory: the kernel's arrays take " + bytes_text(uint64_t(std::min(bytes, 1e18))) + ", each " + std::to_string(kCopies) +
-                    " times (here, on the device, on the way back), and " + bytes_text(free) + " are free");
+      throw Failure("not enough memory: the kernel's arrays take " + bytes_text(uint64_t(std::min(bytes, 1e18))) +
+                    ", each " + std::to_string(kCopies) + " times (here, on the device, on the way back), and " +
+                    bytes_text(free) + " are free");
     Arrays out;
-    for (const BufferSpec& spec : buffers) out.push_back({spec.name(), array_for(spec, find_array(given, spec.name()), source, draw)});
+    for (const BufferSpec& spec : buffers)
+      out.push_back({spec.name(), array_for(spec, find_array(given, spec.name()), source, draw)});
     return out;
   });
 }
 
-Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options) {
+Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
+                          const ExecuteOptions& options) {
   return catch_failures([&] {
     auto values = std::move(kernel.arguments(variables).value_or_throw());
-    LaunchArguments arguments{.buffers = {}, .variables = values, .size = kernel.launch_size(variables).value_or_throw()};
+    LaunchArguments arguments{
+        .buffers = {}, .variables = values, .size = kernel.launch_size(variables).value_or_throw()};
     Execution out;
     out.outputs = empty_outputs(kernel.buffers(), inputs);
     if (options.in_process) {

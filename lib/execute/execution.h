@@ -23,11 +23,15 @@ struct Execution {
   bool makes_nans = false;      // of REF: of square roots or logarithms of negative numbers
 };
 
-// The arrays that `buffers` want: those of `given` by name, the others zeros when the kernel only writes them, drawn when `draw` says
-// from what. Their dtypes and sizes are checked, and that this machine has room for them. `source` is where `given` comes from.
-Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source, std::optional<Drawing> draw);
+// The arrays that `buffers` want: those of `given` by name, the others zeros when the kernel only writes them, drawn
+// when `draw` says from what. Their dtypes and sizes are checked, and that this machine has room for them. `source` is
+// where `given` comes from.
+Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
+                            std::optional<Drawing> draw);
 
-// Opens `device`, runs the kernel on copies of `inputs` (one array for each buffer, in order) and takes back what it stored.
-Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options);
+// Opens `device`, runs the kernel on copies of `inputs` (one array for each buffer, in order) and takes back what it
+// stored.
+Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
+                          const ExecuteOptions& options);
 
 }  // namespace tgc

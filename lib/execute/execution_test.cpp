@@ -16,10 +16,12 @@ struct Elementwise {
   Placement place;
   UOp ast;
 
-  Elementwise(const std::string& f, const std::string& device) : place(std::move(choose_placement(device, "", {}).value_or_throw())) {
+  Elementwise(const std::string& f, const std::string& device)
+      : place(std::move(choose_placement(device, "", {}).value_or_throw())) {
     std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), ";
-    ast = read_pyrender(graph, "i = UOp.range(8, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global + "2).index(i)\nast = " + global +
-                                   "0).index(i, ptr=True).store(" + f + ").end(i).sink()\n")
+    ast = read_pyrender(graph, "i = UOp.range(8, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
+                                   "2).index(i)\nast = " + global + "0).index(i, ptr=True).store(" + f +
+                                   ").end(i).sink()\n")
               .value_or_throw();
   }
   Result<Execution> run(const Arrays& given, const ExecuteOptions& options = {}) {
@@ -75,7 +77,7 @@ TEST_CASE("execution: an array that is missing or does not fit is named with its
   CHECK(kernel.run(given).diag().text() == "given.npz: data2 is int32 (4,), expected int32, 8 elements");
 }
 
-TEST_CASE("lower: a graph after a stage, and a linear list, become the list that the AST becomes; the observer is told of the AST alone") {
+TEST_CASE("lower: a graph after a stage, and a linear list, become what the AST becomes; an AST is told of once") {
   Elementwise kernel("a*b", "CPU:CLANG");
   const Target& target = *kernel.place.target;
   struct Told : ExecuteObserver {

@@ -25,13 +25,16 @@ struct LowerOptions {
   std::map<std::string, int>* names = nullptr;     // kernel names given so far; this one's is added
 };
 
-// The linear list for `target`: the stages that have not run yet, then the linearizer. The Diag names the stage that refused.
-Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target, const LowerOptions& options = {});
+// The linear list for `target`: the stages that have not run yet, then the linearizer. The Diag names the stage that
+// refused.
+Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target,
+                                      const LowerOptions& options = {});
 
 // The kernel ready for `place`: REF without a target takes the graph as it stands, everything else the linear list.
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options = {});
 
-// Where the pipeline takes the kernel up: its graph as `next` takes it (null: every stage has run), with `job` knowing what that graph says.
+// Where the pipeline takes the kernel up: its graph as `next` takes it (null: every stage has run), with `job` knowing
+// what that graph says.
 struct KernelBeginning {
   UOp sink;
   const Stage* next = nullptr;

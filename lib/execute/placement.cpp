@@ -26,7 +26,9 @@ struct Parts {
     text = colon == text.npos ? "" : text.substr(colon + 1);
     return first;
   }
-  std::string text() const { return device + (renderer.empty() ? "" : ":" + renderer) + (arch.empty() ? "" : ":" + arch); }
+  std::string text() const {
+    return device + (renderer.empty() ? "" : ":" + renderer) + (arch.empty() ? "" : ":" + arch);
+  }
 };
 
 // probe_device, once for each device.
@@ -66,7 +68,8 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   out.is_ref = kind == "REF";
   if (!device.empty() && !target.empty() && !out.is_ref && !is_plugin) {
     if (kind != upper(device_part(target)))
-      return Diag{.message = "a kernel lowered for '" + target + "' does not run on '" + device + "'", .expected = "REF, which runs what is lowered for any target"};
+      return Diag{.message = "a kernel lowered for '" + target + "' does not run on '" + device + "'",
+                  .expected = "REF, which runs what is lowered for any target"};
     where = target;
   }
   auto made = make_device(where);
@@ -85,6 +88,11 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   if (out.target && (out.is_ref || is_plugin)) out.label += ", lowered for " + out.target->name();
   out.device = std::move(*made);
   return out;
+}
+
+bool works_here(const std::string& target) {
+  std::string device = upper(device_part(target));
+  return device == "CPU" || (make_device(target) && probed(device).works);
 }
 
 }  // namespace tgc

@@ -22,7 +22,8 @@ TEST_CASE("placement: --device and --target as one answer") {
     CHECK((place->target ? place->target->name() : "") == row.lowered);
     CHECK(place->is_ref == std::string(row.device).starts_with("REF"));
   }
-  CHECK(choose_placement("CPU", "CUDA", {}).diag().text().find("a kernel lowered for 'CUDA' does not run on 'CPU'") == 0);
+  CHECK(choose_placement("CPU", "CUDA", {}).diag().text().find("a kernel lowered for 'CUDA' does not run on 'CPU'") ==
+        0);
   CHECK(choose_placement("TPU", "", {}).diag().text().find("no device 'TPU'") == 0);
 }
 

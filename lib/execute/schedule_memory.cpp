@@ -22,7 +22,8 @@ void drop_pages(const uint8_t* data, uint64_t bytes) {
 
 }  // namespace
 
-ScheduleMemory::ScheduleMemory(Placement& place, const Schedule& schedule, const BufferValues& known, const Settings& settings)
+ScheduleMemory::ScheduleMemory(Placement& place, const Schedule& schedule, const BufferValues& known,
+                               const Settings& settings)
     : place_(place), plan_(plan_memory(schedule, settings)), places_(schedule.buffers.size()) {
   std::vector<DeviceBuffer> shared;
   for (const SharedBuffer& s : plan_.shared) shared.push_back(allocate(uint64_t(s.size)));
@@ -38,7 +39,8 @@ ScheduleMemory::ScheduleMemory(Placement& place, const Schedule& schedule, const
   for (size_t i = 0; i < places_.size(); i++)
     if (auto same = plan_.places[i].same_as; same && places_[i].bytes == 0) places_[i] = places_[*same];
   for (size_t i = 0; i < places_.size(); i++)
-    if (const ScheduleBuffer& b = schedule.buffers[i]; b.view_of) places_[i] = places_[*b.view_of].view(uint64_t(b.offset), uint64_t(b.nbytes()));
+    if (const ScheduleBuffer& b = schedule.buffers[i]; b.view_of)
+      places_[i] = places_[*b.view_of].view(uint64_t(b.offset), uint64_t(b.nbytes()));
 }
 
 ScheduleMemory::~ScheduleMemory() {

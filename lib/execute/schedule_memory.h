@@ -12,11 +12,12 @@ namespace tgc {
 // What is known of buffers before anything runs, by BUFFER.
 using BufferValues = std::unordered_map<UOp, HostData>;
 
-// Buffers between kernels share memory as the memory planner says. Known values that lie in the host's memory as the device wants them,
-// such as mapped weights, are used where they are, others are copied. All of it is freed with this.
+// Buffers between kernels share memory as the memory planner says. Known values that lie in the host's memory as the
+// device wants them, such as mapped weights, are used where they are, others are copied. All of it is freed with this.
 class ScheduleMemory {
  public:
-  // `place.device` is open and outlives this. Throws Failure when an input has no value in `known`, or the device has no memory left.
+  // `place.device` is open and outlives this. Throws Failure when an input has no value in `known`, or the device has
+  // no memory left.
   ScheduleMemory(Placement& place, const Schedule& schedule, const BufferValues& known, const Settings& settings);
   ~ScheduleMemory();
   ScheduleMemory(const ScheduleMemory&) = delete;

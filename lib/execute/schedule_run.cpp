@@ -1,12 +1,11 @@
 #include "lib/execute/schedule_run.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <thread>
 
 #include "lib/execute/lower.h"
 #include "lib/runtime/host_device.h"
+#include "lib/support/ordered_pool.h"
 #include "lib/uop/copy.h"
 
 namespace tgc {
@@ -42,7 +41,8 @@ struct ScheduleRunner::Prepared {
 
   void lower(UOp ast, Placement& place, const LowerOptions& options = {}) {
     graph = std::make_unique<Graph>(ast.graph().settings());
-    auto made = catch_failures([&] { return std::move(make_executable({.root = copy_into(*graph, ast)}, place, options).value_or_throw()); });
+    auto made = catch_failures(
+        [&] { return std::move(make_executable({.root = copy_into(*graph, ast)}, place, options).value_or_throw()); });
     if (made) executable.emplace(std::move(*made));
     else trouble = made.diag();
   }
@@ -74,17 +74,11 @@ void ScheduleRunner::prepare_all(const Schedule& schedule) {
     slot = std::make_unique<Prepared>();
     work.emplace_back(item.ast, slot.get());
   }
-  std::atomic<size_t> next = 0;
-  auto worker = [&] {
-    for (size_t i; (i = next++) < work.size();) work[i].second->lower(work[i].first, place_);
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min<size_t>(jobs_, work.size()); i++) threads.emplace_back(worker);
-  for (size_t i; (i = next++) < work.size();) {
+  auto compile = [&](size_t i) { work[i].second->lower(work[i].first, place_); };
+  auto tell = [&](size_t i) {
     observer_.progress("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));
-    work[i].second->lower(work[i].first, place_);
-  }
-  for (auto& t : threads) t.join();
+  };
+  parallel_for(work.size(), jobs_, compile, tell).value_or_throw();
   for (auto& [ast, p] : work) p->load(*place_.device);
 }
 
@@ -101,9 +95,15 @@ ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast) {
 // One run of a schedule.
 class ScheduleRunner::Run {
  public:
-  Run(ScheduleRunner& owner, const Schedule& schedule, const BufferValues& known, const Settings& settings, const ScheduleOptions& options)
-      : o_(owner), device_(*owner.place_.device), schedule_(schedule), options_(options), memory_(owner.place_, schedule, known, settings),
-        bound_(schedule.var_vals.begin(), schedule.var_vals.end()), used_(schedule.buffers.size()) {
+  Run(ScheduleRunner& owner, const Schedule& schedule, const BufferValues& known, const Settings& settings,
+      const ScheduleOptions& options)
+      : o_(owner),
+        device_(*owner.place_.device),
+        schedule_(schedule),
+        options_(options),
+        memory_(owner.place_, schedule, known, settings),
+        bound_(schedule.var_vals.begin(), schedule.var_vals.end()),
+        used_(schedule.buffers.size()) {
     for (size_t i = 0; i < schedule.buffers.size(); i++)
       if (schedule.buffers[i].is_input) use(i);
   }
@@ -118,12 +118,15 @@ class ScheduleRunner::Run {
     VariableValues values = bound_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
     std::vector<DeviceBuffer> buffers;
-    for (const BufferSpec& spec : p.executable->buffers()) buffers.push_back(memory_.at(item.buffers[size_t(spec.number)]));
+    for (const BufferSpec& spec : p.executable->buffers())
+      buffers.push_back(memory_.at(item.buffers[size_t(spec.number)]));
     auto variables = p.executable->arguments(values).value_or_throw();
-    LaunchArguments arguments{.buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
+    LaunchArguments arguments{
+        .buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
     if (timed) return p.kernel->time(arguments).value_or_throw();
     if (!options_.on_kernel) return launch(p, item, arguments), 0;
-    KernelStep step{p.executable->name(), launched_++, item.ast, values, arrays_in(device_, p.executable->buffers(), buffers), {}};
+    KernelStep step{
+        p.executable->name(), launched_++, item.ast, values, arrays_in(device_, p.executable->buffers(), buffers), {}};
     launch(p, item, arguments);
     device_.synchronize().value_or_throw();
     step.after = arrays_in(device_, p.executable->buffers(), buffers);
@@ -135,14 +138,16 @@ class ScheduleRunner::Run {
   // Within memory that the host can address in one step, else through an array.
   void copy(const ScheduleItem& item) {
     const DeviceBuffer &to = memory_.at(item.buffers[0]), &from = memory_.at(item.buffers[1]);
-    if (dynamic_cast<HostDevice*>(&device_)) return device_.copy_in(to, HostDevice::address(from)).value_or_throw(), void();
+    if (dynamic_cast<HostDevice*>(&device_))
+      return device_.copy_in(to, HostDevice::address(from)).value_or_throw(), void();
     HostMemory bytes(from.bytes);
     device_.copy_out(bytes.data(), from).value_or_throw();
     device_.copy_in(to, bytes.data()).value_or_throw();
   }
 
   void launch(Prepared& p, const ScheduleItem& item, const LaunchArguments& arguments) {
-    if (!o_.observer_.times_kernels() || !p.executable->info()) return p.kernel->launch(arguments).value_or_throw(), void();
+    if (!o_.observer_.times_kernels() || !p.executable->info())
+      return p.kernel->launch(arguments).value_or_throw(), void();
     for (size_t buffer : item.buffers) use(buffer);
     double seconds = p.kernel->time(arguments).value_or_throw();
     o_.observer_.kernel_ran(*p.executable->info(), *o_.place_.target, used_bytes_, {&seconds, 1});
@@ -166,13 +171,16 @@ class ScheduleRunner::Run {
   size_t launched_ = 0;
 };
 
-Result<ScheduleResult> ScheduleRunner::run(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+Result<ScheduleResult> ScheduleRunner::run(const Schedule& schedule, const BufferValues& known,
+                                           std::span<const WantedArray> wanted, const ScheduleOptions& options) {
   return catch_failures([&] { return run_all(schedule, known, wanted, options); });
 }
 
-ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferValues& known,
+                                       std::span<const WantedArray> wanted, const ScheduleOptions& options) {
   ScheduleResult out;
-  out.kernels = size_t(std::ranges::count_if(schedule.items, [](const ScheduleItem& item) { return item.ast.is(Op::SINK); }));
+  out.kernels =
+      size_t(std::ranges::count_if(schedule.items, [](const ScheduleItem& item) { return item.ast.is(Op::SINK); }));
   if (!observer_.watches_kernels()) prepare_all(schedule);
   place_.device->open().value_or_throw();
   Run run(*this, schedule, known, schedule.sink.graph().settings(), options);

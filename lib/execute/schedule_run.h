@@ -1,6 +1,6 @@
-// ScheduleRunner: runs tensor graphs on a device. The one executor of schedules: models, tensor graphs and what building a model's graph
-// has to compute all go through it. It schedules a graph, lowers and compiles each kernel once (through the compile cache), plans the
-// memory and runs the kernels in order, in this process.
+// ScheduleRunner: runs tensor graphs on a device. The one executor of schedules: models, tensor graphs and what
+// building a model's graph has to compute all go through it. It schedules a graph, lowers and compiles each kernel once
+// (through the compile cache), plans the memory and runs the kernels in order, in this process.
 #pragma once
 #include <functional>
 #include <map>
@@ -64,15 +64,18 @@ class ScheduleRunner {
 
   // The schedule of the tensor graph under `sink`.
   Result<Schedule> schedule(UOp sink);
-  // Runs it. Every input buffer needs a value in `known`. Errors: a kernel that cannot be lowered, compiled or launched, no memory.
-  Result<ScheduleResult> run(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted, const ScheduleOptions& options = {});
+  // Runs it. Every input buffer needs a value in `known`. Errors: a kernel that cannot be lowered, compiled or
+  // launched, no memory.
+  Result<ScheduleResult> run(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
+                             const ScheduleOptions& options = {});
 
  private:
   struct Prepared;
   class Run;
   void prepare_all(const Schedule& schedule);
   Prepared& prepare(UOp ast);
-  ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted, const ScheduleOptions& options);
+  ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
+                         const ScheduleOptions& options);
 
   Placement& place_;
   unsigned jobs_;

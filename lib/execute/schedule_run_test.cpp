@@ -14,8 +14,9 @@ struct SumOfSquares {
   Graph graph;
   BufferValues known;
   std::array<float, 6> data{0, 1, 2, 3, 4, 5};
-  UOp buffer = graph.node(Op::BUFFER, dtypes::float32, {graph.node(Op::UNIQUE, dtypes::void_, {}, 0), graph.node(Op::DEVICE, dtypes::void_, {}, graph.str("CPU"))},
-                           6);
+  UOp buffer = graph.node(
+      Op::BUFFER, dtypes::float32,
+      {graph.node(Op::UNIQUE, dtypes::void_, {}, 0), graph.node(Op::DEVICE, dtypes::void_, {}, graph.str("CPU"))}, 6);
   UOp sink;
 
   explicit SumOfSquares(const Settings& settings = {}) : graph(settings) {
@@ -31,12 +32,16 @@ struct SumOfSquares {
   }
 };
 
-Placement place_on(const std::string& device, const std::string& target = "") { return std::move(choose_placement(device, target, {}).value_or_throw()); }
+Placement place_on(const std::string& device, const std::string& target = "") {
+  return std::move(choose_placement(device, target, {}).value_or_throw());
+}
 
 struct Told : ExecuteObserver {
   std::vector<std::string> words;
   bool refuses = false;
-  void scheduled(const TensorJob&, const Schedule& s, double) override { words.push_back("scheduled " + std::to_string(s.items.size())); }
+  void scheduled(const TensorJob&, const Schedule& s, double) override {
+    words.push_back("scheduled " + std::to_string(s.items.size()));
+  }
   bool watches_kernels() const override { return true; }
   bool times_kernels() const override { return true; }
   void kernel_begins(UOp) override { words.push_back("begins"); }
@@ -45,14 +50,16 @@ struct Told : ExecuteObserver {
     return refuses ? Status(Diag{"refused"}) : Status(Unit{});
   }
   void kernel_ran(const ProgramInfo&, const Target& target, double bytes, std::span<const double> seconds) override {
-    words.push_back("ran on " + target.device + " with " + std::to_string(int(bytes)) + " bytes, timed " + std::to_string(seconds.size()));
+    words.push_back("ran on " + target.device + " with " + std::to_string(int(bytes)) + " bytes, timed " +
+                    std::to_string(seconds.size()));
   }
 };
 
 }  // namespace
 
 TEST_CASE("execute: a schedule computes the same on REF, on REF lowered for a GPU and on the CPU, and again") {
-  for (auto [device, target] : {std::pair("REF", ""), {"REF", "CUDA:CUDA:sm_80"}, {"CPU:LLVM", ""}, {"CPU:CLANG", ""}}) {
+  for (auto [device, target] :
+       {std::pair("REF", ""), {"REF", "CUDA:CUDA:sm_80"}, {"CPU:LLVM", ""}, {"CPU:CLANG", ""}}) {
     CAPTURE(device);
     Placement place = place_on(device, target);
     SumOfSquares graph;
@@ -87,7 +94,8 @@ TEST_CASE("execute: an observer that watches sees kernels one after another, and
   Told told;
   ScheduleRunner runner(place, 2, &told);
   REQUIRE(graph.run(runner).ok());
-  CHECK(told.words == std::vector<std::string>{"scheduled 2", "begins", "lowered", "ran on CPU with 48 bytes, timed 1", "begins", "lowered", "ran on CPU with 52 bytes, timed 1"});
+  CHECK(told.words == std::vector<std::string>{"scheduled 2", "begins", "lowered", "ran on CPU with 48 bytes, timed 1",
+                                               "begins", "lowered", "ran on CPU with 52 bytes, timed 1"});
   Told refusing;
   refusing.refuses = true;
   ScheduleRunner another(place, 2, &refusing);

@@ -16,8 +16,9 @@ uint64_t bits_at(const Array& a, int64_t i) {
 
 class Comparer {
  public:
-  Comparer(Comparison& out, const Array& actual, const Array& expected)
-      : out_(out), actual_(actual), expected_(expected) {}
+  // `where`, if any, is told of the elements that differ.
+  Comparer(Comparison& out, const Array& actual, const Array& expected, std::vector<bool>* where)
+      : out_(out), actual_(actual), expected_(expected), where_(where) {}
 
   void run() {
     bool exact = !dtypes::is_float(actual_.dtype());
@@ -57,6 +58,7 @@ class Comparer {
 
   void differs(int64_t i, double badness) {
     out_.different++;
+    if (where_) (*where_)[size_t(i)] = true;
     if (!out_.first) out_.first = element(i);
     if (out_.worst && badness <= worst_) return;
     worst_ = badness;
@@ -67,6 +69,7 @@ class Comparer {
 
   Comparison& out_;
   const Array &actual_, &expected_;
+  std::vector<bool>* where_;
   double worst_ = 0;
 };
 
@@ -128,8 +131,10 @@ uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b) {
   return x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
 }
 
-Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
-                                  const ToleranceOptions& options) {
+namespace {
+
+Result<Comparison> compared(const std::string& name, const Array& actual, const Array& expected,
+                            const ToleranceOptions& options, std::vector<bool>* where) {
   if (actual.dtype() != expected.dtype() || actual.size() != expected.size())
     return Diag{.message = name + " is " + actual.describe() + " but the expected array is " + expected.describe()};
   Comparison out;
@@ -138,7 +143,22 @@ Result<Comparison> compare_arrays(const std::string& name, const Array& actual, 
   out.shape.assign(expected.shape().begin(), expected.shape().end());
   out.tolerance = options.for_dtype(out.dtype);
   out.size = actual.size();
-  Comparer(out, actual, expected).run();
+  Comparer(out, actual, expected, where).run();
+  return out;
+}
+
+}  // namespace
+
+Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
+                                  const ToleranceOptions& options) {
+  return compared(name, actual, expected, options, nullptr);
+}
+
+Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
+                                             const ToleranceOptions& options) {
+  std::vector<bool> out(size_t(actual.size()));
+  auto done = compared("the array", actual, expected, options, &out);
+  if (!done) return done.diag();
   return out;
 }
 
@@ -147,8 +167,11 @@ std::string Comparison::text() const {
   std::string out = name + " " + std::string(dtype_text(dtype)) + " " + shape_text(shape) + ": ";
   std::string errors = "max abs " + number(max_abs) + ", max rel " + number(max_rel) +
                        (is_float ? ", max ulp " + std::to_string(max_ulp) : "");
-  if (passed()) return out + "same" + (max_abs > 0 ? " within tolerance (" + errors + ")" : " exactly");
-  out += std::to_string(different) + " of " + std::to_string(size) + " differ, " + errors;
+  std::string others = left_out ? "; " + std::to_string(left_out) + " of " + std::to_string(size) +
+                                      " left out: rounding, or what C leaves undefined, decides them"
+                                : "";
+  if (passed()) return out + "same" + (max_abs > 0 ? " within tolerance (" + errors + ")" : " exactly") + others;
+  out += std::to_string(different) + " of " + std::to_string(size) + " differ, " + errors + others;
   if (is_float) {
     out += "\n  tolerance: rtol " + number(tolerance.rtol) + ", atol " + number(tolerance.atol) +
            (tolerance.ulp ? ", " + std::to_string(*tolerance.ulp) + " ulp" : "");

@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/runtime/array.h"
 
@@ -49,6 +50,9 @@ struct Comparison {
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0;
   // the first that differs, and the one that misses its tolerance by most
   std::optional<ElementDifference> first, worst;
+  // elements that differ and say nothing, because rounding, or what C leaves undefined, decides them; not in
+  // `different`
+  int64_t left_out = 0;
 
   bool passed() const { return different == 0; }
   std::string text() const;  // one line when passed, else several, indented
@@ -57,6 +61,10 @@ struct Comparison {
 // Both of the same dtype and number of elements, else an error.
 Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
                                   const ToleranceOptions& options);
+
+// Which elements differ; the same as compare_arrays counts.
+Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
+                                             const ToleranceOptions& options);
 
 // How many representable values lie between two floats of `dtype` given as bits: 0 for equal ones, +0 and -0 are equal.
 uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b);

@@ -1,0 +1,139 @@
+#include "lib/execute/shaken.h"
+
+#include <cmath>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+// The distance from 1 to the next float of the dtype; 0: it is not shaken.
+double epsilon(DType dtype) {
+  switch (dtype.scalar_kind()) {
+    case Scalar::Float64: return 0x1p-52;
+    case Scalar::Float32: return 0x1p-23;
+    case Scalar::Float16: return 0x1p-10;
+    case Scalar::BFloat16: return 0x1p-7;
+    default: return 0;
+  }
+}
+
+constexpr double kFewBits = 16;
+constexpr OpSet kRounds = {Op::ADD,        Op::SUB,  Op::MUL,  Op::FDIV, Op::MULACC, Op::POW,
+                           Op::RECIPROCAL, Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN};
+constexpr OpSet kMayOverflow = {Op::ADD, Op::SUB, Op::MUL};
+
+class Shaker {
+ public:
+  Shaker(Graph& graph, int way) : way_(way), made_(graph), inexact_(graph) {}
+
+  UOp shake(UOp root) {
+    size_t number = 0;
+    for (UOp u : toposort(root)) {
+      std::vector<UOp> src;
+      for (UOp s : u.src()) src.push_back(*made_.find(s));
+      note_exactness(u);
+      UOp made = off(u, src, number++);
+      made_[u] = made;
+    }
+    return *made_.find(root);
+  }
+
+ private:
+  // Whether rounding had a part in a value: what is loaded, constant or counted is exact.
+  void note_exactness(UOp u) {
+    bool is_float = u.dtype().is_value() && dtypes::is_float(u.dtype());
+    bool inexact = is_float && (rounds(u) || (u.is(Op::REDUCE) && u.arg().op() == Op::ADD));
+    bool passes_on = u.dtype().is_value() && !u.in({Op::LOAD, Op::INDEX});
+    for (size_t i = 0; !inexact && passes_on && i < u.num_src(); i++) inexact = inexact_.contains(u.src(i));
+    if (inexact) inexact_.insert(u);
+  }
+  // Of a float: whether the step itself rounds.
+  static bool rounds(UOp u) {
+    if (u.is(Op::MUL)) return !is_power_of_two(u.src(0)) && !is_power_of_two(u.src(1));
+    return u.in(kRounds) || (u.is(Op::CAST) && is_narrowing(u));
+  }
+  static bool is_power_of_two(UOp u) {
+    int exponent;
+    return u.is_const() && std::fabs(std::frexp(u.arg().to_const().to_double(), &exponent)) == 0.5;
+  }
+  static bool is_narrowing(UOp cast) {
+    return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
+  }
+
+  // In the first way comparisons are turned where nothing else is off.
+  bool has_noise() const { return way_ > 0; }
+  bool turns_comparisons() const { return way_ < kShakings / 2; }
+  bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
+  UOp scaled(UOp x, bool more, double bits) const {
+    double e = epsilon(x.dtype()) * bits;
+    return e ? x * x.const_like(more ? 1 + e : 1 - e) : x;
+  }
+  UOp something_else(UOp like) const { return like.const_like(Const(int64_t(37 + 24 * way_))); }
+
+  UOp off(UOp u, const std::vector<UOp>& src, size_t number) const {
+    UOp same = u.with_src(src);
+    if (!u.dtype().is_value() || u.dtype().is(Scalar::Index)) return same;
+    if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype()))
+      return cast_to_integer(u, src[0]);
+    if (u.in(ops::Comparison) && dtypes::is_float(u.src(0).dtype())) return comparison(u, same, src);
+    if (dtypes::is_float(u.dtype())) return float_step(u, same, src, number);
+    if (u.in({Op::IDIV, Op::MOD})) return src[1].ne(Const(int64_t(0))).where(same, something_else(same));
+    if (u.in({Op::SHL, Op::SHR}))
+      return src[1].lt(Const(int64_t(u.dtype().scalar().bitsize()))).where(same, something_else(same));
+    return u.in(kMayOverflow) ? integer_step(u, same, src) : same;
+  }
+
+  UOp float_step(UOp u, UOp same, const std::vector<UOp>& src, size_t number) const {
+    if (u.is(Op::MAX))
+      return way_ % 2 ? src[0].lt(src[1]).where(src[1], src[0]) : src[1].lt(src[0]).where(src[0], src[1]);
+    if (u.is(Op::REDUCE)) return reduction(u, src);
+    return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
+  }
+
+  // Every other element of a sum is more, the others are less; a maximum passes over NaNs, or does not.
+  UOp reduction(UOp u, std::vector<UOp> src) const {
+    if (u.arg().op() == Op::MAX && way_ % 2) src[0] = src[0].ne(src[0]).where(src[0].const_like(-INFINITY), src[0]);
+    if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {
+      UOp odd = (src[1] % Const(int64_t(2))).ne(Const(int64_t(0)));
+      if (u.dtype().count() > 1) odd = odd.broadcast(u.dtype().count());
+      src[0] = odd.where(scaled(src[0], way_ % 2, 1), scaled(src[0], !(way_ % 2), 1));
+    }
+    return u.with_src(src);
+  }
+
+  // Of exact floats it is what it is.
+  UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
+    if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
+    auto size = [](UOp x) { return x.maximum(x.neg()); };
+    UOp size_of_both = size(src[0]).maximum(size(src[1]));
+    UOp apart =
+        (size_of_both * size_of_both.const_like(kFewBits * epsilon(src[0].dtype()))).lt(size(src[0] + src[1].neg()));
+    return same.ne(apart.logical_not());
+  }
+
+  UOp cast_to_integer(UOp u, UOp x) const {
+    if (inexact_.contains(u.src(0))) x = scaled(x, way_ % 2, kFewBits / 2);
+    UOp same = u.with_src({x});
+    int bits = u.dtype().scalar().bitsize() - !dtypes::is_unsigned(u.dtype());
+    UOp above = dtypes::is_unsigned(u.dtype()) ? x.gt(Const(-1.0)) : x.ge(Const(-std::ldexp(1.0, bits)));
+    return (above & x.lt(Const(std::ldexp(1.0, bits)))).where(same, something_else(same));
+  }
+
+  UOp integer_step(UOp u, UOp same, const std::vector<UOp>& src) const {
+    if (dtypes::is_unsigned(u.dtype()) || dtypes::is_bool(u.dtype()) || u.dtype().scalar().itemsize() > 4) return same;
+    DType wide = u.dtype().count() > 1 ? dtypes::int64.vec(u.dtype().count()) : dtypes::int64;
+    UOp exact = src[0].cast(wide).alu(u.op(), src[1].cast(wide));
+    return exact.eq(same.cast(wide)).where(same, something_else(same));
+  }
+
+  int way_;
+  UOpMap<UOp> made_;
+  UOpSet inexact_;
+};
+
+}  // namespace
+
+UOp shaken(UOp root, int way) { return Shaker(root.graph(), way).shake(root); }
+
+}  // namespace tgc

@@ -1,0 +1,21 @@
+// What a kernel's results hang on besides its inputs: how each step is rounded, and what is made of what C leaves
+// undefined. Two correct devices may differ in both, and where a result jumps when a step is off by its last bit (x ==
+// maximum, a cast of 2.9999998 to an integer), they differ by much more than a tolerance. To find such elements, the
+// kernel is run again in REF with every step a little off.
+#pragma once
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+inline constexpr int kShakings = 4;
+
+// The kernel `root`, a graph at any stage, with every step off in one of kShakings ways, as a graph that REF runs:
+//   - a float that is rounded (a sum, a product, a root, a narrowing cast) is its last bit more, or less, in all ways but one
+//   - a comparison of such floats that are equal but for a few bits gives the other answer, in half of the ways
+//   - a float is cast to an integer from a few bits above, or below; a maximum of a NaN is the one, or the other
+//   - a division by zero, a shift by the width or more, a sum or product of signed integers that does not fit, and a
+//     cast of a float that the integer does not hold, give something else in every way
+// Throws Failure.
+UOp shaken(UOp root, int way);
+
+}  // namespace tgc

@@ -1,0 +1,85 @@
+#include "lib/execute/shaken.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "lib/runtime/ref/ref.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+// What an expression of floats a = data1[0], b = data2[0] (and ints i, j: the same as int32) gives, plain and shaken in
+// each way.
+struct Results {
+  float plain;
+  int jumps = 0;  // ways in which the result is another by more than a millionth
+};
+
+Results results(const std::string& expression, float a, float b) {
+  Graph graph;
+  std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), ";
+  UOp root =
+      read_pyrender(graph, "r = UOp.range(1, 0, AxisType.LOOP)\na = " + global + "1).index(r)\nb = " + global +
+                               "2).index(r)\ni = a.cast(dtypes.int)\nj = b.cast(dtypes.int)\nast = " + global +
+                               "0).index(r, ptr=True).store((" + expression + ").cast(dtypes.float)).end(r).sink()\n")
+          .value_or_throw();
+  auto run = [&](UOp graph_to_run) {
+    float out = 0;
+    RefBuffer buffers[] = {{0, &out, 4}, {1, &a, 4}, {2, &b, 4}};
+    RefProgram program = std::move(RefProgram::from_graph(graph_to_run).value_or_throw());
+    program.run(buffers).value_or_throw();
+    return out;
+  };
+  Results out{.plain = run(root)};
+  for (int way = 0; way < kShakings; way++) {
+    float other = run(shaken(root, way));
+    bool both_nan = std::isnan(other) && std::isnan(out.plain);
+    out.jumps += !both_nan && !(std::fabs(other - out.plain) <= 1e-6f * std::fabs(out.plain));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("shaken: what is well defined and does not jump stays what it is") {
+  for (std::string e : {"a*b+a", "a.sqrt()", "(a<b)", "(a!=b)", "i//j", "i+j", "i<<j", "a.maximum(b)",
+                        "((a*b)<UOp.const(dtypes.float, 5.0))", "(a*b).cast(dtypes.int)"}) {
+    CAPTURE(e);
+    CHECK(results(e, 2.5f, 3.f).jumps == 0);
+  }
+  CHECK(results("(a!=b)", 3.f, 3.f).jumps == 0);  // exact: nothing was rounded
+}
+
+TEST_CASE("shaken: a comparison of floats that are equal but for rounding, or nearly, jumps") {
+  float third = 1.f / 3;
+  for (float b : {third * 2.5f, std::nextafter(third * 2.5f, 1.f)}) {
+    CHECK(results("((a*UOp.const(dtypes.float, 2.5))!=b)", third, b).jumps > 0);
+    CHECK(results("(b<(a*UOp.const(dtypes.float, 2.5)))", third, b).jumps > 0);
+  }
+  CHECK(results("((a*UOp.const(dtypes.float, 2.5))!=b)", third, 0.84f).jumps == 0);
+}
+
+TEST_CASE("shaken: what C leaves undefined is something else") {
+  CHECK(results("i//j", 7, 0).jumps == kShakings);
+  CHECK(results("i<<j", 1, 32).jumps == kShakings);
+  CHECK(results("a.cast(dtypes.int8)", 128, 0).jumps == kShakings);
+  CHECK(results("a.cast(dtypes.int8)", 127.5f, 0).jumps == 0);
+  CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kShakings);
+  CHECK(results("i.cast(dtypes.int8)+j.cast(dtypes.int8)", 100, 100).jumps == kShakings);
+  CHECK(results("i.cast(dtypes.uint8)+j.cast(dtypes.uint8)", 200, 100).jumps == 0);
+}
+
+TEST_CASE("shaken: a cast of what rounding puts on either side of an integer jumps; so does a small difference") {
+  CHECK(results("(a*b).cast(dtypes.int)", 3.f, 1.f / 3).jumps > 0);
+  CHECK(results("(a*b).cast(dtypes.int)", 3.f, 0.5f).jumps == 0);
+  CHECK(results("(a*b+UOp.const(dtypes.float, -1.0))", 3.f, 1.0001f / 3).jumps > 0);
+}
+
+TEST_CASE("shaken: a maximum of a NaN is the one or the other") {
+  int jumps = results("(a.sqrt()).maximum(b)", -1.f, 2.f).jumps;
+  CHECK((jumps > 0 && jumps < kShakings));
+}
+
+}  // namespace tgc
