@@ -15,12 +15,14 @@ namespace fs = std::filesystem;
 // "input_0.pb", "input_1.pb", ... of a data set, in order.
 std::vector<std::string> numbered_files(const fs::path& folder, const std::string& prefix) {
   std::vector<std::string> out;
-  for (int i = 0; fs::exists(folder / (prefix + std::to_string(i) + ".pb")); i++) out.push_back((folder / (prefix + std::to_string(i) + ".pb")).string());
+  for (int i = 0; fs::exists(folder / (prefix + std::to_string(i) + ".pb")); i++)
+    out.push_back((folder / (prefix + std::to_string(i) + ".pb")).string());
   return out;
 }
 
 void adopt_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
-  if (type.elem == onnx::Type::BFloat16 && value.tensor.type == onnx::Type::UInt16) value.tensor.type = onnx::Type::BFloat16;
+  if (type.elem == onnx::Type::BFloat16 && value.tensor.type == onnx::Type::UInt16)
+    value.tensor.type = onnx::Type::BFloat16;
 }
 
 // All tensors of numbers in a value, in order.
@@ -30,13 +32,16 @@ void collect_tensors(const Value& v, Tensors& out) {
     for (auto& item : v.items()) collect_tensors(item, out);
 }
 
-// What differs between a value and what was expected; empty when nothing does. `arrays` are the values of all tensors, from `at` on.
+// What differs between a value and what was expected; empty when nothing does. `arrays` are the values of all tensors,
+// from `at` on.
 class ValueComparison {
  public:
-  ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance) : arrays_(arrays), tolerance_(tolerance) {}
+  ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance)
+      : arrays_(arrays), tolerance_(tolerance) {}
 
   std::string compare(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
-    if (expected.kind == onnx::ValueProto::Kind::None) return actual.is_none() ? "" : name + " is there, nothing was expected";
+    if (expected.kind == onnx::ValueProto::Kind::None)
+      return actual.is_none() ? "" : name + " is there, nothing was expected";
     if (actual.is_none()) return name + " is not there";
     if (expected.kind == onnx::ValueProto::Kind::Sequence) return sequence(name, actual, expected);
     if (expected.tensor.type == onnx::Type::String) return strings(name, actual, expected.tensor);
@@ -47,7 +52,8 @@ class ValueComparison {
       return name + " is " + a.describe() + ", expected " + e.describe();
     }
     ToleranceOptions tolerance = tolerance_;
-    if (a.dtype() == dtypes::bfloat16 && !tolerance.ulp) tolerance.ulp = 1;  // the files' own values were cut off, not rounded
+    if (a.dtype() == dtypes::bfloat16 && !tolerance.ulp)
+      tolerance.ulp = 1;  // the files' own values were cut off, not rounded
     auto c = compare_arrays(name, a, e, tolerance);
     if (!c) return c.diag().text();
     return c->passed() ? "" : c->text();
@@ -56,17 +62,23 @@ class ValueComparison {
  private:
   std::string sequence(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
     if (!actual.is_sequence()) return name + " is no sequence";
-    if (actual.items().size() != expected.items.size()) return name + " has " + std::to_string(actual.items().size()) + " items, expected " + std::to_string(expected.items.size());
+    if (actual.items().size() != expected.items.size())
+      return name + " has " + std::to_string(actual.items().size()) + " items, expected " +
+             std::to_string(expected.items.size());
     std::string out;
-    for (size_t i = 0; i < expected.items.size() && out.empty(); i++) out = compare(name + "[" + std::to_string(i) + "]", actual.items()[i], expected.items[i]);
+    for (size_t i = 0; i < expected.items.size() && out.empty(); i++)
+      out = compare(name + "[" + std::to_string(i) + "]", actual.items()[i], expected.items[i]);
     return out;
   }
   static std::string strings(const std::string& name, const Value& actual, const onnx::TensorProto& expected) {
     if (!actual.is_strings()) return name + " is no tensor of strings";
     auto& s = actual.strings();
-    if (s.shape != expected.dims) return name + " has the shape " + shape_text(s.shape) + ", expected " + shape_text(expected.dims);
+    if (s.shape != expected.dims)
+      return name + " has the shape " + shape_text(s.shape) + ", expected " + shape_text(expected.dims);
     for (size_t i = 0; i < s.items.size(); i++)
-      if (s.items[i] != expected.strings[i]) return name + "[" + std::to_string(i) + "] is '" + s.items[i] + "', expected '" + std::string(expected.strings[i]) + "'";
+      if (s.items[i] != expected.strings[i])
+        return name + "[" + std::to_string(i) + "] is '" + s.items[i] + "', expected '" +
+               std::string(expected.strings[i]) + "'";
     return "";
   }
 
@@ -83,7 +95,8 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
   std::vector<std::string> files = numbered_files(folder, "input_");
   for (size_t i = 0; i < files.size(); i++) {
     if (i >= declared.size()) throw Failure("there are more input files than inputs");
-    inputs[declared[i]->name] = input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
+    inputs[declared[i]->name] =
+        input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
   }
   for (size_t i = files.size(); i < declared.size(); i++)  // an option that is not there has no file
     if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
@@ -99,12 +112,15 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
   }
   ValueComparison comparison(arrays, options.tolerance);
   files = numbered_files(folder, "output_");
-  if (files.size() != outputs.values.size()) throw Failure("there are " + std::to_string(files.size()) + " output files for " + std::to_string(outputs.values.size()) + " outputs");
+  if (files.size() != outputs.values.size())
+    throw Failure("there are " + std::to_string(files.size()) + " output files for " +
+                  std::to_string(outputs.values.size()) + " outputs");
   for (size_t i = 0; i < files.size(); i++) {
     auto& type = model.proto().graph.outputs[i].type;
     auto expected = onnx::read_value(files[i], type).value_or_throw();
     adopt_bfloat16(expected, type);
-    if (std::string text = comparison.compare(outputs.names[i], outputs.values[i], expected); !text.empty()) return text;
+    if (std::string text = comparison.compare(outputs.names[i], outputs.values[i], expected); !text.empty())
+      return text;
   }
   return "";
 }
@@ -126,7 +142,8 @@ Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& t
     for (auto& i : value.items) items.push_back(input_value(graph, i, {}));
     return Value::sequence(items);
   }
-  if (value.tensor.type == onnx::Type::String) return Strings{value.tensor.dims, {value.tensor.strings.begin(), value.tensor.strings.end()}};
+  if (value.tensor.type == onnx::Type::String)
+    return Strings{value.tensor.dims, {value.tensor.strings.begin(), value.tensor.strings.end()}};
   return input_value(graph, onnx::array_of(value.tensor));
 }
 

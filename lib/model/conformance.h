@@ -1,4 +1,5 @@
-// ONNX conformance cases: a folder with model.onnx and test_data_set_*/input_*.pb, output_*.pb, as the onnx package ships them.
+// ONNX conformance cases: a folder with model.onnx and test_data_set_*/input_*.pb, output_*.pb, as the onnx package
+// ships them.
 #pragma once
 #include <span>
 #include <string>
@@ -27,11 +28,13 @@ struct CaseOptions {
 // Runs every data set of the case. Outputs must have the expected dtype, shape and values.
 CaseResult run_case(const std::string& folder, const CaseOptions& options);
 
-// A value from a file as an input of a graph: its bytes known. Where the model says bfloat16, the files hold the bits as uint16.
+// A value from a file as an input of a graph: its bytes known. Where the model says bfloat16, the files hold the bits
+// as uint16.
 Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value input_value(Graph& graph, const Array& array);
 
-// The cases in `folders`: those that have a model.onnx themselves, and those below them, sorted. Empty when there are none.
+// The cases in `folders`: those that have a model.onnx themselves, and those below them, sorted. Empty when there are
+// none.
 std::vector<std::string> find_cases(const std::vector<std::string>& folders);
 
 }  // namespace tgc

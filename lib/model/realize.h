@@ -1,4 +1,5 @@
-// Values of tensors: what no kernel has to make is known at once, the rest is scheduled and run (lib/execute/schedule_run.h).
+// Values of tensors: what no kernel has to make is known at once, the rest is scheduled and run
+// (lib/execute/schedule_run.h).
 #pragma once
 #include <optional>
 #include <span>
@@ -9,8 +10,8 @@
 
 namespace tgc {
 
-// The values of the tensors, which are of one graph, and how the run went. Throws Failure when a buffer below has no known values, or a
-// kernel cannot be run.
+// The values of the tensors, which are of one graph, and how the run went. Throws Failure when a buffer below has no
+// known values, or a kernel cannot be run.
 ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, const ScheduleOptions& options = {});
 
 // The same on REF, for what graph building needs to know: that is small.

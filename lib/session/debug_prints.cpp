@@ -13,25 +13,7 @@
 namespace tgc {
 namespace {
 
-std::string format(const char* pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, value);
-  return text;
-}
-
-// In tinygrad's colour of that name, where colours are wanted.
-std::string painted(std::string text, std::string_view color, bool wanted) {
-  return wanted ? colored(text, color) : text;
-}
-
 std::atomic<size_t> kernels_shown{0};  // tinygrad numbers the kernels of a process
-
-// helpers.py time_to_str with w=9
-std::string time_text(double t) {
-  if (t > 10) return format("%9.2fs ", t);
-  if (t > 10e-3) return format("%9.2fms", t * 1e3);
-  return format("%9.2fus", t * 1e6);
-}
 
 double value_of(const Sint& s) {
   if (auto n = s.str(); n.find_first_not_of("0123456789") == n.npos) return std::stod(n);
@@ -39,29 +21,6 @@ double value_of(const Sint& s) {
 }
 
 }  // namespace
-
-std::string kernel_line(const ProgramInfo& info, const std::string& device, size_t number, double mem_used,
-                        std::optional<KernelTime> time, bool color) {
-  char head[64];
-  std::snprintf(head, sizeof head, "*** %-7.7s %4zu", device.c_str(), number);
-  std::string name = ansistrip(info.name),
-              out = painted(head, "green", color && time) + " " + (color ? info.name : name);
-  out += std::string(name.size() < 46 ? 46 - name.size() : 0, ' ');
-  std::snprintf(head, sizeof head, " arg %2zu mem %6.2f GB", info.globals.size(), mem_used / 1e9);
-  out += head;
-  if (!time) return out + "\n";
-  double t = std::max(time->seconds, 1e-20), ops = value_of(info.estimates.ops) / t,
-         lds = value_of(info.estimates.lds) / t;
-  double mem = std::min(value_of(info.estimates.mem) / t, lds);
-  out += " tm " + painted(time_text(time->seconds), "yellow", color && time->seconds > 0.01) + "/" +
-         format("%9.2f", time->seconds_in_all * 1e3) + "ms (";
-  out += ops < 1e14 ? format("%7.0f GFLOPS", ops * 1e-9) : painted(format("%7.0f TFLOPS", ops * 1e-12), "green", color);
-  out += " ";
-  out += mem < 1e13 && lds < 1e15
-             ? format("%4.0f", mem * 1e-9) + "|" + format("%-6.0f", lds * 1e-9) + " GB/s"
-             : painted(format("%4.0f", mem * 1e-12) + "|" + format("%-6.0f", lds * 1e-12) + " TB/s", "green", color);
-  return out + ") \n";  // tinygrad prints metadata after the blank
-}
 
 bool DebugPrints::watches_kernels() const {
   return settings_.DEBUG >= 2 || !settings_.IGNORE_OOB || settings_.DEBUG_LINEARIZE;
@@ -134,8 +93,12 @@ void DebugPrints::show_schedule(size_t kernels, double seconds, const std::strin
 
 void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device, double mem_used,
                               std::optional<KernelTime> time) {
+  if (settings_.DEBUG < 2) return;
+  const Estimates& e = info.estimates;
+  KernelLine line{.name = info.name, .device = device, .number = ++kernels_shown, .arguments = info.globals.size(),
+                  .bytes = mem_used, .cost = {value_of(e.ops), value_of(e.lds), value_of(e.mem)}, .time = time};
   bool color = session_.events && session_.events->color();
-  if (settings_.DEBUG >= 2) show(kernel_line(info, device, ++kernels_shown, mem_used, time, color));
+  show(line.text(color) + (time ? " " : ""));  // tinygrad prints metadata after the blank
 }
 
 void DebugPrints::show_assembly(KernelOutputs& outputs) const {

@@ -11,20 +11,11 @@
 #include <string>
 
 #include "lib/execute/observer.h"
+#include "lib/session/kernel_line.h"
 #include "lib/session/session.h"
 #include "passes/program.h"
 
 namespace tgc {
-
-// What is known of a kernel that was run.
-struct KernelTime {
-  double seconds = 0, seconds_in_all = 0;
-};
-
-// tinygrad's line of DEBUG=2: "*** CPU        1 E_4_4       arg  3 mem   0.00 GB tm ...".
-// `number` counts kernels from 1; `mem_used` is in bytes.
-std::string kernel_line(const ProgramInfo& info, const std::string& device, size_t number, double mem_used,
-                        std::optional<KernelTime> time, bool color);
 
 // Prints for graphs with these settings. One object for one graph and its kernels.
 class DebugPrints : public ExecuteObserver {

@@ -1,6 +1,7 @@
-// What `tgc run` says about a kernel: a text for people, a JSON object for programs.
+// What a trial found: a text for people, a JSON object for programs.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,9 @@
 
 namespace tgc {
 
-struct BenchReport {
+class JsonWriter;
+
+struct TimedRuns {
   std::vector<double> seconds;  // of each run, in order
   Executable::Cost cost;
   std::string device;           // "CPU"
@@ -22,6 +25,7 @@ struct BenchReport {
   double quantile(double q) const;
   // tinygrad's line at DEBUG=2, with the median as the time of this kernel, and a line on how much the times vary.
   std::string text(size_t number, bool color) const;
+  void write(JsonWriter& json) const;
 };
 
 // The first stage whose graph computes something else than the first graph does.
@@ -31,24 +35,41 @@ struct StageDifference {
   std::vector<Comparison> arrays;
 };
 
-struct RunReport {
+struct TrialReport {
+  enum class Result : uint8_t { Passed, Failed, NotCompared, Trouble };
+
   std::string kernel;
   std::string device;                // "CPU:LLVM", "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;             // what it was compared with; empty: nothing
   std::vector<Comparison> arrays;
-  std::string notes;                 // what the reference met that C leaves undefined
+  std::string notes;                 // what the reference met that C leaves undefined; known causes of what differs
   std::optional<StageDifference> stages;
-  std::optional<BenchReport> bench;
+  std::optional<TimedRuns> bench;
   std::vector<std::string> written;  // files
   std::string again;                 // the command that repeats a failure
   std::optional<uint64_t> seed;      // that inputs were drawn from
   std::string floats;                // how, when not as usual
+  std::set<std::string> variables;   // those of the kernel that got a value
   std::string error;                 // that ended it; everything else may be missing then
 
-  bool passed() const;
-  int exit_code() const { return !error.empty() ? 2 : passed() ? 0 : 1; }
-  std::string text(size_t number, bool color) const;  // of one without an error
-  std::string json() const;                            // one line
+  Result result() const;
+  bool passed() const { return result() == Result::Passed; }
+  int exit_code() const;
+  // Of one without an error; `number` counts the kernels of the run from 1.
+  std::string text(size_t number, bool color) const;
+  std::string json() const;                           // one line
+};
+
+std::string_view name_of(TrialReport::Result result);  // "passed", "failed", "ran", "trouble"
+int exit_code_of(TrialReport::Result result);          // as the command line's: 0, 1 when it failed, 2 in trouble
+
+// What the kernels of a run came to.
+struct TrialCounts {
+  size_t passed = 0, failed = 0, not_compared = 0, in_trouble = 0;
+
+  void add(const TrialReport& report);
+  size_t all() const { return passed + failed + not_compared + in_trouble; }
+  std::string text() const;  // "5 of 6 kernels passed, 1 failed": a line
 };
 
 }  // namespace tgc

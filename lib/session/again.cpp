@@ -1,0 +1,91 @@
+#include "lib/session/again.h"
+
+#include <filesystem>
+
+#include "lib/runtime/npz.h"
+#include "lib/session/source.h"
+#include "lib/support/write_file.h"
+
+namespace tgc {
+namespace {
+
+// `text` as one word of a shell.
+std::string shell_word(const std::string& text) {
+  static constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+std::string safe_file_name(std::string name) {
+  for (char& c : name)
+    if (c == '/' || c == '\0' || c == '\n' || c == ' ') c = '_';
+  return name;
+}
+
+// The options of the run, each as " --name=value".
+std::string options_again(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place) {
+  std::string out;
+  auto add = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) out += " --" + name + "=" + shell_word(value);
+  };
+  auto number = [&](const char* name, const std::optional<double>& v) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", v.value_or(0));
+    if (v) add(name, text);
+  };
+  const Overrides& over = session.over;
+  InputName input = InputName::parse(spec.input);
+  bool one_of_many = spec.kernel.empty() && input.file != "-" && input.id.empty() && in.file.find('#') != in.file.npos;
+  add("kernel", one_of_many ? in.info.name : spec.kernel);
+  add("device", spec.device);
+  add("target", over.target);
+  if (spec.device.empty() && over.target.empty()) out += place_options(place);
+  for (const std::string& s : over.sets) add("set", s);
+  add("opts", over.opts);
+  add("from", over.from);
+  for (auto& [name, value] : spec.variables) add("var", name + "=" + std::to_string(value));
+  number("rtol", spec.tolerance.rtol);
+  number("atol", spec.tolerance.atol);
+  if (spec.tolerance.ulp) add("ulp", std::to_string(*spec.tolerance.ulp));
+  return out + (spec.each_stage ? " --each-stage" : "");
+}
+
+}  // namespace
+
+std::string place_options(const Placement& place) {
+  if (!place.is_ref) return " --device=" + shell_word(place.label.substr(0, place.label.find(',')));
+  return " --device=REF" + (place.target ? " --target=" + shell_word(place.target->name()) : "");
+}
+
+std::string expanded(const std::string& pattern, const TrialSpec& spec, const Loaded& in) {
+  size_t at = pattern.find("{}");
+  if (at == pattern.npos) return pattern;
+  return pattern.substr(0, at) + InputName::parse(spec.input).without_extension(in.info.name) + pattern.substr(at + 2);
+}
+
+void keep_failure(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place,
+                  const Arrays& inputs, const Arrays& expected, const Arrays& actual, TrialReport& report) {
+  std::string stem =
+      "failed-" + safe_file_name(std::filesystem::path(expanded("{}", spec, in)).filename().string()) + "-";
+  auto write = [&](const std::string& what, const Arrays& arrays) {
+    write_npz(stem + what + ".npz", arrays).value_or_throw();
+    report.written.push_back(stem + what + ".npz");
+  };
+  write("inputs", inputs);
+  if (!expected.empty()) write("expected", expected);
+  write("actual", actual);
+  std::string input = spec.input;
+  if (input == "-") {
+    input = stem + "kernel.txt";
+    write_file(input, in.text).value_or_throw();
+    report.written.push_back(input);
+  }
+  report.again = "tgc run " + shell_word(input) + options_again(session, spec, in, place) +
+                 " --inputs=" + shell_word(stem + "inputs.npz") +
+                 (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
+}
+
+}  // namespace tgc

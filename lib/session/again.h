@@ -1,0 +1,20 @@
+// How a failure is repeated: the files that keep its arrays, and the command.
+#pragma once
+#include <string>
+
+#include "lib/session/trial.h"
+
+namespace tgc {
+
+// `pattern` with {} replaced by the input without its extension; of one record of many by the record's name.
+std::string expanded(const std::string& pattern, const TrialSpec& spec, const Loaded& in);
+
+// " --device=..." and " --target=...", as they lead to that place again.
+std::string place_options(const Placement& place);
+
+// Keeps the arrays of a trial in files, and the input when it came from standard input; their names and the command
+// that repeats the trial with them go into the report. Throws Failure.
+void keep_failure(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place,
+                  const Arrays& inputs, const Arrays& expected, const Arrays& actual, TrialReport& report);
+
+}  // namespace tgc

@@ -1,0 +1,29 @@
+// Whether what a kernel stored is what was expected.
+#pragma once
+#include <functional>
+
+#include "lib/execute/execution.h"
+#include "lib/runtime/compare.h"
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+// What the user asked for; where that is nothing, what two devices may differ by in an array of the kernel `root` (a
+// graph at any stage).
+ToleranceOptions tolerance_for(const ToleranceOptions& asked, UOp root, const Array& expected);
+
+// A kernel and what it was run with, so that it can be run again.
+struct JudgedKernel {
+  UOp root;                 // a graph at any stage; of a linear list the empty UOp
+  const Arrays& inputs;     // one for each of its buffers
+  const VariableValues& variables;
+  bool in_process = false;
+};
+
+// Compares each expected array with the actual one of its name. Elements that differ are left out, and counted, when
+// the kernel itself leaves them open: when in REF, with every step a little off (lib/execute/shaken.h), they become
+// something else than without. An array that is missing is an error.
+Result<std::vector<Comparison>> judge(const JudgedKernel& kernel, const Arrays& actual, const Arrays& expected,
+                                      const std::function<ToleranceOptions(const Array& expected)>& tolerance);
+
+}  // namespace tgc

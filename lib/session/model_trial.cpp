@@ -1,0 +1,279 @@
+#include "lib/session/model_trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <set>
+
+#include "lib/execute/drawing.h"
+#include "lib/model/conformance.h"
+#include "lib/model/realize.h"
+#include "lib/model/tensor_state.h"
+#include "lib/runtime/npz.h"
+#include "lib/session/again.h"
+#include "lib/session/debug_prints.h"
+#include "lib/session/judge.h"
+#include "lib/support/pytext.h"
+#include "lib/support/write_file.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// Tensors in a model's outputs, by name; those in a sequence as NAME[i].
+void collect(const std::string& name, const Value& v, std::vector<std::string>& names, Tensors& tensors) {
+  if (v.is_tensor()) {
+    names.push_back(name);
+    tensors.push_back(v.tensor());
+  }
+  if (v.is_sequence())
+    for (size_t i = 0; i < v.items().size(); i++)
+      collect(name + "[" + std::to_string(i) + "]", v.items()[i], names, tensors);
+}
+
+// Sizes that the given arrays settle.
+void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
+  for (auto* info : model.declared_inputs()) {
+    const Array* a = find_array(given, info->name);
+    if (!a || !info->type.shape || info->type.shape->size() != a->shape().size()) continue;
+    for (size_t i = 0; i < a->shape().size(); i++)
+      if (auto& dim = (*info->type.shape)[i]; !dim.value && !dim.name.empty())
+        sizes.try_emplace(dim.name, a->shape()[i]);
+  }
+}
+
+std::string data_name(size_t number) { return "data" + std::to_string(number); }
+
+// One trial. Throws Failure.
+class ModelTrial {
+ public:
+  ModelTrial(const Session& session, const TrialSpec& spec, ModelReport& report)
+      : session_(session), o_(spec), report_(report) {}
+
+  void run_model(const std::string& path) {
+    Settings settings = session_.settings_for().value_or_throw();
+    std::string target = o_.device.empty() ? session_.default_target() : session_.over.target;
+    place_ = std::move(choose_placement(o_.device, target, settings).value_or_throw());
+    report_.device = place_->label;
+    auto begin = Clock::now();
+    Model model = std::move(Model::open(path, session_.over.weights).value_or_throw());
+    report_.load_seconds = seconds_since(begin);
+    Graph graph(settings);
+    tensor_state(graph).device = place_->target ? place_->target->device : "CPU";
+    read_given(o_.arrays);
+    std::map<std::string, Value> inputs = inputs_of(model, graph);
+    begin = Clock::now();
+    ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
+    report_.build_seconds = seconds_since(begin);
+    Tensors tensors;
+    for (size_t i = 0; i < outputs.names.size(); i++)
+      collect(outputs.names[i], outputs.values[i], report_.names, tensors);
+    run(settings, o_.save, o_.expect,
+        [&](ScheduleRunner& runner, const ScheduleOptions& options) { return realize(tensors, runner, options); });
+  }
+
+  void run_graph(Loaded& in) {
+    Graph& graph = *in.graph;
+    place_ = std::move(placement_for(session_, o_.device, in).value_or_throw());
+    report_.device = place_->label;
+    floats_ = floats_for(in.root);
+    read_given(expanded(o_.arrays, o_, in));
+    run(graph.settings(), expanded(o_.save, o_, in), expanded(o_.expect, o_, in),
+        [&](ScheduleRunner& runner, const ScheduleOptions& options) {
+          auto begin = Clock::now();
+          Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
+          report_.build_seconds = seconds_since(begin);
+          give_values(graph, schedule);
+          std::vector<WantedArray> wanted;
+          for (auto& buffers : schedule.outputs)
+            for (size_t number : buffers) {
+              const ScheduleBuffer& b = schedule.buffers[number];
+              report_.names.push_back(data_name(number));
+              wanted.push_back({number, b.dtype, {b.size}});
+            }
+          return std::move(runner.run(schedule, tensor_state(graph).data, wanted, options).value_or_throw());
+        });
+  }
+
+ private:
+  // What a model and a tensor graph have in common.
+  void run(const Settings& settings, const std::string& save, const std::string& expect,
+           const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
+    bool by_kernel = !o_.reference.empty() && o_.reference != "none";
+    if (by_kernel && o_.reference != "REF")
+      throw Failure(Diag{.message = "--reference=" + o_.reference + " of a model",
+                         .expected = "REF, which is compared kernel by kernel"});
+    DebugPrints debug(session_, settings);
+    ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
+    ScheduleOptions options{.timed_runs = report_.timed_runs = o_.bench};
+    if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
+    auto begin = Clock::now();
+    report_.ran = work(runner, options);
+    report_.total_seconds = seconds_since(begin);
+    if (!expect.empty()) compare(expect);
+    if (by_kernel && report_.result() == TrialReport::Result::NotCompared)
+      throw Failure("nothing was compared: no kernel ran");
+    if (save.empty()) return;
+    Arrays arrays;
+    for (size_t i = 0; i < report_.names.size(); i++)
+      arrays.push_back({report_.names[i], report_.ran.values[i].copy()});
+    write_npz(save, arrays).value_or_throw();
+  }
+
+  // ---- what goes in
+  void read_given(const std::string& file) {
+    file_ = file;
+    if (!file.empty()) given_ = std::move(read_arrays(file).value_or_throw());
+    if (o_.seed || file.empty()) seed_ = o_.seed.value_or(0);
+  }
+
+  // An array that the file does not give: that of `what`.
+  void draw(Array& array, const std::string& name, const std::string& what) {
+    if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
+    report_.seed = seed_;
+    if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
+    fill_random(array, *seed_, name, floats_);
+  }
+  // Every array of the file must have been used.
+  void check_used(const std::set<std::string>& used, const std::string& whose) const {
+    for (auto& a : given_)
+      if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
+  }
+
+  // Arrays for the buffers that the graph reads, given or drawn.
+  void give_values(Graph& graph, const Schedule& schedule) {
+    std::set<std::string> used;
+    for (size_t i = 0; i < schedule.buffers.size(); i++) {
+      const ScheduleBuffer& b = schedule.buffers[i];
+      if (!b.is_input || b.view_of) continue;
+      std::string name = data_name(i);
+      used.insert(name);
+      auto array = std::make_shared<Array>(b.dtype, std::vector<int64_t>{b.size});
+      if (const Array* a = find_array(given_, name)) {
+        if (a->dtype() != b.dtype || a->size() != b.size)
+          throw Failure(
+              Diag{.message = "the buffer '" + name + "' is " + array->describe() + ", the file has " + a->describe(),
+                   .file = file_});
+        *array = a->copy();
+      } else {
+        draw(*array, name, "the buffer '" + name + "' of the graph");
+      }
+      tensor_state(graph).data[b.uop] = {array->data(), array->nbytes(), array};
+    }
+    check_used(used, "the graph reads no buffer");
+  }
+
+  std::map<std::string, Value> inputs_of(const Model& model, Graph& graph) {
+    std::map<std::string, int64_t> sizes = o_.variables;
+    bind_sizes(model, given_, sizes);
+    std::map<std::string, Value> out;
+    std::set<std::string> used;
+    auto declared = std::move(model.inputs(sizes).value_or_throw());
+    for (auto& input : declared) {
+      used.insert(input.name);
+      if (const Array* a = find_array(given_, input.name)) {
+        out[input.name] = input_value(graph, fitting(*a, input));
+      } else if (input.type.kind == onnx::TypeProto::Kind::Optional) {
+        out[input.name] = Value();
+      } else {
+        if (!input.shape || input.dtype == dtypes::void_)
+          throw Failure("the model's input '" + input.name +
+                        "' is no tensor of numbers of a known shape: it cannot be drawn");
+        Array a(input.dtype, *input.shape);
+        draw(a, input.name, "the model's input '" + input.name + "'");
+        out[input.name] = input_value(graph, a);
+      }
+    }
+    check_used(used, "the model has no input");
+    return out;
+  }
+
+  Array fitting(const Array& a, const ModelInput& input) const {
+    bool fits = input.dtype == a.dtype() && (!input.shape || std::ranges::equal(*input.shape, a.shape()));
+    if (fits) return a.copy();
+    throw Failure(
+        Diag{.message = "the input '" + input.name + "' is " + a.describe(),
+             .file = file_,
+             .expected = std::string(dtype_text(input.dtype)) + (input.shape ? " " + shape_text(*input.shape) : "")});
+  }
+
+  // ---- what came out
+  void compare(const std::string& file) {
+    Arrays expected = std::move(read_arrays(file).value_or_throw());
+    if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
+    for (auto& e : expected) {
+      auto found = std::ranges::find(report_.names, e.name);
+      if (found == report_.names.end())
+        throw Failure(Diag{.message = "the model has no output '" + e.name + "'", .file = file});
+      const Array& a = report_.ran.values[size_t(found - report_.names.begin())];
+      if (!std::ranges::equal(a.shape(), e.array.shape()))
+        throw Failure(
+            Diag{.message = "the output '" + e.name + "' is " + a.describe() + ", the file has " + e.array.describe(),
+                 .file = file});
+      report_.outputs.push_back(std::move(compare_arrays(e.name, a, e.array, o_.tolerance).value_or_throw()));
+    }
+  }
+
+  // Runs a kernel's AST in REF on the same arrays; keeps the first kernel that differs.
+  void check_kernel(const KernelStep& step) {
+    if (!report_.different.empty()) return;
+    session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
+    Arrays expected = copy_of(step.before);
+    std::vector<RefBuffer> buffers;
+    for (auto& a : expected) buffers.push_back({std::stoll(a.name.substr(4)), a.array.data(), a.array.nbytes()});
+    RefProgram program = std::move(RefProgram::from_graph(step.ast).value_or_throw());
+    program.run(buffers, step.variables).value_or_throw();
+    auto allowed = [&](const Array& e) { return tolerance_for(o_.tolerance, step.ast, e); };
+    auto arrays =
+        std::move(judge({step.ast, step.before, step.variables}, step.after, expected, allowed).value_or_throw());
+    auto differs = std::ranges::find_if_not(arrays, &Comparison::passed);
+    if (differs != arrays.end()) return keep_kernel(step, *differs);
+    report_.kernels_compared++;
+  }
+
+  void keep_kernel(const KernelStep& step, const Comparison& c) {
+    std::string stem = "failed-kernel" + std::to_string(step.number);
+    write_npz(stem + "-inputs.npz", step.before).value_or_throw();
+    write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
+    report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) +
+                        ") differs from REF: " + c.text() + "\n  again: tgc run " + stem + ".txt --inputs=" + stem +
+                        "-inputs.npz" + place_options(*place_);
+    for (auto& [name, value] : step.variables) report_.different += " --var " + name + "=" + std::to_string(value);
+  }
+
+  const Session& session_;
+  const TrialSpec& o_;
+  ModelReport& report_;
+  std::optional<Placement> place_;
+  std::string file_;               // of inputs
+  Arrays given_;                   // of that file
+  std::optional<uint64_t> seed_;   // of the others
+  Floats floats_ = Floats::Normal;
+};
+
+template <class Work>
+ModelReport reported(const Session& session, const std::string& name, const TrialSpec& spec, Work work) {
+  ModelReport report{.model = name};
+  auto done = catch_failures([&] {
+    ModelTrial trial(session, spec, report);
+    return work(trial), Unit{};
+  });
+  if (!done) report.error = done.diag().text();
+  return report;
+}
+
+}  // namespace
+
+ModelReport run_model(const Session& session, const std::string& path, const TrialSpec& spec) {
+  return reported(session, path, spec, [&](ModelTrial& trial) { trial.run_model(path); });
+}
+
+ModelReport run_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec) {
+  return reported(session, in.info.name, spec, [&](ModelTrial& trial) { trial.run_graph(in); });
+}
+
+}  // namespace tgc

@@ -1,0 +1,41 @@
+// Trials of more than one kernel: a model or a tensor graph, run on a device and compared with a file's arrays, or
+// kernel by kernel with REF.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/execute/schedule_run.h"
+#include "lib/session/trial.h"
+
+namespace tgc {
+
+struct ModelReport {
+  std::string model, device;      // "CPU:LLVM"
+  std::optional<uint64_t> seed;   // that inputs were drawn from
+  std::string floats;             // how, when not as usual
+  double load_seconds = 0;        // of the file
+  double build_seconds = 0;       // of the graph, or its schedule
+  double total_seconds = 0;       // of scheduling, compiling and running
+  ScheduleResult ran;
+  int timed_runs = 0;
+  std::vector<std::string> names;   // of ran.values: the model's outputs, or data0, ... by the schedule's buffers
+  std::vector<Comparison> outputs;  // those that were compared with the expected file
+  size_t kernels_compared = 0;      // with REF, that are the same
+  std::string different;            // the first kernel that is not, with the command that repeats it
+  std::string error;                // that ended it
+
+  TrialReport::Result result() const;
+  int exit_code() const;
+  std::string text() const;  // of one without an error
+  std::string json() const;  // one line
+};
+
+// The ONNX model of that file. `spec.variables` are its symbolic sizes; `spec.reference` may be REF, which is compared
+// kernel by kernel.
+ModelReport run_model(const Session& session, const std::string& path, const TrialSpec& spec);
+
+// The same with a tensor graph.
+ModelReport run_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec);
+
+}  // namespace tgc

@@ -1,0 +1,52 @@
+#include "lib/session/stage_trial.h"
+
+#include <algorithm>
+
+#include "lib/uop/copy.h"
+
+namespace tgc {
+
+StageDifference run_stages(const Session& session, const Loaded& in, const Target& target, const TrialSpec& spec,
+                           const Arrays& inputs, Arrays expected,
+                           const std::function<ToleranceOptions(const Array& expected)>& tolerance) {
+  if (!in.list.empty())
+    throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
+  StageDifference out;
+  Placement ref = std::move(choose_placement("REF", "", in.graph->settings()).value_or_throw());
+  auto same = [&](std::string_view name, Executable kernel) {
+    Arrays own = std::move(input_arrays(kernel.buffers(), inputs, "", std::nullopt).value_or_throw());
+    auto done = execute(kernel, *ref.device, own, spec.variables, {.in_process = spec.in_process});
+    if (!done) throw Failure("after '" + std::string(name) + "': " + done.diag().text());
+    out.stages_run++;
+    if (expected.empty()) return expected = std::move(done->outputs), true;
+    for (const NamedArray& e : expected) {
+      const Array* actual = find_array(done->outputs, e.name);
+      if (!actual) throw Failure("after '" + std::string(name) + "' nothing stores " + e.name);
+      out.arrays.push_back(std::move(compare_arrays(e.name, *actual, e.array, tolerance(e.array)).value_or_throw()));
+    }
+    if (std::ranges::all_of(out.arrays, &Comparison::passed)) return out.arrays.clear(), true;
+    out.stage = name;
+    return false;
+  };
+  if (!same("ast", std::move(Executable::for_ref(in.root).value_or_throw()))) return out;
+
+  Loaded copy{.graph = std::make_unique<Graph>(in.graph->settings()), .info = in.info, .file = in.file};
+  copy.root = copy_into(*copy.graph, in.root);
+  JobSpec job = std::move(session.job_for(in).value_or_throw());
+  job.target = target.name();
+  Compilation compilation = std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
+  while (const StageRow* row = compilation.next()) {
+    if (!row->is_graph_stage()) break;
+    auto step = std::move(compilation.step().value_or_throw());
+    if (!step.changed()) continue;
+    auto kernel = Executable::for_ref(step.after);
+    if (!kernel) throw Failure("after '" + std::string(row->name) + "': " + kernel.diag().text());
+    if (!same(row->name, std::move(*kernel))) return out;
+  }
+  auto& list = compilation.list();
+  if (!list) throw Failure(list.diag());
+  same("linear", std::move(Executable::for_ref(*list).value_or_throw()));
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,245 @@
+#include "lib/session/trial.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/execute/drawing.h"
+#include "lib/execute/lower.h"
+#include "lib/runtime/npy.h"
+#include "lib/runtime/npz.h"
+#include "lib/session/again.h"
+#include "lib/session/debug_prints.h"
+#include "lib/session/judge.h"
+#include "lib/session/known_causes.h"
+#include "lib/session/stage_trial.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+constexpr uint64_t kDefaultSeed = 0;
+
+bool has_drawn(const std::vector<BufferSpec>& buffers, const Arrays& given) {
+  return std::ranges::any_of(buffers, [&](const BufferSpec& b) { return b.read && !find_array(given, b.name()); });
+}
+
+// Every array that the file has must be one that the kernel stores; so that nothing is compared with nothing.
+void check_expected(Arrays& expected, const Executable& kernel, const std::string& file) {
+  if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
+  for (NamedArray& e : expected) {
+    auto spec = std::ranges::find_if(kernel.buffers(), [&](const BufferSpec& b) { return b.name() == e.name; });
+    if (spec == kernel.buffers().end() || !spec->written) {
+      std::string stores;
+      for (const BufferSpec& b : kernel.buffers())
+        if (b.written) stores += (stores.empty() ? "" : ", ") + b.name();
+      throw Failure(Diag{.message = "the kernel stores no array '" + e.name + "'", .file = file, .expected = stores});
+    }
+    auto same = adopt_dtype(std::move(e.array), spec->dtype, e.name);
+    if (!same || (spec->size >= 0 && same->size() != spec->size))
+      throw Failure(Diag{.message = e.name + (same ? " is " + same->describe() : ": " + same.diag().message),
+                         .file = file,
+                         .expected = spec->describe()});
+    e.array = std::move(*same);
+  }
+}
+
+// One trial. Throws Failure.
+class Trial {
+ public:
+  Trial(const Session& session, Loaded& in, const TrialSpec& spec, TrialReport& report)
+      : session_(session), in_(in), o_(spec), report_(report), debug_(session, in.graph->settings()) {}
+
+  void run() {
+    Placement place = std::move(placement_for(session_, o_.device, in_).value_or_throw());
+    report_.device = place.label;
+    Executable kernel = prepare(place);
+    note_variables(kernel);
+    kernel.arguments(o_.variables).value_or_throw();
+    choose_inputs(kernel);
+    Arrays inputs = inputs_of(kernel);
+    Arrays expected = expected_arrays(kernel, place);
+    Execution done =
+        std::move(execute(kernel, *place.device, inputs, o_.variables, options_for(place)).value_or_throw());
+    if (!done.notes.empty()) report_.notes = done.notes;
+    if (settings().DEBUG >= 2 && kernel.info())
+      debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(inputs)), done.seconds);
+    save(done.outputs);
+    compare(inputs, done.outputs, expected, place);
+    if (o_.bench > 0) bench(kernel, place, inputs, std::move(done.seconds));
+    if (o_.each_stage) each_stage(place, inputs, expected);
+    if (report_.result() == TrialReport::Result::Failed)
+      keep_failure(session_, o_, in_, place, inputs, expected, done.outputs, report_);
+  }
+
+ private:
+  const Settings& settings() const { return in_.graph->settings(); }
+  static uint64_t bytes_of(const Arrays& arrays) {
+    uint64_t out = 0;
+    for (const NamedArray& a : arrays) out += a.array.nbytes();
+    return out;
+  }
+
+  // ---- from a graph to code
+  KernelGraph graph() {
+    KernelGraph out{.root = in_.root, .stage = in_.info.stage, .list = in_.list};
+    if (!session_.over.opts.empty())
+      out.opts = std::move(read_opts(*in_.graph, session_.over.opts, "--opts").value_or_throw());
+    return out;
+  }
+  Executable prepare(Placement& place) {
+    return std::move(make_executable(graph(), place, {.observer = &debug_}).value_or_throw());
+  }
+
+  ExecuteOptions options_for(const Placement& place) const {
+    int repeats = o_.bench ? o_.bench : settings().DEBUG >= 2;  // tinygrad's line of DEBUG=2 has a time
+    return {.in_process = o_.in_process, .timeout_seconds = place.is_ref ? 0 : o_.timeout_seconds, .repeats = repeats};
+  }
+
+  // Which variables of the command line the kernel has; a name that it does not have is a mistake when it is the only
+  // kernel.
+  void note_variables(const Executable& kernel) {
+    std::string known;
+    for (const VariableSpec& v : kernel.variables()) {
+      known += (known.empty() ? "--var " : ", --var ") + v.name + "=N";
+      if (o_.variables.contains(v.name)) report_.variables.insert(v.name);
+    }
+    for (auto& [name, value] : o_.variables)
+      if (o_.alone && !report_.variables.contains(name))
+        throw Failure(Diag{.message = "the kernel has no variable '" + name + "'",
+                           .expected = known.empty() ? "no --var: the kernel has none" : known});
+  }
+
+  // ---- what goes in
+  void choose_inputs(const Executable& kernel) {
+    if (!o_.arrays.empty())
+      given_ = std::move(read_arrays(arrays_file_ = expanded(o_.arrays, o_, in_)).value_or_throw());
+    if (!o_.seed && !o_.arrays.empty()) return;
+    draw_ = {.seed = o_.seed.value_or(kDefaultSeed), .floats = floats_for(in_.root)};
+    if (!has_drawn(kernel.buffers(), given_)) return;
+    report_.seed = draw_->seed;
+    if (draw_->floats == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
+  }
+  Arrays inputs_of(const Executable& kernel) {
+    return std::move(input_arrays(kernel.buffers(), given_, arrays_file_, draw_).value_or_throw());
+  }
+
+  // ---- what should come out
+  Arrays expected_arrays(const Executable& kernel, const Placement& place) {
+    if (!o_.expect.empty()) {
+      report_.reference = expanded(o_.expect, o_, in_);
+      Arrays out = std::move(read_arrays(report_.reference).value_or_throw());
+      check_expected(out, kernel, report_.reference);
+      return out;
+    }
+    bool runs_as_it_stands = place.is_ref && !place.target;
+    std::string reference = !o_.reference.empty() ? o_.reference : runs_as_it_stands ? "none" : "REF";
+    if (reference == "none") return {};
+    Placement other = std::move(choose_placement(reference, "", settings()).value_or_throw());
+    report_.reference = other.label;
+    Executable same = prepare(other);
+    ExecuteOptions options = options_for(other);
+    options.repeats = 0;
+    auto result = execute(same, *other.device, inputs_of(same), o_.variables, options);
+    if (!result) throw Failure("the reference, " + other.label + ": " + result.diag().text());
+    report_.notes = result->notes;
+    return std::move(result->outputs);
+  }
+
+  // A file says what exactly should come out; another device may differ by as much as two devices may.
+  ToleranceOptions tolerance(const Array& expected) const {
+    return o_.expect.empty() ? tolerance_for(o_.tolerance, in_.root, expected) : o_.tolerance;
+  }
+
+  void compare(const Arrays& inputs, const Arrays& actual, const Arrays& expected, const Placement& place) {
+    if (expected.empty() && !report_.reference.empty())
+      throw Failure("nothing was compared: the kernel stores no array");
+    JudgedKernel kernel{in_.list.empty() ? in_.root : UOp(), inputs, o_.variables, o_.in_process};
+    auto allowed = [&](const Array& e) { return tolerance(e); };
+    report_.arrays = std::move(judge(kernel, actual, expected, allowed).value_or_throw());
+    std::string renderer = place.target ? std::string(name_of(place.target->renderer)) : "";
+    std::string cause = known_cause(in_.root, report_.arrays, renderer);
+    if (!cause.empty()) report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
+  }
+
+  // ---- more to tell
+  void save(const Arrays& outputs) {
+    if (o_.save.empty()) return;
+    report_.written.push_back(expanded(o_.save, o_, in_));
+    write_npz(report_.written.back(), outputs).value_or_throw();
+  }
+
+  void bench(const Executable& kernel, const Placement& place, const Arrays& inputs, std::vector<double> seconds) {
+    report_.bench = {.seconds = std::move(seconds),
+                     .cost = kernel.cost(o_.variables).value_or(Executable::Cost{}),
+                     .device = place.label.substr(0, place.label.find_first_of(":,")),
+                     .name = kernel.name().empty() ? "kernel" : kernel.name(),
+                     .arguments = inputs.size(),
+                     .bytes = bytes_of(inputs)};
+    if (place.is_ref) report_.bench->evaluations = evaluations(place, copy_of(inputs), kernel);
+  }
+
+  // How many UOps REF evaluates in one run.
+  uint64_t evaluations(const Placement& place, Arrays inputs, const Executable& kernel) {
+    RefOptions counting{.count_evaluations = true};
+    std::vector<UOp> list = in_.list;
+    if (list.empty() && place.target) list = std::move(lower_kernel(graph(), *place.target).value_or_throw());
+    RefProgram program =
+        std::move((list.empty() ? RefProgram::from_graph(in_.root, counting) : RefProgram::from_list(list, counting))
+                      .value_or_throw());
+    std::vector<RefBuffer> buffers;
+    for (size_t i = 0; i < inputs.size(); i++)
+      buffers.push_back({kernel.buffers()[i].number, inputs[i].array.data(), inputs[i].array.nbytes()});
+    return program.run(buffers, o_.variables).value_or_throw().evaluations;
+  }
+
+  void each_stage(const Placement& place, const Arrays& inputs, const Arrays& expected) {
+    Target target = place.target ? *place.target : std::move(parse_target("CPU:LLVM", settings()).value_or_throw());
+    auto allowed = [&](const Array& e) { return tolerance(e); };
+    report_.stages =
+        run_stages(session_, in_, target, o_, inputs, o_.expect.empty() ? Arrays() : copy_of(expected), allowed);
+  }
+
+  const Session& session_;
+  Loaded& in_;
+  const TrialSpec& o_;
+  TrialReport& report_;
+  DebugPrints debug_;
+  std::string arrays_file_;
+  Arrays given_;                 // of that file
+  std::optional<Drawing> draw_;  // the others
+};
+
+}  // namespace
+
+Result<Placement> placement_for(const Session& session, const std::string& device, const Loaded& in) {
+  const Settings& settings = in.graph->settings();
+  if (!device.empty()) return choose_placement(device, session.over.target, settings);
+  if (!session.over.target.empty() || in.info.target.empty())
+    return choose_placement("", session.default_target(), settings);
+  bool runs_there = works_here(in.info.target) && !settings.IMAGE;  // REF alone takes images
+  return choose_placement(runs_there ? "" : "REF", in.info.target, settings);
+}
+
+TrialReport run_trial(const Session& session, Loaded& in, const TrialSpec& spec) {
+  TrialReport report{.kernel = in.info.name};
+  auto done = catch_failures([&] { return Trial(session, in, spec, report).run(), Unit{}; });
+  if (!done) report.error = done.diag().text();
+  return report;
+}
+
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts) {
+  VariableValues out;
+  for (const std::string& text : texts) {
+    size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* begin = text.data() + std::min(text.size(), equals + 1);
+    auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    if (equals == text.npos || equals == 0 || error != std::errc() || end != text.data() + text.size())
+      return Diag{.message = "--var takes NAME=INTEGER, not '" + text + "'"};
+    if (!out.emplace(text.substr(0, equals), value).second)
+      return Diag{.message = "--var gives '" + text.substr(0, equals) + "' twice"};
+  }
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,49 @@
+// Trials: what `tgc run` does, as a library. A kernel is lowered for where it shall run, given arrays, run in a process
+// of its own and compared with what is expected of it: a file's arrays, or what another device makes of the same inputs
+// (REF, unless asked otherwise).
+#pragma once
+#include <optional>
+#include <string>
+
+#include "lib/execute/execution.h"
+#include "lib/execute/placement.h"
+#include "lib/runtime/compare.h"
+#include "lib/session/session.h"
+#include "lib/session/trial_report.h"
+
+namespace tgc {
+
+// What a user asks of a run: of one kernel, of a tensor graph or of a model. A {} in a file's name stands for the input
+// without its extension.
+struct TrialSpec {
+  // the INPUT and --kernel as they were given, for the names of files and for the command that repeats it
+  std::string input = "-";
+  std::string kernel = {};
+  // where, as choose_placement takes it; empty: the session's target, else the graph's own, else CPU
+  std::string device = {};
+  std::string arrays = {};     // a file of inputs; empty: they are drawn
+  std::string expect = {};     // a file of what should come out
+  std::string reference = {};  // without that: the device that makes it; empty: REF; "none": compare nothing
+  std::string save = {};       // where to keep what comes out
+  VariableValues variables = {};
+  std::optional<uint64_t> seed = {};  // for inputs that no file gives; without a file 0
+  ToleranceOptions tolerance = {};
+  int bench = 0;  // timed runs
+  double timeout_seconds = 60;
+  bool in_process = false;
+  bool each_stage = false;  // also run the graph after every stage in REF
+  bool alone = false;       // the only kernel of the run: a variable that it does not have is an error
+};
+
+// Where the graph runs: `device` or the session's target when one is given, else the target that it says itself. When
+// that device does not work here, REF runs what it is lowered to.
+Result<Placement> placement_for(const Session& session, const std::string& device, const Loaded& in);
+
+// The kernel run and compared. What goes wrong, be it an input that does not fit or a kernel that dies, is the report's
+// error. A kernel that fails leaves its arrays in files, and the command that repeats it.
+TrialReport run_trial(const Session& session, Loaded& in, const TrialSpec& spec);
+
+// The values of --var, "n=3" each. An error names what is no NAME=INTEGER, or comes twice.
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
+
+}  // namespace tgc
