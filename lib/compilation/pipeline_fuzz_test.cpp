@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "apps/tgc/random_kernel.h"
+#include "lib/compilation/random_kernel.h"
 #include "lib/spec/spec.h"
 #include "lib/text/formats.h"
 #include "lib/text/json_scan.h"
