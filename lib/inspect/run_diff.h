@@ -51,8 +51,8 @@ struct RunDiff {
 Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {});
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
-// {"same","compared","stage","before","diff":{...}|"lines":"...","ours","blame":[{"rule","file","line","rewrite","node"}]};
-// no rule, file and line where code of the stage made the node
+// {"same","compared","stage","before","diff":{...}|"lines":"...","ours",
+//  "blame":[{"rule","file","line","rewrite","node"}]}; no rule, file and line where code of the stage made the node
 std::string to_json(const RunDiff& diff);
 
 }  // namespace tgc

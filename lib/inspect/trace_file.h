@@ -2,7 +2,7 @@
 // read a line at a time; plain, or gzip when the name ends with ".gz".
 //
 //   {"format":"tgc-trace","version":2}
-//   {"id":17,"op":"MUL",...}                                a node, before the first line that names it; see graph_json.h
+//   {"id":17,"op":"MUL",...}                                a node, before the first line that names it (graph_json.h)
 //   ["kernel","NAME","TARGET",node]                         nodes are numbered from 0 again
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]

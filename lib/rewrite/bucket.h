@@ -1,10 +1,11 @@
 // The rules for nodes of one op, ready to be matched. For lib/rewrite alone.
 //
 // Each way to match a rule is a program: a list of steps, one for each node of the pattern (MatchStep). Running every
-// program on every node would be slow, so most are ruled out beforehand, 64 at a time. For each fact about a node that is
-// known at a glance (how many sources it has, its dtype, the op of its second source, ...) there is a table that says, by
-// the fact's value, which programs accept that value: a mask with one bit a program. ANDing the masks of a node's facts
-// leaves the programs that may match it, mostly none or one, in their order. What a mask has decided, no step checks again.
+// program on every node would be slow, so most are ruled out beforehand, 64 at a time. For each fact about a node that
+// is known at a glance (how many sources it has, its dtype, the op of its second source, ...) there is a table that
+// says, by the fact's value, which programs accept that value: a mask with one bit a program. ANDing the masks of a
+// node's facts leaves the programs that may match it, mostly none or one, in their order. What a mask has decided, no
+// step checks again.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -57,9 +58,9 @@ constexpr size_t kNearPositions = 4;       // sources of sources whose ops have 
 constexpr size_t kLengths = 9;             // numbers of sources, the last one for all that are greater
 constexpr size_t kAbsentKind = kNumKinds;  // of a source that is not there
 
-// The masks of 64 programs for one kind of node (a constant 0, an ADD, ...), by where in the pattern a node of that kind
-// is: as the first source, the second, ... They lie together in one cache line, because the few kinds that are common
-// turn up in several places of the same node.
+// The masks of 64 programs for one kind of node (a constant 0, an ADD, ...), by where in the pattern a node of that
+// kind is: as the first source, the second, ... They lie together in one cache line, because the few kinds that are
+// common turn up in several places of the same node.
 struct alignas(64) KindMasks {
   uint64_t source[kPositions] = {};
   uint64_t near[kNearPositions] = {};
@@ -131,8 +132,8 @@ struct Code {
   void index(size_t values, Mask mask, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
 };
 
-// The code for one op, made when a node of that op first asks for it: a process that compiles one small kernel asks for one
-// op in ten, and making them all would take longer than compiling it.
+// The code for one op, made when a node of that op first asks for it: a process that compiles one small kernel asks for
+// one op in ten, and making them all would take longer than compiling it.
 struct Matcher::Bucket {
   Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all(all) {}
   ~Bucket() { delete code_.load(); }

@@ -1,6 +1,6 @@
-// A rewrite that does not end: two or more rules undo each other's work, a node is made of itself, or nodes grow for ever.
-// It is noticed by a node that comes up again while it is being worked on, or by a limit on how many nodes wait. The
-// message names the rules that take turns, which are found among the last rewrites (Workspace::recent).
+// A rewrite that does not end: two or more rules undo each other's work, a node is made of itself, or nodes grow for
+// ever. It is noticed by a node that comes up again while it is being worked on, or by a limit on how many nodes wait.
+// The message names the rules that take turns, which are found among the last rewrites (Workspace::recent).
 #include <algorithm>
 
 #include "lib/rewrite/workspace.h"
@@ -9,8 +9,9 @@ namespace tgc {
 namespace {
 
 // One turn of the circle: walking back from the last rewrite, those up to the one that rewrote the same node before.
-// When the node `start` was come to again while being visited, it has a visit on the stack from the first time; everything
-// above that visit was begun on the way from `start` back to `start`, and only rewrites of such nodes belong to the circle.
+// When the node `start` was come to again while being visited, it has a visit on the stack from the first time;
+// everything above that visit was begun on the way from `start` back to `start`, and only rewrites of such nodes belong
+// to the circle.
 std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
   auto hit_before = [&](size_t k) { return w.recent[(w.num_hits - 1 - k) % Workspace::kRecent]; };
   std::vector<UOp> visited;

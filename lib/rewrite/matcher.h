@@ -1,7 +1,7 @@
-// Matcher: a rule set compiled for matching. Each rule's alternatives (the orders of commutative sources, any_of) become programs,
-// bucketed by the root's op. What a program asks of the root and of its first sources (number, ops, dtypes) is a bit in the masks of
-// its bucket: a few ANDs leave the programs that may match, and those run a step per node and constraint that the masks do not decide.
-// Nothing is allocated and nothing is searched while matching.
+// Matcher: a rule set compiled for matching. Each rule's alternatives (the orders of commutative sources, any_of)
+// become programs, bucketed by the root's op. What a program asks of the root and of its first sources (number, ops,
+// dtypes) is a bit in the masks of its bucket: a few ANDs leave the programs that may match, and those run a step per
+// node and constraint that the masks do not decide. Nothing is allocated and nothing is searched while matching.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,12 +20,14 @@ class Matcher {
   explicit Matcher(const std::vector<const Rule*>& rules);
   ~Matcher();
 
-  // The node that the first rule to apply makes of `u`, else the empty UOp (PatternMatcher.rewrite). `hit` receives that rule.
+  // The node that the first rule to apply makes of `u`, else the empty UOp (PatternMatcher.rewrite). `hit` receives
+  // that rule.
   UOp rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) const;
   // The same, counting into `stats`.
   UOp rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, RuleStats& stats) const;
 
-  // Whether a rule of the set looks at the context of the rewrite. Without one, what becomes of a node is the same in every rewrite.
+  // Whether a rule of the set looks at the context of the rewrite. Without one, what becomes of a node is the same in
+  // every rewrite.
   bool uses_context() const { return uses_context_; }
   // Whether a rule may change the context: then the order of the rewrites can be seen.
   bool changes_context() const { return changes_context_; }
@@ -33,7 +35,8 @@ class Matcher {
   uint32_t number() const { return number_; }  // of all matchers, from 0 on
   // Whether a rule may apply to a node of a graph that has nodes of these ops alone.
   bool may_apply(OpSet ops) const {
-    return std::ranges::any_of(wanted_, [&](const Wanted& w) { return w.roots.intersects(ops) && ops.contains_all(w.below); });
+    return std::ranges::any_of(wanted_,
+                               [&](const Wanted& w) { return w.roots.intersects(ops) && ops.contains_all(w.below); });
   }
   // The rules that may apply to a node of which it is known which do not.
   const AfterTried& after(uint16_t tried) const { return after_tried_.get(*this, tried); }

@@ -38,9 +38,7 @@ class Rewriter {
         ctx_(options.ctx),
         name_(name_of(options, rules)),
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
-        bpm_(options.bottom_up ? &rules.matcher()
-             : options.bpm     ? &options.bpm->matcher()
-                               : nullptr),
+        bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
         observer_(observer),
         tells_(observer_ && !observer_->counts_only),
         remembers_(ways.skips_tried),

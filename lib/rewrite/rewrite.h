@@ -1,4 +1,5 @@
-// graph_rewrite: applies a rule set to a graph until nothing changes (uop/ops.py graph_rewrite, RewriteContext.unified_rewrite).
+// graph_rewrite: applies a rule set to a graph until nothing changes (uop/ops.py graph_rewrite,
+// RewriteContext.unified_rewrite).
 #pragma once
 #include <memory>
 #include <span>
@@ -18,7 +19,8 @@ class ContextRef {
   ContextRef() = default;
   template <class T>
     requires(!std::is_same_v<std::remove_const_t<T>, ContextRef>)
-  ContextRef(T& object) : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_(&detail::TypeKey<T>::kKey) {}
+  ContextRef(T& object)
+      : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_(&detail::TypeKey<T>::kKey) {}
   void* ptr() const { return ptr_; }
   const char* type() const { return type_; }
 
@@ -30,22 +32,23 @@ class ContextRef {
 struct RewriteOptions {
   ContextRef ctx = {};
   bool bottom_up = false;        // rewrite a node before its sources
-  std::string_view name = {};    // of the stage, for messages and observers; a view that outlives the call
+  std::string_view name = {};    // for messages and observers; empty: the rule set's. A view that outlives the call
   const RuleSet* bpm = nullptr;  // with a top-down `rules`: rules to apply bottom-up on the way
 };
 
-// The graph under `sink` rewritten with `rules`. Throws Failure when a rule throws (the message names stage, rule and node) and when the
-// rewrite does not end (the message names the rules that alternate and shows the node).
+// The graph under `sink` rewritten with `rules`. Throws Failure when a rule throws (the message names stage, rule and
+// node) and when the rewrite does not end (the message names the rules that alternate and shows the node).
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // One rewrite per node under `sink`, sharing work (ops.py graph_rewrite_map); pairs in the order of the nodes.
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Tries the rules once on each of `nodes`, in their order: for rules that note something in the context and make nothing of a node.
+// Tries the rules once on each of `nodes`, in their order: for rules that note something in the context and make
+// nothing of a node.
 void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
-// The graph with nodes replaced, bottom-up to a fixed point (UOp.substitute). `rules`, if any, is a set that holds substitute_rules() after
-// other rules, which are so tried first on every node.
+// The graph with nodes replaced, bottom-up to a fixed point (UOp.substitute). `rules`, if any, is a set that holds
+// substitute_rules() after other rules, which are so tried first on every node.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
 
@@ -65,17 +68,19 @@ class SubstituteContext {
   uint32_t first_id_ = UINT32_MAX;
 };
 
-// Returned by an action of a bottom-up rewrite: keep this node as it is and do not go below it (ops.py BottomUpGate). It is no node of a graph.
+// Returned by an action of a bottom-up rewrite: keep this node as it is and do not go below it (ops.py BottomUpGate).
+// It is no node of a graph.
 inline const Node kBottomUpGate{};
 inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 
-// ---- watching: what `tgc trace`, `tgc stats` and tests hook into. One watcher per graph; null: none, and nothing is paid.
-// A rewrite that a rule starts (simplify) begins and ends inside the rewrite that tried the rule.
+// ---- watching: what `tgc trace`, `tgc stats` and tests hook into. One watcher per graph; null: none, and nothing is
+// paid. A rewrite that a rule starts (simplify) begins and ends inside the rewrite that tried the rule.
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;
   virtual void begin(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
-  // `made_from`: how many nodes the graph had when the rules were tried; what has a greater id was made on the way. `ns`: how long it took.
+  // `made_from`: how many nodes the graph had when the rules were tried; what has a greater id was made on the way.
+  // `ns`: how long it took.
   struct Cost {
     uint32_t made_from;
     uint64_t ns;

@@ -27,39 +27,59 @@ class RuleTest {
 
   // ---- expressions
   Graph graph;
-  UOp var(std::string_view name, Const min, Const max, DType dtype = dtypes::index) { return graph.variable(name, min, max, dtype); }
+  UOp var(std::string_view name, Const min, Const max, DType dtype = dtypes::index) {
+    return graph.variable(name, min, max, dtype);
+  }
   UOp constant(DType dtype, Const value) { return graph.constant(dtype, value); }
-  UOp vconst(DType dtype, std::initializer_list<Const> values) { return graph.constant(dtype, std::span(values.begin(), values.size())); }
+  UOp vconst(DType dtype, std::initializer_list<Const> values) {
+    return graph.constant(dtype, std::span(values.begin(), values.size()));
+  }
   UOp range(Const end, int64_t axis = 0, AxisType type = AxisType::LOOP) { return graph.range(end, axis, type); }
-  UOp buffer(int64_t number, DType dtype, int64_t size = 1024) { return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number); }
-  UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }  // a value that nothing is known of
+  UOp buffer(int64_t number, DType dtype, int64_t size = 1024) {
+    return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number);
+  }
+  // a value that nothing is known of
+  UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }
   UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
 
   // ---- checks
-  void check(std::string_view rule, UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  void check(std::string_view rule, UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
     UOp got = apply(rule, from, ctx, file, line);
-    INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n" << describe(from) << "\nmade\n" << (got ? describe(got) : "    nothing") << "\nnot\n" << describe(to));
+    INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n"
+                           << describe(from) << "\nmade\n"
+                           << (got ? describe(got) : "    nothing") << "\nnot\n"
+                           << describe(to));
     CHECK(got == to);
     if (got == to) fire(rule);
   }
-  void declines(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  void declines(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
+                int line = __builtin_LINE()) {
     UOp got = apply(rule, from, ctx, file, line);
-    INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n" << describe(from) << "\nmade\n" << (got ? describe(got) : "    nothing"));
+    INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n"
+                           << describe(from) << "\nmade\n"
+                           << (got ? describe(got) : "    nothing"));
     CHECK(!got);
   }
-  void notes(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  void notes(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
     declines(rule, from, ctx, file, line);
     if (hit_) fire(rule);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " does not match\n" << describe(from));
     CHECK(hit_ != nullptr);
   }
-  void throws(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  void throws(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
     CHECK_THROWS_AS(declines(rule, from, ctx, file, line), Failure);
   }
   // The whole set, applied until nothing changes.
-  void rewrites(UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  void rewrites(UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
+                int line = __builtin_LINE()) {
     UOp got = graph_rewrite(from, set_, {.ctx = ctx});
-    INFO(std::string(file) << ":" << line << ":\n" << describe(from) << "\nbecame\n" << describe(got) << "\nnot\n" << describe(to));
+    INFO(std::string(file) << ":" << line << ":\n"
+                           << describe(from) << "\nbecame\n"
+                           << describe(got) << "\nnot\n"
+                           << describe(to));
     CHECK(got == to);
   }
   // Every rule of these sets (default: the whole set) had a check that passed.

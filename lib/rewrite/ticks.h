@@ -5,7 +5,9 @@
 
 namespace tgc {
 
-inline uint64_t now_ns() { return uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()); }
+inline uint64_t now_ns() {
+  return uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
 
 inline uint64_t ticks() {
 #if defined(__x86_64__)

@@ -1,6 +1,11 @@
-// What is known of a node after rules were tried on it in vain. A node never changes, so a rule that looks at no context never applies to it
-// later, and a rewrite with other rules tries only those that are new. Nor does it apply to anything below: what a rewrite leaves as it is has
-// been rewritten below before. Kept in the node as the number of a set of rules (Node::tried; 0: nothing is known). For lib/rewrite alone.
+// Rules that were tried on a node in vain are not tried again. A node never changes, so a rule that looks at no context
+// and made nothing of it once will make nothing of it ever; a later rewrite with a larger rule set need try only the
+// rules that are new to the node. The same holds for everything below the node: a rewrite works its way up, so before
+// the rules declined here they had declined there.
+//
+// A node keeps this as one small number, that of a set of rules (see NodeNotes of workspace.h; 0 is the empty set:
+// nothing is known). Sets are numbered for the whole process. There are few, because they grow by whole rule sets: what
+// is known of a node is the union of the sets that were tried on it. For lib/rewrite alone.
 #pragma once
 #include <array>
 #include <atomic>
@@ -11,17 +16,18 @@ namespace tgc {
 
 class Matcher;
 
-// Of a matcher, for nodes of which some rules are known not to apply.
+// How a matcher deals with the nodes of which one set of rules is known not to apply.
 struct AfterTried {
-  const Matcher* rest;                   // the rules that may apply
-  uint16_t then;                         // what is known when none of them did
-  std::unique_ptr<const Matcher> owned;  // where the rest is not the matcher itself
+  const Matcher* rest;                   // holds the rules that may still apply
+  uint16_t then;                         // the number of what is known when none of them did
+  std::unique_ptr<const Matcher> owned;  // `rest`, where it is not the matcher itself
 };
 
-// A matcher's AfterTried, by what is known; made when first asked for.
+// The AfterTried of one matcher, by the number of what is known. Each is made when first asked for, then found without
+// a lock.
 class AfterTriedTable {
  public:
-  static constexpr size_t kSets = 256;  // beyond so many sets of rules nothing is remembered
+  static constexpr size_t kSets = 256;  // numbers for sets; when they run out, nothing new is remembered
 
   AfterTriedTable() = default;
   ~AfterTriedTable();

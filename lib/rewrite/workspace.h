@@ -50,9 +50,9 @@ class Pages {
 
 // The one door to the notes that the rewriter keeps in nodes.
 struct NodeNotes {
-  static RewriteSlot& result(UOp u) { return u.node()->rewritten; }
+  static RewriteSlot& result(UOp u) { return u.node()->note.slot_; }
   // the number of the rules known not to apply to it (tried.h)
-  static uint16_t& tried(UOp u) { return u.node()->tried; }
+  static uint16_t& tried(UOp u) { return u.node()->note.tried_; }
 };
 
 // ---- what became of each node

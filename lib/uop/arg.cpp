@@ -20,8 +20,11 @@ constexpr std::string_view kOpt[] = {"op", "axis", "arg"};
 constexpr std::string_view kBufferizeOpts[] = {"device", "addrspace", "removable"};
 constexpr std::string_view kKernel[] = {"ast", "metadata"};
 constexpr std::string_view kMetadata[] = {"name", "caller", "backward"};
-constexpr RecordInfo kRecords[kNumRecordClasses] = {
-    {"KernelInfo", kKernelInfo}, {"Opt", kOpt}, {"BufferizeOpts", kBufferizeOpts}, {"Kernel", kKernel}, {"Metadata", kMetadata}};
+constexpr RecordInfo kRecords[kNumRecordClasses] = {{"KernelInfo", kKernelInfo},
+                                                    {"Opt", kOpt},
+                                                    {"BufferizeOpts", kBufferizeOpts},
+                                                    {"Kernel", kKernel},
+                                                    {"Metadata", kMetadata}};
 
 void append_items(std::string& out, std::span<const Arg> items) {
   out += '(';
@@ -36,7 +39,8 @@ Order order_of(std::strong_ordering o) { return o < 0 ? Order::Less : o > 0 ? Or
 
 Order compare_const(Const a, Const b) {
   if (py_equal(a, b)) return Order::Equal;
-  if (a.is_float() && b.is_float() && std::isnan(a.as_float()) && std::isnan(b.as_float())) return Order::Equal;  // one object
+  // one object
+  if (a.is_float() && b.is_float() && std::isnan(a.as_float()) && std::isnan(b.as_float())) return Order::Equal;
   return py_less(a, b) ? Order::Less : py_less(b, a) ? Order::Greater : Order::Unordered;
 }
 
@@ -56,10 +60,11 @@ bool record_fits(RecordClass c, std::span<const Arg> v) {
   if (v.size() != fields_of(c).size()) return false;
   switch (c) {
     case RecordClass::KernelInfo:
-      return v[0].is_str() && tuple_of(v[1], [](Arg a) { return a.kind() == Arg::Kind::AxisType; }) && v[2].kind() == Arg::Kind::Bool &&
-             tuple_of(v[3], is_opt) && (v[4].is_none() || tuple_of(v[4], is_opt));
+      return v[0].is_str() && tuple_of(v[1], [](Arg a) { return a.kind() == Arg::Kind::AxisType; }) &&
+             v[2].kind() == Arg::Kind::Bool && tuple_of(v[3], is_opt) && (v[4].is_none() || tuple_of(v[4], is_opt));
     case RecordClass::Opt:
-      return v[0].kind() == Arg::Kind::OptOps && (v[1].is_none() || v[1].is_int()) && (v[2].is_none() || v[2].is_int() || v[2].is_tuple());
+      return v[0].kind() == Arg::Kind::OptOps && (v[1].is_none() || v[1].is_int()) &&
+             (v[2].is_none() || v[2].is_int() || v[2].is_tuple());
     case RecordClass::BufferizeOpts: return v[1].kind() == Arg::Kind::AddrSpace && v[2].kind() == Arg::Kind::Bool;
     case RecordClass::Kernel: return v[0].is_uop();
     case RecordClass::Metadata: return true;
@@ -100,10 +105,7 @@ uint32_t Arg::hash_of_others() const {
 
 void Arg::append_repr(std::string& out) const {
   switch (kind_) {
-    case Kind::Bool:
-    case Kind::Int:
-    case Kind::BigInt:
-    case Kind::Float:
+    case Kind::Bool: case Kind::Int: case Kind::BigInt: case Kind::Float:
     case Kind::Invalid: to_const().append_str(out); break;
     case Kind::None: out += "None"; break;
     case Kind::Str: out += py_repr(text()); break;
@@ -151,7 +153,8 @@ Order py_compare(Arg a, Arg b) {
   if (a.kind() == b.kind()) switch (a.kind()) {
       case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);  // UTF-8 orders as its code points do
       case Arg::Kind::OptOps: return order_of(int(a.opt_op()) <=> int(b.opt_op()));
-      case Arg::Kind::DType: return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;
+      case Arg::Kind::DType:
+        return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;
       case Arg::Kind::Record:
         if (!a.is(RecordClass::Opt) || !b.is(RecordClass::Opt)) break;
         [[fallthrough]];

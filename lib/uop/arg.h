@@ -1,6 +1,6 @@
-// Arg: what tinygrad puts into a UOp's `arg` and `tag`: any Python value that its texts can show. Sixteen bytes, trivially copyable.
-// Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph. Tuples that Python holds equal but prints
-// differently, (0, 1) and (False, True), are two.
+// Arg: what tinygrad puts into a UOp's `arg` and `tag`: any Python value that its texts can show. Sixteen bytes,
+// trivially copyable. Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph. Tuples that
+// Python holds equal but prints differently, (0, 1) and (False, True), are two.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -84,7 +84,9 @@ class Arg {
   tgc::UOp uop() const;
 
   // Equal as Python's == has it, except that NaN equals itself; both of one graph (or neither interned).
-  friend bool operator==(Arg a, Arg b) { return (a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_) || slow_equal(a, b); }
+  friend bool operator==(Arg a, Arg b) {
+    return (a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_) || slow_equal(a, b);
+  }
   uint32_t hash() const { return kind_ == Kind::Int ? mixed(uint64_t(i_), Kind::Int) : hash_of_others(); }
 
   // Of the same type and value, so that both print alike.
@@ -113,7 +115,8 @@ class Arg {
   };
 };
 
-// A three-way comparison as Python's tuple comparison needs it: values of which neither is less nor equal are Unordered.
+// A three-way comparison as Python's tuple comparison needs it: values of which neither is less nor equal are
+// Unordered.
 enum class Order : int8_t { Less = -1, Equal = 0, Greater = 1, Unordered = 2 };
 // How `a` compares with `b` in Python; throws Failure where Python raises a TypeError.
 Order py_compare(Arg a, Arg b);

@@ -22,7 +22,9 @@ Bounds extremes(std::initializer_list<Const> values) {
 std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());
-  auto of_four = [](int64_t w, int64_t x, int64_t y, int64_t z) { return Bounds{std::min({w, x, y, z}), std::max({w, x, y, z})}; };
+  auto of_four = [](int64_t w, int64_t x, int64_t y, int64_t z) {
+    return Bounds{std::min({w, x, y, z}), std::max({w, x, y, z})};
+  };
   switch (op) {
     case Op::ADD: {
       int64_t low, high;
@@ -31,8 +33,8 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
     }
     case Op::MUL: {
       int64_t w, x, y, z;
-      if (__builtin_mul_overflow(a0, b0, &w) || __builtin_mul_overflow(a0, b1, &x) || __builtin_mul_overflow(a1, b0, &y) ||
-          __builtin_mul_overflow(a1, b1, &z))
+      if (__builtin_mul_overflow(a0, b0, &w) || __builtin_mul_overflow(a0, b1, &x) ||
+          __builtin_mul_overflow(a1, b0, &y) || __builtin_mul_overflow(a1, b1, &z))
         return std::nullopt;
       return of_four(w, x, y, z);
     }
@@ -53,7 +55,8 @@ std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
   switch (u.op()) {
     case Op::ADD: return Bounds{py_add(a.min, b.min), py_add(a.max, b.max)};
     case Op::SUB: return Bounds{py_sub(a.min, b.max), py_sub(a.max, b.min)};
-    case Op::MUL: return extremes({py_mul(a.min, b.min), py_mul(a.min, b.max), py_mul(a.max, b.min), py_mul(a.max, b.max)});
+    case Op::MUL:
+      return extremes({py_mul(a.min, b.min), py_mul(a.min, b.max), py_mul(a.max, b.min), py_mul(a.max, b.max)});
     case Op::MAX: return Bounds{py_max(a.min, b.min), py_max(a.max, b.max)};
     case Op::CMPLT: return Bounds{py_less(a.max, b.min), py_less(a.min, b.max)};
     case Op::CMPNE: {
@@ -101,7 +104,8 @@ std::optional<Bounds> known_bounds(UOp u) {
       if (dtypes::is_int(u.dtype())) return Bounds{py_min(src(1).min, src(2).min), py_max(src(1).max, src(2).max)};
       return std::nullopt;
     case Op::DEFINE_VAR:
-      if (u.arg().is_tuple() && u.arg().items().size() >= 3) return Bounds{u.arg()[1].to_const(), u.arg()[2].to_const()};
+      if (u.arg().is_tuple() && u.arg().items().size() >= 3)
+        return Bounds{u.arg()[1].to_const(), u.arg()[2].to_const()};
       return std::nullopt;
     case Op::RANGE:
     case Op::SPECIAL:
@@ -136,7 +140,8 @@ std::optional<Bounds> known_bounds(UOp u) {
 
 // Which sources' bounds a node's own are made of.
 bool needs_sources(UOp u) {
-  static constexpr OpSet kNeed = ops::Binary | OpSet{Op::WHERE, Op::RANGE, Op::SPECIAL, Op::BIND, Op::GEP, Op::UNROLL, Op::VECTORIZE, Op::CAST};
+  static constexpr OpSet kNeed =
+      ops::Binary | OpSet{Op::WHERE, Op::RANGE, Op::SPECIAL, Op::BIND, Op::GEP, Op::UNROLL, Op::VECTORIZE, Op::CAST};
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
 }
 
@@ -144,7 +149,8 @@ bool needs_sources(UOp u) {
 const Bounds& bounds_of_dtype(DType d) {
   static const auto kTable = [] {
     std::array<Bounds, kNumScalars> table;
-    for (int i = 0; i < kNumScalars; i++) table[size_t(i)] = {dtypes::min(dtypes::of(Scalar(i))), dtypes::max(dtypes::of(Scalar(i)))};
+    for (int i = 0; i < kNumScalars; i++)
+      table[size_t(i)] = {dtypes::min(dtypes::of(Scalar(i))), dtypes::max(dtypes::of(Scalar(i)))};
     return table;
   }();
   return kTable[size_t(d.is_image() ? Scalar::Float32 : d.is_ptr() ? Scalar::Void : d.scalar_kind())];

@@ -11,7 +11,9 @@ UOp stack_of(UOp mstack, UOp (*buffer)(UOp)) {
   return mstack.graph().node(Op::MSTACK, mstack.dtype(), src);
 }
 
-UOp choice_of(UOp mselect, UOp (*buffer)(UOp)) { return mselect.graph().node(Op::MSELECT, mselect.dtype(), buffer(mselect.src(0)), mselect.arg()); }
+UOp choice_of(UOp mselect, UOp (*buffer)(UOp)) {
+  return mselect.graph().node(Op::MSELECT, mselect.dtype(), buffer(mselect.src(0)), mselect.arg());
+}
 
 }  // namespace
 

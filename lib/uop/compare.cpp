@@ -14,13 +14,15 @@ Order compare_alone(UOp a, UOp b) {
   } else if (Order o = py_compare(x, y); o != Order::Equal) {
     return o;
   }
-  if (a.dtype() != b.dtype()) return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;
+  if (a.dtype() != b.dtype())
+    return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;
   return Order::Equal;
 }
 
 namespace {
 
-// Where the sources of `a` and `b` differ first, from `i` on; the lesser number of sources where one list begins the other.
+// Where the sources of `a` and `b` differ first, from `i` on; the lesser number of sources where one list begins the
+// other.
 inline size_t first_difference(UOp a, UOp b, size_t i) {
   size_t common = std::min(a.num_src(), b.num_src());
   while (i < common && a.src(i) == b.src(i)) i++;
@@ -53,7 +55,8 @@ Order compare_sources(UOp a, UOp b) {
 }  // namespace
 
 Order compare_tuplize(UOp a, UOp b) {
-  // Different nodes differ in what is compared unless their tags alone differ, so following the first difference down decides it.
+  // Different nodes differ in what is compared unless their tags alone differ, so following the first difference down
+  // decides it.
   UOp x = a, y = b;
   while (!(x == y)) {
     if (Order o = compare_alone(x, y); o != Order::Equal) return o;

@@ -1,4 +1,5 @@
-// What DEBUG makes passes tell about their choices, as tinygrad prints it; on standard error, for standard output is the command's own.
+// What DEBUG makes passes tell about their choices, as tinygrad prints it; on standard error, for standard output is
+// the command's own.
 #pragma once
 #include <cstdio>
 

@@ -42,7 +42,9 @@ Const exp2_of(Const x) {
 Const pow_of(Const x, Const y) {
   if (x.is_integral() && y.is_integral()) {
     Int b = x.as_int(), e = y.as_int();
-    if (e >= 0) return b == 0 || b == 1 || b == -1 ? pow(b, e == 0 ? 0 : 1 + uint32_t((e - 1).low64() & 1)) : pow(b, exponent_of(e));
+    if (e >= 0)
+      return b == 0 || b == 1 || b == -1 ? pow(b, e == 0 ? 0 : 1 + uint32_t((e - 1).low64() & 1))
+                                         : pow(b, exponent_of(e));
     if (b == 0) return kInf;  // ZeroDivisionError
     return std::pow(b.to_double(), e.to_double());
   }
@@ -50,7 +52,8 @@ Const pow_of(Const x, Const y) {
   if (b == 0 && e < 0) return kInf;                                         // ZeroDivisionError
   if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;  // complex
   double r = std::pow(b, e);
-  if (std::isinf(r) && std::isfinite(b) && std::isfinite(e)) throw Failure("the result of a power is too large for a float");
+  if (std::isinf(r) && std::isfinite(b) && std::isfinite(e))
+    throw Failure("the result of a power is too large for a float");
   return r;
 }
 
@@ -58,7 +61,9 @@ Const unary(Op op, Const x) {
   switch (op) {
     case Op::LOG2: return log2_of(x);
     case Op::EXP2: return exp2_of(x);
-    case Op::SQRT: return py_less(x, 0) || (x.is_float() && std::isnan(x.as_float())) ? Const(kNan) : Const(std::sqrt(x.to_double()));
+    case Op::SQRT:
+      return py_less(x, 0) || (x.is_float() && std::isnan(x.as_float())) ? Const(kNan)
+                                                                         : Const(std::sqrt(x.to_double()));
     case Op::RECIPROCAL: return py_equal(x, 0) ? Const(std::copysign(kInf, x.to_double())) : Const(1.0 / x.to_double());
     case Op::SIN: return x.is_float() && std::isinf(x.as_float()) ? Const(kNan) : Const(std::sin(x.to_double()));
     case Op::TRUNC: return x.to_int();
@@ -98,7 +103,8 @@ Const binary(Op op, Const x, Const y) {
 }
 
 Const scalar_alu(Op op, DType dtype, std::span<const Const> v, bool truncated) {
-  if (dtype == dtypes::index && ops::Binary.contains(op) && (v[0].is_invalid() || v[1].is_invalid())) return Const::invalid();
+  if (dtype == dtypes::index && ops::Binary.contains(op) && (v[0].is_invalid() || v[1].is_invalid()))
+    return Const::invalid();
   Const out = ops::Unary.contains(op)    ? unary(op, v[0])
               : ops::Binary.contains(op) ? binary(op, v[0], v[1])
               : op == Op::WHERE          ? (v[0].truthy() ? v[1] : v[2])
@@ -123,7 +129,8 @@ Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bo
     for (size_t i = 0; i < operands.size(); i++) {
       Arg a = operands[i];
       if (a.is_tuple()) {
-        if (a.items().size() <= size_t(k)) throw Failure("constant vector " + a.repr() + " is shorter than " + std::string(dtype.repr()));
+        if (a.items().size() <= size_t(k))
+          throw Failure("constant vector " + a.repr() + " is shorter than " + std::string(dtype.repr()));
         a = a[size_t(k)];
       }
       values[i] = a.to_const();

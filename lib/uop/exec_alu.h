@@ -6,8 +6,9 @@
 
 namespace tgc {
 
-// `operands`: a Const each, or a Tuple of them for vectors. The result is a Tuple when `dtype` is a vector. With `truncated` a scalar
-// result is rounded to `dtype`; elements of vectors always are. Throws Failure where Python raises.
+// `operands`: a Const each, or a Tuple of them for vectors. The result is a Tuple when `dtype` is a vector. With
+// `truncated` a scalar result is rounded to `dtype`; elements of vectors always are. Throws Failure where Python
+// raises.
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated = true);
 
 // UOp.const(dtype, value), where value is a Const or a Tuple of one Const per element.

@@ -1,4 +1,5 @@
-// Derived facts of a node, each computed once and bottom-up without recursion (ops.py: _shape, _device, _ranges, _min_max, axis).
+// Derived facts of a node, each computed once and bottom-up without recursion (ops.py: _shape, _device, _ranges,
+// _min_max, axis).
 #pragma once
 #include <optional>
 #include <span>
@@ -18,8 +19,8 @@ Int size_of(UOp u);
 // The device: a Str, a Tuple of Str for several, or None.
 Arg device_of(UOp u);
 
-// Notes the shape and the device of `from` for `to`, which is `from` with another tag or other sources, where it is plain that they are the same: they
-// need not be computed again.
+// Notes the shape and the device of `from` for `to`, which is `from` with another tag or other sources, where it is
+// plain that they are the same: they need not be computed again.
 void inherit_facts(UOp from, UOp to);
 
 // The ranges that end at this node (UOp.ended_ranges).
@@ -42,13 +43,14 @@ UOp base_of(UOp u);
 // The buffer that a load, a store or an index goes to (UOp.buf_target). Throws Failure for other nodes.
 UOp buf_target(UOp u);
 
-// The buffer that an AFTER, a movement of one, or a choice or stack of several stands for (UOp.buf_uop). Throws Failure for other nodes.
+// The buffer that an AFTER, a movement of one, or a choice or stack of several stands for (UOp.buf_uop). Throws Failure
+// for other nodes.
 UOp buf_uop(UOp u);
 // The buffer that is reached through the first sources, whatever they are (UOp.as_buf).
 UOp as_buf(UOp u);
 
-// How two nodes compare by (op, arg, dtype, sources...), tinygrad's tuplize. Tags do not count, so different nodes may be Equal.
-// Throws Failure where Python would raise a TypeError.
+// How two nodes compare by (op, arg, dtype, sources...), tinygrad's tuplize. Tags do not count, so different nodes may
+// be Equal. Throws Failure where Python would raise a TypeError.
 Order compare_tuplize(UOp a, UOp b);
 Order compare_alone(UOp a, UOp b);  // by (op, arg, dtype), without the sources
 inline bool tuplize_less(UOp a, UOp b) { return compare_tuplize(a, b) == Order::Less; }

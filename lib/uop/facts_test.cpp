@@ -143,8 +143,11 @@ TEST_CASE("facts: deep graphs are no trouble") {
 
 TEST_CASE("inherit_facts: what plainly stays the same, and no more") {
   Graph g;
-  UOp cpu = g.node(Op::DEVICE, dtypes::void_, {}, g.str("CPU")), gpu = g.node(Op::DEVICE, dtypes::void_, {}, g.str("GPU"));
-  auto buffer = [&](Op number, UOp device, int64_t size) { return g.node(Op::BUFFER, dtypes::float32, {g.node(number, dtypes::void_, {}, 0), device}, size); };
+  UOp cpu = g.node(Op::DEVICE, dtypes::void_, {}, g.str("CPU")),
+      gpu = g.node(Op::DEVICE, dtypes::void_, {}, g.str("GPU"));
+  auto buffer = [&](Op number, UOp device, int64_t size) {
+    return g.node(Op::BUFFER, dtypes::float32, {g.node(number, dtypes::void_, {}, 0), device}, size);
+  };
   UOp given = buffer(Op::UNIQUE, cpu, 6), numbered = buffer(Op::LUNIQUE, cpu, 6);
   UOp moved = reshape(given, ShapeVec{2, 3}), sum = moved + moved;
   REQUIRE(same_shape(shape_of(sum), ShapeVec{2, 3}));
@@ -157,7 +160,11 @@ TEST_CASE("inherit_facts: what plainly stays the same, and no more") {
   CHECK(inherits(moved, moved.with_src({numbered, moved.src(1)})) == std::pair(true, true));
   CHECK(inherits(sum, sum.rtag(g.tuple({1}))) == std::pair(true, true));
   UOp wider = buffer(Op::LUNIQUE, gpu, 12), other = reshape(wider, ShapeVec{4, 3});
-  CHECK(inherits(sum, other + other) == std::pair(false, false));                         // sources of another shape, and elsewhere
-  CHECK(inherits(moved, moved.with_src({numbered, g.constant(dtypes::index.vec(2), std::array<Const, 2>{3, 2})})).first == false);  // other sizes
+  // sources of another shape, and elsewhere
+  CHECK(inherits(sum, other + other) == std::pair(false, false));
+  // other sizes
+  CHECK(
+      inherits(moved, moved.with_src({numbered, g.constant(dtypes::index.vec(2), std::array<Const, 2>{3, 2})})).first ==
+      false);
   CHECK(str(shape_of(other + other)) == "(4, 3)");
 }

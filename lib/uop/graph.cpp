@@ -51,17 +51,23 @@ void Graph::reserve(size_t nodes) {
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
-static constexpr size_t kLargeTable = size_t(1) << 16;  // larger ones grow in smaller steps: their memory costs more than filling them again
+// larger ones grow in smaller steps: their memory costs more than filling them again
+static constexpr size_t kLargeTable = size_t(1) << 16;
 
-// The table of nodes is open addressing, at most half full, and no slot is ever emptied. A node lies near the place of its newest source, or,
-// when there is no room, where its hash says: what is made one after the other lies together, as the nodes themselves do. The slot of the node
-// with that key of which same(node) holds; else the empty one where it belongs.
+// The table that finds a node again by its fields: open addressing, at most half full, and no slot is ever emptied. A
+// node's first home is a few slots that follow from the id of its newest source, not from its hash: nodes are mostly
+// made, and looked for, right after their sources, so what is looked up next lies in memory that was just touched. Only
+// when those few slots are full does it go where its hash says. Both places follow from the key alone, so a node is
+// looked for where it was put; since none is ever taken out, the first empty slot on the way proves that it is not
+// there. Returns the slot of the node with that key of which same(node) holds; else the empty slot where it belongs.
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
   constexpr uint32_t kSpread = 8, kNear = 8;  // where to begin, of so many; how many to look at
   NodeSlot* const slots = table_.get();
   const size_t mask = table_size_ - 1;
-  auto is_it = [&](const NodeSlot& slot) { return !slot.number || (slot.hash == key.hash && same(nodes_[slot.number - 1])); };
+  auto is_it = [&](const NodeSlot& slot) {
+    return !slot.number || (slot.hash == key.hash && same(nodes_[slot.number - 1]));
+  };
   if (key.newest)
     for (size_t begin = size_t(key.newest) * 2 + key.hash % kSpread, i = begin; i < begin + kNear; i++)
       if (is_it(slots[i & mask])) return slots[i & mask];
@@ -80,7 +86,8 @@ void Graph::resize_table(size_t slots) {
   }
 }
 
-[[gnu::always_inline]] inline const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash) {
+[[gnu::always_inline]] inline const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag,
+                                                          uint32_t hash) {
   auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size_bytes(), alignof(Node)));
   auto* copy = reinterpret_cast<UOp*>(n + 1);
   switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
@@ -91,7 +98,8 @@ void Graph::resize_table(size_t slots) {
     default: std::copy(src.begin(), src.end(), copy);
   }
   uint8_t kind = op == Op::CONST ? kind_of_const(arg) : uint8_t(op);
-  return new (n) Node{.tag = tag, .hash = hash, .arg = arg, .dtype = dtype, .id = uint32_t(nodes_.size()), .num_src = uint32_t(src.size()), .op = op, .kind = kind};
+  return new (n) Node{.tag = tag, .hash = hash, .arg = arg, .dtype = dtype, .op = op, .kind = kind,
+                      .id = uint32_t(nodes_.size()), .num_src = uint32_t(src.size())};
 }
 
 UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
@@ -106,7 +114,8 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   auto hash = uint32_t(h ^ h >> 32);
 
   NodeSlot& slot = slot_of({hash, newest}, [&](const Node* n) {
-    return n->op == op && n->dtype == dtype && n->num_src == src.size() && std::equal(src.begin(), src.end(), n->src()) && n->arg == arg && n->tag == tag;
+    return n->op == op && n->dtype == dtype && n->num_src == src.size() &&
+           std::equal(src.begin(), src.end(), n->src()) && n->arg == arg && n->tag == tag;
   });
   if (slot.number) return UOp(nodes_[slot.number - 1]);
   const Node* made = new_node(op, dtype, src, arg, tag, hash);
@@ -147,7 +156,8 @@ const Graph::ItemsRep* Graph::intern_items(std::span<const Arg> items, uint32_t 
     std::copy(items.begin(), items.end(), reinterpret_cast<Arg*>(rep + 1));
     return rep;
   };
-  return items_.find_or_add(hash, [&](const ItemsRep* rep) { return std::ranges::equal(rep->view(), items, Arg::identical); }, make);
+  return items_.find_or_add(
+      hash, [&](const ItemsRep* rep) { return std::ranges::equal(rep->view(), items, Arg::identical); }, make);
 }
 
 Arg Graph::tuple(std::span<const Arg> items) {
@@ -174,7 +184,8 @@ UOp Graph::constant(DType dtype, Const value) { return node(Op::CONST, dtype, {}
 
 UOp Graph::constant(DType dtype, std::span<const Const> values) {
   if (values.empty()) throw Failure("can't create const from empty tuple");
-  if (std::all_of(values.begin(), values.end(), [&](Const v) { return py_equal(v, values[0]); })) return constant(dtype, values[0]);
+  if (std::all_of(values.begin(), values.end(), [&](Const v) { return py_equal(v, values[0]); }))
+    return constant(dtype, values[0]);
   if (int64_t(values.size()) != dtype.count())
     throw Failure(std::to_string(values.size()) + " values for a constant of " + std::string(dtype.repr()));
   std::vector<Arg> items;
@@ -200,7 +211,9 @@ UOp Graph::range(Const end, int64_t axis, AxisType type) {
   return node(Op::RANGE, dtypes::index, constant(dtypes::index, end), tuple({axis, type}));
 }
 
-UOp Graph::special(UOp end, std::string_view name, DType dtype) { return node(Op::SPECIAL, dtype, end.cast(dtype), str(name)); }
+UOp Graph::special(UOp end, std::string_view name, DType dtype) {
+  return node(Op::SPECIAL, dtype, end.cast(dtype), str(name));
+}
 
 UOp Graph::variable(std::string_view name, Const min, Const max, DType dtype) {
   return node(Op::DEFINE_VAR, dtype, {}, tuple({str(name), min, max}));
@@ -233,7 +246,8 @@ std::vector<UOp> toposort(UOp root) {
   auto stamps = graph.take_stamps();
   if (root.id() >= stamps->stamps.size()) stamps->stamps.resize(graph.size() + graph.size() / 2 + 64, 0);
   uint32_t* stamp_of = stamps->stamps.data();  // room for all: ids grow from sources to users
-  const uint32_t begun = stamps->epoch;        // a node is never reached again while it is on the stack: graphs have no cycles
+  // a node is never reached again while it is on the stack: graphs have no cycles
+  const uint32_t begun = stamps->epoch;
   stamp_of[root.id()] = begun;
   stack.push_back({root.node(), root.node()->src()});
   while (!stack.empty()) {
@@ -273,7 +287,9 @@ std::span<const UOp> last_toposort(UOp root) {
   return last.nodes;
 }
 
-void keep_toposort(UOp root, std::vector<UOp> nodes) { root.graph().extension<LastToposort>() = {root, std::move(nodes)}; }
+void keep_toposort(UOp root, std::vector<UOp> nodes) {
+  root.graph().extension<LastToposort>() = {root, std::move(nodes)};
+}
 
 std::vector<UOp> backward_slice(UOp root) {
   auto out = toposort(root);
@@ -282,7 +298,8 @@ std::vector<UOp> backward_slice(UOp root) {
 }
 
 bool op_in_backward_slice_with_self(UOp root, OpSet ops) {
-  return root.graph().ops().intersects(ops) && any_below(root, [](UOp) { return true; }, [&](UOp u) { return u.in(ops); });
+  return root.graph().ops().intersects(ops) && any_below(
+                                                   root, [](UOp) { return true; }, [&](UOp u) { return u.in(ops); });
 }
 
 bool in_backward_slice_with_self(UOp root, UOp needle) {

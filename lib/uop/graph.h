@@ -1,5 +1,5 @@
-// Graph: owns the nodes of one job. It interns nodes and their args, gives each node a dense id, and frees everything at once. Graphs
-// share nothing, so jobs on several graphs run in parallel; one graph is used by one thread at a time.
+// Graph: owns the nodes of one job. It interns nodes and their args, gives each node a dense id, and frees everything
+// at once. Graphs share nothing, so jobs on several graphs run in parallel; one graph is used by one thread at a time.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,20 +14,23 @@
 
 namespace tgc {
 
-// A set of nodes as a stamp per id; taken from the graph's pool, so that creating one costs nothing that grows with the graph.
+// A set of nodes as a stamp per id; taken from the graph's pool, so that creating one costs nothing that grows with the
+// graph.
 struct StampArray {
   std::vector<uint32_t> stamps;
   uint32_t epoch = 0;
 };
 
-// Finds interned things again: an open-addressing table, at most half full, of their hashes and of what tells where each is. Whoever looks
-// for one compares hashes here, and touches no other thing than the one that fits. Where{} means an empty slot.
+// Finds interned things again: an open-addressing table, at most half full, of their hashes and of what tells where
+// each is. Whoever looks for one compares hashes here, and touches no other thing than the one that fits. Where{} means
+// an empty slot.
 template <class Where>
 class InternTable {
  public:
   explicit InternTable(size_t size) : slots_(size) {}  // a power of two
 
-  // The one with that hash of which same(where) holds; else what make() says, which is added. make() adds nothing to this table.
+  // The one with that hash of which same(where) holds; else what make() says, which is added. make() adds nothing to
+  // this table.
   template <class Same, class Make>
   Where find_or_add(uint32_t hash, Same same, Make make) {
     const size_t mask = slots_.size() - 1;
@@ -84,7 +87,9 @@ class Graph {
   Arg tuple(std::initializer_list<Arg> items) { return tuple(std::span(items.begin(), items.size())); }
   Arg ints(std::span<const int64_t> values);                          // a tuple of ints
   Arg record(RecordClass c, std::span<const Arg> fields);
-  Arg record(RecordClass c, std::initializer_list<Arg> fields) { return record(c, std::span(fields.begin(), fields.size())); }
+  Arg record(RecordClass c, std::initializer_list<Arg> fields) {
+    return record(c, std::span(fields.begin(), fields.size()));
+  }
 
   // ---- nodes with a name of their own in tinygrad
   UOp constant(DType dtype, Const value);                             // UOp.const(dtype, value)
@@ -209,8 +214,8 @@ class UOpMap {
   std::vector<T> values_;
 };
 
-// The nodes below `root` and `root` itself, sources first, in tinygrad's order (ops.py toposort). With a gate, a node for which it is
-// false is left out, and so is what can be reached through it alone.
+// The nodes below `root` and `root` itself, sources first, in tinygrad's order (ops.py toposort). With a gate, a node
+// for which it is false is left out, and so is what can be reached through it alone.
 std::vector<UOp> toposort(UOp root);
 template <class Gate>
 std::vector<UOp> toposort(UOp root, Gate&& gate) {
@@ -244,8 +249,8 @@ void keep_toposort(UOp root, std::vector<UOp> nodes);
 
 // toposort without the root itself (ops.py backward_slice).
 std::vector<UOp> backward_slice(UOp root);
-// Whether found(u) holds for root or a node below it: they come each once and in any order, until it does. Sources for which follow(source)
-// is false are left out, and so is what can be reached through them alone.
+// Whether found(u) holds for root or a node below it: they come each once and in any order, until it does. Sources for
+// which follow(source) is false are left out, and so is what can be reached through them alone.
 template <class Follow, class Found>
 bool any_below(UOp root, Follow&& follow, Found&& found) {
   if (found(root)) return true;

@@ -70,9 +70,11 @@ TEST_CASE("graph: a large one is found again node by node, and those after it ta
     Graph g;
     UOp x = g.variable("x", 0, 9), sum = x;
     std::vector<UOp> sums;
-    for (int64_t i = 0; i < kNodes; i++) sums.push_back(sum = sum.alu(Op::ADD, i % 3 ? x : g.constant(dtypes::index, i)));
+    for (int64_t i = 0; i < kNodes; i++)
+      sums.push_back(sum = sum.alu(Op::ADD, i % 3 ? x : g.constant(dtypes::index, i)));
     sum = x;
-    for (int64_t i = 0; i < kNodes; i++) REQUIRE((sum = sum.alu(Op::ADD, i % 3 ? x : g.constant(dtypes::index, i))) == sums[size_t(i)]);
+    for (int64_t i = 0; i < kNodes; i++)
+      REQUIRE((sum = sum.alu(Op::ADD, i % 3 ? x : g.constant(dtypes::index, i))) == sums[size_t(i)]);
     REQUIRE(&sum.graph() == &g);
     REQUIRE(g.size() == 1 + kNodes + (kNodes + 2) / 3);
   };
@@ -90,7 +92,9 @@ TEST_CASE("graph: a large one is found again node by node, and those after it ta
 TEST_CASE("structure: what a node of each kind must have") {
   Graph g;
   UOp x = g.variable("x", 0, 9);
-  auto trouble = [&](Op op, std::vector<UOp> src, Arg arg = {}) { return structure_trouble(op, dtypes::index, src, arg); };
+  auto trouble = [&](Op op, std::vector<UOp> src, Arg arg = {}) {
+    return structure_trouble(op, dtypes::index, src, arg);
+  };
   CHECK(trouble(Op::ADD, {x, x}) == "");
   CHECK(trouble(Op::ADD, {x}) == "Ops.ADD with 1 source, needs 2");
   CHECK(trouble(Op::STORE, {}) == "Ops.STORE with 0 sources, needs 2 or more");

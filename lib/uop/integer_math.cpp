@@ -9,7 +9,8 @@ namespace tgc {
 namespace {
 
 Int to_int(Const c, UOp of) {
-  if (!c.is_integral()) throw Failure(c.str() + " is no integer, in an expression of " + std::string(of.dtype().repr()));
+  if (!c.is_integral())
+    throw Failure(c.str() + " is no integer, in an expression of " + std::string(of.dtype().repr()));
   return c.as_int();
 }
 
@@ -59,7 +60,9 @@ class Counter {
 Int int_vmin(UOp u) { return to_int(u.vmin(), u); }
 Int int_vmax(UOp u) { return to_int(u.vmax(), u); }
 
-bool overflows(UOp u, DType dtype) { return py_less(u.vmin(), dtypes::min(dtype)) || py_less(dtypes::max(dtype), u.vmax()); }
+bool overflows(UOp u, DType dtype) {
+  return py_less(u.vmin(), dtypes::min(dtype)) || py_less(dtypes::max(dtype), u.vmax());
+}
 
 bool is_increasing(UOp u) {
   if (u.in(ops::Irreducible)) return true;
@@ -88,7 +91,8 @@ bool is_divisible(UOp u, Int v) {
     case Op::CONST: return is_zero(floor_mod(value(u), v));
     case Op::VCONST: {
       auto items = u.arg().items();
-      return std::all_of(items.begin(), items.end(), [&](Arg item) { return is_zero(floor_mod(to_int(item.to_const(), u), v)); });
+      return std::all_of(items.begin(), items.end(),
+                         [&](Arg item) { return is_zero(floor_mod(to_int(item.to_const(), u), v)); });
     }
     case Op::ADD: return is_divisible(u.src(0), v) && is_divisible(u.src(1), v);
     case Op::MUL: return is_divisible(u.src(0), v) || is_divisible(u.src(1), v);

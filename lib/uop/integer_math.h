@@ -1,6 +1,7 @@
-// Integer algebra of expressions: factors, exact division, sums and products (tinygrad ops.py: is_increasing, const_factor, divides,
-// pop_const, gcd, divide_exact, sum, prod, overflows, and Python's own sum and math.prod over UOps). All are for expressions of integers;
-// a constant that is no integer throws Failure, as Python raises. The empty UOp is Python's None: not known to divide.
+// Integer algebra of expressions: factors, exact division, sums and products (tinygrad ops.py: is_increasing,
+// const_factor, divides, pop_const, gcd, divide_exact, sum, prod, overflows, and Python's own sum and math.prod over
+// UOps). All are for expressions of integers; a constant that is no integer throws Failure, as Python raises. The empty
+// UOp is Python's None: not known to divide.
 #pragma once
 #include <utility>
 

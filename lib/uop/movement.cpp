@@ -57,7 +57,8 @@ UOp unless_same_shape(UOp moved, UOp u) { return same_shape(shape_of(moved), sha
 UOp forced_reshape(UOp u, Shape shape) { return movement_shape(u, Op::RESHAPE, shape); }
 
 UOp reshape(UOp u, Shape shape) {
-  if (py_ne(prod(shape_of(u)), prod(shape))) throw Failure("size mismatch, can't reshape " + str(shape_of(u)) + " -> " + str(shape));
+  if (py_ne(prod(shape_of(u)), prod(shape)))
+    throw Failure("size mismatch, can't reshape " + str(shape_of(u)) + " -> " + str(shape));
   return unless_same_shape(forced_reshape(u, shape), u);
 }
 
@@ -70,7 +71,8 @@ UOp expand(UOp u, Shape shape) {
   to.insert(to.end(), shape.begin(), shape.end());
   for (size_t i = 0; i < rank; i++) {
     if (to[i] == Sint(-1)) to[i] = aligned[i];
-    if (!(aligned[i] == to[i]) && !(aligned[i] == Sint(1))) throw Failure("cannot broadcast " + str(from) + " to " + str(shape));
+    if (!(aligned[i] == to[i]) && !(aligned[i] == Sint(1)))
+      throw Failure("cannot broadcast " + str(from) + " to " + str(shape));
   }
   if (same_shape(from, to)) return u;
   UOp reshaped = reshape(u, aligned);

@@ -1,5 +1,5 @@
-// Movement ops and constants with a shape, built as tinygrad's mixin/movement.py and UOp._mop build them: sizes go through
-// simplification, the result's shape is checked, and a movement that changes nothing returns its operand.
+// Movement ops and constants with a shape, built as tinygrad's mixin/movement.py and UOp._mop build them: sizes go
+// through simplification, the result's shape is checked, and a movement that changes nothing returns its operand.
 #pragma once
 #include <utility>
 #include <vector>

@@ -20,13 +20,15 @@ struct Axis {
   int pos;
 };
 constexpr Axis kAxes[] = {
-    {"GLOBAL", 'g', "blue", 0},    {"WARP", 'w', "CYAN", 1},      {"LOCAL", 'l', "cyan", 2},  {"LOOP", 'L', "WHITE", -1},
-    {"GROUP_REDUCE", 'G', "RED", 2}, {"REDUCE", 'R', "red", 4},   {"UPCAST", 'u', "yellow", 3}, {"UNROLL", 'r', "magenta", 5},
-    {"THREAD", 't', "BLUE", 0},    {"OUTER", 'O', "green", -2},   {"PLACEHOLDER", '?', "", 0},
+    {"GLOBAL", 'g', "blue", 0},   {"WARP", 'w', "CYAN", 1},        {"LOCAL", 'l', "cyan", 2},
+    {"LOOP", 'L', "WHITE", -1},   {"GROUP_REDUCE", 'G', "RED", 2}, {"REDUCE", 'R', "red", 4},
+    {"UPCAST", 'u', "yellow", 3}, {"UNROLL", 'r', "magenta", 5},   {"THREAD", 't', "BLUE", 0},
+    {"OUTER", 'O', "green", -2},  {"PLACEHOLDER", '?', "", 0},
 };
 static_assert(std::size(kAxes) == kNumAxisTypes);
 
-constexpr std::string_view kOptOps[] = {"TC", "UPCAST", "UNROLL", "LOCAL", "THREAD", "GROUP", "GROUPTOP", "NOLOCALS", "PADTO", "SWAP"};
+constexpr std::string_view kOptOps[] = {"TC",    "UPCAST",   "UNROLL",   "LOCAL", "THREAD",
+                                        "GROUP", "GROUPTOP", "NOLOCALS", "PADTO", "SWAP"};
 static_assert(std::size(kOptOps) == kNumOptOps);
 
 }  // namespace

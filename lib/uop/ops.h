@@ -38,14 +38,17 @@ class OpSet {
   constexpr bool intersects(OpSet s) const { return (word_[0] & s.word_[0]) || (word_[1] & s.word_[1]); }
   constexpr bool empty() const { return !word_[0] && !word_[1]; }
   constexpr int size() const { return __builtin_popcountll(word_[0]) + __builtin_popcountll(word_[1]); }
-  constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }  // of a set that is not empty
+  // of a set that is not empty
+  constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }
   template <class Visit>
   constexpr void for_each(Visit visit) const {  // in the order of the ops
     for (int i = 0; i < kNumOps; i++)
       if (contains(Op(i))) visit(Op(i));
   }
   friend constexpr OpSet operator|(OpSet a, OpSet b) { return OpSet(a.word_[0] | b.word_[0], a.word_[1] | b.word_[1]); }
-  friend constexpr OpSet operator-(OpSet a, OpSet b) { return OpSet(a.word_[0] & ~b.word_[0], a.word_[1] & ~b.word_[1]); }
+  friend constexpr OpSet operator-(OpSet a, OpSet b) {
+    return OpSet(a.word_[0] & ~b.word_[0], a.word_[1] & ~b.word_[1]);
+  }
   friend constexpr bool operator==(const OpSet&, const OpSet&) = default;
   constexpr uint64_t word(int i) const { return word_[i]; }
 
@@ -84,7 +87,9 @@ constexpr int range_start(Op op) {
   }
 }
 
-enum class AxisType : uint8_t { GLOBAL, WARP, LOCAL, LOOP, GROUP_REDUCE, REDUCE, UPCAST, UNROLL, THREAD, OUTER, PLACEHOLDER };
+enum class AxisType : uint8_t {
+  GLOBAL, WARP, LOCAL, LOOP, GROUP_REDUCE, REDUCE, UPCAST, UNROLL, THREAD, OUTER, PLACEHOLDER
+};
 inline constexpr int kNumAxisTypes = 11;
 std::string_view name_of(AxisType type);                          // "LOOP"
 std::optional<AxisType> parse_axis_type(std::string_view name);

@@ -42,7 +42,8 @@ void collect_ended(UOp u, std::vector<UOp>& out) {
 
 bool may_end_ranges(UOp u) { return range_start(u.op()) >= 0 || u.is(Op::AFTER); }
 
-// Most nodes lie where one of their sources lies: its list. Null when none holds all others and begins with the first one.
+// Most nodes lie where one of their sources lies: its list. Null when none holds all others and begins with the first
+// one.
 const RangeList* list_of_source(UOp u) {
   const RangeList* widest = &kNoRanges;
   for (UOp s : u.src()) {

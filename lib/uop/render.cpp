@@ -123,7 +123,8 @@ std::string render(UOp root, bool simplified) {
           for (size_t i = 1; i < u.num_src(); i++) out.append("[").append(strip_parens(src(i))).append("]");
           break;
         case Op::VECTORIZE: {
-          bool same = u.num_src() > 0 && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return s == u.src(0); });
+          bool same =
+              u.num_src() > 0 && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return s == u.src(0); });
           out = "{";
           for (size_t i = 0; i < (same ? 1 : u.num_src()); i++) out += (i ? "," : "") + src(i);
           out += same ? ", ...}" : "}";

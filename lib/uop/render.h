@@ -1,4 +1,5 @@
-// An expression as short infix text, "((r0*8+r1)//3)": for names and messages (ops.py render). Also its value for given variables.
+// An expression as short infix text, "((r0*8+r1)//3)": for names and messages (ops.py render). Also its value for given
+// variables.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,7 +15,8 @@ std::string render(UOp u, bool simplify = true);
 
 // The axis ids of a RANGE joined by '_', negative ones as "m1" (ops.py range_str).
 std::string range_str(UOp range);
-// The ranges sorted by arg, joined by ',', each in its axis type's colour, padded to `pad` columns (ops.py multirange_str).
+// The ranges sorted by arg, joined by ',', each in its axis type's colour, padded to `pad` columns (ops.py
+// multirange_str).
 std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad);
 
 // "(a+b)" -> "a+b" when the outer parentheses belong together (helpers.py strip_parens).

@@ -27,7 +27,9 @@ std::optional<Shape> known_shape(UOp u) {
   return view(fact);
 }
 
-[[noreturn]] void fail(UOp u, const std::string& what) { throw Failure("Ops." + std::string(name_of(u.op())) + ": " + what); }
+[[noreturn]] void fail(UOp u, const std::string& what) {
+  throw Failure("Ops." + std::string(name_of(u.op())) + ": " + what);
+}
 
 bool all_zero_or_more(Shape shape) {
   return std::all_of(shape.begin(), shape.end(), [](Sint s) { return resolve_le(0, s); });
@@ -35,7 +37,8 @@ bool all_zero_or_more(Shape shape) {
 
 const ShapeFact* make_shape(Graph& graph, Shape shape) {
   static_assert(sizeof(ShapeFact) % alignof(Sint) == 0);
-  auto* fact = static_cast<ShapeFact*>(graph.arena().allocate(sizeof(ShapeFact) + shape.size_bytes(), alignof(ShapeFact)));
+  auto* fact =
+      static_cast<ShapeFact*>(graph.arena().allocate(sizeof(ShapeFact) + shape.size_bytes(), alignof(ShapeFact)));
   fact->size = uint32_t(shape.size());
   std::copy(shape.begin(), shape.end(), reinterpret_cast<Sint*>(fact + 1));
   return fact;
@@ -52,7 +55,8 @@ ShapeVec movement_result(UOp u, Shape from) {
     case Op::EXPAND: {
       ShapeVec to = marg_shape(u);
       bool fits = from.size() == to.size();
-      for (size_t i = 0; fits && i < to.size(); i++) fits = from[i] == to[i] || (from[i] == Sint(1) && resolve_le(0, to[i]));
+      for (size_t i = 0; fits && i < to.size(); i++)
+        fits = from[i] == to[i] || (from[i] == Sint(1) && resolve_le(0, to[i]));
       if (!fits) fail(u, "bad expand: " + str(from) + " -> " + str(to));
       return to;
     }
@@ -60,17 +64,21 @@ ShapeVec movement_result(UOp u, Shape from) {
       ShapeVec to;
       std::vector<bool> seen(from.size());
       for (Arg a : u.arg().is_tuple() ? u.arg().items() : std::span<const Arg>()) {
-        if (!a.is_integral() || a.as_int() < 0 || a.as_int() >= Int(int64_t(from.size())) || seen[size_t(a.small_int())]) break;
+        if (!a.is_integral() || a.as_int() < 0 || a.as_int() >= Int(int64_t(from.size())) ||
+            seen[size_t(a.small_int())])
+          break;
         seen[size_t(a.small_int())] = true;
         to.push_back(from[size_t(a.small_int())]);
       }
-      if (to.size() != from.size() || to.size() != u.arg().items().size()) fail(u, "invalid permutation " + u.arg().repr() + " of " + str(from));
+      if (to.size() != from.size() || to.size() != u.arg().items().size())
+        fail(u, "invalid permutation " + u.arg().repr() + " of " + str(from));
       return to;
     }
     case Op::PAD: {
       auto pairs = marg_pairs(u);
       bool fits = pairs.size() == from.size();
-      for (size_t i = 0; fits && i < pairs.size(); i++) fits = resolve_le(0, pairs[i].first) && resolve_le(0, pairs[i].second);
+      for (size_t i = 0; fits && i < pairs.size(); i++)
+        fits = resolve_le(0, pairs[i].first) && resolve_le(0, pairs[i].second);
       if (!fits) fail(u, "invalid pad of " + str(from));
       ShapeVec to;
       for (size_t i = 0; i < from.size(); i++) to.push_back(ssimplify(from[i] + pairs[i].first + pairs[i].second));
@@ -99,15 +107,18 @@ ShapeVec movement_result(UOp u, Shape from) {
       if (!device.is_tuple()) fail(u, "is not on several devices");
       ShapeVec to(from.begin(), from.end());
       auto axis = axis_of(u);
-      if (axis && *axis >= 0 && size_t(*axis) < to.size()) to[size_t(*axis)] = to[size_t(*axis)] * Sint(int64_t(device.items().size()));
+      if (axis && *axis >= 0 && size_t(*axis) < to.size())
+        to[size_t(*axis)] = to[size_t(*axis)] * Sint(int64_t(device.items().size()));
       return to;
     }
     default: {  // REDUCE_AXIS, WMMA
       size_t at = u.is(Op::WMMA) ? 7 : 1;
-      if (!u.arg().is_tuple() || u.arg().items().size() <= at || !u.arg()[at].is_tuple()) fail(u, "invalid axis argument " + u.arg().repr());
+      if (!u.arg().is_tuple() || u.arg().items().size() <= at || !u.arg()[at].is_tuple())
+        fail(u, "invalid axis argument " + u.arg().repr());
       ShapeVec to(from.begin(), from.end());
       for (Arg a : u.arg()[at].items()) {
-        if (!a.is_integral() || a.as_int() < 0 || a.as_int() >= Int(int64_t(to.size()))) fail(u, "invalid axis " + a.repr() + " of " + str(from));
+        if (!a.is_integral() || a.as_int() < 0 || a.as_int() >= Int(int64_t(to.size())))
+          fail(u, "invalid axis " + a.repr() + " of " + str(from));
         to[size_t(a.small_int())] = 1;
       }
       return to;
@@ -121,8 +132,9 @@ const ShapeFact* compute_shape(UOp u) {
   auto shape_of_source = [&](size_t i) { return i < u.num_src() ? u.src(i).node()->shape : &kNoShape; };
   auto src = [&](size_t i) { return i < u.num_src() ? known_shape(u.src(i)) : std::nullopt; };
   switch (u.op()) {
-    case Op::UNIQUE: case Op::LUNIQUE: case Op::DEVICE: case Op::RANGE: case Op::LOAD: case Op::IF: case Op::BARRIER: case Op::CUSTOM:
-    case Op::CUSTOMI: case Op::VECTORIZE: case Op::VCONST: case Op::GEP: case Op::SPECIAL: case Op::UNROLL: case Op::CONTRACT:
+    case Op::UNIQUE: case Op::LUNIQUE: case Op::DEVICE: case Op::RANGE: case Op::LOAD: case Op::IF: case Op::BARRIER:
+    case Op::CUSTOM: case Op::CUSTOMI: case Op::VECTORIZE: case Op::VCONST: case Op::GEP: case Op::SPECIAL:
+    case Op::UNROLL: case Op::CONTRACT:
     case Op::CUSTOM_KERNEL: case Op::LINEAR: case Op::PROGRAM: case Op::SOURCE: case Op::BINARY:
       return &kNoShape;
     case Op::INDEX: {
@@ -149,7 +161,8 @@ const ShapeFact* compute_shape(UOp u) {
     case Op::DEFINE_GLOBAL: case Op::DEFINE_LOCAL: case Op::DEFINE_REG:
       if (!u.dtype().is_ptr()) fail(u, "has the type " + std::string(u.dtype().repr()) + ", expected a pointer");
       return made({u.dtype().size()});
-    case Op::REDUCE: case Op::MSTACK: case Op::MSELECT: case Op::DETACH: case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD:
+    case Op::REDUCE: case Op::MSTACK: case Op::MSELECT: case Op::DETACH: case Op::CONTIGUOUS:
+    case Op::CONTIGUOUS_BACKWARD:
     case Op::AFTER: case Op::END:
       return shape_of_source(0);
     case Op::KERNEL:
@@ -180,7 +193,8 @@ const ShapeFact* compute_shape(UOp u) {
       const ShapeFact* shape = shape_of_source(i);
       if (shape == common || shape == &kNoShape) continue;
       if (common == &kNoShape) common = shape;
-      else if (!same_shape(view(common), view(shape))) fail(u, "shape mismatch: " + str(view(common)) + " and " + str(view(shape)));
+      else if (!same_shape(view(common), view(shape)))
+        fail(u, "shape mismatch: " + str(view(common)) + " and " + str(view(shape)));
     }
     return common;
   }
@@ -199,7 +213,8 @@ const DeviceFact* compute_device(UOp u) {
     case Op::AFTER: return src(0);
     case Op::MSELECT: {
       Arg devices = src(0)->device;
-      if (!devices.is_tuple() || !u.arg().is_int() || u.arg().as_int() < 0 || u.arg().as_int() >= Int(int64_t(devices.items().size())))
+      if (!devices.is_tuple() || !u.arg().is_int() || u.arg().as_int() < 0 ||
+          u.arg().as_int() >= Int(int64_t(devices.items().size())))
         fail(u, "selects " + u.arg().repr() + " of the devices " + devices.repr());
       return made(devices[size_t(u.arg().small_int())]);
     }
@@ -219,15 +234,17 @@ const DeviceFact* compute_device(UOp u) {
 }
 
 // Without these no value in a graph has a shape: kernels' pointers alone have one.
-constexpr OpSet kGiveShapes =
-    ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE, Op::ENCDEC, Op::KERNEL, Op::MULTI, Op::REDUCE_AXIS};
+constexpr OpSet kGiveShapes = ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE,
+                                                    Op::ENCDEC, Op::KERNEL, Op::MULTI,       Op::REDUCE_AXIS};
 // Nor has a node a device without these.
 constexpr OpSet kGiveDevices{Op::DEVICE, Op::BUFFER, Op::BUFFERIZE, Op::MSTACK, Op::MSELECT, Op::COPY, Op::ALLREDUCE};
 
 }  // namespace
 
 std::optional<Shape> shape_or_none(UOp u) {
-  if (!u.node()->shape && u.dtype().is_value() && u.dtype() != dtypes::void_ && !u.graph().ops().intersects(kGiveShapes)) return std::nullopt;
+  if (!u.node()->shape && u.dtype().is_value() && u.dtype() != dtypes::void_ &&
+      !u.graph().ops().intersects(kGiveShapes))
+    return std::nullopt;
   if (!u.node()->shape)
     bottom_up(
         u, [](UOp x) { return x.node()->shape != nullptr; }, [](UOp) { return true; },
@@ -251,7 +268,8 @@ Arg device_of(UOp u) {
   if (!u.node()->device && !u.graph().ops().intersects(kGiveDevices)) return {};
   if (!u.node()->device)
     bottom_up(
-        u, [](UOp x) { return x.node()->device != nullptr; }, [](UOp) { return true; }, [](UOp x) { x.node()->device = compute_device(x); });
+        u, [](UOp x) { return x.node()->device != nullptr; }, [](UOp) { return true; },
+        [](UOp x) { x.node()->device = compute_device(x); });
   return u.node()->device->device;
 }
 
@@ -268,10 +286,13 @@ void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
   auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // of which neither depends on
   auto same_shape = [&](const Node* s, const Node* t) {
-    return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);  // what has no shape may count by its value
+    // what has no shape may count by its value
+    return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
   if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;
-  auto same_device = [&](const Node* s, const Node* t) { return is_number(s) || (s->device && s->device == t->device); };
+  auto same_device = [&](const Node* s, const Node* t) {
+    return is_number(s) || (s->device && s->device == t->device);
+  };
   if (a->device && !b->device && all_sources(a, b, same_device)) b->device = a->device;
 }
 
@@ -296,7 +317,8 @@ int32_t compute_axis(UOp u) {
   if (u.in(ops::ALU)) {
     std::vector<int32_t> axes;  // the last of the distinct ones, in order of appearance
     for (size_t i = 0; i < u.num_src(); i++)
-      if (src_axis(i) != kNone && std::find(axes.begin(), axes.end(), src_axis(i)) == axes.end()) axes.push_back(src_axis(i));
+      if (src_axis(i) != kNone && std::find(axes.begin(), axes.end(), src_axis(i)) == axes.end())
+        axes.push_back(src_axis(i));
     return axes.empty() ? kNone : axes.back();
   }
   if (u.num_src() == 0 || src_axis(0) == kNone) return kNone;

@@ -93,7 +93,9 @@ Sint ssimplify(Sint s) {
   return u.is_const() ? Sint(u.arg().as_int()) : Sint(u);
 }
 
-UOp to_uop(Sint s, Graph& graph, DType dtype) { return s.is_int() ? graph.constant(dtype, s.as_int()) : s.uop().cast(dtype); }
+UOp to_uop(Sint s, Graph& graph, DType dtype) {
+  return s.is_int() ? graph.constant(dtype, s.as_int()) : s.uop().cast(dtype);
+}
 
 namespace {
 // _suop: the UOps first, then the extreme of the integers, folded left to right and simplified.

@@ -1,5 +1,6 @@
-// Sint: tinygrad's sint, a size that is an integer or, with symbolic shapes, a UOp. Arithmetic of two integers is integer arithmetic;
-// with a UOp on either side it builds nodes. Comparisons that Python would resolve through simplification go by `resolve`.
+// Sint: tinygrad's sint, a size that is an integer or, with symbolic shapes, a UOp. Arithmetic of two integers is
+// integer arithmetic; with a UOp on either side it builds nodes. Comparisons that Python would resolve through
+// simplification go by `resolve`.
 #pragma once
 #include <span>
 #include <string>

@@ -18,12 +18,14 @@ constexpr Count count_of(Op op) {
   if (ops::Binary.contains(op)) return {2, 2};
   if (ops::Ternary.contains(op)) return {3, 3};
   switch (op) {
-    case Op::CAST: case Op::BITCAST: case Op::GEP: case Op::SPECIAL: case Op::REDUCE_AXIS: case Op::PERMUTE: case Op::FLIP: case Op::MULTI:
+    case Op::CAST: case Op::BITCAST: case Op::GEP: case Op::SPECIAL: case Op::REDUCE_AXIS: case Op::PERMUTE:
+    case Op::FLIP: case Op::MULTI:
     case Op::UNROLL: case Op::CONTRACT: case Op::MSELECT: return {1, 1};
     case Op::COPY: case Op::ALLREDUCE: case Op::RESHAPE: case Op::EXPAND: return {2, 2};
     case Op::WMMA: case Op::PAD: case Op::SHRINK: return {3, 3};
-    case Op::RANGE: case Op::INDEX: case Op::LOAD: case Op::REDUCE: case Op::END: case Op::AFTER: case Op::BIND: case Op::BUFFERIZE:
-    case Op::MSTACK: case Op::IF: case Op::ENDIF: case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD: case Op::DETACH: case Op::ENCDEC:
+    case Op::RANGE: case Op::INDEX: case Op::LOAD: case Op::REDUCE: case Op::END: case Op::AFTER: case Op::BIND:
+    case Op::BUFFERIZE: case Op::MSTACK: case Op::IF: case Op::ENDIF: case Op::CONTIGUOUS:
+    case Op::CONTIGUOUS_BACKWARD: case Op::DETACH: case Op::ENCDEC:
     case Op::BUFFER_VIEW: return {1, kAny};
     case Op::STORE: case Op::ASSIGN: case Op::BUFFER: return {2, kAny};
     default: return {0, kAny};
@@ -49,16 +51,20 @@ std::string_view wanted_arg(Op op, Arg a) {
     case Op::CONST: return unless(a.is_const(), "a number");
     case Op::VCONST: return unless(all_of(a, is_const) && !a.items().empty(), "a tuple of numbers");
     case Op::DEFINE_VAR:
-      return unless(a.is_tuple() && a.items().size() >= 3 && a[0].is_str() && a[1].is_const() && a[2].is_const(), "a name, a minimum and a maximum");
+      return unless(a.is_tuple() && a.items().size() >= 3 && a[0].is_str() && a[1].is_const() && a[2].is_const(),
+                    "a name, a minimum and a maximum");
     case Op::RANGE:
       return unless(a.is_tuple() && a.items().size() >= 2 && a.items().back().kind() == Arg::Kind::AxisType &&
                         std::all_of(a.items().begin(), a.items().end() - 1, is_int),
                     "axis numbers and an axis type");
     case Op::SPECIAL: return unless(a.is_str(), "a name");
     case Op::GEP: return unless(all_of(a, is_int), "a tuple of integers");
-    case Op::DEVICE: return unless(a.is_str() || all_of(a, [](Arg d) { return d.is_str(); }), "a device or a tuple of devices");
+    case Op::DEVICE:
+      return unless(a.is_str() || all_of(a, [](Arg d) { return d.is_str(); }), "a device or a tuple of devices");
     case Op::REDUCE: case Op::ALLREDUCE: return unless(a.is_op(), "an op");
-    case Op::REDUCE_AXIS: return unless(a.is_tuple() && a.items().size() >= 2 && a[0].is_op() && all_of(a[1], is_int), "an op and a tuple of axes");
+    case Op::REDUCE_AXIS:
+      return unless(a.is_tuple() && a.items().size() >= 2 && a[0].is_op() && all_of(a[1], is_int),
+                    "an op and a tuple of axes");
     case Op::PERMUTE: return unless(all_of(a, is_int), "a tuple of axes");
     case Op::FLIP: return unless(all_of(a, [](Arg f) { return f.kind() == Arg::Kind::Bool; }), "a tuple of bools");
     case Op::UNROLL: case Op::CONTRACT: return unless(all_of(a, is_pair), "a tuple of pairs of integers");
@@ -78,7 +84,8 @@ std::string structure_trouble(Op op, DType, std::span<const UOp> src, Arg arg) {
   Count n = kCounts[size_t(op)];
   if (src.size() < n.least || src.size() > n.most) {
     std::string needs = n.most == kAny ? std::to_string(n.least) + " or more" : std::to_string(n.least);
-    return "Ops." + std::string(name_of(op)) + " with " + std::to_string(src.size()) + (src.size() == 1 ? " source" : " sources") + ", needs " + needs;
+    return "Ops." + std::string(name_of(op)) + " with " + std::to_string(src.size()) +
+           (src.size() == 1 ? " source" : " sources") + ", needs " + needs;
   }
   if (auto wanted = wanted_arg(op, arg); !wanted.empty()) {
     std::string text = arg.repr();

@@ -1,5 +1,6 @@
-// What every node has, whatever graph it is in: as many sources as its op needs, and an arg of its kind. Code everywhere relies on it, so
-// readers ask before they make a node. It says nothing of what makes sense; that is lib/spec.
+// What every node has, whatever graph it is in: as many sources as its op needs, and an arg of its kind. Code
+// everywhere relies on it, so readers ask before they make a node. It says nothing of what makes sense; that is
+// lib/spec.
 #pragma once
 #include <span>
 #include <string>

@@ -23,10 +23,12 @@ uint8_t kind_of_const(Arg arg) {
 
 UOp UOp::replace(const Changes& c) const {
   UOpSpan src = c.src ? UOpSpan(*c.src) : UOpSpan(this->src());
-  bool same = (!c.op || *c.op == op()) && (!c.dtype || *c.dtype == dtype()) && (!c.arg || *c.arg == arg()) && (!c.tag || *c.tag == tag()) &&
+  bool same = (!c.op || *c.op == op()) && (!c.dtype || *c.dtype == dtype()) && (!c.arg || *c.arg == arg()) &&
+              (!c.tag || *c.tag == tag()) &&
               (!c.src || std::equal(src.begin(), src.end(), n_->src(), n_->src() + n_->num_src));
   if (same) return *this;
-  return graph().node(c.op.value_or(op()), c.dtype.value_or(dtype()), src, c.arg.value_or(arg()), c.tag.value_or(tag()));
+  return graph().node(c.op.value_or(op()), c.dtype.value_or(dtype()), src, c.arg.value_or(arg()),
+                      c.tag.value_or(tag()));
 }
 
 UOp UOp::with_src(UOpSpan src) const {
@@ -79,7 +81,8 @@ UOp fdiv(UOp a, UOp b) { return a * b.reciprocal(); }
 
 namespace {
 UOp bitwise(Op op, UOp a, UOp b) {
-  if (!dtypes::is_bool(a.dtype()) && !dtypes::is_int(a.dtype())) throw Failure(std::string(a.dtype().repr()) + " is not supported by " + std::string(name_of(op)));
+  if (!dtypes::is_bool(a.dtype()) && !dtypes::is_int(a.dtype()))
+    throw Failure(std::string(a.dtype().repr()) + " is not supported by " + std::string(name_of(op)));
   return a.alu(op, b);
 }
 }  // namespace
@@ -98,7 +101,8 @@ UOp UOp::broadcast(int64_t count) const {
 
 UOp UOp::gep(int64_t i) const {
   auto element = [&](size_t size) {
-    if (i < 0 || size_t(i) >= size) throw Failure("element " + std::to_string(i) + " of a vector of " + std::to_string(size));
+    if (i < 0 || size_t(i) >= size)
+      throw Failure("element " + std::to_string(i) + " of a vector of " + std::to_string(size));
     return size_t(i);
   };
   switch (op()) {
@@ -109,7 +113,9 @@ UOp UOp::gep(int64_t i) const {
   }
 }
 
-UOp UOp::gep(std::span<const int64_t> indices) const { return indices.size() == 1 ? gep(indices[0]) : gep(graph().ints(indices)); }
+UOp UOp::gep(std::span<const int64_t> indices) const {
+  return indices.size() == 1 ? gep(indices[0]) : gep(graph().ints(indices));
+}
 
 UOp UOp::gep(Arg indices) const {
   size_t count = indices.items().size();
@@ -132,7 +138,9 @@ UOp UOp::store(UOp value, std::span<const UOp> ranges) const {
   src.insert(src.end(), ranges.begin(), ranges.end());
   return graph().node(Op::STORE, dtypes::void_, src);
 }
-UOp UOp::end(UOpSpan ranges) const { return ranges.empty() ? *this : graph().node(Op::END, dtypes::void_, prepend(*this, ranges)); }
+UOp UOp::end(UOpSpan ranges) const {
+  return ranges.empty() ? *this : graph().node(Op::END, dtypes::void_, prepend(*this, ranges));
+}
 UOp UOp::after(UOpSpan deps) const { return graph().node(Op::AFTER, dtype(), prepend(*this, deps)); }
 UOp UOp::barrier(UOpSpan deps) const { return graph().node(Op::BARRIER, dtypes::void_, prepend(*this, deps)); }
 UOp UOp::reduce(UOpSpan ranges, Op op) const { return graph().node(Op::REDUCE, dtype(), prepend(*this, ranges), op); }
@@ -142,7 +150,8 @@ UOp UOp::valid(UOp cond) const { return cond.where(*this, graph().invalid(dtype(
 
 namespace {
 bool is_gated(UOp u) {
-  TGC_CHECK(u.dtype().scalar() == dtypes::index, "an index is asked for its validity but is " + std::string(u.dtype().repr()));
+  TGC_CHECK(u.dtype().scalar() == dtypes::index,
+            "an index is asked for its validity but is " + std::string(u.dtype().repr()));
   return u.is(Op::WHERE) && u.src(2).is_invalid();
 }
 }  // namespace

@@ -1,7 +1,9 @@
-// UOp: a handle to a node of the IR (tinygrad uop/ops.py). Nodes are immutable and hash-consed by their Graph, so two handles are equal
-// exactly when op, dtype, sources, arg and tag are. A handle is a pointer; the empty handle stands for Python's None.
+// UOp: a handle to a node of the IR (tinygrad uop/ops.py). Nodes are immutable and hash-consed by their Graph, so two
+// handles are equal exactly when op, dtype, sources, arg and tag are. A handle is a pointer; the empty handle stands
+// for Python's None.
 //
-// The methods and operators build nodes as tinygrad's do (mixin/math.py), with these spellings where C++ differs from Python:
+// The methods and operators build nodes as tinygrad's do (mixin/math.py), with these spellings where C++ differs from
+// Python:
 //   a / b is IDIV (division that truncates, as in C), a % b is MOD; Python's true division is fdiv(a, b)
 //   a == b is identity; comparisons that build nodes are lt, gt, le, ge, eq, ne
 //   a Const on either side is made a constant like the other operand (ufix)
@@ -168,16 +170,25 @@ enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
 uint8_t kind_of_const(Arg arg);  // of a CONST with that arg; equal numbers are of one kind, whatever their type
 
-// What the rewriter made of a node, kept in the node itself (lib/rewrite/workspace.h).
+// A place for what a rewrite made of a node (lib/rewrite/workspace.h).
 struct RewriteSlot {
   const Node* result = nullptr;
   uint32_t mark = 0;
 
   void set(const Node* new_result, uint32_t new_mark) { result = new_result, mark = new_mark; }
-  RewriteSlot& operator=(const RewriteSlot&) = delete;  // it might write to the padding, where a Node has a field
+  RewriteSlot& operator=(const RewriteSlot&) = delete;  // it might write to the padding, where others have a field
 };
 
-// Its sources follow a node. What is seldom looked at comes first, so that the rest of it and the sources lie side by side.
+// The rewriter's note on a node. It belongs to lib/rewrite alone: nobody else reads or writes it, and it is no part of
+// what the node is.
+class RewriterNote {
+  friend struct NodeNotes;  // lib/rewrite/workspace.h
+  [[no_unique_address]] RewriteSlot slot_ = {};
+  uint16_t tried_ = 0;
+};
+
+// Its sources follow a node. What is seldom looked at comes first, so that the rest of it and the sources lie side by
+// side.
 struct Node {
   mutable const ShapeFact* shape = nullptr;  // facts, null until asked for
   mutable const DeviceFact* device = nullptr;
@@ -188,12 +199,11 @@ struct Node {
   uint32_t hash;
   Arg arg;
   DType dtype;
-  [[no_unique_address]] mutable RewriteSlot rewritten = {};
-  uint32_t id;
-  uint32_t num_src;
+  [[no_unique_address]] mutable RewriterNote note = {};
   Op op;
   uint8_t kind;
-  mutable uint16_t tried = 0;  // rules known not to apply to it (lib/rewrite/tried.h)
+  uint32_t id;
+  uint32_t num_src;
 
   const UOp* src() const { return reinterpret_cast<const UOp*>(this + 1); }
 

@@ -1,5 +1,5 @@
-// UOpTable: a map from few of a large graph's nodes to T. The values lie side by side in the order they came; by id there is a number alone,
-// so that a large T takes no room for nodes that are not in it.
+// UOpTable: a map from few of a large graph's nodes to T. The values lie side by side in the order they came; by id
+// there is a number alone, so that a large T takes no room for nodes that are not in it.
 #pragma once
 #include <vector>
 
