@@ -67,7 +67,7 @@ TEST_CASE("cli: dump picks records, writes files") {
   CHECK(run_tgc("dump " + file + " --format=json -o " + one).code == 0);
   CHECK(run_tgc("dump " + one).out == kKernel);
   CHECK(run_tgc("dump " + file + " -o " + folder).code == 0);
-  CHECK(tgc::read_text(folder + "k.00.ast.uop") == kKernel);
+  CHECK(tgc::read_text(folder + "k.00.ast.uop") == "# tgc: {\"name\":\"k\",\"stage\":\"ast\"}\n" + kKernel);
   trouble("dump " + file + " -o " + file + "/x", "cannot write");
 }
 
@@ -88,9 +88,33 @@ TEST_CASE("cli: stages resume where a file ends") {
     Ran r = run_tgc("dump " + entry.path().string() + " --from=" + stage + " --stage=linear");
     INFO(name << r.err);
     CHECK(r.out == last);
+    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // the file says its stage
     resumed++;
   }
   CHECK(resumed >= 10);
+}
+
+TEST_CASE("cli: what a dump writes comes back: stage, target and what pyrender's letters lose") {
+  const std::string golden = tgc::test_path("golden/kernels.jsonl.gz"), folder = (scratch() / "resumed/").string();
+  for (const char* format : {"pyrender", "repr", "json"}) {
+    REQUIRE(run_tgc("dump " + golden + " --kernel=21 --stage=all --format=" + format + " -o " + folder + format).code == 0);
+    std::string source = run_tgc("dump " + golden + " --kernel=21 --stage=source").out;
+    size_t resumed = 0;
+    for (auto& entry : fs::directory_iterator(folder + format)) {
+      std::string name = entry.path().filename().string();
+      if (name.find("source") != name.npos || name.find("program") != name.npos) continue;
+      if (name.ends_with("linear.uop") || name.ends_with("linear.repr")) continue;  // a list as a graph: its order is lost
+      INFO(name);
+      CHECK(run_tgc("dump " + entry.path().string() + " --stage=source").out == source);
+      resumed++;
+    }
+    CHECK(resumed > 15);
+  }
+}
+
+TEST_CASE("cli: a file that says an unknown stage is an error") {
+  for (const char* command : {"dump ", "run ", "verify ", "trace --stage=expander ", "stats "})
+    trouble(command + put("stage.uop", "# tgc: {\"stage\":\"expandr\"}\n" + kKernel), "unknown stage 'expandr', expected expander");
 }
 
 TEST_CASE("cli: verify says which node, which rule and where") {

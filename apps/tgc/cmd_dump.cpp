@@ -27,6 +27,7 @@ int dump(const DumpOptions& o) {
   Session session = terminal_session(o.over, o.jobs);
   session.compile = o.compile;
   plan->jobs = session.jobs;
+  plan->into_files = !o.output.empty();
   plan->progress = [&](size_t done, size_t of) {
     session.progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
   };

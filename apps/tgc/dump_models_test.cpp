@@ -12,6 +12,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// The lines that tinygrad prints: without tgc's comments.
+std::string letters(const std::string& text) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line[line.find_first_not_of(' ') == line.npos ? 0 : line.find_first_not_of(' ')] != '#') out += line + "\n";
+  return out;
+}
+
 // The text is that of a whole graph: what it reads as prints the same.
 void reads_back(const std::string& file, const std::string& text) {
   INFO(file);
@@ -20,7 +29,7 @@ void reads_back(const std::string& file, const std::string& text) {
   REQUIRE_MESSAGE(root.ok(), root.diag().text());
   auto again = pyrender(*root);
   REQUIRE(again.ok());
-  CHECK((*again == text || *again + "\n" == text));
+  CHECK(*again + "\n" == letters(text));
 }
 
 // The numbers of the kernels that a listing of the schedule has.

@@ -90,7 +90,8 @@ class Dump {
   }
   GraphInfo info_at(const StageRow& row) const {
     GraphInfo info = c_.loaded().info;
-    info.stage = row.kind == Kind::Ast ? "" : row.name;
+    if (row.kind != Kind::Ast || plan_.into_files) info.stage = row.name;
+    else info.stage.clear();
     if (!c_.is_tensor_graph() && !plan_.as_it_is) info.target = c_.target().name();
     return info;
   }
@@ -104,15 +105,14 @@ class Dump {
   Status add_listing() {
     const StageRow& linear = row_of("linear");
     if (!plan_.wants(linear) && !plan_.as_it_is) return Unit{};
-    Format format = plan_.format.value_or(Format::Uops);
-    auto text = write_list(format, c_.loaded().list, c_.loaded().info);
-    if (!text) return text.diag();
-    add(linear, extension_of(format), std::move(*text));
-    return Unit{};
+    return add_list(linear, c_.loaded().list);
   }
 
   Status add_output(const StageRow& row) {
-    if (row.name == "linear" && plan_.format && *plan_.format != Format::Uops) return add_list(row);
+    if (row.name == "linear" && (plan_.into_files || plan_.format)) {
+      auto& list = c_.list();
+      return list ? add_list(row, *list) : Status(list.diag());
+    }
     if (row.kind == Kind::Schedule && plan_.format == Format::Json) {
       auto text = c_.schedule_as_json();
       if (!text) return text.diag();
@@ -126,13 +126,13 @@ class Dump {
     add(row, row.extension, std::move(*text));
     return Unit{};
   }
-  // The linear list in a format of graphs.
-  Status add_list(const StageRow& row) {
-    auto& list = c_.list();
-    if (!list) return list.diag();
-    auto text = write_list(*plan_.format, *list, info_at(row));
+  // A linear list in any format. A listing that goes to a terminal is tinygrad's, without a header.
+  Status add_list(const StageRow& row, std::span<const UOp> list) {
+    Format format = plan_.format.value_or(Format::Uops);
+    GraphInfo info = format == Format::Uops && !plan_.into_files ? GraphInfo() : info_at(row);
+    auto text = write_list(format, list, info);
     if (!text) return text.diag();
-    add(row, extension_of(*plan_.format), std::move(*text));
+    add(row, extension_of(format), std::move(*text));
     return Unit{};
   }
 
@@ -158,6 +158,7 @@ class Dump {
       if (!texts) return texts.diag();
       for (DumpText text : *texts) {
         text.graph = c_.kernel_name(numbers[i]);
+        if (like[i] != i) text.text = with_name(std::move(text.text), text.graph);
         texts_.push_back(std::move(text));
       }
     }

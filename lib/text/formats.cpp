@@ -36,6 +36,11 @@ void append_dot_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+// A text below a header, where there is something to say: of what stage it is, or in comments what its letters lose.
+std::string below_header(const CompleteText& text, const GraphInfo& info) {
+  return (text.lost || !info.stage.empty() ? text_header(info) : std::string()) + text.text;
+}
+
 // ADD dtypes.float None
 std::string nodes_text(std::span<const UOp> nodes) {
   std::string out;
@@ -86,8 +91,8 @@ std::optional<Format> parse_format(std::string_view name) {
 Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info) {
   return catch_failures([&]() -> std::string {
     switch (format) {
-      case Format::Pyrender: return pyrender(root).value_or_throw() + "\n";
-      case Format::Repr: return repr(root) + "\n";
+      case Format::Pyrender: return below_header(pyrender_complete(root).value_or_throw(), info) + "\n";
+      case Format::Repr: return below_header(repr_complete(root), info) + "\n";
       case Format::Uops: return print_uops(toposort(root));
       case Format::Nodes: return nodes_text(toposort(root));
       case Format::Json: return graph_to_json(root, info);
@@ -101,7 +106,7 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
   return catch_failures([&]() -> std::string {
     if (list.empty()) return {};
     switch (format) {
-      case Format::Uops: return print_uops(list);
+      case Format::Uops: return below_header({print_uops(list)}, info);
       case Format::Nodes: return nodes_text(list);
       case Format::Json: return list_to_json(list, info);
       default: return write_graph(format, list.back(), info).value_or_throw();
@@ -113,6 +118,10 @@ InputKind detect_kind(std::string_view head) {
   if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;  // a protobuf's first field, ir_version
   size_t at = head.find_first_not_of(" \t\r\n");
   head = at == head.npos ? std::string_view() : head.substr(at);
+  while (head.starts_with('#')) {  // comments
+    at = head.find_first_not_of(" \t\r\n", head.find('\n'));
+    head = at == head.npos ? std::string_view() : head.substr(at);
+  }
   if (head.starts_with('{')) return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
   if (head.starts_with("UOp(")) return InputKind::Repr;
   size_t digits = head.find_first_not_of("0123456789");
@@ -122,9 +131,11 @@ InputKind detect_kind(std::string_view head) {
 
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file, ReadReport* report) {
   Places* places = report ? &report->places : nullptr;
-  auto of_root = [](Result<UOp> root) -> Result<GraphFile> {
+  auto header = read_header(text, file);
+  if (!header) return header.diag();
+  auto of_root = [&](Result<UOp> root) -> Result<GraphFile> {
     if (!root) return root.diag();
-    return GraphFile{.info = {}, .root = *root, .list = {}};
+    return GraphFile{.info = header->value_or(GraphInfo()), .root = *root, .list = {}};
   };
   switch (kind) {
     case InputKind::Pyrender: return of_root(read_pyrender(graph, text, file, places));
@@ -135,7 +146,7 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
       if (!listing) return listing.diag();
       if (report) report->notes = std::move(listing->notes);
       UOp root = listing->list.back();
-      return GraphFile{.info = {}, .root = root, .list = std::move(listing->list)};
+      return GraphFile{.info = header->value_or(GraphInfo()), .root = root, .list = std::move(listing->list)};
     }
     default: return Diag{.message = "is " + std::string(name_of(kind)), .file = std::string(file), .expected = "the text of a graph"};
   }

@@ -15,13 +15,6 @@ constexpr std::string_view kFormat = "tgc-graph";
 
 // ---- writing
 
-// The repr, and an image's pitch, which its repr leaves out.
-std::string dtype_text(DType d) {
-  std::string text(d.repr());
-  if (d.is_image() && d.info()->pitch != -1) text.insert(text.find("))") + 1, ", " + std::to_string(d.info()->pitch));
-  return text;
-}
-
 class GraphJsonWriter {
  public:
   explicit GraphJsonWriter(Graph& graph) : number_(graph) {}
@@ -53,17 +46,7 @@ class GraphJsonWriter {
 
   std::string write(const GraphInfo& info, std::span<const UOp> list) {
     out_ = "{\"format\":\"tgc-graph\",\"version\":1";
-    field("name", info.name), field("stage", info.stage), field("target", info.target);
-    if (!info.settings.empty()) {
-      out_ += ",\"settings\":{";
-      bool first = true;
-      for (auto& [key, value] : info.settings) {
-        if (!first) out_ += ',';
-        first = false;
-        append_json_string(out_, key), out_ += ':', append_json_string(out_, value);
-      }
-      out_ += '}';
-    }
+    if (std::string members = info_members(info); !members.empty()) out_ += "," + members;
     out_ += ",\"nodes\":[";
     for (size_t i = 0; i < nodes_.size(); i++) {
       out_ += i ? ",\n{" : "\n{";
@@ -86,14 +69,8 @@ class GraphJsonWriter {
       for (Arg item : a.items()) add_inside(item);
   }
 
-  void field(std::string_view key, std::string_view value) {
-    if (value.empty()) return;
-    out_.append(",\"").append(key).append("\":");
-    append_json_string(out_, value);
-  }
-
   void node(UOp u) {  // what follows the opening brace
-    out_.append("\"op\":\"").append(name_of(u.op())).append("\",\"dtype\":\"").append(dtype_text(u.dtype())) += '"';
+    out_.append("\"op\":\"").append(name_of(u.op())).append("\",\"dtype\":\"").append(complete_repr(u.dtype())) += '"';
     if (u.num_src()) {
       out_ += ",\"src\":[";
       for (size_t i = 0; i < u.num_src(); i++) out_.append(i ? "," : "").append(std::to_string(*number_.find(u.src(i))));
@@ -129,7 +106,7 @@ class GraphJsonWriter {
         break;
       }
       case Arg::Kind::Raw: tagged("raw", a.text()); break;
-      case Arg::Kind::DType: tagged("value", dtype_text(a.dtype())); break;
+      case Arg::Kind::DType: tagged("value", complete_repr(a.dtype())); break;
       case Arg::Kind::Invalid:
       case Arg::Kind::Op:
       case Arg::Kind::AxisType:
@@ -184,14 +161,7 @@ class JsonReader {
     in_.object([&](std::string_view key) {
       if (key == "format") format = in_.string();
       else if (key == "version") version = in_.number();
-      else if (key == "name") out.info.name = in_.string();
-      else if (key == "stage") out.info.stage = in_.string();
-      else if (key == "target") out.info.target = in_.string();
-      else if (key == "settings")
-        in_.object([&](std::string_view name) {
-          std::string setting(name);
-          out.info.settings[setting] = in_.string();
-        });
+      else if (read_info_member(in_, key, out.info)) return;
       else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
       else in_.skip();

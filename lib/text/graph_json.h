@@ -1,24 +1,16 @@
 // Graphs as JSON, a format of our own: versioned, and lossless (every field of every node, with its very type). README.md describes it.
 #pragma once
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/support/result.h"
+#include "lib/text/graph_info.h"
 #include "lib/text/source_position.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
-
-// What a file of a graph says besides the graph; each may be empty.
-struct GraphInfo {
-  std::string name;                              // of the kernel or record
-  std::string stage;                             // the stage whose result this is
-  std::string target;
-  std::map<std::string, std::string> settings;   // that were set
-};
 
 struct GraphFile {
   GraphInfo info;

@@ -217,6 +217,12 @@ Arg PyValues::addrspace() {
   fail(at, "unknown address space '" + std::string(word) + "'", "GLOBAL, LOCAL or REG");
 }
 
+std::string complete_repr(DType d) {
+  std::string text(d.repr());
+  if (d.is_image() && d.info()->pitch != -1) text.insert(text.find("))") + 1, ", " + std::to_string(d.info()->pitch));
+  return text;
+}
+
 // ---- dtypes: dtypes.float.vec(4).ptr(16, AddrSpace.REG), dtypes.imagef((4, 16, 4)), ...
 
 DType PyValues::dtype() {

@@ -124,4 +124,7 @@ class PyValues : public PyScan {
   std::vector<Argument> argument_stack_;
 };
 
+// The repr, and an image's pitch, which its repr leaves out and the readers take.
+std::string complete_repr(DType d);
+
 }  // namespace tgc

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/text/text_buffer.h"
+#include "lib/text/py_values.h"
+#include "lib/text/pyrender_writer.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
 #include "lib/uop/render.h"
@@ -12,11 +13,13 @@ namespace tgc {
 namespace {
 
 constexpr OpSet kNeverNamed{Op::CONST, Op::VCONST, Op::DEVICE};
-constexpr OpSet kAlwaysNamed{Op::DEFINE_GLOBAL, Op::LOAD, Op::SPECIAL, Op::RANGE, Op::CONTIGUOUS, Op::VECTORIZE,
-                             Op::BUFFER, Op::COPY, Op::KERNEL, Op::WHERE, Op::END, Op::ASSIGN};
-constexpr OpSet kMethods{Op::SINK, Op::END, Op::STORE, Op::LOAD, Op::UNIQUE, Op::SQRT, Op::INDEX, Op::REDUCE, Op::AFTER, Op::THREEFRY,
-                         Op::WHERE, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN, Op::CONTIGUOUS, Op::BARRIER, Op::ASSIGN, Op::DETACH};
-constexpr OpSet kInfix{Op::ADD, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::MUL, Op::CMPLT, Op::CMPNE, Op::AND, Op::OR, Op::XOR};
+constexpr OpSet kAlwaysNamed{Op::DEFINE_GLOBAL, Op::LOAD,   Op::SPECIAL, Op::RANGE, Op::CONTIGUOUS, Op::VECTORIZE,
+                             Op::BUFFER,        Op::COPY,   Op::KERNEL,  Op::WHERE, Op::END,        Op::ASSIGN};
+constexpr OpSet kMethods{Op::SINK,  Op::END,       Op::STORE, Op::LOAD, Op::UNIQUE, Op::SQRT,       Op::INDEX,
+                         Op::REDUCE, Op::AFTER,    Op::THREEFRY, Op::WHERE, Op::RECIPROCAL, Op::EXP2, Op::LOG2,
+                         Op::SIN,   Op::CONTIGUOUS, Op::BARRIER, Op::ASSIGN, Op::DETACH};
+constexpr OpSet kInfix{Op::ADD,   Op::IDIV,  Op::MOD, Op::SHL, Op::SHR, Op::MUL,
+                       Op::CMPLT, Op::CMPNE, Op::AND, Op::OR,  Op::XOR};
 
 // "sink" for Op::SINK, and so on: the names of methods.
 std::string_view method_name(Op op) {
@@ -41,295 +44,288 @@ bool holds_odd_text(Arg a) {
   }
 }
 
-// Named nodes are written to lines_, a line each. What stands for a node where it is used, its name or its text, is in pieces_.
-class Writer {
- public:
-  explicit Writer(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
-
-  std::string write() {
-    mark_named();
-    for (size_t i = 0; i < order_.size(); i++) {
-      UOp u = order_[i];
-      if (u.is(Op::KERNEL)) name_kernel(u.arg()[0].uop());
-      Info& info = info_[u.id()];
-      info.begin = pieces_.size();
-      if (info.named) pieces_.put('c'), pieces_.put_int(int64_t(i));
-      else piece(u, info);
-      info.size = uint32_t(pieces_.size() - info.begin);
-      if (info.named) line(u, info);
-    }
-    return kernels_text_ + lines_.str();
-  }
-
- private:
-  struct Info {
-    size_t begin = 0;            // into pieces_
-    uint32_t size = 0;
-    uint32_t consumers = 0;      // distinct ones
-    uint32_t last_consumer = 0;  // its id, plus 1
-    bool twice = false;          // used twice by one consumer
-    bool named = false;
-    bool bracketed = false;      // its text is one pair of brackets
-  };
-
-  void mark_named() {
-    for (UOp u : order_)
-      for (UOp s : u.src()) {
-        Info& info = info_[s.id()];
-        if (info.last_consumer == u.id() + 1) info.twice = true;
-        else info.consumers++, info.last_consumer = u.id() + 1;
-      }
-    auto name = [&](UOp u) { info_[u.id()].named = true; };
-    name(root_);
-    for (UOp u : order_) {
-      if (u.is(Op::SINK))
-        for (UOp s : u.src()) name(s);
-      if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
-      if (u.in({Op::REDUCE, Op::REDUCE_AXIS}) && u.num_src() > 0) name(u.src(0));
-      if (u.in(kNeverNamed)) continue;
-      const Info& info = info_[u.id()];
-      if (info.consumers != 1 || info.twice || u.in(kAlwaysNamed)) name(u);
-    }
-  }
-
-  // "c12 = ...": one pair of brackets around the whole is left out.
-  void line(UOp u, const Info& info) {
-    if (lines_.size()) lines_.put('\n');
-    if (u == root_) lines_.put("ast");
-    else lines_.put(pieces_, info.begin, info.size);
-    lines_.put(" = ");
-    size_t begin = lines_.size();
-    to_ = &lines_;
-    expression(u, u.tag().is_none() && !odd_text_);
-    tag(u);
-    if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
-  }
-
-  void piece(UOp u, Info& info) {
-    to_ = &pieces_;
-    expression(u, false);
-    tag(u);
-    info.bracketed = u.tag().is_none() && is_infix(u);
-  }
-
-  void tag(UOp u) {
-    if (u.tag().is_none()) return;
-    put(".rtag(");
-    repr(u.tag());
-    put(')');
-  }
-
-  void name_kernel(UOp ast) {
-    auto known = std::find(kernels_.begin(), kernels_.end(), ast);
-    size_t number = size_t(known - kernels_.begin());
-    if (known != kernels_.end()) return;
-    kernels_.push_back(ast);
-    std::string body = Writer(ast).write();
-    kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
-    for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
-    kernels_text_ += "\n  return ast\n\n";
-  }
-
-  // ---- pieces of expressions
-  void put(char c) { to_->put(c); }
-  void put(std::string_view s) { to_->put(s); }
-
-  // The name of a node, or what it is.
-  void src(UOp u) {
-    const Info& info = info_of(u);
-    to_->put(pieces_, info.begin, info.size);
-  }
-  const Info& info_of(UOp u) const {
-    if (u.id() >= info_.size() || !info_[u.id()].size) throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
-    return info_[u.id()];
-  }
-
-  void repr(Arg a) {
-    if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
-    odd_text_ |= holds_odd_text(a);
-    scratch_.clear();
-    a.append_repr(scratch_);
-    put(scratch_);
-  }
-  void plain(Arg a) {
-    if (!a.is_str()) return repr(a);
-    odd_text_ |= holds_odd_text(a);
-    put(a.text());
-  }
-  void dtype(DType d) { put(d.repr()); }
-
-  void sources(std::span<const UOp> list) {
-    put('(');
-    for (size_t i = 0; i < list.size(); i++) {
-      if (i) put(", ");
-      src(list[i]);
-    }
-    put(list.size() == 1 ? ",)" : ")");
-  }
-
-  void size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
-
-  void movement_argument(UOp u) {
-    if (u.is(Op::PERMUTE)) return repr(u.arg());
-    if (u.is(Op::FLIP)) {
-      std::vector<Arg> axes;
-      for (size_t i = 0; i < u.arg().items().size(); i++)
-        if (u.arg()[i].as_bool()) axes.push_back(int64_t(i));
-      return repr(u.graph().tuple(axes));
-    }
-    put('(');
-    size_t n = 0;
-    if (u.in({Op::RESHAPE, Op::EXPAND})) {
-      for (Sint s : marg_shape(u)) {
-        if (n++) put(',');
-        size(s);
-      }
-    } else {
-      for (auto [a, b] : marg_pairs(u)) {
-        put(n++ ? ",(" : "(");
-        size(a);
-        put(", ");
-        size(b);
-        put(')');
-      }
-    }
-    put(n == 1 ? ",)" : ")");
-  }
-
-  static bool on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
-  static bool is_infix(UOp u) { return u.in(kInfix) && u.num_src() == 2; }
-
-  // left+right in brackets, or bare. Operands that bind tightly enough lose theirs; a constant on a device beside an operand is the number
-  // alone.
-  void infix(UOp u, bool bare) {
-    UOp a = u.src(0), b = u.src(1);
-    bool a_is_number = !u.is(Op::CMPNE) && on_device(a), b_is_number = !a_is_number && on_device(b);
-    int p = infix_precedence(u.op());
-    if (!bare) put('(');
-    if (a_is_number) repr(a.arg());
-    else operand(a, p != 99 && infix_precedence(a.op()) <= p);
-    put(infix_symbol(u.op()));
-    if (b_is_number) repr(b.arg());
-    else operand(b, p != 99 && infix_precedence(b.op()) < p);
-    if (!bare) put(')');
-  }
-  void operand(UOp u, bool strip) {
-    const Info& info = info_of(u);
-    if (strip && odd_text_) put(strip_parens(std::string(pieces_.view(info.begin, info.size))));  // the brackets must be counted
-    else if (strip && info.bracketed) to_->put(pieces_, info.begin + 1, info.size - 2);
-    else to_->put(pieces_, info.begin, info.size);
-  }
-
-  void constant(UOp u) {
-    bool unique = u.num_src() == 2 && u.src(0).is(Op::DEVICE) && u.src(1).is(Op::UNIQUE);
-    put(unique ? "UOp.unique_const(" : "UOp.const("), dtype(u.dtype()), put(", "), plain(u.arg());
-    if (unique || on_device(u)) put(", device="), repr(u.src(0).arg());
-    if (unique) put(", unique="), plain(u.src(1).arg());
-    put(')');
-  }
-
-  void range(UOp u) {
-    put("UOp.range("), plain(u.src(0).arg());
-    for (Arg a : u.arg().items()) put(", "), repr(a);
-    if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
-    if (u.dtype() != dtypes::index) put(", dtype="), dtype(u.dtype());
-    put(')');
-  }
-
-  void index(UOp u) {
-    src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
-    if (u.num_src() > 2) src(u.src(2)), put(", ");
-    if (u.src(0).dtype() != u.dtype()) put("dtype="), dtype(u.dtype()), put(')');
-    else put("ptr=True)");
-  }
-
-  // Forms that one op alone has; false when `u` has none.
-  bool special_form(UOp u) {
-    switch (u.op()) {
-      case Op::CONST: return constant(u), true;
-      case Op::DEFINE_VAR:
-        if (u.num_src() != 0) return false;
-        put("UOp.variable(\""), plain(u.arg()[0]), put("\", "), plain(u.arg()[1]), put(", "), plain(u.arg()[2]);
-        if (u.dtype() != dtypes::index) put(", dtype="), dtype(u.dtype());
-        put(')');
-        return true;
-      case Op::CAST:
-      case Op::BITCAST: src(u.src(0)), put(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u.dtype()), put(')'); return true;
-      case Op::SPECIAL:
-        if (u.num_src() != 1 || !u.src(0).is_const()) return false;
-        put("UOp.special("), plain(u.src(0).arg()), put(", "), repr(u.arg()), put(", dtype="), dtype(u.dtype()), put(')');
-        return true;
-      case Op::BUFFER:
-        if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return false;
-        put("UOp.new_buffer("), repr(u.src(1).arg()), put(", "), put(size_of(u).str()), put(", "), dtype(u.dtype()), put(", ");
-        plain(u.src(0).arg()), put(')');
-        return true;
-      case Op::COPY:
-        if (u.num_src() != 2 || !u.src(1).is(Op::DEVICE)) return false;
-        src(u.src(0)), put(".copy_to_device("), repr(u.src(1).arg()), put(')');
-        return true;
-      case Op::ENCDEC:
-        src(u.src(0)), put(".encdec(");
-        for (UOp s : u.src().subspan(1)) src(s), put(", ");
-        put("arg="), repr(u.arg()), put(')');
-        return true;
-      case Op::REDUCE_AXIS: src(u.src(0)), put(".r("), plain(u.arg()[0]), put(", "), plain(u.arg()[1]), put(')'); return true;
-      case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u), true : false;
-      case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? index(u), true : false;
-      case Op::RESHAPE: case Op::PERMUTE: case Op::EXPAND: case Op::PAD: case Op::SHRINK: case Op::FLIP:
-        src(u.src(0)), put('.');
-        if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) put("forced_");
-        put(method_name(u.op())), put('('), movement_argument(u), put(')');
-        return true;
-      default: return false;
-    }
-  }
-
-  // x.exp2(), a.store(b, c, arg=...), UOp.sink()
-  void method(UOp u) {
-    if (u.num_src()) src(u.src(0));
-    else put("UOp");
-    put('.'), put(method_name(u.op())), put('(');
-    for (size_t i = 1; i < u.num_src(); i++) {
-      if (i > 1) put(", ");
-      src(u.src(i));
-    }
-    if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), repr(u.arg());
-    put(')');
-  }
-
-  void kernel(UOp u) {
-    put("UOp(Ops.KERNEL, src="), sources(u.src()), put(", arg=Kernel(k");
-    to_->put_int(std::find(kernels_.begin(), kernels_.end(), u.arg()[0].uop()) - kernels_.begin());
-    put("(), "), plain(u.arg()[1]), put("))");
-  }
-
-  // `bare`: of an infix, without brackets around it.
-  void expression(UOp u, bool bare) {
-    if (is_infix(u)) return infix(u, bare);
-    if (special_form(u)) return;
-    if (u.in(kMethods)) return method(u);
-    if (u.is(Op::KERNEL)) return kernel(u);
-    put("UOp(Ops."), put(name_of(u.op())), put(", "), dtype(u.dtype()), put(", "), sources(u.src());
-    if (!u.arg().is_none()) put(", "), repr(u.arg());
-    put(')');
-  }
-
-  UOp root_;
-  std::vector<UOp> order_;
-  std::vector<Info> info_;  // by id: what is below the root is older than it
-  TextBuffer lines_, pieces_;
-  TextBuffer* to_ = &lines_;
-  std::string scratch_;
-  bool odd_text_ = false;   // a string with a bracket was written
-  std::vector<UOp> kernels_;
-  std::string kernels_text_;
-};
+bool on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
+bool is_infix(UOp u) { return u.in(kInfix) && u.num_src() == 2; }
 
 }  // namespace
 
+void PyrenderWriter::write_lines() {
+  mark_named();
+  for (size_t i = 0; i < order_.size(); i++) {
+    UOp u = order_[i];
+    if (u.is(Op::KERNEL)) name_kernel(u.arg()[0].uop());
+    Info& info = info_[u.id()];
+    info.begin = pieces_.size();
+    if (info.named) pieces_.put('c'), pieces_.put_int(int64_t(i));
+    else piece(u, info);
+    info.size = uint32_t(pieces_.size() - info.begin);
+    if (info.named) line(u, info);
+  }
+}
+
+void PyrenderWriter::mark_named() {
+  for (UOp u : order_)
+    for (UOp s : u.src()) {
+      Info& info = info_[s.id()];
+      if (info.last_consumer == u.id() + 1) info.twice = true;
+      else info.consumers++, info.last_consumer = u.id() + 1;
+    }
+  auto name = [&](UOp u) { info_[u.id()].named = true; };
+  name(root_);
+  for (UOp u : order_) {
+    if (u.is(Op::SINK))
+      for (UOp s : u.src()) name(s);
+    if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
+    if (u.in({Op::REDUCE, Op::REDUCE_AXIS}) && u.num_src() > 0) name(u.src(0));
+    if (u.in(kNeverNamed)) continue;
+    const Info& info = info_[u.id()];
+    if (info.consumers != 1 || info.twice || u.in(kAlwaysNamed)) name(u);
+  }
+}
+
+// "c12 = ...": one pair of brackets around the whole is left out.
+void PyrenderWriter::line(UOp u, const Info& info) {
+  if (lines_.size()) lines_.put('\n');
+  line_begins_.emplace_back(u, lines_.size());
+  if (u == root_) lines_.put("ast");
+  else lines_.put(pieces_, info.begin, info.size);
+  lines_.put(" = ");
+  size_t begin = lines_.size();
+  to_ = &lines_;
+  expression(u, u.tag().is_none() && !odd_text_);
+  tag(u);
+  if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
+}
+
+void PyrenderWriter::piece(UOp u, Info& info) {
+  to_ = &pieces_;
+  expression(u, false);
+  tag(u);
+  info.bracketed = u.tag().is_none() && is_infix(u);
+}
+
+void PyrenderWriter::tag(UOp u) {
+  if (u.tag().is_none()) return;
+  put(".rtag(");
+  repr(u.tag());
+  put(')');
+}
+
+void PyrenderWriter::name_kernel(UOp ast) {
+  auto known = std::find(kernels_.begin(), kernels_.end(), ast);
+  size_t number = size_t(known - kernels_.begin());
+  if (known != kernels_.end()) return;
+  kernels_.push_back(ast);
+  std::string body = text_of_kernel(ast);
+  kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
+  for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
+  kernels_text_ += "\n  return ast\n\n";
+}
+
+// ---- pieces of expressions
+
+// The name of a node, or what it is.
+void PyrenderWriter::src(UOp u) {
+  const Info& info = info_of(u);
+  to_->put(pieces_, info.begin, info.size);
+}
+const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
+  if (u.id() < info_.size() && info_[u.id()].size) return info_[u.id()];
+  throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
+}
+
+void PyrenderWriter::repr(Arg a) {
+  if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
+  odd_text_ |= holds_odd_text(a);
+  scratch_.clear();
+  a.append_repr(scratch_);
+  put(scratch_);
+}
+void PyrenderWriter::str(Arg a) {
+  if (!a.is_str()) return repr(a);
+  odd_text_ |= holds_odd_text(a);
+  put(a.text());
+}
+
+void PyrenderWriter::sources(std::span<const UOp> list) {
+  put('(');
+  for (size_t i = 0; i < list.size(); i++) {
+    if (i) put(", ");
+    src(list[i]);
+  }
+  put(list.size() == 1 ? ",)" : ")");
+}
+
+void PyrenderWriter::size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
+
+void PyrenderWriter::movement_argument(UOp u) {
+  if (u.is(Op::PERMUTE)) return repr(u.arg());
+  if (u.is(Op::FLIP)) {
+    std::vector<Arg> axes;
+    for (size_t i = 0; i < u.arg().items().size(); i++)
+      if (u.arg()[i].as_bool()) axes.push_back(int64_t(i));
+    return repr(u.graph().tuple(axes));
+  }
+  put('(');
+  size_t n = 0;
+  if (u.in({Op::RESHAPE, Op::EXPAND})) {
+    for (Sint s : marg_shape(u)) {
+      if (n++) put(',');
+      size(s);
+    }
+  } else {
+    for (auto [a, b] : marg_pairs(u)) {
+      put(n++ ? ",(" : "(");
+      size(a);
+      put(", ");
+      size(b);
+      put(')');
+    }
+  }
+  put(n == 1 ? ",)" : ")");
+}
+
+// left+right in brackets, or bare. Operands that bind tightly enough lose theirs; a constant on a device beside an
+// operand is the number alone.
+void PyrenderWriter::infix(UOp u, bool bare) {
+  UOp a = u.src(0), b = u.src(1);
+  auto is_number = [&](UOp s) { return on_device(s) && !info_[s.id()].plain; };
+  bool a_is_number = !u.is(Op::CMPNE) && is_number(a), b_is_number = !a_is_number && is_number(b);
+  int p = infix_precedence(u.op());
+  if (!bare) put('(');
+  if (a_is_number) repr(a.arg());
+  else operand(a, p != 99 && infix_precedence(a.op()) <= p);
+  put(infix_symbol(u.op()));
+  if (b_is_number) repr(b.arg());
+  else operand(b, p != 99 && infix_precedence(b.op()) < p);
+  if (!bare) put(')');
+}
+void PyrenderWriter::operand(UOp u, bool strip) {
+  const Info& info = info_of(u);
+  if (strip && odd_text_) {  // the brackets must be counted
+    std::string piece(pieces_.view(info.begin, info.size));
+    put(strip_parens(piece));
+  } else if (strip && info.bracketed) {
+    to_->put(pieces_, info.begin + 1, info.size - 2);
+  } else {
+    to_->put(pieces_, info.begin, info.size);
+  }
+}
+
+void PyrenderWriter::constant(UOp u) {
+  bool unique = u.num_src() == 2 && u.src(0).is(Op::DEVICE) && u.src(1).is(Op::UNIQUE);
+  put(unique ? "UOp.unique_const(" : "UOp.const("), dtype(u.dtype()), put(", "), str(u.arg());
+  if (unique || on_device(u)) put(", device="), repr(u.src(0).arg());
+  if (unique) put(", unique="), str(u.src(1).arg());
+  put(')');
+}
+
+void PyrenderWriter::range(UOp u) {
+  put("UOp.range("), str(u.src(0).arg());
+  for (Arg a : u.arg().items()) put(", "), repr(a);
+  if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
+  if (u.dtype() != dtypes::index) put(", dtype="), dtype(u.dtype());
+  put(')');
+}
+
+void PyrenderWriter::index(UOp u) {
+  src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
+  if (u.num_src() > 2) src(u.src(2)), put(", ");
+  if (u.src(0).dtype() != u.dtype()) put("dtype="), dtype(u.dtype()), put(')');
+  else put("ptr=True)");
+}
+
+// Forms that one op alone has; false when `u` has none.
+bool PyrenderWriter::special_form(UOp u) {
+  switch (u.op()) {
+    case Op::CONST: return constant(u), true;
+    case Op::DEFINE_VAR:
+      if (u.num_src() != 0) return false;
+      put("UOp.variable(\""), str(u.arg()[0]), put("\", "), str(u.arg()[1]), put(", "), str(u.arg()[2]);
+      if (u.dtype() != dtypes::index) put(", dtype="), dtype(u.dtype());
+      put(')');
+      return true;
+    case Op::CAST:
+    case Op::BITCAST:
+      src(u.src(0)), put(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u.dtype()), put(')');
+      return true;
+    case Op::SPECIAL:
+      if (u.num_src() != 1 || !u.src(0).is_const()) return false;
+      put("UOp.special("), str(u.src(0).arg()), put(", "), repr(u.arg()), put(", dtype="), dtype(u.dtype()), put(')');
+      return true;
+    case Op::BUFFER:
+      if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return false;
+      put("UOp.new_buffer("), repr(u.src(1).arg()), put(", "), put(size_of(u).str()), put(", ");
+      dtype(u.dtype()), put(", "), str(u.src(0).arg()), put(')');
+      return true;
+    case Op::COPY:
+      if (u.num_src() != 2 || !u.src(1).is(Op::DEVICE)) return false;
+      src(u.src(0)), put(".copy_to_device("), repr(u.src(1).arg()), put(')');
+      return true;
+    case Op::ENCDEC:
+      src(u.src(0)), put(".encdec(");
+      for (UOp s : u.src().subspan(1)) src(s), put(", ");
+      put("arg="), repr(u.arg()), put(')');
+      return true;
+    case Op::REDUCE_AXIS: src(u.src(0)), put(".r("), str(u.arg()[0]), put(", "), str(u.arg()[1]), put(')'); return true;
+    case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u), true : false;
+    case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? index(u), true : false;
+    case Op::RESHAPE: case Op::PERMUTE: case Op::EXPAND: case Op::PAD: case Op::SHRINK: case Op::FLIP:
+      src(u.src(0)), put('.');
+      if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) put("forced_");
+      put(method_name(u.op())), put('('), movement_argument(u), put(')');
+      return true;
+    default: return false;
+  }
+}
+
+// x.exp2(), a.store(b, c, arg=...), UOp.sink()
+void PyrenderWriter::method(UOp u) {
+  if (u.num_src()) src(u.src(0));
+  else put("UOp");
+  put('.'), put(method_name(u.op())), put('(');
+  for (size_t i = 1; i < u.num_src(); i++) {
+    if (i > 1) put(", ");
+    src(u.src(i));
+  }
+  if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), repr(u.arg());
+  put(')');
+}
+
+// Kernel(k0(), ())
+void PyrenderWriter::kernel_arg(Arg kernel) {
+  put("Kernel(k");
+  to_->put_int(std::find(kernels_.begin(), kernels_.end(), kernel[0].uop()) - kernels_.begin());
+  put("(), "), str(kernel[1]), put(')');
+}
+
+// UOp(Ops.X, dtype, (sources), arg): what every node can be written as.
+void PyrenderWriter::whole(UOp u, std::string_view dtype_text) {
+  put("UOp(Ops."), put(name_of(u.op())), put(", "), put(dtype_text), put(", "), sources(u.src());
+  if (!u.arg().is_none()) put(", "), u.is(Op::KERNEL) ? kernel_arg(u.arg()) : repr(u.arg());
+  put(')');
+}
+
+// `bare`: of an infix, without brackets around it.
+void PyrenderWriter::expression(UOp u, bool bare) {
+  if (is_infix(u)) return infix(u, bare);
+  if (special_form(u)) return;
+  if (u.in(kMethods)) return method(u);
+  if (u.is(Op::KERNEL)) put("UOp(Ops.KERNEL, src="), sources(u.src()), put(", arg="), kernel_arg(u.arg()), put(')');
+  else whole(u, u.dtype().repr());
+}
+
+void PyrenderWriter::renew_piece(UOp u) {
+  Info& info = info_[u.id()];
+  size_t begin = pieces_.size();
+  if (!info.plain) piece(u, info);
+  else to_ = &pieces_, info.bracketed = false, whole(u, complete_repr(u.dtype())), tag(u);
+  info.begin = begin;
+  info.size = uint32_t(pieces_.size() - begin);
+}
+
 Result<std::string> pyrender(UOp root) {
-  return catch_failures([&] { return Writer(root).write(); });
+  return catch_failures([&] { return PyrenderWriter(root).write(); });
 }
 
 }  // namespace tgc

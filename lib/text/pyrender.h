@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/support/result.h"
+#include "lib/text/graph_info.h"
 #include "lib/text/source_position.h"
 #include "lib/uop/graph.h"
 
@@ -13,6 +14,11 @@ namespace tgc {
 
 // The text of the graph under `root`, without a final newline. A Diag where tinygrad's own pyrender fails (shapes that do not fit).
 Result<std::string> pyrender(UOp root);
+
+// The same lines with, below each that would be read as another node, a comment that says what its letters lose:
+// "# c12: dtypes.float.vec(8)" for the dtype of what c12 names, "# c12 = UOp(...)" for the whole of its expression. A text
+// that is `lost` without them needs a header above it (graph_info.h).
+Result<CompleteText> pyrender_complete(UOp root);
 
 // The graph that the text builds: the node assigned to `ast`, or the last one assigned when no name is `ast`. Nodes are made as written
 // (a cast to the same dtype stays). `file` names the input in messages, which carry line and column; `places` receives where nodes stand.

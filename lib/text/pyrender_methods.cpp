@@ -232,8 +232,8 @@ UOp PyrenderReader::alu_call(UOp self, Op op, const Arguments& args, size_t at) 
 }
 
 UOp PyrenderReader::assign_call(UOp self, const Arguments& args, size_t at) {
-  bool unique = self.is_const() && self.num_src() == 0 && args.size() == 1 && args[0].keyword.empty() && !in_function_;
-  if (!unique) return generic_call(self, Op::ASSIGN, self.dtype(), args, at);
+  bool plain = self.is_const() && self.num_src() == 0 && args.size() == 1 && args[0].keyword.empty();
+  if (!plain || !infers()) return generic_call(self, Op::ASSIGN, self.dtype(), args, at);
   UOpSet named(graph_);
   for (UOp u : numbered_)
     if (u) named.insert(u);
@@ -360,7 +360,7 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
 // ---- movement: the result must have a shape, so wrong arguments are found here
 
 UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
-  if (self.is_const() && self.num_src() == 0 && !in_function_) self = local_unique_constant(self, unique_constants_++);
+  if (self.is_const() && self.num_src() == 0 && infers()) self = local_unique_constant(self, unique_constants_++);
   UOp out;
   if (method == Method::Permute) {
     count(args, 1, 1, "permute", at);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/text/graph_info.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/restore.h"
 #include "lib/uop/exec_alu.h"
@@ -34,6 +35,7 @@ bool is_reserved(std::string_view name) {
 
 UOp PyrenderReader::read() {
   UOp ast, last;
+  literal_ = has_header(text_);
   for (;;) {
     skip_lines();
     if (at_end()) break;
@@ -44,8 +46,9 @@ UOp PyrenderReader::read() {
       continue;
     }
     last = assignment(name, at);
-    if (name == "ast") ast = last;
     end_of_line();
+    last = correction(name, last);
+    if (name == "ast") ast = last;
   }
   if (!ast) ast = last;
   if (!ast) fail(pos_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");
@@ -72,6 +75,50 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   return u;
 }
 
+// The comment below the line of `name` in which tgc says what its letters lose: "# c12: dtypes.float.vec(8)" for the dtype,
+// "# c12 = UOp(...)" for the whole expression. The node that the name means from here on, `u` when there is no such comment.
+UOp PyrenderReader::correction(std::string_view name, UOp u) {
+  if (peek() != '\n') return u;
+  size_t at = text_.find_first_not_of(' ', pos_ + 1);
+  if (at == text_.npos || text_.substr(at, 2) != "# " || text_.substr(at + 2, name.size()) != name) return u;
+  at += 2 + name.size();
+  std::string_view rest = text_.substr(at);
+  if (rest.starts_with(": dtypes.")) {
+    pos_ = at + 2;
+    identifier("a dtype");
+    DType d = dtype();
+    u = make(at, u.op(), d, u.src(), u.arg(), u.tag());
+  } else if (rest.starts_with(" = UOp(Ops.")) {
+    pos_ = at + 2;
+    lists_.clear();
+    size_t value_at = (skip(), pos_);
+    guarded(value_at, [&] { u = as_uop(expression(), value_at); });
+  } else {
+    return u;
+  }
+  end_of_line();
+  define(name, u);
+  return u;
+}
+
+void PyrenderReader::assume(std::span<const UOp> numbered, std::span<const UOp> kernels) {
+  literal_ = true;
+  numbered_.assign(numbered.begin(), numbered.end());
+  for (UOp kernel : kernels) {
+    std::string number = std::to_string(kernel_names_.size());
+    kernels_[kernel_names_.emplace_back("k").append(number)] = kernel;
+  }
+}
+
+UOp PyrenderReader::value_of_line(size_t at) {
+  pos_ = at;
+  lists_.clear();
+  brackets_ = 0;
+  identifier("a name");
+  expect('=', "after the name");
+  return as_uop(expression(), at);
+}
+
 void PyrenderReader::define(std::string_view name, UOp u) {
   int64_t n = number_of_name(name);
   if (n < 0 || size_t(n) > text_.size()) {
@@ -91,15 +138,15 @@ UOp PyrenderReader::find(std::string_view name) const {
 
 // def k0():\n  ...\n  return ast
 void PyrenderReader::function() {
-  if (in_function_) fail(pos_, "a function inside a function");
+  Nested nested(*this);
   std::string_view name = identifier("a function's name");
   expect('(', "after the function's name");
   expect(')', "(kernels take no parameters)");
   expect(':', "after the parameters");
-  in_function_ = true;
-  auto outer_names = std::move(names_);
+  functions_++;
+  auto outer_names = std::move(names_), outer_kernels = std::move(kernels_);  // a function's names are its own
   auto outer_numbered = std::move(numbered_);
-  names_.clear();
+  names_.clear(), kernels_.clear();
   numbered_.clear();
   UOp result;
   while (!result) {
@@ -107,17 +154,23 @@ void PyrenderReader::function() {
     if (at_end()) fail(pos_, "the input ends in the function '" + std::string(name) + "'", "'return'");
     size_t at = pos_;
     std::string_view word = identifier("a statement");
+    if (word == "def") {
+      function();
+      continue;
+    }
     if (word == "return") {
       size_t value_at = (skip(), pos_);
       guarded(value_at, [&] { result = as_uop(expression(), value_at); });
+      end_of_line();
     } else {
-      assignment(word, at);
+      UOp u = assignment(word, at);
+      end_of_line();
+      correction(word, u);
     }
-    end_of_line();
   }
-  names_ = std::move(outer_names);
+  names_ = std::move(outer_names), kernels_ = std::move(outer_kernels);
   numbered_ = std::move(outer_numbered);
-  in_function_ = false;
+  functions_--;
   kernels_[name] = result;
 }
 
@@ -218,7 +271,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   guarded(left_at, [&] {
     if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
     // two plain constants would have been folded: the one that is written out is a unique one
-    if (u.is_const() && u.num_src() == 0 && !in_function_) u = local_unique_constant(u, unique_constants_++);
+    if (u.is_const() && u.num_src() == 0 && infers()) u = local_unique_constant(u, unique_constants_++);
     UOp c = literal_beside(u, number);
     out = {combine(op.op, op.swap, op.negate, uop_is_left ? u : c, uop_is_left ? c : u)};
   });
@@ -228,7 +281,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
 // The constant that a bare number beside `u` stands for. tinygrad prints bare numbers for constants on a device.
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
-  if (in_function_ || known) return u.const_like(value);
+  if (known || !infers()) return u.const_like(value);
   stand_ins_ = true;
   return constant_on_some_device(graph_.constant(u.dtype(), value));
 }

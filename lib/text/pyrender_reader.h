@@ -1,5 +1,6 @@
 // The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. For lib/text alone.
 #pragma once
+#include <deque>
 #include <unordered_map>
 
 #include "lib/text/py_values.h"
@@ -12,7 +13,15 @@ class PyrenderReader : public PyValues {
     numbered_.reserve(kUsual);
     sources_.reserve(kUsual);
   }
+  // Of a whole text.
   UOp read();
+
+  // Of lines whose place is known, in a text in which c0, c1, ... are `numbered` and k0(), k1(), ... are `kernels`; read to
+  // the letter. What is right of the '=' of the line that begins at byte `at`; a Failure where it cannot be read.
+  void assume(std::span<const UOp> numbered, std::span<const UOp> kernels);
+  UOp value_of_line(size_t at);
+  // Whether a text without a header would have been read as more than its letters say.
+  bool would_infer() const { return would_infer_; }
 
  private:
   enum class Method : uint8_t;
@@ -29,10 +38,17 @@ class PyrenderReader : public PyValues {
 
   // ---- statements
   UOp assignment(std::string_view name, size_t at);
+  UOp correction(std::string_view name, UOp u);
   void function();
   void end_of_line();
   void define(std::string_view name, UOp u);
   UOp find(std::string_view name) const;  // the empty UOp: no such name
+
+  // Whether what tinygrad's letters leave out is inferred here: in a text of tinygrad's own, outside kernels.
+  bool infers() {
+    would_infer_ = true;
+    return !literal_ && !functions_;
+  }
 
   // ---- operators
   Value expression() override { return infix_expression(0); }
@@ -82,8 +98,11 @@ class PyrenderReader : public PyValues {
 
   std::vector<UOp> numbered_;                              // c0, c1, ...: what nearly all names are
   std::unordered_map<std::string_view, UOp> names_, kernels_;
+  std::deque<std::string> kernel_names_;                   // that were assumed
   std::vector<UOp> sources_;                               // of the node being made
-  bool in_function_ = false;
+  int functions_ = 0;                                      // that are open
+  bool literal_ = false;                                   // tgc wrote the text: nothing is to be inferred
+  bool would_infer_ = false;
   int64_t unique_constants_ = 0;                           // constants whose unique number the text leaves out
   bool stand_ins_ = false;                                 // constants whose device it leaves out
 };

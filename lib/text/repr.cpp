@@ -7,7 +7,14 @@
 namespace tgc {
 namespace {
 
-void append_repr(std::string& out, UOp root, size_t indent);
+// The text, and how many nodes were printed; of each, in that order, what its letters lose goes to `lost`.
+struct Printed {
+  std::string text;
+  size_t nodes = 0;
+  std::string lost;
+};
+
+void append_repr(Printed& to, UOp root, size_t indent);
 
 bool holds_uop(Arg a) {
   if (a.is_uop()) return true;
@@ -18,8 +25,9 @@ bool holds_uop(Arg a) {
 }
 
 // repr of an arg, in which graphs may lie.
-void append_arg(std::string& out, Arg a) {
-  if (a.is_uop()) return append_repr(out, a.uop(), 0);
+void append_arg(Printed& to, Arg a) {
+  if (a.is_uop()) return append_repr(to, a.uop(), 0);
+  std::string& out = to.text;
   if (!holds_uop(a)) return a.append_repr(out);
   bool is_record = a.kind() == Arg::Kind::Record;
   if (is_record) out += name_of(a.record_class());
@@ -28,7 +36,7 @@ void append_arg(std::string& out, Arg a) {
   for (size_t i = 0; i < items.size(); i++) {
     if (i) out += ", ";
     if (is_record) out.append(fields_of(a.record_class())[i]) += '=';
-    append_arg(out, items[i]);
+    append_arg(to, items[i]);
   }
   if (a.is(RecordClass::Kernel)) out += ", grad_fxn=None";
   out += !is_record && items.size() == 1 ? ",)" : ")";
@@ -61,7 +69,17 @@ void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
   }
 }
 
-void append_repr(std::string& out, UOp root, size_t indent) {
+// "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'"
+void append_lost(std::string& out, size_t number, UOp u) {
+  bool pitch = u.dtype().is_image() && u.dtype().info()->pitch != -1;
+  if (!pitch && !u.tag().is_str()) return;
+  out.append("# UOp ").append(std::to_string(number)).append(": ").append(complete_repr(u.dtype()));
+  if (u.tag().is_str()) out.append(", tag=").append(u.tag().repr());
+  out += '\n';
+}
+
+void append_repr(Printed& to, UOp root, size_t indent) {
+  std::string& out = to.text;
   UOpMap<Sharing> sharing(root.graph());
   find_sharing(root, sharing);
   struct Frame {
@@ -77,8 +95,9 @@ void append_repr(std::string& out, UOp root, size_t indent) {
       if (s->printed) return;
       s->printed = s->uses > 1;
     }
+    append_lost(to.lost, to.nodes++, u);
     out.append("UOp(Ops.").append(name_of(u.op())).append(", ").append(u.dtype().repr()).append(", arg=");
-    append_arg(out, u.arg());
+    append_arg(to, u.arg());
     if (!u.tag().is_none()) out.append(", tag=").append(u.tag().str());
     out += ", src=(";
     stack.push_back({u, 0});
@@ -102,6 +121,7 @@ class ReprReader : public PyValues {
   using PyValues::PyValues;
 
   UOp read() {
+    for (skip_blanks(); peek() == '#'; skip_blanks()) comment();
     brackets_++;  // line ends are blanks throughout
     UOp root = graph();
     skip();
@@ -110,6 +130,11 @@ class ReprReader : public PyValues {
   }
 
  private:
+  // What a comment says of a node.
+  struct Lost {
+    DType dtype;
+    std::optional<Arg> tag;
+  };
   struct Frame {
     Op op;
     DType dtype;
@@ -176,12 +201,15 @@ class ReprReader : public PyValues {
     Frame f{};
     f.name = label;
     expect('(', "after 'UOp'");
+    auto said = lost_.find(nodes_++);
+    const Lost* lost = said == lost_.end() ? nullptr : &said->second;
     size_t op_at = (skip(), pos_);
     if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
     f.op = op_name();
     expect(',', "after the op");
     size_t dtype_at = (skip(), pos_);
     f.dtype = as_dtype(value(), dtype_at);
+    if (lost) f.dtype = lost->dtype;
     for (;;) {
       expect(',', "before 'arg=', 'tag=' or 'src='");
       size_t at = (skip(), pos_);
@@ -190,6 +218,7 @@ class ReprReader : public PyValues {
       if (key == "src") break;
       lists_.clear();
       if (key == "arg") f.arg = as_arg(value());
+      else if (key == "tag" && lost && lost->tag) f.tag = *lost->tag, pos_ += f.tag.str().size();
       else if (key == "tag") f.tag = tag();
       else fail(at, "unknown keyword '" + std::string(key) + "'", "'arg', 'tag' or 'src'");
     }
@@ -208,6 +237,33 @@ class ReprReader : public PyValues {
     return u;
   }
 
+  void skip_blanks() {
+    while (peek() == ' ' || peek() == '\n') pos_++;
+  }
+
+  // A comment above the text, to the end of its line.
+  void comment() {
+    size_t end = std::min(text_.find('\n', pos_), text_.size());
+    constexpr std::string_view kLost = "# UOp ";
+    if (text_.substr(pos_, kLost.size()) == kLost && is_digit(peek(kLost.size()))) {
+      pos_ += kLost.size();
+      size_t at = pos_;
+      Const node = number();
+      if (!node.is_int() || !node.as_int().is_small()) fail(at, "found " + node.str(), "the number of a UOp");
+      expect(':', "after the number of the UOp");
+      at = (skip(), pos_);
+      Lost& lost = lost_[size_t(node.as_int().small())];
+      lost.dtype = as_dtype(value(), at);
+      if (take(',')) {
+        if (identifier("tag") != "tag") fail(pos_, "found " + found(pos_), "tag=");
+        expect('=', "after 'tag'");
+        lost.tag = as_arg(value());
+      }
+      if (pos_ != end) fail(pos_, "unexpected " + found(pos_), "the end of the line");
+    }
+    pos_ = end;
+  }
+
   // A tag: a value, or a string without quotes.
   Arg tag() {
     size_t begin = (skip(), pos_), end = text_.find(", src=(", pos_);
@@ -223,14 +279,23 @@ class ReprReader : public PyValues {
     pos_ = std::min(end, text_.size());
     return graph_.str(text_.substr(begin, pos_ - begin));
   }
+
+  size_t nodes_ = 0;                        // that were begun
+  std::unordered_map<size_t, Lost> lost_;   // by the number of the node
 };
 
 }  // namespace
 
 std::string repr(UOp root) {
-  std::string out;
+  Printed out;
   append_repr(out, root, 0);
-  return out;
+  return std::move(out.text);
+}
+
+CompleteText repr_complete(UOp root) {
+  Printed out;
+  append_repr(out, root, 0);
+  return {out.lost + out.text, !out.lost.empty()};
 }
 
 Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file, Places* places) {

@@ -1,0 +1,109 @@
+// What pyrender's letters lose, as comments that Python ignores: below each line that would be read as another node, that
+// node's dtype, or its expression in the form that leaves nothing out. Which lines these are is found by reading them in the
+// graph that they are of, where equal nodes are one: a line that is read as its own node has lost nothing.
+#include "lib/text/pyrender.h"
+#include "lib/text/pyrender_reader.h"
+#include "lib/text/pyrender_writer.h"
+
+namespace tgc {
+namespace {
+
+class CompleteWriter : public PyrenderWriter {
+ public:
+  using PyrenderWriter::PyrenderWriter;
+
+  CompleteText write_complete() {
+    write_lines();
+    CompleteText out{kernels_text_, false};
+    PyrenderReader reader(root_.graph(), lines_.view(), {}, nullptr);
+    reader.assume(order_, kernels_);
+    for (size_t i = 0; i < line_begins_.size(); i++) {
+      auto [u, begin] = line_begins_[i];
+      size_t end = i + 1 < line_begins_.size() ? line_begins_[i + 1].second : lines_.size();
+      out.text += lines_.view(begin, end - begin);
+      UOp read = value_of(reader, begin);
+      if (read == u) continue;
+      if (out.text.back() != '\n') out.text += '\n';
+      out.text += "# " + correction(u, read);
+      if (i + 1 < line_begins_.size()) out.text += '\n';
+      lost_ = true;
+    }
+    out.lost = lost_ || reader.would_infer();
+    return out;
+  }
+
+ private:
+  std::string text_of_kernel(UOp ast) override {
+    CompleteText kernel = CompleteWriter(ast).write_complete();
+    lost_ |= kernel.lost;
+    return kernel.text;
+  }
+
+  // The node that a line is read as; the empty UOp where it cannot be read.
+  static UOp value_of(PyrenderReader& reader, size_t begin) {
+    try {
+      return reader.value_of_line(begin);
+    } catch (const Failure&) {
+      return {};
+    }
+  }
+
+  // "c12: dtypes.float.vec(8)", or "c12 = UOp(...)": what makes `read` the node that was written.
+  std::string correction(UOp u, UOp read) {
+    std::string name(this->name(u));
+    if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
+    auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; });
+    Info as_named = info_[u.id()];
+    info_[u.id()].plain = true;
+    for (;;) {
+      for (UOp part : parts) renew_piece(part);
+      const Info& now = info_[u.id()];
+      std::string line = name + " = " + std::string(pieces_.view(now.begin, now.size));
+      PyrenderReader reader(u.graph(), line, {}, nullptr);
+      reader.assume(order_, kernels_);
+      read = value_of(reader, 0);
+      if (read == u) return info_[u.id()] = as_named, line;
+      if (!make_plain(u, read)) throw Failure("Ops." + std::string(name_of(u.op())) + " cannot be written as text");
+    }
+  }
+
+  // Finds parts of the expression of `u` that are read as other nodes though what they are made of is right, as far as a
+  // comparison with `read` shows, and has them written as UOp(...); false when all of them are already.
+  bool make_plain(UOp u, UOp read) {
+    struct Pair {
+      UOp part, read;
+      uint32_t next = 0;
+      bool found = false;  // a part of this part
+    };
+    bool any = false;
+    std::vector<Pair> stack{{u, read}};
+    while (!stack.empty()) {
+      Pair& top = stack.back();
+      bool alike = top.read && top.part.num_src() == top.read.num_src();
+      if (alike && top.next < top.part.num_src()) {
+        UOp s = top.part.src(top.next), t = top.read.src(top.next);
+        top.next++;
+        if (!(s == t) && !info_[s.id()].named) stack.push_back({s, t});
+        continue;
+      }
+      bool found = top.found;
+      if (Info& info = info_[top.part.id()]; !found && !info.plain) info.plain = found = any = true;
+      stack.pop_back();
+      if (!stack.empty()) stack.back().found |= found;
+    }
+    if (any || read) return any;
+    for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; }))  // it cannot be read at all
+      if (Info& info = info_[part.id()]; !info.plain) info.plain = any = true;
+    return any;
+  }
+
+  bool lost_ = false;
+};
+
+}  // namespace
+
+Result<CompleteText> pyrender_complete(UOp root) {
+  return catch_failures([&] { return CompleteWriter(root).write_complete(); });
+}
+
+}  // namespace tgc

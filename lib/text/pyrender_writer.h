@@ -1,0 +1,85 @@
+// The writer of pyrender text. What a node is written as where it is used, its name or its expression, is a piece; a node
+// with a name has a line besides. For lib/text alone: pyrender_complete.cpp adds what the letters lose.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lib/text/text_buffer.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/sint.h"
+
+namespace tgc {
+
+class PyrenderWriter {
+ public:
+  explicit PyrenderWriter(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
+  virtual ~PyrenderWriter() = default;
+
+  // The text, without a final newline. Throws Failure where tinygrad's own pyrender fails.
+  std::string write() { return write_lines(), kernels_text_ + lines_.str(); }
+
+ protected:
+  struct Info {
+    size_t begin = 0;            // of its piece, into pieces_
+    uint32_t size = 0;
+    uint32_t consumers = 0;      // distinct ones
+    uint32_t last_consumer = 0;  // its id, plus 1
+    bool twice = false;          // used twice by one consumer
+    bool named = false;
+    bool bracketed = false;      // its piece is one pair of brackets
+    bool plain = false;          // it is to be written as UOp(...), the form that leaves nothing out
+  };
+
+  void write_lines();
+  // "c12" or "ast".
+  std::string_view name(UOp u) const { return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size); }
+  // Gives the node another piece: its expression, of the newest pieces of its sources.
+  void renew_piece(UOp u);
+  // The text of a kernel's ast, which has names of its own.
+  virtual std::string text_of_kernel(UOp ast) { return PyrenderWriter(ast).write(); }
+
+  UOp root_;
+  std::vector<UOp> order_;            // c12 is order_[12]
+  std::vector<Info> info_;            // by id: what is below the root is older than it
+  TextBuffer lines_, pieces_;
+  std::vector<std::pair<UOp, size_t>> line_begins_;  // of the named nodes, into lines_
+  std::vector<UOp> kernels_;          // k0, k1, ...
+  std::string kernels_text_;
+
+ private:
+  void mark_named();
+  void line(UOp u, const Info& info);
+  void piece(UOp u, Info& info);
+  void name_kernel(UOp ast);
+
+  // ---- pieces of expressions
+  void put(char c) { to_->put(c); }
+  void put(std::string_view s) { to_->put(s); }
+  void src(UOp u);
+  const Info& info_of(UOp u) const;
+  void tag(UOp u);
+  void repr(Arg a);
+  void str(Arg a);
+  void dtype(DType d) { put(d.repr()); }
+  void sources(std::span<const UOp> list);
+  void size(Sint s);
+  void movement_argument(UOp u);
+
+  // ---- forms
+  void infix(UOp u, bool bare);
+  void operand(UOp u, bool strip);
+  void constant(UOp u);
+  void range(UOp u);
+  void index(UOp u);
+  bool special_form(UOp u);
+  void method(UOp u);
+  void kernel_arg(Arg kernel);
+  void whole(UOp u, std::string_view dtype_text);
+  void expression(UOp u, bool bare);
+
+  TextBuffer* to_ = &lines_;
+  std::string scratch_;
+  bool odd_text_ = false;             // a string with a bracket was written
+};
+
+}  // namespace tgc
