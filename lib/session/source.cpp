@@ -162,6 +162,11 @@ Result<Loaded> Source::graph_of_text(InputKind kind, std::string_view text, cons
   if (recorded.empty() && !out->info.settings.empty())  // it says itself which settings it was made with
     return graph_of_text(kind, text, file, out->info.settings);
   if (out->info.settings.empty()) out->info.settings = recorded;
+  if (!out->info.stage.empty() && !find_row(out->info.stage)) {
+    Diag diag = unknown_stage(out->info.stage);
+    diag.file = file;
+    return diag;
+  }
   for (const std::string& note : out->report.notes) session_->note(note);
   if (session_->over.from.empty() || !out->list.empty()) return out;
   const StageRow* row = find_row(session_->over.from);
