@@ -130,6 +130,7 @@ class Dump {
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.into_files ? GraphInfo() : info_at(row);
+    if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();  // of a graph, which has lost its order
     auto text = write_list(format, list, info);
     if (!text) return text.diag();
     add(row, extension_of(format), std::move(*text));
