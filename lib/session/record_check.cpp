@@ -5,6 +5,7 @@
 #include "lib/compilation/compilation.h"
 #include "lib/compilation/schedule_text.h"
 #include "lib/compilation/selection.h"
+#include "lib/session/resume_check.h"
 #include "lib/spec/spec.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/graph_json.h"
@@ -19,7 +20,8 @@ namespace {
 
 // What kernel records hold after the graph stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
-constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs";
+constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
+                           kResume = "resume";
 
 class RecordCheck {
  public:
@@ -30,8 +32,10 @@ class RecordCheck {
     report_.id = r_.id;
     report_.target = r_.target.empty() ? r_.device : r_.target;
     if (plan_.wanted.contains(kText) || plan_.wanted.contains(kForms)) check_texts();
-    if (any_beyond_text()) report_.skipped = why_not_to_replay();
+    bool compiles = any_beyond_text() || plan_.wanted.contains(kResume);
+    if (compiles) report_.skipped = why_not_to_replay();
     if (any_beyond_text() && report_.skipped.empty()) check_pipeline();
+    if (plan_.wanted.contains(kResume) && report_.skipped.empty()) check_that_it_resumes();
     return std::move(report_);
   }
 
@@ -43,7 +47,7 @@ class RecordCheck {
   static bool is_output(std::string_view name) {
     for (std::string_view o : kRecordOutputs)
       if (o == name) return true;
-    return name == kKernels || name == kText || name == kForms || name == kSpec;
+    return name == kKernels || name == kText || name == kForms || name == kSpec || name == kResume;
   }
 
   void settle(std::string_view name, Verdict verdict) { report_.items.push_back({std::string(name), verdict}); }
@@ -128,6 +132,21 @@ class RecordCheck {
     if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
   }
 
+  // ---- resume: what a dump of any stage writes is read back, and goes on to the same end
+  void check_that_it_resumes() {
+    ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
+      auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
+      if (!in) return in.diag();
+      in->is_tensor_graph = !is_kernel();
+      in->info.name = r_.id, in->info.target = r_.target;
+      return Compilation::begin(std::move(*in), {.target = r_.target});
+    });
+    for (size_t i = 0; i < resumed.same; i++) settle(kResume, Verdict::Same);
+    if (resumed.passed()) return;
+    settle(kResume, Verdict::Different);
+    diverge(kResume, "  after '" + resumed.stage + "', " + resumed.difference + "\n");
+  }
+
   // ---- our compilation of the record's graph
   bool is_kernel() const { return !r_.target.empty(); }
 
@@ -181,7 +200,7 @@ class RecordCheck {
 
   bool any_beyond_text() const {
     for (const std::string& name : plan_.wanted)
-      if (name != kText && name != kForms) return true;
+      if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
   // Whether `name` or anything after it in the record is asked for.
@@ -309,7 +328,7 @@ Result<CheckPlan> make_check_plan(std::string_view stages) {
   std::vector<Choice> choices = choices_of_rows([](const StageRow& row) {
     return row.is_graph_stage() || std::ranges::find(kRecordOutputs, row.name) != std::end(kRecordOutputs);
   });
-  for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, std::string_view("all")})
+  for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, kResume, std::string_view("all")})
     choices.push_back({pseudo, "", "", false});
   auto selected = select_stages(stages, choices);
   if (!selected) return selected.diag();

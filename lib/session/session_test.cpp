@@ -101,7 +101,8 @@ TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the
 }
 
 TEST_CASE("source: what a kernel was made for is known from its record, and shown in schedules and traces") {
-  std::string head = R"({"format":"tgc-golden","version":1,"level":"tensor","producer":"tinygrad 0.12.0","settings":{}})";
+  std::string head =
+      R"({"format":"tgc-golden","version":1,"level":"tensor","producer":"tinygrad 0.12.0","settings":{}})";
   auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
   GoldenLine line;
   REQUIRE(reader->next_line(line).ok());
