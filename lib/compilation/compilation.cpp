@@ -108,6 +108,7 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
   }
   s->kernel.emplace(KernelJob{*s->in.graph, s->target});
   if (s->spec.optimize) s->kernel->optimize = *s->spec.optimize;
+  s->kernel->name_counts = s->spec.name_counts;
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
@@ -130,6 +131,8 @@ UOp Compilation::ast() const { return s_->ast; }
 UOp Compilation::current() const { return s_->current; }
 const StageRow* Compilation::begun_at() const { return s_->begun_at; }
 const StageRow* Compilation::at() const { return s_->at; }
+const std::map<std::string, int>& Compilation::name_counts() const { return s_->kernel->name_counts; }
+const TensorJob& Compilation::tensor_job() const { return *s_->tensor; }
 double Compilation::schedule_seconds() const { return s_->seconds; }
 
 const StageRow* Compilation::next() const {
@@ -315,9 +318,9 @@ Result<Compilation> Compilation::fork() const {
   copy.info.stage = stage ? stage->name : "";
   JobSpec spec = s_->spec;
   spec.optimize = s_->kernel->optimize;
+  spec.name_counts = s_->kernel->name_counts;
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
-  out->s_->kernel->name_counts = s_->kernel->name_counts;
   out->s_->kernel->image_buffers = s_->kernel->image_buffers;
   return out;
 }

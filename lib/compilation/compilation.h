@@ -28,7 +28,9 @@ struct JobSpec {
   std::string target = {};
   std::string opts = {};              // the optimizer's list as text, "[Opt(...)]"; empty: tinygrad's heuristic
   std::optional<bool> optimize = {};  // of a graph after a stage: whether its AST was to be optimized; default: it was
-  CompileOptions compile = {};        // how what compilers make is shown
+  // of a schedule's kernel: the names given to kernels before it, of which the second "E_4" is "E_4n1"
+  std::map<std::string, int> name_counts = {};
+  CompileOptions compile = {};  // how what compilers make is shown
 };
 
 class Compilation;
@@ -84,7 +86,9 @@ class Compilation {
   Result<KernelOutputs*> outputs();          // of a kernel: all that is made of its list; it lives in here
   const Result<Schedule>& schedule();        // of a tensor graph whose every stage this Compilation ran
   Result<std::string> output(const StageRow& row);  // the text (or bytes) of any row behind the graph stages
+  const std::map<std::string, int>& name_counts() const;  // of a kernel: those before it and its own
   double schedule_seconds() const;           // how long tensor stages and schedule took in all
+  const TensorJob& tensor_job() const;       // of a tensor graph: what its stages noted
   Sha256 schedule_key();                     // of a scheduled tensor graph: by which tinygrad knows equal ones
   Result<std::string> schedule_as_json();    // of a tensor graph: its schedule for programs
   Result<CompileJob> compile_job();          // of a kernel: what its target's compiler is to compile

@@ -1,4 +1,4 @@
-// Loaded: one graph as it came in, with a Graph of its own and what its text said besides.
+// Loaded: one graph as it came in, in a Graph of its own or a borrowed one, and what its text said besides.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 namespace tgc {
 
 struct Loaded {
-  std::unique_ptr<Graph> graph;
+  std::shared_ptr<Graph> graph;
   UOp root;
   std::vector<UOp> list;         // of a linear list: its nodes in order; else empty
   GraphInfo info;                // name, and what the input says of stage, target and settings
@@ -23,6 +23,9 @@ struct Loaded {
   // A message about a node, with its place in the text.
   Diag diag_at(UOp node, std::string message) const;
 };
+
+// A graph of somebody else's, who keeps it for longer.
+inline std::shared_ptr<Graph> borrowed(Graph& graph) { return {std::shared_ptr<Graph>(), &graph}; }
 
 // "conv2d (model.py:12::forward), relu": what a record says of a kernel's origin; empty when it says nothing.
 std::string made_for_text(const std::vector<GoldenMetadata>& metadata);

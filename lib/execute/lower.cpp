@@ -1,28 +1,24 @@
 #include "lib/execute/lower.h"
 
-namespace tgc {
+#include "lib/compilation/compilation.h"
 
-KernelBeginning begin_at(KernelJob& job, const KernelGraph& kernel) {
-  const Stage* done = kernel.stage.empty() ? nullptr : find_stage(kernel.stage);
-  if (!done) return {begin_kernel(job, kernel.root), &kernel_stages().front()};
-  return {kernel.root, done == &kernel_stages().back() ? nullptr : done + 1};
-}
+namespace tgc {
 
 Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
   if (!kernel.list.empty()) return std::vector<UOp>(kernel.list.begin(), kernel.list.end());
-  return catch_failures([&] {
-    ExecuteObserver* watcher = options.observer && options.observer->watches_kernels() ? options.observer : nullptr;
-    KernelJob job{.graph = kernel.root.graph(), .target = target, .opts = kernel.opts};
-    if (options.names) job.name_counts = *options.names;
-    auto [sink, next] = begin_at(job, kernel);
-    if (watcher && kernel.stage.empty()) watcher->kernel_begins(sink);
-    if (next) sink = run_kernel_stages(job, sink, next).value_or_throw();
-    KernelOutputs outputs(job, sink);
-    if (watcher) watcher->kernel_lowered(sink, outputs).value_or_throw();
-    if (!outputs.list()) throw Failure(outputs.list().diag());
-    if (options.names) *options.names = std::move(job.name_counts);
-    return *outputs.list();
-  });
+  Loaded in{.graph = borrowed(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
+  JobSpec spec{.target = target.name(), .opts = kernel.opts};
+  if (options.names) spec.name_counts = *options.names;
+  auto begun = Compilation::begin(std::move(in), std::move(spec));
+  if (!begun) return begun.diag();
+  ExecuteObserver* watcher = options.observer && options.observer->watches_kernels() ? options.observer : nullptr;
+  if (watcher && !begun->begun_at()) watcher->kernel_begins(begun->ast());
+  auto outputs = begun->outputs();
+  if (!outputs) return outputs.diag();
+  if (watcher)
+    if (auto status = watcher->kernel_lowered(begun->current(), **outputs); !status) return status.diag();
+  if (options.names) *options.names = begun->name_counts();
+  return begun->list();
 }
 
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options) {

@@ -1,7 +1,6 @@
 // From a kernel's graph to an Executable: lowered for a placement's target where it has one, compiled for its device.
 #pragma once
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +16,7 @@ struct KernelGraph {
   UOp root;                                   // the AST, or the graph after `stage`
   std::string stage = {};                     // the last stage that has run; empty: none, it is the AST
   std::span<const UOp> list = {};             // a linear list, which is taken as it stands; `root` says nothing then
-  std::optional<std::vector<Arg>> opts = {};  // forces the optimizer's list, as KernelJob::opts
+  std::string opts = {};                      // the optimizer's list as text, as JobSpec::opts
 };
 
 struct LowerOptions {
@@ -32,13 +31,5 @@ Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& t
 
 // The kernel ready for `place`: REF without a target takes the graph as it stands, everything else the linear list.
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options = {});
-
-// Where the pipeline takes the kernel up: its graph as `next` takes it (null: every stage has run), with `job` knowing
-// what that graph says.
-struct KernelBeginning {
-  UOp sink;
-  const Stage* next = nullptr;
-};
-KernelBeginning begin_at(KernelJob& job, const KernelGraph& kernel);
 
 }  // namespace tgc

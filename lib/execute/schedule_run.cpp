@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "lib/compilation/compilation.h"
 #include "lib/execute/lower.h"
 #include "lib/runtime/host_device.h"
 #include "lib/support/ordered_pool.h"
@@ -59,9 +60,10 @@ ScheduleRunner::~ScheduleRunner() = default;
 Result<Schedule> ScheduleRunner::schedule(UOp sink) {
   observer_.progress("scheduling");
   auto begin = Clock::now();
-  TensorJob job(sink.graph());
-  auto out = make_schedule(job, sink);
-  if (out) observer_.scheduled(job, *out, seconds_since(begin));
+  auto whole = Compilation::begin({.graph = borrowed(sink.graph()), .root = sink, .is_tensor_graph = true}, {});
+  if (!whole) return whole.diag();
+  auto& out = whole->schedule();
+  if (out) observer_.scheduled(whole->tensor_job(), *out, seconds_since(begin));
   return out;
 }
 

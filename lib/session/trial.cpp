@@ -81,10 +81,7 @@ class Trial {
 
   // ---- from a graph to code
   KernelGraph graph() {
-    KernelGraph out{.root = in_.root, .stage = in_.info.stage, .list = in_.list};
-    if (!session_.over.opts.empty())
-      out.opts = std::move(read_opts(*in_.graph, session_.over.opts, "--opts").value_or_throw());
-    return out;
+    return {.root = in_.root, .stage = in_.info.stage, .list = in_.list, .opts = session_.over.opts};
   }
   Executable prepare(Placement& place) {
     return std::move(make_executable(graph(), place, {.observer = &debug_}).value_or_throw());
