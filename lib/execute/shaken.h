@@ -10,8 +10,8 @@ namespace tgc {
 inline constexpr int kShakings = 4;
 
 // The kernel `root`, a graph at any stage, with every step off in one of kShakings ways, as a graph that REF runs:
-//   - a float that is rounded (a sum, a product, a root, a narrowing cast) is its last bit more, or less, in all ways but
-//     one
+//   - a float that is rounded (a sum, a product, a root, a narrowing cast) is its last bit more, or less, in all
+//     ways but one
 //   - a comparison of such floats that are equal but for a few bits gives the other answer, in half of the ways
 //   - a float is cast to an integer from a few bits above, or below; a maximum of a NaN is the one, or the other
 //   - a division by zero, a shift by the width or more, a sum or product of signed integers that does not fit, and a
