@@ -2,11 +2,12 @@
 """tinygrad's PatternMatchers beside tgc's rule sets, and match statistics of one kernel beside each other.
 
   rule_table.py counts [--tgc build/release/bin/tgc]                 the table of testdata/rule_counts.md, on standard output
+  rule_table.py sources [--tgc ...]                                  lib/inspect/rule_sources.def: each rule's place in tinygrad, on standard output
   rule_table.py hits FILE#ID [--target T] [--tgc ...]                hits of each rule there and here for one kernel
   rule_table.py hits FILE --every N                                  the same, summed up, for every N-th record of a golden file
 
-Needs an importable tinygrad 0.12.0. `counts` exits 1 when a set that tgc has is of another size and no reason is known, `hits` when fewer
-than 95 % of the rules that were hit on either side have the same hits.
+Needs an importable tinygrad 0.12.0. `counts` exits 1 when a set that tgc has is of another size and no reason is known, `sources` when
+a rule has no place there and no reason is known, `hits` when fewer than 95 % of the rules that were hit on either side have the same hits.
 """
 import os, sys
 if len(sys.argv) > 1 and sys.argv[1] == "hits": os.environ["TRACK_MATCH_STATS"] = "1"
@@ -144,6 +145,49 @@ MADE_THERE = {
 STAGE_WHY = {}
 
 
+# ---- sources
+
+# Rules of lists that tinygrad makes inside a function, under settings that no target has by default.
+MADE_INSIDE = {
+  ("pm_create_image_buffers", "make-image"): ("codegen/opt/postrange.py", 362),
+  ("pm_remove_unfoldable_image_stores", "undo-image-store"): ("codegen/opt/postrange.py", 370),
+}
+
+
+def places(tgc):
+  """(set, name) of each rule of ours -> (file, line) of tinygrad's: the one at its position of the same set, or of a stage's rules."""
+  found = dict(MADE_INSIDE)
+  def pair(patterns, rules):
+    if len(patterns) != len(rules): return
+    for (p, _), r in zip(patterns, rules):
+      place = (p.location[0].split("/tinygrad/")[-1], p.location[1])
+      if found.setdefault((r["set"], r["name"]), place) != place:
+        sys.exit(f"{r['name']} of {r['set']} has two places: {found[r['set'], r['name']]} and {place}")
+  theirs = matchers()
+  for s in tgc_json(tgc, "patterns")["sets"]:
+    if s["name"] in theirs: pair(theirs[s["name"]].patterns, tgc_json(tgc, "patterns", "--in", s["name"])["rules"])
+  for target in TARGETS + ["AMD:LLVM:gfx1201"]:
+    stages = StageRules()
+    stages.compile(ast_of(SMALL), export.make_renderer(target))
+    for name, pm in stages.of.items(): pair(pm.patterns, tgc_json(tgc, "patterns", "--stage", name, "--target", target)["rules"])
+  return found
+
+
+def sources(tgc):
+  found, bad, seen = places(tgc), 0, set()
+  print("// Where each rule stands in tinygrad 0.12.0: X(its set, rule, tinygrad's file, line).")
+  print("// A table, made by `scripts/rule_table.py sources`.")
+  for r in tgc_json(tgc, "patterns")["rules"]:
+    key = (r["set"], r["name"])
+    if key in seen: continue
+    seen.add(key)
+    if key in found: print(f'X("{r["set"]}", "{r["name"]}", "{found[key][0]}", {found[key][1]})')
+    else:
+      bad += 1
+      print(f"no place: {r['name']} of {r['set']}", file=sys.stderr)
+  return 1 if bad else 0
+
+
 # ---- hits
 
 def their_hits(record, target):
@@ -226,7 +270,7 @@ def hits(tgc, spec, target, every):
 
 if __name__ == "__main__":
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("what", choices=["counts", "hits"])
+  parser.add_argument("what", choices=["counts", "sources", "hits"])
   parser.add_argument("record", nargs="?")
   parser.add_argument("--target")
   parser.add_argument("--every", type=int, default=50)
@@ -234,5 +278,6 @@ if __name__ == "__main__":
   args = parser.parse_args()
   sys.setrecursionlimit(20000)
   if args.what == "counts": sys.exit(counts(args.tgc))
+  if args.what == "sources": sys.exit(sources(args.tgc))
   if not args.record: parser.error("hits needs FILE#ID or FILE")
   sys.exit(hits(args.tgc, args.record, args.target, args.every))

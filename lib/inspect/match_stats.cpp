@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "lib/inspect/rule_sources.h"
+
 namespace tgc {
 namespace {
 
@@ -32,6 +34,18 @@ std::string row(const RuleCounters& c) {
   return text;
 }
 
+// Below a rule with several foldings, the hits of each that applied.
+std::string branch_row(std::string_view name, uint64_t hits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%6llu ", static_cast<unsigned long long>(hits));
+  return text + std::string("  of them by ") + std::string(name) + "\n";
+}
+
+std::string source_note(const Rule& rule) {
+  std::string_view source = tinygrad_source(rule);
+  return source.empty() ? "" : "  (" + std::string(source) + ")";
+}
+
 RuleCounters& operator+=(RuleCounters& a, const RuleCounters& b) {
   a.hits += b.hits, a.attempts += b.attempts, a.hit_ns += b.hit_ns, a.total_ns += b.total_ns;
   return a;
@@ -46,7 +60,8 @@ std::string stats_text(const std::vector<RuleCounters>& stats) {
   for (auto& [rule, c] : tried(stats)) {
     std::string place = file_name(*rule) + ":" + std::to_string(rule->line);
     place.resize(std::max<size_t>(place.size(), 24), ' ');
-    out += row(c) + place + " " + algebra(*rule) + "\n";
+    out += row(c) + place + " " + algebra(*rule) + source_note(*rule) + "\n";
+    for (auto& [name, hits] : c.branches) out += branch_row(name, hits);
     total += c;
     count++;
     hit += c.hits > 0;
@@ -77,8 +92,13 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
   ordered_json rules = ordered_json::array();
   RuleCounters total;
   auto add_rule = [&](const Rule& rule, const RuleCounters& c) {
-    rules.push_back(
-        numbers({{"name", rule.name}, {"set", rule.set}, {"file", short_file(rule)}, {"line", rule.line}}, c));
+    rules.push_back(numbers({{"name", rule.name},
+                             {"set", rule.set},
+                             {"file", short_file(rule)},
+                             {"line", rule.line},
+                             {"tinygrad", tinygrad_source(rule)}},
+                            c));
+    for (auto& [name, hits] : c.branches) rules.back()["branches"][std::string(name)] = hits;
     total += c;
   };
   std::vector<bool> told(num_rules());

@@ -27,12 +27,13 @@ class StatsWatch : public RewriteObserver {
 
 // What follows takes RuleStats::by_rule().
 // A line per rule that was tried, the slowest last, then TOTAL, then how many rules there are and how many hit:
-//   hits / attempts -- ms in matches / ms in all -- file:line  name: left -> right
+//   hits / attempts -- ms in matches / ms in all -- file:line  name: left -> right  (place in tinygrad)
+// Below a rule with several foldings follow the hits of each of them that applied.
 std::string stats_text(const std::vector<RuleCounters>& stats);
 // The rules of `sets` that never hit, one a line.
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
-// {"rules":[{"name","set","file","line","hits","attempts","match_ms","total_ms"}],"total":{...}}; the rules of `sets`
-// that were never tried last.
+// {"rules":[{"name","set","file","line","tinygrad","hits","attempts","match_ms","total_ms","branches":{name: hits}}],
+//  "total":{...}}; the rules of `sets` that were never tried last. "tinygrad" is the rule's place there.
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
 
 }  // namespace tgc

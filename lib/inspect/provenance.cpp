@@ -180,12 +180,10 @@ class Story {
       stage = s.stage;
       switch (s.kind) {
         case Step::Kind::Rewrite:
-          out_ += "    " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" +
-                  std::to_string(s.rule.line) + "\n";
+          out_ += "    " + name_with_branch(s.rule) + "  " + places_of(s.rule) + "\n";
           break;
         case Step::Kind::Part:
-          out_ += "    a part of what " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" +
-                  std::to_string(s.rule.line) + " made of\n";
+          out_ += "    a part of what " + name_with_branch(s.rule) + "  " + places_of(s.rule) + " made of\n";
           line("      ", s.before);
           break;
         case Step::Kind::Rebuilt: out_ += "    with the sources that its sources became\n"; break;
@@ -193,8 +191,7 @@ class Story {
         case Step::Kind::Gone:
           out_ += s.rule.name.empty()
                       ? "    gone: nothing uses it any more\n"
-                      : "    gone: " + std::string(s.rule.name) + "  " + std::string(s.rule.file) + ":" +
-                            std::to_string(s.rule.line) + " made something else of what used it\n";
+                      : "    gone: " + name_with_branch(s.rule) + "  " + places_of(s.rule) + " made something else of what used it\n";
           break;
       }
       if (s.after) line("      ", s.after);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lib/inspect/rule_sources.h"
 #include "lib/spec/tables.h"
 #include "passes/kernel/control_flow.h"
 #include "passes/kernel/decompositions.h"
@@ -242,15 +243,26 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
       set = r.rule->set;
       out += (listing.color ? "\x1b[1m" : "") + std::string(set) + (listing.color ? "\x1b[0m" : "") + "\n";
     }
-    std::string name(r.rule->name), stages;
+    std::string name(r.rule->name), source(tinygrad_source(*r.rule)), stages;
     name.resize(name_width, ' ');
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
     out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
            op_list(r.rule->left->ops) + "  " + std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) +
-           (stages.empty() ? "" : "  [" + stages + "]") + "\n";
+           (source.empty() ? "" : " (" + source + ")") + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
   }
   return out + std::to_string(shown) + (shown == 1 ? " rule\n" : " rules\n");
 }
+
+namespace {
+nlohmann::ordered_json branches_of(const Rule& rule) {
+  auto out = nlohmann::ordered_json::array();
+  for (const Folding& f : foldings_of(rule)) {
+    if (f.cases.empty()) out.push_back({{"name", f.name}, {"right", right_text(f)}, {"guard", guard_text(f)}});
+    for (const char* name : f.cases) out.push_back({{"name", name}, {"right", ""}, {"guard", guard_text(f)}});
+  }
+  return out;
+}
+}  // namespace
 
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
   using nlohmann::ordered_json;
@@ -266,8 +278,11 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
          {"ops", std::move(ops)},
          {"pattern", pat::to_text(*r.rule->left)},
          {"result", right_text(*r.rule)},
+         {"kind", name_of(right_kind(*r.rule))},
+         {"branches", branches_of(*r.rule)},
          {"file", short_file(*r.rule)},
-         {"line", r.rule->line}};
+         {"line", r.rule->line},
+         {"tinygrad", tinygrad_source(*r.rule)}};
     if (!r.inside.empty()) j["inside"] = r.inside;
   }
   for (const CatalogSet& s : rule_catalog()) sets.push_back({{"name", s.name}, {"rules", s.set->rules().size()}});

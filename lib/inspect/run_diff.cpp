@@ -53,11 +53,11 @@ class Makers : public RewriteObserver {
   void end(std::string_view, UOp) override {
     if (on_) where_.pop_back();
   }
-  void rewritten(const Rule& rule, UOp before, UOp after, Cost cost) override {
+  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (!on_ || before == after) return;
     // the rules inside have been told already: what they made keeps its maker
-    for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), &rule);
-    note_new(after, &rule);  // made beforehand, as what a substitution puts in
+    for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
+    note_new(after, hit.rule);  // made beforehand, as what a substitution puts in
   }
   void rebuilt(UOp before, UOp after) override {
     if (const Maker* maker = on_ ? makers_.find(before) : nullptr) {

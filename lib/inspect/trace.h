@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/inspect/rule_sources.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/graph.h"
 
@@ -15,7 +16,19 @@ namespace tgc {
 struct TraceRule {
   std::string_view name, file;  // "add-zero", "passes/symbolic/simple.cpp"
   uint32_t line = 0;
+  std::string_view branch = {};  // which of its foldings, where it has several
+  std::string_view source = {};  // its place in tinygrad, "uop/symbolic.py:42"
 };
+
+// "add-zero", and of a rule with several foldings "divmod-general [cancel]".
+inline std::string name_with_branch(const TraceRule& rule) {
+  return std::string(rule.name) + (rule.branch.empty() ? "" : " [" + std::string(rule.branch) + "]");
+}
+// "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)"
+inline std::string places_of(const TraceRule& rule) {
+  return std::string(rule.file) + ":" + std::to_string(rule.line) +
+         (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
+}
 
 // A graph_rewrite or a substitution, as it begins.
 struct TraceRewrite {
@@ -139,10 +152,11 @@ class LiveTrace : public RewriteObserver {
     depth_--;
     if (on) to_.end(depth_, result);
   }
-  void rewritten(const Rule& rule, UOp before, UOp after, Cost cost) override {
-    if (on)
-      to_.rewrite(depth_ - 1, {rule.name, short_file(rule), rule.line}, before, after,
-                  {cost.made_from, uint32_t(graph_.size()), cost.ns});
+  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
+    if (!on) return;
+    const Rule& r = *hit.rule;
+    to_.rewrite(depth_ - 1, {r.name, short_file(r), r.line, hit.branch ? hit.branch : "", tinygrad_source(r)}, before,
+                after, {cost.made_from, uint32_t(graph_.size()), cost.ns});
   }
   void rebuilt(UOp before, UOp after) override {
     if (on) to_.rebuilt(depth_ - 1, before, after);

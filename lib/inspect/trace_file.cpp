@@ -98,8 +98,9 @@ void TraceWriter::end(int depth, UOp result) {
   line(event("end", depth, root));
 }
 void TraceWriter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
-  auto [it, is_new] = rules_.emplace(std::pair(rule.file, rule.line), rules_.size());
-  if (is_new) line(event("rule", quoted(rule.name), quoted(rule.file), rule.line));
+  auto [it, is_new] = rules_.emplace(std::tuple(rule.file, rule.line, rule.branch), rules_.size());
+  if (is_new)
+    line(event("rule", quoted(rule.name), quoted(rule.file), rule.line, quoted(rule.branch), quoted(rule.source)));
   std::string from = node(before), to = node(after);
   line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, cost.ns));
 }
@@ -157,7 +158,7 @@ class Reader {
  private:
   struct Values {
     int64_t number[8];
-    std::string text[2];
+    std::string text[4];
     UOp node[2];
     bool flag;
   };
@@ -178,7 +179,7 @@ class Reader {
     if (name == "stage_end") return "u";
     if (name == "begin") return "nsunbs";
     if (name == "end") return "nu";
-    if (name == "rule") return "ssn";
+    if (name == "rule") return "ssnss";
     if (name == "rewrite") return "nnuunnn";
     if (name == "rebuilt") return "nuu";
     if (name == "gated") return "nu";
@@ -207,7 +208,7 @@ class Reader {
     else if (name == "stage_end") to_.stage_end(v_.node[0]);
     else if (name == "begin") begin(check_depth(depth));
     else if (name == "end") to_.end(check_depth(depth), v_.node[0]);
-    else if (name == "rule") rules_.push_back({v_.text[0], v_.text[1], uint32_t(v_.number[0])});
+    else if (name == "rule") rules_.push_back({v_.text[0], v_.text[1], uint32_t(v_.number[0]), v_.text[2], v_.text[3]});
     else if (name == "rewrite") rewrite(check_depth(depth));
     else if (name == "rebuilt") to_.rebuilt(check_depth(depth), v_.node[0], v_.node[1]);
     else if (name == "gated") to_.gated(check_depth(depth), v_.node[0]);
@@ -226,7 +227,7 @@ class Reader {
     if (v_.number[1] < 0 || size_t(v_.number[1]) >= rules_.size())
       in_.fail(0, "found rule " + std::to_string(v_.number[1]), "one of the rules above");
     const auto& r = rules_[size_t(v_.number[1])];
-    to_.rewrite(depth, {r.name, r.file, r.line}, v_.node[0], v_.node[1],
+    to_.rewrite(depth, {r.name, r.file, r.line, r.branch, r.source}, v_.node[0], v_.node[1],
                 {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
   }
   void new_graph() {
@@ -242,6 +243,7 @@ class Reader {
   struct RuleText {
     std::string name, file;
     uint32_t line;
+    std::string branch, source;
   };
   std::string file_;
   TraceConsumer& to_;

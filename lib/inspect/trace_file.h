@@ -6,7 +6,8 @@
 //   ["kernel","NAME","TARGET",node]                         nodes are numbered from 0 again
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
-//   ["rule","add-zero","passes/symbolic/simple.cpp",131]    once, before its first rewrite; rules are numbered from 0
+//   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]    once, before its first rewrite, with
+//                                    its branch, if any, and its place in tinygrad; rules are numbered from 0
 //   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
 //   ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
@@ -47,7 +48,7 @@ class TraceWriter : public TraceConsumer {
   bool failed_ = false;
   std::string buffer_;
   std::unique_ptr<JsonNodeWriter> nodes_;
-  std::map<std::pair<std::string_view, uint32_t>, size_t> rules_;  // by file and line
+  std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;  // by file, line and branch
 };
 
 bool is_trace_file(const std::string& path);

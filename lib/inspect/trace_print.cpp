@@ -110,8 +110,8 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
   shown_++;
   std::string indent(size_t(2 * depth), ' ');
   constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
-  write_(indent + std::string(style_.color ? kBold : "") + std::string(rule.name) +
-         std::string(style_.color ? kPlain : "") + "  " + place_of(rule) + "  " + micros(cost.ns) +
+  write_(indent + std::string(style_.color ? kBold : "") + name_with_branch(rule) +
+         std::string(style_.color ? kPlain : "") + "  " + places_of(rule) + "  " + micros(cost.ns) +
          (style_.quiet ? "  #" + std::to_string(number(before)) + " -> #" + std::to_string(number(after)) : "") + "\n");
   if (!style_.quiet) change(before, after, indent);
 }

@@ -26,7 +26,7 @@ TEST_CASE("hits and declines of a rule are noted, each for itself") {
   CHECK(is_guarded(guarded));
   CHECK(!is_guarded(algebra));
   auto try_on = [&](UOp u) {
-    const Rule* hit = nullptr;
+    Hit hit;
     return set.matcher().rewrite(u, nullptr, nullptr, hit);
   };
   UOp v = g.variable("v", 0, 9), two = g.constant(dtypes::index, 2);

@@ -194,7 +194,7 @@ class NotCounted {
   explicit NotCounted(UOp u) : u_(u) {}
   bool has_needed(const MatchProgram& p) const { return !p.check_need || ops_of_sources(u_).contains_all(p.need); }
   bool match(const MatchProgram&, auto run) { return run(); }
-  UOp call(const MatchProgram&, auto run) { return run(); }
+  UOp call(const MatchProgram&, const Match&, auto run) { return run(); }
   void declined() {}
 
  private:
@@ -226,7 +226,7 @@ class CountedMatch {
     return matched;
   }
 
-  UOp call(const MatchProgram& p, auto run) {
+  UOp call(const MatchProgram& p, const Match& match, auto run) {
     constexpr uint32_t kFirst = 32, kSome = 16;
     reached_ = p.number;
     RuleStats::Counters& calling = stats_.of(*p.rule);
@@ -238,7 +238,10 @@ class CountedMatch {
     uint64_t taken = weight ? (ticks() - begin) * weight : 0;
     RuleStats::Counters& counters = stats_.of(*p.rule);  // the action may have counted rules that nobody counted before
     counters.total_ns += taken;
-    if (out && !(out == u_)) counters.hits++, counters.hit_ns += taken;
+    if (out && !(out == u_)) {
+      counters.hits++, counters.hit_ns += taken;
+      if (match.branch) counters.count_branch(match.branch);
+    }
     return out;
   }
   void declined() { reached_ = kNone; }
@@ -256,7 +259,7 @@ namespace {
 // The one match loop: Matcher::rewrite and rewrite_counted differ in what `count` does.
 template <class Count>
 [[gnu::always_inline]] inline UOp match(const Code& code, UOp u, void* ctx, const char* ctx_type,
-                                        const Rule*& hit, Count count) {
+                                        Hit& hit, Count count) {
   Captures captures;
   const Rule* done = nullptr;  // a rule that returned the very node: its other alternatives are not tried
   for (size_t w = 0; w < code.words; w++)
@@ -266,11 +269,12 @@ template <class Count>
       if (&rule == done || !same_nodes(program, u) || !count.has_needed(program)) continue;
       if (!count.match(program, [&] { return run(program, code.steps.data() + program.first, u, captures.at); }))
         continue;
-      hit = &rule;  // also names the rule when its action throws
-      UOp out = count.call(program, [&] { return rule.call(rule, {u, captures.at, ctx, ctx_type}); });
+      hit.rule = &rule;  // also names the rule when its action throws
+      const Match match{u, captures.at, ctx, ctx_type};
+      UOp out = count.call(program, match, [&] { return apply_rule(rule, match); });
       bool made = out && !(out == u);
       if (made || rule.changes_ctx) note_hit(rule);
-      if (made) return out;
+      if (made) return hit.branch = match.branch, out;
       note_declined(rule);
       count.declined();
       if (out) done = &rule;
@@ -280,12 +284,12 @@ template <class Count>
 
 }  // namespace
 
-UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) const {
+UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   return bucket ? match(bucket->code(), u, ctx, ctx_type, hit, NotCounted(u)) : UOp();
 }
 
-UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, RuleStats& stats) const {
+UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats& stats) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
   CountedMatch counted(stats, *bucket, u);

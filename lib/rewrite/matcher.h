@@ -22,9 +22,9 @@ class Matcher {
 
   // The node that the first rule to apply makes of `u`, else the empty UOp (PatternMatcher.rewrite). `hit` receives
   // that rule.
-  UOp rewrite(UOp u, void* ctx, const char* ctx_type, const Rule*& hit) const;
+  UOp rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const;
   // The same, counting into `stats`.
-  UOp rewrite_counted(UOp u, void* ctx, const char* ctx_type, const Rule*& hit, RuleStats& stats) const;
+  UOp rewrite_counted(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats& stats) const;
 
   // Whether a rule of the set looks at the context of the rewrite. Without one, what becomes of a node is the same in
   // every rewrite.

@@ -14,10 +14,10 @@ using namespace pat;
 
 // The name of the rule of `set` that applies to `u`, and what it makes; "" when none does.
 std::string hit(const RuleSet& set, UOp u, UOp* made = nullptr) {
-  const Rule* rule = nullptr;
-  UOp out = set.matcher().rewrite(u, nullptr, nullptr, rule);
+  Hit hit;
+  UOp out = set.matcher().rewrite(u, nullptr, nullptr, hit);
   if (made) *made = out;
-  return out ? std::string(rule->name) : "";
+  return out ? std::string(hit.rule->name) : "";
 }
 
 struct Terms {
@@ -130,7 +130,7 @@ TEST_CASE("matcher: counts what was tried and what applied") {
   static const RuleSet set("test", {rule("one", x + c, c), rule("two", x + y, y)});
   Terms t;
   RuleStats stats;
-  const Rule* applied = nullptr;
+  Hit applied;
   CHECK(set.matcher().rewrite_counted(t.a + t.b, nullptr, nullptr, applied, stats));
   CHECK(set.matcher().rewrite_counted(t.a + t.two, nullptr, nullptr, applied, stats));
   uint32_t one = set.rules()[0]->id, two = set.rules()[1]->id;

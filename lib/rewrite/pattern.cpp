@@ -1,9 +1,11 @@
-#include "lib/rewrite/pattern.h"
+#include "lib/rewrite/right_side.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "lib/support/arena.h"
+#include "lib/support/check.h"
 #include "lib/uop/render.h"
 
 namespace tgc::pat {
@@ -18,17 +20,38 @@ Arena& arena() {
   static Arena* arena = new Arena;  // never freed: rules live as long as the process
   return *arena;
 }
+std::mutex& lock() {
+  static std::mutex mutex;
+  return mutex;
+}
 }  // namespace
 
 std::string_view name_of_capture(int id) { return kCaptureNames[id]; }
 
+void* keep(size_t size, size_t align) {
+  std::lock_guard guard(lock());
+  return arena().allocate(size, align);
+}
+
+std::span<const char* const> keep_all(std::initializer_list<const char*> names) {
+  std::lock_guard guard(lock());
+  return arena().copy(std::span(names.begin(), names.size()));
+}
+
 const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children) {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
+  std::lock_guard guard(lock());
   PatNode* n = arena().make<PatNode>(node);
   if (children.size()) n->children = arena().copy(std::span(children.begin(), children.size()));
   return n;
 }
+
+const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands) {
+  return make({.sources = PatNode::Sources::Exact, .form = name}, operands);
+}
+const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands) {
+  return make({.sources = PatNode::Sources::Exact, .form = name, .is_function = true}, operands);
+}
+const PatNode* make_word(std::string_view word) { return make({.form = word}); }
 
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
   PatNode node{.ops = op, .sources = PatNode::Sources::Exact};
@@ -42,6 +65,33 @@ const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
 const PatNode* make_const(Const value, DTypeSet dtypes) {
   return make({.ops = Op::CONST, .dtypes = dtypes, .has_arg = true, .arg = value});
 }
+
+Const fold_unary(Op op, Const a) {
+  TGC_CHECK(op == Op::NEG || op == Op::LOG2, "no number is computed by " + std::string(name_of(op)));
+  return op == Op::NEG ? py_neg(a) : Const(std::log2(a.to_double()));
+}
+
+Const fold_binary(Op op, Const a, Const b) {
+  switch (op) {
+    case Op::ADD: return py_add(a, b);
+    case Op::SUB: return py_sub(a, b);
+    case Op::MUL: return py_mul(a, b);
+    case Op::IDIV: return cdiv(a.to_int(), b.to_int());
+    case Op::MOD: return cmod(a.to_int(), b.to_int());
+    default: TGC_CHECK(false, "no number is computed by " + std::string(name_of(op))); return {};
+  }
+}
+
+namespace number {
+Const floor_div(Const a, Const b) {
+  if (a.is_float() || b.is_float()) return std::floor(a.to_double() / b.to_double());
+  return tgc::floor_div(a.to_int(), b.to_int());
+}
+Const floor_mod(Const a, Const b) { return tgc::floor_mod(a.to_int(), b.to_int()); }
+Const true_div(Const a, Const b) { return tgc::true_div(a.to_int(), b.to_int()); }
+Const ceil(Const a) { return Int::trunc(std::ceil(a.to_double())); }
+Const floor(Const a) { return Int::trunc(std::floor(a.to_double())); }
+}  // namespace number
 
 namespace {
 
@@ -74,6 +124,8 @@ std::string joined(std::span<const PatNode* const> children, const char* separat
 
 std::string to_text(const PatNode& n) {
   if (n.alternatives) return "(" + joined(n.children, " or ") + ")";
+  if (n.form == "-") return n.children.size() == 1 ? "-" + to_text(*n.children[0]) : "(" + joined(n.children, " - ") + ")";
+  if (!n.form.empty()) return std::string(n.form) + (n.sources == PatNode::Sources::Any ? "" : "(" + joined(n.children, ", ") + ")");
   bool is_constant = n.ops == OpSet{Op::CONST} && n.has_arg;
   bool plain_name = n.capture >= 0 && n.sources == PatNode::Sources::Any && !n.has_arg;
   std::string out;
@@ -86,8 +138,10 @@ std::string to_text(const PatNode& n) {
     if (!infix.empty() && n.children.size() == 2) {
       out = "(" + to_text(*n.children[0]) + " " + std::string(infix) + " " + to_text(*n.children[1]) + ")";
     } else {
-      out = n.ops.empty() ? "_" : op_names(n.ops);
+      bool is_cast = n.ops == OpSet{Op::CAST} && n.children.size() == 1;
+      out = is_cast ? "cast" : n.ops.empty() ? "_" : op_names(n.ops);
       std::string args = joined(n.children, ", ");
+      if (is_cast && !n.dtypes.empty()) args += ", " + dtype_names(n.dtypes);
       if (n.sources == PatNode::Sources::Prefix) args += args.empty() ? "..." : ", ...";
       if (n.sources == PatNode::Sources::Each) args += "...";
       if (n.has_arg) args += (args.empty() ? "arg=" : ", arg=") + n.arg.repr();

@@ -1,4 +1,5 @@
-// Patterns: what a rule matches, written as algebra (tinygrad's UPat, uop/ops.py).
+// Patterns: what a rule matches, written as algebra (tinygrad's UPat, uop/ops.py). The same algebra makes nodes on a rule's right side;
+// what stands on right sides alone is in right_side.h.
 //
 //   x, y, z, ...         match any node and bind it; the same name twice must be the same node
 //   c, c0, c1, ...       match a constant, scalar or vector; c.scalar() a scalar constant alone
@@ -9,14 +10,36 @@
 //   p.as(g)              binds the node that p matched      p.of(dtypes::ints)   restricts its dtype       p.arg(v)  its arg
 //   any_of(p, q), or_casted(p), or_after(p)                  alternatives, tried in order
 //
-// Which names a pattern binds is part of its type: a rule whose right side uses another name does not compile.
+// Each of these is an expression with a type of its own: which names it binds, and how a node is made of it, is known to the compiler. So a
+// right side costs what the same calls would cost in a function, and one that uses an unbound name, or what only matches, does not compile.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 
 #include "lib/dtype/dtype.h"
 #include "lib/uop/uop.h"
+
+namespace tgc {
+
+// Tells a C++ type from others at run time.
+template <class T>
+const char* type_key() {
+  static constexpr char kKey = 0;
+  return &kKey;
+}
+
+// What a right side sees: the node that matched, the names it bound, the context of this rewrite.
+struct Match {
+  UOp root;
+  const UOp* captured;  // by capture id
+  void* ctx;
+  const char* ctx_type;                 // identifies ctx's C++ type
+  mutable const char* branch = nullptr;  // which of the rule's foldings applied, where it has several: the right side tells
+};
+
+}  // namespace tgc
 
 namespace tgc::pat {
 
@@ -36,61 +59,93 @@ struct PatNode {
   std::span<const PatNode* const> children = {};
   bool has_early_reject = false;
   OpSet early_reject = {};       // ops that must be among the sources, when given explicitly
+  std::string_view form = {};    // of right sides and guards alone, which match nothing: "fold", "const_like", a function; a word if `sources` is Any
+  bool is_function = false;      // the form is a function's that builds nodes: no algebra
 };
 
 const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children = {});
+// "name(operands...)" and "word", for listings.
+const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
+const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
+const PatNode* make_word(std::string_view word);
+// Room that is never freed, for what rule tables hold.
+void* keep(size_t size, size_t align);
+std::span<const char* const> keep_all(std::initializer_list<const char*> names);
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands);
 const PatNode* make_const(Const value, DTypeSet dtypes);
 
+// ---- expressions
+// Each has
+//   kBound     the names in it, a bit each
+//   kMatches   whether it may stand on a left side
+//   node()     itself as data, for matching and listings
+// and what may stand on a right side
+//   build(m)   the node that it makes, or, when kNumber
+//   value(m)   the number that it is; a constant like the operand beside it is made of that
 template <uint64_t Bound>
-class Pat {
+class Pat;
+
+template <class Self>
+struct Expr {
+  auto pat() const { return Pat<Self::kBound>(self().node()); }
+  template <class Capture>
+  auto as(Capture name) const { return pat().as(name); }
+  auto of(DTypeSet dtypes) const { return pat().of(dtypes); }
+  auto of(DType scalar) const { return pat().of(scalar); }
+  auto arg(Arg value) const { return pat().arg(value); }
+
+  static constexpr bool kNumber = false;
+
+ private:
+  const Self& self() const { return static_cast<const Self&>(*this); }
+};
+
+template <class T>
+concept Expression = std::derived_from<T, Expr<T>>;
+template <class T>
+concept PatLike = Expression<T> && T::kMatches;
+template <class T>
+concept Literal = std::is_arithmetic_v<T>;
+template <class T>
+concept Term = Expression<T> || Literal<T>;
+template <class T>
+concept Number = Expression<T> && T::kNumber;
+template <class T>
+concept Buildable = requires(const T& t, const Match& m) { { t.build(m) } -> std::same_as<UOp>; };
+
+// A pattern that only matches: what was restricted or named, and what is no algebra.
+template <uint64_t Bound>
+class Pat : public Expr<Pat<Bound>> {
  public:
+  static constexpr uint64_t kBound = Bound;
+  static constexpr bool kMatches = true;
   explicit Pat(const PatNode* n) : n_(n) {}
   const PatNode* node() const { return n_; }
 
   template <class Capture>
-  auto as(Capture) const {
-    PatNode copy = *n_;
-    copy.capture = Capture::kId;
-    return Pat<Bound | uint64_t(1) << Capture::kId>(make(copy));
-  }
-  Pat of(DTypeSet dtypes) const {
-    PatNode copy = *n_;
-    copy.dtypes = dtypes;
-    return Pat(make(copy));
-  }
+  auto as(Capture) const { return changed<Bound | Capture::kBound>([](PatNode& n) { n.capture = Capture::kId; }); }
+  Pat of(DTypeSet dtypes) const { return changed([&](PatNode& n) { n.dtypes = dtypes; }); }
   Pat of(DType scalar) const { return of(DTypeSet{scalar.scalar_kind()}); }
-  Pat arg(Arg value) const {
-    PatNode copy = *n_;
-    copy.has_arg = true;
-    copy.arg = value;
-    return Pat(make(copy));
-  }
-  Pat arg_ints(std::span<const int64_t> values) const;
-  Pat early_reject(OpSet ops) const {
-    PatNode copy = *n_;
-    copy.has_early_reject = true;
-    copy.early_reject = ops;
-    return Pat(make(copy));
-  }
+  Pat arg(Arg value) const { return changed([&](PatNode& n) { n.has_arg = true, n.arg = value; }); }
+  Pat arg_ints(std::span<const int64_t> values) const { return changed([&](PatNode& n) { n.has_arg_ints = true, n.arg_ints = values; }); }
+  Pat early_reject(OpSet ops) const { return changed([&](PatNode& n) { n.has_early_reject = true, n.early_reject = ops; }); }
 
  private:
+  template <uint64_t B = Bound, class Change>
+  Pat<B> changed(Change change) const {
+    PatNode copy = *n_;
+    change(copy);
+    return Pat<B>(make(copy));
+  }
   const PatNode* n_;
 };
 
-template <uint64_t Bound>
-Pat<Bound> Pat<Bound>::arg_ints(std::span<const int64_t> values) const {
-  PatNode copy = *n_;
-  copy.has_arg_ints = true;
-  copy.arg_ints = values;
-  return Pat(make(copy));
-}
-
 // A name. `Constant` names match CONST and VCONST alone.
 template <int Id, bool Constant = false>
-struct Capture {
+struct Capture : Expr<Capture<Id, Constant>> {
   static constexpr int kId = Id;
-  using P = Pat<uint64_t(1) << Id>;
+  static constexpr uint64_t kBound = uint64_t(1) << Id;
+  static constexpr bool kMatches = true;
   static const PatNode* node() {
     static const PatNode* const n = [] {
       PatNode node;
@@ -100,19 +155,37 @@ struct Capture {
     }();
     return n;
   }
-  operator P() const { return P(node()); }
-  P pat() const { return *this; }
-  P of(DTypeSet dtypes) const { return pat().of(dtypes); }
-  P of(DType scalar) const { return pat().of(scalar); }
-  P arg(Arg value) const { return pat().arg(value); }
-  P scalar() const
+  auto scalar() const
     requires(Constant)
   {
     PatNode copy = *node();
     copy.ops = {Op::CONST};
-    return P(make(copy));
+    return Pat<kBound>(make(copy));
+  }
+  UOp build(const Match& m) const { return m.captured[Id]; }
+  Const value(const Match& m) const
+    requires(Constant)
+  {
+    return m.captured[Id].arg().to_const();
   }
 };
+
+// A number that is written out.
+struct Written : Expr<Written> {
+  explicit Written(Const v) : number(v) {}
+  static constexpr uint64_t kBound = 0;
+  static constexpr bool kMatches = false;  // by itself: beside an expression it does
+  static constexpr bool kNumber = true;
+  const PatNode* node() const { return make_const(number, {}); }
+  Const value(const Match&) const { return number; }
+  Const number;
+};
+template <Literal T>
+Written expr(T value) { return Written(Const(value)); }
+template <Expression T>
+T expr(T e) { return e; }
+template <class T>
+using ExprOf = decltype(expr(std::declval<T>()));
 
 // The names. Their order is no matter; `name_of_capture` prints them.
 #define TGC_CAPTURES(X)                                                                                                          \
@@ -137,49 +210,115 @@ TGC_CAPTURES(X)
 TGC_CONST_CAPTURES(X)
 #undef X
 
-// ---- what may stand for a pattern: a Pat, a name, a literal
-template <class T>
-struct BoundOf;
-template <uint64_t B>
-struct BoundOf<Pat<B>> : std::integral_constant<uint64_t, B> {};
-template <int Id, bool C>
-struct BoundOf<Capture<Id, C>> : std::integral_constant<uint64_t, uint64_t(1) << Id> {};
-
-template <class T>
-concept PatLike = requires { BoundOf<T>::value; };
-template <class T>
-concept Literal = std::is_arithmetic_v<T>;
-template <class T>
-concept Term = PatLike<T> || Literal<T>;
-
-template <class T>
-constexpr uint64_t kBound = 0;
 template <PatLike T>
-constexpr uint64_t kBound<T> = BoundOf<T>::value;
+const PatNode* node_of(T p) { return p.node(); }
 
-template <uint64_t B>
-const PatNode* node_of(Pat<B> p) { return p.node(); }
-template <int Id, bool C>
-const PatNode* node_of(Capture<Id, C> cap) { return cap.node(); }
+// ---- algebra. A literal beside an expression takes its dtypes, as tinygrad's ufix makes it.
 
-// A literal beside `other` takes its dtypes, as tinygrad's ufix makes it.
-template <PatLike T>
-const PatNode* node_beside(T term, const PatNode*) { return node_of(term); }
-template <Literal T>
-const PatNode* node_beside(T value, const PatNode* other) { return make_const(Const(value), other->dtypes); }
-template <Term A, Term B>
-const PatNode* binary(Op op, A a, B b) {
-  static_assert(PatLike<A> || PatLike<B>, "a pattern needs a name");
-  if constexpr (PatLike<A>) return make_alu(op, {node_of(a), node_beside(b, node_of(a))});
-  else return make_alu(op, {node_beside(a, node_of(b)), node_of(b)});
-}
-
-#define TGC_PAT_BINARY(symbol, OP)                          \
-  template <Term A, Term B>                                 \
-    requires(PatLike<A> || PatLike<B>)                      \
-  Pat<kBound<A> | kBound<B>> symbol(A a, B b) {             \
-    return Pat<kBound<A> | kBound<B>>(binary(Op::OP, a, b)); \
+// Whose op it is: Fixed at compile time, or any other.
+template <Op kOp>
+struct Fixed {
+  static constexpr uint64_t kBound = 0;
+  static constexpr bool kKnown = true;
+  static constexpr Op op(const Match&) { return kOp; }
+  template <class... Operands>
+  static const PatNode* node(Operands... operands) {
+    if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});  // as UOps have them, no NEG or SUB
+    else return make_alu(kOp, {operands...});
   }
+};
+struct AnyOp {
+  static constexpr uint64_t kBound = 0;
+  static constexpr bool kKnown = true;
+  Op fixed;
+  Op op(const Match&) const { return fixed; }
+  const PatNode* word() const { return make_word(name_of(fixed)); }
+  template <class... Operands>
+  const PatNode* node(Operands... operands) const { return make_alu(fixed, {operands...}); }
+};
+
+template <Expression E>
+const PatNode* node_beside(const E& e, const PatNode* other) {
+  if constexpr (std::same_as<E, Written>) return make_const(e.number, other->dtypes);
+  else return e.node();
+}
+// What an operand is made: a number a constant like the operand beside it.
+template <Expression E>
+UOp build_beside(const E& e, UOp other, const Match& m) {
+  if constexpr (Number<E>) return other.const_like(e.value(m));
+  else return e.build(m);
+}
+// Of two operands, at least one of which is no number: calls use(a, b).
+template <Expression A, Expression B, class Use>
+auto with_nodes(const A& a, const B& b, Use use) {
+  static_assert(!Number<A> || !Number<B>, "an operand must be a node: a number alone has no dtype");
+  if constexpr (Number<A>) {
+    const PatNode* other = b.node();
+    return use(node_beside(a, other), other);
+  } else {
+    const PatNode* other = a.node();
+    return use(other, node_beside(b, other));
+  }
+}
+template <Expression A, Expression B, class Use>
+auto with_built(const A& a, const B& b, const Match& m, Use use) {
+  if constexpr (Number<A>) {
+    UOp other = b.build(m);
+    return use(build_beside(a, other, m), other);
+  } else {
+    UOp other = a.build(m);
+    return use(other, build_beside(b, other, m));
+  }
+}
+template <class... Es>
+constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, Written>) && ...);
+
+Const fold_unary(Op op, Const a);           // of numbers, as Python computes
+Const fold_binary(Op op, Const a, Const b);  // IDIV and MOD truncate, as they do in graphs
+
+template <class OpOf, Expression A>
+struct Alu1 : Expr<Alu1<OpOf, A>> {
+  [[no_unique_address]] OpOf op_of;
+  [[no_unique_address]] A a;
+  Alu1(OpOf op_of, A a) : op_of(op_of), a(a) {}
+  static constexpr uint64_t kBound = OpOf::kBound | A::kBound;
+  static constexpr bool kMatches = OpOf::kKnown && A::kMatches;
+  const PatNode* node() const { return op_of.node(a.node()); }
+  UOp build(const Match& m) const
+    requires Buildable<A>
+  {
+    UOp x = a.build(m);
+    if constexpr (std::same_as<OpOf, Fixed<Op::NEG>>) return -x;
+    else return x.alu(op_of.op(m));
+  }
+  Const value(const Match& m) const { return fold_unary(op_of.op(m), a.value(m)); }
+};
+
+template <class OpOf, Expression A, Expression B>
+struct Alu2 : Expr<Alu2<OpOf, A, B>> {
+  [[no_unique_address]] OpOf op_of;
+  [[no_unique_address]] A a;
+  [[no_unique_address]] B b;
+  Alu2(OpOf op_of, A a, B b) : op_of(op_of), a(a), b(b) {}
+  static constexpr uint64_t kBound = OpOf::kBound | A::kBound | B::kBound;
+  static constexpr bool kMatches = OpOf::kKnown && kAllMatch<A, B>;
+  const PatNode* node() const {
+    return with_nodes(a, b, [&](auto* x, auto* y) { return op_of.node(x, y); });
+  }
+  UOp build(const Match& m) const
+    requires((Buildable<A> || Number<A>) && (Buildable<B> || Number<B>))
+  {
+    if constexpr (!std::same_as<OpOf, Fixed<Op::SUB>>) return with_built(a, b, m, [&](UOp x, UOp y) { return x.alu(op_of.op(m), y); });
+    else if constexpr (Number<B>) return a.build(m) - b.value(m);  // its negative is added
+    else return with_built(a, b, m, [](UOp x, UOp y) { return x - y; });
+  }
+  Const value(const Match& m) const { return fold_binary(op_of.op(m), a.value(m), b.value(m)); }
+};
+
+#define TGC_PAT_BINARY(symbol, OP)                                \
+  template <Term A, Term B>                                       \
+    requires(Expression<A> || Expression<B>)                      \
+  auto symbol(A a, B b) { return Alu2(Fixed<Op::OP>(), expr(a), expr(b)); }
 TGC_PAT_BINARY(operator+, ADD)
 TGC_PAT_BINARY(operator*, MUL)
 TGC_PAT_BINARY(operator/, IDIV)
@@ -193,38 +332,56 @@ TGC_PAT_BINARY(operator<, CMPLT)
 TGC_PAT_BINARY(operator!=, CMPNE)
 TGC_PAT_BINARY(maximum, MAX)
 TGC_PAT_BINARY(pow, POW)
+TGC_PAT_BINARY(operator-, SUB)  // on right sides alone, as -x below
+#undef TGC_PAT_BINARY
 
-#define TGC_PAT_UNARY(name, OP)                                  \
-  template <PatLike A>                                           \
-  Pat<kBound<A>> name(A a) {                                     \
-    return Pat<kBound<A>>(make_alu(Op::OP, {node_of(a)}));       \
-  }
+#define TGC_PAT_UNARY(name, OP) \
+  template <Expression A>       \
+  auto name(A a) { return Alu1(Fixed<Op::OP>(), a); }
 TGC_PAT_UNARY(reciprocal, RECIPROCAL)
 TGC_PAT_UNARY(exp2, EXP2)
 TGC_PAT_UNARY(log2, LOG2)
 TGC_PAT_UNARY(sqrt, SQRT)
 TGC_PAT_UNARY(trunc, TRUNC)
-
-template <PatLike A, Term B>
-auto fdiv(A a, B b) {  // a * 1/b
-  return Pat<kBound<A> | kBound<B>>(make_alu(Op::MUL, {node_of(a), make_alu(Op::RECIPROCAL, {node_beside(b, node_of(a))})}));
-}
-template <PatLike A>
-auto logical_not(A a) { return a != true; }
-// On right sides alone: x.neg() and x - y as UOps have them.
 TGC_PAT_UNARY(operator-, NEG)
-TGC_PAT_BINARY(operator-, SUB)
-#undef TGC_PAT_BINARY
 #undef TGC_PAT_UNARY
 
-// cond ? yes : no
-template <PatLike C, Term Y, Term N>
-  requires(PatLike<Y> || PatLike<N>)
-auto where(C cond, Y yes, N no) {
-  constexpr uint64_t bound = kBound<C> | kBound<Y> | kBound<N>;
-  if constexpr (PatLike<Y>) return Pat<bound>(make_alu(Op::WHERE, {node_of(cond), node_of(yes), node_beside(no, node_of(yes))}));
-  else return Pat<bound>(make_alu(Op::WHERE, {node_of(cond), node_beside(yes, node_of(no)), node_of(no)}));
+template <Expression A, Term B>
+auto fdiv(A a, B b) {  // a * 1/b
+  if constexpr (Literal<B>) return Pat<A::kBound>(make_alu(Op::MUL, {a.node(), make_alu(Op::RECIPROCAL, {make_const(Const(b), a.node()->dtypes)})}));
+  else return a * reciprocal(b);
 }
+template <Expression A>
+auto logical_not(A a) { return a != true; }
+
+// cond ? yes : no
+template <Expression C, Expression Y, Expression N>
+struct Where : Expr<Where<C, Y, N>> {
+  [[no_unique_address]] C cond;
+  [[no_unique_address]] Y yes;
+  [[no_unique_address]] N no;
+  Where(C cond, Y yes, N no) : cond(cond), yes(yes), no(no) {}
+  static constexpr uint64_t kBound = C::kBound | Y::kBound | N::kBound;
+  static constexpr bool kMatches = kAllMatch<C, Y, N>;
+  const PatNode* node() const {
+    return with_nodes(yes, no, [&](auto* y, auto* n) { return make_alu(Op::WHERE, {cond.node(), y, n}); });
+  }
+  UOp build(const Match& m) const
+    requires(Buildable<C> && (Buildable<Y> || Number<Y>) && (Buildable<N> || Number<N>))
+  {
+    UOp test = cond.build(m);
+    return with_built(yes, no, m, [&](UOp y, UOp n) { return test.where(y, n); });
+  }
+};
+template <Expression C, Term Y, Term N>
+  requires(Expression<Y> || Expression<N>)
+auto where(C cond, Y yes, N no) { return Where(cond, expr(yes), expr(no)); }
+
+template <PatLike T>
+auto alu(OpSet ops, T a) { return Alu1(AnyOp{ops.first()}, a); }
+template <Term A, Term B>
+  requires(Expression<A> || Expression<B>)
+auto alu(Op op, A a, B b) { return Alu2(AnyOp{op}, expr(a), expr(b)); }
 
 // ---- ops by name
 inline Pat<0> anything() { return Pat<0>(make({})); }
@@ -233,39 +390,36 @@ inline Pat<0> leaf(OpSet ops) { return Pat<0>(make({.ops = ops, .sources = PatNo
 template <PatLike... Ts>
   requires(sizeof...(Ts) > 0)
 auto node(OpSet ops, Ts... sources) {
-  return Pat<(kBound<Ts> | ...)>(make({.ops = ops, .sources = PatNode::Sources::Exact}, {node_of(sources)...}));
+  return Pat<(Ts::kBound | ...)>(make({.ops = ops, .sources = PatNode::Sources::Exact}, {node_of(sources)...}));
 }
 template <PatLike... Ts>
 auto any_len(OpSet ops, Ts... first) {
-  return Pat<(kBound<Ts> | ...)>(make({.ops = ops, .sources = PatNode::Sources::Prefix}, {node_of(first)...}));
+  return Pat<(Ts::kBound | ...)>(make({.ops = ops, .sources = PatNode::Sources::Prefix}, {node_of(first)...}));
 }
 template <PatLike T>
 auto each(OpSet ops, T source) {
-  return Pat<kBound<T>>(make({.ops = ops, .sources = PatNode::Sources::Each}, {node_of(source)}));
+  return Pat<T::kBound>(make({.ops = ops, .sources = PatNode::Sources::Each}, {node_of(source)}));
 }
-template <PatLike T>
-auto alu(OpSet ops, T a) { return Pat<kBound<T>>(make_alu(ops.first(), {node_of(a)})); }
-template <PatLike A, PatLike B>
-auto alu(Op op, A a, B b) { return Pat<kBound<A> | kBound<B>>(make_alu(op, {node_of(a), node_of(b)})); }
+// cast(x): to any dtype
 template <PatLike T>
 auto cast(T a) { return node(Op::CAST, a); }
-template <PatLike T, class D>
-auto cast(T a, D dtypes) { return node(Op::CAST, a).of(dtypes); }
+template <PatLike T>
+auto cast(T a, DTypeSet dtypes) { return node(Op::CAST, a).of(dtypes); }
 inline Pat<0> constant(Const value) { return Pat<0>(make_const(value, {})); }
 inline Pat<0> constant(Const value, DType dtype) { return Pat<0>(make_const(value, DTypeSet{dtype.scalar_kind()})); }
 
 template <PatLike A, PatLike... Ts>
 auto any_of(A first, Ts... rest) {
-  return Pat<(kBound<A> & ... & kBound<Ts>)>(make({.alternatives = true}, {node_of(first), node_of(rest)...}));
+  return Pat<(A::kBound & ... & Ts::kBound)>(make({.alternatives = true}, {node_of(first), node_of(rest)...}));
 }
 template <PatLike T>
 auto or_casted(T p) { return any_of(p, cast(p)); }
 template <PatLike T, class Name>
-auto or_casted(T p, Name name) { return any_of(Pat<kBound<T>>(p).as(name), cast(p).as(name)); }
+auto or_casted(T p, Name name) { return any_of(p.as(name), cast(p).as(name)); }
 template <PatLike T>
 auto or_after(T p) { return any_of(p, any_len(Op::AFTER, p)); }
 template <PatLike T, class Name>
-auto or_after(T p, Name name) { return any_of(Pat<kBound<T>>(p).as(name), any_len(Op::AFTER, p).as(name)); }
+auto or_after(T p, Name name) { return any_of(p.as(name), any_len(Op::AFTER, p).as(name)); }
 
 // The pattern as text, "(x + c0) < c1"; for listings.
 std::string to_text(const PatNode& node);

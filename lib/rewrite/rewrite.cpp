@@ -57,7 +57,7 @@ class Rewriter {
   }
 
   void try_on(UOp u) {
-    TGC_CHECK(!apply(*pm_, u), "a rule that is to take notes made something: " + describe(*tried_));
+    TGC_CHECK(!apply(*pm_, u), "a rule that is to take notes made something: " + describe(*tried_.rule));
   }
 
  private:
@@ -146,7 +146,7 @@ class Rewriter {
 
   UOp apply(const Matcher& matcher, UOp u) { return matcher.has_rules_for(u.op()) ? try_rules(matcher, u) : UOp(); }
   UOp try_rules(const Matcher& matcher, UOp u) {
-    tried_ = nullptr;
+    tried_ = {};
     UOp out;
     try {
       out = observer_ ? observed(matcher, u, tried_) : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), tried_);
@@ -155,26 +155,26 @@ class Rewriter {
       throw;
     }
     fit();
-    if (out) w_.recent[w_.num_hits++ % Workspace::kRecent] = {tried_, u};
+    if (out) w_.recent[w_.num_hits++ % Workspace::kRecent] = {tried_.rule, u};
     return out;
   }
 
   // Adds to a failure of a rule where it happened.
   [[gnu::cold, gnu::noinline]] void name_place(Failure& failure, UOp u) {
-    if (tried_ && failure.diag().context.empty())
+    if (tried_.rule && failure.diag().context.empty())
       failure.diag().context =
-          "  in stage '" + std::string(name_) + "', rule " + describe(*tried_) + ", at\n" + describe(u);
+          "  in stage '" + std::string(name_) + "', rule " + describe(*tried_.rule) + ", at\n" + describe(u);
   }
 
   // The same with someone watching.
-  [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, const Rule*& hit) {
+  [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, Hit& hit) {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
     auto begin = tells_ ? Clock::now() : Clock::time_point();
     UOp out = observer_->stats ? matcher.rewrite_counted(u, ctx_.ptr(), ctx_.type(), hit, *observer_->stats)
                                : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), hit);
     if (out && tells_ && !(out == bottom_up_gate()))
-      observer_->rewritten(*hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
+      observer_->rewritten(hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
   }
 
@@ -391,7 +391,7 @@ class Rewriter {
   uint32_t run_ = 0;
   size_t num_waiting_ = 0;
   bool progress_ = true;  // a result was found since the frames that wait were last begun anew
-  const Rule* tried_ = nullptr;  // the rule that was tried last: what threw
+  Hit tried_;  // the rule that was tried last: what threw
 };
 
 // The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most

@@ -19,8 +19,7 @@ class ContextRef {
   ContextRef() = default;
   template <class T>
     requires(!std::is_same_v<std::remove_const_t<T>, ContextRef>)
-  ContextRef(T& object)
-      : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_(&detail::TypeKey<T>::kKey) {}
+  ContextRef(T& object) : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_(type_key<T>()) {}
   void* ptr() const { return ptr_; }
   const char* type() const { return type_; }
 
@@ -85,7 +84,7 @@ class RewriteObserver {
     uint32_t made_from;
     uint64_t ns;
   };
-  virtual void rewritten(const Rule& /*rule*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
+  virtual void rewritten(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
   virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // the same node with the sources that its sources became
   virtual void gated(UOp /*node*/) {}                     // kept, with everything below it (BottomUpGate)
   virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // no result: an exception ended it

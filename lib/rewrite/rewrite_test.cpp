@@ -179,7 +179,7 @@ TEST_CASE("graph_rewrite: an observer sees every rewrite") {
     void begin(std::string_view name, UOp, const RuleSet&, bool) override {
       seen.push_back("begin " + std::string(name));
     }
-    void rewritten(const Rule& rule, UOp, UOp, Cost) override { seen.push_back(std::string(rule.name)); }
+    void rewritten(const Hit& hit, UOp, UOp, Cost) override { seen.push_back(std::string(hit.rule->name)); }
     void end(std::string_view, UOp) override { seen.push_back("end"); }
   } watch;
   Graph g;

@@ -1,5 +1,6 @@
 #include "lib/rewrite/rules.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "lib/rewrite/matcher.h"
@@ -22,51 +23,12 @@ Registry& registry() {
   return *r;
 }
 
-// The node a template makes: names stand for what they bound, a literal is made like the operand beside it (mixin/math.py).
-UOp instantiate(const PatNode& n, const UOp* captured);
-
-UOp beside(const PatNode& n, UOp other, const UOp* captured) {
-  return n.has_arg && n.capture < 0 ? other.const_like(n.arg.to_const()) : instantiate(n, captured);
-}
-
-UOp binary(Op op, UOp a, UOp b) { return op == Op::SUB ? a - b : a.alu(op, b); }
-
-UOp instantiate(const PatNode& n, const UOp* captured) {
-  if (n.capture >= 0) return captured[n.capture];
-  auto is_literal = [](const PatNode& m) { return m.has_arg && m.capture < 0; };
-  switch (n.children.size()) {
-    case 1: {
-      UOp a = instantiate(*n.children[0], captured);
-      return n.ops == OpSet{Op::NEG} ? -a : a.alu(n.ops.first());
-    }
-    case 2: {
-      const PatNode &l = *n.children[0], &r = *n.children[1];
-      if (is_literal(l)) {
-        UOp b = instantiate(r, captured);
-        return binary(n.ops.first(), beside(l, b, captured), b);
-      }
-      UOp a = instantiate(l, captured);
-      return binary(n.ops.first(), a, beside(r, a, captured));
-    }
-    case 3: {
-      UOp cond = instantiate(*n.children[0], captured);
-      const PatNode &yes = *n.children[1], &no = *n.children[2];
-      if (is_literal(yes)) {
-        UOp b = instantiate(no, captured);
-        return cond.alu(n.ops.first(), beside(yes, b, captured), b);
-      }
-      UOp a = instantiate(yes, captured);
-      return cond.alu(n.ops.first(), a, beside(no, a, captured));
-    }
-    default: TGC_CHECK(false, "a rule's right side is no algebra: " + pat::to_text(n)); return {};
-  }
-}
-
 }  // namespace
 
-UOp call_template(const Rule& rule, const Match& match) { return instantiate(*rule.right, match.captured); }
-
-void detail::wrong_context(const Rule& rule) { TGC_CHECK(false, "rule " + describe(rule) + " ran without its context"); __builtin_unreachable(); }
+void pat::wrong_context(std::string_view function) {
+  TGC_CHECK(false, std::string(function) + " ran without its context");
+  __builtin_unreachable();
+}
 
 RuleSet::RuleSet(std::string_view name, std::initializer_list<Rule> rules) : RuleSet(name, std::vector<Rule>(rules)) {}
 
@@ -120,6 +82,53 @@ std::string describe(const Rule& rule) {
   return std::string(rule.name) + " (" + std::string(short_file(rule)) + ":" + std::to_string(rule.line) + ")";
 }
 
-std::string right_text(const Rule& rule) { return rule.right ? pat::to_text(*rule.right) : "{...}"; }
+namespace {
+bool holds_function(const PatNode& n) {
+  return n.is_function || std::ranges::any_of(n.children, [](const PatNode* child) { return holds_function(*child); });
+}
+}  // namespace
+
+std::vector<Folding> foldings_of(const Rule& rule) { return rule.list ? rule.list(rule) : std::vector<Folding>{{"", nullptr}}; }
+
+std::vector<std::string_view> branch_names(const Rule& rule) {
+  std::vector<std::string_view> out;
+  for (const Folding& f : foldings_of(rule)) {
+    if (!f.name.empty()) out.push_back(f.name);
+    out.insert(out.end(), f.cases.begin(), f.cases.end());
+  }
+  return out;
+}
+
+RightKind right_kind(const Rule& rule) {
+  if (!rule.list) return RightKind::Lambda;
+  auto foldings = foldings_of(rule);
+  return std::ranges::any_of(foldings, [](const Folding& f) { return !f.right || holds_function(*f.right); }) ? RightKind::Function : RightKind::Algebra;
+}
+
+std::string_view name_of(RightKind kind) {
+  constexpr std::string_view kNames[] = {"algebra", "function", "lambda"};
+  return kNames[int(kind)];
+}
+
+std::string right_text(const Folding& folding) { return folding.right ? pat::to_text(*folding.right) : "{...}"; }
+
+std::string guard_text(const Folding& folding) {
+  std::string out;
+  for (const PatNode* guard : folding.guards) out += (out.empty() ? "" : " and ") + pat::to_text(*guard);
+  return out;
+}
+
+std::string right_text(const Rule& rule) {
+  std::string out;
+  for (const Folding& folding : foldings_of(rule)) {
+    if (!out.empty()) out += " | ";
+    if (!folding.name.empty()) out += std::string(folding.name) + ": ";
+    out += right_text(folding);
+    for (const char* name : folding.cases) out += (name == folding.cases.front() ? " [" : " | ") + std::string(name);
+    if (!folding.cases.empty()) out += "]";
+    if (std::string guards = guard_text(folding); !guards.empty()) out += " when " + guards;
+  }
+  return out;
+}
 
 }  // namespace tgc

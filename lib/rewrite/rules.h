@@ -1,13 +1,22 @@
 // Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py).
 //
-//   rule("add-zero", x + 0, x)                                           a right side that is algebra
-//   rule("max-by-bounds", maximum(x, y), with(x, y, [](UOp x, UOp y) {   a right side that computes; the empty UOp declines
-//     return ...;
-//   }))
-//   rule("add-control-flow", node(Op::RANGE).as(x), with_ctx<CfgContext>(x, [](CfgContext& ctx, UOp x) { ... }))
+//   rule("add-zero", x + 0, x)                                              left -> right, both algebra (pattern.h, right_side.h)
+//   rule("shr-drops-mask", (x & c1) >> c2, x >> c2, when<keeps>(c1, c2))    guarded: where `bool keeps(UOp, UOp)` says no, the rule declines
+//   rule("or-const", x | c,                                                 several foldings, each with its name: the first whose guards hold
+//        branch("true", c, when<truthy>(c)),
+//        branch("false", x))
+//   rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))         a function computes; the empty UOp declines
+//   rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))   it returns Taken: which folding it was
+//   rule("fast-idiv", x / c, with<fast_idiv>(x, c))                         its first parameter is the rewrite's context, const Target&
+//   rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))        a lambda, for what is too small for a name: listings show {...}
 //
-// Order is meaning: the rules of a set are tried in order, a rule's alternatives in tinygrad's permutation order. A right side that
-// returns nothing declines, and the next alternative is tried; one that returns the very node ends that rule, and the next rule is tried.
+// Order is meaning: the rules of a set are tried in order, a rule's alternatives in tinygrad's permutation order. A rule whose guard says
+// no, or whose function returns nothing, declines, and the next alternative is tried; one that returns the very node ends that rule, and
+// the next rule is tried.
+//
+// Which form to take: algebra wherever a right side makes a fixed number of nodes, for that is what listings show, tests read and a prover can
+// use. A guard is a question with a name that says what holds when the rule applies. A function is for right sides with loops over sources, and
+// for those that read a context. A context comes in at rewrite time, never captured in a table.
 #pragma once
 #include <atomic>
 #include <initializer_list>
@@ -18,42 +27,56 @@
 #include <type_traits>
 #include <vector>
 
-#include "lib/rewrite/pattern.h"
+#include "lib/rewrite/right_side.h"
 
 namespace tgc {
 
 class Matcher;
 
-// What an action sees: the node that matched, the names it bound, the context of this rewrite.
-struct Match {
-  UOp root;
-  const UOp* captured;  // by capture id
-  void* ctx;
-  const char* ctx_type;  // identifies ctx's C++ type
-};
-
 using AnyFunction = void (*)();
+
+// One of the things a rule may do, for listings. A rule that does one thing has one folding, without a name.
+struct Folding {
+  std::string_view name;
+  const pat::PatNode* right;  // null: a lambda's
+  std::vector<const pat::PatNode*> guards = {};
+  std::span<const char* const> cases = {};  // the names of the foldings that a function tells apart
+};
 
 struct Rule {
   std::string_view name;
   std::string_view file;  // of the rule's line, and that line
   uint32_t line;
   const pat::PatNode* left;
-  const pat::PatNode* right;                             // a template; null when `call` computes
-  UOp (*call)(const Rule& rule, const Match& match);     // runs `function` on the captures
-  AnyFunction function;
-  bool uses_ctx, changes_ctx;
-  uint32_t id;  // dense over all rules of the process, given when its set is made
+  UOp (*call)(const Rule& rule, const Match& match);                        // what the rule makes; the empty UOp declines
+  AnyFunction function = nullptr;                                           // of a lambda: runs on the captures
+  const void* right = nullptr;                                              // else the right side, of a type that `call` and `list` know
+  std::vector<Folding> (*list)(const Rule& rule) = nullptr;
+  bool may_decline = false;
+  bool uses_ctx = false, changes_ctx = false;
+  uint32_t id = 0;             // dense over all rules of the process, given when its set is made
   std::string_view set = {};  // the set that it was written in; so too
 };
 
-namespace detail {
-
-template <class T>
-struct TypeKey {
-  static constexpr char kKey = 0;
+// The rule that applied to a node, and which of its foldings, null where it has but one.
+struct Hit {
+  const Rule* rule = nullptr;
+  const char* branch = nullptr;
 };
-[[noreturn]] void wrong_context(const Rule& rule);
+
+// What a rule makes of a match: every application of any rule passes here.
+inline UOp apply_rule(const Rule& rule, const Match& match) { return rule.call(rule, match); }
+
+// A rule's name and the line where it is written.
+struct RuleName {
+  RuleName(std::string_view text, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) : text(text), file(file), line(line) {}
+  RuleName(const char* text, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) : text(text), file(file), line(line) {}
+  std::string_view text;
+  const char* file;
+  uint32_t line;
+};
+
+namespace detail {
 
 template <uint64_t Used>
 struct Action {
@@ -71,15 +94,15 @@ UOp call_plain(const Rule& rule, const Match& m) {
 }
 template <class Ctx, class... Cs>
 UOp call_ctx(const Rule& rule, const Match& m) {
-  if (m.ctx_type != &TypeKey<Ctx>::kKey && !(std::is_const_v<Ctx> && m.ctx_type == &TypeKey<std::remove_const_t<Ctx>>::kKey)) wrong_context(rule);
-  return reinterpret_cast<UOp (*)(Ctx&, UOpFor<Cs>...)>(rule.function)(*static_cast<Ctx*>(m.ctx), m.captured[Cs::kId]...);
+  return reinterpret_cast<UOp (*)(Ctx&, UOpFor<Cs>...)>(rule.function)(pat::context_of<Ctx>(m, rule.name), m.captured[Cs::kId]...);
 }
+
 template <class... Cs>
 constexpr uint64_t kUsed = (uint64_t(0) | ... | (uint64_t(1) << Cs::kId));
 
 }  // namespace detail
 
-// with(names..., function): the function gets the nodes that the names bound. It is a lambda without captures or a function pointer.
+// with(names..., lambda): the lambda gets the nodes that the names bound. It has no captures of its own.
 template <class A>
 auto with(A, UOp (*fn)(UOp)) {
   return detail::Action<detail::kUsed<A>>{detail::call_plain<A>, reinterpret_cast<AnyFunction>(fn)};
@@ -104,7 +127,7 @@ template <class A, class B, class C, class D, class E, class F>
 auto with(A, B, C, D, E, F, UOp (*fn)(UOp, UOp, UOp, UOp, UOp, UOp)) {
   return detail::Action<detail::kUsed<A, B, C, D, E, F>>{detail::call_plain<A, B, C, D, E, F>, reinterpret_cast<AnyFunction>(fn)};
 }
-// with_ctx<Ctx>(names..., function): as with, and the function's first parameter is the rewrite's context. Of rules that take it const the
+// with_ctx<Ctx>(names..., lambda): as with, and its first parameter is the rewrite's context. Of rules that take it const the
 // rewriter may choose the order.
 template <class Ctx, class A>
 auto with_ctx(A, UOp (*fn)(Ctx&, UOp)) {
@@ -123,18 +146,69 @@ auto with_ctx(A, B, C, D, UOp (*fn)(Ctx&, UOp, UOp, UOp, UOp)) {
   return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_ctx<Ctx, A, B, C, D>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
 }
 
-// The call of a rule whose right side is a template.
-UOp call_template(const Rule& rule, const Match& match);
+namespace detail {
 
-template <pat::PatLike L, uint64_t Used>
-Rule rule(std::string_view name, L left, detail::Action<Used> action, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
-  static_assert((Used & ~pat::kBound<L>) == 0, "the right side uses a name that the left side does not bind");
-  return {name, file, line, pat::node_of(left), nullptr, action.call, action.function, action.uses_ctx, action.changes_ctx, 0};
+// The right sides of a rule as a tuple of branches.
+template <pat::Expression R, class... Guards>
+auto branches_of(R right, Guards...) { return std::tuple(pat::Branch<R, Guards...>{nullptr, right}); }
+template <class R, class... Gs, class... More>
+auto branches_of(pat::Branch<R, Gs...> first, More... more) { return std::tuple(first, more...); }
+
+template <class... Branches>
+UOp call_branches(const Rule& rule, const Match& m) {
+  return std::apply([&](const Branches&... branch) {
+    UOp out;
+    (void)((branch.holds(m) && (m.branch = branch.name, out = branch.right.build(m))) || ...);
+    return out;
+  }, *static_cast<const std::tuple<Branches...>*>(rule.right));
 }
-template <pat::PatLike L, pat::PatLike R>
-Rule rule(std::string_view name, L left, R right, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
-  static_assert((pat::kBound<R> & ~pat::kBound<L>) == 0, "the right side uses a name that the left side does not bind");
-  return {name, file, line, pat::node_of(left), pat::node_of(right), call_template, nullptr, false, false, 0};
+template <class R>
+std::span<const char* const> cases_of(const R& right) {
+  if constexpr (requires { right.names; }) return right.names;
+  else return {};
+}
+template <class... Branches>
+std::vector<Folding> list_branches(const Rule& rule) {
+  return std::apply([&](const Branches&... branch) {
+    return std::vector<Folding>{{branch.name ? branch.name : "", branch.right.node(), branch.guards(), cases_of(branch.right)}...};
+  }, *static_cast<const std::tuple<Branches...>*>(rule.right));
+}
+
+template <class R>
+struct Calls {  // a right side that is no function
+  static constexpr bool kMayDecline = false, kUsesCtx = false, kChangesCtx = false;
+};
+template <auto F, class... Es>
+struct Calls<pat::With<F, Es...>> {
+  static constexpr bool kMayDecline = true, kUsesCtx = pat::kTakesContext<F, Es...>;
+  static constexpr bool kChangesCtx = kUsesCtx && !std::is_const_v<std::remove_reference_t<decltype(pat::first_parameter(F))>>;
+};
+
+template <class... Branches>
+Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches...> branches) {
+  using All = std::tuple<Branches...>;
+  static_assert(std::is_trivially_destructible_v<All>);
+  using Last = std::tuple_element_t<sizeof...(Branches) - 1, All>;
+  return {.name = name.text, .file = name.file, .line = name.line, .left = left, .call = call_branches<Branches...>,
+          .right = new (pat::keep(sizeof(All), alignof(All))) All(branches), .list = list_branches<Branches...>,
+          .may_decline = Last::kGuarded || Calls<decltype(Last::right)>::kMayDecline,
+          .uses_ctx = (Calls<decltype(Branches::right)>::kUsesCtx || ...), .changes_ctx = (Calls<decltype(Branches::right)>::kChangesCtx || ...)};
+}
+
+}  // namespace detail
+
+// left -> right, when all guards hold; or left and its branches.
+template <pat::PatLike L, class Right, class... More>
+Rule rule(RuleName name, L left, Right right, More... more) {
+  auto branches = detail::branches_of(right, more...);
+  static_assert((pat::kBoundOf<Right, More...> & ~L::kBound) == 0, "the right side uses a name that the left side does not bind");
+  return detail::with_branches(name, left.node(), branches);
+}
+template <pat::PatLike L, uint64_t Used>
+Rule rule(RuleName name, L left, detail::Action<Used> action) {
+  static_assert((Used & ~L::kBound) == 0, "the right side uses a name that the left side does not bind");
+  return {.name = name.text, .file = name.file, .line = name.line, .left = left.node(), .call = action.call, .function = action.function,
+          .may_decline = true, .uses_ctx = action.uses_ctx, .changes_ctx = action.changes_ctx};
 }
 
 // An ordered list of rules with the matcher made from it. Sets are made once, in static storage, and never change.
@@ -174,7 +248,18 @@ std::string_view short_file(std::string_view file);
 inline std::string_view short_file(const Rule& rule) { return short_file(rule.file); }
 // "add-zero (passes/symbolic/simple.cpp:12)"
 std::string describe(const Rule& rule);
-// The right side as text: the template, or "{...}" when it computes.
+
+// What a right side is: algebra alone, a function with a name (or algebra that holds one), or a lambda.
+enum class RightKind : uint8_t { Algebra, Function, Lambda };
+RightKind right_kind(const Rule& rule);
+std::string_view name_of(RightKind kind);
+// The foldings of a rule: several, each with its name, or one without.
+std::vector<Folding> foldings_of(const Rule& rule);
+std::vector<std::string_view> branch_names(const Rule& rule);  // the names of several foldings, none of one
+// A folding's right side, "{...}" for a lambda's; and its guards, "products_match(c1, c2, c3)", "" when it has none.
+std::string right_text(const Folding& folding);
+std::string guard_text(const Folding& folding);
+// All of them in a line: "x", "x / ca when products_match(ca, c, cb)", "true: c when truthy(c) | false: x", "fold_divmod(d) [cancel | gcd]".
 std::string right_text(const Rule& rule);
 
 }  // namespace tgc

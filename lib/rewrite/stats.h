@@ -1,5 +1,7 @@
 // What `tgc stats` counts of rules: tries, hits and time.
 #pragma once
+#include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "lib/rewrite/matcher.h"
@@ -10,6 +12,12 @@ namespace tgc {
 struct RuleCounters {
   uint64_t hits = 0, attempts = 0;
   uint64_t hit_ns = 0, total_ns = 0;
+  std::vector<std::pair<std::string_view, uint64_t>> branches = {};  // hits of each that applied, of a rule with several foldings
+
+  void count_branch(std::string_view name) {
+    auto it = std::ranges::find(branches, name, &std::pair<std::string_view, uint64_t>::first);
+    (it == branches.end() ? branches.emplace_back(name, 0) : *it).second++;
+  }
 };
 
 // Counting must be quick: of a try it notes which rules were tried on what sources, and how far it came; which rules

@@ -130,7 +130,7 @@ class Substituter {
     UOp out = replacements_.find(u);
     looked_up_++;
     replaced_ += bool(out);
-    if (out && observer_) [[unlikely]] observer_->rewritten(rule(), u, out, {uint32_t(graph_.size()), 0});
+    if (out && observer_) [[unlikely]] observer_->rewritten({&rule()}, u, out, {uint32_t(graph_.size()), 0});
     return out;
   }
 

@@ -5,7 +5,8 @@
 //   t.check("add-zero", x + 0, x);               // the rule of that name makes x of x + 0
 //   t.declines("mul-bool", x * x);               // it does not apply, or its guard says no
 //   t.notes("realize", copy, ctx);               // it makes nothing; what it noted in the context, the test looks at
-//   t.all_rules_fired();                         // at the end: every rule of the set had a check
+//   t.takes("divmod-general", "cancel", x, y);   // the folding of that name applies, and makes what simplifies to y
+//   t.all_rules_fired();                         // at the end: every rule of the set had a check, and each of its named branches
 //
 // The rule is tried on the node itself, alone: what other rules of its set would do does not matter.
 #pragma once
@@ -53,6 +54,17 @@ class RuleTest {
     CHECK(got == to);
     if (got == to) fire(rule);
   }
+  void takes(std::string_view rule, std::string_view branch, UOp from, UOp to, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
+    UOp got = apply(rule, from, {}, file, line);
+    std::string_view taken = hit_.branch ? hit_.branch : "none";
+    INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n"
+                           << describe(from) << "\nmade by " << taken << "\n"
+                           << (got ? describe(got) : "    nothing"));
+    CHECK(taken == branch);
+    CHECK((got && got.simplify() == to.simplify()));
+    if (got && taken == branch) fire(rule);
+  }
   void declines(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) {
     UOp got = apply(rule, from, ctx, file, line);
@@ -64,9 +76,9 @@ class RuleTest {
   void notes(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
              int line = __builtin_LINE()) {
     declines(rule, from, ctx, file, line);
-    if (hit_) fire(rule);
+    if (hit_.rule) fire(rule);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " does not match\n" << describe(from));
-    CHECK(hit_ != nullptr);
+    CHECK(hit_.rule != nullptr);
   }
   void throws(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
               int line = __builtin_LINE()) {
@@ -82,13 +94,17 @@ class RuleTest {
                            << describe(to));
     CHECK(got == to);
   }
-  // Every rule of these sets (default: the whole set) had a check that passed.
+  // Every rule of these sets (default: the whole set) had a check that passed, and each of its branches that has a name.
   void all_rules_fired() { all_rules_fired({&set_}); }
   void all_rules_fired(std::initializer_list<const RuleSet*> sets) {
     std::string missing;
     for (const RuleSet* set : sets)
-      for (const Rule* r : set->rules())
+      for (const Rule* r : set->rules()) {
         if (!fired_.count(std::string(r->name))) missing += "\n  " + tgc::describe(*r);
+        for (std::string_view branch : branch_names(*r))
+          if (!fired_.count(with_branch(r->name, branch)))
+            missing += "\n  " + tgc::describe(*r) + ", branch " + std::string(branch);
+      }
     INFO("rules without a check:" << missing);
     CHECK(missing.empty());
   }
@@ -104,18 +120,22 @@ class RuleTest {
     }
     INFO(std::string(file) << ":" << line << ": no rule " << name << " in " << set_.name());
     REQUIRE(it->second != nullptr);
-    hit_ = nullptr;
+    hit_ = {};
     return it->second->rewrite(u, ctx.ptr(), ctx.type(), hit_);
+  }
+  static std::string with_branch(std::string_view rule, std::string_view branch) {
+    return std::string(rule) + ": " + std::string(branch);
   }
   void fire(std::string_view name) {
     fired_.insert(std::string(name));
-    note_checked(*hit_);
+    if (hit_.branch) fired_.insert(with_branch(name, hit_.branch));
+    note_checked(*hit_.rule);
   }
 
   const RuleSet& set_;
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
-  std::set<std::string> fired_;
-  const Rule* hit_ = nullptr;  // that matched last
+  std::set<std::string> fired_;  // rules by name, and their branches as "rule: branch"
+  Hit hit_;  // what matched last
 };
 
 }  // namespace tgc

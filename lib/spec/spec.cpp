@@ -81,13 +81,13 @@ std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
   const Matcher& matcher = rules_of(spec).matcher();
   const UOp yes = verdict(nodes[0], Answer::Yes);
   for (size_t i = 0; i < nodes.size(); i++) {
-    const Rule* hit = nullptr;
+    Hit hit;
     UOp answer;
     try {
       answer = matcher.rewrite(nodes[i], nullptr, nullptr, hit);
     } catch (const Failure&) {
     }
-    if (!(answer == yes)) return SpecViolation{nodes[i], i, hit};
+    if (!(answer == yes)) return SpecViolation{nodes[i], i, hit.rule};
   }
   return std::nullopt;
 }

@@ -121,17 +121,17 @@ struct Judge {
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
   Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // of an UNROLL or CONTRACT
 
-  const Rule* rule = nullptr;  // that answered last
+  Hit hit;  // what answered last
   std::string of(UOp u) {
-    rule = nullptr;
-    UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, rule);
-    return !answer ? "none" : std::string(rule->name) + (answer == verdict(u, Answer::Yes) ? ": good" : ": bad");
+    hit = {};
+    UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);
+    return !answer ? "none" : std::string(hit.rule->name) + (answer == verdict(u, Answer::Yes) ? ": good" : ": bad");
   }
   void says(std::string_view expected, UOp u, int line = __builtin_LINE()) {
     INFO("line " << line);
     std::string said = of(u);
     CHECK(said == expected);
-    if (said == expected && rule) note_checked(*rule);
+    if (said == expected && hit.rule) note_checked(*hit.rule);
   }
   void check(std::string_view name, UOp good, UOp bad, std::string_view judged_by = {}, int line = __builtin_LINE()) {
     says(std::string(name) + ": good", good, line);

@@ -18,19 +18,19 @@ UOp call_require(const Rule& rule, const Match& match);
 UOp call_judge(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>
-Rule allow(std::string_view name, P pattern, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
-  return {name, file, line, pat::node_of(pattern), nullptr, call_allow, nullptr, false, 0};
+Rule spec_rule(const RuleName& name, P pattern, UOp (*call)(const Rule&, const Match&), AnyFunction test = nullptr) {
+  return {.name = name.text, .file = name.file, .line = name.line, .left = pattern.node(), .call = call, .function = test,
+          .may_decline = test != nullptr};
 }
 template <pat::PatLike P>
-Rule require(std::string_view name, P pattern, bool (*test)(UOp), const char* file = __builtin_FILE(),
-             uint32_t line = __builtin_LINE()) {
-  return {name,  file, line, pat::node_of(pattern), nullptr, call_require, reinterpret_cast<AnyFunction>(test),
-          false, 0};
+Rule allow(RuleName name, P pattern) { return spec_rule(name, pattern, call_allow); }
+template <pat::PatLike P>
+Rule require(RuleName name, P pattern, bool (*test)(UOp)) {
+  return spec_rule(name, pattern, call_require, reinterpret_cast<AnyFunction>(test));
 }
 template <pat::PatLike P>
-Rule judge(std::string_view name, P pattern, Answer (*test)(UOp), const char* file = __builtin_FILE(),
-           uint32_t line = __builtin_LINE()) {
-  return {name, file, line, pat::node_of(pattern), nullptr, call_judge, reinterpret_cast<AnyFunction>(test), false, 0};
+Rule judge(RuleName name, P pattern, Answer (*test)(UOp)) {
+  return spec_rule(name, pattern, call_judge, reinterpret_cast<AnyFunction>(test));
 }
 
 const RuleSet& shared_spec();          // ops that are good anywhere

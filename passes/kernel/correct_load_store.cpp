@@ -102,9 +102,9 @@ UOp image_fixup(UOp ls) {
 const RuleSet& correct_load_store() {
   static const RuleSet set("correct_load_store", {
       // load(wide pointer) -> cat(load(pointer), load(pointer), ...); stores alike
-      rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l), with_ctx<const Target>(l, idx, split_load_store)),
+      rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l), with<split_load_store>(l, idx)),
       // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}])
-      rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with(l, image_fixup)),
+      rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),
   });
   return set;
 }

@@ -29,38 +29,24 @@ int log2_exact(UOp c) {
   return k < 64 && v == Int::pow2(uint32_t(k)) ? k : -1;
 }
 
-UOp through_float(UOp x, UOp d) { return d.cast(dtypes::float32).alu(x.op()).cast(x.dtype()); }
-
-UOp mod_to_and(UOp x, UOp c) { return log2_exact(c) >= 0 ? x & Const(c.arg().as_int() - 1) : UOp(); }
-UOp mul_to_shift(UOp x, UOp c) {
-  int k = log2_exact(c);
-  return k > 0 ? x << Const(k) : UOp();
-}
-UOp idiv_to_shift(UOp x, UOp c) {
-  int k = log2_exact(c);
-  return k > 0 ? x >> Const(k) : UOp();
-}
-// The shift rounds down; a negative x is raised so that the result is rounded to zero.
-UOp signed_idiv_to_shift(UOp x, UOp c) {
-  int k = log2_exact(c);
-  if (k <= 0) return {};
+bool is_power_of_two(UOp c) { return log2_exact(c) >= 0; }
+bool is_power_of_two_above_one(UOp c) { return log2_exact(c) > 0; }
+Const is_less_than_zero(UOp x) { return x.lt(0).vmin(); }  // of an x whose sign is known
+bool sign_is_known(UOp x) {
   UOp negative = x.lt(0);
-  if (py_equal(negative.vmin(), negative.vmax())) negative = negative.const_like(negative.vmin());
-  return (x + negative.where(c - Const(1), 0)) >> Const(k);
+  return py_equal(negative.vmin(), negative.vmax());
 }
+bool one_value_between(UOp c1, UOp c2) { return py_equal(py_add(c1.arg().to_const(), 1), py_sub(c2.arg().to_const(), 1)); }
 
-// c1 < x and x < c2 with one value between
-UOp between_to_eq(UOp x, UOp c1, UOp c2) {
-  return py_equal(py_add(c1.arg().to_const(), 1), py_sub(c2.arg().to_const(), 1)) ? x.eq(c1 + Const(1)) : UOp();
-}
+UOp fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fast_idiv(target, x, c.arg().as_int()); }
 
 template <UOp (*expansion)(UOp)>
 const RuleSet& transcendental(Op op, std::string_view own, std::string_view others) {
   static const RuleSet set(own, {
       // f(x) -> its expansion
-      rule(own, node(op, d).of(kTranscendental), with(d, expansion)),
+      rule(own, node(op, d).of(kTranscendental), with<expansion>(d)),
       // f(x) -> f(float(x)), for narrow floats
-      rule(others, node(op, d).of(kOtherFloats).as(x), with(x, d, through_float)),
+      rule(others, node(op, d).of(kOtherFloats).as(x), cast(alu(op, cast(d, dtypes::float32)), dtype_of(x))),
   });
   return set;
 }
@@ -69,7 +55,7 @@ const RuleSet& transcendental(Op op, std::string_view own, std::string_view othe
 
 const RuleSet& late_threefry() {
   static const RuleSet set("late threefry", {
-      rule("threefry", node(Op::THREEFRY, x, y).of(kUInt64), with(x, y, threefry2x32)),
+      rule("threefry", node(Op::THREEFRY, x, y).of(kUInt64), with<threefry2x32>(x, y)),
   });
   return set;
 }
@@ -77,7 +63,7 @@ const RuleSet& late_threefry() {
 const RuleSet& late_max() {
   static const RuleSet set("late max", {
       // max(x, y) -> x < y ? y : x
-      rule("max-to-where", node(Op::MAX).as(m), with(m, [](UOp m) { return m.src(0).lt(m.src(1)).where(m.src(1), m.src(0)); })),
+      rule("max-to-where", node(Op::MAX, x, y), where(x < y, y, x)),
   });
   return set;
 }
@@ -85,7 +71,7 @@ const RuleSet& late_max() {
 const RuleSet& late_sqrt() {
   static const RuleSet set("late sqrt", {
       // sqrt(x) -> x ** 0.5
-      rule("sqrt-to-pow", each(Op::SQRT, d), with(d, [](UOp d) { return xpow(d, d.const_like(0.5)); })),
+      rule("sqrt-to-pow", each(Op::SQRT, d), with<xpow>(d, const_like(d, 0.5))),
   });
   return set;
 }
@@ -93,7 +79,7 @@ const RuleSet& late_sqrt() {
 const RuleSet& late_and() {
   static const RuleSet set("late and", {
       // x % 2**k -> x & (2**k - 1)
-      rule("mod-to-and", x.of(dtypes::ints) % c, with(x, c, mod_to_and)),
+      rule("mod-to-and", x.of(dtypes::ints) % c, x & fold(c - 1), when<is_power_of_two>(c)),
   });
   return set;
 }
@@ -101,7 +87,7 @@ const RuleSet& late_and() {
 const RuleSet& late_or() {
   static const RuleSet set("late or", {
       // !x & !y -> !(x | y)
-      rule("not-and-not", logical_not(x.of(kBool)) & logical_not(y.of(kBool)), with(x, y, [](UOp x, UOp y) { return (x | y).logical_not(); })),
+      rule("not-and-not", logical_not(x.of(kBool)) & logical_not(y.of(kBool)), logical_not(x | y)),
   });
   return set;
 }
@@ -109,7 +95,7 @@ const RuleSet& late_or() {
 const RuleSet& late_shl() {
   static const RuleSet set("late shl", {
       // x * 2**k -> x << k
-      rule("mul-to-shl", x.of(dtypes::ints) * c, with(x, c, mul_to_shift)),
+      rule("mul-to-shl", x.of(dtypes::ints) * c, x << fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
   });
   return set;
 }
@@ -117,9 +103,12 @@ const RuleSet& late_shl() {
 const RuleSet& late_shr() {
   static const RuleSet set("late shr", {
       // x / 2**k -> x >> k, for unsigned x
-      rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, with(x, c, idiv_to_shift)),
-      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k
-      rule("idiv-to-shr", x.of(dtypes::ints) / c, with(x, c, signed_idiv_to_shift)),
+      rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, x >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
+      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: the shift rounds down, so a negative x is raised for the result to be rounded to zero
+      rule("idiv-to-shr", x.of(dtypes::ints) / c,
+           branch("known-sign", (x + where(const_like(x < 0, fold<is_less_than_zero>(x)), c - 1, 0)) >> fold<log2_exact>(c),
+                  when<is_power_of_two_above_one>(c), when<sign_is_known>(x)),
+           branch("any-sign", (x + where(x < 0, c - 1, 0)) >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c))),
   });
   return set;
 }
@@ -127,11 +116,9 @@ const RuleSet& late_shr() {
 const RuleSet& late_fast_idiv() {
   static const RuleSet set("late fast idiv", {
       // x / c -> (x * m) >> s
-      rule("fast-idiv", x.of(dtypes::ints) / c.scalar(), with_ctx<const Target>(x, c, [](const Target& target, UOp x, UOp c) {
-             return fast_idiv(target, x, c.arg().as_int());
-           })),
+      rule("fast-idiv", x.of(dtypes::ints) / c.scalar(), with<fast_idiv_by_const>(x, c)),
       // x % d -> x - d * (x / d)
-      rule("mod-to-idiv", x.of(dtypes::ints) % d, with(x, d, [](UOp x, UOp d) { return x - d * (x / d); })),
+      rule("mod-to-idiv", x.of(dtypes::ints) % d, x - d * (x / d)),
   });
   return set;
 }
@@ -139,7 +126,7 @@ const RuleSet& late_fast_idiv() {
 const RuleSet& late_neg() {
   static const RuleSet set("late neg", {
       // x * -1 -> -x
-      rule("mul-to-neg", x * -1, with(x, [](UOp x) { return x.alu(Op::NEG); })),
+      rule("mul-to-neg", x * -1, alu(Op::NEG, x)),
   });
   return set;
 }
@@ -147,7 +134,7 @@ const RuleSet& late_neg() {
 const RuleSet& late_sub() {
   static const RuleSet set("late sub", {
       // x + -y -> x - y
-      rule("add-neg-to-sub", x + node(Op::NEG, y), with(x, y, [](UOp x, UOp y) { return x.alu(Op::SUB, y); })),
+      rule("add-neg-to-sub", x + node(Op::NEG, y), alu(Op::SUB, x, y)),
   });
   return set;
 }
@@ -155,15 +142,16 @@ const RuleSet& late_sub() {
 const RuleSet& late_cmplt() {
   static const RuleSet set("late cmplt", {
       // !(x < c) -> c - 1 < x
-      rule("not-lt-const", logical_not(x.of(dtypes::sints) < c.of(dtypes::sints)), with(x, c, [](UOp x, UOp c) { return (c - Const(1)).lt(x); })),
+      rule("not-lt-const", logical_not(x.of(dtypes::sints) < c.of(dtypes::sints)), c - 1 < x),
       // !(c < x) -> x < c + 1
-      rule("not-const-lt", logical_not(c.of(dtypes::sints) < x.of(dtypes::sints)), with(x, c, [](UOp x, UOp c) { return x.lt(c + Const(1)); })),
+      rule("not-const-lt", logical_not(c.of(dtypes::sints) < x.of(dtypes::sints)), x < c + 1),
       // -x < y * c -> y * -c < x
-      rule("neg-lt-mul", x.of(dtypes::sints) * -1 < y.of(dtypes::sints) * c, with(x, y, c, [](UOp x, UOp y, UOp c) { return (y * -c).lt(x); })),
+      rule("neg-lt-mul", x.of(dtypes::sints) * -1 < y.of(dtypes::sints) * c, y * -c < x),
       // -x < c -> -c < x
-      rule("neg-lt-const", x.of(dtypes::sints) * -1 < c, with(x, c, [](UOp x, UOp c) { return (-c).lt(x); })),
+      rule("neg-lt-const", x.of(dtypes::sints) * -1 < c, -c < x),
       // c - 1 < x & x < c + 1 -> x == c
-      rule("between-to-eq", (c1.scalar() < x.of(dtypes::sints)) & (x.of(dtypes::sints) < c2.scalar()), with(x, c1, c2, between_to_eq)),
+      rule("between-to-eq", (c1.scalar() < x.of(dtypes::sints)) & (x.of(dtypes::sints) < c2.scalar()),
+           logical_not(x != c1 + 1), when<one_value_between>(c1, c2)),
   });
   return set;
 }
@@ -171,7 +159,7 @@ const RuleSet& late_cmplt() {
 const RuleSet& late_cmpeq() {
   static const RuleSet set("late cmpeq", {
       // !(x != y) -> x == y
-      rule("not-ne-to-eq", logical_not(x != y), with(x, y, [](UOp x, UOp y) { return x.alu(Op::CMPEQ, y); })),
+      rule("not-ne-to-eq", logical_not(x != y), alu(Op::CMPEQ, x, y)),
   });
   return set;
 }
@@ -179,7 +167,7 @@ const RuleSet& late_cmpeq() {
 const RuleSet& late_mulacc() {
   static const RuleSet set("late mulacc", {
       // a * b + d -> mulacc(a, b, d)
-      rule("mul-add-to-mulacc", a * b + d, with(a, b, d, [](UOp a, UOp b, UOp d) { return a.alu(Op::MULACC, b, d); })),
+      rule("mul-add-to-mulacc", a * b + d, alu(Op::MULACC, a, b, d)),
   });
   return set;
 }
@@ -187,9 +175,9 @@ const RuleSet& late_mulacc() {
 const RuleSet& late_fdiv() {
   static const RuleSet set("late fdiv", {
       // reciprocal(x) -> 1 / x
-      rule("reciprocal-to-fdiv", reciprocal(x), with(x, [](UOp x) { return x.const_like(1).alu(Op::FDIV, x); })),
+      rule("reciprocal-to-fdiv", reciprocal(x), alu(Op::FDIV, 1, x)),
       // a * (1 / b) -> a / b
-      rule("mul-fdiv-one", a.of(dtypes::floats) * alu(Op::FDIV, constant(1).of(dtypes::floats), b), with(a, b, [](UOp a, UOp b) { return a.alu(Op::FDIV, b); })),
+      rule("mul-fdiv-one", a.of(dtypes::floats) * alu(Op::FDIV, constant(1).of(dtypes::floats), b), alu(Op::FDIV, a, b)),
   });
   return set;
 }

@@ -130,15 +130,15 @@ UOp no_vectorized_alu(UOp alu) {
 const RuleSet& devectorize_buf_and_index() {
   static const RuleSet set("devectorize_buf_and_index", {
       // a buffer of vectors -> a buffer of their elements, cast
-      rule("scalar-buffer", node(kOnChip).as(buf), with(buf, no_vectorized_buf)),
+      rule("scalar-buffer", node(kOnChip).as(buf), with<no_vectorized_buf>(buf)),
       // cast(buf)[i] -> {buf, buf, ...}[{i * n, i * n + 1, ...}]
-      rule("index-scalar-buffer", node(Op::INDEX, cast(or_after(node(kOnChip), buf)).as(vec), idx), with(buf, vec, idx, no_vectorized_index)),
+      rule("index-scalar-buffer", node(Op::INDEX, cast(or_after(node(kOnChip), buf)).as(vec), idx), with<no_vectorized_index>(buf, vec, idx)),
       // {cast(buf), cast(buf), ...}[i]
       rule("index-broadcast-buffer", node(Op::INDEX, each(Op::VECTORIZE, cast(or_after(node(kOnChip), buf)).as(vec)).as(b), idx),
-           with(buf, vec, b, idx, no_vectorized_index_broadcast)),
+           with<no_vectorized_index_broadcast>(buf, vec, b, idx)),
       // cast(buf).gep[i]
       rule("index-gep-buffer", node(Op::INDEX, node(Op::GEP, cast(or_after(node(kOnChip), buf)).as(vec)).as(b), idx),
-           with(buf, vec, b, idx, no_vectorized_index_broadcast)),
+           with<no_vectorized_index_broadcast>(buf, vec, b, idx)),
   });
   return set;
 }
@@ -149,9 +149,9 @@ const RuleSet& devectorize() {
       rule("cast-after-after", any_len(Op::AFTER, node(Op::CAST).as(x)).as(a),
            with(x, a, [](UOp x, UOp a) { return x.src(0).after(a.src().subspan(1)).cast(x.dtype()); })),
       // op(x, y) on vectors -> {op(x.0, y.0), op(x.1, y.1), ...}
-      rule("scalar-alu", node(ops::Elementwise).as(alu_node), with(alu_node, no_vectorized_alu)),
+      rule("scalar-alu", node(ops::Elementwise).as(alu_node), with<no_vectorized_alu>(alu_node)),
       // wmma on long vectors -> several
-      rule("short-wmma", node(Op::WMMA).as(wmma), with(wmma, no_vectorized_wmma)),
+      rule("short-wmma", node(Op::WMMA).as(wmma), with<no_vectorized_wmma>(wmma)),
   });
   static const RuleSet set("devectorize", {&own, &devectorize_buf_and_index()});
   return set;
@@ -162,9 +162,9 @@ const RuleSet& pm_render() {
       // a vector of one constant -> {c, c, ...}
       rule("vectorize-const", node(Op::CONST).as(a), with(a, [](UOp a) { return a.dtype().vcount() > 1 ? vectorize_elements(a) : UOp(); })),
       // a vector of constants -> {c0, c1, ...}
-      rule("vectorize-vconst", node(Op::VCONST).as(a), with(a, vectorize_elements)),
+      rule("vectorize-vconst", node(Op::VCONST).as(a), with<vectorize_elements>(a)),
       // x.gep(i, j, ...) -> {x.i, x.j, ...}
-      rule("vectorize-gep", node(Op::GEP).as(g), with(g, vectorize_gep)),
+      rule("vectorize-gep", node(Op::GEP).as(g), with<vectorize_gep>(g)),
       // x.gep(0) -> x, for scalars
       rule("gep-of-scalar", node(Op::GEP).as(g), with(g, [](UOp g) {
              auto picks = g.arg().items();
@@ -173,13 +173,13 @@ const RuleSet& pm_render() {
       // {x} -> x
       rule("vectorize-one", node(Op::VECTORIZE, x), x),
       // load(&buf[i, gate]) -> load(&buf[i, gate], 0)
-      rule("masked-load-alt", any_len(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything()))).as(x), with(x, add_alt_value)),
+      rule("masked-load-alt", any_len(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything()))).as(x), with<add_alt_value>(x)),
       // gate ? load(&buf[i, gate]) : a -> load(&buf[i, gate], a)
       rule("where-to-alt", where(cond, or_casted(any_len(Op::LOAD, or_casted(node(Op::INDEX, anything(), idx, cond))).as(l)), a),
-           with(l, a, with_alt_value)),
+           with<with_alt_value>(l, a)),
       // gate ? a : load(&buf[i, !gate]) -> load(&buf[i, !gate], a)
       rule("where-not-to-alt", where(cond, a, or_casted(any_len(Op::LOAD, or_casted(node(Op::INDEX, anything(), idx, logical_not(cond)))).as(l))),
-           with(l, a, with_alt_value)),
+           with<with_alt_value>(l, a)),
   });
   return set;
 }

@@ -263,20 +263,20 @@ const RuleSet& expander() {
   static const RuleSet set("expander", {
       // after({x, x, ...}, deps) -> {after(x, deps), ...}
       rule("after-broadcast", any_len(Op::AFTER, each(Op::VECTORIZE, x).as(b)).as(a),
-           with(x, b, a, [](UOp x, UOp b, UOp a) { return x.after(a.src().subspan(1)).broadcast(int64_t(b.num_src())); })),
+           broadcast(with_first_src(a, x, dtype_of(x)), num_src(b))),
       // end({x, x, ...}, ranges) -> {end(x, ranges), ...}
       rule("end-broadcast", any_len(Op::END, each(Op::VECTORIZE, x).as(b)).as(a),
-           with(x, b, a, [](UOp x, UOp b, UOp a) { return x.end(a.src().subspan(1)).broadcast(int64_t(b.num_src())); })),
+           broadcast(with_first_src(a, x), num_src(b))),
       // end(x, unroll) -> end(contract(x))
-      rule("end-unrolled", node(Op::END).as(u), with(u, end_unrolls)),
+      rule("end-unrolled", node(Op::END).as(u), with<end_unrolls>(u)),
       // bufferize(unroll, unroll) -> bufferize(contract, contract)
-      rule("bufferize-unrolled", node(Op::BUFFERIZE, node(Op::UNROLL), node(Op::UNROLL)).as(x), with(x, contract_bufferize)),
+      rule("bufferize-unrolled", node(Op::BUFFERIZE, node(Op::UNROLL), node(Op::UNROLL)).as(x), with<contract_bufferize>(x)),
       // unroll(unroll(x, inner), outer) -> unroll(x, inner + outer)
-      rule("unroll-unroll", node(Op::UNROLL, node(Op::UNROLL).as(i)).as(u), with(u, i, merge_unrolls)),
+      rule("unroll-unroll", node(Op::UNROLL, node(Op::UNROLL).as(i)).as(u), with<merge_unrolls>(u, i)),
       // op(unroll(x), y) -> unroll(op(x, {y, y, ...}))
-      rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with(root, do_expand)),
+      rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with<do_expand>(root)),
       // contract(unroll(x, axes), some) -> unroll(x, the others), elements reordered
-      rule("contract", node(Op::CONTRACT).as(x), with(x, do_contract)),
+      rule("contract", node(Op::CONTRACT).as(x), with<do_contract>(x)),
       // unroll(x) over no axes -> x
       rule("unroll-nothing", node(Op::UNROLL, x).arg_ints({}), x),
   });
@@ -286,11 +286,11 @@ const RuleSet& expander() {
 const RuleSet& pm_pre_expander() {
   static const RuleSet set("pm_pre_expander", {
       // range(n) of an UPCAST or UNROLL axis -> unroll({0, 1, ..., n-1})
-      rule("range-to-unroll", node(Op::RANGE).as(r), with(r, unroll_range)),
+      rule("range-to-unroll", node(Op::RANGE).as(r), with<unroll_range>(r)),
       // reduce(x, range, unroll) -> reduce(contract(x), range)
-      rule("reduce-unrolled", node(Op::REDUCE).as(x), with(x, fix_reduce_unroll)),
+      rule("reduce-unrolled", node(Op::REDUCE).as(x), with<fix_reduce_unroll>(x)),
       // store(p, x, range, unroll) -> contract(store(p, x, range))
-      rule("store-unrolled", node(Op::STORE).as(x), with(x, fix_store_unroll)),
+      rule("store-unrolled", node(Op::STORE).as(x), with<fix_store_unroll>(x)),
   });
   return set;
 }
@@ -298,7 +298,7 @@ const RuleSet& pm_pre_expander() {
 const RuleSet& pm_group_for_reduce() {
   static const RuleSet set("pm_group_for_reduce", {
       // reduce(x, group, range) -> reduce(local buffer of reduce(x, range), loop over the group)
-      rule("group-for-reduce", node(Op::REDUCE).as(x), with(x, fix_group_for_reduce)),
+      rule("group-for-reduce", node(Op::REDUCE).as(x), with<fix_group_for_reduce>(x)),
   });
   return set;
 }

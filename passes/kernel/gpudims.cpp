@@ -255,7 +255,7 @@ UOp grid_to_specials(const Target& target, UOp sink) {
 
 const RuleSet& pm_add_gpudims() {
   static const RuleSet set("pm_add_gpudims", {
-      rule("grid-to-specials", node(Op::SINK).as(s), with_ctx<const Target>(s, grid_to_specials)),
+      rule("grid-to-specials", node(Op::SINK).as(s), with<grid_to_specials>(s)),
   });
   return set;
 }

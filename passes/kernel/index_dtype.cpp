@@ -15,15 +15,9 @@ constexpr DTypeSet kIndex{Scalar::Index};
 // The integer dtype that holds every value of `u`.
 DType select_dtype(UOp u) { return (overflows(u, dtypes::int32) ? dtypes::int64 : dtypes::int32).vec(u.dtype().count()); }
 
-UOp lower_binary(UOp u, UOp x, UOp y) {
-  DType dtype = least_upper_dtype({select_dtype(u), x.dtype(), y.dtype()});
-  return x.cast(dtype).alu(u.op(), y.cast(dtype)).cast(u.dtype());
-}
-
-UOp lower_where(UOp cond, UOp x, UOp y) {
-  DType dtype = least_upper_dtype({x.dtype(), y.dtype()});
-  return cond.where(x.cast(dtype), y.cast(dtype)).cast(dtypes::index);
-}
+DType dtype_holding_all(UOp u, UOp x, UOp y) { return least_upper_dtype({select_dtype(u), x.dtype(), y.dtype()}); }
+DType common_dtype(UOp x, UOp y) { return least_upper_dtype({x.dtype(), y.dtype()}); }
+bool is_invalid(UOp u) { return u.is_invalid(); }
 
 UOp lower_vectorize(UOp v) {
   DType dtype = select_dtype(v);
@@ -48,39 +42,37 @@ UOp drop_index_casts(UOp n) {
 }  // namespace
 
 const RuleSet& pm_lower_index_dtype() {
+  auto wide = dtype_by<dtype_holding_all>(u, x, y);
+  auto common = dtype_by<common_dtype>(x, y);
   static const RuleSet set("pm_lower_index_dtype", {
       // index(x) op index(y) -> index(x op y), in a dtype that holds all three
-      rule("lower-binary", node(ops::Binary, cast(x, kIndex), cast(y, kIndex)).as(u), with(u, x, y, lower_binary)),
+      rule("lower-binary", node(ops::Binary, cast(x, kIndex), cast(y, kIndex)).as(u), cast(alu(op_of(u), cast(x, wide), cast(y, wide)), dtype_of(u))),
       // c -> index(c)
-      rule("lower-const", node({Op::CONST, Op::VCONST}).of(kIndex).as(u), with(u, [](UOp u) {
-             return u.is_invalid() ? UOp() : u.with_dtype(select_dtype(u)).cast(u.dtype());
-           })),
+      rule("lower-const", node({Op::CONST, Op::VCONST}).of(kIndex).as(u), 
+           cast(with_dtype(u, dtype_by<select_dtype>(u)), dtype_of(u)), unless<is_invalid>(u)),
       // cond ? index(x) : index(y) -> index(cond ? x : y)
-      rule("lower-where", node(Op::WHERE, cond, cast(x, kIndex), cast(y, kIndex)).of(kIndex), with(cond, x, y, lower_where)),
+      rule("lower-where", node(Op::WHERE, cond, cast(x, kIndex), cast(y, kIndex)).of(kIndex),
+           cast(where(cond, cast(x, common), cast(y, common)), dtypes::index)),
       // range(index(end)) -> index(range(end))
-      rule("lower-range", each(Op::RANGE, cast(end_, kIndex)).as(r), with(r, end_, [](UOp r, UOp end) {
-             return r.replace({.dtype = end.dtype(), .src = UOpSpan(end)}).cast(dtypes::index);
-           })),
+      rule("lower-range", each(Op::RANGE, cast(end_, kIndex)).as(r), cast(replace(r, dtype_of(end_), end_), dtypes::index)),
       // {index(x), index(y)} -> index({x, y})
-      rule("lower-vectorize", each(Op::VECTORIZE, cast(anything(), kIndex)).as(v), with(v, lower_vectorize)),
+      rule("lower-vectorize", each(Op::VECTORIZE, cast(anything(), kIndex)).as(v), with<lower_vectorize>(v)),
       // special(index(n)) -> index(special(n)): a launch dimension is an int32
-      rule("lower-special", node(Op::SPECIAL, cast(x, kIndex)).as(u), with(u, x, [](UOp u, UOp x) {
-             return u.replace({.dtype = dtypes::int32, .src = UOpSpan(x)}).cast(dtypes::index);
-           })),
+      rule("lower-special", node(Op::SPECIAL, cast(x, kIndex)).as(u), cast(replace(u, dtypes::int32, x), dtypes::index)),
       // var -> index(var as an int32)
-      rule("lower-variable", node(Op::DEFINE_VAR).of(kIndex).as(u), with(u, [](UOp u) { return u.with_dtype(dtypes::int32).cast(dtypes::index); })),
+      rule("lower-variable", node(Op::DEFINE_VAR).of(kIndex).as(u), cast(with_dtype(u, dtypes::int32), dtypes::index)),
       // bind(index(var), index(c)) -> index(bind(var, c))
-      rule("lower-bind", node(Op::BIND, cast(x, kIndex), cast(c, kIndex)), with(x, c, lower_bind)),
+      rule("lower-bind", node(Op::BIND, cast(x, kIndex), cast(c, kIndex)), with<lower_bind>(x, c)),
       // buf[cond ? i : invalid] -> buf[i, cond]
       rule("invalid-to-gate", node(Op::INDEX, buf, where(cond, idx, node(Op::CONST).arg(Const::invalid()))),
-           with(buf, idx, cond, [](UOp buf, UOp idx, UOp cond) { return buf.index_ptr(idx, cond); })),
+           uop(Op::INDEX, dtype_of(buf), buf, idx, cond)),
       // buf[index(i)] -> buf[i]
-      rule("index-drops-cast", node(Op::INDEX, buf, cast(idx.of(dtypes::ints))), with(buf, idx, [](UOp buf, UOp idx) { return buf.index_ptr(idx); })),
+      rule("index-drops-cast", node(Op::INDEX, buf, cast(idx.of(dtypes::ints))), uop(Op::INDEX, dtype_of(buf), buf, idx)),
       // buf[index(i), gate] -> buf[i, gate]
       rule("gated-index-drops-cast", node(Op::INDEX, buf, cast(idx.of(dtypes::ints)), gate),
-           with(buf, idx, gate, [](UOp buf, UOp idx, UOp gate) { return buf.index_ptr(idx, gate); })),
+           uop(Op::INDEX, dtype_of(buf), buf, idx, gate)),
       // sink(index(x), ...) -> sink(x, ...)
-      rule("root-drops-casts", node({Op::SINK, Op::NOOP, Op::END}).as(n), with(n, drop_index_casts)),
+      rule("root-drops-casts", node({Op::SINK, Op::NOOP, Op::END}).as(n), with<drop_index_casts>(n)),
   });
   return set;
 }

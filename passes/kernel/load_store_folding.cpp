@@ -154,17 +154,17 @@ UOp store_to_cat(UOp cat, UOp data, UOp sto) {
 const RuleSet& load_store_folding() {
   static const RuleSet set("load_store_folding", {
       // {buf, buf, ...}[vec] -> {&buf[vec.0], &buf[vec.1], ...}
-      rule("expand-index", node(Op::INDEX, each(Op::VECTORIZE, or_after(node(ops::Defines), buf)), vec), with(buf, vec, expand_index)),
+      rule("expand-index", node(Op::INDEX, each(Op::VECTORIZE, or_after(node(ops::Defines), buf)), vec), with<expand_index>(buf, vec)),
       // {&buf[i], &buf[i+1], ...} -> wide pointers, put into order
-      rule("fold-expanded-index", each(Op::VECTORIZE, node(Op::INDEX)).as(i), with(i, fold_expanded_index)),
+      rule("fold-expanded-index", each(Op::VECTORIZE, node(Op::INDEX)).as(i), with<fold_expanded_index>(i)),
       // load(p.gep) -> load(p).gep
-      rule("load-gep", any_len(Op::LOAD, node(Op::GEP).as(g)).as(l), with(g, l, load_of_gep)),
+      rule("load-gep", any_len(Op::LOAD, node(Op::GEP).as(g)).as(l), with<load_of_gep>(g, l)),
       // store(p.gep, x) -> store(p, x.inverse gep)
-      rule("store-gep", any_len(Op::STORE, node(Op::GEP).as(g), v).as(s), with(g, v, s, store_to_gep)),
+      rule("store-gep", any_len(Op::STORE, node(Op::GEP).as(g), v).as(s), with<store_to_gep>(g, v, s)),
       // load(ptrcat(p, q)) -> cat(load(p), load(q))
-      rule("load-cat", any_len(Op::LOAD, node(Op::PTRCAT).as(cat)).as(l), with(cat, l, load_of_cat)),
+      rule("load-cat", any_len(Op::LOAD, node(Op::PTRCAT).as(cat)).as(l), with<load_of_cat>(cat, l)),
       // store(ptrcat(p, q), x) -> group(store(p, first part of x), store(q, the rest))
-      rule("store-cat", any_len(Op::STORE, node(Op::PTRCAT).as(cat), data).as(s), with(cat, data, s, store_to_cat)),
+      rule("store-cat", any_len(Op::STORE, node(Op::PTRCAT).as(cat), data).as(s), with<store_to_cat>(cat, data, s)),
   });
   return set;
 }

@@ -63,9 +63,9 @@ UOp simplify_valid_load(UOp buf, UOp start, UOp valid) {
 const RuleSet& load_store_indexing() {
   static const RuleSet set("load_store_indexing", {
       // buf[cond ? x : invalid] -> buf[cond ? x given cond : invalid]
-      rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))), with(buf, x, cond, simplify_valid_load)),
+      rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))), with<simplify_valid_load>(buf, x, cond)),
       // buf[x, cond] -> buf[cond ? x given cond : invalid], for int64
-      rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)), with(buf, x, cond, simplify_valid_load)),
+      rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)), with<simplify_valid_load>(buf, x, cond)),
       // buf[x, true] -> buf[x]
       rule("drop-true-gate", node(Op::INDEX, buf, x, constant(true, dtypes::bool_)), with(buf, x, [](UOp buf, UOp x) { return buf.index_ptr(x); })),
   });

@@ -188,7 +188,7 @@ UOp cut_store_range(const Target& target, UOp store, UOp r) {
 const RuleSet& pm_flatten_range() {
   static const RuleSet set("pm_flatten_range", {
       // end(x, r0 * 4 + r1) -> end(x, r0, r1)
-      rule("flatten-range", node({Op::REDUCE, Op::STORE, Op::END}).as(r), with(r, flatten_range)),
+      rule("flatten-range", node({Op::REDUCE, Op::STORE, Op::END}).as(r), with<flatten_range>(r)),
   });
   return set;
 }
@@ -197,7 +197,7 @@ const RuleSet& pm_simplify_ranges() {
   static const RuleSet set("pm_simplify_ranges", {
       // loops r0 to s0 and r1 to s1 -> one loop r to s0 * s1, with r0 = r / s1 and r1 = r % s1,
       // when no division remains
-      rule("merge-adjacent-ranges", node({Op::END, Op::REDUCE}).as(u), with(u, simplify_merge_adjacent)),
+      rule("merge-adjacent-ranges", node({Op::END, Op::REDUCE}).as(u), with<simplify_merge_adjacent>(u)),
   });
   return set;
 }
@@ -205,10 +205,10 @@ const RuleSet& pm_simplify_ranges() {
 const RuleSet& pm_split_ranges() {
   static const RuleSet set("pm_split_ranges", {
       // r % c marks r to be split by c
-      rule("mark-range-mod", node(Op::RANGE).as(r) % c, with_ctx<SplitRangesContext>(r, c, mark_range_mod)),
-      rule("keep-ranges-of-image", node(Op::STORE).as(x), with_ctx<SplitRangesContext>(x, keep_ranges_of_image)),
+      rule("mark-range-mod", node(Op::RANGE).as(r) % c, with<mark_range_mod>(r, c)),
+      rule("keep-ranges-of-image", node(Op::STORE).as(x), with<keep_ranges_of_image>(x)),
       // r -> r0 * c + r1, for every marked range
-      rule("split-marked-ranges", node(Op::SINK).as(x), with_ctx<SplitRangesContext>(x, split_marked)),
+      rule("split-marked-ranges", node(Op::SINK).as(x), with<split_marked>(x)),
   });
   return set;
 }
@@ -216,7 +216,7 @@ const RuleSet& pm_split_ranges() {
 const RuleSet& pm_split_store() {
   static const RuleSet own("pm_split_store", {
       // for r: store(... r < c ...) -> for r below c: store(...); for r from c: store(...)
-      rule("cut-store-range", node(Op::END, node(Op::STORE).as(s), r), with_ctx<const Target>(s, r, cut_store_range)),
+      rule("cut-store-range", node(Op::END, node(Op::STORE).as(s), r), with<cut_store_range>(s, r)),
   });
   static const RuleSet set("pm_split_store", {&pm_flatten_range(), &own});
   return set;

@@ -72,7 +72,7 @@ UOp reduce_to_accumulator(ReduceContext& ctx, UOp red) {
 const RuleSet& pm_reduce() {
   static const RuleSet set("pm_reduce", {
       // reduce(x, ranges) -> a register that x is gathered in
-      rule("reduce-to-accumulator", node(Op::REDUCE).as(red), with_ctx<ReduceContext>(red, reduce_to_accumulator)),
+      rule("reduce-to-accumulator", node(Op::REDUCE).as(red), with<reduce_to_accumulator>(red)),
       // wmma(a, b, c) + x -> wmma(a, b, c + x)
       rule("wmma-accumulates", node(Op::WMMA).as(wmma) + x, with(wmma, x, [](UOp wmma, UOp x) {
              return wmma.graph().node(Op::WMMA, wmma.dtype(), {wmma.src(0), wmma.src(1), wmma.src(2) + x}, wmma.arg());

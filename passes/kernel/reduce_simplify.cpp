@@ -104,7 +104,7 @@ UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules) {
 const RuleSet& pm_reduce_unparented() {
   static const RuleSet set("pm_reduce_unparented", {
       // sum over r of x -> x * size of r, when x does not depend on r; likewise max, product
-      rule("reduce-unparented", node(Op::REDUCE).as(red), with(red, reduce_unparented)),
+      rule("reduce-unparented", node(Op::REDUCE).as(red), with<reduce_unparented>(red)),
   });
   return set;
 }
@@ -115,20 +115,20 @@ const RuleSet& pm_reduce_collapse() {
       // x + y < c -> x < c - y, when y and c do not depend on a range
       rule("lt-lift-add", or_casted(x + y) < n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPLT, x, y, n); })),
       // x * y < c -> x < (c + y - 1) / y, when y and c do not depend on a range and y is positive
-      rule("lt-lift-mul", (x * y) < n, with(x, y, n, lift_mul)),
+      rule("lt-lift-mul", (x * y) < n, with<lift_mul>(x, y, n)),
       // ---- sums of what is nothing on one side of a bound
       // sum(r < cut ? 0 : val) -> count * val
-      rule("sum-from-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, 0, val), r).arg(Op::ADD), with(r, cut, val, fold_from_below)),
+      rule("sum-from-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, 0, val), r).arg(Op::ADD), with<fold_from_below>(r, cut, val)),
       // sum(lower <= r < upper ? val : 0) -> count * val
       rule("sum-between-bounds", node(Op::REDUCE, where(logical_not(r < lower) & (node(Op::RANGE).as(r) < upper), val, 0), r).arg(Op::ADD),
-           with(r, lower, upper, val, fold_between)),
+           with<fold_between>(r, lower, upper, val)),
       // sum(r < cut ? val : 0) -> count * val
-      rule("sum-to-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, val, 0), r).arg(Op::ADD), with(r, cut, val, fold_from_above)),
+      rule("sum-to-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, val, 0), r).arg(Op::ADD), with<fold_from_above>(r, cut, val)),
       // ---- sums taken apart
       // sum(x + y) -> sum(x) + sum(y)
-      rule("sum-of-sum", any_len(Op::REDUCE, x + y).arg(Op::ADD).as(r), with(x, y, r, reduce_of_sum)),
+      rule("sum-of-sum", any_len(Op::REDUCE, x + y).arg(Op::ADD).as(r), with<reduce_of_sum>(x, y, r)),
       // sum(v & y ? val : 0) -> sum(y ? val : 0) * v, for a variable v
-      rule("sum-of-gate", any_len(Op::REDUCE, where(node(Op::DEFINE_VAR).as(x) & y, val, 0)).arg(Op::ADD).as(r), with(x, y, val, r, reduce_of_gate)),
+      rule("sum-of-gate", any_len(Op::REDUCE, where(node(Op::DEFINE_VAR).as(x) & y, val, 0)).arg(Op::ADD).as(r), with<reduce_of_gate>(x, y, val, r)),
       // x * gate -> gate ? x : 0
       rule("mul-gate", x * cast(gate.of(dtypes::bool_)), where(gate, x, 0)),
   });
@@ -141,7 +141,7 @@ const RuleSet& pm_reduce_load_collapse() {
       // x + y != c -> x != c - y, when y and c do not depend on a range
       rule("ne-lift-add", or_casted(x + y) != n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPNE, x, y, n); })),
       // sum(idx != r ? 0 : val) -> val at r = idx
-      rule("sum-of-one-element", node(Op::REDUCE, where(idx != or_casted(node(Op::RANGE).as(r)), 0, val), r).arg(Op::ADD), with(r, idx, val, pick_element)),
+      rule("sum-of-one-element", node(Op::REDUCE, where(idx != or_casted(node(Op::RANGE).as(r)), 0, val), r).arg(Op::ADD), with<pick_element>(r, idx, val)),
   });
   static const RuleSet set("pm_reduce_load_collapse", {&pm_reduce_collapse(), &own});
   return set;

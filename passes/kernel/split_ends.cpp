@@ -29,7 +29,7 @@ UOp split_ends(UOp e) {
 const RuleSet& pm_split_ends() {
   static const RuleSet set("pm_split_ends", {
       // end(x, r0, r1) -> end(end(x, r1), r0)
-      rule("split-ends", node(Op::END).as(e), with(e, split_ends)),
+      rule("split-ends", node(Op::END).as(e), with<split_ends>(e)),
   });
   return set;
 }

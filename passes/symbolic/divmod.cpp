@@ -6,6 +6,7 @@
 #include "lib/rewrite/shortcut.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
+#include "passes/symbolic/guards.h"
 #include "passes/symbolic/remembered.h"
 #include "passes/symbolic/symbolic.h"
 
@@ -15,9 +16,9 @@ using namespace pat;
 
 namespace {
 
-Int value(UOp constant) { return constant.arg().as_int(); }
+Int value(UOp c) { return int_of_const(c); }
 
-UOp fold_divmod_general(UOp d);
+Taken fold_divmod_general(UOp d);
 
 // A summand of a numerator, taken apart: term() * factor.
 class Summand {
@@ -43,25 +44,25 @@ class DivMod {
  public:
   explicit DivMod(UOp d) : d_(d), x_(d.src(0)), y_(d.src(1)), is_mod_(d.is(Op::MOD)) {}
 
-  UOp fold() {
-    if (UOp out = cancel()) return out;
+  Taken fold() {
+    if (UOp out = cancel()) return {out, "cancel"};
     auto [peeled, constant] = pop_const(x_);
     peeled_ = peeled;
     constant_ = constant.to_int();
     uops_ = split_uop(peeled_, Op::ADD);
     if (y_.is_const() && value(y_) > 0) {
       c_ = value(y_);
-      if (UOp out = remove_nested_mod()) return out;
+      if (UOp out = remove_nested_mod()) return {out, "nested-mod"};
       summands_.reserve(uops_.size());
       for (UOp u : uops_) summands_.emplace_back(u);
-      if (UOp out = fold_binary_numerator()) return out;
-      if (UOp out = fold_congruence()) return out;
-      if (UOp out = gcd_with_remainder()) return out;
-      if (UOp out = nest_by_smallest_factor()) return out;
+      if (UOp out = fold_binary_numerator()) return {out, "binary-numerator"};
+      if (UOp out = fold_congruence()) return {out, "congruence"};
+      if (UOp out = gcd_with_remainder()) return {out, "gcd-with-remainder"};
+      if (UOp out = nest_by_smallest_factor()) return {out, "nest-by-factor"};
     }
     if (constant_ != 0) uops_.push_back(x_.const_like(constant_));
-    if (UOp out = divide_by_gcd()) return out;
-    return factor_remainder();
+    if (UOp out = divide_by_gcd()) return {out, "divide-by-gcd"};
+    return {factor_remainder(), "factor-remainder"};
   }
 
  private:
@@ -161,7 +162,7 @@ class DivMod {
     for (size_t i = 0; i < uops_.size(); i++)
       if (Int a = summands_[i].factor().abs(); !uops_[i].in({Op::CONST, Op::VCONST}) && a > 1 && floor_mod(c_, summands_[i].factor()) == 0 && a < f) f = a;
     if (f >= c_) return {};
-    UOp x = fold_divmod_general(x_ / f);
+    UOp x = fold_divmod_general(x_ / f).node;
     return x && int_vmin(x) >= 0 ? x / floor_div(c_, f) : UOp();
   }
 
@@ -218,54 +219,41 @@ struct DivModOnce {
   static inline const Shortcut kShortcut{"divmod-once", "folding a division or remainder again that was folded before"};
 };
 
-UOp fold_divmod_general(UOp d) {
+Taken fold_divmod_general(UOp d) {
   return remembered<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 
-bool not_negative(UOp u) { return !py_less(u.vmin(), 0); }
-bool not_positive(UOp u) { return !py_less(0, u.vmax()); }
+// ---- guards
 
-// (x / c + a) / d -> (x + a * c) / (c * d), when x and a have the same sign
-UOp fold_nested_div(UOp x, UOp c, UOp a, UOp d) {
-  if (!py_less(0, c.vmin()) || !py_less(0, d.vmin())) return {};
-  if (!(not_negative(x) && not_negative(a)) && !(not_positive(x) && not_positive(a))) return {};
-  return (x + a * c) / (c * d);
-}
-
-// (x + c) / d -> (x + c % d) / d + c / d
-UOp reduce_constant_of_numerator(UOp x, UOp c, UOp n, UOp d) {
-  Int rest = floor_mod(value(c), value(d));
-  if (rest == value(c) || !not_negative(x) || !not_negative(n) || value(d) <= 0) return {};
-  return (x + rest) / d + floor_div(value(c), value(d));
-}
-
-// The same for x <= 0 <= x + c.
-UOp reduce_constant_beside_negative(UOp x, UOp c, UOp n, UOp d) {
-  if (!not_positive(x) || !not_negative(n) || value(d) <= 0) return {};
-  Int rest = floor_mod(value(c), value(d));
-  return -(-(rest + x - (value(d) - 1)) / d) + floor_div(value(c), value(d));
-}
+bool same_sign(UOp x, UOp a) { return (never_negative(x) && never_negative(a)) || (never_positive(x) && never_positive(a)); }
+bool not_reduced(UOp c, UOp d) { return floor_mod(value(c), value(d)) != value(c); }
 
 }  // namespace
 
 const RuleSet& div_and_mod_symbolic() {
   static const RuleSet set("div_and_mod_symbolic", {
       // (x / c + a) / d -> (x + a * c) / (c * d)
-      rule("div-of-div-plus-const", (x / c + ca) / cd, with(x, c, ca, cd, fold_nested_div)),
+      rule("div-of-div-plus-const", (x / c + ca) / cd, (x + ca * c) / (c * cd), when<always_positive>(c), when<always_positive>(cd), when<same_sign>(x, ca)),
       // x / d -> -(x / -d), when d < 0
-      rule("div-negative-denominator", x.of(dtypes::index) / d, with(x, d, [](UOp x, UOp d) { return py_less(d.vmax(), 0) ? -(x / -d) : UOp(); })),
+      rule("div-negative-denominator", x.of(dtypes::index) / d, -(x / -d), when<always_negative>(d)),
       // x / d -> -(-x / d), when x <= 0
-      rule("div-negative-numerator", x.of(dtypes::index) / d, with(x, d, [](UOp x, UOp d) { return not_positive(x) ? -(-x / d) : UOp(); })),
+      rule("div-negative-numerator", x.of(dtypes::index) / d, -(-x / d), when<never_positive>(x)),
       // (x + c) / d -> (x + c % d) / d + c / d
-      rule("div-reduce-const", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(), with(x, c, n, cd, reduce_constant_of_numerator)),
+      rule("div-reduce-const", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(),
+           (x + fold(floor_mod(c, cd))) / cd + fold(floor_div(c, cd)),
+           when<not_reduced>(c, cd), when<never_negative>(x), when<never_negative>(n), when<is_positive>(cd)),
       // (x + c) / d -> -(-(x + c % d - (d - 1)) / d) + c / d, when x <= 0
-      rule("div-reduce-const-negative", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(), with(x, c, n, cd, reduce_constant_beside_negative)),
+      rule("div-reduce-const-negative", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(),
+           -(-(fold(floor_mod(c, cd)) + x - fold(cd - 1)) / cd) + fold(floor_div(c, cd)),
+           when<never_positive>(x), when<never_negative>(n), when<is_positive>(cd)),
       // everything that looks at the terms of the numerator
-      rule("divmod-general", node({Op::IDIV, Op::MOD}).of(dtypes::index).as(d), with(d, fold_divmod_general)),
+      rule("divmod-general", node({Op::IDIV, Op::MOD}).of(dtypes::index).as(d),
+           with<fold_divmod_general>(d).branches({"cancel", "nested-mod", "binary-numerator", "congruence", "gcd-with-remainder", "nest-by-factor",
+                                                  "divide-by-gcd", "factor-remainder"})),
       // x % d -> -(-x % d), when x <= 0
-      rule("mod-negative-numerator", x.of(dtypes::index) % d, with(x, d, [](UOp x, UOp d) { return not_positive(x) ? -(-x % d) : UOp(); })),
+      rule("mod-negative-numerator", x.of(dtypes::index) % d, -(-x % d), when<never_positive>(x)),
       // x % d -> x % -d, when d < 0
-      rule("mod-negative-denominator", x.of(dtypes::index) % d, with(x, d, [](UOp x, UOp d) { return py_less(d.vmax(), 0) ? x % -d : UOp(); })),
+      rule("mod-negative-denominator", x.of(dtypes::index) % d, x % -d, when<always_negative>(d)),
   });
   return set;
 }

@@ -30,6 +30,15 @@ TEST_CASE("rules of division and remainder") {
   t.check("divmod-general", teens / 5, teens.const_like(2));
   t.check("divmod-general", teens % 5, teens - Const(2) * five);
   t.declines("divmod-general", x / 7);
+  UOp z = t.var("z", 0, 2), two = t.var("two", 3, 4), u = t.var("u", 0, 40), v = t.var("v", 1, 8);
+  t.takes("divmod-general", "cancel", teens / 5, teens.const_like(2));
+  t.takes("divmod-general", "nested-mod", (x % 6 + z) % 3, (x + z) % 3);
+  t.takes("divmod-general", "binary-numerator", (two * 5 + 1) % 7, two * -2 + 8);
+  t.takes("divmod-general", "congruence", (x * 5 + z) / 5, x);
+  t.takes("divmod-general", "gcd-with-remainder", (x * 4 + u * 6 + 1) % 8, (x * 2 + u * 3) % 4 * 2 + 1);
+  t.takes("divmod-general", "nest-by-factor", (x * 6 + u) / 12, (x + u / 6) / 2);
+  t.takes("divmod-general", "divide-by-gcd", (x * v + u * v) / (v * 2), (x + u) / 2);
+  t.takes("divmod-general", "factor-remainder", (x * v + u) / v, x + u / v);
   t.all_rules_fired();
 }
 

@@ -47,13 +47,14 @@ UOp gep_of_vconst(UOp gep, UOp c) {
   return gep.const_like(picked);
 }
 
-UOp gep_in_order(UOp g) {
-  if (g.dtype().is_ptr()) return {};
+// Whether a GEP takes all elements of its source in their order.
+bool takes_all_in_order(UOp g) {
+  if (g.dtype().is_ptr()) return false;
   auto items = g.arg().items();
-  if (int(items.size()) != g.src(0).dtype().count()) return {};
+  if (int(items.size()) != g.src(0).dtype().count()) return false;
   for (size_t i = 0; i < items.size(); i++)
-    if (items[i].small_int() != int64_t(i)) return {};
-  return g.src(0);
+    if (items[i].small_int() != int64_t(i)) return false;
+  return true;
 }
 
 UOp gep_through_alu(UOp gep, UOp alu) {
@@ -121,25 +122,25 @@ UOp gep_through_wmma(UOp gep, UOp wmma) {
 const RuleSet& gep_pushing() {
   static const RuleSet set("gep_pushing", {
       // x[i][j] -> x[i[j]]
-      rule("gep-of-gep", node(Op::GEP, node(Op::GEP).as(x)).as(y), with(x, y, gep_of_gep)),
+      rule("gep-of-gep", node(Op::GEP, node(Op::GEP).as(x)).as(y), with<gep_of_gep>(x, y)),
       // {a, b, ...}[i] -> the i-th
-      rule("gep-of-vectorize", node(Op::GEP, node(Op::VECTORIZE).as(vec)).as(g), with(g, vec, gep_of_vectorize)),
+      rule("gep-of-vectorize", node(Op::GEP, node(Op::VECTORIZE).as(vec)).as(g), with<gep_of_vectorize>(g, vec)),
       // c[i] -> c
-      rule("gep-of-const", node(Op::GEP, c.scalar()).as(g), with(g, c, [](UOp g, UOp c) { return g.const_like(c.arg().to_const()); })),
+      rule("gep-of-const", node(Op::GEP, c.scalar()).as(g), const_like(g, c)),
       // {c0, c1, ...}[i] -> the i-th
-      rule("gep-of-vconst", node(Op::GEP, node(Op::VCONST).as(c)).as(g), with(g, c, gep_of_vconst)),
+      rule("gep-of-vconst", node(Op::GEP, node(Op::VCONST).as(c)).as(g), with<gep_of_vconst>(g, c)),
       // x[i] -> x, for void
       rule("gep-of-void", node(Op::GEP, x.of(dtypes::void_)), x),
       // x[0, 1, ..., n - 1] -> x
-      rule("gep-in-order", node(Op::GEP).as(g), with(g, gep_in_order)),
+      rule("gep-in-order", node(Op::GEP, x).as(g), x, when<takes_all_in_order>(g)),
       // (x + y)[i] -> x[i] + y[i], for all elementwise ops
-      rule("gep-through-alu", node(Op::GEP, node(ops::Elementwise).as(alu_node)).as(g), with(g, alu_node, gep_through_alu)),
+      rule("gep-through-alu", node(Op::GEP, node(ops::Elementwise).as(alu_node)).as(g), with<gep_through_alu>(g, alu_node)),
       // CAT -> one VECTORIZE of all elements
-      rule("cat-to-vectorize", node(Op::CAT).as(x), with(x, expand_cat)),
+      rule("cat-to-vectorize", node(Op::CAT).as(x), with<expand_cat>(x)),
       // {x[i], x[j], ...} -> x[i, j, ...]
-      rule("vectorize-of-geps", each(Op::VECTORIZE, node(Op::GEP, x)).as(v), with(v, x, vectorize_of_geps)),
+      rule("vectorize-of-geps", each(Op::VECTORIZE, node(Op::GEP, x)).as(v), with<vectorize_of_geps>(v, x)),
       // WMMA(a, b, acc)[i] -> WMMA(a[..], b[..], acc[..])
-      rule("gep-through-wmma", node(Op::GEP, node(Op::WMMA).as(wmma)).as(g), with(g, wmma, gep_through_wmma)),
+      rule("gep-through-wmma", node(Op::GEP, node(Op::WMMA).as(wmma)).as(g), with<gep_through_wmma>(g, wmma)),
   });
   return set;
 }

@@ -8,19 +8,19 @@
 
 namespace tgc {
 
-template <class What>
+template <class What, class Result>
 struct Remembered {
-  std::unordered_map<uint64_t, UOp> by_key;
+  std::unordered_map<uint64_t, Result> by_key;
 };
 
 // What compute() returns, which depends on the graph's node or nodes that `key` stands for alone. What, which names the shortcut as
 // What::kShortcut, tells the things that are remembered apart.
 template <class What, class Compute>
-UOp remembered(Graph& graph, uint64_t key, Compute compute) {
+auto remembered(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {
-    auto& by_key = graph.extension<Remembered<What>>().by_key;
+    auto& by_key = graph.extension<Remembered<What, decltype(compute())>>().by_key;
     if (auto it = by_key.find(key); it != by_key.end()) return it->second;
-    UOp out = compute();  // may ask for others
+    auto out = compute();  // may ask for others
     by_key.emplace(key, out);
     return out;
   };

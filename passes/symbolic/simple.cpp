@@ -7,6 +7,7 @@
 
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/graph.h"
+#include "passes/symbolic/guards.h"
 #include "passes/symbolic/symbolic.h"
 
 namespace tgc {
@@ -19,10 +20,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr DTypeSet kDiscrete = dtypes::index_like | DTypeSet{Scalar::Bool};
 constexpr DTypeSet kBool{Scalar::Bool}, kUInt32{Scalar::UInt32}, kUInt64{Scalar::UInt64};
 
-Const value(UOp constant) { return constant.arg().to_const(); }
-
-// A constant false for each element of `x`.
-UOp all_false(UOp x) { return x.const_like(false).cast(dtypes::bool_.vec(x.dtype().count())); }
+Const value(UOp c) { return value_of_const(c); }
 
 UOp fold_alu(UOp a) {
   Arg operands[3];
@@ -74,25 +72,17 @@ UOp fold_bitcast(UOp root, UOp c) {
   return root.const_like(values);
 }
 
-UOp simplify_pow(UOp x, UOp c) {
-  double e = value(c).to_double();
-  if (e < 0) return x.reciprocal().pow(c.neg());
-  if (e == 0) return x.const_like(1);
-  if (std::trunc(e - 0.5) + 0.5 == e) return x.pow(c.const_like(e - 0.5)) * x.sqrt();
-  if (std::trunc(e) == e) {
-    UOp half = x.pow(c.const_like(std::floor(e / 2)));
-    return half * half * (std::fmod(e, 2) == 1 ? x : x.const_like(1));
-  }
-  return {};
-}
-
-// What x * 0 is: 0, but NaN for a constant that is infinite or NaN.
-UOp zero_of(UOp x) {
-  bool nan = x.is_const() && x.arg().is_float() && !std::isfinite(value(x).as_float());
-  return nan ? x.const_like(kNan) : x.const_like(0);
-}
+// ---- guards
 
 bool products_match(UOp a, UOp b, UOp product) { return py_equal(py_mul(value(a), value(b)), value(product)); }
+bool not_finite(UOp x) { return x.is_const() && x.arg().is_float() && !std::isfinite(value(x).as_float()); }
+bool below_zero(UOp c) { return value(c).to_double() < 0; }
+bool above_zero(UOp c) { return value(c).to_double() > 0; }
+bool is_zero(UOp c) { return value(c).to_double() == 0; }
+bool is_one(UOp c) { return value(c).to_double() == 1; }
+bool is_whole(UOp c) { return std::trunc(value(c).to_double()) == value(c).to_double(); }
+bool is_odd(UOp c) { return is_whole(c) && std::fmod(value(c).to_double(), 2) == 1; }
+bool ends_in_half(UOp c) { return std::trunc(value(c).to_double() - 0.5) + 0.5 == value(c).to_double(); }
 
 }  // namespace
 
@@ -103,18 +93,15 @@ const RuleSet& propagate_invalid() {
     constexpr OpSet kNumbers = ops::Binary - ops::Comparison;
     std::vector<Rule> rules{
         // cast(cond ? x : invalid) -> cast(x)
-        rule("cast-drops-invalid", cast(gated).as(root), with(x, root, [](UOp x, UOp root) { return x.cast(root.dtype()); })),
+        rule("cast-drops-invalid", cast(gated).as(root), cast(x, dtype_of(root))),
     };
     kNumbers.for_each([&](Op op) {
       // (cond ? x : invalid) op y -> cond ? x op y : invalid
-      rules.push_back(rule("alu-under-invalid", alu(op, gated, y).as(alu_node), with(cond, x, y, inv, alu_node, [](UOp cond, UOp x, UOp y, UOp inv, UOp alu) {
-        return cond.where(x.alu(alu.op(), y), inv);
-      })));
+      rules.push_back(rule("alu-under-invalid", alu(op, gated, y), where(cond, alu(op, x, y), inv)));
     });
     ops::Comparison.for_each([&](Op op) {
       // (cond ? x : invalid) < y -> x < y
-      rules.push_back(rule("compare-drops-invalid", alu(op, gated, y).as(alu_node),
-                           with(x, y, alu_node, [](UOp x, UOp y, UOp alu) { return x.alu(alu.op(), y); })));
+      rules.push_back(rule("compare-drops-invalid", alu(op, gated, y), alu(op, x, y)));
     });
     kNumbers.for_each([&](Op op) {
       // invalid op y -> invalid
@@ -126,6 +113,7 @@ const RuleSet& propagate_invalid() {
 }
 
 const RuleSet& symbolic_simple() {
+  auto half_power = pow(x, const_like(c, fold(floor_div(c, 2))));
   static const RuleSet own("symbolic_simple", {
       // ---- self folding
       // x + 0 -> x
@@ -135,7 +123,7 @@ const RuleSet& symbolic_simple() {
       // x ^ 0 -> x
       rule("xor-zero", x.of(kDiscrete) ^ 0, x),
       // x / x -> 1
-      rule("div-self", x / x, with(x, [](UOp x) { return x.const_like(1); })),
+      rule("div-self", x / x, const_like(x, 1)),
       // x / 1 -> x
       rule("div-one", x / 1, x),
       // x / -1 -> -x
@@ -146,24 +134,24 @@ const RuleSet& symbolic_simple() {
       rule("mod-plus-div", x % c + (x / c) * c, x),
       // ((x / a) % c) + (x / b) * c -> x / a, when a * c = b
       rule("mod-of-div-plus-div", (x / ca) % c + (x / cb) * c,
-           with(x, ca, cb, c, [](UOp x, UOp a, UOp b, UOp c) { return products_match(a, c, b) ? x / a : UOp(); })),
+           x / ca, when<products_match>(ca, c, cb)),
       // (x / c1) * c3 + (x % c1) * c2 -> x * c2, when c1 * c2 = c3
       rule("scaled-div-plus-mod", (x / c1) * c3 + x % c1 * c2,
-           with(x, c1, c2, c3, [](UOp x, UOp c1, UOp c2, UOp c3) { return products_match(c1, c2, c3) ? x * c2 : UOp(); })),
+           x * c2, when<products_match>(c1, c2, c3)),
       // (y + (x / c) * c) + x % c -> y + x
       rule("sum-div-then-mod", (y + (x / c) * c) + x % c, y + x),
       // (y + x % c) + (x / c) * c -> y + x
       rule("sum-mod-then-div", (y + x % c) + (x / c) * c, y + x),
       // (y + (x / c1) * c3) + (x % c1) * c2 -> y + x * c2, when c1 * c2 = c3
       rule("sum-scaled-div-then-mod", (y + (x / c1) * c3) + x % c1 * c2,
-           with(y, x, c1, c2, c3, [](UOp y, UOp x, UOp c1, UOp c2, UOp c3) { return products_match(c1, c2, c3) ? y + x * c2 : UOp(); })),
+           y + x * c2, when<products_match>(c1, c2, c3)),
       // (y + (x % c1) * c2) + (x / c1) * c3 -> y + x * c2, when c1 * c2 = c3
       rule("sum-scaled-mod-then-div", (y + x % c1 * c2) + (x / c1) * c3,
-           with(y, x, c1, c2, c3, [](UOp y, UOp x, UOp c1, UOp c2, UOp c3) { return products_match(c1, c2, c3) ? y + x * c2 : UOp(); })),
+           y + x * c2, when<products_match>(c1, c2, c3)),
       // x & true -> x, x & false -> false
-      rule("and-const", x.of(kBool) & c.scalar(), with(x, c, [](UOp x, UOp c) { return value(c).truthy() ? x : c; })),
+      rule("and-const", x.of(kBool) & c.scalar(), branch("true", x, when<truthy>(c)), branch("false", c)),
       // x | true -> true, x | false -> x
-      rule("or-const", x.of(kBool) | c.scalar(), with(x, c, [](UOp x, UOp c) { return value(c).truthy() ? c : x; })),
+      rule("or-const", x.of(kBool) | c.scalar(), branch("true", c, when<truthy>(c)), branch("false", x)),
       // x op x -> x, for and, or, max
       rule("idempotent", node(ops::Idempotent, x, x), x),
       // !!x -> x
@@ -171,24 +159,23 @@ const RuleSet& symbolic_simple() {
       // x ? true : false -> x
       rule("where-true-false", where(x.of(kBool), constant(true, dtypes::bool_), constant(false, dtypes::bool_)), x),
       // x ? false : true -> !x
-      rule("where-false-true", where(x.of(kBool), constant(false, dtypes::bool_), constant(true, dtypes::bool_)),
-           with(x, [](UOp x) { return x.logical_not(); })),
+      rule("where-false-true", where(x.of(kBool), constant(false, dtypes::bool_), constant(true, dtypes::bool_)), logical_not(x)),
       // trunc(x) -> x, for integers
       rule("trunc-int", trunc(x.of(kDiscrete)), x),
       // ---- zero folding
       // x < x -> false
-      rule("lt-self", x < x, with(x, all_false)),
+      rule("lt-self", x < x, cast(const_like(x, false), dtypes::bool_)),
       // x % x -> 0
-      rule("mod-self", x % x, with(x, [](UOp x) { return x.const_like(0); })),
+      rule("mod-self", x % x, const_like(x, 0)),
       // x ^ x -> 0
-      rule("xor-self", x ^ x, with(x, [](UOp x) { return x.const_like(0); })),
+      rule("xor-self", x ^ x, const_like(x, 0)),
       // x != x -> false, for integers: a float may be NaN
-      rule("ne-self", x.of(kDiscrete) != x, with(x, all_false)),
+      rule("ne-self", x.of(kDiscrete) != x, cast(const_like(x, false), dtypes::bool_)),
       // ---- constant folding
-      rule("fold-unary", node(ops::Unary, node({Op::CONST, Op::VCONST})).as(a), with(a, fold_alu)),
-      rule("fold-binary", node(ops::Binary - Op::THREEFRY, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a), with(a, fold_alu)),
+      rule("fold-unary", node(ops::Unary, node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),
+      rule("fold-binary", node(ops::Binary - Op::THREEFRY, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),
       rule("fold-ternary", node(ops::Ternary, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a),
-           with(a, fold_alu)),
+           with<fold_alu>(a)),
       // x * y -> x & y, for bools
       rule("mul-bool", x.of(kBool) * y.of(kBool), x & y),
       // x + y -> x | y, for bools
@@ -197,34 +184,36 @@ const RuleSet& symbolic_simple() {
       rule("max-bool", maximum(x.of(kBool), y.of(kBool)), x | y),
       // ---- division of floats
       // 0 * (1 / 0) -> nan
-      rule("zero-over-zero", fdiv(c.arg(0), 0), with(c, [](UOp c) { return c.const_like(kNan); })),
+      rule("zero-over-zero", fdiv(c.arg(0), 0), const_like(c, kNan)),
       // (x * 0) * (1 / 0) -> nan
-      rule("scaled-zero-over-zero", fdiv(x * 0, 0), with(x, [](UOp x) { return x.const_like(kNan); })),
+      rule("scaled-zero-over-zero", fdiv(x * 0, 0), const_like(x, kNan)),
       // x * (1 / x) -> 1
-      rule("fdiv-self", fdiv(x, x), with(x, [](UOp x) { return x.const_like(1); })),
+      rule("fdiv-self", fdiv(x, x), const_like(x, 1)),
       // (x * y) * (1 / y) -> x
       rule("mul-fdiv", fdiv(x * x2, x2), x),
       // x * 0 -> 0, or nan when x is a constant infinity or NaN
-      rule("mul-zero", x * 0, with(x, zero_of)),
+      rule("mul-zero", x * 0, branch("nan", const_like(x, kNan), when<not_finite>(x)), branch("zero", const_like(x, 0))),
       // ---- casts
       // cast(c) -> c
-      rule("cast-const", cast(c).as(root), with(root, c, [](UOp root, UOp c) { return const_like_arg(root, c.arg()); })),
+      rule("cast-const", cast(c).as(root), const_like(root, c)),
       // cast(x) to its own dtype -> x
-      rule("cast-noop", node({Op::CAST, Op::BITCAST}).as(root), with(root, [](UOp root) { return root.dtype() == root.src(0).dtype() ? root.src(0) : UOp(); })),
-      rule("bitcast-const", node(Op::BITCAST, c).as(root), with(root, c, fold_bitcast)),
+      rule("cast-noop", node({Op::CAST, Op::BITCAST}, x).as(root), x, when<same_dtype>(root, x)),
+      rule("bitcast-const", node(Op::BITCAST, c).as(root), with<fold_bitcast>(root, c)),
       // cast(cast(x, a), b) -> x, when x has the dtype b and a holds all of b
-      rule("cast-there-and-back", cast(cast(x).as(a)).as(b), with(x, a, b, [](UOp x, UOp a, UOp b) {
-             return x.dtype() == b.dtype() && can_lossless_cast(b.dtype(), a.dtype()) ? x : UOp();
-           })),
+      rule("cast-there-and-back", cast(cast(x).as(a)).as(b), x, when<same_dtype>(x, b), when<dtype_holds>(a, b)),
       // ---- powers
-      rule("pow-const", pow(x, c.scalar()), with(x, c, simplify_pow)),
+      rule("pow-const", pow(x, c.scalar()),
+           branch("negative", pow(reciprocal(x), -c), when<below_zero>(c)),
+           branch("zero", const_like(x, 1), when<is_zero>(c)),
+           branch("half", pow(x, const_like(c, fold(c - 0.5))) * sqrt(x), when<ends_in_half>(c)),
+           branch("odd", half_power * half_power * x, when<is_odd>(c)),
+           branch("even", half_power * half_power * const_like(x, 1), when<is_whole>(c))),
       // c ** x -> exp2(x * log2(c)), for positive c
-      rule("const-pow", pow(c.scalar(), x), with(c, x, [](UOp c, UOp x) {
-             double base = value(c).to_double();
-             return base == 1 ? c : base > 0 ? (x * std::log2(base)).exp2() : UOp();
-           })),
+      rule("const-pow", pow(c.scalar(), x),
+           branch("one", c, when<is_one>(c)),
+           branch("positive", exp2(x * fold(log2(c))), when<above_zero>(c))),
       // ---- threefry's packing of two uint32 into a uint64
-      rule("low-half-mask", cast(x.of(kUInt64) & int64_t(0xFFFFFFFF), kUInt32), with(x, [](UOp x) { return x.cast(dtypes::uint32); })),
+      rule("low-half-mask", cast(x.of(kUInt64) & int64_t(0xFFFFFFFF), kUInt32), cast(x, dtypes::uint32)),
       rule("low-half-of-mul", cast((anything().of(kUInt64) * (int64_t(1) << 32)) | cast(y.of(kUInt32), kUInt64), kUInt32), y),
       rule("high-half-of-mul", ((x.of(kUInt64) * (int64_t(1) << 32)) | cast(anything().of(kUInt32), kUInt64)) / (int64_t(1) << 32), x),
       rule("low-half-of-shl", cast((anything().of(kUInt64) << 32) | cast(y.of(kUInt32), kUInt64), kUInt32), y),
@@ -233,7 +222,7 @@ const RuleSet& symbolic_simple() {
       // _ ? x : x -> x
       rule("where-same", where(anything(), val, val), val),
       // true ? x : y -> x, false ? x : y -> y
-      rule("where-const", where(c.scalar(), x, y), with(c, x, y, [](UOp c, UOp x, UOp y) { return value(c).truthy() ? x : y; })),
+      rule("where-const", where(c.scalar(), x, y), branch("true", x, when<truthy>(c)), branch("false", y)),
       // a ? (b ? x : y) : y -> (a & b) ? x : y
       rule("where-where", where(a, where(b, x, y), y), where(a & b, x, y)),
   });

@@ -110,8 +110,12 @@ TEST_CASE("rules of generic folding") {
   // ---- powers
   t.check("pow-const", f.pow(2.0), f.pow(1.0) * f.pow(1.0) * num(dtypes::float32, 1.0));
   t.check("pow-const", f.pow(0.0), num(dtypes::float32, 1.0));
+  t.check("pow-const", f.pow(3.0), f.pow(1.0) * f.pow(1.0) * f);
+  t.check("pow-const", f.pow(2.5), f.pow(2.0) * f.sqrt());
+  t.check("pow-const", f.pow(-2.0), f.reciprocal().pow(num(dtypes::float32, -2.0).neg()));
   t.declines("pow-const", f.pow(0.3));
   t.check("const-pow", num(dtypes::float32, 2.0).pow(f), (f * std::log2(2.0)).exp2());
+  t.check("const-pow", num(dtypes::float32, 1.0).pow(f), num(dtypes::float32, 1.0));
   t.declines("const-pow", num(dtypes::float32, -2.0).pow(f));
 
   // ---- two uint32 in a uint64

@@ -11,17 +11,13 @@ using namespace pat;
 
 namespace {
 
-UOp alu_of_broadcasts(UOp x, UOp y, UOp alu) {
-  return alu.graph().node(alu.op(), alu.dtype().scalar(), {x, y}).broadcast(alu.dtype().count());
-}
-
 // store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt): what is there already need not be stored
 UOp gate_store(UOp index, UOp gate, UOp alt, UOp store) {
   if (store.num_src() > 2) throw Failure("a store of a load of the same place that ends ranges");
   return index.src(0).index(gate.where(index.src(1), index.graph().invalid())).store(alt);
 }
 
-UOp drop_invalid_access(UOp x) { return x.is(Op::STORE) ? x.graph().noop() : x.const_like(0); }
+bool is_store(UOp x) { return x.is(Op::STORE); }
 
 // sum(x * y) -> sum(x) * y for factors that do not depend on the ranges; max(x * y) likewise when y is not negative
 UOp reduce_mul_chain(UOp r) {
@@ -37,12 +33,6 @@ UOp reduce_mul_chain(UOp r) {
   if (outside.empty()) return {};
   UOp rest = inside.empty() ? r.src(0).const_like(1) : prod_from_one(inside);
   return r.with_src(prepend(rest, ranges)) * prod_from_one(outside);
-}
-
-UOp reduce_scaled(UOp x, UOp c, UOp r) {
-  std::vector<UOp> src(r.src().begin(), r.src().end());
-  src[0] = x;
-  return r.with_src(src) * c.arg().to_const();
 }
 
 // A SINK or GROUP of what has sources only to hold them together: those sources themselves.
@@ -66,23 +56,22 @@ UOp flatten_sink(UOp root) {
 const RuleSet& sym() {
   static const RuleSet own("sym", {
       // {x, ..., x} op {y, ..., y} -> {x op y, ...}
-      rule("alu-of-broadcasts", node(ops::ALU, each(Op::VECTORIZE, x), each(Op::VECTORIZE, y)).as(alu_node), with(x, y, alu_node, alu_of_broadcasts)),
+      rule("alu-of-broadcasts", node(ops::ALU, each(Op::VECTORIZE, x), each(Op::VECTORIZE, y)).as(alu_node),
+           broadcast(uop(op_of(alu_node), element_dtype_of(alu_node), x, y), count(alu_node))),
       // x != 0 -> bool(x)
-      rule("ne-zero", x != 0, with(x, [](UOp x) { return x.cast(dtypes::bool_.vec(x.dtype().count())); })),
+      rule("ne-zero", x != 0, cast(x, dtypes::bool_)),
       // cast(s ? a : b) -> s ? cast(a) : cast(b)
-      rule("cast-of-where", cast(where(s, a, b)).as(u), with(s, a, b, u, [](UOp s, UOp a, UOp b, UOp u) {
-             return s.where(a.cast(u.dtype()), b.cast(u.dtype()));
-           })),
-      rule("pow", node(Op::POW).as(p), with(p, [](UOp p) { return xpow(p.src(0), p.src(1)); })),
+      rule("cast-of-where", cast(where(s, a, b)).as(u), where(s, cast(a, dtype_of(u)), cast(b, dtype_of(u)))),
+      rule("pow", node(Op::POW, x, y), with<xpow>(x, y)),
       // ---- loads and stores
       // store(buf[i], load(buf[i])) -> nothing
-      rule("store-of-own-load", node(Op::STORE, node(Op::INDEX).as(idx), node(Op::LOAD, node(Op::INDEX).as(idx))), with(idx, [](UOp idx) { return idx.graph().noop(); })),
+      rule("store-of-own-load", node(Op::STORE, node(Op::INDEX).as(idx), node(Op::LOAD, node(Op::INDEX).as(idx))), noop()),
       // store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt)
       rule("store-of-gated-load", any_len(Op::STORE, node(Op::INDEX).as(idx), where(gate, alt, node(Op::LOAD, node(Op::INDEX).as(idx)))).as(s),
-           with(idx, gate, alt, s, gate_store)),
+           with<gate_store>(idx, gate, alt, s)),
       // load(buf[invalid]) -> 0, store(buf[invalid], _) -> nothing
       rule("access-invalid", any_len({Op::LOAD, Op::STORE}, or_casted(node(Op::INDEX, anything(), constant(Const::invalid(), dtypes::index)))).as(x),
-           with(x, drop_invalid_access)),
+           branch("store", noop(), when<is_store>(x)), branch("load", const_like(x, 0))),
       // ---- reciprocals
       // 1 / (x * x) -> (1 / x) * (1 / x)
       rule("reciprocal-of-square", reciprocal(x * x), reciprocal(x) * reciprocal(x)),
@@ -98,12 +87,12 @@ const RuleSet& sym() {
       rule("mul-sigmoid-plus", x * (reciprocal(1 + x).as(d) + y), (1 - d) + x * y),
       // ---- reductions
       // sum(x * c) -> sum(x) * c
-      rule("reduce-of-scaled", any_len(Op::REDUCE, x * c.scalar()).arg(Op::ADD).as(r), with(x, c, r, reduce_scaled)),
-      rule("reduce-of-product", any_len(Op::REDUCE, node(Op::MUL)).as(r), with(r, reduce_mul_chain)),
+      rule("reduce-of-scaled", any_len(Op::REDUCE, x * c.scalar()).arg(Op::ADD).as(r), with_first_src(r, x) * fold(c)),
+      rule("reduce-of-product", any_len(Op::REDUCE, node(Op::MUL)).as(r), with<reduce_mul_chain>(r)),
       // ---- groups and ends
       // group(x) -> x
       rule("group-of-one", node(Op::GROUP, x), x),
-      rule("sink-flatten", node({Op::SINK, Op::GROUP}).as(root), with(root, flatten_sink)),
+      rule("sink-flatten", node({Op::SINK, Op::GROUP}).as(root), with<flatten_sink>(root)),
       // end(noop, ranges...) -> noop
       rule("end-of-nothing", any_len(Op::END, leaf(Op::NOOP).as(x)), x),
       // ---- combine terms, by taste

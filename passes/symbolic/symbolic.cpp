@@ -1,10 +1,9 @@
 // Phase 2 of the symbolic rules: combining terms, comparisons, bounds, casts; what simplify() applies.
 // Mirrors tinygrad uop/symbolic.py: lt_folding, canonicalize_simplex, commutative, symbolic.
-#include <cmath>
-
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
+#include "passes/symbolic/guards.h"
 #include "passes/symbolic/symbolic.h"
 
 namespace tgc {
@@ -15,28 +14,25 @@ namespace {
 
 constexpr DTypeSet kIndexLike = dtypes::index_like, kBool{Scalar::Bool};
 
-Const value(UOp constant) { return constant.arg().to_const(); }
-Int int_value(UOp constant) { return constant.arg().as_int(); }
+Const value(UOp c) { return value_of_const(c); }
 
-UOp const_if_one_value(UOp u) {
-  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return {};  // its bounds are those of the dtype
-  const Bounds& b = u.bounds();
-  return py_equal(b.min, b.max) ? u.const_like(b.min) : UOp();
-}
+// ---- guards
 
+bool differ(UOp x, UOp y) { return !(x == y); }
+bool is_invalid(UOp x) { return x.is_invalid(); }
 bool both_const(UOp a, UOp b) { return a.is_const() && b.is_const(); }
+bool a_pair_is_const(UOp t, UOp tt, UOp f, UOp ff) { return both_const(t, tt) || both_const(f, ff); }
+bool are_positive(UOp c0, UOp c1) { return int_of_const(c0) > 0 && int_of_const(c1) > 0; }
+bool below_minus_one(UOp c) { return int_of_const(c) < -1; }
+bool fits_int32(UOp u) { return !overflows(u, dtypes::int32); }
+bool dtype_holds_values(UOp wide, UOp x) { return !overflows(x, wide.dtype()); }
+bool out_of_order(UOp x, UOp y) { return tuplize_less(y, x); }
 
-UOp combine_wheres(UOp alu, UOp cond, UOp t, UOp f, UOp tt, UOp ff) {
-  if (!both_const(t, tt) && !both_const(f, ff)) return {};
-  return cond.where(t.alu(alu.op(), tt), f.alu(alu.op(), ff));
-}
-
-UOp add_wheres(UOp y, UOp cond, UOp t, UOp f, UOp tt, UOp ff) {
-  return both_const(t, tt) || both_const(f, ff) ? y + cond.where(t + tt, f + ff) : UOp();
-}
+// ---- functions
 
 // Terms that cannot reach the common divisor of the others and of c do not matter.
-UOp lt_folding(UOp x, Int c) {
+UOp lt_folding(UOp x, UOp bound) {
+  const Int c = int_of_const(bound);
   Int low = 0, high = 0, divisor = c;
   std::vector<UOp> others;
   for (UOp u : split_uop(x, Op::ADD)) {
@@ -54,7 +50,7 @@ UOp lt_folding(UOp x, Int c) {
   return quotient.lt(floor_div(c, divisor));
 }
 
-// a0 * x0 + a1 * x1 + ... > 0 asks the same as x0 + x1 + ... > 0 when every a is positive and no x is negative: the latter sum.
+// a0 * x0 + a1 * x1 + ... > 0 asks the same as x0 + x1 + ... > 0 when every a is positive and no x is negative.
 UOp canonicalize_simplex(UOp x) {
   std::vector<UOp> terms;
   bool changed = false;
@@ -66,35 +62,8 @@ UOp canonicalize_simplex(UOp x) {
     if (!u.in(ops::Irreducible) || py_less(u.vmin(), 0)) return {};
     terms.push_back(u);
   }
-  return changed ? sum(terms) : UOp();
+  return changed ? sum(terms).lt(1).ne(true) : UOp();
 }
-
-// c0 * x < c1 for positive constants; the quotient is Python's float division.
-UOp lt_of_scaled(UOp x, UOp c0, UOp c1) {
-  Int a = int_value(c0), b = int_value(c1);
-  return a > 0 && b > 0 ? x.lt(Int::trunc(std::ceil(true_div(b, a)))) : UOp();
-}
-
-// c0 * x < c1 for c0 < -1 and c1 <= 0
-UOp lt_of_negatively_scaled(UOp x, UOp c0, UOp c1) {
-  Int a = int_value(c0), b = int_value(c1);
-  return a < -1 && b <= 0 ? (-x).lt(-Int::trunc(std::floor(true_div(-b, -a)))) : UOp();
-}
-
-UOp lt_of_div(UOp x, UOp d, UOp c) {
-  Int by = int_value(d), bound = int_value(c) * by;
-  if (by <= 0) return {};
-  return x.lt(int_value(c) > 0 ? bound : bound - (by - 1));
-}
-
-// a + b of int64 -> the same in int32, when nothing can overflow there.
-UOp narrow_long(UOp u, UOp x, UOp y) {
-  for (UOp v : {u, x, y})
-    if (overflows(v, dtypes::int32)) return {};
-  return x.cast(dtypes::int32).alu(u.op(), y.cast(dtypes::int32)).cast(u.dtype());
-}
-
-bool holds_all_of(DType dtype, UOp x) { return !overflows(x, dtype); }
 
 // An AFTER waits for what has an effect; other nodes stand for their sources.
 UOp after_effects(UOp x) {
@@ -117,7 +86,7 @@ std::vector<Rule> rules_of_terms() {
   return {
       // ---- boolean algebra
       // x | !x -> true
-      rule("or-not-self", x.of(kBool) | logical_not(x), with(x, [](UOp x) { return x.const_like(true); })),
+      rule("or-not-self", x.of(kBool) | logical_not(x), const_like(x, true)),
       // ---- combine terms
       // x * c0 + x * c1 -> x * (c0 + c1)
       rule("add-same-term", x * c0 + x * c1, x * (c0 + c1)),
@@ -134,28 +103,26 @@ std::vector<Rule> rules_of_terms() {
       // (y + x) + x -> y + x * 2
       rule("add-self-in-sum", (y + x) + x, y + x * 2),
       // (x / x2) / x3 -> x / (x2 * x3), of floats
-      rule("fdiv-fdiv", fdiv(fdiv(x, x2), x3), with(x, x2, x3, [](UOp x, UOp x2, UOp x3) { return x2 == x3 ? UOp() : fdiv(x, x2 * x3); })),
+      rule("fdiv-fdiv", fdiv(fdiv(x, x2), x3), fdiv(x, x2 * x3), when<differ>(x2, x3)),
       // -1 * (x + c) -> -x + -c
       rule("neg-sum", -1 * (x + c), (-x) + (-c)),
       // c0 * (x + c) -> c0 * x + c0 * c
       rule("mul-distribute-const", c0 * (x.of(dtypes::index) + c), (c0 * x) + (c0 * c)),
       // ---- where
       // !cond ? t : f -> cond ? f : t
-      rule("where-not", where(logical_not(cond.of(kBool)), t, f), with(cond, t, f, [](UOp cond, UOp t, UOp f) {
-             return f.is_invalid() ? UOp() : cond.where(f, t);
-           })),
+      rule("where-not", where(logical_not(cond.of(kBool)), t, f), where(cond, f, t), unless<is_invalid>(f)),
       // (cond ? t : f) op (cond ? tt : ff) -> cond ? t op tt : f op ff, when that folds a pair of constants
-      rule("alu-of-wheres", node(ops::Binary, where(cond, t, f), where(cond, tt, ff)).as(alu_node), with(alu_node, cond, t, f, tt, ff, combine_wheres)),
+      rule("alu-of-wheres", node(ops::Binary, where(cond, t, f), where(cond, tt, ff)).as(alu_node),
+           where(cond, alu(op_of(alu_node), t, tt), alu(op_of(alu_node), f, ff)), when<a_pair_is_const>(t, tt, f, ff)),
       // (y + (cond ? t : f)) + (cond ? tt : ff) -> y + (cond ? t + tt : f + ff), likewise
-      rule("add-wheres-in-sum", (y + where(cond, t, f)) + where(cond, tt, ff), with(y, cond, t, f, tt, ff, add_wheres)),
+      rule("add-wheres-in-sum", (y + where(cond, t, f)) + where(cond, tt, ff),
+           y + where(cond, t + tt, f + ff), when<a_pair_is_const>(t, tt, f, ff)),
       // ---- bounds
       // x -> c, when x has one value
-      rule("alu-one-value", node(ops::ALU | OpSet{Op::DEFINE_VAR, Op::SPECIAL}).as(x), with(x, const_if_one_value)),
-      rule("range-one-value", each(Op::RANGE, node(Op::CONST)).as(x), with(x, const_if_one_value)),
+      rule("alu-one-value", node(ops::ALU | OpSet{Op::DEFINE_VAR, Op::SPECIAL}).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
+      rule("range-one-value", each(Op::RANGE, node(Op::CONST)).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
       // max(x, y) -> the one that is never less
-      rule("max-by-bounds", maximum(x, y), with(x, y, [](UOp x, UOp y) {
-             return py_less_equal(y.vmax(), x.vmin()) ? x : py_less_equal(x.vmax(), y.vmin()) ? y : UOp();
-           })),
+      rule("max-by-bounds", maximum(x, y), branch("first", x, when<never_less>(x, y)), branch("second", y, when<never_less>(y, x))),
   };
 }
 
@@ -163,9 +130,7 @@ std::vector<Rule> rules_of_constants() {
   std::vector<Rule> rules;
   ops::Associative.for_each([&](Op op) {
     // (x op c1) op c2 -> x op (c1 op c2)
-    rules.push_back(rule("gather-consts", alu(op, alu(op, x, c1), c2).as(f), with(f, x, c1, c2, [](UOp f, UOp x, UOp c1, UOp c2) {
-      return x.alu(f.op(), c1.alu(f.op(), c2));
-    })));
+    rules.push_back(rule("gather-consts", alu(op, alu(op, x, c1), c2), alu(op, x, alu(op, c1, c2))));
   });
   for (Rule r : {
            // c0 + x < c1 -> x < c1 - c0
@@ -174,28 +139,28 @@ std::vector<Rule> rules_of_constants() {
            rule("div-div", (x / c1) / c2, x / (c1 * c2)),
            // ---- less than
            // c0 * x < c1 -> x < ceil(c1 / c0), when both are positive
-           rule("lt-scaled", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(), with(x, c0, c1, lt_of_scaled)),
+           rule("lt-scaled", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(), x < fold(ceil(true_div(c1, c0))), when<are_positive>(c0, c1)),
            // c0 * x < c1 -> -x < -floor(-c1 / -c0), when c0 < -1 and c1 <= 0
-           rule("lt-scaled-negative", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(), with(x, c0, c1, lt_of_negatively_scaled)),
+           rule("lt-scaled-negative", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(),
+                -x < fold(-floor(true_div(-c1, -c0))), when<below_minus_one>(c0), when<is_not_positive>(c1)),
            // x / d < c -> x < c * d, or x < c * d - (d - 1) when c <= 0: the division truncates
-           rule("lt-div", (x.of(dtypes::index) / cd.scalar()) < c.scalar(), with(x, cd, c, lt_of_div)),
+           rule("lt-div", (x.of(dtypes::index) / cd.scalar()) < c.scalar(),
+                branch("positive", x < fold(c * cd), when<is_positive>(cd), when<is_positive>(c)),
+                branch("not-positive", x < fold(c * cd - (cd - 1)), when<is_positive>(cd))),
            // ---- constants move to the end
            // (x + c1) + y -> (x + y) + c1
            rule("add-const-last", (x + c1) + y, (x + y) + c1),
            // (x * c1) * y -> (x * y) * c1
            rule("mul-const-last", (x * c1) * y, (x * y) * c1),
            // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when 0 <= y < d
-           rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with(x, c, [](UOp x, UOp c) { return int_value(c) > 0 ? lt_folding(x, int_value(c)) : UOp(); })),
+           rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with<lt_folding>(x, c), when<is_positive>(c)),
            // -x < -y -> y < x
            rule("lt-neg-neg", x.of(dtypes::index) * -1 < y * -1, y < x),
            // !(a0 * x0 + ... < 1) -> !(x0 + ... < 1)
-           rule("simplex-drops-factors", logical_not(x.of(dtypes::index) < 1), with(x, [](UOp x) {
-                  UOp terms = canonicalize_simplex(x);
-                  return terms ? terms.lt(1).ne(true) : UOp();
-                })),
+           rule("simplex-drops-factors", logical_not(x.of(dtypes::index) < 1), with<canonicalize_simplex>(x)),
            // r % n -> r, r / n -> 0, for a range r below n
            rule("range-mod-end", each(Op::RANGE, y).as(r) % y, r),
-           rule("range-div-end", each(Op::RANGE, y).as(r) / y, with(r, [](UOp r) { return r.const_like(0); })),
+           rule("range-div-end", each(Op::RANGE, y).as(r) / y, const_like(r, 0)),
        })
     rules.push_back(r);
   return rules;
@@ -204,26 +169,23 @@ std::vector<Rule> rules_of_constants() {
 std::vector<Rule> rules_of_casts() {
   return {
       // cast(cast(x, a), b) -> cast(x, b), when a holds all values of x's dtype
-      rule("cast-cast", cast(cast(x).as(a)).as(b), with(x, a, b, [](UOp x, UOp a, UOp b) {
-             return can_lossless_cast(x.dtype(), a.dtype()) ? x.cast(b.dtype()) : UOp();
-           })),
+      rule("cast-cast", cast(cast(x).as(a)).as(b), cast(x, dtype_of(b)), when<dtype_holds>(a, x)),
       // the same when a holds all values of x itself
-      rule("cast-cast-by-bounds", cast(cast(x.of(kIndexLike), kIndexLike).as(a)).as(b), with(x, a, b, [](UOp x, UOp a, UOp b) {
-             return holds_all_of(a.dtype(), x) ? x.cast(b.dtype()) : UOp();
-           })),
+      rule("cast-cast-by-bounds", cast(cast(x.of(kIndexLike), kIndexLike).as(a)).as(b),
+           cast(x, dtype_of(b)), when<dtype_holds_values>(a, x)),
       // x + y -> long(int(x) + int(y)), for longs that fit
-      rule("long-to-int", node(ops::Binary, x.of(dtypes::int64), y.of(dtypes::int64)).as(u), with(u, x, y, narrow_long)),
+      rule("long-to-int", node(ops::Binary, x.of(dtypes::int64), y.of(dtypes::int64)).as(u),
+           cast(alu(op_of(u), cast(x, dtypes::int32), cast(y, dtypes::int32)), dtype_of(u)),
+           when<fits_int32>(u), when<fits_int32>(x), when<fits_int32>(y)),
       // int(x + c) -> int(x) + int(c), for an index x
-      rule("cast-of-index-sum", cast(x.of(dtypes::index) + c, dtypes::sints).as(u), with(x, c, u, [](UOp x, UOp c, UOp u) {
-             return x.cast(u.dtype()) + c.cast(u.dtype());
-           })),
+      rule("cast-of-index-sum", cast(x.of(dtypes::index) + c, dtypes::sints).as(u), cast(x, dtype_of(u)) + cast(c, dtype_of(u))),
       // ---- order
       // after(x, y) -> after(x, sources of y), when y has no effect
-      rule("after-effects", node(Op::AFTER).as(x), with(x, after_effects)),
+      rule("after-effects", node(Op::AFTER).as(x), with<after_effects>(x)),
       // after(x) -> x
       rule("after-nothing", node(Op::AFTER, s), s),
       // {c0, c1, ...} -> a constant vector
-      rule("vectorize-consts", each(Op::VECTORIZE, node(Op::CONST)).as(vec), with(vec, vector_of_consts)),
+      rule("vectorize-consts", each(Op::VECTORIZE, node(Op::CONST)).as(vec), with<vector_of_consts>(vec)),
   };
 }
 
@@ -232,9 +194,7 @@ std::vector<Rule> rules_of_casts() {
 const RuleSet& commutative() {
   static const RuleSet set("commutative", {
       // y + x -> x + y, in tinygrad's order of nodes; for indices alone
-      rule("commutative-order", node(ops::Commutative).of(dtypes::index).as(x), with(x, [](UOp x) {
-             return tuplize_less(x.src(1), x.src(0)) ? x.with_src({x.src(1), x.src(0)}) : UOp();
-           })),
+      rule("commutative-order", node(ops::Commutative, y, x).of(dtypes::index).as(u), with_src(u, x, y), when<out_of_order>(y, x)),
   });
   return set;
 }

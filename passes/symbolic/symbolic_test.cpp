@@ -39,6 +39,7 @@ TEST_CASE("rules of terms, constants, casts and order") {
   t.check("range-one-value", t.range(1), num(0));
   t.declines("range-one-value", t.range(2));
   t.check("max-by-bounds", x.maximum(-1), x);
+  t.check("max-by-bounds", x.maximum(200), num(200));
   t.declines("max-by-bounds", x.maximum(50));
 
   t.check("gather-consts", (x + 2) + 3, x + (num(2) + num(3)));

@@ -122,7 +122,10 @@ UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
   return try_simplex ? remembered<GivenValidByCases>(u.graph(), key, simplify) : remembered<GivenValid>(u.graph(), key, simplify);
 }
 
-UOp simplify_valid(UOp valid) {
+namespace {
+
+// The clauses of an AND, each simplified given those before it.
+Taken simplify_valid(UOp valid) {
   if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // a mask of a load is not an index
   std::vector<UOp> clauses = split_uop(valid, Op::AND);
   // those that appear in others come first: they may simplify the others
@@ -136,21 +139,20 @@ UOp simplify_valid(UOp valid) {
   }
   std::stable_sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) { return a.first < b.first; });
   std::vector<UOp> out;
-  bool changed = false;
+  bool repeats = false, simpler_ones = false;
   UOpSet seen(valid.graph());
   for (auto [priority, clause] : sorted) {
     if (!seen.insert(clause)) {
-      changed = true;
+      repeats = true;
       continue;
     }
     UOp simpler = out.empty() ? clause : uop_given_valid(prod(out), clause);
-    changed |= !(simpler == clause);
+    simpler_ones |= !(simpler == clause);
     out.push_back(simpler);
   }
-  return changed ? prod(out) : UOp();
+  if (!repeats && !simpler_ones) return {};
+  return {prod(out), simpler_ones ? "given-earlier-clauses" : "repeated-clause"};
 }
-
-namespace {
 
 bool has_index_division(UOp u) { return op_in_backward_slice_with_self(u, {Op::IDIV, Op::MOD}); }
 
@@ -190,23 +192,23 @@ bool may_move(UOp clause, UOp x) {
   return true;
 }
 
-UOp where_on_load(UOp cond, UOp buf, UOp x) {
+Taken where_on_load(UOp cond, UOp buf, UOp x) {
   UOp valid = x.get_valid();
   auto known = split_uop(valid, Op::AND);
   std::vector<UOp> remaining;
   UOp moved = valid;
-  bool removed = false;
+  bool removed = false, brought = false;
   for (UOp c : split_uop(cond, Op::AND)) {
     bool duplicate = contains(known, c);
     if (!duplicate && !may_move(c, x)) {
       remaining.push_back(c);
       continue;
     }
-    if (!duplicate) moved = moved & c;
+    if (!duplicate) moved = moved & c, brought = true;
     removed = true;
   }
   if (!removed) return {};
-  return true_and(x.graph(), remaining).where(buf.index(x.get_idx().valid(moved)), 0);
+  return {true_and(x.graph(), remaining).where(buf.index(x.get_idx().valid(moved)), 0), brought ? "moved-clauses" : "known-clauses"};
 }
 
 auto gated() { return where(cond, x, node(Op::CONST).arg(Const::invalid()).as(inv)); }
@@ -215,9 +217,9 @@ auto gated() { return where(cond, x, node(Op::CONST).arg(Const::invalid()).as(in
 
 const RuleSet& pm_simplify_valid() {
   static const RuleSet set("pm_simplify_valid", {
-      rule("valid-given-earlier-clauses", node(Op::AND).as(v), with(v, simplify_valid)),
+      rule("valid-given-earlier-clauses", node(Op::AND).as(v), with<simplify_valid>(v).branches({"given-earlier-clauses", "repeated-clause"})),
       // cond ? x : invalid -> cond ? (x given cond) : invalid
-      rule("index-given-valid", gated(), with(cond, x, inv, gated_given_valid)),
+      rule("index-given-valid", gated(), with<gated_given_valid>(cond, x, inv)),
   });
   return set;
 }
@@ -225,7 +227,7 @@ const RuleSet& pm_simplify_valid() {
 const RuleSet& pm_drop_and_clauses() {
   static const RuleSet set("pm_drop_and_clauses", {
       // a & b ? x : invalid -> a ? x : invalid, when b shares no range with x
-      rule("valid-drops-clauses", gated(), with(cond, x, inv, drop_and_clauses)),
+      rule("valid-drops-clauses", gated(), with<drop_and_clauses>(cond, x, inv)),
   });
   return set;
 }
@@ -233,11 +235,9 @@ const RuleSet& pm_drop_and_clauses() {
 const RuleSet& pm_move_where_on_load() {
   static const RuleSet set("pm_move_where_on_load", {
       // cond ? buf[x] : 0 -> buf[cond ? x : invalid]
-      rule("where-on-load", where(cond, node(Op::INDEX, buf, x), 0), with(cond, buf, x, where_on_load)),
+      rule("where-on-load", where(cond, node(Op::INDEX, buf, x), 0), with<where_on_load>(cond, buf, x).branches({"moved-clauses", "known-clauses"})),
       // cond ? 0 : buf[x] -> buf[!cond ? x : invalid]
-      rule("where-not-on-load", where(cond, 0, node(Op::INDEX, buf, x)), with(cond, buf, x, [](UOp cond, UOp buf, UOp x) {
-             return where_on_load(cond.logical_not(), buf, x);
-           })),
+      rule("where-not-on-load", where(cond, 0, node(Op::INDEX, buf, x)), with<where_on_load>(logical_not(cond), buf, x).branches({"moved-clauses", "known-clauses"})),
   });
   return set;
 }

@@ -18,9 +18,6 @@ std::optional<BoundClause> parse_valid(UOp clause);
 // own, and a clause x0 + x1 + ... > 0 by its parts.
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex = true);
 
-// The clauses of an AND, each simplified given those before it; the empty UOp when that changes nothing.
-UOp simplify_valid(UOp valid);
-
 const RuleSet& pm_simplify_valid();       // conditions, and indices under their condition
 const RuleSet& pm_drop_and_clauses();     // clauses of a gated index that do not share its ranges
 const RuleSet& pm_move_where_on_load();   // cond ? buf[x] : 0 becomes a gated load

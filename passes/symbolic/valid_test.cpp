@@ -17,6 +17,7 @@ TEST_CASE("what holds is known where it holds") {
   UOp r = drop.range(8), s = drop.range(4, 1), none = drop.graph.invalid();
   drop.check("valid-drops-clauses", (r.lt(5) & s.lt(2)).where(r, none), (drop.constant(dtypes::bool_, true) & r.lt(5)).where(r, none));
   drop.declines("valid-drops-clauses", r.lt(5).where(r, none));
+  t.all_rules_fired();
 }
 
 TEST_CASE("a condition on a load becomes one on its index") {
@@ -24,9 +25,14 @@ TEST_CASE("a condition on a load becomes one on its index") {
   UOp r = t.range(8), s = t.range(4, 1), buffer = t.buffer(0, dtypes::float32), cond = r.lt(5), at = buffer.index(r);
   UOp yes = t.constant(dtypes::bool_, true);
   t.check("where-on-load", cond.where(at, 0), yes.where(buffer.index(r.valid(yes & cond)), 0));
+  UOp gated = buffer.index(r.valid(cond));
+  t.check("where-on-load", cond.where(gated, 0), yes.where(gated, 0));  // the index has that condition already
   t.declines("where-on-load", s.lt(2).where(at, 0));  // a range that the load does not have
   UOp negated = cond.logical_not();
   t.check("where-not-on-load", cond.where(0, at), yes.where(buffer.index(r.valid(yes & negated)), 0));
+  UOp gated_so = buffer.index(r.valid(negated));
+  t.check("where-not-on-load", cond.where(0, gated_so), yes.where(gated_so, 0));
+  t.all_rules_fired();
   t.declines("where-not-on-load", s.lt(2).where(0, at));
 }
 

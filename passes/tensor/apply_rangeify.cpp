@@ -120,13 +120,13 @@ UOp assign_with_movements(Ctx& ctx, UOp assign) {
 const RuleSet& pm_apply_rangeify() {
   static const RuleSet set("pm_apply_rangeify", {
       // reduce_axis(x, axes) -> reduce(x, ranges of the axes...)
-      rule("reduce-over-ranges", node(Op::REDUCE_AXIS).as(x), with_ctx<Ctx>(x, reduce_over_ranges)),
+      rule("reduce-over-ranges", node(Op::REDUCE_AXIS).as(x), with<reduce_over_ranges>(x)),
       // pad(x) -> valid ? x : 0
-      rule("pad-to-where", node(Op::PAD).as(x), with_ctx<Ctx>(x, pad_to_where)),
+      rule("pad-to-where", node(Op::PAD).as(x), with<pad_to_where>(x)),
       // assign(t, x) -> assign(t, x, movements of t)
-      rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with_ctx<Ctx>(a, assign_with_movements)),
+      rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with<assign_with_movements>(a)),
       // f(buffer) -> f(buffer[ranges]), f(realized x) -> f(bufferize(x, ranges of x)[ranges])
-      rule("read-sources", node(OpSet::all()).as(x), with_ctx<Ctx>(x, read_sources)),
+      rule("read-sources", node(OpSet::all()).as(x), with<read_sources>(x)),
       // movement(x) -> x: it is in the ranges now
       rule("drop-movement", node(ops::Movement).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) {

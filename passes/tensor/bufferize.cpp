@@ -193,7 +193,7 @@ UOp load_from_local(UOp buffer, UOp idx) {
 const RuleSet& pm_flatten_bufferize() {
   static const RuleSet set("pm_flatten_bufferize", {
       // bufferize(v, r0, r1, ...) -> reshape(bufferize(v, r0*n1 + r1 ...))
-      rule("flatten-bufferize", node(Op::BUFFERIZE).as(x), with(x, flatten_bufferize)),
+      rule("flatten-bufferize", node(Op::BUFFERIZE).as(x), with<flatten_bufferize>(x)),
   });
   return set;
 }
@@ -201,7 +201,7 @@ const RuleSet& pm_flatten_bufferize() {
 const RuleSet& to_bufferview() {
   static const RuleSet set("to_bufferview", {
       // bufferize(contiguous(file)) -> bufferize(view(file))
-      rule("bufferize-of-file", any_len(Op::BUFFERIZE, node({Op::BITCAST, Op::CONTIGUOUS}).as(t)).as(b), with(t, b, late_buffer_view)),
+      rule("bufferize-of-file", any_len(Op::BUFFERIZE, node({Op::BITCAST, Op::CONTIGUOUS}).as(t)).as(b), with<late_buffer_view>(t, b)),
       // view(contiguous(x)) -> view(x)
       rule("view-drops-contiguous", node(Op::BUFFER_VIEW, node({Op::BITCAST, Op::CONTIGUOUS})).as(b), with(b, [](UOp b) { return b.with_src(b.src(0).src()); })),
   });
@@ -216,9 +216,9 @@ const RuleSet& pm_add_buffers() {
              return bufferize_to_store(ctx, x, idx, false);
            })),
       // mstack(reshape(x), reshape(y)) -> reshape(mstack(x, y))
-      rule("reshape-above-choice", each({Op::MSELECT, Op::MSTACK}, node(Op::RESHAPE)).as(m), with(m, reshape_above_choice)),
+      rule("reshape-above-choice", each({Op::MSELECT, Op::MSTACK}, node(Op::RESHAPE)).as(m), with<reshape_above_choice>(m)),
       // kernel(reshape(x)) -> kernel(x)
-      rule("kernel-drops-reshapes", node(Op::KERNEL).as(x), with(x, kernel_without_reshapes)),
+      rule("kernel-drops-reshapes", node(Op::KERNEL).as(x), with<kernel_without_reshapes>(x)),
   });
   static const RuleSet set("pm_add_buffers", {&pm_mops(), &pm_flatten_bufferize(), &to_bufferview(), &own});
   return set;
@@ -240,19 +240,19 @@ const RuleSet& rangeify_codegen() {
   auto local_after = any_len(Op::AFTER, node(Op::DEFINE_LOCAL));
   static const RuleSet set("rangeify_codegen", {
       // contiguous(x) -> x
-      rule("drop-contiguous", node(Op::CONTIGUOUS).as(x), with_ctx<LocalAddBufferContext>(x, drop_contiguous)),
+      rule("drop-contiguous", node(Op::CONTIGUOUS).as(x), with<drop_contiguous>(x)),
       // noop(x) -> x
       rule("drop-noop", node(Op::NOOP).as(x), with(x, [](UOp x) { return x.num_src() ? x.src(0) : throw Failure("a NOOP without a source in a kernel"); })),
       rule("store-drops-arg", node(Op::STORE).as(x), with(x, [](UOp x) { return x.with_arg({}); })),
       // the dtype of a vector of one AFTER follows that AFTER's
       rule("broadcast-of-after", each(Op::VECTORIZE, node(Op::AFTER).as(a)).as(b), with(a, b, [](UOp a, UOp b) { return a.broadcast(int64_t(b.num_src())); })),
-      rule("load-broadcast-local", any_len(Op::INDEX, each(Op::VECTORIZE, local_after).as(d)).as(idx), with(d, idx, load_from_local)),
+      rule("load-broadcast-local", any_len(Op::INDEX, each(Op::VECTORIZE, local_after).as(d)).as(idx), with<load_from_local>(d, idx)),
       rule("gep-of-after", node(Op::GEP, node(Op::AFTER).as(a)).as(b), with(a, b, [](UOp a, UOp b) {
              std::vector<int64_t> elements;
              for (Arg i : b.arg().items()) elements.push_back(i.small_int());
              return a.gep(elements);
            })),
-      rule("load-gep-local", any_len(Op::INDEX, node(Op::GEP, local_after).as(d)).as(idx), with(d, idx, load_from_local)),
+      rule("load-gep-local", any_len(Op::INDEX, node(Op::GEP, local_after).as(d)).as(idx), with<load_from_local>(d, idx)),
   });
   return set;
 }

@@ -231,7 +231,7 @@ UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
 const RuleSet& add_tags() {
   static const RuleSet set("add_tags", {
       // what is no name, no view and no constant gets a number
-      rule("number", node(OpSet::all() - kUntagged).as(x), with_ctx<Numbered>(x, tag_uop)),
+      rule("number", node(OpSet::all() - kUntagged).as(x), with<tag_uop>(x)),
       rule("number-choice", node({Op::MSTACK, Op::MSELECT}).as(x),
            with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) {
              return all_buffers(x) ? UOp() : tag_uop(numbered, x);
@@ -264,7 +264,7 @@ const RuleSet& earliest_rewrites() {
       rule("contiguous-of-buffer", node(Op::CONTIGUOUS, any_len(Op::RESHAPE, node(Op::BUFFER)).as(r)).as(x),
            with(r, x, [](UOp r, UOp x) { return r.rtag(x.tag()); })),
       // reduce(x) -> reduce(contiguous(reduce(x in parts))), for many elements
-      rule("split-reduce", node(Op::REDUCE_AXIS, x).as(red), with(red, x, split_reduceop)),
+      rule("split-reduce", node(Op::REDUCE_AXIS, x).as(red), with<split_reduceop>(red, x)),
       // reduce(nothing) -> the identity
       rule("reduce-of-nothing", node(Op::REDUCE_AXIS, x).as(red), with(red, x, [](UOp red, UOp x) {
              if (!is_empty(x) || is_empty(red)) return UOp();
@@ -276,7 +276,7 @@ const RuleSet& earliest_rewrites() {
       rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
            with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first(copy, x) : UOp(); })),
       // copy(swizzle(file)) -> swizzle(copy(file))
-      rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with(x, y, copy_below_movement)),
+      rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with<copy_below_movement>(x, y)),
       // copy(c) -> c
       rule("copy-of-const", node(Op::COPY, s, anything()).as(x), with(x, s, [](UOp x, UOp s) {
              UOp base = base_of(s);
@@ -291,9 +291,9 @@ const RuleSet& earliest_rewrites() {
              return device_of(x) == device_of(copy) ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
            })),
       // assign(no buffer, x) -> contiguous(x)
-      rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y), with(x, t, y, assign_to_no_buffer)),
+      rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y), with<assign_to_no_buffer>(x, t, y)),
       // assign(a, f(permuted a)) -> assign(a, contiguous(f(permuted a)))
-      rule("assign-from-permuted", node(Op::ASSIGN, a, b).as(y), with(a, b, y, realize_before_permuting_assign)),
+      rule("assign-from-permuted", node(Op::ASSIGN, a, b).as(y), with<realize_before_permuting_assign>(a, b, y)),
   });
   static const RuleSet set("earliest_rewrites", {&mop_cleanup(), &own});
   return set;
@@ -301,9 +301,9 @@ const RuleSet& earliest_rewrites() {
 
 const RuleSet& replace_contiguous() {
   static const RuleSet set("replace_contiguous", {
-      rule("found-contiguous", node(Op::CONTIGUOUS, node(ops::Movement).as(s)).as(x), with_ctx<ContiguousViews>(x, s, found_contiguous)),
+      rule("found-contiguous", node(Op::CONTIGUOUS, node(ops::Movement).as(s)).as(x), with<found_contiguous>(x, s)),
       // x op y, where x is also read as contiguous(permute(x)) -> unpermute(contiguous(permute(x))) op y
-      rule("read-contiguous", node(ops::ALU).as(x), with_ctx<ContiguousViews>(x, read_contiguous_views)),
+      rule("read-contiguous", node(ops::ALU).as(x), with<read_contiguous_views>(x)),
   });
   return set;
 }

@@ -294,17 +294,17 @@ const RuleSet& pm_generate_realize_map() {
   using Ctx = IndexingContext;
   static const RuleSet set("pm_generate_realize_map", {
       // what is asked for
-      rule("realize-outputs", node(Op::SINK).as(s), with_ctx<Ctx>(s, realize_bases)),
+      rule("realize-outputs", node(Op::SINK).as(s), with<realize_bases>(s)),
       // what is a kernel of its own
-      rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t), with_ctx<Ctx>(t, realize)),
+      rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t), with<realize>(t)),
       // a reduction over a range outside all kernels
       rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {
              return std::any_of(r.src().begin() + 1, r.src().end(), is_outer) ? realize(ctx, r) : UOp();
            })),
       // what is copied or chosen from
-      rule("realize-sources", node({Op::COPY, Op::MSELECT, Op::MSTACK, Op::ENCDEC}).as(r), with_ctx<Ctx>(r, realize_sources)),
+      rule("realize-sources", node({Op::COPY, Op::MSELECT, Op::MSTACK, Op::ENCDEC}).as(r), with<realize_sources>(r)),
       // an assignment, and what is assigned
-      rule("realize-assign", node(Op::ASSIGN).as(a), with_ctx<Ctx>(a, realize_assign)),
+      rule("realize-assign", node(Op::ASSIGN).as(a), with<realize_assign>(a)),
   });
   return set;
 }

@@ -202,15 +202,15 @@ UOp parts_of_sources(UOp u) {
 const RuleSet& multi_pm() {
   auto multi_m = node(Op::MULTI).as(m);
   static const RuleSet own("multi_pm", {
-      rule("alu-multi", node(ops::ALU).as(root).early_reject(Op::MULTI), with(root, alu_multi)),
-      rule("reduce-multi", node(Op::REDUCE_AXIS, multi_m).as(root), with(root, m, reduce_multi)),
-      rule("reshape-multi", node(Op::RESHAPE, multi_m, anything()).as(root), with(root, m, reshape_multi)),
-      rule("expand-multi", node(Op::EXPAND, multi_m, anything()).as(root), with(root, m, expand_multi)),
-      rule("pad-multi", node(Op::PAD, multi_m, anything(), anything()).as(root), with(root, m, pad_multi)),
-      rule("shrink-multi", node(Op::SHRINK, multi_m, anything(), anything()).as(root), with(root, m, shrink_multi)),
-      rule("permute-multi", node(Op::PERMUTE, multi_m).as(root), with(root, m, permute_multi)),
-      rule("flip-multi", node(Op::FLIP, multi_m).as(root), with(root, m, flip_multi)),
-      rule("assign-multi", node(Op::ASSIGN, node(Op::MULTI).as(d), node(Op::MULTI).as(s)), with(d, s, assign_multi)),
+      rule("alu-multi", node(ops::ALU).as(root).early_reject(Op::MULTI), with<alu_multi>(root)),
+      rule("reduce-multi", node(Op::REDUCE_AXIS, multi_m).as(root), with<reduce_multi>(root, m)),
+      rule("reshape-multi", node(Op::RESHAPE, multi_m, anything()).as(root), with<reshape_multi>(root, m)),
+      rule("expand-multi", node(Op::EXPAND, multi_m, anything()).as(root), with<expand_multi>(root, m)),
+      rule("pad-multi", node(Op::PAD, multi_m, anything(), anything()).as(root), with<pad_multi>(root, m)),
+      rule("shrink-multi", node(Op::SHRINK, multi_m, anything(), anything()).as(root), with<shrink_multi>(root, m)),
+      rule("permute-multi", node(Op::PERMUTE, multi_m).as(root), with<permute_multi>(root, m)),
+      rule("flip-multi", node(Op::FLIP, multi_m).as(root), with<flip_multi>(root, m)),
+      rule("assign-multi", node(Op::ASSIGN, node(Op::MULTI).as(d), node(Op::MULTI).as(s)), with<assign_multi>(d, s)),
       // copy(multi(x)) -> allreduce(x among zeros)
       rule("copy-multi", node(Op::COPY, multi_m, node(Op::DEVICE).as(d)),
            with(m, d, [](UOp m, UOp d) { return allreduce(unshard(m.src(0), axis_of_multi(m)), Op::ADD, d); })),
@@ -224,7 +224,7 @@ const RuleSet& multi_pm() {
            with(root, m, [](UOp root, UOp m) {
              return multi(root.graph().node(root.op(), root.dtype(), m.src(0), root.arg()), axis_of_multi(m));
            })),
-      rule("custom-kernel-of-multi", each(Op::CUSTOM_KERNEL, node({Op::MULTI, Op::CONTIGUOUS})).as(x), with(x, parts_of_sources)),
+      rule("custom-kernel-of-multi", each(Op::CUSTOM_KERNEL, node({Op::MULTI, Op::CONTIGUOUS})).as(x), with<parts_of_sources>(x)),
       rule("after-custom-kernel-of-multi", node(Op::AFTER, multi_m, node(Op::CUSTOM_KERNEL)).as(a), with(m, a, [](UOp m, UOp a) {
              return multi(a.with_src({m.src(0), a.src(1)}), axis_of_multi(m));
            })),

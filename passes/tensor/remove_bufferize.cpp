@@ -105,7 +105,7 @@ UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
 const RuleSet& pm_gate_substitute() {
   static const RuleSet set("pm_gate_substitute", {
       // what lies in none of the ranges stays as it is
-      rule("gate-substitute", node(OpSet::all()).as(b), with_ctx<const SubstituteContext>(b, gate_substitute)),
+      rule("gate-substitute", node(OpSet::all()).as(b), with<gate_substitute>(b)),
   });
   return set;
 }
@@ -198,14 +198,14 @@ UOp misfit_image_to_base(UOp x) {
 const RuleSet& pm_const_buffer_folding() {
   auto index_cast = cast(anything().of(dtypes::index));
   static const RuleSet own("pm_const_buffer_folding", {
-      rule("dead-axes", node(Op::BUFFERIZE).as(b), with(b, cleanup_dead_axes)),
-      rule("image-of-value", node(OpSet::all() - OpSet{Op::BUFFERIZE, Op::BUFFER}).as(x), with(x, image_to_base)),
-      rule("image-misfit", node(Op::BUFFERIZE).as(x), with(x, misfit_image_to_base)),
+      rule("dead-axes", node(Op::BUFFERIZE).as(b), with<cleanup_dead_axes>(b)),
+      rule("image-of-value", node(OpSet::all() - OpSet{Op::BUFFERIZE, Op::BUFFER}).as(x), with<image_to_base>(x)),
+      rule("image-misfit", node(Op::BUFFERIZE).as(x), with<misfit_image_to_base>(x)),
       // bufferize(x[ranges], ranges) -> x
-      rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b), with(idx, b, remove_noop_bufferize)),
+      rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b), with<remove_noop_bufferize>(idx, b)),
       // an arange is computed where it is used
       rule("inline-arange", any_len(Op::INDEX, any_len(Op::BUFFERIZE, any_of(index_cast.as(s), logical_not(index_cast != anything()).as(s))).as(buf)).as(idx),
-           with(s, buf, idx, remove_bufferize)),
+           with<remove_bufferize>(s, buf, idx)),
       // bufferize(c) -> c
       rule("bufferize-of-const", any_len(Op::BUFFERIZE, node(Op::CONST).as(x)).as(b),
            with(x, b, [](UOp x, UOp b) { return b.const_like(x.arg().to_const()).rtag(b.tag()); })),
@@ -232,7 +232,7 @@ const RuleSet& pm_const_buffer_folding() {
 const RuleSet& pm_remove_bufferize() {
   static const RuleSet set("pm_remove_bufferize", {
       // bufferize(x, ranges)[indexes] -> x at the indexes, where computing it again is cheap
-      rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx), with(s, buf, idx, remove_bufferize)),
+      rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx), with<remove_bufferize>(s, buf, idx)),
   });
   return set;
 }
@@ -296,7 +296,7 @@ UOp limit_bufs(IndexingContext& ctx, UOp root) {
 
 const RuleSet& pm_limit_bufs() {
   static const RuleSet set("pm_limit_bufs", {
-      rule("limit-buffers", node(ops::Binary | ops::Ternary).as(root), with_ctx<IndexingContext>(root, limit_bufs)),
+      rule("limit-buffers", node(ops::Binary | ops::Ternary).as(root), with<limit_bufs>(root)),
   });
   return set;
 }

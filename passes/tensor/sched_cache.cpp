@@ -43,10 +43,10 @@ UOp strip_bind(TensorJob& job, UOp b) {
 
 const RuleSet& pm_pre_sched_cache() {
   static const RuleSet set("pm_pre_sched_cache", {
-      rule("number-buffer", node(Op::BUFFER, node(Op::UNIQUE), node(Op::DEVICE)).as(b), with_ctx<TensorJob>(b, number_buffer)),
-      rule("number-const", node(Op::CONST, node(Op::DEVICE), node(Op::UNIQUE)).as(b), with_ctx<TensorJob>(b, number_const)),
+      rule("number-buffer", node(Op::BUFFER, node(Op::UNIQUE), node(Op::DEVICE)).as(b), with<number_buffer>(b)),
+      rule("number-const", node(Op::CONST, node(Op::DEVICE), node(Op::UNIQUE)).as(b), with<number_const>(b)),
       // bind(v, c) -> bind(v)
-      rule("strip-bind", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::CONST)).as(b), with_ctx<TensorJob>(b, strip_bind)),
+      rule("strip-bind", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::CONST)).as(b), with<strip_bind>(b)),
   });
   return set;
 }

@@ -143,18 +143,18 @@ UOp bufferize_to_store(UOp sink) {
 
 const RuleSet& to_define_global() {
   static const RuleSet set("to_define_global", {
-      rule("one-state-of-a-buffer", node(Op::STORE).as(x), with(x, find_bufs)),
+      rule("one-state-of-a-buffer", node(Op::STORE).as(x), with<find_bufs>(x)),
       // buffer -> the next DEFINE_GLOBAL
-      rule("define-global", node(Op::BUFFER).as(buf), with_ctx<Ctx>(buf, define_global)),
+      rule("define-global", node(Op::BUFFER).as(buf), with<define_global>(buf)),
       // bind(v, _) -> v
-      rule("unbind", node(Op::BIND).as(b), with_ctx<Ctx>(b, unbind)),
+      rule("unbind", node(Op::BIND).as(b), with<unbind>(b)),
       // after(buffer, kernel) -> buffer
-      rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with_ctx<Ctx>(a, buffer_of_after)),
+      rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
       rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x), with(x, [](UOp x) { return x.with_src({}); })),
       // a range of one turn -> 0
       rule("range-of-one", node(Op::RANGE).as(r), with(r, [](UOp r) { return py_equal(r.vmax(), 0) ? r.graph().constant(dtypes::index, 0) : UOp(); })),
       // ranges are numbered from 0, so that equal kernels are equal
-      rule("renumber-range", node(Op::RANGE).as(r), with_ctx<Ctx>(r, renumber_range)),
+      rule("renumber-range", node(Op::RANGE).as(r), with<renumber_range>(r)),
   });
   return set;
 }
@@ -175,7 +175,7 @@ const RuleSet& kernel_split() {
 const RuleSet& split_kernels_rules() {
   static const RuleSet set("split_kernels", {
       // store ... end -> kernel
-      rule("split-store", node({Op::STORE, Op::END}).as(x), with(x, split_store)),
+      rule("split-store", node({Op::STORE, Op::END}).as(x), with<split_store>(x)),
   });
   return set;
 }

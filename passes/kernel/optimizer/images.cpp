@@ -54,7 +54,7 @@ bool makes_images(const KernelJob& job) {
 
 const RuleSet& pm_create_image_buffers() {
   static const RuleSet set("pm_create_image_buffers", {
-      rule("make-image", node(Op::DEFINE_GLOBAL).as(buf), with_ctx<ImageBuffers>(buf, make_image)),
+      rule("make-image", node(Op::DEFINE_GLOBAL).as(buf), with<make_image>(buf)),
   });
   return set;
 }
@@ -62,7 +62,7 @@ const RuleSet& pm_create_image_buffers() {
 const RuleSet& pm_remove_unfoldable_image_stores() {
   static const RuleSet set("pm_remove_unfoldable_image_stores", {
       rule("undo-image-store", node(Op::STORE, node(Op::INDEX, node(Op::DEFINE_GLOBAL).as(buf), anything()).as(idx), anything()).as(s),
-           with_ctx<ImageBuffers>(s, idx, buf, undo_image_store)),
+           with<undo_image_store>(s, idx, buf)),
   });
   return set;
 }

@@ -33,11 +33,11 @@ UOp pack_fp8_operands(UOp x) {
 const RuleSet& clang_rules() {
   static const RuleSet own("clang", {
       // half(double) -> half(float(double)): LLVM would call a library function
-      rule("double-to-half", cast(x.of(kDouble), kHalf), with(x, half_through_float)),
-      rule("double-to-bf16", cast(x.of(kDouble), kBFloat16), with(x, bf16_through_float)),
-      rule("bf16-to-half", cast(x.of(kBFloat16), kHalf), with(x, half_through_float)),
+      rule("double-to-half", cast(x.of(kDouble), kHalf), with<half_through_float>(x)),
+      rule("double-to-bf16", cast(x.of(kDouble), kBFloat16), with<bf16_through_float>(x)),
+      rule("bf16-to-half", cast(x.of(kBFloat16), kHalf), with<half_through_float>(x)),
       // sqrt and trunc are builtins of scalars
-      rule("scalar-sqrt-trunc", node({Op::SQRT, Op::TRUNC}).as(alu_node), with(alu_node, no_vectorized_alu)),
+      rule("scalar-sqrt-trunc", node({Op::SQRT, Op::TRUNC}).as(alu_node), with<no_vectorized_alu>(alu_node)),
   });
   static const RuleSet bf16("clang bfloat16", non_native_float_rules(kBFloat16));
   static const RuleSet set("clang", {&own, &bf16, &pm_manual_bf16_cast(), &extra_pm()});
@@ -53,7 +53,7 @@ const RuleSet& opencl_rules() {
 const RuleSet& metal_rules() {
   static const RuleSet own("metal", {
       // sqrt(bfloat16) -> bfloat16(sqrt(float))
-      rule("bf16-function-as-float", node({Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN}).of(kBFloat16).as(x), with(x, op_as_float)),
+      rule("bf16-function-as-float", node({Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN}).of(kBFloat16).as(x), with<op_as_float>(x)),
   });
   static const RuleSet set("metal", {&own, &extra_pm()});
   return set;
@@ -75,7 +75,7 @@ const RuleSet& hip_rules() {
   static const RuleSet narrow("hip narrow floats", non_native_float_rules(kBFloat16 | dtypes::fp8s));
   static const RuleSet own("hip", {
       // wmma(fp8 x 8, fp8 x 8, c) -> wmma(uint64, uint64, c)
-      rule("wmma-packs-fp8", node(Op::WMMA).as(x), with(x, pack_fp8_operands)),
+      rule("wmma-packs-fp8", node(Op::WMMA).as(x), with<pack_fp8_operands>(x)),
       // a bfloat16 constant -> its bits, computed
       rule("bf16-const", c.of(kBFloat16), with(c, [](UOp c) { return cast_float_to_bf16(const_from_arg(c.graph(), dtypes::float32, c.arg())); })),
   });

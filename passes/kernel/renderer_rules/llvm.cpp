@@ -70,11 +70,11 @@ UOp rdna4_bf16_to_float(UOp x) {
 const RuleSet& amd_llvm_common() {
   static const RuleSet fp8("amd llvm fp8", non_native_float_rules(dtypes::fp8s));
   static const RuleSet own("amd llvm", {
-      rule("spread-halfs", each(Op::CAST, y).as(x), with(x, y, spread_halfs)),
-      rule("gather-halfs", each(Op::CAST, y).as(x), with(x, y, gather_halfs)),
+      rule("spread-halfs", each(Op::CAST, y).as(x), with<spread_halfs>(x, y)),
+      rule("gather-halfs", each(Op::CAST, y).as(x), with<gather_halfs>(x, y)),
       // the intrinsics of log2 and exp2 know no double
-      rule("double-log2", node(Op::LOG2, d).of(kDouble), with(d, xlog2)),
-      rule("double-exp2", node(Op::EXP2, d).of(kDouble), with(d, xexp2)),
+      rule("double-log2", node(Op::LOG2, d).of(kDouble), with<xlog2>(d)),
+      rule("double-exp2", node(Op::EXP2, d).of(kDouble), with<xexp2>(d)),
   });
   static const RuleSet set("amd llvm", {&llvm_rules(), &fp8, &own});
   return set;
@@ -90,16 +90,16 @@ const RuleSet& llvm_rules() {
 
 const RuleSet& amd_llvm_rules(const Target& target) {
   static const RuleSet cdna_own("amd llvm cdna", {
-      rule("wmma-cdna-bf16", node(Op::WMMA).as(x), with(x, cdna_bf16)),
-      rule("wmma-cdna-fp8", node(Op::WMMA).as(x), with(x, cdna_fp8)),
+      rule("wmma-cdna-bf16", node(Op::WMMA).as(x), with<cdna_bf16>(x)),
+      rule("wmma-cdna-fp8", node(Op::WMMA).as(x), with<cdna_fp8>(x)),
   });
   static const RuleSet rdna3_own("amd llvm rdna3", {
-      rule("wmma-rdna3-half", node(Op::WMMA).as(x), with(x, rdna3_half)),
-      rule("wmma-rdna3-bf16", node(Op::WMMA).as(x), with(x, rdna3_bf16)),
+      rule("wmma-rdna3-half", node(Op::WMMA).as(x), with<rdna3_half>(x)),
+      rule("wmma-rdna3-bf16", node(Op::WMMA).as(x), with<rdna3_bf16>(x)),
   });
   static const RuleSet rdna4_own("amd llvm rdna4", {
-      rule("wmma-rdna4-bf16-to-bf16", node(Op::WMMA).as(x), with(x, rdna4_bf16_to_bf16)),
-      rule("wmma-rdna4-bf16-to-float", node(Op::WMMA).as(x), with(x, rdna4_bf16_to_float)),
+      rule("wmma-rdna4-bf16-to-bf16", node(Op::WMMA).as(x), with<rdna4_bf16_to_bf16>(x)),
+      rule("wmma-rdna4-bf16-to-float", node(Op::WMMA).as(x), with<rdna4_bf16_to_float>(x)),
   });
   static const RuleSet cdna("amd llvm cdna", {&amd_llvm_common(), &cdna_own});
   static const RuleSet rdna3("amd llvm rdna3", {&amd_llvm_common(), &rdna3_own});

@@ -49,20 +49,20 @@ const RuleSet& ptx_rules() {
       // x < y -> (x ^ true) & y, for bools
       rule("lt-bool", x.of(kBool) < y, with(x, y, [](UOp x, UOp y) { return (x ^ Const(true)) & y; })),
       // op(half) -> half(op(float))
-      rule("half-as-float", node(kNotOfHalf).of(kHalf).as(x), with(x, op_as_float)),
+      rule("half-as-float", node(kNotOfHalf).of(kHalf).as(x), with<op_as_float>(x)),
       // a bool in memory is a byte
-      rule("load-bool", any_len(Op::LOAD, anything().of(kInt64)).of(kBool).as(x), with(x, load_byte)),
-      rule("store-bool", any_len(Op::STORE, anything().of(kInt64), anything().of(kBool)).as(x), with(x, store_byte)),
+      rule("load-bool", any_len(Op::LOAD, anything().of(kInt64)).of(kBool).as(x), with<load_byte>(x)),
+      rule("store-bool", any_len(Op::STORE, anything().of(kInt64), anything().of(kBool)).as(x), with<store_byte>(x)),
       // &buf[i] -> int64(buf) + i * size
-      rule("index-to-address", any_len(Op::INDEX, buf, idx).as(x), with(buf, idx, x, index_to_address)),
+      rule("index-to-address", any_len(Op::INDEX, buf, idx).as(x), with<index_to_address>(buf, idx, x)),
       // a pointer cast does nothing
       rule("drop-pointer-cast", node(Op::CAST).as(x), with(x, [](UOp x) {
              return x.dtype().is_ptr() || x.src(0).dtype() == dtypes::void_ ? x.src(0) : UOp();
            })),
       // x << y -> x << uint(y)
-      rule("shl-by-uint", (x << y).as(s), with(x, y, s, uint_shift)),
+      rule("shl-by-uint", (x << y).as(s), with<uint_shift>(x, y, s)),
       // x >> y -> x >> uint(y)
-      rule("shr-by-uint", (x >> y).as(s), with(x, y, s, uint_shift)),
+      rule("shr-by-uint", (x >> y).as(s), with<uint_shift>(x, y, s)),
   });
   return set;
 }

@@ -26,11 +26,11 @@ UOp alu_as_float(UOp alu) {
 const RuleSet& extra_pm() {
   static const RuleSet set("extra_pm", {
       // bools are no vectors
-      rule("scalar-bools", node(ops::Elementwise | OpSet{Op::INDEX}).of(kBool).as(alu_node), with(alu_node, no_vectorized_alu)),
+      rule("scalar-bools", node(ops::Elementwise | OpSet{Op::INDEX}).of(kBool).as(alu_node), with<no_vectorized_alu>(alu_node)),
       // a cast of a vector of bools -> element by element
-      rule("scalar-cast-of-bool", node(Op::CAST, anything().of(kBool)).as(alu_node), with(alu_node, no_vectorized_alu)),
+      rule("scalar-cast-of-bool", node(Op::CAST, anything().of(kBool)).as(alu_node), with<no_vectorized_alu>(alu_node)),
       // where on vectors -> element by element
-      rule("scalar-where", node(Op::WHERE).as(alu_node), with(alu_node, no_vectorized_alu)),
+      rule("scalar-where", node(Op::WHERE).as(alu_node), with<no_vectorized_alu>(alu_node)),
   });
   return set;
 }
@@ -46,7 +46,7 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
                       .cast(x.dtype());
                 })),
       // op(x, ...) -> narrow(op(float(x), ...))
-      rule("alu-as-float", node(ops::ALU).of(dts).as(x), with(x, alu_as_float)),
+      rule("alu-as-float", node(ops::ALU).of(dts).as(x), with<alu_as_float>(x)),
       // x < y -> float(x) < float(y)
       rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node),
            with(alu_node, x, y,
@@ -85,7 +85,7 @@ const RuleSet& pm_manual_bf16_cast() {
              return (x.bitcast(dtypes::uint16).cast(dtypes::uint32) << Const(16)).bitcast(dtypes::float32);
            })),
       // bfloat16(x) -> the upper bits of x, rounded
-      rule("float-to-bf16", cast(x.of(kFloat), kBFloat16), with(x, cast_float_to_bf16)),
+      rule("float-to-bf16", cast(x.of(kFloat), kBFloat16), with<cast_float_to_bf16>(x)),
   });
   return set;
 }

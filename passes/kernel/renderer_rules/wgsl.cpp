@@ -77,11 +77,11 @@ const RuleSet& wgsl_rules() {
              return a.cast(dtypes::int32).alu(alu.op(), b.cast(dtypes::int32)).cast(dtypes::bool_);
            })),
       // load(&buf[i, gate], c) -> the element's bits of the word
-      rule("packed-load-alt", any_len(Op::LOAD, b, c).as(l), with(l, b, c, packed_load)),
+      rule("packed-load-alt", any_len(Op::LOAD, b, c).as(l), with<packed_load>(l, b, c)),
       // load(&buf[i]) -> the element's bits of the word
       rule("packed-load", any_len(Op::LOAD, b).as(l), with(l, b, [](UOp l, UOp b) { return packed_load(l, b, {}); })),
       // store(&buf[i], x) -> the word with the element's bits replaced
-      rule("packed-store", any_len(Op::STORE, b, v), with(b, v, packed_store)),
+      rule("packed-store", any_len(Op::STORE, b, v), with<packed_store>(b, v)),
       // a << b -> uint(a) << uint(b)
       rule("shl-of-uint", a << b, with(a, b, [](UOp a, UOp b) {
              if (b.dtype() == dtypes::uint32) return UOp();

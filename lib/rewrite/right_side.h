@@ -1,0 +1,405 @@
+// Right sides and guards: what a rule makes of what its pattern bound, as algebra that is both compiled and listed.
+//
+//   x, x + y, where(c, x, y), ...   as in patterns (pattern.h): they make those nodes; a literal becomes a constant like the operand beside it
+//   x - y, -x                       as UOps have them: x + -y, x * -1
+//   fold(c1 * c2)                   a number, computed from the numbers that constants hold; beside an operand it becomes a constant like that.
+//                                   Operators in it are Python's on numbers, but / and % truncate as they do in graphs: floor_div, floor_mod
+//                                   and true_div are Python's //, % and /
+//   fold<f>(x, c)                   the number that the function f makes of these nodes
+//   vmin(x), vmax(x)                the bounds of a node, as numbers
+//   const_like(x, 0)                a constant with x's dtype, shape and device; of fold(...) or of the value of a constant c as well
+//   cast(x, dtypes::int32)          also to dtype_of(u), the dtype of what u bound, and dtype_by<f>(u, x), what a function says
+//   alu(op_of(u), x, y)             the op of what u bound
+//   uop(op, dtype, sources...)      any node without arg, op an Op or op_of(u); noop() a NOOP
+//   with_src(u, x, y)               u with other sources; with_dtype(u, dtype); replace(u, dtype, x, y) with both; with_first_src(u, x), and
+//                                   with_first_src(u, x, dtype)
+//   broadcast(x, count(u))          x in every element of a vector of that many; count(u) is how many u has, num_src(u) its sources
+//   with<f>(x, y)                   what a function makes of these nodes, for what is no algebra. As a whole right side the function may return
+//                                   nothing, which declines; take the rewrite's context as its first parameter; have branches, see rules.h
+//
+//   when<f>(x, c), unless<f>(x, c)  guards: the rule applies when f holds of these nodes, or when it does not
+//
+// Functions are named as template arguments, so that listings know what they are called and the compiler can put them in place.
+#pragma once
+#include <array>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "lib/rewrite/pattern.h"
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+// What a function with several foldings returns: the node, and the name of the folding that made it.
+struct Taken {
+  UOp node;
+  const char* branch = nullptr;
+};
+inline std::span<UOp> as_span(Taken& taken) { return {&taken.node, 1}; }  // for shortcut.h
+
+}  // namespace tgc
+
+namespace tgc::pat {
+
+// The name of a function, without namespaces.
+template <auto F>
+constexpr std::string_view function_name() {
+  std::string_view text = __PRETTY_FUNCTION__;  // "... [with auto F = tgc::{anonymous}::name; ...]", "... [F = &tgc::(anonymous namespace)::name]"
+  text.remove_prefix(text.find("F = ") + 4);
+  text = text.substr(0, text.find_first_of(";]<"));
+  size_t colons = text.rfind("::");
+  return colons == text.npos ? text.substr(text[0] == '&') : text.substr(colons + 2);
+}
+
+template <class... Es>
+constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBound);
+
+// ---- numbers
+
+template <Expression E>
+struct Fold : Expr<Fold<E>> {
+  [[no_unique_address]] E e;
+  explicit Fold(E e) : e(e) {}
+  static constexpr uint64_t kBound = E::kBound;
+  static constexpr bool kMatches = false, kNumber = true;
+  const PatNode* node() const { return make_form("fold", {e.node()}); }
+  Const value(const Match& m) const { return e.value(m); }
+};
+template <Expression E>
+auto fold(E e) { return Fold(e); }
+
+// A function of nodes.
+template <auto F, class... Names>
+struct NumberOf : Expr<NumberOf<F, Names...>> {
+  static constexpr uint64_t kBound = kBoundOf<Names...>;
+  static constexpr bool kMatches = false, kNumber = true;
+  const PatNode* node() const { return make_form(function_name<F>(), {Names::node()...}); }
+  Const value(const Match& m) const { return F(m.captured[Names::kId]...); }
+};
+template <auto F, class... Names>
+auto fold(Names...) { return NumberOf<F, Names...>(); }
+
+// Facts of a node.
+namespace fact {
+inline Const vmin(UOp u) { return u.vmin(); }
+inline Const vmax(UOp u) { return u.vmax(); }
+inline Const num_src(UOp u) { return int64_t(u.num_src()); }
+inline Const count(UOp u) { return int64_t(u.dtype().count()); }
+}  // namespace fact
+#define TGC_FACT(name)    \
+  template <class Name> \
+  auto name(Name) { return NumberOf<fact::name, Name>(); }
+TGC_FACT(vmin)
+TGC_FACT(vmax)
+TGC_FACT(num_src)
+TGC_FACT(count)
+#undef TGC_FACT
+
+// A function of numbers.
+template <auto F, Expression... Es>
+struct NumberFunction : Expr<NumberFunction<F, Es...>> {
+  [[no_unique_address]] std::tuple<Es...> operands;
+  explicit NumberFunction(Es... es) : operands(es...) {}
+  static constexpr uint64_t kBound = kBoundOf<Es...>;
+  static constexpr bool kMatches = false, kNumber = true;
+  const PatNode* node() const {
+    return std::apply([](auto&... es) { return make_form(function_name<F>(), {es.node()...}); }, operands);
+  }
+  Const value(const Match& m) const {
+    return std::apply([&](auto&... es) { return F(es.value(m)...); }, operands);
+  }
+};
+namespace number {
+Const floor_div(Const a, Const b);
+Const floor_mod(Const a, Const b);
+Const true_div(Const a, Const b);  // Python's a / b, of integers: a float
+Const ceil(Const a);               // an integer
+Const floor(Const a);
+}  // namespace number
+#define TGC_NUMBER_BINARY(name)                                                  \
+  template <Term A, Term B>                                                      \
+    requires(Expression<A> || Expression<B>)                                     \
+  auto name(A a, B b) { return NumberFunction<number::name, ExprOf<A>, ExprOf<B>>(expr(a), expr(b)); }
+TGC_NUMBER_BINARY(floor_div)
+TGC_NUMBER_BINARY(floor_mod)
+TGC_NUMBER_BINARY(true_div)
+#undef TGC_NUMBER_BINARY
+template <Expression E>
+auto ceil(E e) { return NumberFunction<number::ceil, E>(e); }
+template <Expression E>
+auto floor(E e) { return NumberFunction<number::floor, E>(e); }
+
+// ---- dtypes and ops
+
+struct DTypeIs {
+  DType dtype;
+  static constexpr uint64_t kBound = 0;
+  DType of(const Match&) const { return dtype; }
+  const PatNode* node() const { return make_word(dtype.repr()); }
+};
+template <class Name>
+struct DTypeOf {
+  static constexpr uint64_t kBound = Name::kBound;
+  static DType of(const Match& m) { return m.captured[Name::kId].dtype(); }
+  static const PatNode* node() { return make_form("dtype_of", {Name::node()}); }
+};
+template <class Name>
+struct ElementDTypeOf {
+  static constexpr uint64_t kBound = Name::kBound;
+  static DType of(const Match& m) { return m.captured[Name::kId].dtype().scalar(); }
+  static const PatNode* node() { return make_form("element_dtype_of", {Name::node()}); }
+};
+template <auto F, class... Names>
+struct DTypeBy {
+  static constexpr uint64_t kBound = kBoundOf<Names...>;
+  static DType of(const Match& m) { return F(m.captured[Names::kId]...); }
+  static const PatNode* node() { return make_form(function_name<F>(), {Names::node()...}); }
+};
+template <class Name>
+auto dtype_of(Name) { return DTypeOf<Name>(); }
+template <class Name>
+auto element_dtype_of(Name) { return ElementDTypeOf<Name>(); }
+template <auto F, class... Names>
+auto dtype_by(Names...) { return DTypeBy<F, Names...>(); }
+inline DTypeIs dtype_expr(DType d) { return {d}; }
+template <class D>
+D dtype_expr(D d) { return d; }
+template <class D>
+using DTypeExprOf = decltype(dtype_expr(std::declval<D>()));
+
+template <class Name>
+struct OpOf {
+  static constexpr uint64_t kBound = Name::kBound;
+  static constexpr bool kKnown = false;
+  static Op op(const Match& m) { return m.captured[Name::kId].op(); }
+  static const PatNode* word() { return make_form("op_of", {Name::node()}); }
+  template <class... Operands>
+  static const PatNode* node(Operands... operands) { return make_form("alu", {word(), operands...}); }
+};
+template <class Name>
+auto op_of(Name) { return OpOf<Name>(); }
+template <class Name, Expression A>
+auto alu(OpOf<Name> op, A a) { return Alu1(op, a); }
+template <class Name, Term A, Term B>
+auto alu(OpOf<Name> op, A a, B b) { return Alu2(op, expr(a), expr(b)); }
+
+// ---- nodes
+
+template <class D>
+auto value_of(const D& dtype_or_op, const Match& m)
+  requires(!Expression<D>)
+{
+  return dtype_or_op.of(m);
+}
+template <Expression E>
+auto value_of(const E& e, const Match& m) {
+  if constexpr (Number<E>) return e.value(m);
+  else return e.build(m);
+}
+
+// What F::make makes of its operands: nodes, numbers and dtypes.
+template <class F, class... Operands>
+struct Form : Expr<Form<F, Operands...>> {
+  [[no_unique_address]] std::tuple<Operands...> operands;
+  explicit Form(Operands... operands) : operands(operands...) {}
+  static constexpr uint64_t kBound = kBoundOf<Operands...>;
+  static constexpr bool kMatches = false;
+  const PatNode* node() const {
+    return std::apply([](auto&... operand) { return make_form(F::kName, {operand.node()...}); }, operands);
+  }
+  UOp build(const Match& m) const {
+    return std::apply([&](auto&... operand) { return std::apply([](auto... v) { return F::make(v...); }, std::tuple{value_of(operand, m)...}); }, operands);
+  }
+};
+template <Expression E, class D>
+struct Cast : Expr<Cast<E, D>> {
+  [[no_unique_address]] E e;
+  [[no_unique_address]] D to;
+  Cast(E e, D to) : e(e), to(to) {}
+  static constexpr uint64_t kBound = E::kBound | D::kBound;
+  static constexpr bool kMatches = E::kMatches && std::same_as<D, DTypeIs>;
+  const PatNode* node() const {
+    if constexpr (kMatches) return cast(e, DTypeSet{to.dtype.scalar_kind()}).node();
+    else return make_form("cast", {e.node(), to.node()});
+  }
+  UOp build(const Match& m) const { return e.build(m).cast(to.of(m)); }
+};
+template <Expression E, class D>
+  requires(!std::same_as<D, DTypeSet>)
+auto cast(E e, D to) { return Cast<E, DTypeExprOf<D>>(e, dtype_expr(to)); }
+
+struct ConstLike {
+  static constexpr char kName[] = "const_like";
+  static UOp make(UOp like, Const v) { return like.const_like(v); }
+  static UOp make(UOp like, UOp constant) { return const_like_arg(like, constant.arg()); }
+};
+template <Expression E, Term V>
+auto const_like(E like, V value) { return Form<ConstLike, E, ExprOf<V>>(like, expr(value)); }
+
+struct WithSrc {
+  static constexpr char kName[] = "with_src";
+  template <class... Sources>
+  static UOp make(UOp u, Sources... src) { return u.with_src({src...}); }
+};
+template <class Name, Expression... Es>
+auto with_src(Name u, Es... src) { return Form<WithSrc, Name, Es...>(u, src...); }
+
+struct WithFirstSrc {
+  static constexpr char kName[] = "with_first_src";
+  static UOp make(UOp u, UOp first) { return make(u, first, u.dtype()); }
+  static UOp make(UOp u, UOp first, DType dtype) {
+    auto src = prepend(first, u.src().subspan(1));
+    return u.replace({.dtype = dtype, .src = src});
+  }
+};
+template <class Name, Expression E>
+auto with_first_src(Name u, E first) { return Form<WithFirstSrc, Name, E>(u, first); }
+template <class Name, Expression E, class D>
+auto with_first_src(Name u, E first, D dtype) { return Form<WithFirstSrc, Name, E, DTypeExprOf<D>>(u, first, dtype_expr(dtype)); }
+
+struct WithDType {
+  static constexpr char kName[] = "with_dtype";
+  static UOp make(UOp u, DType dtype) { return u.with_dtype(dtype); }
+};
+template <Expression E, class D>
+auto with_dtype(E u, D dtype) { return Form<WithDType, E, DTypeExprOf<D>>(u, dtype_expr(dtype)); }
+
+struct Replace {
+  static constexpr char kName[] = "replace";
+  template <class... Sources>
+  static UOp make(UOp u, DType dtype, Sources... src) {
+    const UOp sources[] = {src...};
+    return u.replace({.dtype = dtype, .src = std::span(sources)});
+  }
+};
+template <class Name, class D, Expression... Es>
+auto replace(Name u, D dtype, Es... src) { return Form<Replace, Name, DTypeExprOf<D>, Es...>(u, dtype_expr(dtype), src...); }
+
+struct Broadcast {
+  static constexpr char kName[] = "broadcast";
+  static UOp make(UOp x, Const count) { return x.broadcast(int64_t(count.raw())); }
+};
+template <Expression E, Number N>
+auto broadcast(E x, N count) { return Form<Broadcast, E, N>(x, count); }
+
+// An op of three operands: alu(Op::MULACC, a, b, d).
+struct AluOfThree {
+  static constexpr char kName[] = "alu";
+  static UOp make(Op op, UOp a, UOp b, UOp c) { return a.alu(op, b, c); }
+};
+struct OpIs {
+  Op op;
+  static constexpr uint64_t kBound = 0;
+  Op of(const Match&) const { return op; }
+  const PatNode* node() const { return make_word(name_of(op)); }
+};
+template <Expression A, Expression B, Expression C>
+auto alu(Op op, A a, B b, C c) { return Form<AluOfThree, OpIs, A, B, C>(OpIs{op}, a, b, c); }
+
+// uop(op, dtype, sources...), and noop(): they need no node to be made like.
+template <class OpOf, class D, Expression... Es>
+struct Uop : Expr<Uop<OpOf, D, Es...>> {
+  [[no_unique_address]] OpOf op_of;
+  [[no_unique_address]] D dtype;
+  [[no_unique_address]] std::tuple<Es...> sources;
+  Uop(OpOf op_of, D dtype, Es... sources) : op_of(op_of), dtype(dtype), sources(sources...) {}
+  static constexpr uint64_t kBound = OpOf::kBound | kBoundOf<D, Es...>;
+  static constexpr bool kMatches = false;
+  const PatNode* node() const {
+    return std::apply([&](auto&... es) { return make_form("uop", {op_of.word(), dtype.node(), es.node()...}); }, sources);
+  }
+  UOp build(const Match& m) const {
+    return std::apply([&](auto&... es) {
+      std::array<UOp, sizeof...(Es)> built{es.build(m)...};
+      return m.root.graph().node(op_of.op(m), dtype.of(m), UOpSpan(std::span<const UOp>(built)));
+    }, sources);
+  }
+};
+template <class D, Expression... Es>
+auto uop(Op op, D dtype, Es... sources) { return Uop<AnyOp, DTypeExprOf<D>, Es...>(AnyOp{op}, dtype_expr(dtype), sources...); }
+template <class Name, class D, Expression... Es>
+auto uop(OpOf<Name> op, D dtype, Es... sources) { return Uop<OpOf<Name>, DTypeExprOf<D>, Es...>(op, dtype_expr(dtype), sources...); }
+inline auto noop() { return uop(Op::NOOP, dtypes::void_); }
+
+// ---- functions
+
+template <class R, class First, class... Rest>
+First first_parameter(R (*)(First, Rest...));
+template <auto F, class... Es>
+constexpr bool kTakesContext = !std::invocable<decltype(F), decltype(std::declval<Es>().build(std::declval<Match>()))...>;
+[[noreturn]] void wrong_context(std::string_view function);
+
+template <class Ctx>
+Ctx& context_of(const Match& m, std::string_view function) {
+  if (m.ctx_type != type_key<Ctx>() && !(std::is_const_v<Ctx> && m.ctx_type == type_key<std::remove_const_t<Ctx>>())) wrong_context(function);
+  return *static_cast<Ctx*>(m.ctx);
+}
+
+template <auto F, Expression... Es>
+struct With : Expr<With<F, Es...>> {
+  [[no_unique_address]] std::tuple<Es...> operands;
+  std::span<const char* const> names = {};
+  explicit With(Es... es) : operands(es...) {}
+  static constexpr uint64_t kBound = kBoundOf<Es...>;
+  static constexpr bool kMatches = false;
+  const PatNode* node() const {
+    return std::apply([](auto&... es) { return make_function(function_name<F>(), {es.node()...}); }, operands);
+  }
+  UOp build(const Match& m) const {
+    return std::apply([&](auto&... es) {
+      return std::apply([&](auto... nodes) {
+        if constexpr (kTakesContext<F, Es...>) {
+          using Ctx = std::remove_reference_t<decltype(first_parameter(F))>;
+          return taken(m, F(context_of<Ctx>(m, function_name<F>()), nodes...));
+        } else {
+          return taken(m, F(nodes...));
+        }
+      }, std::tuple{es.build(m)...});
+    }, operands);
+  }
+  // The names of the foldings that a function which returns Taken tells apart.
+  With branches(std::initializer_list<const char*> all) const {
+    With out = *this;
+    out.names = keep_all(all);
+    return out;
+  }
+
+ private:
+  static UOp taken(const Match&, UOp out) { return out; }
+  static UOp taken(const Match& m, Taken out) { return m.branch = out.branch, out.node; }
+};
+template <auto F, Expression... Es>
+auto with(Es... es) { return With<F, Es...>(es...); }
+
+// ---- guards
+
+template <bool kWanted, auto F, class... Names>
+struct Guard {
+  static constexpr uint64_t kBound = kBoundOf<Names...>;
+  static bool holds(const Match& m) { return F(m.captured[Names::kId]...) == kWanted; }
+  static const PatNode* node() {
+    const PatNode* call = make_form(function_name<F>(), {Names::node()...});
+    return kWanted ? call : make_form("not", {call});
+  }
+};
+template <auto F, class... Names>
+auto when(Names...) { return Guard<true, F, Names...>(); }
+template <auto F, class... Names>
+auto unless(Names...) { return Guard<false, F, Names...>(); }
+
+// One of a rule's foldings: its name, what it makes, and when.
+template <Expression R, class... Guards>
+struct Branch {
+  const char* name;
+  [[no_unique_address]] R right;
+  static constexpr uint64_t kBound = R::kBound | kBoundOf<Guards...>;
+  static constexpr bool kGuarded = sizeof...(Guards) > 0;
+  static bool holds(const Match& m) { return (Guards::holds(m) && ...); }
+  static std::vector<const PatNode*> guards() { return {Guards::node()...}; }
+};
+template <Expression R, class... Guards>
+auto branch(const char* name, R right, Guards...) { return Branch<R, Guards...>{name, right}; }
+
+}  // namespace tgc::pat

@@ -1,0 +1,32 @@
+// Guards that several of the symbolic sets use: what must hold of the nodes that a rule bound. For passes/symbolic alone.
+#pragma once
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+inline Const value_of_const(UOp c) { return c.arg().to_const(); }
+inline Int int_of_const(UOp c) { return c.arg().as_int(); }  // throws Failure unless it is one
+
+// ---- of dtypes
+inline bool same_dtype(UOp x, UOp y) { return x.dtype() == y.dtype(); }
+inline bool dtype_holds(UOp wide, UOp narrow) { return can_lossless_cast(narrow.dtype(), wide.dtype()); }
+
+// ---- of constants
+inline bool truthy(UOp c) { return value_of_const(c).truthy(); }
+inline bool is_positive(UOp c) { return int_of_const(c) > 0; }
+inline bool is_not_positive(UOp c) { return int_of_const(c) <= 0; }
+
+// ---- of bounds
+inline bool never_negative(UOp u) { return !py_less(u.vmin(), 0); }
+inline bool never_positive(UOp u) { return !py_less(0, u.vmax()); }
+inline bool always_positive(UOp u) { return py_less(0, u.vmin()); }
+inline bool always_negative(UOp u) { return py_less(u.vmax(), 0); }
+inline bool never_less(UOp x, UOp y) { return py_less_equal(y.vmax(), x.vmin()); }
+inline bool has_one_value(UOp u) {
+  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return false;  // its bounds are those of the dtype
+  const Bounds& b = u.bounds();
+  return py_equal(b.min, b.max);
+}
+
+}  // namespace tgc
