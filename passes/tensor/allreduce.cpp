@@ -205,7 +205,7 @@ const RuleSet& replace_allreduce() {
       rule("allreduce-in-groups", node(Op::ALLREDUCE, buf, anything()).as(red), with<handle_allreduce_multirank>(buf, red)),
       rule("allreduce", node(Op::ALLREDUCE, buf, anything()).as(red), with<handle_allreduce>(buf, red)),
       // copy(x) to several devices -> mstack(copy(x) to each...)
-      rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<broadcast>(y, x)),
+      rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with(y, x, broadcast)),
       // copy(x on several devices) -> copy(mselect(x, 0))
       rule("copy-to-one", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_first_part>(y, x)),
       // mselect(mstack(x0, x1, ...), i) -> xi
