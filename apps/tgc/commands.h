@@ -1,5 +1,5 @@
-// The commands of tgc: each function adds one to the parser, and its callback sets `exit_code`: 0 same or passed, 1 different or failed,
-// 2 trouble.
+// The commands of tgc: each function adds one to the parser, and its callback sets `exit_code`: 0 same or passed, 1
+// different or failed, 2 trouble.
 #pragma once
 #include <string>
 #include <string_view>

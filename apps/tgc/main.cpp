@@ -1,5 +1,6 @@
 // tgc: the command line. Each command is a file of its own (cmd_<name>.cpp) that adds itself to the parser.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 
 #include "apps/tgc/commands.h"
@@ -23,47 +24,56 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
     std::string near = tgc::nearest_names(argv[1], names);
-    return tgc::trouble({.message = "unknown command '" + std::string(argv[1]) + "'", .expected = near.empty() ? "one that `tgc --help` lists" : near});
+    return tgc::trouble({.message = "unknown command '" + std::string(argv[1]) + "'",
+                         .expected = near.empty() ? "one that `tgc --help` lists" : near});
   }
   std::string command = argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "";
   return tgc::trouble({.message = std::string(error.what()) + "; see `tgc " + command + "--help`"});
+}
+
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& app, int& exit_code);
+};
+// In the order in which --help lists them.
+constexpr Command kCommands[] = {
+    {"dump", tgc::add_dump},         {"check", tgc::add_check},     {"run", tgc::add_run},
+    {"verify", tgc::add_verify},     {"stages", tgc::add_stages},   {"bench", tgc::add_bench},
+    {"compile", tgc::add_compile},   {"devices", tgc::add_devices}, {"cache", tgc::add_cache},
+    {"diff", tgc::add_diff},         {"patterns", tgc::add_patterns}, {"stats", tgc::add_stats},
+    {"trace", tgc::add_trace},       {"completion", tgc::add_completion}, {"help", tgc::add_help},
+};
+
+// To describe the options of a command takes longer than to start the program, so a command that stands first is the
+// only one that is added; `help` and `completion` tell of all the others.
+void add_commands(CLI::App& app, int& exit_code, std::string_view first) {
+  bool one = first != "help" && first != "completion" &&
+             std::ranges::find(kCommands, first, &Command::name) != std::end(kCommands);
+  for (const Command& c : kCommands)
+    if (!one || c.name == first) c.add(app, exit_code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // `tgc ... | head` ends quietly
-  CLI::App app{"tgc: see what tinygrad's compiler does to a graph, stage by stage\n\nExit codes: 0 same or passed, 1 different or failed, 2 trouble."};
+  CLI::App app{
+      "tgc: see what tinygrad's compiler does to a graph, stage by stage\n\n"
+      "Exit codes: 0 same or passed, 1 different or failed, 2 trouble."};
   app.require_subcommand(1);
   app.fallthrough();  // --color behind a command, too: the commands take this on when they are added
   app.set_version_flag("--version", version_line);
   tgc::add_color_option(app);
   int exit_code = 0;
-  tgc::add_dump(app, exit_code);
-  tgc::add_check(app, exit_code);
-  tgc::add_run(app, exit_code);
-  tgc::add_verify(app, exit_code);
-  tgc::add_stages(app, exit_code);
-  tgc::add_bench(app, exit_code);
-  tgc::add_compile(app, exit_code);
-  tgc::add_devices(app, exit_code);
-  tgc::add_cache(app, exit_code);
-  tgc::add_diff(app, exit_code);
-  tgc::add_patterns(app, exit_code);
-  tgc::add_stats(app, exit_code);
-  tgc::add_trace(app, exit_code);
-  tgc::add_completion(app, exit_code);
-  tgc::add_help(app, exit_code);
   try {
+    add_commands(app, exit_code, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& e) {
-    return app.exit(e);
-  } catch (const CLI::CallForAllHelp& e) {
-    return app.exit(e);
-  } catch (const CLI::CallForVersion& e) {
+  } catch (const CLI::Success& e) {  // help and version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     return usage_error(app, e, argc, argv);
+  } catch (const std::exception& e) {  // no memory, no thread
+    return tgc::trouble({.message = e.what()});
   }
   return exit_code;
 }

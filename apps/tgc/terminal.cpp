@@ -25,7 +25,9 @@ void add_color_option(CLI::App& app) {
   app.add_option_function<std::string>(
          "--color",
          [](const std::string& when) {
-           color_choice() = when == "always" ? ColorChoice::Always : when == "never" ? ColorChoice::Never : ColorChoice::Auto;
+           color_choice() = when == "always"  ? ColorChoice::Always
+                            : when == "never" ? ColorChoice::Never
+                                              : ColorChoice::Auto;
          },
          "colour: auto (on a terminal), always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -53,7 +55,9 @@ void HeldOutput::add(std::string_view text) {
   memory_ += text;
   if (memory_.size() < kMost) return;
   if (!file_) file_ = std::tmpfile();
-  if (!file_ || std::fseek(file_, long(in_file_), SEEK_SET) != 0 || std::fwrite(memory_.data(), 1, memory_.size(), file_) != memory_.size()) return;
+  if (!file_ || std::fseek(file_, long(in_file_), SEEK_SET) != 0 ||
+      std::fwrite(memory_.data(), 1, memory_.size(), file_) != memory_.size())
+    return;
   in_file_ += memory_.size();
   memory_.clear();
 }

@@ -14,7 +14,8 @@ namespace tgc {
 
 enum class ColorChoice { Auto, Always, Never };
 ColorChoice& color_choice();              // set by --color
-bool use_color(int fd);                   // for output to that descriptor: --color, else NO_COLOR, else whether it is a terminal
+// for output to that descriptor: --color, else NO_COLOR, else whether it is a terminal
+bool use_color(int fd);
 void add_color_option(CLI::App& app);
 
 // Prints "tgc: MESSAGE" to standard error and returns exit code 2.
@@ -25,7 +26,8 @@ void warn(Diag diag);
 // Writes all of `text` to standard output.
 void print(std::string_view text);
 
-// Output that appears as a whole or, when release() is never called, not at all. Much of it lies in a temporary file meanwhile.
+// Output that appears as a whole or, when release() is never called, not at all. Much of it lies in a temporary file
+// meanwhile.
 class HeldOutput {
  public:
   HeldOutput() = default;

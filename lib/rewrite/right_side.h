@@ -52,6 +52,8 @@ constexpr std::string_view function_name() {
   size_t colons = text.rfind("::");
   return colons == text.npos ? text.substr(text[0] == '&') : text.substr(colons + 2);
 }
+template <auto F>
+inline constexpr std::string_view kFunctionName = function_name<F>();  // worked out while compiling: rules run a lot
 
 template <class... Es>
 constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBound);
@@ -352,7 +354,7 @@ struct With : Expr<With<F, Es...>> {
       return std::apply([&](auto... nodes) {
         if constexpr (kTakesContext<F, Es...>) {
           using Ctx = std::remove_reference_t<decltype(first_parameter(F))>;
-          return taken(m, F(context_of<Ctx>(m, function_name<F>()), nodes...));
+          return taken(m, F(context_of<Ctx>(m, kFunctionName<F>), nodes...));
         } else {
           return taken(m, F(nodes...));
         }
