@@ -415,9 +415,10 @@ Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
+  bool only_counted = state.observer && state.observer->counts_only && !state.trial;  // counts do not tell the order
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
-          !shows_order && quick(kDepthFirst)};
+          !shows_order && (only_counted || quick(kDepthFirst))};
 }
 
 // What use(rewriter) returns, for a rewriter whose results lie where they cost least.
