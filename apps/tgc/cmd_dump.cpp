@@ -15,7 +15,7 @@ namespace {
 
 struct DumpOptions {
   std::string input = "-", kernel, stage, format, output;
-  bool json = false;
+  bool json = false, recorded = false;
   unsigned jobs = 0;
   CompileOptions compile;
   Overrides over;
@@ -35,6 +35,10 @@ int dump(const DumpOptions& o) {
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
   if (tracks_match_stats()) plan->watcher = &counter;
   auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
+    if (o.recorded) {
+      auto texts = recorded_texts(graph, *plan);
+      return texts ? out.write(*texts) : Status(texts.diag());
+    }
     DebugPrints debug(session, graph.graph->settings());
     DumpPlan own = *plan;
     if (debug.watches_kernels()) own.afterwards = [&](Compilation& c) { return debug.compiled(c); };
@@ -75,6 +79,8 @@ void add_dump(CLI::App& app, int& exit_code) {
          "--from", o->over.from,
          "the input is the graph after that stage, of a record what it holds of that stage: go on with the next one")
       ->type_name("STAGE");
+  cmd->add_flag("--recorded", o->recorded,
+                "of golden records: what the record holds of the stages, not what tgc makes of its AST");
   add_size_option(*cmd, o->over);
   add_kernel_option(*cmd, o->kernel);
   cmd->add_option("-j", o->jobs, "threads for the kernels of a tensor graph; default: one per processor")

@@ -119,7 +119,8 @@ void add_run(CLI::App& app, int& exit_code) {
   auto* expect =
       option("--expect", t.expect, "F.npz", "a file with the arrays that should come out; {} as in --inputs");
   option("--reference", t.reference, "DEV",
-         "the device whose results are expected; default: REF on the graph as it stands; none: do not compare")
+         "whose results are expected: a device, or a file (FILE#ID) with a graph that REF runs on the same arrays; "
+         "default: REF on the graph as it stands; none: do not compare")
       ->excludes(expect);
   option("--rtol", t.tolerance.rtol, "X", "relative tolerance of floats; default: by their dtype")
       ->check(CLI::NonNegativeNumber);
@@ -130,6 +131,7 @@ void add_run(CLI::App& app, int& exit_code) {
   option("--save", t.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
   cmd->add_flag("--each-stage", t.each_stage,
                 "also run the graph after every stage in REF, and name the first that computes something else");
+  cmd->add_flag("--recorded", t.recorded, "of golden records: run the record's own list and stages, not what tgc makes");
   option("--bench", t.bench, "N", "time N runs of the kernel")->check(CLI::PositiveNumber);
   option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take on a device; 0: any time. Default: 60")
       ->check(CLI::NonNegativeNumber);

@@ -57,6 +57,39 @@ TEST_CASE("cli: mistakes have an answer") {
   CHECK_FALSE(later.empty());
 }
 
+TEST_CASE("cli: what a record of a broken tinygrad holds can be dumped and run itself, and names the stage") {
+  std::string broken = test_path("wrong.jsonl.gz"), id = "#bin_add_half.0";
+  Ran ours = run_tgc("dump '" + broken + id + "' --stage=postopt"),
+      theirs = run_tgc("dump '" + broken + id + "' --stage=postopt --recorded");
+  CHECK(ours.code == 0);
+  CHECK(theirs.code == 0);
+  CHECK(ours.out != theirs.out);
+  Ran all = run_tgc("run --device=REF --each-stage '" + broken + id + "'");
+  CHECK(has(all.out, "computes the same"));
+  Ran recorded = run_tgc("run --device=REF --each-stage --recorded --reference=REF '" + broken + id + "'");
+  INFO(recorded.out << recorded.err);
+  CHECK(recorded.code != 0);
+  CHECK(has(recorded.out + recorded.err, "postopt symbolic"));
+  trouble("run --recorded " + put("k.uop", run_tgc("dump " + kRecord).out) + " --device=REF", "holds no recorded list");
+}
+
+TEST_CASE("cli: a graph is compared with another by what they compute") {
+  std::string text =
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0)\nc1 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 1)\n"
+      "c2 = UOp.range(8, 0, AxisType.LOOP)\nc6 = c0.index(c2, ptr=True).store(VALUE).end(c2)\nast = c6.sink()\n";
+  auto with = [&](const char* name, const std::string& value) {
+    std::string copy = text;
+    return put(name, copy.replace(copy.find("VALUE"), 5, value));
+  };
+  std::string twice = with("twice.uop", "c1.index(c2)*UOp.const(dtypes.int, 2)"),
+              sum = with("sum.uop", "c1.index(c2)+c1.index(c2)"),
+              other = with("other.uop", "c1.index(c2)+UOp.const(dtypes.int, 1)");
+  CHECK(run_tgc("run " + twice + " --reference=" + sum).code == 0);
+  CHECK(run_tgc("run " + twice + " --device=REF --reference=" + sum).code == 0);
+  Ran differs = run_tgc("run " + twice + " --reference=" + other, "/dev/null", "cd " + scratch().string() + " &&");
+  CHECK(differs.code == 1);
+}
+
 TEST_CASE("cli: no answer is green that compared nothing") {
   for (const char* json : {"", " --json"}) {
     Ran none = run_tgc("check " + kRecords + " --filter=nosuch" + json),

@@ -130,7 +130,8 @@ class Dump {
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.into_files ? GraphInfo() : info_at(row);
-    if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();  // of a graph, which has lost its order
+    // of a graph, which has lost its order
+    if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
     auto text = write_list(format, list, info);
     if (!text) return text.diag();
     add(row, extension_of(format), std::move(*text));
@@ -222,5 +223,31 @@ std::string DumpText::file_name() const {
 }
 
 Result<Texts> dump_texts(Compilation compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }
+
+Result<Texts> recorded_texts(const Loaded& in, const DumpPlan& plan) {
+  if (!in.record)
+    return Diag{
+        .message = "'" + in.info.name + "' is no golden record", .file = in.file, .expected = "FILE#ID for --recorded"};
+  const GoldenRecord& r = *in.record;
+  Texts out;
+  auto add = [&](const StageRow& row, const std::string& text) {
+    std::string_view extension = row.output ? row.extension : extension_of(Format::Pyrender);
+    if (plan.wants(row))
+      out.push_back({in.info.name, &row, std::string(extension), text + (text.ends_with('\n') ? "" : "\n")});
+  };
+  add(row_of("ast"), r.ast);
+  const std::string* graph = &r.ast;
+  for (const GoldenStage& s : r.stages) {
+    if (s.ir) graph = &*s.ir;
+    else if (!s.same) graph = nullptr;  // tinygrad could not print it
+    const StageRow* row = find_row(s.name);
+    if (row && graph && !(plan.only_changed && s.same)) add(*row, *graph);
+  }
+  if (r.linear) add(row_of("linear"), *r.linear);
+  if (r.source) add(row_of("source"), *r.source);
+  if (r.program) add(row_of("program"), program_text(*r.program));
+  if (out.empty()) return Diag{.message = "the record holds nothing of what was asked for", .file = in.file};
+  return out;
+}
 
 }  // namespace tgc

@@ -50,7 +50,7 @@ std::string options_again(const Session& session, const TrialSpec& spec, const L
   number("rtol", spec.tolerance.rtol);
   number("atol", spec.tolerance.atol);
   if (spec.tolerance.ulp) add("ulp", std::to_string(*spec.tolerance.ulp));
-  return out + (spec.each_stage ? " --each-stage" : "");
+  return out + (spec.each_stage ? " --each-stage" : "") + (spec.recorded ? " --recorded" : "");
 }
 
 }  // namespace

@@ -29,6 +29,16 @@ StageDifference run_stages(const Session& session, const Loaded& in, const Targe
     return false;
   };
   if (!same("ast", std::move(Executable::for_ref(in.root).value_or_throw()))) return out;
+  if (spec.recorded) {
+    for (const GoldenStage& s : in.record->stages) {
+      if (!s.ir) continue;  // the graph of the stage before
+      auto recorded = load_text(in.graph->settings(), InputKind::Pyrender, *s.ir, in.file + " (" + s.name + ")");
+      auto kernel = Executable::for_ref(recorded.value_or_throw().root);
+      if (!kernel) throw Failure("after '" + s.name + "': " + kernel.diag().text());
+      if (!same(s.name, std::move(*kernel))) return out;
+    }
+    return out;
+  }
 
   Loaded copy{.graph = std::make_unique<Graph>(in.graph->settings()), .info = in.info, .file = in.file};
   copy.root = copy_into(*copy.graph, in.root);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
@@ -11,7 +12,9 @@
 #include "lib/session/debug_prints.h"
 #include "lib/session/judge.h"
 #include "lib/session/known_causes.h"
+#include "lib/session/source.h"
 #include "lib/session/stage_trial.h"
+#include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {
@@ -58,6 +61,7 @@ class Trial {
     choose_inputs(kernel);
     Arrays inputs = inputs_of(kernel);
     Arrays expected = expected_arrays(kernel, place);
+    if (o_.each_stage) each_stage(place, inputs, expected);  // first: what dies on the device is then named by its stage
     Execution done =
         std::move(execute(kernel, *place.device, inputs, o_.variables, options_for(place)).value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;
@@ -66,7 +70,6 @@ class Trial {
     save(done.outputs);
     compare(inputs, done.outputs, expected, place);
     if (o_.bench > 0) bench(kernel, place, inputs, std::move(done.seconds));
-    if (o_.each_stage) each_stage(place, inputs, expected);
     if (report_.result() == TrialReport::Result::Failed)
       keep_failure(session_, o_, in_, place, inputs, expected, done.outputs, report_);
   }
@@ -84,7 +87,18 @@ class Trial {
     return {.root = in_.root, .stage = in_.info.stage, .list = in_.list, .opts = session_.over.opts};
   }
   Executable prepare(Placement& place) {
-    return std::move(make_executable(graph(), place, {.observer = &debug_}).value_or_throw());
+    KernelGraph kernel = graph();
+    if (o_.recorded) kernel.list = recorded_list();
+    return std::move(make_executable(kernel, place, {.observer = &debug_}).value_or_throw());
+  }
+  // The linear list that the record holds.
+  std::span<const UOp> recorded_list() {
+    if (!in_.record || !in_.record->linear)
+      throw Failure(Diag{.message = "'" + in_.info.name + "' holds no recorded list", .file = in_.file,
+                         .expected = "a kernel of golden records for --recorded"});
+    if (recorded_.empty())
+      recorded_ = std::move(read_uops(*in_.graph, *in_.record->linear, in_.file + " (linear)").value_or_throw().list);
+    return recorded_;
   }
 
   ExecuteOptions options_for(const Placement& place) const {
@@ -128,16 +142,37 @@ class Trial {
       check_expected(out, kernel, report_.reference);
       return out;
     }
-    bool runs_as_it_stands = place.is_ref && !place.target;
+    bool runs_as_it_stands = place.is_ref && !place.target && !o_.recorded;
     std::string reference = !o_.reference.empty() ? o_.reference : runs_as_it_stands ? "none" : "REF";
     if (reference == "none") return {};
+    if (std::filesystem::exists(InputName::parse(reference).file)) return outputs_of_graph(reference, kernel);
     Placement other = std::move(choose_placement(reference, "", settings()).value_or_throw());
     report_.reference = other.label;
-    Executable same = prepare(other);
-    ExecuteOptions options = options_for(other);
+    Executable same = std::move(make_executable(graph(), other, {.observer = &debug_}).value_or_throw());
+    return reference_outputs(same, other, inputs_of(same));
+  }
+
+  // What the graph of another INPUT makes of the same arrays, in REF.
+  Arrays outputs_of_graph(const std::string& input, const Executable& kernel) {
+    report_.reference = input;
+    auto source = std::move(Source::open(session_, input).value_or_throw());
+    auto graph = std::move(source.next().value_or_throw());
+    if (!graph || graph->is_tensor_graph)
+      throw Failure(Diag{.message = "there is no kernel to compare with", .file = input});
+    Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
+    Executable other = std::move(
+        (graph->list.empty() ? Executable::for_ref(graph->root) : Executable::for_ref(graph->list)).value_or_throw());
+    Arrays outputs = reference_outputs(
+        other, ref, std::move(input_arrays(other.buffers(), inputs_of(kernel), "", {}).value_or_throw()));
+    check_expected(outputs, kernel, input);
+    return outputs;
+  }
+
+  Arrays reference_outputs(Executable& kernel, Placement& place, const Arrays& inputs) {
+    ExecuteOptions options = options_for(place);
     options.repeats = 0;
-    auto result = execute(same, *other.device, inputs_of(same), o_.variables, options);
-    if (!result) throw Failure("the reference, " + other.label + ": " + result.diag().text());
+    auto result = execute(kernel, *place.device, inputs, o_.variables, options);
+    if (!result) throw Failure("the reference, " + report_.reference + ": " + result.diag().text());
     report_.notes = result->notes;
     return std::move(result->outputs);
   }
@@ -204,6 +239,7 @@ class Trial {
   std::string arrays_file_;
   Arrays given_;                 // of that file
   std::optional<Drawing> draw_;  // the others
+  std::vector<UOp> recorded_;    // the record's list
 };
 
 }  // namespace

@@ -23,7 +23,9 @@ struct TrialSpec {
   std::string device = {};
   std::string arrays = {};     // a file of inputs; empty: they are drawn
   std::string expect = {};     // a file of what should come out
-  std::string reference = {};  // without that: the device that makes it; empty: REF; "none": compare nothing
+  // without that: the device that makes it, or an INPUT whose graph REF runs on the same arrays; empty: REF on the graph
+  // as it stands; "none": compare nothing
+  std::string reference = {};
   std::string save = {};       // where to keep what comes out
   VariableValues variables = {};
   std::optional<uint64_t> seed = {};  // for inputs that no file gives; without a file 0
@@ -32,6 +34,7 @@ struct TrialSpec {
   double timeout_seconds = 60;
   bool in_process = false;
   bool each_stage = false;  // also run the graph after every stage in REF
+  bool recorded = false;    // of a golden record: its own linear list and stages are run, not what tgc makes of its AST
   bool alone = false;       // the only kernel of the run: a variable that it does not have is an error
 };
 
