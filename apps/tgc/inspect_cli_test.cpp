@@ -35,6 +35,23 @@ TEST_CASE("diff: exit codes, and that --quiet says nothing") {
   std::filesystem::remove(a), std::filesystem::remove(b);
 }
 
+TEST_CASE("diff: the stage that a file says decides what of a record it is compared with; an unknown one is an error") {
+  std::string a = temporary("e.json"), b = temporary("f.json");
+  REQUIRE(run_tgc("dump " + kKernel + " --stage=expander --json -o " + a).code == 0);
+  Ran same = run_tgc("diff " + a + " " + kKernel);
+  CHECK(same.code == 0);
+  CHECK(has(same, "note: compared with 'expander' of "));
+  CHECK(has(run_tgc("diff --json " + kKernel + " " + a), "\"stage\":\"expander\""));
+  CHECK(run_tgc("diff --stage=devectorize " + a + " " + kKernel).code == 1);
+  REQUIRE(shell("sed s/expander/expandr/ " + a + " >" + b).code == 0);
+  for (const std::string& command : {"diff " + b + " " + kKernel, "dump " + b + " --stage=source", "verify " + b}) {
+    Ran unknown = run_tgc(command);
+    CHECK(unknown.code == 2);
+    CHECK(has(unknown, "unknown stage 'expandr', expected expander"));
+  }
+  std::filesystem::remove(a), std::filesystem::remove(b);
+}
+
 TEST_CASE("patterns and stats") {
   Ran rules = run_tgc("patterns --stage=expand --op=UNROLL");
   CHECK(rules.code == 0);

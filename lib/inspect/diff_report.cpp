@@ -38,10 +38,12 @@ class Printer {
       if (shown++ == style_.max_changes) break;
       change(c);
     }
-    if (diff.changes.size() > style_.max_changes) out_ += "... and " + std::to_string(diff.changes.size() - style_.max_changes) + " more\n";
-    out_ += std::to_string(diff.count(NodeChange::Kind::Changed)) + " changed, " + std::to_string(diff.count(NodeChange::Kind::Added)) + " added, " +
-            std::to_string(diff.count(NodeChange::Kind::Removed)) + " removed, of " + std::to_string(diff.nodes_a) + " and " + std::to_string(diff.nodes_b) +
-            " nodes\n";
+    if (diff.changes.size() > style_.max_changes)
+      out_ += "... and " + std::to_string(diff.changes.size() - style_.max_changes) + " more\n";
+    out_ += std::to_string(diff.count(NodeChange::Kind::Changed)) + " changed, " +
+            std::to_string(diff.count(NodeChange::Kind::Added)) + " added, " +
+            std::to_string(diff.count(NodeChange::Kind::Removed)) + " removed, of " + std::to_string(diff.nodes_a) +
+            " and " + std::to_string(diff.nodes_b) + " nodes\n";
     return std::move(out_);
   }
 
@@ -58,18 +60,22 @@ class Printer {
 
   void change(const NodeChange& c) {
     constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kBold = "\x1b[1m";
-    std::string head = std::string(kind_name(c.kind)) + " " + std::string(op_of_line(c.after.empty() ? c.before : c.after));
+    std::string head =
+        std::string(kind_name(c.kind)) + " " + std::string(op_of_line(c.after.empty() ? c.before : c.after));
     for (size_t i = 0; i < c.differences.size(); i++) {
       const Difference& d = c.differences[i];
       head += (i ? ", " : ": ") + d.what + " " + d.before + " -> " + d.after;
     }
-    if (!c.with.empty()) head += " with " + std::to_string(c.with.size()) + (c.with.size() == 1 ? " node below" : " nodes below");
+    if (!c.with.empty())
+      head += " with " + std::to_string(c.with.size()) + (c.with.size() == 1 ? " node below" : " nodes below");
     line("", head, kBold);
     if (!c.before.empty()) line("  - ", c.before, kRed);
     if (!c.after.empty()) line("  + ", c.after, kGreen);
     bool added = c.kind == NodeChange::Kind::Added;
-    for (size_t i = 0; i < c.with.size() && i < kMaxWithLines; i++) line(added ? "  +   " : "  -   ", c.with[i], added ? kGreen : kRed);
-    if (c.with.size() > kMaxWithLines) line("      ", "... and " + std::to_string(c.with.size() - kMaxWithLines) + " more");
+    for (size_t i = 0; i < c.with.size() && i < kMaxWithLines; i++)
+      line(added ? "  +   " : "  -   ", c.with[i], added ? kGreen : kRed);
+    if (c.with.size() > kMaxWithLines)
+      line("      ", "... and " + std::to_string(c.with.size() - kMaxWithLines) + " more");
     if (!c.place.empty()) line("    ", c.place);
   }
 

@@ -86,7 +86,9 @@ class Changes {
   void compare(uint32_t x, uint32_t y) {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
-    auto add = [&](std::string what, std::string before, std::string after) { c.differences.push_back({std::move(what), std::move(before), std::move(after)}); };
+    auto add = [&](std::string what, std::string before, std::string after) {
+      c.differences.push_back({std::move(what), std::move(before), std::move(after)});
+    };
     if (u.op() != v.op()) add("op", op_name(u), op_name(v));
     if (u.dtype() != v.dtype()) add("dtype", std::string(u.dtype().repr()), std::string(v.dtype().repr()));
     if (!(labels_.arg(u) == labels_.arg(v))) compare_args(u, v, add);
@@ -102,7 +104,8 @@ class Changes {
 
   template <class Add>
   void compare_args(UOp u, UOp v, Add add) {
-    if (u.is(Op::RANGE) && v.is(Op::RANGE) && u.arg().is_tuple() && v.arg().is_tuple() && !u.arg().items().empty() && !v.arg().items().empty()) {
+    if (u.is(Op::RANGE) && v.is(Op::RANGE) && u.arg().is_tuple() && v.arg().is_tuple() && !u.arg().items().empty() &&
+        !v.arg().items().empty()) {
       Arg s = u.arg().items().back(), t = v.arg().items().back();
       if (!(s == t)) return add("axis type", s.repr(), t.repr());
     }
@@ -118,7 +121,8 @@ class Changes {
   // What the source at `i` is to its node, in words.
   static std::string role(UOp u, size_t i) {
     if (u.is(Op::RANGE) && i == 0) return "size";
-    if (u.is(Op::INDEX)) return i == 0 ? "buffer" : i == 1 ? "index" : i == 2 ? "validity" : "source " + std::to_string(i);
+    if (u.is(Op::INDEX))
+      return i == 0 ? "buffer" : i == 1 ? "index" : i == 2 ? "validity" : "source " + std::to_string(i);
     if (u.is(Op::STORE) && i == 1) return "value";
     if (u.is(Op::SPECIAL) && i == 0) return "size";
     return "source " + std::to_string(i);
@@ -132,9 +136,11 @@ class Changes {
       std::vector<size_t> wrong;
       for (size_t i = 0; i < su.size(); i++)
         if (!corresponds(su[i], sv[i])) wrong.push_back(i);
-      if (wrong.size() > 1 && is_reordered(su, sv, wrong)) return add("order of sources", list_text(a_, su), list_text(b_, sv));
+      if (wrong.size() > 1 && is_reordered(su, sv, wrong))
+        return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
-        if (!is_new(sv[i]) && !is_gone(su[i])) add(role(v, i), mention(a_, su[i]), mention(b_, sv[i]));  // else told where it came or went
+        // else told where it came or went
+        if (!is_new(sv[i]) && !is_gone(su[i])) add(role(v, i), mention(a_, su[i]), mention(b_, sv[i]));
       return;
     }
     size_t front = 0, back = 0, common = std::min(su.size(), sv.size());
@@ -187,7 +193,8 @@ class Changes {
   // ---- a node that is on one side alone
   // Whether it is the top of what came or went: something that stayed uses it, or nothing does.
   static bool heads(const DiffSide& side, uint32_t i) {
-    return side.users[i].empty() || std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
+    return side.users[i].empty() ||
+           std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
   }
 
   void gather(const DiffSide& side, uint32_t top, NodeChange::Kind kind) {
@@ -228,7 +235,8 @@ class Changes {
     UOp here = side.nodes[user], there = other.nodes[size_t(side.match[user])];
     if (here.num_src() != there.num_src()) return;
     for (size_t i = 0; i < here.num_src(); i++)
-      if (side.at(here.src(i)) == top) text += (added ? ", in place of " : ", where now stands ") + mention(other, there.src(i));
+      if (side.at(here.src(i)) == top)
+        text += (added ? ", in place of " : ", where now stands ") + mention(other, there.src(i));
   }
 
   // ---- where a change is
@@ -237,11 +245,13 @@ class Changes {
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();
     if (u && v) {
       std::string before = index_text(a_, u), after = index_text(b_, v);
-      if (before != after && before.size() <= kMaxExpression && after.size() <= kMaxExpression) return before + "  ->  " + after;
+      if (before != after && before.size() <= kMaxExpression && after.size() <= kMaxExpression)
+        return before + "  ->  " + after;
     }
     const auto& users = b_.users[y];
     if (users.empty()) return {};
-    return "used by " + mention(b_, b_.nodes[users[0]]) + (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
+    return "used by " + mention(b_, b_.nodes[users[0]]) +
+           (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
   // A graph that is a value from end to end.
@@ -253,7 +263,11 @@ class Changes {
       out_.changes.push_back({.kind = NodeChange::Kind::Removed, .a = int32_t(x), .before = node_line(a_, x)});
       return;
     }
-    out_.changes.push_back({.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y), .before = node_line(a_, x), .after = node_line(b_, y),
+    out_.changes.push_back({.kind = NodeChange::Kind::Changed,
+                            .a = int32_t(x),
+                            .b = int32_t(y),
+                            .before = node_line(a_, x),
+                            .after = node_line(b_, y),
                             .differences = {{"value", mention(a_, a_.root), mention(b_, b_.root)}}});
   }
 

@@ -1,5 +1,5 @@
-// The difference of two graphs as a compiler person reads it: which nodes came, which went, which are the same node with another op,
-// dtype, arg or source. What follows from a change (every user of a changed node) is not told again.
+// The difference of two graphs as a compiler person reads it: which nodes came, which went, which are the same node
+// with another op, dtype, arg or source. What follows from a change (every user of a changed node) is not told again.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace tgc {
 
-// One thing about a node that is not as it was.
+// One thing about a node that is not as it was: "op", "dtype", "arg", "axis type", "size", "tag", "source 1",
+// "order of sources", "ranges", "validity", "kernel".
 struct Difference {
-  std::string what;  // "op", "dtype", "arg", "axis type", "size", "tag", "source 1", "order of sources", "ranges", "validity", "kernel"
+  std::string what;
   std::string before, after;
 };
 
@@ -36,7 +37,8 @@ struct GraphDiff {
 // Compares the graphs under `a` and `b`, two nodes of one Graph.
 GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options = {});
 
-// A node as a line, "%12 = MUL dtypes.index (%10, 4)": %N is its position in the graph's toposort, which pyrender's cN is too.
+// A node as a line, "%12 = MUL dtypes.index (%10, 4)": %N is its position in the graph's toposort, which pyrender's cN
+// is too.
 std::string node_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {
@@ -45,7 +47,9 @@ struct DiffStyle {
 };
 // For people: a line per change, "-" and "+" lines below it. Empty when the graphs are the same.
 std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});
-// {"same":..,"nodes":[a,b],"changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
+//
+// {"same":..,"nodes":[a,b],
+//  "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
 std::string to_json(const GraphDiff& diff);
 
 }  // namespace tgc

@@ -30,14 +30,17 @@ GraphDiff diff(std::string_view a, std::string_view b, const DiffOptions& option
 }
 
 // A sum over rows: the text, with parts that tests replace.
-std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view index = "c2*UOp.const(dtypes.index, 8)+c5", std::string_view reduce = "Ops.ADD",
-                   std::string_view c2 = "UOp.range(4, 0, ") {
+std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view index = "c2*UOp.const(dtypes.index, 8)+c5",
+                   std::string_view reduce = "Ops.ADD", std::string_view c2 = "UOp.range(4, 0, ") {
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc2 = " + std::string(c2) + std::string(axis) +
-         ")\nc3 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 1)\nc5 = UOp.range(8, 1, AxisType.REDUCE)\nc9 = c3.index((" + std::string(index) +
-         "))\nc10 = c9.reduce(c5, arg=" + std::string(reduce) + ")\nc12 = c0.index(c2, ptr=True).store(c10).end(c2)\nast = c12.sink()";
+         ")\nc3 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 1)\nc5 = UOp.range(8, 1, AxisType.REDUCE)\n"
+         "c9 = c3.index((" +
+         std::string(index) + "))\nc10 = c9.reduce(c5, arg=" + std::string(reduce) +
+         ")\nc12 = c0.index(c2, ptr=True).store(c10).end(c2)\nast = c12.sink()";
 }
 
-bool has(const GraphDiff& d, NodeChange::Kind kind, std::string_view what, std::string_view before, std::string_view after) {
+bool has(const GraphDiff& d, NodeChange::Kind kind, std::string_view what, std::string_view before,
+         std::string_view after) {
   for (const NodeChange& c : d.changes)
     for (const Difference& x : c.differences)
       if (c.kind == kind && x.what == what && x.before == before && x.after == after) return true;
@@ -48,17 +51,24 @@ constexpr auto kChanged = NodeChange::Kind::Changed;
 
 TEST_CASE("diff: a graph is the same as itself, whatever its ranges, lines and names are called") {
   CHECK(diff(kernel(), kernel()).same);
-  CHECK(diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.ADD", "UOp.range(4, 17, ")).same);
+  CHECK(
+      diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.ADD", "UOp.range(4, 17, ")).same);
   std::string moved =
-      "a = UOp.range(8, 5, AxisType.REDUCE)\nb = UOp.range(4, 9, AxisType.LOOP)\nout = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
-      "x = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 1)\nast = out.index(b, ptr=True).store(x.index(b*UOp.const(dtypes.index, 8)+a).reduce(a, "
+      "a = UOp.range(8, 5, AxisType.REDUCE)\nb = UOp.range(4, 9, AxisType.LOOP)\n"
+      "out = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
+      "x = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 1)\n"
+      "ast = out.index(b, ptr=True).store(x.index(b*UOp.const(dtypes.index, 8)+a).reduce(a, "
       "arg=Ops.ADD)).end(b).sink()";
   CHECK(diff(kernel(), moved).same);
 }
 
 TEST_CASE("diff: the renaming of ranges is one-to-one") {
-  std::string two = "a = UOp.range(4, 0, AxisType.LOOP)\nb = UOp.range(4, 1, AxisType.LOOP)\nast = (a*UOp.const(dtypes.index, 4)+b).sink()";
-  std::string swapped = "a = UOp.range(4, 0, AxisType.LOOP)\nb = UOp.range(4, 1, AxisType.LOOP)\nast = (b*UOp.const(dtypes.index, 4)+a).sink()";
+  std::string two =
+      "a = UOp.range(4, 0, AxisType.LOOP)\nb = UOp.range(4, 1, AxisType.LOOP)\n"
+      "ast = (a*UOp.const(dtypes.index, 4)+b).sink()";
+  std::string swapped =
+      "a = UOp.range(4, 0, AxisType.LOOP)\nb = UOp.range(4, 1, AxisType.LOOP)\n"
+      "ast = (b*UOp.const(dtypes.index, 4)+a).sink()";
   std::string one = "a = UOp.range(4, 0, AxisType.LOOP)\nast = (a*UOp.const(dtypes.index, 4)+a).sink()";
   CHECK(diff(two, swapped).same);
   CHECK(!diff(two, one).same);
@@ -83,15 +93,21 @@ TEST_CASE("diff: an axis type, a size, a reduce op and an index that changed are
 }
 
 TEST_CASE("diff: swapped operands, and what --ignore leaves out") {
-  std::string a = "x = UOp.variable(\"x\", 0, 9)\ny = UOp.variable(\"y\", 0, 9)\nast = ((x//y)+x*y).sink(arg=KernelInfo(name='a', axis_types=(), "
-                  "dont_use_locals=False, applied_opts=(), opts_to_apply=None)).rtag(3)";
-  auto replace = [](std::string s, std::string_view from, std::string_view to) { return s.replace(s.find(from), from.size(), to); };
+  std::string a =
+      "x = UOp.variable(\"x\", 0, 9)\ny = UOp.variable(\"y\", 0, 9)\n"
+      "ast = ((x//y)+x*y).sink(arg=KernelInfo(name='a', axis_types=(), "
+      "dont_use_locals=False, applied_opts=(), opts_to_apply=None)).rtag(3)";
+  auto replace = [](std::string s, std::string_view from, std::string_view to) {
+    return s.replace(s.find(from), from.size(), to);
+  };
   GraphDiff d = diff(a, replace(a, "x//y", "y//x"));
   REQUIRE(d.changes.size() == 1);
   CHECK(d.changes[0].differences[0].what == "order of sources");
-  std::string commuted = replace(a, "x*y", "y*x"), named = replace(a, "'a'", "'b'"), tagged = replace(a, "rtag(3)", "rtag(4)");
+  std::string commuted = replace(a, "x*y", "y*x"), named = replace(a, "'a'", "'b'"),
+              tagged = replace(a, "rtag(3)", "rtag(4)");
   std::string variable = replace(a, "\"y\"", "\"z\"");
-  for (auto [text, word] : {std::pair(commuted, "order"), std::pair(named, "names"), std::pair(tagged, "tags"), std::pair(variable, "names")}) {
+  for (auto [text, word] : {std::pair(commuted, "order"), std::pair(named, "names"), std::pair(tagged, "tags"),
+                            std::pair(variable, "names")}) {
     CHECK(!diff(a, text).same);
     CHECK_MESSAGE(diff(a, text, *DiffOptions::ignoring(word)).same, word);
   }
@@ -99,9 +115,12 @@ TEST_CASE("diff: swapped operands, and what --ignore leaves out") {
 }
 
 TEST_CASE("diff: a dropped store goes with what only it used") {
-  std::string a = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 1)\nc2 = "
-                  "UOp.range(4, 0, AxisType.LOOP)\ns0 = c0.index(c2, ptr=True).store(c1.index(c2).sqrt()).end(c2)\ns1 = c1.index(c2, "
-                  "ptr=True).store(c1.index(c2).exp2()).end(c2)\nast = s0.sink(s1)";
+  std::string a =
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
+      "c1 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 1)\nc2 = "
+      "UOp.range(4, 0, AxisType.LOOP)\ns0 = c0.index(c2, ptr=True).store(c1.index(c2).sqrt()).end(c2)\n"
+      "s1 = c1.index(c2, "
+      "ptr=True).store(c1.index(c2).exp2()).end(c2)\nast = s0.sink(s1)";
   std::string b = a.substr(0, a.find("ast")) + "ast = s0.sink()";
   GraphDiff d = diff(a, b);
   REQUIRE(d.changes.size() == 1);
@@ -116,11 +135,14 @@ TEST_CASE("diff: a dropped store goes with what only it used") {
 TEST_CASE("diff: kernels inside a schedule have names of their own") {
   auto schedule = [](int first, std::string_view op) {
     auto k = [&](int n, int id, std::string_view op) {
-      return "def k" + std::to_string(n) + "():\n  c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n  c1 = UOp.range(4, " + std::to_string(id) +
-             ", AxisType.LOOP)\n  ast = c0.index(c1, ptr=True).store(c0.index(c1)." + std::string(op) + "()).end(c1).sink()\n  return ast\n\n";
+      return "def k" + std::to_string(n) +
+             "():\n  c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n  c1 = UOp.range(4, " +
+             std::to_string(id) + ", AxisType.LOOP)\n  ast = c0.index(c1, ptr=True).store(c0.index(c1)." +
+             std::string(op) + "()).end(c1).sink()\n  return ast\n\n";
     };
     return k(0, first, "exp2") + k(1, 3, op) +
-           "b = UOp.new_buffer('CPU', 4, dtypes.float, 1)\nx = b.after(UOp(Ops.KERNEL, src=(b,), arg=Kernel(k0(), ())))\n"
+           "b = UOp.new_buffer('CPU', 4, dtypes.float, 1)\n"
+           "x = b.after(UOp(Ops.KERNEL, src=(b,), arg=Kernel(k0(), ())))\n"
            "ast = x.after(UOp(Ops.KERNEL, src=(x,), arg=Kernel(k1(), ()))).sink()";
   };
   CHECK(diff(schedule(3, "sqrt"), schedule(5, "sqrt")).same);
@@ -137,19 +159,23 @@ TEST_CASE("diff: two unrelated graphs, and text and JSON of a difference") {
   std::string text = to_text(d);
   CHECK(text.find("changed RANGE: axis type AxisType.LOOP -> AxisType.GLOBAL") == 0);
   CHECK(text.find("1 changed, 0 added, 0 removed") != std::string::npos);
-  CHECK(to_json(d).find(R"({"what":"axis type","before":"AxisType.LOOP","after":"AxisType.GLOBAL"})") != std::string::npos);
+  CHECK(to_json(d).find(R"({"what":"axis type","before":"AxisType.LOOP","after":"AxisType.GLOBAL"})") !=
+        std::string::npos);
   CHECK(to_text(diff(kernel(), kernel())).empty());
 }
 
 TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   auto big = [](int changed) {  // stores of sums of loads, 10 of the nodes differ
-    std::string text = "r = UOp.range(100000, 0, AxisType.GLOBAL)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(100000), (), 0)\nb = UOp(Ops.DEFINE_GLOBAL, "
-                       "dtypes.float.ptr(100000), (), 1)\n";
+    std::string text =
+        "r = UOp.range(100000, 0, AxisType.GLOBAL)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(100000), (), 0)\n"
+        "b = UOp(Ops.DEFINE_GLOBAL, "
+        "dtypes.float.ptr(100000), (), 1)\n";
     std::string stores;
     for (int i = 0; i < 1700; i++) {
       std::string n = std::to_string(i), step = std::to_string(i + 1 + (i % 170 == 0 ? changed : 0));
-      text += "i" + n + " = r+UOp.const(dtypes.index, " + step + ")\nl" + n + " = b.index(i" + n + ")\nm" + n + " = l" + n + "*b.index(r)\ns" + n + " = a.index(i" +
-              n + ", ptr=True).store(m" + n + "+" + (i ? "m" + std::to_string(i - 1) : "l0") + ")\n";
+      text += "i" + n + " = r+UOp.const(dtypes.index, " + step + ")\nl" + n + " = b.index(i" + n + ")\nm" + n + " = l" +
+              n + "*b.index(r)\ns" + n + " = a.index(i" + n + ", ptr=True).store(m" + n + "+" +
+              (i ? "m" + std::to_string(i - 1) : "l0") + ")\n";
       stores += (i ? ", s" : "s") + n;
     }
     return text + "ast = UOp(Ops.SINK, dtypes.void, (" + stores + "))";
@@ -235,8 +261,9 @@ TEST_CASE("diff: golden graphs against themselves scrambled, and against one see
     shown += n.first, seeded += n.second;
     if (count) std::printf("%-16s %4zu of %4zu shown\n", std::string(kind).c_str(), n.first, n.second);
   }
-  if (count) std::printf("%-16s %4zu of %4zu shown; %zu graphs, %zu same when scrambled; %.3f ms a diff\n", "total", shown, seeded, graphs, same,
-                         1e3 * seconds / double(std::max<size_t>(seeded, 1)));
+  if (count)
+    std::printf("%-16s %4zu of %4zu shown; %zu graphs, %zu same when scrambled; %.3f ms a diff\n", "total", shown,
+                seeded, graphs, same, 1e3 * seconds / double(std::max<size_t>(seeded, 1)));
   CHECK(double(shown) >= 0.95 * double(seeded));
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr OpSet kNumbered{Op::RANGE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_LOCAL, Op::DEFINE_REG};
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
-constexpr size_t kPartners = 4;  // candidates followed further per node: bounds the work on graphs that are very regular
+// candidates followed further per node: bounds the work on graphs that are very regular
+constexpr size_t kPartners = 4;
 
 uint64_t mix(uint64_t h, uint64_t v) {
   h = (h ^ v) * 0x9E3779B97F4A7C15ull;
@@ -33,7 +34,9 @@ Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
 
 std::vector<UOp> ordered_sources(UOp u, const Labels& labels, const DiffSide& side) {
   std::vector<UOp> out(u.src().begin(), u.src().end());
-  if (labels.any_order(u)) std::stable_sort(out.begin(), out.end(), [&](UOp x, UOp y) { return side.shape[side.at(x)] < side.shape[side.at(y)]; });
+  if (labels.any_order(u))
+    std::stable_sort(out.begin(), out.end(),
+                     [&](UOp x, UOp y) { return side.shape[side.at(x)] < side.shape[side.at(y)]; });
   return out;
 }
 
@@ -50,7 +53,9 @@ Result<DiffOptions> DiffOptions::ignoring(std::string_view list) {
     else if (word == "metadata") o.metadata = false;
     else if (word == "buffers") o.buffers = false;
     else if (word == "order") o.order = false;
-    else if (!word.empty()) return Diag{.message = "cannot ignore '" + std::string(word) + "'", .expected = "names, tags, metadata, buffers or order"};
+    else if (!word.empty())
+      return Diag{.message = "cannot ignore '" + std::string(word) + "'",
+                  .expected = "names, tags, metadata, buffers or order"};
   }
   return o;
 }
@@ -68,12 +73,14 @@ Arg Labels::arg(UOp u) const {
     case Op::DEFINE_LOCAL:
     case Op::DEFINE_REG: return {};
     case Op::DEFINE_GLOBAL: return o_.buffers ? arg : Arg();
-    case Op::DEFINE_VAR: return o_.names || !arg.is_tuple() || arg.items().size() != 3 ? arg : graph_.tuple({Arg(), arg[1], arg[2]});
+    case Op::DEFINE_VAR:
+      return o_.names || !arg.is_tuple() || arg.items().size() != 3 ? arg : graph_.tuple({Arg(), arg[1], arg[2]});
     case Op::UNROLL:
     case Op::CONTRACT:
     case Op::WMMA: {
       std::vector<Arg> seen;
-      if (u.is(Op::WMMA) && arg.is_tuple() && arg.items().size() > 1) {  // its second item is the shape of the tensor core
+      // its second item is the shape of the tensor core
+      if (u.is(Op::WMMA) && arg.is_tuple() && arg.items().size() > 1) {
         std::vector<Arg> items(arg.items().begin(), arg.items().end());
         for (size_t i = 2; i < items.size(); i++) items[i] = renumber_axes(graph_, items[i], seen);
         return graph_.tuple(items);
@@ -212,7 +219,8 @@ class GraphMatcher {
     } else {  // something came or went: the ends that are alike, then what lies between
       size_t front = 0;
       while (front < common && alike(sx[front], sy[front])) take(front, front), front++;
-      for (size_t k = 1; front + k <= common && alike(sx[sx.size() - k], sy[sy.size() - k]); k++) take(sx.size() - k, sy.size() - k);
+      for (size_t k = 1; front + k <= common && alike(sx[sx.size() - k], sy[sy.size() - k]); k++)
+        take(sx.size() - k, sy.size() - k);
     }
     std::unordered_map<uint64_t, std::deque<size_t>> elsewhere;
     for (size_t j = 0; j < sy.size(); j++)
@@ -228,7 +236,8 @@ class GraphMatcher {
   }
 
   // The sources that have no equal: those of the same label first, in place when they can be.
-  void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x, std::vector<uint8_t>& used_y) {
+  void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
+                 std::vector<uint8_t>& used_y) {
     constexpr size_t kWindow = 64;  // how far away a source is looked for
     for (bool same_label : {true, false})
       for (size_t i = 0; i < sx.size(); i++) {
@@ -276,7 +285,8 @@ class GraphMatcher {
     b_.match[y] = int32_t(x);
   }
 
-  // Whether two nodes may be one and the same with a change: of another op only when they take the same place among the same sources.
+  // Whether two nodes may be one and the same with a change: of another op only when they take the same place among the
+  // same sources.
   bool related(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;
@@ -293,7 +303,9 @@ class GraphMatcher {
 
   // Candidates become matches, the surest first.
   void settle() {
-    auto rank = [&](const Candidate& c) { return alike(c.x, c.y) ? 0 : labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3; };
+    auto rank = [&](const Candidate& c) {
+      return alike(c.x, c.y) ? 0 : labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
+    };
     std::vector<int> ranks;
     for (const Candidate& c : candidates_) ranks.push_back(rank(c));
     std::vector<uint32_t> order(candidates_.size());

@@ -1,6 +1,6 @@
-// Which nodes of two graphs correspond. Graphs are compared by structure: the numbers of ranges, of local buffers and of unique nodes are
-// names, and any renaming of them that is one-to-one changes nothing; neither does the order in which a text lists its nodes.
-// Both graphs live in one Graph (read both texts into it).
+// Which nodes of two graphs correspond. Graphs are compared by structure: the numbers of ranges, of local buffers and
+// of unique nodes are names, and any renaming of them that is one-to-one changes nothing; neither does the order in
+// which a text lists its nodes. Both graphs live in one Graph (read both texts into it).
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -23,12 +23,15 @@ struct DiffOptions {
   static Result<DiffOptions> ignoring(std::string_view list);
 };
 
-// A node's own part, its sources apart, without what is only a name: equal labels are equal nodes but for sources and names.
+// A node's own part, its sources apart, without what is only a name: equal labels are equal nodes but for sources and
+// names.
 class Labels {
  public:
   Labels(Graph& graph, const DiffOptions& options) : graph_(graph), o_(options) {}
 
-  bool equal(UOp a, UOp b) const { return a.op() == b.op() && a.dtype() == b.dtype() && arg(a) == arg(b) && tag(a) == tag(b); }
+  bool equal(UOp a, UOp b) const {
+    return a.op() == b.op() && a.dtype() == b.dtype() && arg(a) == arg(b) && tag(a) == tag(b);
+  }
   uint64_t hash(UOp u) const;
   Arg arg(UOp u) const;
   Arg tag(UOp u) const { return o_.tags ? u.tag() : Arg(); }
@@ -47,7 +50,8 @@ class Labels {
 // Whether the graphs are the same, but for names.
 bool same_graph(UOp a, UOp b, const Labels& labels);
 
-// One of the two graphs as the matcher sees it. Constants and devices are values: they are compared where they are used, never matched.
+// One of the two graphs as the matcher sees it. Constants and devices are values: they are compared where they are
+// used, never matched.
 struct DiffSide {
   DiffSide(UOp root, const Labels& labels);
 

@@ -9,6 +9,7 @@
 #include "lib/support/line_diff.h"
 #include "lib/text/formats.h"
 #include "lib/text/input_file.h"
+#include "lib/text/pyrender.h"
 #include "lib/uop/uop_table.h"
 #include "passes/pipeline.h"
 
@@ -103,10 +104,26 @@ UOp run_to(Stages stages, Job& job, UOp current, std::string_view stage, Makers&
   return {};
 }
 
-Result<UOp> read_side(Graph& graph, const Run& run, const RunText& text) {
-  auto read = read_graph(graph, detect_kind(text.text), text.text, run.file + " (" + text.stage + ")");
-  if (!read) return read.diag();
-  return read->root;
+// Whether a text says less than its graph: tinygrad's own pyrender.
+bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
+
+// The graph as the letters of pyrender say it; itself where they cannot be written.
+UOp as_letters_say(UOp root) {
+  auto letters = pyrender(root);
+  auto read = letters ? read_pyrender(root.graph(), *letters) : Result<UOp>(letters.diag());
+  return read ? *read : root;
+}
+
+std::string place_of_text(const Run& run, const RunText& text) { return run.file + " (" + text.stage + ")"; }
+
+Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText& in_a, const Run& b,
+                                       const RunText& in_b) {
+  return read_alike(graph, in_a.text, place_of_text(a, in_a), in_b.text, place_of_text(b, in_b));
+}
+
+// The text without the header that tgc writes above it.
+std::string_view without_header(std::string_view text) {
+  return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
 }
 
 void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
@@ -128,9 +145,11 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
     KernelJob job{graph, *target};
     ours = run_to(kernel_stages(), job, begin_kernel(job, ast->root), out.stage, makers);
   }
-  auto root_a = read_side(graph, a, in_a), root_b = read_side(graph, b, in_b);
-  if (!ours || !root_a || !root_b || (ours != *root_a && ours != *root_b)) return;
-  bool is_a = ours == *root_a;
+  auto sides = read_sides(graph, a, in_a, b, in_b);
+  if (!ours || !sides) return;
+  UOp compared = loses_facts(in_a.text) || loses_facts(in_b.text) ? as_letters_say(ours) : ours;
+  if (compared != sides->first && compared != sides->second) return;
+  bool is_a = compared == sides->first;
   out.ours = is_a ? "A" : "B";
   auto nodes = toposort(ours);
   std::set<std::pair<const Rule*, std::string>> told;
@@ -156,7 +175,7 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
                   const DiffOptions& options) {
   if (in_a.text == in_b.text) return Unit{};
   if (!in_a.is_graph || !in_b.is_graph) {
-    out.lines = line_diff(in_a.text, in_b.text);
+    out.lines = line_diff(without_header(in_a.text), without_header(in_b.text));
     out.same = out.lines.empty();
     return Unit{};
   }
@@ -164,11 +183,9 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
   for (auto& [key, value] : a.settings)
     if (auto status = settings.set(key, value); !status) return status;
   Graph graph(settings);
-  auto root_a = read_side(graph, a, in_a);
-  if (!root_a) return root_a.diag();
-  auto root_b = read_side(graph, b, in_b);
-  if (!root_b) return root_b.diag();
-  out.graph = diff_graphs(*root_a, *root_b, options);
+  auto sides = read_sides(graph, a, in_a, b, in_b);
+  if (!sides) return sides.diag();
+  out.graph = diff_graphs(sides->first, sides->second, options);
   out.same = out.graph.same;
   if (out.same) return Unit{};
   out.stage = in_a.stage;
@@ -183,6 +200,16 @@ const RunText* find_text(const Run& run, std::string_view stage) {
 }
 
 }  // namespace
+
+Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
+                                       std::string_view text_b, const std::string& file_b) {
+  auto a = read_graph(graph, detect_kind(text_a), text_a, file_a),
+       b = read_graph(graph, detect_kind(text_b), text_b, file_b);
+  if (!a || !b) return !a ? a.diag() : b.diag();
+  bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
+  return std::pair(letters_b && !letters_a ? as_letters_say(a->root) : a->root,
+                   letters_a && !letters_b ? as_letters_say(b->root) : b->root);
+}
 
 Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
   Run run{r.id, r.target, std::move(file), settings_of(header, r), {}};

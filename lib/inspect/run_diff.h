@@ -29,6 +29,12 @@ Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string f
 // The runs in a folder of files KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them, by kernel.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
 
+// Two texts of graphs as nodes of `graph` that can be compared. tinygrad's pyrender loses facts, such as the dtype of a
+// REDUCE: what one side does not say is no difference, so where one text is such a one and the other says all of its
+// graph, that is taken as pyrender would say it. `file_a` and `file_b` name the texts in messages.
+Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
+                                       std::string_view text_b, const std::string& file_b);
+
 // What of ours made a node of the first stage that differs: a rule; or code of the stage, then there is no rule.
 struct Blame {
   std::string rule, file;

@@ -115,21 +115,24 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
 }
 
 InputKind detect_kind(std::string_view head) {
-  if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;  // a protobuf's first field, ir_version
+  // a protobuf's first field, ir_version
+  if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
   size_t at = head.find_first_not_of(" \t\r\n");
   head = at == head.npos ? std::string_view() : head.substr(at);
   while (head.starts_with('#')) {  // comments
     at = head.find_first_not_of(" \t\r\n", head.find('\n'));
     head = at == head.npos ? std::string_view() : head.substr(at);
   }
-  if (head.starts_with('{')) return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
+  if (head.starts_with('{'))
+    return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
   if (head.starts_with("UOp(")) return InputKind::Repr;
   size_t digits = head.find_first_not_of("0123456789");
   if (digits != 0 && digits != head.npos && head.substr(digits, 5) == " Ops.") return InputKind::Uops;
   return InputKind::Pyrender;
 }
 
-Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file, ReadReport* report) {
+Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
+                             ReadReport* report) {
   Places* places = report ? &report->places : nullptr;
   auto header = read_header(text, file);
   if (!header) return header.diag();
@@ -138,7 +141,8 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
     return GraphFile{.info = header->value_or(GraphInfo()), .root = *root, .list = {}};
   };
   switch (kind) {
-    case InputKind::Pyrender: return of_root(read_pyrender(graph, text, file, places));
+    case InputKind::Pyrender:
+      return of_root(read_pyrender(graph, text, file, places, report ? &report->notes : nullptr));
     case InputKind::Repr: return of_root(read_repr(graph, text, file, places));
     case InputKind::Json: return graph_from_json(graph, text, file, places);
     case InputKind::Uops: {
@@ -148,7 +152,9 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
       UOp root = listing->list.back();
       return GraphFile{.info = header->value_or(GraphInfo()), .root = root, .list = std::move(listing->list)};
     }
-    default: return Diag{.message = "is " + std::string(name_of(kind)), .file = std::string(file), .expected = "the text of a graph"};
+    default:
+      return Diag{
+          .message = "is " + std::string(name_of(kind)), .file = std::string(file), .expected = "the text of a graph"};
   }
 }
 

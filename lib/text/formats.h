@@ -59,6 +59,7 @@ struct ReadReport {
 };
 
 // The graph of a text of kind Pyrender, Repr, Uops or Json.
-Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {}, ReadReport* report = nullptr);
+Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
+                             ReadReport* report = nullptr);
 
 }  // namespace tgc

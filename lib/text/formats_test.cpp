@@ -19,7 +19,10 @@ TEST_CASE("kinds of input are known by their content") {
 
 TEST_CASE("every format that can be read brings the graph back") {
   Graph g;
-  auto root = read_pyrender(g, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nc1 = UOp.range(4, 0, AxisType.LOOP)\nast = c0.index(c1, ptr=True).store(UOp.const(dtypes.int, 7)).end(c1).sink()");
+  auto root = read_pyrender(
+      g,
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nc1 = UOp.range(4, 0, AxisType.LOOP)\n"
+      "ast = c0.index(c1, ptr=True).store(UOp.const(dtypes.int, 7)).end(c1).sink()");
   REQUIRE(root.ok());
   for (Format f : {Format::Pyrender, Format::Uops, Format::Repr, Format::Json}) {
     auto text = write_graph(f, *root);
@@ -30,7 +33,9 @@ TEST_CASE("every format that can be read brings the graph back") {
     REQUIRE_MESSAGE(back.ok(), name_of(f));
     CHECK_MESSAGE(*pyrender(back->root) == *pyrender(*root), name_of(f));
   }
-  CHECK(write_graph(Format::Nodes, *root)->starts_with("DEFINE_GLOBAL dtypes.int.ptr(4) 0\nCONST dtypes.index 4\nRANGE dtypes.index (0, AxisType.LOOP)\n"));
+  CHECK(write_graph(Format::Nodes, *root)
+            ->starts_with(
+                "DEFINE_GLOBAL dtypes.int.ptr(4) 0\nCONST dtypes.index 4\nRANGE dtypes.index (0, AxisType.LOOP)\n"));
   CHECK(write_graph(Format::Dot, *root)->find("n1 -> n2;") != std::string::npos);
   CHECK(parse_format("json") == Format::Json);
   CHECK(!parse_format("jsn"));

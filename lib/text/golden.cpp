@@ -7,7 +7,9 @@ namespace tgc {
 namespace {
 
 // A value as the text that tinygrad prints: a string's content, else the JSON as it stands.
-std::string text_of(JsonScanner& in) { return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip()); }
+std::string text_of(JsonScanner& in) {
+  return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
+}
 
 std::optional<std::string> text_or_null(JsonScanner& in) {
   if (in.null()) return std::nullopt;
@@ -229,7 +231,8 @@ Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_vie
   });
 }
 
-GoldenReader::GoldenReader(std::string path, std::unique_ptr<LineReader> lines) : path_(std::move(path)), lines_(std::move(lines)) {}
+GoldenReader::GoldenReader(std::string path, std::unique_ptr<LineReader> lines)
+    : path_(std::move(path)), lines_(std::move(lines)) {}
 GoldenReader::GoldenReader(GoldenReader&&) noexcept = default;
 GoldenReader& GoldenReader::operator=(GoldenReader&&) noexcept = default;
 GoldenReader::~GoldenReader() = default;
@@ -259,7 +262,8 @@ Result<bool> GoldenReader::next_line(GoldenLine& line) {
     line.line = lines_->line();
     if (!read && !lines_->cut()) return read;
     if (!read || (*read && !lines_->line_ended() && is_cut(line.text))) {
-      cut_ = Diag{.message = "the file is cut short: the record of line " + std::to_string(line.line) + " is lost, those before it are whole",
+      cut_ = Diag{.message = "the file is cut short: the record of line " + std::to_string(line.line) +
+                             " is lost, those before it are whole",
                   .file = path_};
       return false;
     }

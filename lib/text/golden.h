@@ -1,7 +1,7 @@
-// Golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, plain or gzip (see the README's formats).
-// A gzip file of an exporter that was interrupted may end within a record: the records before it are whole and are read.
-// Records are read one at a time, so memory is linear in the largest record. Reading a line and parsing it are apart, so that one thread
-// can read while others parse.
+// Golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, plain or gzip (see the README's
+// formats). A gzip file of an exporter that was interrupted may end within a record: the records before it are whole
+// and are read. Records are read one at a time, so memory is linear in the largest record. Reading a line and parsing
+// it are apart, so that one thread can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
@@ -101,8 +101,8 @@ class GoldenReader {
 
   const std::string& path() const { return path_; }
   const GoldenHeader& header() const { return header_; }
-  // The next record as text, into memory that is used again; false at the end, also where the file ends within a record. Blank lines are
-  // skipped.
+  // The next record as text, into memory that is used again; false at the end, also where the file ends within a
+  // record. Blank lines are skipped.
   Result<bool> next_line(GoldenLine& line);
   // After the end: what to warn of when the file ended within a record.
   const std::optional<Diag>& cut() const { return cut_; }

@@ -79,9 +79,11 @@ TEST_CASE("golden: settings and metadata of a record's own") {
 }
 
 TEST_CASE("golden: of a file that is cut the whole records are read") {
-  const std::string header = R"({"format":"tgc-golden","version":1,"level":"kernel"})" "\n", first = R"({"id":"a","ast":"x"})" "\n";
+  const std::string header = "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n";
+  const std::string first = "{\"id\":\"a\",\"ast\":\"x\"}\n";
   auto ids = [&](const std::string& text) {
-    std::string path = (std::filesystem::temp_directory_path() / ("tgc_golden_cut." + std::to_string(::getpid()))).string();
+    std::string path =
+        (std::filesystem::temp_directory_path() / ("tgc_golden_cut." + std::to_string(::getpid()))).string();
     std::ofstream(path, std::ios::binary) << text;
     auto reader = GoldenReader::open(path);
     REQUIRE(reader.ok());
@@ -96,7 +98,8 @@ TEST_CASE("golden: of a file that is cut the whole records are read") {
   };
   CHECK(ids(header + first + first) == "a a end");
   CHECK(ids(header + first + R"({"id":"b","ast":"x"})") == "a b end");
-  CHECK(ids(header + first + R"({"id":"b","as)") == "a the file is cut short: the record of line 3 is lost, those before it are whole");
+  CHECK(ids(header + first + R"({"id":"b","as)") ==
+        "a the file is cut short: the record of line 3 is lost, those before it are whole");
   CHECK(ids(header + first + R"({"id":"b","as)" "\n").starts_with("a error: "));
   CHECK(ids(header + R"({"id":3})").starts_with("error: found '3'"));
 }

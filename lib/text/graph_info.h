@@ -26,7 +26,8 @@ std::string info_members(const GraphInfo& info);
 // Reads the value of the member `key` into `info`; false, with nothing read, when it is none of these. Throws Failure.
 bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
-// The comment above a text that tgc wrote, with its line end: # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
+// The comment above a text that tgc wrote, with its line end:
+//   # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
 // A text below one says all of its graph, in its letters or in comments: its reader infers nothing.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);

@@ -73,7 +73,8 @@ class GraphJsonWriter {
     out_.append("\"op\":\"").append(name_of(u.op())).append("\",\"dtype\":\"").append(complete_repr(u.dtype())) += '"';
     if (u.num_src()) {
       out_ += ",\"src\":[";
-      for (size_t i = 0; i < u.num_src(); i++) out_.append(i ? "," : "").append(std::to_string(*number_.find(u.src(i))));
+      for (size_t i = 0; i < u.num_src(); i++)
+        out_.append(i ? "," : "").append(std::to_string(*number_.find(u.src(i))));
       out_ += ']';
     }
     if (!u.arg().is_none()) out_ += ",\"arg\":", arg(u.arg());
@@ -153,7 +154,8 @@ class ValueReader : public PyValues {
 
 class JsonReader {
  public:
-  JsonReader(Graph& graph, std::string_view text, std::string_view file, Places* places) : graph_(graph), places_(places), in_(text, file) {}
+  JsonReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
+      : graph_(graph), places_(places), in_(text, file) {}
 
   GraphFile read() {
     GraphFile out;
@@ -287,7 +289,9 @@ class JsonReader {
     }
     if (kind == "bytes") return bytes(at);
     auto c = parse_record_class(kind);
-    if (!c) in_.fail(at, "an argument of unknown kind '" + kind + "'", "uop, value, float, bytes, raw or a class such as KernelInfo");
+    if (!c)
+      in_.fail(at, "an argument of unknown kind '" + kind + "'",
+               "uop, value, float, bytes, raw or a class such as KernelInfo");
     auto fields = fields_of(*c);
     std::vector<Arg> values(fields.size());
     in_.object([&](std::string_view name) {
@@ -301,7 +305,9 @@ class JsonReader {
 
   Arg bytes(size_t at) {
     std::string hex = in_.string(), out;
-    auto digit = [&](char c) -> int { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+    auto digit = [&](char c) -> int {
+      return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    };
     for (size_t i = 0; i < hex.size(); i += 2) {
       int high = digit(hex[i]), low = i + 1 < hex.size() ? digit(hex[i + 1]) : -1;
       if (high < 0 || low < 0) in_.fail(at, "malformed bytes", "pairs of hexadecimal digits");
@@ -353,9 +359,12 @@ struct JsonNodeReader::Impl {
   std::string file;
   JsonReader reader;
 };
-JsonNodeReader::JsonNodeReader(Graph& graph, std::string file) : impl_(std::make_unique<Impl>(graph, std::move(file))) {}
+JsonNodeReader::JsonNodeReader(Graph& graph, std::string file)
+    : impl_(std::make_unique<Impl>(graph, std::move(file))) {}
 JsonNodeReader::~JsonNodeReader() = default;
-std::pair<UOp, int64_t> JsonNodeReader::add(std::string_view text, uint32_t line) { return impl_->reader.stream(text, impl_->file, line); }
+std::pair<UOp, int64_t> JsonNodeReader::add(std::string_view text, uint32_t line) {
+  return impl_->reader.stream(text, impl_->file, line);
+}
 size_t JsonNodeReader::size() const { return impl_->reader.nodes().size(); }
 UOp JsonNodeReader::at(size_t number) const { return impl_->reader.nodes()[number]; }
 

@@ -1,4 +1,5 @@
-// Graphs as JSON, a format of our own: versioned, and lossless (every field of every node, with its very type). README.md describes it.
+// Graphs as JSON, a format of our own: versioned, and lossless (every field of every node, with its very type).
+// README.md describes it.
 #pragma once
 #include <memory>
 #include <string>
@@ -23,9 +24,11 @@ std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 
 // `file` names the input in messages, which carry line and column; `places` receives where nodes stand.
-Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
+Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
+                                  Places* places = nullptr);
 
-// A graph that grows, as lines of nodes, each written once: what trace files are made of. A line is the node as above with its id,
+// A graph that grows, as lines of nodes, each written once: what trace files are made of. A line is the node as above
+// with its id,
 // {"id":17,"op":...}; its sources are the numbers of lines before.
 class JsonNodeWriter {
  public:

@@ -18,7 +18,9 @@ std::string trouble_with(std::string_view text) {
   return all.substr(0, all.find('\n'));
 }
 
-std::string with_nodes(const std::string& nodes) { return R"({"format":"tgc-graph","version":1,"nodes":[)" + nodes + "]}"; }
+std::string with_nodes(const std::string& nodes) {
+  return R"({"format":"tgc-graph","version":1,"nodes":[)" + nodes + "]}";
+}
 
 }  // namespace
 
@@ -27,9 +29,13 @@ TEST_CASE("JSON: every kind of argument comes back as it was, to the type") {
   static constexpr int64_t kShape[] = {2, 3, 4};
   UOp inner = g.sink({}, g.str("inside"));
   Arg args[] = {
-      Arg(), true, false, 0, -5, Int::pow2(100), 1.0, -0.0, 0.1, INFINITY, -INFINITY, NAN, Const::invalid(), g.str("it's \"x\"\n\x1b"), g.bytes(std::string("\0\xFF", 2)),
-      g.raw("<object>"), g.tuple({}), g.tuple({1, g.tuple({1.0, true}), Arg()}), Op::ADD, AxisType::REDUCE, AddrSpace::LOCAL, OptOps::UPCAST, dtypes::float32.vec(4).ptr(8),
-      dtypes::imagef(kShape, 256), inner, g.record(RecordClass::Kernel, {inner, g.tuple({g.record(RecordClass::Metadata, {g.str("relu"), g.str("f"), true})})}),
+      Arg(), true, false, 0, -5, Int::pow2(100), 1.0, -0.0, 0.1, INFINITY, -INFINITY, NAN, Const::invalid(),
+      g.str("it's \"x\"\n\x1b"), g.bytes(std::string("\0\xFF", 2)), g.raw("<object>"),
+      g.tuple({}), g.tuple({1, g.tuple({1.0, true}), Arg()}),
+      Op::ADD, AxisType::REDUCE, AddrSpace::LOCAL, OptOps::UPCAST,
+      dtypes::float32.vec(4).ptr(8), dtypes::imagef(kShape, 256), inner,
+      g.record(RecordClass::Kernel,
+               {inner, g.tuple({g.record(RecordClass::Metadata, {g.str("relu"), g.str("f"), true})})}),
       g.record(RecordClass::Opt, {OptOps::TC, 0, g.tuple({-1, 0, 1})}),
       g.record(RecordClass::KernelInfo, {g.str("n"), g.tuple({AxisType::LOOP}), false, g.tuple({}), Arg()}),
       g.record(RecordClass::BufferizeOpts, {g.str("CPU"), AddrSpace::GLOBAL, true})};
@@ -53,7 +59,8 @@ TEST_CASE("JSON: images keep their pitch, lists their order, and a file says whe
   static constexpr int64_t kShape[] = {2, 3, 4};
   UOp image = g.node(Op::DEFINE_GLOBAL, dtypes::imagef(kShape, 512), {}, 0);
   UOp list[] = {image, g.constant(dtypes::int32, 1), g.sink({image})};
-  std::string text = list_to_json(list, {.name = "k", .stage = "linear", .target = "CL:CL", .settings = {{"IMAGE", "2"}}});
+  std::string text =
+      list_to_json(list, {.name = "k", .stage = "linear", .target = "CL:CL", .settings = {{"IMAGE", "2"}}});
   Graph h;
   auto back = graph_from_json(h, text);
   REQUIRE(back.ok());
@@ -70,12 +77,21 @@ TEST_CASE("JSON: bad input") {
   CHECK(trouble_with("{}").find("the format ''") != std::string::npos);
   CHECK(trouble_with(R"({"format":"tgc-graph","version":2,"nodes":[]})").find("version '2'") != std::string::npos);
   CHECK(trouble_with(with_nodes("")).find("holds no graph") != std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"CONTS","dtype":"dtypes.int"})")).find("unknown op 'CONTS'") != std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.x","arg":1})")).find("unknown dtype 'x'") != std::string::npos);
-  CHECK(trouble_with(with_nodes(c + R"(,{"op":"NEG","dtype":"dtypes.int","src":[1]})")).find("found node 1, expected one of the nodes above") != std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.int","arg":{"uop":0}})")).find("found node 0") != std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"NEG","dtype":"dtypes.int"})")).find("Ops.NEG with 0 sources") != std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"Opt":{"op":3}}})")).find("wrong types") != std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"bytes":"0"}})")).find("malformed bytes") != std::string::npos);
-  CHECK(trouble_with(R"({"format":"tgc-graph",)").starts_with("in.json:1:23: found the end of the input, expected a key in quotes"));
+  CHECK(trouble_with(with_nodes(R"({"op":"CONTS","dtype":"dtypes.int"})")).find("unknown op 'CONTS'") !=
+        std::string::npos);
+  CHECK(trouble_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.x","arg":1})")).find("unknown dtype 'x'") !=
+        std::string::npos);
+  CHECK(trouble_with(with_nodes(c + R"(,{"op":"NEG","dtype":"dtypes.int","src":[1]})"))
+            .find("found node 1, expected one of the nodes above") != std::string::npos);
+  CHECK(trouble_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.int","arg":{"uop":0}})")).find("found node 0") !=
+        std::string::npos);
+  CHECK(trouble_with(with_nodes(R"({"op":"NEG","dtype":"dtypes.int"})")).find("Ops.NEG with 0 sources") !=
+        std::string::npos);
+  CHECK(trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"Opt":{"op":3}}})")).find("wrong types") !=
+        std::string::npos);
+  CHECK(
+      trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"bytes":"0"}})")).find("malformed bytes") !=
+      std::string::npos);
+  CHECK(trouble_with(R"({"format":"tgc-graph",)")
+            .starts_with("in.json:1:23: found the end of the input, expected a key in quotes"));
 }

@@ -1,4 +1,5 @@
-// Files as readers want them: plain or gzip, by path or "-" for standard input, whole or line by line. Errors name the file.
+// Files as readers want them: plain or gzip, by path or "-" for standard input, whole or line by line. Errors name the
+// file.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,12 +16,13 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   ~LineReader();
 
-  // The next line without its end, into `out`, whose memory is used again; false at the end of the file. A gzip file that is cut short or
-  // damaged is an error.
+  // The next line without its end, into `out`, whose memory is used again; false at the end of the file. A gzip file
+  // that is cut short or damaged is an error.
   Result<bool> next(std::string& out);
   uint32_t line() const { return line_; }  // of the line last read, 1-based
   bool line_ended() const { return line_ended_; }  // by a line end; false: by the end of the file
-  bool cut() const { return cut_; }                // the last error was a gzip file's sudden end; what lay before was given out
+  // the last error was a gzip file's sudden end; what lay before was given out
+  bool cut() const { return cut_; }
   // Everything from here on, appended to `out`.
   Status rest(std::string& out);
 

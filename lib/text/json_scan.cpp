@@ -25,7 +25,9 @@ void JsonScanner::fail(size_t at, std::string message, std::string expected) {
 void JsonScanner::wrong_type(const char* expected) { fail(pos_, "found " + found_at(text_, pos_), expected); }
 
 void JsonScanner::blanks() {
-  while (pos_ < text_.size() && (text_[pos_] == ' ' || text_[pos_] == '\n' || text_[pos_] == '\t' || text_[pos_] == '\r')) pos_++;
+  while (pos_ < text_.size() &&
+         (text_[pos_] == ' ' || text_[pos_] == '\n' || text_[pos_] == '\t' || text_[pos_] == '\r'))
+    pos_++;
 }
 
 JsonScanner::Type JsonScanner::peek() {
@@ -37,7 +39,17 @@ JsonScanner::Type JsonScanner::peek() {
     case 't': return Type::True;
     case 'f': return Type::False;
     case 'n': return Type::Null;
-    case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9': return Type::Number;
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9': return Type::Number;
     default: wrong_type("a JSON value");
   }
 }
@@ -107,7 +119,8 @@ void JsonScanner::string(std::string& out) {
     if (text_[pos_] != '\\') fail(pos_, "found " + found_at(text_, pos_) + " in a string", "an escape such as \\n");
     escape(out);
   }
-  if (size_t bad = utf8_error(text_.substr(begin, pos_ - begin)); bad != text_.npos) fail(begin + bad, "a string that is not UTF-8");
+  if (size_t bad = utf8_error(text_.substr(begin, pos_ - begin)); bad != text_.npos)
+    fail(begin + bad, "a string that is not UTF-8");
   pos_++;
 }
 
@@ -193,7 +206,8 @@ int64_t JsonScanner::int64() {
   std::string_view text = number();
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) fail(at, "found " + std::string(text.substr(0, 40)), "an integer of at most 64 bits");
+  if (error != std::errc() || end != text.data() + text.size())
+    fail(at, "found " + std::string(text.substr(0, 40)), "an integer of at most 64 bits");
   return value;
 }
 

@@ -1,5 +1,6 @@
-// A pull scanner for JSON (RFC 8259): the caller asks for what should come next, nothing is built. Quick on large string values, and
-// it trusts nothing: a malformed text, or a value of another type, is a Failure with line, column and what was expected.
+// A pull scanner for JSON (RFC 8259): the caller asks for what should come next, nothing is built. Quick on large
+// string values, and it trusts nothing: a malformed text, or a value of another type, is a Failure with line, column
+// and what was expected.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,7 +15,8 @@ namespace tgc {
 class JsonScanner {
  public:
   // `file` names the input in messages; `first_line` is the line of the file that `text` begins at.
-  explicit JsonScanner(std::string_view text, std::string_view file = {}, uint32_t first_line = 1) : text_(text), file_(file), first_line_(first_line) {}
+  explicit JsonScanner(std::string_view text, std::string_view file = {}, uint32_t first_line = 1)
+      : text_(text), file_(file), first_line_(first_line) {}
 
   enum class Type : uint8_t { Object, Array, String, Number, True, False, Null };
   Type peek();  // of the value that comes next

@@ -45,12 +45,16 @@ TEST_CASE("json: what is wrong is named with its place") {
   CHECK(failure("\"ab\xFFz\"", skip).text().starts_with("in.json:1:4: a string that is not UTF-8"));
   CHECK(failure("1 2", skip).text().starts_with("in.json:1:3: found '2' after the value"));
   CHECK(failure(std::string(2000, '['), skip).message == "brackets are nested more than 1000 deep");
-  CHECK(failure("99999999999999999999", [](JsonScanner& in) { in.int64(); }).expected == "an integer of at most 64 bits");
-  CHECK(failure("[]", [](JsonScanner& in) { in.string(); }).text().starts_with("in.json:1:1: found '[', expected a string"));
+  CHECK(failure("99999999999999999999", [](JsonScanner& in) { in.int64(); }).expected ==
+        "an integer of at most 64 bits");
+  CHECK(failure("[]", [](JsonScanner& in) { in.string(); })
+            .text()
+            .starts_with("in.json:1:1: found '[', expected a string"));
 }
 
 TEST_CASE("json: what append_json_string writes reads back") {
-  for (std::string text : {std::string("plain"), std::string("q\"\\\n\t\x01\x1b[0m"), std::string("\xC3\xA9\xF0\x9F\x98\x80"), std::string("a\0b", 3)}) {
+  for (std::string text : {std::string("plain"), std::string("q\"\\\n\t\x01\x1b[0m"),
+                           std::string("\xC3\xA9\xF0\x9F\x98\x80"), std::string("a\0b", 3)}) {
     std::string json;
     append_json_string(json, text);
     CHECK(JsonScanner(json).string() == text);

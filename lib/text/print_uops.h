@@ -1,5 +1,5 @@
-// print_uops: tinygrad's listing of a linear list, one line a node: position, op, the ranges it lies in (coloured), dtype, sources by
-// position (constants by value, "--" for a node outside the list) and arg (ops.py print_uops).
+// print_uops: tinygrad's listing of a linear list, one line a node: position, op, the ranges it lies in (coloured),
+// dtype, sources by position (constants by value, "--" for a node outside the list) and arg (ops.py print_uops).
 #pragma once
 #include <span>
 #include <string>
@@ -15,8 +15,8 @@ namespace tgc {
 // Each line ends with a newline; an empty list gives an empty text.
 std::string print_uops(std::span<const UOp> list);
 
-// A listing as read. The text says everything about a node but: its tag; which of several constants of one value a source is (the one
-// whose dtype fits is taken); the sources that are not in the list (a NOOP stands for them).
+// A listing as read. The text says everything about a node but: its tag; which of several constants of one value a
+// source is (the one whose dtype fits is taken); the sources that are not in the list (a NOOP stands for them).
 struct UopsListing {
   std::vector<UOp> list;
   std::vector<std::string> notes;  // what was lost in this very text
@@ -24,6 +24,7 @@ struct UopsListing {
 
 // The nodes of a listing, colours optional. `file` names the input in messages, which carry line and column;
 // `places` receives where nodes stand.
-Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
+Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file = {},
+                              Places* places = nullptr);
 
 }  // namespace tgc

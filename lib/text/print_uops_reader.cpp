@@ -9,7 +9,8 @@
 namespace tgc {
 namespace {
 
-constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};  // their arg is a string, printed without quotes
+// their arg is a string, printed without quotes
+constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
 class ListingReader : public PyValues {
  public:
@@ -18,7 +19,9 @@ class ListingReader : public PyValues {
   UopsListing read() {
     while (skip_lines(), !at_end()) line();
     if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    if (ambiguous_) out_.notes.push_back(std::to_string(ambiguous_) + " constants are given by value and exist with several dtypes; the likeliest was taken");
+    if (ambiguous_)
+      out_.notes.push_back(std::to_string(ambiguous_) +
+                           " constants are given by value and exist with several dtypes; the likeliest was taken");
     if (outside_) out_.notes.push_back(std::to_string(outside_) + " sources are not in the list");
     out_.notes.push_back("a listing has no tags");
     return std::move(out_);
@@ -83,7 +86,8 @@ class ListingReader : public PyValues {
         if (text == "--") outside_++;
         else constants.emplace_back(sources_.size(), text);
         sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw("--")));
-        if (text != "--" && !constants_.contains(text)) fail(at, "no constant " + text + " above this line", "a constant of the list");
+        if (text != "--" && !constants_.contains(text))
+          fail(at, "no constant " + text + " above this line", "a constant of the list");
       } else {
         if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a position or a constant");
         Const position = number();
@@ -109,7 +113,9 @@ class ListingReader : public PyValues {
   }
 
   std::optional<DType> expected_dtype(Op op, DType dtype, size_t i) const {
-    auto dtype_of = [&](size_t k) { return k < sources_.size() && !sources_[k].is(Op::NOOP) ? std::optional(sources_[k].dtype()) : std::nullopt; };
+    auto dtype_of = [&](size_t k) {
+      return k < sources_.size() && !sources_[k].is(Op::NOOP) ? std::optional(sources_[k].dtype()) : std::nullopt;
+    };
     if (ops::Comparison.contains(op)) return dtype_of(1 - i);
     switch (op) {
       case Op::WHERE: return i == 0 ? dtypes::bool_ : dtype;
@@ -117,7 +123,13 @@ class ListingReader : public PyValues {
       case Op::INDEX: return i == 2 ? dtypes::bool_ : dtypes::int32;
       case Op::VECTORIZE: return dtype.scalar();
       case Op::STORE: return dtype_of(0) ? std::optional(dtype_of(0)->base()) : std::nullopt;
-      case Op::CAST: case Op::BITCAST: case Op::SINK: case Op::GROUP: case Op::AFTER: case Op::END: case Op::BARRIER: return std::nullopt;
+      case Op::CAST:
+      case Op::BITCAST:
+      case Op::SINK:
+      case Op::GROUP:
+      case Op::AFTER:
+      case Op::END:
+      case Op::BARRIER: return std::nullopt;
       default: return dtype;
     }
   }

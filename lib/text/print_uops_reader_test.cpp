@@ -42,13 +42,15 @@ TEST_CASE("print_uops: every listing of the golden records, read and written bac
   CHECK(listings > 110);
 }
 
-TEST_CASE("print_uops: nodes that differ in a tag alone are one when read: sources name the first, so that the text reads back") {
+TEST_CASE("print_uops: of nodes that differ in a tag alone sources name the first, so that the text reads back") {
   std::string text =
+      // clang-format off
       "   0 Ops.DEFINE_VAR      :            dtypes.int                               []                               ('i', 0, 9)\n"
       "   1 Ops.SQRT            :            dtypes.int                               [0]                              None\n"
       "   2 Ops.CAST            :            dtypes.float                             [1]                              None\n"
       "   3 Ops.SQRT            :            dtypes.int                               [0]                              None\n"
       "   4 Ops.CAST            :            dtypes.half                              [3]                              None\n";
+      // clang-format on
   Graph g, h;
   auto listing = read_uops(g, text);
   REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
@@ -62,6 +64,7 @@ TEST_CASE("print_uops: nodes that differ in a tag alone are one when read: sourc
 
 TEST_CASE("print_uops: a constant by value is the one whose dtype fits; what cannot be known is said") {
   std::string text =
+      // clang-format off
       "   0 Ops.CONST           :            dtypes.int                               []                               1\n"
       "   1 Ops.CONST           :            dtypes.long                              []                               1\n"
       "   2 Ops.CONST           :            dtypes.int                               []                               5\n"
@@ -69,6 +72,7 @@ TEST_CASE("print_uops: a constant by value is the one whose dtype fits; what can
       "   4 Ops.ADD             :            dtypes.long                              [3, '1']                         None\n"
       "   5 Ops.SPECIAL         :            dtypes.int                               ['5']                            gidx0\n"
       "   6 Ops.CUSTOM          :            dtypes.void                              [5, '--']                        two\nlines {0}\n";
+      // clang-format on
   Graph g;
   auto listing = read_uops(g, text);
   REQUIRE(listing.ok());
@@ -80,11 +84,15 @@ TEST_CASE("print_uops: a constant by value is the one whose dtype fits; what can
 }
 
 TEST_CASE("print_uops: bad input") {
-  std::string good = "   0 Ops.CONST           :            dtypes.int                               []                               1\n";
+  std::string good = "   0 Ops.CONST : dtypes.int" + std::string(31, ' ') + "[]" + std::string(31, ' ') + "1\n";
   CHECK(trouble_with("").find("the input holds no listing") != std::string::npos);
-  CHECK(trouble_with("   3 Ops.CONST :            dtypes.int []  1").starts_with("in:1:4: found line 3 of the listing, expected line 0"));
-  CHECK(trouble_with("   0 Ops.CONTS :            dtypes.int []  1").starts_with("in:1:10: unknown op 'CONTS', expected CONST"));
-  CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int [7]  None").find("found the source 7") != std::string::npos);
-  CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int ['3']  None").find("no constant 3 above") != std::string::npos);
+  CHECK(trouble_with("   3 Ops.CONST :            dtypes.int []  1")
+            .starts_with("in:1:4: found line 3 of the listing, expected line 0"));
+  CHECK(trouble_with("   0 Ops.CONTS :            dtypes.int []  1")
+            .starts_with("in:1:10: unknown op 'CONTS', expected CONST"));
+  CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int [7]  None").find("found the source 7") !=
+        std::string::npos);
+  CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int ['3']  None").find("no constant 3 above") !=
+        std::string::npos);
   CHECK(trouble_with(good + "   1 Ops.NEG :            []  None").starts_with("in:2:15: a line without a dtype"));
 }

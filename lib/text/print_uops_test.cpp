@@ -16,10 +16,12 @@ TEST_CASE("print_uops: columns, coloured ranges, constants by value, sources out
   UOp store = index.store(outside);
   UOp list[] = {buffer, size, i, index, store};
   CHECK(print_uops(list) ==
+        // clang-format off
         "   0 Ops.DEFINE_GLOBAL   :            dtypes.float.ptr(8)                      []                               0\n"
         "   1 Ops.CONST           :            dtypes.int                               []                               8\n"
         "   2 Ops.RANGE           : \x1b[97m0\x1b[0m          dtypes.int                               ['8']                            (0, AxisType.LOOP)\n"
         "   3 Ops.INDEX           : \x1b[97m0\x1b[0m          dtypes.float.ptr(8)                      [0, 2]                           None\n"
         "   4 Ops.STORE           : \x1b[97m0\x1b[0m          dtypes.void                              [3, '--']                        None\n");
+        // clang-format on
   CHECK(print_uops({}) == "");
 }

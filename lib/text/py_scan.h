@@ -1,5 +1,5 @@
-// The characters of Python text: blanks, comments, names, numbers, strings; and failures with line and column. What the readers of
-// Python-like texts are built on.
+// The characters of Python text: blanks, comments, names, numbers, strings; and failures with line and column. What the
+// readers of Python-like texts are built on.
 #pragma once
 #include <array>
 #include <string>
@@ -12,12 +12,14 @@ namespace tgc {
 
 class PyScan {
  public:
-  PyScan(std::string_view text, std::string_view file) : padded_(with_padding(text)), text_(padded_.data(), text.size()), file_(file) {}
+  PyScan(std::string_view text, std::string_view file)
+      : padded_(with_padding(text)), text_(padded_.data(), text.size()), file_(file) {}
   PyScan(const PyScan&) = delete;
   PyScan& operator=(const PyScan&) = delete;
 
  private:
-  // Looking a few characters ahead needs no check: the text is copied and NULs put behind it, which nothing goes on with.
+  // Looking a few characters ahead needs no check: the text is copied and NULs put behind it, which nothing goes on
+  // with.
   static std::string with_padding(std::string_view text) {
     std::string out;
     out.reserve(text.size() + kPadding);

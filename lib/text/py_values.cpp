@@ -12,7 +12,9 @@ namespace tgc {
 
 // ---- conversions
 
-void PyValues::wrong(const Value& v, size_t at, const char* expected) { fail(at, "found " + describe_value(v), expected); }
+void PyValues::wrong(const Value& v, size_t at, const char* expected) {
+  fail(at, "found " + describe_value(v), expected);
+}
 
 std::string PyValues::describe_value(const Value& v) const {
   if (v.is_list || v.arg.is_tuple()) return "a tuple";
@@ -147,7 +149,9 @@ std::string_view PyValues::attribute(const char* what) {
 
 // ---- names
 
-PyValues::Value PyValues::other_name(std::string_view name, size_t at) { fail(at, "unknown name '" + std::string(name) + "'", "a value"); }
+PyValues::Value PyValues::other_name(std::string_view name, size_t at) {
+  fail(at, "unknown name '" + std::string(name) + "'", "a value");
+}
 
 PyValues::Value PyValues::named(std::string_view name, size_t at) {
   auto enumerated = [&](auto parse, const char* what) -> Value {
@@ -228,7 +232,8 @@ std::string complete_repr(DType d) {
 DType PyValues::dtype() {
   static constinit thread_local ReadBefore<DType> known_dtypes;
   size_t begin = pos_, end = pos_;
-  while (is_name(text_[end]) || text_[end] == '.' || text_[end] == '(') end = text_[end] == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
+  while (is_name(text_[end]) || text_[end] == '.' || text_[end] == '(')
+    end = text_[end] == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
   std::string_view piece = text_.substr(begin, end - begin);
   if (const DType* known = known_dtypes.find(piece)) return pos_ = end, *known;
   DType d = dtype_slowly(begin);
@@ -328,7 +333,8 @@ class OptsReader : public PyValues {
       Arg a = as_arg(value());
       if (!a.is(RecordClass::Opt)) fail(at, "found " + a.repr(), "Opt(OptOps.NAME, axis, arg)");
       out.push_back(a);
-      if (!take(',') && (skip(), peek() != close)) fail(pos_, "found " + found(pos_), std::string("',' or '") + close + "'");
+      if (!take(',') && (skip(), peek() != close))
+        fail(pos_, "found " + found(pos_), std::string("',' or '") + close + "'");
     }
     pos_++;
     skip();

@@ -1,5 +1,5 @@
-// Python values as tinygrad's texts write them: numbers, strings, tuples, dtypes, enums, dataclasses. A reader derives from PyValues and
-// says what else an expression may be.
+// Python values as tinygrad's texts write them: numbers, strings, tuples, dtypes, enums, dataclasses. A reader derives
+// from PyValues and says what else an expression may be.
 #pragma once
 #include <vector>
 
@@ -11,7 +11,8 @@ namespace tgc {
 
 class PyValues : public PyScan {
  public:
-  PyValues(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr) : PyScan(text, file), graph_(graph), places_(places) {
+  PyValues(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr)
+      : PyScan(text, file), graph_(graph), places_(places) {
     lists_.reserve(kUsual);
     item_stack_.reserve(kUsual);
     argument_stack_.reserve(kUsual);
@@ -19,7 +20,8 @@ class PyValues : public PyScan {
   virtual ~PyValues() = default;
 
  protected:
-  // An evaluated expression: a value, or a bracketed list not yet made a tuple (so that lists of sources need no interning).
+  // An evaluated expression: a value, or a bracketed list not yet made a tuple (so that lists of sources need no
+  // interning).
   struct Value {
     Arg arg = {};
     bool is_list = false;
@@ -52,7 +54,8 @@ class PyValues : public PyScan {
 
   // ---- what a reader adds
   virtual Value expression() { return value(); }
-  // Reads an argument, or an item of a list, of a frequent form; false, with nothing read, when another form comes next.
+  // Reads an argument, or an item of a list, of a frequent form; false, with nothing read, when another form comes
+  // next.
   virtual bool quick_item(Value&) { return false; }
   // A name that is none of Python's or tinygrad's values. The base fails.
   virtual Value other_name(std::string_view name, size_t at);

@@ -271,6 +271,7 @@ bool PyrenderWriter::special_form(UOp u) {
     case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u), true : false;
     case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? index(u), true : false;
     case Op::RESHAPE: case Op::PERMUTE: case Op::EXPAND: case Op::PAD: case Op::SHRINK: case Op::FLIP:
+      if (whole_movements_) return whole(u, u.dtype().repr()), true;
       src(u.src(0)), put('.');
       if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) put("forced_");
       put(method_name(u.op())), put('('), movement_argument(u), put(')');

@@ -1,6 +1,6 @@
-// What pyrender's letters lose, as comments that Python ignores: below each line that would be read as another node, that
-// node's dtype, or its expression in the form that leaves nothing out. Which lines these are is found by reading them in the
-// graph that they are of, where equal nodes are one: a line that is read as its own node has lost nothing.
+// What pyrender's letters lose, as comments that Python ignores: below each line that would be read as another node,
+// that node's dtype, or its expression in the form that leaves nothing out. Which lines these are is found by reading
+// them in the graph that they are of, where equal nodes are one: a line that is read as its own node has lost nothing.
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_reader.h"
 #include "lib/text/pyrender_writer.h"
@@ -10,7 +10,9 @@ namespace {
 
 class CompleteWriter : public PyrenderWriter {
  public:
-  using PyrenderWriter::PyrenderWriter;
+  explicit CompleteWriter(UOp root, bool whole_movements = false) : PyrenderWriter(root) {
+    whole_movements_ = whole_movements;
+  }
 
   CompleteText write_complete() {
     write_lines();
@@ -34,7 +36,7 @@ class CompleteWriter : public PyrenderWriter {
 
  private:
   std::string text_of_kernel(UOp ast) override {
-    CompleteText kernel = CompleteWriter(ast).write_complete();
+    CompleteText kernel = CompleteWriter(ast, whole_movements_).write_complete();
     lost_ |= kernel.lost;
     return kernel.text;
   }
@@ -67,8 +69,8 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Finds parts of the expression of `u` that are read as other nodes though what they are made of is right, as far as a
-  // comparison with `read` shows, and has them written as UOp(...); false when all of them are already.
+  // Finds parts of the expression of `u` that are read as other nodes though what they are made of is right, as far as
+  // a comparison with `read` shows, and has them written as UOp(...); false when all of them are already.
   bool make_plain(UOp u, UOp read) {
     struct Pair {
       UOp part, read;
@@ -103,7 +105,9 @@ class CompleteWriter : public PyrenderWriter {
 }  // namespace
 
 Result<CompleteText> pyrender_complete(UOp root) {
-  return catch_failures([&] { return CompleteWriter(root).write_complete(); });
+  auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
+  if (text) return text;
+  return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });  // which tinygrad cannot print
 }
 
 }  // namespace tgc

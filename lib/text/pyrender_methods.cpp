@@ -1,4 +1,4 @@
-// What stands behind `UOp` and behind a dot in pyrender text. Nodes are made as written: nothing is folded or simplified.
+// What stands behind `UOp` and behind a dot in pyrender text. Nodes are made as written, nothing is folded.
 #include <algorithm>
 
 #include "lib/support/name_table.h"
@@ -12,9 +12,9 @@
 namespace tgc {
 
 enum class PyrenderReader::Method : uint8_t {
-  After, Alu, Assign, Barrier, Bitcast, Broadcast, Cast, Contiguous, CopyToDevice, Detach, Encdec, End, Eq, Exp2, Expand, Flip, ForcedReshape,
-  Gep, Index, Load, Log2, LogicalNot, Maximum, Minimum, Ne, Pad, Permute, Pow, R, Reciprocal, Reduce, Replace, Reshape, Rtag, Shrink, Sin,
-  Sink, Sqrt, Store, Threefry, Trunc, Where,
+  After, Alu, Assign, Barrier, Bitcast, Broadcast, Cast, Contiguous, CopyToDevice, Detach, Encdec, End, Eq, Exp2,
+  Expand, Flip, ForcedReshape, Gep, Index, Load, Log2, LogicalNot, Maximum, Minimum, Ne, Pad, Permute, Pow, R,
+  Reciprocal, Reduce, Replace, Reshape, Rtag, Shrink, Sin, Sink, Sqrt, Store, Threefry, Trunc, Where,
 };
 
 struct PyrenderReader::MethodName {
@@ -23,15 +23,18 @@ struct PyrenderReader::MethodName {
 };
 
 constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {
-    {"after", Method::After}, {"alu", Method::Alu}, {"assign", Method::Assign}, {"barrier", Method::Barrier}, {"bitcast", Method::Bitcast},
-    {"broadcast", Method::Broadcast}, {"cast", Method::Cast}, {"contiguous", Method::Contiguous}, {"copy_to_device", Method::CopyToDevice},
-    {"detach", Method::Detach}, {"encdec", Method::Encdec}, {"end", Method::End}, {"eq", Method::Eq}, {"exp2", Method::Exp2},
-    {"expand", Method::Expand}, {"flip", Method::Flip}, {"forced_reshape", Method::ForcedReshape}, {"gep", Method::Gep},
-    {"index", Method::Index}, {"load", Method::Load}, {"log2", Method::Log2}, {"logical_not", Method::LogicalNot},
-    {"maximum", Method::Maximum}, {"minimum", Method::Minimum}, {"ne", Method::Ne}, {"pad", Method::Pad}, {"permute", Method::Permute},
-    {"pow", Method::Pow}, {"r", Method::R}, {"reciprocal", Method::Reciprocal}, {"reduce", Method::Reduce}, {"replace", Method::Replace},
-    {"reshape", Method::Reshape}, {"rtag", Method::Rtag}, {"shrink", Method::Shrink}, {"sin", Method::Sin}, {"sink", Method::Sink},
-    {"sqrt", Method::Sqrt}, {"store", Method::Store}, {"threefry", Method::Threefry}, {"trunc", Method::Trunc}, {"where", Method::Where},
+    {"after", Method::After}, {"alu", Method::Alu}, {"assign", Method::Assign}, {"barrier", Method::Barrier},
+    {"bitcast", Method::Bitcast}, {"broadcast", Method::Broadcast}, {"cast", Method::Cast},
+    {"contiguous", Method::Contiguous}, {"copy_to_device", Method::CopyToDevice}, {"detach", Method::Detach},
+    {"encdec", Method::Encdec}, {"end", Method::End}, {"eq", Method::Eq}, {"exp2", Method::Exp2},
+    {"expand", Method::Expand}, {"flip", Method::Flip}, {"forced_reshape", Method::ForcedReshape},
+    {"gep", Method::Gep}, {"index", Method::Index}, {"load", Method::Load}, {"log2", Method::Log2},
+    {"logical_not", Method::LogicalNot}, {"maximum", Method::Maximum}, {"minimum", Method::Minimum},
+    {"ne", Method::Ne}, {"pad", Method::Pad}, {"permute", Method::Permute}, {"pow", Method::Pow}, {"r", Method::R},
+    {"reciprocal", Method::Reciprocal}, {"reduce", Method::Reduce}, {"replace", Method::Replace},
+    {"reshape", Method::Reshape}, {"rtag", Method::Rtag}, {"shrink", Method::Shrink}, {"sin", Method::Sin},
+    {"sink", Method::Sink}, {"sqrt", Method::Sqrt}, {"store", Method::Store}, {"threefry", Method::Threefry},
+    {"trunc", Method::Trunc}, {"where", Method::Where},
 };
 
 // ---- UOp(op, dtype=void, src=(), arg=None, tag=None)
@@ -39,8 +42,8 @@ constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {
 PyValues::Value PyrenderReader::uop_call(size_t at) {
   Arguments args = arguments();
   only_keywords(args, {"op", "dtype", "src", "arg", "tag"});
-  const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"), *arg = args.find(3, "arg"),
-                 *tag = args.find(4, "tag");
+  const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
+                 *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
   if (!op || op->value.is_list || !op->value.arg.is_op()) fail(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
   DType d = dtype ? as_dtype(dtype->value, dtype->at) : dtypes::void_;
   Arg a = arg ? as_arg(arg->value) : Arg();
@@ -83,7 +86,8 @@ PyValues::Value PyrenderReader::constant(size_t at) {
   static constinit thread_local ReadBefore<KnownConst> known_consts;
   size_t end = std::min(text_.find(')', pos_), text_.size() - 1) + 1;
   std::string_view piece = text_.substr(pos_, end - pos_);
-  if (const KnownConst* known = known_consts.find(piece)) return pos_ = end, Value{graph_.node(Op::CONST, known->dtype, {}, known->value)};
+  if (const KnownConst* known = known_consts.find(piece))
+    return pos_ = end, Value{graph_.node(Op::CONST, known->dtype, {}, known->value)};
   Arguments args = arguments();
   UOp c = make_const(args, at);
   bool of_no_graph = c.is_const() && c.num_src() == 0 && c.arg().kind() != Arg::Kind::BigInt;
@@ -118,13 +122,15 @@ UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
   guarded(v.at, [&] {
     if (value.is_tuple())
       for (Arg a : value.items())
-        if (!a.is_const()) throw Failure(Diag{.message = "found " + a.repr() + " in a constant", .expected = "a number"});
+        if (!a.is_const())
+          throw Failure(Diag{.message = "found " + a.repr() + " in a constant", .expected = "a number"});
     c = const_from_arg(graph_, dtype, value);
   });
   std::vector<UOp> src;
   if (const Argument* k = args.find(2, "device"); k && !as_arg(k->value).is_none())
     src.push_back(graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(*k)));
-  if (const Argument* k = args.keyword("unique")) src.push_back(graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(k->value)));
+  if (const Argument* k = args.keyword("unique"))
+    src.push_back(graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(k->value)));
   return src.empty() ? c : c.with_src(src);
 }
 
@@ -152,16 +158,18 @@ UOp PyrenderReader::make_special(const Arguments& args, size_t at) {
 }
 
 UOp PyrenderReader::make_variable(const Arguments& args, size_t at) {
-  const Argument &name = need(args, 0, "a name", at), &low = need(args, 1, "a minimum", at), &high = need(args, 2, "a maximum", at);
+  const Argument &name = need(args, 0, "a name", at), &low = need(args, 1, "a minimum", at),
+                 &high = need(args, 2, "a maximum", at);
   if (name.value.is_list || !name.value.arg.is_str()) wrong(name.value, name.at, "a name");
   Arg arg = graph_.tuple({name.value.arg, as_const(low.value, low.at), as_const(high.value, high.at)});
   return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, dtypes::index), {}, arg);
 }
 
 UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
-  const Argument &device = need(args, 0, "a device", at), &size = need(args, 1, "a size", at), &d = need(args, 2, "a dtype", at),
-                 &number = need(args, 3, "a number", at);
-  UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(number.value)), graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(device))};
+  const Argument &device = need(args, 0, "a device", at), &size = need(args, 1, "a size", at),
+                 &d = need(args, 2, "a dtype", at), &number = need(args, 3, "a number", at);
+  UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(number.value)),
+               graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(device))};
   return graph_.node(Op::BUFFER, as_dtype(d.value, d.at), src, as_int(size.value, size.at));
 }
 
@@ -210,7 +218,9 @@ void PyrenderReader::count(const Arguments& args, size_t least, size_t most, std
 }
 
 // An argument that is a UOp, or a number made a constant like `like`.
-UOp PyrenderReader::operand(const Argument& a, UOp like) { return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.at)); }
+UOp PyrenderReader::operand(const Argument& a, UOp like) {
+  return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.at));
+}
 
 // The node `op` of self, the positional arguments, and arg=
 UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
@@ -297,7 +307,8 @@ UOp PyrenderReader::gep_call(UOp self, const Arguments& args, size_t at) {
 
 UOp PyrenderReader::copy_call(UOp self, const Arguments& args, size_t at) {
   count(args, 1, 1, "copy_to_device", at);
-  UOp d = args[0].value.is_uop() ? args[0].value.arg.uop() : graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(args[0]));
+  UOp d = args[0].value.is_uop() ? args[0].value.arg.uop()
+                                 : graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(args[0]));
   return graph_.node(Op::COPY, self.dtype(), {self, d});
 }
 
@@ -310,6 +321,34 @@ UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at)
   return out;
 }
 
+// What is loaded from there: in tinygrad's own text, of several pointers as many, of a pixel of an image its four
+// channels. An address that is a number (PTX) says nothing; a value to take instead (`load(c3)`) does, and where there
+// is none the use.
+UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
+  bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
+  if (!address || args.keyword("dtype") || !infers())
+    return generic_call(from, Op::LOAD, dtype_keyword(args, loaded_dtype(from)), args, at);
+  if (!args.empty() && args[0].value.is_uop())
+    return generic_call(from, Op::LOAD, args[0].value.arg.uop().dtype(), args, at);
+  UOp out = generic_call(from, Op::LOAD, from.src(0).dtype().base().scalar(), args, at);
+  open_.emplace_back(out, line_name_);
+  return out;
+}
+DType PyrenderReader::loaded_dtype(UOp from) {
+  DType d = from.dtype();
+  int64_t n = !d.is_ptr() || d.base().count() > 1 ? 1 : d.vcount();
+  if (from.is(Op::INDEX) && d.is_image() && from.num_src() > 1 && from.src(1).dtype().count() == 2) n = 4;
+  return n > 1 && infers() ? d.base().vec(n) : d.base();
+}
+
+// Without a dtype a REDUCE has that of its source, which is right unless that is a vector: then it may be a shorter
+// one.
+UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
+  UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
+  if (self.dtype().count() > 1 && !args.keyword("dtype") && infers()) open_.emplace_back(out, line_name_);
+  return out;
+}
+
 UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at) {
   switch (method) {
     case Method::Index: {
@@ -317,13 +356,13 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
       bool is_ptr = ptr && !ptr->value.is_list && ptr->value.arg == Arg(true);
       return generic_call(self, Op::INDEX, dtype_keyword(args, is_ptr ? self.dtype() : self.dtype().base()), args, at);
     }
-    case Method::Load: return generic_call(self, Op::LOAD, dtype_keyword(args, self.dtype().base()), args, at);
+    case Method::Load: return load_call(self, args, at);
     case Method::Store: return generic_call(self, Op::STORE, dtypes::void_, args, at);
     case Method::End: return args.empty() ? self : generic_call(self, Op::END, dtypes::void_, args, at);
     case Method::After: return generic_call(self, Op::AFTER, self.dtype(), args, at);
     case Method::Barrier: return generic_call(self, Op::BARRIER, dtypes::void_, args, at);
     case Method::Sink: return generic_call(self, Op::SINK, dtypes::void_, args, at);
-    case Method::Reduce: return generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
+    case Method::Reduce: return reduce_call(self, args, at);
     case Method::Assign: return assign_call(self, args, at);
     case Method::Contiguous: return generic_call(self, Op::CONTIGUOUS, self.dtype(), args, at);
     case Method::Detach: return generic_call(self, Op::DETACH, self.dtype(), args, at);
@@ -342,7 +381,9 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
     case Method::LogicalNot: count(args, 0, 0, name, at); return self.logical_not();
     case Method::Minimum: count(args, 1, 1, name, at); return self.minimum(operand(args[0], self));
     case Method::Where: return where_call(self, args, at);
-    case Method::Cast: count(args, 1, 1, name, at); return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].at), self);
+    case Method::Cast:
+      count(args, 1, 1, name, at);
+      return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].at), self);
     case Method::Bitcast: count(args, 1, 1, name, at); return self.bitcast(as_dtype(args[0].value, args[0].at));
     case Method::Alu: return explicit_alu_call(self, args, at);
     case Method::Broadcast: return broadcast_call(self, args, at);
@@ -351,7 +392,8 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
     case Method::Rtag: count(args, 0, 1, name, at); return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
     case Method::Replace: return replace_call(self, args, at);
     case Method::R: return reduce_axis_call(self, args, at);
-    case Method::Reshape: case Method::ForcedReshape: case Method::Expand: case Method::Permute: case Method::Pad: case Method::Shrink:
+    case Method::Reshape: case Method::ForcedReshape: case Method::Expand: case Method::Permute: case Method::Pad:
+    case Method::Shrink:
     case Method::Flip: return movement_call(self, method, args, at);
   }
   fail(at, "unknown method");
@@ -370,7 +412,8 @@ UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args
     std::vector<Arg> axes(shape_of(self).size(), Arg(false));
     Arg list = as_arg(args[0].value);
     for (Arg a : list.is_tuple() ? list.items() : std::span<const Arg>(&list, 1)) {
-      if (!a.is_int() || a.as_int() < 0 || a.as_int() >= Int(int64_t(axes.size()))) fail(args[0].at, "flip of the axis " + a.repr());
+      if (!a.is_int() || a.as_int() < 0 || a.as_int() >= Int(int64_t(axes.size())))
+        fail(args[0].at, "flip of the axis " + a.repr());
       axes[size_t(a.small_int())] = true;
     }
     out = graph_.node(Op::FLIP, self.dtype(), self, graph_.tuple(axes));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/text/graph_info.h"
+#include "lib/text/infer_dtypes.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/restore.h"
 #include "lib/uop/exec_alu.h"
@@ -26,7 +27,8 @@ int64_t number_of_name(std::string_view name) {
 constexpr std::string_view kUOpConst = "UOp.const(";  // after names, what most operands are
 
 bool is_reserved(std::string_view name) {
-  return name == "UOp" || name == "dtypes" || name == "Ops" || name == "AxisType" || name == "True" || name == "False" || name == "None";
+  return name == "UOp" || name == "dtypes" || name == "Ops" || name == "AxisType" || name == "True" ||
+         name == "False" || name == "None";
 }
 
 }  // namespace
@@ -52,7 +54,20 @@ UOp PyrenderReader::read() {
   }
   if (!ast) ast = last;
   if (!ast) fail(pos_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");
+  if (!open_.empty()) ast = infer_dtypes(ast);
   return stand_ins_ || unique_constants_ ? restore_constants(ast) : ast;
+}
+
+UOp PyrenderReader::infer_dtypes(UOp root) {
+  std::vector<UOp> open;
+  for (auto& [u, line] : open_) open.push_back(u);
+  root = infer_lengths(root, open);
+  for (auto& [u, line] : open_)
+    if (std::find(open.begin(), open.end(), u) != open.end())
+      warnings_.push_back("the dtype of the " + std::string(name_of(u.op())) + " in the line of '" + std::string(line) +
+                          "' is not in the text and does not follow from its uses: taken for " +
+                          std::string(u.dtype().repr()));
+  return root;
 }
 
 void PyrenderReader::end_of_line() {
@@ -63,9 +78,11 @@ void PyrenderReader::end_of_line() {
 
 UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   skip();
-  if (peek() != '=' || peek(1) == '=') fail(pos_, "found " + found(pos_) + " after the name '" + std::string(name) + "'", "'='");
+  if (peek() != '=' || peek(1) == '=')
+    fail(pos_, "found " + found(pos_) + " after the name '" + std::string(name) + "'", "'='");
   pos_++;
   lists_.clear();
+  line_name_ = name;
   size_t value_at = (skip(), pos_);
   note_place(at);
   UOp u;
@@ -75,8 +92,10 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   return u;
 }
 
-// The comment below the line of `name` in which tgc says what its letters lose: "# c12: dtypes.float.vec(8)" for the dtype,
-// "# c12 = UOp(...)" for the whole expression. The node that the name means from here on, `u` when there is no such comment.
+// The comment below the line of `name` in which tgc says what its letters lose: "# c12: dtypes.float.vec(8)" for the
+// dtype,
+// "# c12 = UOp(...)" for the whole expression. The node that the name means from here on, `u` when there is no such
+// comment.
 UOp PyrenderReader::correction(std::string_view name, UOp u) {
   if (peek() != '\n') return u;
   size_t at = text_.find_first_not_of(' ', pos_ + 1);
@@ -202,10 +221,11 @@ bool PyrenderReader::quick_item(Value& out) {
 }
 
 const PyrenderReader::Infix* PyrenderReader::infix() const {
-  static constexpr Infix kLess{Op::CMPLT, 1, 1}, kMore{Op::CMPLT, 1, 1, false, true}, kLessOrSame{Op::CMPLT, 1, 2, true, true},
-      kMoreOrSame{Op::CMPLT, 1, 2, true, false}, kUnlike{Op::CMPNE, 1, 2}, kOr{Op::OR, 2, 1}, kXor{Op::XOR, 3, 1}, kAnd{Op::AND, 4, 1},
-      kShl{Op::SHL, 5, 2}, kShr{Op::SHR, 5, 2}, kAdd{Op::ADD, 6, 1}, kSub{Op::SUB, 6, 1}, kMul{Op::MUL, 7, 1}, kIdiv{Op::IDIV, 7, 2},
-      kFdiv{Op::FDIV, 7, 1}, kMod{Op::MOD, 7, 1}, kPow{Op::POW, 9, 2};
+  static constexpr Infix kLess{Op::CMPLT, 1, 1}, kMore{Op::CMPLT, 1, 1, false, true},
+      kLessOrSame{Op::CMPLT, 1, 2, true, true}, kMoreOrSame{Op::CMPLT, 1, 2, true, false}, kUnlike{Op::CMPNE, 1, 2},
+      kOr{Op::OR, 2, 1}, kXor{Op::XOR, 3, 1}, kAnd{Op::AND, 4, 1}, kShl{Op::SHL, 5, 2}, kShr{Op::SHR, 5, 2},
+      kAdd{Op::ADD, 6, 1}, kSub{Op::SUB, 6, 1}, kMul{Op::MUL, 7, 1}, kIdiv{Op::IDIV, 7, 2}, kFdiv{Op::FDIV, 7, 1},
+      kMod{Op::MOD, 7, 1}, kPow{Op::POW, 9, 2};
   char next = peek(1);
   switch (peek()) {
     case '<': return next == '<' ? &kShl : next == '=' ? &kLessOrSame : &kLess;
@@ -257,13 +277,19 @@ UOp combine(Op op, bool swap, bool negate, UOp a, UOp b) {
 }
 }  // namespace
 
-PyValues::Value PyrenderReader::apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) {
-  if (left.is_uop() && right.is_uop()) return {combine(op.op, op.swap, op.negate, left.arg.uop(), right.arg.uop())};
+PyValues::Value PyrenderReader::apply(const Infix& op, const Value& left, size_t left_at, const Value& right,
+                                      size_t right_at) {
+  if (left.is_uop() && right.is_uop()) {
+    UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swap, op.negate, a, b);
+    bool shift = op.op == Op::SHL || op.op == Op::SHR;  // by an unsigned number: the result is what is shifted
+    return {shift && a.dtype() != b.dtype() && infers() ? u.with_dtype(a.dtype()) : u};
+  }
   if (left.is_uop() || right.is_uop()) return apply_beside_literal(op, left, left_at, right, right_at);
   return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
 }
 
-PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) {
+PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Value& left, size_t left_at,
+                                                     const Value& right, size_t right_at) {
   bool uop_is_left = left.is_uop();
   UOp u = uop_is_left ? left.arg.uop() : right.arg.uop();
   Const number = uop_is_left ? as_const(right, right_at) : as_const(left, left_at);
@@ -334,8 +360,14 @@ PyValues::Value PyrenderReader::other_name(std::string_view name, size_t at) {
   fail(at, "unknown name '" + std::string(name) + "'", "a name assigned above, UOp, dtypes, ...");
 }
 
-Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file, Places* places) {
-  return catch_failures([&] { return PyrenderReader(graph, text, file, places).read(); });
+Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file, Places* places,
+                          std::vector<std::string>* warnings) {
+  return catch_failures([&] {
+    PyrenderReader reader(graph, text, file, places);
+    UOp root = reader.read();
+    if (warnings) *warnings = reader.warnings();
+    return root;
+  });
 }
 
 }  // namespace tgc

@@ -1,4 +1,5 @@
-// The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. For lib/text alone.
+// The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. For
+// lib/text alone.
 #pragma once
 #include <deque>
 #include <unordered_map>
@@ -9,17 +10,21 @@ namespace tgc {
 
 class PyrenderReader : public PyValues {
  public:
-  PyrenderReader(Graph& graph, std::string_view text, std::string_view file, Places* places) : PyValues(graph, text, file, places) {
+  PyrenderReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
+      : PyValues(graph, text, file, places) {
     numbered_.reserve(kUsual);
     sources_.reserve(kUsual);
   }
   // Of a whole text.
   UOp read();
 
-  // Of lines whose place is known, in a text in which c0, c1, ... are `numbered` and k0(), k1(), ... are `kernels`; read to
-  // the letter. What is right of the '=' of the line that begins at byte `at`; a Failure where it cannot be read.
+  // Of lines whose place is known, in a text in which c0, c1, ... are `numbered` and k0(), k1(), ... are `kernels`;
+  // read to the letter. What is right of the '=' of the line that begins at byte `at`; a Failure where it cannot be
+  // read.
   void assume(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
+  // What the text leaves open, for messages: a warning each.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // Whether a text without a header would have been read as more than its letters say.
   bool would_infer() const { return would_infer_; }
 
@@ -63,6 +68,10 @@ class PyrenderReader : public PyValues {
   Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
   Value apply_beside_literal(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
   Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at);
+  UOp load_call(UOp from, const Arguments& args, size_t at);
+  UOp reduce_call(UOp self, const Arguments& args, size_t at);
+  DType loaded_dtype(UOp from);
+  UOp infer_dtypes(UOp root);
   UOp literal_beside(UOp u, Const value);
 
   // ---- UOp(...), UOp.const(...), x.where(...)
@@ -103,6 +112,10 @@ class PyrenderReader : public PyValues {
   int functions_ = 0;                                      // that are open
   bool literal_ = false;                                   // tgc wrote the text: nothing is to be inferred
   bool would_infer_ = false;
+  std::string_view line_name_;                             // of the line that is being read
+  // nodes whose dtype the text leaves out, and the lines they are in
+  std::vector<std::pair<UOp, std::string_view>> open_;
+  std::vector<std::string> warnings_;
   int64_t unique_constants_ = 0;                           // constants whose unique number the text leaves out
   bool stand_ins_ = false;                                 // constants whose device it leaves out
 };

@@ -33,7 +33,8 @@ std::string trouble_with(std::string_view text) {
 
 TEST_CASE("pyrender: every text of the golden records, read and written back") {
   size_t texts = 0;
-  for (const char* file : {"kernels", "tensor", "IMAGE-1", "IMAGE-2", "DEVECTORIZE-0", "DEVECTORIZE-2", "TC_OPT-2", "TRANSCENDENTAL-2"}) {
+  for (const char* file :
+       {"kernels", "tensor", "IMAGE-1", "IMAGE-2", "DEVECTORIZE-0", "DEVECTORIZE-2", "TC_OPT-2", "TRANSCENDENTAL-2"}) {
     auto reader = GoldenReader::open(test_path("golden/") + file + ".jsonl.gz");
     REQUIRE(reader.ok());
     for (;;) {
@@ -78,14 +79,25 @@ TEST_CASE("pyrender: through JSON and repr and back, nothing is lost") {
 TEST_CASE("pyrender: any layout and parenthesisation that Python takes") {
   std::string canonical = "c0 = UOp.variable(\"a\", 0, 9)\nast = c0+UOp.variable(\"b\", 0, 9)*c0";
   CHECK(again("a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\nast = a+b*a") == canonical);
-  CHECK(again("a = (UOp.variable('a',0,\n   9))  # a comment\n\n\nb=UOp.variable(\"b\", 0, 9); ast = ((((a))) + (b) * (a))") == canonical);
-  CHECK(again("a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\nast = \\\n  a+\\\n  (b*a)\nother = a") == canonical);
-  CHECK(again("a = UOp(op=Ops.DEFINE_VAR, dtype=dtypes.index, arg=('a', 0, 9))\nast = a+UOp(Ops.DEFINE_VAR, dtypes.index, (), ('b', 0, 9),)*a") == canonical);
+  CHECK(
+      again(
+          "a = (UOp.variable('a',0,\n   9))  # a comment\n\n\n"
+          "b=UOp.variable(\"b\", 0, 9); ast = ((((a))) + (b) * (a))") ==
+      canonical);
+  CHECK(again("a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\nast = \\\n  a+\\\n  (b*a)\nother = a") ==
+        canonical);
+  CHECK(
+      again(
+          "a = UOp(op=Ops.DEFINE_VAR, dtype=dtypes.index, arg=('a', 0, 9))\n"
+          "ast = a+UOp(Ops.DEFINE_VAR, dtypes.index, (), ('b', 0, 9),)*a") ==
+      canonical);
 }
 
 TEST_CASE("pyrender: operators bind as in Python") {
   std::string head = "a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\n";
-  auto same = [&](std::string x, std::string y) { CHECK_MESSAGE(again(head + "ast = " + x) == again(head + "ast = " + y), x); };
+  auto same = [&](std::string x, std::string y) {
+    CHECK_MESSAGE(again(head + "ast = " + x) == again(head + "ast = " + y), x);
+  };
   same("a+b*a-b", "((a+(b*a))-b)");
   same("a<<b+a", "a<<(b+a)");
   same("a&b|a^b", "(a&b)|(a^b)");
@@ -101,11 +113,15 @@ TEST_CASE("pyrender: operators bind as in Python") {
 }
 
 TEST_CASE("pyrender: literals and constants") {
-  for (const char* text : {"ast = UOp.const(dtypes.float, -0.0)", "ast = UOp.const(dtypes.float, inf)", "ast = UOp.const(dtypes.float, nan)",
-                           "ast = UOp.const(dtypes.double, 1e-05)", "ast = UOp.const(dtypes.bool, True)", "ast = UOp.const(dtypes.index, Invalid)",
-                           "ast = UOp.const(dtypes.ulong, 18446744073709551615)", "ast = UOp.const(dtypes.index, -1267650600228229401496703205376)",
-                           "ast = UOp(Ops.VCONST, dtypes.int.vec(2), (), (1, -2))", "ast = UOp.const(dtypes.float, 1.0, device='CPU')",
-                           "ast = UOp.const(dtypes.float, 1.0, device=('CPU:0', 'CPU:1'))", "ast = UOp.unique_const(dtypes.float, 1.0, device='CPU', unique=7)"})
+  for (const char* text :
+       {"ast = UOp.const(dtypes.float, -0.0)", "ast = UOp.const(dtypes.float, inf)",
+        "ast = UOp.const(dtypes.float, nan)", "ast = UOp.const(dtypes.double, 1e-05)",
+        "ast = UOp.const(dtypes.bool, True)", "ast = UOp.const(dtypes.index, Invalid)",
+        "ast = UOp.const(dtypes.ulong, 18446744073709551615)",
+        "ast = UOp.const(dtypes.index, -1267650600228229401496703205376)",
+        "ast = UOp(Ops.VCONST, dtypes.int.vec(2), (), (1, -2))", "ast = UOp.const(dtypes.float, 1.0, device='CPU')",
+        "ast = UOp.const(dtypes.float, 1.0, device=('CPU:0', 'CPU:1'))",
+        "ast = UOp.unique_const(dtypes.float, 1.0, device='CPU', unique=7)"})
     CHECK(again(text) == text);
   CHECK(again("ast = UOp.const(dtypes.int, 0x10)") == "ast = UOp.const(dtypes.int, 16)");
   CHECK(again("ast = UOp.const(dtypes.float, 1_000.5)") == "ast = UOp.const(dtypes.float, 1000.5)");
@@ -113,15 +129,18 @@ TEST_CASE("pyrender: literals and constants") {
 }
 
 TEST_CASE("pyrender: tags, metadata, images, kernels in functions, several devices") {
-  for (const char* text : {
-           "ast = UOp.sink().rtag((1, 'a'))",
-           "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.imagef((4, 16, 4)), (), 0)",
-           "ast = UOp(Ops.DEFINE_LOCAL, dtypes.half.vec(4).ptr(64, AddrSpace.LOCAL), (), 'temp')",
-           "def k0():\n  ast = UOp.sink()\n  return ast\n\nast = UOp(Ops.KERNEL, src=(), arg=Kernel(k0(), (Metadata(name='relu', caller='f::3', backward=True),)))",
-           "ast = UOp(Ops.BUFFERIZE, dtypes.float, (UOp.const(dtypes.float, 1.0),), BufferizeOpts(device=('CPU:0', 'CPU:1'), addrspace=AddrSpace.LOCAL, removable=False))",
-           "ast = UOp(Ops.CUSTOM_KERNEL, dtypes.void, (), CustomKernel(panic))",
-           "c2 = UOp.new_buffer(('CPU:0', 'CPU:1'), 8, dtypes.float, 3)\nast = UOp(Ops.MULTI, dtypes.float, (c2,), 0)",
-       })
+  for (
+      const char* text : {
+          "ast = UOp.sink().rtag((1, 'a'))",
+          "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.imagef((4, 16, 4)), (), 0)",
+          "ast = UOp(Ops.DEFINE_LOCAL, dtypes.half.vec(4).ptr(64, AddrSpace.LOCAL), (), 'temp')",
+          "def k0():\n  ast = UOp.sink()\n  return ast\n\n"
+          "ast = UOp(Ops.KERNEL, src=(), arg=Kernel(k0(), (Metadata(name='relu', caller='f::3', backward=True),)))",
+          "ast = UOp(Ops.BUFFERIZE, dtypes.float, (UOp.const(dtypes.float, 1.0),), BufferizeOpts(device=('CPU:0', "
+          "'CPU:1'), addrspace=AddrSpace.LOCAL, removable=False))",
+          "ast = UOp(Ops.CUSTOM_KERNEL, dtypes.void, (), CustomKernel(panic))",
+          "c2 = UOp.new_buffer(('CPU:0', 'CPU:1'), 8, dtypes.float, 3)\nast = UOp(Ops.MULTI, dtypes.float, (c2,), 0)",
+      })
     CHECK(again(text) == text);
 }
 
@@ -132,34 +151,68 @@ TEST_CASE("pyrender: a bracket in a name keeps the brackets around it, as in tin
            R"x(ast = ((UOp.variable("(a", 0, 9)+UOp.variable("b", 0, 9))*UOp.variable("c", 0, 9)))x",
        })
     CHECK(again(text) == text);
-  CHECK(again("ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)") == "ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)");
+  CHECK(again("ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)") ==
+        "ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)");
 }
 
 TEST_CASE("pyrender: a constant beside a bare number in a kernel needs no device") {
-  CHECK(again("b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nast = b.index(UOp.const(dtypes.index, 1)+1)") ==
-        "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nast = c0.index((UOp.const(dtypes.index, 1)+UOp.const(dtypes.index, 1)))");
+  CHECK(
+      again("b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nast = b.index(UOp.const(dtypes.index, 1)+1)") ==
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
+      "ast = c0.index((UOp.const(dtypes.index, 1)+UOp.const(dtypes.index, 1)))");
+}
+
+TEST_CASE("pyrender: what tinygrad's text leaves out of a dtype follows from the uses, or is warned of") {
+  const std::string head =
+      "c2 = UOp(Ops.VECTORIZE, dtypes.float.vec(4), (UOp.const(dtypes.float, 1.0), UOp.const(dtypes.float, 2.0)))\n"
+      "c4 = UOp.range(4, 0, AxisType.REDUCE)\nc5 = c2.reduce(c4, arg=Ops.ADD)\n";
+  auto dtype_of_reduce = [&](const std::string& use, size_t warned) {
+    Graph g;
+    std::vector<std::string> warnings;
+    UOp root = read_pyrender(g, head + use, {}, nullptr, &warnings).value_or_throw();
+    CHECK(warnings.size() == warned);
+    for (UOp u : toposort(root))
+      if (u.is(Op::REDUCE)) return std::string(u.dtype().repr());
+    return std::string();
+  };
+  CHECK(dtype_of_reduce("ast = c5*UOp.const(dtypes.float.vec(2), 3.0)", 0) == "dtypes.float.vec(2)");
+  CHECK(dtype_of_reduce("ast = c5.exp2()+UOp.const(dtypes.float, 3.0)", 0) == "dtypes.float");
+  CHECK(dtype_of_reduce("ast = c5.sqrt().cast(dtypes.half.vec(2))", 0) == "dtypes.float.vec(2)");
+  CHECK(dtype_of_reduce(
+            "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nast = c0.index(c4, ptr=True).store(c5)", 0) ==
+        "dtypes.float");
+  CHECK(dtype_of_reduce("ast = c5.sink()", 1) == "dtypes.float.vec(4)");
+  CHECK(dtype_of_reduce("# c5: dtypes.float.vec(2)\nast = c5.sink()", 0) == "dtypes.float.vec(2)");
 }
 
 TEST_CASE("pyrender: bad input is named with its place and what was expected") {
   CHECK(trouble_with("") == "in.uop:1:1: the input holds no graph, expected an assignment such as 'ast = c5.sink()'");
   CHECK(trouble_with("ast = UOp(Ops.ADDD, dtypes.int)") == "in.uop:1:15: unknown op 'ADDD', expected ADD, AND");
-  CHECK(trouble_with("ast = UOp.const(dtypes.flaot, 1.0)").starts_with("in.uop:1:24: unknown dtype 'flaot', expected float"));
+  CHECK(trouble_with("ast = UOp.const(dtypes.flaot, 1.0)")
+            .starts_with("in.uop:1:24: unknown dtype 'flaot', expected float"));
   CHECK(trouble_with("ast = c1.sink()").starts_with("in.uop:1:7: unknown name 'c1'"));
-  CHECK(trouble_with("a = UOp.sink()\nb = a.snik()").starts_with("in.uop:2:7: a UOp has no method 'snik', expected sin, sink"));
-  CHECK(trouble_with("a = (UOp.sink()").starts_with("in.uop:1:16: found the end of the input, expected ')' for the '(' of line 1, column 5"));
+  CHECK(trouble_with("a = UOp.sink()\nb = a.snik()")
+            .starts_with("in.uop:2:7: a UOp has no method 'snik', expected sin, sink"));
+  CHECK(trouble_with("a = (UOp.sink()")
+            .starts_with("in.uop:1:16: found the end of the input, expected ')' for the '(' of line 1, column 5"));
   CHECK(trouble_with("a = UOp.sink() b").starts_with("in.uop:1:16: unexpected 'b', expected the end of the line"));
   CHECK(trouble_with("a = 3").starts_with("in.uop:1:5: found 3, expected a UOp"));
   CHECK(trouble_with("c1 = c2.sink()\nc2 = c1.sink()").starts_with("in.uop:1:6: unknown name 'c2'"));
   CHECK(trouble_with(std::string("a = UOp\0", 8)).starts_with("in.uop:1:8: found the byte 0x00"));
   CHECK(trouble_with("a = UOp.variable('\xFF', 0, 1)").starts_with("in.uop:1:19: a string that is not UTF-8"));
   CHECK(trouble_with("a = UOp.variable('x, 0, 1)").starts_with("in.uop:1:18: a string that does not end on its line"));
-  CHECK(trouble_with("a = UOp.const(dtypes.int, " + std::string(6000, '9') + ")").starts_with("in.uop:1:27: an integer of 6000 digits"));
+  CHECK(trouble_with("a = UOp.const(dtypes.int, " + std::string(6000, '9') + ")")
+            .starts_with("in.uop:1:27: an integer of 6000 digits"));
   CHECK(trouble_with("a = " + std::string(10 << 20, '(')).starts_with("in.uop:1:1005: nested more than 1000 deep"));
-  CHECK(trouble_with("a = UOp(Ops.STORE, dtypes.void, ())").starts_with("in.uop:1:5: Ops.STORE with 0 sources, needs 2 or more"));
-  CHECK(trouble_with("a = UOp.new_buffer('CPU', 8, dtypes.int, 0).reshape((3,))").find("bad reshape") != std::string::npos);
+  CHECK(trouble_with("a = UOp(Ops.STORE, dtypes.void, ())")
+            .starts_with("in.uop:1:5: Ops.STORE with 0 sources, needs 2 or more"));
+  CHECK(trouble_with("a = UOp.new_buffer('CPU', 8, dtypes.int, 0).reshape((3,))").find("bad reshape") !=
+        std::string::npos);
   CHECK(trouble_with("a = -UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)").starts_with("in.uop:1:5: "));
-  CHECK(trouble_with("def k0():\n  a = UOp.sink()\n").starts_with("in.uop:3:1: the input ends in the function 'k0', expected 'return'"));
-  CHECK(trouble_with("a = UOp.const(dtypes.int, 1).cast(dtypes.int.vec(4).vec(2))").find("can't vectorize") != std::string::npos);
+  CHECK(trouble_with("def k0():\n  a = UOp.sink()\n")
+            .starts_with("in.uop:3:1: the input ends in the function 'k0', expected 'return'"));
+  CHECK(trouble_with("a = UOp.const(dtypes.int, 1).cast(dtypes.int.vec(4).vec(2))").find("can't vectorize") !=
+        std::string::npos);
 }
 
 TEST_CASE("pyrender: chains as deep as graphs are") {

@@ -1,5 +1,5 @@
-// The writer of pyrender text. What a node is written as where it is used, its name or its expression, is a piece; a node
-// with a name has a line besides. For lib/text alone: pyrender_complete.cpp adds what the letters lose.
+// The writer of pyrender text. What a node is written as where it is used, its name or its expression, is a piece; a
+// node with a name has a line besides. For lib/text alone: pyrender_complete.cpp adds what the letters lose.
 #pragma once
 #include <string>
 #include <vector>
@@ -32,7 +32,9 @@ class PyrenderWriter {
 
   void write_lines();
   // "c12" or "ast".
-  std::string_view name(UOp u) const { return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size); }
+  std::string_view name(UOp u) const {
+    return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size);
+  }
   // Gives the node another piece: its expression, of the newest pieces of its sources.
   void renew_piece(UOp u);
   // The text of a kernel's ast, which has names of its own.
@@ -45,6 +47,7 @@ class PyrenderWriter {
   std::vector<std::pair<UOp, size_t>> line_begins_;  // of the named nodes, into lines_
   std::vector<UOp> kernels_;          // k0, k1, ...
   std::string kernels_text_;
+  bool whole_movements_ = false;      // movements are written as UOp(...): their methods need shapes that fit
 
  private:
   void mark_named();

@@ -1,5 +1,5 @@
-// What short pieces of text were read as: texts write the same few dtypes and constants out wherever they are used. A table of fixed size, in
-// which a newer piece takes the place of an older one. T must stay what it is when graphs die.
+// What short pieces of text were read as: texts write the same few dtypes and constants out wherever they are used. A
+// table of fixed size, in which a newer piece takes the place of an older one. T must stay what it is when graphs die.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -14,7 +14,9 @@ class ReadBefore {
   // Null when it is not known. At least 8 bytes must be readable at the piece's begin.
   const T* find(std::string_view piece) const {
     const Slot& slot = slots_[hash(piece) % kSlots];
-    return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0 ? &slot.value : nullptr;
+    return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
+               ? &slot.value
+               : nullptr;
   }
   void keep(std::string_view piece, const T& value) {
     if (piece.empty() || piece.size() > kLongest) return;
@@ -41,7 +43,8 @@ class ReadBefore {
       return v;
     };
     uint64_t first = load(piece.data());
-    uint64_t h = piece.size() < 8 ? first & ((uint64_t{1} << 8 * piece.size()) - 1) : first * 0x9E3779B97F4A7C15ull ^ load(piece.data() + piece.size() - 8);
+    uint64_t h = piece.size() < 8 ? first & ((uint64_t{1} << 8 * piece.size()) - 1)
+                                  : first * 0x9E3779B97F4A7C15ull ^ load(piece.data() + piece.size() - 8);
     h = (h ^ piece.size()) * 0x9E3779B97F4A7C15ull;
     return h >> 32;
   }

@@ -1,5 +1,5 @@
-// A libFuzzer target for the reader that TGC_FUZZ_KIND names. What it reads must be written, read again and come out the same; whatever
-// it refuses must be refused with a message. README.md says how to run it.
+// A libFuzzer target for the reader that TGC_FUZZ_KIND names. What it reads must be written, read again and come out
+// the same; whatever it refuses must be refused with a message. README.md says how to run it.
 #include <cstdio>
 #include <cstdlib>
 
@@ -23,13 +23,17 @@ void read_and_write(std::string_view text, InputKind kind, Format format) {
   Graph first;
   ReadReport report;
   auto read = read_graph(first, kind, text, "fuzz", &report);
-  if (!read) return must(!read.diag().message.empty() && read.diag().line > 0, "a refusal without a message or a position");
-  auto write = [&](const GraphFile& f) { return f.list.empty() ? write_graph(format, f.root, f.info) : write_list(format, f.list, f.info); };
+  if (!read)
+    return must(!read.diag().message.empty() && read.diag().line > 0, "a refusal without a message or a position");
+  auto write = [&](const GraphFile& f) {
+    return f.list.empty() ? write_graph(format, f.root, f.info) : write_list(format, f.list, f.info);
+  };
   auto written = write(*read);
   if (!written) return;  // well formed, but no graph of tinygrad: a shape that fits nowhere, say
   Graph second;
   auto again = read_graph(second, kind, *written, "written", nullptr);
-  must(again.ok(), ("what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written).c_str());
+  must(again.ok(),
+       ("what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written).c_str());
   auto same = write(*again);
   must(same.ok() && *same == *written, ("what was written does not come back:\n" + *written).c_str());
 }
@@ -39,7 +43,8 @@ void read_records(std::string_view text) {
   auto header = parse_golden_header({std::string(text.substr(0, end)), 1}, "fuzz");
   must(header.ok() || !header.diag().message.empty(), "a refusal without a message");
   auto record = parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz");
-  must(record.ok() || (!record.diag().message.empty() && record.diag().line > 0), "a refusal without a message or a position");
+  must(record.ok() || (!record.diag().message.empty() && record.diag().line > 0),
+       "a refusal without a message or a position");
 }
 
 }  // namespace

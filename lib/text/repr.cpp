@@ -170,7 +170,8 @@ class ReprReader : public PyValues {
           if (identifier("UOp(...)") != "UOp") fail(name_at, "found " + found(name_at), "UOp(...)");
         } else {
           auto known = names.find(name);
-          if (known == names.end()) fail(at, "unknown name '" + std::string(name) + "'", "UOp(...) or a name given above with ':='");
+          if (known == names.end())
+            fail(at, "unknown name '" + std::string(name) + "'", "UOp(...) or a name given above with ':='");
           done = known->second;
         }
       }

@@ -1,5 +1,5 @@
-// The repr of a graph: tinygrad's tree of UOp(...) with every field of every node, shared nodes named on first sight with `x0:=`
-// (uop/ops.py pretty_print). It loses nothing but the pitch of images.
+// The repr of a graph: tinygrad's tree of UOp(...) with every field of every node, shared nodes named on first sight
+// with `x0:=` (uop/ops.py pretty_print). It loses nothing but the pitch of images.
 #pragma once
 #include <string>
 #include <string_view>

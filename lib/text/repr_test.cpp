@@ -18,10 +18,12 @@ std::string again(std::string_view text) {
 
 TEST_CASE("repr: shared nodes are named in the order of first sight, tags and kernels inside") {
   Graph g;
-  auto root = read_pyrender(g, "c = UOp.range(4, 0, AxisType.LOOP)\nd = (c*2+c).rtag(3)\nast = d.sink(arg=KernelInfo())");
+  auto root =
+      read_pyrender(g, "c = UOp.range(4, 0, AxisType.LOOP)\nd = (c*2+c).rtag(3)\nast = d.sink(arg=KernelInfo())");
   REQUIRE(root.ok());
   std::string text =
-      "UOp(Ops.SINK, dtypes.void, arg=KernelInfo(name='test', axis_types=(), dont_use_locals=False, applied_opts=(), opts_to_apply=None), src=(\n"
+      "UOp(Ops.SINK, dtypes.void, arg=KernelInfo(name='test', axis_types=(), dont_use_locals=False, "
+      "applied_opts=(), opts_to_apply=None), src=(\n"
       "  UOp(Ops.ADD, dtypes.index, arg=None, tag=3, src=(\n"
       "    UOp(Ops.MUL, dtypes.index, arg=None, src=(\n"
       "      x2:=UOp(Ops.RANGE, dtypes.index, arg=(0, AxisType.LOOP), src=(\n"
@@ -31,22 +33,29 @@ TEST_CASE("repr: shared nodes are named in the order of first sight, tags and ke
   CHECK(repr(*root) == text);
   CHECK(again(text) == text);
   UOp kernel = g.node(Op::KERNEL, dtypes::void_, {}, g.record(RecordClass::Kernel, {*root, g.tuple({})}));
-  CHECK(repr(kernel) == "UOp(Ops.KERNEL, dtypes.void, arg=Kernel(ast=" + text + ", metadata=(), grad_fxn=None), src=())");
+  CHECK(repr(kernel) ==
+        "UOp(Ops.KERNEL, dtypes.void, arg=Kernel(ast=" + text + ", metadata=(), grad_fxn=None), src=())");
   CHECK(again(repr(kernel)) == repr(kernel));
 }
 
 TEST_CASE("repr: the names of a graph inside an argument are its own") {
-  std::string inner = "UOp(Ops.ADD, dtypes.index, arg=None, src=(\n  x0:=UOp(Ops.CONST, dtypes.index, arg=1, src=()),\n  x0,))";
-  std::string text = "UOp(Ops.SINK, dtypes.void, arg=None, src=(\n  x0:=UOp(Ops.CONST, dtypes.float, arg=2.0, src=()),\n"
-                     "  UOp(Ops.KERNEL, dtypes.void, arg=Kernel(ast=" + inner + ", metadata=(), grad_fxn=None), src=()),\n  x0,))";
+  std::string inner =
+      "UOp(Ops.ADD, dtypes.index, arg=None, src=(\n  x0:=UOp(Ops.CONST, dtypes.index, arg=1, src=()),\n  x0,))";
+  std::string text =
+      "UOp(Ops.SINK, dtypes.void, arg=None, src=(\n  x0:=UOp(Ops.CONST, dtypes.float, arg=2.0, src=()),\n"
+      "  UOp(Ops.KERNEL, dtypes.void, arg=Kernel(ast=" +
+      inner + ", metadata=(), grad_fxn=None), src=()),\n  x0,))";
   CHECK(again(text) == text);
 }
 
 TEST_CASE("repr: tags that are strings, and any layout") {
   std::string text = "UOp(Ops.SINK, dtypes.void, arg='x, src=(', tag=some words, src=())";
   CHECK(again(text) == text);
-  CHECK(again(" UOp( Ops.SINK ,dtypes.void, tag=(1, 2),\n arg=None,src=( UOp(Ops.NOOP, dtypes.void, arg=None, src=()) ) )\n") ==
-        "UOp(Ops.SINK, dtypes.void, arg=None, tag=(1, 2), src=(\n  UOp(Ops.NOOP, dtypes.void, arg=None, src=()),))");
+  CHECK(
+      again(
+          " UOp( Ops.SINK ,dtypes.void, tag=(1, 2),\n"
+          " arg=None,src=( UOp(Ops.NOOP, dtypes.void, arg=None, src=()) ) )\n") ==
+      "UOp(Ops.SINK, dtypes.void, arg=None, tag=(1, 2), src=(\n  UOp(Ops.NOOP, dtypes.void, arg=None, src=()),))");
 }
 
 TEST_CASE("repr: as deep as graphs are") {
@@ -61,7 +70,9 @@ TEST_CASE("repr: as deep as graphs are") {
 }
 
 TEST_CASE("repr: bad input") {
-  auto starts = [](std::string_view text, std::string_view message) { CHECK_MESSAGE(again(text).starts_with(message), again(text)); };
+  auto starts = [](std::string_view text, std::string_view message) {
+    CHECK_MESSAGE(again(text).starts_with(message), again(text));
+  };
   starts("UOp(Ops.SINK, dtypes.void, arg=None, src=(x1,))", "in:1:43: unknown name 'x1'");
   starts("UOp(Ops.SINK, dtypes.void, arg=None, src=(", "in:1:43: found the end of the input, expected UOp(...)");
   starts("UOp(Ops.SINK, dtypes.void, src=()) x", "in:1:36: unexpected 'x'");

@@ -14,7 +14,8 @@ bool is_unknown_device(UOp u) { return u.is(Op::DEVICE) && u.arg().is_str() && u
 
 UOp unknown_device(Graph& g) { return g.node(Op::DEVICE, dtypes::void_, {}, g.str(kUnknownDevice)); }
 
-// The graph with nodes replaced, sources first; `replace(node as it was, node with its new sources)` gives the node to use.
+// The graph with nodes replaced, sources first; `replace(node as it was, node with its new sources)` gives the node to
+// use.
 template <class Replace>
 UOp rebuild(UOp root, Replace replace) {
   UOpMap<UOp> done(root.graph());
@@ -67,7 +68,8 @@ UOp restore_constants(UOp root) {
   }
   bool known = !device.is_none();
   UOp place = g.node(Op::DEVICE, dtypes::void_, {}, known ? device : g.str("CPU"));
-  std::sort(unique.begin(), unique.end(), [](UOp a, UOp b) { return b.src(1).arg().as_int() < a.src(1).arg().as_int(); });
+  std::sort(unique.begin(), unique.end(),
+            [](UOp a, UOp b) { return b.src(1).arg().as_int() < a.src(1).arg().as_int(); });
   UOpMap<Int> number(g);
   Int next = 0;
   for (UOp u : unique) {

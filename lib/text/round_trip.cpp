@@ -14,7 +14,8 @@ class Comparer {
 
   std::string run() {
     for (size_t i = 0; i < std::min(nodes_a_.size(), nodes_b_.size()); i++)
-      if (std::string trouble = compare(nodes_a_[i], nodes_b_[i]); !trouble.empty()) return "node " + std::to_string(i) + ": " + trouble;
+      if (std::string trouble = compare(nodes_a_[i], nodes_b_[i]); !trouble.empty())
+        return "node " + std::to_string(i) + ": " + trouble;
     if (nodes_a_.size() == nodes_b_.size()) return {};
     return std::to_string(nodes_a_.size()) + " nodes and " + std::to_string(nodes_b_.size());
   }
@@ -28,7 +29,8 @@ class Comparer {
     if (u.dtype() != v.dtype()) return unlike("dtype", u.dtype().repr(), v.dtype().repr());
     if (!same(u.arg(), v.arg())) return unlike("arg", u.arg().repr(), v.arg().repr());
     if (!same(u.tag(), v.tag())) return unlike("tag", u.tag().repr(), v.tag().repr());
-    if (u.num_src() != v.num_src()) return unlike("number of sources", std::to_string(u.num_src()), std::to_string(v.num_src()));
+    if (u.num_src() != v.num_src())
+      return unlike("number of sources", std::to_string(u.num_src()), std::to_string(v.num_src()));
     for (size_t k = 0; k < u.num_src(); k++)
       if (size_t x = *number_a_.find(u.src(k)), y = *number_b_.find(v.src(k)); x != y)
         return unlike("source " + std::to_string(k), "%" + std::to_string(x), "%" + std::to_string(y));
@@ -70,12 +72,15 @@ Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& in
   std::string file = info.name + " (" + info.stage + ", as " + std::string(name_of(format)) + ")";
   InputKind kind = kind_of(format);
   if (detect_kind(*text) != kind)
-    return Diag{.message = "taken for " + std::string(name_of(detect_kind(*text))), .file = file, .expected = std::string(name_of(kind))};
+    return Diag{.message = "taken for " + std::string(name_of(detect_kind(*text))),
+                .file = file,
+                .expected = std::string(name_of(kind))};
   auto read = read_graph(into, kind, *text, file);
   if (!read) return read.diag();
   if (std::string trouble = graph_difference(root, read->root); !trouble.empty())
     return Diag{.message = "comes back as another graph: " + trouble, .file = file};
-  if (read->info != info && read->info != GraphInfo()) return Diag{.message = "comes back under another header", .file = file};
+  if (read->info != info && read->info != GraphInfo())
+    return Diag{.message = "comes back under another header", .file = file};
   return read->root;
 }
 

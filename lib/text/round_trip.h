@@ -6,13 +6,13 @@
 
 namespace tgc {
 
-// Whether two graphs, of one Graph or of two, are the same to the last detail: ops, dtypes, args, tags, sources, and what
-// is shared. Empty when they are; else the first node that differs, by its number in the toposort: "node 12: ...".
+// Whether two graphs, of one Graph or of two, are the same to the last detail: ops, dtypes, args, tags, sources, and
+// what is shared. Empty when they are; else the first node that differs, by its number in the toposort: "node 12: ...".
 std::string graph_difference(UOp a, UOp b);
 inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
-// The graph under `root` written in that format (Pyrender, Repr or Json) and read into the graph `into`. A Diag where it cannot
-// be written or read, where it comes back as another graph, or where `info` does.
+// The graph under `root` written in that format (Pyrender, Repr or Json) and read into the graph `into`. A Diag where
+// it cannot be written or read, where it comes back as another graph, or where `info` does.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

@@ -26,7 +26,9 @@ std::string found_at(std::string_view text, size_t at) {
   if (at >= text.size()) return "the end of the input";
   char c = text[at];
   if (c == '\n') return "the end of the line";
-  auto is_word = [](char x) { return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || (x >= '0' && x <= '9') || x == '_'; };
+  auto is_word = [](char x) {
+    return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || (x >= '0' && x <= '9') || x == '_';
+  };
   if (is_word(c)) {
     size_t end = at;
     while (end < text.size() && end - at < 40 && is_word(text[end])) end++;
@@ -41,7 +43,8 @@ std::string found_at(std::string_view text, size_t at) {
 }
 
 size_t place_of(const Places& places, uint32_t id) {
-  auto after = std::upper_bound(places.begin(), places.end(), id, [](uint32_t i, const Place& p) { return i < p.first_id; });
+  auto after =
+      std::upper_bound(places.begin(), places.end(), id, [](uint32_t i, const Place& p) { return i < p.first_id; });
   return after == places.begin() ? 0 : (after - 1)->at;
 }
 

@@ -8,7 +8,8 @@
 
 namespace tgc {
 
-// Where the nodes of a graph stand in the text they were read from: nodes with ids from `first_id` on begin at byte `at`.
+// Where the nodes of a graph stand in the text they were read from: nodes with ids from `first_id` on begin at byte
+// `at`.
 struct Place {
   uint32_t first_id;
   size_t at;
@@ -17,7 +18,8 @@ using Places = std::vector<Place>;
 // The byte at which the node of that id stands; 0 when it is not known.
 size_t place_of(const Places& places, uint32_t id);
 
-// A Diag at byte `at` of `text`: line and column, and the line itself with a caret (cut when long, control characters shown as '?').
+// A Diag at byte `at` of `text`: line and column, and the line itself with a caret (cut when long, control characters
+// shown as '?').
 Diag diag_at(std::string_view text, size_t at, std::string_view file, std::string message, std::string expected);
 
 // What stands at byte `at`, for "found ...": the end of the input or line, a name, a character.

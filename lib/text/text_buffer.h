@@ -1,4 +1,5 @@
-// Text under construction, for writers that append millions of short pieces: appending is inline and checks for room once.
+// Text under construction, for writers that append millions of short pieces: appending is inline and checks for room
+// once.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -1,0 +1,142 @@
+// testdata/graph.schema.json, which scripts/graph_schema writes: all JSON that tgc writes is valid by it, and what is
+// no graph is not. The validator knows the words of JSON Schema that the file uses.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "lib/support/testing.h"
+#include "lib/text/golden.h"
+#include "lib/text/graph_json.h"
+#include "lib/text/pyrender.h"
+
+using namespace tgc;
+using nlohmann::json;
+
+namespace {
+
+class Schema {
+ public:
+  Schema() { std::ifstream(test_path("graph.schema.json")) >> root_; }
+
+  // Where `value` is not as it should be; empty: it is valid.
+  std::string trouble(const json& value) const { return trouble(root_, value, ""); }
+
+ private:
+  static bool is_a(const json& v, const std::string& type) {
+    if (type == "integer") return v.is_number_integer();
+    if (type == "number") return v.is_number();
+    if (type == "string") return v.is_string();
+    if (type == "boolean") return v.is_boolean();
+    if (type == "null") return v.is_null();
+    return type == "array" ? v.is_array() : v.is_object();
+  }
+
+  // Whether a word says anything of values of that type.
+  static bool speaks_of(const std::string& word, const json& v) {
+    if (word == "items" || word == "minItems") return v.is_array();
+    if (word == "properties" || word == "required") return v.is_object();
+    return word == "pattern" ? v.is_string() : word == "minimum" ? v.is_number() : true;
+  }
+
+  std::string trouble(const json& s, const json& v, const std::string& at) const {
+    for (auto& [word, of] : s.items()) {
+      if (!speaks_of(word, v)) continue;
+      std::string found;
+      if (word == "$ref") found = trouble(root_.at(json::json_pointer(of.get<std::string>().substr(1))), v, at);
+      else if (word == "type") found = is_a(v, of) ? "" : at + " is no " + of.get<std::string>();
+      else if (word == "const") found = v == of ? "" : at + " is not " + of.dump();
+      else if (word == "enum") found = std::count(of.begin(), of.end(), v) ? "" : at + " is " + v.dump();
+      else if (word == "minimum") found = v >= of ? "" : at + " is " + v.dump();
+      else if (word == "minItems") found = v.size() >= of ? "" : at + " has " + std::to_string(v.size()) + " items";
+      else if (word == "pattern")
+        found =
+            std::regex_search(v.get<std::string>(), std::regex(of.get<std::string>())) ? "" : at + " is " + v.dump();
+      else if (word == "items") found = items(of, v, at);
+      else if (word == "properties") found = members(s, of, v, at);
+      else if (word == "required") found = required(of, v, at);
+      else if (word == "anyOf") found = any(of, v, at);
+      else if (word == "allOf") for (auto& each : of) found = found.empty() ? conditional(each, v, at) : found;
+      else if (word != "additionalProperties" && word != "definitions" && word != "$schema" && word != "title")
+        found = "unknown word " + word;
+      if (!found.empty()) return found;
+    }
+    return {};
+  }
+
+  std::string items(const json& of, const json& v, const std::string& at) const {
+    for (size_t i = 0; i < v.size(); i++)
+      if (!of.is_array() || i < of.size())
+        if (auto found = trouble(of.is_array() ? of[i] : of, v[i], at + "/" + std::to_string(i)); !found.empty())
+          return found;
+    return {};
+  }
+  std::string members(const json& s, const json& of, const json& v, const std::string& at) const {
+    for (auto& [name, member] : v.items()) {
+      const json* rule = of.contains(name)                    ? &of[name]
+                         : s.contains("additionalProperties") ? &s["additionalProperties"]
+                                                              : nullptr;
+      if (rule && *rule == false) return at + " has the member " + name;
+      if (rule && rule->is_object())
+        if (auto found = trouble(*rule, member, at + "/" + name); !found.empty()) return found;
+    }
+    return {};
+  }
+  static std::string required(const json& of, const json& v, const std::string& at) {
+    for (auto& name : of)
+      if (!v.contains(name)) return at + " has no " + name.get<std::string>();
+    return {};
+  }
+  std::string any(const json& of, const json& v, const std::string& at) const {
+    for (auto& each : of)
+      if (trouble(each, v, at).empty()) return {};
+    return at + " is " + v.dump().substr(0, 80);
+  }
+  std::string conditional(const json& s, const json& v, const std::string& at) const {
+    return trouble(s["if"], v, at).empty() ? trouble(s["then"], v, at) : "";
+  }
+
+  json root_;
+};
+
+}  // namespace
+
+TEST_CASE("JSON Schema: every graph of the golden records as tgc writes it is valid") {
+  Schema schema;
+  size_t graphs = 0;
+  for (const char* file : {"kernels", "tensor", "IMAGE-1", "TC_OPT-2"}) {
+    auto reader = GoldenReader::open(test_path("golden/") + file + ".jsonl.gz");
+    REQUIRE(reader.ok());
+    for (size_t n = 0; n < 25; n++) {
+      auto record = reader->next();
+      REQUIRE(record.ok());
+      if (!*record) break;
+      for (auto& stage : (*record)->stages) {
+        if (!stage.ir) continue;
+        Graph g;
+        UOp root = read_pyrender(g, *stage.ir).value_or_throw();
+        GraphInfo info{(*record)->id, stage.name, (*record)->target, reader->header().settings};
+        INFO((*record)->id, " ", stage.name);
+        REQUIRE(schema.trouble(json::parse(graph_to_json(root, info))) == "");
+        graphs++;
+      }
+    }
+  }
+  CHECK(graphs > 300);
+}
+
+TEST_CASE("JSON Schema: what is no graph is not valid") {
+  Schema schema;
+  auto graph = [&](const std::string& nodes) {
+    return schema.trouble(json::parse(R"({"format":"tgc-graph","version":1,"nodes":[)" + nodes + "]}"));
+  };
+  CHECK(graph(R"({"op":"CONST","dtype":"dtypes.int","arg":3})") == "");
+  CHECK(graph(R"({"op":"CONST","dtype":"dtypes.int"})") == "/nodes/0 has no arg");
+  CHECK(graph(R"({"op":"CONST","dtype":"dtypes.int","arg":"3"})").starts_with("/nodes/0/arg is"));
+  CHECK(graph(R"({"op":"CNST","dtype":"dtypes.int","arg":3})") == "/nodes/0/op is \"CNST\"");
+  CHECK(graph(R"({"op":"RANGE","dtype":"dtypes.int","src":[0],"arg":[1]})") == "/nodes/0/arg has 1 items");
+  CHECK(graph(R"({"op":"REDUCE","dtype":"dtypes.int","src":["a"],"arg":{"value":"Ops.ADD"}})") ==
+        "/nodes/0/src/0 is no integer");
+  CHECK(graph("") == "/nodes has 0 items");
+}
