@@ -17,8 +17,10 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kKernels = tgc::test_path("golden/kernels.jsonl.gz");
-const std::string kKernel = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
-                            "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
+const std::string kKernel =
+    "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+    "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\n"
+    "ast = c6.sink()\n";
 
 }  // namespace
 
@@ -38,7 +40,9 @@ TEST_CASE("cli: help, version, unknown names") {
 }
 
 TEST_CASE("cli: --color stands before a command or behind it") {
-  auto is_colored = [](const std::string& arguments) { return run_tgc(arguments).out.find('\x1b') != std::string::npos; };
+  auto is_colored = [](const std::string& arguments) {
+    return run_tgc(arguments).out.find('\x1b') != std::string::npos;
+  };
   CHECK_FALSE(is_colored("patterns --stage=expand"));
   CHECK(is_colored("--color=always patterns --stage=expand"));
   CHECK(is_colored("patterns --stage=expand --color=always"));
@@ -63,7 +67,8 @@ TEST_CASE("cli: dump picks records, writes files") {
   CHECK(run_tgc("dump " + kKernels + " --kernel=0").out.find("ast = ") != std::string::npos);
   trouble("dump '" + kKernels + "#nothing'", "no record 'nothing'");
   trouble("dump " + kKernels + " --kernel=100000", "no record '100000'");
-  std::string file = put("k.uop", kKernel), one = (scratch() / "one.json").string(), folder = (scratch() / "folder/").string();
+  std::string file = put("k.uop", kKernel), one = (scratch() / "one.json").string(),
+              folder = (scratch() / "folder/").string();
   CHECK(run_tgc("dump " + file + " --format=json -o " + one).code == 0);
   CHECK(run_tgc("dump " + one).out == kKernel);
   CHECK(run_tgc("dump " + file + " -o " + folder).code == 0);
@@ -97,13 +102,15 @@ TEST_CASE("cli: stages resume where a file ends") {
 TEST_CASE("cli: what a dump writes comes back: stage, target and what pyrender's letters lose") {
   const std::string golden = tgc::test_path("golden/kernels.jsonl.gz"), folder = (scratch() / "resumed/").string();
   for (const char* format : {"pyrender", "repr", "json"}) {
-    REQUIRE(run_tgc("dump " + golden + " --kernel=21 --stage=all --format=" + format + " -o " + folder + format).code == 0);
+    REQUIRE(run_tgc("dump " + golden + " --kernel=21 --stage=all --format=" + format + " -o " + folder + format).code ==
+            0);
     std::string source = run_tgc("dump " + golden + " --kernel=21 --stage=source").out;
     size_t resumed = 0;
     for (auto& entry : fs::directory_iterator(folder + format)) {
       std::string name = entry.path().filename().string();
       if (name.find("source") != name.npos || name.find("program") != name.npos) continue;
-      if (name.ends_with("linear.uop") || name.ends_with("linear.repr")) continue;  // a list as a graph: its order is lost
+      // a list as a graph: its order is lost
+      if (name.ends_with("linear.uop") || name.ends_with("linear.repr")) continue;
       INFO(name);
       CHECK(run_tgc("dump " + entry.path().string() + " --stage=source").out == source);
       resumed++;
@@ -114,11 +121,14 @@ TEST_CASE("cli: what a dump writes comes back: stage, target and what pyrender's
 
 TEST_CASE("cli: a file that says an unknown stage is an error") {
   for (const char* command : {"dump ", "run ", "verify ", "trace --stage=expander ", "stats "})
-    trouble(command + put("stage.uop", "# tgc: {\"stage\":\"expandr\"}\n" + kKernel), "unknown stage 'expandr', expected expander");
+    trouble(command + put("stage.uop", "# tgc: {\"stage\":\"expandr\"}\n" + kKernel),
+            "unknown stage 'expandr', expected expander");
 }
 
 TEST_CASE("cli: verify says which node, which rule and where") {
-  std::string good = put("good.uop", kKernel), bad = put("bad.uop", "c0 = UOp.const(dtypes.float, 1.0)\nc1 = c0+UOp.const(dtypes.int, 2)\nast = c1.sink()\n");
+  std::string good = put("good.uop", kKernel),
+              bad = put("bad.uop",
+                        "c0 = UOp.const(dtypes.float, 1.0)\nc1 = c0+UOp.const(dtypes.int, 2)\nast = c1.sink()\n");
   CHECK(run_tgc("verify " + good).code == 0);
   Ran r = run_tgc("verify " + bad);
   CHECK(r.code == 1);
@@ -137,12 +147,15 @@ TEST_CASE("cli: check --stages=spec verifies every graph on the way") {
     CHECK(all.out.find("\"errors\":0,\"stages\":{\"spec\":{\"same\":") != std::string::npos);
     CHECK(all.out.find("\"different\":0,\"error\":0,\"skipped\":0}") != std::string::npos);
   }
-  std::string bad = put("bad.jsonl", R"json({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{}}
+  std::string bad =
+      put("bad.jsonl",
+          R"json({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{}}
 {"id":"bad","target":"CPU:CLANG","nodes":4,"ast":"c0 = UOp.const(dtypes.float, 1.0)\nc1 = c0+UOp.const(dtypes.int, 2)\nast = c1.sink()","stages":[]}
 )json");
   Ran r = run_tgc("check --stages=spec --show=1 " + bad);
   CHECK(r.code == 1);
-  CHECK(r.out.find("ast: no well-formed kernel graph: node 2, Ops.ADD dtypes.int: rejected by rule alu") != std::string::npos);
+  CHECK(r.out.find("ast: no well-formed kernel graph: node 2, Ops.ADD dtypes.int: rejected by rule alu") !=
+        std::string::npos);
 }
 
 TEST_CASE("cli: stages lists the table") {
@@ -161,23 +174,30 @@ TEST_CASE("cli: check counts what was compared, and nothing else as the same") {
 }
 
 TEST_CASE("cli: of a golden file that is cut the whole records are replayed, and those of the other files") {
-  std::string gzip = tgc::read_text(kKernels), cut = put("cut2.gz", gzip.substr(0, gzip.size() / 2)), another = put("another.gz", gzip);
-  Ran alone = run_tgc("check --json --stages=text " + cut), both = run_tgc("check --json --stages=text " + cut + " " + another);
+  std::string gzip = tgc::read_text(kKernels), cut = put("cut2.gz", gzip.substr(0, gzip.size() / 2)),
+              another = put("another.gz", gzip);
+  Ran alone = run_tgc("check --json --stages=text " + cut),
+      both = run_tgc("check --json --stages=text " + cut + " " + another);
   CHECK(alone.code == 0);
   CHECK(both.code == 0);
   auto records = [](const Ran& r) { return std::stoul(r.out.substr(r.out.find(':') + 1)); };
   CHECK(records(alone) > 10);
   CHECK(records(both) == records(alone) + 116);
   for (const char* command : {"check --stages=text ", "dump "})
-    CHECK(run_tgc(command + cut).err.find("cut2.gz: warning: the file is cut short: the record of line ") != std::string::npos);
+    CHECK(run_tgc(command + cut).err.find("cut2.gz: warning: the file is cut short: the record of line ") !=
+          std::string::npos);
 }
 
 TEST_CASE("cli: check applies the settings of a record's own, and counts what it cannot replay as skipped") {
   // one kernel of two records, under the settings of each
   std::string head = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"4"}})" "\n";
-  std::string ast = R"x("ast":"c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\nc2 = UOp.range(UOp.const(dtypes.index, 64), 0, AxisType.LOOP)\nast = c0.index(c2, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(c2).sink(arg=None)")x";
-  auto record = [&](const std::string& id, const std::string& more) { return "{\"id\":\"" + id + "\"," + more + "," + ast + ",\"stages\":[{\"name\":\"apply opts\",\"ir\":\"x\"}]}\n"; };
-  std::string usual = record("usual", R"("target":"CPU:CLANG")"), other = record("other", R"("target":"CPU:CLANG","settings":{"NOOPT":"1"})");
+  std::string ast =
+      R"x("ast":"c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\nc2 = UOp.range(UOp.const(dtypes.index, 64), 0, AxisType.LOOP)\nast = c0.index(c2, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(c2).sink(arg=None)")x";
+  auto record = [&](const std::string& id, const std::string& more) {
+    return "{\"id\":\"" + id + "\"," + more + "," + ast + ",\"stages\":[{\"name\":\"apply opts\",\"ir\":\"x\"}]}\n";
+  };
+  std::string usual = record("usual", R"("target":"CPU:CLANG")"),
+              other = record("other", R"("target":"CPU:CLANG","settings":{"NOOPT":"1"})");
   std::string unknown = record("unknown", R"("target":"NOWHERE:NONE:x1")");
   Ran r = run_tgc("check --show=9 --stages=apply-opts " + put("own.jsonl", head + usual + other + unknown));
   INFO(r.out << r.err);
@@ -192,11 +212,17 @@ TEST_CASE("cli: check applies the settings of a record's own, and counts what it
   CHECK(none.code == 2);
   CHECK(none.out.find(R"("skipped":{"tgc has no renderer for NOWHERE:NONE:x1":1})") != std::string::npos);
   CHECK(none.err.find("nothing was compared") != std::string::npos);
-  Ran custom = run_tgc("check " + put("custom.jsonl", R"({"format":"tgc-golden","version":1,"level":"tensor","settings":{}})" "\n"
-    R"x({"id":"c","device":"CPU","ast":"ast = UOp(Ops.CUSTOM_KERNEL, dtypes.void, (), CustomKernel(panic)).sink()","stages":[{"name":"earliest rewrites","ir":"x"}]})x" "\n"));
+  Ran custom = run_tgc(
+      "check " +
+      put("custom.jsonl",
+          R"({"format":"tgc-golden","version":1,"level":"tensor","settings":{}})"
+          "\n"
+          R"x({"id":"c","device":"CPU","ast":"ast = UOp(Ops.CUSTOM_KERNEL, dtypes.void, (), CustomKernel(panic)).sink()","stages":[{"name":"earliest rewrites","ir":"x"}]})x"
+          "\n"));
   CHECK(custom.code == 2);
   CHECK(custom.out.find("skipped: 1: a CUSTOM_KERNEL is made by a Python function") != std::string::npos);
-  CHECK(run_tgc("dump --stage=apply-opts " + put("own2.jsonl", head + other)).out.find("AxisType.UPCAST") == std::string::npos);
+  CHECK(run_tgc("dump --stage=apply-opts " + put("own2.jsonl", head + other)).out.find("AxisType.UPCAST") ==
+        std::string::npos);
 }
 
 TEST_CASE("cli: bad input gives one message and exit code 2") {
@@ -208,20 +234,28 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   trouble("dump " + put("nul", std::string("a\0b", 3)), "nul:1:2: found the byte 0x00");
   trouble("dump " + put("parens", std::string(10 << 20, '(')), "parens:1:1: found '(', expected a statement");
   trouble("dump " + put("parens2", "a = " + std::string(10 << 20, '(')), "parens2:1:1005: nested more than 1000 deep");
-  trouble("dump " + put("huge", "a = UOp.const(dtypes.int, " + std::string(100000, '9') + ")"), "an integer of 100000 digits, expected at most 5000");
+  trouble("dump " + put("huge", "a = UOp.const(dtypes.int, " + std::string(100000, '9') + ")"),
+          "an integer of 100000 digits, expected at most 5000");
   trouble("dump " + put("utf8", "a = UOp.variable('\xFF', 0, 1)"), "utf8:1:19: a string that is not UTF-8");
   trouble("dump " + put("cycle", "a = b.sink()\nb = a.sink()"), "cycle:1:5: unknown name 'b'");
   trouble("dump " + put("op", "a = UOp(Ops.NOPE, dtypes.int)"), "op:1:13: unknown op 'NOPE'");
   trouble("dump " + put("type", "a = UOp(Ops.SINK, 5)"), "type:1:19: found 5, expected a dtype");
   trouble("dump " + put("cut.gz", gzip.substr(0, 8)), "the gzip data is cut short");
   trouble("check " + put("damaged.gz", gzip.substr(0, gzip.size() - 8) + std::string(8, 'x')), "gzip data is damaged");
-  trouble("check " + put("damaged2.gz", gzip.substr(0, 5000) + std::string(50, 'x') + gzip.substr(5050)), "damaged2.gz");
-  trouble("check " + put("record.jsonl", "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n{\"id\":3}\n"), "record.jsonl:2:7: found '3', expected a string");
-  trouble("dump " + put("cut.json", "{\"format\":\"tgc-graph\",\"version\":1,\"nodes\":[{\"op\""), "cut.json:1:49: found the end of the input");
-  std::string good_record = "{\"id\":\"a\",\"target\":\"CPU\",\"ast\":\"ast = UOp.sink()\"}\n", golden_header = "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n";
-  CHECK(run_tgc("dump " + put("two.jsonl", golden_header + good_record + good_record)).out == "ast = UOp.sink()\nast = UOp.sink()\n");
+  trouble("check " + put("damaged2.gz", gzip.substr(0, 5000) + std::string(50, 'x') + gzip.substr(5050)),
+          "damaged2.gz");
+  trouble(
+      "check " + put("record.jsonl", "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n{\"id\":3}\n"),
+      "record.jsonl:2:7: found '3', expected a string");
+  trouble("dump " + put("cut.json", "{\"format\":\"tgc-graph\",\"version\":1,\"nodes\":[{\"op\""),
+          "cut.json:1:49: found the end of the input");
+  std::string good_record = "{\"id\":\"a\",\"target\":\"CPU\",\"ast\":\"ast = UOp.sink()\"}\n",
+              golden_header = "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n";
+  CHECK(run_tgc("dump " + put("two.jsonl", golden_header + good_record + good_record)).out ==
+        "ast = UOp.sink()\nast = UOp.sink()\n");
   for (const char* command : {"dump ", "verify ", "check --stages=text "})
-    trouble(command + put("second.jsonl", golden_header + good_record + "{\"id\":\"b\",\"ast\":7}\n"), "second.jsonl:3:17: found '7', expected a string");
+    trouble(command + put("second.jsonl", golden_header + good_record + "{\"id\":\"b\",\"ast\":7}\n"),
+            "second.jsonl:3:17: found '7', expected a string");
   std::string many = golden_header;  // more than is kept in memory
   for (int i = 0; i < 60000; i++) many += good_record;
   std::string many_file = put("many.jsonl", many);
@@ -259,7 +293,9 @@ TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of 
   std::string schedule = run_tgc("dump " + file + " --stage=schedule").out;
   CHECK(schedule.find("2 kernels, 4 buffers (2 inputs, 1 output)") != std::string::npos);
   CHECK(schedule.find("memory 208 B, planned 4240 B") != std::string::npos);  // the planner deals in pages
-  CHECK(run_tgc("dump " + file + " --stage=schedule --set NO_MEMORY_PLANNER=1").out.find("memory 208 B, planned 208 B") != std::string::npos);
+  CHECK(
+      run_tgc("dump " + file + " --stage=schedule --set NO_MEMORY_PLANNER=1").out.find("memory 208 B, planned 208 B") !=
+      std::string::npos);
   std::string json = run_tgc("dump " + file + " --stage=schedule --json").out;
   CHECK(json.find("\"buffers\":[3,0],\"writes\":[3],\"reads\":[0]") != std::string::npos);
   // the key does not tell buffers of one kind apart
@@ -277,7 +313,9 @@ TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of 
 
   trouble("dump " + file + " --kernel=2", "has no kernel '2', expected 0 to 1");
   // equal kernels are made once, and shown under the name of each
-  std::string twice = kTensors.substr(0, kTensors.find("ast =")) + "c10 = UOp.new_buffer('CPU', 16, dtypes.float, 3)\nc12 = (c6+c10).contiguous()\nast = c12.sink()\n";
+  std::string twice = kTensors.substr(0, kTensors.find("ast =")) +
+                      "c10 = UOp.new_buffer('CPU', 16, dtypes.float, 3)\nc12 = (c6+c10).contiguous()\n"
+                      "ast = c12.sink()\n";
   std::string same = run_tgc("dump " + put("twice.uop", twice) + " --stage=source --set CPU_COUNT=1").out;
   REQUIRE(same.starts_with("# twice.0: source\n"));
   size_t second = same.find("# twice.1: source\n");
@@ -285,12 +323,17 @@ TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of 
   CHECK(same.substr(18, second - 18) == same.substr(second + 18));
 
   std::string bench = run_tgc("bench --whole --json --repeat=1 " + file).out;
-  for (const char* part : {"\"read\":", "\"schedule\":", "\"render\":{\"kernels\":1,\"nodes\":2,"}) CHECK(bench.find(part) != bench.npos);
-  CHECK(run_tgc("bench --whole --json --repeat=1 " + (scratch() / "twice.uop").string()).out.find("\"render\":{\"kernels\":1,\"nodes\":1,") != std::string::npos);
+  for (const char* part : {"\"read\":", "\"schedule\":", "\"render\":{\"kernels\":1,\"nodes\":2,"})
+    CHECK(bench.find(part) != bench.npos);
+  CHECK(run_tgc("bench --whole --json --repeat=1 " + (scratch() / "twice.uop").string())
+            .out.find("\"render\":{\"kernels\":1,\"nodes\":1,") != std::string::npos);
 
   std::string later = (scratch() / "later.uop").string();
   CHECK(run_tgc("dump " + file + " --stage=earliest -o " + later).code == 0);
-  CHECK(run_tgc("dump " + later + " --from=earliest --stage=rangeify").out == run_tgc("dump " + file + " --stage=rangeify").out);
+  CHECK(run_tgc("dump " + later + " --from=earliest --stage=rangeify").out ==
+        run_tgc("dump " + file + " --stage=rangeify").out);
   trouble("dump " + later + " --from=earliest --stage=schedule", "needs what all stages note");
-  trouble("dump " + put("bad.uop", "c1 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\nast = (c1//c1).sink()\n") + " --stage=schedule", "not a well-formed tensor graph");
+  trouble("dump " + put("bad.uop", "c1 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\nast = (c1//c1).sink()\n") +
+              " --stage=schedule",
+          "not a well-formed tensor graph");
 }

@@ -42,8 +42,8 @@ inline std::string put(const std::string& name, const std::string& text) {
 inline Ran shell(const std::string& command, const std::string& input = "/dev/null") {
   std::string out = (scratch() / "out").string(), err = (scratch() / "err").string();
   std::string home = std::filesystem::path(TGC_BINARY).parent_path().string();
-  std::string full = "cd '" + scratch().string() + "' && PATH='" + home + "':$PATH && { " + command + "\n} >" + out + " 2>" +
-                     err + " <" + input;
+  std::string full = "cd '" + scratch().string() + "' && PATH='" + home + "':$PATH && { " + command + "\n} >" + out +
+                     " 2>" + err + " <" + input;
   int status = std::system(full.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }

@@ -91,10 +91,10 @@ void add_check(CLI::App& app, int& exit_code) {
   cmd->add_option("GOLDENS", o->files, "golden files, plain or gzip; FILE#ID: that record alone")->required();
   cmd->add_option(
          "--stages", o->stages,
-         "what to compare: names, aliases, spans a..b, and graphs (all graph stages), linear, source, program, kernels, text "
-         "(read every text and write it back), forms (the same by way of JSON and repr), resume (what a dump of any stage "
-         "writes is read and goes on to the same end), spec (every graph keeps the specification), all (but resume); "
-         "separated by commas. Default: all but text, forms, resume and spec")
+         "what to compare: names, aliases, spans a..b, and graphs (all graph stages), linear, source, program, "
+         "kernels, text (read every text and write it back), forms (the same by way of JSON and repr), resume (what a "
+         "dump of any stage writes is read and goes on to the same end), spec (every graph keeps the specification), "
+         "all (but resume); separated by commas. Default: all but text, forms, resume and spec")
       ->type_name("LIST");
   cmd->add_flag("--json", o->json, "print the counts as JSON");
   cmd->add_option("--show", o->show, "show the first N differences, each with its first stage and a line diff")

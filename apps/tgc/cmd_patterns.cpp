@@ -25,7 +25,9 @@ Result<std::vector<CatalogRule>> rules_of_stage(const PatternsOptions& o) {
   auto target = parse_target(Session{.over = o.over}.default_target(), *settings);
   if (!target) return target.diag();
   Graph graph(*settings);
-  auto inside = row->kernel ? row->kernel->inside : row->tensor ? row->tensor->inside : std::span<const RuleSetFunction>();
+  auto inside = row->kernel   ? row->kernel->inside
+                : row->tensor ? row->tensor->inside
+                              : std::span<const RuleSetFunction>();
   return catalog_rules(rules_of(*row, *target, graph), inside);
 }
 

@@ -131,7 +131,8 @@ void add_run(CLI::App& app, int& exit_code) {
   option("--save", t.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
   cmd->add_flag("--each-stage", t.each_stage,
                 "also run the graph after every stage in REF, and name the first that computes something else");
-  cmd->add_flag("--recorded", t.recorded, "of golden records: run the record's own list and stages, not what tgc makes");
+  cmd->add_flag("--recorded", t.recorded,
+                "of golden records: run the record's own list and stages, not what tgc makes");
   option("--bench", t.bench, "N", "time N runs of the kernel")->check(CLI::PositiveNumber);
   option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take on a device; 0: any time. Default: 60")
       ->check(CLI::NonNegativeNumber);

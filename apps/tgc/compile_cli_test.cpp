@@ -10,15 +10,18 @@ using namespace tgc;
 
 namespace {
 
-const std::string kKernel = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
-                            "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
+const std::string kKernel =
+    "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+    "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\n"
+    "ast = c6.sink()\n";
 
 std::string kernel() { return put("kernel.txt", kKernel); }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 // Every word must be in what `arguments` print.
-void prints(const std::string& arguments, std::initializer_list<std::string_view> words, const std::string& environment = "") {
+void prints(const std::string& arguments, std::initializer_list<std::string_view> words,
+            const std::string& environment = "") {
   Ran r = run_tgc("dump " + kernel() + " " + arguments, "/dev/null", environment);
   INFO(arguments << "\n" << r.err << r.out);
   CHECK(r.code == 0);
@@ -45,9 +48,12 @@ TEST_CASE("cli: assembly with source lines") {
   CHECK(contains(c.out, "# 2: void E_2_4("));
   CHECK_FALSE(contains(c.out, ".loc"));
   CHECK_FALSE(contains(c.out, "debug_"));
-  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --machine=x86_64 --target=CPU:LLVM").out, "store <4 x float>"));
-  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --target=AMD:LLVM").out, "; 1: define amdgpu_kernel void @E_2_4"));
-  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --target=CUDA", "/dev/null", "TGC_NVRTC=0").out, "// 4: extern \"C\" __global__ void"));
+  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --machine=x86_64 --target=CPU:LLVM").out,
+                 "store <4 x float>"));
+  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --target=AMD:LLVM").out,
+                 "; 1: define amdgpu_kernel void @E_2_4"));
+  CHECK(contains(run_tgc("dump " + kernel() + " --stage=asm --lines --target=CUDA", "/dev/null", "TGC_NVRTC=0").out,
+                 "// 4: extern \"C\" __global__ void"));
 }
 
 TEST_CASE("cli: binaries are bytes as they are") {
@@ -63,7 +69,8 @@ TEST_CASE("cli: binaries are bytes as they are") {
 }
 
 TEST_CASE("cli: machine code is disassembled, of CPUs and of AMD code objects") {
-  for (auto [target, last] : {std::pair("CPU:CLANG", "ret"), std::pair("CPU:LLVM", "ret"), std::pair("AMD:LLVM:gfx1100", "s_endpgm"), std::pair("AMD:HIP:gfx942", "s_endpgm")}) {
+  for (auto [target, last] : {std::pair("CPU:CLANG", "ret"), std::pair("CPU:LLVM", "ret"),
+                              std::pair("AMD:LLVM:gfx1100", "s_endpgm"), std::pair("AMD:HIP:gfx942", "s_endpgm")}) {
     CAPTURE(target);
     Ran ran = run_tgc("dump " + kernel() + " --stage=disasm --target=" + target);
     CHECK(ran.code == 0);
@@ -105,16 +112,23 @@ TEST_CASE("cli: a linear list goes on to its source, and one that a renderer can
   std::string listing = put("kernel.uops", list.out);
   CHECK(contains(run_tgc("dump " + listing + " --stage=source").out, "void "));
   trouble("dump " + listing + " --stage=optimize", "a linear list has no stages before it");
-  Ran fp8 = run_tgc("dump " + put("fp8.txt", "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.double.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
-                                            "c4 = UOp.const(dtypes.double, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n") +
-                    " --stage=source --target=WEBGPU");
+  Ran fp8 =
+      run_tgc("dump " +
+              put("fp8.txt",
+                  "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.double.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+                  "c4 = UOp.const(dtypes.double, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\n"
+                  "ast = c6.sink()\n") +
+              " --stage=source --target=WEBGPU");
   CHECK(fp8.code == 2);
   CHECK(contains(fp8.err, "WEBGPU:WGSL"));
 }
 
 TEST_CASE("cli: a compiler's error shows its message, the line, the file that was kept") {
-  Ran r = run_tgc("dump '" + put("broken.txt", "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
-                                              "c4 = UOp(Ops.CUSTOM, dtypes.float, (), 'nowhere')\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n") +
+  Ran r = run_tgc("dump '" +
+                  put("broken.txt",
+                      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
+                      "c4 = UOp(Ops.CUSTOM, dtypes.float, (), 'nowhere')\n"
+                      "c6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n") +
                   "' --stage=asm");
   CHECK(r.code == 2);
   INFO(r.err);
@@ -127,9 +141,13 @@ TEST_CASE("cli: a compiler's error shows its message, the line, the file that wa
 TEST_CASE("cli: devices, cache and compile") {
   Ran devices = run_tgc("devices --json");
   CHECK(devices.code == 0);
-  for (std::string_view word : {"\"kind\":\"renderer\"", "\"kind\":\"compiler\"", "\"kind\":\"runtime\"", "CPU:CLANG", "LLVM"}) CHECK(contains(devices.out, word));
+  for (std::string_view word :
+       {"\"kind\":\"renderer\"", "\"kind\":\"compiler\"", "\"kind\":\"runtime\"", "CPU:CLANG", "LLVM"})
+    CHECK(contains(devices.out, word));
   std::string folder = (scratch() / "cache").string(), environment = "TGC_CACHE_DIR=" + folder;
-  auto cache = [&](const std::string& arguments) { return run_tgc("cache " + arguments, "/dev/null", environment).out; };
+  auto cache = [&](const std::string& arguments) {
+    return run_tgc("cache " + arguments, "/dev/null", environment).out;
+  };
   CHECK(contains(cache(""), " 0 entries"));
   prints("--stage=binary", {"ELF"}, environment);
   CHECK(contains(cache("--json"), "\"entries\":1,"));
@@ -143,7 +161,8 @@ TEST_CASE("cli: devices, cache and compile") {
 }
 
 TEST_CASE("cli: a sample of the golden kernels compiles for every target that has a compiler here") {
-  Ran table = run_tgc("compile --every 8 --json -j 2 " + test_path("golden/kernels.jsonl.gz"), "/dev/null", "TGC_NVRTC=0");
+  Ran table =
+      run_tgc("compile --every 8 --json -j 2 " + test_path("golden/kernels.jsonl.gz"), "/dev/null", "TGC_NVRTC=0");
   INFO(table.out);
   auto count = [&](std::string_view part) {
     size_t n = 0;
@@ -151,7 +170,8 @@ TEST_CASE("cli: a sample of the golden kernels compiles for every target that ha
     return n;
   };
   CHECK(table.code <= 1);
-  CHECK(count("\"message\":") == count("unknown type name 'float8_"));  // nothing failed but what testdata/known_gaps.md lists
+  // nothing failed but what testdata/known_gaps.md lists
+  CHECK(count("\"message\":") == count("unknown type name 'float8_"));
   CHECK(count("\"compiled\":0") <= 3);                                  // Metal, WebGPU, and a CPU kernel of fp8
   CHECK(contains(table.out, "\"CPU:CLANG\":{"));
 }

@@ -1,5 +1,5 @@
-// What `tgc completion SHELL` prints: each script asks `tgc complete -- WORDS`, the words up to the cursor, and offers the
-// lines of the answer, "candidate" or "candidate<tab>help". No answer: files.
+// What `tgc completion SHELL` prints: each script asks `tgc complete -- WORDS`, the words up to the cursor, and offers
+// the lines of the answer, "candidate" or "candidate<tab>help". No answer: files.
 #pragma once
 #include <string_view>
 
@@ -33,7 +33,8 @@ _tgc() {
 if [[ $funcstack[1] == _tgc ]]; then _tgc "$@"; else compdef _tgc tgc; fi
 )sh";
 
-inline constexpr std::string_view kFish = R"sh(# fish completion of tgc: tgc completion fish > ~/.config/fish/completions/tgc.fish
+inline constexpr std::string_view kFish =
+    R"sh(# fish completion of tgc: tgc completion fish > ~/.config/fish/completions/tgc.fish
 function __tgc_complete
   set -l typed (commandline -opc) (commandline -ct)
   set -l found ($typed[1] complete -- $typed[2..] 2>/dev/null)

@@ -1,4 +1,5 @@
-// tgc dump MODEL --stage=all: a model of each kind that testdata/models has, its tensor graph at every stage and its kernels at every stage.
+// tgc dump MODEL --stage=all: a model of each kind that testdata/models has,
+// its tensor graph at every stage and its kernels at every stage.
 #include <map>
 #include <sstream>
 
@@ -38,11 +39,13 @@ std::vector<std::string> kernels_of(const std::string& schedule) {
   std::istringstream lines(schedule);
   std::string number, what;
   for (std::string line; std::getline(lines, line);)
-    if (std::istringstream words(line); words >> number >> what && what == "kernel" && number != "kernel") out.push_back(number);
+    if (std::istringstream words(line); words >> number >> what && what == "kernel" && number != "kernel")
+      out.push_back(number);
   return out;
 }
 
-// The files of one dump by their names, less "MODEL." and with the stage's number left out: "apply-rangeify.uop", "3.linear.uops".
+// The files of one dump by their names, less "MODEL." and with the stage's number left out: "apply-rangeify.uop",
+// "3.linear.uops".
 std::map<std::string, std::string> dumped(const std::string& model, const std::string& options) {
   std::string folder = (scratch() / ("dump_" + model)).string() + "/";
   Ran r = run_tgc("dump " + test_path("models/" + model + ".onnx") + " --stage=all " + options + " -o " + folder);
@@ -51,7 +54,8 @@ std::map<std::string, std::string> dumped(const std::string& model, const std::s
   std::map<std::string, std::string> out;
   for (auto& entry : fs::directory_iterator(folder)) {
     std::string name = entry.path().filename().string().substr(model.size() + 1);
-    size_t number = std::isdigit(name[0]) && name.find('.') != 2 ? name.find('.') + 1 : 0;  // of a kernel's file: behind the kernel's
+    // of a kernel's file: behind the kernel's
+    size_t number = std::isdigit(name[0]) && name.find('.') != 2 ? name.find('.') + 1 : 0;
     if (!number && std::isdigit(name[3])) number = 3;
     out[name.substr(0, number) + name.substr(number + 3)] = read_text(entry.path());
   }
@@ -65,7 +69,8 @@ TEST_CASE("cli: dump shows each kind of model at every stage") {
     const char *name, *options;
     size_t kernels;  // at least
   };
-  for (const Model& m : {Model{"resnet50", "", 10}, {"mobilenetv2", "", 10}, {"unet", "", 10}, {"bert", "--var batch=2", 10}, {"gpt2", "--var pos=3", 10}}) {
+  for (const Model& m : {Model{"resnet50", "", 10}, {"mobilenetv2", "", 10}, {"unet", "", 10},
+                         {"bert", "--var batch=2", 10}, {"gpt2", "--var pos=3", 10}}) {
     CAPTURE(m.name);
     auto files = dumped(m.name, m.options);
     for (const TensorStage& stage : tensor_stages()) {
@@ -78,9 +83,11 @@ TEST_CASE("cli: dump shows each kind of model at every stage") {
       CAPTURE(kernel);
       for (const Stage& stage : kernel_stages()) {
         CAPTURE(stage.name);
-        if (stage.slug().find("image") == std::string::npos) CHECK(files.contains(kernel + "." + stage.slug() + ".uop"));
+        if (stage.slug().find("image") == std::string::npos)
+          CHECK(files.contains(kernel + "." + stage.slug() + ".uop"));
       }
-      for (const char* made : {".ast.uop", ".linear.uops", ".source.src", ".program.txt"}) CHECK(files[kernel + made].size() > 20);
+      for (const char* made : {".ast.uop", ".linear.uops", ".source.src", ".program.txt"})
+        CHECK(files[kernel + made].size() > 20);
     }
     for (auto& [file, text] : files)
       if (file.ends_with(".uop")) reads_back(file, text);

@@ -73,6 +73,17 @@ TEST_CASE("cli: what a record of a broken tinygrad holds can be dumped and run i
   trouble("run --recorded " + put("k.uop", run_tgc("dump " + kRecord).out) + " --device=REF", "holds no recorded list");
 }
 
+TEST_CASE("cli: a record alone is compared with what tgc makes of it") {
+  Ran good = run_tgc("diff " + kRecord), bad = run_tgc("diff '" + test_path("wrong.jsonl.gz") + "'");
+  INFO(good.out << good.err << bad.out << bad.err);
+  CHECK(good.code == 0);
+  CHECK(has(good.out, "1 run compared, 1 the same"));
+  CHECK(bad.code == 1);
+  CHECK(has(bad.out, "the first stage that differs is 'postopt symbolic'"));
+  CHECK(run_tgc("diff " + test_path("golden/tensor.jsonl.gz")).code == 0);
+  trouble("diff " + put("k.uop", run_tgc("dump " + kRecord).out), "a graph alone has nothing to be compared with");
+}
+
 TEST_CASE("cli: a graph is compared with another by what they compute") {
   std::string text =
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0)\nc1 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 1)\n"

@@ -20,7 +20,8 @@ TEST_CASE("diff: exit codes, and that --quiet says nothing") {
   std::string a = temporary("a.uop"), b = temporary("b.uop");
   REQUIRE(run_tgc("dump " + kKernel + " -o " + a).code == 0);
   REQUIRE(shell("sed s/AxisType.LOOP/AxisType.REDUCE/ " + a + " >" + b).code == 0);
-  Ran same = run_tgc("diff " + a + " " + a), different = run_tgc("diff " + a + " " + b), quiet = run_tgc("diff -q " + a + " " + b);
+  Ran same = run_tgc("diff " + a + " " + a), different = run_tgc("diff " + a + " " + b),
+      quiet = run_tgc("diff -q " + a + " " + b);
   CHECK(same.code == 0);
   CHECK(same.out == "");
   CHECK(different.code == 1);
@@ -81,7 +82,8 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   Ran story = run_tgc("trace " + kKernel + " --stage=lower-index --explain=%5");
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
-  Ran load = run_tgc("trace " + kKernel + " --stage=devectorize --explain=%12"), from_file = run_tgc("trace " + file + " --stage=devectorize --explain=%12");
+  Ran load = run_tgc("trace " + kKernel + " --stage=devectorize --explain=%12"),
+      from_file = run_tgc("trace " + file + " --stage=devectorize --explain=%12");
   CHECK(has(load, "in the source\n    inside the line of what uses it\n    line 10:   half4 val0 = "));
   CHECK(load.out == from_file.out);
   CHECK(run_tgc("trace " + kKernel + " --explain=%99999").code == 2);
@@ -92,7 +94,8 @@ TEST_CASE("completion: scripts that the shells accept, and that complete") {
   std::string script = temporary("bash");
   REQUIRE(shell("tgc completion bash >" + script).code == 0);
   auto complete = [&](const std::string& line) {
-    return shell("bash -c '. " + script + "; COMP_LINE=\"" + line + "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
+    return shell("bash -c '. " + script + "; COMP_LINE=\"" + line +
+                 "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
   };
   CHECK(has(complete("tgc du"), "dump\n"));
   CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // readline's word begins behind the =
@@ -128,12 +131,15 @@ TEST_CASE("completion: zsh, in a terminal of its own") {
   CHECK(shell("zsh -n " + folder + "/_tgc").out == "");
   // the line as it stands after a TAB
   auto after_tab = [&](const std::string& line) {
-    std::ofstream(folder + "/run") << "zmodload zsh/zpty\nzpty -b z 'PS1= zsh -f -i'\n"
-                                   << "zpty -w z 'fpath=(" << folder << " $fpath); autoload -Uz compinit; compinit -u -D; PS1=; echo REA''DY'\n"
-                                   << "out=; for i in {1..200}; do sleep 0.05; while zpty -r -t z chunk; do out+=$chunk; done; [[ $out == *READY* ]] && break; done\n"
-                                   << "zpty -w -n z '" << line << "'$'\\t'\nout=\n"
-                                   << "for i in {1..100}; do sleep 0.05; while zpty -r -t z chunk; do out+=$chunk; done; [[ $out == *'" << line << "'[a-zA-Z_]* ]] && break; done\n"
-                                   << "print -r -- $out\nzpty -d z\n";
+    std::ofstream(folder + "/run")
+        << "zmodload zsh/zpty\nzpty -b z 'PS1= zsh -f -i'\n"
+        << "zpty -w z 'fpath=(" << folder << " $fpath); autoload -Uz compinit; compinit -u -D; PS1=; echo REA''DY'\n"
+        << "out=; for i in {1..200}; do sleep 0.05; while zpty -r -t z chunk; do out+=$chunk; done; [[ "
+           "$out == *READY* ]] && break; done\n"
+        << "zpty -w -n z '" << line << "'$'\\t'\nout=\n"
+        << "for i in {1..100}; do sleep 0.05; while zpty -r -t z chunk; do out+=$chunk; done; [[ $out == *'" << line
+        << "'[a-zA-Z_]* ]] && break; done\n"
+        << "print -r -- $out\nzpty -d z\n";
     return shell("zsh -f " + folder + "/run");
   };
   CHECK(has(after_tab("tgc du"), "tgc dump"));
@@ -149,7 +155,9 @@ TEST_CASE("completion: fish") {
   std::string script = temporary("fish");
   REQUIRE(shell("tgc completion fish >" + script).code == 0);
   CHECK(shell("fish -n " + script).out == "");
-  auto complete = [&](const std::string& line) { return shell("HOME=/nonexistent fish -N -c 'source " + script + "; complete -C \"" + line + "\"'"); };
+  auto complete = [&](const std::string& line) {
+    return shell("HOME=/nonexistent fish -N -c 'source " + script + "; complete -C \"" + line + "\"'");
+  };
   CHECK(has(complete("tgc du"), "dump\t"));
   CHECK(has(complete("tgc dump --st"), "--stage\t"));
   CHECK(has(complete("tgc dump --stage=expand,dev"), "--stage=expand,devec"));
@@ -164,7 +172,8 @@ TEST_CASE("help: topics and commands") {
     CHECK(r.out.size() > 100);
   }
   std::string man = run_tgc("help --man").out;
-  for (const char* part : {".SS tgc dump [INPUT]\n", "\\fB\\-\\-stage\\fR", ".SH SETTINGS\n", ".SH EXIT STATUS\n"}) CHECK(man.find(part) != man.npos);
+  for (const char* part : {".SS tgc dump [INPUT]\n", "\\fB\\-\\-stage\\fR", ".SH SETTINGS\n", ".SH EXIT STATUS\n"})
+    CHECK(man.find(part) != man.npos);
   CHECK(has(run_tgc("help settings"), "IGNORE_OOB=1"));
   CHECK(has(run_tgc("help stagse"), "stages"));
   CHECK(run_tgc("help stagse").code == 2);
@@ -174,7 +183,8 @@ TEST_CASE("tinygrad's habits: DEBUG, NOOPT, SPEC, IGNORE_OOB") {
   Ran quiet = shell("tgc dump " + kKernel + " >/dev/null");
   CHECK(quiet.out == "");
   Ran loud = shell("DEBUG=6 tgc dump " + kKernel);
-  for (const char* part : {"ast = c14.sink(", "Ops.DEFINE_GLOBAL", "Opt(op=OptOps.UPCAST, axis=0, arg=4)", "__global__", "*** CUDA       1 E_22_3_4 "}) {
+  for (const char* part : {"ast = c14.sink(", "Ops.DEFINE_GLOBAL", "Opt(op=OptOps.UPCAST, axis=0, arg=4)", "__global__",
+                           "*** CUDA       1 E_22_3_4 "}) {
     INFO(part);
     CHECK(has(loud, part));
   }
@@ -182,17 +192,21 @@ TEST_CASE("tinygrad's habits: DEBUG, NOOPT, SPEC, IGNORE_OOB") {
   CHECK(!has(shell("NOOPT=1 DEBUG=3 tgc dump " + kKernel), "UPCAST"));
   CHECK(shell("SPEC=2 tgc dump --stage=source " + kKernel).code == 0);
   CHECK(shell("SPEC=1 tgc dump --stage=source " + kKernel).code == 0);
-  std::string gone_wrong = "tgc dump " + kKernel + " | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";  // an index times a half
+  // an index times a half
+  std::string gone_wrong = "tgc dump " + kKernel + " | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";
   CHECK(has(shell(gone_wrong + "1 tgc dump --stage=movement"), "the AST is not well formed: node 4"));
   CHECK(shell(gone_wrong + "0 tgc dump --stage=movement").code == 0);
   // after the first stage: SPEC=1 looks at the ends alone, SPEC=2 at what every stage leaves
   std::string later = "tgc dump " + kKernel + " --stage=movement | sed 's/dtypes.index, 33/dtypes.half, 33/' | SPEC=";
   CHECK(shell(later + "1 tgc dump --from=movement --stage=load-collapse").code == 0);
-  CHECK(has(shell(later + "2 tgc dump --from=movement --stage=load-collapse"), "leaves a graph that is not well formed"));
+  CHECK(
+      has(shell(later + "2 tgc dump --from=movement --stage=load-collapse"), "leaves a graph that is not well formed"));
   CHECK(has(shell("DEBUG_LINEARIZE=1 tgc dump " + kKernel), "(1, -20, 0)"));
   CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source " + kKernel).code == 0);
-  CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source --target=CUDA:PTX:sm_80 " + kKernel).code == 0);  // addresses, in bytes
-  Ran outside = shell("tgc dump " + kKernel + " | sed 's/ptr(264), (), 2/ptr(263), (), 2/' | IGNORE_OOB=0 tgc dump --stage=source");
+  // addresses, in bytes
+  CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source --target=CUDA:PTX:sm_80 " + kKernel).code == 0);
+  Ran outside = shell("tgc dump " + kKernel +
+                      " | sed 's/ptr(264), (), 2/ptr(263), (), 2/' | IGNORE_OOB=0 tgc dump --stage=source");
   CHECK(outside.code == 2);
   Ran model = shell("DEBUG=2 tgc run --device=CPU " + test_path("golden/tensor.jsonl.gz") + "#sym_attn");
   CHECK(model.code == 0);

@@ -1,6 +1,7 @@
-// Every rule is hit by a golden or by a test, every guarded one declines in one, and every one has a test of its own (RuleTest). The goldens of
-// testdata/ pass all stages here, in this process; when all tests are done, a listener prints the rules of which that is not so, but for those
-// that testdata/rules_never_{hit,declined,checked}.txt allow. scripts/test looks for its three lines.
+// Every rule is hit by a golden or by a test, every guarded one declines in one, and every one has a test of its own
+// (RuleTest). The goldens of testdata/ pass all stages here, in this process; when all tests are done, a listener
+// prints the rules of which that is not so, but for those that testdata/rules_never_{hit,declined,checked}.txt allow.
+// scripts/test looks for its three lines.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -53,7 +54,8 @@ std::string_view refusing_stage(const GoldenRecord& record) {
 
 bool is_of_a_test(const Rule& rule) { return rule.file.ends_with("_test.cpp"); }
 
-// One of each that is written: some are in several sets, for other dtypes or ops each, and what happened to one happened to the rule.
+// One of each that is written: some are in several sets, for other dtypes or ops each,
+// and what happened to one happened to the rule.
 struct Written {
   Rule rule;
   bool hit = false, declined = false, checked = false;
@@ -72,8 +74,10 @@ std::vector<Written> rules_as_written() {
   return rules;
 }
 
-// Prints the rules to which it never happened and that no line of the file allows, and the lines that nothing needs; then one line of numbers.
-void print_left_out(const std::vector<Written>& rules, const char* what, const std::string& file, bool Written::*happened) {
+// Prints the rules to which it never happened and that no line of the file allows,
+// and the lines that nothing needs; then one line of numbers.
+void print_left_out(const std::vector<Written>& rules, const char* what, const std::string& file,
+                    bool Written::* happened) {
   std::set<std::string> allowed;
   for (const std::string& line : test_lines(file))
     if (auto words = words_of(line); !words.empty() && words[0][0] != '#') allowed.insert(words[0] + " " + words[1]);
@@ -88,8 +92,10 @@ void print_left_out(const std::vector<Written>& rules, const char* what, const s
     missing++;
     std::printf("never %s: %s\n", what, describe(rule).c_str());
   }
-  for (const std::string& key : needless) std::printf("%s, and needs no line in %s: %s\n", what, file.c_str(), key.c_str());
-  std::printf("%zu rules, %zu never %s and not allowed to, %zu needlessly allowed to\n", rules.size(), missing, what, needless.size());
+  for (const std::string& key : needless)
+    std::printf("%s, and needs no line in %s: %s\n", what, file.c_str(), key.c_str());
+  std::printf("%zu rules, %zu never %s and not allowed to, %zu needlessly allowed to\n", rules.size(), missing, what,
+              needless.size());
 }
 
 struct HitsListener : doctest::IReporter {
@@ -118,7 +124,9 @@ REGISTER_LISTENER("rule-hits", 1, HitsListener);
 
 }  // namespace
 
-TEST_CASE("the goldens of testdata pass all stages, but for what tinygrad refuses: the message names the stage, the rule and the node") {
+TEST_CASE(
+    "the goldens of testdata pass all stages, but for what tinygrad refuses: the message names the stage, the rule and "
+    "the node") {
   size_t records = 0, refused = 0;
   for (auto& entry : std::filesystem::directory_iterator(test_path("golden"))) {
     auto reader = GoldenReader::open(entry.path().string());

@@ -1,4 +1,5 @@
-// tgc run MODEL: a model whose weights are in files of their own. testdata/models/mlp.onnx has zeros for them (scripts/make-models --apart).
+// tgc run MODEL: a model whose weights are in files of their own.
+// testdata/models/mlp.onnx has zeros for them (scripts/make-models --apart).
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -8,7 +9,8 @@ namespace {
 
 Ran run_mlp(const std::string& options) {
   std::string model = test_path("models/mlp");
-  return run_tgc("run " + model + ".onnx --inputs=" + model + ".inputs.npz --expect=" + model + ".expect.npz " + options);
+  return run_tgc("run " + model + ".onnx --inputs=" + model + ".inputs.npz --expect=" + model + ".expect.npz " +
+                 options);
 }
 
 void passes_with(const std::string& weights) {
@@ -30,7 +32,9 @@ TEST_CASE("cli: run takes a model's weights from a safetensors file or an npz, a
 
 TEST_CASE("cli: run refuses weights that do not fit the model, by name") {
   std::string model = test_path("models/mlp.onnx");
-  trouble("run " + model + " --weights=" + test_path("models/gpt2.inputs.npz"), "these weights do not fit the model:\n  the model has no initializer and no input 'input_ids'");
+  trouble("run " + model + " --weights=" + test_path("models/gpt2.inputs.npz"),
+          "these weights do not fit the model:\n  the model has no initializer and no input 'input_ids'");
   std::string cut = read_text(test_path("models/mlp.safetensors"));
-  trouble("run " + model + " --weights=" + put("cut.safetensors", cut.substr(0, cut.size() - 1)), "cut.safetensors: tensor 'w0': its data end at 724, the file has 723 bytes of data");
+  trouble("run " + model + " --weights=" + put("cut.safetensors", cut.substr(0, cut.size() - 1)),
+          "cut.safetensors: tensor 'w0': its data end at 724, the file has 723 bytes of data");
 }

@@ -41,8 +41,8 @@ struct DumpText {
   std::string file_name() const;  // "KERNEL.NN.STAGE.EXT", safe as the name of a file
 };
 
-// Of a golden record: what it holds of the stages and outputs that are wanted, as tinygrad printed it. An error: it holds
-// none of them.
+// Of a golden record: what it holds of the stages and outputs that are wanted, as tinygrad printed it. An error: it
+// holds none of them.
 Result<std::vector<DumpText>> recorded_texts(const Loaded& in, const DumpPlan& plan);
 
 // The texts, in order. Errors: what the pipeline or a compiler refuses; and a plan that asks this graph for nothing

@@ -15,7 +15,8 @@ struct Loaded {
   std::vector<UOp> list;         // of a linear list: its nodes in order; else empty
   GraphInfo info;                // name, and what the input says of stage, target and settings
   bool is_tensor_graph = false;  // it is to be scheduled into kernels
-  std::string made_for;          // of a kernel whose record says so: the Tensor ops, with the lines of Python that call them
+  // of a kernel whose record says so: the Tensor ops, with the lines of Python that call them
+  std::string made_for;
   std::string text, file;        // what it was read from; of a model only the file
   ReadReport report;
   std::shared_ptr<const GoldenRecord> record;  // of golden records: all that the record holds

@@ -1,7 +1,9 @@
-// Random kernels through all stages: no crash, every stage's output well-formed, and the same linear list when a stage is resumed from its
-// text. A short run is a test; environment variables make it a long one or write the kernels for tinygrad:
+// Random kernels through all stages: no crash, every stage's output well-formed, and the same linear list when a stage
+// is resumed from its text. A short run is a test; environment variables make it a long one or write the kernels for
+// tinygrad:
 //   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*'
-//   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*'    then scripts/tinygrad_export.py --replay fuzz.jsonl
+//   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*'
+//   then scripts/tinygrad_export.py --replay fuzz.jsonl
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -33,7 +35,8 @@ Settings fixed_settings() {
 struct Ran {
   std::string problem;              // empty: none
   bool refused = false;
-  std::vector<std::string> stages;  // the graphs as JSON, by stage: pyrender does not say all of a graph between expander and devectorize
+  // the graphs as JSON, by stage: pyrender does not say all of a graph between expander and devectorize
+  std::vector<std::string> stages;
   std::string list;
 };
 
@@ -74,11 +77,14 @@ Ran run(InputKind kind, const std::string& text, const Target& target, int resum
 }
 
 void write_header(std::ofstream& file) {
-  file << R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{"CPU_COUNT":"4"}})" << "\n";
+  file
+      << R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{"CPU_COUNT":"4"}})"
+      << "\n";
 }
 
 void write_record(std::ofstream& file, uint64_t seed, const std::string& ast, std::string_view target) {
-  std::string line = "{\"id\":\"random." + std::to_string(seed) + "\",\"target\":\"" + std::string(target) + "\",\"ast\":";
+  std::string line =
+      "{\"id\":\"random." + std::to_string(seed) + "\",\"target\":\"" + std::string(target) + "\",\"ast\":";
   append_json_string(line, ast);
   file << line << ",\"nodes\":0,\"stages\":[]}\n";
 }
@@ -86,10 +92,12 @@ void write_record(std::ofstream& file, uint64_t seed, const std::string& ast, st
 }  // namespace
 
 TEST_CASE("random kernels pass all stages, well-formed, and resume anywhere") {
-  const char *seconds = std::getenv("TGC_FUZZ_SECONDS"), *first = std::getenv("TGC_FUZZ_SEED"), *path = std::getenv("TGC_FUZZ_OUT");
+  const char *seconds = std::getenv("TGC_FUZZ_SECONDS"), *first = std::getenv("TGC_FUZZ_SEED"),
+             *path = std::getenv("TGC_FUZZ_OUT");
   auto start = std::chrono::steady_clock::now();
   auto more = [&](uint64_t n) {
-    return seconds ? std::chrono::steady_clock::now() - start < std::chrono::seconds(std::atoi(seconds)) : n < (path ? 400 : 60);
+    return seconds ? std::chrono::steady_clock::now() - start < std::chrono::seconds(std::atoi(seconds))
+                   : n < (path ? 400 : 60);
   };
   std::ofstream file;
   if (path) file.open(path), write_header(file);

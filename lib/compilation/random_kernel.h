@@ -1,5 +1,6 @@
-// Well-formed kernels at random, the same for the same seed: for tests alone. They look like those that tinygrad's scheduler makes:
-// loads at affine or wrapped indices, some of them masked, arithmetic in many dtypes, reductions, one store or two, a variable now and then.
+// Well-formed kernels at random, the same for the same seed: for tests alone. They look like those that tinygrad's
+// scheduler makes: loads at affine or wrapped indices, some of them masked, arithmetic in many dtypes, reductions, one
+// store or two, a variable now and then.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -45,7 +46,8 @@ class RandomKernel {
   }
   UOp index_const(int64_t value) { return g_.constant(dtypes::index, value); }
 
-  // Where an element lies when the ranges count through all of them, the last one fastest; `size` receives how many there are at most.
+  // Where an element lies when the ranges count through all of them, the last one fastest; `size` receives how many
+  // there are at most.
   UOp position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;
     size = 1;
@@ -59,8 +61,8 @@ class RandomKernel {
 
   // ---- values
   DType number() {
-    return one_of({dtypes::float32, dtypes::float32, dtypes::float32, dtypes::int32, dtypes::float16, dtypes::int32, dtypes::uint8, dtypes::bfloat16, dtypes::int64,
-                   dtypes::uint32, dtypes::bool_, dtypes::int8});
+    return one_of({dtypes::float32, dtypes::float32, dtypes::float32, dtypes::int32, dtypes::float16, dtypes::int32,
+                   dtypes::uint8, dtypes::bfloat16, dtypes::int64, dtypes::uint32, dtypes::bool_, dtypes::int8});
   }
 
   UOp load(DType dtype, const std::vector<UOp>& ranges) {
@@ -104,12 +106,17 @@ class RandomKernel {
       UOp yes = deeper(dtype), no = deeper(dtype);
       return condition(ranges, depth - 1).where(yes, no);
     }
-    if (dtypes::is_bool(dtype)) return chance(2) ? condition(ranges, depth - 1) : deeper(dtype).alu(one_of({Op::AND, Op::OR, Op::XOR}), deeper(dtype));
+    if (dtypes::is_bool(dtype))
+      return chance(2) ? condition(ranges, depth - 1)
+                       : deeper(dtype).alu(one_of({Op::AND, Op::OR, Op::XOR}), deeper(dtype));
     if (dtypes::is_float(dtype)) {
-      if (chance(3)) return deeper(dtype).alu(one_of({Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL, Op::TRUNC}));
+      if (chance(3))
+        return deeper(dtype).alu(one_of({Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL, Op::TRUNC}));
       return deeper(dtype).alu(one_of({Op::ADD, Op::MUL, Op::MAX, Op::ADD, Op::MUL}), deeper(dtype));
     }
-    if (chance(4)) return deeper(dtype).alu(one_of({Op::IDIV, Op::MOD, Op::SHL, Op::SHR}), g_.constant(dtype, one_of<int64_t>({1, 2, 3, 4, 7})));
+    if (chance(4))
+      return deeper(dtype).alu(one_of({Op::IDIV, Op::MOD, Op::SHL, Op::SHR}),
+                               g_.constant(dtype, one_of<int64_t>({1, 2, 3, 4, 7})));
     return deeper(dtype).alu(one_of({Op::ADD, Op::MUL, Op::MAX, Op::AND, Op::OR, Op::XOR}), deeper(dtype));
   }
 
@@ -131,7 +138,8 @@ class RandomKernel {
       auto reduced = new_ranges(1 + below(2), AxisType::REDUCE), all = out;
       all.insert(all.end(), reduced.begin(), reduced.end());
       DType inner = dtypes::is_bool(dtype) ? dtypes::int32 : dtype;
-      v = (chance(3) ? load(inner, all) * load(inner, all) : value(inner, all, 2)).reduce(reduced, one_of({Op::ADD, Op::ADD, Op::MAX}));
+      v = (chance(3) ? load(inner, all) * load(inner, all) : value(inner, all, 2))
+              .reduce(reduced, one_of({Op::ADD, Op::ADD, Op::MAX}));
       if (chance(2)) v = v.alu(one_of({Op::ADD, Op::MUL}), value(inner, out, 2));
       if (!(inner == dtype)) v = v.cast(dtype);
     } else {

@@ -14,9 +14,9 @@ namespace tgc {
 std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 
-// One object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars", "made_for"}], "buffers":
-// [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place"}], "shared", "outputs",
-// "var_vals", "bytes": {...}}, numbers by position.
+// One object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars", "made_for"}],
+// "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place"}], "shared",
+// "outputs", "var_vals", "bytes": {...}}, numbers by position.
 std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 

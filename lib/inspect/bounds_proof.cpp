@@ -17,7 +17,9 @@ class Z3 {
  public:
   static Z3& instance() {
     static Z3 z3;
-    if (!z3.library_) throw Failure(Diag{.message = "proving bounds takes Z3, and libz3.so is not there", .expected = "the package libz3-dev, or IGNORE_OOB=1"});
+    if (!z3.library_)
+      throw Failure(Diag{.message = "proving bounds takes Z3, and libz3.so is not there",
+                         .expected = "the package libz3-dev, or IGNORE_OOB=1"});
     return z3;
   }
 
@@ -43,8 +45,9 @@ class Z3 {
     for (const char* name : {"libz3.so.4", "libz3.so"})
       if ((library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
     if (!library_) return;
-    bool all = find("Z3_mk_config", make_config_) & find("Z3_mk_context", make_context_) & find("Z3_del_config", delete_config_) &
-               find("Z3_del_context", delete_context_) & find("Z3_eval_smtlib2_string", eval_);
+    bool all = find("Z3_mk_config", make_config_) & find("Z3_mk_context", make_context_) &
+               find("Z3_del_config", delete_config_) & find("Z3_del_context", delete_context_) &
+               find("Z3_eval_smtlib2_string", eval_);
     if (!all) library_ = nullptr;
   }
   template <class Function>
@@ -68,7 +71,8 @@ std::string literal(const Int& value) { return value < 0 ? "(- " + (-value).str(
 // The division of UOps truncates, SMT-LIB's does not.
 constexpr std::string_view kPrelude =
     "(set-option :timeout 20000)\n"
-    "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) (div (- a (+ b 1)) b)) (div a b)))\n"
+    "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) "
+    "(div (- a (+ b 1)) b)) (div a b)))\n"
     "(define-fun cmod ((a Int) (b Int)) Int (- a (* (cdiv a b) b)))\n";
 
 class Translator {
@@ -89,7 +93,9 @@ class Translator {
 
  private:
   static bool is_bool(UOp u) { return u.dtype() == dtypes::bool_; }
-  static bool is_number(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && (dtypes::is_int(u.dtype()) || u.dtype() == dtypes::index); }
+  static bool is_number(UOp u) {
+    return u.dtype().is_value() && u.dtype().count() == 1 && (dtypes::is_int(u.dtype()) || u.dtype() == dtypes::index);
+  }
 
   std::string add(UOp u) {
     std::string name = "n" + std::to_string(u.id());
@@ -210,7 +216,9 @@ struct Access {
 };
 
 // Of PTX: an INDEX that is an address, in bytes.
-bool is_address(UOp u) { return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64; }
+bool is_address(UOp u) {
+  return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64;
+}
 
 UOp behind_after(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
@@ -241,7 +249,8 @@ class Prover {
   explicit Prover(std::span<const UOp> nodes) : nodes_(nodes), width_(nodes[0].graph()), translator_(nodes[0].graph()) {
     for (UOp u : nodes)  // a pointer that is cast to one of vectors is read as those
       if (is_access_by_address(u)) width_[u.src(0)] = u.is(Op::LOAD) ? u.dtype().count() : u.src(1).dtype().count();
-      else if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX)) width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
+      else if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX))
+        width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
   }
 
   BoundsProof run() {
@@ -257,7 +266,8 @@ class Prover {
     UOp buffer = behind_after(u.src(0));
     if (u.num_src() < 2 || !buffer.dtype().is_ptr() || buffer.dtype().is_image() || buffer.dtype().size() < 0) return;
     Access a{u.src(1), u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_ ? u.src(2) : UOp(), 1};
-    if (a.index.is(Op::WHERE) && a.index.src(2).is(Op::CONST) && a.index.src(2).arg().is_invalid()) a.gate = a.index.src(0), a.index = a.index.src(1);
+    if (a.index.is(Op::WHERE) && a.index.src(2).is(Op::CONST) && a.index.src(2).arg().is_invalid())
+      a.gate = a.index.src(0), a.index = a.index.src(1);
     if (a.index.dtype().count() > 1 || (a.index.is(Op::CONST) && a.index.arg().is_invalid())) return;
     if (const int64_t* w = width_.find(u)) a.width = std::max<int64_t>(1, *w);
     out_.accesses++;
@@ -275,12 +285,14 @@ class Prover {
     translator_.begin();
     std::string index = translator_.name_of(a.index), gate = a.gate ? translator_.name_of(a.gate) : "true";
     std::string outside = "(or (< " + index + " 0) (< " + std::to_string(size - a.width) + " " + index + "))";
-    std::string answer = session_->ask(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " + outside + ")\n(check-sat)\n");
+    std::string answer = session_->ask(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " + outside +
+                                       ")\n(check-sat)\n");
     if (answer.starts_with("unsat")) {
       out_.by_z3++;
     } else {
       if (answer.find("(error") != answer.npos) throw Failure("Z3 does not accept the expression: " + answer);
-      OutOfBounds failure{u, position, render(a.index, false), a.gate ? render(a.gate, false) : "", a.width, size, answer.starts_with("sat") && translator_.exact(), {}};
+      OutOfBounds failure{u, position, render(a.index, false), a.gate ? render(a.gate, false) : "", a.width, size,
+                          answer.starts_with("sat") && translator_.exact(), {}};
       if (answer.starts_with("sat")) counterexample(failure, a, index);
       out_.failures.push_back(std::move(failure));
     }
@@ -293,13 +305,15 @@ class Prover {
     for (auto& [called, name] : translator_.variables()) {
       auto id = uint32_t(std::stoul(name.substr(1)));
       UOp variable = a.index.graph().at(id);
-      if (in_backward_slice_with_self(a.index, variable) || (a.gate && in_backward_slice_with_self(a.gate, variable))) asked.emplace_back(called, name);
+      if (in_backward_slice_with_self(a.index, variable) || (a.gate && in_backward_slice_with_self(a.gate, variable)))
+        asked.emplace_back(called, name);
     }
     asked.emplace_back("index", index);
     std::string question = "(get-value (";
     for (auto& [called, name] : asked) question += name + " ";
     auto values = values_in(session_->ask(question + "))\n"));
-    for (size_t i = 0; i < values.size() && i < asked.size(); i++) failure.values.emplace_back(asked[i].first, values[i]);
+    for (size_t i = 0; i < values.size() && i < asked.size(); i++)
+      failure.values.emplace_back(asked[i].first, values[i]);
   }
 
   std::span<const UOp> nodes_;
@@ -313,8 +327,10 @@ class Prover {
 
 std::string OutOfBounds::text() const {
   std::string unit = is_address(access) ? " bytes" : " elements";
-  std::string out = (proven ? "out of bounds: " : "not proven to stay in bounds: ") + std::string("the access to ") + std::string(name_of(behind_after(access.src(0)).op())) +
-                    " " + behind_after(access.src(0)).arg().repr() + " of " + std::to_string(size) + unit + " at [" + std::string(strip_parens(index)) + "]";
+  std::string out = (proven ? "out of bounds: " : "not proven to stay in bounds: ") + std::string("the access to ") +
+                    std::string(name_of(behind_after(access.src(0)).op())) + " " +
+                    behind_after(access.src(0)).arg().repr() + " of " + std::to_string(size) + unit + " at [" +
+                    std::string(strip_parens(index)) + "]";
   if (width > 1) out += ", " + std::to_string(width) + unit + " wide";
   if (!gate.empty()) out += ", under the gate " + gate;
   if (values.empty()) return out;

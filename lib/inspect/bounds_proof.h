@@ -1,5 +1,6 @@
-// Proofs that a kernel stays inside its buffers: what tinygrad does under IGNORE_OOB=0 (uop/validate.py). Each access whose bounds do not
-// settle it is given to Z3, as an SMT-LIB text; libz3 is loaded when the first such access comes, and nothing else pays for it.
+// Proofs that a kernel stays inside its buffers: what tinygrad does under IGNORE_OOB=0 (uop/validate.py). Each access
+// whose bounds do not settle it is given to Z3, as an SMT-LIB text;
+// libz3 is loaded when the first such access comes, and nothing else pays for it.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,7 +20,8 @@ struct OutOfBounds {
   int64_t width = 1;       // elements that are read or written at once; bytes, where the INDEX is an address (PTX)
   int64_t size = 0;        // of the buffer, likewise
   bool proven = true;      // Z3 has found values; else it did not come to an end, or an op has no exact meaning there
-  std::vector<std::pair<std::string, std::string>> values;  // that lead outside: "gidx0" = "16"; the last is the index itself
+  // that lead outside: "gidx0" = "16"; the last is the index itself
+  std::vector<std::pair<std::string, std::string>> values;
 
   std::string text() const;
 };
@@ -29,7 +31,8 @@ struct BoundsProof {
   std::vector<OutOfBounds> failures;
 };
 
-// Looks at every INDEX of `nodes` (a graph in toposort order or a linear list). An error when Z3 is needed and not there.
+// Looks at every INDEX of `nodes` (a graph in toposort order or a linear list).
+// An error when Z3 is needed and not there.
 Result<BoundsProof> prove_bounds(std::span<const UOp> nodes);
 
 }  // namespace tgc

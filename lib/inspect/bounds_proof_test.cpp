@@ -10,14 +10,18 @@
 namespace tgc {
 namespace {
 
-// The proof of a kernel that stores to `size` elements at `index`, under `gate` if any. r0 is 0..15, r1 is 0..7, x a variable of 1..9.
+// The proof of a kernel that stores to `size` elements at `index`, under `gate` if any. r0 is 0..15, r1 is 0..7,
+// x a variable of 1..9.
 BoundsProof prove(const std::string& size, const std::string& index, const std::string& gate = "") {
   static std::deque<Graph> graphs;  // the proof names nodes of its graph
   Graph& graph = graphs.emplace_back();
-  std::string text = "r0 = UOp.range(16, 0, AxisType.LOOP)\nr1 = UOp.range(8, 1, AxisType.REDUCE)\nx = UOp.variable(\"x\", 1, 9)\n"
-                     "buf = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(" + size + "), (), 0)\n";
-  text += "i = " + index + "\n" + (gate.empty() ? "" : "g = " + gate + "\n") + "at = buf.index(i" + (gate.empty() ? "" : ", g") +
-          ", ptr=True)\nast = at.store(UOp.const(dtypes.float, 1.0)).end(r0, r1).sink()";
+  std::string text =
+      "r0 = UOp.range(16, 0, AxisType.LOOP)\nr1 = UOp.range(8, 1, AxisType.REDUCE)\n"
+      "x = UOp.variable(\"x\", 1, 9)\n"
+      "buf = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(" +
+      size + "), (), 0)\n";
+  text += "i = " + index + "\n" + (gate.empty() ? "" : "g = " + gate + "\n") + "at = buf.index(i" +
+          (gate.empty() ? "" : ", g") + ", ptr=True)\nast = at.store(UOp.const(dtypes.float, 1.0)).end(r0, r1).sink()";
   auto root = read_pyrender(graph, text, "test");
   REQUIRE_MESSAGE(root.ok(), root.diag().text());
   auto proof = prove_bounds(toposort(*root));
@@ -42,7 +46,8 @@ TEST_CASE("bounds: what least and greatest value settle needs no proof") {
 TEST_CASE("bounds: Z3 proves what bounds do not tell") {
   if (!has_z3()) return;
   CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);        // by its gate
-  CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).by_z3 == 1);                              // parts that belong together
+  // parts that belong together
+  CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).by_z3 == 1);
   CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").by_z3 == 1);
 }
 

@@ -10,7 +10,10 @@
 
 namespace tgc::testing {
 
-enum class Mutation { AxisType, Constant, SwappedSources, DroppedStore, OtherOp, OtherDType, RangeSize, OtherArg, OtherSource, Inserted, Removed, Validity };
+enum class Mutation {
+  AxisType, Constant, SwappedSources, DroppedStore, OtherOp, OtherDType, RangeSize, OtherArg, OtherSource, Inserted,
+  Removed, Validity
+};
 inline constexpr int kNumMutations = 12;
 std::string_view name_of(Mutation m);
 
@@ -23,7 +26,8 @@ struct Mutated {
 // One change of that kind at a random place; nullopt when the graph has no place for it.
 std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random);
 
-// The pyrender text with its names changed, its lines in another order that Python accepts too, and its ranges renumbered.
+// The pyrender text with its names changed, its lines in another order that Python accepts too,
+// and its ranges renumbered.
 std::string scramble(const std::string& text, std::mt19937& random);
 
 }  // namespace tgc::testing

@@ -31,7 +31,9 @@ UOp with_source(UOp u, size_t i, UOp source) {
 
 UOp remade(UOp u, Op op, DType dtype, Arg arg) { return u.graph().node(op, dtype, u.src(), arg, u.tag()); }
 
-bool is_number(UOp u) { return u.is_const() && u.arg().is_const() && !u.arg().is_invalid() && u.dtype().scalar() != dtypes::bool_; }
+bool is_number(UOp u) {
+  return u.is_const() && u.arg().is_const() && !u.arg().is_invalid() && u.dtype().scalar() != dtypes::bool_;
+}
 bool is_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}); }
 
 // ---- what is expected of the diff
@@ -100,7 +102,8 @@ class Mutator {
     return found.empty() ? UOp() : found[random_() % found.size()];
   }
   size_t at(UOp u) { return index_[u]; }
-  // The change made. A node that the graph has already is no single change: what used the one now uses the other, and one of two went.
+  // The change made. A node that the graph has already is no single change: what used the one now uses the other,
+  // and one of two went.
   std::optional<Mutated> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown, bool may_be_known = false) {
     UOp replacement = make(target);
     if (!may_be_known && index_.contains(replacement)) return {};
@@ -127,7 +130,9 @@ class Mutator {
   }
 
   std::optional<Mutated> swapped() {
-    UOp u = pick([](UOp u) { return (u.in(kSwappable) && !(u.src(0) == u.src(1))) || (u.is(Op::WHERE) && !(u.src(1) == u.src(2))); });
+    UOp u = pick([](UOp u) {
+      return (u.in(kSwappable) && !(u.src(0) == u.src(1))) || (u.is(Op::WHERE) && !(u.src(1) == u.src(2)));
+    });
     if (!u) return {};
     size_t i = u.is(Op::WHERE) ? 1 : 0;
     return done(u, [=](UOp r) { return with_source(with_source(r, i, r.src(i + 1)), i + 1, r.src(i)); },
@@ -141,19 +146,26 @@ class Mutator {
     if (std::count(u.src().begin(), u.src().end(), u.src(i)) > 1) return {};
     for (UOp s : u.src())  // a store that another still needs is no store that goes
       if (!(s == u.src(i)) && in_backward_slice_with_self(s, u.src(i))) return {};
-    return done(u, [=](UOp r) {
-      std::vector<UOp> src(r.src().begin(), r.src().end());
-      src.erase(src.begin() + int64_t(i));
-      return r.graph().node(r.op(), r.dtype(), src, r.arg(), r.tag());
-    }, [gone = at(u.src(i))](const GraphDiff& d) {
-      return !d.changes.empty() && d.changes.size() <= 4 && std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
-               return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);
-             });
-    });
+    return done(
+        u,
+        [=](UOp r) {
+          std::vector<UOp> src(r.src().begin(), r.src().end());
+          src.erase(src.begin() + int64_t(i));
+          return r.graph().node(r.op(), r.dtype(), src, r.arg(), r.tag());
+        },
+        [gone = at(u.src(i))](const GraphDiff& d) {
+          return !d.changes.empty() && d.changes.size() <= 4 &&
+                 std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
+                   return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);
+                 });
+        });
   }
 
   std::optional<Mutated> other_op() {
-    UOp u = pick([](UOp u) { return u.in({Op::ADD, Op::MUL, Op::MAX, Op::CMPLT, Op::EXP2, Op::LOG2, Op::SQRT, Op::AND, Op::IDIV, Op::RECIPROCAL}); });
+    UOp u = pick([](UOp u) {
+      return u.in(
+          {Op::ADD, Op::MUL, Op::MAX, Op::CMPLT, Op::EXP2, Op::LOG2, Op::SQRT, Op::AND, Op::IDIV, Op::RECIPROCAL});
+    });
     if (!u) return {};
     auto other = [](Op op) {
       switch (op) {
@@ -167,31 +179,45 @@ class Mutator {
         default: return Op::EXP2;
       }
     };
-    return done(u, [=](UOp r) { return remade(r, r.is(Op::EXP2) ? Op::LOG2 : other(r.op()), r.dtype(), r.arg()); }, changed(at(u), "op"));
+    return done(
+        u, [=](UOp r) { return remade(r, r.is(Op::EXP2) ? Op::LOG2 : other(r.op()), r.dtype(), r.arg()); },
+        changed(at(u), "op"));
   }
 
   std::optional<Mutated> other_dtype() {
     UOp u = pick([](UOp u) { return u.in(ops::ALU | OpSet{Op::CAST, Op::LOAD}) && !u.dtype().is_ptr(); });
     if (!u) return {};
     DType other = u.dtype().scalar() == dtypes::float64 ? dtypes::int64 : dtypes::float64;
-    return done(u, [=](UOp r) { return remade(r, r.op(), r.dtype().count() > 1 ? other.vec(r.dtype().count()) : other, r.arg()); }, changed(at(u), "dtype"));
+    return done(
+        u,
+        [=](UOp r) { return remade(r, r.op(), r.dtype().count() > 1 ? other.vec(r.dtype().count()) : other, r.arg()); },
+        changed(at(u), "dtype"));
   }
 
   std::optional<Mutated> range_size() {
     UOp u = pick([](UOp u) { return u.in({Op::RANGE, Op::SPECIAL}) && u.src(0).is_const(); });
     if (!u) return {};
-    return done(u, [](UOp r) { return with_source(r, 0, remade(r.src(0), Op::CONST, r.src(0).dtype(), py_add(r.src(0).arg().to_const(), 3))); },
-                changed(at(u), "size"));
+    return done(
+        u,
+        [](UOp r) {
+          return with_source(r, 0, remade(r.src(0), Op::CONST, r.src(0).dtype(), py_add(r.src(0).arg().to_const(), 3)));
+        },
+        changed(at(u), "size"));
   }
 
   std::optional<Mutated> other_arg() {
     UOp u = pick([](UOp u) { return u.in({Op::REDUCE, Op::SPECIAL, Op::DEFINE_GLOBAL, Op::GEP}); });
     if (!u) return {};
-    return done(u, [](UOp r) {
-      Arg arg = r.is(Op::REDUCE) ? Arg(r.arg().is(Op::ADD) ? Op::MAX : Op::ADD) : r.is(Op::SPECIAL) ? r.graph().str("gidx7")
-                : r.is(Op::GEP) ? r.graph().tuple({Arg(11)}) : Arg(int64_t(77));
-      return remade(r, r.op(), r.dtype(), arg);
-    }, either(changed(at(u), "arg"), changed(at(u), "reduce op")));
+    return done(
+        u,
+        [](UOp r) {
+          Arg arg = r.is(Op::REDUCE)    ? Arg(r.arg().is(Op::ADD) ? Op::MAX : Op::ADD)
+                    : r.is(Op::SPECIAL) ? r.graph().str("gidx7")
+                    : r.is(Op::GEP)     ? r.graph().tuple({Arg(11)})
+                                        : Arg(int64_t(77));
+          return remade(r, r.op(), r.dtype(), arg);
+        },
+        either(changed(at(u), "arg"), changed(at(u), "reduce op")));
   }
 
   std::optional<Mutated> other_source() {
@@ -208,10 +234,15 @@ class Mutator {
   }
 
   std::optional<Mutated> inserted() {
-    UOp u = pick([](UOp u) { return u.in(ops::ALU | OpSet{Op::STORE, Op::REDUCE}) && u.num_src() && !is_value(u.src(u.is(Op::STORE) && u.num_src() > 1)) ; });
+    UOp u = pick([](UOp u) {
+      return u.in(ops::ALU | OpSet{Op::STORE, Op::REDUCE}) && u.num_src() &&
+             !is_value(u.src(u.is(Op::STORE) && u.num_src() > 1));
+    });
     if (!u) return {};
     size_t i = u.is(Op::STORE) && u.num_src() > 1;
-    return done(u, [=](UOp r) { return with_source(r, i, r.graph().node(Op::TRUNC, r.src(i).dtype(), r.src(i))); }, came("TRUNC"));
+    return done(
+        u, [=](UOp r) { return with_source(r, i, r.graph().node(Op::TRUNC, r.src(i).dtype(), r.src(i))); },
+        came("TRUNC"));
   }
 
   std::optional<Mutated> removed() {
@@ -226,7 +257,8 @@ class Mutator {
   }
 
   std::optional<Mutated> validity() {
-    UOp u = pick([](UOp u) { return (u.is(Op::WHERE) && u.src(2).is_invalid()) || (u.is(Op::INDEX) && u.num_src() > 2); });
+    UOp u =
+        pick([](UOp u) { return (u.is(Op::WHERE) && u.src(2).is_invalid()) || (u.is(Op::INDEX) && u.num_src() > 2); });
     if (!u) return {};
     if (u.is(Op::WHERE)) return done(u, [](UOp r) { return r.src(1); }, went(at(u)), true);
     return done(u, [](UOp r) {
@@ -245,12 +277,15 @@ bool is_word(char c) { return std::isalnum(uint8_t(c)) || c == '_'; }
 }  // namespace
 
 std::string_view name_of(Mutation m) {
-  constexpr std::string_view kNames[] = {"axis type", "constant", "swapped sources", "dropped store", "other op", "other dtype",
-                                         "range size", "other arg", "other source", "inserted", "removed", "validity"};
+  constexpr std::string_view kNames[] = {"axis type",    "constant",    "swapped sources", "dropped store",
+                                         "other op",     "other dtype", "range size",      "other arg",
+                                         "other source", "inserted",    "removed",         "validity"};
   return kNames[int(m)];
 }
 
-std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random) { return Mutator(root, random).make(kind); }
+std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random) {
+  return Mutator(root, random).make(kind);
+}
 
 std::string scramble(const std::string& text, std::mt19937& random) {
   if (text.find("def k") != text.npos) return text;  // names inside kernels are left alone

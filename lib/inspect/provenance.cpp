@@ -189,9 +189,9 @@ class Story {
         case Step::Kind::Rebuilt: out_ += "    with the sources that its sources became\n"; break;
         case Step::Kind::Stage: out_ += "    made by the stage itself" + given_to(s.rewrite) + "\n"; break;
         case Step::Kind::Gone:
-          out_ += s.rule.name.empty()
-                      ? "    gone: nothing uses it any more\n"
-                      : "    gone: " + name_with_branch(s.rule) + "  " + places_of(s.rule) + " made something else of what used it\n";
+          out_ += s.rule.name.empty() ? "    gone: nothing uses it any more\n"
+                                      : "    gone: " + name_with_branch(s.rule) + "  " + places_of(s.rule) +
+                                            " made something else of what used it\n";
           break;
       }
       if (s.after) line("      ", s.after);

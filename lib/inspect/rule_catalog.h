@@ -51,10 +51,11 @@ struct PatternListing {
 // "name   left -> right   file:line   root ops   [stages]", one rule a line, under its set's name.
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 // {"rules":[{"name","set","stages","ops","pattern","result","kind","branches":[{"name","right","guard"}],"file","line",
-//  "tinygrad","inside"}],"sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}; "inside" only in a stage's list,
-// of rules that a rewrite inside it applies. "pattern" is the left side, "result" all of the right side in a line, "kind"
-// "algebra", "function" or "lambda", "tinygrad" the rule's place there. "branches" are its foldings: one without a name for
-// most rules; those that a function tells apart have no right side of their own.
+//  "tinygrad","inside"}],"sets":[{"name","rules"}],"stages":[{"name","target","rules"}]};
+//  "inside" only in a stage's list,
+// of rules that a rewrite inside it applies. "pattern" is the left side, "result" all of the right side in a line,
+// "kind" "algebra", "function" or "lambda", "tinygrad" the rule's place there. "branches" are its foldings: one without
+// a name for most rules; those that a function tells apart have no right side of their own.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 }  // namespace tgc

@@ -21,7 +21,8 @@ using Sources = std::map<std::pair<std::string_view, std::string_view>, std::str
 const Sources& sources() {
   static const Sources* const table = [] {  // never freed: views of its texts are given out
     auto* out = new Sources;
-    for (const Row& r : kRows) out->emplace(std::pair(r.set, r.rule), std::string(r.file) + ":" + std::to_string(r.line));
+    for (const Row& r : kRows)
+      out->emplace(std::pair(r.set, r.rule), std::string(r.file) + ":" + std::to_string(r.line));
     return out;
   }();
   return *table;

@@ -1,5 +1,5 @@
-// Where each rule stands in tinygrad 0.12.0: what `tgc patterns`, `stats` and `trace` name beside our own line. The table is
-// rule_sources.def, made from an installed tinygrad by `scripts/rule_table.py sources`.
+// Where each rule stands in tinygrad 0.12.0: what `tgc patterns`, `stats` and `trace` name beside our own line. The
+// table is rule_sources.def, made from an installed tinygrad by `scripts/rule_table.py sources`.
 #pragma once
 #include <string_view>
 

@@ -6,7 +6,8 @@
 //   ["kernel","NAME","TARGET",node]                         nodes are numbered from 0 again
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
-//   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]    once, before its first rewrite, with
+//   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]    once,
+//                                                                                   before its first rewrite, with
 //                                    its branch, if any, and its place in tinygrad; rules are numbered from 0
 //   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
 //   ["rebuilt",depth,before,after]   ["gated",depth,node]

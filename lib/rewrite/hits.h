@@ -40,7 +40,8 @@ bool was_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
 bool was_checked(const Rule& rule);
 
-// Whether the rule may decline what its pattern matches: it is guarded, or its right side computes. Algebra alone never does.
+// Whether the rule may decline what its pattern matches: it is guarded, or its right side computes.
+// Algebra alone never does.
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }
 
 // The rules of all sets that anything was matched with, by id; copies, for a set may be gone.

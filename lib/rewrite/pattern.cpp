@@ -124,8 +124,10 @@ std::string joined(std::span<const PatNode* const> children, const char* separat
 
 std::string to_text(const PatNode& n) {
   if (n.alternatives) return "(" + joined(n.children, " or ") + ")";
-  if (n.form == "-") return n.children.size() == 1 ? "-" + to_text(*n.children[0]) : "(" + joined(n.children, " - ") + ")";
-  if (!n.form.empty()) return std::string(n.form) + (n.sources == PatNode::Sources::Any ? "" : "(" + joined(n.children, ", ") + ")");
+  if (n.form == "-")
+    return n.children.size() == 1 ? "-" + to_text(*n.children[0]) : "(" + joined(n.children, " - ") + ")";
+  if (!n.form.empty())
+    return std::string(n.form) + (n.sources == PatNode::Sources::Any ? "" : "(" + joined(n.children, ", ") + ")");
   bool is_constant = n.ops == OpSet{Op::CONST} && n.has_arg;
   bool plain_name = n.capture >= 0 && n.sources == PatNode::Sources::Any && !n.has_arg;
   std::string out;

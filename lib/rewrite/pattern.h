@@ -1,17 +1,20 @@
-// Patterns: what a rule matches, written as algebra (tinygrad's UPat, uop/ops.py). The same algebra makes nodes on a rule's right side;
-// what stands on right sides alone is in right_side.h.
+// Patterns: what a rule matches, written as algebra (tinygrad's UPat, uop/ops.py). The same algebra makes nodes on a
+// rule's right side; what stands on right sides alone is in right_side.h.
 //
 //   x, y, z, ...         match any node and bind it; the same name twice must be the same node
 //   c, c0, c1, ...       match a constant, scalar or vector; c.scalar() a scalar constant alone
 //   0, 1, -1.0, true     match a constant of that value
 //   x + y, x < y, ...    match the op; commutative ops match either way round, first as written
-//   node(Op::GEP, x)     matches an op with exactly these sources; any_len(op, x) these first, then any; node(op) any sources at all;
+//   node(Op::GEP, x)     matches an op with exactly these sources; any_len(op, x) these first, then any; node(op)
+//     any sources at all;
 //                        leaf(op) none; each(op, x) any number, every one matching x
-//   p.as(g)              binds the node that p matched      p.of(dtypes::ints)   restricts its dtype       p.arg(v)  its arg
+//   p.as(g)              binds the node that p matched      p.of(dtypes::ints)   restricts its dtype       p.arg(v)
+//                        its arg
 //   any_of(p, q), or_casted(p), or_after(p)                  alternatives, tried in order
 //
-// Each of these is an expression with a type of its own: which names it binds, and how a node is made of it, is known to the compiler. So a
-// right side costs what the same calls would cost in a function, and one that uses an unbound name, or what only matches, does not compile.
+// Each of these is an expression with a type of its own: which names it binds, and how a node is made of it, is known
+// to the compiler. So a right side costs what the same calls would cost in a function, and one that uses an unbound
+// name, or what only matches, does not compile.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -36,7 +39,8 @@ struct Match {
   const UOp* captured;  // by capture id
   void* ctx;
   const char* ctx_type;                 // identifies ctx's C++ type
-  mutable const char* branch = nullptr;  // which of the rule's foldings applied, where it has several: the right side tells
+  // which of the rule's foldings applied, where it has several: the right side tells
+  mutable const char* branch = nullptr;
 };
 
 }  // namespace tgc
@@ -59,7 +63,8 @@ struct PatNode {
   std::span<const PatNode* const> children = {};
   bool has_early_reject = false;
   OpSet early_reject = {};       // ops that must be among the sources, when given explicitly
-  std::string_view form = {};    // of right sides and guards alone, which match nothing: "fold", "const_like", a function; a word if `sources` is Any
+  // of right sides and guards alone, which match nothing: "fold", "const_like", a function; a word if `sources` is Any
+  std::string_view form = {};
   bool is_function = false;      // the form is a function's that builds nodes: no algebra
 };
 
@@ -127,8 +132,12 @@ class Pat : public Expr<Pat<Bound>> {
   Pat of(DTypeSet dtypes) const { return changed([&](PatNode& n) { n.dtypes = dtypes; }); }
   Pat of(DType scalar) const { return of(DTypeSet{scalar.scalar_kind()}); }
   Pat arg(Arg value) const { return changed([&](PatNode& n) { n.has_arg = true, n.arg = value; }); }
-  Pat arg_ints(std::span<const int64_t> values) const { return changed([&](PatNode& n) { n.has_arg_ints = true, n.arg_ints = values; }); }
-  Pat early_reject(OpSet ops) const { return changed([&](PatNode& n) { n.has_early_reject = true, n.early_reject = ops; }); }
+  Pat arg_ints(std::span<const int64_t> values) const {
+    return changed([&](PatNode& n) { n.has_arg_ints = true, n.arg_ints = values; });
+  }
+  Pat early_reject(OpSet ops) const {
+    return changed([&](PatNode& n) { n.has_early_reject = true, n.early_reject = ops; });
+  }
 
  private:
   template <uint64_t B = Bound, class Change>
@@ -188,10 +197,11 @@ template <class T>
 using ExprOf = decltype(expr(std::declval<T>()));
 
 // The names. Their order is no matter; `name_of_capture` prints them.
-#define TGC_CAPTURES(X)                                                                                                          \
-  X(x) X(x2) X(x3) X(y) X(z) X(a) X(b) X(d) X(e) X(f) X(g) X(i) X(l) X(m) X(n) X(p) X(q) X(r) X(s) X(t) X(u) X(v) X(w) X(ff) X(tt) \
-  X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(cut) X(data) X(dev) X(end_) X(gate) X(idx) X(inv) X(lower) X(upper) X(red) X(root) X(val) \
-  X(vec) X(wmma)
+#define TGC_CAPTURES(X)                                                                                                \
+  X(x)                                                                                                                 \
+  X(x2) X(x3) X(y) X(z) X(a) X(b) X(d) X(e) X(f) X(g) X(i) X(l) X(m) X(n) X(p) X(q) X(r) X(s) X(t) X(u) X(v) X(w)      \
+      X(ff) X(tt) X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(cut) X(data) X(dev) X(end_) X(gate) X(idx) X(inv) \
+          X(lower) X(upper) X(red) X(root) X(val) X(vec) X(wmma)
 #define TGC_CONST_CAPTURES(X) X(c) X(c0) X(c1) X(c2) X(c3) X(ca) X(cb) X(cd)
 
 enum CaptureId : int {
@@ -223,7 +233,8 @@ struct Fixed {
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
-    if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});  // as UOps have them, no NEG or SUB
+    // as UOps have them, no NEG or SUB
+    if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
     else return make_alu(kOp, {operands...});
   }
 };
@@ -308,7 +319,8 @@ struct Alu2 : Expr<Alu2<OpOf, A, B>> {
   UOp build(const Match& m) const
     requires((Buildable<A> || Number<A>) && (Buildable<B> || Number<B>))
   {
-    if constexpr (!std::same_as<OpOf, Fixed<Op::SUB>>) return with_built(a, b, m, [&](UOp x, UOp y) { return x.alu(op_of.op(m), y); });
+    if constexpr (!std::same_as<OpOf, Fixed<Op::SUB>>)
+      return with_built(a, b, m, [&](UOp x, UOp y) { return x.alu(op_of.op(m), y); });
     else if constexpr (Number<B>) return a.build(m) - b.value(m);  // its negative is added
     else return with_built(a, b, m, [](UOp x, UOp y) { return x - y; });
   }
@@ -348,7 +360,9 @@ TGC_PAT_UNARY(operator-, NEG)
 
 template <Expression A, Term B>
 auto fdiv(A a, B b) {  // a * 1/b
-  if constexpr (Literal<B>) return Pat<A::kBound>(make_alu(Op::MUL, {a.node(), make_alu(Op::RECIPROCAL, {make_const(Const(b), a.node()->dtypes)})}));
+  if constexpr (Literal<B>)
+    return Pat<A::kBound>(
+        make_alu(Op::MUL, {a.node(), make_alu(Op::RECIPROCAL, {make_const(Const(b), a.node()->dtypes)})}));
   else return a * reciprocal(b);
 }
 template <Expression A>

@@ -1,25 +1,35 @@
 // Right sides and guards: what a rule makes of what its pattern bound, as algebra that is both compiled and listed.
 //
-//   x, x + y, where(c, x, y), ...   as in patterns (pattern.h): they make those nodes; a literal becomes a constant like the operand beside it
+//   x, x + y, where(c, x, y), ...   as in patterns (pattern.h): they make those nodes;
+//     a literal becomes a constant like the operand beside it
 //   x - y, -x                       as UOps have them: x + -y, x * -1
-//   fold(c1 * c2)                   a number, computed from the numbers that constants hold; beside an operand it becomes a constant like that.
-//                                   Operators in it are Python's on numbers, but / and % truncate as they do in graphs: floor_div, floor_mod
+//   fold(c1 * c2)                   a number, computed from the numbers that constants hold;
+//     beside an operand it becomes a constant like that.
+//                                   Operators in it are Python's on numbers,
+//                                     but / and % truncate as they do in graphs: floor_div, floor_mod
 //                                   and true_div are Python's //, % and /
 //   fold<f>(x, c)                   the number that the function f makes of these nodes
 //   vmin(x), vmax(x)                the bounds of a node, as numbers
-//   const_like(x, 0)                a constant with x's dtype, shape and device; of fold(...) or of the value of a constant c as well
-//   cast(x, dtypes::int32)          also to dtype_of(u), the dtype of what u bound, and dtype_by<f>(u, x), what a function says
+//   const_like(x, 0)                a constant with x's dtype, shape and device; of fold(...)
+//     or of the value of a constant c as well
+//   cast(x, dtypes::int32)          also to dtype_of(u), the dtype of what u bound, and dtype_by<f>(u, x),
+//     what a function says
 //   alu(op_of(u), x, y)             the op of what u bound
 //   uop(op, dtype, sources...)      any node without arg, op an Op or op_of(u); noop() a NOOP
-//   with_src(u, x, y)               u with other sources; with_dtype(u, dtype); replace(u, dtype, x, y) with both; with_first_src(u, x), and
+//   with_src(u, x, y)               u with other sources; with_dtype(u, dtype); replace(u, dtype, x, y)
+//     with both; with_first_src(u, x), and
 //                                   with_first_src(u, x, dtype)
-//   broadcast(x, count(u))          x in every element of a vector of that many; count(u) is how many u has, num_src(u) its sources
-//   with<f>(x, y)                   what a function makes of these nodes, for what is no algebra. As a whole right side the function may return
-//                                   nothing, which declines; take the rewrite's context as its first parameter; have branches, see rules.h
+//   broadcast(x, count(u))          x in every element of a vector of that many; count(u) is how many u has,
+//     num_src(u) its sources
+//   with<f>(x, y)                   what a function makes of these nodes, for what is no algebra.
+//     As a whole right side the function may return
+//                                   nothing, which declines; take the rewrite's context as its first parameter;
+//                                     have branches, see rules.h
 //
 //   when<f>(x, c), unless<f>(x, c)  guards: the rule applies when f holds of these nodes, or when it does not
 //
-// Functions are named as template arguments, so that listings know what they are called and the compiler can put them in place.
+// Functions are named as template arguments, so that listings know what they are called and the compiler can put them
+// in place.
 #pragma once
 #include <array>
 #include <string_view>
@@ -46,7 +56,8 @@ namespace tgc::pat {
 // The name of a function, without namespaces.
 template <auto F>
 constexpr std::string_view function_name() {
-  std::string_view text = __PRETTY_FUNCTION__;  // "... [with auto F = tgc::{anonymous}::name; ...]", "... [F = &tgc::(anonymous namespace)::name]"
+  // "... [with auto F = tgc::{anonymous}::name; ...]", "... [F = &tgc::(anonymous namespace)::name]"
+  std::string_view text = __PRETTY_FUNCTION__;
   text.remove_prefix(text.find("F = ") + 4);
   text = text.substr(0, text.find_first_of(";]<"));
   size_t colons = text.rfind("::");
@@ -212,7 +223,11 @@ struct Form : Expr<Form<F, Operands...>> {
     return std::apply([](auto&... operand) { return make_form(F::kName, {operand.node()...}); }, operands);
   }
   UOp build(const Match& m) const {
-    return std::apply([&](auto&... operand) { return std::apply([](auto... v) { return F::make(v...); }, std::tuple{value_of(operand, m)...}); }, operands);
+    return std::apply(
+        [&](auto&... operand) {
+          return std::apply([](auto... v) { return F::make(v...); }, std::tuple{value_of(operand, m)...});
+        },
+        operands);
   }
 };
 template <Expression E, class D>
@@ -259,7 +274,9 @@ struct WithFirstSrc {
 template <class Name, Expression E>
 auto with_first_src(Name u, E first) { return Form<WithFirstSrc, Name, E>(u, first); }
 template <class Name, Expression E, class D>
-auto with_first_src(Name u, E first, D dtype) { return Form<WithFirstSrc, Name, E, DTypeExprOf<D>>(u, first, dtype_expr(dtype)); }
+auto with_first_src(Name u, E first, D dtype) {
+  return Form<WithFirstSrc, Name, E, DTypeExprOf<D>>(u, first, dtype_expr(dtype));
+}
 
 struct WithDType {
   static constexpr char kName[] = "with_dtype";
@@ -277,7 +294,9 @@ struct Replace {
   }
 };
 template <class Name, class D, Expression... Es>
-auto replace(Name u, D dtype, Es... src) { return Form<Replace, Name, DTypeExprOf<D>, Es...>(u, dtype_expr(dtype), src...); }
+auto replace(Name u, D dtype, Es... src) {
+  return Form<Replace, Name, DTypeExprOf<D>, Es...>(u, dtype_expr(dtype), src...);
+}
 
 struct Broadcast {
   static constexpr char kName[] = "broadcast";
@@ -310,7 +329,8 @@ struct Uop : Expr<Uop<OpOf, D, Es...>> {
   static constexpr uint64_t kBound = OpOf::kBound | kBoundOf<D, Es...>;
   static constexpr bool kMatches = false;
   const PatNode* node() const {
-    return std::apply([&](auto&... es) { return make_form("uop", {op_of.word(), dtype.node(), es.node()...}); }, sources);
+    return std::apply([&](auto&... es) { return make_form("uop", {op_of.word(), dtype.node(), es.node()...}); },
+                      sources);
   }
   UOp build(const Match& m) const {
     return std::apply([&](auto&... es) {
@@ -320,9 +340,13 @@ struct Uop : Expr<Uop<OpOf, D, Es...>> {
   }
 };
 template <class D, Expression... Es>
-auto uop(Op op, D dtype, Es... sources) { return Uop<AnyOp, DTypeExprOf<D>, Es...>(AnyOp{op}, dtype_expr(dtype), sources...); }
+auto uop(Op op, D dtype, Es... sources) {
+  return Uop<AnyOp, DTypeExprOf<D>, Es...>(AnyOp{op}, dtype_expr(dtype), sources...);
+}
 template <class Name, class D, Expression... Es>
-auto uop(OpOf<Name> op, D dtype, Es... sources) { return Uop<OpOf<Name>, DTypeExprOf<D>, Es...>(op, dtype_expr(dtype), sources...); }
+auto uop(OpOf<Name> op, D dtype, Es... sources) {
+  return Uop<OpOf<Name>, DTypeExprOf<D>, Es...>(op, dtype_expr(dtype), sources...);
+}
 inline auto noop() { return uop(Op::NOOP, dtypes::void_); }
 
 // ---- functions
@@ -330,12 +354,14 @@ inline auto noop() { return uop(Op::NOOP, dtypes::void_); }
 template <class R, class First, class... Rest>
 First first_parameter(R (*)(First, Rest...));
 template <auto F, class... Es>
-constexpr bool kTakesContext = !std::invocable<decltype(F), decltype(std::declval<Es>().build(std::declval<Match>()))...>;
+constexpr bool kTakesContext =
+    !std::invocable<decltype(F), decltype(std::declval<Es>().build(std::declval<Match>()))...>;
 [[noreturn]] void wrong_context(std::string_view function);
 
 template <class Ctx>
 Ctx& context_of(const Match& m, std::string_view function) {
-  if (m.ctx_type != type_key<Ctx>() && !(std::is_const_v<Ctx> && m.ctx_type == type_key<std::remove_const_t<Ctx>>())) wrong_context(function);
+  if (m.ctx_type != type_key<Ctx>() && !(std::is_const_v<Ctx> && m.ctx_type == type_key<std::remove_const_t<Ctx>>()))
+    wrong_context(function);
   return *static_cast<Ctx*>(m.ctx);
 }
 

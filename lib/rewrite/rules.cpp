@@ -46,7 +46,8 @@ RuleSet::RuleSet(std::string_view name, std::vector<Rule> rules) : name_(name) {
   for (auto& rule : own_) all[rule->id] = rule.get();
 }
 
-RuleSet::RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts) : RuleSet(name, std::vector<const RuleSet*>(parts)) {}
+RuleSet::RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts)
+    : RuleSet(name, std::vector<const RuleSet*>(parts)) {}
 
 RuleSet::RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts) : name_(name) {
   for (const RuleSet* part : parts) rules_.insert(rules_.end(), part->rules_.begin(), part->rules_.end());
@@ -88,7 +89,9 @@ bool holds_function(const PatNode& n) {
 }
 }  // namespace
 
-std::vector<Folding> foldings_of(const Rule& rule) { return rule.list ? rule.list(rule) : std::vector<Folding>{{"", nullptr}}; }
+std::vector<Folding> foldings_of(const Rule& rule) {
+  return rule.list ? rule.list(rule) : std::vector<Folding>{{"", nullptr}};
+}
 
 std::vector<std::string_view> branch_names(const Rule& rule) {
   std::vector<std::string_view> out;
@@ -102,7 +105,9 @@ std::vector<std::string_view> branch_names(const Rule& rule) {
 RightKind right_kind(const Rule& rule) {
   if (!rule.list) return RightKind::Lambda;
   auto foldings = foldings_of(rule);
-  return std::ranges::any_of(foldings, [](const Folding& f) { return !f.right || holds_function(*f.right); }) ? RightKind::Function : RightKind::Algebra;
+  return std::ranges::any_of(foldings, [](const Folding& f) { return !f.right || holds_function(*f.right); })
+             ? RightKind::Function
+             : RightKind::Algebra;
 }
 
 std::string_view name_of(RightKind kind) {

@@ -1,22 +1,30 @@
 // Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py).
 //
-//   rule("add-zero", x + 0, x)                                              left -> right, both algebra (pattern.h, right_side.h)
-//   rule("shr-drops-mask", (x & c1) >> c2, x >> c2, when<keeps>(c1, c2))    guarded: where `bool keeps(UOp, UOp)` says no, the rule declines
-//   rule("or-const", x | c,                                                 several foldings, each with its name: the first whose guards hold
+//   rule("add-zero", x + 0, x)                                              left -> right,
+//     both algebra (pattern.h, right_side.h)
+//   rule("shr-drops-mask", (x & c1) >> c2, x >> c2, when<keeps>(c1, c2))    guarded: where `bool keeps(UOp,
+//     UOp)` says no, the rule declines
+//   rule("or-const", x | c,                                                 several foldings,
+//     each with its name: the first whose guards hold
 //        branch("true", c, when<truthy>(c)),
 //        branch("false", x))
-//   rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))         a function computes; the empty UOp declines
-//   rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))   it returns Taken: which folding it was
-//   rule("fast-idiv", x / c, with<fast_idiv>(x, c))                         its first parameter is the rewrite's context, const Target&
-//   rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))        a lambda, for what is too small for a name: listings show {...}
+//   rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))         a function computes;
+//     the empty UOp declines
+//   rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))
+//     it returns Taken: which folding it was
+//   rule("fast-idiv", x / c, with<fast_idiv>(x, c))                         its first parameter is the rewrite's
+//     context, const Target&
+//   rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))        a lambda,
+//     for what is too small for a name: listings show {...}
 //
-// Order is meaning: the rules of a set are tried in order, a rule's alternatives in tinygrad's permutation order. A rule whose guard says
-// no, or whose function returns nothing, declines, and the next alternative is tried; one that returns the very node ends that rule, and
-// the next rule is tried.
+// Order is meaning: the rules of a set are tried in order, a rule's alternatives in tinygrad's permutation order. A
+// rule whose guard says no, or whose function returns nothing, declines, and the next alternative is tried; one that
+// returns the very node ends that rule, and the next rule is tried.
 //
-// Which form to take: algebra wherever a right side makes a fixed number of nodes, for that is what listings show, tests read and a prover can
-// use. A guard is a question with a name that says what holds when the rule applies. A function is for right sides with loops over sources, and
-// for those that read a context. A context comes in at rewrite time, never captured in a table.
+// Which form to take: algebra wherever a right side makes a fixed number of nodes, for that is what listings show,
+// tests read and a prover can use. A guard is a question with a name that says what holds when the rule applies. A
+// function is for right sides with loops over sources, and for those that read a context.
+// A context comes in at rewrite time, never captured in a table.
 #pragma once
 #include <atomic>
 #include <initializer_list>
@@ -48,9 +56,11 @@ struct Rule {
   std::string_view file;  // of the rule's line, and that line
   uint32_t line;
   const pat::PatNode* left;
-  UOp (*call)(const Rule& rule, const Match& match);                        // what the rule makes; the empty UOp declines
+  // what the rule makes; the empty UOp declines
+  UOp (*call)(const Rule& rule, const Match& match);
   AnyFunction function = nullptr;                                           // of a lambda: runs on the captures
-  const void* right = nullptr;                                              // else the right side, of a type that `call` and `list` know
+  // else the right side, of a type that `call` and `list` know
+  const void* right = nullptr;
   std::vector<Folding> (*list)(const Rule& rule) = nullptr;
   bool may_decline = false;
   bool uses_ctx = false, changes_ctx = false;
@@ -69,8 +79,10 @@ inline UOp apply_rule(const Rule& rule, const Match& match) { return rule.call(r
 
 // A rule's name and the line where it is written.
 struct RuleName {
-  RuleName(std::string_view text, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) : text(text), file(file), line(line) {}
-  RuleName(const char* text, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) : text(text), file(file), line(line) {}
+  RuleName(std::string_view text, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE())
+      : text(text), file(file), line(line) {}
+  RuleName(const char* text, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE())
+      : text(text), file(file), line(line) {}
   std::string_view text;
   const char* file;
   uint32_t line;
@@ -94,7 +106,8 @@ UOp call_plain(const Rule& rule, const Match& m) {
 }
 template <class Ctx, class... Cs>
 UOp call_ctx(const Rule& rule, const Match& m) {
-  return reinterpret_cast<UOp (*)(Ctx&, UOpFor<Cs>...)>(rule.function)(pat::context_of<Ctx>(m, rule.name), m.captured[Cs::kId]...);
+  return reinterpret_cast<UOp (*)(Ctx&, UOpFor<Cs>...)>(rule.function)(pat::context_of<Ctx>(m, rule.name),
+                                                                       m.captured[Cs::kId]...);
 }
 
 template <class... Cs>
@@ -121,29 +134,35 @@ auto with(A, B, C, D, UOp (*fn)(UOp, UOp, UOp, UOp)) {
 }
 template <class A, class B, class C, class D, class E>
 auto with(A, B, C, D, E, UOp (*fn)(UOp, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D, E>>{detail::call_plain<A, B, C, D, E>, reinterpret_cast<AnyFunction>(fn)};
+  return detail::Action<detail::kUsed<A, B, C, D, E>>{detail::call_plain<A, B, C, D, E>,
+                                                      reinterpret_cast<AnyFunction>(fn)};
 }
 template <class A, class B, class C, class D, class E, class F>
 auto with(A, B, C, D, E, F, UOp (*fn)(UOp, UOp, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D, E, F>>{detail::call_plain<A, B, C, D, E, F>, reinterpret_cast<AnyFunction>(fn)};
+  return detail::Action<detail::kUsed<A, B, C, D, E, F>>{detail::call_plain<A, B, C, D, E, F>,
+                                                         reinterpret_cast<AnyFunction>(fn)};
 }
-// with_ctx<Ctx>(names..., lambda): as with, and its first parameter is the rewrite's context. Of rules that take it const the
-// rewriter may choose the order.
+// with_ctx<Ctx>(names..., lambda): as with, and its first parameter is the rewrite's context. Of rules that take it
+// const the rewriter may choose the order.
 template <class Ctx, class A>
 auto with_ctx(A, UOp (*fn)(Ctx&, UOp)) {
-  return detail::Action<detail::kUsed<A>>{detail::call_ctx<Ctx, A>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
+  return detail::Action<detail::kUsed<A>>{detail::call_ctx<Ctx, A>, reinterpret_cast<AnyFunction>(fn), true,
+                                          !std::is_const_v<Ctx>};
 }
 template <class Ctx, class A, class B>
 auto with_ctx(A, B, UOp (*fn)(Ctx&, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B>>{detail::call_ctx<Ctx, A, B>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
+  return detail::Action<detail::kUsed<A, B>>{detail::call_ctx<Ctx, A, B>, reinterpret_cast<AnyFunction>(fn), true,
+                                             !std::is_const_v<Ctx>};
 }
 template <class Ctx, class A, class B, class C>
 auto with_ctx(A, B, C, UOp (*fn)(Ctx&, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C>>{detail::call_ctx<Ctx, A, B, C>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
+  return detail::Action<detail::kUsed<A, B, C>>{detail::call_ctx<Ctx, A, B, C>, reinterpret_cast<AnyFunction>(fn), true,
+                                                !std::is_const_v<Ctx>};
 }
 template <class Ctx, class A, class B, class C, class D>
 auto with_ctx(A, B, C, D, UOp (*fn)(Ctx&, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_ctx<Ctx, A, B, C, D>, reinterpret_cast<AnyFunction>(fn), true, !std::is_const_v<Ctx>};
+  return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_ctx<Ctx, A, B, C, D>, reinterpret_cast<AnyFunction>(fn),
+                                                   true, !std::is_const_v<Ctx>};
 }
 
 namespace detail {
@@ -169,9 +188,12 @@ std::span<const char* const> cases_of(const R& right) {
 }
 template <class... Branches>
 std::vector<Folding> list_branches(const Rule& rule) {
-  return std::apply([&](const Branches&... branch) {
-    return std::vector<Folding>{{branch.name ? branch.name : "", branch.right.node(), branch.guards(), cases_of(branch.right)}...};
-  }, *static_cast<const std::tuple<Branches...>*>(rule.right));
+  return std::apply(
+      [&](const Branches&... branch) {
+        return std::vector<Folding>{
+            {branch.name ? branch.name : "", branch.right.node(), branch.guards(), cases_of(branch.right)}...};
+      },
+      *static_cast<const std::tuple<Branches...>*>(rule.right));
 }
 
 template <class R>
@@ -181,7 +203,8 @@ struct Calls {  // a right side that is no function
 template <auto F, class... Es>
 struct Calls<pat::With<F, Es...>> {
   static constexpr bool kMayDecline = true, kUsesCtx = pat::kTakesContext<F, Es...>;
-  static constexpr bool kChangesCtx = kUsesCtx && !std::is_const_v<std::remove_reference_t<decltype(pat::first_parameter(F))>>;
+  static constexpr bool kChangesCtx =
+      kUsesCtx && !std::is_const_v<std::remove_reference_t<decltype(pat::first_parameter(F))>>;
 };
 
 template <class... Branches>
@@ -192,7 +215,8 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
   return {.name = name.text, .file = name.file, .line = name.line, .left = left, .call = call_branches<Branches...>,
           .right = new (pat::keep(sizeof(All), alignof(All))) All(branches), .list = list_branches<Branches...>,
           .may_decline = Last::kGuarded || Calls<decltype(Last::right)>::kMayDecline,
-          .uses_ctx = (Calls<decltype(Branches::right)>::kUsesCtx || ...), .changes_ctx = (Calls<decltype(Branches::right)>::kChangesCtx || ...)};
+          .uses_ctx = (Calls<decltype(Branches::right)>::kUsesCtx || ...),
+          .changes_ctx = (Calls<decltype(Branches::right)>::kChangesCtx || ...)};
 }
 
 }  // namespace detail
@@ -201,14 +225,16 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
 template <pat::PatLike L, class Right, class... More>
 Rule rule(RuleName name, L left, Right right, More... more) {
   auto branches = detail::branches_of(right, more...);
-  static_assert((pat::kBoundOf<Right, More...> & ~L::kBound) == 0, "the right side uses a name that the left side does not bind");
+  static_assert((pat::kBoundOf<Right, More...> & ~L::kBound) == 0,
+                "the right side uses a name that the left side does not bind");
   return detail::with_branches(name, left.node(), branches);
 }
 template <pat::PatLike L, uint64_t Used>
 Rule rule(RuleName name, L left, detail::Action<Used> action) {
   static_assert((Used & ~L::kBound) == 0, "the right side uses a name that the left side does not bind");
-  return {.name = name.text, .file = name.file, .line = name.line, .left = left.node(), .call = action.call, .function = action.function,
-          .may_decline = true, .uses_ctx = action.uses_ctx, .changes_ctx = action.changes_ctx};
+  return {.name = name.text, .file = name.file, .line = name.line, .left = left.node(), .call = action.call,
+          .function = action.function, .may_decline = true, .uses_ctx = action.uses_ctx,
+          .changes_ctx = action.changes_ctx};
 }
 
 // An ordered list of rules with the matcher made from it. Sets are made once, in static storage, and never change.
@@ -216,7 +242,8 @@ class RuleSet {
  public:
   RuleSet(std::string_view name, std::initializer_list<Rule> rules);
   RuleSet(std::string_view name, std::vector<Rule> rules);
-  RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts);  // one after another; a rule keeps its identity
+  // one after another; a rule keeps its identity
+  RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts);
   RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts);
   RuleSet(const RuleSet&) = delete;
   RuleSet& operator=(const RuleSet&) = delete;
@@ -259,7 +286,8 @@ std::vector<std::string_view> branch_names(const Rule& rule);  // the names of s
 // A folding's right side, "{...}" for a lambda's; and its guards, "products_match(c1, c2, c3)", "" when it has none.
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);
-// All of them in a line: "x", "x / ca when products_match(ca, c, cb)", "true: c when truthy(c) | false: x", "fold_divmod(d) [cancel | gcd]".
+// All of them in a line: "x", "x / ca when products_match(ca, c, cb)", "true: c when truthy(c)
+// | false: x", "fold_divmod(d) [cancel | gcd]".
 std::string right_text(const Rule& rule);
 
 }  // namespace tgc

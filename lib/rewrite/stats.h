@@ -12,7 +12,8 @@ namespace tgc {
 struct RuleCounters {
   uint64_t hits = 0, attempts = 0;
   uint64_t hit_ns = 0, total_ns = 0;
-  std::vector<std::pair<std::string_view, uint64_t>> branches = {};  // hits of each that applied, of a rule with several foldings
+  // hits of each that applied, of a rule with several foldings
+  std::vector<std::pair<std::string_view, uint64_t>> branches = {};
 
   void count_branch(std::string_view name) {
     auto it = std::ranges::find(branches, name, &std::pair<std::string_view, uint64_t>::first);

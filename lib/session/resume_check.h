@@ -14,9 +14,9 @@ struct ResumeReport {
   bool passed() const { return stage.empty(); }
 };
 
-// Takes a graph to its end, twice with `begin`. After every stage that changed it the graph is written in each form, read into
-// a graph of its own, and compared node by node; a kernel then runs on from there, to the same list and the same source. A
-// tensor graph runs on from its AST alone, for its later stages need what the earlier ones noted.
+// Takes a graph to its end, twice with `begin`. After every stage that changed it the graph is written in each form,
+// read into a graph of its own, and compared node by node; a kernel then runs on from there, to the same list and the
+// same source. A tensor graph runs on from its AST alone, for its later stages need what the earlier ones noted.
 ResumeReport check_resume(const std::function<Result<Compilation>()>& begin);
 
 }  // namespace tgc

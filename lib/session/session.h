@@ -53,11 +53,11 @@ struct Session {
   // The settings of a graph: tinygrad's defaults, the environment, what the input says it was made with, --set; each
   // over those before.
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
-  // The target of a graph that says none itself: the override, else what the environment asks for (DEV=NAME, NAME=1, ...),
-  // else CPU.
+  // The target of a graph that says none itself: the override, else what the environment asks for (DEV=NAME, NAME=1,
+  // ...), else CPU.
   std::string default_target() const;
-  // What its target is: the override, else the input's own, else the default; of a tensor graph it stays empty when neither
-  // says.
+  // What its target is: the override, else the input's own, else the default; of a tensor graph it stays empty when
+  // neither says.
   std::string target_for(const Loaded& in) const;
   // All that a Compilation of it needs. An error: a target that there is not.
   Result<JobSpec> job_for(const Loaded& in) const;

@@ -61,7 +61,8 @@ class Trial {
     choose_inputs(kernel);
     Arrays inputs = inputs_of(kernel);
     Arrays expected = expected_arrays(kernel, place);
-    if (o_.each_stage) each_stage(place, inputs, expected);  // first: what dies on the device is then named by its stage
+    // first: what dies on the device is then named by its stage
+    if (o_.each_stage) each_stage(place, inputs, expected);
     Execution done =
         std::move(execute(kernel, *place.device, inputs, o_.variables, options_for(place)).value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;

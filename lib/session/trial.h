@@ -23,8 +23,8 @@ struct TrialSpec {
   std::string device = {};
   std::string arrays = {};     // a file of inputs; empty: they are drawn
   std::string expect = {};     // a file of what should come out
-  // without that: the device that makes it, or an INPUT whose graph REF runs on the same arrays; empty: REF on the graph
-  // as it stands; "none": compare nothing
+  // without that: the device that makes it, or an INPUT whose graph REF runs on the same arrays; empty: REF on the
+  // graph as it stands; "none": compare nothing
   std::string reference = {};
   std::string save = {};       // where to keep what comes out
   VariableValues variables = {};

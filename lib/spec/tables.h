@@ -19,7 +19,8 @@ UOp call_judge(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>
 Rule spec_rule(const RuleName& name, P pattern, UOp (*call)(const Rule&, const Match&), AnyFunction test = nullptr) {
-  return {.name = name.text, .file = name.file, .line = name.line, .left = pattern.node(), .call = call, .function = test,
+  return {.name = name.text, .file = name.file, .line = name.line, .left = pattern.node(), .call = call,
+          .function = test,
           .may_decline = test != nullptr};
 }
 template <pat::PatLike P>

@@ -17,7 +17,8 @@ using namespace pat;
 
 namespace {
 
-constexpr DTypeSet kBool{Scalar::Bool}, kUInt64{Scalar::UInt64}, kTranscendental{Scalar::Float16, Scalar::Float32, Scalar::Float64};
+constexpr DTypeSet kBool{Scalar::Bool}, kUInt64{Scalar::UInt64},
+    kTranscendental{Scalar::Float16, Scalar::Float32, Scalar::Float64};
 constexpr DTypeSet kOtherFloats = dtypes::floats - kTranscendental;
 
 // k for the constant 2**k, k < 64; else -1.
@@ -36,7 +37,9 @@ bool sign_is_known(UOp x) {
   UOp negative = x.lt(0);
   return py_equal(negative.vmin(), negative.vmax());
 }
-bool one_value_between(UOp c1, UOp c2) { return py_equal(py_add(c1.arg().to_const(), 1), py_sub(c2.arg().to_const(), 1)); }
+bool one_value_between(UOp c1, UOp c2) {
+  return py_equal(py_add(c1.arg().to_const(), 1), py_sub(c2.arg().to_const(), 1));
+}
 
 UOp fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fast_idiv(target, x, c.arg().as_int()); }
 
@@ -104,9 +107,11 @@ const RuleSet& late_shr() {
   static const RuleSet set("late shr", {
       // x / 2**k -> x >> k, for unsigned x
       rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, x >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
-      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: the shift rounds down, so a negative x is raised for the result to be rounded to zero
+      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: the shift rounds down,
+      // so a negative x is raised for the result to be rounded to zero
       rule("idiv-to-shr", x.of(dtypes::ints) / c,
-           branch("known-sign", (x + where(const_like(x < 0, fold<is_less_than_zero>(x)), c - 1, 0)) >> fold<log2_exact>(c),
+           branch("known-sign",
+                 (x + where(const_like(x < 0, fold<is_less_than_zero>(x)), c - 1, 0)) >> fold<log2_exact>(c),
                   when<is_power_of_two_above_one>(c), when<sign_is_known>(x)),
            branch("any-sign", (x + where(x < 0, c - 1, 0)) >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c))),
   });
@@ -189,8 +194,10 @@ std::vector<const RuleSet*> late_parts(const LateRules& choice) {
   auto add = [&](bool applies, const RuleSet& (*set)()) {
     if (applies) parts.push_back(&set());
   };
-  add(expand(Op::EXP2), []() -> const RuleSet& { return transcendental<xexp2>(Op::EXP2, "exp2", "exp2-through-float"); });
-  add(expand(Op::LOG2), []() -> const RuleSet& { return transcendental<xlog2>(Op::LOG2, "log2", "log2-through-float"); });
+  add(expand(Op::EXP2),
+      []() -> const RuleSet& { return transcendental<xexp2>(Op::EXP2, "exp2", "exp2-through-float"); });
+  add(expand(Op::LOG2),
+      []() -> const RuleSet& { return transcendental<xlog2>(Op::LOG2, "log2", "log2-through-float"); });
   add(expand(Op::SIN), []() -> const RuleSet& { return transcendental<xsin>(Op::SIN, "sin", "sin-through-float"); });
   add(!has(Op::THREEFRY), late_threefry);
   add(!has(Op::MAX) && has(Op::CMPLT), late_max);
@@ -236,14 +243,16 @@ LateRules choice_of(const KernelJob& job) {
 
 const RuleSet& late_rewrite_patterns(const LateRules& choice) {
   static RuleSetCache<LateRules> cache;
-  return cache.get(choice, [&] { return std::make_unique<const RuleSet>("late rewrite patterns", late_parts(choice)); });
+  return cache.get(choice,
+                   [&] { return std::make_unique<const RuleSet>("late rewrite patterns", late_parts(choice)); });
 }
 
 const RuleSet* decompositions_stage(const KernelJob& job) {
   static RuleSetCache<LateRules> cache;
   LateRules choice = choice_of(job);
   return &cache.get(choice, [&] {
-    return std::make_unique<const RuleSet>("decompositions", std::vector{&symbolic_simple(), &late_rewrite_patterns(choice)});
+    return std::make_unique<const RuleSet>("decompositions",
+                                           std::vector{&symbolic_simple(), &late_rewrite_patterns(choice)});
   });
 }
 
@@ -256,7 +265,8 @@ const RuleSet* final_rewrite_stage(const KernelJob& job) {
   static RuleSetCache<Key> cache;
   Key key{choice_of(job), &extra_matcher(job.target)};
   return &cache.get(key, [&] {
-    return std::make_unique<const RuleSet>("final rewrite", std::vector{decompositions_stage(job), &pm_render(), key.extra, &pm_split_ends()});
+    return std::make_unique<const RuleSet>(
+        "final rewrite", std::vector{decompositions_stage(job), &pm_render(), key.extra, &pm_split_ends()});
   });
 }
 

@@ -10,7 +10,9 @@ namespace tgc {
 namespace {
 
 Target target(std::string_view name) { return parse_target(name, {}).value_or_throw(); }
-const RuleSet& rules_for(std::string_view name, bool force = false) { return late_rewrite_patterns({target(name).code_for_op, force, true}); }
+const RuleSet& rules_for(std::string_view name, bool force = false) {
+  return late_rewrite_patterns({target(name).code_for_op, force, true});
+}
 bool has_rule(const RuleSet& set, std::string_view name) {
   for (const Rule* r : set.rules())
     if (r->name == name) return true;
@@ -62,14 +64,19 @@ TEST_CASE("division by multiplication rounds to zero, in the dtype it has or a w
     DType dtype;
     int64_t min, max, d;
   };
-  for (Case c : {Case{dtypes::int32, 0, 1000, 7}, {dtypes::int32, -1000, 1000, 7}, {dtypes::int32, -2147483647 - 1, 2147483647, 10}, {dtypes::uint32, 0, 0xFFFFFFFFL, 3},
-                 {dtypes::int8, -128, 127, 5}, {dtypes::uint8, 0, 255, 10}, {dtypes::int16, -32768, 32767, 24}, {dtypes::int64, 0, 1 << 20, 1000}, {dtypes::int32, 0, 100000, 48}}) {
+  for (Case c : {Case{dtypes::int32, 0, 1000, 7}, {dtypes::int32, -1000, 1000, 7},
+                 {dtypes::int32, -2147483647 - 1, 2147483647, 10}, {dtypes::uint32, 0, 0xFFFFFFFFL, 3},
+                 {dtypes::int8, -128, 127, 5}, {dtypes::uint8, 0, 255, 10}, {dtypes::int16, -32768, 32767, 24},
+                 {dtypes::int64, 0, 1 << 20, 1000}, {dtypes::int32, 0, 100000, 48}}) {
     UOp x = g.variable("x", c.min, c.max, c.dtype), q = fast_idiv(cpu, x, c.d);
     CAPTURE(c.dtype.repr());
     REQUIRE(q);
     CHECK(q.dtype() == c.dtype);
-    for (UOp u : toposort(q)) CHECK((!u.is(Op::IDIV) || (u.src(1).is_const() && (u.src(1).arg().as_int() & (u.src(1).arg().as_int() - 1)) == 0)));
-    for (int64_t v : {c.min, c.min + 1, c.max - 1, c.max, c.min / 2, c.max / 2, c.max / 3, c.d, c.d - 1, 2 * c.d, int64_t(0)})
+    for (UOp u : toposort(q))
+      CHECK(
+          (!u.is(Op::IDIV) || (u.src(1).is_const() && (u.src(1).arg().as_int() & (u.src(1).arg().as_int() - 1)) == 0)));
+    for (int64_t v :
+         {c.min, c.min + 1, c.max - 1, c.max, c.min / 2, c.max / 2, c.max / 3, c.d, c.d - 1, 2 * c.d, int64_t(0)})
       if (v >= c.min && v <= c.max) CHECK(value_at(q, v) == cdiv(Int(v), Int(c.d)));
   }
 }
@@ -95,7 +102,9 @@ TEST_CASE("threefry enciphers as the published test vectors say") {
   for (Case c : {Case{0, 0, 0, 0, 0x6b200159, 0x99ba4efe}, {~0u, ~0u, ~0u, ~0u, 0x1cb996fc, 0xbb002be7},
                  {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xc4923a9c, 0x483df7a0}}) {
     Graph g;
-    auto both = [&](uint32_t low, uint32_t high) { return g.constant(dtypes::uint64, Int(uint64_t(high) << 32 | low)); };
+    auto both = [&](uint32_t low, uint32_t high) {
+      return g.constant(dtypes::uint64, Int(uint64_t(high) << 32 | low));
+    };
     CHECK(value_at(threefry2x32(both(c.c0, c.c1), both(c.k0, c.k1)), 0) == Int(uint64_t(c.r1) << 32 | c.r0));
   }
 }
@@ -104,14 +113,16 @@ TEST_CASE("late rules that Clang takes") {
   const RuleSet& set = rules_for("CPU");
   RuleTest t(set);
   const Target cpu = target("CPU");
-  UOp x = t.load(0, dtypes::int32), y = t.load(1, dtypes::int32), u = t.load(2, dtypes::uint32), f = t.load(3, dtypes::float32), p = t.load(4, dtypes::bool_), q = t.load(5, dtypes::bool_);
+  UOp x = t.load(0, dtypes::int32), y = t.load(1, dtypes::int32), u = t.load(2, dtypes::uint32),
+      f = t.load(3, dtypes::float32), p = t.load(4, dtypes::bool_), q = t.load(5, dtypes::bool_);
   auto i32 = [&](Const v) { return t.constant(dtypes::int32, v); };
 
   t.check("exp2", f.exp2(), xexp2(f));
   t.check("log2", f.log2(), xlog2(f));
   t.check("sin", f.sin(), xsin(f));
   UOp narrow = t.load(6, dtypes::bfloat16);
-  for (auto [name, op] : {std::pair("exp2-through-float", Op::EXP2), {"log2-through-float", Op::LOG2}, {"sin-through-float", Op::SIN}}) {
+  for (auto [name, op] :
+       {std::pair("exp2-through-float", Op::EXP2), {"log2-through-float", Op::LOG2}, {"sin-through-float", Op::SIN}}) {
     t.check(name, narrow.alu(op), narrow.cast(dtypes::float32).alu(op).cast(dtypes::bfloat16));
     t.declines(name, f.alu(op));
   }
@@ -185,12 +196,15 @@ TEST_CASE("which rules a target takes") {
     std::string_view target, rule;
     bool taken;
   };
-  for (Case c : {Case{"CPU", "exp2", true}, {"CPU", "fast-idiv", true}, {"CPU", "max-to-where", true}, {"CPU", "sqrt-to-pow", false}, {"CPU", "mul-add-to-mulacc", false},
-                 {"CPU:LLVM", "sqrt-to-pow", true}, {"CPU:LLVM", "mod-to-and", false}, {"CPU:LLVM", "idiv-to-shr", false}, {"CPU:LLVM", "fast-idiv", false},
-                 {"CPU:LLVM", "mul-fdiv-one", true}, {"CPU:LLVM", "not-lt-const", true}, {"CPU:LLVM", "mul-to-neg", false},
-                 {"CUDA", "exp2", false}, {"CUDA", "mul-fdiv-one", false}, {"CUDA", "add-neg-to-sub", true},
-                 {"CUDA:PTX", "max-to-where", false}, {"CUDA:PTX", "mul-add-to-mulacc", true}, {"CUDA:PTX", "mul-to-neg", false}, {"CUDA:PTX", "add-neg-to-sub", false},
-                 {"AMD:LLVM", "sqrt-to-pow", false}, {"AMD:LLVM", "sin", true}, {"AMD:LLVM", "log2", false}}) {
+  for (Case c : {Case{"CPU", "exp2", true}, {"CPU", "fast-idiv", true}, {"CPU", "max-to-where", true},
+                 {"CPU", "sqrt-to-pow", false}, {"CPU", "mul-add-to-mulacc", false}, {"CPU:LLVM", "sqrt-to-pow", true},
+                 {"CPU:LLVM", "mod-to-and", false}, {"CPU:LLVM", "idiv-to-shr", false},
+                 {"CPU:LLVM", "fast-idiv", false}, {"CPU:LLVM", "mul-fdiv-one", true},
+                 {"CPU:LLVM", "not-lt-const", true}, {"CPU:LLVM", "mul-to-neg", false}, {"CUDA", "exp2", false},
+                 {"CUDA", "mul-fdiv-one", false}, {"CUDA", "add-neg-to-sub", true}, {"CUDA:PTX", "max-to-where", false},
+                 {"CUDA:PTX", "mul-add-to-mulacc", true}, {"CUDA:PTX", "mul-to-neg", false},
+                 {"CUDA:PTX", "add-neg-to-sub", false}, {"AMD:LLVM", "sqrt-to-pow", false}, {"AMD:LLVM", "sin", true},
+                 {"AMD:LLVM", "log2", false}}) {
     CAPTURE(c.target);
     CAPTURE(c.rule);
     CHECK(has_rule(rules_for(c.target), c.rule) == c.taken);

@@ -24,7 +24,8 @@ Axes axes_of(Arg arg) {
   if (!arg.is_tuple()) throw Failure("the axes of an UNROLL or CONTRACT are " + arg.repr());
   out.reserve(arg.items().size());
   for (Arg pair : arg.items()) {
-    if (!pair.is_tuple() || pair.items().size() != 2 || !pair[0].is_int() || !pair[1].is_int()) throw Failure("an axis of an UNROLL or CONTRACT is " + pair.repr());
+    if (!pair.is_tuple() || pair.items().size() != 2 || !pair[0].is_int() || !pair[1].is_int())
+      throw Failure("an axis of an UNROLL or CONTRACT is " + pair.repr());
     out.push_back({pair[0].as_int().int64_or_throw("an axis"), pair[1].as_int().int64_or_throw("the size of an axis")});
   }
   return out;
@@ -42,14 +43,16 @@ int64_t num_elements(const Axes& axes) {
   return n;
 }
 
-// For each element of `to` (the last axis runs fastest) its index among the elements of `from`. Axes of `from` in `zeroed` are taken at 0.
+// For each element of `to` (the last axis runs fastest) its index among the elements of `from`.
+// Axes of `from` in `zeroed` are taken at 0.
 std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
   std::vector<int64_t> strides(to.size(), 0);  // of an axis of `to`, in `from`
   int64_t stride = 1;
   for (size_t k = from.size(); k-- > 0; stride *= from[k].size) {
     if (std::find(zeroed.begin(), zeroed.end(), from[k].id) != zeroed.end()) continue;
     auto at = std::find_if(to.rbegin(), to.rend(), [&](Axis a) { return a.id == from[k].id; });
-    if (at == to.rend()) throw Failure("axis " + std::to_string(from[k].id) + " of an UNROLL is not among the axes it expands to");
+    if (at == to.rend())
+      throw Failure("axis " + std::to_string(from[k].id) + " of an UNROLL is not among the axes it expands to");
     strides[size_t(to.rend() - at) - 1] += stride;
   }
   std::vector<int64_t> out{0};
@@ -133,7 +136,9 @@ UOp do_expand(UOp root) {
   src.reserve(root.num_src());
   for (size_t i = 0; i < root.num_src(); i++) {
     UOp s = root.src(i);
-    src.push_back(!s.is(Op::UNROLL) ? repeated(root, i, count) : shared.is_none() ? swizzled(s, axes, excluded) : s.src(0));
+    src.push_back(!s.is(Op::UNROLL)  ? repeated(root, i, count)
+                  : shared.is_none() ? swizzled(s, axes, excluded)
+                                     : s.src(0));
   }
   Arg arg = root.arg();
   if (root.is(Op::GEP)) {
@@ -156,7 +161,8 @@ UOp do_contract(UOp con) {
     return graph.node(Op::VECTORIZE, con.dtype(), copies);
   }
   Axes taken = axes_of(con.arg()), own = axes_of(ex.arg()), kept;
-  TGC_CHECK(con.dtype() == dtypes::void_ || con.dtype().count() == num_elements(taken), "a CONTRACT to " + std::string(con.dtype().repr()));
+  TGC_CHECK(con.dtype() == dtypes::void_ || con.dtype().count() == num_elements(taken),
+            "a CONTRACT to " + std::string(con.dtype().repr()));
   for (Axis a : own)
     if (std::find(taken.begin(), taken.end(), a) == taken.end()) kept.push_back(a);
   Axes order = kept;
@@ -192,10 +198,12 @@ UOp fix_reduce_unroll(UOp x) {
   auto [ranges, expands] = split_sources(x, 1, [](UOp s) { return s.is(Op::RANGE); });
   if (expands.empty()) return {};
   std::erase_if(expands, [](UOp s) { return s.is_const(); });
-  if (!std::all_of(expands.begin(), expands.end(), is_unroll)) throw Failure("a REDUCE over what is neither a RANGE nor unrolled");
+  if (!std::all_of(expands.begin(), expands.end(), is_unroll))
+    throw Failure("a REDUCE over what is neither a RANGE nor unrolled");
   UOp value = x.src(0);
   Arg axes = all_axes(x.graph(), expands);
-  if (!axes.items().empty()) value = x.graph().node(Op::CONTRACT, x.dtype().vec(num_elements(axes_of(axes))), value, axes, 1);
+  if (!axes.items().empty())
+    value = x.graph().node(Op::CONTRACT, x.dtype().vec(num_elements(axes_of(axes))), value, axes, 1);
   ranges.insert(ranges.begin(), value);
   return x.with_src(ranges);
 }
@@ -217,7 +225,8 @@ UOp unroll_range(UOp r) {
   DType vector = r.dtype().vec(size);
   std::vector<Const> values;
   for (int64_t i = 0; i < size; i++) values.push_back(i);
-  return graph.node(Op::UNROLL, r.dtype(), graph.constant(vector, values), graph.tuple({graph.tuple({r.arg()[0], size})}));
+  return graph.node(Op::UNROLL, r.dtype(), graph.constant(vector, values),
+                    graph.tuple({graph.tuple({r.arg()[0], size})}));
 }
 
 // The threads of a group each reduce a part into local memory; then every one reduces the parts.
@@ -254,8 +263,8 @@ UOp merge_unrolls(UOp outer, UOp inner) {
   return outer.graph().node(Op::UNROLL, outer.dtype(), inner.src(0), all_axes(outer.graph(), {inner, outer}));
 }
 
-constexpr OpSet kExpanded = ops::ALU | OpSet{Op::CAST, Op::BITCAST, Op::GEP, Op::WMMA, Op::LOAD, Op::STORE, Op::INDEX, Op::BUFFERIZE,
-                                             Op::VECTORIZE, Op::REDUCE, Op::END, Op::AFTER};
+constexpr OpSet kExpanded = ops::ALU | OpSet{Op::CAST,  Op::BITCAST,   Op::GEP,       Op::WMMA,   Op::LOAD, Op::STORE,
+                                             Op::INDEX, Op::BUFFERIZE, Op::VECTORIZE, Op::REDUCE, Op::END,  Op::AFTER};
 
 }  // namespace
 

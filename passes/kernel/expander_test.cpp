@@ -36,12 +36,17 @@ TEST_CASE("ranges, reductions and stores over unrolled axes") {
   t.check("range-to-unroll", up, t.unroll(t.iota(4), {{3, 4}}));
   t.check("range-to-unroll", un, t.unroll(t.iota(2), {{5, 2}}));
   t.check("range-to-unroll", t.range(1, 3, AxisType::UPCAST), t.unroll(t.constant(dtypes::index, 0), {{3, 1}}));
-  for (auto type : {AxisType::GLOBAL, AxisType::LOCAL, AxisType::LOOP, AxisType::REDUCE, AxisType::GROUP_REDUCE}) t.declines("range-to-unroll", t.range(4, 3, type));
-  t.declines("range-to-unroll", t.graph.node(Op::RANGE, dtypes::index, t.constant(dtypes::index, 4), t.graph.tuple({0, 1, AxisType::UPCAST})));
+  for (auto type : {AxisType::GLOBAL, AxisType::LOCAL, AxisType::LOOP, AxisType::REDUCE, AxisType::GROUP_REDUCE})
+    t.declines("range-to-unroll", t.range(4, 3, type));
+  t.declines("range-to-unroll", t.graph.node(Op::RANGE, dtypes::index, t.constant(dtypes::index, 4),
+                                             t.graph.tuple({0, 1, AxisType::UPCAST})));
 
   UOp x = t.load(1, dtypes::float32), a = t.unroll(t.iota(4), {{3, 4}}), b = t.unroll(t.iota(2), {{5, 2}});
-  t.check("reduce-unrolled", x.reduce({r, a, b}, Op::ADD), t.graph.node(Op::REDUCE, dtypes::float32, {t.contract(x, dtypes::float32.vec(8), {{3, 4}, {5, 2}}, 1), r}, Op::ADD));
-  t.check("reduce-unrolled", x.reduce({r, t.constant(dtypes::index, 0)}, Op::ADD), x.reduce(r, Op::ADD));  // a range of one value
+  t.check("reduce-unrolled", x.reduce({r, a, b}, Op::ADD),
+          t.graph.node(Op::REDUCE, dtypes::float32, {t.contract(x, dtypes::float32.vec(8), {{3, 4}, {5, 2}}, 1), r},
+                       Op::ADD));
+  // a range of one value
+  t.check("reduce-unrolled", x.reduce({r, t.constant(dtypes::index, 0)}, Op::ADD), x.reduce(r, Op::ADD));
   t.declines("reduce-unrolled", x.reduce(r, Op::ADD));
   CHECK_THROWS_AS(t.declines("reduce-unrolled", x.reduce({r, t.var("n", 0, 3)}, Op::ADD)), Failure);
 
@@ -53,12 +58,14 @@ TEST_CASE("ranges, reductions and stores over unrolled axes") {
 
 TEST_CASE("a grouped reduction goes through a local buffer") {
   ExpanderTest t(pm_group_for_reduce());
-  UOp group = t.range(16, 2, AxisType::GROUP_REDUCE), r = t.range(8, 3, AxisType::REDUCE), local = t.range(4, 1, AxisType::LOCAL);
+  UOp group = t.range(16, 2, AxisType::GROUP_REDUCE), r = t.range(8, 3, AxisType::REDUCE),
+      local = t.range(4, 1, AxisType::LOCAL);
   UOp x = t.buffer(0, dtypes::float32).index(local + group + r);
   UOp loop = t.range(16, 102, AxisType::REDUCE);
   Arg opts = t.graph.record(RecordClass::BufferizeOpts, {2, AddrSpace::LOCAL, true});
   UOp buffer = t.graph.node(Op::BUFFERIZE, dtypes::float32, {x.reduce(r, Op::MAX), local, group}, opts);
-  t.check("group-for-reduce", x.reduce({r, group}, Op::MAX), buffer.index({local, loop}, dtypes::float32).reduce(loop, Op::MAX));
+  t.check("group-for-reduce", x.reduce({r, group}, Op::MAX),
+          buffer.index({local, loop}, dtypes::float32).reduce(loop, Op::MAX));
   t.declines("group-for-reduce", x.reduce(r, Op::MAX));
   t.all_rules_fired();
 }
@@ -71,17 +78,22 @@ TEST_CASE("rules of the expander") {
   UOp four = t.vectorize({x, x, x, x});
   t.check("after-broadcast", four.after(store), x.after(store).broadcast(4));
   t.declines("after-broadcast", t.vectorize({x, y}).after(store));
-  t.check("end-broadcast", t.graph.node(Op::VECTORIZE, dtypes::void_, {store, store}).end(r), store.end(r).broadcast(2));
+  t.check("end-broadcast", t.graph.node(Op::VECTORIZE, dtypes::void_, {store, store}).end(r),
+          store.end(r).broadcast(2));
 
-  UOp a = t.unroll(t.opaque(4), {{0, 4}}), b = t.unroll(t.opaque(2), {{1, 2}}), ab = t.unroll(t.opaque(8), {{0, 4}, {1, 2}});
+  UOp a = t.unroll(t.opaque(4), {{0, 4}}), b = t.unroll(t.opaque(2), {{1, 2}}),
+      ab = t.unroll(t.opaque(8), {{0, 4}, {1, 2}});
   t.check("end-unrolled", store.end({a, r, b}), t.contract(store, dtypes::void_, {{0, 4}, {1, 2}}).end(r));
   t.declines("end-unrolled", store.end(r));
 
   UOp fa = t.unroll(t.opaque(4, dtypes::float32), {{0, 4}}, dtypes::float32);
   UOp bufferize = t.graph.node(Op::BUFFERIZE, dtypes::float32, {fa, a});
-  t.check("bufferize-unrolled", bufferize, bufferize.with_src({t.contract(fa, dtypes::float32.vec(4), {{0, 4}}), t.contract(a, dtypes::index.vec(4), {{0, 4}})}));
+  t.check("bufferize-unrolled", bufferize,
+          bufferize.with_src(
+              {t.contract(fa, dtypes::float32.vec(4), {{0, 4}}), t.contract(a, dtypes::index.vec(4), {{0, 4}})}));
 
-  t.check("unroll-unroll", t.unroll(t.unroll(t.opaque(4), {{0, 4}}), {{1, 2}}), t.unroll(t.opaque(4), {{0, 4}, {1, 2}}));
+  t.check("unroll-unroll", t.unroll(t.unroll(t.opaque(4), {{0, 4}}), {{1, 2}}),
+          t.unroll(t.opaque(4), {{0, 4}, {1, 2}}));
   t.check("unroll-nothing", t.unroll(r, {}), r);
   t.declines("unroll-nothing", a);
 
@@ -89,7 +101,10 @@ TEST_CASE("rules of the expander") {
   t.check("expand", a + r, t.unroll(t.opaque(4) + r.broadcast(4), {{0, 4}}));
   t.check("expand", a * a, t.unroll(t.opaque(4) * t.opaque(4), {{0, 4}}));
   // two axes: the last one runs fastest
-  t.check("expand", a + b, t.unroll(t.opaque(4).gep(std::vector<int64_t>{0, 0, 1, 1, 2, 2, 3, 3}) + t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}), {{0, 4}, {1, 2}}));
+  t.check("expand", a + b,
+          t.unroll(t.opaque(4).gep(std::vector<int64_t>{0, 0, 1, 1, 2, 2, 3, 3}) +
+                       t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}),
+                   {{0, 4}, {1, 2}}));
   t.check("expand", ab + b, t.unroll(t.opaque(8) + t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}), {{0, 4}, {1, 2}}));
   // axes are put in order
   UOp ba = t.unroll(t.opaque(8), {{1, 2}, {0, 4}});
@@ -99,15 +114,19 @@ TEST_CASE("rules of the expander") {
   UOp cat = t.graph.node(Op::CAT, dtypes::float32.vec(8), {v, v, v, v});
   t.check("expand", va + v, t.unroll(t.opaque(8, dtypes::float32) + cat, {{0, 4}}, dtypes::float32.vec(2)));
   // the ranges of a store are no vectors, nor is the index of a value
-  t.check("expand", buf.store(fa, UOpSpan{r}), t.unroll(buf.broadcast(4).store(t.opaque(4, dtypes::float32), UOpSpan{r}), {{0, 4}}, dtypes::void_));
+  t.check("expand", buf.store(fa, UOpSpan{r}),
+          t.unroll(buf.broadcast(4).store(t.opaque(4, dtypes::float32), UOpSpan{r}), {{0, 4}}, dtypes::void_));
   UOp many = t.unroll(t.vectorize({buf, buf}), {{1, 2}}, buf.dtype());
-  t.check("expand", many.index(r), t.unroll(t.vectorize({buf, buf}).index(r, dtypes::float32.vec(2)), {{1, 2}}, dtypes::float32));
+  t.check("expand", many.index(r),
+          t.unroll(t.vectorize({buf, buf}).index(r, dtypes::float32.vec(2)), {{1, 2}}, dtypes::float32));
   // an element of every vector
   t.check("expand", va.gep(1), t.unroll(t.gep(t.opaque(8, dtypes::float32), {1, 3, 5, 7}), {{0, 4}}, dtypes::float32));
   t.declines("expand", r + r);
 
-  t.check("contract", t.contract(ab, dtypes::index.vec(2), {{1, 2}}), t.unroll(t.gep(t.opaque(8), {0, 1, 2, 3, 4, 5, 6, 7}), {{0, 4}}, dtypes::index.vec(2)));
-  t.check("contract", t.contract(ab, dtypes::index.vec(4), {{0, 4}}), t.unroll(t.gep(t.opaque(8), {0, 2, 4, 6, 1, 3, 5, 7}), {{1, 2}}, dtypes::index.vec(4)));
+  t.check("contract", t.contract(ab, dtypes::index.vec(2), {{1, 2}}),
+          t.unroll(t.gep(t.opaque(8), {0, 1, 2, 3, 4, 5, 6, 7}), {{0, 4}}, dtypes::index.vec(2)));
+  t.check("contract", t.contract(ab, dtypes::index.vec(4), {{0, 4}}),
+          t.unroll(t.gep(t.opaque(8), {0, 2, 4, 6, 1, 3, 5, 7}), {{1, 2}}, dtypes::index.vec(4)));
   t.check("contract", t.contract(r, dtypes::index.vec(3), {{0, 3}}), t.vectorize({r, r, r}));
   t.all_rules_fired();
 }
@@ -115,11 +134,14 @@ TEST_CASE("rules of the expander") {
 TEST_CASE("a WMMA takes its own axes from its operands") {
   ExpanderTest t(expander());
   auto one = t.axes({{1, 2}});
-  Arg arg = t.graph.tuple({t.graph.str("wmma"), t.graph.tuple({2, 2, 2}), dtypes::float16, dtypes::float32, t.graph.str("CUDA"), 32, t.graph.tuple({one, one, one}), t.graph.tuple({3})});
-  UOp v = t.opaque(2, dtypes::float32), a = t.unroll(t.opaque(8, dtypes::float32), {{0, 4}, {3, 1}}, dtypes::float32.vec(2));
+  Arg arg = t.graph.tuple({t.graph.str("wmma"), t.graph.tuple({2, 2, 2}), dtypes::float16, dtypes::float32,
+                           t.graph.str("CUDA"), 32, t.graph.tuple({one, one, one}), t.graph.tuple({3})});
+  UOp v = t.opaque(2, dtypes::float32),
+      a = t.unroll(t.opaque(8, dtypes::float32), {{0, 4}, {3, 1}}, dtypes::float32.vec(2));
   UOp wmma = t.graph.node(Op::WMMA, dtypes::float32.vec(2), {a, v, v}, arg);
   UOp cat = t.graph.node(Op::CAT, dtypes::float32.vec(8), {v, v, v, v});
-  UOp wide = t.graph.node(Op::WMMA, dtypes::float32.vec(8), {t.gep(t.opaque(8, dtypes::float32), {0, 1, 2, 3, 4, 5, 6, 7}), cat, cat}, arg);
+  UOp wide = t.graph.node(Op::WMMA, dtypes::float32.vec(8),
+                          {t.gep(t.opaque(8, dtypes::float32), {0, 1, 2, 3, 4, 5, 6, 7}), cat, cat}, arg);
   t.check("expand", wmma, t.unroll(wide, {{0, 4}}, dtypes::float32.vec(2)));
 }
 

@@ -13,7 +13,9 @@ namespace {
 constexpr DTypeSet kIndex{Scalar::Index};
 
 // The integer dtype that holds every value of `u`.
-DType select_dtype(UOp u) { return (overflows(u, dtypes::int32) ? dtypes::int64 : dtypes::int32).vec(u.dtype().count()); }
+DType select_dtype(UOp u) {
+  return (overflows(u, dtypes::int32) ? dtypes::int64 : dtypes::int32).vec(u.dtype().count());
+}
 
 DType dtype_holding_all(UOp u, UOp x, UOp y) { return least_upper_dtype({select_dtype(u), x.dtype(), y.dtype()}); }
 DType common_dtype(UOp x, UOp y) { return least_upper_dtype({x.dtype(), y.dtype()}); }

@@ -20,7 +20,8 @@ TEST_CASE("rules of pm_lower_index_dtype") {
   t.check("lower-binary", idx(x) + idx(y), idx(x + y));
   t.check("lower-binary", idx(x) * idx(y), idx(x * y));
   t.check("lower-binary", idx(x).lt(idx(y)), x.lt(y));  // a comparison is a bool in any case
-  t.check("lower-binary", idx(big) + idx(big), idx(big.cast(dtypes::int64) + big.cast(dtypes::int64)));  // beyond an int32
+  // beyond an int32
+  t.check("lower-binary", idx(big) + idx(big), idx(big.cast(dtypes::int64) + big.cast(dtypes::int64)));
   t.check("lower-binary", idx(x) + idx(l), idx(x.cast(dtypes::int64) + l));
   t.declines("lower-binary", idx(x) + t.var("n", 0, 5));
   t.declines("lower-binary", x + y);
@@ -29,7 +30,8 @@ TEST_CASE("rules of pm_lower_index_dtype") {
   t.check("lower-const", t.constant(dtypes::index, 2147483647L), idx(t.constant(dtypes::int32, 2147483647L)));
   t.check("lower-const", t.constant(dtypes::index, 2147483648L), idx(t.constant(dtypes::int64, 2147483648L)));
   t.check("lower-const", t.constant(dtypes::index, -2147483649L), idx(t.constant(dtypes::int64, -2147483649L)));
-  t.check("lower-const", t.vconst(dtypes::index.vec(2), {1, 2}), t.vconst(dtypes::int32.vec(2), {1, 2}).cast(dtypes::index.vec(2)));
+  t.check("lower-const", t.vconst(dtypes::index.vec(2), {1, 2}),
+          t.vconst(dtypes::int32.vec(2), {1, 2}).cast(dtypes::index.vec(2)));
   t.declines("lower-const", t.graph.invalid());
   t.declines("lower-const", t.constant(dtypes::int32, 5));
 
@@ -41,14 +43,17 @@ TEST_CASE("rules of pm_lower_index_dtype") {
   t.check("lower-range", range, idx(t.graph.node(Op::RANGE, dtypes::int32, x, t.graph.tuple({0, AxisType::LOOP}))));
   t.declines("lower-range", t.range(8));
   t.check("lower-vectorize", t.vectorize({idx(x), idx(y)}), t.vectorize({x, y}).cast(dtypes::index.vec(2)));
-  t.check("lower-vectorize", t.vectorize({idx(x), idx(l)}), t.vectorize({x, l.cast(dtypes::int32)}).cast(dtypes::index.vec(2)));
+  t.check("lower-vectorize", t.vectorize({idx(x), idx(l)}),
+          t.vectorize({x, l.cast(dtypes::int32)}).cast(dtypes::index.vec(2)));
   t.declines("lower-vectorize", t.vectorize({idx(x), t.var("n", 0, 5)}));
-  t.check("lower-special", t.graph.node(Op::SPECIAL, dtypes::index, idx(x), t.graph.str("gidx0")), idx(t.graph.node(Op::SPECIAL, dtypes::int32, x, t.graph.str("gidx0"))));
+  t.check("lower-special", t.graph.node(Op::SPECIAL, dtypes::index, idx(x), t.graph.str("gidx0")),
+          idx(t.graph.node(Op::SPECIAL, dtypes::int32, x, t.graph.str("gidx0"))));
   t.check("lower-variable", t.var("n", 1, 5), idx(t.var("n", 1, 5, dtypes::int32)));
   t.declines("lower-variable", x);
 
   UOp n = t.var("n", 1, 5, dtypes::int32), three = t.constant(dtypes::int32, 3), nine = t.constant(dtypes::int32, 9);
-  t.check("lower-bind", t.graph.node(Op::BIND, dtypes::index, {idx(n), idx(three)}), idx(t.graph.node(Op::BIND, dtypes::int32, {n, three})));
+  t.check("lower-bind", t.graph.node(Op::BIND, dtypes::index, {idx(n), idx(three)}),
+          idx(t.graph.node(Op::BIND, dtypes::int32, {n, three})));
   CHECK_THROWS_AS(t.declines("lower-bind", t.graph.node(Op::BIND, dtypes::index, {idx(n), idx(nine)})), Failure);
 
   t.check("invalid-to-gate", buf.index_ptr(gate.where(x, t.graph.invalid())), buf.index_ptr(x, gate));

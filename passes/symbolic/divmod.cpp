@@ -1,5 +1,5 @@
-// Folding of integer division and remainder. The division truncates, as C's does; most rules want a numerator that is not negative.
-// Mirrors tinygrad uop/divandmod.py.
+// Folding of integer division and remainder. The division truncates, as C's does; most rules want a numerator that is
+// not negative. Mirrors tinygrad uop/divandmod.py.
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"
@@ -24,7 +24,8 @@ Taken fold_divmod_general(UOp d);
 class Summand {
  public:
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
-    bool plain = u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
+    bool plain =
+        u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
     like_term_ = plain ? u.src(0) : term();  // a plain term is made when it is asked for: mostly its bounds tell enough
   }
   Int factor() const { return factor_; }
@@ -124,7 +125,8 @@ class DivMod {
       return sum_from_zero(rest_terms) + floor_mod(constant_, c_) - q * c_;
     }
     std::vector<UOp> quotients;
-    for (size_t i = 0; i < rests.size(); i++) quotients.push_back(floor_div(summands_[i].factor() - rests[i], c_) * summands_[i].term());
+    for (size_t i = 0; i < rests.size(); i++)
+      quotients.push_back(floor_div(summands_[i].factor() - rests[i], c_) * summands_[i].term());
     return sum_from_zero(quotients) + floor_div(constant_ - floor_mod(constant_, c_) + q * c_, c_);
   }
 
@@ -160,7 +162,9 @@ class DivMod {
     if (is_mod_ || x_may_be_negative()) return {};
     Int f = c_;
     for (size_t i = 0; i < uops_.size(); i++)
-      if (Int a = summands_[i].factor().abs(); !uops_[i].in({Op::CONST, Op::VCONST}) && a > 1 && floor_mod(c_, summands_[i].factor()) == 0 && a < f) f = a;
+      if (Int a = summands_[i].factor().abs();
+          !uops_[i].in({Op::CONST, Op::VCONST}) && a > 1 && floor_mod(c_, summands_[i].factor()) == 0 && a < f)
+        f = a;
     if (f >= c_) return {};
     UOp x = fold_divmod_general(x_ / f).node;
     return x && int_vmin(x) >= 0 ? x / floor_div(c_, f) : UOp();
@@ -225,7 +229,9 @@ Taken fold_divmod_general(UOp d) {
 
 // ---- guards
 
-bool same_sign(UOp x, UOp a) { return (never_negative(x) && never_negative(a)) || (never_positive(x) && never_positive(a)); }
+bool same_sign(UOp x, UOp a) {
+  return (never_negative(x) && never_negative(a)) || (never_positive(x) && never_positive(a));
+}
 bool not_reduced(UOp c, UOp d) { return floor_mod(value(c), value(d)) != value(c); }
 
 }  // namespace
@@ -248,7 +254,8 @@ const RuleSet& div_and_mod_symbolic() {
            when<never_positive>(x), when<never_negative>(n), when<is_positive>(cd)),
       // everything that looks at the terms of the numerator
       rule("divmod-general", node({Op::IDIV, Op::MOD}).of(dtypes::index).as(d),
-           with<fold_divmod_general>(d).branches({"cancel", "nested-mod", "binary-numerator", "congruence", "gcd-with-remainder", "nest-by-factor",
+           with<fold_divmod_general>(d).branches({"cancel", "nested-mod", "binary-numerator", "congruence",
+                                                   "gcd-with-remainder", "nest-by-factor",
                                                   "divide-by-gcd", "factor-remainder"})),
       // x % d -> -(-x % d), when x <= 0
       rule("mod-negative-numerator", x.of(dtypes::index) % d, -(-x % d), when<never_positive>(x)),

@@ -6,10 +6,13 @@ namespace {
 
 TEST_CASE("rules of division and remainder") {
   RuleTest t(div_and_mod_symbolic());
-  UOp x = t.var("x", 0, 100), n = t.var("n", -10, 10), neg = t.var("neg", -10, 0), below = t.var("below", -9, -1), y = t.var("y", 1, 7);
+  UOp x = t.var("x", 0, 100), n = t.var("n", -10, 10), neg = t.var("neg", -10, 0), below = t.var("below", -9, -1),
+      y = t.var("y", 1, 7);
   UOp five = t.constant(dtypes::index, 5);
 
-  t.check("div-of-div-plus-const", (x / 3 + 2) / 4, (x + t.constant(dtypes::index, 2) * t.constant(dtypes::index, 3)) / (t.constant(dtypes::index, 3) * t.constant(dtypes::index, 4)));
+  t.check("div-of-div-plus-const", (x / 3 + 2) / 4,
+          (x + t.constant(dtypes::index, 2) * t.constant(dtypes::index, 3)) /
+              (t.constant(dtypes::index, 3) * t.constant(dtypes::index, 4)));
   t.declines("div-of-div-plus-const", (n / 3 + 2) / 4);  // signs differ
   t.check("div-negative-denominator", x / below, -(x / -below));
   t.declines("div-negative-denominator", x / n);
@@ -44,7 +47,8 @@ TEST_CASE("rules of division and remainder") {
 
 TEST_CASE("what division and remainder become") {
   RuleTest t(symbolic());
-  UOp x = t.var("x", 0, 100), y = t.var("y", 0, 40), z = t.var("z", 0, 2), n = t.var("n", 1, 8), neg = t.var("neg", -10, 10);
+  UOp x = t.var("x", 0, 100), y = t.var("y", 0, 40), z = t.var("z", 0, 2), n = t.var("n", 1, 8),
+      neg = t.var("neg", -10, 10);
   UOp two = t.var("two", 3, 4);
   t.rewrites((x % 6 + z) % 3, (x + z) % 3);                      // a nested remainder
   t.rewrites((neg % 6 + z) % 3, (z + neg % 6) % 3);              // not where it may be negative

@@ -22,7 +22,9 @@ UOp round_to_int(UOp d) {
 }
 
 UOp pow2_of_int(UOp q, DType half_dtype) {
-  DType out = q.dtype().is(Scalar::Int64) ? dtypes::float64 : q.dtype().is(Scalar::Int32) ? dtypes::float32 : half_dtype.scalar();
+  DType out = q.dtype().is(Scalar::Int64)   ? dtypes::float64
+              : q.dtype().is(Scalar::Int32) ? dtypes::float32
+                                            : half_dtype.scalar();
   FloatLayout layout = layout_of(out);
   return shl_by(q + Const(layout.exponent_bias), layout.mantissa_bits).bitcast(out.vec(q.dtype().vcount()));
 }
@@ -47,7 +49,8 @@ UOp scale_by_powers(UOp d, UOp e) {
 std::pair<UOp, UOp> mantissa_and_exponent(UOp v) {
   FloatLayout layout = layout_of(v.dtype());
   // the mask of sign and mantissa (of the mantissa alone for float64), and the exponent of 0.5
-  auto [keep, half] = v.dtype().is(Scalar::Float64)   ? std::pair<int64_t, int64_t>(0x000FFFFFFFFFFFFF, 0x3FE0000000000000)
+  auto [keep, half] = v.dtype().is(Scalar::Float64)
+                          ? std::pair<int64_t, int64_t>(0x000FFFFFFFFFFFFF, 0x3FE0000000000000)
                       : v.dtype().is(Scalar::Float32) ? std::pair<int64_t, int64_t>(0x807FFFFF, 0x3F000000)
                                                       : std::pair<int64_t, int64_t>(0x83FF, 0x3800);
   UOp bits = v.bitcast(layout.uint_dtype.vec(v.dtype().count()));

@@ -1,5 +1,5 @@
-// Arithmetic on the bits of floats, for the transcendental functions (tinygrad uop/decompositions.py). A float is float16, float32 or
-// float64; the integer of its size is int16, int32 or int64. Vectors go element by element.
+// Arithmetic on the bits of floats, for the transcendental functions (tinygrad uop/decompositions.py). A float is
+// float16, float32 or float64; the integer of its size is int16, int32 or int64. Vectors go element by element.
 #pragma once
 #include <span>
 #include <utility>
@@ -20,9 +20,11 @@ UOp shl_by(UOp x, int bits);  // x * 2**bits
 UOp shr_by(UOp x, int bits);  // x / 2**bits
 
 UOp round_to_int(UOp d);                            // d as an integer, halves away from 0 (rintk)
-UOp pow2_of_int(UOp q, DType half_dtype);           // 2**q by putting q into the exponent; an int16 gives half_dtype (pow2if)
+// 2**q by putting q into the exponent; an int16 gives half_dtype (pow2if)
+UOp pow2_of_int(UOp q, DType half_dtype);
 UOp exponent_of(UOp d);                             // floor(log2(d)) of a normal d > 0 (ilogb2k)
-UOp scale_by_bits(UOp d, UOp e);                    // d * 2**e by adding to the exponent; e is an integral float (ldexp3k)
+// d * 2**e by adding to the exponent; e is an integral float (ldexp3k)
+UOp scale_by_bits(UOp d, UOp e);
 UOp scale_by_powers(UOp d, UOp e);                  // d * 2**e by two multiplications; e is an integer (ldexp2k)
 std::pair<UOp, UOp> mantissa_and_exponent(UOp v);   // v = m * 2**e, m in [0.5, 1), of a v that is not 0 (frexp)
 

@@ -1,4 +1,5 @@
-// GEP pushing: elements are taken of sources rather than of results. Mirrors tinygrad uop/symbolic.py: gep_pushing, gep_through_wmma.
+// GEP pushing: elements are taken of sources rather than of results.
+// Mirrors tinygrad uop/symbolic.py: gep_pushing, gep_through_wmma.
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
 
@@ -30,7 +31,8 @@ UOp gep_of_gep(UOp inner, UOp outer) {
 UOp gep_of_vectorize(UOp gep, UOp vec) {
   auto source = [&](Arg index) {
     int64_t i = index.small_int();
-    if (i < 0 || size_t(i) >= vec.num_src()) throw Failure("element " + std::to_string(i) + " of a vector of " + std::to_string(vec.num_src()));
+    if (i < 0 || size_t(i) >= vec.num_src())
+      throw Failure("element " + std::to_string(i) + " of a vector of " + std::to_string(vec.num_src()));
     return vec.src(size_t(i));
   };
   auto indices = gep.arg().items();

@@ -1,4 +1,5 @@
-// Guards that several of the symbolic sets use: what must hold of the nodes that a rule bound. For passes/symbolic alone.
+// Guards that several of the symbolic sets use: what must hold of the nodes that a rule bound.
+// For passes/symbolic alone.
 #pragma once
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/uop.h"

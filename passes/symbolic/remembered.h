@@ -13,8 +13,8 @@ struct Remembered {
   std::unordered_map<uint64_t, Result> by_key;
 };
 
-// What compute() returns, which depends on the graph's node or nodes that `key` stands for alone. What, which names the shortcut as
-// What::kShortcut, tells the things that are remembered apart.
+// What compute() returns, which depends on the graph's node or nodes that `key` stands for alone. What, which names the
+// shortcut as What::kShortcut, tells the things that are remembered apart.
 template <class What, class Compute>
 auto remembered(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {

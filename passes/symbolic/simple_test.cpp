@@ -10,8 +10,10 @@ namespace {
 
 TEST_CASE("rules of generic folding") {
   RuleTest t(symbolic_simple());
-  UOp x = t.var("x", 0, 100), y = t.var("y", 1, 7), n = t.var("n", -10, 10), b = t.load(0, dtypes::bool_), c = t.load(1, dtypes::bool_);
-  UOp f = t.load(2, dtypes::float32), g = t.load(3, dtypes::float32), i = t.load(4, dtypes::int32), j = t.load(5, dtypes::int32);
+  UOp x = t.var("x", 0, 100), y = t.var("y", 1, 7), n = t.var("n", -10, 10), b = t.load(0, dtypes::bool_),
+      c = t.load(1, dtypes::bool_);
+  UOp f = t.load(2, dtypes::float32), g = t.load(3, dtypes::float32), i = t.load(4, dtypes::int32),
+      j = t.load(5, dtypes::int32);
   UOp yes = t.constant(dtypes::bool_, true), no = t.constant(dtypes::bool_, false), invalid = t.graph.invalid();
   auto num = [&](DType dtype, Const v) { return t.constant(dtype, v); };
 
@@ -27,7 +29,8 @@ TEST_CASE("rules of generic folding") {
   t.check("alu-of-invalid", invalid + x, invalid);
   t.check("alu-of-invalid", invalid * x, invalid);
   t.declines("alu-of-invalid", x * y);
-  for (Op op : {Op::IDIV, Op::MOD, Op::MAX, Op::XOR, Op::OR, Op::AND, Op::SHL, Op::SHR, Op::SUB, Op::POW, Op::FDIV, Op::THREEFRY}) {  // each op its own rule
+  for (Op op : {Op::IDIV, Op::MOD, Op::MAX, Op::XOR, Op::OR, Op::AND, Op::SHL, Op::SHR, Op::SUB, Op::POW, Op::FDIV,
+                Op::THREEFRY}) {  // each op its own rule
     t.check("alu-under-invalid", gated.alu(op, y), b.where(x.alu(op, y), invalid));
     t.check("alu-of-invalid", invalid.alu(op, y), invalid);
   }
@@ -88,7 +91,8 @@ TEST_CASE("rules of generic folding") {
   t.declines("max-bool", i.maximum(j));
 
   // ---- division of floats
-  UOp nan = num(dtypes::float32, std::numeric_limits<double>::quiet_NaN()), inf = num(dtypes::float32, std::numeric_limits<double>::infinity());
+  UOp nan = num(dtypes::float32, std::numeric_limits<double>::quiet_NaN()),
+      inf = num(dtypes::float32, std::numeric_limits<double>::infinity());
   auto makes_nan = [&](std::string_view rule, UOp from) { t.check(rule, from, from.const_like(nan.arg().to_const())); };
   makes_nan("zero-over-zero", fdiv(num(dtypes::float32, 0.0), num(dtypes::float32, 0.0)));
   makes_nan("scaled-zero-over-zero", fdiv(f * 0.0, num(dtypes::float32, 0.0)));
@@ -119,9 +123,11 @@ TEST_CASE("rules of generic folding") {
   t.declines("const-pow", num(dtypes::float32, -2.0).pow(f));
 
   // ---- two uint32 in a uint64
-  UOp hi = t.load(6, dtypes::uint64), lo = t.load(7, dtypes::uint32), two32 = num(dtypes::uint64, int64_t(1) << 32), both = (hi * two32) | lo.cast(dtypes::uint64);
+  UOp hi = t.load(6, dtypes::uint64), lo = t.load(7, dtypes::uint32), two32 = num(dtypes::uint64, int64_t(1) << 32),
+      both = (hi * two32) | lo.cast(dtypes::uint64);
   UOp shifted = (hi << num(dtypes::uint64, 32)) | lo.cast(dtypes::uint64);
-  t.check("low-half-mask", (hi & num(dtypes::uint64, int64_t(0xFFFFFFFF))).cast(dtypes::uint32), hi.cast(dtypes::uint32));
+  t.check("low-half-mask", (hi & num(dtypes::uint64, int64_t(0xFFFFFFFF))).cast(dtypes::uint32),
+          hi.cast(dtypes::uint32));
   t.declines("low-half-mask", (hi & num(dtypes::uint64, int64_t(0xFFFF))).cast(dtypes::uint32));
   t.check("low-half-of-mul", both.cast(dtypes::uint32), lo);
   t.check("high-half-of-mul", both / two32, hi);

@@ -1,4 +1,5 @@
-// sin: the argument modulo pi/2, then a polynomial (uop/decompositions.py: payne_hanek_reduction, cody_waite_reduction, xsin).
+// sin: the argument modulo pi/2, then a polynomial (uop/decompositions.py: payne_hanek_reduction,
+// cody_waite_reduction, xsin).
 #include <limits>
 #include <numbers>
 
@@ -24,7 +25,8 @@ constexpr int kNumTwoOverPi = std::size(kTwoOverPi);
 // kTwoOverPi[i + offset], chosen by comparing i with 0, 1, ...
 UOp two_over_pi(UOp zero, UOp i, int offset) {
   UOp value = zero;
-  for (int k = kNumTwoOverPi - 2 - offset; k >= 0; k--) value = i.ne(k).where(value, zero.const_like(kTwoOverPi[k + offset]));
+  for (int k = kNumTwoOverPi - 2 - offset; k >= 0; k--)
+    value = i.ne(k).where(value, zero.const_like(kTwoOverPi[k + offset]));
   return value;
 }
 
@@ -61,7 +63,8 @@ Reduced payne_hanek(UOp d) {
 UOp subtract_pi(UOp x, UOp q, UOp qdh) {
   switch (x.dtype().scalar_kind()) {
     case Scalar::Float64: {
-      constexpr double kA = 3.1415926218032836914, kB = 3.1786509424591713469e-08, kC = 1.2246467864107188502e-16, kD = 1.2736634327021899816e-24;
+      constexpr double kA = 3.1415926218032836914, kB = 3.1786509424591713469e-08, kC = 1.2246467864107188502e-16,
+                       kD = 1.2736634327021899816e-24;
       UOp d = qdh * Const(-kA) + x;
       d = q * Const(-kA) + d;
       d = qdh * Const(-kB) + d;
@@ -94,10 +97,13 @@ Reduced cody_waite(UOp d) {
 
 // ---- the polynomial on [-pi/2, pi/2]
 
-constexpr double kSin[] = {2.6083159809786593541503e-06, -0.0001981069071916863322258, 0.00833307858556509017944336, -0.166666597127914428710938, 1.0};
-constexpr double kSinDouble[] = {-7.97255955009037868891952e-18, 2.81009972710863200091251e-15, -7.64712219118158833288484e-13,
-                                 1.60590430605664501629054e-10,  -2.50521083763502045810755e-08, 2.75573192239198747630416e-06,
-                                 -0.000198412698412696162806809, 0.00833333333333332974823815,  -0.166666666666666657414808, 1.0};
+constexpr double kSin[] = {2.6083159809786593541503e-06, -0.0001981069071916863322258, 0.00833307858556509017944336,
+                           -0.166666597127914428710938, 1.0};
+constexpr double kSinDouble[] = {-7.97255955009037868891952e-18, 2.81009972710863200091251e-15,
+                                 -7.64712219118158833288484e-13, 1.60590430605664501629054e-10,
+                                 -2.50521083763502045810755e-08, 2.75573192239198747630416e-06,
+                                 -0.000198412698412696162806809, 0.00833333333333332974823815,
+                                 -0.166666666666666657414808,    1.0};
 
 UOp sin_polynomial(UOp d) {
   UOp square = d * d;
@@ -127,7 +133,8 @@ UOp xsin(UOp d) {
   UOp x = map_non_finite(d, zero, zero, zero, d);
   UOp sign = x.ne(0).where(x.lt(0).where(x.const_like(-1), x.const_like(1)), x.const_like(0));
   UOp magnitude = x * sign;
-  UOp result = magnitude.lt(kSwitchOver).where(sin_of_half_turns(cody_waite(magnitude)), sin_of_quadrants(payne_hanek(magnitude)));
+  UOp result = magnitude.lt(kSwitchOver)
+                   .where(sin_of_half_turns(cody_waite(magnitude)), sin_of_quadrants(payne_hanek(magnitude)));
   return map_non_finite(d, nan, nan, nan, result * sign);
 }
 

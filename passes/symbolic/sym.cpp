@@ -1,4 +1,5 @@
-// Phase 3, the complete symbolic: what the stages of a kernel apply. Mirrors tinygrad uop/symbolic.py: reduce_mul_chain, sym.
+// Phase 3, the complete symbolic: what the stages of a kernel apply.
+// Mirrors tinygrad uop/symbolic.py: reduce_mul_chain, sym.
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
 #include "passes/symbolic/symbolic.h"
@@ -11,7 +12,8 @@ using namespace pat;
 
 namespace {
 
-// store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt): what is there already need not be stored
+// store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid],
+// alt): what is there already need not be stored
 UOp gate_store(UOp index, UOp gate, UOp alt, UOp store) {
   if (store.num_src() > 2) throw Failure("a store of a load of the same place that ends ranges");
   return index.src(0).index(gate.where(index.src(1), index.graph().invalid())).store(alt);

@@ -203,7 +203,8 @@ const RuleSet& symbolic() {
   static const RuleSet terms("symbolic: terms", rules_of_terms());
   static const RuleSet constants("symbolic: constants", rules_of_constants());
   static const RuleSet casts("symbolic: casts", rules_of_casts());
-  static const RuleSet set("symbolic", {&symbolic_simple(), &commutative(), &terms, &constants, &casts, &div_and_mod_symbolic(), &gep_pushing()});
+  static const RuleSet set("symbolic", {&symbolic_simple(), &commutative(), &terms, &constants, &casts,
+                                        &div_and_mod_symbolic(), &gep_pushing()});
   return set;
 }
 

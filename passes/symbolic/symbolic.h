@@ -1,4 +1,5 @@
-// The symbolic rules (tinygrad uop/symbolic.py, uop/divandmod.py). Each set holds the ones before it that it is made of.
+// The symbolic rules (tinygrad uop/symbolic.py, uop/divandmod.py).
+// Each set holds the ones before it that it is made of.
 #pragma once
 #include "lib/rewrite/rules.h"
 
@@ -10,6 +11,7 @@ const RuleSet& commutative();           // one order for the operands of index a
 const RuleSet& div_and_mod_symbolic();  // integer division and remainder
 const RuleSet& gep_pushing();           // elements of vectors
 const RuleSet& symbolic();              // phase 2, with all of the above: what simplify() applies
-const RuleSet& sym();                   // phase 3: symbolic, simplification of valids, and what the stages of a kernel want besides
+// phase 3: symbolic, simplification of valids, and what the stages of a kernel want besides
+const RuleSet& sym();
 
 }  // namespace tgc

@@ -10,7 +10,8 @@ namespace {
 TEST_CASE("rules of terms, constants, casts and order") {
   RuleTest t(symbolic());
   UOp x = t.var("x", 0, 100), y = t.var("y", 1, 7), z = t.var("z", 0, 9), b = t.load(0, dtypes::bool_);
-  UOp f = t.load(1, dtypes::float32), g = t.load(2, dtypes::float32), h = t.load(3, dtypes::float32), i = t.load(4, dtypes::int32), j = t.load(5, dtypes::int32);
+  UOp f = t.load(1, dtypes::float32), g = t.load(2, dtypes::float32), h = t.load(3, dtypes::float32),
+      i = t.load(4, dtypes::int32), j = t.load(5, dtypes::int32);
   UOp yes = t.constant(dtypes::bool_, true);
   auto num = [&](Const v) { return t.constant(dtypes::index, v); };
 
@@ -110,7 +111,8 @@ TEST_CASE("rules of sym") {
   t.check("mul-scaled-sigmoid", f * (d * g), g * (1 - d));
   t.check("mul-sigmoid-plus", f * (d + g), (1 - d) + f * g);
   t.check("group-of-one", t.graph.node(Op::GROUP, dtypes::void_, at.store(f)), at.store(f));
-  t.check("sink-flatten", t.graph.sink({t.graph.sink({at.store(f), at.store(g)})}), t.graph.sink({at.store(f), at.store(g)}));
+  t.check("sink-flatten", t.graph.sink({t.graph.sink({at.store(f), at.store(g)})}),
+          t.graph.sink({at.store(f), at.store(g)}));
   t.declines("sink-flatten", t.graph.sink({at.store(f)}));
   t.check("end-of-nothing", t.graph.noop().end({t.range(4)}), t.graph.noop());
   t.check("neg-of-sum", (x + y) * -1, -x + -y);
@@ -121,7 +123,8 @@ TEST_CASE("rules of sym") {
   t.check("pow", f.pow(g), xpow(f, g));
   t.check("reduce-of-scaled", (of_r * 2.0).reduce(r, Op::ADD), of_r.reduce(r, Op::ADD) * 2.0);
   t.declines("reduce-of-scaled", (of_r * 2.0).reduce(r, Op::MAX));
-  t.check("reduce-of-product", (of_r * f).reduce(r, Op::ADD), prod_from_one(of_r).reduce(r, Op::ADD) * prod_from_one(f));
+  t.check("reduce-of-product", (of_r * f).reduce(r, Op::ADD),
+          prod_from_one(of_r).reduce(r, Op::ADD) * prod_from_one(f));
   t.declines("reduce-of-product", (of_r * of_r).reduce(r, Op::ADD));
   t.declines("reduce-of-product", (of_r * f).reduce(r, Op::MAX));  // f may be negative
 }

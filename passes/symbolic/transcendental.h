@@ -1,5 +1,6 @@
-// Transcendental functions spelled out in simpler ops (tinygrad uop/decompositions.py): accurate to one unit in the last place, by the
-// polynomials of SLEEF (arXiv 2001.09258). Arguments are float16, float32 or float64, scalar or vector; others throw a Failure.
+// Transcendental functions spelled out in simpler ops (tinygrad uop/decompositions.py): accurate to one unit in the
+// last place, by the polynomials of SLEEF (arXiv 2001.09258). Arguments are float16, float32 or float64,
+// scalar or vector; others throw a Failure.
 #pragma once
 #include "lib/uop/uop.h"
 

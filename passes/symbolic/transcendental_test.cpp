@@ -19,7 +19,8 @@ Const value_of_node(UOp u, const UOpMap<Const>& known) {
   if (u.is_const()) return truncate(u.arg().to_const(), u.dtype());
   auto operand = [&](size_t i) { return *known.find(u.src(i)); };
   if (u.is(Op::CAST)) return truncate(dtypes::as_const(operand(0), u.dtype()), u.dtype());
-  if (u.is(Op::BITCAST)) return u.graph().constant(u.src(0).dtype(), operand(0)).bitcast(u.dtype()).simplify().arg().to_const();
+  if (u.is(Op::BITCAST))
+    return u.graph().constant(u.src(0).dtype(), operand(0)).bitcast(u.dtype()).simplify().arg().to_const();
   if (u.is(Op::WHERE)) return operand(0).truthy() ? operand(1) : operand(2);
   std::vector<Arg> operands;
   for (size_t i = 0; i < u.num_src(); i++) operands.push_back(operand(i));
@@ -49,14 +50,17 @@ bool near(double got, double wanted, double tolerance) {
   return std::fabs(got - wanted) <= tolerance * std::max(std::fabs(wanted), 1e-6);
 }
 
-const double kValues[] = {0.0, 0.5, 1.0, 1.5, 2.0, 3.25, 7.0, 10.0, 12.5, 100.0, 0.001, -0.25, -1.0, -3.75, -10.0, kInf, -kInf, kNan};
+const double kValues[] = {0.0,   0.5,   1.0,   1.5,  2.0,   3.25,  7.0,  10.0,  12.5,
+                          100.0, 0.001, -0.25, -1.0, -3.75, -10.0, kInf, -kInf, kNan};
 
 TEST_CASE("exp2 is accurate in every dtype, and right at the ends") {
   for (double x : kValues) {
     CAPTURE(x);
     CHECK(near(at(xexp2, dtypes::float64, x), std::exp2(x), 1e-15));
     CHECK(near(at(xexp2, dtypes::float32, x), std::exp2(x), 2e-7));
-    if (std::fabs(x) <= 12.5 || std::isinf(x)) CHECK(near(at(xexp2, dtypes::float16, truncate(x, dtypes::float16).as_float()), std::exp2(truncate(x, dtypes::float16).as_float()), 2e-3));
+    if (std::fabs(x) <= 12.5 || std::isinf(x))
+      CHECK(near(at(xexp2, dtypes::float16, truncate(x, dtypes::float16).as_float()),
+                 std::exp2(truncate(x, dtypes::float16).as_float()), 2e-3));
   }
   CHECK(at(xexp2, dtypes::float32, 128) == kInf);
   CHECK(at(xexp2, dtypes::float32, 127) == std::exp2(127));
@@ -73,11 +77,13 @@ TEST_CASE("log2 is accurate in every dtype, of denormals too, and right where it
     CAPTURE(x);
     CHECK(near(at(xlog2, dtypes::float64, x), std::log2(x), 1e-14));
     CHECK(near(at(xlog2, dtypes::float32, x), std::log2(truncate(x, dtypes::float32).as_float()), 4e-7));
-    CHECK(near(at(xlog2, dtypes::float16, truncate(x, dtypes::float16).as_float()), std::log2(truncate(x, dtypes::float16).as_float()), 4e-3));
+    CHECK(near(at(xlog2, dtypes::float16, truncate(x, dtypes::float16).as_float()),
+               std::log2(truncate(x, dtypes::float16).as_float()), 4e-3));
   }
   CHECK(near(at(xlog2, dtypes::float32, 1e-40), std::log2(truncate(1e-40, dtypes::float32).as_float()), 1e-6));
   CHECK(near(at(xlog2, dtypes::float64, 1e-310), std::log2(1e-310), 1e-14));
-  CHECK(near(at(xlog2, dtypes::float16, truncate(2e-6, dtypes::float16).as_float()), std::log2(truncate(2e-6, dtypes::float16).as_float()), 4e-3));
+  CHECK(near(at(xlog2, dtypes::float16, truncate(2e-6, dtypes::float16).as_float()),
+             std::log2(truncate(2e-6, dtypes::float16).as_float()), 4e-3));
   CHECK(at(xlog2, dtypes::float32, -0.0) == -kInf);
 }
 
@@ -88,7 +94,8 @@ TEST_CASE("sin is accurate for small and for large arguments") {
     CHECK(near(at(xsin, dtypes::float32, x), std::sin(truncate(x, dtypes::float32).as_float()), 2e-6));
   }
   // beyond 30 the quotient takes the bits of 2/pi
-  for (double x : {30.5, 31.0, 100.0, 1000.0, 12345.5, 39800.0, 1e5, 1e6 + 0.5, 16777216.0, 123456789.0, 1e10, -77.0, -1e6}) {
+  for (double x :
+       {30.5, 31.0, 100.0, 1000.0, 12345.5, 39800.0, 1e5, 1e6 + 0.5, 16777216.0, 123456789.0, 1e10, -77.0, -1e6}) {
     CAPTURE(x);
     double f = truncate(x, dtypes::float32).as_float();
     CHECK(std::fabs(at(xsin, dtypes::float32, f) - std::sin(f)) < 2e-6);
@@ -115,7 +122,8 @@ TEST_CASE("only floats with an integer of their size have an expansion") {
   Graph g;
   for (DType d : {dtypes::bfloat16, dtypes::fp8e4m3, dtypes::int32, dtypes::bool_}) {
     UOp x = g.variable("x", 0, 1, d);
-    CHECK_THROWS_WITH_AS(xexp2(x), ("no expansion of a transcendental function for " + std::string(d.repr())).c_str(), Failure);
+    CHECK_THROWS_WITH_AS(xexp2(x), ("no expansion of a transcendental function for " + std::string(d.repr())).c_str(),
+                         Failure);
     CHECK_THROWS_AS(xlog2(x), Failure);
     CHECK_THROWS_AS(xsin(x), Failure);
   }
@@ -152,7 +160,8 @@ TEST_CASE("mantissa and exponent of a float") {
 
 TEST_CASE("rounding to an integer goes away from zero at halves") {
   Graph g;
-  for (auto [v, wanted] : std::initializer_list<std::pair<double, double>>{{0.5, 1}, {-0.5, -1}, {1.49, 1}, {-2.5, -3}, {0.0, 0}})
+  for (auto [v, wanted] :
+       std::initializer_list<std::pair<double, double>>{{0.5, 1}, {-0.5, -1}, {1.49, 1}, {-2.5, -3}, {0.0, 0}})
     CHECK(evaluate(round_to_int(g.constant(dtypes::float32, v))) == wanted);
 }
 

@@ -60,8 +60,8 @@ Substitution inverse(const Substitution& s) {
   return out;
 }
 
-// `u` when every one of the alternatives in `candidate` (one of them holds) simplifies it to the same; halves of an image index count
-// on their own.
+// `u` when every one of the alternatives in `candidate` (one of them holds) simplifies it to the same; halves of an
+// image index count on their own.
 UOp simplify_by_cases(UOp u, const Substitution& candidate) {
   std::vector<UOp> results;
   for (auto& pair : candidate) {
@@ -69,7 +69,8 @@ UOp simplify_by_cases(UOp u, const Substitution& candidate) {
     if (replaced == u) return u;  // this branch does not appear
     results.push_back(replaced);
   }
-  for (size_t i = 0; i < results.size(); i++) results[i] = substitute(results[i].simplify(), inverse({candidate[i]})).simplify();
+  for (size_t i = 0; i < results.size(); i++)
+    results[i] = substitute(results[i].simplify(), inverse({candidate[i]})).simplify();
   if (all_same(results)) return results[0];
   if (!u.is(Op::VECTORIZE) || u.num_src() != 2) return u;
   for (size_t half : {size_t(0), size_t(1)}) {
@@ -108,7 +109,8 @@ UOp simplify_given_valid(UOp valid, UOp u, bool try_simplex) {
 }
 
 struct GivenValid {
-  static inline const Shortcut kShortcut{"given-valid-once", "simplifying an expression again under a condition seen before"};
+  static inline const Shortcut kShortcut{"given-valid-once",
+                                         "simplifying an expression again under a condition seen before"};
 };
 struct GivenValidByCases {
   static inline const Shortcut kShortcut{"given-valid-by-cases-once", "the same, clause by clause"};
@@ -119,7 +121,8 @@ struct GivenValidByCases {
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
   auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // later stages ask again
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
-  return try_simplex ? remembered<GivenValidByCases>(u.graph(), key, simplify) : remembered<GivenValid>(u.graph(), key, simplify);
+  return try_simplex ? remembered<GivenValidByCases>(u.graph(), key, simplify)
+                     : remembered<GivenValid>(u.graph(), key, simplify);
 }
 
 namespace {
@@ -208,7 +211,8 @@ Taken where_on_load(UOp cond, UOp buf, UOp x) {
     removed = true;
   }
   if (!removed) return {};
-  return {true_and(x.graph(), remaining).where(buf.index(x.get_idx().valid(moved)), 0), brought ? "moved-clauses" : "known-clauses"};
+  return {true_and(x.graph(), remaining).where(buf.index(x.get_idx().valid(moved)), 0),
+          brought ? "moved-clauses" : "known-clauses"};
 }
 
 auto gated() { return where(cond, x, node(Op::CONST).arg(Const::invalid()).as(inv)); }

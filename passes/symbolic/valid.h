@@ -1,4 +1,5 @@
-// Simplifying under a condition that is known to hold: the validity of an index (tinygrad uop/symbolic.py: simplify_valid and its aside).
+// Simplifying under a condition that is known to hold: the validity of an index (tinygrad uop/symbolic.py:
+// simplify_valid and its aside).
 #pragma once
 #include <optional>
 
@@ -14,8 +15,8 @@ struct BoundClause {
 };
 std::optional<BoundClause> parse_valid(UOp clause);
 
-// `u` simplified given that `valid` holds; the same node when that helps nothing. With `try_simplex` each clause is also tried on its
-// own, and a clause x0 + x1 + ... > 0 by its parts.
+// `u` simplified given that `valid` holds; the same node when that helps nothing. With `try_simplex` each clause is
+// also tried on its own, and a clause x0 + x1 + ... > 0 by its parts.
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex = true);
 
 const RuleSet& pm_simplify_valid();       // conditions, and indices under their condition

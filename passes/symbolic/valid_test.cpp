@@ -15,7 +15,8 @@ TEST_CASE("what holds is known where it holds") {
   t.declines("valid-given-earlier-clauses", loaded.lt(5) & loaded.lt(5));
   t.check("index-given-valid", x.lt(8).where(x % 8, inv), x.lt(8).where(x, inv));
   UOp r = drop.range(8), s = drop.range(4, 1), none = drop.graph.invalid();
-  drop.check("valid-drops-clauses", (r.lt(5) & s.lt(2)).where(r, none), (drop.constant(dtypes::bool_, true) & r.lt(5)).where(r, none));
+  drop.check("valid-drops-clauses", (r.lt(5) & s.lt(2)).where(r, none),
+             (drop.constant(dtypes::bool_, true) & r.lt(5)).where(r, none));
   drop.declines("valid-drops-clauses", r.lt(5).where(r, none));
   t.all_rules_fired();
 }

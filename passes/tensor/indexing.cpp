@@ -15,7 +15,9 @@ namespace tgc {
 
 using namespace pat;
 
-bool IndexingContext::Realized::has(size_t axis) const { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+bool IndexingContext::Realized::has(size_t axis) const {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
 
 UOp IndexingContext::new_range(Sint size, AxisType type) {
   if (size.is_uop() && size.uop().is(Op::RANGE)) return size.uop();
@@ -32,7 +34,9 @@ std::span<const UOp> IndexingContext::keep(std::vector<UOp>&& indices) {
 
 namespace {
 
-bool is_outer(UOp range) { return range.arg().is_tuple() && !range.arg().items().empty() && range.arg().items().back() == Arg(AxisType::OUTER); }
+bool is_outer(UOp range) {
+  return range.arg().is_tuple() && !range.arg().items().empty() && range.arg().items().back() == Arg(AxisType::OUTER);
+}
 
 UOp realize(IndexingContext& ctx, UOp u) {
   ctx.realize_map[u] = {};
@@ -81,20 +85,29 @@ class Consumers {
       for (size_t n = nodes[i].num_src(); n > 0; n--, s++)
         if (uint32_t& end = end_[*s]; end == begin_[*s] || users_[end - 1] != i) users_[end++] = i;
   }
-  std::span<const uint32_t> of(size_t node) const { return std::span(users_).subspan(begin_[node], end_[node] - begin_[node]); }
+  std::span<const uint32_t> of(size_t node) const {
+    return std::span(users_).subspan(begin_[node], end_[node] - begin_[node]);
+  }
 
  private:
   std::vector<uint32_t> begin_, end_;  // where in users_ they are
   std::vector<uint32_t> users_;
 };
 
-const Shortcut kSameIndex("same-index", "rewriting the index of an axis that all users index with the same loop or constant");
+const Shortcut kSameIndex("same-index",
+                          "rewriting the index of an axis that all users index with the same loop or constant");
 
 // Gives every node its ranges, from the sink up.
 class RangeAssigner {
  public:
   RangeAssigner(const std::vector<UOp>& nodes, IndexingContext& ctx)
-      : ctx_(ctx), graph_(ctx.graph), pcontig_(ctx.graph.settings().PCONTIG), shows_(ctx.graph.settings().DEBUG_RANGEIFY), nodes_(nodes), consumers_(nodes), ending_(nodes.size()) {}
+      : ctx_(ctx),
+        graph_(ctx.graph),
+        pcontig_(ctx.graph.settings().PCONTIG),
+        shows_(ctx.graph.settings().DEBUG_RANGEIFY),
+        nodes_(nodes),
+        consumers_(nodes),
+        ending_(nodes.size()) {}
 
   void run() {
     if (shows_) std::fprintf(stderr, "**************************\n");
@@ -132,10 +145,12 @@ class RangeAssigner {
     bool apart = x.is(Op::RESHAPE) || in.size() != out.size();
     std::string shape = "(";
     auto known = shape_or_none(x);
-    for (const Sint& s : known ? *known : Shape()) shape += (shape.size() > 1 ? ", " : "") + (s.is_uop() ? repr(s.uop()) : s.str());
+    for (const Sint& s : known ? *known : Shape())
+      shape += (shape.size() > 1 ? ", " : "") + (s.is_uop() ? repr(s.uop()) : s.str());
     shape = known ? shape + (known->size() == 1 ? ",)" : ")") : "None";
     std::fprintf(stderr, "%s %2zu %-20s %-35s %2zu %s\n", ctx_.realize_map.contains(x) ? "***" : "   ", users,
-                 ("Ops." + std::string(name_of(x.op()))).c_str(), shape.c_str(), ending, (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
+                 ("Ops." + std::string(name_of(x.op()))).c_str(), shape.c_str(), ending,
+                 (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
   // The ranges that end between here and some user.
@@ -161,7 +176,8 @@ class RangeAssigner {
   }
 
   // The ranges of the output: new if this is realized, else the users' where they agree. None where no user has ranges.
-  std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users, std::span<const UOp>& ending) {
+  std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users,
+                                                    std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {
       Shape shape = shape_of(x);
       Indices out;
@@ -183,8 +199,8 @@ class RangeAssigner {
     return merge(x, used);
   }
 
-  // What several users index with. Axes on which they differ get new ranges, and so a buffer; where they agree, the index is valid where
-  // it is for any of them.
+  // What several users index with. Axes on which they differ get new ranges, and so a buffer; where they agree, the
+  // index is valid where it is for any of them.
   std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
     size_t axes = used[0].size();
     for (auto u : used) axes = std::min(axes, u.size());
@@ -199,8 +215,9 @@ class RangeAssigner {
     std::vector<uint32_t> realized;
     for (size_t i = 0; i < axes; i++) {
       if (all_same || (pcontig_ && same[i])) {
-        out.push_back(shortcut(kSameIndex, graph_, [&] { return all_same && stays(used, i) ? std::optional(used[0][i]) : std::nullopt; },
-                               [&] { return minimum_valid(used, i); }));
+        out.push_back(shortcut(
+            kSameIndex, graph_, [&] { return all_same && stays(used, i) ? std::optional(used[0][i]) : std::nullopt; },
+            [&] { return minimum_valid(used, i); }));
       } else {
         out.push_back(ctx_.new_range(shape_of(x)[i]));
         realized.push_back(uint32_t(i));
@@ -213,7 +230,8 @@ class RangeAssigner {
   // Whether all users index that axis with the same loop or constant: valid for any of them, and simple already.
   bool stays(const std::vector<std::span<const UOp>>& used, size_t axis) const {
     UOp index = used[0][axis];
-    bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax()) : index.is_const() && !index.is_invalid();
+    bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax())
+                                      : index.is_const() && !index.is_invalid();
     return simple && std::ranges::all_of(used, [&](auto& u) { return u[axis] == index; });
   }
 

@@ -1,9 +1,9 @@
-// Values: what each UOp of a kernel is in REF's code. `Values::lower` translates every op that neither opens nor closes a
-// range. Inside: for ref/ alone.
+// Values: what each UOp of a kernel is in REF's code. `Values::lower` translates every op that neither opens nor closes
+// a range. Inside: for ref/ alone.
 //
-// A vector is a list of its elements, each a register: VECTORIZE, GEP, CAT only pick elements and make no code. A pointer
-// is no number either: it says which memory it points into, in which register the offset is, and in which the condition
-// under which it may be followed (its gate).
+// A vector is a list of its elements, each a register: VECTORIZE, GEP, CAT only pick elements and make no code. A
+// pointer is no number either: it says which memory it points into, in which register the offset is, and in which the
+// condition under which it may be followed (its gate).
 #pragma once
 #include <array>
 #include <deque>
@@ -31,8 +31,8 @@ class Values {
   Values(Graph& graph, Builder& builder)
       : builder_(builder), size_(graph.size()), current_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
-  // Looks through all nodes of the kernel beforehand. Before the stage that adds loads, an INDEX may be used as a number,
-  // and stands for the element that it points to; it is then loaded from where it is lowered.
+  // Looks through all nodes of the kernel beforehand. Before the stage that adds loads, an INDEX may be used as a
+  // number, and stands for the element that it points to; it is then loaded from where it is lowered.
   void scan(std::span<const UOp> nodes);
 
   const Value& get(UOp u) const;    // throws Failure when it was not lowered
@@ -42,8 +42,8 @@ class Values {
   void set(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
   Element scalar(UOp u) const;    // of a value with one element
 
-  // A body that is lowered more than once (an unrolled loop, the lanes of a group) has other values each time: what is set
-  // between enter and leave holds until leave, then whatever it replaced is back.
+  // A body that is lowered more than once (an unrolled loop, the lanes of a group) has other values each time: what is
+  // set between enter and leave holds until leave, then whatever it replaced is back.
   void enter() { marks_.push_back(undo_.size()); }
   void leave();
   void leave_lanes();  // forgets the registers that were made for DEFINE_REGs in the lanes
@@ -98,11 +98,13 @@ class Values {
 
   Builder& builder_;
   size_t size_;                        // nodes of the graph
-  // By slot, null where there is none. Slot `id` is the value of node `id`. An INDEX that is used as a number needs two:
+  // By slot, null where there is none. Slot `id` is the value of node `id`.
+  // An INDEX that is used as a number needs two:
   // slot `size_ + id` is its pointer.
   std::vector<const Value*> current_;
   std::deque<Value> pool_;                              // where they lie; never shrinks, so that they stay in place
-  std::vector<std::pair<size_t, const Value*>> undo_;   // what each set() since the first enter replaced: slot and value
+  // what each set() since the first enter replaced: slot and value
+  std::vector<std::pair<size_t, const Value*>> undo_;
   std::vector<size_t> marks_;                           // by enter that was not left: how long undo_ was
   UOpSet value_uses_;                                   // the INDEX nodes that are used as numbers
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs that need memory
