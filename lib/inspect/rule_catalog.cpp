@@ -225,6 +225,8 @@ std::vector<StageCount> stage_rule_counts() {
   return out;
 }
 
+constexpr size_t kMostStages = 8;  // that are named on a line; of more their number is told, and JSON names them
+
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
   std::string out;
   std::string_view set, inside;
@@ -246,6 +248,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
     std::string name(r.rule->name), source(tinygrad_source(*r.rule)), stages;
     name.resize(name_width, ' ');
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
+    if (r.stages.size() > kMostStages) stages = std::to_string(r.stages.size()) + " stages";
     out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
            op_list(r.rule->left->ops) + "  " + std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) +
            (source.empty() ? "" : " (" + source + ")") + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
