@@ -1,21 +1,21 @@
 // Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py).
 //
-//   rule("add-zero", x + 0, x)                                              left -> right,
-//     both algebra (pattern.h, right_side.h)
-//   rule("shr-drops-mask", (x & c1) >> c2, x >> c2, when<keeps>(c1, c2))    guarded: where `bool keeps(UOp,
-//     UOp)` says no, the rule declines
-//   rule("or-const", x | c,                                                 several foldings,
-//     each with its name: the first whose guards hold
-//        branch("true", c, when<truthy>(c)),
-//        branch("false", x))
-//   rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))         a function computes;
-//     the empty UOp declines
-//   rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))
-//     it returns Taken: which folding it was
-//   rule("fast-idiv", x / c, with<fast_idiv>(x, c))                         its first parameter is the rewrite's
-//     context, const Target&
-//   rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))        a lambda,
-//     for what is too small for a name: listings show {...}
+//   left -> right, both algebra (pattern.h, right_side.h):
+//     rule("add-zero", x + 0, x)
+//   guarded: where `bool keeps(UOp, UOp)` says no, the rule declines:
+//     rule("shr-drops-mask", (x & c1) >> c2, x >> c2, when<keeps>(c1, c2))
+//   several foldings, each with its name: the first whose guards hold:
+//     rule("or-const", x | c,
+//          branch("true", c, when<truthy>(c)),
+//          branch("false", x))
+//   a function computes; the empty UOp declines:
+//     rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))
+//   the same, and it returns Taken: which folding it was:
+//     rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))
+//   the same, its first parameter being the rewrite's context, const Target&:
+//     rule("fast-idiv", x / c, with<fast_idiv>(x, c))
+//   a lambda, for what is too small for a name; listings show {...}:
+//     rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))
 //
 // Order is meaning: the rules of a set are tried in order, a rule's alternatives in tinygrad's permutation order. A
 // rule whose guard says no, or whose function returns nothing, declines, and the next alternative is tried; one that
