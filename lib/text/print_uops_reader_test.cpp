@@ -1,9 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "lib/support/pytext.h"
-#include "lib/support/testing.h"
-#include "lib/text/golden.h"
 #include "lib/text/print_uops.h"
+#include "lib/text/testing.h"
 
 using namespace tgc;
 
@@ -11,34 +10,24 @@ namespace {
 
 std::string trouble_with(std::string_view text) {
   Graph g;
-  auto listing = read_uops(g, text, "in");
-  if (listing) return "none";
-  std::string all = listing.diag().text();
-  return all.substr(0, all.find('\n'));
+  return trouble_of(read_uops(g, text, "in"));
 }
 
 }  // namespace
 
 TEST_CASE("print_uops: every listing of the golden records, read and written back, with and without colours") {
   size_t listings = 0;
-  for (const char* file : {"kernels", "IMAGE-1", "IMAGE-2", "DEVECTORIZE-0", "TC_OPT-2"}) {
-    auto reader = GoldenReader::open(test_path("golden/") + file + ".jsonl.gz");
-    REQUIRE(reader.ok());
-    for (;;) {
-      auto record = reader->next();
-      REQUIRE(record.ok());
-      if (!*record) break;
-      if (!(*record)->linear) continue;
-      Graph g, h;
-      auto listing = read_uops(g, *(*record)->linear, (*record)->id);
-      REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
-      REQUIRE(print_uops(listing->list) == *(*record)->linear);
-      auto plain = read_uops(h, ansistrip(*(*record)->linear));
-      REQUIRE(plain.ok());
-      CHECK(print_uops(plain->list) == *(*record)->linear);
-      listings++;
-    }
-  }
+  for_each_golden({"kernels", "IMAGE-1", "IMAGE-2", "DEVECTORIZE-0", "TC_OPT-2"}, [&](const GoldenRecord& record) {
+    if (!record.linear) return;
+    Graph g, h;
+    auto listing = read_uops(g, *record.linear, record.id);
+    REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
+    REQUIRE(print_uops(listing->list) == *record.linear);
+    auto plain = read_uops(h, ansistrip(*record.linear));
+    REQUIRE(plain.ok());
+    CHECK(print_uops(plain->list) == *record.linear);
+    listings++;
+  });
   CHECK(listings > 110);
 }
 

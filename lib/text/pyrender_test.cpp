@@ -3,10 +3,9 @@
 #include <doctest/doctest.h>
 
 #include "lib/support/settings.h"
-#include "lib/support/testing.h"
-#include "lib/text/golden.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/repr.h"
+#include "lib/text/testing.h"
 
 using namespace tgc;
 
@@ -23,35 +22,26 @@ std::string again(std::string_view text) {
 
 std::string trouble_with(std::string_view text) {
   Graph g;
-  auto root = read_pyrender(g, text, "in.uop");
-  if (root) return "none";
-  std::string all = root.diag().text();
-  return all.substr(0, all.find('\n'));
+  return trouble_of(read_pyrender(g, text, "in.uop"));
 }
 
 }  // namespace
 
 TEST_CASE("pyrender: every text of the golden records, read and written back") {
   size_t texts = 0;
-  for (const char* file :
-       {"kernels", "tensor", "IMAGE-1", "IMAGE-2", "DEVECTORIZE-0", "DEVECTORIZE-2", "TC_OPT-2", "TRANSCENDENTAL-2"}) {
-    auto reader = GoldenReader::open(test_path("golden/") + file + ".jsonl.gz");
-    REQUIRE(reader.ok());
-    for (;;) {
-      auto record = reader->next();
-      REQUIRE(record.ok());
-      if (!*record) break;
-      std::vector<std::string_view> all{(*record)->ast};
-      for (auto& s : (*record)->stages)
-        if (s.ir) all.push_back(*s.ir);
-      for (auto& k : (*record)->kernels) all.push_back(k.ast);
-      for (auto text : all) {
-        INFO((*record)->id);
-        REQUIRE(again(text) == text);
-        texts++;
-      }
+  auto files = {"kernels",       "tensor",        "IMAGE-1",  "IMAGE-2",
+                "DEVECTORIZE-0", "DEVECTORIZE-2", "TC_OPT-2", "TRANSCENDENTAL-2"};
+  for_each_golden(files, [&](const GoldenRecord& record) {
+    std::vector<std::string_view> all{record.ast};
+    for (auto& s : record.stages)
+      if (s.ir) all.push_back(*s.ir);
+    for (auto& k : record.kernels) all.push_back(k.ast);
+    for (auto text : all) {
+      INFO(record.id);
+      REQUIRE(again(text) == text);
+      texts++;
     }
-  }
+  });
   CHECK(texts > 1500);
 }
 

@@ -1,0 +1,34 @@
+// For tests of texts: the golden records of testdata, and the head of a message.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <string>
+
+#include "lib/support/testing.h"
+#include "lib/text/golden.h"
+
+namespace tgc {
+
+// Calls each(record) with every record of these files of testdata/golden, named without their extensions.
+template <class Each>
+void for_each_golden(std::initializer_list<const char*> files, Each each) {
+  for (const char* file : files) {
+    auto reader = GoldenReader::open(test_path("golden/") + file + ".jsonl.gz");
+    REQUIRE(reader.ok());
+    for (;;) {
+      auto record = reader->next();
+      REQUIRE(record.ok());
+      if (!*record) break;
+      each(**record);
+    }
+  }
+}
+
+// The first line of the trouble that reading made; "none" when it made none.
+template <class T>
+std::string trouble_of(const Result<T>& read) {
+  return read ? "none" : read.diag().text().substr(0, read.diag().text().find('\n'));
+}
+
+}  // namespace tgc
