@@ -39,6 +39,12 @@ TEST_CASE("cli: help, version, unknown names") {
   trouble("verify x --spec=kernl", "unknown specification 'kernl', expected kernel");
 }
 
+TEST_CASE("cli: output that cannot be written is trouble") {
+  Ran full = tgc::shell("tgc dump '" + kKernels + "#bin_add_half.0' --stage=all >/dev/full");
+  CHECK(full.code == 2);
+  CHECK(full.err == "tgc: <stdout>: cannot write all of the output\n");
+}
+
 TEST_CASE("cli: --color stands before a command or behind it") {
   auto is_colored = [](const std::string& arguments) {
     return run_tgc(arguments).out.find('\x1b') != std::string::npos;

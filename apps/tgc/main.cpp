@@ -75,5 +75,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {  // no memory, no thread
     return tgc::trouble({.message = e.what()});
   }
-  return exit_code;
+  return exit_code == 2 ? 2 : tgc::finish_output(exit_code);
 }

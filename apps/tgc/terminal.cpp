@@ -84,6 +84,11 @@ void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+int finish_output(int exit_code) {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return exit_code;
+  return trouble({.message = "cannot write all of the output", .file = "<stdout>"});
+}
+
 Progress& progress_line() {
   static Progress line;
   return line;

@@ -25,6 +25,8 @@ void warn(Diag diag);
 
 // Writes all of `text` to standard output.
 void print(std::string_view text);
+// The exit code of a command that has printed everything: `exit_code`, or trouble when not all of it could be written.
+int finish_output(int exit_code);
 
 // Output that appears as a whole or, when release() is never called, not at all. Much of it lies in a temporary file
 // meanwhile.
