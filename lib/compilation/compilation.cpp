@@ -1,6 +1,7 @@
 #include "lib/compilation/compilation.h"
 
 #include <chrono>
+#include <utility>
 
 #include "lib/compilation/schedule_listing.h"
 #include "lib/spec/spec.h"
@@ -12,6 +13,7 @@
 namespace tgc {
 
 using Kind = StageRow::Kind;
+using Clock = std::chrono::steady_clock;
 
 struct Compilation::State {
   Loaded in;
@@ -26,7 +28,7 @@ struct Compilation::State {
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
   std::optional<Diag> failure;            // why there is no way on
-  double seconds = 0;                     // of a tensor graph: from its first stage to its schedule
+  double seconds = 0;                     // of a tensor graph: what its steps took
 };
 
 namespace {
@@ -61,6 +63,13 @@ Diag wrong_stage(const Loaded& in, const StageRow& row) {
           .expected = std::string("a stage of ") + (in.is_tensor_graph ? "tensor graphs" : "kernels")};
 }
 
+Diag needs_all_stages(const Loaded& in, const StageRow& begun_at) {
+  return {.message = "the schedule of '" + in.info.name +
+                     "' needs what all stages note, and this graph is the result of '" + std::string(begun_at.name) +
+                     "'",
+          .expected = "the tensor graph as it was before its first stage"};
+}
+
 // Whether a graph that was taken for an AST is none: then what a stage makes of it tells nothing.
 template <class State>
 bool looks_like_no_ast(const State& s) {
@@ -76,7 +85,7 @@ Compilation& Compilation::operator=(Compilation&& other) noexcept {
   return *this;
 }
 Compilation::~Compilation() {
-  if (s_ && s_->watcher) s_->watcher->end(*this);
+  if (s_) watch(nullptr);
 }
 
 Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
@@ -152,6 +161,7 @@ Result<Compilation::Step> Compilation::step() {
   if (!row) return Diag{"every stage has run"};
   if (s_->watcher) s_->watcher->stage(*row, s_->current);
   Step step{row, s_->current, s_->current};
+  auto begin = s_->tensor ? Clock::now() : Clock::time_point();
   auto note = [&](const auto& result) {
     if (result) return;
     s_->failure = result.diag();
@@ -163,7 +173,8 @@ Result<Compilation::Step> Compilation::step() {
     note(result);
     if (result) step.after = s_->current = *result;
   } else if (row->kind == Kind::Schedule) {
-    s_->schedule.emplace(catch_failures([&] { return create_schedule(*s_->tensor, s_->current); }));
+    s_->schedule = s_->begun_at ? needs_all_stages(s_->in, *s_->begun_at)
+                                : catch_failures([&] { return create_schedule(*s_->tensor, s_->current); });
     note(*s_->schedule);
   } else {
     if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
@@ -171,6 +182,7 @@ Result<Compilation::Step> Compilation::step() {
     if (row->name == "linear") note(s_->outputs->list());
   }
   s_->at = row;
+  if (s_->tensor) s_->seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   if (s_->watcher) s_->watcher->stage_end(*row, s_->failure ? UOp() : s_->current);
   if (s_->failure) return *s_->failure;
   return step;
@@ -207,15 +219,8 @@ Result<KernelOutputs*> Compilation::outputs() {
 const Result<Schedule>& Compilation::schedule() {
   TGC_CHECK(s_->tensor, "a kernel has no schedule");
   static const StageRow& row = row_of("schedule");
-  if (!s_->schedule && s_->begun_at)
-    s_->schedule = Diag{.message = "the schedule of '" + name() +
-                                   "' needs what all stages note, and this graph is the result of '" +
-                                   std::string(s_->begun_at->name) + "'",
-                        .expected = "the tensor graph as it was before its first stage"};
-  auto begin = std::chrono::steady_clock::now();
-  if (!s_->schedule)
-    (void)run_through(row),
-        s_->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!s_->schedule && s_->begun_at) s_->schedule = needs_all_stages(s_->in, *s_->begun_at);
+  if (!s_->schedule) (void)run_through(row);
   if (!s_->schedule) s_->schedule = *s_->failure;
   return *s_->schedule;
 }
@@ -325,10 +330,13 @@ Result<Compilation> Compilation::fork() const {
   return out;
 }
 
-Loaded Compilation::take() && { return std::move(s_->in); }
+Loaded Compilation::take() && {
+  watch(nullptr);
+  return std::move(s_->in);
+}
 
 void Compilation::watch(Watcher* watcher) {
-  s_->watcher = watcher;
+  if (Watcher* before = std::exchange(s_->watcher, watcher)) before->end(*this);
   if (watcher) watcher->begin(*this);
 }
 
@@ -337,8 +345,7 @@ Status run_watched(Compilation compilation, Watcher& watcher) {
   compilation.watch(&watcher);
   if (!compilation.is_tensor_graph()) return compilation.run_through(row_of("linear"));
   auto& schedule = compilation.schedule();
-  compilation.watch(nullptr);
-  watcher.end(compilation);
+  compilation.watch(nullptr);  // a watcher is told of one graph after the other
   if (!schedule) return schedule.diag();
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);

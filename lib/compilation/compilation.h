@@ -36,8 +36,8 @@ struct JobSpec {
 class Compilation;
 
 // Is told what a compilation does. Between `stage` and `stage_end` that row runs, and the rewrites of its graph may be
-// observed (RewriteObserver). `end` comes before the graph is freed, whatever happened, so that no watcher outlives
-// what it watches.
+// observed (RewriteObserver). `end` comes before the graph is freed, whatever happened, so that a watcher never looks at
+// a graph that is gone. A Compilation may move between two calls: what is kept of it is the graph's, not its address.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -87,7 +87,7 @@ class Compilation {
   const Result<Schedule>& schedule();        // of a tensor graph whose every stage this Compilation ran
   Result<std::string> output(const StageRow& row);  // the text (or bytes) of any row behind the graph stages
   const std::map<std::string, int>& name_counts() const;  // of a kernel: those before it and its own
-  double schedule_seconds() const;           // how long tensor stages and schedule took in all
+  double schedule_seconds() const;           // of a tensor graph: how long its stages and schedule took so far
   const TensorJob& tensor_job() const;       // of a tensor graph: what its stages noted
   Sha256 schedule_key();                     // of a scheduled tensor graph: by which tinygrad knows equal ones
   Result<std::string> schedule_as_json();    // of a tensor graph: its schedule for programs
@@ -108,7 +108,7 @@ class Compilation {
   // The graph as it was given, back again.
   Loaded take() &&;
 
-  // Who is told from now on; null: nobody. It is told of `begin` at once.
+  // Who is told from now on; null: nobody. It is told of `begin` at once, and the one before it of `end`.
   void watch(Watcher* watcher);
 
  private:

@@ -114,7 +114,25 @@ TEST_CASE("a compilation of a tensor graph has kernels of its own") {
   CHECK(c.output(row_of("source")).diag().message.find("is a tensor graph") != std::string::npos);
   Loaded later = load(*pyrender(begin(tensor_graph(), {}).current()));
   later.info.stage = "earliest rewrites";
-  CHECK(begin(std::move(later), {}).schedule().diag().message.find("needs what all stages note") != std::string::npos);
+  Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
+  CHECK(resumed.schedule().diag().message.find("needs what all stages note") != std::string::npos);
+  double before = 0;
+  while (stepped.next()) {  // the time of the schedule is that of all steps, one by one, too
+    REQUIRE(stepped.step().ok());
+    CHECK(stepped.schedule_seconds() > before);
+    before = stepped.schedule_seconds();
+  }
+  REQUIRE(stepped.schedule().ok());
+  CHECK(stepped.schedule_seconds() == before);
+}
+
+TEST_CASE("a tensor graph that is the result of a stage cannot be stepped into a schedule, either") {
+  Loaded later = load(*pyrender(begin(tensor_graph(), {}).current()));
+  later.info.stage = (&row_of("schedule") - 1)->name;
+  Compilation c = begin(std::move(later), {});
+  REQUIRE(c.next() == &row_of("schedule"));
+  CHECK(c.step().diag().message.find("needs what all stages note") != std::string::npos);
+  CHECK(c.next() == nullptr);
 }
 
 TEST_CASE("what cannot be begun says why") {
@@ -163,6 +181,15 @@ TEST_CASE("a watcher is told every row, and of the end before the graph goes, al
   CHECK(failed.text.ends_with("apply opts failed.\nend k of 1\n"));
   REQUIRE(run_watched(begin(tensor_graph(), {}), tensor).ok());
   CHECK(tensor.text.find("schedule.\nend k of 1\nbegin k.") != std::string::npos);
+  Log first, second;
+  Compilation c = begin(load(kKernel));
+  c.watch(&first);
+  c.watch(&second);
+  Compilation moved = std::move(c);
+  CHECK(first.text == "begin k\nend k of 1\n");
+  Loaded back = std::move(moved).take();
+  CHECK(second.text == "begin k\nend k of 1\n");
+  CHECK(back.graph->size() > 0);
 }
 
 TEST_CASE("a dump has what was asked for: stages that changed, what is made of the last, kernels of a tensor graph") {
