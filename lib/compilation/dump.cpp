@@ -1,12 +1,11 @@
 #include "lib/compilation/dump.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
 #include "lib/compilation/schedule_listing.h"
 #include "lib/support/ordered_pool.h"
-#include "passes/tensor/memory_planner.h"
-#include "passes/tensor/sched_cache.h"
 
 namespace tgc {
 namespace {

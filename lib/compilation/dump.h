@@ -45,8 +45,8 @@ struct DumpText {
 // holds none of them.
 Result<std::vector<DumpText>> recorded_texts(const Loaded& in, const DumpPlan& plan);
 
-// The texts, in order. Errors: what the pipeline or a compiler refuses; and a plan that asks this graph for nothing
-// that it has.
+// The texts, in order; none when the plan asks for nothing that this graph has. Errors: what the pipeline or a compiler
+// refuses; and a plan that asks a linear list for what comes before it.
 Result<std::vector<DumpText>> dump_texts(Compilation compilation, const DumpPlan& plan);
 
 }  // namespace tgc

@@ -113,10 +113,4 @@ const std::vector<OutputStage> kOutputs = {
 
 std::span<const OutputStage> output_stages() { return kOutputs; }
 
-const OutputStage* find_output(std::string_view text) {
-  for (const OutputStage& o : kOutputs)
-    if (text == o.name || text == o.alias) return &o;
-  return nullptr;
-}
-
 }  // namespace tgc

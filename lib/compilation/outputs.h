@@ -65,6 +65,5 @@ Result<CompileJob> compile_job_of(KernelOutputs& outputs);
 
 // In the order they are made. An output that tgc cannot make yet is not in the table.
 std::span<const OutputStage> output_stages();
-const OutputStage* find_output(std::string_view name_or_alias);
 
 }  // namespace tgc

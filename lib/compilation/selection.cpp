@@ -1,6 +1,7 @@
 #include "lib/compilation/selection.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "lib/support/settings.h"

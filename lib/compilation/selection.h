@@ -24,12 +24,6 @@ struct Choice {
 // the nearest ones.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices);
 
-// Adds the stages of a table (passes/pipeline.h) to the choices.
-template <class Stages>
-void add_stages(std::vector<Choice>& to, const Stages& stages) {
-  for (const auto& s : stages) to.push_back({s.name, s.alias, s.slug()});
-}
-
 // "unknown op 'RDUCE', expected REDUCE": no `what` is called so; the nearest of `names`, else what `expected` says.
 Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected);

@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "lib/rewrite/stats.h"
-#include "lib/text/pyrender.h"
+#include "lib/text/formats.h"
 
 namespace tgc {
 namespace {
@@ -63,7 +63,7 @@ void StepTimes::end_of_total() {
 double StepTimes::now() const { return in_ == In::Elapsed ? elapsed_ms() : thread_ms(); }
 
 Result<TimedInput> timed_input(const Loaded& in, const JobSpec& job) {
-  auto text = pyrender(in.root);
+  auto text = write_graph(Format::Pyrender, in.root, {.name = in.info.name, .stage = in.info.stage});
   if (!text) return text.diag();
   return TimedInput{in.info.name, in.file, std::move(*text), in.graph->settings(), in.is_tensor_graph, job};
 }

@@ -12,7 +12,7 @@ namespace tgc {
 
 // What is timed again and again: small enough to hold thousands.
 struct TimedInput {
-  std::string name, file, text;  // the graph as pyrender
+  std::string name, file, text;  // the graph as pyrender, which says whose result it is
   Settings settings;
   bool is_tensor_graph = false;
   JobSpec job;
@@ -24,7 +24,8 @@ struct StageTime {
   double ms = 0;     // elapsed
 };
 
-// A kernel from its AST to its linear list, a tensor graph from its sink to its kernels.
+// A kernel from its AST, or from the stage whose result it is, to its linear list; a tensor graph from its sink to its
+// kernels.
 struct GraphTime {
   size_t nodes = 0;               // of the AST
   double ms = 0;                  // of all stages but `source` and `program`, in processor time

@@ -40,7 +40,7 @@ struct RecordReport {
   bool compared() const;  // whether anything was: all that was asked for may be missing in the record, or skipped
 };
 
-// `settings` are those of the file's header.
+// `settings` are those that the record was made under: its file's and its own.
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan);
 
 }  // namespace tgc

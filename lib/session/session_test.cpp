@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "lib/session/bench.h"
 #include "lib/session/replay.h"
 #include "lib/session/source.h"
 #include "lib/support/testing.h"
@@ -116,6 +118,25 @@ TEST_CASE("source: what a kernel was made for is known from its record, and show
   CHECK(c->output(row_of("schedule"))->find("relu (model:7::forward") != std::string::npos);
   CHECK(c->schedule_as_json()->find("\"made_for\":\"relu (model:7::forward") != std::string::npos);
   CHECK(c->kernel(c->kernel_numbers()[0])->loaded().made_for.starts_with("relu (model:7::forward"));
+}
+
+TEST_CASE("bench: a graph that is the result of a stage is timed from there on") {
+  Session session;
+  auto c = session.begin(first_of(session, kKernels + "#bin_add_half.0"));
+  REQUIRE(c->run_through(row_of("expander")).ok());
+  GraphInfo info{.name = "k", .stage = "expander", .target = c->target().name()};
+  TemporaryFile late("late.uop", write_graph(Format::Pyrender, c->current(), info).value_or_throw());
+  auto timed = run_bench(session, {.inputs = {kKernels + "#bin_add_half.0", late.path()}, .repeats = 1});
+  REQUIRE_MESSAGE(timed.ok(), timed.diag().text());
+  REQUIRE(timed->graphs.size() == 2);
+  auto has = [&](size_t graph, std::string_view stage) {
+    return std::ranges::count(timed->graphs[graph].time->stages, stage, &StageTime::name) == 1;
+  };
+  REQUIRE(timed->graphs[0].time.ok());
+  REQUIRE(timed->graphs[1].time.ok());
+  CHECK(has(0, "expander"));
+  CHECK_FALSE(has(1, "expander"));
+  CHECK(has(1, "linear"));
 }
 
 TEST_CASE("replay: an id belongs to its own file, and nothing compared is known to be nothing") {
