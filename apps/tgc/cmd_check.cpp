@@ -62,7 +62,8 @@ class Checker {
 
   void explain(const std::string& file, const RecordReport& r) {
     show("--- " + r.id + " (" + r.target + "): " + r.first + "\n" + r.explanation + "  again: tgc check " + file +
-         " --id=" + r.id + (r.first == "text" ? " --stages=text" : "") + " --filter=" + r.target + " --show=1\n");
+         " --id=" + r.id + " --filter=" + r.target + (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") +
+         (o_.isolated ? " --isolated" : "") + (o_.traced ? " --traced" : "") + " --show=1\n");
   }
 
   int nothing_compared() const {
@@ -101,7 +102,7 @@ void add_check(CLI::App& app, int& exit_code) {
       ->type_name("N");
   cmd->add_flag("--list", o->list, "print a line for each record that differs: id, target, first stage");
   cmd->add_option("--id", o->plan.id, "only the record of that id")->type_name("ID");
-  cmd->add_option("--filter", o->plan.filter, "only records whose id or target contains TEXT")->type_name("TEXT");
+  cmd->add_option("--filter", o->plan.filter, "only records whose id, target or device contains TEXT")->type_name("TEXT");
   cmd->add_flag("--isolated", o->isolated,
                 "start every stage from tinygrad's graph of the stage before, to test each on its own");
   cmd->add_flag("--traced", o->traced,

@@ -22,9 +22,10 @@ Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std
                                                const GoldenHeader& header, const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
-  bool wanted = (id.empty() || record->id == id) &&
-                (plan.filter.empty() || contains(record->id, plan.filter) || contains(record->target, plan.filter));
-  if (!wanted) return std::optional<RecordReport>();
+  bool passes = plan.filter.empty();  // of a tensor record the target is empty
+  for (const std::string* text : {&record->id, &record->target, &record->device})
+    passes |= contains(*text, plan.filter);
+  if (!passes || (!id.empty() && record->id != id)) return std::optional<RecordReport>();
   auto settings = settings_from(settings_of(header, *record));
   if (!settings) return settings.diag();
   auto report = catch_failures([&] { return check_record(*record, *settings, plan.check); });
@@ -44,7 +45,8 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   for (GoldenLine line;; line = {}) {
     auto more = reader->next_line(line);
     if (!more) return more.diag();
-    if (!*more || session.cancelled()) break;
+    if (session.cancelled()) return Diag{"cancelled"};
+    if (!*more) break;
     if (!id.empty() && !contains(line.text, id)) continue;  // spares the parsing
     auto check = [&, line = std::move(line)] { return check_line(line, name.file, id, reader->header(), plan); };
     auto tell = [&](std::optional<RecordReport>&& report) {

@@ -13,11 +13,11 @@ namespace tgc {
 struct ReplayPlan {
   CheckPlan check;
   std::string id;      // only the record of that id; beside the #ID of an INPUT
-  std::string filter;  // only records whose id or target contains this
+  std::string filter;  // only records whose id, target or device contains this
 };
 
 // Calls `on_report` with the report of every record of `spec` (FILE or FILE#ID) that the plan wants, in the order of
-// the file, one call at a time. Errors: a file or a record that cannot be read; an id that no record has.
+// the file, one call at a time. Errors: a file or a record that cannot be read; an id that no record has; cancelled.
 using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
 

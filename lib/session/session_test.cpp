@@ -159,6 +159,13 @@ TEST_CASE("replay: an id belongs to its own file, and nothing compared is known 
   CHECK(counted({kKernels + "#bin_add_half.0", kKernels}, "linear").records() == all.records() + 1);
   CHECK(counted({kKernels}, "", "", true).identical() == all.records());  // with an observer attached
   CHECK_FALSE(counted({kKernels}, "", "nosuch").compared());
+  const std::string tensors = test_path("golden/tensor.jsonl.gz");
+  CHECK(counted({tensors}, "kernels", "CPU").records() == counted({tensors}, "kernels").records());  // by device
+  Cancel cancel;
+  Session cancelled{.cancel = &cancel};
+  cancel.request();
+  CHECK(replay(cancelled, kKernels, {.check = *make_check_plan("")}, [](auto&, auto&) {}).diag().message ==
+        "cancelled");
   ReplaySummary kernels = counted({kKernels}, "kernels");
   CHECK(kernels.records() == all.records());
   CHECK_FALSE(kernels.compared());
