@@ -1,6 +1,7 @@
 #include "apps/tgc/options.h"
 
 #include <CLI/CLI.hpp>
+#include <mutex>
 
 #include "apps/tgc/terminal.h"
 #include "lib/session/environment.h"
@@ -55,17 +56,26 @@ namespace {
 
 class TerminalEvents : public Events {
  public:
-  void progress(std::string_view what) override { progress_line().show(what); }
-  void warning(const Diag& what) override { warn(what); }
+  void progress(std::string_view what) override {
+    std::lock_guard lock(mutex_);
+    progress_line().show(what);
+  }
+  void warning(const Diag& what) override {
+    std::lock_guard lock(mutex_);
+    warn(what);
+  }
   void note(const std::string& what) override { tell("tgc: note: " + what + "\n"); }
   void debug(const std::string& text) override { tell(text); }
   bool color() const override { return use_color(2); }
 
  private:
-  static void tell(const std::string& text) {
+  void tell(const std::string& text) {
+    std::lock_guard lock(mutex_);
     progress_line().clear();
     std::fwrite(text.data(), 1, text.size(), stderr);
   }
+
+  std::mutex mutex_;  // bench --whole reads files on several threads, and reading has notes
 };
 
 }  // namespace

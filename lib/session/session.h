@@ -22,18 +22,19 @@ struct Overrides {
   std::string weights;             // a file of tensors for a model's initializers
 };
 
-// Where a verb tells of what goes on besides its result. Every default does nothing.
+// Where a verb tells of what goes on besides its result. Every default does nothing. A verb with several jobs calls it
+// from any of their threads; two calls at once are possible, but not two of progress().
 class Events {
  public:
   virtual ~Events() = default;
-  virtual void progress(std::string_view /*what*/) {}      // "412 records, 412 identical"; from one thread at a time
+  virtual void progress(std::string_view /*what*/) {}      // "412 records, 412 identical"
   virtual void warning(const Diag& /*what*/) {}            // something the user should know, and that is no error
   virtual void note(const std::string& /*what*/) {}        // something that is worth knowing
   virtual void debug(const std::string& /*text*/) {}       // what DEBUG prints, with a line end
   virtual bool color() const { return false; }             // whether those texts may have colours
 };
 
-// A request to stop, from any thread or a signal handler; verbs look at it between two graphs.
+// A request to stop, from any thread or a signal handler. Verbs over many graphs look at it between two graphs.
 class Cancel {
  public:
   void request() { requested_.store(true, std::memory_order_relaxed); }
