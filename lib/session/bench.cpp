@@ -96,15 +96,17 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
   if (!inputs) return inputs.diag();
   BenchResult out;
   out.graphs.resize(plan.whole ? plan.inputs.size() : inputs->size());
-  auto time = [&](size_t i) {
+  auto time = [&](size_t i) -> Status {
+    if (session.cancelled()) return Diag{"cancelled"};
     if (plan.whole) {
       out.graphs[i] = {plan.inputs[i], "", time_whole(session, plan.inputs[i], plan.repeats)};
-      return;
+      return Unit{};
     }
     const TimedInput& in = (*inputs)[i];
     auto target = parse_target(in.job.target.empty() ? "CPU" : in.job.target, in.settings);
     out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
                      time_graph(in, plan.repeats, plan.count_rules)};
+    return Unit{};
   };
   auto start = std::chrono::steady_clock::now();
   auto tell = [&](size_t i) {

@@ -95,7 +95,10 @@ void CompileAll::refuse(const Compilation& kernel, const Diag& diag) {
 }
 
 Status CompileAll::compile() {
-  auto one = [&](size_t i) { compile_source(sources_[i], plan_.use_cache); };
+  auto one = [&](size_t i) -> Status {
+    if (session_.cancelled()) return Diag{"cancelled"};
+    return compile_source(sources_[i], plan_.use_cache), Unit{};
+  };
   auto tell = [&](size_t i) {
     session_.progress(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + " sources compiled");
   };
