@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lib/compilation/compilation.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/formats.h"
 #include "lib/text/input_file.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/uop_table.h"
-#include "passes/pipeline.h"
 
 namespace tgc {
 namespace {
@@ -22,9 +22,8 @@ constexpr std::string_view kAst = "ast";
 constexpr size_t kMaxBlame = 8;
 
 std::string stage_name(std::string_view text) {
-  if (const Stage* s = find_stage(text)) return std::string(s->name);
-  if (const TensorStage* s = find_tensor_stage(text)) return std::string(s->name);
-  return std::string(text);
+  const StageRow* row = find_row(text);
+  return std::string(row ? row->name : text);
 }
 
 // ---- the rule responsible: the stage is run once more, and who made the nodes that differ is noted
@@ -87,21 +86,16 @@ class Makers : public RewriteObserver {
   bool on_ = false;
 };
 
-// Runs the pipeline on `ast` to the end of `stage`, watching that one; the stage's result, or the empty UOp.
-template <class Stages, class Job>
-UOp run_to(Stages stages, Job& job, UOp current, std::string_view stage, Makers& makers) {
-  for (auto& s : stages) {
-    if (s.name == stage) makers.watch(stage);
-    if (!s.applies || s.applies(job)) {
-      auto result = run_stage(s, job, current);
-      if (!result) return {};
-      current = *result;
-    }
-    if (s.name != stage) continue;
+// Goes on to the end of `stage`, watching that one; its result, or the empty UOp.
+UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
+  for (const StageRow* row = c.next(); row && row <= &stage; row = c.next()) {
+    if (row == &stage) makers.watch(stage.name);
+    auto step = c.step();
     makers.stop();
-    return current;
+    if (!step) return {};
   }
-  return {};
+  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // it does not apply: all was there before it
+  return c.current();
 }
 
 // Whether a text says less than its graph: tinygrad's own pyrender.
@@ -135,16 +129,13 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text);
   if (!ast) return;
   Makers makers(graph);
-  UOp ours;
-  if (known->target.empty()) {
-    TensorJob job(graph);
-    ours = run_to(tensor_stages(), job, ast->root, out.stage, makers);
-  } else {
-    auto target = parse_target(known->target, graph.settings());
-    if (!target) return;
-    KernelJob job{graph, *target};
-    ours = run_to(kernel_stages(), job, begin_kernel(job, ast->root), out.stage, makers);
-  }
+  const bool is_tensor_graph = known->target.empty();
+  const StageRow* stage = find_row(out.stage);
+  if (!stage || !(is_tensor_graph ? stage->tensor != nullptr : stage->kernel != nullptr)) return;
+  Loaded in{.graph = borrowed(graph), .root = ast->root, .is_tensor_graph = is_tensor_graph};
+  auto compilation = Compilation::begin(std::move(in), {.target = known->target});
+  if (!compilation) return;
+  UOp ours = run_to(*compilation, *stage, makers);
   auto sides = read_sides(graph, a, in_a, b, in_b);
   if (!ours || !sides) return;
   UOp compared = loses_facts(in_a.text) || loses_facts(in_b.text) ? as_letters_say(ours) : ours;
