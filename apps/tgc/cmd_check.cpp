@@ -102,7 +102,8 @@ void add_check(CLI::App& app, int& exit_code) {
       ->type_name("N");
   cmd->add_flag("--list", o->list, "print a line for each record that differs: id, target, first stage");
   cmd->add_option("--id", o->plan.id, "only the record of that id")->type_name("ID");
-  cmd->add_option("--filter", o->plan.filter, "only records whose id, target or device contains TEXT")->type_name("TEXT");
+  cmd->add_option("--filter", o->plan.filter, "only records whose id, target or device contains TEXT")
+      ->type_name("TEXT");
   cmd->add_flag("--isolated", o->isolated,
                 "start every stage from tinygrad's graph of the stage before, to test each on its own");
   cmd->add_flag("--traced", o->traced,

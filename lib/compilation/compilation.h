@@ -36,8 +36,8 @@ struct JobSpec {
 class Compilation;
 
 // Is told what a compilation does. Between `stage` and `stage_end` that row runs, and the rewrites of its graph may be
-// observed (RewriteObserver). `end` comes before the graph is freed, whatever happened, so that a watcher never looks at
-// a graph that is gone. A Compilation may move between two calls: what is kept of it is the graph's, not its address.
+// observed (RewriteObserver). `end` comes before the graph is freed, whatever happened, so that a watcher never looks
+// at a graph that is gone. A Compilation may move between two calls: a watcher keeps no pointer to it.
 class Watcher {
  public:
   virtual ~Watcher() = default;
