@@ -22,9 +22,10 @@ int stats(const StatsOptions& o) {
   std::vector<std::string_view> stages;
   if (!o.stage.empty()) {
     auto choices = choices_of_rows([](const StageRow& row) { return row.is_graph_stage() || row.name == "linear"; });
+    choices.push_back({"all", "", "", false});
     auto selected = select_stages(o.stage, choices);
     if (!selected) return trouble(selected.diag());
-    stages = *selected;
+    if (std::ranges::find(*selected, "all") == selected->end()) stages = *selected;
   }
   StatsWatcher counter(
       [&](const StageRow& row) { return stages.empty() || std::ranges::find(stages, row.name) != stages.end(); });

@@ -64,6 +64,8 @@ TEST_CASE("patterns and stats") {
   CHECK(stats.code == 0);
   CHECK(has(stats, "-- TOTAL\n"));
   CHECK(has(stats, "merge-adjacent-ranges"));
+  CHECK(has(run_tgc("stats --stage=all " + kKernel), "merge-adjacent-ranges"));
+  CHECK(!has(run_tgc("stats --stage=expander " + kKernel), "merge-adjacent-ranges"));
   Ran never = run_tgc("stats --never " + kKernel);
   CHECK(has(never, "where-on-load"));
   CHECK(!has(never, "merge-adjacent-ranges"));
