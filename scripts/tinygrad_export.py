@@ -101,6 +101,11 @@ def main():
   if bool(command) == bool(options.replay): parser.error("give a program after --, or --replay with golden files")
   if command in (["-m"], ["-c"]): parser.error(f"{command[0]} needs " + ("a module" if command[0] == "-m" else "code"))
 
+  output = pathlib.Path(options.output)
+  if output.is_dir(): trouble(f"{output} is a folder; -o takes the name of a file")
+  if not output.parent.is_dir(): trouble(f"{output.parent}: no such folder to write {output.name} to")
+  if command and not command[0].startswith("-") and not os.path.isfile(command[0]): trouble(f"no program '{command[0]}'")
+
   if command and command[0] == "-m": sys.path.insert(0, os.getcwd())
   version = installed_version()
   if version is None: trouble(f"tinygrad is not installed here: pip install tinygrad=={WANTED}")

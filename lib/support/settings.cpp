@@ -38,6 +38,7 @@ std::span<const SettingInfo> all_settings() { return kSettings; }
 std::string nearest_names(std::string_view word, std::span<const std::string_view> names, size_t count) {
   std::vector<std::pair<size_t, std::string_view>> ranked;
   for (auto name : names) {
+    if (std::ranges::find(ranked, name, &std::pair<size_t, std::string_view>::second) != ranked.end()) continue;
     bool inside = word.size() >= 3 && name.find(word) != name.npos;
     size_t distance = inside ? 1 : edit_distance(word, name);
     if (distance <= std::max<size_t>(2, word.size() / 3)) ranked.emplace_back(distance, name);

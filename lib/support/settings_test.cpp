@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <vector>
 
 using namespace tgc;
 
@@ -32,5 +33,6 @@ TEST_CASE("nearest_names: near ones in order, none that is far") {
   std::string_view names[] = {"expander", "devectorize", "final rewrite", "expand"};
   CHECK(nearest_names("expandr", names) == "expander, expand");
   CHECK(nearest_names("rewrite", names) == "final rewrite");
+  CHECK(nearest_names("a-b", std::vector<std::string_view>{"a-c", "a-c", "a-d"}) == "a-c, a-d");  // none twice
   CHECK(nearest_names("zzz", names) == "");
 }

@@ -53,14 +53,14 @@ class Writer:
     """Takes the first number that no process has."""
     for part in itertools.count(1):
       with contextlib.suppress(FileExistsError):
-        fd = os.open(self.file_for("kernel", part), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        fd = os.open(self.file_for("kernel", part), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         fcntl.flock(fd, fcntl.LOCK_EX)
         self.part = part
         return self.start("kernel", settings, fd)
 
   def start(self, level, settings, fd=None):
     path = self.file_for(level, self.part)
-    self.files[level] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if fd is None else fd, path
+    self.files[level] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644) if fd is None else fd, path
     header = {"format": "tgc-golden", "version": 1, "level": level, "producer": f"tinygrad {WANTED}"}
     self.write_line(level, json.dumps({**header, "settings": settings}))
 
