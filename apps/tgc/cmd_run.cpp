@@ -37,7 +37,7 @@ class Runner {
   int run() {
     auto variables = parse_variables(o_.variables);
     if (!variables) return trouble(variables.diag());
-    spec_.variables = std::move(*variables);
+    spec_.variables = std::move(*variables), spec_.one_of_several = o_.inputs.size() > 1;
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
     for (const std::string& input : o_.inputs) {

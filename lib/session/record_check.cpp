@@ -250,7 +250,9 @@ class RecordCheck {
 
   // tinygrad refused this graph after the last stage recorded: so must tgc, in whatever row.
   void check_refusal() {
-    if (plan_.isolated) begin_anew("before the refusal");
+    if (plan_.isolated && is_kernel()) begin_anew("before the refusal");
+    else if (plan_.isolated)  // the schedule needs what all stages note
+      if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
     if (!c_) return;  // said already
     while (const StageRow* row = c_->next()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;

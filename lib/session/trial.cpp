@@ -255,7 +255,8 @@ Result<Placement> placement_for(const Session& session, const std::string& devic
 }
 
 TrialReport run_trial(const Session& session, Loaded& in, const TrialSpec& spec) {
-  TrialReport report{.kernel = in.info.name};
+  TrialReport report{
+      .input = spec.one_of_several ? spec.input : "", .made_for = in.made_for, .kernel = in.info.name};
   auto done = catch_failures([&] { return Trial(session, in, spec, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();
   return report;

@@ -35,6 +35,7 @@ struct TrialSpec {
   bool in_process = false;
   bool each_stage = false;  // also run the graph after every stage in REF
   bool recorded = false;    // of a golden record: its own linear list and stages are run, not what tgc makes of its AST
+  bool one_of_several = false;  // INPUTs: reports say which they are of
   bool alone = false;       // the only kernel of the run: a variable that it does not have is an error
 };
 

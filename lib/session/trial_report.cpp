@@ -114,7 +114,7 @@ int exit_code_of(TrialReport::Result result) {
 
 std::string TrialReport::text(size_t number, bool color) const {
   Result r = result();
-  std::string out = kernel + ": ", them = arrays.size() == 1 ? "it" : "them";
+  std::string out = (input.empty() ? "" : input + ": ") + kernel + ": ", them = arrays.size() == 1 ? "it" : "them";
   out += r == Result::NotCompared ? "run, not compared,"
          : r == Result::Passed    ? painted("passed", "green", color)
                                   : painted("FAILED", "red", color);
@@ -126,6 +126,7 @@ std::string TrialReport::text(size_t number, bool color) const {
   out += seed ? " (inputs from seed " + std::to_string(*seed) + (floats.empty() ? "" : ", floats " + floats) + ")\n"
               : "\n";
   for (const Comparison& c : arrays) out += indented(c.text());
+  if (!made_for.empty()) out += "  made for " + made_for + "\n";
   if (!notes.empty()) out += "  note: " + notes + ": devices may differ\n";
   if (stages && stages->stage.empty())
     out += "  each of " + plural(stages->stages_run, "stage") + " computes the same\n";
@@ -144,6 +145,8 @@ std::string TrialReport::json() const {
   std::string out;
   JsonWriter json(out);
   json.object([&] {
+    if (!input.empty()) json.member("input", input);
+    if (!made_for.empty()) json.member("made_for", made_for);
     json.member("kernel", kernel).member("device", device).member("result", name_of(result()));
     if (!error.empty()) json.member("error", error);
     if (!reference.empty()) json.member("reference", reference);

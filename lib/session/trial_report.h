@@ -38,7 +38,9 @@ struct StageDifference {
 struct TrialReport {
   enum class Result : uint8_t { Passed, Failed, NotCompared, Trouble };
 
-  std::string kernel;
+  std::string input = {};            // the INPUT it is of, where there are several
+  std::string made_for = {};         // the Tensor ops and lines of Python behind it, where the record says so
+  std::string kernel = {};
   std::string device;                // "CPU:LLVM", "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;             // what it was compared with; empty: nothing
   std::vector<Comparison> arrays;
