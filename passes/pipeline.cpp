@@ -48,9 +48,10 @@ const RuleSet* for_tensors(const TensorJob&) {
   return &set();
 }
 
-// What is to be scheduled must be a well-formed tensor graph; its cache key may be that of any.
+// What is to be scheduled must be a well-formed tensor graph; its cache key may be that of any. A graph that begins after
+// the first stage has nothing that was given before it.
 UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
-  if (auto violation = verify_graph(job.given, Spec::Tensor))
+  if (auto violation = job.given ? verify_graph(job.given, Spec::Tensor) : std::nullopt)
     throw Failure("not a well-formed tensor graph: " + violation->text());
   return rewrite_multi(job, sink);
 }

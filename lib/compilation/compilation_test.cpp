@@ -135,6 +135,20 @@ TEST_CASE("a tensor graph that is the result of a stage cannot be stepped into a
   CHECK(c.next() == nullptr);
 }
 
+TEST_CASE("a tensor graph resumes after any of its stages, and goes through those that follow") {
+  Compilation whole = begin(tensor_graph(), {});
+  while (whole.next()->tensor) {
+    REQUIRE(whole.step().ok());
+    Loaded later = load(*pyrender(whole.current()));
+    later.is_tensor_graph = true;
+    later.info.stage = whole.at()->name;
+    Compilation resumed = begin(std::move(later), {});
+    while (resumed.next() && resumed.next()->tensor)
+      if (!resumed.step()) break;  // what needs the notes of earlier stages may refuse, and does not crash
+    CHECK_FALSE(resumed.schedule().ok());
+  }
+}
+
 TEST_CASE("what cannot be begun says why") {
   auto refused = [](Loaded in, JobSpec spec) {
     auto c = Compilation::begin(std::move(in), std::move(spec));
