@@ -48,8 +48,8 @@ const RuleSet* for_tensors(const TensorJob&) {
   return &set();
 }
 
-// What is to be scheduled must be a well-formed tensor graph; its cache key may be that of any. A graph that begins after
-// the first stage has nothing that was given before it.
+// What is to be scheduled must be a well-formed tensor graph; its cache key may be that of any. A graph that begins
+// after the first stage has nothing that was given before it.
 UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
   if (auto violation = job.given ? verify_graph(job.given, Spec::Tensor) : std::nullopt)
     throw Failure("not a well-formed tensor graph: " + violation->text());
