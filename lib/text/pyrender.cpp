@@ -63,7 +63,7 @@ void PyrenderWriter::write_lines() {
   }
 }
 
-void PyrenderWriter::mark_named() {
+inline void PyrenderWriter::mark_named() {
   for (UOp u : order_)
     for (UOp s : u.src()) {
       Info& info = info_[s.id()];
@@ -84,9 +84,9 @@ void PyrenderWriter::mark_named() {
 }
 
 // "c12 = ...": one pair of brackets around the whole is left out.
-void PyrenderWriter::line(UOp u, const Info& info) {
+inline void PyrenderWriter::line(UOp u, const Info& info) {
   if (lines_.size()) lines_.put('\n');
-  line_begins_.emplace_back(u, lines_.size());
+  if (keeps_lines_) line_begins_.emplace_back(u, lines_.size());
   if (u == root_) lines_.put("ast");
   else lines_.put(pieces_, info.begin, info.size);
   lines_.put(" = ");
@@ -97,21 +97,21 @@ void PyrenderWriter::line(UOp u, const Info& info) {
   if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
 }
 
-void PyrenderWriter::piece(UOp u, Info& info) {
+inline void PyrenderWriter::piece(UOp u, Info& info) {
   to_ = &pieces_;
   expression(u, false);
   tag(u);
   info.bracketed = u.tag().is_none() && is_infix(u);
 }
 
-void PyrenderWriter::tag(UOp u) {
+inline void PyrenderWriter::tag(UOp u) {
   if (u.tag().is_none()) return;
   put(".rtag(");
   repr(u.tag());
   put(')');
 }
 
-void PyrenderWriter::name_kernel(UOp ast) {
+inline void PyrenderWriter::name_kernel(UOp ast) {
   auto known = std::find(kernels_.begin(), kernels_.end(), ast);
   size_t number = size_t(known - kernels_.begin());
   if (known != kernels_.end()) return;
@@ -125,29 +125,29 @@ void PyrenderWriter::name_kernel(UOp ast) {
 // ---- pieces of expressions
 
 // The name of a node, or what it is.
-void PyrenderWriter::src(UOp u) {
+inline void PyrenderWriter::src(UOp u) {
   const Info& info = info_of(u);
   to_->put(pieces_, info.begin, info.size);
 }
-const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
+inline const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
   if (u.id() < info_.size() && info_[u.id()].size) return info_[u.id()];
   throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
 }
 
-void PyrenderWriter::repr(Arg a) {
+inline void PyrenderWriter::repr(Arg a) {
   if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
   odd_text_ |= holds_odd_text(a);
   scratch_.clear();
   a.append_repr(scratch_);
   put(scratch_);
 }
-void PyrenderWriter::str(Arg a) {
+inline void PyrenderWriter::str(Arg a) {
   if (!a.is_str()) return repr(a);
   odd_text_ |= holds_odd_text(a);
   put(a.text());
 }
 
-void PyrenderWriter::sources(std::span<const UOp> list) {
+inline void PyrenderWriter::sources(std::span<const UOp> list) {
   put('(');
   for (size_t i = 0; i < list.size(); i++) {
     if (i) put(", ");
@@ -156,9 +156,9 @@ void PyrenderWriter::sources(std::span<const UOp> list) {
   put(list.size() == 1 ? ",)" : ")");
 }
 
-void PyrenderWriter::size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
+inline void PyrenderWriter::size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
 
-void PyrenderWriter::movement_argument(UOp u) {
+inline void PyrenderWriter::movement_argument(UOp u) {
   if (u.is(Op::PERMUTE)) return repr(u.arg());
   if (u.is(Op::FLIP)) {
     std::vector<Arg> axes;
@@ -187,7 +187,7 @@ void PyrenderWriter::movement_argument(UOp u) {
 
 // left+right in brackets, or bare. Operands that bind tightly enough lose theirs; a constant on a device beside an
 // operand is the number alone.
-void PyrenderWriter::infix(UOp u, bool bare) {
+inline void PyrenderWriter::infix(UOp u, bool bare) {
   UOp a = u.src(0), b = u.src(1);
   auto is_number = [&](UOp s) { return on_device(s) && !info_[s.id()].plain; };
   bool a_is_number = !u.is(Op::CMPNE) && is_number(a), b_is_number = !a_is_number && is_number(b);
@@ -200,7 +200,7 @@ void PyrenderWriter::infix(UOp u, bool bare) {
   else operand(b, p != 99 && infix_precedence(b.op()) < p);
   if (!bare) put(')');
 }
-void PyrenderWriter::operand(UOp u, bool strip) {
+inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
   if (strip && odd_text_) {  // the brackets must be counted
     std::string piece(pieces_.view(info.begin, info.size));
@@ -212,7 +212,7 @@ void PyrenderWriter::operand(UOp u, bool strip) {
   }
 }
 
-void PyrenderWriter::constant(UOp u) {
+inline void PyrenderWriter::constant(UOp u) {
   bool unique = u.num_src() == 2 && u.src(0).is(Op::DEVICE) && u.src(1).is(Op::UNIQUE);
   put(unique ? "UOp.unique_const(" : "UOp.const("), dtype(u.dtype()), put(", "), str(u.arg());
   if (unique || on_device(u)) put(", device="), repr(u.src(0).arg());
@@ -220,7 +220,7 @@ void PyrenderWriter::constant(UOp u) {
   put(')');
 }
 
-void PyrenderWriter::range(UOp u) {
+inline void PyrenderWriter::range(UOp u) {
   put("UOp.range("), str(u.src(0).arg());
   for (Arg a : u.arg().items()) put(", "), repr(a);
   if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
@@ -228,7 +228,7 @@ void PyrenderWriter::range(UOp u) {
   put(')');
 }
 
-void PyrenderWriter::index(UOp u) {
+inline void PyrenderWriter::index(UOp u) {
   src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
   if (u.num_src() > 2) src(u.src(2)), put(", ");
   if (u.src(0).dtype() != u.dtype()) put("dtype="), dtype(u.dtype()), put(')');
@@ -236,7 +236,7 @@ void PyrenderWriter::index(UOp u) {
 }
 
 // Forms that one op alone has; false when `u` has none.
-bool PyrenderWriter::special_form(UOp u) {
+inline bool PyrenderWriter::special_form(UOp u) {
   switch (u.op()) {
     case Op::CONST: return constant(u), true;
     case Op::DEFINE_VAR:
@@ -281,7 +281,7 @@ bool PyrenderWriter::special_form(UOp u) {
 }
 
 // x.exp2(), a.store(b, c, arg=...), UOp.sink()
-void PyrenderWriter::method(UOp u) {
+inline void PyrenderWriter::method(UOp u) {
   if (u.num_src()) src(u.src(0));
   else put("UOp");
   put('.'), put(method_name(u.op())), put('(');
@@ -294,14 +294,14 @@ void PyrenderWriter::method(UOp u) {
 }
 
 // Kernel(k0(), ())
-void PyrenderWriter::kernel_arg(Arg kernel) {
+inline void PyrenderWriter::kernel_arg(Arg kernel) {
   put("Kernel(k");
   to_->put_int(std::find(kernels_.begin(), kernels_.end(), kernel[0].uop()) - kernels_.begin());
   put("(), "), str(kernel[1]), put(')');
 }
 
 // UOp(Ops.X, dtype, (sources), arg): what every node can be written as.
-void PyrenderWriter::whole(UOp u, std::string_view dtype_text) {
+inline void PyrenderWriter::whole(UOp u, std::string_view dtype_text) {
   put("UOp(Ops."), put(name_of(u.op())), put(", "), put(dtype_text), put(", "), sources(u.src());
   if (!u.arg().is_none()) put(", "), u.is(Op::KERNEL) ? kernel_arg(u.arg()) : repr(u.arg());
   put(')');

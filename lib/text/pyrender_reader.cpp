@@ -49,7 +49,7 @@ UOp PyrenderReader::read() {
     }
     last = assignment(name, at);
     end_of_line();
-    last = correction(name, last);
+    if (may_be_corrected()) last = correction(name, last);
     if (name == "ast") ast = last;
   }
   if (!ast) ast = last;
@@ -97,7 +97,6 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
 // "# c12 = UOp(...)" for the whole expression. The node that the name means from here on, `u` when there is no such
 // comment.
 UOp PyrenderReader::correction(std::string_view name, UOp u) {
-  if (peek() != '\n') return u;
   size_t at = text_.find_first_not_of(' ', pos_ + 1);
   if (at == text_.npos || text_.substr(at, 2) != "# " || text_.substr(at + 2, name.size()) != name) return u;
   at += 2 + name.size();
@@ -123,6 +122,7 @@ UOp PyrenderReader::correction(std::string_view name, UOp u) {
 void PyrenderReader::assume(std::span<const UOp> numbered, std::span<const UOp> kernels) {
   literal_ = true;
   numbered_.assign(numbered.begin(), numbered.end());
+  kernel_names_.reserve(kernels.size());  // the names stay where they are
   for (UOp kernel : kernels) {
     std::string number = std::to_string(kernel_names_.size());
     kernels_[kernel_names_.emplace_back("k").append(number)] = kernel;
@@ -184,7 +184,7 @@ void PyrenderReader::function() {
     } else {
       UOp u = assignment(word, at);
       end_of_line();
-      correction(word, u);
+      if (may_be_corrected()) correction(word, u);
     }
   }
   names_ = std::move(outer_names), kernels_ = std::move(outer_kernels);

@@ -1,7 +1,6 @@
 // The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. For
 // lib/text alone.
 #pragma once
-#include <deque>
 #include <unordered_map>
 
 #include "lib/text/py_values.h"
@@ -43,6 +42,7 @@ class PyrenderReader : public PyValues {
 
   // ---- statements
   UOp assignment(std::string_view name, size_t at);
+  bool may_be_corrected() const { return peek() == '\n' && (peek(1) == '#' || peek(1) == ' '); }
   UOp correction(std::string_view name, UOp u);
   void function();
   void end_of_line();
@@ -107,7 +107,7 @@ class PyrenderReader : public PyValues {
 
   std::vector<UOp> numbered_;                              // c0, c1, ...: what nearly all names are
   std::unordered_map<std::string_view, UOp> names_, kernels_;
-  std::deque<std::string> kernel_names_;                   // that were assumed
+  std::vector<std::string> kernel_names_;                  // that were assumed
   std::vector<UOp> sources_;                               // of the node being made
   int functions_ = 0;                                      // that are open
   bool literal_ = false;                                   // tgc wrote the text: nothing is to be inferred

@@ -44,7 +44,8 @@ class PyrenderWriter {
   std::vector<UOp> order_;            // c12 is order_[12]
   std::vector<Info> info_;            // by id: what is below the root is older than it
   TextBuffer lines_, pieces_;
-  std::vector<std::pair<UOp, size_t>> line_begins_;  // of the named nodes, into lines_
+  bool keeps_lines_ = false;
+  std::vector<std::pair<UOp, size_t>> line_begins_;  // of the named nodes, into lines_, where they are kept
   std::vector<UOp> kernels_;          // k0, k1, ...
   std::string kernels_text_;
   bool whole_movements_ = false;      // movements are written as UOp(...): their methods need shapes that fit
