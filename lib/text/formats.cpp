@@ -106,7 +106,7 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
   return catch_failures([&]() -> std::string {
     if (list.empty()) return {};
     switch (format) {
-      case Format::Uops: return below_header({print_uops(list)}, info);
+      case Format::Uops: return info.stage.empty() ? print_uops(list) : below_header(print_uops_complete(list), info);
       case Format::Nodes: return nodes_text(list);
       case Format::Json: return list_to_json(list, info);
       default: return write_graph(format, list.back(), info).value_or_throw();

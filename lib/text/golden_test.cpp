@@ -48,7 +48,9 @@ TEST_CASE("golden: every field of a record") {
     "linear":"l\u001b[0m","source":null,"source_error":"KeyError",
     "program":{"name":"n","function_name":"f","global_size":[4,"i+1"],"local_size":null,"vars":[],"globals":[0,1],"outs":[0],"ins":[1],
       "applied_opts":"()","ops":"1","lds":"2","mem":"3"},
-    "kernels":[{"ast":"z","bufs":[{"base":1,"offset":2,"size":3,"dtype":"dtypes.int"}],"fixedvars":{"i":4}}],"var_vals":{"j":5}})x", 1}, "");
+    "kernels":[{"ast":"z","bufs":[{"base":1,"offset":2,"size":3,"dtype":"dtypes.int"}],"fixedvars":{"i":4}}],"var_vals":{"j":5}})x",
+                                1},
+                               "");
   REQUIRE(r.ok());
   CHECK(r->stages[0].ir == "x\ny");
   CHECK(r->stages[1].same);
@@ -67,7 +69,9 @@ TEST_CASE("golden: settings and metadata of a record's own") {
   GoldenHeader header{.level = "kernel", .producer = "", .settings = {{"NOOPT", "1"}, {"IMAGE", "2"}, {"MV", "0"}}};
   auto r = parse_golden_record({R"({"id":"k","ast":"z","settings":{"NOOPT":"0","MV":null,"TC":2},
     "metadata":["relu",{"name":"conv2d","caller":"model:12::forward","backward":true,"node":"/l1/Conv","more":[1]},{"name":"add","node":"n"}],
-    "kernels":[{"ast":"z","metadata":[{"name":"sum"}]},{"ast":"z"}]})", 2}, "");
+    "kernels":[{"ast":"z","metadata":[{"name":"sum"}]},{"ast":"z"}]})",
+                                2},
+                               "");
   REQUIRE(r.ok());
   CHECK(settings_of(header, *r) == GoldenSettings{{"NOOPT", "0"}, {"IMAGE", "2"}, {"TC", "2"}});
   REQUIRE(r->metadata.size() == 3);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/support/result.h"
+#include "lib/text/graph_info.h"
 #include "lib/text/source_position.h"
 #include "lib/uop/graph.h"
 
@@ -14,6 +15,9 @@ namespace tgc {
 
 // Each line ends with a newline; an empty list gives an empty text.
 std::string print_uops(std::span<const UOp> list);
+// The same below comments that say what it loses, where something is: "# UOp 12: dtypes.int, src=(3, 7), tag=1" of the
+// node at 12, its sources by position. Sources outside the list stay lost.
+CompleteText print_uops_complete(std::span<const UOp> list);
 
 // A listing as read. The text says everything about a node but: its tag; which of several constants of one value a
 // source is (the one whose dtype fits is taken); the sources that are not in the list (a NOOP stands for them).

@@ -17,14 +17,23 @@ class ListingReader : public PyValues {
   using PyValues::PyValues;
 
   UopsListing read() {
+    lost_ = lost_facts();
     while (skip_lines(), !at_end()) line();
     if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    if (ambiguous_)
+    bool complete = has_header(text_);  // what it does not correct it says
+    if (ambiguous_ && !complete)
       out_.notes.push_back(std::to_string(ambiguous_) +
                            " constants are given by value and exist with several dtypes; the likeliest was taken");
     if (outside_) out_.notes.push_back(std::to_string(outside_) + " sources are not in the list");
-    out_.notes.push_back("a listing has no tags");
+    if (!complete) out_.notes.push_back("a listing has no tags");
     return std::move(out_);
+  }
+
+  // The positions of the nodes that are read otherwise than they are in `list`, whose text this is.
+  std::vector<size_t> misread(std::span<const UOp> list) {
+    truth_ = list;
+    read();
+    return std::move(misread_);
   }
 
  private:
@@ -48,15 +57,32 @@ class ListingReader : public PyValues {
     DType d = dtype();
     skip();
     size_t sources_at = pos_;
+    auto said = lost_.find(out_.list.size());
+    const Lost* lost = said == lost_.end() ? nullptr : &said->second;
+    size_t ambiguous = ambiguous_;
     sources(op, d);
     // the arg stands one column behind the sources, which fill at least 32
     size_t width = utf8_length(text_.substr(sources_at, pos_ - sources_at));
     size_t arg_at = std::min(pos_ + (width < 32 ? 32 - width : 0) + 1, text_.size());
     Arg a = arg(op, arg_at);
     note_place(at);
-    UOp u = make(at, op, d, sources_, a);
+    if (lost) d = lost->dtype;
+    if (lost && lost->src.is_tuple()) correct_sources(lost->src, at), ambiguous_ = ambiguous;
+    UOp u = make(at, op, d, sources_, a, lost ? lost->tag : Arg());
+    if (!truth_.empty() && !(u == truth_[out_.list.size()]))
+      misread_.push_back(out_.list.size()), u = truth_[out_.list.size()];
     out_.list.push_back(u);
     if (op == Op::CONST) constants_[a.str()].push_back(u);
+  }
+
+  // The sources by position, as a comment says them.
+  void correct_sources(Arg positions, size_t at) {
+    sources_.clear();
+    for (Arg p : positions.items()) {
+      bool known = p.is_int() && p.as_int() >= Int(0) && p.as_int() < Int(int64_t(out_.list.size()));
+      if (!known) fail(at, "a comment gives this line the source " + p.repr(), "a position above this line");
+      sources_.push_back(out_.list[size_t(p.small_int())]);
+    }
   }
 
   // The ranges follow from the graph: stepped over, with their colours.
@@ -166,9 +192,34 @@ class ListingReader : public PyValues {
   std::vector<UOp> sources_;
   std::unordered_map<std::string, std::vector<UOp>> constants_;  // by what print_uops prints of them
   size_t ambiguous_ = 0, outside_ = 0;
+  LostByNumber lost_;              // by position
+  std::span<const UOp> truth_;     // what is being read, where that is known
+  std::vector<size_t> misread_;
 };
 
 }  // namespace
+
+CompleteText print_uops_complete(std::span<const UOp> list) {
+  CompleteText out{print_uops(list)};
+  if (list.empty()) return out;
+  std::unordered_map<UOp, size_t> position;
+  for (size_t i = 0; i < list.size(); i++) position.try_emplace(list[i], i);
+  std::string comments;
+  for (size_t i : ListingReader(list[0].graph(), out.text, {}).misread(list)) {
+    UOp u = list[i];
+    comments += "# UOp " + std::to_string(i) + ": " + complete_repr(u.dtype());
+    std::vector<Arg> sources;
+    for (UOp s : u.src())
+      if (auto known = position.find(s); known != position.end() && known->second < i)
+        sources.push_back(int64_t(known->second));
+    if (u.num_src() && sources.size() == u.num_src()) comments += ", src=" + u.graph().tuple(sources).repr();
+    if (!u.tag().is_none()) comments += ", tag=" + u.tag().repr();
+    comments += '\n';
+  }
+  out.lost = !comments.empty();
+  out.text.insert(0, comments);
+  return out;
+}
 
 Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file, Places* places) {
   return catch_failures([&] { return ListingReader(graph, text, file, places).read(); });

@@ -2,6 +2,7 @@
 
 #include "lib/support/pytext.h"
 #include "lib/text/print_uops.h"
+#include "lib/text/round_trip.h"
 #include "lib/text/testing.h"
 
 using namespace tgc;
@@ -84,4 +85,24 @@ TEST_CASE("print_uops: bad input") {
   CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int ['3']  None").find("no constant 3 above") !=
         std::string::npos);
   CHECK(trouble_with(good + "   1 Ops.NEG :            []  None").starts_with("in:2:15: a line without a dtype"));
+}
+
+TEST_CASE("print_uops: a listing that tgc writes says in comments what the letters lose, and comes back") {
+  Graph g, h;
+  UOp one = g.constant(dtypes::int32, 1), other = g.node(Op::CONST, dtypes::int64, {}, 1),
+      wide = one.cast(dtypes::int64);
+  UOp narrow = other.cast(dtypes::int32), tagged = g.sink({wide, narrow}).rtag(g.str("a"));
+  UOp image = g.node(Op::DEFINE_GLOBAL, dtypes::imagef(std::vector<int64_t>{4, 16, 4}, 128), {}, 0);
+  std::vector<UOp> list{one, other, wide, narrow, image, tagged};
+  CompleteText text = print_uops_complete(list);
+  CHECK(text.lost);
+  CHECK(text.text.find("# UOp 2: dtypes.long, src=(0,)\n") != text.text.npos);
+  CHECK(text.text.ends_with(print_uops(list)));
+  auto again = read_uops(h, text_header({.stage = "linear"}) + text.text);
+  REQUIRE_MESSAGE(again.ok(), again.diag().text());
+  CHECK(again->notes.empty());
+  REQUIRE(again->list.size() == list.size());
+  for (size_t i = 0; i < list.size(); i++) CHECK(graph_difference(list[i], again->list[i]) == "");
+  CHECK(trouble_with("# UOp 0: dtypes.int, src=(7,)\n   0 Ops.CAST : dtypes.int []  None").find("the source 7") !=
+        std::string::npos);
 }

@@ -15,7 +15,8 @@ TEST_CASE("print_uops: columns, coloured ranges, constants by value, sources out
   UOp outside = g.constant(dtypes::float32, 1.5);
   UOp store = index.store(outside);
   UOp list[] = {buffer, size, i, index, store};
-  CHECK(print_uops(list) ==
+  CHECK(
+      print_uops(list) ==
         // clang-format off
         "   0 Ops.DEFINE_GLOBAL   :            dtypes.float.ptr(8)                      []                               0\n"
         "   1 Ops.CONST           :            dtypes.int                               []                               8\n"

@@ -221,6 +221,35 @@ Arg PyValues::addrspace() {
   fail(at, "unknown address space '" + std::string(word) + "'", "GLOBAL, LOCAL or REG");
 }
 
+PyValues::LostByNumber PyValues::lost_facts() {
+  LostByNumber out;
+  for (;;) {
+    while (peek() == ' ' || peek() == '\n') pos_++;
+    if (peek() != '#') return out;
+    size_t end = std::min(text_.find('\n', pos_), text_.size());
+    constexpr std::string_view kLost = "# UOp ";
+    if (text_.substr(pos_, kLost.size()) == kLost && is_digit(text_[pos_ + kLost.size()])) {
+      pos_ += kLost.size();
+      size_t at = pos_;
+      Const node = number();
+      if (!node.is_int() || !node.as_int().is_small()) fail(at, "found " + node.str(), "the number of a UOp");
+      expect(':', "after the number of the UOp");
+      at = (skip(), pos_);
+      Lost& lost = out[size_t(node.as_int().small())];
+      lost.dtype = as_dtype(value(), at);
+      while (take(',')) {
+        at = (skip(), pos_);
+        std::string_view key = identifier("'src=' or 'tag='");
+        if (key != "src" && key != "tag") fail(at, "unknown keyword '" + std::string(key) + "'", "'src' or 'tag'");
+        expect('=', "after the keyword");
+        (key == "src" ? lost.src : lost.tag) = as_arg(value());
+      }
+      if (pos_ != end) fail(pos_, "unexpected " + found(pos_), "the end of the line");
+    }
+    pos_ = end;
+  }
+}
+
 std::string complete_repr(DType d) {
   std::string text(d.repr());
   if (d.is_image() && d.info()->pitch != -1) text.insert(text.find("))") + 1, ", " + std::to_string(d.info()->pitch));

@@ -1,6 +1,7 @@
 // Python values as tinygrad's texts write them: numbers, strings, tuples, dtypes, enums, dataclasses. A reader derives
 // from PyValues and says what else an expression may be.
 #pragma once
+#include <unordered_map>
 #include <vector>
 
 #include "lib/text/py_scan.h"
@@ -111,6 +112,15 @@ class PyValues : public PyScan {
   void note_place(size_t at) {
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
   }
+
+  // The comments at the beginning of a text, "# UOp 3: dtypes.int, src=(1, 2), tag='a'": what the letters of its node 3
+  // lose.
+  struct Lost {
+    DType dtype;
+    Arg src, tag;  // None: nothing is lost of it
+  };
+  using LostByNumber = std::unordered_map<size_t, Lost>;
+  LostByNumber lost_facts();
 
   static constexpr size_t kUsual = 64;  // of a list: the room made at the beginning
 

@@ -121,7 +121,7 @@ class ReprReader : public PyValues {
   using PyValues::PyValues;
 
   UOp read() {
-    for (skip_blanks(); peek() == '#'; skip_blanks()) comment();
+    lost_ = lost_facts();
     brackets_++;  // line ends are blanks throughout
     UOp root = graph();
     skip();
@@ -130,11 +130,6 @@ class ReprReader : public PyValues {
   }
 
  private:
-  // What a comment says of a node.
-  struct Lost {
-    DType dtype;
-    std::optional<Arg> tag;
-  };
   struct Frame {
     Op op;
     DType dtype;
@@ -219,7 +214,7 @@ class ReprReader : public PyValues {
       if (key == "src") break;
       lists_.clear();
       if (key == "arg") f.arg = as_arg(value());
-      else if (key == "tag" && lost && lost->tag) f.tag = *lost->tag, pos_ += f.tag.str().size();
+      else if (key == "tag" && lost && !lost->tag.is_none()) f.tag = lost->tag, pos_ += f.tag.str().size();
       else if (key == "tag") f.tag = tag();
       else fail(at, "unknown keyword '" + std::string(key) + "'", "'arg', 'tag' or 'src'");
     }
@@ -236,33 +231,6 @@ class ReprReader : public PyValues {
     sources.resize(f.first);
     if (!f.name.empty()) names[f.name] = u;
     return u;
-  }
-
-  void skip_blanks() {
-    while (peek() == ' ' || peek() == '\n') pos_++;
-  }
-
-  // A comment above the text, to the end of its line.
-  void comment() {
-    size_t end = std::min(text_.find('\n', pos_), text_.size());
-    constexpr std::string_view kLost = "# UOp ";
-    if (text_.substr(pos_, kLost.size()) == kLost && is_digit(peek(kLost.size()))) {
-      pos_ += kLost.size();
-      size_t at = pos_;
-      Const node = number();
-      if (!node.is_int() || !node.as_int().is_small()) fail(at, "found " + node.str(), "the number of a UOp");
-      expect(':', "after the number of the UOp");
-      at = (skip(), pos_);
-      Lost& lost = lost_[size_t(node.as_int().small())];
-      lost.dtype = as_dtype(value(), at);
-      if (take(',')) {
-        if (identifier("tag") != "tag") fail(pos_, "found " + found(pos_), "tag=");
-        expect('=', "after 'tag'");
-        lost.tag = as_arg(value());
-      }
-      if (pos_ != end) fail(pos_, "unexpected " + found(pos_), "the end of the line");
-    }
-    pos_ = end;
   }
 
   // A tag: a value, or a string without quotes.
@@ -282,7 +250,7 @@ class ReprReader : public PyValues {
   }
 
   size_t nodes_ = 0;                        // that were begun
-  std::unordered_map<size_t, Lost> lost_;   // by the number of the node
+  LostByNumber lost_;
 };
 
 }  // namespace
