@@ -14,7 +14,7 @@ if len(sys.argv) > 1 and sys.argv[1] == "hits": os.environ["TRACK_MATCH_STATS"] 
 os.environ["PRINT_MATCH_STATS"] = ""  # tinygrad takes "0" for true here
 os.environ["SPEC"] = "0"  # verification matches too
 os.environ.setdefault("CPU_COUNT", "4")
-import argparse, collections, importlib, json, pathlib, subprocess, tempfile
+import argparse, collections, importlib, json, pathlib, subprocess, tempfile, textwrap
 import tinygrad_export as export
 
 TARGETS = ["CPU:CLANG", "CPU:LLVM", "CL:CL", "CL:INTEL", "METAL:METAL", "CUDA:CUDA:sm_80", "CUDA:PTX:sm_80", "AMD:HIP:gfx1100", "AMD:LLVM:gfx1100",
@@ -147,16 +147,24 @@ STAGE_WHY = {}
 
 # ---- sources
 
-# Rules of lists that tinygrad makes inside a function, under settings that no target has by default.
-MADE_INSIDE = {
+# Rules of lists that tinygrad makes inside a function, or that have another name there.
+ELSEWHERE_LISTED = {
   ("pm_create_image_buffers", "make-image"): ("codegen/opt/postrange.py", 362),
   ("pm_remove_unfoldable_image_stores", "undo-image-store"): ("codegen/opt/postrange.py", 370),
+  ("swap remove tags", "remove-tag"): ("codegen/opt/postrange.py", 14),
+  ("mark_movements", "mark-movement"): ("schedule/indexing.py", 103),
+  ("pm_gate_substitute", "gate-substitute"): ("schedule/rangeify.py", 153),
 }
+
+
+def rules_of_stage(tgc, stage, target):
+  """Those that the stage itself applies; not those of rewrites inside it."""
+  return [r for r in tgc_json(tgc, "patterns", "--stage", stage, "--target", target)["rules"] if "inside" not in r]
 
 
 def places(tgc):
   """(set, name) of each rule of ours -> (file, line) of tinygrad's: the one at its position of the same set, or of a stage's rules."""
-  found = dict(MADE_INSIDE)
+  found = dict(ELSEWHERE_LISTED)
   def pair(patterns, rules):
     if len(patterns) != len(rules): return
     for (p, _), r in zip(patterns, rules):
@@ -169,23 +177,25 @@ def places(tgc):
   for target in TARGETS + ["AMD:LLVM:gfx1201"]:
     stages = StageRules()
     stages.compile(ast_of(SMALL), export.make_renderer(target))
-    for name, pm in stages.of.items(): pair(pm.patterns, tgc_json(tgc, "patterns", "--stage", name, "--target", target)["rules"])
+    for name, pm in stages.of.items(): pair(pm.patterns, rules_of_stage(tgc, name, target))
   return found
 
 
 def sources(tgc):
-  found, bad, seen = places(tgc), 0, set()
-  print("// Where each rule stands in tinygrad 0.12.0: X(its set, rule, tinygrad's file, line).")
-  print("// A table, made by `scripts/rule_table.py sources`.")
+  found, missing, table = places(tgc), [], {}
   for r in tgc_json(tgc, "patterns")["rules"]:
-    key = (r["set"], r["name"])
-    if key in seen: continue
-    seen.add(key)
-    if key in found: print(f'X("{r["set"]}", "{r["name"]}", "{found[key][0]}", {found[key][1]})')
+    if (r["set"], r["name"]) not in found: missing.append(f"no place: {r['name']} of {r['set']}")
     else:
-      bad += 1
-      print(f"no place: {r['name']} of {r['set']}", file=sys.stderr)
-  return 1 if bad else 0
+      file, line = found[r["set"], r["name"]]
+      table.setdefault((r["set"], file), {})[r["name"]] = line
+  print("// Where each rule stands in tinygrad 0.12.0: X(its set, tinygrad's file, rules with their lines there).")
+  print("// A table, made by `scripts/rule_table.py sources`.")
+  for (name, file), rules in table.items():
+    words = textwrap.wrap(", ".join(f"{rule}:{line}" for rule, line in rules.items()), 108, break_on_hyphens=False)
+    print(f'X("{name}", "{file}",')
+    print("\n".join(f'  "{line}{" " if line is not words[-1] else ""}"' for line in words) + ")")
+  for text in missing: print(text, file=sys.stderr)
+  return 1 if missing else 0
 
 
 # ---- hits
@@ -218,7 +228,7 @@ def compare_hits(header, record, target, tgc, known, quiet):
   for name, pm in stages.items():
     if (target, name) not in known:
       known[target, name] = pm
-      pair(pm, tgc_json(tgc, "patterns", "--stage", name, "--target", target)["rules"])
+      pair(pm, rules_of_stage(tgc, name, target))
   hits, unknown = collections.Counter(), collections.Counter()
   for p, n in theirs.items():
     if p in known: hits[known[p]] += n

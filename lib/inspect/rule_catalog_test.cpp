@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <set>
 
+#include "lib/inspect/rule_sources.h"
 #include "lib/support/testing.h"
 
 namespace tgc {
@@ -58,6 +60,37 @@ TEST_CASE("patterns: the table of counts is that of the rule sets, and says why 
   }
   CHECK(rows > 250);
   CHECK(sets.empty());  // no set of ours is left out
+}
+
+TEST_CASE("patterns: every rule has its place in tinygrad, and every place a rule") {
+  std::set<std::pair<std::string_view, std::string_view>> rules;
+  for (const CatalogRule& r : catalog_rules()) {
+    INFO(describe(*r.rule));
+    CHECK(tinygrad_source(*r.rule).find(".py:") != std::string_view::npos);
+    rules.emplace(r.rule->set, r.rule->name);
+  }
+  CHECK(num_tinygrad_sources() == rules.size());
+}
+
+TEST_CASE("patterns: three quarters of the symbolic rules, decompositions, index dtype and expander are algebra") {
+  std::map<RightKind, size_t> count;
+  for (const CatalogRule& r : catalog_rules()) {
+    std::string_view file = short_file(*r.rule);
+    bool counts = file.starts_with("passes/symbolic/");
+    for (std::string_view name : {"decompositions.cpp", "index_dtype.cpp", "expander.cpp"})
+      counts |= file == "passes/kernel/" + std::string(name);
+    if (counts) count[right_kind(*r.rule)]++;
+  }
+  CHECK(count[RightKind::Algebra] * 4 >= (count[RightKind::Algebra] + count[RightKind::Function]) * 3);
+  CHECK(count[RightKind::Lambda] == 0);
+}
+
+TEST_CASE("patterns: a rule with several foldings lists them") {
+  auto rules = catalog_rules();
+  std::string text = patterns_text(rules, {.ops = Op::OR}), json = patterns_json(rules, {.ops = Op::OR});
+  CHECK(text.find("-> true: c when truthy(c) | false: x  OR") != text.npos);
+  CHECK(json.find(R"j("kind":"algebra","branches":[{"name":"true","right":"c","guard":"truthy(c)"},)j"
+                  R"j({"name":"false","right":"x","guard":""}])j") != json.npos);
 }
 
 TEST_CASE("patterns: by op, as text and as JSON") {

@@ -7,11 +7,10 @@ namespace tgc {
 namespace {
 
 struct Row {
-  std::string_view set, rule, file;
-  uint32_t line;
+  std::string_view set, file, rules;  // "add-zero:42, mul-one:43"
 };
 constexpr Row kRows[] = {
-#define X(set, rule, file, line) {set, rule, file, line},
+#define X(set, file, rules) {set, file, rules},
 #include "lib/inspect/rule_sources.def"
 #undef X
 };
@@ -21,8 +20,13 @@ using Sources = std::map<std::pair<std::string_view, std::string_view>, std::str
 const Sources& sources() {
   static const Sources* const table = [] {  // never freed: views of its texts are given out
     auto* out = new Sources;
-    for (const Row& r : kRows)
-      out->emplace(std::pair(r.set, r.rule), std::string(r.file) + ":" + std::to_string(r.line));
+    for (auto [set, file, rules] : kRows)
+      while (!rules.empty()) {
+        std::string_view rule = rules.substr(0, rules.find(','));
+        rules.remove_prefix(std::min(rules.size(), rule.size() + 2));
+        size_t colon = rule.rfind(':');
+        out->emplace(std::pair(set, rule.substr(0, colon)), std::string(file) + std::string(rule.substr(colon)));
+      }
     return out;
   }();
   return *table;
@@ -34,5 +38,7 @@ std::string_view tinygrad_source(const Rule& rule) {
   auto it = sources().find({rule.set, rule.name});
   return it == sources().end() ? std::string_view() : it->second;
 }
+
+size_t num_tinygrad_sources() { return sources().size(); }
 
 }  // namespace tgc

@@ -9,5 +9,7 @@ namespace tgc {
 
 // "uop/symbolic.py:42", a view that lives as long as the process; "" when tinygrad has no such rule.
 std::string_view tinygrad_source(const Rule& rule);
+// How many rules the table has.
+size_t num_tinygrad_sources();
 
 }  // namespace tgc

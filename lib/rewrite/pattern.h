@@ -5,12 +5,10 @@
 //   c, c0, c1, ...       match a constant, scalar or vector; c.scalar() a scalar constant alone
 //   0, 1, -1.0, true     match a constant of that value
 //   x + y, x < y, ...    match the op; commutative ops match either way round, first as written
-//   node(Op::GEP, x)     matches an op with exactly these sources; any_len(op, x) these first, then any; node(op)
-//     any sources at all;
-//                        leaf(op) none; each(op, x) any number, every one matching x
-//   p.as(g)              binds the node that p matched      p.of(dtypes::ints)   restricts its dtype       p.arg(v)
-//                        its arg
-//   any_of(p, q), or_casted(p), or_after(p)                  alternatives, tried in order
+//   node(Op::GEP, x)     matches an op with exactly these sources; any_len(op, x) these first, then any; node(op) any
+//                        sources at all; leaf(op) none; each(op, x) any number, every one matching x
+//   p.as(g)              binds the node that p matched; p.of(dtypes::ints) restricts its dtype, p.arg(v) its arg
+//   any_of(p, q), or_casted(p), or_after(p)    alternatives, tried in order
 //
 // Each of these is an expression with a type of its own: which names it binds, and how a node is made of it, is known
 // to the compiler. So a right side costs what the same calls would cost in a function, and one that uses an unbound
@@ -39,8 +37,7 @@ struct Match {
   const UOp* captured;  // by capture id
   void* ctx;
   const char* ctx_type;                 // identifies ctx's C++ type
-  // which of the rule's foldings applied, where it has several: the right side tells
-  mutable const char* branch = nullptr;
+  mutable const char* branch = nullptr;  // which of several foldings applied: the right side tells
 };
 
 }  // namespace tgc
@@ -63,7 +60,8 @@ struct PatNode {
   std::span<const PatNode* const> children = {};
   bool has_early_reject = false;
   OpSet early_reject = {};       // ops that must be among the sources, when given explicitly
-  // of right sides and guards alone, which match nothing: "fold", "const_like", a function; a word if `sources` is Any
+  // Of right sides and guards alone, which match nothing: "fold", "const_like", a function's name. A word if `sources`
+  // is Any, else a form with operands.
   std::string_view form = {};
   bool is_function = false;      // the form is a function's that builds nodes: no algebra
 };
@@ -197,12 +195,13 @@ template <class T>
 using ExprOf = decltype(expr(std::declval<T>()));
 
 // The names. Their order is no matter; `name_of_capture` prints them.
+// clang-format off
 #define TGC_CAPTURES(X)                                                                                                \
-  X(x)                                                                                                                 \
-  X(x2) X(x3) X(y) X(z) X(a) X(b) X(d) X(e) X(f) X(g) X(i) X(l) X(m) X(n) X(p) X(q) X(r) X(s) X(t) X(u) X(v) X(w)      \
-      X(ff) X(tt) X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(cut) X(data) X(dev) X(end_) X(gate) X(idx) X(inv) \
-          X(lower) X(upper) X(red) X(root) X(val) X(vec) X(wmma)
+  X(x) X(x2) X(x3) X(y) X(z) X(a) X(b) X(d) X(e) X(f) X(g) X(i) X(l) X(m) X(n) X(p) X(q) X(r) X(s) X(t) X(u) X(v) X(w) \
+  X(ff) X(tt) X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(cut) X(data) X(dev) X(end_) X(gate) X(idx) X(inv)     \
+  X(lower) X(upper) X(red) X(root) X(val) X(vec) X(wmma)
 #define TGC_CONST_CAPTURES(X) X(c) X(c0) X(c1) X(c2) X(c3) X(ca) X(cb) X(cd)
+// clang-format on
 
 enum CaptureId : int {
 #define X(name) kCapture_##name,
@@ -233,7 +232,7 @@ struct Fixed {
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
-    // as UOps have them, no NEG or SUB
+    // as UOps have them: no NEG or SUB
     if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
     else return make_alu(kOp, {operands...});
   }

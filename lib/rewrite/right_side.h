@@ -1,35 +1,28 @@
 // Right sides and guards: what a rule makes of what its pattern bound, as algebra that is both compiled and listed.
 //
-//   x, x + y, where(c, x, y), ...   as in patterns (pattern.h): they make those nodes;
-//     a literal becomes a constant like the operand beside it
-//   x - y, -x                       as UOps have them: x + -y, x * -1
-//   fold(c1 * c2)                   a number, computed from the numbers that constants hold;
-//     beside an operand it becomes a constant like that.
-//                                   Operators in it are Python's on numbers,
-//                                     but / and % truncate as they do in graphs: floor_div, floor_mod
-//                                   and true_div are Python's //, % and /
-//   fold<f>(x, c)                   the number that the function f makes of these nodes
-//   vmin(x), vmax(x)                the bounds of a node, as numbers
-//   const_like(x, 0)                a constant with x's dtype, shape and device; of fold(...)
-//     or of the value of a constant c as well
-//   cast(x, dtypes::int32)          also to dtype_of(u), the dtype of what u bound, and dtype_by<f>(u, x),
-//     what a function says
-//   alu(op_of(u), x, y)             the op of what u bound
-//   uop(op, dtype, sources...)      any node without arg, op an Op or op_of(u); noop() a NOOP
-//   with_src(u, x, y)               u with other sources; with_dtype(u, dtype); replace(u, dtype, x, y)
-//     with both; with_first_src(u, x), and
-//                                   with_first_src(u, x, dtype)
-//   broadcast(x, count(u))          x in every element of a vector of that many; count(u) is how many u has,
-//     num_src(u) its sources
-//   with<f>(x, y)                   what a function makes of these nodes, for what is no algebra.
-//     As a whole right side the function may return
-//                                   nothing, which declines; take the rewrite's context as its first parameter;
-//                                     have branches, see rules.h
+//   x, x + y, where(c, x, y)    as in patterns (pattern.h): they make those nodes; a literal becomes a constant like
+//                               the operand beside it
+//   x - y, -x                   as UOps have them: x + -y, x * -1
+//   fold(c1 * c2)               a number, computed from those that constants hold; beside an operand it becomes a
+//                               constant like that. Operators in it are Python's on numbers, but / and % truncate as
+//                               they do in graphs; floor_div, floor_mod and true_div are Python's //, % and /
+//   fold<f>(x, c)               the number that the function f makes of these nodes
+//   vmin(x), vmax(x)            numbers: the bounds of a node; count(x), the elements of its dtype; num_src(x)
+//   const_like(x, 0)            a constant with x's dtype, shape and device; of fold(...) or of a constant's value, too
+//   cast(x, dtypes::int32)      also to dtype_of(u), the dtype of what u bound; element_dtype_of(u), its scalar; and
+//                               dtype_by<f>(u, x), what a function says
+//   alu(op_of(u), x, y)         the op of what u bound; alu(Op::SUB, x, y) any op
+//   uop(op, dtype, x, y)        any node without arg, op an Op or op_of(u); noop() a NOOP
+//   with_src(u, x, y)           u with other sources; with_dtype(u, dtype); replace(u, dtype, x, y) both;
+//                               with_first_src(u, x) and with_first_src(u, x, dtype) its first alone
+//   broadcast(x, count(u))      x in every element of a vector of that many
+//   with<f>(x, y)               what a function makes of these nodes, for what is no algebra. As a whole right side it
+//                               may return nothing, which declines; take the rewrite's context as its first
+//                               parameter; and have branches, see rules.h
 //
-//   when<f>(x, c), unless<f>(x, c)  guards: the rule applies when f holds of these nodes, or when it does not
+//   when<f>(x, c), unless<f>(x, c)    guards: the rule applies when f holds of these nodes, or when it does not
 //
-// Functions are named as template arguments, so that listings know what they are called and the compiler can put them
-// in place.
+// Functions are named as template arguments: listings know what they are called, the compiler puts them in place.
 #pragma once
 #include <array>
 #include <string_view>
@@ -53,9 +46,12 @@ inline std::span<UOp> as_span(Taken& taken) { return {&taken.node, 1}; }  // for
 
 namespace tgc::pat {
 
+inline constexpr std::string_view kLambda = "{...}";  // what listings show of one
+
 // The name of a function, without namespaces.
 template <auto F>
 constexpr std::string_view function_name() {
+  if (!std::is_pointer_v<decltype(F)>) return kLambda;
   // "... [with auto F = tgc::{anonymous}::name; ...]", "... [F = &tgc::(anonymous namespace)::name]"
   std::string_view text = __PRETTY_FUNCTION__;
   text.remove_prefix(text.find("F = ") + 4);
@@ -64,7 +60,7 @@ constexpr std::string_view function_name() {
   return colons == text.npos ? text.substr(text[0] == '&') : text.substr(colons + 2);
 }
 template <auto F>
-inline constexpr std::string_view kFunctionName = function_name<F>();  // worked out while compiling: rules run a lot
+inline constexpr std::string_view kFunctionName = function_name<F>();  // at compile time: rules run a lot
 
 template <class... Es>
 constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBound);
@@ -88,7 +84,7 @@ template <auto F, class... Names>
 struct NumberOf : Expr<NumberOf<F, Names...>> {
   static constexpr uint64_t kBound = kBoundOf<Names...>;
   static constexpr bool kMatches = false, kNumber = true;
-  const PatNode* node() const { return make_form(function_name<F>(), {Names::node()...}); }
+  const PatNode* node() const { return make_form(kFunctionName<F>, {Names::node()...}); }
   Const value(const Match& m) const { return F(m.captured[Names::kId]...); }
 };
 template <auto F, class... Names>
@@ -118,7 +114,7 @@ struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   static constexpr uint64_t kBound = kBoundOf<Es...>;
   static constexpr bool kMatches = false, kNumber = true;
   const PatNode* node() const {
-    return std::apply([](auto&... es) { return make_form(function_name<F>(), {es.node()...}); }, operands);
+    return std::apply([](auto&... es) { return make_form(kFunctionName<F>, {es.node()...}); }, operands);
   }
   Const value(const Match& m) const {
     return std::apply([&](auto&... es) { return F(es.value(m)...); }, operands);
@@ -168,7 +164,7 @@ template <auto F, class... Names>
 struct DTypeBy {
   static constexpr uint64_t kBound = kBoundOf<Names...>;
   static DType of(const Match& m) { return F(m.captured[Names::kId]...); }
-  static const PatNode* node() { return make_form(function_name<F>(), {Names::node()...}); }
+  static const PatNode* node() { return make_form(kFunctionName<F>, {Names::node()...}); }
 };
 template <class Name>
 auto dtype_of(Name) { return DTypeOf<Name>(); }
@@ -356,6 +352,8 @@ First first_parameter(R (*)(First, Rest...));
 template <auto F, class... Es>
 constexpr bool kTakesContext =
     !std::invocable<decltype(F), decltype(std::declval<Es>().build(std::declval<Match>()))...>;
+template <auto F>
+using ContextOf = std::remove_reference_t<decltype(first_parameter(+F))>;
 [[noreturn]] void wrong_context(std::string_view function);
 
 template <class Ctx>
@@ -373,13 +371,14 @@ struct With : Expr<With<F, Es...>> {
   static constexpr uint64_t kBound = kBoundOf<Es...>;
   static constexpr bool kMatches = false;
   const PatNode* node() const {
-    return std::apply([](auto&... es) { return make_function(function_name<F>(), {es.node()...}); }, operands);
+    if constexpr (!std::is_pointer_v<decltype(F)>) return make({.form = kLambda, .is_function = true});
+    else return std::apply([](auto&... es) { return make_function(kFunctionName<F>, {es.node()...}); }, operands);
   }
   UOp build(const Match& m) const {
     return std::apply([&](auto&... es) {
       return std::apply([&](auto... nodes) {
         if constexpr (kTakesContext<F, Es...>) {
-          using Ctx = std::remove_reference_t<decltype(first_parameter(F))>;
+          using Ctx = ContextOf<F>;
           return taken(m, F(context_of<Ctx>(m, kFunctionName<F>), nodes...));
         } else {
           return taken(m, F(nodes...));
@@ -400,6 +399,21 @@ struct With : Expr<With<F, Es...>> {
 };
 template <auto F, Expression... Es>
 auto with(Es... es) { return With<F, Es...>(es...); }
+// The same of a lambda, which stands last.
+template <class... Args>
+  requires(sizeof...(Args) > 1)
+auto with(Args... args) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    std::tuple all(args...);
+    using Lambda = std::tuple_element_t<sizeof...(I), std::tuple<Args...>>;
+    static_assert(std::is_empty_v<Lambda>, "a right side captures nothing: a context comes in when it runs");
+    return With<Lambda{}, std::tuple_element_t<I, std::tuple<Args...>>...>(std::get<I>(all)...);
+  }(std::make_index_sequence<sizeof...(Args) - 1>());
+}
+// with, and says which context: the lambda's first parameter is a Ctx&. Of rules that take it const the rewriter may
+// choose the order.
+template <class Ctx, class... Args>
+auto with_ctx(Args... args) { return with(args...); }
 
 // ---- guards
 
@@ -408,7 +422,7 @@ struct Guard {
   static constexpr uint64_t kBound = kBoundOf<Names...>;
   static bool holds(const Match& m) { return F(m.captured[Names::kId]...) == kWanted; }
   static const PatNode* node() {
-    const PatNode* call = make_form(function_name<F>(), {Names::node()...});
+    const PatNode* call = make_form(kFunctionName<F>, {Names::node()...});
     return kWanted ? call : make_form("not", {call});
   }
 };

@@ -84,8 +84,9 @@ std::string describe(const Rule& rule) {
 }
 
 namespace {
-bool holds_function(const PatNode& n) {
-  return n.is_function || std::ranges::any_of(n.children, [](const PatNode* child) { return holds_function(*child); });
+template <class Found>
+bool any_form(const PatNode& n, Found found) {
+  return found(n) || std::ranges::any_of(n.children, [&](const PatNode* child) { return any_form(*child, found); });
 }
 }  // namespace
 
@@ -103,11 +104,11 @@ std::vector<std::string_view> branch_names(const Rule& rule) {
 }
 
 RightKind right_kind(const Rule& rule) {
-  if (!rule.list) return RightKind::Lambda;
-  auto foldings = foldings_of(rule);
-  return std::ranges::any_of(foldings, [](const Folding& f) { return !f.right || holds_function(*f.right); })
-             ? RightKind::Function
-             : RightKind::Algebra;
+  auto holds = [foldings = foldings_of(rule)](auto found) {
+    return std::ranges::any_of(foldings, [&](const Folding& f) { return !f.right || any_form(*f.right, found); });
+  };
+  if (holds([](const PatNode& n) { return n.form == pat::kLambda; })) return RightKind::Lambda;
+  return holds([](const PatNode& n) { return n.is_function; }) ? RightKind::Function : RightKind::Algebra;
 }
 
 std::string_view name_of(RightKind kind) {
@@ -115,7 +116,9 @@ std::string_view name_of(RightKind kind) {
   return kNames[int(kind)];
 }
 
-std::string right_text(const Folding& folding) { return folding.right ? pat::to_text(*folding.right) : "{...}"; }
+std::string right_text(const Folding& folding) {
+  return folding.right ? pat::to_text(*folding.right) : std::string(pat::kLambda);
+}
 
 std::string guard_text(const Folding& folding) {
   std::string out;

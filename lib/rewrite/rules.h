@@ -1,18 +1,16 @@
-// Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py).
+// Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py). The forms of a rule:
 //
 //   left -> right, both algebra (pattern.h, right_side.h):
 //     rule("add-zero", x + 0, x)
 //   guarded: where `bool keeps(UOp, UOp)` says no, the rule declines:
 //     rule("shr-drops-mask", (x & c1) >> c2, x >> c2, when<keeps>(c1, c2))
 //   several foldings, each with its name: the first whose guards hold:
-//     rule("or-const", x | c,
-//          branch("true", c, when<truthy>(c)),
-//          branch("false", x))
+//     rule("or-const", x | c, branch("true", c, when<truthy>(c)), branch("false", x))
 //   a function computes; the empty UOp declines:
 //     rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))
-//   the same, and it returns Taken: which folding it was:
+//   it tells several foldings apart, and returns which it was (Taken):
 //     rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))
-//   the same, its first parameter being the rewrite's context, const Target&:
+//   its first parameter is the rewrite's context, here const Target&:
 //     rule("fast-idiv", x / c, with<fast_idiv>(x, c))
 //   a lambda, for what is too small for a name; listings show {...}:
 //     rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))
@@ -23,8 +21,8 @@
 //
 // Which form to take: algebra wherever a right side makes a fixed number of nodes, for that is what listings show,
 // tests read and a prover can use. A guard is a question with a name that says what holds when the rule applies. A
-// function is for right sides with loops over sources, and for those that read a context.
-// A context comes in at rewrite time, never captured in a table.
+// function is for right sides with loops over sources, and for those that read a context. A context comes in at rewrite
+// time, never captured in a table.
 #pragma once
 #include <atomic>
 #include <initializer_list>
@@ -56,11 +54,9 @@ struct Rule {
   std::string_view file;  // of the rule's line, and that line
   uint32_t line;
   const pat::PatNode* left;
-  // what the rule makes; the empty UOp declines
-  UOp (*call)(const Rule& rule, const Match& match);
-  AnyFunction function = nullptr;                                           // of a lambda: runs on the captures
-  // else the right side, of a type that `call` and `list` know
-  const void* right = nullptr;
+  UOp (*call)(const Rule& rule, const Match& match);  // what the rule makes; the empty UOp declines
+  AnyFunction function = nullptr;  // of a rule of lib/spec: the test
+  const void* right = nullptr;     // the right side, of a type that `call` and `list` know
   std::vector<Folding> (*list)(const Rule& rule) = nullptr;
   bool may_decline = false;
   bool uses_ctx = false, changes_ctx = false;
@@ -87,83 +83,6 @@ struct RuleName {
   const char* file;
   uint32_t line;
 };
-
-namespace detail {
-
-template <uint64_t Used>
-struct Action {
-  UOp (*call)(const Rule&, const Match&);
-  AnyFunction function;
-  bool uses_ctx = false, changes_ctx = false;
-};
-
-template <class T>
-using UOpFor = UOp;
-
-template <class... Cs>
-UOp call_plain(const Rule& rule, const Match& m) {
-  return reinterpret_cast<UOp (*)(UOpFor<Cs>...)>(rule.function)(m.captured[Cs::kId]...);
-}
-template <class Ctx, class... Cs>
-UOp call_ctx(const Rule& rule, const Match& m) {
-  return reinterpret_cast<UOp (*)(Ctx&, UOpFor<Cs>...)>(rule.function)(pat::context_of<Ctx>(m, rule.name),
-                                                                       m.captured[Cs::kId]...);
-}
-
-template <class... Cs>
-constexpr uint64_t kUsed = (uint64_t(0) | ... | (uint64_t(1) << Cs::kId));
-
-}  // namespace detail
-
-// with(names..., lambda): the lambda gets the nodes that the names bound. It has no captures of its own.
-template <class A>
-auto with(A, UOp (*fn)(UOp)) {
-  return detail::Action<detail::kUsed<A>>{detail::call_plain<A>, reinterpret_cast<AnyFunction>(fn)};
-}
-template <class A, class B>
-auto with(A, B, UOp (*fn)(UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B>>{detail::call_plain<A, B>, reinterpret_cast<AnyFunction>(fn)};
-}
-template <class A, class B, class C>
-auto with(A, B, C, UOp (*fn)(UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C>>{detail::call_plain<A, B, C>, reinterpret_cast<AnyFunction>(fn)};
-}
-template <class A, class B, class C, class D>
-auto with(A, B, C, D, UOp (*fn)(UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_plain<A, B, C, D>, reinterpret_cast<AnyFunction>(fn)};
-}
-template <class A, class B, class C, class D, class E>
-auto with(A, B, C, D, E, UOp (*fn)(UOp, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D, E>>{detail::call_plain<A, B, C, D, E>,
-                                                      reinterpret_cast<AnyFunction>(fn)};
-}
-template <class A, class B, class C, class D, class E, class F>
-auto with(A, B, C, D, E, F, UOp (*fn)(UOp, UOp, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D, E, F>>{detail::call_plain<A, B, C, D, E, F>,
-                                                         reinterpret_cast<AnyFunction>(fn)};
-}
-// with_ctx<Ctx>(names..., lambda): as with, and its first parameter is the rewrite's context. Of rules that take it
-// const the rewriter may choose the order.
-template <class Ctx, class A>
-auto with_ctx(A, UOp (*fn)(Ctx&, UOp)) {
-  return detail::Action<detail::kUsed<A>>{detail::call_ctx<Ctx, A>, reinterpret_cast<AnyFunction>(fn), true,
-                                          !std::is_const_v<Ctx>};
-}
-template <class Ctx, class A, class B>
-auto with_ctx(A, B, UOp (*fn)(Ctx&, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B>>{detail::call_ctx<Ctx, A, B>, reinterpret_cast<AnyFunction>(fn), true,
-                                             !std::is_const_v<Ctx>};
-}
-template <class Ctx, class A, class B, class C>
-auto with_ctx(A, B, C, UOp (*fn)(Ctx&, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C>>{detail::call_ctx<Ctx, A, B, C>, reinterpret_cast<AnyFunction>(fn), true,
-                                                !std::is_const_v<Ctx>};
-}
-template <class Ctx, class A, class B, class C, class D>
-auto with_ctx(A, B, C, D, UOp (*fn)(Ctx&, UOp, UOp, UOp, UOp)) {
-  return detail::Action<detail::kUsed<A, B, C, D>>{detail::call_ctx<Ctx, A, B, C, D>, reinterpret_cast<AnyFunction>(fn),
-                                                   true, !std::is_const_v<Ctx>};
-}
 
 namespace detail {
 
@@ -203,8 +122,10 @@ struct Calls {  // a right side that is no function
 template <auto F, class... Es>
 struct Calls<pat::With<F, Es...>> {
   static constexpr bool kMayDecline = true, kUsesCtx = pat::kTakesContext<F, Es...>;
-  static constexpr bool kChangesCtx =
-      kUsesCtx && !std::is_const_v<std::remove_reference_t<decltype(pat::first_parameter(F))>>;
+  static constexpr bool kChangesCtx = [] {
+    if constexpr (kUsesCtx) return !std::is_const_v<pat::ContextOf<F>>;
+    else return false;
+  }();
 };
 
 template <class... Branches>
@@ -212,8 +133,13 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
   using All = std::tuple<Branches...>;
   static_assert(std::is_trivially_destructible_v<All>);
   using Last = std::tuple_element_t<sizeof...(Branches) - 1, All>;
-  return {.name = name.text, .file = name.file, .line = name.line, .left = left, .call = call_branches<Branches...>,
-          .right = new (pat::keep(sizeof(All), alignof(All))) All(branches), .list = list_branches<Branches...>,
+  return {.name = name.text,
+          .file = name.file,
+          .line = name.line,
+          .left = left,
+          .call = call_branches<Branches...>,
+          .right = new (pat::keep(sizeof(All), alignof(All))) All(branches),
+          .list = list_branches<Branches...>,
           .may_decline = Last::kGuarded || Calls<decltype(Last::right)>::kMayDecline,
           .uses_ctx = (Calls<decltype(Branches::right)>::kUsesCtx || ...),
           .changes_ctx = (Calls<decltype(Branches::right)>::kChangesCtx || ...)};
@@ -229,21 +155,13 @@ Rule rule(RuleName name, L left, Right right, More... more) {
                 "the right side uses a name that the left side does not bind");
   return detail::with_branches(name, left.node(), branches);
 }
-template <pat::PatLike L, uint64_t Used>
-Rule rule(RuleName name, L left, detail::Action<Used> action) {
-  static_assert((Used & ~L::kBound) == 0, "the right side uses a name that the left side does not bind");
-  return {.name = name.text, .file = name.file, .line = name.line, .left = left.node(), .call = action.call,
-          .function = action.function, .may_decline = true, .uses_ctx = action.uses_ctx,
-          .changes_ctx = action.changes_ctx};
-}
-
 // An ordered list of rules with the matcher made from it. Sets are made once, in static storage, and never change.
 class RuleSet {
  public:
   RuleSet(std::string_view name, std::initializer_list<Rule> rules);
   RuleSet(std::string_view name, std::vector<Rule> rules);
-  // one after another; a rule keeps its identity
-  RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts);
+  RuleSet(std::string_view name,
+          std::initializer_list<const RuleSet*> parts);  // one after another; a rule keeps its identity
   RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts);
   RuleSet(const RuleSet&) = delete;
   RuleSet& operator=(const RuleSet&) = delete;
@@ -286,8 +204,8 @@ std::vector<std::string_view> branch_names(const Rule& rule);  // the names of s
 // A folding's right side, "{...}" for a lambda's; and its guards, "products_match(c1, c2, c3)", "" when it has none.
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);
-// All of them in a line: "x", "x / ca when products_match(ca, c, cb)", "true: c when truthy(c)
-// | false: x", "fold_divmod(d) [cancel | gcd]".
+// All of them in a line: "x", "x / ca when products_match(ca, c, cb)", "true: c when truthy(c) | false: x",
+// "fold_divmod(d) [cancel | gcd]".
 std::string right_text(const Rule& rule);
 
 }  // namespace tgc

@@ -57,7 +57,7 @@ UOp keep_products(SubstituteContext& ctx, UOp x) {
 const RuleSet& gated() {
   using namespace pat;
   static const RuleSet gate("test_gate",
-                            {rule("gate", node(OpSet::all()).as(x), with_ctx<SubstituteContext>(x, keep_products))});
+                            {rule("gate", node(OpSet::all()).as(x), with<keep_products>(x))});
   static const RuleSet set("test_gated", {&gate, &substitute_rules()});
   return set;
 }

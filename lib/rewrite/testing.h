@@ -6,8 +6,7 @@
 //   t.declines("mul-bool", x * x);               // it does not apply, or its guard says no
 //   t.notes("realize", copy, ctx);               // it makes nothing; what it noted in the context, the test looks at
 //   t.takes("divmod-general", "cancel", x, y);   // the folding of that name applies, and makes what simplifies to y
-//   t.all_rules_fired();                         // at the end: every rule of the set had a check,
-//                                                and each of its named branches
+//   t.all_rules_fired();                         // at the end: every rule of the set had a check, and each branch
 //
 // The rule is tried on the node itself, alone: what other rules of its set would do does not matter.
 #pragma once
@@ -55,9 +54,9 @@ class RuleTest {
     CHECK(got == to);
     if (got == to) fire(rule);
   }
-  void takes(std::string_view rule, std::string_view branch, UOp from, UOp to, const char* file = __builtin_FILE(),
-             int line = __builtin_LINE()) {
-    UOp got = apply(rule, from, {}, file, line);
+  void takes(std::string_view rule, std::string_view branch, UOp from, UOp to, ContextRef ctx = {},
+             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    UOp got = apply(rule, from, ctx, file, line);
     std::string_view taken = hit_.branch ? hit_.branch : "none";
     INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n"
                            << describe(from) << "\nmade by " << taken << "\n"
@@ -95,8 +94,8 @@ class RuleTest {
                            << describe(to));
     CHECK(got == to);
   }
-  // Every rule of these sets (default: the whole set) had a check that passed,
-  // and each of its branches that has a name.
+  // Every rule of these sets (default: the whole set) had a check that passed, and each of its branches that has a
+  // name.
   void all_rules_fired() { all_rules_fired({&set_}); }
   void all_rules_fired(std::initializer_list<const RuleSet*> sets) {
     std::string missing;

@@ -41,7 +41,7 @@ bool one_value_between(UOp c1, UOp c2) {
   return py_equal(py_add(c1.arg().to_const(), 1), py_sub(c2.arg().to_const(), 1));
 }
 
-UOp fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fast_idiv(target, x, c.arg().as_int()); }
+Taken fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fast_idiv(target, x, c.arg().as_int()); }
 
 template <UOp (*expansion)(UOp)>
 const RuleSet& transcendental(Op op, std::string_view own, std::string_view others) {
@@ -104,16 +104,15 @@ const RuleSet& late_shl() {
 }
 
 const RuleSet& late_shr() {
+  auto shift = fold<log2_exact>(c);
   static const RuleSet set("late shr", {
       // x / 2**k -> x >> k, for unsigned x
       rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, x >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
-      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: the shift rounds down,
-      // so a negative x is raised for the result to be rounded to zero
+      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: a shift rounds down, so that a negative x must be raised
       rule("idiv-to-shr", x.of(dtypes::ints) / c,
-           branch("known-sign",
-                 (x + where(const_like(x < 0, fold<is_less_than_zero>(x)), c - 1, 0)) >> fold<log2_exact>(c),
+           branch("known-sign", (x + where(const_like(x < 0, fold<is_less_than_zero>(x)), c - 1, 0)) >> shift,
                   when<is_power_of_two_above_one>(c), when<sign_is_known>(x)),
-           branch("any-sign", (x + where(x < 0, c - 1, 0)) >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c))),
+           branch("any-sign", (x + where(x < 0, c - 1, 0)) >> shift, when<is_power_of_two_above_one>(c))),
   });
   return set;
 }
@@ -121,7 +120,8 @@ const RuleSet& late_shr() {
 const RuleSet& late_fast_idiv() {
   static const RuleSet set("late fast idiv", {
       // x / c -> (x * m) >> s
-      rule("fast-idiv", x.of(dtypes::ints) / c.scalar(), with<fast_idiv_by_const>(x, c)),
+      rule("fast-idiv", x.of(dtypes::ints) / c.scalar(),
+           with<fast_idiv_by_const>(x, c).branches({"multiply", "twos-first", "wider"})),
       // x % d -> x - d * (x / d)
       rule("mod-to-idiv", x.of(dtypes::ints) % d, x - d * (x / d)),
   });

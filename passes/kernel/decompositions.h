@@ -18,8 +18,8 @@ struct LateRules {
   friend bool operator==(const LateRules&, const LateRules&) = default;
 };
 
-// The rules for a target, in tinygrad's order (get_late_rewrite_patterns); made once for each choice.
-// The context is a const Target.
+// The rules for a target, in tinygrad's order (get_late_rewrite_patterns); made once for each choice. The context is a
+// const Target.
 const RuleSet& late_rewrite_patterns(const LateRules& choice);
 
 // The rules of the stages "decompositions" and "final rewrite".
@@ -30,7 +30,7 @@ const RuleSet* final_rewrite_stage(const KernelJob& job);
 std::pair<Int, int> magicgu(Int vmax, Int d);
 // x / d by multiplication and shift, in a wider dtype where the product needs it (unless `dont_cast`); the empty UOp
 // when no integer dtype of the target is wide enough. Throws Failure for d <= 0.
-UOp fast_idiv(const Target& target, UOp x, Int d, bool dont_cast = false);
+Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast = false);
 
 // The Threefry 2x32 cipher: `x` enciphered with `key`, both uint64, in uint32 arithmetic.
 UOp threefry2x32(UOp x, UOp key);

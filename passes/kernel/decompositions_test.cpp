@@ -64,11 +64,16 @@ TEST_CASE("division by multiplication rounds to zero, in the dtype it has or a w
     DType dtype;
     int64_t min, max, d;
   };
-  for (Case c : {Case{dtypes::int32, 0, 1000, 7}, {dtypes::int32, -1000, 1000, 7},
-                 {dtypes::int32, -2147483647 - 1, 2147483647, 10}, {dtypes::uint32, 0, 0xFFFFFFFFL, 3},
-                 {dtypes::int8, -128, 127, 5}, {dtypes::uint8, 0, 255, 10}, {dtypes::int16, -32768, 32767, 24},
-                 {dtypes::int64, 0, 1 << 20, 1000}, {dtypes::int32, 0, 100000, 48}}) {
-    UOp x = g.variable("x", c.min, c.max, c.dtype), q = fast_idiv(cpu, x, c.d);
+  for (Case c : {Case{dtypes::int32, 0, 1000, 7},
+                 {dtypes::int32, -1000, 1000, 7},
+                 {dtypes::int32, -2147483647 - 1, 2147483647, 10},
+                 {dtypes::uint32, 0, 0xFFFFFFFFL, 3},
+                 {dtypes::int8, -128, 127, 5},
+                 {dtypes::uint8, 0, 255, 10},
+                 {dtypes::int16, -32768, 32767, 24},
+                 {dtypes::int64, 0, 1 << 20, 1000},
+                 {dtypes::int32, 0, 100000, 48}}) {
+    UOp x = g.variable("x", c.min, c.max, c.dtype), q = fast_idiv(cpu, x, c.d).node;
     CAPTURE(c.dtype.repr());
     REQUIRE(q);
     CHECK(q.dtype() == c.dtype);
@@ -84,14 +89,14 @@ TEST_CASE("division by multiplication rounds to zero, in the dtype it has or a w
 TEST_CASE("no dtype is wide enough: the division stays") {
   Graph g;
   UOp whole = g.variable("x", dtypes::min(dtypes::int64), dtypes::max(dtypes::int64), dtypes::int64);
-  CHECK_FALSE(fast_idiv(target("CPU"), whole, 7));
+  CHECK_FALSE(fast_idiv(target("CPU"), whole, 7).node);
   UOp x = g.variable("x", -2147483647 - 1, 2147483647, dtypes::int32);
-  CHECK(fast_idiv(target("CPU"), x, 7));
-  CHECK_FALSE(fast_idiv(target("WEBGPU"), x, 7));                     // has no int64
-  CHECK(fast_idiv(target("WEBGPU"), g.variable("x", 0, 999, dtypes::int32), 7));
-  CHECK_FALSE(fast_idiv(target("CPU"), x, 7, true));                  // no cast allowed
-  CHECK_THROWS_AS(fast_idiv(target("CPU"), x, 0), Failure);
-  CHECK_THROWS_AS(fast_idiv(target("CPU"), x, -3), Failure);
+  CHECK(fast_idiv(target("CPU"), x, 7).node);
+  CHECK_FALSE(fast_idiv(target("WEBGPU"), x, 7).node);                     // has no int64
+  CHECK(fast_idiv(target("WEBGPU"), g.variable("x", 0, 999, dtypes::int32), 7).node);
+  CHECK_FALSE(fast_idiv(target("CPU"), x, 7, true).node);                  // no cast allowed
+  CHECK_THROWS_AS(fast_idiv(target("CPU"), x, 0).node, Failure);
+  CHECK_THROWS_AS(fast_idiv(target("CPU"), x, -3).node, Failure);
 }
 
 TEST_CASE("threefry enciphers as the published test vectors say") {
@@ -151,7 +156,11 @@ TEST_CASE("late rules that Clang takes") {
   UOp positive = t.var("n", 0, 99, dtypes::int32);
   t.check("idiv-to-shr", positive / 4, (positive + t.constant(dtypes::bool_, false).where(i32(4) - 1, 0)) >> i32(2));
   t.declines("idiv-to-shr", x / 6);
-  t.check("fast-idiv", positive / 7, fast_idiv(cpu, positive, 7), cpu);
+  t.check("fast-idiv", positive / 7, fast_idiv(cpu, positive, 7).node, cpu);
+  UOp wide = t.var("wide", 0, 1000000, dtypes::int32), any = t.load(9, dtypes::int32);
+  t.takes("fast-idiv", "multiply", positive / 7, fast_idiv(cpu, positive, 7).node, cpu);
+  t.takes("fast-idiv", "twos-first", wide / 7168, fast_idiv(cpu, wide / Const(1024), 7).node, cpu);
+  t.takes("fast-idiv", "wider", any / 7, fast_idiv(cpu, any, 7).node, cpu);
   t.declines("fast-idiv", t.load(0, dtypes::int64) / 7, cpu);
   t.declines("fast-idiv", x / y, cpu);
   t.check("mod-to-idiv", x % y, x - y * (x / y));
@@ -196,14 +205,27 @@ TEST_CASE("which rules a target takes") {
     std::string_view target, rule;
     bool taken;
   };
-  for (Case c : {Case{"CPU", "exp2", true}, {"CPU", "fast-idiv", true}, {"CPU", "max-to-where", true},
-                 {"CPU", "sqrt-to-pow", false}, {"CPU", "mul-add-to-mulacc", false}, {"CPU:LLVM", "sqrt-to-pow", true},
-                 {"CPU:LLVM", "mod-to-and", false}, {"CPU:LLVM", "idiv-to-shr", false},
-                 {"CPU:LLVM", "fast-idiv", false}, {"CPU:LLVM", "mul-fdiv-one", true},
-                 {"CPU:LLVM", "not-lt-const", true}, {"CPU:LLVM", "mul-to-neg", false}, {"CUDA", "exp2", false},
-                 {"CUDA", "mul-fdiv-one", false}, {"CUDA", "add-neg-to-sub", true}, {"CUDA:PTX", "max-to-where", false},
-                 {"CUDA:PTX", "mul-add-to-mulacc", true}, {"CUDA:PTX", "mul-to-neg", false},
-                 {"CUDA:PTX", "add-neg-to-sub", false}, {"AMD:LLVM", "sqrt-to-pow", false}, {"AMD:LLVM", "sin", true},
+  for (Case c : {Case{"CPU", "exp2", true},
+                 {"CPU", "fast-idiv", true},
+                 {"CPU", "max-to-where", true},
+                 {"CPU", "sqrt-to-pow", false},
+                 {"CPU", "mul-add-to-mulacc", false},
+                 {"CPU:LLVM", "sqrt-to-pow", true},
+                 {"CPU:LLVM", "mod-to-and", false},
+                 {"CPU:LLVM", "idiv-to-shr", false},
+                 {"CPU:LLVM", "fast-idiv", false},
+                 {"CPU:LLVM", "mul-fdiv-one", true},
+                 {"CPU:LLVM", "not-lt-const", true},
+                 {"CPU:LLVM", "mul-to-neg", false},
+                 {"CUDA", "exp2", false},
+                 {"CUDA", "mul-fdiv-one", false},
+                 {"CUDA", "add-neg-to-sub", true},
+                 {"CUDA:PTX", "max-to-where", false},
+                 {"CUDA:PTX", "mul-add-to-mulacc", true},
+                 {"CUDA:PTX", "mul-to-neg", false},
+                 {"CUDA:PTX", "add-neg-to-sub", false},
+                 {"AMD:LLVM", "sqrt-to-pow", false},
+                 {"AMD:LLVM", "sin", true},
                  {"AMD:LLVM", "log2", false}}) {
     CAPTURE(c.target);
     CAPTURE(c.rule);

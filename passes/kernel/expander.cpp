@@ -43,8 +43,8 @@ int64_t num_elements(const Axes& axes) {
   return n;
 }
 
-// For each element of `to` (the last axis runs fastest) its index among the elements of `from`.
-// Axes of `from` in `zeroed` are taken at 0.
+// For each element of `to` (the last axis runs fastest) its index among the elements of `from`. Axes of `from` in
+// `zeroed` are taken at 0.
 std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
   std::vector<int64_t> strides(to.size(), 0);  // of an axis of `to`, in `from`
   int64_t stride = 1;
@@ -153,12 +153,12 @@ UOp do_expand(UOp root) {
   return graph.node(Op::UNROLL, root.dtype(), wide, shared.is_none() ? to_arg(graph, axes) : shared);
 }
 
-UOp do_contract(UOp con) {
+Taken do_contract(UOp con) {
   Graph& graph = con.graph();
   UOp ex = con.src(0);
   if (!ex.is(Op::UNROLL)) {  // nothing to take out: the element, repeated
     std::vector<UOp> copies(size_t(con.dtype().count()), ex);
-    return graph.node(Op::VECTORIZE, con.dtype(), copies);
+    return {graph.node(Op::VECTORIZE, con.dtype(), copies), "repeat"};
   }
   Axes taken = axes_of(con.arg()), own = axes_of(ex.arg()), kept;
   TGC_CHECK(con.dtype() == dtypes::void_ || con.dtype().count() == num_elements(taken),
@@ -167,7 +167,7 @@ UOp do_contract(UOp con) {
     if (std::find(taken.begin(), taken.end(), a) == taken.end()) kept.push_back(a);
   Axes order = kept;
   order.insert(order.end(), taken.begin(), taken.end());
-  return graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), to_arg(graph, kept));
+  return {graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), to_arg(graph, kept)), "take-out"};
 }
 
 // Splits the sources from `first` on: those for which `is_first` holds, and the others.
@@ -285,7 +285,7 @@ const RuleSet& expander() {
       // op(unroll(x), y) -> unroll(op(x, {y, y, ...}))
       rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with<do_expand>(root)),
       // contract(unroll(x, axes), some) -> unroll(x, the others), elements reordered
-      rule("contract", node(Op::CONTRACT).as(x), with<do_contract>(x)),
+      rule("contract", node(Op::CONTRACT).as(x), with<do_contract>(x).branches({"repeat", "take-out"})),
       // unroll(x) over no axes -> x
       rule("unroll-nothing", node(Op::UNROLL, x).arg_ints({}), x),
   });

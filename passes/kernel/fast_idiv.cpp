@@ -40,7 +40,7 @@ std::pair<Int, int> magicgu(Int vmax, Int d) {
   throw Failure("no multiplier divides by " + d.str());
 }
 
-UOp fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
+Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
   if (d <= 0) throw Failure("a division by " + d.str() + " where the divisor must be positive");
   DType dtype = x.dtype();
   bool never_negative = !py_less(x.vmin(), 0) || (dtype.count() == 1 && dtypes::is_unsigned(dtype));
@@ -50,18 +50,19 @@ UOp fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
 
   if (fits(range, m, dtype)) {
     UOp quotient = (x * m) >> Const(s);
-    return never_negative ? quotient : quotient + sign();
+    return {never_negative ? quotient : quotient + sign(), "multiply"};
   }
   // before the slow way by a wider dtype: powers of two in d make x smaller
   if (Int factor = d & -d; factor > 1)
-    if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true)) return quotient;
+    if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true).node)
+      return {quotient, "twos-first"};
   if (dont_cast) return {};
   auto wider = promotes_to(dtype.scalar());
   if (wider.empty() || !dtypes::is_int(wider.back()) || !is_dtype_supported(wider.back(), target) ||
       !fits(range, m, wider.back()))
     return {};
   UOp quotient = ((x.cast(wider.back()) * m) >> Const(s)).cast(dtype);
-  return never_negative ? quotient : quotient + sign();
+  return {never_negative ? quotient : quotient + sign(), "wider"};
 }
 
 }  // namespace tgc

@@ -120,7 +120,7 @@ class ChunkedAllreduce {
   std::vector<UOp> reduced_;
 };
 
-UOp handle_allreduce(UOp buf, UOp red) {
+Taken handle_allreduce(UOp buf, UOp red) {
   Arg devices = device_of(buf);
   if (!devices.is_tuple()) return {};
   Shape shape = shape_of(buf);
@@ -135,11 +135,14 @@ UOp handle_allreduce(UOp buf, UOp red) {
   }
   buf = contiguous(buf);
   Op op = red.arg().op();
-  if (algorithm != Algorithm::Naive) return ChunkedAllreduce(buf, op, algorithm == Algorithm::AllToAll).run();
+  if (algorithm != Algorithm::Naive) {
+    bool all_to_all = algorithm == Algorithm::AllToAll;
+    return {ChunkedAllreduce(buf, op, all_to_all).run(), all_to_all ? "all-to-all" : "ring"};
+  }
   std::vector<UOp> copies;
   for (size_t i = 0; i < n; i++)
     copies.push_back(buf.graph().node(Op::COPY, buf.dtype(), {mselect(buf, int64_t(i)), red.src(1)}));
-  return combine(copies, op);
+  return {combine(copies, op), "naive"};
 }
 
 // The variable that stands for the device's number in `u`, if any.
@@ -177,7 +180,7 @@ UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
   return ms.with_src(src);
 }
 
-UOp broadcast(UOp copy, UOp x) {
+UOp copy_to_each(UOp copy, UOp x) {
   Arg to = device_of(copy);
   if (!to.is_tuple() || !device_of(x).is_str()) return {};
   std::vector<UOp> copies;
@@ -203,9 +206,10 @@ const RuleSet& replace_allreduce() {
   auto copied = node(OpSet::all() - Op::CONST).as(x);
   static const RuleSet set("replace_allreduce", {
       rule("allreduce-in-groups", node(Op::ALLREDUCE, buf, anything()).as(red), with<handle_allreduce_multirank>(buf, red)),
-      rule("allreduce", node(Op::ALLREDUCE, buf, anything()).as(red), with<handle_allreduce>(buf, red)),
+      rule("allreduce", node(Op::ALLREDUCE, buf, anything()).as(red),
+           with<handle_allreduce>(buf, red).branches({"naive", "ring", "all-to-all"})),
       // copy(x) to several devices -> mstack(copy(x) to each...)
-      rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with(y, x, broadcast)),
+      rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_to_each>(y, x)),
       // copy(x on several devices) -> copy(mselect(x, 0))
       rule("copy-to-one", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_first_part>(y, x)),
       // mselect(mstack(x0, x1, ...), i) -> xi

@@ -160,7 +160,7 @@ UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
 }
 
 // index(bufferize(src, ranges), indexes) -> src with its ranges replaced by the indexes, where that is cheap.
-UOp remove_bufferize(UOp src, UOp buf, UOp idx) {
+Taken remove_bufferize(UOp src, UOp buf, UOp idx) {
   if (buf.num_src() != idx.num_src())
     throw Failure("a BUFFERIZE over " + std::to_string(buf.num_src() - 1) + " ranges is indexed by " +
                   std::to_string(idx.num_src() - 1));
@@ -175,10 +175,10 @@ UOp remove_bufferize(UOp src, UOp buf, UOp idx) {
     if (any_reads_buffer(needs.reduces)) {
       if (pcontig <= 2) return {};
       // computed as before where no axis has to stay
-      return partial_contiguous(src, buf, idx, needs);
+      return {partial_contiguous(src, buf, idx, needs), "but-for-some-axes"};
     }
   }
-  return substitute(src, ranges_to_indexes(buf, idx), &gated_substitute());
+  return {substitute(src, ranges_to_indexes(buf, idx), &gated_substitute()), "whole"};
 }
 
 UOp image_to_base(UOp x) { return x.dtype().is_image() ? x.with_dtype(x.dtype().base()) : UOp(); }
@@ -205,7 +205,7 @@ const RuleSet& pm_const_buffer_folding() {
       rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b), with<remove_noop_bufferize>(idx, b)),
       // an arange is computed where it is used
       rule("inline-arange", any_len(Op::INDEX, any_len(Op::BUFFERIZE, any_of(index_cast.as(s), logical_not(index_cast != anything()).as(s))).as(buf)).as(idx),
-           with<remove_bufferize>(s, buf, idx)),
+           with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
       // bufferize(c) -> c
       rule("bufferize-of-const", any_len(Op::BUFFERIZE, node(Op::CONST).as(x)).as(b),
            with(x, b, [](UOp x, UOp b) { return b.const_like(x.arg().to_const()).rtag(b.tag()); })),
@@ -232,7 +232,7 @@ const RuleSet& pm_const_buffer_folding() {
 const RuleSet& pm_remove_bufferize() {
   static const RuleSet set("pm_remove_bufferize", {
       // bufferize(x, ranges)[indexes] -> x at the indexes, where computing it again is cheap
-      rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx), with<remove_bufferize>(s, buf, idx)),
+      rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx), with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
   });
   return set;
 }
