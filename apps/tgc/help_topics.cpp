@@ -98,6 +98,18 @@ std::string debug() {
          "TRACK_MATCH_STATS=1 is `tgc stats`, VIZ=1 is `tgc trace`.\n";
 }
 
+std::string faults() {
+  return "Faults on demand, to test what finds faults. TGC_FAULT=RULE[@N] makes the N-th application (default 1) of\n"
+         "the rule of that name in each kernel, rewrites inside rules counted, compute something else:\n" +
+         rows(10, {{"integer", "that plus one"},
+                   {"float", "that times two"},
+                   {"bool", "its negation"},
+                   {"STORE", "what it stores, changed so"},
+                   {"others", "no value that could be another: nothing is changed, and a warning says so"}}) +
+         "While it is set every kernel takes the faithful ways, so that applications are the same, watched or not.\n"
+         "Rules that apply, in order: `tgc trace INPUT --nested --quiet`. Who is to blame: `tgc bisect INPUT`.\n";
+}
+
 std::string exit_codes() {
   return "Exit codes, as diff has them:\n" +
          rows(2, {{"0", "same, passed, done"},
@@ -110,7 +122,8 @@ struct Topic {
   std::string (*text)();
 };
 constexpr Topic kTopics[] = {{"stages", stages}, {"formats", formats}, {"settings", settings},    {"targets", targets},
-                             {"inputs", inputs}, {"debug", debug},     {"exit-codes", exit_codes}};
+                             {"inputs", inputs}, {"debug", debug},     {"exit-codes", exit_codes},
+                             {"faults", faults}};
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/terminal.h"
+#include "lib/rewrite/fault.h"
+#include "lib/session/environment.h"
 #include "lib/support/settings.h"
 #include "lib/support/version.h"
 
@@ -65,6 +67,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_line);
   tgc::add_color_option(app);
   int exit_code = 0;
+  if (auto fault = tgc::check_fault_of_environment(); !fault) return tgc::trouble(fault.diag());
   try {
     add_commands(app, exit_code, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
@@ -75,5 +78,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {  // no memory, no thread
     return tgc::trouble({.message = e.what()});
   }
+  for (std::string& warning : tgc::take_fault_warnings()) tgc::warn({.message = std::move(warning)});
   return exit_code == 2 ? 2 : tgc::finish_output(exit_code);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/compilation/schedule_listing.h"
+#include "lib/rewrite/fault.h"
 #include "lib/spec/spec.h"
 #include "lib/support/check.h"
 #include "lib/text/pyrender.h"
@@ -27,6 +28,7 @@ struct Compilation::State {
   std::optional<KernelOutputs> outputs;   // of a kernel whose stages are done
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
+  std::unique_ptr<Fault> fault;           // of a kernel: what TGC_FAULT asks for; it moves with the graph
   std::optional<Diag> failure;            // why there is no way on
   double seconds = 0;                     // of a tensor graph: what its steps took
 };
@@ -85,7 +87,9 @@ Compilation& Compilation::operator=(Compilation&& other) noexcept {
   return *this;
 }
 Compilation::~Compilation() {
-  if (s_) watch(nullptr);
+  if (!s_) return;
+  watch(nullptr);
+  if (s_->fault) set_intervention(graph(), nullptr);
 }
 
 Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
@@ -114,6 +118,12 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
     s->outputs.emplace(s->target, s->in.list, s->spec.compile);
     s->ast = s->current;
     return Compilation(std::move(s));
+  }
+  auto fault = fault_of_environment();
+  if (!fault) return fault.diag();
+  if (*fault) {
+    s->fault = std::make_unique<Fault>(std::move(**fault));
+    set_intervention(*s->in.graph, s->fault.get());
   }
   s->kernel.emplace(KernelJob{*s->in.graph, s->target});
   if (s->spec.optimize) s->kernel->optimize = *s->spec.optimize;
@@ -327,11 +337,14 @@ Result<Compilation> Compilation::fork() const {
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
   out->s_->kernel->image_buffers = s_->kernel->image_buffers;
+  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // as many applications have been
   return out;
 }
 
 Loaded Compilation::take() && {
   watch(nullptr);
+  if (s_->fault) set_intervention(graph(), nullptr);
+  s_->fault.reset();
   return std::move(s_->in);
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/rewrite/bucket.h"
 #include "lib/rewrite/hits.h"
+#include "lib/rewrite/intervention.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/stats.h"
 #include "lib/rewrite/ticks.h"
@@ -256,7 +257,28 @@ class CountedMatch {
 
 namespace {
 
-// The one match loop: Matcher::rewrite and rewrite_counted differ in what `count` does.
+// Asks someone what a rule's application shall make.
+template <class Count>
+class Intervened {
+ public:
+  Intervened(Count& count, Intervention& intervention, UOp u) : count_(count), intervention_(intervention), u_(u) {}
+  bool has_needed(const MatchProgram& p) const { return count_.has_needed(p); }
+  bool match(const MatchProgram& p, auto run) { return count_.match(p, run); }
+  UOp call(const MatchProgram& p, const Match& match, auto run) {
+    UOp out = count_.call(p, match, run);
+    if (!out || out == u_ || out == bottom_up_gate()) return out;
+    UOp instead = intervention_.instead({p.rule, match.branch}, u_, out);
+    return instead ? instead : u_;
+  }
+  void declined() { count_.declined(); }
+
+ private:
+  Count& count_;
+  Intervention& intervention_;
+  UOp u_;
+};
+
+// The one match loop: Matcher::rewrite and rewrite_watched differ in what `count` does.
 template <class Count>
 [[gnu::always_inline]] inline UOp match(const Code& code, UOp u, void* ctx, const char* ctx_type,
                                         Hit& hit, Count count) {
@@ -289,11 +311,19 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const {
   return bucket ? match(bucket->code(), u, ctx, ctx_type, hit, NotCounted(u)) : UOp();
 }
 
-UOp Matcher::rewrite_counted(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats& stats) const {
+UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
+                             Intervention* intervention) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
-  CountedMatch counted(stats, *bucket, u);
-  return match<CountedMatch&>(bucket->code(), u, ctx, ctx_type, hit, counted);
+  const Code& code = bucket->code();
+  auto go = [&](auto& count) {
+    if (!intervention) return match<decltype(count)>(code, u, ctx, ctx_type, hit, count);
+    return match(code, u, ctx, ctx_type, hit, Intervened(count, *intervention, u));
+  };
+  NotCounted not_counted(u);
+  if (!stats) return go(not_counted);
+  CountedMatch counted(*stats, *bucket, u);
+  return go(counted);
 }
 
 }  // namespace tgc

@@ -13,6 +13,7 @@
 
 namespace tgc {
 
+class Intervention;
 class RuleStats;
 
 class Matcher {
@@ -23,8 +24,9 @@ class Matcher {
   // The node that the first rule to apply makes of `u`, else the empty UOp (PatternMatcher.rewrite). `hit` receives
   // that rule.
   UOp rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const;
-  // The same, counting into `stats`.
-  UOp rewrite_counted(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats& stats) const;
+  // The same, counting into `stats` and asking `intervention`, each unless it is null.
+  UOp rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
+                      Intervention* intervention) const;
 
   // Whether a rule of the set looks at the context of the rewrite. Without one, what becomes of a node is the same in
   // every rewrite.

@@ -131,8 +131,8 @@ TEST_CASE("matcher: counts what was tried and what applied") {
   Terms t;
   RuleStats stats;
   Hit applied;
-  CHECK(set.matcher().rewrite_counted(t.a + t.b, nullptr, nullptr, applied, stats));
-  CHECK(set.matcher().rewrite_counted(t.a + t.two, nullptr, nullptr, applied, stats));
+  CHECK(set.matcher().rewrite_watched(t.a + t.b, nullptr, nullptr, applied, &stats, nullptr));
+  CHECK(set.matcher().rewrite_watched(t.a + t.two, nullptr, nullptr, applied, &stats, nullptr));
   uint32_t one = set.rules()[0]->id, two = set.rules()[1]->id;
   auto counted = stats.by_rule();
   CHECK(counted[one].hits == 1);

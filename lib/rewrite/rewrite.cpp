@@ -32,14 +32,16 @@ template <class Where>
 class Rewriter {
  public:
   // `results`: begun anew, or what these very rules made before.
-  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteObserver* observer,
+  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteState& state,
            Workspace& workspace, Where& results)
       : graph_(graph),
         ctx_(options.ctx),
         name_(name_of(options, rules)),
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
         bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
-        observer_(observer),
+        observer_(state.observer),
+        intervention_(state.intervention),
+        is_watched_(state.is_watched()),
         tells_(observer_ && !observer_->counts_only),
         remembers_(ways.skips_tried),
         in_order_(!ways.depth_first),
@@ -149,7 +151,7 @@ class Rewriter {
     tried_ = {};
     UOp out;
     try {
-      out = observer_ ? observed(matcher, u, tried_) : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), tried_);
+      out = is_watched_ ? observed(matcher, u, tried_) : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), tried_);
     } catch (Failure& failure) {
       name_place(failure, u);
       throw;
@@ -166,13 +168,13 @@ class Rewriter {
           "  in stage '" + std::string(name_) + "', rule " + describe(*tried_.rule) + ", at\n" + describe(u);
   }
 
-  // The same with someone watching.
+  // The same with someone watching, or intervening.
   [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, Hit& hit) {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
     auto begin = tells_ ? Clock::now() : Clock::time_point();
-    UOp out = observer_->stats ? matcher.rewrite_counted(u, ctx_.ptr(), ctx_.type(), hit, *observer_->stats)
-                               : matcher.rewrite(u, ctx_.ptr(), ctx_.type(), hit);
+    UOp out = matcher.rewrite_watched(u, ctx_.ptr(), ctx_.type(), hit, observer_ ? observer_->stats : nullptr,
+                                      intervention_);
     if (out && tells_ && !(out == bottom_up_gate()))
       observer_->rewritten(hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
@@ -382,6 +384,8 @@ class Rewriter {
   const Matcher* pm_;
   const Matcher* bpm_;
   RewriteObserver* observer_;
+  Intervention* intervention_;
+  bool is_watched_;  // someone watches or intervenes
   bool tells_;      // it wants to hear of each rewrite
   bool remembers_;  // which rules were tried on a node
   bool in_order_;   // the order of the rewrites can be seen
@@ -415,7 +419,8 @@ Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
-  bool only_counted = state.observer && state.observer->counts_only && !state.trial;  // counts do not tell the order
+  bool only_counted = state.observer && state.observer->counts_only && !state.intervention &&
+                      !state.trial;  // counts do not tell the order
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
           !shows_order && (only_counted || quick(kDepthFirst))};
@@ -427,7 +432,7 @@ auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, cons
                    Use use) {
   LentWorkspace workspace(state);
   auto with_results_in = [&](auto& results) {
-    Rewriter rewriter(graph, rules, options, ways, state.observer, *workspace, results);
+    Rewriter rewriter(graph, rules, options, ways, state, *workspace, results);
     return use(rewriter);
   };
   return ways.known ? with_results_in(*ways.known) : with_new_results(state, *workspace, with_results_in);

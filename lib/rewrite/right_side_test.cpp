@@ -130,7 +130,7 @@ TEST_CASE("right sides: the hits of each branch are counted") {
   static const RuleSet set("test", {rule("sum", x + c, branch("even", x, when<is_even>(c)), branch("odd", c))});
   RuleStats stats;
   Hit hit;
-  for (int n : {1, 2, 4}) set.matcher().rewrite_counted(t.v + Const(n), nullptr, nullptr, hit, stats);
+  for (int n : {1, 2, 4}) set.matcher().rewrite_watched(t.v + Const(n), nullptr, nullptr, hit, &stats, nullptr);
   const auto counted = stats.by_rule()[set.rules()[0]->id];
   CHECK(counted.hits == 3);
   CHECK(counted.branches == decltype(counted.branches){{"odd", 1}, {"even", 2}});

@@ -47,12 +47,13 @@ namespace {
 template <class Where>
 class Substituter {
  public:
-  Substituter(Graph& graph, const SubstituteContext& replacements, std::string_view name, RewriteObserver* observer,
+  Substituter(Graph& graph, const SubstituteContext& replacements, std::string_view name, const RewriteState& state,
               Workspace& workspace, Where& results)
       : graph_(graph),
         replacements_(replacements),
-        stats_(observer ? observer->stats : nullptr),
-        observer_(observer && !observer->counts_only ? observer : nullptr),
+        stats_(state.observer ? state.observer->stats : nullptr),
+        observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
+        intervention_(state.intervention),
         oldest_(stats_ ? 0 : replacements.first_id()),
         name_(name),
         limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)),
@@ -128,6 +129,7 @@ class Substituter {
 
   UOp find(UOp u) {
     UOp out = replacements_.find(u);
+    if (out && intervention_) [[unlikely]] out = intervention_->instead({&rule()}, u, out);
     looked_up_++;
     replaced_ += bool(out);
     if (out && observer_) [[unlikely]] observer_->rewritten({&rule()}, u, out, {uint32_t(graph_.size()), 0});
@@ -154,6 +156,7 @@ class Substituter {
   const SubstituteContext& replacements_;
   RuleStats* stats_;           // that count, and who wants to hear; null: nobody
   RewriteObserver* observer_;
+  Intervention* intervention_;
   uint32_t oldest_;  // nodes with lesser ids, and what is below them, stay as they are
   std::string_view name_;
   size_t limit_;
@@ -175,7 +178,7 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
   Told told(state, u, substitute_rules(), options);
   LentWorkspace workspace(state);
   return told.done(with_new_results(state, *workspace, [&](auto& results) {
-    return Substituter(graph, ctx, name_of(options, substitute_rules()), state.observer, *workspace, results).run(u);
+    return Substituter(graph, ctx, name_of(options, substitute_rules()), state, *workspace, results).run(u);
   }));
 }
 

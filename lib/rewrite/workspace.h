@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/rewrite/intervention.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/shortcut.h"
 #include "lib/support/inline_stack.h"
@@ -158,10 +159,13 @@ struct RewriteState {
   NodeResults in_nodes;
   bool in_nodes_lent = false;
   RewriteObserver* observer = nullptr;
+  Intervention* intervention = nullptr;
   ShortcutTrial* trial = nullptr;
 
+  bool is_watched() const { return observer || intervention; }
+
   detail::ShortcutChoice choose(const Shortcut& what) const {
-    Way usual = observer ? Way::Faithful : Way::Quick;
+    Way usual = is_watched() ? Way::Faithful : Way::Quick;
     return {trial ? trial->choose(what, usual) : usual, trial};
   }
 };

@@ -4,6 +4,9 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "lib/inspect/rule_catalog.h"
+#include "lib/rewrite/fault.h"
+
 namespace tgc {
 namespace {
 
@@ -59,6 +62,18 @@ std::vector<std::string> idle_variables() {
     if (is_set(idle.variable))
       out.push_back(std::string(idle.variable) + "=" + value_of(idle.variable) + " does nothing here: " + idle.what);
   return out;
+}
+
+Status check_fault_of_environment() {
+  auto fault = fault_of_environment();
+  if (!fault) return fault.diag();
+  if (!*fault) return Unit{};
+  std::vector<std::string_view> names;
+  for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
+  if (std::ranges::find(names, (*fault)->rule) != names.end()) return Unit{};
+  std::string near = nearest_names((*fault)->rule, names);
+  return Diag{.message = "TGC_FAULT: no rule is called '" + (*fault)->rule + "'",
+              .expected = near.empty() ? "a name that `tgc patterns` lists" : near};
 }
 
 bool tracks_match_stats() { return is_set("TRACK_MATCH_STATS"); }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/support/result.h"
+
 namespace tgc {
 
 // The target that the environment asks for, as tinygrad reads it: DEV=NAME or NAME=1 picks the device (device.py
@@ -12,6 +14,9 @@ std::string target_of_environment();
 
 // One line for every variable that is set, that users of tinygrad expect something of, and that does nothing here.
 std::vector<std::string> idle_variables();
+
+// TGC_FAULT (lib/rewrite/fault.h) asks for nothing, or for a fault in a rule that there is; an error names the nearest.
+Status check_fault_of_environment();
 
 // TRACK_MATCH_STATS: print how often each rule was tried and hit, at the end.
 bool tracks_match_stats();

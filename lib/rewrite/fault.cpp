@@ -1,0 +1,81 @@
+#include "lib/rewrite/fault.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+struct Warnings {
+  std::mutex lock;
+  std::set<std::string> texts;
+};
+Warnings& warnings() {
+  static Warnings all;
+  return all;
+}
+
+// Nodes that have a dtype, but stand for a place, a loop or nothing.
+constexpr OpSet kNoValue = {Op::INDEX, Op::BUFFERIZE, Op::RANGE, Op::BUFFER, Op::BUFFER_VIEW};
+
+bool has_value(UOp u) {
+  return u.dtype().is_value() && !u.dtype().is(Scalar::Void) && !u.in(kNoValue) && !u.is_invalid();
+}
+
+}  // namespace
+
+Result<FaultSpec> parse_fault(std::string_view text) {
+  FaultSpec out{std::string(text.substr(0, text.find('@')))};
+  bool good = !out.rule.empty();
+  if (size_t at = text.find('@'); at != text.npos) {
+    const char* end = text.data() + text.size();
+    auto parsed = std::from_chars(text.data() + at + 1, end, out.application);
+    good &= parsed.ec == std::errc() && parsed.ptr == end && out.application > 0;
+  }
+  if (good) return out;
+  return Diag{.message = "TGC_FAULT=" + std::string(text) + " is no fault",
+              .expected = "RULE or RULE@N, the N-th application of a rule, N from 1"};
+}
+
+Result<std::optional<FaultSpec>> fault_of_environment() {
+  const char* text = std::getenv("TGC_FAULT");
+  if (!text || !*text) return std::optional<FaultSpec>();
+  auto spec = parse_fault(text);
+  return spec ? Result(std::optional(std::move(*spec))) : Result<std::optional<FaultSpec>>(spec.diag());
+}
+
+UOp something_else(UOp u) {
+  if (u.is(Op::STORE)) {
+    std::vector<UOp> src(u.src().begin(), u.src().end());
+    UOp value = something_else(src[1]);
+    if (!value) return {};
+    src[1] = value;
+    return u.with_src(src);
+  }
+  if (!has_value(u)) return {};
+  if (dtypes::is_bool(u.dtype())) return u.logical_not();
+  return dtypes::is_float(u.dtype()) ? u * Const(2.0) : u + Const(int64_t(1));
+}
+
+UOp Fault::instead(const Hit& hit, UOp before, UOp after) {
+  if (hit.rule->name != spec_.rule || ++seen_ != spec_.application) return after;
+  if (UOp other = something_else(after); other && !(other == before)) return other;
+  std::lock_guard guard(warnings().lock);
+  warnings().texts.insert("TGC_FAULT: application " + std::to_string(spec_.application) + " of " + spec_.rule +
+                          " makes a node without a value (" + std::string(name_of(after.op())) +
+                          "): nothing is changed");
+  return after;
+}
+
+std::vector<std::string> take_fault_warnings() {
+  std::lock_guard guard(warnings().lock);
+  std::vector<std::string> out(warnings().texts.begin(), warnings().texts.end());
+  warnings().texts.clear();
+  return out;
+}
+
+}  // namespace tgc

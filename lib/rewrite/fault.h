@@ -1,0 +1,44 @@
+// Faults on demand, for testing what finds faults: TGC_FAULT=RULE[@N] makes the N-th application of a rule in each
+// kernel compute something else. Whoever begins a kernel arms its graph (Compilation does).
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/rewrite/intervention.h"
+#include "lib/support/result.h"
+
+namespace tgc {
+
+struct FaultSpec {
+  std::string rule;
+  uint64_t application = 1;  // counted from 1 in each kernel, in the order of its trace, rewrites inside rules too
+};
+
+// "add-zero@3". An error says what is no RULE[@N].
+Result<FaultSpec> parse_fault(std::string_view text);
+// What TGC_FAULT asks for; nothing when it is not set, or empty.
+Result<std::optional<FaultSpec>> fault_of_environment();
+
+// Something else than a result: of an integer that plus one, of a float that times two, of a bool its negation, of a
+// store the stored value so. The empty UOp: it has no value that could be another (a place, a range, an end).
+UOp something_else(UOp u);
+
+// The fault in one kernel.
+class Fault : public Intervention {
+ public:
+  explicit Fault(FaultSpec spec, uint64_t seen = 0) : spec_(std::move(spec)), seen_(seen) {}
+  UOp instead(const Hit& hit, UOp before, UOp after) override;
+  const FaultSpec& spec() const { return spec_; }
+  uint64_t seen() const { return seen_; }  // applications so far
+
+ private:
+  FaultSpec spec_;
+  uint64_t seen_;
+};
+
+// What is to be said of the faults of this process so far, each once: that one made something without a value.
+std::vector<std::string> take_fault_warnings();
+
+}  // namespace tgc

@@ -1,0 +1,68 @@
+#include "lib/rewrite/fault.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/testing.h"
+
+namespace tgc {
+namespace {
+
+using namespace pat;
+
+TEST_CASE("a fault is RULE or RULE@N") {
+  CHECK(parse_fault("add-zero")->application == 1);
+  CHECK(parse_fault("add-zero@12")->application == 12);
+  CHECK(parse_fault("add-zero@12")->rule == "add-zero");
+  for (const char* wrong : {"", "@2", "add-zero@", "add-zero@0", "add-zero@x", "add-zero@1x"})
+    CHECK_FALSE(parse_fault(wrong));
+}
+
+TEST_CASE("something else: plus one, times two, not, another value stored; of what has no value nothing") {
+  Graph g;
+  UOp i = g.variable("i", 0, 9, dtypes::int32);
+  UOp f = i.cast(dtypes::float32);
+  CHECK(something_else(i) == i + Const(int64_t(1)));
+  CHECK(something_else(f) == f * Const(2.0));
+  CHECK(something_else(i.lt(Const(int64_t(3)))) == i.lt(Const(int64_t(3))).logical_not());
+  UOp store = g.node(Op::STORE, dtypes::void_, {i, f});
+  CHECK(something_else(store) == g.node(Op::STORE, dtypes::void_, {i, f * Const(2.0)}));
+  CHECK_FALSE(something_else(g.node(Op::SINK, dtypes::void_, {store})));
+}
+
+const RuleSet& halves() {
+  static const RuleSet set("halves", {rule("halve", x / c1, with(x, c1, [](UOp x, UOp) { return x; })),
+                                      rule("drop-zero", x + 0, x)});
+  return set;
+}
+
+// Declines every application of a rule.
+struct Decline : Intervention {
+  explicit Decline(std::string_view rule) : rule(rule) {}
+  UOp instead(const Hit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }
+  std::string_view rule;
+};
+
+TEST_CASE("the N-th application alone is another; who declines leaves the node to the next rule") {
+  Graph g;
+  UOp a = g.variable("a", 0, 9, dtypes::int32), b = g.variable("b", 0, 9, dtypes::int32);
+  UOp two = a.const_like(int64_t(2));
+  UOp sum = a.alu(Op::IDIV, two) + b.alu(Op::IDIV, two);
+  CHECK(graph_rewrite(sum, halves()) == a + b);
+  Fault fault({"halve", 2});
+  set_intervention(g, &fault);
+  CHECK(graph_rewrite(sum, halves()) == a + (b + Const(int64_t(1))));
+  CHECK(fault.seen() == 2);
+  Decline decline("halve");
+  set_intervention(g, &decline);
+  CHECK(graph_rewrite(sum, halves()) == sum);
+  CHECK(graph_rewrite(sum + Const(int64_t(0)), halves()) == sum);
+  CHECK(substitute(sum, {{a, b}}) == b.alu(Op::IDIV, two) + b.alu(Op::IDIV, two));
+  decline.rule = "substitute";
+  CHECK(substitute(sum, {{a, b}}) == sum);
+  set_intervention(g, nullptr);
+  CHECK(graph_rewrite(sum, halves()) == a + b);
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,24 @@
+// Interventions: someone decides, application by application, what a rule makes: a fault on demand (fault.h), a rewrite
+// that is left out to see whether it is to blame. Nobody who does not intervene pays for it: it goes the way of those
+// who watch (RewriteObserver), and like those it makes every shortcut take its faithful way, so that applications are
+// the same, in the same order, watched or not.
+#pragma once
+#include "lib/rewrite/rules.h"
+
+namespace tgc {
+
+class Graph;
+
+class Intervention {
+ public:
+  virtual ~Intervention() = default;
+  // What this application shall make: `after`, which the rule made, or another node; or the empty UOp: the rule
+  // declines, with all its alternatives, and the next rule is tried.
+  virtual UOp instead(const Hit& hit, UOp before, UOp after) = 0;
+};
+
+// One a graph; null: nobody intervenes. It must outlive the rewrites.
+void set_intervention(Graph& graph, Intervention* intervention);
+Intervention* intervention_of(Graph& graph);
+
+}  // namespace tgc
