@@ -1,13 +1,13 @@
-// Whether AddressSanitizer and UndefinedBehaviorSanitizer are in this build: tests of what they take away (address
-// space, SIGFPE, flat resident memory) are skipped there and say so.
+// Whether sanitizers are in this build: tests of what they take away (address space, SIGFPE, flat resident memory,
+// time) are skipped there and say so.
 #pragma once
 
 namespace tgc {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)
-inline constexpr bool kSanitized = __has_feature(address_sanitizer);
+inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #else
 inline constexpr bool kSanitized = false;
 #endif

@@ -1,0 +1,186 @@
+#include "apps/fuzz/campaign.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "apps/fuzz/mutant_run.h"
+#include "apps/fuzz/watched.h"
+#include "lib/compilation/mutant.h"
+
+namespace tgc::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using Input = std::vector<uint8_t>;
+
+constexpr uint64_t kBatch = 250;  // inputs a process: a leak does not grow, and a fork costs little
+
+uint64_t mixed(uint64_t z) {  // splitmix64
+  z += 0x9E3779B97F4A7C15ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return z ^ z >> 31;
+}
+
+std::vector<Input> corpus_of(const Target& target) {
+  std::vector<std::string> paths;
+  std::error_code none;
+  for (const auto& e : fs::directory_iterator(fs::path(TGC_SOURCE_DIR "/testdata/fuzz") / target.name, none))
+    paths.push_back(e.path());
+  std::ranges::sort(paths);
+  std::vector<Input> out;
+  for (const std::string& path : paths) {
+    std::ifstream in(path, std::ios::binary);
+    out.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  if (out.empty()) out.emplace_back();
+  return out;
+}
+
+// Findings by cause: the first of each is told and kept.
+class Findings {
+ public:
+  explicit Findings(std::string folder) : folder_(std::move(folder)) {}
+
+  bool is_new(const Died& died) { return count_[died.cause()]++ == 0; }
+  void tell(const std::string& what, const Died& died, Bytes input, const std::string& extension) {
+    std::printf("FINDING %s #%llu: %s\n", what.c_str(), static_cast<unsigned long long>(died.index),
+                died.cause().c_str());
+    std::printf("%.1200s\n", died.report.c_str());
+    if (folder_.empty()) return;
+    fs::create_directories(folder_);
+    std::string path = folder_ + "/" + what + "-" + std::to_string(died.index) + extension;
+    std::ofstream(path, std::ios::binary).write(text_of(input).data(), std::streamsize(input.size()));
+    std::printf("  kept as %s\n", path.c_str());
+  }
+  int causes() const { return int(count_.size()); }
+  void list() const {
+    for (const auto& [cause, n] : count_)
+      std::printf("  %6llu  %s\n", static_cast<unsigned long long>(n), cause.c_str());
+  }
+
+ private:
+  std::string folder_;
+  std::map<std::string, uint64_t> count_;
+};
+
+}  // namespace
+
+int run_target(const Target& target, const CampaignOptions& o) {
+  const std::vector<Input> corpus = corpus_of(target);
+  auto input = [&](uint64_t i) {
+    if (i < corpus.size()) return corpus[i];  // as they are, first
+    uint64_t random = mixed(o.seed * 1000003 + i);
+    Input bytes = corpus[random % corpus.size()];
+    damage(bytes, corpus[random / 7 % corpus.size()], mixed(random), target);
+    return bytes;
+  };
+  auto start = std::chrono::steady_clock::now();
+  auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  auto more = [&] { return o.runs || seconds() < o.seconds; };
+  Findings findings(o.findings);
+  uint64_t at = 0, last = o.runs ? o.runs : UINT64_MAX;
+  while (at < last && more()) {
+    auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.limit_seconds, [&](uint64_t i) {
+      Input bytes = input(i);
+      target.run(bytes);
+    }, more);
+    at = ran.next;
+    if (ran.died && findings.is_new(*ran.died))
+      findings.tell(std::string(target.name), *ran.died, input(ran.died->index), "");
+  }
+  std::printf("%-12s %9llu inputs, %5.1f s, %d findings\n", std::string(target.name).c_str(),
+              static_cast<unsigned long long>(at), seconds(), findings.causes());
+  return findings.causes();
+}
+
+namespace {
+
+GraphKind kind_of(uint64_t i) {  // half of them kernels
+  static constexpr GraphKind kKinds[] = {GraphKind::kernel, GraphKind::stage, GraphKind::kernel, GraphKind::tensor,
+                                         GraphKind::kernel, GraphKind::list,  GraphKind::kernel, GraphKind::stage};
+  return kKinds[i % std::size(kKinds)];
+}
+
+// A header and one to six steps: few, so that much of the graph still means something.
+Input mutant_bytes(uint64_t seed, uint64_t i) {
+  uint64_t random = mixed(seed * 7919 + i);
+  Input out((2 + std::min(random % 4, random / 4 % 6)) * kStepBytes);
+  for (size_t b = 0; b < out.size(); b++) out[b] = uint8_t(mixed(random + b));
+  return out;
+}
+
+// The steps that the finding needs, one after the other left out.
+Input reduced(GraphKind kind, Input bytes, const std::string& cause, const RunOptions& run, int limit) {
+  auto same = [&](const Input& shorter) {
+    auto ran = run_watched_inputs(0, 1, limit, [&](uint64_t) {
+      MutantLog log;
+      run_mutant(kind, shorter, run, log);
+    });
+    return ran.died && ran.died->cause() == cause;
+  };
+  for (size_t at = bytes.size() - kStepBytes; at >= kStepBytes; at -= kStepBytes) {
+    Input shorter = bytes;
+    shorter.erase(shorter.begin() + int64_t(at), shorter.begin() + int64_t(at + kStepBytes));
+    if (same(shorter)) bytes = std::move(shorter);
+  }
+  return bytes;
+}
+
+void print_table(const MutantLog& log) {
+  std::printf("%-8s", "");
+  for (int o = 0; o < kNumOutcomes; o++) std::printf("%11s", std::string(name_of(Outcome(o))).c_str());
+  std::printf("\n");
+  for (int p = 0; p < kNumPhases; p++) {
+    std::printf("%-8s", std::string(name_of(Phase(p))).c_str());
+    for (uint64_t n : log.count[size_t(p)]) std::printf("%11llu", static_cast<unsigned long long>(n));
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+
+int run_mutants(const CampaignOptions& o) {
+  const RunOptions run{.processes = true};
+  // what a failed trial keeps beside itself goes with this folder
+  std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
+  if (!mkdtemp(folder.data())) return std::perror("fuzz: a temporary folder"), 1;
+  Findings findings(o.findings.empty() ? "" : fs::absolute(o.findings).string());
+  fs::current_path(folder);
+  SharedMemory<MutantLog> log;
+  auto start = std::chrono::steady_clock::now();
+  for (uint64_t at = 0; at < o.runs;) {
+    auto ran = run_watched_inputs(at, std::min(at + kBatch, o.runs), o.limit_seconds,
+                                  [&](uint64_t i) { run_mutant(kind_of(i), mutant_bytes(o.seed, i), run, *log); });
+    at = ran.next;
+    for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
+    if (!ran.died) continue;
+    Died& died = *ran.died;
+    died.how += " in " + std::string(name_of(log->phase));
+    if (!findings.is_new(died)) continue;
+    GraphKind kind = kind_of(died.index);
+    Input bytes = mutant_bytes(o.seed, died.index);
+    Died plain = died;
+    plain.how.resize(plain.how.rfind(" in "));
+    bytes = reduced(kind, bytes, plain.cause(), run, o.limit_seconds);
+    std::string json = mutant_as_json(kind, bytes);
+    findings.tell("mutant", died, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}, ".json");
+  }
+  fs::current_path("/");
+  fs::remove_all(folder);
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  print_table(*log);
+  findings.list();
+  std::printf("%llu mutants of seed %llu, %.0f s, %d findings\n", static_cast<unsigned long long>(o.runs),
+              static_cast<unsigned long long>(o.seed), seconds, findings.causes());
+  return findings.causes();
+}
+
+}  // namespace tgc::fuzz

@@ -1,0 +1,87 @@
+// Files that are read by path: gzip, traces, entries of the compile cache; and the words of the command line.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "apps/fuzz/target.h"
+#include "lib/compile/cache.h"
+#include "lib/inspect/explain.h"
+#include "lib/inspect/graph_match.h"
+#include "lib/inspect/trace_file.h"
+#include "lib/inspect/trace_print.h"
+#include "lib/session/source.h"
+#include "lib/session/trial.h"
+#include "lib/text/input_file.h"
+
+namespace tgc::fuzz {
+
+namespace fs = std::filesystem;
+
+void read_gzip(Bytes bytes) {
+  MemoryFile file(text_of(bytes));
+  auto lines = LineReader::open(file.path());
+  if (!must_say(lines)) return;
+  std::string line, all;
+  for (int i = 0; i < 3; i++)
+    if (auto more = (*lines)->next(line); !must_say(more) || !*more) return;
+  must_say((*lines)->rest(all));
+}
+
+void read_trace_bytes(Bytes bytes) {
+  MemoryFile file(text_of(bytes));
+  if (!is_trace_file(file.path())) return;
+  std::string shown;
+  auto print = [&](std::string_view text) { shown += text; };
+  TracePrinter printer({}, {}, print);
+  must_say(read_trace(file.path(), printer));
+  TraceReplay replay;
+  must_say(read_trace(file.path(), replay));
+  Explainer explainer(1, "", false, print);
+  must_say(read_trace(file.path(), explainer));
+  must_say(explainer.outcome());
+}
+
+void read_cache_entry(Bytes bytes) {
+  const fs::path folder = fs::temp_directory_path() / ("tgc-fuzz-cache-" + std::to_string(::getpid()));
+  CompileCache cache(folder, 1 << 20);
+  const Sha256 key = cache_key({"fuzz"});
+  cache.put(key, "payload");
+  must(cache.get(key) == "payload", "what was kept does not come back");
+  std::string name = to_hex(key);
+  const fs::path entry = folder / name.substr(0, 2) / name;
+  std::string sound(size_t(fs::file_size(entry)), '\0');
+  std::ifstream(entry, std::ios::binary).read(sound.data(), std::streamsize(sound.size()));
+  std::ofstream(entry, std::ios::binary).write(text_of(bytes).data(), std::streamsize(bytes.size()));
+  auto got = cache.get(key);
+  // an entry says the hash of what it holds, so whatever else is taken was damaged and believed
+  must(!got || text_of(bytes).ends_with(*got), "an entry gave what it does not hold");
+  fs::remove_all(folder);
+}
+
+// Words as a user types them, one a line: each is everything that a word may be.
+void read_words(Bytes bytes) {
+  Graph graph;
+  for (std::string_view text = text_of(bytes); !text.empty();) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string word(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    InputName name = InputName::parse(word);
+    (void)name.shown(), (void)name.stem(), (void)name.without_extension(word);
+    Settings settings;
+    must_say(settings.set(word));
+    must_say(settings.set("DEBUG", word));
+    must_say(parse_target(word, settings));
+    must_say(parse_variables({word, "n=" + word}));
+    must_say(DiffOptions::ignoring(word));
+    must_say(op_of_word(word));
+    (void)number_after(word, '#');
+    (void)find_row(word);
+    must_say(select_stages(word, choices_of_rows([](const StageRow&) { return true; })));
+    auto small = load_text({}, InputKind::Pyrender, "ast = UOp(Ops.SINK, dtypes.void, (), None)", "fuzz");
+    Session session{.over = {.target = word, .sets = {word}, .opts = word, .from = word, .sizes = {word}}};
+    if (small) must_say(session.begin(std::move(*small)));
+  }
+}
+
+}  // namespace tgc::fuzz

@@ -1,0 +1,46 @@
+// The targets under libFuzzer: build/fuzz/bin/tgc_libfuzzer TARGET [libFuzzer's options] [CORPUS...]. Processes that
+// libFuzzer starts of itself are told the target by TGC_FUZZ_TARGET.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "apps/fuzz/target.h"
+
+using namespace tgc::fuzz;
+
+namespace {
+const Target* target = nullptr;
+}
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  setenv("TGC_CACHE", "0", 0);
+  if (const char* told = std::getenv("TGC_FUZZ_TARGET")) target = find_target(told);
+  if (*argc > 1 && (*argv)[1][0] != '-')
+    if (const Target* named = find_target((*argv)[1])) {
+      target = named;
+      setenv("TGC_FUZZ_TARGET", (*argv)[1], 1);
+      std::memmove(*argv + 1, *argv + 2, size_t(*argc - 1) * sizeof **argv);
+      --*argc;
+    }
+  must(target, "name a target first, one that `tgc_fuzz` lists");
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  target->run({data, size});
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+// Where inputs are records, whole ones are damaged, as often as libFuzzer has its way.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  max_size = std::min(max_size, target->longest);
+  size = std::min(size, max_size);
+  if (target->step == 1 || seed % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  std::vector<uint8_t> bytes(data, data + size);
+  damage(bytes, {data, size}, seed, *target);
+  size_t n = std::min(bytes.size(), max_size);
+  if (n) std::memcpy(data, bytes.data(), n);
+  return n;
+}

@@ -1,0 +1,77 @@
+// tgc_fuzz TARGET|list|all|mutants [-seconds=N] [-runs=N] [-seed=N] [-limit=SECONDS] [-findings=FOLDER]
+//   a target: its corpus as it is, then damaged, for so many seconds or runs
+//   list: the names of the targets; all: each of them
+//   mutants: -runs damaged golden graphs through every command, with a table of how that ended
+// tgc_fuzz TARGET FILE...    those inputs alone, in this process: to see a finding again
+// Exit codes: 0 nothing was found, 1 findings, 2 trouble.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "apps/fuzz/campaign.h"
+
+using namespace tgc::fuzz;
+
+namespace {
+
+[[noreturn]] void usage(const std::string& what) {
+  std::fprintf(stderr,
+               "tgc_fuzz: %s\nusage: tgc_fuzz TARGET|list|all|mutants [-seconds=N] [-runs=N] [-seed=N] "
+               "[-limit=SECONDS] [-findings=FOLDER]\n       tgc_fuzz TARGET FILE...\ntargets:",
+               what.c_str());
+  for (const Target& t : all_targets()) std::fprintf(stderr, " %s", std::string(t.name).c_str());
+  std::fprintf(stderr, "\n");
+  std::exit(2);
+}
+
+template <class Number>
+void read_number(std::string_view text, Number& out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) usage("'" + std::string(text) + "' is no number");
+}
+
+int run_files(const Target& target, const std::vector<std::string>& files) {
+  for (const std::string& path : files) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) usage("cannot open " + path);
+    std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    target.run(bytes);
+    std::printf("%s: nothing found\n", path.c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  setenv("TGC_CACHE", "0", 0);  // compilers are to work, and the user's cache is not for mutants
+  std::string name = argc > 1 ? argv[1] : "";
+  CampaignOptions options;
+  std::vector<std::string> files;
+  for (int i = 2; i < argc; i++) {
+    std::string_view word = argv[i], value = word.substr(std::min(word.find('=') + 1, word.size()));
+    if (word.starts_with("-seconds=")) read_number(value, options.seconds);
+    else if (word.starts_with("-runs=")) read_number(value, options.runs);
+    else if (word.starts_with("-seed=")) read_number(value, options.seed);
+    else if (word.starts_with("-limit=")) read_number(value, options.limit_seconds);
+    else if (word.starts_with("-findings=")) options.findings = value;
+    else if (word.starts_with("-")) usage("unknown option '" + std::string(word) + "'");
+    else files.emplace_back(word);
+  }
+  int findings = 0;
+  if (name == "list") {
+    for (const Target& t : all_targets()) std::printf("%s\n", std::string(t.name).c_str());
+  } else if (name == "mutants") {
+    findings = run_mutants(options);
+  } else if (name == "all") {
+    for (const Target& t : all_targets()) findings += run_target(t, options);
+  } else if (const Target* target = find_target(name)) {
+    findings = files.empty() ? run_target(*target, options) : run_files(*target, files);
+  } else {
+    usage("no target is called '" + name + "'");
+  }
+  return findings ? 1 : 0;
+}

@@ -1,0 +1,59 @@
+// What reads models, weights and arrays: no bytes may crash it, and what it refuses it must refuse with a message.
+#include "apps/fuzz/target.h"
+#include "lib/model/model.h"
+#include "lib/model/weights.h"
+#include "lib/runtime/npy.h"
+#include "lib/runtime/npz.h"
+
+namespace tgc::fuzz {
+namespace {
+
+std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) { return onnx::Bytes::own(std::string(text_of(bytes))); }
+
+// The bytes of every tensor, which must lie in the file.
+void touch(const std::vector<onnx::TensorProto>& tensors) {
+  for (const onnx::TensorProto& t : tensors) {
+    if (t.external || t.type == onnx::Type::String) continue;
+    must_say(catch_failures([&] {
+      onnx::TensorBytes bytes = onnx::bytes_of(t, "");
+      unsigned all = 0;
+      for (size_t i = 0; i < bytes.size; i++) all += bytes.data[i];
+      return all;
+    }));
+  }
+}
+
+// What is read is written and read again, the same to the bit.
+void come_back(const Array& array) {
+  std::string written = write_npy(array);
+  auto again = read_npy({reinterpret_cast<const uint8_t*>(written.data()), written.size()}, "again");
+  must(again.ok() && write_npy(*again) == written, "an array that was written does not come back");
+}
+
+}  // namespace
+
+void read_onnx(Bytes bytes) {
+  auto proto = onnx::read_model_bytes(owned(bytes), "");
+  if (!must_say(proto)) return;
+  touch(proto->graph.initializers);
+  auto model = Model::from_proto(std::move(*proto));
+  if (must_say(model)) must_say(model->inputs({}));
+}
+
+void read_weights(Bytes bytes) {
+  auto tensors = read_safetensors(owned(bytes));
+  if (must_say(tensors)) touch(*tensors);
+}
+
+void read_npy_bytes(Bytes bytes) {
+  auto array = read_npy(bytes, "fuzz");
+  if (must_say(array)) come_back(*array);
+}
+
+void read_npz_bytes(Bytes bytes) {
+  auto arrays = read_arrays(MemoryFile(text_of(bytes)).path());
+  if (!must_say(arrays)) return;
+  for (const NamedArray& a : *arrays) come_back(a.array);
+}
+
+}  // namespace tgc::fuzz

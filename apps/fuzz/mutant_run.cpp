@@ -1,0 +1,278 @@
+#include "apps/fuzz/mutant_run.h"
+
+#include <cstring>
+
+#include "apps/fuzz/seeds.h"
+#include "lib/compilation/mutant.h"
+#include "lib/execute/execution.h"
+#include "lib/inspect/run_diff.h"
+#include "lib/inspect/explain.h"
+#include "lib/inspect/trace_file.h"
+#include "lib/inspect/trace_print.h"
+#include "lib/inspect/watchers.h"
+#include "lib/runtime/ref/ref_device.h"
+#include "lib/session/model_trial.h"
+#include "lib/spec/spec.h"
+
+namespace tgc::fuzz {
+
+std::string_view name_of(Phase phase) {
+#define X(name) #name,
+  static constexpr std::string_view kNames[] = {TGC_FUZZ_PHASES(X)};
+#undef X
+  static_assert(std::size(kNames) == kNumPhases);
+  return kNames[size_t(phase)];
+}
+
+std::string_view name_of(Outcome outcome) {
+  static constexpr std::string_view kNames[kNumOutcomes] = {"fine", "refused", "different", "contained"};
+  return kNames[size_t(outcome)];
+}
+
+void MutantLog::note(const std::string& text) {
+  size_t n = std::min(text.size(), sizeof message - 1);
+  std::memcpy(message, text.data(), n);
+  message[n] = 0;
+}
+
+namespace {
+
+struct Header {
+  uint16_t graph, target, donors, unused;
+};
+static_assert(sizeof(Header) == kStepBytes);
+
+struct Mutant {
+  std::string json, original;  // the graph, and what it was made of
+  std::string other_target;
+  Settings settings;
+};
+
+std::optional<Mutant> make(GraphKind kind, Bytes bytes) {
+  Header header{};
+  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
+  auto seeds = seeds_of(kind);
+  Loaded in = load_seed(seeds[header.graph % seeds.size()]);
+  Donor donor = [&](Graph& into, size_t number) {
+    auto from = seeds_of(GraphKind((size_t(kind) + header.donors) % 4));
+    return copy_seed(from[number % from.size()], into);
+  };
+  bool is_list = !in.list.empty();
+  auto write = [&](std::span<const UOp> nodes) {
+    return is_list ? list_to_json(nodes, in.info) : graph_to_json(nodes.back(), in.info);
+  };
+  std::vector<UOp> nodes = is_list ? in.list : toposort(in.root);
+  auto known = known_targets();
+  Mutant out{.original = write(nodes), .other_target = std::string(known[header.target % known.size()]),
+             .settings = in.graph->settings()};
+  auto changed = catch_failures([&] {
+    return mutated(nodes, is_list, steps_of(bytes.subspan(std::min(bytes.size(), kStepBytes))), donor);
+  });
+  if (!changed || changed->empty()) return {};
+  out.json = write(*changed);
+  return out;
+}
+
+// A graph of JSON text through the phases.
+class Run {
+ public:
+  Run(const Mutant& mutant, const RunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
+
+  void all() {
+    log_.enter(Phase::load);
+    auto in = load();
+    if (!said(in)) return;
+    tensor_ = in->is_tensor_graph, list_ = !in->list.empty();
+    log_.ended(Outcome::fine);
+    phase(Phase::verify, [&] { return verify(*in); });
+    phase(Phase::texts, [&] { return texts(*in); });
+    phase(Phase::source, [&] { return compiled(""); });
+    phase(Phase::other, [&] { return compiled(m_.other_target); });
+    phase(Phase::stats, [&] { return stats(); });
+    phase(Phase::trace, [&] { return trace(); });
+    phase(Phase::diff, [&] { return diff(); });
+    if (o_.processes) {
+      phase(Phase::ref, [&] { return tried("REF", "none"); });
+      phase(Phase::cpu, [&] { return tried("CPU", "REF"); });
+    } else {
+      phase(Phase::ref, [&] { return ref_in_here(); });
+    }
+  }
+
+ private:
+  Result<Loaded> load() { return load_text(m_.settings, InputKind::Json, m_.json, "mutant"); }
+  Loaded loaded() { return std::move(*load()); }
+
+  [[noreturn]] void wrong(const std::string& what) {
+    log_.note(what);
+    finding(std::string(name_of(log_.phase)) + ": " + what);
+  }
+  template <class T>
+  bool said(const Result<T>& result) {
+    if (result.ok()) return true;
+    const Diag& d = result.diag();
+    if (d.message.empty()) wrong("a refusal without a message");
+    judge(d.text());
+    return false;
+  }
+  // A refusal's text: what is our own fault is a finding, the rest an outcome.
+  void judge(const std::string& text) {
+    auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+    if (has("internal error")) wrong(text);
+    bool died = has("killed by") || has("did not end within") || has("forbidden");
+    if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // the interpreter itself
+    log_.ended(died ? Outcome::contained : Outcome::refused);
+  }
+  template <class Body>
+  void phase(Phase p, Body body) {
+    log_.enter(p);
+    if (body()) log_.ended(Outcome::fine);
+  }
+
+  bool verify(const Loaded& in) {
+    std::vector<UOp> nodes = list_ ? in.list : toposort(in.root);
+    for (Spec spec : {list_ ? Spec::Program : tensor_ ? Spec::Tensor : Spec::Kernel, Spec::Full})
+      if (auto violation = tgc::verify(nodes, spec)) (void)violation->text();
+    return true;
+  }
+
+  bool texts(const Loaded& in) {
+    for (std::string_view name : format_names()) {
+      Format format = *parse_format(name);
+      auto text = list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
+      if (!said(text)) return false;
+      if (format == Format::Dot || format == Format::Nodes) continue;
+      auto back = load_text(m_.settings, detect_kind(*text), *text, "written");
+      if (!said(back)) return false;
+    }
+    return true;
+  }
+
+  Result<Compilation> begin(const std::string& target) {
+    Session session;
+    session.over.target = target;
+    return session.begin(loaded());
+  }
+
+  // Lowered to sources; of a tensor graph its first kernels.
+  bool compiled(const std::string& target) {
+    auto c = begin(target);
+    if (!said(c)) return false;
+    if (!tensor_) return said(c->source()) && said(c->outputs()) && said(c->output(row_of("program")));
+    if (!said(c->schedule()) || !said(c->schedule_as_json())) return false;
+    std::vector<size_t> numbers = c->kernel_numbers();
+    for (size_t i = 0; i < std::min<size_t>(numbers.size(), 3); i++) {
+      auto kernel = c->kernel(numbers[i]);
+      if (!said(kernel) || !said(kernel->source())) return false;
+    }
+    return true;
+  }
+
+  bool watched(Watcher& watcher) {
+    auto c = begin("");
+    return said(c) && said(run_watched(std::move(*c), watcher));
+  }
+
+  bool stats() {
+    StatsWatcher counter([](const StageRow&) { return true; });
+    bool ok = watched(counter);
+    (void)stats_text(counter.stats.by_rule());
+    return ok;
+  }
+
+  bool trace() {
+    MemoryFile file;
+    auto writer = TraceWriter::create(file.path());
+    if (!said(writer)) return false;
+    std::string shown;
+    auto print = [&](std::string_view text) { shown.assign(text.substr(0, 100)); };
+    TracePrinter printer({}, {}, print);
+    TraceReplay live, replayed;
+    TraceTee tee({writer->get(), &printer, &live});
+    TraceWatcher watcher(tee);
+    bool ok = watched(watcher);
+    if (!said((*writer)->close())) return false;
+    Explainer explainer(1, "", false, print);
+    TraceTee readers({&replayed, &explainer});
+    // a trace that ends where a stage refused the graph may be told to be cut
+    auto read = read_trace(file.path(), readers);
+    if (ok && !said(read)) return false;
+    if (!ok && !read && read.diag().message.find("internal error") != std::string::npos) wrong(read.diag().text());
+    return ok;
+  }
+
+  bool diff() {
+    Graph graph;
+    auto sides = read_alike(graph, m_.original, "original", m_.json, "mutant");
+    if (!said(sides)) return false;
+    GraphDiff diff = diff_graphs(sides->first, sides->second);
+    (void)to_text(diff), (void)to_json(diff);
+    return true;
+  }
+
+  // As `tgc run` does it.
+  bool tried(const std::string& device, const std::string& reference) {
+    Session session;
+    Loaded in = loaded();
+    TrialSpec spec{.input = "mutant.json", .device = device, .reference = reference, .timeout_seconds = o_.seconds};
+    auto took = [&](const auto& report) {
+      if (!report.error.empty()) return judge(report.error), false;
+      if (report.exit_code() != 1) return true;
+      return log_.ended(Outcome::different), false;
+    };
+    return tensor_ ? took(run_tensor_graph(session, in, spec)) : took(run_trial(session, in, spec));
+  }
+
+  // What is small, in this process, where a sanitizer sees it.
+  bool ref_in_here() {
+    if (tensor_) return true;
+    Loaded in = loaded();
+    auto executable = list_ ? Executable::for_ref(in.list) : Executable::for_ref(in.root);
+    if (!said(executable)) return false;
+    constexpr double kMostSteps = 1e6, kMostBytes = 1e7;
+    double steps = 1, bytes = 0;
+    for (UOp u : list_ ? in.list : toposort(in.root)) {
+      if (!u.in({Op::RANGE, Op::SPECIAL})) continue;
+      auto most = catch_failures([&] { return u.vmax().to_double() + 1; });
+      steps *= most ? std::max(*most, 1.0) : 1;
+    }
+    for (const BufferSpec& b : executable->buffers())
+      bytes += double(std::max<int64_t>(b.size, 0)) * b.dtype.itemsize();
+    if (steps > kMostSteps || bytes > kMostBytes) return true;
+    auto inputs = input_arrays(executable->buffers(), {}, "", Drawing{});
+    if (!said(inputs)) return false;
+    VariableValues values;
+    for (const VariableSpec& v : executable->variables()) values[v.name] = v.max;
+    auto device = make_ref_device();
+    return said(execute(*executable, *device, *inputs, values, {.in_process = true}));
+  }
+
+  const Mutant& m_;
+  const RunOptions& o_;
+  MutantLog& log_;
+  bool tensor_ = false, list_ = false;
+};
+
+void run_in_here(GraphKind kind, Bytes bytes) {
+  MutantLog log;
+  run_mutant(kind, bytes, {}, log);
+}
+
+}  // namespace
+
+void run_mutant(GraphKind kind, Bytes bytes, const RunOptions& options, MutantLog& log) {
+  log.enter(Phase::load);
+  if (auto mutant = make(kind, bytes)) Run(*mutant, options, log).all();
+}
+
+std::string mutant_as_json(GraphKind kind, Bytes bytes) {
+  auto mutant = make(kind, bytes);
+  return mutant ? mutant->json : "";
+}
+
+void run_kernel(Bytes bytes) { run_in_here(GraphKind::kernel, bytes); }
+void run_stage_graph(Bytes bytes) { run_in_here(GraphKind::stage, bytes); }
+void run_list(Bytes bytes) { run_in_here(GraphKind::list, bytes); }
+void run_tensor(Bytes bytes) { run_in_here(GraphKind::tensor, bytes); }
+
+}  // namespace tgc::fuzz

@@ -1,0 +1,130 @@
+#include "apps/fuzz/target.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "lib/compilation/mutant.h"
+
+namespace tgc::fuzz {
+
+std::span<const Target> all_targets() {
+  static constexpr Target kTargets[] = {
+      {"pyrender", read_pyrender},
+      {"repr", read_repr},
+      {"uops", read_uops},
+      {"json", read_json},
+      {"golden", read_records},
+      {"onnx", read_onnx},
+      {"safetensors", read_weights},
+      {"npy", read_npy_bytes},
+      {"npz", read_npz_bytes},
+      {"gzip", read_gzip},
+      {"trace", read_trace_bytes},
+      {"cache", read_cache_entry},
+      {"words", read_words, 200},
+      {"kernels", run_kernel, 160, kStepBytes},
+      {"stages", run_stage_graph, 160, kStepBytes},
+      {"lists", run_list, 160, kStepBytes},
+      {"tensors", run_tensor, 160, kStepBytes},
+  };
+  return kTargets;
+}
+
+const Target* find_target(std::string_view name) {
+  auto found = std::ranges::find(all_targets(), name, &Target::name);
+  return found == all_targets().end() ? nullptr : &*found;
+}
+
+void finding(const std::string& what) {
+  std::fprintf(stderr, "fuzz: %s\n", what.c_str());
+  std::abort();
+}
+
+void must_say(const Diag& diag) {
+  must(!diag.message.empty(), "a refusal without a message");
+  must(diag.message.find("internal error") == std::string::npos, diag.text());
+}
+
+MemoryFile::MemoryFile(std::string_view bytes) : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {
+  if (fd_ < 0) finding("cannot make a file in memory");
+  path_ = "/proc/self/fd/" + std::to_string(fd_);
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n <= 0) finding("cannot write a file in memory");
+    bytes.remove_prefix(size_t(n));
+  }
+}
+MemoryFile::~MemoryFile() { ::close(fd_); }
+
+namespace {
+
+// What readers look for: brackets, numbers at edges, words of the formats.
+constexpr std::string_view kTokens[] = {
+    "UOp(Ops.", "dtypes.", ".ptr(", "AxisType.", "(", ")", "[", "]", "{", "}", "\"", "'", ",", ":", "\n", "\\", "#",
+    "-1", "0", "9223372036854775807", "9223372036854775808", "18446744073709551616", "1e999", "nan", "inf", "None",
+    "Invalid", "\"id\":", "\"src\":[", "\"op\":\"", "null", "[\"end\",0,null]", "[\"begin\",0,\"\",0,0,true,\"\"]",
+    "\x93NUMPY", "PK\x03\x04", "PK\x05\x06", "\xff\xff\xff\xff", "\x1f\x8b\x08"};
+
+}  // namespace
+
+void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Target& target) {
+  std::mt19937_64 next(random);
+  const size_t step = target.step;
+  auto below = [&](size_t n) { return n ? size_t(next() % n) : 0; };
+  auto record = [&](size_t size) { return below(size / step) * step; };
+  for (size_t n = 1 + below(4); n > 0; n--) {
+    size_t at = record(bytes.size() + step), end = std::min(bytes.size(), at + step * (1 + below(8)));
+    auto place = bytes.begin() + int64_t(std::min(at, bytes.size()));
+    switch (below(8)) {
+      case 0:
+        if (!bytes.empty()) bytes[below(bytes.size())] ^= uint8_t(1u << below(8));
+        break;
+      case 1:
+        if (!bytes.empty()) bytes[below(bytes.size())] = uint8_t(next());
+        break;
+      case 2:
+        if (at < end) bytes.erase(place, bytes.begin() + int64_t(end));
+        break;
+      case 3: {
+        std::vector<uint8_t> fresh(step);
+        for (uint8_t& b : fresh) b = uint8_t(next());
+        bytes.insert(place, fresh.begin(), fresh.end());
+        break;
+      }
+      case 4:
+        if (step == 1) {
+          std::string_view token = kTokens[below(std::size(kTokens))];
+          bytes.insert(place, token.begin(), token.end());
+        }
+        break;
+      case 5:  // a part twice
+        if (at < end) {
+          std::vector<uint8_t> part(place, bytes.begin() + int64_t(end));
+          bytes.insert(bytes.begin() + int64_t(std::min(record(bytes.size() + step), bytes.size())), part.begin(),
+                       part.end());
+        }
+        break;
+      case 6:  // the rest of another
+        if (size_t from = record(other.size() + step); from < other.size()) {
+          bytes.resize(std::min(at, bytes.size()));
+          bytes.insert(bytes.end(), other.begin() + int64_t(from), other.end());
+        }
+        break;
+      default:  // a number at an edge
+        if (bytes.size() >= 4) {
+          static constexpr uint32_t kEdges[] = {0, 1, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
+          uint32_t value = kEdges[below(std::size(kEdges))];
+          size_t width = size_t(1) << below(3), to = below(bytes.size() - width + 1);
+          for (size_t i = 0; i < width; i++) bytes[to + i] = uint8_t(value >> 8 * i);
+        }
+    }
+  }
+  if (bytes.size() > target.longest) bytes.resize(target.longest);
+}
+
+}  // namespace tgc::fuzz

@@ -1,0 +1,50 @@
+// The readers of text. What one reads must be written, read again and come out the same; whatever it refuses must be
+// refused with a message and a place.
+#include <algorithm>
+
+#include "apps/fuzz/target.h"
+#include "lib/text/formats.h"
+#include "lib/text/golden.h"
+
+namespace tgc::fuzz {
+namespace {
+
+template <class T>
+bool accepted(const Result<T>& read) {
+  must_say(read);
+  must(read.ok() || read.diag().line > 0, "a refusal without a position");
+  return read.ok();
+}
+
+void read_and_write(std::string_view text, InputKind kind, Format format) {
+  Graph first;
+  ReadReport report;
+  auto read = read_graph(first, kind, text, "fuzz", &report);
+  if (!accepted(read)) return;
+  auto write = [&](const GraphFile& f) {
+    return f.list.empty() ? write_graph(format, f.root, f.info) : write_list(format, f.list, f.info);
+  };
+  auto written = write(*read);
+  if (!must_say(written)) return;  // well formed, but no graph of tinygrad: a shape that fits nowhere, say
+  Graph second;
+  auto again = read_graph(second, kind, *written, "written", nullptr);
+  must(again.ok(), "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);
+  auto same = write(*again);
+  must(same.ok() && *same == *written, "what was written does not come back:\n" + *written);
+}
+
+}  // namespace
+
+void read_pyrender(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Pyrender, Format::Pyrender); }
+void read_repr(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Repr, Format::Repr); }
+void read_uops(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Uops, Format::Uops); }
+void read_json(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Json, Format::Json); }
+
+void read_records(Bytes bytes) {
+  std::string_view text = text_of(bytes);
+  size_t end = std::min(text.find('\n'), text.size());
+  must_say(parse_golden_header({std::string(text.substr(0, end)), 1}, "fuzz"));
+  (void)accepted(parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz"));
+}
+
+}  // namespace tgc::fuzz

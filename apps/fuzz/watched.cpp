@@ -1,0 +1,143 @@
+#include "apps/fuzz/watched.h"
+
+#include <cxxabi.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <sstream>
+
+#include "lib/support/sanitized.h"
+
+namespace tgc::fuzz {
+namespace {
+
+constexpr rlim_t kMostMemory = rlim_t(4) << 30;
+
+// Where it happened, then the death that it is.
+void show_stack(int signal) {
+  void* frames[40];
+  int n = backtrace(frames, 40);
+  backtrace_symbols_fd(frames, n, STDERR_FILENO);
+  ::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void prepare_child(int report) {
+  dup2(report, STDERR_FILENO);
+  rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  if (kSanitized) return;  // which has handlers, and address space, of its own
+  rlimit memory{kMostMemory, kMostMemory};
+  setrlimit(RLIMIT_AS, &memory);
+  static char stack[1 << 16];
+  stack_t other{};
+  other.ss_sp = stack, other.ss_size = sizeof stack;
+  sigaltstack(&other, nullptr);
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    struct sigaction action{};
+    action.sa_handler = show_stack, action.sa_flags = SA_ONSTACK | SA_NODEFER;
+    sigaction(s, &action, nullptr);
+  }
+}
+
+std::string read_from_start(int fd) {
+  std::string out(size_t(std::max<off_t>(lseek(fd, 0, SEEK_END), 0)), '\0');
+  ssize_t n = pread(fd, out.data(), out.size(), 0);
+  out.resize(size_t(std::max<ssize_t>(n, 0)));
+  return out;
+}
+
+// "PROGRAM(_ZN3tgc4nameEv+0x20)[0x...]" as "  in tgc::name()", empty for a frame without a name; other lines stay.
+std::string readable(const std::string& line) {
+  size_t open = line.find('('), plus = line.find("+0x", open);
+  if (plus == std::string::npos || line.find(")[0x") == std::string::npos) return line + "\n";
+  std::string name = line.substr(open + 1, plus - open - 1);
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  if (!plain) return "";
+  name = plain.get();
+  return name.find("tgc::fuzz::") == 0 ? "" : "  in " + name.substr(0, name.find('(')) + "\n";
+}
+
+std::string readable_report(int fd) {
+  std::string out;
+  std::istringstream in(read_from_start(fd));
+  for (std::string line; std::getline(in, line);) out += readable(line);
+  return out;
+}
+
+}  // namespace
+
+void* shared_bytes(size_t size) {
+  void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) std::perror("fuzz: no memory"), std::exit(2);
+  return p;
+}
+
+std::string Died::cause() const {
+  std::string line, best;
+  int rank = 0;  // a sanitizer's summary says most, then our own message, then the first frame of ours
+  for (std::istringstream in(report); std::getline(in, line);) {
+    int r = line.starts_with("SUMMARY:") ? 4 : line.find("runtime error:") != std::string::npos ? 3
+            : line.starts_with("fuzz:")  ? 3
+            : line.find("what():") != std::string::npos ? 2
+            : line.starts_with("  in tgc::") ? 1 : 0;
+    if (r > rank) best = line, rank = r;
+  }
+  // of a broken invariant its place: what the message names besides differs from graph to graph
+  if (size_t end = best.rfind(')'), open = best.rfind(".cpp:", end);
+      best.find("internal error") != std::string::npos && open != std::string::npos)
+    best = "internal error" + best.substr(best.rfind('(', open), end - best.rfind('(', open) + 1);
+  std::string out = how + ": ";
+  for (char c : best.substr(0, 160))
+    if (!std::isdigit(static_cast<unsigned char>(c))) out += c;
+  return out;
+}
+
+Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
+                           const std::function<bool()>& more) {
+  static SharedMemory<std::atomic<uint64_t>> at;
+  *at = first;
+  int report = memfd_create("report", MFD_CLOEXEC);
+  std::fflush(stdout);
+  pid_t child = fork();
+  if (child < 0) std::perror("fuzz: fork"), std::exit(2);
+  if (child == 0) {
+    prepare_child(report);
+    for (uint64_t i = first; i < last && more(); i++) {
+      *at = i;
+      alarm(unsigned(limit_seconds));
+      body(i);
+      *at = i + 1;
+    }
+    alarm(0);
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  Watched out{.next = *at};
+  if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+    Died d{.index = *at, .how = {}, .report = readable_report(report)};
+    if (WIFSIGNALED(status))
+      d.how = WTERMSIG(status) == SIGALRM ? "a hang of over " + std::to_string(limit_seconds) + " s"
+                                          : "SIG" + std::string(sigabbrev_np(WTERMSIG(status)));
+    else d.how = "exit code " + std::to_string(WEXITSTATUS(status));
+    out.next = d.index + 1;
+    out.died = std::move(d);
+  }
+  close(report);
+  return out;
+}
+
+}  // namespace tgc::fuzz
