@@ -51,6 +51,7 @@ class TraceConsumer {
   virtual void kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
   virtual void made_for(std::string_view /*what*/) {}  // of that kernel, where it is known
   virtual void kernel_end() {}
+  virtual void kernel_given_up() {}  // instead of kernel_end: a stage refused it, and its graph is gone after this
   virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void stage_end(UOp /*result*/) {}
   // A rewrite inside the stage, or inside a rule of another one. `depth` is 0 for those that the stage itself does.
@@ -77,6 +78,7 @@ class TraceTee : public TraceConsumer {
   }
   void made_for(std::string_view what) override { for (auto* c : to_) c->made_for(what); }
   void kernel_end() override { for (auto* c : to_) c->kernel_end(); }
+  void kernel_given_up() override { for (auto* c : to_) c->kernel_given_up(); }
   void set_numbers(const UOpMap<uint32_t>* numbers) override { for (auto* c : to_) c->set_numbers(numbers); }
   void stage(std::string_view name, UOp input) override { for (auto* c : to_) c->stage(name, input); }
   void stage_end(UOp result) override { for (auto* c : to_) c->stage_end(result); }
@@ -102,6 +104,7 @@ class StageFilter : public TraceConsumer {
   void kernel(std::string_view id, std::string_view target, UOp ast) override { to_.kernel(id, target, ast); }
   void made_for(std::string_view what) override { to_.made_for(what); }
   void kernel_end() override { to_.kernel_end(); }
+  void kernel_given_up() override { to_.kernel_given_up(); }
   void set_numbers(const UOpMap<uint32_t>* numbers) override { to_.set_numbers(numbers); }
   void stage(std::string_view name, UOp input) override {
     on_ = wants_(name);

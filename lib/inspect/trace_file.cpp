@@ -132,7 +132,8 @@ class Reader {
 
   void finish() {
     if (in_kernel_) to_.kernel_end();
-    in_kernel_ = false;
+    in_kernel_ = in_stage_ = false;
+    open_ = 0;
     to_.set_numbers(nullptr);
   }
 
@@ -172,13 +173,13 @@ class Reader {
     return nodes_->at(size_t(n));
   }
 
-  // What field `fields_`, counted from 2, of an event is: n number, s text, u node, b flag.
+  // What field `fields_`, counted from 2, of an event is: n number, s text, u node, o node or null, b flag.
   static std::string_view kinds(std::string_view name) {
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
     if (name == "stage_end") return "u";
     if (name == "begin") return "nsunbs";
-    if (name == "end") return "nu";
+    if (name == "end") return "no";
     if (name == "rule") return "ssnss";
     if (name == "rewrite") return "nnuunnn";
     if (name == "rebuilt") return "nuu";
@@ -193,33 +194,45 @@ class Reader {
     switch (all[i]) {
       case 'n': v_.number[count] = in_.int64(); break;
       case 's': v_.text[count] = in_.string(); break;
-      case 'u': v_.node[count] = node(); break;
+      case 'u':
+        v_.node[count] = node();
+        if (!v_.node[count]) in_.fail(in_.position(), "'" + std::string(name) + "' of no node", "a node's number");
+        break;
+      case 'o': v_.node[count] = node(); break;
       case 'b': v_.flag = in_.boolean(); break;
     }
   }
 
   void tell(const std::string& name) {
     if (name != "graph" && fields_ - 1 != kinds(name).size()) in_.fail(0, "'" + name + "' lacks fields");
-    int depth = int(v_.number[0]);
+    if (!in_kernel_ && name != "kernel" && name != "rule" && name != "graph" && !kinds(name).empty())
+      in_.fail(0, "'" + name + "' before its kernel");
     if (name == "graph") new_graph();
     else if (name == "kernel")
       id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.kernel(id_, target_, v_.node[0]);
-    else if (name == "stage") stage_ = v_.text[0], to_.stage(stage_, v_.node[0]);
-    else if (name == "stage_end") to_.stage_end(v_.node[0]);
-    else if (name == "begin") begin(check_depth(depth));
-    else if (name == "end") to_.end(check_depth(depth), v_.node[0]);
+    else if (name == "stage") stage_ = v_.text[0], in_stage_ = true, to_.stage(stage_, v_.node[0]);
+    else if (!in_stage_ && name != "rule" && !kinds(name).empty()) in_.fail(0, "'" + name + "' outside of a stage");
+    else if (name == "stage_end") in_stage_ = false, open_ = 0, to_.stage_end(v_.node[0]);
+    else if (name == "begin") begin();
+    else if (name == "end") to_.end(open_ = depth(), v_.node[0]);
     else if (name == "rule") rules_.push_back({v_.text[0], v_.text[1], uint32_t(v_.number[0]), v_.text[2], v_.text[3]});
-    else if (name == "rewrite") rewrite(check_depth(depth));
-    else if (name == "rebuilt") to_.rebuilt(check_depth(depth), v_.node[0], v_.node[1]);
-    else if (name == "gated") to_.gated(check_depth(depth), v_.node[0]);
+    else if (name == "rewrite") rewrite(depth());
+    else if (name == "rebuilt") to_.rebuilt(depth(), v_.node[0], v_.node[1]);
+    else if (name == "gated") to_.gated(depth(), v_.node[0]);
     else in_.fail(0, "unknown event '" + name + "'");
   }
 
-  int check_depth(int depth) {
-    if (depth < 0 || depth > 10000) in_.fail(0, "found depth " + std::to_string(depth));
-    return depth;
+  // The depth that an event says: of a rewrite that has begun and not ended.
+  int depth() {
+    int64_t n = v_.number[0];
+    if (n < 0 || n >= open_)
+      in_.fail(0, "found depth " + std::to_string(n), std::to_string(open_) + " rewrites are open here");
+    return int(n);
   }
-  void begin(int depth) {
+  void begin() {
+    if (v_.number[0] != open_)
+      in_.fail(0, "found depth " + std::to_string(v_.number[0]), std::to_string(open_) + ", what is open here");
+    int depth = open_++;
     const std::string& name = *names_.insert(v_.text[0]).first;
     to_.begin({name, *names_.insert(v_.text[1]).first, size_t(v_.number[1]), v_.flag}, depth, v_.node[0]);
   }
@@ -250,7 +263,8 @@ class Reader {
   JsonScanner in_;
   size_t fields_ = 0;
   Values v_{};
-  bool in_kernel_ = false;
+  bool in_kernel_ = false, in_stage_ = false;
+  int open_ = 0;  // rewrites that have begun and not ended
   std::deque<RuleText> rules_;  // views of them are given out
   std::set<std::string> names_;  // of rewrites and rule sets; views of them are given out, too
   std::string id_, target_, stage_;

@@ -30,6 +30,7 @@ class TraceWriter : public TraceConsumer {
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
   void kernel_end() override { nodes_.reset(); }  // it must not outlive the graph
+  void kernel_given_up() override { nodes_.reset(); }
   void stage(std::string_view name, UOp input) override;
   void stage_end(UOp result) override;
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMaxWidth = 200;
 constexpr size_t kMaxInfix = 90;
+constexpr size_t kMostLookedAt = 50'000'000;  // nodes a kernel: some seconds
 
 // Whether `pattern`, in which `*` stands for anything, is `text`.
 bool glob(std::string_view pattern, std::string_view text) {
@@ -74,6 +75,7 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
 }
 
 void TracePrinter::kernel(std::string_view id, std::string_view target, UOp) {
+  looked_at_ = 0;
   write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + std::string(target)) + "\n");
 }
 
@@ -119,7 +121,13 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
 // The nodes that only one side has; the two roots in any case, and what both sides' changed nodes use right below them.
 void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
-  auto old_nodes = toposort(before), new_nodes = toposort(after);
+  // a rewrite costs as much as all below it: where a stage does not end, only what each rewrite is of is shown
+  const bool too_many = looked_at_ > kMostLookedAt;
+  auto below = [&](UOp root) { return too_many ? std::vector{root} : toposort(root); };
+  auto old_nodes = below(before), new_nodes = below(after);
+  looked_at_ += old_nodes.size() + new_nodes.size();
+  if (!too_many && looked_at_ > kMostLookedAt)
+    write_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
   UOpSet in_old(graph), in_new(graph);
   for (UOp u : old_nodes) in_old.insert(u);
   for (UOp u : new_nodes) in_new.insert(u);

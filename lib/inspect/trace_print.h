@@ -48,6 +48,7 @@ class TracePrinter : public TraceConsumer {
   Write write_;
   std::string stage_;
   size_t shown_ = 0, all_ = 0;  // of this stage
+  size_t looked_at_ = 0;        // nodes, to find what came and went
 };
 
 // "#12 = MUL dtypes.index (#10, 4)", and index arithmetic as infix text behind it.

@@ -9,6 +9,7 @@
 #include "lib/inspect/provenance.h"
 #include "lib/inspect/trace_file.h"
 #include "lib/inspect/trace_print.h"
+#include "lib/inspect/watchers.h"
 #include "lib/support/testing.h"
 #include "lib/text/golden.h"
 #include "lib/text/pyrender.h"
@@ -129,17 +130,45 @@ TEST_CASE("trace: a file tells what the run told") {
   }
 }
 
+#define SINK R"({"id":0,"op":"SINK","dtype":"dtypes.void","src":[]})" "\n"
+#define KERNEL "[\"graph\"]\n" SINK "[\"kernel\",\"k\",\"CPU\",0]\n"
+#define STAGE KERNEL "[\"stage\",\"s\",0]\n"
+
+TEST_CASE("trace: a kernel that a stage refuses leaves a file whose events before it can be read") {
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ".trace")).string();
+  Settings settings;
+  settings.REWRITE_STACK_LIMIT = 3;  // a rewrite of any size "does not end"
+  auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "bad");
+  REQUIRE(loaded.ok());
+  auto writer = TraceWriter::create(path);
+  REQUIRE(writer.ok());
+  TraceWatcher watcher(**writer);
+  auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
+  REQUIRE(compilation.ok());
+  CHECK(!run_watched(std::move(*compilation), watcher).ok());
+  CHECK((*writer)->close().ok());  // the graph is gone by now
+  TraceReplay replay;
+  CHECK(read_trace(path, replay).ok());
+  std::filesystem::remove(path);
+}
+
 TEST_CASE("trace: a damaged file is an error that says where") {
   std::string path =
       (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ".bad")).string();
   for (const char* body : {"[\"rewrite\",0,0,0,0,0,0,0]\n", "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}\n",
                            "[\"graph\"]\n[\"stage\",\"x\",5]\n", "[\"graph\"]\n[\"what\"]\n",
-                           "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n"}) {
+                           "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n",
+                           // what TraceReplay and Provenance rely on: a kernel, a stage, a rewrite that is open
+                           KERNEL "[\"end\",0,null]\n", STAGE "[\"end\",9000,0]\n", STAGE "[\"end\",4294967296,0]\n",
+                           STAGE "[\"begin\",1,\"x\",0,0,true,\"x\"]\n", STAGE "[\"gated\",0,0]\n",
+                           STAGE "[\"begin\",0,\"x\",0,0,true,\"x\"]\n[\"rebuilt\",0,0,null]\n",
+                           KERNEL "[\"stage_end\",0]\n", "[\"graph\"]\n" SINK "[\"stage\",\"x\",0]\n"}) {
     FILE* f = fopen(path.c_str(), "w");
     std::fprintf(f, "{\"format\":\"tgc-trace\",\"version\":2}\n%s", body);
     fclose(f);
-    TraceConsumer nobody;
-    auto status = read_trace(path, nobody);
+    TraceReplay replay;
+    auto status = read_trace(path, replay);
     INFO(body);
     REQUIRE(!status.ok());
     CHECK(status.diag().text().find(".bad:") != std::string::npos);

@@ -35,7 +35,8 @@ class TraceWatcher : public Watcher {
     if (has_rewrites(row) && result) to_.stage_end(result);
   }
   void end(Compilation&) override {
-    if (!failed_) to_.kernel_end();
+    if (failed_) to_.kernel_given_up();
+    else to_.kernel_end();
     live_.reset();
   }
 
