@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "lib/support/pytext.h"
 #include "lib/text/py_values.h"
 
 namespace tgc {
@@ -246,7 +247,9 @@ class ReprReader : public PyValues {
     }
     brackets_ = brackets;
     pos_ = std::min(end, text_.size());
-    return graph_.str(text_.substr(begin, pos_ - begin));
+    std::string_view text = text_.substr(begin, pos_ - begin);
+    if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "a tag that is not UTF-8");
+    return graph_.str(text);
   }
 
   size_t nodes_ = 0;                        // that were begun

@@ -78,5 +78,6 @@ TEST_CASE("repr: bad input") {
   starts("UOp(Ops.SINK, dtypes.void, src=()) x", "in:1:36: unexpected 'x'");
   starts("UOp(Ops.SINK, dtypes.void, argh=1, src=())", "in:1:28: unknown keyword 'argh'");
   starts("UOp(Ops.ADD, dtypes.int, arg=None, src=())", "in:1:1: Ops.ADD with 0 sources, needs 2");
+  starts("UOp(Ops.SINK, dtypes.void, arg=None, tag=\xC2" "1, src=())", "in:1:42: a tag that is not UTF-8");
   starts("x0:=UOp(Ops.SINK, dtypes.void, arg=None, src=(x0,))", "in:1:47: unknown name 'x0'");
 }
