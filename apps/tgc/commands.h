@@ -26,6 +26,7 @@ void add_stages(CLI::App& app, int& exit_code);
 void add_stats(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
+void add_view(CLI::App& app, int& exit_code);
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app);  // those that help and completion show
 const CLI::App* find_command(const CLI::App& app, std::string_view name);  // of them; null: none has that name

@@ -43,7 +43,8 @@ constexpr Command kCommands[] = {
     {"verify", tgc::add_verify},     {"stages", tgc::add_stages},   {"bench", tgc::add_bench},
     {"compile", tgc::add_compile},   {"devices", tgc::add_devices}, {"cache", tgc::add_cache},
     {"diff", tgc::add_diff},         {"patterns", tgc::add_patterns}, {"stats", tgc::add_stats},
-    {"trace", tgc::add_trace},       {"completion", tgc::add_completion}, {"help", tgc::add_help},
+    {"trace", tgc::add_trace},       {"view", tgc::add_view},       {"completion", tgc::add_completion},
+    {"help", tgc::add_help},
 };
 
 // To describe the options of a command takes longer than to start the program, so a command that stands first is the

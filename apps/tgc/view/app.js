@@ -1,0 +1,202 @@
+// The page: one state, which the address says, and what is shown of it.
+import {Recorded, plain, unpacked} from "./data.js";
+import {Story} from "./story.js";
+import {Drawings} from "./drawings.js";
+import {GraphCanvas} from "./draw.js";
+import {StageList} from "./stages.js";
+import {TextPanel} from "./textpanel.js";
+import {showDetails, nodeTitle} from "./details.js";
+import {queryOf} from "./search.js";
+import {addressOf, stateOf} from "./state.js";
+import {colorOfRange} from "./colors.js";
+import {element} from "./list.js";
+
+const byId = (id) => /** @type {any} */ (document.getElementById(id));
+
+export class App {
+  /** @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed, in base64 */
+  constructor(index, fetchGraph) {
+    this.index = index, this.fetchGraph = fetchGraph;
+    this.opened = new Map();
+    this.state = stateOf(location.hash);
+    this.query = queryOf("");
+    this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
+    this.stageList = new StageList(byId("stages"), this);
+    this.textPanel = new TextPanel(byId("tabs"), byId("text"), this);
+    addEventListener("popstate", () => this.show(stateOf(location.hash)));
+    addEventListener("hashchange", () => this.show(stateOf(location.hash)));
+    const search = byId("search");
+    search.addEventListener("input", () => this.go({q: search.value}, false));
+    search.addEventListener("keydown", (e) => {
+      if (e.key === "Enter") this.nextFound(e.shiftKey ? -1 : 1), e.preventDefault();
+      if (e.key === "Escape") this.go({q: ""}), byId("graph").focus();
+      e.stopPropagation();
+    });
+  }
+
+  /** Goes to another state. @param {Partial<import("./state.js").State>} changes @param {boolean} noted in the history */
+  go(changes, noted = true) {
+    const next = {...this.state, v: null, ...changes};
+    if (addressOf(next) === addressOf(this.state)) return Promise.resolve();
+    history[noted ? "pushState" : "replaceState"](null, "", addressOf(next));
+    return this.show(next);
+  }
+
+  async open(g) {
+    if (!this.opened.has(g)) {
+      const graph = new Recorded(await unpacked(await this.fetchGraph(g))), story = new Story(graph);
+      this.opened.set(g, {graph, story, drawings: new Drawings(graph, story), cache: new Map(), counts: new Map()});
+    }
+    return this.opened.get(g);
+  }
+
+  /** @param {import("./state.js").State} state */
+  async show(state) {
+    const g = Math.min(state.g, this.index.graphs.length - 1), opened = await this.open(g), before = this.graph;
+    Object.assign(this, {graph: opened.graph, story: opened.story, drawings: opened.drawings});
+    this.textPanel.cache = opened.cache, this.counts = opened.counts;
+    const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
+    const rewrites = s ? this.graph.stages[s - 1].rewrites.length : 0;
+    const old = this.state;
+    this.state = {...state, g, s, r: state.r < rewrites ? state.r : -1, n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
+    this.query = queryOf(this.state.q);
+    this.scene = this.drawings.scene(this.state);
+    this.relatives = this.state.n >= 0 ? this.story.relatives(this.state.s, [this.state.n]) : null;
+    this.#showGraph(before !== this.graph, old);
+    this.stageList.show();
+    this.textPanel.show();
+    showDetails(byId("details"), this);
+    this.#showHeader();
+    if (this.whenShown) this.whenShown(this);
+    document.body.dataset.ready = "1";
+  }
+  #firstPlace() { return 0; }
+
+  #showGraph(isNew, old) {
+    const {state, scene} = this, marks = {came: scene.came, went: scene.went, lit: new Set(), found: new Set(), selected: -1};
+    if (state.n >= 0) {
+      const home = scene.drawing.home.get(state.n);
+      if (home) marks.selected = home.key;
+      for (const n of this.litAt(state.s)) if (scene.drawing.home.has(n)) marks.lit.add(scene.drawing.home.get(n).key);
+    }
+    this.found = [];
+    if (!this.query.empty)
+      for (const box of scene.drawing.boxes)
+        if (this.query.node(this.graph, box.n)) marks.found.add(box.key), this.found.push(box);
+    this.canvas.show(this.graph, scene.drawing, marks);
+    if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
+    else if (isNew) this.canvas.clientWidth ? this.canvas.fit() : this.canvas.whenSized = () => this.canvas.fit();
+    if (isNew && !state.v) this.canvas.fit();
+    else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
+    else if (marks.selected >= 0 && (state.n !== old.n || isNew)) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
+    else if (!state.v && state.s !== old.s && !this.#anythingSeen()) this.canvas.fit();
+    byId("model").hidden = !state.m;
+    this.#showLegend();
+  }
+  #revealChange() {
+    const {drawing, came, went} = this.scene, box = drawing.boxes.find((b) => came.has(b.key)) || drawing.boxes.find((b) => went.has(b.key));
+    if (box) this.canvas.reveal(box);
+  }
+  #anythingSeen() {
+    const {drawing} = this.scene, v = this.canvas.view, w = this.canvas.canvas.clientWidth / v.scale, h = this.canvas.canvas.clientHeight / v.scale;
+    return drawing.right > v.x + 60 && drawing.left < v.x + w - 60 && drawing.bottom > v.y + 30 && drawing.top < v.y + h - 30;
+  }
+
+  #showLegend() {
+    const ranges = new Set();
+    for (const box of this.scene.drawing.boxes) for (const r of this.graph.rangeLists[this.graph.ranges.get(box.n) || 0]) ranges.add(r);
+    byId("legend").replaceChildren(...[...ranges].slice(0, 12).map((r) => {
+      const arg = this.graph.argText(r), button = element("button");
+      const dot = document.createElementNS("http://www.w3.org/2000/svg", "svg"), circle = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+      dot.setAttribute("viewBox", "0 0 10 10"), dot.setAttribute("aria-hidden", "true");
+      for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", colorOfRange(arg)]]) circle.setAttribute(k, v);
+      dot.append(circle);
+      button.append(dot, plain(arg.replace(/AxisType\./, "").replace(/[()]/g, "")));
+      button.title = "select this range";
+      button.addEventListener("click", () => this.go({n: r}));
+      return button;
+    }));
+  }
+
+  #showHeader() {
+    const {graph, state, scene} = this, stage = state.s ? graph.stages[state.s - 1] : null;
+    byId("graph-button").textContent = plain(graph.name || "graph");
+    document.title = plain(graph.name) + " \u2013 tgc view";
+    byId("where").textContent = plain([graph.target, stage ? stage.name : graph.isTensor ? "tensor graph" : "AST",
+      scene.drawing.boxes.length + " boxes"].filter(Boolean).join("  \u00b7  "));
+    const caption = byId("caption"), parts = [];
+    if (state.r >= 0) {
+      const rewrite = stage.rewrites[state.r], rule = graph.rules[rewrite.rule];
+      parts.push(element("b", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : ""))),
+        element("span", "place", plain("  " + rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : "") + "   " + (rewrite.ns / 1000).toFixed(2) + " \u00b5s")),
+        element("span", "", "   " + (state.r + 1) + " of " + stage.rewrites.length));
+    } else if (state.d >= 0) {
+      parts.push(element("b", "", "what changed"), element("span", "", plain("  from " + this.placeName(state.d) + " to " + this.placeName(state.s) + ":  +" + scene.came.size + "  \u2212" + scene.went.size)));
+    } else parts.push(element("b", "", this.placeName(state.s)), element("span", "place", scene.came.size ? "   +" + scene.came.size + " new" : ""));
+    caption.replaceChildren(...parts);
+    this.say(caption.textContent + (state.n >= 0 ? ". Selected " + nodeTitle(graph, state.n) : ""));
+    const search = byId("search");
+    if (document.activeElement !== search && search.value !== state.q) search.value = state.q;
+    byId("found").textContent = this.query.empty ? "" : this.query.error || this.found.length + " nodes, " + this.foundRewrites().length + " rewrites";
+  }
+
+  placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.isTensor ? "tensor graph" : "AST"; }
+  nodeCount(place) {
+    const root = this.story.root(place);
+    if (!this.counts.has(root)) this.counts.set(root, this.graph.nodesOf(root).length);
+    return this.counts.get(root);
+  }
+
+  /** The nodes of a place that are what is selected, or came of it, or it of them. @returns {Set<number>} */
+  litAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }
+
+  usersOf(n) {
+    const {drawing} = this.scene, out = [];
+    for (const box of drawing.boxes) if (this.graph.sourcesOf(box.n).includes(n)) out.push(box.n);
+    return out;
+  }
+
+  /** Selects, at the place that is shown, what a node of another place is there. @param {boolean} [goThere] */
+  selectAt(place, node, goThere = false) {
+    const there = this.story.relatives(place, [node])[this.state.s];
+    if (goThere && !(there && there.size && place === this.state.s)) return this.go({s: place, r: -1, d: -1, n: node});
+    const here = there && there.size ? Math.max(...there) : -1;
+    if (here >= 0) return this.go({n: here});
+    this.say("nothing of it is in this graph");
+    return this.go({s: place, r: -1, d: -1, n: node});
+  }
+
+  /** @param {number} key @param {boolean} again a second click */
+  #picked(key, again) {
+    const box = key >= 0 ? this.scene.drawing.byKey.get(key) : null;
+    if (box && again) return this.fold(box.key);
+    this.go({n: box ? box.n : -1});
+  }
+
+  /** Hides what only this node uses, or shows it again. */
+  fold(key) {
+    const f = this.state.f.includes(key) ? this.state.f.filter((k) => k !== key) : [...this.state.f, key];
+    return this.go({f});
+  }
+
+  foundRewrites() {
+    const out = [];
+    if (this.query.empty) return out;
+    const wanted = this.graph.rules.map((r) => this.query.rule(r.name));
+    for (const stage of this.graph.stages) stage.rewrites.forEach((r, i) => { if (wanted[r.rule]) out.push({s: stage.index + 1, r: i}); });
+    return out;
+  }
+  nextFound(by) {
+    if (this.found.length) {
+      const at = this.found.findIndex((b) => b.n === this.state.n);
+      return this.go({n: this.found[(at + by + this.found.length) % this.found.length].n});
+    }
+    const list = this.foundRewrites();
+    if (!list.length) return this.say("nothing is found");
+    const at = list.findIndex((x) => x.s === this.state.s && x.r === this.state.r);
+    return this.go({...list[(at + by + list.length) % list.length], d: -1});
+  }
+
+  /** For those who do not see the graph. */
+  say(text) { byId("said").textContent = text; }
+}

@@ -1,0 +1,171 @@
+// Everything that can be done, in one table: each command has a key, and the list of them can be clicked, too.
+import {element} from "./list.js";
+import {addressOf} from "./state.js";
+/** @typedef {import("./app.js").App} App */
+
+/** @typedef {{name: string, keys: string[], says: string, run: (app: App) => any}} Command */
+
+/** @type {Command[]} */
+export const kCommands = [
+  {name: "next", keys: ["ArrowDown", "j"], says: "next rewrite or stage", run: (app) => app.stageList.step(1)},
+  {name: "previous", keys: ["ArrowUp", "k"], says: "previous rewrite or stage", run: (app) => app.stageList.step(-1)},
+  {name: "next-stage", keys: ["ArrowRight", "l"], says: "next stage that changed something", run: (app) => stage(app, 1)},
+  {name: "previous-stage", keys: ["ArrowLeft", "h"], says: "previous stage that changed something", run: (app) => stage(app, -1)},
+  {name: "first-stage", keys: ["Home"], says: "the first graph", run: (app) => app.go({s: 0, r: -1, d: -1})},
+  {name: "last-stage", keys: ["End"], says: "the last graph", run: (app) => app.go({s: app.story.last, r: -1, d: -1})},
+  {name: "next-node", keys: ["]"], says: "next node", run: (app) => neighbour(app, 1)},
+  {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
+  {name: "source", keys: ["s"], says: "to the first source of the node", run: (app) => relative(app, "source")},
+  {name: "user", keys: ["u"], says: "to the first user of the node", run: (app) => relative(app, "user")},
+  {name: "nothing", keys: ["Escape"], says: "select nothing", run: (app) => app.go({n: -1, d: -1})},
+  {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
+  {name: "next-difference", keys: ["."], says: "next difference", run: (app) => changed(app, 1)},
+  {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
+  {name: "fold", keys: ["f"], says: "fold what only this node uses, or unfold it", run: fold},
+  {name: "unfold", keys: ["F"], says: "unfold everything", run: (app) => app.go({f: []})},
+  {name: "next-text", keys: ["t"], says: "next text", run: (app) => app.textPanel.nextTab(1)},
+  {name: "previous-text", keys: ["T"], says: "previous text", run: (app) => app.textPanel.nextTab(-1)},
+  {name: "search", keys: ["/"], says: "search: op:ADD dtype:half rule:fold arg:x #12 /regular expression/", run: () => focusOn("search")},
+  {name: "next-found", keys: ["n"], says: "next that is found", run: (app) => app.nextFound(1)},
+  {name: "previous-found", keys: ["N"], says: "previous that is found", run: (app) => app.nextFound(-1)},
+  {name: "zoom-in", keys: ["+", "="], says: "larger", run: (app) => app.canvas.zoom(1.25)},
+  {name: "zoom-out", keys: ["-"], says: "smaller", run: (app) => app.canvas.zoom(0.8)},
+  {name: "fit", keys: ["0"], says: "all of the graph", run: (app) => app.canvas.fit()},
+  {name: "pan-left", keys: ["Shift+ArrowLeft"], says: "move the view left", run: (app) => app.canvas.pan(-90, 0)},
+  {name: "pan-right", keys: ["Shift+ArrowRight"], says: "move the view right", run: (app) => app.canvas.pan(90, 0)},
+  {name: "pan-up", keys: ["Shift+ArrowUp"], says: "move the view up", run: (app) => app.canvas.pan(0, -90)},
+  {name: "pan-down", keys: ["Shift+ArrowDown"], says: "move the view down", run: (app) => app.canvas.pan(0, 90)},
+  {name: "regions", keys: ["r"], says: "show or hide the ranges as regions", run: (app) => { app.canvas.regions = !app.canvas.regions; app.canvas.redraw(); }},
+  {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
+  {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => graph(app, 1)},
+  {name: "previous-graph", keys: ["{"], says: "previous graph", run: (app) => graph(app, -1)},
+  {name: "back", keys: ["b", "Backspace"], says: "back", run: () => history.back()},
+  {name: "forward", keys: ["B"], says: "forward", run: () => history.forward()},
+  {name: "link", keys: ["c"], says: "copy a link to what is seen", run: copyLink},
+  {name: "theme", keys: ["x"], says: "light or dark", run: () => theme(!document.documentElement.classList.contains("dark"))},
+  {name: "help", keys: ["?"], says: "this list", run: showHelp},
+];
+
+/** @param {App} app */
+export function installCommands(app) {
+  Object.assign(window, {theApp: app, kCommands});  // for tests, and whoever looks at the page with a debugger
+  let kept = null;
+  try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
+  theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
+  addEventListener("keydown", (e) => {
+    if (/** @type {HTMLElement} */ (e.target).matches("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (dialog().open) return;
+    const key = (e.shiftKey && e.key.startsWith("Arrow") ? "Shift+" : "") + e.key;
+    const command = kCommands.find((c) => c.keys.includes(key));
+    if (!command) return;
+    e.preventDefault();
+    command.run(app);
+    app.lastCommand = command.name;
+  });
+  document.getElementById("commands-button").addEventListener("click", () => showHelp(app));
+  document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
+}
+
+const dialog = () => /** @type {HTMLDialogElement} */ (document.getElementById("dialog"));
+const focusOn = (id) => document.getElementById(id).focus();
+
+function stage(app, by) {
+  const {graph, state, story} = app;
+  for (let s = state.s + by; s >= 0 && s <= story.last; s += by)
+    if (!s || graph.stages[s - 1].changed || graph.stages[s - 1].rewrites.length) return app.go({s, r: -1, d: -1});
+}
+function graph(app, by) {
+  const count = app.index.graphs.length;
+  return app.go({g: (app.state.g + by + count) % count, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
+}
+function neighbour(app, by) {
+  const boxes = app.scene.drawing.boxes, at = boxes.findIndex((b) => b.n === app.state.n);
+  if (boxes.length) return app.go({n: boxes[at < 0 ? (by > 0 ? 0 : boxes.length - 1) : (at + by + boxes.length) % boxes.length].n});
+}
+function relative(app, what) {
+  const {drawing} = app.scene, box = drawing.home.get(app.state.n);
+  if (!box) return neighbour(app, -1);
+  if (what === "source" && box.sources.length) return app.go({n: drawing.byKey.get(box.sources[0]).n});
+  const user = drawing.boxes.find((b) => b.sources.includes(box.key));
+  if (what === "user" && user) return app.go({n: user.n});
+  app.say("it has no " + what);
+}
+function difference(app) {
+  const {state} = app;
+  if (state.d >= 0) return app.go({d: -1});
+  for (let s = state.s; s > 0; s--) if (app.graph.stages[s - 1].changed) return app.go({s, d: s - 1, r: -1});
+}
+function changed(app, by) {
+  const {came, went, drawing} = app.scene, list = drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key));
+  if (!list.length) return app.say("nothing changed here");
+  const at = list.findIndex((b) => b.n === app.state.n);
+  return app.go({n: list[(at + by + list.length) % list.length].n});
+}
+function fold(app) {
+  const box = app.scene.drawing.home.get(app.state.n);
+  if (!box) return app.say("select a node first");
+  if (app.graph.opName(box.n) !== "RANGE") return app.fold(box.key);
+  const ends = app.scene.drawing.boxes.filter((b) => b.sources.includes(box.key) && ["END", "REDUCE", "BUFFERIZE"].includes(app.graph.opName(b.n)));
+  return app.go({f: [...new Set([...app.state.f, ...ends.map((b) => b.key)])]});
+}
+async function copyLink(app) {
+  const v = app.canvas.view;
+  history.replaceState(null, "", addressOf({...app.state, v: [v.x.toFixed(1), v.y.toFixed(1), v.scale.toFixed(3)].map(Number)}));
+  try {
+    await navigator.clipboard.writeText(location.href);
+    app.say("the link is copied");
+  } catch {
+    app.say("the link is in the address");
+  }
+}
+
+export function theme(dark, keep = true) {
+  document.documentElement.classList.toggle("dark", dark);
+  if (window.theApp) window.theApp.canvas.redraw();
+  try { if (keep) localStorage.setItem("tgc-view-theme", dark ? "dark" : "light"); } catch { /* see above */ }
+}
+
+/** A dialog with a heading and a table. */
+export function showTable(title, heads, rows) {
+  const box = dialog(), heading = element("h2", "", title), body = element("div", "body"), table = element("table");
+  heading.id = "dialog-title";
+  const head = element("tr");
+  for (const h of heads) head.append(Object.assign(element("th", h.num ? "num" : "", h.name), {scope: "col"}));
+  table.append(element("thead"), element("tbody"));
+  table.firstChild.append(head);
+  for (const cells of rows) {
+    const tr = element("tr");
+    cells.forEach((cell, i) => {
+      const td = element("td", heads[i].num ? "num" : "");
+      td.append(cell);
+      tr.append(td);
+    });
+    table.lastChild.append(tr);
+  }
+  body.tabIndex = 0;
+  body.append(table);
+  box.replaceChildren(heading, body);
+  box.showModal();
+}
+
+function showHelp(app) {
+  showTable("Commands and keys", [{name: "key"}, {name: "what it does"}], kCommands.map((c) => {
+    const keys = element("span");
+    c.keys.forEach((k, i) => keys.append(i ? " " : "", element("kbd", "", k)));
+    const button = /** @type {HTMLButtonElement} */ (element("button", "", c.says));
+    button.type = "button";
+    button.addEventListener("click", () => { dialog().close(); c.run(app); app.lastCommand = c.name; });
+    return [keys, button];
+  }));
+}
+
+function showGraphs(app) {
+  const {graphs} = app.index;
+  showTable("Graphs", [{name: "graph"}, {name: "target"}, {name: "nodes", num: true}, {name: "rewrites", num: true}, {name: "time, watched", num: true}, {name: "runs", num: true}],
+    graphs.map((g, i) => {
+      const button = /** @type {HTMLButtonElement} */ (element("button", "", g.name || "graph " + i));
+      button.type = "button";
+      button.addEventListener("click", () => { dialog().close(); app.go({g: i, s: -1, r: -1, n: -1, d: -1, f: [], m: false}); });
+      return [button, g.target || "tensor graph", String(g.nodes), String(g.rewrites), g.ms.toFixed(2) + " ms", g.numbers.length ? String(g.numbers.length) : ""];
+    }));
+}

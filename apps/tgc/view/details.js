@@ -1,0 +1,116 @@
+// What is known of the selected node: itself, its sources and users, where it comes from and what becomes of it.
+import {element, link} from "./list.js";
+import {plain} from "./data.js";
+import {isValue, valueText} from "./layout.js";
+
+/** One line for a node: "#12 ADD index". */
+export function nodeTitle(graph, n) {
+  const dtype = graph.dtypeName(n), arg = graph.argText(n).replace(/AxisType\.|Ops\./g, "");
+  return plain("#" + graph.number[n] + " " + graph.opName(n) + (dtype ? " " + dtype : "") + (arg && arg.length < 40 ? " " + arg : ""));
+}
+
+/** @param {HTMLElement} home @param {import("./app.js").App} app */
+export function showDetails(home, app) {
+  const {graph, state} = app, n = state.n, out = [];
+  if (n < 0 || n >= graph.count) {
+    home.replaceChildren(...overview(app));
+    return;
+  }
+  out.push(element("h2", "", nodeTitle(graph, n)));
+  const list = element("dl"), fact = (name, value) => {
+    if (value) list.append(element("dt", "", name), element("dd", "", plain(value)));
+  };
+  const text = (map) => (map.has(n) ? graph.strings[map.get(n)] : "");
+  fact("arg", graph.argText(n));
+  fact("dtype", graph.dtypeName(n));
+  fact("shape", text(graph.shapes) && "(" + text(graph.shapes) + ")");
+  const bounds = graph.bounds.get(n);
+  if (bounds) fact("bounds", graph.strings[bounds[0]] + " \u2026 " + graph.strings[bounds[1]]);
+  fact("tag", text(graph.tags));
+  const ranges = graph.rangeLists[graph.ranges.get(n) || 0];
+  fact("ranges", ranges.map((r) => graph.argText(r).replace(/AxisType\./, "").replace(/[()]/g, "")).join("   "));
+  out.push(list);
+  nodeList(out, app, "sources", Array.from(graph.sourcesOf(n)));
+  nodeList(out, app, "used by", app.usersOf(n));
+  if (graph.inner.has(n)) nodeList(out, app, "its kernel's graph", [graph.inner.get(n)]);
+  whereFrom(out, app, n);
+  whatBecomes(out, app);
+  home.replaceChildren(...out);
+}
+
+function nodeList(out, app, title, nodes) {
+  if (!nodes.length) return;
+  const list = element("ul");
+  for (const s of nodes.slice(0, 40)) {
+    const item = element("li");
+    if (isValue(app.graph, s)) item.append(element("span", "place", plain(valueText(app.graph, s) + "  " + app.graph.opName(s))));
+    else item.append(link(nodeTitle(app.graph, s), () => app.go({n: s})));
+    list.append(item);
+  }
+  if (nodes.length > 40) list.append(element("li", "place", "and " + (nodes.length - 40) + " more"));
+  out.push(element("h3", "", title + (nodes.length > 3 ? " (" + nodes.length + ")" : "")), list);
+}
+
+const kKinds = {rule: "", part: "a part of what came by ", sources: "with the sources that its sources became", stage: "made by the stage itself"};
+
+function whereFrom(out, app, n) {
+  const {graph, story, state} = app, steps = story.history(state.s, n), list = element("ol");
+  if (state.r >= 0) return;
+  for (const step of steps) {
+    const item = element("li"), stage = graph.stages[step.place - 1];
+    item.append(element("span", "place", stage.name + "  "));
+    if (step.rewrite >= 0) {
+      const rule = graph.rules[stage.rewrites[step.rewrite].rule];
+      if (kKinds[step.kind]) item.append(kKinds[step.kind]);
+      item.append(link(plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")), () => app.go({s: step.place, r: step.rewrite, d: -1})));
+      item.append(element("span", "place", "  " + plain(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""))));
+    } else item.append(kKinds[step.kind]);
+    if (step.node >= 0 && step.node !== n)
+      item.append(element("span", "place", "  of "), link(nodeTitle(graph, step.node), () => app.selectAt(step.place - 1, step.node, true)));
+    list.append(item);
+  }
+  if (!steps.length) list.append(element("li", "place", "it is a node of the " + (graph.isTensor ? "tensor graph" : "AST") + " as it came"));
+  out.push(element("h3", "", "where it comes from, the latest first"), list);
+}
+
+function whatBecomes(out, app) {
+  const {graph, story, state} = app;
+  if (state.r >= 0 || state.s >= story.last) return;
+  const lit = app.litAt(story.last), list = element("ul");
+  if (lit.size)
+    for (const m of [...lit].slice(0, 12)) {
+      const item = element("li");
+      item.append(link(nodeTitle(graph, m), () => app.go({s: story.last, r: -1, d: -1, n: m})));
+      list.append(item);
+    }
+  else list.append(element("li", "place", "nothing of it is left"));
+  out.push(element("h3", "", "what becomes of it, in the end" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
+}
+
+/** What is said when nothing is selected. */
+function overview(app) {
+  const {graph, state} = app, out = [element("h2", "", plain(graph.name))], list = element("dl");
+  const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value)))); };
+  fact("target", graph.target);
+  fact("made for", graph.madeFor);
+  fact("stages", graph.stages.length);
+  fact("rewrites", graph.stages.reduce((sum, s) => sum + s.rewrites.length, 0));
+  fact("time", graph.stages.reduce((sum, s) => sum + s.ms, 0).toFixed(2) + " ms, watched");
+  fact("refused", graph.error);
+  out.push(list);
+  if (state.s > 0 && state.r < 0) {
+    const stage = graph.stages[state.s - 1], counts = new Map();
+    for (const r of stage.rewrites) counts.set(r.rule, (counts.get(r.rule) || 0) + 1);
+    if (counts.size) {
+      const rules = element("ul");
+      for (const [rule, count] of [...counts].sort((a, b) => b[1] - a[1]).slice(0, 30)) {
+        const item = element("li"), first = stage.rewrites.findIndex((r) => r.rule === rule);
+        item.append(element("span", "place", String(count).padStart(4) + "  "),
+          link(plain(graph.rules[rule].name), () => app.go({r: first})), element("span", "place", "  " + graph.rules[rule].file + ":" + graph.rules[rule].line));
+        rules.append(item);
+      }
+      out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);
+    }
+  }
+  return out;
+}

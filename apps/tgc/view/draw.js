@@ -1,0 +1,277 @@
+// Draws a graph on a canvas: what is seen of it and no more. Panning and zooming move the view, never the graph.
+import {Size} from "./layout.js";
+import {colorOfOp, colorOfRange, mixed} from "./colors.js";
+import {plain} from "./data.js";
+/** @typedef {import("./layout.js").Drawing} Drawing */
+/** @typedef {import("./layout.js").Box} Box */
+
+/** What is said of boxes, by key: each a set. @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
+ *  found: Set<number>, selected: number}} Marks */
+
+const kStraight = 22;  // how far a line runs straight down beside a row that it passes
+const kFewest = 0.04, kMost = 3, kNames = 0.34;  // scales; below kNames boxes have no text
+
+export class GraphCanvas {
+  /** @param {HTMLCanvasElement} canvas @param {(key: number, again: boolean) => void} picked -1: nothing */
+  constructor(canvas, picked) {
+    this.canvas = canvas;
+    this.view = {x: 0, y: 0, scale: 1};
+    /** @type {Drawing | null} */ this.drawing = null;
+    this.graph = null;
+    /** @type {Marks} */ this.marks = {came: new Set(), went: new Set(), lit: new Set(), found: new Set(), selected: -1};
+    this.regions = true;
+    this.picked = picked;
+    this.waiting = false;
+    this.frames = [];
+    this.#listen();
+    new ResizeObserver(() => this.#resize()).observe(canvas);
+  }
+
+  /** @param {import("./data.js").Recorded} graph @param {Drawing} drawing @param {Marks} marks */
+  show(graph, drawing, marks) {
+    if (drawing !== this.drawing) {
+      this.rows = new Map();
+      for (const box of drawing.boxes) {
+        if (!this.rows.has(box.row)) this.rows.set(box.row, []);
+        this.rows.get(box.row).push(box);
+      }
+      for (const list of this.rows.values()) list.sort((a, b) => a.x - b.x);
+    }
+    this.graph = graph, this.drawing = drawing, this.marks = marks;
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      const begun = performance.now();
+      this.#draw();
+      this.frames.push(performance.now() - begun);
+      if (this.frames.length > 240) this.frames.shift();
+    });
+  }
+
+  /** All of it into view. */
+  fit() {
+    const d = this.drawing, {width, height} = this.#size();
+    if (!d || !width) return;
+    const scale = Math.min((width - 60) / (d.right - d.left), (height - 100) / (d.bottom - d.top), 1.1);
+    this.view.scale = Math.max(kFewest, Math.min(kMost, scale));
+    this.view.x = (d.left + d.right) / 2 - width / 2 / this.view.scale;
+    this.view.y = (d.top + d.bottom) / 2 - height / 2 / this.view.scale;
+    this.redraw();
+  }
+  zoom(factor, at = null) {
+    const {width, height} = this.#size(), p = at || {x: width / 2, y: height / 2}, before = this.view.scale;
+    this.view.scale = Math.max(kFewest, Math.min(kMost, before * factor));
+    this.view.x += p.x / before - p.x / this.view.scale, this.view.y += p.y / before - p.y / this.view.scale;
+    this.redraw();
+  }
+  pan(dx, dy) {
+    this.view.x += dx / this.view.scale, this.view.y += dy / this.view.scale;
+    this.redraw();
+  }
+  /** Moves the view so that the box is seen, and not at all when it is. @param {Box} box */
+  reveal(box) {
+    const {width, height} = this.#size(), v = this.view, margin = 40 / v.scale;
+    if (!width) return;
+    if (v.scale < kNames) this.zoom(0.8 / v.scale);
+    if (box.x < v.x + margin || box.x + Size.width > v.x + width / v.scale - margin) v.x = box.x + Size.width / 2 - width / 2 / v.scale;
+    if (box.y - box.height < v.y + margin || box.y + box.height > v.y + height / v.scale - margin) v.y = box.y - height / 2 / v.scale;
+    this.redraw();
+  }
+
+  /** The box at a point of the canvas. @returns {Box | null} */
+  at(x, y) {
+    const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale, row = Math.round(gy / Size.row);
+    for (const box of (this.rows && this.rows.get(row)) || [])
+      if (gx >= box.x && gx <= box.x + Size.width && Math.abs(gy - box.y) <= box.height / 2) return box;
+    return null;
+  }
+
+  #size() { return {width: this.canvas.clientWidth, height: this.canvas.clientHeight}; }
+  #resize() {
+    const ratio = devicePixelRatio || 1, {width, height} = this.#size();
+    this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
+    if (this.whenSized && width) this.whenSized(), this.whenSized = null;
+    this.redraw();
+  }
+
+  #listen() {
+    const c = this.canvas;
+    let from = null, moved = false;
+    c.addEventListener("pointerdown", (e) => { from = {x: e.clientX, y: e.clientY}, moved = false, c.setPointerCapture(e.pointerId); });
+    c.addEventListener("pointermove", (e) => {
+      if (!from) return;
+      const dx = e.clientX - from.x, dy = e.clientY - from.y;
+      if (!moved && Math.abs(dx) + Math.abs(dy) < 4) return;
+      moved = true, from = {x: e.clientX, y: e.clientY};
+      this.pan(-dx, -dy);
+    });
+    c.addEventListener("pointerup", (e) => {
+      if (from && !moved) {
+        const box = this.at(e.offsetX, e.offsetY);
+        this.picked(box ? box.key : -1, e.detail > 1);
+      }
+      from = null;
+    });
+    c.addEventListener("wheel", (e) => {
+      e.preventDefault();
+      if (e.ctrlKey || e.metaKey || !e.shiftKey && Math.abs(e.deltaX) < 1) this.zoom(Math.exp(-e.deltaY * 0.0016), {x: e.offsetX, y: e.offsetY});
+      else this.pan(e.deltaX || e.deltaY, e.deltaX ? e.deltaY : 0);
+    }, {passive: false});
+  }
+
+  // ---- drawing
+  #draw() {
+    const c = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1, {width, height} = this.#size(), v = this.view;
+    const css = getComputedStyle(document.documentElement), of = (name) => css.getPropertyValue("--" + name).trim();
+    this.paint = {back: of("back"), card: of("raised"), line: of("line"), text: of("text"), quiet: of("quiet"), accent: of("accent"),
+      came: of("came"), cameBack: of("came-back"), went: of("went"), wentBack: of("went-back"), found: of("found"), lit: of("accent-back"),
+      mono: of("mono"), sans: of("sans"), dark: document.documentElement.classList.contains("dark")};
+    c.setTransform(1, 0, 0, 1, 0, 0);
+    c.fillStyle = this.paint.back;
+    c.fillRect(0, 0, this.canvas.width, this.canvas.height);
+    if (!this.drawing) return;
+    c.setTransform(ratio * v.scale, 0, 0, ratio * v.scale, -v.x * v.scale * ratio, -v.y * v.scale * ratio);
+    const seen = {left: v.x, right: v.x + width / v.scale, top: v.y, bottom: v.y + height / v.scale};
+    const boxes = this.#boxesIn(seen);
+    if (this.regions) this.#drawRegions(c, boxes);
+    this.#drawLines(c, seen);
+    for (const box of boxes) if (box.ghost) this.#drawBox(c, box);
+    for (const box of boxes) if (!box.ghost) this.#drawBox(c, box);
+  }
+
+  #boxesIn(seen) {
+    const out = [];
+    for (let row = Math.round(seen.top / Size.row); row <= Math.round(seen.bottom / Size.row); row++) {
+      const list = this.rows.get(row);
+      if (!list) continue;
+      let low = 0, high = list.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (list[middle].x + Size.width < seen.left) low = middle + 1;
+        else high = middle;
+      }
+      for (; low < list.length && list[low].x < seen.right; low++) out.push(list[low]);
+    }
+    return out;
+  }
+
+  #drawRegions(c, boxes) {
+    const g = this.graph;
+    c.globalAlpha = this.paint.dark ? 0.2 : 0.13;
+    for (const box of boxes) {
+      const list = g.rangeLists[g.ranges.get(box.n) || 0];
+      if (!list.length) continue;
+      const step = (Size.width + Size.gap) / list.length;
+      list.forEach((range, i) => {
+        c.fillStyle = colorOfRange(g.argText(range));
+        c.fillRect(box.x - Size.gap / 2 + i * step, box.y - Size.row / 2, step + 0.5, Size.row + 0.5);
+      });
+    }
+    c.globalAlpha = 1;
+  }
+
+  #drawLines(c, seen) {
+    const m = this.marks, thin = this.view.scale < 0.2;
+    const ordinary = new Path2D(), strong = new Path2D();
+    const stubs = [];
+    for (const line of this.drawing.lines) {
+      const y = line.from.y + line.from.height / 2, to = this.#entry(line);
+      if (y > seen.bottom || to.y < seen.top) continue;
+      const isStrong = line.from.key === m.selected || line.to.key === m.selected;
+      if (line.stub) {
+        if (to.x > seen.left && to.x < seen.right && to.y < seen.bottom + 30) stubs.push(line);
+        continue;
+      }
+      let px = line.from.x + Size.width / 2, py = y, low = Math.min(px, to.x), high = Math.max(px, to.x);
+      for (const p of line.through) low = Math.min(low, p.x), high = Math.max(high, p.x);
+      if (high < seen.left || low > seen.right) continue;
+      const path = isStrong ? strong : ordinary;
+      path.moveTo(px, py);
+      const curve = (qx, qy) => {
+        const middle = (py + qy) / 2;
+        if (thin) path.lineTo(qx, qy);
+        else path.bezierCurveTo(px, middle, qx, middle, qx, qy);
+        px = qx, py = qy;
+      };
+      for (const p of line.through) curve(p.x, p.y - kStraight), path.lineTo(p.x, p.y + kStraight), py = p.y + kStraight;
+      curve(to.x, to.y);
+    }
+    c.lineWidth = thin ? 2 : 1.2;
+    c.strokeStyle = mixed(this.paint.line, this.paint.quiet, 0.35);
+    c.stroke(ordinary);
+    c.lineWidth = 2.2, c.strokeStyle = this.paint.accent;
+    c.stroke(strong);
+    if (this.view.scale < kNames) return;
+    c.font = "10px " + this.paint.mono, c.textAlign = "center", c.textBaseline = "bottom";
+    for (const line of stubs) {
+      const to = this.#entry(line), on = line.from.key === m.selected || line.to.key === m.selected;
+      c.strokeStyle = c.fillStyle = on ? this.paint.accent : this.paint.quiet;
+      c.lineWidth = 1;
+      c.beginPath(), c.moveTo(to.x, to.y - 7), c.lineTo(to.x, to.y), c.stroke();
+      const room = Size.width / (line.to.sources.length + 1) / 6;
+      c.fillText(this.stubName(line.from).slice(0, Math.max(2, room)), to.x, to.y - 7);
+    }
+    c.textAlign = "left";
+  }
+
+  /** The name of a far source: short enough for the space above a box. */
+  stubName(box) {
+    const g = this.graph, op = g.opName(box.n), arg = g.argText(box.n);
+    const name = op === "RANGE" ? "r" + (/\(?(-?\d+)/.exec(arg) || ["", "?"])[1] : op === "DEFINE_GLOBAL" ? "data" + arg
+      : op === "SPECIAL" ? arg.replace(/'/g, "") : op === "DEFINE_VAR" ? (/'([^']*)'/.exec(arg) || ["", arg])[1] : "#" + g.number[box.n];
+    return plain(name).slice(0, 8);
+  }
+
+  /** Where a line reaches its box. */
+  #entry(line) {
+    const box = line.to, count = this.graph.sourcesOf(box.n).length;
+    return {x: box.x + (line.slot + 1) * Size.width / (count + 1), y: box.y - box.height / 2};
+  }
+
+  #drawBox(c, box) {
+    const g = this.graph, m = this.marks, p = this.paint, op = g.opName(box.n), color = colorOfOp(op);
+    const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key), selected = m.selected === box.key;
+    const x = box.x, y = box.y - box.height / 2, names = this.view.scale >= kNames;
+    c.globalAlpha = went ? 0.75 : 1;
+    c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : names ? mixed(p.card, color, p.dark ? 0.1 : 0.16) : mixed(p.card, color, 0.7);
+    c.beginPath(), c.roundRect(x, y, Size.width, box.height, 5), c.fill();
+    c.lineWidth = selected ? 2.5 : lit || came || went ? 1.8 : 1;
+    c.strokeStyle = selected || lit ? p.accent : came ? p.came : went ? p.went : mixed(p.line, p.quiet, 0.3);
+    if (went) c.setLineDash([5, 3]);
+    c.stroke();
+    if (went) c.setLineDash([]);
+    c.fillStyle = color;
+    c.beginPath(), c.roundRect(x, y, 6, box.height, [5, 0, 0, 5]), c.fill();
+    if (m.found.has(box.key)) {
+      c.strokeStyle = p.found, c.lineWidth = 2;
+      c.beginPath(), c.roundRect(x - 4, y - 4, Size.width + 8, box.height + 8, 8), c.stroke();
+    }
+    if (names) this.#drawNames(c, box, op, came, went, x, y);
+    c.globalAlpha = 1;
+  }
+
+  #drawNames(c, box, op, came, went, x, y) {
+    const p = this.paint, left = x + 14, right = x + Size.width - 8;
+    let line = y + Size.pad + Size.line / 2;
+    c.textBaseline = "middle", c.textAlign = "left";
+    c.fillStyle = p.text, c.font = "600 12px " + p.sans;
+    const sign = came ? "+ " : went ? "\u2212 " : "";
+    c.fillText(sign + op, left, line);
+    const dtype = this.graph.dtypeName(box.n);
+    c.fillStyle = p.quiet, c.font = "10.5px " + p.mono, c.textAlign = "right";
+    if (dtype) c.fillText(cut(dtype, 19 - op.length), right, line);
+    c.textAlign = "left", c.fillStyle = p.text, c.font = "11px " + p.mono;
+    for (const text of box.lines) c.fillText(cut(plain(text), 23), left, line += Size.line);
+    if (!box.folded) return;
+    c.font = "600 10px " + p.sans, c.fillStyle = p.accent, c.textAlign = "right";
+    c.fillText("\u25b8 " + box.folded + " folded", right, y + box.height - 7);
+    c.textAlign = "left";
+  }
+}
+
+function cut(text, most) { return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "\u2026"; }

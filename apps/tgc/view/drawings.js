@@ -1,0 +1,122 @@
+// Which graph is drawn where: each place is laid out after the one before it, so that what stays keeps its order.
+import {Replacements, asItIs} from "./replay.js";
+import {drawingOf} from "./layout.js";
+/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./layout.js").Drawing} Drawing */
+
+/** @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number}} Scene */
+
+export class Drawings {
+  /** @param {Recorded} graph @param {import("./story.js").Story} story */
+  constructor(graph, story) {
+    this.graph = graph, this.story = story;
+    /** @type {Drawing[]} */ this.places = [];
+    this.scenes = new Map();
+  }
+
+  /** @param {import("./state.js").State} state @returns {Scene} */
+  scene(state) {
+    const key = [state.s, state.r, state.d, ...state.f].join();
+    if (!this.scenes.has(key)) {
+      if (this.scenes.size > 40) this.scenes.delete(this.scenes.keys().next().value);
+      this.scenes.set(key, state.r >= 0 ? this.#ofRewrite(state) : state.d >= 0 ? this.#ofDifference(state) : this.#ofPlace(state));
+    }
+    return this.scenes.get(key);
+  }
+
+  /** The whole graph at a place. @returns {Drawing} */
+  at(place) {
+    for (let p = 0; p <= place; p++) {
+      if (this.places[p]) continue;
+      if (p && !this.graph.stages[p - 1].changed) {
+        this.places[p] = this.places[p - 1];
+        continue;
+      }
+      const shown = asItIs(this.graph, this.story.root(p));
+      const before = p ? this.#where(this.places[p - 1], shown.order, (n) => this.story.originsAt(p).get(n), false) : null;
+      this.places[p] = drawingOf(this.graph, [shown], before);
+    }
+    return this.places[place];
+  }
+
+  // What keys keep of a drawing: a node its own place, what came of one that of it when it is free.
+  #where(drawing, keys, origin, rows) {
+    const places = new Map(), taken = new Set();
+    for (const key of keys) if (drawing.byKey.has(key)) places.set(key, drawing.byKey.get(key)), taken.add(key);
+    for (const key of keys) {
+      if (places.has(key)) continue;
+      const from = origin(key);
+      if (from === undefined || taken.has(from) || !drawing.byKey.has(from)) continue;
+      taken.add(from), places.set(key, drawing.byKey.get(from));
+    }
+    return {place: (key) => places.get(key), rows};
+  }
+
+  #ofPlace(state) {
+    const drawing = this.at(state.s), root = this.story.root(state.s), came = new Set();
+    if (state.s) {
+      const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
+      // what only got other sources is not new
+      for (const box of drawing.boxes) {
+        const origin = was.get(box.n);
+        const isRebuilt = origin !== undefined && origin >= 0 && this.#alike(origin, box.n);
+        if (!before.has(box.n) && !isRebuilt) came.add(box.key);
+      }
+    }
+    if (!state.f.length) return {drawing, came, went: new Set(), root};
+    const shown = asItIs(this.graph, root);
+    const folded = drawingOf(this.graph, [shown], this.#where(drawing, shown.order, () => undefined, true), new Set(state.f));
+    return {drawing: folded, came, went: new Set(), root};
+  }
+  #alike(a, b) {
+    const g = this.graph;
+    return g.op[a] === g.op[b] && g.dtype[a] === g.dtype[b] && g.arg[a] === g.arg[b];
+  }
+
+  #ofRewrite(state) {
+    const g = this.graph, stage = g.stages[state.s - 1], rewrite = stage.rewrites[state.r], run = rewrite.run;
+    const after = new Replacements(g, run, stage.events, rewrite.at), before = new Replacements(g, run, stage.events, rewrite.at - 1);
+    const was = before.shown(run.input), is = after.shown(run.input);
+    const base = run.input === stage.from ? this.at(state.s - 1) : this.#ofPart(state.s - 1, run.input);
+    const origin = (key) => {
+      let n = key % g.count;
+      for (let i = 0; i < 1000 && !base.byKey.has(n) && after.from.has(n); i++) n = after.from.get(n);
+      return n;
+    };
+    const {came, went} = changes(was, is);
+    return {drawing: this.#both(was, is, base, origin, went, state), came, went, root: is.root};
+  }
+  // Two graphs as one. What came takes the place of what it came of, which stands behind it then.
+  #both(was, is, base, origin, went, state) {
+    const places = this.#where(base, is.order, origin, true), taken = new Set(is.order.map((k) => places.place(k))), ghosts = new Map();
+    const own = new Map();
+    for (const key of went) {
+      const box = base.byKey.get(key) || base.byKey.get(origin(key));
+      if (box && taken.has(box)) ghosts.set(key, {...box, n: key % this.graph.count});
+      else if (box) own.set(key, box);
+    }
+    return drawingOf(this.graph, [was, is], {place: (key) => places.place(key) || own.get(key), rows: true, ghosts}, new Set(state.f));
+  }
+
+  // A rewrite of a part: it is drawn alone, its nodes where they are in the whole.
+  #ofPart(place, root) {
+    const shown = asItIs(this.graph, root);
+    return drawingOf(this.graph, [shown], this.#where(this.at(place), shown.order, () => undefined, false));
+  }
+
+  #ofDifference(state) {
+    const [low, high] = state.d < state.s ? [state.d, state.s] : [state.s, state.d];
+    const was = asItIs(this.graph, this.story.root(state.d)), is = asItIs(this.graph, this.story.root(state.s));
+    const base = this.at(low), origin = (key) => {
+      for (let p = high; p > low && key !== undefined && key >= 0; p--) key = this.graph.stages[p - 1].changed ? this.story.originsAt(p).get(key) : key;
+      return key;
+    };
+    const {came, went} = changes(was, is);
+    return {drawing: this.#both(was, is, base, origin, went, state), came, went, root: is.root};
+  }
+}
+
+function changes(was, is) {
+  const before = new Set(was.order), after = new Set(is.order);
+  return {came: new Set(is.order.filter((k) => !before.has(k))), went: new Set(was.order.filter((k) => !after.has(k)))};
+}

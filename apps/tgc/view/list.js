@@ -1,0 +1,84 @@
+// A list of any length of which only the rows that are seen exist.
+
+/** @template T */
+export class RowList {
+  /** @param {HTMLElement} home @param {{label: string, role: string, rowRole: string, height: number,
+   *   fill: (row: HTMLElement, item: T, index: number) => void, chosen: (item: T, index: number) => void}} how */
+  constructor(home, how) {
+    this.how = how;
+    /** @type {T[]} */ this.items = [];
+    this.selected = -1;
+    this.widest = 0;
+    this.box = element("div", "list");
+    this.box.tabIndex = 0;
+    this.box.setAttribute("role", how.role);
+    this.box.setAttribute("aria-label", how.label);
+    this.all = element("div", "all");
+    this.all.setAttribute("role", "presentation");
+    this.box.append(this.all);
+    home.append(this.box);
+    this.box.addEventListener("scroll", () => this.#fill());
+    this.box.addEventListener("click", (e) => {
+      const row = /** @type {HTMLElement} */ (e.target).closest(".row");
+      if (row) how.chosen(this.items[Number(row.dataset.index)], Number(row.dataset.index));
+    });
+    new ResizeObserver(() => this.#fill()).observe(this.box);
+  }
+
+  /** @param {T[]} items */
+  show(items, selected = -1) {
+    this.items = items, this.selected = selected;
+    this.all.style.height = items.length * this.how.height + "px";
+    this.#fill();
+  }
+  /** Shows the rows anew; what they say has changed. */
+  refresh(selected = this.selected) {
+    this.selected = selected;
+    this.#fill();
+  }
+  reveal(index) {
+    if (index < 0) return;
+    const top = index * this.how.height, room = this.box.clientHeight;
+    if (top < this.box.scrollTop || top + this.how.height > this.box.scrollTop + room) this.box.scrollTop = top - room / 3;
+    this.#fill();
+  }
+
+  #fill() {
+    const {height, fill, rowRole} = this.how, first = Math.max(0, Math.floor(this.box.scrollTop / height) - 4);
+    const last = Math.min(this.items.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / height) + 4);
+    const rows = [];
+    let selectedId = "";
+    for (let i = first; i < last; i++) {
+      const row = element("div", "row");
+      row.dataset.index = String(i);
+      row.id = this.how.label.replace(/\W/g, "-") + "-" + i;
+      row.setAttribute("role", rowRole);
+      row.setAttribute("aria-setsize", String(this.items.length));
+      row.setAttribute("aria-posinset", String(i + 1));
+      row.setAttribute("aria-selected", String(i === this.selected));
+      if (i === this.selected) selectedId = row.id;
+      row.style.top = i * height + "px", row.style.height = height + "px";
+      fill(row, this.items[i], i);
+      rows.push(row);
+    }
+    this.all.replaceChildren(...rows);
+    if (selectedId) this.box.setAttribute("aria-activedescendant", selectedId);
+    else this.box.removeAttribute("aria-activedescendant");
+  }
+}
+
+/** @param {string} tag @param {string} [kind] its class @param {string} [text] */
+export function element(tag, kind = "", text = "") {
+  const out = document.createElement(tag);
+  if (kind) out.className = kind;
+  if (text) out.textContent = text;
+  return out;
+}
+
+/** A button that looks like a link. */
+export function link(text, action) {
+  const out = element("button", "link", text);
+  /** @type {HTMLButtonElement} */ (out).type = "button";
+  out.addEventListener("click", action);
+  return out;
+}

@@ -1,0 +1,16 @@
+// Where the page begins.
+import {App} from "./app.js";
+import {unpacked} from "./data.js";
+import {loadLayout} from "./layout.js";
+import {installCommands} from "./commands.js";
+
+const kLayout = "LAYOUT_WASM";
+
+async function begin() {
+  const packedData = (id) => document.getElementById(id).textContent;
+  await loadLayout(Uint8Array.from(atob(kLayout), (c) => c.charCodeAt(0)));
+  const app = new App(await unpacked(packedData("index")), async (g) => packedData("graph" + g));
+  installCommands(app);
+  await app.show(app.state);
+}
+begin();

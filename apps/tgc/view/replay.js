@@ -1,0 +1,142 @@
+// The graphs on the way, made again from what was recorded: the input of a rewrite with the replacements done so far.
+import {Kind} from "./data.js";
+/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").Run} Run */
+
+/** A graph as it is drawn. A node is a number of the recording, or, for one whose sources are kept as they were while
+ * they are replaced elsewhere, that number and `count`.
+ * @typedef {{order: number[], sources: Map<number, number[]>, root: number, count: number}} Shown */
+
+/** The replacements that a run has done up to an event. */
+export class Replacements {
+  /** @param {Recorded} graph @param {Run} run @param {Int32Array} events @param {number} until the event to stop behind */
+  constructor(graph, run, events, until = Infinity) {
+    this.graph = graph;
+    /** @type {Map<number, number>} */ this.to = new Map();
+    /** @type {Set<number>} */ this.gates = new Set();
+    /** Where a node that came stands for one that went. @type {Map<number, number>} */ this.from = new Map();
+    for (const at of run.events) {
+      if (at > until) break;
+      if (events[at] === Kind.Gated) this.gates.add(events[at + 1]);
+      else this.#replace(events[at] === Kind.Rewrite ? [events[at + 2], events[at + 3]] : [events[at + 1], events[at + 2]]);
+    }
+  }
+  #replace([before, after]) {
+    if (before === after) return;
+    this.to.set(before, after);
+    if (!this.from.has(after)) this.from.set(after, before);
+  }
+
+  /** What the node has become so far. @param {number} n */
+  resolve(n) {
+    const begun = n;
+    for (let steps = 0, next = this.to.get(n); next !== undefined; next = this.to.get(n)) {
+      n = next;
+      if (n === begun || ++steps > this.to.size) return begun;
+    }
+    return n;
+  }
+
+  /** The graph below `root`. @param {number} root @returns {Shown} */
+  shown(root) {
+    const g = this.graph, count = g.count, order = [], sources = new Map(), untouched = new Map();
+    const isRaw = (key) => key >= count;
+    const open = new Set();
+    // the drawn sources of a drawn node
+    const below = (key) => {
+      const n = key % count, raw = isRaw(key) || this.gates.has(n);
+      return Array.from(g.sourcesOf(n), (s) => {
+        if (raw) return this.#isTouched(s, untouched) ? s + count : s;
+        const to = this.resolve(s);
+        return open.has(to) ? s + count : to;
+      });
+    };
+    const start = this.resolve(root), stack = [start];
+    while (stack.length) {
+      const key = stack[stack.length - 1];
+      if (!sources.has(key)) {
+        open.add(key);
+        const list = below(key);
+        sources.set(key, list);
+        for (let i = list.length - 1; i >= 0; i--) if (!sources.has(list[i])) stack.push(list[i]);
+      } else {
+        stack.pop();
+        if (open.delete(key)) order.push(key);
+      }
+    }
+    return {order, sources, root: start, count};
+  }
+
+  /** Whether anything below the node is replaced. */
+  #isTouched(n, known) {
+    if (!this.to.size) return false;
+    const stack = [n];
+    while (stack.length) {
+      const top = stack[stack.length - 1];
+      if (known.has(top)) {
+        stack.pop();
+        continue;
+      }
+      if (this.to.has(top)) {
+        known.set(top, true), stack.pop();
+        continue;
+      }
+      const list = this.graph.sourcesOf(top), missing = [];
+      let touched = false;
+      for (const s of list) known.has(s) ? touched ||= known.get(s) : missing.push(s);
+      if (touched || !missing.length) known.set(top, touched), stack.pop();
+      else stack.push(...missing);
+    }
+    return known.get(n);
+  }
+}
+
+/** A graph as it stands, nothing replaced. @param {Recorded} graph @param {number} root @returns {Shown} */
+export function asItIs(graph, root) {
+  const order = graph.nodesOf(root), sources = new Map();
+  for (const n of order) sources.set(n, Array.from(graph.sourcesOf(n)));
+  return {order, sources, root, count: graph.count};
+}
+
+/** Whether what is shown is the graph below `root`, node for node. @param {Recorded} graph @param {Shown} shown */
+export function isGraph(graph, shown, root) {
+  if (shown.root !== root) return false;
+  return shown.order.every((key) => {
+    const n = key % graph.count, list = shown.sources.get(key);
+    return graph.sourcesOf(n).every((s, i) => list[i] % graph.count === s);
+  });
+}
+
+/** For each node of a stage's result the node of its input that it is, or was made of; -1: the stage itself made it.
+ * @param {Recorded} graph @param {number} s the stage, from 0 @returns {Map<number, number>} */
+export function origins(graph, s) {
+  const stage = graph.stages[s], out = new Map();
+  for (const n of graph.nodesOf(stage.from)) out.set(n, n);
+  const give = (root, origin, from, to) => {  // to what came with `root`, of what has no origin yet
+    const stack = [root];
+    while (stack.length) {
+      const n = stack.pop();
+      if (out.has(n) || n < from || n >= to) continue;
+      out.set(n, origin);
+      for (const source of graph.sourcesOf(n)) stack.push(source);
+    }
+  };
+  const e = stage.events;
+  for (const run of stage.runs)
+    for (const at of run.events) {
+      if (e[at] === Kind.Rewrite) {
+        const origin = out.get(e[at + 2]);
+        if (origin === undefined) continue;
+        if (!out.has(e[at + 3])) out.set(e[at + 3], origin);
+        for (let n = e[at + 4]; n < e[at + 4] + e[at + 5]; n++) if (!out.has(n)) out.set(n, origin);
+        give(e[at + 3], origin, 0, graph.count);
+        for (const source of graph.sourcesOf(e[at + 3])) give(source, origin, 0, graph.count);
+      } else if (e[at] === Kind.Rebuilt) {
+        const origin = out.get(e[at + 1]);
+        if (origin !== undefined && !out.has(e[at + 2])) out.set(e[at + 2], origin);
+      }
+    }
+  if (!out.has(stage.to)) out.set(stage.to, stage.from);
+  for (const n of graph.nodesOf(stage.to)) if (!out.has(n)) out.set(n, -1);
+  return out;
+}

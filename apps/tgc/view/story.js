@@ -1,0 +1,90 @@
+// What became of what: the nodes of every stage that one node came of or that came of it, and the rewrites between.
+// A place is a point between stages: 0 is the AST, n is behind the n-th stage.
+import {Kind} from "./data.js";
+import {origins} from "./replay.js";
+/** @typedef {import("./data.js").Recorded} Recorded */
+
+/** @typedef {{place: number, rewrite: number, kind: "rule" | "part" | "sources" | "stage", node: number}} Step */
+
+export class Story {
+  /** @param {Recorded} graph */
+  constructor(graph) {
+    this.graph = graph;
+    /** @type {Map<number, Map<number, number>>} */ this.known = new Map();
+    /** @type {Map<number, Map<number, number[]>>} */ this.users = new Map();
+    this.last = graph.stages.length;
+    while (this.last > 0 && graph.stages[this.last - 1].to < 0) this.last--;
+  }
+
+  root(place) { return place ? this.graph.stages[place - 1].to : this.graph.ast; }
+
+  /** For the nodes at a place, what they were at the one before. @param {number} place from 1 */
+  originsAt(place) {
+    if (!this.known.has(place)) this.known.set(place, origins(this.graph, place - 1));
+    return this.known.get(place);
+  }
+
+  /** The users of each node of the graph at a place. */
+  usersAt(place) {
+    const root = this.root(place);
+    if (!this.users.has(root)) {
+      const users = new Map();
+      for (const n of this.graph.nodesOf(root))
+        for (const s of this.graph.sourcesOf(n)) users.has(s) ? users.get(s).push(n) : users.set(s, [n]);
+      this.users.set(root, users);
+    }
+    return this.users.get(root);
+  }
+
+  /** By place: what the nodes were and have become. @param {number} place @param {number[]} nodes
+   *  @returns {Set<number>[]} */
+  relatives(place, nodes) {
+    const out = [];
+    out[place] = new Set(nodes);
+    for (let p = place; p > 0; p--) {
+      const was = this.#changes(p) ? this.originsAt(p) : null;
+      out[p - 1] = was ? new Set([...out[p]].map((n) => was.get(n)).filter((n) => n !== undefined && n >= 0)) : out[p];
+    }
+    for (let p = place + 1; p <= this.last; p++) {
+      if (!this.#changes(p)) {
+        out[p] = out[p - 1];
+        continue;
+      }
+      out[p] = new Set();
+      for (const [n, was] of this.originsAt(p)) if (out[p - 1].has(was)) out[p].add(n);
+    }
+    return out;
+  }
+  #changes(place) { return this.graph.stages[place - 1].changed; }
+
+  /** Which rewrites made a node of a place, the newest first. @returns {Step[]} */
+  history(place, node) {
+    const out = [], g = this.graph;
+    for (let p = place; p > 0 && node >= 0; p--) {
+      if (!this.#changes(p)) continue;
+      const stage = g.stages[p - 1], inputs = new Set(g.nodesOf(stage.from));
+      for (let guard = 0; !inputs.has(node) && guard < 100; guard++) {
+        const step = this.#maker(stage, p, node);
+        out.push(step);
+        if (step.node < 0 || step.node === node) {
+          node = -1;
+          break;
+        }
+        node = step.node;
+      }
+    }
+    return out;
+  }
+  #maker(stage, place, node) {
+    const e = stage.events;
+    const found = stage.rewrites.findIndex((r) => r.after === node && r.before !== node);
+    if (found >= 0) return {place, rewrite: found, kind: "rule", node: stage.rewrites[found].before};
+    for (const run of stage.runs)
+      for (const at of run.events)
+        if (e[at] === Kind.Rebuilt && e[at + 2] === node && e[at + 1] !== node) return {place, rewrite: -1, kind: "sources", node: e[at + 1]};
+    const part = stage.rewrites.findIndex((r) => node >= r.madeFrom && node < r.madeFrom + r.madeCount);
+    if (part >= 0) return {place, rewrite: part, kind: "part", node: stage.rewrites[part].before};
+    const origin = this.originsAt(place).get(node);
+    return {place, rewrite: -1, kind: "stage", node: origin === undefined ? -1 : origin};
+  }
+}

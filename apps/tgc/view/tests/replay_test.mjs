@@ -1,0 +1,20 @@
+// Replays every rewrite of pages with the page's own code and compares with what the pipeline made: the graph after
+// each rewrite of a graph, and of each stage the nodes' origins. Prints the counts; exits 1 when one differs.
+import {Replacements, isGraph, origins} from "../replay.js";
+import {graphsOf} from "./pages.mjs";
+
+let same = 0, different = 0, nodes = 0, unknown = 0;
+for (const file of process.argv.slice(2))
+  for (const graph of await graphsOf(file))
+    for (const stage of graph.stages) {
+      for (const run of stage.runs) {
+        if (run.result < 0) continue;
+        const shown = new Replacements(graph, run, stage.events).shown(run.input);
+        if (isGraph(graph, shown, run.result)) same++;
+        else if (different++ < 5) console.log(`${file} ${graph.name} ${stage.name}: ${run.name}: differs`);
+      }
+      if (stage.to < 0 || stage.name === "linear") continue;
+      for (const origin of origins(graph, stage.index).values()) nodes++, unknown += origin < 0 ? 1 : 0;
+    }
+console.log(`${same + different} graph rewrites replayed, ${same} give the same graph; ${nodes} nodes of stages, ${unknown} without an origin`);
+process.exit(different || !same ? 1 : 0);

@@ -1,0 +1,76 @@
+// The texts at the right, one tab each. What is selected anywhere is marked in all of them.
+import {RowList, element} from "./list.js";
+import {linesOfNodes, textsAt} from "./texts.js";
+import {plain} from "./data.js";
+
+const kLineHeight = 18;
+
+export class TextPanel {
+  /** @param {HTMLElement} tabs @param {HTMLElement} home @param {import("./app.js").App} app */
+  constructor(tabs, home, app) {
+    this.tabs = tabs, this.app = app, this.cache = new Map();
+    this.marks = {own: new Set(), near: new Set(), came: new Set(), found: new Set()};
+    this.list = new RowList(home, {label: "lines of the text", role: "listbox", rowRole: "option", height: kLineHeight,
+      fill: (row, line, i) => this.#fill(row, line, i), chosen: (_, i) => this.choose(i)});
+    this.list.box.addEventListener("keydown", (e) => {
+      const by = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : 0;
+      if (!by || e.shiftKey) return;
+      e.preventDefault(), e.stopPropagation();
+      this.choose(Math.max(0, Math.min(this.list.items.length - 1, this.list.selected + by)));
+    });
+  }
+
+  show() {
+    const {graph, story, state} = this.app;
+    const texts = textsAt(graph, story, Math.min(state.s, story.last), this.cache);
+    this.text = texts.find((t) => t.kind === state.t) || texts[0];
+    this.texts = texts;
+    this.tabs.replaceChildren(...texts.map((t) => {
+      const tab = element("button", "", t.title);
+      tab.setAttribute("role", "tab"), tab.setAttribute("aria-selected", String(t === this.text)), tab.setAttribute("aria-controls", "text");
+      tab.addEventListener("click", () => this.app.go({t: t.kind}));
+      return tab;
+    }));
+    this.mark();
+  }
+
+  mark() {
+    const {story, state, query} = this.app, text = this.text;
+    this.marks = {own: new Set(), near: new Set(), came: new Set(), found: new Set()};
+    if (!text) return;
+    const lit = this.app.litAt(text.place);
+    if (lit.size) Object.assign(this.marks, linesOfNodes(text, story, lit));
+    if (text.kind === "pyrender" && text.place === state.s && state.r < 0) {
+      const {own, near} = linesOfNodes(text, story, this.app.scene.came);
+      this.marks.came = new Set([...own, ...near]);
+    }
+    if (!query.empty) text.lines.forEach((line, i) => { if (query.line(line)) this.marks.found.add(i); });
+    const sameText = this.list.items === text.lines, first = Math.min(...this.marks.own, ...(this.marks.own.size ? [] : this.marks.near));
+    const selected = this.chosen !== undefined && this.marks.own.has(this.chosen) ? this.chosen : Number.isFinite(first) ? first : -1;
+    if (sameText) this.list.refresh(selected);
+    else this.list.show(text.lines, selected), this.list.box.scrollTop = 0;
+    const seen = [...this.marks.own].some((l) => l * kLineHeight >= this.list.box.scrollTop && (l + 1) * kLineHeight <= this.list.box.scrollTop + this.list.box.clientHeight);
+    if (!seen && selected >= 0) this.list.reveal(selected);
+  }
+
+  /** Selects what a line is of. @param {number} i */
+  choose(i) {
+    const {app, text} = this, nodes = text.nodesOf.get(i);
+    this.chosen = i;
+    this.list.refresh(i);
+    if (nodes && nodes.length) app.selectAt(text.place, nodes[nodes.length - 1]);
+    else app.say("line " + (i + 1) + " is of no node: " + plain(text.lines[i]).trim());
+  }
+
+  nextTab(by) {
+    const at = this.texts.indexOf(this.text);
+    this.app.go({t: this.texts[(at + by + this.texts.length) % this.texts.length].kind});
+  }
+
+  #fill(row, line, i) {
+    const m = this.marks;
+    for (const kind of ["came", "near", "found"]) if (m[kind].has(i)) row.classList.add(kind);
+    if (m.own.has(i)) row.classList.add("lit");
+    row.append(element("span", "number", (m.came.has(i) ? "+ " : "") + (i + 1)), element("span", "code", plain(line)));
+  }
+}

@@ -1,0 +1,64 @@
+// The texts of a graph, and which lines are which nodes'.
+/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./story.js").Story} Story */
+
+/** @typedef {{kind: string, title: string, place: number, lines: string[], error: string,
+ *   linesOf: Map<number, number[]>, nodesOf: Map<number, number[]>}} Text */
+
+const kTitles = {pyrender: "pyrender", linear: "linear", source: "source", "llvm-ir": "LLVM IR", asm: "assembly", program: "program"};
+
+/** @param {Map<number, number[]>} map */
+function push(map, key, value) { map.has(key) ? map.get(key).push(value) : map.set(key, [value]); }
+
+/** The texts to be shown at a place, pyrender's of that place among them. @param {Recorded} graph @param {Story} story
+ *  @param {Map<any, Text>} cache @returns {Text[]} */
+export function textsAt(graph, story, place, cache) {
+  let pyrender = null;
+  for (const raw of graph.texts) if (raw.kind === "pyrender" && raw.stage <= place) pyrender = raw;
+  const raws = [pyrender, ...graph.texts.filter((t) => t.kind !== "pyrender")].filter(Boolean);
+  return raws.map((raw) => {
+    if (!cache.has(raw)) cache.set(raw, made(graph, story, raw, cache));
+    return cache.get(raw);
+  });
+}
+
+function made(graph, story, raw, cache) {
+  const lines = (raw.text || "").replace(/\n$/, "").split("\n"), linesOf = new Map(), nodesOf = new Map();
+  const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
+  const nodes = raw.nodes || [];
+  for (let i = 0; i < nodes.length; i += 2) push(linesOf, nodes[i], nodes[i + 1]), push(nodesOf, nodes[i + 1], nodes[i]);
+  if (raw.kind === "asm") {
+    const source = graph.texts.find((t) => t.kind === "source"), from = source && (cache.get(source) || made(graph, story, source, cache));
+    let line = -1;
+    lines.forEach((text, i) => {
+      const comment = /^\s*(?:#|\/\/|;)\s*(\d+): /.exec(text);
+      if (comment) line = Number(comment[1]) - 1;
+      for (const n of (from && line >= 0 && from.nodesOf.get(line)) || []) push(linesOf, n, i), push(nodesOf, i, n);
+    });
+  }
+  return {kind: raw.kind, title: isLlvm ? "LLVM IR" : kTitles[raw.kind] || raw.kind, place: raw.kind === "pyrender" ? raw.stage : story.last,
+    lines: raw.error ? ["(" + raw.error + ")"] : lines, error: raw.error || "", linesOf, nodesOf};
+}
+
+/** The lines of nodes: their own, and where a node has none those of what uses it. @param {Text} text
+ *  @param {Story} story @param {Iterable<number>} nodes @returns {{own: Set<number>, near: Set<number>}} */
+export function linesOfNodes(text, story, nodes) {
+  const own = new Set(), near = new Set(), users = story.usersAt(text.place);
+  for (const node of nodes) {
+    const lines = text.linesOf.get(node);
+    if (lines) lines.forEach((l) => own.add(l));
+    else {
+      const seen = new Set([node]), queue = [node];
+      for (let i = 0; i < queue.length && queue.length < 400; i++)
+        for (const user of users.get(queue[i]) || []) {
+          if (seen.has(user)) continue;
+          seen.add(user);
+          const there = text.linesOf.get(user);
+          if (there) there.forEach((l) => near.add(l));
+          else queue.push(user);
+        }
+    }
+  }
+  for (const line of own) near.delete(line);
+  return {own, near};
+}

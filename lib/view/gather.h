@@ -1,0 +1,21 @@
+// The content of a page, of an INPUT of any kind.
+#pragma once
+#include <string>
+
+#include "lib/session/session.h"
+#include "lib/view/page.h"
+
+namespace tgc {
+
+struct ViewPlan {
+  std::string input = "-", kernel;  // as Source::open has them; or a trace file
+  bool assembly = true;             // what only compilers make
+  bool strip_paths = false;         // folders of files that are named are left out
+};
+
+// Runs the pipeline over all graphs of the input, and each kernel of a tensor graph once. Kernels that are alike (the
+// same graph for the same target) are recorded once. What a stage refuses is shown up to there. Errors: an input that
+// cannot be read.
+Result<ViewContent> gather_view(const Session& session, const ViewPlan& plan);
+
+}  // namespace tgc

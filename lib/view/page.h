@@ -1,0 +1,30 @@
+// The page: its code, which is given, around the graphs that were recorded, each packed on its own so that one is
+// unpacked when it is opened.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/view/recording.h"
+
+namespace tgc {
+
+// What a page shows.
+struct ViewContent {
+  std::string title;                  // of the input, as people call it
+  std::vector<RecordedGraph> graphs;
+  std::string schedule;               // JSON (schedule_listing.h), where there is a tensor graph with one; else empty
+};
+
+// The list of graphs, without what each holds, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.
+std::string view_index(const ViewContent& content);
+
+// zlib's format.
+std::string packed(std::string_view text);
+std::string base64(std::string_view bytes);
+
+// `page_code` with the content in the place of kDataMark.
+constexpr std::string_view kDataMark = "<!--data-->";
+std::string view_page(std::string_view page_code, const ViewContent& content);
+
+}  // namespace tgc

@@ -1,0 +1,77 @@
+#include "lib/view/recording.h"
+
+#include "lib/inspect/watchers.h"
+#include "lib/view/recording_writer.h"
+
+namespace tgc {
+
+using Clock = std::chrono::steady_clock;
+
+void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
+  *this = Recorder();
+  graph_.name = id, graph_.target = target, graph_.is_tensor_graph = target.empty();
+  ast_ = ast;
+  string("");
+}
+
+int64_t Recorder::string(std::string_view text) {
+  auto [at, is_new] = string_numbers_.try_emplace(std::string(text), int64_t(strings_.size()));
+  if (is_new) strings_.emplace_back(text);
+  return at->second;
+}
+
+void Recorder::stage(std::string_view name, UOp input) {
+  stages_.push_back({std::string(name), input, UOp(), 0, events_.size(), events_.size()});
+  begun_ = Clock::now();
+}
+
+void Recorder::stage_end(UOp result) {
+  StageEvents& s = stages_.back();
+  s.ms = std::chrono::duration<double, std::milli>(Clock::now() - begun_).count();
+  s.result = result, s.last = events_.size();
+  graph_.ms += s.ms;
+}
+
+void Recorder::begin(const TraceRewrite& r, int, UOp input) {
+  events_.push_back({Event::Kind::Begin, input, UOp(), {string(r.name), string(r.set), int64_t(r.rules), r.bottom_up}});
+}
+
+void Recorder::end(int, UOp result) { events_.push_back({Event::Kind::End, result, UOp()}); }
+
+void Recorder::rewrite(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
+  auto key = std::string(r.file) + ":" + std::to_string(r.line) + " " + name_with_branch(r);
+  auto [at, is_new] = rule_numbers_.try_emplace(std::move(key), rules_.size());
+  if (is_new) rules_.push_back({string(r.name), string(r.branch), string(r.file), r.line, string(r.source)});
+  events_.push_back({Event::Kind::Rewrite, before, after,
+                     {int64_t(at->second), cost.made_from, cost.made_to, int64_t(cost.ns)}});
+  graph_.rewrites++;
+}
+
+void Recorder::rebuilt(int, UOp before, UOp after) { events_.push_back({Event::Kind::Rebuilt, before, after}); }
+
+void Recorder::gated(int, UOp node) { events_.push_back({Event::Kind::Gated, node, UOp()}); }
+
+RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const std::string& error) {
+  graph_.error = error;
+  graph_.stages = stages_.size();
+  if (!stages_.empty() && !stages_.back().result) stages_.back().last = events_.size();
+  graph_.data = RecordingWriter(*this, of, texts).write();
+  return std::move(graph_);
+}
+
+RecordedGraph record(Compilation& compilation, const TextChoice& texts) {
+  Recorder recorder;
+  TraceWatcher watcher(recorder);
+  compilation.watch(&watcher);
+  std::string error;
+  if (compilation.is_tensor_graph()) {
+    if (auto& schedule = compilation.schedule(); !schedule) error = schedule.diag().text();
+  } else if (auto status = compilation.run_through(row_of("linear")); !status) {
+    error = status.diag().text();
+  }
+  RecordedGraph out = recorder.finish(&compilation, texts, error);
+  compilation.watch(nullptr);
+  return out;
+}
+
+}  // namespace tgc

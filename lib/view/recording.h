@@ -1,0 +1,84 @@
+// A graph's way through the pipeline as data for the page: each node once, each rewrite as what it replaced. README.md
+// describes the format; apps/tgc/view/replay.js makes every graph on the way of it again.
+#pragma once
+#include <chrono>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/compilation/compilation.h"
+#include "lib/inspect/trace.h"
+
+namespace tgc {
+
+// One graph in the list of all that a page shows.
+struct RecordedGraph {
+  std::string name, target, made_for;
+  bool is_tensor_graph = false;
+  size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: of its AST
+  double ms = 0;                               // of all stages, watched
+  std::string error;                           // why the pipeline stopped, if it did
+  std::string ops, mem;                        // of a kernel: what it costs, as text
+  std::vector<int64_t> numbers;                // of a schedule's kernel: its places in it
+  int side = 0;                                // 1: of the second input
+  std::string data;                            // the JSON
+};
+
+// Which texts are made of a graph besides its stages.
+struct TextChoice {
+  bool assembly = true;  // what only compilers make
+};
+
+// Keeps what one graph goes through, until it is asked for.
+class Recorder : public TraceConsumer {
+ public:
+  void kernel(std::string_view id, std::string_view target, UOp ast) override;
+  void made_for(std::string_view what) override { graph_.made_for = what; }
+  void stage(std::string_view name, UOp input) override;
+  void stage_end(UOp result) override;
+  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
+  void end(int depth, UOp result) override;
+  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void rebuilt(int depth, UOp before, UOp after) override;
+  void gated(int depth, UOp node) override;
+
+  // All of it. `of`, where there is one, is the compilation that was watched: its list, source and so on are made and
+  // recorded, too. `error`: why it stopped.
+  RecordedGraph finish(Compilation* of, const TextChoice& texts, const std::string& error = "");
+
+ private:
+  struct Event {
+    enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
+    Kind kind;
+    UOp a, b;
+    int64_t numbers[4] = {};  // of Begin: name, set, rules, bottom-up; of Rewrite: rule, made from, made to, ns
+  };
+  struct StageEvents {
+    std::string name;
+    UOp input, result;
+    double ms = 0;
+    size_t first = 0, last = 0;  // into events_
+  };
+  friend class RecordingWriter;
+
+  int64_t string(std::string_view text);
+
+  RecordedGraph graph_;
+  UOp ast_;
+  std::vector<Event> events_;
+  std::vector<StageEvents> stages_;
+  std::vector<std::string> strings_;
+  std::unordered_map<std::string, int64_t> string_numbers_;
+  struct Rule {
+    int64_t name, branch, file, line, source;
+  };
+  std::vector<Rule> rules_;
+  std::unordered_map<std::string, size_t> rule_numbers_;
+  std::chrono::steady_clock::time_point begun_;
+};
+
+// Runs the whole pipeline over a graph; of a tensor graph up to its schedule. What the pipeline refuses is recorded up
+// to there, and says why.
+RecordedGraph record(Compilation& compilation, const TextChoice& texts);
+
+}  // namespace tgc

@@ -1,0 +1,44 @@
+// Writes what a Recorder keeps. For lib/view/recording.cpp alone.
+#pragma once
+#include <map>
+
+#include "lib/support/json_writer.h"
+#include "lib/view/recording.h"
+
+namespace tgc {
+
+class RecordingWriter {
+ public:
+  RecordingWriter(Recorder& from, Compilation* of, const TextChoice& texts) : r_(from), of_(of), choice_(texts) {}
+  std::string write();
+
+ private:
+  void choose_nodes();
+  void add_root(UOp u);
+  int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
+  int64_t first_from(uint32_t id) const;  // the number of the first node with that id or a later one
+
+  void write_nodes();
+  void write_facts();
+  void write_stages();
+  void write_events(const Recorder::StageEvents& stage);
+  void write_texts();
+  void write_pyrender(size_t stage, UOp graph);
+  void write_list(const std::vector<UOp>& list);
+  void write_source(const std::vector<UOp>& list);
+  void write_compiled(std::string_view row, std::string_view kind);
+  void write_text(std::string_view kind, std::string_view text);
+  std::string text_of_arg(UOp u);
+
+  Recorder& r_;
+  Compilation* of_;
+  TextChoice choice_;
+  std::vector<UOp> list_;              // of a kernel: the linear list
+  std::vector<UOp> nodes_;             // those that are told, sources first
+  std::vector<int32_t> numbers_;       // by id; -1: not told
+  std::vector<UOp> results_;           // the nodes of the graphs between stages, whose facts are told
+  std::string out_;
+  JsonWriter json_{out_};
+};
+
+}  // namespace tgc

@@ -1,0 +1,115 @@
+"""A headless Chromium that tests drive: its DevTools protocol over two pipes, nothing but Python's own library."""
+import base64, json, os, select, shutil, subprocess, tempfile, time
+
+
+class PageError(Exception): pass
+
+
+class Chromium:
+  """One browser with one page. Use it in a `with`."""
+
+  def __init__(self, width=1400, height=900, dark=False):
+    program = shutil.which("chromium")
+    if not program: raise PageError("there is no chromium: scripts/setup installs it")
+    self.folder = tempfile.mkdtemp(prefix="tgc-chromium-")
+    to_browser, self.to = os.pipe()
+    self.answers, from_browser = os.pipe()
+
+    def give_pipes():  # the browser reads from 3 and writes to 4
+      read, write = os.dup(to_browser), os.dup(from_browser)
+      os.dup2(read, 3), os.dup2(write, 4)
+
+    self.process = subprocess.Popen(
+      [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run", "--hide-scrollbars",
+       "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={self.folder}",
+       f"--window-size={width},{height}", "about:blank"],
+      preexec_fn=give_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(to_browser), os.close(from_browser)
+    self.number, self.buffer = 0, b""
+    self.events = []
+    target = self.call("Target.createTarget", url="about:blank")["targetId"]
+    self.session = None
+    self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    for domain in ("Page", "Runtime", "Network", "Log"): self.call(domain + ".enable")
+    self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+    self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+  def __enter__(self): return self
+
+  def __exit__(self, *_):
+    try: self.call("Browser.close", whole=True)
+    except (PageError, OSError): pass
+    try: self.process.wait(10)
+    except subprocess.TimeoutExpired: self.process.kill()
+    os.close(self.to), os.close(self.answers)
+    shutil.rmtree(self.folder, ignore_errors=True)
+
+  def call(self, method, whole=False, **params):
+    """The result of a method of the protocol; `whole`: of the browser, not of its page."""
+    self.number += 1
+    message = {"id": self.number, "method": method, "params": params}
+    if getattr(self, "session", None) and not whole: message["sessionId"] = self.session
+    os.write(self.to, json.dumps(message).encode() + b"\0")
+    return self._wait(lambda m: m.get("id") == self.number, method)
+
+  def _wait(self, wanted, what, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+      while b"\0" in self.buffer:
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        message = json.loads(text)
+        if "method" in message: self.events.append(message)
+        if not wanted(message): continue
+        if "error" in message: raise PageError(f"{what}: {message['error']}")
+        return message.get("result", message)
+      if select.select([self.answers], [], [], 0.2)[0]:
+        more = os.read(self.answers, 1 << 20)
+        if not more: raise PageError("the browser is gone")
+        self.buffer += more
+    raise PageError(f"no answer: {what}")
+
+  # ---- what tests do
+  def open(self, url):
+    """Opens a page and waits until it has drawn."""
+    self.events.clear()
+    self.call("Page.navigate", url="about:blank")
+    self.call("Page.navigate", url=url)
+    self.until("document.body && document.body.dataset.ready")
+
+  def until(self, condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not self.value(f"!!({condition})"):
+      if time.monotonic() > end: raise PageError(f"never: {condition}; {self.troubles()}")
+      time.sleep(0.02)
+
+  def value(self, expression):
+    """Of JavaScript; promises are waited for."""
+    out = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+    if "exceptionDetails" in out:
+      details = out["exceptionDetails"]
+      raise PageError(details.get("exception", {}).get("description", details["text"]))
+    return out["result"].get("value")
+
+  def key(self, key, shift=False):
+    code = {" ": "Space"}.get(key, key)
+    text = key if len(key) == 1 else ""
+    for kind in ("keyDown", "keyUp"):
+      self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, modifiers=8 if shift else 0, **({"text": text} if text and kind == "keyDown" else {}))
+
+  def screenshot(self, path):
+    self.value("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+    with open(path, "wb") as f: f.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+  def requests(self):
+    """The addresses that the page asked for, its own apart."""
+    return [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
+
+  def troubles(self):
+    """What went to the console as an error, and exceptions that nobody caught."""
+    out = []
+    for e in self.events:
+      if e["method"] == "Runtime.exceptionThrown":
+        details = e["params"]["exceptionDetails"]
+        out.append(details.get("exception", {}).get("description", details["text"]))
+      if e["method"] == "Log.entryAdded" and e["params"]["entry"]["level"] == "error": out.append(e["params"]["entry"]["text"])
+    return out
