@@ -45,8 +45,8 @@ class Z3 {
     for (const char* name : {"libz3.so.4", "libz3.so"})
       if ((library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
     if (!library_) return;
-    bool all = find("Z3_mk_config", make_config_) & find("Z3_mk_context", make_context_) &
-               find("Z3_del_config", delete_config_) & find("Z3_del_context", delete_context_) &
+    bool all = find("Z3_mk_config", make_config_) && find("Z3_mk_context", make_context_) &&
+               find("Z3_del_config", delete_config_) && find("Z3_del_context", delete_context_) &&
                find("Z3_eval_smtlib2_string", eval_);
     if (!all) library_ = nullptr;
   }

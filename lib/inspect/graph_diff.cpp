@@ -9,7 +9,6 @@ namespace tgc {
 namespace {
 
 constexpr size_t kMaxExpression = 160;  // an index expression that is longer is not shown
-constexpr size_t kMaxWith = 12;
 
 std::string op_name(UOp u) { return std::string(name_of(u.op())); }
 
