@@ -67,7 +67,7 @@ void read_words(Bytes bytes) {
     std::string word(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     InputName name = InputName::parse(word);
-    (void)name.shown(), (void)name.stem(), (void)name.without_extension(word);
+    (void)name.shown(), (void)name.stem(), (void)name.without_extension(word, true);
     Settings settings;
     must_say(settings.set(word));
     must_say(settings.set("DEBUG", word));

@@ -53,8 +53,8 @@ void add_bench(CLI::App& app, int& exit_code) {
          "time each kernel N times, and its stages as often, after a first run that is not timed; the fastest counts; "
          "default 3")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
-  cmd->add_option("-j", o->jobs, "threads; default 1")->type_name("N")->check(CLI::Range(1, 1024));
+      ->check(whole_number(1, kMostRuns));
+  cmd->add_option("-j", o->jobs, "threads; default 1")->type_name("N")->check(whole_number(1, kMostThreads));
   add_kernel_option(*cmd, o->plan.kernel);
   add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = bench(*o); });

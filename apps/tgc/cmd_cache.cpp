@@ -44,7 +44,12 @@ void add_cache(CLI::App& app, int& exit_code) {
   cmd->add_flag("--clear", *clear, "remove every entry");
   cmd->add_flag("--json", *json, "as JSON");
   cmd->callback([json, clear, &exit_code] {
-    CompileCache& cache = CompileCache::shared();
+    auto configured = catch_failures([] { return &CompileCache::shared(); });
+    if (!configured) {
+      exit_code = trouble(configured.diag());
+      return;
+    }
+    CompileCache& cache = **configured;
     if (*clear) {
       auto removed = cache.clear();
       if (!removed) {

@@ -35,7 +35,9 @@ class Checker {
     for (const std::string& spec : o_.files) {
       auto status =
           replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
-      if (!status) return trouble(status.diag());
+      if (status) continue;
+      if (session_.cancelled()) print(o_.json ? summary_.json() : summary_.text());  // what there is
+      return trouble(status.diag());
     }
     if (summary_.records() || o_.json) print(o_.json ? summary_.json() : summary_.text());
     if (!summary_.compared()) return nothing_compared();
@@ -57,7 +59,7 @@ class Checker {
   void show(const std::string& text) {
     progress_line().clear();
     if (o_.json) std::fputs(text.c_str(), stderr);
-    else print(text), std::fflush(stdout);
+    else print(text), flush_output();
   }
 
   void explain(const std::string& file, const RecordReport& r) {
@@ -99,7 +101,8 @@ void add_check(CLI::App& app, int& exit_code) {
       ->type_name("LIST");
   cmd->add_flag("--json", o->json, "print the counts as JSON");
   cmd->add_option("--show", o->show, "show the first N differences, each with its first stage and a line diff")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(0, kMostShown));
   cmd->add_flag("--list", o->list, "print a line for each record that differs: id, target, first stage");
   cmd->add_option("--id", o->plan.id, "only the record of that id")->type_name("ID");
   cmd->add_option("--filter", o->plan.filter, "only records whose id, target or device contains TEXT")
@@ -108,7 +111,9 @@ void add_check(CLI::App& app, int& exit_code) {
                 "start every stage from tinygrad's graph of the stage before, to test each on its own");
   cmd->add_flag("--traced", o->traced,
                 "with an observer attached, as trace and stats have one: every rewrite is done one by one");
-  cmd->add_option("-j", o->jobs, "threads; default: one per processor")->type_name("N")->check(CLI::Range(1, 1024));
+  cmd->add_option("-j", o->jobs, "threads; default: one per processor")
+      ->type_name("N")
+      ->check(whole_number(1, kMostThreads));
   cmd->callback([o, &exit_code] { exit_code = Checker(*o).run(); });
 }
 

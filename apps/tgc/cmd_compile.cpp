@@ -37,10 +37,10 @@ void add_compile(CLI::App& app, int& exit_code) {
   cmd->add_flag("--json", o->json, "as JSON: totals by target, and every failure");
   cmd->add_flag("--times", o->times, "with --json: list every source with its time, not only those that fail");
   cmd->add_flag("--no-cache", o->no_cache, "compile anew what the cache holds");
-  cmd->add_option("-j,--jobs", o->jobs, "threads (1)")->check(CLI::Range(1, 1024));
+  cmd->add_option("-j,--jobs", o->jobs, "threads (1)")->check(whole_number(1, kMostThreads));
   cmd->add_option("--every", o->plan.every, "take every Nth kernel alone (1)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(whole_number(1, kMostRuns));
   add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = compile_inputs(*o); });
 }

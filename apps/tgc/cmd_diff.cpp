@@ -123,7 +123,9 @@ void add_diff(CLI::App& app, int& exit_code) {
   cmd->add_option("--ignore", o->ignore,
                   "what is no difference: names, tags, metadata, buffers, order; separated by commas")
       ->type_name("LIST");
-  cmd->add_option("--max", o->max, "show at most N changes of a graph; default: 40")->type_name("N");
+  cmd->add_option("--max", o->max, "show at most N changes of a graph; default: 40")
+      ->type_name("N")
+      ->check(whole_number(0, kMostShown));
   cmd->add_flag("--json", o->json, "as JSON");
   cmd->add_flag("-q,--quiet", o->quiet, "print nothing: the exit code tells");
   cmd->callback([o, &exit_code] { exit_code = Comparison(*o).run(); });

@@ -51,7 +51,7 @@ int dump(const DumpOptions& o) {
   if (!out.written() && !plan->only_changed)
     return trouble({.message = "no graph of the input has '" + o.stage + "'", .file = o.input == "-" ? "" : o.input,
                     .expected = "stages that apply to it: `tgc dump --stage=changed` shows those that do something"});
-  out.release();
+  if (auto written = out.release(); !written) return trouble(written.diag());
   if (plan->watcher) session.events->debug(stats_text(counter.stats.by_rule()));
   return 0;
 }
@@ -85,7 +85,7 @@ void add_dump(CLI::App& app, int& exit_code) {
   add_kernel_option(*cmd, o->kernel);
   cmd->add_option("-j", o->jobs, "threads for the kernels of a tensor graph; default: one per processor")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_number(1, kMostThreads));
   cmd->add_flag("--optimized", o->compile.optimized, "with llvm-ir: the module after LLVM's O2");
   cmd->add_flag("--lines", o->compile.lines, "with asm and sass: the source line that instructions came from");
   cmd->add_option("--machine", o->compile.machine,

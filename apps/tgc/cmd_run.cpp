@@ -25,7 +25,7 @@ int tell(const Report& report, bool json, const std::string& text, const std::st
   if (json) print(report.json());
   else if (report.error.empty()) print(text);
   else trouble({.message = trouble_with + report.error});
-  std::fflush(stdout);
+  flush_output();
   return report.exit_code();
 }
 
@@ -38,11 +38,14 @@ class Runner {
     auto variables = parse_variables(o_.variables);
     if (!variables) return trouble(variables.diag());
     spec_.variables = std::move(*variables), spec_.one_of_several = o_.inputs.size() > 1;
+    spec_.taken = &taken_;
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
     for (const std::string& input : o_.inputs) {
       spec_.input = input;
-      worst = std::max(worst, is_model_file(input) ? tell_model(run_model(session_, input, spec_)) : run_graphs());
+      auto is_model = is_model_file(input);
+      if (!is_model) return trouble(is_model.diag());
+      worst = std::max(worst, *is_model ? tell_model(run_model(session_, input, spec_)) : run_graphs());
     }
     for (auto& [name, value] : spec_.variables)
       if (counts_.all() > 1 && !bound_.contains(name))
@@ -67,6 +70,7 @@ class Runner {
       return trouble({.message = "nothing was run: there is no graph in it", .file = source->name().shown()});
     int worst = 0;
     while (graph && *graph) {
+      if (session_.cancelled()) return trouble({.message = "cancelled"});
       auto following = source->next();
       spec_.alone = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
       worst = std::max(worst, (*graph)->is_tensor_graph ? tell_model(run_tensor_graph(session_, **graph, spec_))
@@ -92,6 +96,7 @@ class Runner {
   Session session_;
   TrialCounts counts_;
   std::set<std::string> bound_;  // variables that a kernel had
+  TakenPaths taken_;             // files that results went to
 };
 
 }  // namespace
@@ -112,30 +117,25 @@ void add_run(CLI::App& app, int& exit_code) {
          "the input says, else CPU:LLVM");
   option("--inputs", t.arrays, "F.npz",
          "an npz (or npy) file with the arrays data0, data1, ...; {} stands for INPUT without its extension");
-  option("--seed", t.seed, "N", "draw the arrays that no file gives; default without --inputs: 0");
+  option("--seed", t.seed, "N", "draw the arrays that no file gives; default without --inputs: 0")
+      ->check(whole_number(0, INT64_MAX));
   option("--var", o->variables, "NAME=N", "binds a variable of the kernel, or a symbolic size of a model")
       ->allow_extra_args(false)
       ->take_all();
-  auto* expect =
-      option("--expect", t.expect, "F.npz", "a file with the arrays that should come out; {} as in --inputs");
+  auto* expect = option("--expect", t.expect, "F.npz", "a file with all that should come out; {} as in --inputs");
   option("--reference", t.reference, "DEV",
          "whose results are expected: a device, or a file (FILE#ID) with a graph that REF runs on the same arrays; "
          "default: REF on the graph as it stands; none: do not compare")
       ->excludes(expect);
-  option("--rtol", t.tolerance.rtol, "X", "relative tolerance of floats; default: by their dtype")
-      ->check(CLI::NonNegativeNumber);
-  option("--atol", t.tolerance.atol, "X", "absolute tolerance of floats; default: by their dtype")
-      ->check(CLI::NonNegativeNumber);
-  option("--ulp", t.tolerance.ulp, "N",
-         "floats this many representable values apart are the same; alone: nothing else is");
+  add_tolerance_options(*cmd, t.tolerance);
   option("--save", t.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
   cmd->add_flag("--each-stage", t.each_stage,
                 "also run the graph after every stage in REF, and name the first that computes something else");
   cmd->add_flag("--recorded", t.recorded,
                 "of golden records: run the record's own list and stages, not what tgc makes");
-  option("--bench", t.bench, "N", "time N runs of the kernel")->check(CLI::PositiveNumber);
+  option("--bench", t.bench, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
   option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take on a device; 0: any time. Default: 60")
-      ->check(CLI::NonNegativeNumber);
+      ->check(real_number(0, kMostSeconds));
   cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");
   add_kernel_option(*cmd, t.kernel);
   cmd->add_flag("--json", o->json, "one JSON object a kernel");

@@ -128,7 +128,8 @@ void add_trace(CLI::App& app, int& exit_code) {
   cmd->add_flag("--nested", o->nested, "rewrites inside rules too (what simplify() does)");
   cmd->add_flag("-q,--quiet", o->quiet, "a line a rewrite, without the nodes");
   cmd->add_option("--max-lines", o->max_lines, "at most N nodes that went and N that came; default: 12")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(0, kMostShown));
   cmd->add_option(
          "--explain", o->explain,
          "instead: where node %N of the result of --stage (default: the last one) comes from, back to the AST, and "

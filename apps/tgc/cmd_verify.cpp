@@ -62,7 +62,7 @@ int verify_input(const VerifyOptions& o) {
     return Unit{};
   });
   if (!status) return trouble(status.diag());
-  out.release();
+  if (auto written = out.release(); !written) return trouble(written.diag());
   return exit_code;
 }
 

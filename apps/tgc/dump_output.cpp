@@ -16,9 +16,10 @@ Status DumpOutput::write(const std::vector<DumpText>& texts) {
   return to_.empty() ? print_texts(texts) : write_files(texts);
 }
 
-void DumpOutput::release() {
+Status DumpOutput::release() {
+  if (alone_) return write_file(to_, *alone_);
   if (!list_.empty()) out_.add(list_.size() == 1 ? list_[0].text : one_document());
-  out_.release();
+  return out_.release();
 }
 
 Status DumpOutput::print_texts(const std::vector<DumpText>& texts) {
@@ -42,11 +43,15 @@ Status DumpOutput::write_files(const std::vector<DumpText>& texts) {
     return Diag{.message = "several texts do not go into one file",
                 .file = to_,
                 .expected = "a folder (end its name with '/')"};
-  if (!into_folder_) return write_file(to_, texts[0].text);
+  if (!into_folder_) return alone_ = texts[0].text, Unit{};
   fs::create_directories(to_, error);
   if (error) return Diag{.message = "cannot make the folder: " + error.message(), .file = to_};
-  for (const DumpText& t : texts)
-    if (auto status = write_file((fs::path(to_) / t.file_name()).string(), t.text); !status) return status;
+  std::map<std::string, std::string> stems;  // of these graphs: another one of the same name has other files
+  for (const DumpText& t : texts) {
+    auto [stem, is_new] = stems.try_emplace(t.graph);
+    if (is_new) stem->second = stems_.distinct(file_name_of(t.graph));
+    if (auto status = write_file((fs::path(to_) / t.file_name(stem->second)).string(), t.text); !status) return status;
+  }
   return Unit{};
 }
 

@@ -1,10 +1,13 @@
 // Where the texts of a dump go: standard output, a file, or a folder of files KERNEL.NN.STAGE.EXT.
 #pragma once
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/tgc/terminal.h"
 #include "lib/compilation/dump.h"
+#include "lib/support/file_name.h"
 
 namespace tgc {
 
@@ -16,8 +19,8 @@ class DumpOutput {
   // The texts of one graph. Errors: a file that cannot be written, several texts for one file, bytes for a terminal.
   Status write(const std::vector<DumpText>& texts);
   size_t written() const { return written_; }  // texts
-  // What goes to standard output appears now, as a whole.
-  void release();
+  // What goes to standard output, or to one file, appears now, as a whole.
+  Status release();
 
  private:
   Status print_texts(const std::vector<DumpText>& texts);
@@ -28,6 +31,8 @@ class DumpOutput {
   bool json_;
   std::vector<DumpText> list_;  // of JSON on standard output: kept, for one text stands alone
   bool first_ = true, into_folder_ = false;
+  std::optional<std::string> alone_;  // the text for a file
+  TakenPaths stems_;                  // of files in the folder
   size_t written_ = 0;
   HeldOutput out_;
 };

@@ -1,9 +1,10 @@
 // tgc: the command line. Each command is a file of its own (cmd_<name>.cpp) that adds itself to the parser.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
+#include <sstream>
 
 #include "apps/tgc/commands.h"
+#include "apps/tgc/process.h"
 #include "apps/tgc/terminal.h"
 #include "lib/rewrite/fault.h"
 #include "lib/session/environment.h"
@@ -56,10 +57,7 @@ void add_commands(CLI::App& app, int& exit_code, std::string_view first) {
     if (!one || c.name == first) c.add(app, exit_code);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);  // `tgc ... | head` ends quietly
+int run_command(int argc, char** argv) {
   CLI::App app{
       "tgc: see what tinygrad's compiler does to a graph, stage by stage\n\n"
       "Exit codes: 0 same or passed, 1 different or failed, 2 trouble."};
@@ -73,12 +71,28 @@ int main(int argc, char** argv) {
     add_commands(app, exit_code, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // help and version
-    return app.exit(e);
+    std::ostringstream text;
+    exit_code = app.exit(e, text, text);
+    tgc::print(text.str());
   } catch (const CLI::ParseError& e) {
     return usage_error(app, e, argc, argv);
-  } catch (const std::exception& e) {  // no memory, no thread
-    return tgc::trouble({.message = e.what()});
   }
   for (std::string& warning : tgc::take_fault_warnings()) tgc::warn({.message = std::move(warning)});
+  if (exit_code != 2 && tgc::memory_ran_out())
+    exit_code = tgc::trouble({.message = "out of memory: not all was done"});
   return exit_code == 2 ? 2 : tgc::finish_output(exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tgc::prepare_process();
+  try {
+    return run_command(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("tgc: out of memory\n", stderr);
+    return 2;
+  } catch (const std::exception& e) {  // no thread, no file system
+    return tgc::trouble({.message = e.what()});
+  }
 }

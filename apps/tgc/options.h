@@ -1,5 +1,7 @@
 // Options that several commands share, and the session that they make.
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,11 +13,22 @@ class App;
 
 namespace tgc {
 
+struct ToleranceOptions;
+
 // --target, --device (the same, unless the command has a --device of its own), --set, --opts.
 void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target = true);
 void add_weights_option(CLI::App& command, Overrides& over);
 void add_size_option(CLI::App& command, Overrides& over);
 void add_kernel_option(CLI::App& command, std::string& kernel);
+void add_tolerance_options(CLI::App& command, ToleranceOptions& tolerance);  // --rtol, --atol, --ulp
+
+// What check() of an option takes to see that a number is one, in decimal, and from `least` to `most`. CLI11 alone
+// takes -1 for a large unsigned number, 010 for 8, NaN for a number in any range, and what overflows for the largest.
+using NumberCheck = std::function<std::string(const std::string& text)>;
+NumberCheck whole_number(int64_t least, int64_t most);
+NumberCheck real_number(double least, double most);
+inline const int64_t kMostThreads = 1024, kMostShown = 1'000'000'000, kMostRuns = 1'000'000;
+inline const double kMostSeconds = 1e7;
 
 // A session that talks to the terminal: progress, warnings and what DEBUG prints go to standard error.
 Session terminal_session(unsigned jobs);

@@ -4,9 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "lib/support/staged_file.h"
 
 namespace tgc {
 
@@ -62,31 +67,48 @@ void HeldOutput::add(std::string_view text) {
   memory_.clear();
 }
 
-void HeldOutput::release() {
+Status HeldOutput::release() {
+  auto lost = [] { return Diag{.message = std::string("a temporary file for the output: ") + std::strerror(errno)}; };
   if (file_) {
-    std::rewind(file_);
+    if (std::fflush(file_) != 0 || std::fseek(file_, 0, SEEK_SET) != 0) return lost();
     char chunk[1 << 16];
     for (size_t left = in_file_; left > 0;) {
       size_t n = std::fread(chunk, 1, std::min(left, sizeof chunk), file_);
-      if (n == 0) break;
+      if (n == 0) return lost();
       print({chunk, n});
       left -= n;
     }
-    std::fclose(file_);
-    file_ = nullptr;
+    std::fclose(std::exchange(file_, nullptr));
   }
   print(memory_);
   memory_.clear();
+  return Unit{};
 }
+
+namespace {
+
+// There is no use in going on. A reader that has seen enough and left wants no message.
+[[noreturn]] void output_failed(int error) {
+  if (error != EPIPE) trouble({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});
+  remove_staged_files();
+  std::_Exit(2);
+}
+
+}  // namespace
 
 void print(std::string_view text) {
   progress_line().clear();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed(errno);
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) output_failed(errno);
 }
 
 int finish_output(int exit_code) {
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return exit_code;
-  return trouble({.message = "cannot write all of the output", .file = "<stdout>"});
+  flush_output();
+  if (std::fclose(stdout) != 0) output_failed(errno);
+  return exit_code;
 }
 
 Progress& progress_line() {

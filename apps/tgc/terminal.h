@@ -23,9 +23,12 @@ int trouble(const Diag& diag);
 // The same without ending anything: "tgc: warning: MESSAGE".
 void warn(Diag diag);
 
-// Writes all of `text` to standard output.
+// Writes all of `text` to standard output. When that fails the program ends, with exit code 2 and a message; without
+// one where the reader has gone.
 void print(std::string_view text);
-// The exit code of a command that has printed everything: `exit_code`, or trouble when not all of it could be written.
+// All of it is out, or the program ends so.
+void flush_output();
+// The exit code of a command that has printed everything and prints nothing more: `exit_code`, or the program ends so.
 int finish_output(int exit_code);
 
 // Output that appears as a whole or, when release() is never called, not at all. Much of it lies in a temporary file
@@ -36,7 +39,7 @@ class HeldOutput {
   HeldOutput(const HeldOutput&) = delete;
   ~HeldOutput();
   void add(std::string_view text);
-  void release();  // to standard output
+  Status release();  // to standard output; an error: the temporary file is lost
 
  private:
   std::string memory_;

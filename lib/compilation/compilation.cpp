@@ -88,7 +88,10 @@ Compilation& Compilation::operator=(Compilation&& other) noexcept {
 }
 Compilation::~Compilation() {
   if (!s_) return;
-  watch(nullptr);
+  try {
+    watch(nullptr);
+  } catch (...) {  // a watcher has no memory, or a full disk; whoever wants to hear of it calls watch(nullptr)
+  }
   if (s_->fault) set_intervention(graph(), nullptr);
 }
 
@@ -356,7 +359,11 @@ void Compilation::watch(Watcher* watcher) {
 Status run_watched(Compilation compilation, Watcher& watcher) {
   if (!compilation.loaded().list.empty()) return no_stages_before(compilation.loaded());
   compilation.watch(&watcher);
-  if (!compilation.is_tensor_graph()) return compilation.run_through(row_of("linear"));
+  if (!compilation.is_tensor_graph()) {
+    Status status = compilation.run_through(row_of("linear"));
+    compilation.watch(nullptr);
+    return status;
+  }
   auto& schedule = compilation.schedule();
   compilation.watch(nullptr);  // a watcher is told of one graph after the other
   if (!schedule) return schedule.diag();

@@ -211,14 +211,10 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
               .expected = near.empty() ? "pyrender, uops, nodes, repr, json or dot" : near};
 }
 
-std::string DumpText::file_name() const {
-  std::string name = graph;
-  for (char& c : name)
-    if (c == '/' || c == '\0' || c == '\n') c = '_';
-  if (name.empty() || name[0] == '.') name = "_" + name;
+std::string DumpText::file_name(const std::string& stem) const {
   char number[16];
   std::snprintf(number, sizeof number, "%02zu", row->number);
-  return name + "." + number + "." + row->slug + "." + extension;
+  return stem + "." + number + "." + row->slug + "." + extension;
 }
 
 Result<Texts> dump_texts(Compilation compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }

@@ -38,7 +38,7 @@ struct DumpText {
   std::string extension;
   std::string text;
 
-  std::string file_name() const;  // "KERNEL.NN.STAGE.EXT", safe as the name of a file
+  std::string file_name(const std::string& stem) const;  // "STEM.NN.STAGE.EXT"
 };
 
 // Of a golden record: what it holds of the stages and outputs that are wanted, as tinygrad printed it. An error: it

@@ -10,8 +10,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <vector>
+
+#include "lib/support/staged_file.h"
 
 namespace tgc {
 
@@ -19,20 +20,26 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// An entry: the magic, the hash of the payload, the payload.
-constexpr std::string_view kMagic = "tgc-cache-1\n";
-constexpr size_t kHeader = kMagic.size() + sizeof(Sha256);
+// An entry: the magic, the hash of all that follows, the key, the payload. So one that was copied over another one's
+// place is not taken for it.
+constexpr std::string_view kMagic = "tgc-cache-2\n";
+constexpr size_t kHashed = kMagic.size() + sizeof(Sha256), kHeader = kHashed + sizeof(Sha256);
+
+std::string_view bytes_of(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
-uint64_t environment_number(const char* name, uint64_t otherwise) {
-  std::string text = environment(name);
-  uint64_t value = 0;
+// TGC_CACHE_MB in bytes.
+Result<uint64_t> limit_of_environment() {
+  constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // of MB: no shift below can wrap
+  std::string text = environment("TGC_CACHE_MB");
+  uint64_t value = text.empty() ? kUsual : 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size() ? value : otherwise;
+  if (text.empty() || (error == std::errc() && end == text.data() + text.size() && value <= kMost)) return value << 20;
+  return Diag{.message = "TGC_CACHE_MB is '" + text + "'", .expected = "a number of megabytes"};
 }
 
 fs::path default_folder() {
@@ -42,11 +49,12 @@ fs::path default_folder() {
   return {};
 }
 
-bool read_file(const fs::path& path, std::string& out) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+// What is no regular file, is somebody else's or may be written to by others is no entry; and nothing here waits.
+bool read_entry(const fs::path& path, std::string& out) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return false;
   struct stat info;
-  bool ok = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  bool ok = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && !(info.st_mode & 022);
   if (ok) {
     out.resize(size_t(info.st_size));
     size_t at = 0;
@@ -71,7 +79,7 @@ bool is_entry(const fs::directory_entry& e) {
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
-      : fd_(::open((folder / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
+      : fd_(::open((folder / "lock").c_str(), O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600)) {
     held_ = fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
   }
   ~FolderLock() {
@@ -90,7 +98,7 @@ CompileCache& CompileCache::shared() {
   static CompileCache cache = [] {
     fs::path folder = default_folder();
     bool off = folder.empty() || environment("TGC_CACHE") == "0";
-    return CompileCache(folder, off ? 0 : environment_number("TGC_CACHE_MB", 512) << 20);
+    return CompileCache(folder, off ? 0 : limit_of_environment().value_or_throw());
   }();
   return cache;
 }
@@ -104,14 +112,12 @@ std::optional<std::string> CompileCache::get(const Sha256& key) {
   if (!enabled()) return std::nullopt;
   std::string bytes;
   fs::path path = path_of(key);
-  if (!read_file(path, bytes)) return std::nullopt;
-  std::string_view payload = std::string_view(bytes).substr(std::min(kHeader, bytes.size()));
-  bool sound = bytes.size() >= kHeader && bytes.starts_with(kMagic);
-  if (sound) {
-    Sha256 digest = sha256(payload);
-    sound = std::memcmp(bytes.data() + kMagic.size(), digest.data(), digest.size()) == 0;
-  }
-  if (!sound) {  // cut short by a full disk, or not ours
+  if (!read_entry(path, bytes)) return std::nullopt;
+  std::string_view all = bytes;
+  bool sound = all.size() >= kHeader && all.starts_with(kMagic) &&
+               all.substr(kHashed, sizeof(Sha256)) == bytes_of(key) &&
+               all.substr(kMagic.size(), sizeof(Sha256)) == bytes_of(sha256(all.substr(kHashed)));
+  if (!sound) {  // cut short by a full disk, another key's, or not ours
     std::error_code ignored;
     fs::remove(path, ignored);
     return std::nullopt;
@@ -127,22 +133,13 @@ void CompileCache::put(const Sha256& key, std::string_view bytes) {
   fs::path path = path_of(key);
   fs::create_directories(path.parent_path(), error);
   if (error) return;
-  fs::path temporary = folder_ / (".new-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
-  {
-    std::ofstream out(temporary, std::ios::binary);
-    Sha256 digest = sha256(bytes);
-    out.write(kMagic.data(), std::streamsize(kMagic.size()));
-    out.write(reinterpret_cast<const char*>(digest.data()), std::streamsize(digest.size()));
-    out.write(bytes.data(), std::streamsize(bytes.size()));
-    out.close();
-    if (!out) {
-      fs::remove(temporary, error);
-      return;
-    }
-  }
-  fs::rename(temporary, path, error);
-  if (error) fs::remove(temporary, error);
-  if (counter % 64 == 1) shrink();
+  std::string entry(kMagic), hashed(bytes_of(key));
+  hashed += bytes;
+  entry += bytes_of(sha256(hashed));
+  entry += hashed;
+  StagedFile file;
+  if (file.create(folder_.string(), 0600) != 0 || file.write(entry) != 0 || file.move_to(path.string()) != 0) return;
+  if (counter++ % 64 == 0) shrink();
 }
 
 // Down to three quarters of the limit when it is passed, and without what crashed writers left.
@@ -162,7 +159,7 @@ void CompileCache::shrink() {
     std::error_code gone;
     auto used = it->last_write_time(gone);
     if (gone) continue;
-    if (it->path().filename().string().starts_with(".new-") && used < long_ago) fs::remove(it->path(), gone);
+    if (it->path().filename().string().starts_with(".tgc-") && used < long_ago) fs::remove(it->path(), gone);
     if (!is_entry(*it)) continue;
     uint64_t size = it->file_size(gone);
     if (gone) continue;

@@ -1,6 +1,6 @@
 // The compile cache: bytes on disk by the hash of what made them (source, compiler, its version, flags). Safe under
-// concurrent processes and crashes: an entry appears whole, by rename, and one that is damaged is no entry. Its size is
-// bounded; what was used longest ago goes.
+// concurrent processes and crashes: an entry appears whole, by rename, and one that is damaged, another key's, no
+// regular file or not this user's alone is no entry. Its size is bounded; what was used longest ago goes.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -19,7 +19,7 @@ class CompileCache {
   CompileCache(std::filesystem::path folder, uint64_t limit) : folder_(std::move(folder)), limit_(limit) {}
 
   // TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc; TGC_CACHE_MB bounds it (512);
-  // TGC_CACHE=0 switches it off.
+  // TGC_CACHE=0 switches it off. Throws Failure: TGC_CACHE_MB is no number.
   static CompileCache& shared();
 
   bool enabled() const { return limit_ > 0; }

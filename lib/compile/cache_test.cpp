@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,33 @@ TEST_CASE("a damaged entry is none, and is replaced") {
     cache.put(key(1), value(1));
     CHECK(cache.get(key(1)) == value(1));
   }
+}
+
+TEST_CASE("what another key made, another user owns or no file is, is no entry, and nothing waits for it") {
+  Folder folder;
+  CompileCache cache(folder.path, 1 << 20);
+  cache.put(key(1), value(1));
+  fs::path one = entries_of(folder.path).at(0);
+  cache.put(key(2), value(2));
+  for (const fs::path& file : entries_of(folder.path))
+    if (file != one) fs::copy_file(one, file, fs::copy_options::overwrite_existing);
+  CHECK(cache.get(key(1)) == value(1));
+  CHECK_FALSE(cache.get(key(2)));  // one's, under two's name
+
+  auto again = [&](auto&& spoil) {
+    cache.put(key(1), value(1));
+    REQUIRE(cache.get(key(1)) == value(1));
+    spoil();
+    CHECK_FALSE(cache.get(key(1)));
+    fs::remove_all(one);
+  };
+  again([&] { fs::remove(one); REQUIRE(::mkfifo(one.c_str(), 0600) == 0); });
+  again([&] { fs::remove(one), fs::create_directory(one); });
+  again([&] { fs::rename(one, folder.path / "elsewhere"), fs::create_symlink(folder.path / "elsewhere", one); });
+  again([&] { fs::permissions(one, fs::perms::all); });
+  if (::geteuid() == 0) again([&] { REQUIRE(::chown(one.c_str(), 1234, 1234) == 0); });
+  cache.put(key(1), value(1));
+  CHECK((fs::status(one).permissions() & fs::perms::all) == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
 TEST_CASE("the cache stays within its bound; what was used longest ago goes") {

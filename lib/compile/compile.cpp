@@ -1,19 +1,13 @@
 #include "lib/compile/compile.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-
 #include "lib/compile/backends.h"
 #include "lib/compile/cache.h"
 #include "lib/compile/listing.h"
 #include "lib/compile/load.h"
-#include "lib/support/write_file.h"
+#include "lib/compile/own_folder.h"
 
 namespace tgc {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Part of every key: raise it when the same source and flags give other bytes.
 constexpr std::string_view kRevision = "4";
@@ -39,22 +33,12 @@ std::string line_of(std::string_view text, uint32_t number) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-// Where a source that does not compile is kept for its user; empty when it cannot be written.
-std::string keep_source(const CompileJob& job) {
-  std::error_code error;
-  fs::path folder = fs::temp_directory_path(error) / ("tgc-kept-" + std::to_string(::getuid()));
-  fs::create_directories(folder, error);
-  std::string stem = job.name.empty() ? "kernel" : job.name;
-  for (char& c : stem)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';
-  fs::path path = folder / (stem.substr(0, 64) + "-" + to_hex(sha256(job.source)).substr(0, 8) + "." +
-                            std::string(extension_of(job.language)));
-  return write_file(path.string(), job.source) ? path.string() : std::string();
-}
-
+// The compiler's complaint, with the place where the source is kept for its user.
 Diag explained(const CompileJob& job, Diag diag) {
   diag.message = std::string(name_of(job.language)) + " source does not compile: " + diag.message;
-  diag.file = keep_source(job);
+  auto kept = keep_for_user(job.name, std::string(extension_of(job.language)), job.source);
+  if (kept) diag.file = *kept;
+  else diag.message += " (the source could not be kept: " + kept.diag().text() + ")";
   if (diag.line) diag.context = line_of(job.source, diag.line);
   return diag;
 }
@@ -127,7 +111,9 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
 }
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
-  CompileCache& cache = CompileCache::shared();
+  auto configured = catch_failures([] { return &CompileCache::shared(); });
+  if (!configured) return configured.diag();
+  CompileCache& cache = **configured;
   // has a cache of its own, and a version that is costly to ask
   bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
   if (!cache.enabled() || platform) return compile_uncached(job, what);

@@ -71,8 +71,8 @@ const Device& device() {
 // others "FILE:3:5: error: use of ...".
 Diag first_error(const std::string& log) {
   Diag diag{.message = log.empty() ? "the platform gives no reason" : log.substr(0, log.find('\n'))};
-  static const std::regex pocl("error: [^\n]*?:([0-9]+):([0-9]+): ([^\n]*)"),
-      clang(":([0-9]+):([0-9]+): error: ([^\n]*)");
+  static const std::regex pocl("error: [^\n]*?:([0-9]{1,9}):([0-9]{1,9}): ([^\n]*)"),
+      clang(":([0-9]{1,9}):([0-9]{1,9}): error: ([^\n]*)");
   std::smatch match;
   if (!std::regex_search(log, match, pocl) && !std::regex_search(log, match, clang)) return diag;
   diag.line = uint32_t(std::stoul(match[1]));

@@ -15,6 +15,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "lib/compile/own_folder.h"
+
 extern char** environ;
 
 namespace tgc {
@@ -53,7 +55,14 @@ pid_t start(const std::vector<std::string>& argv, Pipe& in, Pipe& out, Pipe& err
   posix_spawn_file_actions_adddup2(&actions, out.write, 1);
   posix_spawn_file_actions_adddup2(&actions, err.write, 2);
   pid_t pid = 0;
-  int code = ::posix_spawnp(&pid, args[0], &actions, nullptr, args.data(), environ);
+  posix_spawnattr_t usual;  // what we ignore, it does not
+  posix_spawnattr_init(&usual);
+  sigset_t signals;
+  sigemptyset(&signals), sigaddset(&signals, SIGPIPE), sigaddset(&signals, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&usual, &signals);
+  posix_spawnattr_setflags(&usual, POSIX_SPAWN_SETSIGDEF);
+  int code = ::posix_spawnp(&pid, args[0], &actions, &usual, args.data(), environ);
+  posix_spawnattr_destroy(&usual);
   posix_spawn_file_actions_destroy(&actions);
   if (code) throw Failure("cannot start " + argv[0] + ": " + error_text(code));
   return pid;
@@ -130,9 +139,7 @@ std::string find_program(std::string_view name, const std::vector<std::string>& 
 }
 
 TemporaryFolder::TemporaryFolder() {
-  std::error_code error;
-  fs::path base = fs::temp_directory_path(error);
-  std::string pattern = (error ? std::string("/tmp") : base.string()) + "/tgc-XXXXXX";
+  std::string pattern = temporary_folder().value_or_throw() + "/tgc-XXXXXX";
   if (!::mkdtemp(pattern.data())) throw Failure("cannot make a temporary folder: " + error_text(errno));
   path_ = pattern;
 }

@@ -1,5 +1,7 @@
 #include "lib/inspect/trace_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <set>
+#include <utility>
 
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
@@ -42,24 +45,29 @@ std::string event(std::string_view name, const Fields&... fields) {
 // ---- writing
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
-  bool packed = path.ends_with(".gz");
-  gzFile file = gzopen(path.c_str(), packed ? "wb1" : "wbT");
-  if (!file) return Diag{.message = std::string("cannot write: ") + std::strerror(errno), .file = path};
-  std::unique_ptr<TraceWriter> out(new TraceWriter(path, file));
+  auto whole = FileWriter::create(path);
+  if (!whole) return whole.diag();
+  int fd = ::fcntl(whole->descriptor(), F_DUPFD_CLOEXEC, 0);
+  gzFile file = fd < 0 ? nullptr : gzdopen(fd, path.ends_with(".gz") ? "wb1" : "wbT");
+  if (!file) {
+    Diag diag{.message = std::string("cannot write: ") + std::strerror(errno), .file = path};
+    if (fd >= 0) ::close(fd);
+    return diag;
+  }
+  std::unique_ptr<TraceWriter> out(new TraceWriter(path, std::move(*whole), file));
   out->buffer_ = std::string(kHead) + ",\"version\":2}\n";
   return out;
 }
 
-TraceWriter::~TraceWriter() { (void)close(); }
+TraceWriter::~TraceWriter() {
+  if (file_) gzclose(gzFile(file_));
+}
 
 Status TraceWriter::close() {
-  if (file_) {
-    flush();
-    if (gzclose(gzFile(file_)) != Z_OK) failed_ = true;
-    file_ = nullptr;
-  }
+  flush();
+  if (gzclose(gzFile(std::exchange(file_, nullptr))) != Z_OK) failed_ = true;
   if (failed_) return Diag{.message = "the trace could not be written completely", .file = path_};
-  return Unit{};
+  return whole_.commit();
 }
 
 void TraceWriter::flush() {

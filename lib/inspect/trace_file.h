@@ -18,6 +18,7 @@
 
 #include "lib/inspect/trace.h"
 #include "lib/support/result.h"
+#include "lib/support/write_file.h"
 #include "lib/text/graph_json.h"
 
 namespace tgc {
@@ -26,7 +27,7 @@ class TraceWriter : public TraceConsumer {
  public:
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
   ~TraceWriter() override;
-  Status close();  // what went wrong while writing, if anything
+  Status close();  // once, at the end: what went wrong while writing, if anything. Without it there is no new file
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
   void kernel_end() override { nodes_.reset(); }  // it must not outlive the graph
@@ -40,13 +41,15 @@ class TraceWriter : public TraceConsumer {
   void gated(int depth, UOp node) override;
 
  private:
-  TraceWriter(std::string path, void* file) : path_(std::move(path)), file_(file) {}
+  TraceWriter(std::string path, FileWriter whole, void* file)
+      : path_(std::move(path)), whole_(std::move(whole)), file_(file) {}
   std::string node(UOp u);
   void line(const std::string& text);
   void flush();
 
   std::string path_;
-  void* file_;  // zlib's gzFile
+  FileWriter whole_;
+  void* file_;  // zlib's gzFile, which writes to it
   bool failed_ = false;
   std::string buffer_;
   std::unique_ptr<JsonNodeWriter> nodes_;

@@ -1,6 +1,5 @@
 #include "lib/runtime/npz.h"
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "lib/runtime/npy.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {
@@ -224,7 +224,7 @@ std::string directory_end(uint64_t entries, uint64_t size, uint64_t offset) {
 
 class ZipWriter {
  public:
-  explicit ZipWriter(FILE* file) : file_(file) {}
+  explicit ZipWriter(FileWriter& file) : file_(file) {}
 
   void add(const std::string& name, const Array& array) {
     std::string header = npy_header(array);
@@ -246,17 +246,15 @@ class ZipWriter {
     uint64_t start = at_;
     for (const Entry& e : entries_) write(central_header(e));
     write(directory_end(entries_.size(), at_ - start, start));
-    if (std::fflush(file_) != 0) fail_errno("cannot write it");
   }
 
  private:
   void write(std::string_view bytes) {
-    if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size())
-      fail_errno("cannot write it");
+    file_.write(bytes).value_or_throw();
     at_ += bytes.size();
   }
 
-  FILE* file_;
+  FileWriter& file_;
   uint64_t at_ = 0;
   std::vector<Entry> entries_;
 };
@@ -278,22 +276,13 @@ Result<Arrays> read_arrays(const std::string& path) {
 }
 
 Status write_npz(const std::string& path, const Arrays& arrays) {
-  std::string temporary = path + ".tmp" + std::to_string(getpid());
-  Status result = catch_failures([&] {
-    File file(std::fopen(temporary.c_str(), "wb"));
-    if (!file) fail_errno("cannot create it");
-    ZipWriter zip(file.get());
+  return catch_failures([&] {
+    FileWriter file = std::move(FileWriter::create(path).value_or_throw());
+    ZipWriter zip(file);
     for (const NamedArray& a : arrays) zip.add(a.name, a.array);
     zip.finish();
-    if (std::fclose(file.release()) != 0) fail_errno("cannot write it");
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) fail_errno("cannot create it");
-    return Unit{};
+    return file.commit().value_or_throw();
   });
-  if (!result) {
-    result.diag().file = path;
-    std::remove(temporary.c_str());
-  }
-  return result;
 }
 
 }  // namespace tgc

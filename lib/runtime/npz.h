@@ -12,8 +12,7 @@ namespace tgc {
 // encrypted, twice the same name, ...
 Result<Arrays> read_arrays(const std::string& path);
 
-// Writes an npz file: first under a temporary name beside it, renamed when complete,
-// so that there is never half a file.
+// Writes an npz file as write_file.h has it: whole, or not at all.
 Status write_npz(const std::string& path, const Arrays& arrays);
 
 }  // namespace tgc

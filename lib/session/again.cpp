@@ -19,12 +19,6 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-std::string safe_file_name(std::string name) {
-  for (char& c : name)
-    if (c == '/' || c == '\0' || c == '\n' || c == ' ') c = '_';
-  return name;
-}
-
 // The options of the run, each as " --name=value".
 std::string options_again(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place) {
   std::string out;
@@ -60,16 +54,27 @@ std::string place_options(const Placement& place) {
   return " --device=REF" + (place.target ? " --target=" + shell_word(place.target->name()) : "");
 }
 
-std::string expanded(const std::string& pattern, const TrialSpec& spec, const Loaded& in) {
+std::string expanded(const std::string& pattern, const TrialSpec& spec, const std::string& name, bool is_record) {
   size_t at = pattern.find("{}");
   if (at == pattern.npos) return pattern;
-  return pattern.substr(0, at) + InputName::parse(spec.input).without_extension(in.info.name) + pattern.substr(at + 2);
+  std::string stem = InputName::parse(spec.input).without_extension(name, is_record);
+  return pattern.substr(0, at) + stem + pattern.substr(at + 2);
+}
+
+std::string path_to_save(const TrialSpec& spec, const std::string& name, bool is_record) {
+  std::string path = expanded(spec.save, spec, name, is_record);
+  if (spec.taken && !spec.taken->take(path))
+    throw Failure(Diag{.message = "another kernel's results are there already",
+                       .file = path,
+                       .expected = spec.save == path ? "--save='{}.npz', which names a file for each"
+                                                     : "kernels of different names"});
+  return path;
 }
 
 void keep_failure(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place,
                   const Arrays& inputs, const Arrays& expected, const Arrays& actual, TrialReport& report) {
-  std::string stem =
-      "failed-" + safe_file_name(std::filesystem::path(expanded("{}", spec, in)).filename().string()) + "-";
+  std::string stem = "failed-" + file_name_of(std::filesystem::path(expanded("{}", spec, in)).filename().string());
+  stem = (spec.taken ? spec.taken->distinct(stem) : stem) + "-";
   auto write = [&](const std::string& what, const Arrays& arrays) {
     write_npz(stem + what + ".npz", arrays).value_or_throw();
     report.written.push_back(stem + what + ".npz");

@@ -6,8 +6,14 @@
 
 namespace tgc {
 
-// `pattern` with {} replaced by the input without its extension; of one record of many by the record's name.
-std::string expanded(const std::string& pattern, const TrialSpec& spec, const Loaded& in);
+// `pattern` with {} replaced by the input without its extension; of a record by a file name made of its id.
+std::string expanded(const std::string& pattern, const TrialSpec& spec, const std::string& name, bool is_record);
+inline std::string expanded(const std::string& pattern, const TrialSpec& spec, const Loaded& in) {
+  return expanded(pattern, spec, in.info.name, in.record != nullptr);
+}
+
+// Where --save keeps the results of that graph. Throws Failure when another one's are there already.
+std::string path_to_save(const TrialSpec& spec, const std::string& name, bool is_record);
 
 // " --device=..." and " --target=...", as they lead to that place again.
 std::string place_options(const Placement& place);

@@ -1,6 +1,7 @@
 #include "lib/session/model_trial.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <functional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "lib/session/again.h"
 #include "lib/session/debug_prints.h"
 #include "lib/session/judge.h"
+#include "lib/session/source.h"
 #include "lib/support/pytext.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
@@ -47,6 +49,14 @@ void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, i
 }
 
 std::string data_name(size_t number) { return "data" + std::to_string(number); }
+int64_t number_of_data(std::string_view name) {
+  int64_t n = -1;
+  std::string_view digits = name.substr(std::min<size_t>(name.size(), 4));
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+  if (error != std::errc() || end != digits.data() + digits.size())
+    throw Failure("a kernel's array is called '" + std::string(name) + "', not data and a number");
+  return n;
+}
 
 // One trial. Throws Failure.
 class ModelTrial {
@@ -64,7 +74,7 @@ class ModelTrial {
     report_.load_seconds = seconds_since(begin);
     Graph graph(settings);
     tensor_state(graph).device = place_->target ? place_->target->device : "CPU";
-    read_given(o_.arrays);
+    read_given(expanded(o_.arrays, o_, path, false));
     std::map<std::string, Value> inputs = inputs_of(model, graph);
     begin = Clock::now();
     ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
@@ -72,7 +82,8 @@ class ModelTrial {
     Tensors tensors;
     for (size_t i = 0; i < outputs.names.size(); i++)
       collect(outputs.names[i], outputs.values[i], report_.names, tensors);
-    run(settings, o_.save, o_.expect,
+    name_ = InputName::parse(path).stem();
+    run(settings, o_.save.empty() ? "" : path_to_save(o_, name_, false), expanded(o_.expect, o_, name_, false),
         [&](ScheduleRunner& runner, const ScheduleOptions& options) { return realize(tensors, runner, options); });
   }
 
@@ -82,7 +93,9 @@ class ModelTrial {
     report_.device = place_->label;
     floats_ = floats_for(in.root);
     read_given(expanded(o_.arrays, o_, in));
-    run(graph.settings(), expanded(o_.save, o_, in), expanded(o_.expect, o_, in),
+    name_ = in.info.name;
+    bool is_record = in.record != nullptr;
+    run(graph.settings(), o_.save.empty() ? "" : path_to_save(o_, name_, is_record), expanded(o_.expect, o_, in),
         [&](ScheduleRunner& runner, const ScheduleOptions& options) {
           auto begin = Clock::now();
           Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
@@ -216,6 +229,9 @@ class ModelTrial {
                  .file = file});
       report_.outputs.push_back(std::move(compare_arrays(e.name, a, e.array, o_.tolerance).value_or_throw()));
     }
+    for (const std::string& name : report_.names)
+      if (!find_array(expected, name))
+        throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
   }
 
   // Runs a kernel's AST in REF on the same arrays; keeps the first kernel that differs.
@@ -224,7 +240,7 @@ class ModelTrial {
     session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
     Arrays expected = copy_of(step.before);
     std::vector<RefBuffer> buffers;
-    for (auto& a : expected) buffers.push_back({std::stoll(a.name.substr(4)), a.array.data(), a.array.nbytes()});
+    for (auto& a : expected) buffers.push_back({number_of_data(a.name), a.array.data(), a.array.nbytes()});
     RefProgram program = std::move(RefProgram::from_graph(step.ast).value_or_throw());
     program.run(buffers, step.variables).value_or_throw();
     auto allowed = [&](const Array& e) { return tolerance_for(o_.tolerance, step.ast, e); };
@@ -236,7 +252,8 @@ class ModelTrial {
   }
 
   void keep_kernel(const KernelStep& step, const Comparison& c) {
-    std::string stem = "failed-kernel" + std::to_string(step.number);
+    std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
+    if (o_.taken) stem = o_.taken->distinct(stem);
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
     write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
     report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) +
@@ -249,6 +266,7 @@ class ModelTrial {
   const TrialSpec& o_;
   ModelReport& report_;
   std::optional<Placement> place_;
+  std::string name_;               // of the model or graph
   std::string file_;               // of inputs
   Arrays given_;                   // of that file
   std::optional<uint64_t> seed_;   // of the others

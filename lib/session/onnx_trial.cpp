@@ -30,7 +30,10 @@ CaseResult run_contained(const std::string& folder, const Session& session, cons
     text.erase(0, end + 1);
     return line;
   };
-  CaseResult out{.outcome = CaseResult::Outcome(std::stoi(cut()))};
+  std::string number = cut();
+  if (number.size() != 1 || number[0] < '0' || number[0] > '2')
+    return {.outcome = CaseResult::Outcome::Error, .name = folder, .message = "its process gave no answer"};
+  CaseResult out{.outcome = CaseResult::Outcome(number[0] - '0')};
   out.suite = cut(), out.name = cut(), out.message = text;
   return out;
 }

@@ -10,6 +10,7 @@
 #include "lib/session/bench.h"
 #include "lib/session/replay.h"
 #include "lib/session/source.h"
+#include "lib/support/file_name.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
 
@@ -78,8 +79,9 @@ TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the
   CHECK(InputName::parse("a/b.c.gz#x").id == "x");
   CHECK(InputName::parse("a/b.c.gz").stem() == "b");
   CHECK(InputName::parse("-").stem() == "kernel");
-  CHECK(InputName::parse("a/b.uop").without_extension("k") == "a/b");
-  CHECK(InputName::parse("a/b.gz#x").without_extension("x") == "x");
+  CHECK(InputName::parse("a/b.uop").without_extension("k", false) == "a/b");
+  CHECK(InputName::parse("a/b.gz").without_extension("../x", true) == file_name_of("../x"));
+  CHECK(InputName::parse("a/b.gz#x").without_extension("x", false) == "x");
   Loaded picked = first_of(session, kKernels + "#bin_add_half.0");
   CHECK(picked.info.name == "bin_add_half.0");
   REQUIRE(picked.record);

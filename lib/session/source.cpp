@@ -8,6 +8,7 @@
 
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
+#include "lib/support/file_name.h"
 #include "lib/text/input_file.h"
 
 namespace tgc {
@@ -28,7 +29,8 @@ std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts
   for (auto& text : texts) {
     size_t equals = text.find('=');
     auto size = equals == text.npos ? std::nullopt : number_of(text.substr(equals + 1));
-    if (!size || equals == 0) throw Failure(Diag{.message = "--var takes NAME=SIZE, not '" + text + "'"});
+    if (!size || *size > size_t(INT64_MAX) || equals == 0)
+      throw Failure(Diag{.message = "--var takes NAME=SIZE, not '" + text + "'"});
     out[text.substr(0, equals)] = int64_t(*size);
   }
   return out;
@@ -66,15 +68,18 @@ std::string InputName::stem() const {
   return dot == name.npos ? name : name.substr(0, dot);
 }
 
-std::string InputName::without_extension(const std::string& graph) const {
-  return id.empty() && file != "-" ? fs::path(file).replace_extension().string() : graph;
+std::string InputName::without_extension(const std::string& graph, bool is_record) const {
+  if (is_record || !id.empty() || file == "-") return file_name_of(graph);
+  return fs::path(file).replace_extension().string();
 }
 
-bool is_model_file(const std::string& path) {
+Result<bool> is_model_file(const std::string& path) {
   if (path == "-") return false;
   std::ifstream file(path, std::ios::binary);
   char head[16];
   file.read(head, sizeof head);
+  std::error_code error;
+  if (file.bad() && !fs::is_directory(path, error)) return Diag{.message = "cannot read", .file = path};
   return onnx::looks_like_model({head, size_t(file.gcount())});
 }
 
@@ -84,7 +89,9 @@ Result<Source> Source::open(const Session& session, const std::string& spec, con
   out.kernel_ = kernel;
   const std::string& file = out.name_.file;
   if (file == "-" && isatty(STDIN_FILENO)) session.note("reading a graph from the terminal; Ctrl-D ends it");
-  if (is_model_file(file)) {
+  auto is_model = is_model_file(file);
+  if (!is_model) return is_model.diag();
+  if (*is_model) {
     auto model = Model::open(file, session.over.weights);
     if (!model) return model.diag();
     out.kind_ = InputKind::Onnx;

@@ -21,11 +21,13 @@ struct InputName {
 
   std::string shown() const;                                    // as messages call the file: "<stdin>"
   std::string stem() const;                                     // the file's name without folder and extensions
-  std::string without_extension(const std::string& graph) const;  // what {} stands for: of one of many the graph's name
+  // What {} stands for in names of files: the file's path without its last extension; where one of many is meant
+  // (`is_record`), or no file, a file name made of the graph's name.
+  std::string without_extension(const std::string& graph, bool is_record) const;
 };
 
 // Whether the file holds an ONNX model.
-bool is_model_file(const std::string& path);
+Result<bool> is_model_file(const std::string& path);
 
 class Source {
  public:

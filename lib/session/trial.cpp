@@ -26,7 +26,8 @@ bool has_drawn(const std::vector<BufferSpec>& buffers, const Arrays& given) {
   return std::ranges::any_of(buffers, [&](const BufferSpec& b) { return b.read && !find_array(given, b.name()); });
 }
 
-// Every array that the file has must be one that the kernel stores; so that nothing is compared with nothing.
+// Every array that the file has must be one that the kernel stores, and the other way round; so that nothing is
+// compared with nothing.
 void check_expected(Arrays& expected, const Executable& kernel, const std::string& file) {
   if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
   for (NamedArray& e : expected) {
@@ -44,6 +45,9 @@ void check_expected(Arrays& expected, const Executable& kernel, const std::strin
                          .expected = spec->describe()});
     e.array = std::move(*same);
   }
+  for (const BufferSpec& b : kernel.buffers())
+    if (b.written && !find_array(expected, b.name()))
+      throw Failure(Diag{.message = "the file lacks '" + b.name() + "', which the kernel stores", .file = file});
 }
 
 // One trial. Throws Failure.
@@ -197,7 +201,7 @@ class Trial {
   // ---- more to tell
   void save(const Arrays& outputs) {
     if (o_.save.empty()) return;
-    report_.written.push_back(expanded(o_.save, o_, in_));
+    report_.written.push_back(path_to_save(o_, in_.info.name, in_.record != nullptr));
     write_npz(report_.written.back(), outputs).value_or_throw();
   }
 

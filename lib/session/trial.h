@@ -10,6 +10,7 @@
 #include "lib/runtime/compare.h"
 #include "lib/session/session.h"
 #include "lib/session/trial_report.h"
+#include "lib/support/file_name.h"
 
 namespace tgc {
 
@@ -27,6 +28,7 @@ struct TrialSpec {
   // graph as it stands; "none": compare nothing
   std::string reference = {};
   std::string save = {};       // where to keep what comes out
+  TakenPaths* taken = nullptr;  // the files of the trials before this one, which this one must not overwrite
   VariableValues variables = {};
   std::optional<uint64_t> seed = {};  // for inputs that no file gives; without a file 0
   ToleranceOptions tolerance = {};

@@ -17,6 +17,22 @@ constexpr SettingInfo kSettings[] = {
 #undef X
 };
 
+// What makes sense of those settings that are sizes; of every other one any integer does.
+struct SettingRange {
+  int64_t Settings::*value;
+  int64_t least, most;
+};
+constexpr SettingRange kRanges[] = {
+    {&Settings::CPU_COUNT, 0, 4096},
+    {&Settings::MV_BLOCKSIZE, 1, 1 << 20},
+    {&Settings::MV_THREADS_PER_ROW, 1, 1 << 20},
+    {&Settings::MV_ROWS_PER_THREAD, 1, 1 << 20},
+    {&Settings::REDUCEOP_SPLIT_THRESHOLD, 1, INT64_MAX},
+    {&Settings::REDUCEOP_SPLIT_SIZE, 0, 62},  // a power of two
+    {&Settings::MAX_KERNEL_BUFFERS, 0, 1 << 20},
+    {&Settings::REWRITE_STACK_LIMIT, 0, INT64_MAX},
+};
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); j++) row[j] = j;
@@ -63,6 +79,10 @@ Status Settings::set(std::string_view name, std::string_view value) {
   if (error != std::errc() || end != value.data() + value.size())
     return Diag{.message = "setting " + std::string(name) + " has the value '" + std::string(value) + "'",
                 .expected = "an integer"};
+  for (const SettingRange& r : kRanges)
+    if (r.value == it->value && (parsed < r.least || parsed > r.most))
+      return Diag{.message = "setting " + std::string(name) + " has the value " + std::string(value),
+                  .expected = std::to_string(r.least) + " to " + std::to_string(r.most)};
   this->*it->value = parsed;
   return Unit{};
 }

@@ -2,7 +2,7 @@
 
 Each line of a gzip file is a member of its own and is written at once, so that a file is whole up to its last record at
 any moment."""
-import contextlib, fcntl, gzip, itertools, json, os, pathlib, re, struct, sys, zipfile, zlib
+import contextlib, fcntl, gzip, itertools, json, os, pathlib, re, stat, struct, sys, tempfile, zipfile, zlib
 
 WANTED = "0.12.0"  # the release of tinygrad
 
@@ -43,7 +43,9 @@ class Writer:
 
   def __init__(self, path, is_child=False):
     self.path, self.is_child, self.part = pathlib.Path(path), is_child, 0
+    if self.path.is_symlink(): self.path = self.path.resolve()
     self.files = {}  # (descriptor, path) by level
+    self.rights = {}  # of files that an earlier run has left, by path
 
   def file_for(self, level, part):
     path = add_to_name(self.path, "tensor") if level == "tensor" else self.path
@@ -60,7 +62,8 @@ class Writer:
 
   def start(self, level, settings, fd=None):
     path = self.file_for(level, self.part)
-    self.files[level] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644) if fd is None else fd, path
+    self.files[level] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if fd is None else fd, path
+    if path in self.rights: os.fchmod(self.files[level][0], self.rights[path])
     header = {"format": "tgc-golden", "version": 1, "level": level, "producer": f"tinygrad {WANTED}"}
     self.write_line(level, json.dumps({**header, "settings": settings}))
 
@@ -90,9 +93,12 @@ class Writer:
     return dict(sorted((int(match[1]), path) for match, path in found if match))
 
   def remove_old(self):
-    """What an earlier run has left under these names."""
+    """What an earlier run has left under these names; a device or a FIFO is none of it."""
     for level in ("kernel", "tensor"):
-      for path in [self.file_for(level, 0), *self.parts(level).values()]: path.unlink(missing_ok=True)
+      for path in [self.file_for(level, 0), *self.parts(level).values()]:
+        if not path.is_file(): continue
+        self.rights[path] = stat.S_IMODE(path.stat().st_mode)
+        path.unlink()
 
   def put_together(self):
     """Appends the parts of processes that have ended, and says which are still written. The number of records by
@@ -123,6 +129,29 @@ class Writer:
       self.write_line(level, line.rstrip("\n"))
 
 
+@contextlib.contextmanager
+def whole_file(path):
+  """A file to write to that takes its place when the block ends; when it fails what was there before stays. Links are
+  followed, rights stay, and what is no regular file is written to as it is."""
+  path = pathlib.Path(os.path.realpath(path))
+  if path.exists() and not path.is_file():
+    with open(path, "wb") as file: yield file
+    return
+  fd, temporary = tempfile.mkstemp(prefix=".tgc-", suffix=".tmp", dir=path.parent)
+  try:
+    with os.fdopen(fd, "wb") as file:
+      if path.exists(): rights = stat.S_IMODE(path.stat().st_mode)
+      else:
+        os.umask(mask := os.umask(0o077))
+        rights = 0o666 & ~mask
+      os.fchmod(fd, rights)
+      yield file
+    os.replace(temporary, path)
+  except BaseException:
+    with contextlib.suppress(FileNotFoundError): os.unlink(temporary)
+    raise
+
+
 def descr_of(dtype):
   """What an npy header calls a dtype of tinygrad. bfloat16 and the fp8 formats, which numpy lacks, are raw bytes."""
   from tinygrad.dtype import dtypes
@@ -134,12 +163,10 @@ def descr_of(dtype):
 def save_arrays(path, arrays):
   """An npz file of flat arrays, {name: (dtype of tinygrad, bytes)}; numpy need not be there. The file appears when it
   is whole."""
-  temporary = path.with_name(path.name + ".new")
-  with zipfile.ZipFile(temporary, "w") as archive:
+  with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
     for name, (dtype, data) in arrays.items():
       size = len(data) // dtype.itemsize
       header = f"{{'descr': '{descr_of(dtype)}', 'fortran_order': False, 'shape': ({size},), }}"
       header += " " * (-(len(header) + 11) % 64) + "\n"
       magic = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header))
       archive.writestr(name + ".npy", magic + header.encode() + bytes(data))
-  temporary.rename(path)

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -26,9 +28,14 @@ namespace fs = std::filesystem;
 
 // lld reads and writes files: this folder holds them, and goes with them.
 struct Folder {
-  std::string path = (fs::temp_directory_path() / "tgc-link-XXXXXX").string();
+  std::string path;
   Folder() {
-    if (!::mkdtemp(path.data())) throw std::runtime_error("cannot make a temporary folder");
+    std::error_code error;
+    fs::path base = fs::temp_directory_path(error);
+    if (error) throw std::runtime_error("there is no folder for temporary files (TMPDIR): " + error.message());
+    path = (base / "tgc-link-XXXXXX").string();
+    if (!::mkdtemp(path.data()))
+      throw std::runtime_error(base.string() + ": cannot make a temporary folder: " + std::strerror(errno));
   }
   ~Folder() {
     std::error_code ignored;
@@ -42,7 +49,10 @@ std::string link(std::string_view object) {
   std::lock_guard lock(one_at_a_time);
   Folder folder;
   std::string in = folder.path + "/kernel.o", out = folder.path + "/kernel.hsaco";
-  std::ofstream(in, std::ios::binary).write(object.data(), std::streamsize(object.size()));
+  std::ofstream written(in, std::ios::binary);
+  written.write(object.data(), std::streamsize(object.size()));
+  written.close();
+  if (!written) throw std::runtime_error(in + ": cannot write");
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   const char* args[] = {"ld.lld",      "-m",       "elf64_amdgpu", "-shared",  "--no-undefined",
@@ -55,6 +65,7 @@ std::string link(std::string_view object) {
   std::ifstream file(out, std::ios::binary);
   std::stringstream bytes;
   bytes << file.rdbuf();
+  if (!file || !bytes) throw std::runtime_error(out + ": cannot read");
   return bytes.str();
 }
 

@@ -1,6 +1,10 @@
 #include "lib/runtime/cpu/threads.h"
 
 #include <chrono>
+#include <string>
+#include <system_error>
+
+#include "lib/support/result.h"
 
 namespace tgc {
 namespace {
@@ -43,7 +47,12 @@ Threads::~Threads() {
 void Threads::run(size_t count, const std::function<void(size_t)>& task) {
   while (threads_.size() + 1 < count) {
     crowded_ = threads_.size() + 2 > std::thread::hardware_concurrency();
-    threads_.emplace_back([this, number = threads_.size() + 1] { work(number); });
+    try {
+      threads_.emplace_back([this, number = threads_.size() + 1] { work(number); });
+    } catch (const std::system_error& e) {
+      throw Failure("a kernel for " + std::to_string(count) + " threads: no more than " +
+                    std::to_string(threads_.size() + 1) + " can be had (" + e.code().message() + ")");
+    }
   }
   task_ = &task;
   running_ = count - 1;

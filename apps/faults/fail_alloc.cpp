@@ -1,0 +1,56 @@
+// libtgc_fail_alloc.so, for scripts/faults: preloaded into a program, it counts all allocations of the program and of
+// its children and has one of them fail. TGC_FAIL_ALLOC=N names it, from 1 (0: none); the count is kept in the file
+// TGC_FAIL_COUNT, which is mapped, so that it is right however the program ends.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+extern "C" {  // glibc's own, under names that are not replaced
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+}
+
+namespace {
+
+std::atomic<uint64_t>* count;  // null: not yet
+uint64_t wanted;
+
+__attribute__((constructor)) void begin() {
+  const char* number = getenv("TGC_FAIL_ALLOC");
+  const char* path = getenv("TGC_FAIL_COUNT");
+  if (!number || !path) return;
+  wanted = strtoull(number, nullptr, 10);
+  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0 || ftruncate(fd, sizeof *count) != 0) return;
+  void* shared = mmap(nullptr, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (shared != MAP_FAILED) count = static_cast<std::atomic<uint64_t>*>(shared);
+}
+
+bool fails() {
+  if (!count || count->fetch_add(1) + 1 != wanted) return false;
+  errno = ENOMEM;
+  return true;
+}
+
+}  // namespace
+
+extern "C" {
+void* malloc(size_t size) { return fails() ? nullptr : __libc_malloc(size); }
+void* calloc(size_t n, size_t size) { return fails() ? nullptr : __libc_calloc(n, size); }
+void* realloc(void* old, size_t size) { return size && fails() ? nullptr : __libc_realloc(old, size); }
+void* memalign(size_t to, size_t size) { return fails() ? nullptr : __libc_memalign(to, size); }
+void* aligned_alloc(size_t to, size_t size) { return fails() ? nullptr : __libc_memalign(to, size); }
+int posix_memalign(void** out, size_t to, size_t size) {
+  if (fails()) return ENOMEM;
+  *out = __libc_memalign(to, size);
+  return *out ? 0 : ENOMEM;
+}
+}

@@ -1,0 +1,167 @@
+// tgc_fail_call KIND N COUNT_FILE COMMAND...: for scripts/faults. Runs a command in which the N-th system call of a
+// kind fails, of the command and all processes and threads that it starts (0: none), and writes to COUNT_FILE how many
+// there were. It ends as the command does; a signal S becomes the exit code 128 + S.
+//
+//   write    write, pwrite, writev, ... to anything but standard error: ENOSPC     read     from a file: EIO
+//   sync     fsync, fdatasync: EIO                                   rename   EIO
+//   thread   clone with CLONE_THREAD: EAGAIN                         fork     fork, vfork, other clones: EAGAIN
+//   create   open of a file to write to: EMFILE                      folder   mkdir: EACCES
+//   memory   mmap without a file, brk: ENOMEM
+//
+// What comes before main is the loader's: counting begins with the first sigaltstack, which tgc's main calls early.
+// A filter of seccomp stops the command at these calls alone; ptrace then has one of them fail. So nothing is missed
+// that a library does by itself, as the C library's buffered output.
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using Registers = user_regs_struct;
+
+struct Call {
+  long number;
+  std::string_view kind;
+  int error;
+  bool (*applies)(pid_t, const Registers&);  // null: always
+};
+
+uint64_t clone_flags(pid_t pid, const Registers& r) {
+  return r.orig_rax == SYS_clone3 ? uint64_t(ptrace(PTRACE_PEEKDATA, pid, r.rdi, nullptr)) : uint64_t(r.rdi);
+}
+bool makes_thread(pid_t pid, const Registers& r) { return clone_flags(pid, r) & CLONE_THREAD; }
+bool makes_process(pid_t pid, const Registers& r) { return !makes_thread(pid, r); }
+bool not_to_stderr(pid_t, const Registers& r) { return r.rdi != STDERR_FILENO; }
+bool opens_to_write(pid_t, const Registers& r) { return r.rdx & (O_WRONLY | O_RDWR | O_CREAT); }
+bool is_leader(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string word; status >> word;)
+    if (word == "Tgid:") return status >> word && word == std::to_string(pid);
+  return false;
+}
+// jemalloc crashes when the first allocation of a thread finds no memory; so of threads it is none but the main one's.
+bool is_anonymous(pid_t pid, const Registers& r) {
+  return (r.r10 & MAP_ANONYMOUS) && is_leader(pid);
+}
+bool asks_for_more(pid_t, const Registers& r) { return r.rdi != 0; }
+
+const Call kCalls[] = {{SYS_write, "write", ENOSPC, not_to_stderr},
+                       {SYS_pwrite64, "write", ENOSPC, not_to_stderr},
+                       {SYS_writev, "write", ENOSPC, not_to_stderr},
+                       {SYS_sendfile, "write", ENOSPC, not_to_stderr},
+                       {SYS_copy_file_range, "write", ENOSPC, nullptr},
+                       {SYS_read, "read", EIO, nullptr},
+                       {SYS_pread64, "read", EIO, nullptr},
+                       {SYS_fsync, "sync", EIO, nullptr},
+                       {SYS_fdatasync, "sync", EIO, nullptr},
+                       {SYS_rename, "rename", EIO, nullptr},
+                       {SYS_renameat, "rename", EIO, nullptr},
+                       {SYS_renameat2, "rename", EIO, nullptr},
+                       {SYS_clone, "thread", EAGAIN, makes_thread},
+                       {SYS_clone3, "thread", EAGAIN, makes_thread},
+                       {SYS_clone, "fork", EAGAIN, makes_process},
+                       {SYS_clone3, "fork", EAGAIN, makes_process},
+                       {SYS_fork, "fork", EAGAIN, nullptr},
+                       {SYS_vfork, "fork", EAGAIN, nullptr},
+                       {SYS_openat, "create", EMFILE, opens_to_write},
+                       {SYS_mkdir, "folder", EACCES, nullptr},
+                       {SYS_mkdirat, "folder", EACCES, nullptr},
+                       {SYS_mmap, "memory", ENOMEM, is_anonymous},
+                       {SYS_brk, "memory", ENOMEM, asks_for_more}};
+
+[[noreturn]] void trouble(const char* what) {
+  std::perror(what);
+  std::_Exit(125);
+}
+
+// Has the kernel tell the tracer of the calls of that kind.
+void filter_calls(std::string_view kind) {
+  std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  auto tell_of = [&](long number) {
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(number), 0, 1));
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE));
+  };
+  tell_of(SYS_sigaltstack);
+  for (const Call& c : kCalls)
+    if (c.kind == kind) tell_of(c.number);
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    trouble("seccomp");
+}
+
+// The call at which `pid` stands, when it is one of that kind.
+const Call* call_of(pid_t pid, std::string_view kind, Registers& r) {
+  if (ptrace(PTRACE_GETREGS, pid, nullptr, &r) != 0) return nullptr;
+  for (const Call& c : kCalls)
+    if (c.kind == kind && c.number == long(r.orig_rax) && (!c.applies || c.applies(pid, r))) return &c;
+  return nullptr;
+}
+
+int follow(pid_t main, std::string_view kind, uint64_t wanted, uint64_t& count) {
+  int status = 0, end = 125;
+  bool has_begun = false;
+  if (waitpid(main, &status, 0) != main || !WIFSTOPPED(status)) trouble("waitpid");
+  long options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
+                 PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+  if (ptrace(PTRACE_SETOPTIONS, main, nullptr, options) != 0) trouble("ptrace");
+  ptrace(PTRACE_CONT, main, nullptr, 0L);
+  for (pid_t pid; (pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR;) {
+    if (pid <= 0) continue;
+    if (!WIFSTOPPED(status)) {
+      if (pid == main) end = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      continue;
+    }
+    int signal = WSTOPSIG(status), event = status >> 16;
+    if (event == PTRACE_EVENT_SECCOMP) {
+      Registers r;
+      const Call* call = call_of(pid, kind, r);
+      has_begun |= r.orig_rax == SYS_sigaltstack;
+      if (call && has_begun && ++count == wanted) {
+        r.orig_rax = -1ull, r.rax = -(unsigned long long)(call->error);
+        ptrace(PTRACE_SETREGS, pid, nullptr, &r);
+      }
+    }
+    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // that of a new child, too
+    ptrace(PTRACE_CONT, pid, nullptr, long(is_ours ? 0 : signal));
+  }
+  return end;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) return std::fprintf(stderr, "usage: tgc_fail_call KIND N COUNT_FILE COMMAND...\n"), 125;
+  pid_t child = fork();
+  if (child < 0) trouble("fork");
+  if (child == 0) {
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) trouble("ptrace");
+    raise(SIGSTOP);
+    filter_calls(argv[1]);
+    execvp(argv[4], argv + 4);
+    trouble(argv[4]);
+  }
+  uint64_t count = 0;
+  int end = follow(child, argv[1], std::strtoull(argv[2], nullptr, 10), count);
+  if (FILE* file = std::fopen(argv[3], "w")) std::fprintf(file, "%llu\n", (unsigned long long)count), std::fclose(file);
+  return end;
+}

@@ -1,0 +1,232 @@
+// What tgc writes, and what becomes of it when that fails: files, standard output, the names of both, numbers.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
+
+using namespace tgc;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kKernel = "'" + test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0'";
+
+// Every command, printing something.
+std::vector<std::string> printing_commands() {
+  return {"--help", "--version", "dump --help", "help", "help targets", "help --man", "completion bash",
+          "complete -- du", "stages", "stages --json", "patterns --in=sym", "devices", "cache",
+          "dump " + kKernel, "dump " + kKernel + " --stage=all --json", "check " + kKernel, "check --json " + kKernel,
+          "verify " + kKernel, "stats " + kKernel, "trace " + kKernel, "bench --repeat=1 " + kKernel,
+          "diff " + kKernel, "compile --target=CPU:LLVM " + kKernel, "run --device=REF " + kKernel};
+}
+
+// Two records of that id; the second stores twice the value.
+std::string two_records(const std::string& id) {
+  std::string out = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"2"}})" "\n";
+  for (const char* value : {"1.0", "2.0"})
+    out += R"~({"id":")~" + id + R"~(","target":"CPU:CLANG","ast":")~" +
+           R"~(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp.range(4, 0, AxisType.LOOP)\n)~" +
+           R"~(c2 = c0.index(c1, ptr=True).store(UOp.const(dtypes.float, )~" + value +
+           R"~()).end(c1)\nast = c2.sink(arg=KernelInfo(name='test', axis_types=(), dont_use_locals=False, )~" +
+           R"~(applied_opts=(), opts_to_apply=None))","stages":[]})~" "\n";
+  return out;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> out;
+  for (auto& e : fs::directory_iterator(folder)) out.push_back(e.path().filename().string());
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("output: what cannot be written is exit code 2, for every command") {
+  for (const std::string& command : printing_commands()) {
+    INFO(command);
+    REQUIRE(run_tgc(command).code == 0);
+    for (std::string broken : {">/dev/full", ">&-"}) {
+      INFO(broken);
+      Ran r = shell("tgc " + command + " " + broken);
+      CHECK(r.code == 2);
+      CHECK(has(r.err, "tgc: <stdout>: cannot write: "));
+    }
+    Ran gone = shell("{ tgc " + command + "; echo $? >code; } | true");
+    CHECK(gone.err.find("cannot write") == std::string::npos);
+    std::string code = read_text(scratch() / "code");
+    CHECK((code == "2\n" || code == "0\n"));  // 0: it was quicker than the reader's end
+  }
+}
+
+TEST_CASE("output: a reader that is gone is no reason to speak, nor to go on") {
+  Ran r = shell("{ tgc dump " + kKernel + " --stage=all; echo $? >code; } | head -n1");
+  CHECK(r.err == "");
+  CHECK(!r.out.empty());
+}
+
+TEST_CASE("output: a closed stream is not taken for a file of ours") {
+  Ran r = shell("tgc dump " + kKernel + " -o closed.uop >&- 2>&- <&-");
+  CHECK(r.code == 0);
+  CHECK(has(read_text(scratch() / "closed.uop"), "DEFINE_GLOBAL"));
+}
+
+TEST_CASE("output: a device, a FIFO, links and rights stay what they are, whatever writes there") {
+  for (std::string command : {"dump " + kKernel + " -o ", "trace " + kKernel + " --stage=expand -o ",
+                              "run --device=REF " + kKernel + " --save="}) {
+    INFO(command);
+    CHECK(run_tgc(command + "/dev/null").code == 0);
+    CHECK(fs::is_character_file("/dev/null"));
+    Ran full = run_tgc(command + "/dev/full");
+    CHECK(full.code == 2);
+    Ran through = shell("tgc " + command + "/dev/stdout | wc -c");
+    CHECK(std::atoi(through.out.c_str()) > 100);
+
+    put("secret", "old");
+    REQUIRE(::chmod((scratch() / "secret").c_str(), 0600) == 0);
+    fs::remove(scratch() / "link");
+    fs::create_symlink("secret", scratch() / "link");
+    CHECK(run_tgc(command + "link").code == 0);
+    CHECK(fs::is_symlink(scratch() / "link"));
+    CHECK(read_text(scratch() / "secret") != "old");
+    CHECK((fs::status(scratch() / "secret").permissions() & fs::perms::all) ==
+          (fs::perms::owner_read | fs::perms::owner_write));
+  }
+}
+
+TEST_CASE("output: what fails leaves the file that was there, and nothing beside it") {
+  std::string bad = put("bad.uop", "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nast = c0.sink(\n");
+  fs::create_directories(scratch() / "failing");
+  for (std::string command : {"dump " + bad + " -o ", "dump " + kKernel + " --stage=ast,expand -o ",
+                              "trace " + bad + " -o ", "run --device=REF " + bad + " --save=",
+                              "dump " + kKernel + " --target=NONE -o "}) {
+    INFO(command);
+    put("failing/out", "old");
+    CHECK(run_tgc(command + "failing/out").code == 2);
+    CHECK(read_text(scratch() / "failing/out") == "old");
+  }
+  Ran big = shell("ulimit -f 1; tgc trace " + kKernel + " -o failing/out");
+  CHECK(big.code == 2);
+  CHECK(big.err.starts_with("tgc: "));
+  CHECK(read_text(scratch() / "failing/out") == "old");
+  CHECK(names_in(scratch() / "failing") == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("output: records of one name, and names that are paths, make files of their own") {
+  put("twice.jsonl", two_records("k"));
+  fs::create_directories(scratch() / "names");
+  Ran dumped = shell("tgc dump twice.jsonl -o names/");
+  CHECK(dumped.code == 0);
+  CHECK(names_in(scratch() / "names") == std::vector<std::string>{"k.00.ast.uop", "k~2.00.ast.uop"});
+  CHECK(has(read_text(scratch() / "names/k.00.ast.uop"), "1.0"));
+  CHECK(has(read_text(scratch() / "names/k~2.00.ast.uop"), "2.0"));
+
+  for (std::string save : {"'names/{}.npz'", "names/k.npz"}) {
+    Ran saved = shell("rm -f names/*; tgc run --device=REF twice.jsonl --save=" + save);
+    CHECK(saved.code == 2);
+    CHECK(has(saved.err, "another kernel's results are there already"));
+    CHECK(names_in(scratch() / "names") == std::vector<std::string>{"k.npz"});
+  }
+
+  put("path.jsonl", two_records("../../x"));
+  Ran path = shell("rm -f names/*; cd names && tgc run --device=REF --save='{}.npz' - <../path.jsonl");
+  CHECK(!fs::exists(scratch().parent_path() / "x.npz"));
+  auto names = names_in(scratch() / "names");
+  REQUIRE(names.size() == 1);
+  CHECK(names[0].starts_with("_.._.._x-"));
+
+  put("two.jsonl", two_records("a").substr(0, two_records("a").rfind("{\"id\"")) +
+                       two_records("b").substr(two_records("b").rfind("{\"id\"")));
+  CHECK(shell("rm -f names/*; tgc run --device=REF two.jsonl --save='names/{}.npz'").code == 0);
+  CHECK(names_in(scratch() / "names") == std::vector<std::string>{"a.npz", "b.npz"});
+  Ran short_of = shell("tgc run --device=REF two.jsonl#a --expect=names/a.npz");
+  CHECK(short_of.code == 0);
+}
+
+TEST_CASE("output: every number of the command line has a range") {
+  for (std::string option : {"run --ulp=-1", "run --ulp=99999999999999999999", "run --ulp=nan", "run --rtol=nan",
+                             "run --atol=-1", "run --rtol=inf", "run --seed=-1", "run --seed=18446744073709551616",
+                             "run --bench=0", "run --bench=-3", "run --bench=99999999999", "run --timeout=nan",
+                             "run --timeout=1e300", "run --timeout=-1", "run --var=n=99999999999999999999",
+                             "check --show=-1", "check --show=99999999999", "check -j0", "check -j-1", "check -j010",
+                             "check -j4294967297", "diff --max=-1", "trace --max-lines=-1", "bench --repeat=0",
+                             "bench --repeat=-1", "compile --every=0", "compile --every=-1",
+                             "dump -j99999999999999999999"}) {
+    Ran r = run_tgc(option + " " + kKernel);
+    INFO(option << "\n" << r.err);
+    CHECK(r.code == 2);
+    CHECK(r.err.starts_with("tgc: "));
+    CHECK(r.out == "");
+  }
+  for (std::string variable : {"TGC_CACHE_MB=-1", "TGC_CACHE_MB=x", "TGC_CACHE_MB=99999999999999999999",
+                               "TGC_CACHE_MB=17592186044417", "DEBUG=x", "DEBUG=99999999999999999999", "CPU_COUNT=-1",
+                               "CPU_COUNT=99999999", "MV_BLOCKSIZE=0", "REDUCEOP_SPLIT_SIZE=64", "NOOPT=1.5"}) {
+    Ran r = run_tgc("dump --stage=asm --target=CPU:LLVM " + kKernel, "/dev/null", variable);
+    INFO(variable << "\n" << r.err);
+    CHECK(r.code == 2);
+    CHECK(r.err.starts_with("tgc: "));
+  }
+}
+
+TEST_CASE("output: low limits and missing places are a message, or nothing at all") {
+  for (std::string limit : {"ulimit -v 200000", "ulimit -v 60000", "ulimit -n 8", "ulimit -n 4", "ulimit -s 256",
+                            "ulimit -f 0", "unset HOME XDG_CACHE_HOME TGC_CACHE_DIR", "export HOME=/dev/null/none",
+                            "export TGC_CACHE_DIR=/proc/none", "export TMPDIR=/dev/null/none",
+                            "mkdir -p gone && cd gone && rmdir ../gone"}) {
+    for (std::string command : {"dump --stage=asm --target=CPU:LLVM ", "check -j2 ", "run --device=CPU:LLVM ",
+                                "trace "}) {
+      std::string bare = kKernel.substr(1, kKernel.size() - 2);
+      Ran r = shell("sh -c '" + limit + "; exec tgc " + command + bare + "' >/dev/null");
+      INFO(limit << "; " << command << "\n" << r.err);
+      CHECK((r.code == 0 || r.code == 2));
+      CHECK((r.code == 0 || has(r.err, "tgc: ")));
+    }
+  }
+}
+
+TEST_CASE("output: a source that does not compile is kept where nobody else can be") {
+  const std::string kKernelC = put("wrong.uop",
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
+      "c1 = UOp.range(4, 0, AxisType.LOOP)\n"
+      "c2 = c0.index(c1, ptr=True).store(UOp(Ops.CUSTOM, dtypes.float, (), 'no_such_function()')).end(c1)\n"
+      "ast = c2.sink(arg=KernelInfo(name='../k', axis_types=(), dont_use_locals=False, applied_opts=(), "
+      "opts_to_apply=None))\n");
+  std::string compile = "tgc dump " + kKernelC + " --stage=asm --target=CPU:CLANG";
+  Ran kept = shell("export TGC_CACHE_DIR=$PWD/kept-cache; " + compile);
+  CHECK(kept.code == 2);
+  if (!has(kept.err, "does not compile")) return;  // what is CUSTOM may not be compiled at all
+  CHECK(has(kept.err, "/kept-cache/kept/"));
+  CHECK((fs::status(scratch() / "kept-cache/kept").permissions() & fs::perms::all) == fs::perms::owner_all);
+  REQUIRE(names_in(scratch() / "kept-cache/kept").size() == 1);
+
+  // a trap in its place: the source goes nowhere
+  fs::create_directories(scratch() / "trap-cache");
+  fs::create_directories(scratch() / "elsewhere");
+  fs::create_symlink(scratch() / "elsewhere", scratch() / "trap-cache/kept");
+  Ran trapped = shell("export TGC_CACHE_DIR=$PWD/trap-cache TMPDIR=/dev/null/none; " + compile);
+  CHECK(trapped.code == 2);
+  CHECK(has(trapped.err, "the source could not be kept: /dev/null/none"));
+  CHECK(names_in(scratch() / "elsewhere").empty());
+}
+
+TEST_CASE("output: an interrupt stops between two graphs and tells what there is, a second one ends tgc") {
+  std::string golden = " '" + test_path("golden/kernels.jsonl.gz") + "'", many;
+  for (int i = 0; i < 200; i++) many += golden;
+  std::string start = "env --default-signal=INT tgc check -j1" + many + " & p=$!; sleep 0.5; kill -INT $p; ";
+  Ran once = shell(start + "wait $p");
+  CHECK(once.code == 2);
+  CHECK(has(once.out, " records, "));
+  CHECK(has(once.err, "tgc: stopping before the next graph"));
+  CHECK(has(once.err, "tgc: cancelled"));
+
+  std::string endless = put("endless.uop",  // REF adds up for minutes
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0)\nc1 = UOp.range(2000000000, 0, AxisType.REDUCE)\n"
+      "c2 = UOp(Ops.REDUCE, dtypes.float, (c1.cast(dtypes.float), c1), Ops.ADD)\n"
+      "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c2).sink()\n");
+  Ran twice = shell("env --default-signal=INT tgc run --device=REF --timeout=20 --save=sum.npz " + endless +
+                    " & p=$!; sleep 0.5; kill -INT $p; sleep 0.2; kill -INT $p; wait $p; echo $? >code");
+  CHECK(read_text(scratch() / "code") == "130\n");
+  CHECK(!fs::exists(scratch() / "sum.npz"));
+}

@@ -1,0 +1,128 @@
+#include "apps/tgc/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "lib/session/session.h"
+#include "lib/support/staged_file.h"
+
+namespace tgc {
+namespace {
+
+// For where no memory can be had.
+void say(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
+
+[[noreturn]] void end_with_trouble() {
+  remove_staged_files();
+  _exit(2);
+}
+
+[[noreturn]] void uncaught() {
+  try {
+    if (auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+    say("tgc: internal error: it had to stop\n");
+  } catch (const std::bad_alloc&) {
+    say("tgc: out of memory\n");
+  } catch (const std::exception& e) {
+    say("tgc: internal error: "), say(e.what()), say("\n");
+  } catch (...) {
+    say("tgc: internal error: an exception of unknown kind\n");
+  }
+  end_with_trouble();
+}
+
+// Tables are made before main is entered, and may find no memory.
+__attribute__((constructor(101))) void catch_what_nobody_caught() { std::set_terminate(uncaught); }
+
+std::atomic<bool> no_memory;
+
+void on_no_memory() {
+  no_memory = true;
+  throw std::bad_alloc();
+}
+
+// ---- the stack
+
+uintptr_t stack_pointer(const void* context) {
+  auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return uintptr_t(registers.gregs[REG_RSP]);
+#else
+  return uintptr_t(registers.sp);
+#endif
+}
+
+// A fault beside the stack pointer is a stack that has no room; any other is a crash, and stays one.
+void on_fault(int, siginfo_t* info, void* context) {
+  auto distance = intptr_t(reinterpret_cast<uintptr_t>(info->si_addr) - stack_pointer(context));
+  constexpr intptr_t kNear = 1 << 16;
+  if (distance < -kNear || distance > kNear) {
+    signal(SIGSEGV, SIG_DFL);  // the instruction runs once more
+    return;
+  }
+  say("tgc: the stack is too small (ulimit -s)\n");
+  end_with_trouble();
+}
+
+void watch_stack() {
+  alignas(16) static char room[1 << 16];
+  stack_t own{};
+  own.ss_sp = room, own.ss_size = sizeof room;
+  struct sigaction action{}, old;
+  if (sigaction(SIGSEGV, nullptr, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL) return;
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  if (sigaltstack(&own, nullptr) == 0) sigaction(SIGSEGV, &action, nullptr);
+}
+
+// ---- interrupts
+
+Cancel interrupted;
+
+void on_interrupt(int) {
+  if (interrupted.requested()) {
+    remove_staged_files();
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT);  // once this handler returns
+    return;
+  }
+  interrupted.request();
+  say("tgc: stopping before the next graph; interrupt once more to stop at once\n");
+}
+
+}  // namespace
+
+void prepare_process() {
+  // a file of ours that got the number of a closed stream would be written to by accident
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  std::set_new_handler(on_no_memory);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  watch_stack();
+}
+
+bool memory_ran_out() { return no_memory; }
+
+Cancel& cancel_by_interrupt() {
+  static const bool watched = [] {
+    struct sigaction old, action{};
+    if (sigaction(SIGINT, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return false;
+    action.sa_handler = on_interrupt;
+    action.sa_flags = SA_RESTART;
+    return sigaction(SIGINT, &action, nullptr) == 0;
+  }();
+  (void)watched;
+  return interrupted;
+}
+
+}  // namespace tgc
