@@ -107,8 +107,9 @@ class SampleDevice : public Device {
 
  private:
   static std::string temporary_file() {
-    char name[] = "/tmp/tgc-sample-XXXXXX";
-    int fd = mkstemp(name);
+    const char* folder = std::getenv("TMPDIR");  // the one folder that its worker may write to
+    std::string name = std::string(folder ? folder : "/tmp") + "/tgc-sample-XXXXXX";
+    int fd = mkstemp(name.data());
     if (fd >= 0) ::close(fd);
     return name;
   }

@@ -137,6 +137,7 @@ void add_run(CLI::App& app, int& exit_code) {
   option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take on a device; 0: any time. Default: 60")
       ->check(real_number(0, kMostSeconds));
   cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");
+  cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
   add_kernel_option(*cmd, t.kernel);
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   option("--onnx-test", o->onnx_tests, "DIR",

@@ -5,7 +5,7 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/session/source.h"
-#include "lib/spec/spec.h"
+#include "lib/spec/loops.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -57,6 +57,7 @@ int verify_input(const VerifyOptions& o) {
     Spec spec = asked.value_or(fitting_spec(in));
     std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
     auto violation = verify(nodes, spec);
+    if (!violation) violation = verify_loops(nodes);
     if (violation) exit_code = 1;
     out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
     return Unit{};

@@ -18,6 +18,8 @@ Machine machine_of(const CompileJob& job);
 std::string_view host_machine();
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what);  // LLVM IR; C, HIP and OpenCL by clang
+// The engines that it needs for the job, so that a process forked from here has them.
+void load_engines(const CompileJob& job);
 // NVRTC where present, else clang; ptxas behind both
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);

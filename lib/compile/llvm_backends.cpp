@@ -142,6 +142,12 @@ std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   return what == Artifact::Binary && is_amd(job) ? take(lld_engine().value_or_throw()->link_code_object(out)) : out;
 }
 
+void load_engines(const CompileJob& job) {
+  llvm();
+  if (job.language != Language::LlvmIr) clang();
+  if (is_amd(job)) lld_engine().value_or_throw();
+}
+
 std::string llvm_identity(const CompileJob& job) {
   std::string identity = "LLVM " + std::string(llvm_version()) + " ";
   if (job.language == Language::Hip) identity += device_libraries().string();

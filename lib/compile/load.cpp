@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -41,12 +42,16 @@ float bfloat16_bits_of_double(double x) {
   return bfloat16_bits(std::bit_cast<float>(bits));
 }
 
+std::array<void*, 3> outside() {
+  static const std::array<void*, 3> libraries{RTLD_DEFAULT, ::dlopen("libgcc_s.so.1", RTLD_LAZY),
+                                              ::dlopen("libm.so.6", RTLD_LAZY)};
+  return libraries;
+}
+
 void* find_outside(const std::string& name) {
   if (name == "__truncsfbf2") return reinterpret_cast<void*>(&bfloat16_bits);
   if (name == "__truncdfbf2") return reinterpret_cast<void*>(&bfloat16_bits_of_double);
-  static void* libgcc = ::dlopen("libgcc_s.so.1", RTLD_LAZY);
-  static void* libm = ::dlopen("libm.so.6", RTLD_LAZY);
-  for (void* where : {static_cast<void*>(RTLD_DEFAULT), libgcc, libm})
+  for (void* where : outside())
     if (void* found = ::dlsym(where, name.c_str())) return found;
   throw Failure("the object needs '" + name + "', which this process does not have");
 }
@@ -291,6 +296,8 @@ class Loader {
 }  // namespace
 
 LoadedCode::~LoadedCode() { ::munmap(memory_, size_); }
+
+void load_libraries() { outside(); }
 
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object) {
   return catch_failures([&] { return Loader(object).load(); });

@@ -34,6 +34,9 @@ class LoadedCode {
   std::map<std::string, void*, std::less<>> symbols_;
 };
 
+// Loads the libraries that objects may call into, so that load_object opens no file after it.
+void load_libraries();
+
 // `object` is an ELF64 relocatable for this computer (x86-64 or AArch64). An error for anything else, for a relocation
 // that is not known and for a symbol that this process does not have.
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/compile/driver_room.h"
+#include "lib/contain/bytes.h"
+#include "lib/runtime/host_device.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/random.h"
 #include "lib/runtime/ref/ref_device.h"
@@ -28,43 +31,27 @@ class Buffers {
   std::vector<DeviceBuffer> list_;
 };
 
-// What comes back from the process: the times, the notes, the bytes of the outputs.
+// What comes back from the process besides the outputs, which lie in memory that it shares.
 std::string pack(const Execution& e) {
-  std::string out;
-  auto number = [&](uint64_t n) { out.append(reinterpret_cast<const char*>(&n), sizeof n); };
-  number(e.seconds.size());
-  out.append(reinterpret_cast<const char*>(e.seconds.data()), e.seconds.size() * sizeof(double));
-  number(e.notes.size());
-  out += e.notes;
-  number(e.makes_nans);
-  for (const NamedArray& a : e.outputs) out.append(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes());
-  return out;
+  ByteWriter out;
+  out.number(e.seconds.size()).raw(e.seconds.data(), e.seconds.size() * sizeof(double));
+  return out.text(e.notes).number(e.makes_nans).take();
 }
 
-void unpack(std::string_view bytes, Execution& e) {
-  auto take = [&](void* to, size_t n) {
-    if (n > bytes.size()) throw Failure("the kernel's process sent an answer that is cut short");
-    if (n) std::memcpy(to, bytes.data(), n);
-    bytes.remove_prefix(n);
-  };
-  uint64_t n;
-  take(&n, sizeof n);
-  e.seconds.resize(n);
-  take(e.seconds.data(), n * sizeof(double));
-  take(&n, sizeof n);
-  e.notes.resize(n);
-  take(e.notes.data(), n);
-  take(&n, sizeof n);
-  e.makes_nans = n != 0;
-  for (NamedArray& a : e.outputs) take(a.array.data(), a.array.nbytes());
+void unpack(std::string_view bytes, int repeats, Execution& e) {
+  ByteReader in(bytes);
+  e.seconds.resize(std::min(in.number(), uint64_t(repeats)));
+  in.raw(e.seconds.data(), e.seconds.size() * sizeof(double));
+  e.notes = in.text();
+  e.makes_nans = in.number() != 0;
 }
 
 Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs) {
   Arrays out;
   for (size_t i = 0; i < buffers.size(); i++)
     if (buffers[i].written)
-      out.push_back({inputs[i].name,
-                     Array(inputs[i].array.dtype(), {inputs[i].array.shape().begin(), inputs[i].array.shape().end()})});
+      out.push_back({inputs[i].name, Array::shared(inputs[i].array.dtype(), {inputs[i].array.shape().begin(),
+                                                                             inputs[i].array.shape().end()})});
   return out;
 }
 
@@ -75,26 +62,56 @@ void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::spa
     if (specs[i].written) device.copy_out(outputs[n++].array.data(), buffers[i]).value_or_throw();
 }
 
-// In the process that holds the device.
-void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts, int repeats,
-            Execution& out) {
+// Beyond what it holds when it begins. A kernel needs no more than its stack; REF interprets within the process.
+constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
+
+// The buffers as a report names them.
+std::vector<NamedMemory> named(const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
+  std::vector<NamedMemory> out;
+  for (size_t i = 0; i < specs.size(); i++)
+    out.push_back({specs[i].name(), buffers[i].handle + buffers[i].offset, buffers[i].bytes});
+  return out;
+}
+
+// Nobody may have written beside the buffers.
+void check_around(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
+  auto* host = dynamic_cast<HostDevice*>(&device);
+  for (size_t i = 0; host && i < specs.size(); i++)
+    if (auto whole = host->check_around(buffers[i]); !whole)
+      throw Failure("the kernel " + whole.diag().message + " of " + specs[i].name() + ", " +
+                    bytes_text(buffers[i].bytes));
+}
+
+// In the process that holds the device: `worker`, if it is one.
+void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
+            const ExecuteOptions& options, Worker* worker, Execution& out) {
   device.open().value_or_throw();
   Buffers buffers(device);
   for (const NamedArray& a : inputs) buffers.add(a.array);
   auto kernel = std::move(executable.load(device).value_or_throw());
   LaunchArguments arguments = facts;
   arguments.buffers = buffers.list();
+  device.settle(facts.size.global[0]);
+  auto* ref = dynamic_cast<RefKernel*>(kernel.get());
+  std::vector<NamedMemory> names = named(executable.buffers(), buffers.list());
+  if (worker && !device.has_driver()) {
+    worker->watch(names);
+    worker->confine({.rights = Rights::Compute,
+                     .memory = ref ? available_memory() : kKernelMemory,
+                     .seconds = options.timeout_seconds * facts.size.global[0]});
+  }
   kernel->launch(arguments).value_or_throw();
   device.synchronize().value_or_throw();
+  check_around(device, executable.buffers(), buffers.list());
   // what it made of the inputs, before it runs on its own outputs
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
-  for (int i = -kWarmUps; i < repeats; i++) {
-    if (repeats == 0) break;
+  for (int i = -kWarmUps; i < options.repeats; i++) {
+    if (options.repeats == 0) break;
     double seconds = kernel->time(arguments).value_or_throw();
     if (i >= 0) out.seconds.push_back(seconds);
   }
-  if (auto* ref = dynamic_cast<RefKernel*>(kernel.get())) {
+  if (ref) {
     out.notes = ref->notes().text();
     out.makes_nans = ref->notes().outside_domain > 0;
   }
@@ -148,18 +165,22 @@ Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inpu
     Execution out;
     out.outputs = empty_outputs(kernel.buffers(), inputs);
     if (options.in_process) {
-      run_on(kernel, device, inputs, arguments, options.repeats, out);
+      run_on(kernel, device, inputs, arguments, options, nullptr, out);
       return out;
     }
+    std::optional<DriverRoom> room;
+    if (device.has_driver()) room.emplace();
+    uint64_t memory = available_memory();
     auto answer = contain(
-        [&]() -> Result<std::string> {
+        [&](Worker& worker) -> Result<std::string> {
           return catch_failures([&] {
-            run_on(kernel, device, inputs, arguments, options.repeats, out);
+            if (room) room->confine(worker, memory);
+            run_on(kernel, device, inputs, arguments, options, &worker, out);
             return pack(out);
           });
         },
         {.timeout_seconds = options.timeout_seconds});
-    unpack(answer.value_or_throw(), out);
+    unpack(answer.value_or_throw(), options.repeats, out);
     return out;
   });
 }

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/contain/contain.h"
 #include "lib/execute/executable.h"
 #include "lib/runtime/array.h"
-#include "lib/runtime/contain.h"
 #include "lib/runtime/random.h"
 
 namespace tgc {

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 
-#include "lib/runtime/host_device.h"
+#include "lib/runtime/contained_device.h"
 
 namespace tgc {
 namespace {
 
 // Vector loads of compiled kernels rely on the alignment of what they are given, REF's loads on that of one element.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
+
+// A copy is guarded on both sides, and of so few bytes it costs nothing.
+constexpr uint64_t kCopiedBelow = 1 << 20;
 
 // What was copied need not stay in memory twice: the whole pages of it go back to the system.
 void drop_pages(const uint8_t* data, uint64_t bytes) {
@@ -22,9 +25,9 @@ void drop_pages(const uint8_t* data, uint64_t bytes) {
 
 }  // namespace
 
-ScheduleMemory::ScheduleMemory(Placement& place, const Schedule& schedule, const BufferValues& known,
+ScheduleMemory::ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
                                const Settings& settings)
-    : place_(place), plan_(plan_memory(schedule, settings)), places_(schedule.buffers.size()) {
+    : device_(device), is_ref_(is_ref), plan_(plan_memory(schedule, settings)), places_(schedule.buffers.size()) {
   std::vector<DeviceBuffer> shared;
   for (const SharedBuffer& s : plan_.shared) shared.push_back(allocate(uint64_t(s.size)));
   for (size_t i = 0; i < places_.size(); i++) {
@@ -44,23 +47,24 @@ ScheduleMemory::ScheduleMemory(Placement& place, const Schedule& schedule, const
 }
 
 ScheduleMemory::~ScheduleMemory() {
-  for (const DeviceBuffer& b : owned_) place_.device->free(b);
+  for (const DeviceBuffer& b : owned_) device_.free(b);
 }
 
 DeviceBuffer ScheduleMemory::allocate(uint64_t bytes) {
-  owned_.push_back(place_.device->allocate(std::max<uint64_t>(bytes, 1)).value_or_throw());
+  owned_.push_back(device_.allocate(std::max<uint64_t>(bytes, 1)).value_or_throw());
   return owned_.back().view(0, bytes);
 }
 
 DeviceBuffer ScheduleMemory::hold(const HostData& data) {
   auto address = reinterpret_cast<uintptr_t>(data.data);
-  bool in_reach = dynamic_cast<HostDevice*>(place_.device.get()) != nullptr;
-  if (in_reach && address % (place_.is_ref ? kRefAlignment : kCompiledAlignment) == 0) return {address, 0, data.bytes};
+  bool worth_it = data.mapped || data.bytes >= kCopiedBelow;
+  if (worth_it && takes_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
+    return {address, 0, data.bytes};
   DeviceBuffer out = allocate(data.bytes);
   constexpr uint64_t kPiece = 16 << 20;  // of what is mapped, no more is in memory twice
   for (uint64_t at = 0, size; at < data.bytes; at += size) {
     size = data.mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
-    place_.device->copy_in(out.view(at, size), data.data + at).value_or_throw();
+    device_.copy_in(out.view(at, size), data.data + at).value_or_throw();
     if (data.mapped) drop_pages(data.data + at, size);
   }
   return out;

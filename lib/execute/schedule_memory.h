@@ -13,12 +13,14 @@ namespace tgc {
 using BufferValues = std::unordered_map<UOp, HostData>;
 
 // Buffers between kernels share memory as the memory planner says. Known values that lie in the host's memory as the
-// device wants them, such as mapped weights, are used where they are, others are copied. All of it is freed with this.
+// device wants them, such as mapped weights, are used where they are, small ones and others are copied. All of it is
+// freed with this.
 class ScheduleMemory {
  public:
-  // `place.device` is open and outlives this. Throws Failure when an input has no value in `known`, or the device has
-  // no memory left.
-  ScheduleMemory(Placement& place, const Schedule& schedule, const BufferValues& known, const Settings& settings);
+  // `device` is open and outlives this; `is_ref`: it is REF. Throws Failure when an input has no value in `known`, or
+  // the device has no memory left.
+  ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
+                 const Settings& settings);
   ~ScheduleMemory();
   ScheduleMemory(const ScheduleMemory&) = delete;
   ScheduleMemory& operator=(const ScheduleMemory&) = delete;
@@ -30,7 +32,8 @@ class ScheduleMemory {
   DeviceBuffer allocate(uint64_t bytes);
   DeviceBuffer hold(const HostData& data);
 
-  Placement& place_;
+  Device& device_;
+  bool is_ref_;
   MemoryPlan plan_;
   std::vector<DeviceBuffer> owned_, places_;
 };

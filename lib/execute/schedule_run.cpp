@@ -5,7 +5,7 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/execute/lower.h"
-#include "lib/runtime/host_device.h"
+#include "lib/runtime/contained_device.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/uop/copy.h"
 
@@ -81,29 +81,29 @@ void ScheduleRunner::prepare_all(const Schedule& schedule) {
     observer_.progress("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));
   };
   parallel_for(work.size(), jobs_, compile, tell).value_or_throw();
-  for (auto& [ast, p] : work) p->load(*place_.device);
 }
 
-// The kernel, made when it is first run if they are watched.
-ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast) {
+// The kernel, loaded; made when it is first run if they are watched.
+ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast, Device& device) {
   auto& slot = prepared_[ast];
-  if (slot && slot->kernel) return *slot;
-  slot = std::make_unique<Prepared>();
-  slot->lower(ast, place_, {.observer = &observer_, .names = &names_});
-  slot->load(*place_.device);
+  if (!slot) {
+    slot = std::make_unique<Prepared>();
+    slot->lower(ast, place_, {.observer = &observer_, .names = &names_});
+  }
+  if (!slot->kernel) slot->load(device);
   return *slot;
 }
 
 // One run of a schedule.
 class ScheduleRunner::Run {
  public:
-  Run(ScheduleRunner& owner, const Schedule& schedule, const BufferValues& known, const Settings& settings,
+  Run(ScheduleRunner& owner, Device& device, const Schedule& schedule, const BufferValues& known,
       const ScheduleOptions& options)
       : o_(owner),
-        device_(*owner.place_.device),
+        device_(device),
         schedule_(schedule),
         options_(options),
-        memory_(owner.place_, schedule, known, settings),
+        memory_(device, owner.place_.is_ref, schedule, known, schedule.sink.graph().settings()),
         bound_(schedule.var_vals.begin(), schedule.var_vals.end()),
         used_(schedule.buffers.size()) {
     for (size_t i = 0; i < schedule.buffers.size(); i++)
@@ -116,7 +116,7 @@ class ScheduleRunner::Run {
   double item(const ScheduleItem& item, bool timed) {
     if (item.ast.is(Op::COPY)) return copy(item), 0;
     if (!item.ast.is(Op::SINK)) return 0;  // a view
-    Prepared& p = o_.prepare(item.ast);
+    Prepared& p = o_.prepare(item.ast, device_);
     VariableValues values = bound_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
     std::vector<DeviceBuffer> buffers;
@@ -137,14 +137,8 @@ class ScheduleRunner::Run {
   }
 
  private:
-  // Within memory that the host can address in one step, else through an array.
   void copy(const ScheduleItem& item) {
-    const DeviceBuffer &to = memory_.at(item.buffers[0]), &from = memory_.at(item.buffers[1]);
-    if (dynamic_cast<HostDevice*>(&device_))
-      return device_.copy_in(to, HostDevice::address(from)).value_or_throw(), void();
-    HostMemory bytes(from.bytes);
-    device_.copy_out(bytes.data(), from).value_or_throw();
-    device_.copy_in(to, bytes.data()).value_or_throw();
+    copy_between(device_, memory_.at(item.buffers[0]), memory_.at(item.buffers[1])).value_or_throw();
   }
 
   void launch(Prepared& p, const ScheduleItem& item, const LaunchArguments& arguments) {
@@ -180,30 +174,53 @@ Result<ScheduleResult> ScheduleRunner::run(const Schedule& schedule, const Buffe
 
 ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferValues& known,
                                        std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+  if (!observer_.watches_kernels()) prepare_all(schedule);
+  bool contained = !options.in_process && !place_.is_ref;
+  std::vector<Array> values;
+  for (const WantedArray& w : wanted)
+    values.push_back(contained ? Array::shared(w.dtype, w.shape) : Array(w.dtype, w.shape));
+  if (!contained) return run_on(*place_.device, std::move(values), schedule, known, wanted, options);
+
+  ContainedDevice worker(*place_.device, place_.label, options.timeout_seconds);
+  for (const Array& a : values) worker.can_reach(a.data(), a.nbytes());
+  for (auto& [buffer, data] : known) worker.can_reach(data.data, data.bytes);
+  struct Unload {  // what is loaded there ends before it does
+    ScheduleRunner& of;
+    ~Unload() {
+      for (auto& [ast, p] : of.prepared_) p->kernel.reset();
+    }
+  } unload{*this};
+  return run_on(worker, std::move(values), schedule, known, wanted, options);
+}
+
+ScheduleResult ScheduleRunner::run_on(Device& device, std::vector<Array> values, const Schedule& schedule,
+                                      const BufferValues& known, std::span<const WantedArray> wanted,
+                                      const ScheduleOptions& options) {
   ScheduleResult out;
   out.kernels =
       size_t(std::ranges::count_if(schedule.items, [](const ScheduleItem& item) { return item.ast.is(Op::SINK); }));
-  if (!observer_.watches_kernels()) prepare_all(schedule);
-  place_.device->open().value_or_throw();
-  Run run(*this, schedule, known, schedule.sink.graph().settings(), options);
+  device.open().value_or_throw();
+  if (!observer_.watches_kernels())
+    for (const ScheduleItem& item : schedule.items)
+      if (item.ast.is(Op::SINK)) prepare(item.ast, device);
+  Run run(*this, device, schedule, known, options);
   const MemoryPlan& plan = run.memory().plan();
   out.bytes_before = uint64_t(plan.planned_before), out.bytes_after = uint64_t(plan.planned_after);
 
   if (!observer_.watches_kernels()) observer_.progress("running " + std::to_string(out.kernels) + " kernels");
   auto begin = Clock::now();
   for (const ScheduleItem& item : schedule.items) run.item(item, false);
-  place_.device->synchronize().value_or_throw();
+  device.synchronize().value_or_throw();
   out.seconds = seconds_since(begin);
-  for (const WantedArray& w : wanted) {
-    out.values.emplace_back(w.dtype, w.shape);
-    Array& array = out.values.back();
-    place_.device->copy_out(array.data(), run.memory().at(w.buffer).view(0, array.nbytes())).value_or_throw();
-  }
+  check_around_all(device).value_or_throw();
+  for (size_t i = 0; i < wanted.size(); i++)
+    device.copy_out(values[i].data(), run.memory().at(wanted[i].buffer).view(0, values[i].nbytes())).value_or_throw();
+  out.values = std::move(values);
   for (int n = 0; n < options.timed_runs; n++) {
     for (size_t i = 0, k = 0; i < schedule.items.size(); i++) {
       double seconds = run.item(schedule.items[i], true);
       if (!schedule.items[i].ast.is(Op::SINK)) continue;
-      if (n == 0) out.timed.push_back({prepare(schedule.items[i].ast).executable->name(), i, seconds});
+      if (n == 0) out.timed.push_back({prepare(schedule.items[i].ast, device).executable->name(), i, seconds});
       out.timed[k].seconds = std::min(out.timed[k].seconds, seconds);
       k++;
     }

@@ -1,6 +1,7 @@
 // ScheduleRunner: runs tensor graphs on a device. The one executor of schedules: models, tensor graphs and what
 // building a model's graph has to compute all go through it. It schedules a graph, lowers and compiles each kernel once
-// (through the compile cache), plans the memory and runs the kernels in order, in this process.
+// (through the compile cache), plans the memory and runs the kernels in order, in one worker process; on REF in this
+// one.
 #pragma once
 #include <functional>
 #include <map>
@@ -41,6 +42,8 @@ struct TimedKernel {
 };
 
 struct ScheduleOptions {
+  bool in_process = false;                                // no worker
+  double timeout_seconds = 0;                             // of each wait for it; 0: none
   int timed_runs = 0;                                     // of all kernels, after the first, each kernel timed
   std::function<void(const KernelStep&)> on_kernel = {};  // is shown what every kernel did; may throw Failure
 };
@@ -53,7 +56,7 @@ struct ScheduleResult {
   uint64_t bytes_before = 0, bytes_after = 0;  // of the buffers between the kernels: each its own, as planned
 };
 
-// Kernels are kept from run to run by their AST, so the graphs that it ran must live as long as it does.
+// Kernels are kept compiled from run to run by their AST, so the graphs that it ran must live as long as it does.
 class ScheduleRunner {
  public:
   // `jobs` threads compile. `place` and `observer` outlive this.
@@ -73,9 +76,11 @@ class ScheduleRunner {
   struct Prepared;
   class Run;
   void prepare_all(const Schedule& schedule);
-  Prepared& prepare(UOp ast);
+  Prepared& prepare(UOp ast, Device& device);
   ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
                          const ScheduleOptions& options);
+  ScheduleResult run_on(Device& device, std::vector<Array> values, const Schedule& schedule, const BufferValues& known,
+                        std::span<const WantedArray> wanted, const ScheduleOptions& options);
 
   Placement& place_;
   unsigned jobs_;

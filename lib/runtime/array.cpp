@@ -1,5 +1,6 @@
 #include "lib/runtime/array.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -43,9 +44,22 @@ HostMemory::HostMemory(size_t bytes) : size_(bytes) {
   data_.reset(static_cast<uint8_t*>(p));
 }
 
-void HostMemory::Free::operator()(uint8_t* p) const { std::free(p); }
+HostMemory HostMemory::shared(size_t bytes) {
+  size_t mapped = std::max<size_t>(bytes, 1);
+  void* p = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) throw Failure("not enough memory for an array of " + bytes_text(bytes));
+  HostMemory out;
+  out.data_ = {static_cast<uint8_t*>(p), Free(mapped)};
+  out.size_ = bytes;
+  return out;
+}
 
-Array::Array(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)), size_(1) {
+void HostMemory::Free::operator()(uint8_t* p) const {
+  if (mapped) ::munmap(p, mapped);
+  else std::free(p);
+}
+
+Array::Array(DType dtype, std::vector<int64_t> shape, bool shared) : dtype_(dtype), shape_(std::move(shape)), size_(1) {
   if (!dtype.is_value() || dtype.count() != 1 || dtype.bitsize() == 0 || dtype == dtypes::index)
     throw Failure("an array cannot have the dtype " + std::string(dtype.repr()));
   for (int64_t n : shape_) {
@@ -59,7 +73,7 @@ Array::Array(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(st
   if (uint64_t(bytes) > available_memory())
     throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" +
                   bytes_text(available_memory()) + " are free)");
-  memory_ = HostMemory(size_t(bytes));
+  memory_ = shared ? HostMemory::shared(size_t(bytes)) : HostMemory(size_t(bytes));
 }
 
 Array Array::copy() const {

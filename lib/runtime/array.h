@@ -18,11 +18,16 @@ class HostMemory {
  public:
   HostMemory() = default;
   explicit HostMemory(size_t bytes);
+  // Memory that a process forked from here shares: what it writes there is here.
+  static HostMemory shared(size_t bytes);
   uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }
 
  private:
   struct Free {
+    size_t mapped;  // bytes of a mapping; 0: it is from the heap
+    Free() : mapped(0) {}
+    explicit Free(size_t bytes) : mapped(bytes) {}
     void operator()(uint8_t* p) const;
   };
   std::unique_ptr<uint8_t[], Free> data_;
@@ -33,7 +38,9 @@ class Array {
  public:
   Array() = default;
   // Zeros. Throws Failure when a size is negative, the whole does not fit memory, or the dtype has no size.
-  Array(DType dtype, std::vector<int64_t> shape);
+  Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
+  // The same in memory that a process forked from here shares.
+  static Array shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
 
   DType dtype() const { return dtype_; }
   std::span<const int64_t> shape() const { return shape_; }
@@ -50,6 +57,8 @@ class Array {
   std::string describe() const;  // "float32 (3, 4)"
 
  private:
+  Array(DType dtype, std::vector<int64_t> shape, bool shared);
+
   DType dtype_;
   std::vector<int64_t> shape_;
   int64_t size_ = 0;

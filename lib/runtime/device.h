@@ -8,7 +8,7 @@
 //   compile     source -> bytes; may come before open,
 //               and must not touch the driver: the caller may fork a worker process after it
 //   open        finds the driver and the hardware; everything below needs it, in the same process
-//   allocate, copy_in, load, launch, ..., synchronize, copy_out, free
+//   allocate, copy_in, load, settle, launch, ..., synchronize, copy_out, free
 // Calls come from one thread. Launches and copies take effect in the order of the calls. What goes wrong is a Diag that
 // says what the driver said and for which kernel; nothing throws.
 #pragma once
@@ -25,7 +25,7 @@
 namespace tgc {
 
 // Changes whenever this header does in a way that a plugin notices.
-inline constexpr int kDeviceInterfaceVersion = 1;
+inline constexpr int kDeviceInterfaceVersion = 2;
 
 // A piece of a device's memory. `handle` is the backend's own: an address, an object.
 struct DeviceBuffer {
@@ -89,6 +89,13 @@ class Device {
 
   // An error says what is missing and how to get it. Opening twice is the same as once.
   virtual Status open() = 0;
+
+  // Whether launches ask a driver for something: its files, threads, calls of the system. Where they do, the process is
+  // confined as a driver's, before it is opened. Where they do not it is confined after `settle`, to next to nothing.
+  virtual bool has_driver() const { return true; }
+  // Starts and loads what launches of up to `threads` groups need, as far as it is not the kernels': from here on the
+  // process may not be able to. For devices without a driver.
+  virtual void settle(size_t /*threads*/) {}
 
   // Of an open device. What kernels for it are lowered for when nobody says: "CUDA:CUDA:sm_90";
   // and the hardware in words.

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "lib/runtime/cl/cl_device.h"
-#include "lib/runtime/contain.h"
+#include "lib/contain/contain.h"
 #include "lib/runtime/cpu/cpu_device.h"
 #include "lib/runtime/cuda/cuda_device.h"
 #include "lib/runtime/hip/hip_device.h"
@@ -68,7 +68,7 @@ RuntimeInfo probe_device(std::string_view text) {
   RuntimeInfo info{.name = std::string(text)};
   constexpr double kPatience = 20;  // seconds: the first start of a GPU driver takes some
   auto answer = contain(
-      [&]() -> Result<std::string> {
+      [&](Worker&) -> Result<std::string> {
         auto device = make_device(text);
         if (!device) return device.diag();
         if (auto status = (*device)->open(); !status) return status.diag();

@@ -116,13 +116,17 @@ class ModelTrial {
   // What a model and a tensor graph have in common.
   void run(const Settings& settings, const std::string& save, const std::string& expect,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
+    if (o_.sanitize)
+      throw Failure(Diag{.message = "--sanitize of a model or a tensor graph", .expected = "a kernel"});
     bool by_kernel = !o_.reference.empty() && o_.reference != "none";
     if (by_kernel && o_.reference != "REF")
       throw Failure(Diag{.message = "--reference=" + o_.reference + " of a model",
                          .expected = "REF, which is compared kernel by kernel"});
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
-    ScheduleOptions options{.timed_runs = report_.timed_runs = o_.bench};
+    ScheduleOptions options{.in_process = o_.in_process,
+                            .timeout_seconds = o_.timeout_seconds,
+                            .timed_runs = report_.timed_runs = o_.bench};
     if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
     auto begin = Clock::now();
     report_.ran = work(runner, options);

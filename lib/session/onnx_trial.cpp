@@ -1,7 +1,7 @@
 #include "lib/session/onnx_trial.h"
 
+#include "lib/contain/contain.h"
 #include "lib/model/conformance.h"
-#include "lib/runtime/contain.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -11,7 +11,7 @@ constexpr double kTimeoutSeconds = 120;
 
 CaseResult run_contained(const std::string& folder, const Session& session, const TrialSpec& spec,
                          const Settings& settings) {
-  auto body = [&]() -> Result<std::string> {
+  auto body = [&](Worker&) -> Result<std::string> {
     std::string target = spec.device.empty() ? session.default_target() : session.over.target;
     auto place = choose_placement(spec.device, target, settings);
     if (!place) return place.diag();

@@ -6,6 +6,7 @@
 
 #include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
+#include "lib/execute/sanitized.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/session/again.h"
@@ -67,8 +68,9 @@ class Trial {
     Arrays expected = expected_arrays(kernel, place);
     // first: what dies on the device is then named by its stage
     if (o_.each_stage) each_stage(place, inputs, expected);
-    Execution done =
-        std::move(execute(kernel, *place.device, inputs, o_.variables, options_for(place)).value_or_throw());
+    Execution done = std::move((o_.sanitize ? execute_sanitized(kernel, inputs, o_.variables, options_for(place))
+                                            : execute(kernel, *place.device, inputs, o_.variables, options_for(place)))
+                                   .value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;
     if (settings().DEBUG >= 2 && kernel.info())
       debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(inputs)), done.seconds);

@@ -35,6 +35,7 @@ struct TrialSpec {
   int bench = 0;  // timed runs
   double timeout_seconds = 60;
   bool in_process = false;
+  bool sanitize = false;    // of a kernel on the CPU: under AddressSanitizer
   bool each_stage = false;  // also run the graph after every stage in REF
   bool recorded = false;    // of a golden record: its own linear list and stages are run, not what tgc makes of its AST
   bool one_of_several = false;  // INPUTs: reports say which they are of

@@ -35,6 +35,7 @@ struct SpecViolation {
   UOp node;
   size_t position;    // in the list that was verified
   const Rule* rule;   // that rejects it; null: no rule of the table accepts it
+  std::string why = {};  // of what no rule of tinygrad's looks at
   std::string text() const;  // "node 3, Ops.ADD dtypes.float: ..." with its sources
 };
 

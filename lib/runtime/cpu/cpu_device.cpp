@@ -38,6 +38,10 @@ class CpuDevice : public HostDevice {
 
   Result<std::string> compile(const KernelSource& source) override { return compile_source(source); }
   Status open() override { return Unit{}; }
+  void settle(size_t threads) override {
+    threads_.settle(threads);
+    load_libraries();
+  }
   std::string target() const override { return "CPU:" + renderer_; }
   std::string description() const override;
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;

@@ -1,5 +1,6 @@
 #include "lib/runtime/cpu/threads.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <system_error>
@@ -44,7 +45,7 @@ Threads::~Threads() {
   for (std::thread& t : threads_) t.join();
 }
 
-void Threads::run(size_t count, const std::function<void(size_t)>& task) {
+void Threads::start(size_t count) {
   while (threads_.size() + 1 < count) {
     crowded_ = threads_.size() + 2 > std::thread::hardware_concurrency();
     try {
@@ -54,6 +55,24 @@ void Threads::run(size_t count, const std::function<void(size_t)>& task) {
                     std::to_string(threads_.size() + 1) + " can be had (" + e.code().message() + ")");
     }
   }
+}
+
+void Threads::settle(size_t count) {
+  constexpr size_t kMost = 1024;
+  start(std::min(count, kMost));
+  settled_ = true;
+}
+
+void Threads::run(size_t count, const std::function<void(size_t)>& task) {
+  if (!settled_) start(count);
+  size_t width = threads_.size() + 1;
+  if (count <= width) return run_round(count, task);
+  for (size_t begin = 0; begin < count; begin += width)
+    run_round(std::min(width, count - begin), [&](size_t i) { task(begin + i); });
+}
+
+void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
+  if (count == 1) return task(0);
   task_ = &task;
   running_ = count - 1;
   {

@@ -15,7 +15,10 @@ namespace tgc {
 class Threads {
  public:
   ~Threads();
+  // Starts what a launch of `count` threads needs. No more are started after this.
+  void settle(size_t count);
   // Calls task(0), ..., task(count - 1), each on a thread of its own, the calling one for 0; returns when all have.
+  // When there are to be no more threads than there are, they share the calls.
   void run(size_t count, const std::function<void(size_t)>& task);
 
  private:
@@ -23,6 +26,8 @@ class Threads {
   struct Round {
     uint32_t number = 0, count = 0;
   };
+  void start(size_t count);
+  void run_round(size_t count, const std::function<void(size_t)>& task);
   void work(size_t number);
   template <class Condition>
   bool look_out(Condition&& holds) const;
@@ -33,6 +38,7 @@ class Threads {
   std::atomic<size_t> running_ = 0;
   const std::function<void(size_t)>* task_ = nullptr;  // stays while any thread of the round runs
   std::atomic<bool> stop_ = false, crowded_ = false;   // crowded: there are more threads than processors
+  bool settled_ = false;
   std::vector<std::thread> threads_;
 };
 

@@ -260,8 +260,13 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
 
   Virtual v{.op = op, .type = uint8_t(m.scalar), .type2 = uint8_t(type(offset)), .a = offset, .b = gate, .c = other};
   v.imm = int64_t(code_.accesses.size()) << 32 | memory;
-  code_.accesses.push_back({.text = what, .ranges = open_loops_, .axes = {}, .memory = memory,
-                            .narrow_offset = type(offset) == Type::I32, .varying = any});
+  code_.accesses.push_back({.text = what,
+                            .ranges = open_loops_,
+                            .axes = {},
+                            .memory = memory,
+                            .stores = op == Opc::Store,
+                            .narrow_offset = type(offset) == Type::I32,
+                            .varying = any});
   if (in_lanes()) code_.accesses.back().axes = lanes_.back();
   if (!grouped) return v;
 

@@ -86,6 +86,7 @@ struct Memory {
   uint8_t* data = nullptr;
   int64_t size = 0;       // elements, of all copies
   int64_t copy_size = 0;  // of one copy
+  uint8_t* stored = nullptr;  // of a buffer that is stored to: whether each element was
 };
 
 // What one load or store is, for messages. Registers are offsets in the end.
@@ -98,6 +99,7 @@ struct Access {
   std::vector<std::pair<std::string, int32_t>> ranges;  // open loops and their counters, outermost first
   std::vector<LaneAxis> axes;
   int32_t memory = 0;
+  bool stores = false;
   bool narrow_offset = false, varying = false;
 };
 

@@ -113,6 +113,26 @@ const Ins* load_gated(Frame& f, const Ins* i) {
   return i + 1;
 }
 
+// Stores to an element of a buffer. Two different values for one element are noted: on a device their order is open.
+template <class Mem>
+void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
+  if (m.stored) {
+    notes.overlaps += m.stored[at] && std::memcmp(&mem[at], &value, sizeof value) != 0;
+    m.stored[at] = 1;
+  }
+  mem[at] = value;
+}
+
+// Whether none of n elements was stored to; all of them are now.
+bool first_time(const Memory& m, int64_t at, int64_t n) {
+  if (!m.stored) return true;
+  uint8_t any = 0;
+  for (int64_t k = 0; k < n; k++) any |= m.stored[at + k];
+  if (any) return false;
+  for (int64_t k = 0; k < n; k++) m.stored[at + k] = 1;
+  return true;
+}
+
 template <class S, class Off, bool Gated, bool Varying>
 const Ins* store(Frame& f, const Ins* i) {
   const Memory& m = memory_of(f, i);
@@ -122,14 +142,14 @@ const Ins* store(Frame& f, const Ins* i) {
   auto* mem = reinterpret_cast<typename S::Mem*>(m.data);
   const int64_t n = Varying ? f.n : 1;
   if (int64_t bad = first_bad_lane<Off, Gated>(off, gate, n, m.size); bad < n) return out_of_bounds(f, i, bad);
-  if (!Gated && Varying && is_block(off, n)) {
+  if (!Gated && Varying && is_block(off, n) && first_time(m, int64_t(off[0]), n)) {
     typename S::Mem* to = mem + off[0];
     TGC_INDEPENDENT
     for (int64_t k = 0; k < n; k++) to[k] = S::store(v[k]);
     return i + 1;
   }
   for (int64_t k = 0; k < n; k++)
-    if (!Gated || gate[k]) mem[off[k]] = S::store(v[k]);
+    if (!Gated || gate[k]) put<typename S::Mem>(m, mem, int64_t(off[k]), S::store(v[k]), f.notes);
   return i + 1;
 }
 

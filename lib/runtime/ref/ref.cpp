@@ -25,6 +25,12 @@ class Run {
   Run(const Code& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
       : code_(code), registers_(code.register_bytes), memories_(code.memories.size()) {
     for (size_t i = 0; i < memories_.size(); i++) memories_[i] = memory_for(code.memories[i], buffers);
+    for (const Access& a : code.accesses) {
+      Memory& m = memories_[size_t(a.memory)];
+      if (!a.stores || m.stored || code.memories[size_t(a.memory)].number < 0) continue;
+      scratch_.emplace_back(size_t(m.size));
+      m.stored = scratch_.back().data();
+    }
     for (auto [at, bits] : code.constants) std::memcpy(registers_.data() + at, &bits, 8);
     for (auto& [at, name] : code.variables) {
       auto it = variables.find(name);
@@ -103,6 +109,7 @@ std::string RefNotes::text() const {
   add(zero_divisions, " integer divisions by zero");
   add(wide_shifts, " shifts by the width or more");
   add(unfit_casts, " casts of floats to integers that do not hold them");
+  add(overlaps, " stores of another value to an element that was stored before: which is last is up to the device");
   add(outside_domain, " square roots or logarithms of negative numbers");
   return out;
 }

@@ -164,7 +164,11 @@ Reg Values::alu(Op op, DType dtype, std::span<const Reg> x) {
   return exact ? r : rounded(r, dtype);
 }
 
-Reg Values::size_register(UOp u) { return builder_.cast(scalar(u.src(0)).reg, Type::I64); }
+Reg Values::size_register(UOp u) {
+  if (u.src(0).is(Op::CONST) && u.src(0).vmax().is_int() && u.src(0).vmax().as_int() < 0)
+    cannot_run(u, "its size is negative");
+  return builder_.cast(scalar(u.src(0)).reg, Type::I64);
+}
 
 // ---- ops
 

@@ -1,0 +1,12 @@
+#include "lib/compile/driver_room.h"
+
+#include <cstdlib>
+
+namespace tgc {
+
+void DriverRoom::confine(Worker& worker, uint64_t memory) const {
+  setenv("TMPDIR", folder_.path().c_str(), 1);
+  worker.confine({.rights = Rights::Driver, .memory = memory, .writable = writable_});
+}
+
+}  // namespace tgc

@@ -1,0 +1,257 @@
+#include "lib/contain/confine.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "lib/support/sanitized.h"
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+#ifdef TGC_SECCOMP
+#include <seccomp.h>
+#endif
+
+namespace tgc {
+namespace {
+
+Diag refused(const char* wall, int error) {
+  return Diag{std::string("cannot confine the worker process (") + wall + "): " + std::strerror(error)};
+}
+
+// ---- limits
+uint64_t address_space() {
+  unsigned long pages = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return uint64_t(pages) * uint64_t(sysconf(_SC_PAGESIZE));
+}
+
+void lower(int which, uint64_t to) {
+  rlimit limit;
+  if (getrlimit(__rlimit_resource_t(which), &limit) != 0) return;
+  limit.rlim_max = std::min<rlim_t>(limit.rlim_max, to);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, limit.rlim_max);
+  setrlimit(__rlimit_resource_t(which), &limit);
+}
+
+void set_limits(const Confinement& what) {
+  lower(RLIMIT_CORE, 0);
+  if (what.rights != Rights::Driver) lower(RLIMIT_FSIZE, 0), lower(RLIMIT_NPROC, 0);
+  if (what.seconds > 0) lower(RLIMIT_CPU, uint64_t(std::ceil(what.seconds)) + 1);
+  if (what.memory && !kSanitized) {
+    // a driver reserves address space by the terabyte; what it may fill is limited
+    bool driver = what.rights == Rights::Driver;
+    lower(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory);
+  }
+}
+
+// ---- Landlock: what is not allowed here, no later call brings back
+#if defined(__linux__) && defined(SYS_landlock_create_ruleset)
+constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
+constexpr uint64_t kFirst = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all of the first version
+constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14;          // of the second and the third
+constexpr uint64_t kOfFiles =
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
+constexpr uint64_t kNetwork = 3, kScopes = 3;  // TCP; abstract sockets and signals to processes outside
+
+// The structure of the sixth version; older systems take the beginning of it.
+struct Ruleset {
+  uint64_t files, network, scopes;
+};
+
+int landlock_version() { return int(syscall(SYS_landlock_create_ruleset, nullptr, 0, 1)); }
+
+void allow(int rules, const std::string& path, uint64_t access) {
+  int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
+  if (fd < 0) return;  // what is not there needs no right
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) access &= kOfFiles;
+  landlock_path_beneath_attr rule{access, fd};
+  syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+  close(fd);
+}
+
+Status restrict_files(const Confinement& what) {
+  int version = landlock_version();
+  if (version < 1) return Unit{};
+  uint64_t all = kFirst | (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0);
+  Ruleset set{all, version >= 4 ? kNetwork : 0, version >= 6 ? kScopes : 0};
+  size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
+  int rules = int(syscall(SYS_landlock_create_ruleset, &set, size, 0));
+  if (rules < 0) return refused("Landlock", errno);
+  if (what.rights == Rights::Compile)
+    for (const char* folder : {"/usr", "/opt", "/lib", "/lib64", "/etc/ld.so.cache", "/proc/cpuinfo", "/sys/devices"})
+      allow(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
+  if (what.rights == Rights::Driver) {
+    allow(rules, "/", kRead);
+    for (const std::string& path : what.writable) allow(rules, path, all);
+  }
+  bool done = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+  int error = errno;
+  close(rules);
+  return done ? Status(Unit{}) : refused("Landlock", error);
+}
+#else
+int landlock_version() { return 0; }
+Status restrict_files(const Confinement&) { return Unit{}; }
+#endif
+
+// ---- seccomp
+#ifdef TGC_SECCOMP
+constexpr bool kSeccomp = !kSanitized;
+
+// Memory, clocks, threads that are there, the end.
+constexpr const char* kCompute[] = {
+    "brk", "munmap", "mremap", "mprotect", "madvise", "futex", "futex_waitv", "membarrier", "rseq", "set_robust_list",
+    "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "sched_yield",
+    "sched_getaffinity", "getcpu", "getrandom", "getpid", "gettid", "getrusage", "times", "rt_sigreturn",
+    "rt_sigprocmask", "rt_sigaction", "sigaltstack", "restart_syscall", "exit", "exit_group"};
+
+// Reading files; which of them is Landlock's to say.
+constexpr const char* kCompile[] = {
+    "read", "pread64", "lseek", "close", "fstat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat",
+    "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64", "fcntl", "uname", "sysinfo", "getuid", "geteuid",
+    "getgid", "getegid", "prlimit64", "getrlimit", "statfs", "fstatfs", "ioctl"};
+
+// What no driver needs and what reaches out of the process.
+constexpr const char* kNoDriver[] = {
+    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_open", "pidfd_getfd",
+    "pidfd_send_signal", "kcmp", "mount", "umount2", "move_mount", "fsopen", "fsmount", "open_tree", "mount_setattr",
+    "pivot_root", "chroot", "unshare", "setns", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup",
+    "io_uring_enter", "io_uring_register", "init_module", "finit_module", "delete_module", "kexec_load",
+    "kexec_file_load", "reboot", "swapon", "swapoff", "acct", "quotactl", "sethostname", "setdomainname",
+    "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "mknod", "mknodat", "add_key", "keyctl",
+    "request_key", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset",
+    "setsid", "setpgid", "iopl", "ioperm", "modify_ldt", "setpriority", "sched_setscheduler", "ioprio_set", "syslog",
+    "vhangup", "nfsservctl", "bind", "connect", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
+
+// What linkers and libraries do by the way, and do without.
+constexpr const char* kRefused[] = {
+    "socket", "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
+    "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "utimensat", "futimesat",
+    "personality"};
+
+class Filter {
+ public:
+  explicit Filter(uint32_t otherwise) : context_(seccomp_init(otherwise)) {
+    if (!context_) throw Failure(refused("seccomp", ENOMEM));
+  }
+  ~Filter() { seccomp_release(context_); }
+  template <size_t N>
+  void add(uint32_t action, const char* const (&names)[N]) {
+    for (const char* name : names) add(action, name);
+  }
+  // A call that this processor's systems never had is none to speak of.
+  template <class... Condition>
+  void add(uint32_t action, const char* name, Condition... when) {
+    int number = seccomp_syscall_resolve_name(name);
+    if (number < 0) return;
+    int error = seccomp_rule_add(context_, action, number, unsigned(sizeof...(when)), when...);
+    if (error) throw Failure(refused("seccomp", -error));
+  }
+  void load() {
+    seccomp_attr_set(context_, SCMP_FLTATR_CTL_TSYNC, 1);  // of all threads
+    if (int error = seccomp_load(context_)) throw Failure(refused("seccomp", -error));
+  }
+
+ private:
+  scmp_filter_ctx context_;
+};
+
+void restrict_calls(Rights rights, int channel) {
+  if (!kSeccomp) return;
+  auto self = scmp_datum_t(getpid());
+  if (rights == Rights::Driver) {
+    Filter filter(SCMP_ACT_ALLOW);
+    filter.add(SCMP_ACT_TRAP, kNoDriver);
+    filter.add(SCMP_ACT_ERRNO(EPERM), kRefused);
+    for (const char* name : {"kill", "tgkill"}) filter.add(SCMP_ACT_TRAP, name, SCMP_A0(SCMP_CMP_NE, self));
+    return filter.load();
+  }
+  Filter filter(SCMP_ACT_TRAP);
+  filter.add(SCMP_ACT_ALLOW, kCompute);
+  filter.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, scmp_datum_t(channel)));
+  filter.add(SCMP_ACT_ALLOW, "tgkill", SCMP_A0(SCMP_CMP_EQ, self));  // abort()
+  constexpr scmp_datum_t kNoFile = MAP_ANONYMOUS;
+  if (rights == Rights::Compute) {
+    filter.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, scmp_datum_t(channel)));
+    filter.add(SCMP_ACT_ALLOW, "mmap", SCMP_A3(SCMP_CMP_MASKED_EQ, kNoFile, kNoFile));
+    // the C library asks what its own output is when it flushes it
+    for (const char* name : {"fstat", "newfstatat"}) filter.add(SCMP_ACT_ERRNO(EACCES), name);
+  } else {
+    filter.add(SCMP_ACT_ALLOW, kCompile);
+    filter.add(SCMP_ACT_ALLOW, "mmap");
+    constexpr scmp_datum_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC;
+    filter.add(SCMP_ACT_ALLOW, "openat", SCMP_A2(SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY));
+    filter.add(SCMP_ACT_ALLOW, "open", SCMP_A1(SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY));
+  }
+  filter.load();
+}
+#else
+constexpr bool kSeccomp = false;
+void restrict_calls(Rights, int) {}
+#endif
+
+}  // namespace
+
+Status confine(const Confinement& what, int channel) {
+  return catch_failures([&] {
+    set_limits(what);
+#ifdef __linux__
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));
+#endif
+    if (!kSanitized) restrict_files(what).value_or_throw();
+    restrict_calls(what.rights, channel);
+    return Unit{};
+  });
+}
+
+std::string walls() {
+  return std::string(kSeccomp ? "seccomp, " : "") + (!kSanitized && landlock_version() > 0 ? "Landlock, " : "") +
+         "limits";
+}
+
+std::string call_name(int number) {
+#ifdef TGC_SECCOMP
+  if (char* name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number)) {
+    std::string out = name;
+    std::free(name);
+    return out;
+  }
+#endif
+  return "call " + std::to_string(number);
+}
+
+std::vector<std::string> writable_for_drivers(const std::string& temporary) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> out{temporary, "/dev/null", "/dev/zero", "/dev/shm", "/dev/dri", "/dev/kfd"};
+  std::error_code error;
+  for (fs::directory_iterator it("/dev", error), end; !error && it != end; it.increment(error))
+    if (it->path().filename().string().starts_with("nvidia")) out.push_back(it->path().string());
+  auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+  std::string home = variable("HOME"), caches = variable("XDG_CACHE_HOME");
+  if (caches.empty() && !home.empty()) caches = home + "/.cache";
+  std::string pocl = variable("POCL_CACHE_DIR");
+  if (pocl.empty() && !caches.empty()) pocl = caches + "/pocl";
+  if (!pocl.empty()) fs::create_directories(pocl, error), out.push_back(pocl);
+  if (!home.empty()) out.push_back(home + "/.nv");
+  return out;
+}
+
+}  // namespace tgc

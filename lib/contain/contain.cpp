@@ -1,0 +1,390 @@
+#include "lib/contain/contain.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <ucontext.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "lib/contain/bytes.h"
+
+namespace tgc {
+namespace {
+
+// What the child writes first.
+enum class Kind : uint32_t { Answer, Error, Fault };
+struct Header {
+  Kind kind = Kind::Answer;
+  int32_t signal = 0, code = 0;  // of a fault; of SIGSYS the call
+  uint64_t address = 0, stack = 0;
+  uint64_t bytes = 0;            // that follow
+  char memory[48] = "";          // the piece of memory that is nearest to the address, if any is near
+  int32_t side = 0;              // -1: before it, 1: after it, 0: in it
+  uint64_t away = 0;             // the bytes between them
+  uint64_t size = 0;
+};
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+std::string bytes_text(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
+
+constexpr uint64_t kNearTheStack = 1 << 20;
+
+bool is_near_the_stack(const Header& h) {
+  return h.stack && (h.address > h.stack ? h.address - h.stack : h.stack - h.address) < kNearTheStack;
+}
+
+// What people call that fault.
+std::string explanation(const Header& h) {
+  if (h.signal == SIGFPE)
+    return h.code == FPE_INTOVF   ? "integer overflow"
+           : h.code == FPE_INTDIV ? "integer division by zero"
+                                  : "arithmetic fault";
+#ifdef SI_KERNEL  // the processor gives no address then, and Linux says 0
+  if (h.signal == SIGSEGV && h.code == SI_KERNEL)
+    return "a vector at an address that is no multiple of its size, or an address that no memory can have";
+#endif
+  if (h.signal == SIGSEGV && !h.memory[0] && is_near_the_stack(h)) return "the stack is full";
+  if (h.signal == SIGSEGV || h.signal == SIGBUS) return "access to memory that is not there";
+  if (h.signal == SIGILL) return "instruction that this processor does not have";
+  if (h.signal == SIGABRT) return "the process aborted itself";
+  if (h.signal == SIGSYS) return "it called '" + call_name(h.code) + "', which it may not";
+  if (h.signal == SIGXCPU) return "it used up its time of the processor";
+  if (h.signal == SIGXFSZ) return "it wrote to a file, which it may not";
+  if (h.signal == SIGKILL) return "from outside: most likely the system ran out of memory";
+  return strsignal(h.signal);
+}
+
+bool write_all(int fd, const void* data, size_t bytes) {
+  auto p = static_cast<const char*>(data);
+  while (bytes) {
+    ssize_t n = write(fd, p, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    p += n, bytes -= size_t(n);
+  }
+  return true;
+}
+
+// To a worker, which may be dead: no SIGPIPE.
+bool send_all(int fd, const void* data, size_t bytes) {
+  auto p = static_cast<const char*>(data);
+  while (bytes) {
+    ssize_t n = send(fd, p, bytes, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    p += n, bytes -= size_t(n);
+  }
+  return true;
+}
+
+// A worker that was taken over may say that anything follows.
+constexpr uint64_t kMostBytes = uint64_t(1) << 30;
+
+// ---- the child's faults
+int fault_fd = -1;
+std::span<const NamedMemory> watched;
+
+uint64_t stack_pointer([[maybe_unused]] void* context) {
+#if defined(__linux__) && defined(__x86_64__)
+  return uint64_t(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__linux__) && defined(__aarch64__)
+  return static_cast<ucontext_t*>(context)->uc_mcontext.sp;
+#else
+  return 0;
+#endif
+}
+
+// Of the pieces that are watched the nearest, when it is near. In a signal handler: nothing is allocated.
+void name_memory(Header& h) {
+  constexpr uint64_t kNear = uint64_t(1) << 30;
+  uint64_t best = kNear;
+  for (const NamedMemory& m : watched) {
+    uint64_t end = m.address + m.bytes;
+    bool before = h.address < m.address;
+    uint64_t away = before ? m.address - h.address : h.address >= end ? h.address - end : 0;
+    if (away >= best) continue;
+    best = away;
+    h.side = before ? -1 : h.address >= end, h.away = away, h.size = m.bytes;
+    std::strncpy(h.memory, m.name.c_str(), sizeof h.memory - 1);
+  }
+}
+
+void report_fault(int signal, siginfo_t* info, void* context) {
+  Header header{.kind = Kind::Fault, .signal = signal, .code = info->si_code};
+  if (signal != SIGABRT && signal != SIGSYS) header.address = reinterpret_cast<uint64_t>(info->si_addr);
+#ifdef __linux__
+  if (signal == SIGSYS) header.code = info->si_syscall;
+#endif
+  if (signal == SIGSEGV || signal == SIGBUS) name_memory(header), header.stack = stack_pointer(context);
+  write_all(fault_fd, &header, sizeof header);
+  _exit(1);
+}
+
+// Faults are reported from a stack of their own: the kernel's may be what ran out.
+void catch_faults(int fd) {
+  fault_fd = fd;
+  static std::array<char, 65536> stack;
+  stack_t alternative{};
+  alternative.ss_sp = stack.data(), alternative.ss_size = stack.size();
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action{};
+  action.sa_sigaction = report_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (int signal : {SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGSYS, SIGXCPU, SIGXFSZ})
+    sigaction(signal, &action, nullptr);
+}
+
+// When memory runs out the system should take the child, not us; and nobody wants the core file of a kernel.
+void be_expendable() {
+  setpgid(0, 0);  // so that all that it starts ends with it
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
+    write_all(fd, "1000", 4);
+    close(fd);
+  }
+#endif
+  rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+}
+
+std::string packed(const Diag& d) {
+  ByteWriter out;
+  out.number(d.line).number(d.column).text(d.message).text(d.file).text(d.expected).text(d.context);
+  return out.take();
+}
+
+Diag unpacked(std::string_view bytes) {
+  ByteReader in(bytes);
+  Diag d;
+  d.line = uint32_t(in.number()), d.column = uint32_t(in.number());
+  d.message = in.text(), d.file = in.text(), d.expected = in.text(), d.context = in.text();
+  return d;
+}
+
+enum class Read { Done, Ended, TimedOut, TooMany };
+
+// How many processes are in that group. Only a driver can start some; a bomb of them is stopped by this.
+size_t group_size(pid_t group) {
+  size_t out = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    pid_t pid = atoi(it->path().filename().c_str());
+    if (pid > 0 && getpgid(pid) == group) out++;
+  }
+  return out;
+}
+
+// Reads what the worker sends, before the time is over.
+class Reader {
+ public:
+  explicit Reader(int fd, pid_t child = 0, double timeout = 0) : fd_(fd), child_(child), limited_(timeout > 0) {
+    if (limited_)
+      deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+  }
+
+  Read read(void* to, size_t bytes) {
+    auto p = static_cast<char*>(to);
+    while (bytes) {
+      if (child_) {  // a worker waits for its next message without looking at the time
+        pollfd waiting{fd_, POLLIN, 0};
+        int ready = poll(&waiting, 1, std::min(milliseconds_left(), kLook));
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready == 0) {
+          if (milliseconds_left() == 0) return Read::TimedOut;
+          if (group_size(child_) > kMostProcesses) return Read::TooMany;
+          continue;
+        }
+      }
+      ssize_t n = ::read(fd_, p, bytes);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return Read::Ended;
+      p += n, bytes -= size_t(n);
+    }
+    return Read::Done;
+  }
+  // Piece by piece: what claims to be long may not be.
+  Read read(std::string& to, uint64_t bytes) {
+    constexpr uint64_t kPiece = 16 << 20;
+    while (to.size() < bytes) {
+      size_t at = to.size(), size = size_t(std::min(bytes - at, kPiece));
+      to.resize(at + size);
+      if (Read got = read(to.data() + at, size); got != Read::Done) return got;
+    }
+    return Read::Done;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kLook = 100;  // milliseconds
+  static constexpr size_t kMostProcesses = 32;
+
+  int milliseconds_left() const {
+    if (!limited_) return kLook;
+    double left = std::chrono::duration<double, std::milli>(deadline_ - Clock::now()).count();
+    return int(std::clamp(std::ceil(left), 0.0, 1e9));
+  }
+
+  int fd_;
+  pid_t child_;
+  bool limited_;
+  Clock::time_point deadline_;
+};
+
+// The piece of memory that was meant, and how far outside it was.
+std::string place_of(const Header& h) {
+  std::string name;
+  for (const char* c = h.memory; c < std::end(h.memory) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;
+  if (name.empty()) return "";
+  std::string where = h.side < 0   ? bytes_text(h.away) + " before the beginning of "
+                      : h.side > 0 ? bytes_text(h.away) + " after the end of "
+                                   : "in ";
+  return ": " + where + name + ", " + bytes_text(h.size);
+}
+
+Diag killed(const Header& h) {
+  bool has_address = h.address || ((h.signal == SIGSEGV || h.signal == SIGBUS) && h.kind == Kind::Fault);
+#ifdef SI_KERNEL
+  if (h.signal == SIGSEGV && h.code == SI_KERNEL) has_address = false;
+#endif
+  char where[32] = "";
+  if (has_address) std::snprintf(where, sizeof where, " at 0x%llx", static_cast<unsigned long long>(h.address));
+  return Diag{"killed by " + signal_name(h.signal) + " (" + explanation(h) + where + place_of(h) + ")"};
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g second%s", seconds, seconds == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace
+
+void Worker::watch(std::span<const NamedMemory> memory) { watched = memory; }
+
+void Worker::answer(const Result<std::string>& result) const {
+  std::string diag = result ? "" : packed(result.diag());
+  const std::string& text = result ? *result : diag;
+  Header header{.kind = result ? Kind::Answer : Kind::Error, .bytes = text.size()};
+  bool sent = write_all(channel_, &header, sizeof header) && write_all(channel_, text.data(), text.size());
+  if (!sent) _exit(0);  // nobody listens any more
+}
+
+std::string Worker::next_message() const {
+  Reader reader(channel_);
+  uint64_t bytes = 0;
+  std::string text;
+  if (reader.read(&bytes, sizeof bytes) != Read::Done || reader.read(text, bytes) != Read::Done) _exit(0);
+  return text;
+}
+
+Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>& body) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return Diag{std::string("cannot make a channel: ") + std::strerror(errno)};
+  std::fflush(nullptr);  // else both processes would write what waits in the buffers
+  pid_t child = fork();
+  if (child < 0) {
+    int error = errno;
+    close(ends[0]), close(ends[1]);
+    return Diag{std::string("cannot start a process: ") + std::strerror(error)};
+  }
+  if (child == 0) {
+    close(ends[0]);
+    be_expendable();
+    catch_faults(ends[1]);
+    Worker worker(ends[1]);
+    auto done = catch_failures([&] { return body(worker).value_or_throw(); });
+    if (!done) worker.answer(done.diag());
+    _exit(0);
+  }
+  setpgid(child, child);  // whichever of the two comes first
+  close(ends[1]);
+  return WorkerProcess(child, ends[0]);
+}
+
+WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
+    : child_(std::exchange(other.child_, 0)),
+      channel_(std::exchange(other.channel_, -1)),
+      death_(other.death_),
+      cause_(std::move(other.cause_)) {}
+
+int WorkerProcess::end() {
+  if (!child_) return 0;
+  kill(-child_, SIGKILL);  // with all that it has started; one that has ended already keeps its status
+  int status = 0;
+  while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  }
+  close(channel_);
+  child_ = 0;
+  return status;
+}
+
+Diag WorkerProcess::dies(Death death, Diag diag) {
+  death_ = death;
+  return cause_ = std::move(diag);
+}
+
+Status WorkerProcess::send(std::string_view message) {
+  if (!child_) return cause_;
+  uint64_t bytes = message.size();
+  if (send_all(channel_, &bytes, sizeof bytes) && send_all(channel_, message.data(), message.size())) return Unit{};
+  return Diag{"the worker process does not listen"};
+}
+
+Result<std::string> WorkerProcess::receive(double timeout_seconds) {
+  if (!child_) return cause_;
+  Reader reader(channel_, child_, timeout_seconds);
+  Header header;
+  std::string text;
+  Read got = reader.read(&header, sizeof header);
+  bool believable = got == Read::Done && header.bytes <= kMostBytes;
+  if (believable) got = reader.read(text, header.bytes);
+  if (believable && got == Read::Done && header.kind == Kind::Answer) return text;
+  if (believable && got == Read::Done && header.kind == Kind::Error)
+    return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
+  int status = end();
+  if (got == Read::TimedOut)
+    return dies({SIGKILL, true}, {"did not end within " + seconds_text(timeout_seconds)});
+  if (got == Read::TooMany)
+    return dies({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
+  if (believable && got == Read::Done) return dies({header.signal}, killed(header));
+  if (WIFSIGNALED(status)) return dies({WTERMSIG(status)}, killed({.signal = WTERMSIG(status)}));
+  return dies({},
+              {"its process ended with exit code " + std::to_string(WEXITSTATUS(status)) + " and without an answer"});
+}
+
+Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options,
+                            Death* death) {
+  auto worker = WorkerProcess::start([&](Worker& self) -> Status {
+    self.answer(catch_failures([&] { return std::move(body(self).value_or_throw()); }));
+    return Unit{};
+  });
+  if (!worker) return worker.diag();
+  auto answer = worker->receive(options.timeout_seconds);
+  if (death) *death = worker->death().value_or(Death{});
+  return answer;
+}
+
+}  // namespace tgc

@@ -1,0 +1,197 @@
+#include "lib/contain/contain.h"
+#include "lib/support/sanitized.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+namespace tgc {
+namespace {
+
+std::string message(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
+                    Death* death = nullptr) {
+  auto r = contain(body, options, death);
+  return r ? "answered" : r.diag().message;
+}
+
+TEST_CASE("contain: answers and errors come back whole, changes do not") {
+  int changed = 0;
+  std::string big(5000000, 'x');
+  auto r = contain([&](Worker&) -> Result<std::string> {
+    changed = 1;
+    return big + "end";
+  });
+  REQUIRE(r.ok());
+  CHECK(*r == big + "end");
+  CHECK(changed == 0);
+  CHECK(message([](Worker&) -> Result<std::string> { return Diag{"no such thing"}; }) == "no such thing");
+  CHECK(message([](Worker&) -> Result<std::string> { throw Failure("thrown"); }) == "thrown");
+  CHECK(message([](Worker&) -> Result<std::string> { throw std::bad_alloc(); }) == "out of memory");
+  auto empty = contain([](Worker&) -> Result<std::string> { return std::string(); });
+  CHECK((empty.ok() && empty->empty()));
+}
+
+TEST_CASE("contain: deaths are told apart") {
+  if (kSanitized) {
+    MESSAGE("skipped: the sanitizers take the signals themselves");
+    return;
+  }
+  Death death;
+  volatile int zero = 0;
+  CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(7 / zero); }, {}, &death)
+            .starts_with("killed by SIGFPE (integer division by zero at 0x"));
+  CHECK(death.signal == SIGFPE);
+  int* volatile nowhere = reinterpret_cast<int*>(64);
+  CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(*nowhere); }) ==
+        "killed by SIGSEGV (access to memory that is not there at 0x40)");
+#ifdef __x86_64__
+  auto* volatile odd = reinterpret_cast<int*>(0x8000000000000000);  // no address of 48 bits
+  CHECK(message([&](Worker&) -> Result<std::string> {
+          return std::to_string(*odd);
+        }).starts_with("killed by SIGSEGV (a vector at an address that is no multiple of its size, or"));
+#endif
+  CHECK(message([](Worker&) -> Result<std::string> { abort(); }) == "killed by SIGABRT (the process aborted itself)");
+  CHECK(message(
+            [](Worker&) -> Result<std::string> {
+              raise(SIGKILL);
+              return std::string();
+            },
+            {}, &death) == "killed by SIGKILL (from outside: most likely the system ran out of memory)");
+  CHECK((death.signal == SIGKILL && !death.timed_out));
+  CHECK(message([](Worker&) -> Result<std::string> { _exit(3); }) ==
+        "its process ended with exit code 3 and without an answer");
+  auto begin = std::chrono::steady_clock::now();
+  CHECK(message(
+            [](Worker&) -> Result<std::string> {
+              for (;;) pause();
+            },
+            {.timeout_seconds = 0.1}, &death) == "did not end within 0.1 seconds");
+  CHECK(death.timed_out);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+TEST_CASE("contain: a child that runs out of memory says so") {
+  if (kSanitized) {
+    MESSAGE("skipped: the sanitizers reserve more address space than the limit");
+    return;
+  }
+  auto use_up = [](Worker&) -> Result<std::string> {
+    rlimit limit{1ull << 30, 1ull << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    std::vector<std::string> all;
+    for (int i = 0; i < 4096; i++) all.emplace_back(1u << 20, 'x');
+    return std::to_string(all.size());
+  };
+  CHECK(message(use_up) == "out of memory");
+  CHECK(message([](Worker&) -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) ==
+        "answered");  // this process has no limit
+}
+
+// Hostile code, run with the rights that REF and kernels on the CPU have.
+std::string confined(const std::function<void()>& work, const ContainOptions& options = {.timeout_seconds = 10}) {
+  return message(
+      [&](Worker& worker) -> Result<std::string> {
+        worker.confine({.rights = Rights::Compute, .memory = 256 << 20, .seconds = 5});
+        work();
+        return std::string("done");
+      },
+      options);
+}
+std::string may_not(const std::string& call) { return "killed by SIGSYS (it called '" + call + "', which it may not)"; }
+
+TEST_CASE("contain: a confined worker computes, and nothing else") {
+  if (kSanitized || walls() == "limits") {
+    MESSAGE("skipped: there is no seccomp here; what stands is " << walls());
+    return;
+  }
+  CHECK(confined([] { std::vector<int> some(1000000, 1); }) == "answered");
+  std::string file = "/tmp/tgc-contain-test-" + std::to_string(getpid());
+  CHECK(confined([&] { open(file.c_str(), O_WRONLY | O_CREAT, 0600); }) == may_not("openat"));
+  CHECK(access(file.c_str(), F_OK) != 0);
+  CHECK(confined([] { open("/etc/passwd", O_RDONLY); }) == may_not("openat"));
+  CHECK(confined([] { socket(AF_INET, SOCK_STREAM, 0); }) == may_not("socket"));
+  CHECK(confined([] { (void)fork(); }) == may_not("clone"));
+  CHECK(confined([] { execl("/bin/true", "true", nullptr); }) == may_not("execve"));
+  CHECK(confined([] { kill(getppid(), 0); }).starts_with("killed by SIGSYS"));
+  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // what is not its channel
+  CHECK(confined([] {
+          for (volatile bool go = true; go;) {
+          }
+        }, {.timeout_seconds = 0.3}) == "did not end within 0.3 seconds");
+  CHECK(confined([] {
+          std::vector<std::string> all;
+          for (int i = 0; i < 100000; i++) all.emplace_back(1u << 20, 'x');
+        }) == "out of memory");
+  CHECK(confined([] {
+          std::function<int(int)> deeper = [&](int n) {
+            volatile char room[4096] = {};
+            return room[0] + deeper(n + 1) + room[n % 4096];
+          };
+          deeper(0);
+        }).starts_with("killed by SIGSEGV (the stack is full"));
+}
+
+TEST_CASE("contain: a fault names the memory that is nearest, and how far outside it was") {
+  if (kSanitized) return;
+  auto page = size_t(sysconf(_SC_PAGESIZE));
+  auto* two = static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  mprotect(two + page, page, PROT_NONE);
+  std::vector<NamedMemory> named{{"data0", reinterpret_cast<uint64_t>(two + page - 64), 60}};
+  std::string text = message([&](Worker& worker) -> Result<std::string> {
+    worker.watch(named);
+    volatile char* at = two + page + 6;
+    return std::to_string(*at);
+  });
+  CHECK(text.ends_with(": 10 bytes after the end of data0, 60 bytes)"));
+  munmap(two, 2 * page);
+}
+
+TEST_CASE("contain: what a driver's worker starts is bounded, ends with it, and writes where it may") {
+  if (kSanitized || walls() == "limits") return;
+  std::string folder = "/tmp/tgc-room-test-" + std::to_string(getpid()), outside = folder + "-outside";
+  mkdir(folder.c_str(), 0700);
+  auto driver = [&](const std::function<std::string()>& work) {
+    auto r = contain(
+        [&](Worker& worker) -> Result<std::string> {
+          worker.confine({.rights = Rights::Driver, .writable = {folder}});
+          return work();
+        },
+        {.timeout_seconds = 10});
+    return r ? *r : r.diag().message;
+  };
+  auto made = [](const std::string& path) {
+    int fd = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+    return fd >= 0 ? std::string("made") : std::string(strerrorname_np(errno));
+  };
+  CHECK(driver([&] { return made(folder + "/inside"); }) == "made");
+  CHECK(driver([&] { return made(outside); }) == "EACCES");
+  auto net = [] { return std::string(socket(AF_INET, SOCK_STREAM, 0) < 0 ? strerrorname_np(errno) : "made"); };
+  CHECK(driver(net) == "EPERM");
+  CHECK(driver([&] { return std::to_string(system(("echo x > " + outside + " 2>/dev/null").c_str()) != 0); }) == "1");
+  CHECK(access(outside.c_str(), F_OK) != 0);
+  CHECK(driver([&] { return kill(getppid(), 0), "killed"; }).starts_with("killed by SIGSYS"));
+  auto bomb = [&] {
+    for (int i = 0; i < 100; i++)
+      if (fork() == 0)
+        for (;;) pause();
+    for (;;) pause();
+    return std::string();
+  };
+  CHECK(driver(bomb) == "started more processes than a driver needs, and was ended with all of them");
+  unlink((folder + "/inside").c_str()), rmdir(folder.c_str());
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,205 @@
+#include "lib/execute/sanitized.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "lib/compile/compile.h"
+#include "lib/compile/driver_room.h"
+#include "lib/contain/bytes.h"
+#include "lib/support/write_file.h"
+
+namespace tgc {
+namespace {
+
+constexpr const char* kClangFolder = "/usr/lib/llvm-19/bin";
+
+// The rest of the program: reads buffers and variables from its standard input, calls the kernel for each thread, one
+// after another, and writes the buffers to its standard output. Where they lie goes to the standard error, before what
+// AddressSanitizer says of them.
+constexpr std::string_view kHarness = R"(#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+extern void KERNEL();
+static uint64_t args[1024], bytes[1024], buffers, variables, threads;
+static void take(void* to, size_t n) { if (n && fread(to, 1, n, stdin) != n) exit(3); }
+int main(void) {
+  take(&buffers, 8), take(&variables, 8), take(&threads, 8);
+  for (uint64_t i = 0; i < buffers; i++) {
+    void* p = 0;
+    take(&bytes[i], 8);
+    if (posix_memalign(&p, 64, bytes[i])) exit(4);
+    take(p, bytes[i]), args[i] = (uint64_t)p;
+    fprintf(stderr, "buffer %llu 0x%llx\n", (unsigned long long)i, (unsigned long long)args[i]);
+  }
+  take(&args[buffers], 8 * variables);
+  for (uint64_t core = 0; core < threads; core++) {
+    args[buffers + variables] = core;
+    ((void (*)(TYPES))KERNEL)(VALUES);
+  }
+  for (uint64_t i = 0; i < buffers; i++) fwrite((void*)args[i], 1, bytes[i], stdout);
+  return 0;
+}
+)";
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) text.replace(at, from.size(), to);
+}
+
+std::string harness(const std::string& function, size_t arguments) {
+  std::string types, values, out(kHarness);
+  for (size_t i = 0; i < arguments; i++) {
+    types += i ? ", uint64_t" : "uint64_t";
+    values += (i ? ", args[" : "args[") + std::to_string(i) + "]";
+  }
+  replace_all(out, "KERNEL", function), replace_all(out, "TYPES", types), replace_all(out, "VALUES", values);
+  return out;
+}
+
+// The text that clang compiles: C as it is; LLVM IR as LLVM optimizes it, with its own lines, and marked to be watched.
+std::string watched_text(const KernelSource& source, bool is_c) {
+  if (is_c) return source.text;
+  CompileJob job{.language = Language::LlvmIr, .source = source.text, .name = source.name, .lines = true};
+  std::string out = std::move(compile(job, Artifact::LlvmIr).value_or_throw());
+  for (size_t at = 0; (at = out.find("\ndefine ", at)) != out.npos; at++) {
+    size_t line = out.find('\n', at + 1),
+           end = std::min({out.find(" #", at), out.find(" !dbg", at), out.find(" {", at)});
+    if (end < line) out.insert(end, " sanitize_address");
+  }
+  return out;
+}
+
+struct Ran {
+  int exit_code = 0;
+  std::string out, err;
+};
+
+// A copy that may be run: linkers change the rights of what they have written, which a worker may not.
+void make_runnable(const std::string& from, const std::string& to) {
+  std::string bytes = read_whole_file(from);
+  int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+  size_t written = 0;
+  for (ssize_t n; fd >= 0 && written < bytes.size(); written += size_t(n))
+    if ((n = write(fd, bytes.data() + written, bytes.size() - written)) <= 0) break;
+  if (fd >= 0) close(fd);
+  if (written < bytes.size()) throw Failure("cannot write the program for AddressSanitizer");
+}
+
+// In the worker: compiles and runs it.
+Ran run_there(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
+              const std::string& input, double seconds) {
+  std::string clang = find_program("clang-19", {kClangFolder});
+  if (clang.empty()) clang = find_program("clang", {kClangFolder});
+  if (clang.empty()) throw Failure(Diag{.message = "--sanitize compiles by clang, which is not here",
+                                        .expected = "the packages clang-19 and libclang-rt-19-dev"});
+  const TemporaryFolder& folder = room.folder();
+  std::string kernel = folder.file("kernel.src"), rest = folder.file("main.c"), program = folder.file("program");
+  write_file(kernel, text).value_or_throw(), write_file(rest, main).value_or_throw();
+  auto call = [&](std::vector<std::string> command) {
+    auto done = run_process(command);
+    if (!done) throw Failure(done.diag());
+    if (done->exit_code)
+      throw Failure(Diag{.message = "the kernel does not compile for AddressSanitizer", .context = done->err});
+  };
+  std::vector<std::string> compiler{clang,          "-c", "-w", "-g", "-O1", "-fsanitize=address", "-fno-math-errno",
+                                    "-march=native"};
+  compiler.insert(compiler.end(), {"-x", is_c ? "c" : "ir", kernel, "-o", folder.file("kernel.o")});
+  call(compiler);
+  call({clang, "-w", "-O1", "-fsanitize=address", rest, folder.file("kernel.o"), "-lm", "-o", folder.file("linked")});
+  make_runnable(folder.file("linked"), program);
+  setenv("ASAN_OPTIONS", "detect_leaks=0:hard_rss_limit_mb=8192:allocator_may_return_null=0:color=never", 1);
+  setenv("ASAN_SYMBOLIZER_PATH", (std::string(kClangFolder) + "/llvm-symbolizer").c_str(), 1);
+  auto ran = std::move(run_process({program}, input, std::max(1, int(seconds))).value_or_throw());
+  return {ran.exit_code, std::move(ran.out), std::move(ran.err)};
+}
+
+// What stands between two texts, after `from`; empty when it does not.
+std::string between(const std::string& text, std::string_view begin, std::string_view end, size_t from = 0) {
+  size_t a = text.find(begin, from);
+  if (a == text.npos) return {};
+  a += begin.size();
+  return text.substr(a, text.find(end, a) - a);
+}
+
+// "heap-buffer-overflow, WRITE of size 4, 0 bytes after the end of data0, 32 bytes, at line 5 of the kernel"
+Diag found(const std::string& err, const Executable& kernel, const Arrays& inputs) {
+  size_t report = err.find("ERROR: AddressSanitizer: ");
+  if (report == err.npos)
+    return {.message = "the program under AddressSanitizer failed", .context = err.substr(0, 2000)};
+  Diag out{.message = "AddressSanitizer: " + between(err, "AddressSanitizer: ", " ", report)};
+  for (std::string_view access : {"READ of size ", "WRITE of size "})
+    if (std::string size = between(err, access, " ", report); !size.empty())
+      out.message += ", " + std::string(access) + size;
+  // "is located 4 bytes after 64-byte region [0x50a0000000c0,0x50a000000100)"
+  if (std::string where = between(err, " is located ", "-byte region", report); !where.empty()) {
+    where.resize(std::min(where.size(), where.rfind(' ')));
+    std::string region = between(err, "-byte region [", ",", report);
+    for (size_t i = 0; i < inputs.size(); i++) {
+      std::string begin = between(err, "buffer " + std::to_string(i) + " 0x", "\n");
+      if (begin.empty() || !region.ends_with(begin)) continue;
+      if (where.ends_with("after")) where += " the end";
+      if (where.ends_with("before")) where += " the beginning";
+      out.message += ", " + where + " of " + kernel.buffers()[i].name() + ", " +
+                     std::to_string(inputs[i].array.nbytes()) + " bytes";
+    }
+  }
+  // "SUMMARY: AddressSanitizer: heap-buffer-overflow FILE:11:17 in k"
+  std::string summary = between(err, "SUMMARY: AddressSanitizer: ", " in ", report);
+  size_t colon = summary.find(':', summary.rfind('/') == summary.npos ? 0 : summary.rfind('/'));
+  int line = colon == summary.npos ? 0 : std::atoi(summary.c_str() + colon + 1);
+  if (line <= 0) return out;
+  out.message += ", at line " + std::to_string(line) + " of the kernel";
+  size_t at = 0;
+  const std::string& text = kernel.source().text;
+  for (int n = 1; n < line && at != text.npos; n++)
+    at = text.find('\n', at) == text.npos ? text.npos : text.find('\n', at) + 1;
+  if (at != text.npos) out.context = text.substr(at, text.find('\n', at) - at);
+  return out;
+}
+
+}  // namespace
+
+Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inputs, const VariableValues& variables,
+                                    const ExecuteOptions& options) {
+  return catch_failures([&] {
+    const KernelSource& source = kernel.source();
+    bool is_c = source.target.starts_with("CPU:CLANG");
+    if (!is_c && !source.target.starts_with("CPU:LLVM"))
+      throw Failure(Diag{.message = "--sanitize is for kernels on the CPU", .expected = "--device=CPU or CPU:CLANG"});
+    auto values = std::move(kernel.arguments(variables).value_or_throw());
+    auto size = kernel.launch_size(variables).value_or_throw();
+    ByteWriter input;
+    input.number(inputs.size()).number(values.size()).number(size.global[0]);
+    for (const NamedArray& a : inputs) input.number(a.array.nbytes()).raw(a.array.data(), a.array.nbytes());
+    for (int64_t v : values) input.number(uint64_t(v));
+    std::string bytes = input.take(), text = watched_text(source, is_c);
+    std::string main = harness(source.function_name, inputs.size() + values.size() + 1);
+
+    DriverRoom room;
+    auto answer = contain(
+        [&](Worker& worker) -> Result<std::string> {
+          return catch_failures([&] {
+            room.confine(worker, 0);
+            Ran ran = run_there(room, text, main, is_c, bytes, options.timeout_seconds);
+            return ByteWriter().number(uint64_t(ran.exit_code)).text(ran.out).text(ran.err).take();
+          });
+        },
+        {.timeout_seconds = options.timeout_seconds > 0 ? options.timeout_seconds + 60 : 0});
+    ByteReader in(answer.value_or_throw());
+    uint64_t exit_code = in.number();
+    std::string arrays = in.text(), err = in.text();
+    if (exit_code) throw Failure(found(err, kernel, inputs));
+    Execution out;
+    ByteReader made(arrays);
+    for (size_t i = 0; i < inputs.size(); i++) {
+      Array array(inputs[i].array.dtype(), {inputs[i].array.shape().begin(), inputs[i].array.shape().end()});
+      made.raw(array.data(), array.nbytes());
+      if (kernel.buffers()[i].written) out.outputs.push_back({inputs[i].name, std::move(array)});
+    }
+    return out;
+  });
+}
+
+}  // namespace tgc

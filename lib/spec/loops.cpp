@@ -1,0 +1,59 @@
+#include "lib/spec/loops.h"
+
+#include <algorithm>
+
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+bool depends_on(UOp u, UOp on) {
+  std::vector<UOp> below = toposort(u);
+  return std::ranges::find(below, on) != below.end();
+}
+
+// The DEFINE_GLOBAL that an address points into; the empty UOp: none, or not to be told.
+UOp buffer_of(UOp address) {
+  while (!address.is(Op::DEFINE_GLOBAL)) {
+    if (!address.in({Op::INDEX, Op::CAST, Op::AFTER, Op::GEP, Op::PTRCAT, Op::VECTORIZE}) || address.num_src() == 0)
+      return {};
+    address = address.src(0);
+  }
+  return address;
+}
+
+bool runs_twice(UOp range) {
+  Const size = range.vmax();
+  return size.is_int() && size.as_int() > 0;
+}
+
+bool overlaps(UOp store, UOp range) {
+  UOp buffer = buffer_of(store.src(0));
+  return buffer && range.is(Op::RANGE) && runs_twice(range) && !depends_on(store.src(0), range) &&
+         lies_in(store.src(1), range) && !depends_on(store.src(1), buffer);
+}
+
+}  // namespace
+
+std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes) {
+  for (size_t i = 0; i < nodes.size(); i++) {
+    UOp u = nodes[i];
+    if (u.is(Op::RANGE) && u.num_src() > 0 && u.src(0).is(Op::CONST) && u.src(0).vmax().is_int() &&
+        u.src(0).vmax().as_int() < 0)
+      return SpecViolation{.node = u, .position = i, .rule = nullptr, .why = "its size is negative"};
+    if (!u.is(Op::END) || !u.src(0).is(Op::STORE) || u.src(0).num_src() < 2) continue;
+    UOp store = u.src(0);
+    for (UOp range : u.src().subspan(1))
+      if (overlaps(store, range)) {
+        size_t at = size_t(std::ranges::find(nodes, store) - nodes.begin());
+        return SpecViolation{.node = store, .position = at, .rule = nullptr,
+                             .why = "every iteration of the range " + range.arg().repr() +
+                                    " stores a value of its own to the same element"};
+      }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tgc

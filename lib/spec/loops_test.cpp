@@ -1,0 +1,42 @@
+#include "lib/spec/loops.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/text/pyrender.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+// A kernel that stores `value` to data0[`index`] in r (8 iterations) and s (4); what is found.
+std::string found(const std::string& index, const std::string& value, const std::string& end = "r, s") {
+  Graph g;
+  UOp root = read_pyrender(g, "r = UOp.range(8, 0, AxisType.LOOP)\ns = UOp.range(4, 1, AxisType.LOOP)\n"
+                              "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(32), (), 0)\n"
+                              "b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(32), (), 1)\n"
+                              "ast = a.index(" + index + ", ptr=True).store(" + value + ").end(" + end + ").sink()\n")
+                 .value_or_throw();
+  auto violation = verify_loops(toposort(root));
+  return violation ? violation->why : "";
+}
+
+TEST_CASE("spec: iterations that store values of their own to one element") {
+  CHECK(found("r", "b.index(r*4+s)") ==
+        "every iteration of the range (1, AxisType.LOOP) stores a value of its own to the same element");
+  CHECK(found("r*4+s", "b.index(r*4+s)").empty());
+  CHECK(found("r", "b.index(r)").empty());                          // the same value, four times
+  CHECK(found("r", "a.index(r)+b.index(r*4+s)").empty());           // adds up
+  CHECK(found("r", "b.index(r*4+s).reduce(s, arg=Ops.ADD)", "r").empty());
+  CHECK(found("r+s*0", "b.index(r*4+s)").empty());                  // who knows
+}
+
+TEST_CASE("spec: a range of a negative size") {
+  Graph g;
+  UOp root = read_pyrender(g, "ast = UOp.range(-3, 0, AxisType.LOOP).sink()\n").value_or_throw();
+  auto violation = verify_loops(toposort(root));
+  REQUIRE(violation);
+  CHECK(violation->why == "its size is negative");
+}
+
+}  // namespace
+}  // namespace tgc
