@@ -23,7 +23,7 @@ struct RunOptions {
 template <class Report>
 int tell(const Report& report, bool json, const std::string& text, const std::string& trouble_with) {
   if (json) print(report.json());
-  else if (report.error.empty()) print(text);
+  else if (report.error.empty()) print_report(text);
   else trouble({.message = trouble_with + report.error});
   flush_output();
   return report.exit_code();
@@ -58,7 +58,7 @@ class Runner {
   int run_onnx() {
     auto report = run_onnx_tests(session_, o_.onnx_tests, spec_);
     if (!report) return trouble(report.diag());
-    print(o_.json ? report->json() : report->text());
+    print_report(o_.json ? report->json() : report->text());
     return report->exit_code();
   }
 
@@ -134,8 +134,8 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_flag("--recorded", t.recorded,
                 "of golden records: run the record's own list and stages, not what tgc makes");
   option("--bench", t.bench, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
-  option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take on a device; 0: any time. Default: 60")
-      ->check(real_number(0, kMostSeconds));
+  option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take; 0: any time. Default: 60, in REF 600")
+      ->check(real_number(0, kMostSeconds))->each(limit_ref_seconds);
   cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");
   cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
   add_kernel_option(*cmd, t.kernel);

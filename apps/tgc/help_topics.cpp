@@ -3,6 +3,7 @@
 
 #include "apps/tgc/commands.h"
 #include "lib/compilation/stage_rows.h"
+#include "lib/support/limits.h"
 #include "lib/text/formats.h"
 
 namespace tgc {
@@ -56,6 +57,13 @@ std::string settings() {
   for (const SettingInfo& s : all_settings())
     out += row(std::string(s.name) + "=" + std::to_string(s.default_value), 32, s.help);
   return out;
+}
+
+std::string limits() {
+  std::string out(kAboutLimits);
+  for (const LimitInfo& l : all_limits())
+    out += row(std::string(l.name) + (l.default_value < 0 ? "" : "=" + std::to_string(l.default_value)), 24, l.help);
+  return out + "--allow-custom compiles and runs the code that CUSTOM and CUSTOMI nodes hold; dump shows it without.\n";
 }
 
 std::string targets() {
@@ -123,7 +131,7 @@ struct Topic {
 };
 constexpr Topic kTopics[] = {{"stages", stages}, {"formats", formats}, {"settings", settings},    {"targets", targets},
                              {"inputs", inputs}, {"debug", debug},     {"exit-codes", exit_codes},
-                             {"faults", faults}};
+                             {"faults", faults}, {"limits", limits}};
 
 }  // namespace
 

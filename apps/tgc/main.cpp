@@ -5,9 +5,11 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/process.h"
+#include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/rewrite/fault.h"
 #include "lib/session/environment.h"
+#include "lib/support/limits.h"
 #include "lib/support/settings.h"
 #include "lib/support/version.h"
 
@@ -65,6 +67,9 @@ int run_command(int argc, char** argv) {
   app.fallthrough();  // --color behind a command, too: the commands take this on when they are added
   app.set_version_flag("--version", version_line);
   tgc::add_color_option(app);
+  tgc::add_limit_options(app);
+  app.parse_complete_callback(tgc::keep_process_limits);  // before the command's own
+  if (auto status = tgc::set_limits_of_environment(); !status) return tgc::trouble(status.diag());
   int exit_code = 0;
   if (auto fault = tgc::check_fault_of_environment(); !fault) return tgc::trouble(fault.diag());
   try {

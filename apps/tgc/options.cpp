@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <mutex>
 #include <sstream>
 
@@ -9,6 +10,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/runtime/compare.h"
 #include "lib/session/environment.h"
+#include "lib/support/limits.h"
 
 namespace tgc {
 
@@ -33,6 +35,29 @@ void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_tar
       .add_option("--opts", over.opts,
                   "the optimizer's list, for example '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic")
       ->type_name("LIST");
+}
+
+void add_limit_options(CLI::App& app) {
+  app.add_option_function<std::vector<std::string>>(
+         "--limit",
+         [](const std::vector<std::string>& limits) {
+           for (const std::string& text : limits)
+             if (auto status = set_limits(text); !status) throw CLI::ValidationError("--limit", status.diag().text());
+         },
+         "how much an input may cost, for example nodes=1M; TGC_LIMITS is the fallback, `tgc help limits` lists them")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->trigger_on_parse()
+      ->take_all();
+  app.add_flag_callback(
+         "--allow-custom", [] { allow_custom(true); },
+         "compile and run the code that CUSTOM and CUSTOMI nodes of the input hold")
+      ->trigger_on_parse();
+}
+
+void limit_ref_seconds(const std::string& seconds) {
+  auto whole = int64_t(std::ceil(std::min(std::atof(seconds.c_str()), 1e9)));
+  if (auto status = set_limits("ref-seconds=" + std::to_string(whole)); !status) warn(status.diag());
 }
 
 void add_weights_option(CLI::App& command, Overrides& over) {
@@ -112,8 +137,7 @@ class TerminalEvents : public Events {
  private:
   void tell(const std::string& text) {
     std::lock_guard lock(mutex_);
-    progress_line().clear();
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    tgc::tell(text);
   }
 
   std::mutex mutex_;  // bench --whole reads files on several threads, and reading has notes

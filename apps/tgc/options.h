@@ -15,6 +15,10 @@ namespace tgc {
 
 struct ToleranceOptions;
 
+// --limit and --allow-custom, of every command.
+void add_limit_options(CLI::App& app);
+// --timeout=SECONDS, as REF keeps it.
+void limit_ref_seconds(const std::string& seconds);
 // --target, --device (the same, unless the command has a --device of its own), --set, --opts.
 void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target = true);
 void add_weights_option(CLI::App& command, Overrides& over);

@@ -7,22 +7,25 @@
 #include "lib/model/realize.h"
 #include "lib/model/tensor_state.h"
 #include "lib/model/weights.h"
+#include "lib/support/limits.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
 namespace {
-
-constexpr int kMaxDepth = 64;  // of functions and subgraphs in each other
 
 int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string& domain) {
   auto found = opsets.find(domain);
   return found == opsets.end() ? 1 : found->second;
 }
 
+using FunctionName = std::pair<std::string_view, std::string_view>;
+FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
+
+// The functions of a model are sorted by name (from_proto); of two that are called alike the first counts.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
-  for (auto& f : model.functions)
-    if (f.name == node.op && f.domain == node.domain) return &f;
-  return nullptr;
+  FunctionName wanted(node.op, node.domain);
+  auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
+  return found != model.functions.end() && full_name(*found) == wanted ? &*found : nullptr;
 }
 
 // ---- what a model must be, before anything runs ---------------------------------------------------------------------
@@ -32,28 +35,39 @@ class Checker {
   explicit Checker(const onnx::ModelProto& model) : model_(model) {}
 
   void check() {
-    graph(model_.graph, {}, model_.opsets, 0);
+    graph(model_.graph, nullptr, model_.opsets, 0);
     for (auto& f : model_.functions) {
-      std::set<std::string> names(f.inputs.begin(), f.inputs.end());
+      Names names{{f.inputs.begin(), f.inputs.end()}, nullptr};
       nodes(f.nodes, names, f.opsets.empty() ? model_.opsets : f.opsets, 0);
     }
     if (troubles_.empty()) return;
     std::string all;
     for (auto& t : troubles_) all += (all.empty() ? "" : "\n  ") + t;
+    if (more_) all += "\n  and " + std::to_string(more_) + " more";
     throw Failure(troubles_.size() == 1 ? all : "the model cannot be run:\n  " + all);
   }
 
  private:
+  // Names that are visible in a graph: its own, and those of the graphs around it.
+  struct Names {
+    std::set<std::string_view> own;
+    const Names* outer;
+    bool contains(std::string_view name) const { return own.contains(name) || (outer && outer->contains(name)); }
+  };
+
   void trouble(std::string text) {
-    if (std::find(troubles_.begin(), troubles_.end(), text) == troubles_.end()) troubles_.push_back(std::move(text));
+    constexpr size_t kMost = 50;
+    if (std::find(troubles_.begin(), troubles_.end(), text) != troubles_.end()) return;
+    if (troubles_.size() < kMost) troubles_.push_back(std::move(text));
+    else more_++;
   }
 
-  void graph(const onnx::GraphProto& g, std::set<std::string> names, const std::map<std::string, int64_t>& opsets,
-             int depth) {
-    if (depth > kMaxDepth) return trouble("graphs are nested more than " + std::to_string(kMaxDepth) + " deep");
-    for (auto& i : g.inputs) names.insert(i.name);
+  void graph(const onnx::GraphProto& g, const Names* outer, const std::map<std::string, int64_t>& opsets, int depth) {
+    Names names{{}, outer};
+    check_limit(Limit::ModelDepth, depth);
+    for (auto& i : g.inputs) names.own.insert(i.name);
     for (auto& t : g.initializers) {
-      names.insert(t.name);
+      names.own.insert(t.name);
       if (!onnx::dtype_of(t.type) && t.type != onnx::Type::String)
         trouble("initializer '" + t.name + "' is of " + onnx::name_of(t.type) + ", which is not supported");
     }
@@ -63,9 +77,9 @@ class Checker {
   }
 
   // Nodes come after those that make their inputs; adds what they make to `names`.
-  void nodes(const std::vector<onnx::NodeProto>& list, std::set<std::string>& names,
+  void nodes(const std::vector<onnx::NodeProto>& list, Names& names,
              const std::map<std::string, int64_t>& opsets, int depth) {
-    std::set<std::string> made_here, later;
+    std::set<std::string_view> made_here, later;
     for (auto& n : list)
       for (auto& o : n.outputs) later.insert(o);
     for (auto& n : list) {
@@ -76,11 +90,11 @@ class Checker {
                 (later.contains(i) ? "a later node makes: the graph has a cycle or is out of order" : "nothing makes"));
       }
       for (auto& a : n.attributes)
-        if (a.g) graph(*a.g, names, opsets, depth + 1);
+        if (a.g) graph(*a.g, &names, opsets, depth + 1);
       for (auto& o : n.outputs) {
         if (!o.empty() && !made_here.insert(o).second)
           trouble(n.label() + " makes '" + o + "', which another node makes too");
-        names.insert(o);
+        names.own.insert(o);
       }
     }
   }
@@ -102,6 +116,7 @@ class Checker {
 
   const onnx::ModelProto& model_;
   std::vector<std::string> troubles_;
+  size_t more_ = 0;  // that are not told one by one
 };
 
 }  // namespace
@@ -123,6 +138,7 @@ Result<Model> Model::open(const std::string& path, const std::string& weights) {
 
 Result<Model> Model::from_proto(onnx::ModelProto proto) {
   auto out = catch_failures([&] {
+    std::ranges::stable_sort(proto.functions, {}, full_name);
     Checker(proto).check();
     Model model;
     model.proto_ = std::make_shared<const onnx::ModelProto>(std::move(proto));
@@ -268,10 +284,10 @@ Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::stri
 // Runs the nodes in the innermost scope, which it closes.
 Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
                                const std::map<std::string, int64_t>& opsets) {
-  if (++depth_ > kMaxDepth)
-    throw Failure("functions and subgraphs are nested more than " + std::to_string(kMaxDepth) + " deep");
+  check_limit(Limit::ModelDepth, ++depth_);
   auto* outer = std::exchange(opsets_, &opsets);
   for (auto& node : nodes) {
+    check_limit(Limit::ModelNodes, ++nodes_run_);
     Values made;
     try {
       made = run_node(node, opsets);

@@ -83,7 +83,7 @@ class ModelBuilder {
   std::vector<Scope> scopes_;
   const std::map<std::string, int64_t>* opsets_ = nullptr;
   std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_;
-  int depth_ = 0;
+  int64_t depth_ = 0, nodes_run_ = 0;  // see Limit::ModelDepth, Limit::ModelNodes
 };
 
 }  // namespace tgc

@@ -10,6 +10,7 @@
 #include "lib/model/realize.h"
 #include "lib/model/tensor_state.h"
 #include "lib/runtime/npz.h"
+#include "lib/support/limits.h"
 #include "lib/support/testing.h"
 
 namespace tgc {
@@ -230,6 +231,41 @@ TEST_CASE("what a shape depends on is named when it is not known") {
   REQUIRE_FALSE(out.ok());
   CHECK(out.diag().message.find("Reshape 'y'") == 0);
   CHECK(out.diag().message.find("depends on the values of the model's input 'shape'") != std::string::npos);
+}
+
+TEST_CASE("models: functions that double each other end at a limit, so does their depth; many names are quick") {
+  auto doubling = [](int n) {
+    std::string functions;
+    auto call = [](const std::string& op, const char* in, const char* out) {
+      return bytes(7, bytes(4, op) + bytes(1, in) + bytes(2, out) + (op == "Relu" ? "" : bytes(7, "d")));
+    };
+    for (int k = 0; k < n; k++) {
+      std::string op = k ? "F" + std::to_string(k - 1) : "Relu";
+      functions += bytes(25, bytes(1, "F" + std::to_string(k)) + bytes(4, "a") + bytes(5, "b") + call(op, "a", "m") +
+                                 call(op, "m", "b") + bytes(9, number(2, 17)) + bytes(9, bytes(1, "d") + number(2, 1)) +
+                                 bytes(10, "d"));
+    }
+    return model_of(bytes(1, bytes(4, "F" + std::to_string(n - 1)) + bytes(1, "x") + bytes(2, "y") + bytes(7, "d")) +
+                    value_info(11, "x", {"4"}) + value_info(12, "y", {"4"})) +
+           bytes(8, bytes(1, "d") + number(2, 1)) + functions;
+  };
+  auto built = [](const std::string& data) {
+    auto model = load(data);
+    if (!model) return model.diag().message;
+    Graph g;
+    auto out = model->build(g, {{"x", Tensor::buffer(g, {4}, dtypes::float32)}});
+    return out ? std::string("built") : out.diag().message;
+  };
+  CHECK(built(doubling(5)) == "built");
+  REQUIRE(set_limits("model-nodes=5000").ok());
+  CHECK(built(doubling(40)).find("more than 5000 ONNX nodes that are run") != std::string::npos);
+  CHECK(built(doubling(100)).find("more than 64 ONNX functions and subgraphs in each other") != std::string::npos);
+  REQUIRE(set_limits("model-nodes=1000000").ok());
+
+  std::string unknown;
+  for (int i = 0; i < 200; i++) unknown += node("Nothing" + std::to_string(i), {"x"}, {"y" + std::to_string(i)});
+  std::string why = trouble_of(model_of(unknown + value_info(11, "x", {"4"}) + value_info(12, "y0", {"4"})));
+  CHECK(why.ends_with("\n  and 150 more"));
 }
 
 TEST_CASE("small models of real architectures compute what onnxruntime does") {

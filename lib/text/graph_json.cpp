@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/support/deep_stack.h"
 #include "lib/support/pytext.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/py_values.h"
@@ -64,7 +65,7 @@ class GraphJsonWriter {
 
  private:
   void add_inside(Arg a) {
-    if (a.is_uop()) add(a.uop());
+    if (a.is_uop()) with_stack([&] { add(a.uop()); });
     else if (a.is_tuple() || a.kind() == Arg::Kind::Record)
       for (Arg item : a.items()) add_inside(item);
   }
@@ -241,6 +242,13 @@ class JsonReader {
   }
 
   Arg arg() {
+    if (++arg_depth_ > kMaxArgDepth)
+      in_.fail(in_.position(), "arguments in each other more than " + std::to_string(kMaxArgDepth) + " deep");
+    Arg out = arg_depth_ % kStackCheck ? arg_here() : with_stack([&] { return arg_here(); });
+    arg_depth_--;
+    return out;
+  }
+  Arg arg_here() {
     using Type = JsonScanner::Type;
     switch (in_.peek()) {
       case Type::Null: in_.null(); return {};
@@ -323,6 +331,7 @@ class JsonReader {
   std::string last_dtype_text_;
   DType last_dtype_;
   int64_t id_ = -1;  // that the node had, of a stream
+  int arg_depth_ = 0;
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lib/support/limits.h"
+
 namespace tgc {
 namespace {
 
@@ -57,6 +59,12 @@ Result<size_t> LineReader::fill(char* into, size_t size) {
   return size_t(0);
 }
 
+Diag LineReader::too_large() const {
+  Diag diag = over_limit(Limit::InputBytes);
+  diag.file = input_name(path_);
+  return diag;
+}
+
 Result<bool> LineReader::next(std::string& out) {
   out.clear();
   line_++;
@@ -67,6 +75,7 @@ Result<bool> LineReader::next(std::string& out) {
       size_t left = buffer_.size() - at_;
       const auto* end = static_cast<const char*>(std::memchr(begin, '\n', left));
       size_t n = end ? size_t(end - begin) : left;
+      if (out.size() + n > size_t(limit(Limit::InputBytes))) return too_large();
       out.append(begin, n);
       at_ += n + (end ? 1 : 0);
       if (end) return line_ended_ = true;
@@ -85,6 +94,7 @@ Status LineReader::rest(std::string& out) {
   at_ = buffer_.size();
   for (;;) {
     size_t before = out.size();
+    if (before > size_t(limit(Limit::InputBytes))) return too_large();
     out.resize(before + kChunk);
     auto n = fill(out.data() + before, kChunk);
     out.resize(before + (n ? *n : 0));

@@ -17,7 +17,8 @@ class LineReader {
   ~LineReader();
 
   // The next line without its end, into `out`, whose memory is used again; false at the end of the file. A gzip file
-  // that is cut short or damaged is an error.
+  // that is cut short or damaged is an error, and so is a line, or with rest() a text, of more bytes than
+  // Limit::InputBytes.
   Result<bool> next(std::string& out);
   uint32_t line() const { return line_; }  // of the line last read, 1-based
   bool line_ended() const { return line_ended_; }  // by a line end; false: by the end of the file
@@ -29,6 +30,7 @@ class LineReader {
  private:
   LineReader(std::string path, void* file) : path_(std::move(path)), file_(file) {}
   Result<size_t> fill(char* into, size_t size);
+  Diag too_large() const;  // by Limit::InputBytes
 
   std::string path_;
   void* file_;  // zlib's gzFile

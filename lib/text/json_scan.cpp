@@ -4,13 +4,14 @@
 #include <charconv>
 #include <cstring>
 
+#include "lib/support/deep_stack.h"
 #include "lib/support/pytext.h"
 #include "lib/text/source_position.h"
 
 namespace tgc {
 namespace {
 
-constexpr uint32_t kMaxDepth = 1000;
+constexpr uint32_t kMaxDepth = 4096;  // an arg in an arg takes up to three
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -212,6 +213,10 @@ int64_t JsonScanner::int64() {
 }
 
 std::string_view JsonScanner::skip() {
+  return depth_ % kStackCheck ? skip_value() : with_stack([&] { return skip_value(); });
+}
+
+std::string_view JsonScanner::skip_value() {
   blanks();
   size_t begin = pos_;
   switch (peek()) {

@@ -51,6 +51,7 @@ class JsonScanner {
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {});
 
  private:
+  std::string_view skip_value();
   void blanks();
   bool open(char bracket, const char* what);     // false: closed at once
   bool next(char close);                         // after an item: false when the list is closed

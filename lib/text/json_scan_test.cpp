@@ -44,7 +44,7 @@ TEST_CASE("json: what is wrong is named with its place") {
   CHECK(failure("\"\\ud800x\"", skip).message == "half of a surrogate pair");
   CHECK(failure("\"ab\xFFz\"", skip).text().starts_with("in.json:1:4: a string that is not UTF-8"));
   CHECK(failure("1 2", skip).text().starts_with("in.json:1:3: found '2' after the value"));
-  CHECK(failure(std::string(2000, '['), skip).message == "brackets are nested more than 1000 deep");
+  CHECK(failure(std::string(5000, '['), skip).message == "brackets are nested more than 4096 deep");
   CHECK(failure("99999999999999999999", [](JsonScanner& in) { in.int64(); }).expected ==
         "an integer of at most 64 bits");
   CHECK(failure("[]", [](JsonScanner& in) { in.string(); })

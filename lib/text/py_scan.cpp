@@ -14,6 +14,11 @@ void PyScan::fail(size_t at, std::string message, std::string expected) const {
 
 std::string PyScan::found(size_t at) const { return found_at(text_, at); }
 
+void PyScan::too_deep() const {
+  Diag over = over_limit(Limit::Nesting);
+  fail(pos_, over.message, over.expected);
+}
+
 std::string PyScan::where(size_t at) const {
   Diag d = diag_at(text_, at, {}, {}, {});
   return "line " + std::to_string(d.line) + ", column " + std::to_string(d.column);

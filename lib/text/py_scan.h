@@ -6,9 +6,14 @@
 #include <string_view>
 
 #include "lib/dtype/const.h"
+#include "lib/support/deep_stack.h"
+#include "lib/support/limits.h"
 #include "lib/support/result.h"
 
 namespace tgc {
+
+// Tuples and dataclasses of args in each other: they are small things, and much that works on them is recursive.
+inline constexpr uint16_t kMaxArgDepth = 1000;
 
 class PyScan {
  public:
@@ -95,7 +100,7 @@ class PyScan {
   class Nested {
    public:
     explicit Nested(PyScan& scan) : scan_(scan) {
-      if (++scan_.depth_ > kMaxDepth) scan_.fail(scan_.pos_, "nested more than " + std::to_string(kMaxDepth) + " deep");
+      if (++scan_.depth_ > scan_.most_depth_) scan_.too_deep();
     }
     ~Nested() { scan_.depth_--; }
     Nested(const Nested&) = delete;
@@ -103,11 +108,17 @@ class PyScan {
    private:
     PyScan& scan_;
   };
-  static constexpr int kMaxDepth = 1000;  // Python's own limit is 200
+  [[noreturn]] void too_deep() const;
+  // What `read` returns, which reads what is nested one level deeper.
+  template <class Read>
+  auto deeper(Read&& read) {
+    return depth_ % kStackCheck ? read() : with_stack(read);
+  }
 
   std::string_view text_, file_;
   size_t pos_ = 0;
   int brackets_ = 0, depth_ = 0;
+  const int64_t most_depth_ = limit(Limit::Nesting);
 
  private:
   enum Trait : uint8_t { kNameStart = 1, kName = 2, kOperator = 4, kSkipped = 8 };

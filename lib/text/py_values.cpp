@@ -43,7 +43,7 @@ PyValues::Value PyValues::value() {
   Nested nested(*this);
   bool negative = peek() == '-';
   size_t at = pos_++;
-  Value v = value();
+  Value v = deeper([&] { return value(); });
   Const c = as_const(v, at);
   return negative ? Value{Arg(py_neg(c))} : v;
 }
@@ -60,11 +60,16 @@ PyValues::Value PyValues::primary() {
   return named(identifier("a name"), at);
 }
 
+uint16_t PyValues::one_deeper(uint16_t inner, size_t at) const {
+  if (inner >= kMaxArgDepth) fail(at, "tuples in each other more than " + std::to_string(kMaxArgDepth) + " deep");
+  return uint16_t(inner + 1);
+}
+
 PyValues::Value PyValues::bracketed() {
   Nested nested(*this);
   size_t at = pos_++;
   brackets_++;
-  if (take(')')) return brackets_--, Value{{}, true, uint32_t(lists_.size()), 0};
+  if (take(')')) return brackets_--, Value{{}, true, 1, uint32_t(lists_.size()), 0};
   Value first = item();
   skip();
   if (peek() != ',') {
@@ -74,17 +79,20 @@ PyValues::Value PyValues::bracketed() {
     return first;
   }
   size_t base = item_stack_.size();
+  uint16_t inner = first.depth;
   item_stack_.push_back(as_arg(first));
   while (take(',')) {
     skip();
     if (peek() == ')') break;
-    item_stack_.push_back(as_arg(item()));
+    Value next = item();
+    inner = std::max(inner, next.depth);
+    item_stack_.push_back(as_arg(next));
   }
   skip();
   if (peek() != ')') fail(pos_, "found " + found(pos_), "',' or ')' for the '(' of " + where(at));
   pos_++;
   brackets_--;
-  Value list{{}, true, uint32_t(lists_.size()), uint32_t(item_stack_.size() - base)};
+  Value list{{}, true, one_deeper(inner, at), uint32_t(lists_.size()), uint32_t(item_stack_.size() - base)};
   lists_.insert(lists_.end(), item_stack_.begin() + ptrdiff_t(base), item_stack_.end());
   item_stack_.resize(base);
   return list;
@@ -111,7 +119,7 @@ PyValues::Arguments PyValues::arguments() {
           at = (skip(), pos_);
         }
       }
-      v = keyword.empty() ? expression() : item();
+      v = keyword.empty() ? deeper([&] { return expression(); }) : item();
     }
     if (keyword.empty() && argument_stack_.size() > base && !argument_stack_.back().keyword.empty())
       fail(at, "a positional argument after keyword arguments");
@@ -327,6 +335,8 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
   Arguments args = arguments();
   auto fields = fields_of(c);
   std::vector<Arg> values(fields.size());
+  uint16_t inner = 0;
+  for (const Argument& a : args) inner = std::max(inner, a.value.depth);
   if (c == RecordClass::KernelInfo) values = {graph_.str("test"), graph_.tuple({}), false, graph_.tuple({}), Arg()};
   if (c == RecordClass::BufferizeOpts) values = {Arg(), AddrSpace::GLOBAL, true};
   if (c == RecordClass::Kernel) values[1] = graph_.tuple({});
@@ -341,7 +351,7 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
   }
   if (c == RecordClass::Kernel && !values[0].is_uop()) fail(at, "a Kernel without an ast", "Kernel(k0(), ())");
   if (!record_fits(c, values)) fail(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
-  return {graph_.record(c, values)};
+  return {.arg = graph_.record(c, values), .depth = one_deeper(inner, at)};
 }
 
 // ---- lists of Opt

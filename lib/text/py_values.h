@@ -26,6 +26,7 @@ class PyValues : public PyScan {
   struct Value {
     Arg arg = {};
     bool is_list = false;
+    uint16_t depth = 0;             // of tuples and dataclasses in each other
     uint32_t first = 0, count = 0;  // of a list: into lists_
     bool is_uop() const { return !is_list && arg.is_uop(); }
   };
@@ -68,8 +69,10 @@ class PyValues : public PyScan {
   Value item() {                                   // of a list
     Value v;
     skip();
-    return quick_item(v) ? v : expression();
+    return quick_item(v) ? v : deeper([&] { return expression(); });
   }
+  // The depth of what holds values that are `inner` deep; too much is a failure at byte `at`.
+  uint16_t one_deeper(uint16_t inner, size_t at) const;
   Arguments arguments();                           // at its '('
   void only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
   std::string_view attribute(const char* what);    // '.' and a name

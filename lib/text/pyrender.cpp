@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/support/deep_stack.h"
+#include "lib/support/limits.h"
 #include "lib/text/py_values.h"
 #include "lib/text/pyrender_writer.h"
 #include "lib/uop/facts.h"
@@ -44,6 +46,11 @@ bool holds_odd_text(Arg a) {
   }
 }
 
+bool holds_uop(Arg a) {
+  bool has_items = a.is_tuple() || a.kind() == Arg::Kind::Record;
+  return a.is_uop() || (has_items && std::any_of(a.items().begin(), a.items().end(), holds_uop));
+}
+
 bool on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
 bool is_infix(UOp u) { return u.in(kInfix) && u.num_src() == 2; }
 
@@ -51,16 +58,24 @@ bool is_infix(UOp u) { return u.in(kInfix) && u.num_src() == 2; }
 
 void PyrenderWriter::write_lines() {
   mark_named();
+  find_odd_texts();
   for (size_t i = 0; i < order_.size(); i++) {
     UOp u = order_[i];
-    if (u.is(Op::KERNEL)) name_kernel(u.arg()[0].uop());
     Info& info = info_[u.id()];
+    if (!info.named && !u.in(kNeverNamed)) {
+      info.inlined = true;
+      continue;
+    }
     info.begin = pieces_.size();
     if (info.named) pieces_.put('c'), pieces_.put_int(int64_t(i));
-    else piece(u, info);
+    else piece(u);
     info.size = uint32_t(pieces_.size() - info.begin);
     if (info.named) line(u, info);
   }
+}
+
+inline void PyrenderWriter::find_odd_texts() {
+  for (UOp u : order_) odd_text_ = odd_text_ || holds_odd_text(u.arg()) || holds_odd_text(u.tag());
 }
 
 inline void PyrenderWriter::mark_named() {
@@ -97,11 +112,10 @@ inline void PyrenderWriter::line(UOp u, const Info& info) {
   if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
 }
 
-inline void PyrenderWriter::piece(UOp u, Info& info) {
+inline void PyrenderWriter::piece(UOp u) {
   to_ = &pieces_;
   expression(u, false);
   tag(u);
-  info.bracketed = u.tag().is_none() && is_infix(u);
 }
 
 inline void PyrenderWriter::tag(UOp u) {
@@ -111,15 +125,26 @@ inline void PyrenderWriter::tag(UOp u) {
   put(')');
 }
 
-inline void PyrenderWriter::name_kernel(UOp ast) {
-  auto known = std::find(kernels_.begin(), kernels_.end(), ast);
-  size_t number = size_t(known - kernels_.begin());
-  if (known != kernels_.end()) return;
+// The number of the function that gives the graph under `ast`, which is written above the lines.
+size_t PyrenderWriter::kernel_number(UOp ast) {
+  auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernels_.size());
+  size_t number = known->second;
+  if (!is_new) return number;
   kernels_.push_back(ast);
-  std::string body = text_of_kernel(ast);
+  if (level_ == kMostLevels)
+    throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMostLevels) + " deep",
+                       .expected = "--format=json"});
+  std::string body = with_stack([&] { return text_of_kernel(ast); });
+  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // functions in functions double it
   kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
   for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
   kernels_text_ += "\n  return ast\n\n";
+  return number;
+}
+
+// "k0()"
+inline void PyrenderWriter::kernel_name(UOp ast) {
+  put('k'), to_->put_int(int64_t(kernel_number(ast))), put("()");
 }
 
 // ---- pieces of expressions
@@ -127,23 +152,50 @@ inline void PyrenderWriter::name_kernel(UOp ast) {
 // The name of a node, or what it is.
 inline void PyrenderWriter::src(UOp u) {
   const Info& info = info_of(u);
-  to_->put(pieces_, info.begin, info.size);
+  if (info.inlined || info.plain) inlined(u, false);
+  else to_->put(pieces_, info.begin, info.size);
+}
+inline void PyrenderWriter::inlined(UOp u, bool bare) {
+  if (++depth_ % kStackCheck) {
+    write_inlined(u, bare);
+  } else {
+    check_limit(Limit::Nesting, depth_);
+    with_stack([&] { write_inlined(u, bare); });
+  }
+  depth_--;
+}
+void PyrenderWriter::write_inlined(UOp u, bool bare) {
+  info_[u.id()].plain ? whole(u, complete_repr(u.dtype())) : expression(u, bare);
+  tag(u);
 }
 inline const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
-  if (u.id() < info_.size() && info_[u.id()].size) return info_[u.id()];
+  if (u.id() < info_.size())
+    if (const Info& info = info_[u.id()]; info.size || info.inlined) return info;
   throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
 }
 
 inline void PyrenderWriter::repr(Arg a) {
   if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
-  odd_text_ |= holds_odd_text(a);
+  if (a.is_uop()) return kernel_name(a.uop());
+  if (holds_uop(a)) return items_with_graphs(a);
   scratch_.clear();
   a.append_repr(scratch_);
   put(scratch_);
 }
+// A tuple or a dataclass in which graphs lie.
+void PyrenderWriter::items_with_graphs(Arg a) {
+  bool is_record = a.kind() == Arg::Kind::Record;
+  if (is_record) put(name_of(a.record_class()));
+  put('(');
+  for (size_t i = 0; i < a.items().size(); i++) {
+    if (i) put(", ");
+    if (is_record) put(fields_of(a.record_class())[i]), put('=');
+    repr(a[i]);
+  }
+  put(!is_record && a.items().size() == 1 ? ",)" : ")");
+}
 inline void PyrenderWriter::str(Arg a) {
   if (!a.is_str()) return repr(a);
-  odd_text_ |= holds_odd_text(a);
   put(a.text());
 }
 
@@ -202,13 +254,15 @@ inline void PyrenderWriter::infix(UOp u, bool bare) {
 }
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
-  if (strip && odd_text_) {  // the brackets must be counted
-    std::string piece(pieces_.view(info.begin, info.size));
-    put(strip_parens(piece));
-  } else if (strip && info.bracketed) {
-    to_->put(pieces_, info.begin + 1, info.size - 2);
+  bool bracketed = strip && info.inlined && !info.plain;
+  if (bracketed && odd_text_) {  // the brackets must be counted
+    size_t begin = to_->size();
+    inlined(u, false);
+    if (strip_parens(to_->view().substr(begin)).size() + begin < to_->size()) to_->drop_ends(begin);
+  } else if (bracketed && u.tag().is_none() && is_infix(u)) {
+    inlined(u, true);
   } else {
-    to_->put(pieces_, info.begin, info.size);
+    src(u);
   }
 }
 
@@ -295,9 +349,7 @@ inline void PyrenderWriter::method(UOp u) {
 
 // Kernel(k0(), ())
 inline void PyrenderWriter::kernel_arg(Arg kernel) {
-  put("Kernel(k");
-  to_->put_int(std::find(kernels_.begin(), kernels_.end(), kernel[0].uop()) - kernels_.begin());
-  put("(), "), str(kernel[1]), put(')');
+  put("Kernel("), kernel_name(kernel[0].uop()), put(", "), str(kernel[1]), put(')');
 }
 
 // UOp(Ops.X, dtype, (sources), arg): what every node can be written as.
@@ -316,13 +368,11 @@ void PyrenderWriter::expression(UOp u, bool bare) {
   else whole(u, u.dtype().repr());
 }
 
-void PyrenderWriter::renew_piece(UOp u) {
-  Info& info = info_[u.id()];
-  size_t begin = pieces_.size();
-  if (!info.plain) piece(u, info);
-  else to_ = &pieces_, info.bracketed = false, whole(u, complete_repr(u.dtype())), tag(u);
-  info.begin = begin;
-  info.size = uint32_t(pieces_.size() - begin);
+std::string PyrenderWriter::expression_of(UOp u) {
+  TextBuffer out;
+  to_ = &out;
+  write_inlined(u, false);
+  return out.str();
 }
 
 Result<std::string> pyrender(UOp root) {

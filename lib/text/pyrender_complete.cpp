@@ -37,7 +37,9 @@ class CompleteWriter : public PyrenderWriter {
 
  private:
   std::string text_of_kernel(UOp ast) override {
-    CompleteText kernel = CompleteWriter(ast, whole_movements_).write_complete();
+    CompleteWriter writer(ast, whole_movements_);
+    writer.level_ = level_ + 1;
+    CompleteText kernel = writer.write_complete();
     lost_ |= kernel.lost;
     return kernel.text;
   }
@@ -56,16 +58,15 @@ class CompleteWriter : public PyrenderWriter {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
     auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; });
-    Info as_named = info_[u.id()];
     info_[u.id()].plain = true;
-    for (;;) {
-      for (UOp part : parts) renew_piece(part);
-      const Info& now = info_[u.id()];
-      std::string line = name + " = " + std::string(pieces_.view(now.begin, now.size));
+    for (int round = 0;; round++) {
+      if (round == kRounds)  // parts in parts in parts: all at once
+        for (UOp part : parts) info_[part.id()].plain = true;
+      std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
       reader.assume(order_, kernels_);
       read = value_of(reader, 0);
-      if (read == u) return info_[u.id()] = as_named, line;
+      if (read == u) return info_[u.id()].plain = false, line;
       if (!make_plain(u, read)) throw Failure("Ops." + std::string(name_of(u.op())) + " cannot be written as text");
     }
   }
@@ -100,6 +101,7 @@ class CompleteWriter : public PyrenderWriter {
     return any;
   }
 
+  static constexpr int kRounds = 16;
   bool lost_ = false;
 };
 

@@ -174,7 +174,7 @@ void PyrenderReader::function() {
     size_t at = pos_;
     std::string_view word = identifier("a statement");
     if (word == "def") {
-      function();
+      deeper([&] { function(); });
       continue;
     }
     if (word == "return") {
@@ -266,7 +266,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
 // One that may hold another of its kind without a bracket: -x, x**y.
 PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
   Nested nested(*this);
-  return infix_expression(min_precedence);
+  return deeper([&] { return infix_expression(min_precedence); });
 }
 
 namespace {
@@ -312,6 +312,8 @@ UOp PyrenderReader::literal_beside(UOp u, Const value) {
   return constant_on_some_device(graph_.constant(u.dtype(), value));
 }
 
+static int64_t most_bits(Const v) { return std::max<int64_t>(v.as_int().bit_length(), 1); }
+
 PyValues::Value PyrenderReader::constant_arithmetic(const Infix& op, Const a, Const b, size_t at) {
   Value out;
   guarded(at, [&] {
@@ -320,11 +322,12 @@ PyValues::Value PyrenderReader::constant_arithmetic(const Infix& op, Const a, Co
     else if (op.op == Op::SUB) out = {Arg(py_sub(a, b))};
     else if (op.op == Op::MUL) out = {Arg(py_mul(a, b))};
     else if (op.op == Op::IDIV && integral) out = {Arg(floor_div(a.as_int(), b.as_int()))};
-    else if (op.op == Op::POW && integral && b.as_int() >= 0 && b.as_int() < 4096 && a.as_int().bit_length() < 4096)
+    else if (op.op == Op::POW && integral && b.as_int() >= 0 && b.as_int() <= limit(Limit::IntBits) / most_bits(a) + 1)
       out = {Arg(pow(a.as_int(), uint32_t(b.as_int().small())))};
     else if (op.op == Op::FDIV && b.to_double() == 0) fail(at, "a division by zero");
     else if (op.op == Op::FDIV) out = {Arg(a.to_double() / b.to_double())};
     else fail(at, "this operation on constants is not supported");
+    if (out.arg.kind() == Arg::Kind::BigInt) check_limit(Limit::IntBits, most_bits(out.arg.to_const()));
   });
   return out;
 }

@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <ctime>
+
 #include "lib/support/settings.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/repr.h"
+#include "lib/text/round_trip.h"
 #include "lib/text/testing.h"
 
 using namespace tgc;
@@ -193,7 +196,7 @@ TEST_CASE("pyrender: bad input is named with its place and what was expected") {
   CHECK(trouble_with("a = UOp.variable('x, 0, 1)").starts_with("in.uop:1:18: a string that does not end on its line"));
   CHECK(trouble_with("a = UOp.const(dtypes.int, " + std::string(6000, '9') + ")")
             .starts_with("in.uop:1:27: an integer of 6000 digits"));
-  CHECK(trouble_with("a = " + std::string(10 << 20, '(')).starts_with("in.uop:1:1005: nested more than 1000 deep"));
+  CHECK(trouble_with("a = " + std::string(10 << 20, '(')).starts_with("in.uop:1:262149: more than 262144 brackets"));
   CHECK(trouble_with("a = UOp(Ops.STORE, dtypes.void, ())")
             .starts_with("in.uop:1:5: Ops.STORE with 0 sources, needs 2 or more"));
   CHECK(trouble_with("a = UOp.new_buffer('CPU', 8, dtypes.int, 0).reshape((3,))").find("bad reshape") !=
@@ -221,4 +224,69 @@ TEST_CASE("lists of Opt") {
   CHECK(read_opts(g, "()")->empty());
   CHECK(read_opts(g, "[3]", "--opts").diag().text().starts_with("--opts:1:2: found 3, expected Opt("));
   CHECK(!read_opts(g, "[Opt(OptOps.UPCAST, 0, 4)").ok());
+}
+
+TEST_CASE("pyrender: a graph in a tag or an arg is a function, and comes back") {
+  Graph g;
+  UOp x = g.variable("x", 0, 5), one = g.constant(dtypes::index, 1);
+  UOp sum = x + one, held = sum * sum;  // shared within
+  UOp tags[] = {g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held)),
+                g.node(Op::NOOP, dtypes::void_, {}, {}, g.tuple({Arg(held), g.tuple({Arg(x), Arg(3)}), g.str("a")})),
+                g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held))))};
+  UOp root = g.sink(tags);
+  for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
+    Graph into;
+    INFO(name_of(format));
+    INFO(*write_graph(format, root));
+    CHECK(trouble_of(round_trip(format, root, {}, into)) == "none");
+  }
+}
+
+TEST_CASE("pyrender: depth is no limit, and time grows as the graph does") {
+  for (bool sums : {false, true}) {
+    double last = 0;
+    for (int n : {25000, 50000, 100000}) {
+      Graph g, into;
+      UOp u = g.variable("x", 0, 5, dtypes::float32), x = u;
+      DType f = dtypes::float32;
+      for (int i = 0; i < n; i++) u = sums ? g.node(Op::ADD, f, {x, u}) : g.node(Op::SIN, f, u);
+      auto begin = std::clock();
+      auto text = write_graph(Format::Pyrender, u);
+      REQUIRE(trouble_of(text) == "none");
+      auto read = read_graph(into, InputKind::Pyrender, *text);
+      REQUIRE(trouble_of(read) == "none");
+      double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
+      CHECK(toposort(read->root).size() == size_t(n) + 1);
+      INFO(n << ": " << seconds);
+      if (last > 0.01) CHECK(seconds < 4 * last);
+      last = seconds;
+    }
+  }
+}
+
+TEST_CASE("repr: a text that depth makes too long is refused, not written until memory ends") {
+  Graph g;
+  UOp u = g.variable("x", 0, 5, dtypes::float32);
+  for (int i = 0; i < 30000; i++) u = g.node(Op::SIN, dtypes::float32, u);
+  auto text = write_graph(Format::Repr, u);
+  REQUIRE(!text.ok());
+  CHECK(text.diag().message.starts_with("more than 536870912 bytes"));
+}
+
+TEST_CASE("text: arguments in each other are read to a depth, and no deeper, by every reader") {
+  auto nested = [](size_t n, const char* open, const char* close) {
+    std::string text;
+    for (size_t i = 0; i < n; i++) text += open;
+    for (size_t i = 0; i < n; i++) text += close;
+    return text;
+  };
+  for (size_t n : {900, 1100}) {
+    std::string py = "ast = UOp(Ops.NOOP, dtypes.void, (), " + nested(n, "(", ",)") + ")";
+    py.replace(py.find("(,)"), 3, "()");
+    std::string json = R"({"format":"tgc-graph","version":1,"nodes":[{"op":"NOOP","dtype":"dtypes.void","arg":)" +
+                       nested(n, "[", "]") + "}]}";
+    Graph a, b;
+    CHECK(read_graph(a, InputKind::Pyrender, py).ok() == (n < 1000));
+    CHECK(read_graph(b, InputKind::Json, json).ok() == (n < 1000));
+  }
 }

@@ -1,7 +1,9 @@
-// The writer of pyrender text. What a node is written as where it is used, its name or its expression, is a piece; a
-// node with a name has a line besides. For lib/text alone: pyrender_complete.cpp adds what the letters lose.
+// The writer of pyrender text. A node with a name has a line; where it is used stands the name. Names and constants are
+// pieces, kept to be copied; any other node has one user, in whose expression it is written, however deep that gets.
+// For lib/text alone: pyrender_complete.cpp adds what the letters lose.
 #pragma once
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/text/text_buffer.h"
@@ -21,12 +23,12 @@ class PyrenderWriter {
  protected:
   struct Info {
     size_t begin = 0;            // of its piece, into pieces_
-    uint32_t size = 0;
+    uint32_t size = 0;           // 0: it has none, or is not below the root
     uint32_t consumers = 0;      // distinct ones
     uint32_t last_consumer = 0;  // its id, plus 1
     bool twice = false;          // used twice by one consumer
     bool named = false;
-    bool bracketed = false;      // its piece is one pair of brackets
+    bool inlined = false;        // it is written in its user's expression
     bool plain = false;          // it is to be written as UOp(...), the form that leaves nothing out
   };
 
@@ -35,10 +37,16 @@ class PyrenderWriter {
   std::string_view name(UOp u) const {
     return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size);
   }
-  // Gives the node another piece: its expression, of the newest pieces of its sources.
-  void renew_piece(UOp u);
+  // What a node would be written as, its name aside, now that some parts of it are to be plain.
+  std::string expression_of(UOp u);
   // The text of a kernel's ast, which has names of its own.
-  virtual std::string text_of_kernel(UOp ast) { return PyrenderWriter(ast).write(); }
+  virtual std::string text_of_kernel(UOp ast) {
+    PyrenderWriter kernel(ast);
+    kernel.level_ = level_ + 1;
+    return kernel.write();
+  }
+  static constexpr int kMostLevels = 64;
+  int level_ = 0;                     // of functions in each other
 
   UOp root_;
   std::vector<UOp> order_;            // c12 is order_[12]
@@ -46,24 +54,30 @@ class PyrenderWriter {
   TextBuffer lines_, pieces_;
   bool keeps_lines_ = false;
   std::vector<std::pair<UOp, size_t>> line_begins_;  // of the named nodes, into lines_, where they are kept
-  std::vector<UOp> kernels_;          // k0, k1, ...
+  std::vector<UOp> kernels_;          // k0, k1, ...: graphs that args and tags hold
+  std::unordered_map<uint32_t, size_t> kernel_numbers_;  // of the same, by their ids
   std::string kernels_text_;
   bool whole_movements_ = false;      // movements are written as UOp(...): their methods need shapes that fit
 
  private:
   void mark_named();
+  void find_odd_texts();
   void line(UOp u, const Info& info);
-  void piece(UOp u, Info& info);
-  void name_kernel(UOp ast);
+  void piece(UOp u);
+  size_t kernel_number(UOp ast);
+  void kernel_name(UOp ast);
 
   // ---- pieces of expressions
   void put(char c) { to_->put(c); }
   void put(std::string_view s) { to_->put(s); }
   void src(UOp u);
+  void inlined(UOp u, bool bare);
+  void write_inlined(UOp u, bool bare);
   const Info& info_of(UOp u) const;
   void tag(UOp u);
   void repr(Arg a);
   void str(Arg a);
+  void items_with_graphs(Arg a);
   void dtype(DType d) { put(d.repr()); }
   void sources(std::span<const UOp> list);
   void size(Sint s);
@@ -83,7 +97,8 @@ class PyrenderWriter {
 
   TextBuffer* to_ = &lines_;
   std::string scratch_;
-  bool odd_text_ = false;             // a string with a bracket was written
+  bool odd_text_ = false;             // a string with a bracket is in the graph
+  int depth_ = 0;                     // of expressions in each other, while one is written
 };
 
 }  // namespace tgc

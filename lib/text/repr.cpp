@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "lib/support/deep_stack.h"
+#include "lib/support/limits.h"
 #include "lib/support/pytext.h"
 #include "lib/text/py_values.h"
 
@@ -27,7 +29,7 @@ bool holds_uop(Arg a) {
 
 // repr of an arg, in which graphs may lie.
 void append_arg(Printed& to, Arg a) {
-  if (a.is_uop()) return append_repr(to, a.uop(), 0);
+  if (a.is_uop()) return with_stack([&] { append_repr(to, a.uop(), 0); });
   std::string& out = to.text;
   if (!holds_uop(a)) return a.append_repr(out);
   bool is_record = a.kind() == Arg::Kind::Record;
@@ -91,6 +93,7 @@ void append_repr(Printed& to, UOp root, size_t indent) {
   // a node's line; false when it is a name alone
   auto open = [&](UOp u) {
     out.append(indent + 2 * stack.size(), ' ');
+    check_limit(Limit::InputBytes, int64_t(out.size()));  // what nests n deep has n * n blanks
     if (Sharing* s = sharing.find(u)) {
       if (s->uses > 1) out.append("x").append(std::to_string(s->number)).append(s->printed ? "" : ":=");
       if (s->printed) return;
@@ -99,7 +102,8 @@ void append_repr(Printed& to, UOp root, size_t indent) {
     append_lost(to.lost, to.nodes++, u);
     out.append("UOp(Ops.").append(name_of(u.op())).append(", ").append(u.dtype().repr()).append(", arg=");
     append_arg(to, u.arg());
-    if (!u.tag().is_none()) out.append(", tag=").append(u.tag().str());
+    if (holds_uop(u.tag())) out += ", tag=", append_arg(to, u.tag());
+    else if (!u.tag().is_none()) out.append(", tag=").append(u.tag().str());
     out += ", src=(";
     stack.push_back({u, 0});
   };

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "lib/support/inline_stack.h"
+#include "lib/support/limits.h"
 #include "lib/uop/graph_reps.h"
 
 namespace tgc {
@@ -123,7 +124,10 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   keys_.push_back({hash, newest});
   ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
-  if (nodes_.size() * 2 > table_size_) [[unlikely]] resize_table(table_size_ * (table_size_ < kLargeTable ? 4 : 2));
+  if (nodes_.size() * 2 > table_size_) [[unlikely]] {
+    check_limit(Limit::Nodes, int64_t(nodes_.size()));
+    resize_table(table_size_ * (table_size_ < kLargeTable ? 4 : 2));
+  }
   return UOp(made);
 }
 

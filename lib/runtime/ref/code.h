@@ -136,10 +136,24 @@ struct Frame {
   uint64_t evaluations = 0;
   const Ins* failed = nullptr;  // the access that was out of bounds, and in which lane
   int64_t failed_lane = 0;
+  int64_t fuel = 0;             // iterations until somebody looks at the time: see `refuel`
+  bool exhausted = false;       // a limit ended the run
+  struct Budget* budget = nullptr;
 
   template <class T>
   T* at(int32_t offset) const { return reinterpret_cast<T*>(registers + offset); }
 };
+
+// What a run may take (lib/support/limits.h), looked at every so many iterations.
+struct Budget {
+  static constexpr int64_t kRound = 1 << 16;
+  int64_t steps = 0, most_steps = INT64_MAX;
+  double deadline = 0;  // of the steady clock, in seconds
+};
+// Whether the run may go on when its fuel is spent: fills it up, or sets `exhausted`.
+bool refuel(Frame& f);
+// An iteration over the lanes of the frame; false ends the run.
+inline bool step(Frame& f) { return (f.fuel -= f.n) >= 0 || refuel(f); }
 
 // The function for an instruction: operands uniform (one lane) or varying. For Load and Store `type` is a Scalar.
 // Null when there is none.

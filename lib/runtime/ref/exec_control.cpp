@@ -14,6 +14,7 @@ const Ins* loop_begin(Frame& f, const Ins* i) {
 
 const Ins* loop_end(Frame& f, const Ins* i) {
   int64_t& counter = *f.at<int64_t>(i->dst);
+  if (!step(f)) return nullptr;
   return ++counter < *f.at<int64_t>(i->a) ? f.code + i->imm : i + 1;
 }
 
@@ -29,6 +30,7 @@ const Ins* lanes_begin(Frame& f, const Ins* i) {
 }
 
 const Ins* lanes_end(Frame& f, const Ins* i) {
+  if (!step(f)) return nullptr;
   f.base += f.n;
   if (f.base < f.total) return f.n = chunk_lanes(f, i->b), f.code + i->imm;
   f.n = 1;

@@ -1,11 +1,13 @@
 #include "lib/runtime/ref/ref.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "lib/runtime/array.h"
 #include "lib/runtime/ref/code.h"
 #include "lib/runtime/ref/lower.h"
+#include "lib/support/limits.h"
 
 namespace tgc {
 
@@ -16,6 +18,8 @@ struct RefProgram::Impl {
 };
 
 namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string plural(uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
@@ -46,7 +50,10 @@ class Run {
     f.code = code_.ins.data();
     f.memories = memories_.data();
     f.wmmas = code_.wmmas.data();
+    Budget budget = {.most_steps = limit(Limit::RefSteps), .deadline = now() + double(limit(Limit::RefSeconds))};
+    f.budget = &budget;
     for (const Ins* i = f.code; i;) i = i->fn(f, i);
+    if (f.exhausted) throw Failure(over_limit(budget.steps > budget.most_steps ? Limit::RefSteps : Limit::RefSeconds));
     if (f.failed) fail(f);
     return {f.notes, f.evaluations};
   }
@@ -100,6 +107,14 @@ class Run {
 };
 
 }  // namespace
+
+bool ref::refuel(Frame& f) {
+  Budget& b = *f.budget;
+  b.steps += std::max(Budget::kRound, f.n);
+  f.exhausted = b.steps > b.most_steps || now() > b.deadline;
+  f.fuel = std::max(Budget::kRound, f.n);
+  return !f.exhausted;
+}
 
 std::string RefNotes::text() const {
   std::string out;

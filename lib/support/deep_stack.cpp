@@ -1,0 +1,62 @@
+#include "lib/support/deep_stack.h"
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <exception>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kReserve = size_t(96) << 10, kNewStack = size_t(16) << 20;
+
+// The lowest address of this thread's stack.
+uintptr_t stack_begin() {
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &begin, &size);
+    pthread_attr_destroy(&attributes);
+  }
+  return reinterpret_cast<uintptr_t>(begin);
+}
+
+struct Call {
+  const std::function<void()>& work;
+  std::exception_ptr thrown;
+
+  static void* run(void* self) {
+    auto& call = *static_cast<Call*>(self);
+    try {
+      call.work();
+    } catch (...) {
+      call.thrown = std::current_exception();
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace
+
+bool stack_is_short() {
+  thread_local const uintptr_t begin = stack_begin();
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < begin + kReserve;
+}
+
+void run_on_new_stack(const std::function<void()>& work) {
+  Call call{work, nullptr};
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kNewStack);
+  int error = pthread_create(&thread, &attributes, Call::run, &call);
+  pthread_attr_destroy(&attributes);
+  if (error) throw Failure("there is no memory for an input that is nested so deep");
+  pthread_join(thread, nullptr);
+  if (call.thrown) std::rethrow_exception(call.thrown);
+}
+
+}  // namespace tgc

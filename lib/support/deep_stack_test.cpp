@@ -1,0 +1,29 @@
+#include "lib/support/deep_stack.h"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+using namespace tgc;
+
+namespace {
+
+int64_t sum_to(int64_t n) {
+  if (n == 0) return 0;
+  volatile char frame[256] = {};  // as a function of some size has it
+  auto below = [&] { return sum_to(n - 1); };
+  return n + frame[0] + (n % kStackCheck ? below() : with_stack(below));
+}
+
+void fail_at(int64_t n) {
+  if (n == 0) throw std::runtime_error("at the bottom");
+  auto below = [&] { fail_at(n - 1); };
+  n % kStackCheck ? below() : with_stack(below);
+}
+
+}  // namespace
+
+TEST_CASE("deep stack: recursion over more than a stack holds, and exceptions come back from there") {
+  CHECK(sum_to(300000) == int64_t(300000) * 300001 / 2);
+  CHECK_THROWS_WITH(fail_at(200000), "at the bottom");
+}

@@ -1,0 +1,25 @@
+#include "lib/support/limits.h"
+
+#include <doctest/doctest.h>
+
+using namespace tgc;
+
+TEST_CASE("limits: by name, with units, 0 for none; what is none is named") {
+  int64_t before = limit(Limit::Nodes);
+  CHECK(set_limits("nodes=3K,model-depth=7").ok());
+  CHECK(limit(Limit::Nodes) == 3072);
+  CHECK(limit(Limit::ModelDepth) == 7);
+  CHECK(set_limits("nodes=0").ok());
+  CHECK(limit(Limit::Nodes) == INT64_MAX);
+  CHECK(set_limits("").ok());
+  CHECK(set_limits("node=1").diag().text() == "unknown limit 'node', expected nodes, model-nodes");
+  for (const char* text : {"nodes", "nodes=", "nodes=-1", "nodes=1X", "nodes=99999999999T", "nodes=1.5"}) {
+    INFO(text);
+    CHECK(set_limits(text).diag().expected == "nodes=NUMBER[KMGT]");
+  }
+  CHECK(set_limits("nodes=5").ok());
+  CHECK(over_limit(Limit::Nodes).text().starts_with("more than 5 nodes of one graph"));
+  CHECK_NOTHROW(check_limit(Limit::Nodes, 5));
+  CHECK_THROWS_AS(check_limit(Limit::Nodes, 6), Failure);
+  CHECK(set_limits("nodes=" + std::to_string(before) + ",model-depth=64").ok());
+}
