@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "lib/support/limits.h"
 #include "lib/support/lines.h"
+#include "lib/support/visible.h"
 #include "lib/uop/graph.h"
 #include "renderers/cstyle/cstyle.h"
 #include "renderers/llvmir/llvmir.h"
+#include "renderers/names.h"
 #include "renderers/ptx/ptx.h"
 #include "renderers/wgsl/wgsl.h"
 
@@ -22,6 +25,7 @@ std::string render_c(const Target& target, const Dialect& dialect, std::span<con
 }
 
 std::string render(const Target& target, std::span<const UOp> list, Added* added = nullptr) {
+  check_names(list);
   switch (target.renderer) {
     case RendererKind::Clang: return render_c(target, clang_dialect(), list, added);
     case RendererKind::OpenCL: return render_c(target, opencl_dialect(), list, added);
@@ -51,6 +55,15 @@ SourceLines find_lines(const std::vector<std::string_view>& lines, const std::ve
 Result<std::string> render_source(const Target& target, std::span<const UOp> list) {
   if (list.empty()) return Diag{"the linear list is empty"};
   return catch_failures([&] { return render(target, list); });
+}
+
+Status check_custom(std::span<const UOp> list) {
+  if (custom_is_allowed()) return Unit{};
+  auto custom = std::ranges::find_if(list, [](UOp u) { return u.in({Op::CUSTOM, Op::CUSTOMI}); });
+  if (custom == list.end()) return Unit{};
+  return Diag{.message = "Ops." + std::string(name_of(custom->op())) + " is code of the input, which would run here: " +
+                         visible(custom->arg().repr()),
+              .expected = "--allow-custom, if you trust it"};
 }
 
 Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {

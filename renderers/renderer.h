@@ -14,6 +14,10 @@ namespace tgc {
 // express, by its op or its dtype, gives a Diag that names both.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
+// Whether a list's source may be compiled: CUSTOM and CUSTOMI hold code that somebody wrote, which is printed, but
+// compiled and run only with --allow-custom (lib/support/limits.h). The Diag shows the code.
+Status check_custom(std::span<const UOp> list);
+
 // The lines of the source that one node made, counted from 1; none when the nodes that use it print it in theirs,
 // and when it is a parameter.
 struct SourceLines {

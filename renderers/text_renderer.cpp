@@ -5,6 +5,7 @@
 
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/pytext.h"
+#include "renderers/names.h"
 
 namespace tgc {
 
@@ -34,7 +35,10 @@ bool TextRenderer::is_left_out(UOp u, std::string& function_name) {
 }
 
 std::string function_name_of(UOp sink) {
-  return sink.arg().is(RecordClass::KernelInfo) ? to_function_name(sink.arg()[0].text()) : "test";
+  if (!sink.arg().is(RecordClass::KernelInfo)) return "test";
+  std::string name = to_function_name(sink.arg()[0].text());
+  check_function_name(name, sink);
+  return name;
 }
 
 Int launch_bounds_of(std::span<const UOp> list) {

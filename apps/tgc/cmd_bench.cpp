@@ -22,7 +22,7 @@ int bench(BenchOptions o) {
   if (!result) return trouble(result.diag());
   if (result->graphs.size() == 1 && !result->graphs[0].time) return trouble(result->graphs[0].time.diag());
   BenchReport report(o.plan, o.jobs, *result);
-  print(o.json ? report.json(o.list) : report.text(o.list));
+  print_report(o.json ? report.json(o.list) : report.text(o.list));
   return 0;
 }
 

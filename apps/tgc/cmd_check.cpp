@@ -39,7 +39,7 @@ class Checker {
       if (session_.cancelled()) print(o_.json ? summary_.json() : summary_.text());  // what there is
       return trouble(status.diag());
     }
-    if (summary_.records() || o_.json) print(o_.json ? summary_.json() : summary_.text());
+    if (summary_.records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
     if (!summary_.compared()) return nothing_compared();
     return summary_.identical() + summary_.skipped() == summary_.records() ? 0 : 1;
   }
@@ -58,8 +58,8 @@ class Checker {
   // With --json standard output is the JSON alone.
   void show(const std::string& text) {
     progress_line().clear();
-    if (o_.json) std::fputs(text.c_str(), stderr);
-    else print(text), flush_output();
+    if (o_.json) tell(text);
+    else print_report(text), flush_output();
   }
 
   void explain(const std::string& file, const RecordReport& r) {

@@ -21,8 +21,8 @@ int compile_inputs(CompileCommand& o) {
   Session session = terminal_session(o.over, o.jobs);
   CompileAll all(session, o.plan);
   if (auto status = all.run(); !status) return trouble(status.diag());
-  print(o.json ? all.json(o.times) : all.text());
-  return all.any_failed() ? 1 : 0;
+  print_report(o.json ? all.json(o.times) : all.text());
+  return all.all_refused() ? 2 : all.any_failed() ? 1 : 0;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Comparison {
     GraphDiff diff = diff_graphs(sides->first, sides->second, options_);
     if (std::string json = o_.json ? to_json(diff) : ""; o_.json)
       json.back() = ',', print(json + "\"stage\":\"" + stage_ + "\"}\n");
-    else if (!o_.quiet) print(to_text(diff, style_));
+    else if (!o_.quiet) print_report(to_text(diff, style_));
     return diff.same ? 0 : 1;
   }
 
@@ -70,7 +70,8 @@ class Comparison {
       if (!diff->same) different++, first[diff->stage]++;
       if (o_.json) diffs.push_back(named(*a, to_json(*diff)));
       else if (!o_.quiet && !diff->same)
-        print("--- " + a->id + (a->target.empty() ? "" : " (" + a->target + ")") + "\n" + to_text(*diff, style_));
+        print_report("--- " + a->id + (a->target.empty() ? "" : " (" + a->target + ")") + "\n" +
+                     to_text(*diff, style_));
     }
     size_t n = paired.pairs.size();
     bool same = !different && !paired.only_a && !paired.only_b;
@@ -84,14 +85,14 @@ class Comparison {
           for (const std::string& d : diffs) json.line().raw(d);
         });
       });
-      print(out + "\n");
+      print_report(out + "\n");
     } else if (!o_.quiet && (n > 1 || paired.only_a || paired.only_b || (same && o_.b.empty()))) {
       std::string out = std::to_string(n) + (n == 1 ? " run" : " runs") + " compared, " +
                         std::to_string(n - different) + " the same\n";
       for (auto& [stage, count] : first) out += "first difference at " + stage + ": " + std::to_string(count) + "\n";
       if (paired.only_a) out += std::to_string(paired.only_a) + " only in " + o_.a + "\n";
       if (paired.only_b) out += std::to_string(paired.only_b) + " only in " + o_.b + "\n";
-      print(out);
+      print_report(out);
     }
     return same ? 0 : 1;
   }

@@ -39,8 +39,8 @@ int stats(const StatsOptions& o) {
   for (const CatalogSet& s : rule_catalog()) sets.push_back(s.set);
   auto counted = counter.stats.by_rule();
   if (o.json) print(stats_json(counted, sets) + "\n");
-  else if (o.never) print(never_hit_text(counted, sets));
-  else print(stats_text(counted));
+  else if (o.never) print_report(never_hit_text(counted, sets));
+  else print_report(stats_text(counted));
   return 0;
 }
 

@@ -100,7 +100,7 @@ class Tracer {
                   .expected = "%N: the N-th node of the stage's graph, in pyrender's order"};
     if (stages_.size() > 1)
       return Diag{.message = "--explain takes a node of one stage, not of " + std::to_string(stages_.size())};
-    Explainer explainer(*n, stages_.empty() ? "" : std::string(*stages_.begin()), use_color(1), print);
+    Explainer explainer(*n, stages_.empty() ? "" : std::string(*stages_.begin()), use_color(1), print_report);
     if (auto status = feed_all(explainer); !status) return status;
     return explainer.outcome();
   }

@@ -129,7 +129,7 @@ TEST_CASE("cli: a compiler's error shows its message, the line, the file that wa
                       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
                       "c4 = UOp(Ops.CUSTOM, dtypes.float, (), 'nowhere')\n"
                       "c6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n") +
-                  "' --stage=asm");
+                  "' --stage=asm --allow-custom");
   CHECK(r.code == 2);
   INFO(r.err);
   CHECK(contains(r.err, "use of undeclared identifier 'nowhere'"));

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/support/staged_file.h"
+#include "lib/support/visible.h"
 
 namespace tgc {
 
@@ -40,10 +41,14 @@ void add_color_option(CLI::App& app) {
 }
 
 int trouble(const Diag& diag) {
-  progress_line().clear();
-  std::string text = "tgc: " + diag.text() + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  tell("tgc: " + diag.text() + "\n");
   return 2;
+}
+
+void tell(std::string_view text) {
+  progress_line().clear();
+  std::string shown = visible_in_color(text);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
 void warn(Diag diag) {
@@ -98,12 +103,17 @@ namespace {
 
 void print(std::string_view text) {
   progress_line().clear();
+  static const bool terminal = isatty(STDOUT_FILENO);
+  std::string shown = terminal ? visible_in_color(text) : std::string();
+  if (terminal) text = shown;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed(errno);
 }
 
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) output_failed(errno);
 }
+
+void print_report(std::string_view text) { print(visible_in_color(text)); }
 
 int finish_output(int exit_code) {
   flush_output();

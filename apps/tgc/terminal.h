@@ -18,14 +18,18 @@ ColorChoice& color_choice();              // set by --color
 bool use_color(int fd);
 void add_color_option(CLI::App& app);
 
+// `text` to standard error, control characters in it made visible (lib/support/visible.h).
+void tell(std::string_view text);
 // Prints "tgc: MESSAGE" to standard error and returns exit code 2.
 int trouble(const Diag& diag);
 // The same without ending anything: "tgc: warning: MESSAGE".
 void warn(Diag diag);
 
-// Writes all of `text` to standard output. When that fails the program ends, with exit code 2 and a message; without
-// one where the reader has gone.
+// Writes all of `text` to standard output: as it is, but on a terminal with control characters made visible. When that
+// fails the program ends, with exit code 2 and a message; without one where the reader has gone.
 void print(std::string_view text);
+// The same of what is for people: names of an input in it move no cursor.
+void print_report(std::string_view text);
 // All of it is out, or the program ends so.
 void flush_output();
 // The exit code of a command that has printed everything and prints nothing more: `exit_code`, or the program ends so.

@@ -19,6 +19,7 @@ const Result<std::string>& KernelOutputs::source() {
 
 Result<CompileJob> compile_job_of(KernelOutputs& k) {
   if (!k.source()) return k.source().diag();
+  if (auto status = check_custom(*k.list()); !status) return status.diag();
   const Target& target = k.target();
   auto job = compile_job(target.device, name_of(target.renderer), target.arch);
   if (!job) return job.diag();

@@ -2,12 +2,13 @@
 
 #include "lib/compile/backends.h"
 #include "lib/compile/cache.h"
+#include "lib/compile/closed.h"
 #include "lib/compile/driver_room.h"
 #include "lib/compile/listing.h"
 #include "lib/compile/load.h"
+#include "lib/compile/own_folder.h"
 #include "lib/contain/bytes.h"
 #include "lib/support/sanitized.h"
-#include "lib/compile/own_folder.h"
 
 namespace tgc {
 namespace {
@@ -82,6 +83,7 @@ namespace {
 bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda || job.language == Language::Ptx; }
 
 std::string run_compiler(const CompileJob& job, Artifact what) {
+  check_closed(job.language, job.source);
   if (is_nvidia(job) && what == Artifact::Disassembly)
     throw Failure(Diag{.message = "the driver compiles PTX",
                        .expected = "--stage=sass, which ptxas and nvdisasm make"});

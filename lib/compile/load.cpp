@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -42,18 +42,38 @@ float bfloat16_bits_of_double(double x) {
   return bfloat16_bits(std::bit_cast<float>(bits));
 }
 
-std::array<void*, 3> outside() {
-  static const std::array<void*, 3> libraries{RTLD_DEFAULT, ::dlopen("libgcc_s.so.1", RTLD_LAZY),
-                                              ::dlopen("libm.so.6", RTLD_LAZY)};
-  return libraries;
+// What code may need besides itself: functions of numbers that have no instruction.
+struct Libraries {
+  void* gcc = ::dlopen("libgcc_s.so.1", RTLD_LAZY);
+  void* math = ::dlopen("libm.so.6", RTLD_LAZY);
+};
+const Libraries& libraries() {
+  static const Libraries opened;
+  return opened;
+}
+
+// What compilers call for copies of structures and loops that set or copy memory.
+constexpr std::string_view kMemoryFunctions[] = {"memcpy", "memset", "memmove", "memcmp", "bzero", "bcmp"};
+
+// `name` where that library itself has it, of which `own` is a symbol: a search goes on in the libraries that it needs,
+// and the C library could start programs.
+void* symbol_of(void* library, const char* own, const std::string& name) {
+  void *found = library ? ::dlsym(library, name.c_str()) : nullptr, *known = found ? ::dlsym(library, own) : nullptr;
+  Dl_info of_found{}, of_known{};
+  bool is_own = known && ::dladdr(found, &of_found) && ::dladdr(known, &of_known) &&
+                of_found.dli_fbase == of_known.dli_fbase;
+  return is_own ? found : nullptr;
 }
 
 void* find_outside(const std::string& name) {
   if (name == "__truncsfbf2") return reinterpret_cast<void*>(&bfloat16_bits);
   if (name == "__truncdfbf2") return reinterpret_cast<void*>(&bfloat16_bits_of_double);
-  for (void* where : outside())
-    if (void* found = ::dlsym(where, name.c_str())) return found;
-  throw Failure("the object needs '" + name + "', which this process does not have");
+  bool of_memory = std::ranges::find(kMemoryFunctions, name) != std::end(kMemoryFunctions);
+  if (void* found = of_memory ? ::dlsym(RTLD_DEFAULT, name.c_str()) : nullptr) return found;
+  if (void* found = symbol_of(libraries().gcc, "__udivti3", name)) return found;
+  if (void* found = symbol_of(libraries().math, "exp2f", name)) return found;
+  throw Failure("the code calls '" + name + "', which kernels do not get: they have mathematics (libm, libgcc) and " +
+                "memcpy, memset and the like");
 }
 
 class Loader {
@@ -297,7 +317,7 @@ class Loader {
 
 LoadedCode::~LoadedCode() { ::munmap(memory_, size_); }
 
-void load_libraries() { outside(); }
+void load_libraries() { libraries(); }
 
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object) {
   return catch_failures([&] { return Loader(object).load(); });

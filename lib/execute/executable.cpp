@@ -125,6 +125,7 @@ Result<Executable> Executable::for_device(std::span<const UOp> list, const Targe
   if (on_images) return Diag{.message = "the kernel works on images, which no device here takes", .expected = "REF"};
   auto text = render_source(target, list);
   if (!text) return text.diag();
+  if (auto status = check_custom(list); !status) return status.diag();
   Executable out;
   out.name_ = info->name;
   out.buffers_ = buffers_of(list);

@@ -8,6 +8,7 @@
 #include "lib/session/source.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
+#include "renderers/renderer.h"
 
 namespace tgc {
 namespace {
@@ -81,6 +82,8 @@ Status CompileAll::add(Loaded graph) {
   group.kernels++;
   auto& source = kernel->source();
   if (!source) return refuse(*kernel, source.diag()), Unit{};
+  if (auto list = kernel->list(); list)
+    if (auto allowed = check_custom(*list); !allowed) return refuse(*kernel, allowed.diag()), Unit{};
   if (!seen_.insert({target, sha256(*source)}).second) return Unit{};
   group.sources++;
   auto job = kernel->compile_job();
@@ -91,7 +94,8 @@ Status CompileAll::add(Loaded graph) {
 
 // A kernel that has no source for that target (tinygrad refuses some, too) is no failure of a compiler.
 void CompileAll::refuse(const Compilation& kernel, const Diag& diag) {
-  refused_.push_back(kernel.target().name() + " " + kernel.name() + ": " + diag.message);
+  std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
+  refused_.push_back(kernel.target().name() + " " + kernel.name() + ": " + diag.message + expected);
 }
 
 Status CompileAll::compile() {
@@ -110,6 +114,8 @@ Status CompileAll::compile() {
   }
   return Unit{};
 }
+
+bool CompileAll::all_refused() const { return sources_.empty() && !refused_.empty(); }
 
 bool CompileAll::any_failed() const {
   return std::ranges::any_of(sources_, [](const CompiledSource& c) { return !c.failure.empty(); });

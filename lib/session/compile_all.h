@@ -34,6 +34,7 @@ class CompileAll {
   Status run();
 
   bool any_failed() const;
+  bool all_refused() const;  // there was nothing to compile
   std::string text() const;            // a table by target, then the failures
   std::string json(bool times) const;  // {"targets":{...},"sources":[...]}: every failure; with `times` every source
 

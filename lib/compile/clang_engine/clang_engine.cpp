@@ -13,8 +13,11 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Lex/PreprocessorOptions.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "lib/compile/engines.h"
@@ -68,6 +71,50 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
   refuse(complaint);
 }
 
+// The files that there are for the compiler: its own headers, in its resource folder, and the libraries that its
+// command line names (AMD's). The source is in memory, and whatever it asks for besides does not exist.
+class OwnFiles : public llvm::vfs::ProxyFileSystem {
+ public:
+  OwnFiles(std::string folder, std::vector<std::string> libraries)
+      : ProxyFileSystem(llvm::vfs::getRealFileSystem()), folder_(std::move(folder) + "/"),
+        libraries_(std::move(libraries)) {}
+
+  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
+    return is_own(path) ? ProxyFileSystem::status(path) : kNone;
+  }
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override {
+    if (is_own(path)) return ProxyFileSystem::openFileForRead(path);
+    return kNone;
+  }
+  llvm::vfs::directory_iterator dir_begin(const llvm::Twine& path, std::error_code& error) override {
+    if (is_own(path)) return ProxyFileSystem::dir_begin(path, error);
+    return error = kNone, llvm::vfs::directory_iterator();
+  }
+  std::error_code getRealPath(const llvm::Twine& path, llvm::SmallVectorImpl<char>& out) override {
+    return is_own(path) ? ProxyFileSystem::getRealPath(path, out) : kNone;
+  }
+
+ private:
+  bool is_own(const llvm::Twine& path) const {
+    llvm::SmallString<256> plain;
+    path.toVector(plain);
+    llvm::sys::path::remove_dots(plain, true);
+    std::string text(plain);
+    return (text + "/").starts_with(folder_) || std::ranges::find(libraries_, text) != libraries_.end();
+  }
+
+  static inline const std::error_code kNone = std::make_error_code(std::errc::no_such_file_or_directory);
+  std::string folder_;
+  std::vector<std::string> libraries_;
+};
+
+std::vector<std::string> libraries_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i + 1 < arguments.size(); i++)
+    if (arguments[i] == "-mlink-builtin-bitcode") out.push_back(arguments[i + 1]);
+  return out;
+}
+
 std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
   switch (form) {
     case Form::Ir: return std::make_unique<clang::EmitLLVMAction>();
@@ -97,6 +144,9 @@ std::string compile_text(std::string_view source, const std::string& file, const
   if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics)) refuse(complaint);
   compiler.getDiagnosticOpts().ShowCarets = false;  // and no "1 error generated" on standard error
   compiler.createDiagnostics(&first, false);
+  llvm::SmallString<256> folder(compiler.getHeaderSearchOpts().ResourceDir);
+  llvm::sys::path::remove_dots(folder, true);
+  compiler.createFileManager(new OwnFiles(std::string(folder), libraries_of(arguments_of_compiler)));
   auto& preprocessor = compiler.getPreprocessorOpts();
   preprocessor.RetainRemappedFileBuffers = true;
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(source.data(), source.size()), file);

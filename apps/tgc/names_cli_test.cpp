@@ -1,0 +1,118 @@
+// Hostile names and code, and budgets, through the binary as users run it.
+#include "apps/tgc/cli_testing.h"
+
+using namespace tgc;
+
+namespace {
+
+// A kernel that stores a variable of that name.
+std::string with_variable(const std::string& name) {
+  return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
+         "c1 = UOp(Ops.DEFINE_VAR, dtypes.int, (), (" + name + ", 0, 3))\n"
+         "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n";
+}
+
+// Runs it on that target, by every command that compiles; nothing may be made, and the name is shown.
+void harmless(const std::string& file, const std::string& target, const std::string& words) {
+  std::filesystem::path made = scratch() / "made-by-a-kernel";
+  for (const char* command : {"run --in-process --var x=1 --device=", "run --device=", "compile --target=",
+                              "dump --stage=asm --target=", "dump --stage=binary --target="}) {
+    Ran r = run_tgc(command + target + " '" + file + "'");
+    INFO(std::string(command) << target << "\n" << r.out << r.err);
+    CHECK(r.code == 2);
+    CHECK(has(r.out + r.err, words));
+    CHECK_FALSE(std::filesystem::exists(made));
+  }
+}
+
+std::string chain(int n, const char* link) {
+  std::string text = "c0 = UOp.variable(\"x\", 0, 1, dtype=dtypes.float)\nast = ";
+  for (int i = 0; i < n && link[0] == '('; i++) text += '(';
+  text += "c0";
+  for (int i = 0; i < n; i++) text += link[0] == '(' ? link + 1 : link;
+  return text + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("cli: a name with code in it does not run, on any renderer") {
+  std::string c = put("c_name.uop",
+                      with_variable("'x) { } int system(const char*); __attribute__((constructor)) void f() "
+                                    "{ system(\"touch made-by-a-kernel\"); } void g(int y'"));
+  std::string ir = put("ir_name.uop",
+                       with_variable("'x) { ret void }\\n@s = global [23 x i8] c\"touch made-by-a-kernel\"\\n"
+                                     "declare i32 @system(ptr)\\ndefine void @g(i32 %y'"));
+  for (const char* target : {"CPU:CLANG", "CPU:LLVM"}) {
+    harmless(c, target, "would be code");
+    harmless(ir, target, "would be code");
+  }
+  Ran bidi = run_tgc("dump --stage=source '" + put("bidi.uop", with_variable("'x\xE2\x80\xAE\x1b[2J'")) + "'");
+  CHECK(bidi.code == 2);
+  CHECK(has(bidi.err, "\\u202e\\x1b[2J"));
+}
+
+TEST_CASE("cli: CUSTOM is shown by dump, and runs with --allow-custom alone; the C library is not there even then") {
+  auto kernel = [](const std::string& code) {
+    return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
+           "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
+           "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n";
+  };
+  std::string plain = put("custom.uop", kernel("(40+2)")),
+              hostile = put("custom2.uop",
+                            kernel("({{ int system(const char*); system(\"touch made-by-a-kernel\"); }})"));
+  CHECK(has(run_tgc("dump --stage=source --target=CPU:CLANG " + plain).out, "(40+2)"));
+  harmless(plain, "CPU:CLANG", "--allow-custom");
+  harmless(hostile, "CPU:CLANG", "--allow-custom");
+  Ran allowed = run_tgc("run --allow-custom --reference=none --device=CPU:CLANG --save=custom.npz " + plain);
+  INFO(allowed.out << allowed.err);
+  CHECK(allowed.code == 0);
+  Ran refused = run_tgc("run --allow-custom --reference=none --device=CPU:CLANG " + hostile);
+  INFO(refused.out << refused.err);
+  CHECK(refused.code == 2);
+  CHECK(has(refused.err, "the code calls 'system', which kernels do not get"));
+  Ran included = run_tgc("run --allow-custom --reference=none --device=CPU:CLANG " +
+                         put("custom3.uop", kernel("1\\n#include \"/etc/hostname\"\\n")));
+  CHECK(included.code == 2);
+  CHECK(has(included.err, "sources take in no files"));
+}
+
+TEST_CASE("cli: limits are options and an environment variable; what is over one is exit code 2 and says which") {
+  std::string small = put("small.uop", with_variable("'x'")), many = put("many.uop", chain(5000, "+c0.sin()"));
+  Ran help = run_tgc("help limits");
+  CHECK(help.code == 0);
+  for (const char* name : {"input-bytes", "nodes", "int-bits", "model-nodes", "ref-steps", "seconds", "memory"})
+    CHECK(has(help.out, name));
+  trouble("dump --limit input-bytes=50 " + small, "small.uop: more than 50 bytes of a text");
+  Ran variable = run_tgc("dump " + small, "/dev/null", "TGC_LIMITS=input-bytes=50");
+  CHECK(variable.code == 2);
+  CHECK(run_tgc("dump --limit=input-bytes=1M " + small, "/dev/null", "TGC_LIMITS=input-bytes=50").code == 0);
+  trouble("dump --limit nodes=1K " + many, "more than 1024 nodes of one graph");
+  trouble("dump --limit node=1K " + many, "unknown limit 'node', expected nodes");
+  CHECK(run_tgc("dump " + many, "/dev/null", "TGC_LIMITS=x").code == 2);
+  Ran gzip = shell(
+      "head -c 100000000 /dev/zero | tr '\\0' ' ' | gzip > zeros.gz; tgc dump --limit input-bytes=10M zeros.gz");
+  CHECK(gzip.code == 2);
+  CHECK(has(gzip.err, "more than 10485760 bytes"));
+}
+
+TEST_CASE("cli: REF ends by its limits of steps and of time") {
+  std::string endless = put("endless.uop",
+                            "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
+                            "c1 = UOp.range(1099511627776, 0, AxisType.REDUCE)\n"
+                            "c2 = c1.cast(dtypes.int).reduce(c1, arg=Ops.ADD)\n"
+                            "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c2).sink()\n");
+  trouble("run --device=REF --timeout=1 " + endless, "more than 1 seconds of one kernel in REF");
+  trouble("run --device=REF --limit ref-steps=1M " + endless, "more than 1048576 iterations of one kernel's ranges");
+}
+
+TEST_CASE("cli: what is nested deep is read, written and read again, with a small stack too") {
+  for (auto [name, link] : {std::pair("methods", ".sin()"), std::pair("sums", "(.sin()+c0)")}) {
+    std::string file = put(std::string(name) + ".uop", chain(30000, link));
+    Ran once = shell("ulimit -s 512; tgc dump --stage=ast '" + file +
+                     "' > once.uop && tgc dump --stage=ast once.uop | cmp - once.uop");
+    INFO(name << once.err.substr(0, 500));
+    CHECK(once.code == 0);
+  }
+  trouble("dump --limit nesting=100 --stage=ast " + put("nested.uop", chain(200, "(.sin()+c0)")),
+          "more than 100 brackets");
+}
