@@ -4,7 +4,6 @@
 #include <map>
 
 #include "lib/rewrite/rewrite.h"
-#include "lib/support/check.h"
 #include "lib/support/pysort.h"
 #include "lib/support/pytext.h"
 #include "lib/uop/graph.h"
@@ -136,7 +135,7 @@ void add_dimension(ProgramInfo& info, UOp special) {
 }
 
 ProgramInfo collect(std::span<const UOp> list) {
-  TGC_CHECK(!list.empty() && list.back().is(Op::SINK), "a linear list ends with its SINK");
+  if (list.empty() || !list.back().is(Op::SINK)) throw Failure("a linear list ends with its SINK");
   ProgramInfo info;
   UOp sink = list.back();
   if (sink.arg().is(RecordClass::KernelInfo)) {

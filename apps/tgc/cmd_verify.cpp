@@ -1,12 +1,15 @@
 // tgc verify [INPUT]: check IR against tinygrad's specification.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/session/source.h"
 #include "lib/spec/loops.h"
 #include "lib/support/json_writer.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -21,7 +24,25 @@ Spec fitting_spec(const Loaded& in) {
   return !in.list.empty() ? Spec::Program : in.is_tensor_graph ? Spec::Tensor : Spec::Kernel;
 }
 
-std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::optional<SpecViolation>& v) {
+// What is wrong, and where. Of a graph that the specification lets pass, what no pass could take.
+struct Finding {
+  UOp node;
+  size_t position = 0;
+  const Rule* rule = nullptr;
+  std::string text;
+};
+std::optional<Finding> first_finding(std::span<const UOp> nodes, Spec spec, bool is_list) {
+  auto violation = verify(nodes, spec);
+  auto malformed = violation ? std::nullopt : first_malformed(nodes);
+  if (!violation && !malformed && is_list) malformed = first_out_of_order(nodes);
+  if (!violation && !malformed) violation = verify_loops(nodes);
+  if (violation) return Finding{violation->node, violation->position, violation->rule, violation->text()};
+  if (!malformed) return std::nullopt;
+  size_t position = size_t(std::find(nodes.begin(), nodes.end(), malformed->node) - nodes.begin());
+  return Finding{malformed->node, position, nullptr, "node " + std::to_string(position) + ": " + malformed->trouble};
+}
+
+std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
   std::string out;
   JsonWriter json(out);
   json.object([&] {
@@ -29,15 +50,15 @@ std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::option
     if (!v) return;
     Diag d = in.diag_at(v->node, "");
     json.member("node", v->position).member("rule", v->rule ? std::optional(v->rule->name) : std::nullopt);
-    json.member("file", d.file).member("line", d.line).member("column", d.column).member("message", v->text());
+    json.member("file", d.file).member("line", d.line).member("column", d.column).member("message", v->text);
   });
   return out + "\n";
 }
 
-std::string as_text(const Loaded& in, Spec spec, size_t nodes, const std::optional<SpecViolation>& v) {
+std::string as_text(const Loaded& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
   std::string name(name_of(spec));
   if (!v) return in.info.name + ": " + std::to_string(nodes) + " nodes, all good by the specification '" + name + "'\n";
-  return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text()).text() +
+  return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text).text() +
          "\n  table: " + std::string(rules_of(spec).name()) + "\n";
 }
 
@@ -56,12 +77,11 @@ int verify_input(const VerifyOptions& o) {
   auto status = for_each_graph(terminal_session(o.over), o.input, o.kernel, [&](Loaded in) -> Status {
     Spec spec = asked.value_or(fitting_spec(in));
     std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
-    auto violation = verify(nodes, spec);
-    if (!violation) violation = verify_loops(nodes);
+    auto violation = first_finding(nodes, spec, !in.list.empty());
     if (violation) exit_code = 1;
     out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
     return Unit{};
-  });
+  }, true);
   if (!status) return trouble(status.diag());
   if (auto written = out.release(); !written) return trouble(written.diag());
   return exit_code;

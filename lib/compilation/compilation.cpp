@@ -65,6 +65,12 @@ Diag wrong_stage(const Loaded& in, const StageRow& row) {
           .expected = std::string("a stage of ") + (in.is_tensor_graph ? "tensor graphs" : "kernels")};
 }
 
+Diag no_kernel_root(const Loaded& in) {
+  Diag out = in.diag_at(in.root, "a kernel ends with a SINK, this one with Ops." + std::string(name_of(in.root.op())));
+  out.expected = "what it stores as the sources of Ops.SINK";
+  return out;
+}
+
 Diag needs_all_stages(const Loaded& in, const StageRow& begun_at) {
   return {.message = "the schedule of '" + in.info.name +
                      "' needs what all stages note, and this graph is the result of '" + std::string(begun_at.name) +
@@ -115,6 +121,7 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
   }
   auto target = target_for(s->in, s->spec);
   if (!target) return target.diag();
+  if (!s->current.is(Op::SINK)) return no_kernel_root(s->in);
   s->target = std::move(*target);
   if (!s->in.list.empty()) {
     s->at = &row_of("linear");

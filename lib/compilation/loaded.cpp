@@ -19,8 +19,10 @@ bool looks_like_tensor_graph(UOp root) {
          op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});
 }
 
-Result<Loaded> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file) {
+Result<Loaded> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
+                         bool take_malformed) {
   Loaded out;
+  out.report.take_malformed = take_malformed;
   out.graph = std::make_unique<Graph>(settings);
   auto read = read_graph(*out.graph, kind, text, file, &out.report);
   if (!read) return read.diag();

@@ -35,7 +35,9 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
 bool looks_like_tensor_graph(UOp root);
 
 // Reads one graph of any text but golden records, with these settings. Errors carry file, line and column.
-Result<Loaded> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file);
+// `take_malformed`: see ReadReport.
+Result<Loaded> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
+                         bool take_malformed = false);
 
 // The target of kernels on a device of tinygrad's name: "CUDA:1" is CUDA's; of a device that tgc knows no target for,
 // CPU.

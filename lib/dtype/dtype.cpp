@@ -73,8 +73,13 @@ constexpr int kFastVec = 33;  // vector widths below this are looked up without 
 std::array<std::array<std::atomic<const DTypeInfo*>, kFastVec>, kNumScalars> fast_vec;
 
 DType image(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {
+  constexpr int64_t kMaxSize = int64_t(1) << 40;
   int64_t size = 1;
-  for (int64_t s : shape) size *= s;
+  for (int64_t s : shape)
+    if (s < 1 || __builtin_mul_overflow(size, s, &size) || size > kMaxSize) size = 0;
+  if (size == 0 || shape.size() != 3 || shape[2] != 4)
+    throw Failure(Diag{.message = "an image of such a shape",
+                       .expected = "(height, width, 4), with at most 2**40 elements"});
   DTypeInfo d = dtypes::kScalars[int(storage)];
   d.kind = DTypeInfo::Kind::Image;
   d.priority = 100;
@@ -162,7 +167,10 @@ DType DType::ptr(int64_t size, AddrSpace space) const {
 int64_t DType::nbytes() const {
   if (!is_ptr()) throw Failure("only ptr types have nbytes");
   if (size() == -1) throw Failure("can't get nbytes of a pointer with unlimited size");
-  return size() * itemsize();
+  int64_t bytes;
+  if (__builtin_mul_overflow(size(), int64_t(itemsize()), &bytes))
+    throw Failure("a pointer to " + std::to_string(size()) + " elements reaches more bytes than 64 bits count");
+  return bytes;
 }
 
 int64_t DType::image_pitch() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/uop/wellformed.h"
 #include "passes/pipeline.h"
 #include "renderers/renderer.h"
 
@@ -49,9 +50,11 @@ Status Explainer::outcome() const {
 std::string Explainer::in_the_end(UOp last) {
   auto target = parse_target(target_, last.graph().settings());
   // nothing is known of a tensor graph, or of a part of the stages
+  UOp end = result_of(last_graph());
   if (target_.empty() || !target || last_graph() != kernel_stages().back().name) return "";
+  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // a file may hold anything
   KernelJob job{last.graph(), *target};
-  auto list = linear_list(job, result_of(last_graph()));
+  auto list = linear_list(job, end);
   if (!list) return list.diag().text() + "\n";
   size_t at = size_t(std::find(list->begin(), list->end(), last) - list->begin());
   if (at == list->size()) return "in the linear list\n    it is not there\n";

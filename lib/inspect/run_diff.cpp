@@ -194,8 +194,9 @@ const RunText* find_text(const Run& run, std::string_view stage) {
 
 Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
                                        std::string_view text_b, const std::string& file_b) {
-  auto a = read_graph(graph, detect_kind(text_a), text_a, file_a),
-       b = read_graph(graph, detect_kind(text_b), text_b, file_b);
+  ReadReport of_a{.take_malformed = true}, of_b{.take_malformed = true};  // a difference may be just that
+  auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
+       b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
   bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
   return std::pair(letters_b && !letters_a ? as_letters_say(a->root) : a->root,

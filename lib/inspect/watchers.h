@@ -54,7 +54,7 @@ class StatsWatcher : public Watcher {
     if (wants_(row)) watch_.emplace(input.graph(), stats);
   }
   void stage_end(const StageRow&, UOp) override { watch_.reset(); }
-  void end(Compilation&) override { watch_.reset(); }  // a stage that threw has no end
+  void end(Compilation&) override { watch_.reset(); }  // a stage that failed: its graph is about to go
 
   RuleStats stats;
 

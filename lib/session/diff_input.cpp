@@ -121,7 +121,8 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   for (const DiffInput* side : {&a, &b}) {
     if (!side->is_graph) continue;
     Graph graph;
-    auto read = read_graph(graph, detect_kind(side->text), side->text, side->file);
+    ReadReport report{.take_malformed = true};
+    auto read = read_graph(graph, detect_kind(side->text), side->text, side->file, &report);
     if (!read) return read.diag();
     out.target = read->info.target;
     if (out.name.empty()) out.name = read->info.stage, file = side->file;

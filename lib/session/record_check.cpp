@@ -12,6 +12,7 @@
 #include "lib/text/graph_lines.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
+#include "lib/uop/wellformed.h"
 #include "lib/text/repr.h"
 #include "passes/pipeline.h"
 
@@ -90,7 +91,8 @@ class RecordCheck {
   }
   void check_text(const std::string& what, std::string_view text) {
     Graph graph(settings_);
-    auto root = read_pyrender(graph, text, r_.id + " (" + what + ")");
+    auto read = read_graph(graph, InputKind::Pyrender, text, r_.id + " (" + what + ")");
+    Result<UOp> root = read ? Result<UOp>(read->root) : Result<UOp>(read.diag());
     if (plan_.wanted.contains(kText)) {
       auto written = root ? pyrender(*root) : Result<std::string>(root.diag());
       if (!written) failed(kText, written.diag());
@@ -123,7 +125,9 @@ class RecordCheck {
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
-    settle(kSpec, violation ? Verdict::Different : Verdict::Same);
+    auto malformed = first_malformed(nodes);
+    settle(kSpec, violation || malformed ? Verdict::Different : Verdict::Same);
+    if (malformed && !violation) diverge(kSpec, "  " + std::string(what) + ": " + malformed->trouble + "\n");
     if (violation)
       diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) +
                          " graph: " + violation->text() + "\n");
@@ -187,7 +191,11 @@ class RecordCheck {
 
   void check_pipeline() {
     text_ = r_.ast;
-    if (auto status = begin(r_.ast, nullptr, "ast"); !status) return failed("ast", status.diag());
+    if (auto status = begin(r_.ast, nullptr, "ast"); !status) {
+      auto malformed = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id, true);
+      if (!malformed || !plan_.wanted.contains(kSpec)) return failed("ast", status.diag());
+      return check_spec("ast", malformed->root, is_kernel() ? Spec::Kernel : Spec::Tensor);
+    }
     check_spec("ast", c_->loaded().root, is_kernel() ? Spec::Kernel : Spec::Tensor);
     for (const GoldenStage& s : r_.stages) {
       if (!more_wanted(s.name)) return;

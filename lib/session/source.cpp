@@ -10,6 +10,7 @@
 #include "lib/model/tensor_state.h"
 #include "lib/support/file_name.h"
 #include "lib/text/input_file.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -144,6 +145,8 @@ Status Source::picked_kernel(Loaded& in) {
   }
   auto job = session_->job_for(in);
   if (!job) return job.diag();
+  if (take_malformed_)  // nothing is made of such a graph, though
+    if (auto malformed = first_malformed_below(in.root)) return in.diag_at(malformed->node, malformed->trouble);
   auto whole = Compilation::begin(std::move(in), std::move(*job));
   if (!whole) return whole.diag();
   if (auto& schedule = whole->schedule(); !schedule) return schedule.diag();
@@ -164,7 +167,7 @@ Result<Loaded> Source::graph_of_text(InputKind kind, std::string_view text, cons
                                      const std::map<std::string, std::string>& recorded) {
   auto settings = session_->settings_for(recorded);
   if (!settings) return settings.diag();
-  auto out = load_text(*settings, kind, text, file);
+  auto out = load_text(*settings, kind, text, file, take_malformed_);
   if (!out) return out;
   if (recorded.empty() && !out->info.settings.empty())  // it says itself which settings it was made with
     return graph_of_text(kind, text, file, out->info.settings);
@@ -276,9 +279,10 @@ Result<Loaded> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {
 }
 
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
-                      const std::function<Status(Loaded)>& each) {
+                      const std::function<Status(Loaded)>& each, bool take_malformed) {
   auto source = Source::open(session, spec, kernel);
   if (!source) return source.diag();
+  if (take_malformed) source->take_malformed();
   for (size_t count = 0;; count++) {
     auto graph = source->next();
     if (!graph) return graph.diag();

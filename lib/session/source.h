@@ -40,6 +40,8 @@ class Source {
   const GoldenHeader* header() const { return records_ ? &records_->header() : nullptr; }
   // The next graph; nullopt at the end. A record, or an id, that is not there is an error.
   Result<std::optional<Loaded>> next();
+  // From now on a graph whose nodes are not well formed is no error: for `tgc verify`, which says more of it.
+  void take_malformed() { take_malformed_ = true; }
 
  private:
   explicit Source(const Session& session) : session_(&session) {}
@@ -58,12 +60,12 @@ class Source {
   std::shared_ptr<const Model> model_;     // of an ONNX model
   std::optional<GoldenReader> records_;    // of golden records
   size_t number_ = 0;                      // of records read
-  bool done_ = false, found_ = false;
+  bool done_ = false, found_ = false, take_malformed_ = false;
 };
 
 // Calls `each` with every graph of an INPUT, in order. Stops at the first error, of the input or of `each`; and when
-// the session is cancelled. It is an error, too, when there was none.
+// the session is cancelled. It is an error, too, when there was none. `take_malformed`: as Source's.
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
-                      const std::function<Status(Loaded)>& each);
+                      const std::function<Status(Loaded)>& each, bool take_malformed = false);
 
 }  // namespace tgc

@@ -79,6 +79,13 @@ Digits magnitude(Int v) {
   return magnitude(absolute(v.small()));
 }
 
+// Integers may grow, but not without end: squaring one thirty times would take the machine's memory. dtypes.index has
+// 800 bits; nobody wants more than this.
+void must_be_wanted(size_t digits) {
+  constexpr size_t kMaxBits = 1 << 15;
+  if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
+}
+
 int compare(const Digits& a, const Digits& b) {
   if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
   for (size_t i = a.size(); i-- > 0;)
@@ -111,6 +118,7 @@ Digits subtract(const Digits& a, const Digits& b) {
 }
 
 Digits multiply(const Digits& a, const Digits& b) {
+  must_be_wanted(a.size() + b.size());
   Digits out(a.size() + b.size(), 0);
   for (size_t i = 0; i < a.size(); i++) {
     uint64_t carry = 0;
@@ -127,6 +135,7 @@ Digits multiply(const Digits& a, const Digits& b) {
 uint32_t bit_count(const Digits& d) { return d.empty() ? 0 : 32 * uint32_t(d.size() - 1) + std::bit_width(d.back()); }
 
 Digits shift_left(const Digits& d, uint32_t bits) {
+  must_be_wanted(d.size() + bits / 32);
   Digits out(bits / 32, 0);
   uint64_t carry = 0;
   for (uint32_t digit : d) {

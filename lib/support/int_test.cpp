@@ -90,4 +90,9 @@ TEST_CASE("Int: what has no integer fails") {
   CHECK(fails([] { Int::trunc(0.0 / 0.0); }));
   CHECK(fails([] { Int::pow2(2000).to_double(); }));
   CHECK(fails([] { Int::pow2(64).int64_or_throw("size"); }));
+  // what grows without end
+  CHECK(!fails([] { Int::pow2(10000) * Int::pow2(20000); }));
+  CHECK(fails([] { Int::pow2(20000) * Int::pow2(20000); }));
+  CHECK(fails([] { Int(1) << 40000; }));
+  CHECK(fails([] { pow(10, 1u << 30); }));
 }

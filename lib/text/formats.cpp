@@ -6,6 +6,7 @@
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/repr.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -131,9 +132,11 @@ InputKind detect_kind(std::string_view head) {
   return InputKind::Pyrender;
 }
 
-Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
-                             ReadReport* report) {
-  Places* places = report ? &report->places : nullptr;
+namespace {
+
+Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
+                           ReadReport& report) {
+  Places* places = &report.places;
   auto header = read_header(text, file);
   if (!header) return header.diag();
   auto of_root = [&](Result<UOp> root) -> Result<GraphFile> {
@@ -142,13 +145,13 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
   };
   switch (kind) {
     case InputKind::Pyrender:
-      return of_root(read_pyrender(graph, text, file, places, report ? &report->notes : nullptr));
+      return of_root(read_pyrender(graph, text, file, places, &report.notes));
     case InputKind::Repr: return of_root(read_repr(graph, text, file, places));
     case InputKind::Json: return graph_from_json(graph, text, file, places);
     case InputKind::Uops: {
       auto listing = read_uops(graph, text, file, places);
       if (!listing) return listing.diag();
-      if (report) report->notes = std::move(listing->notes);
+      report.notes = std::move(listing->notes);
       UOp root = listing->list.back();
       return GraphFile{.info = header->value_or(GraphInfo()), .root = root, .list = std::move(listing->list)};
     }
@@ -156,6 +159,21 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
       return Diag{
           .message = "is " + std::string(name_of(kind)), .file = std::string(file), .expected = "the text of a graph"};
   }
+}
+
+}  // namespace
+
+Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
+                             ReadReport* report) {
+  ReadReport own;
+  if (!report) report = &own;
+  auto read = read_any(graph, kind, text, file, *report);
+  if (!read || report->take_malformed) return read;
+  auto malformed = first_malformed_below(read->root);
+  if (!malformed) malformed = first_malformed(read->list);
+  if (!malformed) malformed = first_out_of_order(read->list);
+  if (!malformed) return read;
+  return diag_at(text, place_of(report->places, malformed->node.id()), file, malformed->trouble, "");
 }
 
 }  // namespace tgc

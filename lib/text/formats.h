@@ -54,11 +54,12 @@ std::string_view name_of(InputKind kind);
 InputKind detect_kind(std::string_view head);
 
 struct ReadReport {
+  bool take_malformed = false;     // asked for: a graph whose dtypes do not belong together is no error
   std::vector<std::string> notes;  // what the text could not say
   Places places;                   // where nodes stand
 };
 
-// The graph of a text of kind Pyrender, Repr, Uops or Json.
+// The graph of a text of kind Pyrender, Repr, Uops or Json; each of its nodes is well formed (lib/uop/wellformed.h).
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 

@@ -7,7 +7,7 @@
 #include "lib/support/pytext.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/py_values.h"
-#include "lib/uop/structure.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -223,7 +223,7 @@ class JsonReader {
       }
     });
     if (!op || !dtype) in_.fail(at, "a node without its op or dtype", R"("op" and "dtype")");
-    if (std::string trouble = structure_trouble(*op, *dtype, sources_, a); !trouble.empty()) in_.fail(at, trouble);
+    if (std::string trouble = structure_trouble(*op, sources_, a); !trouble.empty()) in_.fail(at, trouble);
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
     return graph_.node(*op, *dtype, sources_, a, tag);
   }

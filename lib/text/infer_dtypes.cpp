@@ -74,7 +74,7 @@ class Lengths {
     auto open_source = [&](UOp s) { return bool(open_[*number_.find(s)]); };
     if (!std::any_of(u.src().begin(), u.src().end(), open_source)) return;
     if (u.in(kOfOperands) && !was_open) open_[i] = true;
-    if (u.in(kOfOperands | ops::ALU | OpSet{Op::CAST}) && !was_open)
+    if (u.in(kOfOperands | ops::ALU | OpSet{Op::CAST, Op::BITCAST}) && !was_open)
       for (UOp s : u.src()) join(i, *number_.find(s));
     for (UOp s : u.src()) {
       size_t k = *number_.find(s);
@@ -82,6 +82,7 @@ class Lengths {
       if (u.is(Op::VECTORIZE) && u.num_src()) learn(k, u.dtype().count() / int64_t(u.num_src()));
       if (u.is(Op::GEP) && u.arg().is_tuple())
         for (Arg e : u.arg().items()) taken_[k] = std::max(taken_[k], e.small_int() + 1);
+      if (u.is(Op::BUFFERIZE) && s == u.src(0)) learn(k, u.dtype().count());
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }
   }

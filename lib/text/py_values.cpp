@@ -6,7 +6,7 @@
 #include "lib/support/settings.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/read_before.h"
-#include "lib/uop/structure.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc {
 
@@ -31,7 +31,7 @@ void PyValues::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
 }
 
 UOp PyValues::make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
-  if (std::string trouble = structure_trouble(op, dtype, src, arg); !trouble.empty()) fail(at, trouble);
+  if (std::string trouble = structure_trouble(op, src, arg); !trouble.empty()) fail(at, trouble);
   return graph_.node(op, dtype, src, arg, tag);
 }
 

@@ -12,7 +12,8 @@ std::string graph_difference(UOp a, UOp b);
 inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
 // The graph under `root` written in that format (Pyrender, Repr or Json) and read into the graph `into`. A Diag where
-// it cannot be written or read, where it comes back as another graph, or where `info` does.
+// it cannot be written or read, where it comes back as another graph, or where `info` does. The graph need not be well
+// formed.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

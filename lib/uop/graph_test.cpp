@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include "lib/support/sanitized.h"
-#include "lib/uop/structure.h"
 
 using namespace tgc;
 
@@ -87,24 +86,4 @@ TEST_CASE("graph: a large one is found again node by node, and those after it ta
   long before = peak_kb();
   for (int i = 0; i < 8; i++) fill();
   if (!kSanitized) CHECK(peak_kb() - before < 8 << 10);  // a graph takes 24 MB
-}
-
-TEST_CASE("structure: what a node of each kind must have") {
-  Graph g;
-  UOp x = g.variable("x", 0, 9);
-  auto trouble = [&](Op op, std::vector<UOp> src, Arg arg = {}) {
-    return structure_trouble(op, dtypes::index, src, arg);
-  };
-  CHECK(trouble(Op::ADD, {x, x}) == "");
-  CHECK(trouble(Op::ADD, {x}) == "Ops.ADD with 1 source, needs 2");
-  CHECK(trouble(Op::STORE, {}) == "Ops.STORE with 0 sources, needs 2 or more");
-  CHECK(trouble(Op::WHERE, {x, x, x}) == "");
-  CHECK(trouble(Op::CONST, {}) == "Ops.CONST with the arg None, needs a number");
-  CHECK(trouble(Op::RANGE, {x}, g.tuple({0, AxisType::LOOP})) == "");
-  CHECK(trouble(Op::RANGE, {x}, g.tuple({0, 1})) != "");
-  CHECK(trouble(Op::RANGE, {x}, g.tuple({AxisType::LOOP})) != "");
-  CHECK(trouble(Op::GEP, {x}, 1) != "");
-  CHECK(trouble(Op::DEFINE_VAR, {}, g.tuple({g.str("x"), 0})) != "");
-  CHECK(trouble(Op::VCONST, {}, g.tuple({})) != "");
-  CHECK(trouble(Op::SINK, {}) == "");
 }

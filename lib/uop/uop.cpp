@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/support/check.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/movement.h"
@@ -93,7 +92,7 @@ UOp operator^(UOp a, UOp b) { return bitwise(Op::XOR, a, b); }
 // ---- vectors
 
 UOp UOp::broadcast(int64_t count) const {
-  TGC_CHECK(dtype().vcount() == 1, "broadcast of the vector " + std::string(dtype().repr()));
+  if (dtype().vcount() != 1) throw Failure("broadcast of the vector " + std::string(dtype().repr()));
   if (count == 1) return *this;
   std::vector<UOp> src(size_t(count), *this);
   return graph().node(Op::VECTORIZE, dtype().vec(count), src);
@@ -150,8 +149,8 @@ UOp UOp::valid(UOp cond) const { return cond.where(*this, graph().invalid(dtype(
 
 namespace {
 bool is_gated(UOp u) {
-  TGC_CHECK(u.dtype().scalar() == dtypes::index,
-            "an index is asked for its validity but is " + std::string(u.dtype().repr()));
+  if (u.dtype().scalar() != dtypes::index)
+    throw Failure("an index is asked for its validity but is " + std::string(u.dtype().repr()));
   return u.is(Op::WHERE) && u.src(2).is_invalid();
 }
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "lib/support/check.h"
 #include "lib/target/target.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
@@ -89,7 +88,7 @@ UOp channel_load(UOp ls, UOp idx) {
 UOp image_fixup(UOp ls) {
   UOp pointer = ls.src(0);
   if (pointer.is(Op::CAST) && pointer.src(0).dtype().is_image()) {
-    TGC_CHECK(pointer.dtype().count() == 4, "an image is accessed by " + std::string(pointer.dtype().repr()));
+    if (pointer.dtype().count() != 4) throw Failure("an image is accessed by " + std::string(pointer.dtype().repr()));
     return pixel_access(ls, pointer.src(0), ls.dtype());
   }
   if (pointer.dtype().is_image() && pointer.src(1).get_idx().dtype() != dtypes::index.vec(2))

@@ -1,6 +1,5 @@
 #include "passes/kernel/devectorize.h"
 
-#include "lib/support/check.h"
 #include "lib/uop/graph.h"
 #include "passes/kernel/loads.h"
 #include "passes/pipeline.h"
@@ -55,7 +54,7 @@ UOp no_vectorized_buf(UOp buf) {
 
 UOp no_vectorized_index(UOp buf, UOp vector, UOp idx) {
   int64_t n = vector.dtype().count();
-  TGC_CHECK(idx.dtype().count() == 1, "the index of a buffer of vectors is " + std::string(idx.dtype().repr()));
+  if (idx.dtype().count() != 1) throw Failure("the index of a buffer of vectors is " + std::string(idx.dtype().repr()));
   std::vector<Const> lanes;
   for (int64_t i = 0; i < n; i++) lanes.push_back(i);
   return buf.broadcast(n).index_ptr(idx.broadcast(n) * Const(n) + buf.graph().constant(dtypes::index.vec(n), lanes));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/support/check.h"
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
 
@@ -142,7 +141,7 @@ UOp do_expand(UOp root) {
   }
   Arg arg = root.arg();
   if (root.is(Op::GEP)) {
-    TGC_CHECK(root.dtype().count() == 1, "an expanded GEP takes one element");
+    if (root.dtype().count() != 1) throw Failure("an expanded GEP takes several elements");
     std::vector<int64_t> picks;
     int64_t n = src[0].dtype().count();
     if (n < count) throw Failure("a GEP expands to more elements than its source has");
@@ -161,8 +160,8 @@ Taken do_contract(UOp con) {
     return {graph.node(Op::VECTORIZE, con.dtype(), copies), "repeat"};
   }
   Axes taken = axes_of(con.arg()), own = axes_of(ex.arg()), kept;
-  TGC_CHECK(con.dtype() == dtypes::void_ || con.dtype().count() == num_elements(taken),
-            "a CONTRACT to " + std::string(con.dtype().repr()));
+  if (con.dtype() != dtypes::void_ && con.dtype().count() != num_elements(taken))
+    throw Failure("a CONTRACT to " + std::string(con.dtype().repr()));
   for (Axis a : own)
     if (std::find(taken.begin(), taken.end(), a) == taken.end()) kept.push_back(a);
   Axes order = kept;

@@ -1,5 +1,4 @@
 // Integer division by constants as multiplication and shift (uop/decompositions.py: magicgu, fast_idiv).
-#include "lib/support/check.h"
 #include "lib/uop/graph.h"
 #include "passes/kernel/decompositions.h"
 
@@ -27,8 +26,8 @@ bool fits(Range r, Int factor, DType dtype) {
 }  // namespace
 
 std::pair<Int, int> magicgu(Int vmax, Int d) {
-  TGC_CHECK(vmax >= 0 && vmax.bit_length() <= 64 && d > 0 && d.bit_length() <= 64,
-            "a multiplier for " + vmax.str() + " / " + d.str());
+  if (vmax < 0 || vmax.bit_length() > 64 || d <= 0 || d.bit_length() > 64)
+    throw Failure("a multiplier for " + vmax.str() + " / " + d.str());
   using Wide = unsigned __int128;
   Wide divisor = d.low64(), nc_plus_1 = (Wide(vmax.low64()) + 1) / divisor * divisor;
   for (int s = 0; s <= 128; s++) {

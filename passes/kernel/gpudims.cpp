@@ -5,7 +5,6 @@
 #include <map>
 
 #include "lib/rewrite/rewrite.h"
-#include "lib/support/check.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 
@@ -53,9 +52,12 @@ Dims group_dims(const Dims& original, const Limits& limits) {
   return dims;
 }
 
-// The least divisor from 2 up to the square root, rounded up; 1 when there is none.
+// The least divisor from 2 up to the square root, rounded up; 1 when there is none. No grid has so many places that
+// the search for one would take long.
 Int small_divisor(Int n) {
-  auto last = Int(int64_t(std::ceil(std::sqrt(n.to_double()))));
+  constexpr int64_t kMostTried = 1 << 20;
+  double root = std::ceil(std::sqrt(n.to_double()));
+  auto last = Int(root < double(kMostTried) ? int64_t(root) : kMostTried);
   for (Int d = 2; d <= last; d += 1)
     if (floor_mod(n, d) == Int(0)) return d;
   return 1;
@@ -214,7 +216,7 @@ void mask_store(UOp store, const std::vector<GridAxis>& local, Substitution& out
     mask = mask ? mask & first : first;
   }
   if (!mask) return;
-  TGC_CHECK(idx.num_src() == 2, "the index of a store has a validity already");
+  if (idx.num_src() != 2) throw Failure("the index of a store has a validity already");
   UOp at = idx.src(1);
   out.emplace_back(idx, idx.with_src({idx.src(0), mask.broadcast(at.dtype().count()).where(at, Const::invalid())}));
 }
@@ -228,7 +230,7 @@ UOp grid_to_specials(const Target& target, UOp sink) {
 
   Graph& g = sink.graph();
   bool dont_use_locals = sink.arg().is(RecordClass::KernelInfo) && sink.arg()[2].as_bool();
-  TGC_CHECK(!dont_use_locals || grid.local.empty(), "the kernel has local axes and may not use them");
+  if (dont_use_locals && !grid.local.empty()) throw Failure("the kernel has local axes and may not use them");
   auto idxs = get_grouped_dims(g, dont_use_locals ? "idx" : "gidx", sizes(grid.global), target.global_max, true);
   if (!dont_use_locals) {
     auto local = get_grouped_dims(g, "lidx", sizes(grid.local), target.local_max);

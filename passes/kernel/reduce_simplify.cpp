@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"
-#include "lib/support/check.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
@@ -22,7 +21,7 @@ UOp reduce_unparented(UOp red) {
   if (op != Op::ADD && op != Op::MAX && op != Op::MUL) return {};
   std::vector<UOp> src{red.src(0)}, dropped;
   for (UOp r : red.src().subspan(1)) {
-    TGC_CHECK(r.is(Op::RANGE), "a REDUCE over what is no range");
+    if (!r.is(Op::RANGE)) throw Failure("a REDUCE over what is no range: Ops." + std::string(name_of(r.op())));
     (lies_in(red.src(0), r) ? src : dropped).push_back(r);
   }
   if (dropped.empty()) return {};

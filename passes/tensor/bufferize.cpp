@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/support/check.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/movement.h"
@@ -78,7 +77,7 @@ bool is_outer(UOp range) { return range.is(Op::RANGE) && range.arg().items().bac
 // A reduction over a range outside all kernels: the buffer is zeroed, and each turn of the range adds to it.
 UOp outer_reduce_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, Int size, DType pointer,
                           const std::vector<UOp>& ranges) {
-  TGC_CHECK(pointer.addrspace() == AddrSpace::GLOBAL, "an outer reduction in local memory");
+  if (pointer.addrspace() != AddrSpace::GLOBAL) throw Failure("an outer reduction in local memory");
   Graph& graph = x.graph();
   UOp reduce = x.src(0), outer = reduce.src(1);
   UOp buffer = new_buffer(ctx, x, size, BufferizeOpts::of(x).device);

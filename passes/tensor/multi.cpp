@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/support/check.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
 
@@ -94,7 +93,7 @@ UOp alu_multi(UOp root) {
       src.push_back(shard(s, axis));
       continue;
     }
-    TGC_CHECK(s.is(Op::MULTI), "a divided operand is a MULTI");
+    if (!s.is(Op::MULTI)) throw Failure("a divided operand is no MULTI: Ops." + std::string(name_of(s.op())));
     if (*own == axis) src.push_back(s.src(0));
     else src.push_back(shard(allreduce(unshard(s.src(0), *own), Op::ADD, device_node(s.graph(), device_of(s))), axis));
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "lib/uop/facts.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -173,7 +174,7 @@ class Buffers {
   // Makes `u` a view of the buffer `of`.
   void make_view(UOp u, size_t of, int64_t size, DType dtype, int64_t offset) {
     const ScheduleBuffer& base = all_[of];
-    if (offset >= base.nbytes())
+    if (offset < 0 || size < 0 || Int(offset) + Int(size) * Int(int64_t(dtype.itemsize())) > Int(base.nbytes()))
       throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
     if (known_.contains(u)) throw Failure("a buffer becomes a view after it was used");
     size_t root = base.view_of.value_or(of);
@@ -189,6 +190,9 @@ class Buffers {
     auto [it, is_new] = known_.try_emplace(u);
     if (!is_new) return it->second;
     int64_t size = u.arg().as_int().int64_or_throw("the size of a buffer");
+    if (size < 0 || Int(size) * Int(int64_t(u.dtype().itemsize())) > Int(kMaxBufferBytes))
+      throw Failure(Diag{.message = "a buffer of " + std::to_string(size) + " elements of " + std::string(u.dtype().repr()),
+                         .expected = "at most 2**48 bytes"});
     Arg device = device_of(u);
     auto input = inputs_.find(u);
     ScheduleBuffer buffer{input == inputs_.end() ? u : input->second, "", size,

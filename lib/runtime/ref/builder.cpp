@@ -130,7 +130,7 @@ Reg Builder::evaluated(Virtual v, Type result) {
   Frame f{};
   f.registers = memory;
   Fn fn = select({.op = v.op, .type = v.type, .type2 = v.type2});
-  TGC_CHECK(fn != nullptr, "REF has no instruction for an op of these dtypes");
+  if (fn == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
   fn(f, &ins);
   uint64_t bits = 0;
   std::memcpy(&bits, memory, size_t(size_of(result)));
@@ -152,7 +152,7 @@ Reg Builder::splat(Reg r) {
 }
 
 Reg Builder::binary(Opc op, Reg a, Reg b) {
-  TGC_CHECK(type(a) == type(b), "operands of different types");
+  if (type(a) != type(b)) throw Unsupported("operands of different types");
   Type result = is_comparison(op) ? Type::Bool : type(a);
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a, .b = b};
   bool division = op == Opc::IDiv || op == Opc::Mod;
@@ -179,7 +179,7 @@ Reg Builder::cast(Reg a, Type to) {
 }
 
 Reg Builder::retyped(Reg a, Type to) {
-  TGC_CHECK(size_of(type(a)) == size_of(to), "a bitcast between sizes");
+  if (size_of(type(a)) != size_of(to)) throw Unsupported("a bitcast between sizes");
   if (is_constant(a)) return constant(to, constant_bits(a));
   return type(a) == to ? a : emit({.op = Opc::Mov, .type = uint8_t(to), .a = a}, to, varying(a));
 }
@@ -327,7 +327,7 @@ void Builder::close_scope() {
 
 Reg Builder::open_loop(Reg bound, const std::string& name) {
   bound = cast(bound, Type::I64);
-  TGC_CHECK(!varying(bound), "a loop whose end differs between lanes");
+  if (varying(bound)) throw Unsupported("a loop whose end differs between lanes");
   Reg counter = new_register(Type::I64, false);
   open_scope({.op = Opc::Loop, .dst = counter, .a = bound}, {.op = Opc::LoopEnd, .dst = counter, .a = bound});
   registers_[size_t(counter)].depth = uint32_t(scopes_.size() - 1);
@@ -341,7 +341,7 @@ void Builder::close_loop() {
 }
 
 std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most) {
-  TGC_CHECK(!in_lanes(), "lanes within lanes");
+  if (in_lanes()) throw Unsupported("lanes within lanes");
   std::vector<Access::LaneAxis> infos(axes.size());
   Reg total = constant_int(Type::I64, 1);
   for (size_t i = axes.size(); i-- > 0;) {

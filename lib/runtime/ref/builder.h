@@ -16,6 +16,12 @@ namespace tgc::ref {
 using Reg = int32_t;
 inline constexpr Reg kNone = -1;
 
+// What the builder finds that REF has no code for, to be said of the node that it is wanted for (see `naming`).
+class Unsupported : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 class Builder {
  public:
   explicit Builder(bool count_evaluations);
@@ -67,7 +73,10 @@ class Builder {
   Reg max_lane(Reg a);
   Reg lane_mask() const { return masks_.empty() ? kNone : masks_.back(); }
   void push_mask(Reg cond);  // accesses until pop_mask happen only where it and the masks around it hold
-  void pop_mask() { masks_.pop_back(); }
+  void pop_mask() {
+    if (masks_.empty()) throw Unsupported("it ends what has not begun");
+    masks_.pop_back();
+  }
 
   void count_evaluation(bool varying);  // of one UOp
 

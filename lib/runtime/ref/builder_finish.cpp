@@ -189,7 +189,7 @@ int32_t Builder::place_of(Reg reg) const {
   // the widest first: all stay aligned
   for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk;
   at += int64_t(r.slot) * size * code_.chunk;
-  TGC_CHECK(at < INT32_MAX, "too many registers");
+  if (at >= INT32_MAX) throw Unsupported("too many registers");
   return int32_t(at);
 }
 
@@ -208,7 +208,7 @@ void Builder::write_instructions() {
   std::vector<size_t> open;
   for (const Virtual& v : list_) {
     Ins ins{select(selector(v)), place_of(v.dst), place_of(v.a), place_of(v.b), place_of(v.c), v.imm};
-    TGC_CHECK(ins.fn != nullptr, "REF has no instruction for an op of these dtypes");
+    if (ins.fn == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
     if (v.op == Opc::Lanes || v.op == Opc::LanesEnd) ins.b = v.raw;
     if (v.op == Opc::GroupBase || v.op == Opc::Count) ins.a = v.raw;
     if (begins(v.op)) open.push_back(code_.ins.size());

@@ -69,6 +69,9 @@ class GraphLowering {
   // ---- order
 
   void process(UOp u) {
+    naming(u, [&] { process_node(u); });
+  }
+  void process_node(UOp u) {
     if (values_.known(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
     switch (u.op()) {
       case Op::RANGE:
@@ -132,7 +135,7 @@ class GraphLowering {
       if (contents.intersects(set)) values_.share_local(define, 1);
     int64_t warp = 1;
     for (UOp r : ranges)
-      if (axis_type(r) == AxisType::WARP) warp *= most_iterations(r);
+      if (axis_type(r) == AxisType::WARP) warp = lanes_times(warp, r);
     values_.enter();
     ref::open_lanes(builder_, values_, ranges, warp);
   }
@@ -224,9 +227,9 @@ class GraphLowering {
 
   // A buffer of the kernel's own, filled where it stands.
   void bufferize(UOp u) {
-    int64_t size = u.dtype().count();
-    for (size_t i = 1; i < u.num_src(); i++) size *= (u.src(i).vmax().as_int() + 1).int64_or_throw("a size");
-    int32_t memory = values_.scratch("buffer", u.dtype(), size, builder_.in_lanes() ? 1 : 0);
+    Int size = int64_t(u.dtype().count());
+    for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
+    int32_t memory = values_.scratch("buffer", u.dtype(), size.int64_or_throw("its size"), builder_.in_lanes() ? 1 : 0);
     close(ranges_.ended_by(u), u.src(), [&] { values_.store_buffer(u, memory); });
     values_.set(u, {{.memory = memory}});
   }

@@ -23,7 +23,7 @@ class ListLowering {
     for (UOp u : list_)
       if (u.in(kPure) && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return rooted_.contains(s); })) {
         rooted_.insert(u);
-        values_.lower(u);
+        lower(u);
       }
     find_lanes();
     values_.enter();
@@ -100,6 +100,9 @@ class ListLowering {
   }
 
   void lower(UOp u) {
+    naming(u, [&] { lower_node(u); });
+  }
+  void lower_node(UOp u) {
     switch (u.op()) {
       case Op::SPECIAL: return;
       case Op::RANGE:

@@ -118,5 +118,14 @@ class Values {
 UOp define_below(UOp u);
 
 [[noreturn]] void cannot_run(UOp u, const std::string& why);
+// Runs `body`, which makes the code of `u`: what it finds that REF has no code for is said of that node.
+template <class Body>
+void naming(UOp u, Body body) {
+  try {
+    body();
+  } catch (const Unsupported& e) {
+    cannot_run(u, e.diag().message);
+  }
+}
 
 }  // namespace tgc::ref

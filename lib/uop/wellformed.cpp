@@ -1,0 +1,479 @@
+#include "lib/uop/wellformed.h"
+
+#include <algorithm>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMany = SIZE_MAX;
+constexpr int kMaxElements = 1 << 16;            // of a vector
+constexpr int64_t kMaxNumber = INT32_MAX;        // of a buffer, an axis, a device
+
+// What is wanted, when the node has it not; else nullptr.
+using Wanted = const char*;
+constexpr Wanted unless(bool fits, Wanted wanted) { return fits ? nullptr : wanted; }
+
+// ---- args
+
+bool all_of(Arg a, auto is) { return a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), is); }
+bool is_str(Arg a) { return a.is_str(); }
+bool is_size(Arg a) { return a.is_uop() || (a.is_integral() && a.as_int() >= 0); }
+bool is_small(Arg a, int64_t least = 0) {
+  return a.is_int() && a.as_int() >= Int(least) && a.as_int() <= Int(kMaxNumber);
+}
+bool is_pair_of_sizes(Arg a) { return all_of(a, [](Arg i) { return is_small(i); }) && a.items().size() == 2; }
+bool is_reduction(Arg a) { return a.is(Op::ADD) || a.is(Op::MUL) || a.is(Op::MAX); }
+bool is_axis(Arg a) { return is_small(a, -kMaxNumber); }
+
+Wanted any_arg(Arg) { return nullptr; }
+Wanted number(Arg a) { return unless(a.is_const(), "a number"); }
+Wanted numbers(Arg a) {
+  return unless(all_of(a, [](Arg i) { return i.is_const(); }) && !a.items().empty(), "a tuple of numbers");
+}
+Wanted variable(Arg a) {
+  auto is_bound = [](Arg b) { return b.is_const() && !b.is_invalid() && b == b; };
+  return unless(a.is_tuple() && a.items().size() >= 3 && a[0].is_str() && is_bound(a[1]) && is_bound(a[2]) &&
+                    !py_less(a[2].to_const(), a[1].to_const()),
+                "a name, a minimum and a maximum");
+}
+Wanted axis_numbers(Arg a) {
+  return unless(a.is_tuple() && a.items().size() >= 2 && a.items().back().kind() == Arg::Kind::AxisType &&
+                    std::all_of(a.items().begin(), a.items().end() - 1, is_axis),
+                "axis numbers and an axis type");
+}
+Wanted grid_axis(Arg a) {
+  if (!a.is_str()) return "the name of a grid axis";
+  std::string_view name = a.text();
+  char dim = name.empty() ? '?' : name.back();
+  std::string_view kind = name.substr(0, name.size() - !name.empty());
+  return unless(dim >= '0' && dim <= '2' && (kind == "gidx" || kind == "lidx" || kind == "idx"),
+                "the name of a grid axis: gidx0, lidx0 or idx0, with 0, 1 or 2");
+}
+Wanted picks(Arg a) { return unless(all_of(a, is_axis) && !a.items().empty(), "a tuple of integers"); }
+Wanted integers(Arg a) { return unless(all_of(a, is_axis), "a tuple of integers"); }
+Wanted device(Arg a) {
+  return unless(a.is_str() || (all_of(a, is_str) && !a.items().empty()), "a device or a tuple of devices");
+}
+Wanted reduction(Arg a) { return unless(is_reduction(a), "Ops.ADD, Ops.MUL or Ops.MAX"); }
+Wanted reduction_and_axes(Arg a) {
+  return unless(a.is_tuple() && a.items().size() >= 2 && is_reduction(a[0]) && all_of(a[1], is_axis),
+                "Ops.ADD, Ops.MUL or Ops.MAX and a tuple of axes");
+}
+Wanted bools(Arg a) {
+  return unless(all_of(a, [](Arg f) { return f.kind() == Arg::Kind::Bool; }), "a tuple of bools");
+}
+Int product(Arg axes) {
+  Int n = 1;
+  for (Arg pair : axes.items()) n = n * pair[1].as_int();
+  return n;
+}
+Wanted axis_sizes(Arg a) {
+  return unless(all_of(a, [](Arg p) { return is_pair_of_sizes(p) && p[1].small_int() > 0; }) &&
+                    product(a) <= Int(kMaxElements),
+                "a tuple of pairs: an axis and its size");
+}
+// (name, (N, M, K), dtype in, dtype out, device, threads, (axes of a, of b, of c), axes to reduce)
+Wanted tensor_core(Arg a) {
+  return unless(a.is_tuple() && a.items().size() >= 8 && a[0].is_str() && integers(a[1]) == nullptr &&
+                    a[1].items().size() == 3 && a[2].kind() == Arg::Kind::DType && a[3].kind() == Arg::Kind::DType &&
+                    a[4].is_str() && is_small(a[5]) && a[6].is_tuple() && a[6].items().size() == 3 &&
+                    all_of(a[6], [](Arg axes) { return !axis_sizes(axes); }) && all_of(a[7], is_axis),
+                "a tuple of 8, as tinygrad's tensor cores have it");
+}
+Wanted kernel(Arg a) { return unless(a.is(RecordClass::Kernel), "a Kernel"); }
+Wanted bufferize_opts(Arg a) { return unless(a.is(RecordClass::BufferizeOpts), "a BufferizeOpts"); }
+Wanted slot(Arg a) { return unless(is_small(a), "a number from 0"); }
+Wanted slot_or_name(Arg a) { return unless(is_small(a) || a.is_str(), "a number from 0, or a name"); }
+Wanted integer(Arg a) { return unless(a.is_integral(), "an integer"); }
+Wanted size(Arg a) { return unless(a.is_int() && a.as_int() >= 0 && a.as_int().is_small(), "a size"); }
+Wanted size_and_offset(Arg a) { return unless(all_of(a, is_size) && a.items().size() == 2, "a size and an offset"); }
+Wanted shape(Arg a) {
+  return unless(a.is_tuple() && !a.items().empty() && all_of(a[0], is_size), "a shape");
+}
+
+// ---- dtypes
+
+struct Fields {
+  DType dtype;
+  std::span<const UOp> src;
+  Arg arg;
+  DType of(size_t i) const { return src[i].dtype(); }
+  bool each(size_t from, auto holds) const {
+    return std::all_of(src.begin() + ptrdiff_t(std::min(from, src.size())), src.end(), holds);
+  }
+};
+
+constexpr DTypeSet kIntegers = dtypes::index_like, kBits = dtypes::ints | DTypeSet{Scalar::Bool, Scalar::Index};
+
+bool is_value(DType d) { return d.is_value() && d != dtypes::void_; }
+bool is_integer(UOp u) { return kIntegers.contains(u.dtype()); }
+bool is_int(DType d) { return kIntegers.contains(d); }
+bool is_bool(DType d) { return d.is(Scalar::Bool); }
+// An address: a pointer or, where pointers are numbers (PTX), a number.
+bool is_address(DType d) { return d.is_ptr() || d == dtypes::int64; }
+// Whether such a number is at the address; a uint may hold several smaller ones (WGSL).
+bool may_hold(DType address, DType value) {
+  return address.base().scalar() == value.scalar() || (value == dtypes::uint32 && address.base().itemsize() < 4);
+}
+bool holds(DType d, Arg number) {
+  if (number.is_invalid()) return d.is(Scalar::Index);
+  return is_value(d) && (number.is_integral() || dtypes::floats.contains(d));
+}
+// Whether all that it may reach has a size in bytes that can be counted.
+bool is_countable(DType d, Int elements) {
+  return elements * Int(int64_t(d.base().itemsize())) <= Int(kMaxBufferBytes);
+}
+
+Wanted any_dtype(const Fields&) { return nullptr; }
+Wanted custom(const Fields& f) { return unless(f.arg.is_str(), "the text that is to be rendered as its arg"); }
+Wanted void_dtype(const Fields& f) { return unless(f.dtype == dtypes::void_, "dtypes.void"); }
+Wanted kernel_end(const Fields& f) {
+  return unless(f.dtype == dtypes::void_ && (f.arg.is_none() || f.arg.is(RecordClass::KernelInfo)),
+                "dtypes.void, and as its arg a KernelInfo or none");
+}
+Wanted of_number(const Fields& f) {
+  return unless(holds(f.dtype, f.arg) && f.each(0, [](UOp s) { return s.dtype() == dtypes::void_; }),
+                "a dtype that holds the number, and no operands");
+}
+Wanted of_numbers(const Fields& f) {
+  auto items = f.arg.items();
+  return unless(is_value(f.dtype) && size_t(f.dtype.count()) == items.size() &&
+                    std::all_of(items.begin(), items.end(), [&](Arg a) { return holds(f.dtype, a); }),
+                "a vector of as many elements");
+}
+Wanted of_variable(const Fields& f) {
+  return unless(f.dtype.count() == 1 && holds(f.dtype, f.arg[1]) && holds(f.dtype, f.arg[2]),
+                "a dtype that holds the bounds");
+}
+template <AddrSpace space>
+Wanted points_to(const Fields& f) {
+  DType d = f.dtype;
+  if (!d.is_ptr() || d.addrspace() != space || d.vcount() != 1) return "a pointer to its kind of memory";
+  return unless(d.size() >= -1 && is_countable(d, d.size()), "a size of at most 2**48 bytes");
+}
+Wanted like_source(const Fields& f) { return unless(f.dtype == f.of(0), "the dtype of its source"); }
+Wanted like_all(const Fields& f) {
+  return unless(f.each(0, [&](UOp s) { return s.dtype() == f.dtype; }), "sources of its dtype");
+}
+Wanted grid_size(const Fields& f) {
+  return unless(f.dtype == f.of(0) && is_int(f.dtype) && f.dtype.count() == 1, "an integer as its size, of its dtype");
+}
+Wanted loop(const Fields& f) {
+  if (f.dtype != f.of(0) || !is_int(f.dtype) || f.dtype.count() != 1) return "an integer as its size, of its dtype";
+  if (!f.src[0].is_const()) return nullptr;
+  return unless(f.src[0].arg().is_integral() && f.src[0].arg().as_int().is_small(), "a size of at most 64 bits");
+}
+Wanted bound(const Fields& f) { return unless(is_int(f.dtype) && is_int(f.of(0)), "integers"); }
+Wanted math(const Fields& f) {
+  return unless(is_value(f.dtype) && f.each(0, [&](UOp s) { return s.dtype() == f.dtype; }),
+                "operands of its dtype");
+}
+Wanted integer_math(const Fields& f) { return is_int(f.dtype) ? math(f) : "integers"; }
+Wanted bit_math(const Fields& f) { return kBits.contains(f.dtype) ? math(f) : "integers or bools"; }
+// WGSL's rules mask and shift a uint32 that holds several smaller numbers, under the dtype of such a number.
+Wanted mask(const Fields& f) {
+  bool packed = f.dtype == dtypes::uint32 && f.of(1) == f.dtype && is_value(f.of(0)) && f.of(0).count() == 1;
+  return packed ? nullptr : bit_math(f);
+}
+Wanted shift(const Fields& f) {
+  return unless(is_value(f.dtype) && f.of(0) == f.dtype && f.of(1).count() == f.dtype.count() &&
+                    ((f.of(1) == f.dtype && is_int(f.dtype)) || f.of(1).is(Scalar::UInt32)),
+                "a number of its dtype, shifted by an integer of it or by a uint");
+}
+Wanted comparison(const Fields& f) {
+  return unless(is_bool(f.dtype) && is_value(f.of(0)) && f.of(0) == f.of(1) && f.of(0).count() == f.dtype.count(),
+                "two operands of one dtype, compared to a bool");
+}
+Wanted choice(const Fields& f) {
+  return unless(is_bool(f.of(0)) && is_value(f.dtype) && f.of(1) == f.dtype && f.of(2) == f.dtype &&
+                    (f.of(0).count() == 1 || f.of(0).count() == f.dtype.count()),
+                "a bool and two operands of its dtype");
+}
+Wanted conversion(const Fields& f) {
+  DType to = f.dtype, from = f.of(0);
+  if (from.is_ptr()) return unless(to.is_ptr() || to == dtypes::int64, "a pointer");
+  bool fits = is_value(to) && (to.count() == from.count() || from.count() == 1);
+  return unless(is_value(from) && (to.is_image() || fits), "a number of as many elements");
+}
+Wanted same_bits(const Fields& f) {
+  return unless(is_value(f.dtype) && is_value(f.of(0)) && !f.dtype.is(Scalar::Index) && !f.of(0).is(Scalar::Index),
+                "a number");
+}
+Wanted elements(const Fields& f) {
+  DType from = f.of(0);
+  auto items = f.arg.items();
+  if (f.dtype == dtypes::void_) return unless(from == dtypes::void_, "a vector");
+  bool inside = std::all_of(items.begin(), items.end(),
+                            [&](Arg i) { return i.small_int() >= 0 && i.small_int() < from.vcount(); });
+  return unless(inside && f.dtype.scalar() == from.scalar() && size_t(f.dtype.vcount()) == items.size(),
+                "as many elements as its dtype has, of a vector of such");
+}
+Wanted whole_vector(const Fields& f) {
+  return unless(f.src.size() == size_t(f.dtype.vcount()) &&
+                    f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
+                "as many sources as its dtype has elements, each of the element's dtype");
+}
+Wanted element_of(const Fields& f) {
+  DType from = f.of(0), d = f.dtype;
+  if (from.is_ptr() && f.src.size() < 2) return "an index";
+  for (size_t i = 1; i < f.src.size(); i++)
+    if (!is_int(f.of(i)) && !(i > 1 && i + 1 == f.src.size() && is_bool(f.of(i))))
+      return "integers as its indices, and perhaps a bool as its gate";
+  if (d == dtypes::int64 && is_address(from)) return nullptr;
+  return unless(d != dtypes::void_ && d.base().scalar() == from.base().scalar(),
+                "the dtype of an element, or a pointer to one");
+}
+Wanted loaded(const Fields& f) {
+  if (!is_value(f.dtype) || !is_address(f.of(0))) return "an address, and a number that is loaded from it";
+  if (f.of(0).is_ptr() && !may_hold(f.of(0), f.dtype)) return "the dtype that its address points to";
+  return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "another value of its dtype");
+}
+Wanted stored(const Fields& f) {
+  DType to = f.of(0), value = f.of(1);
+  if (f.dtype != dtypes::void_ || to == dtypes::void_ || !is_value(value)) return "an address and a number";
+  return unless(to == dtypes::int64 || may_hold(to, value), "a number that its address points to");
+}
+Wanted accumulated(const Fields& f) {
+  return unless(f.src.size() >= 3 && is_value(f.dtype) && f.of(2) == f.dtype && is_value(f.of(0)) && is_value(f.of(1)),
+                "two factors and a sum of its dtype");
+}
+Wanted ended(const Fields& f) {
+  return unless((f.dtype == dtypes::void_ || f.dtype == f.of(0)) && f.each(1, is_integer), "ranges");
+}
+Wanted branch(const Fields& f) { return unless(f.dtype == dtypes::void_ && is_bool(f.of(0)), "a bool"); }
+Wanted branch_end(const Fields& f) { return unless(f.dtype == dtypes::void_ && f.src[0].is(Op::IF), "an IF"); }
+Wanted reduced(const Fields& f) {
+  DType from = f.of(0), d = f.dtype;
+  return unless(is_value(d) && is_value(from) && d.scalar() == from.scalar() && from.count() % d.count() == 0 &&
+                    f.each(1, is_integer),
+                "a source of its dtype, or a multiple of it, and ranges");
+}
+Wanted unrolled(const Fields& f) {
+  if (f.dtype == dtypes::void_) return unless(f.of(0) == dtypes::void_, "a source without a value");
+  return unless(f.dtype.scalar() == f.of(0).scalar() &&
+                    Int(int64_t(f.of(0).vcount())) == product(f.arg) * Int(int64_t(f.dtype.vcount())),
+                "a vector with an element for each place of its axes");
+}
+Wanted contracted(const Fields& f) {
+  if (f.dtype == dtypes::void_) return unless(f.of(0) == dtypes::void_, "a source without a value");
+  return unless(f.dtype.scalar() == f.of(0).scalar() && Int(int64_t(f.dtype.vcount())) == product(f.arg),
+                "a dtype with an element for each place of its axes");
+}
+Wanted chained(const Fields& f) {
+  int64_t n = 0;
+  for (UOp s : f.src) n += s.dtype().vcount();
+  return unless(f.dtype.vcount() == n && f.each(0, [&](UOp s) { return s.dtype().scalar() == f.dtype.scalar(); }),
+                "sources whose elements are those of its dtype");
+}
+Wanted chained_pointers(const Fields& f) {
+  int64_t n = 0;
+  for (UOp s : f.src) n += s.dtype().base().count();
+  return unless(f.dtype.is_ptr() && f.dtype.vcount() == n && f.each(0, [](UOp s) { return s.dtype().is_ptr(); }),
+                "pointers to as many elements");
+}
+Wanted assigned(const Fields& f) {
+  return unless(f.of(0) == f.dtype && f.of(1).base() == f.dtype.base(), "a target and a value of its dtype");
+}
+Wanted over_ranges(const Fields& f) {
+  return unless(f.dtype == f.of(0) && f.each(1, is_integer), "the dtype of its source, and ranges");
+}
+Wanted sized(const Fields& f) {
+  return unless(f.dtype == f.of(0) && f.each(1, [](UOp s) { return s.dtype().is(Scalar::Index); }),
+                "the dtype of its source, and sizes of dtypes.index");
+}
+Wanted on_device(const Fields& f) {
+  return unless(f.dtype == f.of(0) && f.src[1].is(Op::DEVICE), "the dtype of its source, and a DEVICE");
+}
+Wanted stored_on(const Fields& f) {
+  if (!f.src[0].in({Op::UNIQUE, Op::LUNIQUE}) || !f.src[1].is(Op::DEVICE)) return "a UNIQUE and a DEVICE";
+  if (f.dtype == dtypes::void_ || (f.dtype.is_ptr() && !f.dtype.is_image())) return "a dtype of numbers";
+  return unless(is_countable(f.dtype, f.arg.as_int()), "a size of at most 2**48 bytes");
+}
+
+// ---- the table
+
+struct Row {
+  Op op;
+  size_t least, most;                 // sources
+  Wanted (*arg)(Arg);
+  Wanted (*dtypes)(const Fields&);
+};
+
+// clang-format off
+constexpr Row kTable[] = {
+  {Op::DEFINE_GLOBAL,   0, kMany, slot,               points_to<AddrSpace::GLOBAL>},
+  {Op::DEFINE_VAR,      0, kMany, variable,           of_variable},
+  {Op::BIND,            1, 2,     any_arg,            bound},
+  {Op::SPECIAL,         1, 1,     grid_axis,          grid_size},
+  {Op::DEFINE_LOCAL,    0, kMany, slot_or_name,             points_to<AddrSpace::LOCAL>},
+  {Op::DEFINE_REG,      0, kMany, slot,               points_to<AddrSpace::REG>},
+  {Op::NOOP,            0, kMany, any_arg,            any_dtype},
+  {Op::REWRITE_ERROR,   0, kMany, any_arg,            any_dtype},
+  {Op::PROGRAM,         0, kMany, any_arg,            void_dtype},
+  {Op::LINEAR,          0, kMany, any_arg,            void_dtype},
+  {Op::SOURCE,          0, 0,     any_arg,            void_dtype},
+  {Op::BINARY,          0, 0,     any_arg,            void_dtype},
+  {Op::SINK,            0, kMany, any_arg,            kernel_end},
+  {Op::AFTER,           1, kMany, any_arg,            like_source},
+  {Op::GROUP,           0, kMany, any_arg,            void_dtype},
+  {Op::GEP,             1, 1,     picks,              elements},
+  {Op::VECTORIZE,       0, kMany, any_arg,            whole_vector},
+  {Op::INDEX,           1, kMany, any_arg,            element_of},
+  {Op::LOAD,            1, kMany, any_arg,            loaded},
+  {Op::STORE,           2, kMany, any_arg,            stored},
+  {Op::WMMA,            3, kMany, tensor_core,        accumulated},
+  {Op::CAST,            1, 1,     any_arg,            conversion},
+  {Op::BITCAST,         1, 1,     any_arg,            same_bits},
+  {Op::EXP2,            1, 1,     any_arg,            math},
+  {Op::LOG2,            1, 1,     any_arg,            math},
+  {Op::SIN,             1, 1,     any_arg,            math},
+  {Op::SQRT,            1, 1,     any_arg,            math},
+  {Op::RECIPROCAL,      1, 1,     any_arg,            math},
+  {Op::NEG,             1, 1,     any_arg,            math},
+  {Op::TRUNC,           1, 1,     any_arg,            math},
+  {Op::ADD,             2, 2,     any_arg,            math},
+  {Op::MUL,             2, 2,     any_arg,            math},
+  {Op::SHL,             2, 2,     any_arg,            shift},
+  {Op::SHR,             2, 2,     any_arg,            shift},
+  {Op::IDIV,            2, 2,     any_arg,            integer_math},
+  {Op::MAX,             2, 2,     any_arg,            math},
+  {Op::MOD,             2, 2,     any_arg,            integer_math},
+  {Op::CMPLT,           2, 2,     any_arg,            comparison},
+  {Op::CMPNE,           2, 2,     any_arg,            comparison},
+  {Op::CMPEQ,           2, 2,     any_arg,            comparison},
+  {Op::XOR,             2, 2,     any_arg,            bit_math},
+  {Op::OR,              2, 2,     any_arg,            bit_math},
+  {Op::AND,             2, 2,     any_arg,            mask},
+  {Op::THREEFRY,        2, 2,     any_arg,            integer_math},
+  {Op::SUB,             2, 2,     any_arg,            math},
+  {Op::FDIV,            2, 2,     any_arg,            math},
+  {Op::POW,             2, 2,     any_arg,            math},
+  {Op::WHERE,           3, 3,     any_arg,            choice},
+  {Op::MULACC,          3, 3,     any_arg,            math},
+  {Op::BARRIER,         0, kMany, any_arg,            void_dtype},
+  {Op::RANGE,           1, kMany, axis_numbers,       loop},
+  {Op::IF,              1, kMany, any_arg,            branch},
+  {Op::END,             1, kMany, any_arg,            ended},
+  {Op::ENDIF,           1, kMany, any_arg,            branch_end},
+  {Op::VCONST,          0, kMany, numbers,            of_numbers},
+  {Op::CONST,           0, kMany, number,             of_number},
+  {Op::CUSTOM,          0, kMany, any_arg,            custom},
+  {Op::CUSTOMI,         0, kMany, any_arg,            custom},
+  {Op::UNIQUE,          0, 0,     integer,            void_dtype},
+  {Op::DEVICE,          0, 0,     device,             void_dtype},
+  {Op::KERNEL,          0, kMany, kernel,             void_dtype},
+  {Op::ASSIGN,          2, kMany, any_arg,            assigned},
+  {Op::CUSTOM_KERNEL,   0, kMany, any_arg,            any_dtype},
+  {Op::LUNIQUE,         0, 0,     integer,            void_dtype},
+  {Op::CONTIGUOUS,      1, kMany, any_arg,            like_source},
+  {Op::CONTIGUOUS_BACKWARD, 1, kMany, any_arg,        like_source},
+  {Op::DETACH,          1, kMany, any_arg,            like_source},
+  {Op::BUFFERIZE,       1, kMany, bufferize_opts,     over_ranges},
+  {Op::COPY,            2, 2,     any_arg,            on_device},
+  {Op::BUFFER,          2, kMany, size,               stored_on},
+  {Op::BUFFER_VIEW,     1, kMany, size_and_offset,    any_dtype},
+  {Op::MSELECT,         1, 1,     slot,               like_source},
+  {Op::MSTACK,          1, kMany, any_arg,            like_all},
+  {Op::ENCDEC,          1, kMany, shape,              any_dtype},
+  {Op::RESHAPE,         2, 2,     any_arg,            sized},
+  {Op::PERMUTE,         1, 1,     integers,           like_source},
+  {Op::EXPAND,          2, 2,     any_arg,            sized},
+  {Op::PAD,             3, 3,     any_arg,            sized},
+  {Op::SHRINK,          3, 3,     any_arg,            sized},
+  {Op::FLIP,            1, 1,     bools,              like_source},
+  {Op::MULTI,           1, 1,     slot,               like_source},
+  {Op::REDUCE_AXIS,     1, 1,     reduction_and_axes, like_source},
+  {Op::REDUCE,          1, kMany, reduction,          reduced},
+  {Op::ALLREDUCE,       2, 2,     reduction,          on_device},
+  {Op::UNROLL,          1, 1,     axis_sizes,         unrolled},
+  {Op::CONTRACT,        1, 1,     axis_sizes,         contracted},
+  {Op::CAT,             1, kMany, any_arg,            chained},
+  {Op::PTRCAT,          1, kMany, any_arg,            chained_pointers},
+};
+// clang-format on
+
+constexpr bool has_every_op() {
+  if (std::size(kTable) != kNumOps) return false;
+  for (int i = 0; i < kNumOps; i++)
+    if (kTable[i].op != Op(i)) return false;
+  return true;
+}
+static_assert(has_every_op(), "the table has a row for each op, in the order of ops.def");
+
+std::string named(Op op) { return "Ops." + std::string(name_of(op)); }
+
+std::string shortened(std::string text) {
+  constexpr size_t kMost = 60;
+  return text.size() > kMost ? text.substr(0, kMost - 3) + "..." : text;
+}
+
+Wanted wanted_dtypes(UOp u) {
+  DType d = u.dtype();
+  if (d.count() > kMaxElements || d.vcount() > kMaxElements) return "vectors of at most 65536 elements";
+  return kTable[size_t(u.op())].dtypes({d, u.src(), u.arg()});
+}
+
+}  // namespace
+
+std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
+  const Row& row = kTable[size_t(op)];
+  if (src.size() < row.least || src.size() > row.most) {
+    std::string needs = row.most == kMany   ? std::to_string(row.least) + " or more"
+                        : row.most == row.least ? std::to_string(row.least)
+                                            : std::to_string(row.least) + " to " + std::to_string(row.most);
+    return named(op) + " with " + std::to_string(src.size()) + (src.size() == 1 ? " source" : " sources") +
+           ", needs " + needs;
+  }
+  if (Wanted wanted = row.arg(arg)) return named(op) + " with the arg " + shortened(arg.repr()) + ", needs " + wanted;
+  return {};
+}
+
+std::string dtype_trouble(UOp u) {
+  Wanted wanted = wanted_dtypes(u);
+  if (!wanted) return {};
+  constexpr size_t kShown = 4;
+  std::string out = named(u.op()) + " " + std::string(u.dtype().repr());
+  for (size_t i = 0; i < std::min(u.num_src(), kShown); i++)
+    out.append(i ? ", " : " of ").append(u.src(i).dtype().repr());
+  if (u.num_src() > kShown) out += ", ...";
+  return out + ", needs " + wanted;
+}
+
+std::optional<Malformed> first_malformed_below(UOp root) {
+  const Graph& graph = root.graph();
+  uint32_t id = 0;
+  while (id <= root.id() && !wanted_dtypes(graph.at(id))) id++;
+  if (id > root.id()) return std::nullopt;
+  std::vector<UOp> roots{root};
+  UOpSet seen(root.graph());
+  for (size_t i = 0; i < roots.size(); i++) {
+    auto nodes = toposort(roots[i]);
+    if (auto malformed = first_malformed(nodes)) return malformed;
+    for (UOp u : nodes)
+      if (u.is(Op::KERNEL) && u.arg()[0].is_uop() && seen.insert(u.arg()[0].uop())) roots.push_back(u.arg()[0].uop());
+  }
+  return std::nullopt;
+}
+
+std::optional<Malformed> first_out_of_order(std::span<const UOp> list) {
+  if (list.empty()) return std::nullopt;
+  UOpSet before(list[0].graph());
+  for (UOp u : list) {
+    for (size_t i = 0; i < u.num_src(); i++)
+      if (!before.contains(u.src(i)) && !u.src(i).is(Op::NOOP))
+        return Malformed{u, named(u.op()) + " comes before its source " + std::to_string(i) + ", " +
+                                named(u.src(i).op()) + ", or that is missing"};
+    if (!before.insert(u)) return Malformed{u, named(u.op()) + " is twice in the list"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Malformed> first_malformed(std::span<const UOp> nodes) {
+  for (UOp u : nodes)
+    if (wanted_dtypes(u)) return Malformed{u, dtype_trouble(u)};
+  return std::nullopt;
+}
+
+}  // namespace tgc
