@@ -16,8 +16,8 @@ namespace tgc {
 // The most bytes that a buffer may have: sums of many fit into 64 bits, and no machine has more memory.
 inline constexpr int64_t kMaxBufferBytes = int64_t(1) << 48;
 
-// What is wrong with such a node's sources (their number) or arg, "Ops.STORE with 1 source, needs 2 or more"; empty when
-// nothing is. Readers ask before they make a node: nothing at all can be done with one that lacks these.
+// What is wrong with such a node's sources (their number) or arg, "Ops.STORE with 1 source, needs 2 or more"; empty
+// when nothing is. Readers ask before they make a node: nothing at all can be done with one that lacks these.
 std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg);
 
 // What is wrong with its dtypes, "Ops.ADD dtypes.float of dtypes.float, dtypes.int, needs operands of its dtype"; empty
@@ -35,8 +35,8 @@ std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 // the Graph are looked at one after the other, and who uses them does not matter.
 std::optional<Malformed> first_malformed_below(UOp root);
 
-// The first node of a linear list that stands before one of its sources, or twice; nullopt when there is none. A NOOP as
-// a source is what a listing does not show.
+// The first node of a linear list that stands before one of its sources, or twice; nullopt when there is none. A NOOP
+// as a source is what a listing does not show.
 std::optional<Malformed> first_out_of_order(std::span<const UOp> list);
 
 }  // namespace tgc

@@ -191,7 +191,7 @@ class Buffers {
     if (!is_new) return it->second;
     int64_t size = u.arg().as_int().int64_or_throw("the size of a buffer");
     if (size < 0 || Int(size) * Int(int64_t(u.dtype().itemsize())) > Int(kMaxBufferBytes))
-      throw Failure(Diag{.message = "a buffer of " + std::to_string(size) + " elements of " + std::string(u.dtype().repr()),
+      throw Failure(Diag{.message = "a buffer of " + std::to_string(size) + " " + std::string(u.dtype().repr()),
                          .expected = "at most 2**48 bytes"});
     Arg device = device_of(u);
     auto input = inputs_.find(u);
