@@ -109,8 +109,7 @@ void add_run(CLI::App& app, int& exit_code) {
     return cmd->add_option(name, value, help)->type_name(type);
   };
   cmd->add_option("INPUT", o->inputs,
-                  "kernels and tensor graphs: files of any kind, FILE#ID for one record; or ONNX models; default: "
-                  "standard input");
+                  "kernels, tensor graphs of any kind, FILE#ID for one record; ONNX models; default: standard input");
   option("--device", t.device, "DEV",
          "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, plugin:PATH, or REF, the interpreter of UOps, which "
          "runs the graph as it stands; `tgc devices` tells what works here. Default: --target, else the target that "
