@@ -133,8 +133,7 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_flag("--recorded", t.recorded,
                 "of golden records: run the record's own list and stages, not what tgc makes");
   option("--bench", t.bench, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
-  option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take; 0: any time. Default: 60, in REF 600")
-      ->check(real_number(0, kMostSeconds))->each(limit_ref_seconds);
+  add_timeout_option(*cmd, t.timeout_seconds);
   cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");
   cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
   add_kernel_option(*cmd, t.kernel);

@@ -62,7 +62,7 @@ std::string settings() {
 std::string limits() {
   std::string out(kAboutLimits);
   for (const LimitInfo& l : all_limits())
-    out += row(std::string(l.name) + (l.default_value < 0 ? "" : "=" + std::to_string(l.default_value)), 24, l.help);
+    out += row(std::string(l.name) + "=" + std::to_string(l.default_value), 24, l.help);
   return out + "--allow-custom compiles and runs the code that CUSTOM and CUSTOMI nodes hold; dump shows it without.\n";
 }
 

@@ -26,11 +26,11 @@ void harmless(const std::string& file, const std::string& target, const std::str
 }
 
 std::string chain(int n, const char* link) {
-  std::string text = "c0 = UOp.variable(\"x\", 0, 1, dtype=dtypes.float)\nast = ";
+  std::string text = "c0 = UOp.variable(\"x\", 0, 1, dtype=dtypes.float)\nast = (";
   for (int i = 0; i < n && link[0] == '('; i++) text += '(';
   text += "c0";
   for (int i = 0; i < n; i++) text += link[0] == '(' ? link + 1 : link;
-  return text + "\n";
+  return text + ").sink()\n";
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 #include "apps/tgc/options.h"
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <mutex>
 
 #include "apps/tgc/process.h"
 #include "apps/tgc/terminal.h"
 #include "lib/session/environment.h"
-#include "lib/support/limits.h"
 
 namespace tgc {
 
@@ -32,29 +30,6 @@ void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_tar
       .add_option("--opts", over.opts,
                   "the optimizer's list, for example '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic")
       ->type_name("LIST");
-}
-
-void add_limit_options(CLI::App& app) {
-  app.add_option_function<std::vector<std::string>>(
-         "--limit",
-         [](const std::vector<std::string>& limits) {
-           for (const std::string& text : limits)
-             if (auto status = set_limits(text); !status) throw CLI::ValidationError("--limit", status.diag().text());
-         },
-         "how much an input may cost, for example nodes=1M; TGC_LIMITS is the fallback, `tgc help limits` lists them")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->trigger_on_parse()
-      ->take_all();
-  app.add_flag_callback(
-         "--allow-custom", [] { allow_custom(true); },
-         "compile and run the code that CUSTOM and CUSTOMI nodes of the input hold")
-      ->trigger_on_parse();
-}
-
-void limit_ref_seconds(const std::string& seconds) {
-  auto whole = int64_t(std::ceil(std::min(std::atof(seconds.c_str()), 1e9)));
-  if (auto status = set_limits("ref-seconds=" + std::to_string(whole)); !status) warn(status.diag());
 }
 
 void add_weights_option(CLI::App& command, Overrides& over) {

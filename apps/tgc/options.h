@@ -17,8 +17,8 @@ struct ToleranceOptions;
 
 // --limit and --allow-custom, of every command.
 void add_limit_options(CLI::App& app);
-// --timeout=SECONDS, as REF keeps it.
-void limit_ref_seconds(const std::string& seconds);
+// --timeout, which REF keeps by itself (Limit::RefSeconds).
+void add_timeout_option(CLI::App& command, double& seconds);
 // --target, --device (the same, unless the command has a --device of its own), --set, --opts.
 void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target = true);
 void add_weights_option(CLI::App& command, Overrides& over);

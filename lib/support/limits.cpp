@@ -92,7 +92,6 @@ Status set_limits_of_environment() {
 
 void keep_process_limits() {
   int64_t memory = values[size_t(Limit::Memory)];
-  if (memory < 0) memory = int64_t(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
   rlimit now{};
   if (memory > 0 && !kSanitized && ::getrlimit(RLIMIT_DATA, &now) == 0 && rlim_t(memory) < now.rlim_max) {
     now.rlim_cur = rlim_t(memory);

@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// X(enumerator, name, default, what of). 0: any number. Those with "memory" and "seconds" are the system's to keep.
+// X(enumerator, name, default, what of). 0: any number. `memory` and `seconds` are the system's to keep.
 #define TGC_LIMITS(X)                                                                                           \
   X(InputBytes, "input-bytes", int64_t(1) << 29, "bytes of a text, or of a line of golden records, decompressed") \
   X(Nodes, "nodes", int64_t(1) << 24, "nodes of one graph, with all that a compilation makes")                   \
@@ -21,7 +21,7 @@ namespace tgc {
   X(RefSteps, "ref-steps", 0, "iterations of one kernel's ranges in REF")                                       \
   X(RefSeconds, "ref-seconds", 600, "seconds of one kernel in REF; --timeout sets it, too")                     \
   X(Seconds, "seconds", 0, "seconds of the whole command")                                                      \
-  X(Memory, "memory", -1, "bytes of memory of the process; default: what the computer has")
+  X(Memory, "memory", 0, "bytes of memory of the process")
 
 enum class Limit : uint8_t {
 #define X(id, ...) id,

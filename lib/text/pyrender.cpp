@@ -34,21 +34,30 @@ std::string_view method_name(Op op) {
   return kLower[size_t(op)];
 }
 
-// Whether a string with a bracket lies in `a`: such a one may unbalance the text around it.
-bool holds_odd_text(Arg a) {
-  switch (a.kind()) {
-    case Arg::Kind::Str:
-    case Arg::Kind::Bytes:
-    case Arg::Kind::Raw: return a.text().find_first_of("()") != std::string_view::npos;
-    case Arg::Kind::Tuple:
-    case Arg::Kind::Record: return std::any_of(a.items().begin(), a.items().end(), holds_odd_text);
-    default: return false;
-  }
-}
+// What in args asks for care: a string with a bracket, which may unbalance the text around it, and a graph.
+struct Oddities {
+  bool text = false, graph = false;
 
-bool holds_uop(Arg a) {
-  bool has_items = a.is_tuple() || a.kind() == Arg::Kind::Record;
-  return a.is_uop() || (has_items && std::any_of(a.items().begin(), a.items().end(), holds_uop));
+  void add(Arg a) {
+    if (a.is_none() || a.kind() == Arg::Kind::Int) return;  // most are
+    switch (a.kind()) {
+      case Arg::Kind::Str:
+      case Arg::Kind::Bytes:
+      case Arg::Kind::Raw: text = text || a.text().find_first_of("()") != std::string_view::npos; break;
+      case Arg::Kind::Tuple:
+      case Arg::Kind::Record:
+        for (Arg item : a.items()) add(item);
+        break;
+      case Arg::Kind::UOp: graph = true; break;
+      default: break;
+    }
+  }
+};
+
+bool holds_graph(Arg a) {
+  Oddities odd;
+  odd.add(a);
+  return odd.graph;
 }
 
 bool on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
@@ -58,7 +67,7 @@ bool is_infix(UOp u) { return u.in(kInfix) && u.num_src() == 2; }
 
 void PyrenderWriter::write_lines() {
   mark_named();
-  find_odd_texts();
+  find_oddities();
   for (size_t i = 0; i < order_.size(); i++) {
     UOp u = order_[i];
     Info& info = info_[u.id()];
@@ -74,8 +83,10 @@ void PyrenderWriter::write_lines() {
   }
 }
 
-inline void PyrenderWriter::find_odd_texts() {
-  for (UOp u : order_) odd_text_ = odd_text_ || holds_odd_text(u.arg()) || holds_odd_text(u.tag());
+inline void PyrenderWriter::find_oddities() {
+  Oddities odd;
+  for (UOp u : order_) odd.add(u.arg()), odd.add(u.tag());
+  odd_text_ = odd.text, holds_graphs_ = odd.graph;
 }
 
 inline void PyrenderWriter::mark_named() {
@@ -151,9 +162,11 @@ inline void PyrenderWriter::kernel_name(UOp ast) {
 
 // The name of a node, or what it is.
 inline void PyrenderWriter::src(UOp u) {
-  const Info& info = info_of(u);
-  if (info.inlined || info.plain) inlined(u, false);
-  else to_->put(pieces_, info.begin, info.size);
+  if (u.id() < info_.size()) [[likely]]
+    if (const Info& info = info_[u.id()]; info.size && !info.plain) [[likely]]
+      return to_->put(pieces_, info.begin, info.size);
+  info_of(u);  // it is below the root
+  inlined(u, false);
 }
 inline void PyrenderWriter::inlined(UOp u, bool bare) {
   if (++depth_ % kStackCheck) {
@@ -176,8 +189,10 @@ inline const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
 
 inline void PyrenderWriter::repr(Arg a) {
   if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
-  if (a.is_uop()) return kernel_name(a.uop());
-  if (holds_uop(a)) return items_with_graphs(a);
+  if (holds_graphs_) {
+    if (a.is_uop()) return kernel_name(a.uop());
+    if (holds_graph(a)) return items_with_graphs(a);
+  }
   scratch_.clear();
   a.append_repr(scratch_);
   put(scratch_);

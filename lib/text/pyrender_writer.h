@@ -61,7 +61,7 @@ class PyrenderWriter {
 
  private:
   void mark_named();
-  void find_odd_texts();
+  void find_oddities();
   void line(UOp u, const Info& info);
   void piece(UOp u);
   size_t kernel_number(UOp ast);
@@ -98,6 +98,7 @@ class PyrenderWriter {
   TextBuffer* to_ = &lines_;
   std::string scratch_;
   bool odd_text_ = false;             // a string with a bracket is in the graph
+  bool holds_graphs_ = false;         // an arg or a tag holds a graph
   int depth_ = 0;                     // of expressions in each other, while one is written
 };
 

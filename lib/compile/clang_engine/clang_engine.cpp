@@ -129,7 +129,10 @@ std::string compile_text(std::string_view source, const std::string& file, const
   // the resource folder (headers of the compiler itself) is looked up beside this path
   std::vector<std::string> command{TGC_CLANG_PATH};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  command.insert(command.end(), {"-c", file});
+  // For a device the driver would plan an object and what links it, and make temporary files for them at once; the
+  // arguments of the compiler proper are the same for assembly.
+  bool for_device = std::ranges::find(arguments, "--cuda-device-only") != arguments.end();
+  command.insert(command.end(), {for_device ? "-S" : "-c", file});
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
   llvm::IntrusiveRefCntPtr<clang::DiagnosticIDs> ids(new clang::DiagnosticIDs);
   Complaint complaint;
