@@ -69,7 +69,10 @@ TEST_CASE("well formed: memory") {
   t.good(t.at.load());
   t.good(t.at.store(t.f));
   t.good(t.node(Op::INDEX, dtypes::float32.ptr(4), {t.k, t.i, t.b}));
-  t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.k}), "an address and a number");
+  t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.k}), "an address in it");
+  t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.f}), "an address in it");
+  t.bad(t.node(Op::LOAD, dtypes::float32, t.k), "an address in it");
+  t.bad(t.node(Op::STORE, dtypes::void_, {t.at, t.k}), "an address and a number");
   t.bad(t.at.store(t.none), "a number that its address points to");
   t.bad(t.node(Op::INDEX, dtypes::float16, t.i), "the dtype of an element");
   t.bad(t.node(Op::INDEX, dtypes::float32, t.k), "an index");
