@@ -84,7 +84,8 @@ int run_target(const Target& target, const CampaignOptions& o) {
   };
   auto start = std::chrono::steady_clock::now();
   auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  auto more = [&] { return o.runs || seconds() < o.seconds; };
+  const double most = o.seconds > 0 || o.runs ? o.seconds : 10;
+  auto more = [&] { return most <= 0 || seconds() < most; };
   Findings findings(o.findings);
   uint64_t at = 0, last = o.runs ? o.runs : UINT64_MAX;
   while (at < last && more()) {
@@ -156,9 +157,14 @@ int run_mutants(const CampaignOptions& o) {
   fs::current_path(folder);
   SharedMemory<MutantLog> log;
   auto start = std::chrono::steady_clock::now();
-  for (uint64_t at = 0; at < o.runs;) {
-    auto ran = run_watched_inputs(at, std::min(at + kBatch, o.runs), o.limit_seconds,
-                                  [&](uint64_t i) { run_mutant(kind_of(i), mutant_bytes(o.seed, i), run, *log); });
+  auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  auto more = [&] { return o.seconds <= 0 || seconds() < o.seconds; };
+  const uint64_t last = o.runs ? o.runs : o.seconds > 0 ? UINT64_MAX : 1000;
+  uint64_t at = 0;
+  while (at < last && more()) {
+    auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.limit_seconds, [&](uint64_t i) {
+      run_mutant(kind_of(i), mutant_bytes(o.seed, i), run, *log);
+    }, more);
     at = ran.next;
     for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
     if (!ran.died) continue;
@@ -175,11 +181,10 @@ int run_mutants(const CampaignOptions& o) {
   }
   fs::current_path("/");
   fs::remove_all(folder);
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   print_table(*log);
   findings.list();
-  std::printf("%llu mutants of seed %llu, %.0f s, %d findings\n", static_cast<unsigned long long>(o.runs),
-              static_cast<unsigned long long>(o.seed), seconds, findings.causes());
+  std::printf("%llu mutants of seed %llu, %.0f s, %d findings\n", static_cast<unsigned long long>(at),
+              static_cast<unsigned long long>(o.seed), seconds(), findings.causes());
   return findings.causes();
 }
 

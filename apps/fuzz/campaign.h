@@ -8,8 +8,8 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  double seconds = 10;       // of a target
-  uint64_t runs = 0;         // of mutants, or of a target instead of seconds
+  double seconds = 0;        // at most, 0: no limit; a target that has neither seconds nor runs takes ten
+  uint64_t runs = 0;         // inputs at most, 0: no limit
   uint64_t seed = 1;
   int limit_seconds = 20;    // of one input
   std::string findings;      // a folder for inputs that are findings; empty: they are told alone

@@ -1,7 +1,7 @@
 // tgc_fuzz TARGET|list|all|mutants [-seconds=N] [-runs=N] [-seed=N] [-limit=SECONDS] [-findings=FOLDER]
 //   a target: its corpus as it is, then damaged, for so many seconds or runs
 //   list: the names of the targets; all: each of them
-//   mutants: -runs damaged golden graphs through every command, with a table of how that ended
+//   mutants: so many damaged golden graphs through every command, with a table of how that ended
 // tgc_fuzz TARGET FILE...    those inputs alone, in this process: to see a finding again
 // Exit codes: 0 nothing was found, 1 findings, 2 trouble.
 #include <algorithm>
