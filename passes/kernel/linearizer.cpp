@@ -107,7 +107,8 @@ class Kinds {
       return compare_alone(x, y) == Order::Less;
     };
     try {
-      std::sort(order.begin(), order.end(), less);
+      // stable: dtypes are no total order, and std::sort reads past the ends where `less` contradicts itself
+      std::stable_sort(order.begin(), order.end(), less);
     } catch (const Failure&) {  // args that Python does not compare; it need not come to that
       ranked_ = false;
       return;

@@ -146,7 +146,7 @@ UOp split_marked(SplitRangesContext& ctx, UOp x) {
 
 // The ranges of a store to an image stay whole.
 UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
-  if (!x.src(0).src(0).dtype().is_image()) return {};
+  if (!x.src(0).num_src() || !x.src(0).src(0).dtype().is_image()) return {};
   for (UOp r : x.src(0).ranges()) {
     auto known = std::find_if(ctx.marks.begin(), ctx.marks.end(), [&](auto& m) { return m.first == r; });
     if (known == ctx.marks.end()) ctx.marks.emplace_back(r, UOp());

@@ -211,18 +211,27 @@ void LlvmIr::append_type(DType d) {
 }
 
 void LlvmIr::hole(char letter, int number, UOp u) {
+  if (number >= int(u.num_src())) cannot(u, "it lacks source " + std::to_string(number));
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {
     case 't': return append_type(of.dtype());
     case 'e': return append_type(of.dtype().scalar());
     case 'p': return append_type(of.dtype().base());
     case 'm': out += (number < 0 ? name_ : text(of)).substr(1); return;
-    case 'a': out += u.arg()[0].str(); return;
+    case 'a':
+      if (!u.arg().is_tuple() || u.arg().items().empty()) cannot(u, "its arg is no tuple");
+      out += u.arg()[0].str();
+      return;
     case 'v': out += std::to_string(u.dtype().count()); return;
     case 'i': out += instruction(*this, u, u.op()); return;
     case 'k': out += instruction(*this, u, Op::CMPNE); return;
     case 'c': out += cast_instruction(*this, u); return;
-    case 'g': out += text((u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0)).src(2)); return;
+    case 'g': {
+      UOp index = u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0);
+      if (index.num_src() < 3) cannot(u, "its index has no gate");
+      out += text(index.src(2));
+      return;
+    }
     case 'r': out += range_str(of); return;
     default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
   }
