@@ -47,6 +47,7 @@ int run_files(const Target& target, const std::vector<std::string>& files) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // findings are seen when they come
   setenv("TGC_CACHE", "0", 0);  // compilers are to work, and the user's cache is not for mutants
   std::string name = argc > 1 ? argv[1] : "";
   CampaignOptions options;
