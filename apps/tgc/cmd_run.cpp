@@ -130,8 +130,7 @@ void add_run(CLI::App& app, int& exit_code) {
   option("--save", t.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
   cmd->add_flag("--each-stage", t.each_stage,
                 "also run the graph after every stage in REF, and name the first that computes something else");
-  cmd->add_flag("--recorded", t.recorded,
-                "of golden records: run the record's own list and stages, not what tgc makes");
+  cmd->add_flag("--recorded", t.recorded, "run a golden record's own list and stages, not what tgc makes");
   option("--bench", t.bench, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
   add_timeout_option(*cmd, t.timeout_seconds);
   cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");

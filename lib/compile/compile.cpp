@@ -111,7 +111,7 @@ std::string run_contained(const CompileJob& job, Artifact what) {
   if (kSanitized) return run_compiler(job, what);
   std::optional<DriverRoom> room;
   if (!is_by_llvm(job, what)) room.emplace();
-  if (!is_nvidia(job)) load_engines(job);
+  if (is_by_llvm(job, what) || !is_nvidia(job)) load_engines(job);
   constexpr char kMade = '+', kRejected = '-';
   auto answer = contain(
       [&](Worker& worker) -> Result<std::string> {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/compile/backends.h"
+#include "lib/contain/contain.h"
 
 namespace tgc {
 namespace {
@@ -110,9 +111,15 @@ std::string compile_opencl(const CompileJob& job) {
 }
 
 void add_opencl_compilers(std::vector<CompilerInfo>& to) {
-  const Device& d = device();
+  // in a worker: the driver starts threads, and a process forked from one with such threads has a driver without them
+  auto name = contain(
+      [](Worker&) -> Result<std::string> {
+        const Device& d = device();
+        return d.missing.empty() ? Result<std::string>(d.name) : Diag{d.missing};
+      },
+      {.timeout_seconds = 20});
   to.push_back(
-      {"OpenCL", "CL sources to this computer's platform", d.missing.empty(), d.missing.empty() ? d.name : d.missing});
+      {"OpenCL", "CL sources to this computer's platform", name.ok(), name ? *name : name.diag().message});
 }
 
 }  // namespace tgc

@@ -16,6 +16,7 @@
 #ifdef __linux__
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <malloc.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -213,6 +214,9 @@ void restrict_calls(Rights, int) {}
 Status confine(const Confinement& what, int channel) {
   return catch_failures([&] {
     set_limits(what);
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 8);  // else it reads a file to count processors, when memory runs out
+#endif
 #ifdef __linux__
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));
 #endif

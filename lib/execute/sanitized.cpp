@@ -1,6 +1,7 @@
 #include "lib/execute/sanitized.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,6 +110,8 @@ Ran run_there(const DriverRoom& room, const std::string& text, const std::string
   call(compiler);
   call({clang, "-w", "-O1", "-fsanitize=address", rest, folder.file("kernel.o"), "-lm", "-o", folder.file("linked")});
   make_runnable(folder.file("linked"), program);
+  rlimit data;  // its shadow is larger than any memory; what it may fill is limited by itself
+  if (getrlimit(RLIMIT_DATA, &data) == 0) data.rlim_cur = data.rlim_max, setrlimit(RLIMIT_DATA, &data);
   setenv("ASAN_OPTIONS", "detect_leaks=0:hard_rss_limit_mb=8192:allocator_may_return_null=0:color=never", 1);
   setenv("ASAN_SYMBOLIZER_PATH", (std::string(kClangFolder) + "/llvm-symbolizer").c_str(), 1);
   auto ran = std::move(run_process({program}, input, std::max(1, int(seconds))).value_or_throw());

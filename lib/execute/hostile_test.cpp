@@ -1,5 +1,6 @@
 // Kernels that mean harm, as machine code made of C and of LLVM IR, and as OpenCL C: each is an error with the kernel's
 // name, nothing gets out, and the next kernel runs. Everything here is bounded: few processes, loopback, short times.
+#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ __attribute__((noinline)) static long deep(long n, long* out) {
   return n < 0 ? 0 : deep(n + 1, out) + room[(n + 1) % 4096];
 }
 )";
-const std::string kOutside = "out[1 << 20] = 1;";
+const std::string kOutside = "out[1 << 12] = 1;";
 const std::string kBeside = "((char*)out)[-3] = 1;";
 
 // C as clang makes it, or through LLVM IR as text.
@@ -119,7 +120,7 @@ TEST_CASE("hostile: kernels of C and of LLVM IR on the CPU") {
     CHECK(error(kEndless, 0.5) == who + "did not end within 0.5 seconds");
     CHECK(run_on(target, {"bad", "k", target, ""}, object_of(kMemory, through_ir)).value <= 1);
     CHECK(error(kStack).starts_with(who + "killed by SIGSEGV (the stack is full"));
-    CHECK(error(kOutside).ends_with(": 8388544 bytes after the end of data0, 64 bytes)"));
+    CHECK(error(kOutside).ends_with(": 32704 bytes after the end of data0, 64 bytes)"));
     CHECK(error(kBeside) == "a kernel wrote 3 bytes before the beginning of a buffer of 64 bytes");
     Outcome good = run_on(target, {"good", "k", target, ""}, object_of("out[0] = 42;", through_ir));
     CHECK(good.error.empty());
@@ -128,6 +129,11 @@ TEST_CASE("hostile: kernels of C and of LLVM IR on the CPU") {
 }
 
 TEST_CASE("hostile: OpenCL kernels, which a driver compiles and runs") {
+  // a driver that runs in this process already, in a test before, is one without threads in a worker
+  if (dlopen("libpocl.so.2", RTLD_NOW | RTLD_NOLOAD)) {
+    MESSAGE("skipped: another test has opened PoCL in this process");
+    return;
+  }
   auto probe = probe_device("CL");
   if (kSanitized || walls() == "limits" || !probe.works) {
     MESSAGE("skipped: " << (probe.works ? "what stands is " + walls() : probe.detail));
