@@ -84,15 +84,17 @@ class Layout {
       }
       if (!stays && row >= fixed_user[i]) row = fixed_user[i] ? fixed_user[i] - 1 : 0;
       out_.row[i] = row;
-      for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++) {
-        int32_t s = in_.source[e];
-        if (row < nearest_user[s]) nearest_user[s] = row;
-      }
     }
-    // what has no sources itself stands right before its first user
-    for (int32_t i = 0; i < in_.nodes; i++)
-      if (in_.first[i] == in_.first[i + 1] && nearest_user[i] != INT32_MAX && nearest_user[i] && in_.want_row[i] < 0)
-        out_.row[i] = nearest_user[i] - 1;
+    // what alone uses all of its sources, or has none, stands right above its first user, and they above it
+    int32_t* users = work_.array<int32_t>(in_.nodes, 0);
+    for (int32_t e = 0; e < in_.first[in_.nodes]; e++) users[in_.source[e]]++;
+    for (int32_t i = in_.nodes; i-- > 0;) {
+      bool alone = in_.want_row[i] < 0;
+      for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++) alone &= users[in_.source[e]] == 1;
+      if (alone && nearest_user[i] != INT32_MAX && nearest_user[i] > out_.row[i]) out_.row[i] = nearest_user[i] - 1;
+      for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++)
+        if (int32_t s = in_.source[e]; out_.row[i] < nearest_user[s]) nearest_user[s] = out_.row[i];
+    }
     for (int32_t i = 0; i < in_.nodes; i++)
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
@@ -389,7 +391,7 @@ size_t layout_workspace(const LayoutInput& in) {
   size_t rows = nodes + 1, links = edges + items;  // a row is wanted, or has a node before it
   for (size_t i = 0; i < nodes; i++)
     if (size_t c = in.want_row[i] > 0 ? size_t(in.want_row[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
-  return 12 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;
+  return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;
 }
 
 void layout_graph(const LayoutInput& in, const LayoutOutput& out, void* workspace) {

@@ -16,6 +16,13 @@ namespace {
 
 constexpr size_t kMaxText = 4000;  // of an arg
 
+// Two digits of a time, which has no more that mean anything.
+int64_t rounded(int64_t ns) {
+  int64_t unit = 1;
+  while (ns / unit >= 100) unit *= 10;
+  return (ns + unit / 2) / unit * unit;
+}
+
 }  // namespace
 
 std::string RecordingWriter::write() {
@@ -98,10 +105,10 @@ void RecordingWriter::write_nodes() {
     for (UOp u : nodes_)
       for (UOp s : u.src()) json_.value(number(u) - number(s));
   });
-  json_.key("tags").array([&] {  // node, tag; of those that have one
-    for (UOp u : nodes_)
-      if (!u.tag().is_none()) json_.value(number(u)).value(r_.string(u.tag().repr()));
-  });
+  std::vector<int64_t> tags;  // of those that have one
+  for (UOp u : nodes_)
+    if (!u.tag().is_none()) tags.insert(tags.end(), {number(u), r_.string(u.tag().repr())});
+  write_told("tags", tags, 1);
   json_.key("inner").array([&] {  // a KERNEL, its graph
     for (UOp u : nodes_)
       if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel))
@@ -110,6 +117,20 @@ void RecordingWriter::write_nodes() {
   std::vector<std::string_view> names;
   for (int op = 0; op < kNumOps; op++) names.push_back(name_of(Op(op)));
   json_.member("ops", names);
+}
+
+// A node and `values` numbers about it, again and again, in the order of the nodes; each is told by how far it is from
+// the one before.
+void RecordingWriter::write_told(std::string_view key, const std::vector<int64_t>& told, size_t values) {
+  const size_t row = values + 1;
+  std::vector<size_t> order(told.size() / row);
+  for (size_t i = 0; i < order.size(); i++) order[i] = i;
+  std::ranges::sort(order, {}, [&](size_t i) { return told[i * row]; });
+  std::vector<int64_t> last(row);
+  json_.key(key).array([&] {
+    for (size_t i : order)
+      for (size_t k = 0; k < row; k++) json_.value(told[i * row + k] - std::exchange(last[k], told[i * row + k]));
+  });
 }
 
 // What is known of a node besides itself: its shape in tensor graphs, the least and greatest value of an integer, the
@@ -137,7 +158,7 @@ void RecordingWriter::write_facts() {
     });
     (void)told;  // what has no such fact, or fits together with nothing, is shown without
   }
-  json_.member("shapes", shapes).member("bounds", bounds).member("ranges", ranges);
+  write_told("shapes", shapes, 1), write_told("bounds", bounds, 2), write_told("ranges", ranges, 1);
   std::vector<const std::vector<int64_t>*> in_order(lists.size());
   for (auto& [list, i] : lists) in_order[size_t(i)] = &list;
   json_.key("range_lists").array([&] {
@@ -160,12 +181,16 @@ void RecordingWriter::write_stages() {
   });
 }
 
-// Numbers, one event after the other: what it is, then what belongs to it.
+// Numbers, one event after the other: what it is, then what belongs to it. Nodes are told by how far they are from the
+// one told before in that part, for rewrites go through a graph in order.
 void RecordingWriter::write_events(const Recorder::StageEvents& stage) {
   json_.key("events").array([&] {
     auto put = [&](std::initializer_list<int64_t> numbers) {
       for (int64_t n : numbers) json_.value(n);
     };
+    int64_t last_before = 0, last_after = 0;
+    auto before = [&](UOp u) { return number(u) - std::exchange(last_before, number(u)); };
+    auto after = [&](UOp u) { return number(u) - std::exchange(last_after, number(u)); };
     for (size_t i = stage.first; i < stage.last; i++) {
       const Recorder::Event& e = r_.events_[i];
       switch (int64_t kind = int64_t(e.kind); e.kind) {
@@ -174,13 +199,17 @@ void RecordingWriter::write_events(const Recorder::StageEvents& stage) {
           break;
         case Recorder::Event::Kind::End: put({kind, number(e.a)}); break;
         case Recorder::Event::Kind::Rewrite: {
-          int64_t made = first_from(uint32_t(e.numbers[1])), tens_of_ns = (e.numbers[3] + 5) / 10;
-          put({kind, e.numbers[0], number(e.a), number(e.b), made, first_from(uint32_t(e.numbers[2])) - made,
-               tens_of_ns});
+          int64_t made = first_from(uint32_t(e.numbers[1])), count = first_from(uint32_t(e.numbers[2])) - made;
+          int64_t from = before(e.a), to = after(e.b);
+          put({kind, e.numbers[0], from, to, made - number(e.b), count, rounded(e.numbers[3])});
           break;
         }
-        case Recorder::Event::Kind::Rebuilt: put({kind, number(e.a), number(e.b)}); break;
-        case Recorder::Event::Kind::Gated: put({kind, number(e.a)}); break;
+        case Recorder::Event::Kind::Rebuilt: {
+          int64_t from = before(e.a), to = after(e.b);
+          put({kind, from, to});
+          break;
+        }
+        case Recorder::Event::Kind::Gated: put({kind, before(e.a)}); break;
       }
     }
   });

@@ -19,6 +19,7 @@ class RecordingWriter {
   int64_t first_from(uint32_t id) const;  // the number of the first node with that id or a later one
 
   void write_nodes();
+  void write_told(std::string_view key, const std::vector<int64_t>& told, size_t values);
   void write_facts();
   void write_stages();
   void write_events(const Recorder::StageEvents& stage);

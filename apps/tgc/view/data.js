@@ -36,12 +36,13 @@ export class Recorded {
     this.source = Int32Array.from(raw.source);
     for (let i = 0; i < this.count; i++)
       for (let e = this.first[i]; e < this.first[i + 1]; e++) this.source[e] = i - this.source[e];
-    this.tags = pairs(raw.tags);
     this.inner = pairs(raw.inner);
-    this.shapes = pairs(raw.shapes);
-    this.ranges = pairs(raw.ranges);
+    this.tags = pairs(summed(raw.tags, 2));
+    this.shapes = pairs(summed(raw.shapes, 2));
+    this.ranges = pairs(summed(raw.ranges, 2));
     /** @type {number[][]} */ this.rangeLists = raw.range_lists;
     /** @type {Map<number, [number, number]>} */ this.bounds = new Map();
+    summed(raw.bounds, 3);
     for (let i = 0; i < raw.bounds.length; i += 3) this.bounds.set(raw.bounds[i], [raw.bounds[i + 1], raw.bounds[i + 2]]);
     /** @type {Rule[]} */
     this.rules = raw.rules.map((r) => ({name: this.strings[r[0]], branch: this.strings[r[1]], file: this.strings[r[2]],
@@ -82,8 +83,14 @@ export class Recorded {
 
   #stage(raw, index) {
     const events = Int32Array.from(raw.events), runs = [], rewrites = [], open = [];
+    let before = 0, after = 0;
     for (let i = 0; i < events.length;) {
       const at = i, kind = events[i];
+      if (kind === Kind.Rewrite || kind === Kind.Rebuilt) {
+        const k = kind === Kind.Rewrite ? i + 2 : i + 1;
+        events[k] = before += events[k], events[k + 1] = after += events[k + 1];
+        if (kind === Kind.Rewrite) events[i + 4] += after;
+      } else if (kind === Kind.Gated) events[i + 1] = before += events[i + 1];
       if (kind === Kind.Begin) {
         const run = {input: events[i + 1], name: this.strings[events[i + 2]], set: this.strings[events[i + 3]],
           rules: events[i + 4], bottomUp: events[i + 5] === 1, result: -1, depth: open.length, events: [], begin: at, rewrites: 0};
@@ -96,7 +103,7 @@ export class Recorded {
       else if (kind === Kind.Rewrite) {
         if (run) run.events.push(at), run.rewrites++;
         rewrites.push({at, run, rule: events[i + 1], before: events[i + 2], after: events[i + 3], madeFrom: events[i + 4],
-          madeCount: events[i + 5], ns: events[i + 6] * 10});
+          madeCount: events[i + 5], ns: events[i + 6]});
         i += 7;
       } else {
         if (run) run.events.push(at);
@@ -106,6 +113,12 @@ export class Recorded {
     return {index, name: raw.name, alias: raw.alias, from: raw.from, to: raw.to, ms: raw.ms, events, runs, rewrites,
       changed: raw.from !== raw.to};
   }
+}
+
+/** Rows of numbers of which each was told by how far it is from the one above. */
+function summed(list, row) {
+  for (let i = row; i < list.length; i++) list[i] += list[i - row];
+  return list;
 }
 
 /** @param {number[]} list @returns {Map<number, number>} */
