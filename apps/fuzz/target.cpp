@@ -26,7 +26,7 @@ std::span<const Target> all_targets() {
       {"gzip", read_gzip},
       {"trace", read_trace_bytes},
       {"cache", read_cache_entry},
-      {"words", read_words, 200},
+      {"words", read_words, 200}, {"request", read_request},
       {"kernels", run_kernel, 160, kStepBytes},
       {"stages", run_stage_graph, 160, kStepBytes},
       {"lists", run_list, 160, kStepBytes},

@@ -1,10 +1,14 @@
 #include "lib/view/gather.h"
 
+#include <filesystem>
 #include <map>
+#include <memory>
 
 #include "lib/inspect/trace_file.h"
+#include "lib/session/diff_input.h"
 #include "lib/session/source.h"
 #include "lib/support/ordered_pool.h"
+#include "lib/text/formats.h"
 #include "passes/program.h"
 
 namespace tgc {
@@ -20,45 +24,94 @@ class TraceGraphs : public Recorder {
   std::vector<RecordedGraph>& to_;
 };
 
+// A run as golden records and folders hold it: its graphs, and no rewrites.
+Result<RecordedGraph> recorded_run(const Run& run) {
+  Graph graph;
+  Recorder recorder;
+  UOp last;
+  TextChoice texts;
+  for (const RunText& t : run.texts) {
+    if (t.stage.starts_with("kernel ")) continue;
+    if (!t.is_graph) {
+      texts.given.emplace_back(t.stage, t.text);
+      continue;
+    }
+    auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
+    if (!read) return read.diag();
+    if (!last) recorder.kernel(run.id, run.target, read->root);
+    else recorder.stage(t.stage, last), recorder.stage_end(read->root);
+    last = read->root;
+  }
+  if (!last) return Diag{.message = "there is no graph in it", .file = run.file};
+  return recorder.finish(nullptr, texts);
+}
+
 class Gatherer {
  public:
   Gatherer(const Session& session, const ViewPlan& plan) : session_(session), plan_(plan) {}
 
   Result<ViewContent> run() {
-    content_.title = shown_name();
-    auto each = [&](Loaded in) { return add(std::move(in)); };
-    auto status = is_trace_file(plan_.input) ? read_traces()
-                                             : for_each_graph(session_, plan_.input, plan_.kernel, each);
-    if (!status) return status.diag();
+    content_.title = shown_name(plan_.input) + (plan_.other.empty() ? "" : " and " + shown_name(plan_.other));
+    if (plan_.other.empty()) {
+      if (auto status = add_input(plan_.input); !status) return status.diag();
+      return std::move(content_);
+    }
+    for (int side : {0, 1}) {
+      size_t before = content_.graphs.size();
+      if (auto status = add_side(side ? plan_.other : plan_.input); !status) return status.diag();
+      for (size_t i = before; i < content_.graphs.size(); i++) content_.graphs[i].side = side;
+    }
     return std::move(content_);
   }
 
  private:
-  std::string shown_name() const {
-    if (!plan_.strip_paths) return plan_.input;
-    size_t slash = plan_.input.find_last_of('/');
-    return slash == std::string::npos ? plan_.input : plan_.input.substr(slash + 1);
+  std::string shown_name(const std::string& name) const {
+    size_t slash = plan_.strip_paths ? name.find_last_of('/') : std::string::npos;
+    return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  Status read_traces() {
-    TraceGraphs graphs(content_.graphs);
-    return read_trace(plan_.input, graphs);
+  Status add_side(const std::string& name) {
+    std::error_code error;
+    bool is_runs = std::filesystem::is_directory(name, error);
+    if (!is_runs && !is_trace_file(name)) {
+      auto source = Source::open(session_, name);
+      if (!source) return source.diag();
+      is_runs = source->kind() == InputKind::Golden;
+    }
+    if (!is_runs) return add_input(name);
+    auto side = open_diff_input(session_, name);
+    if (!side) return side.diag();
+    for (const Run& run : side->runs) {
+      auto graph = recorded_run(run);
+      if (!graph) return graph.diag();
+      content_.graphs.push_back(std::move(*graph));
+    }
+    return Unit{};
+  }
+
+  Status add_input(const std::string& name) {
+    if (is_trace_file(name)) {
+      TraceGraphs graphs(content_.graphs);
+      return read_trace(name, graphs);
+    }
+    return for_each_graph(session_, name, plan_.kernel, [&](Loaded in) { return add(std::move(in)); });
   }
 
   Status add(Loaded in) {
-    auto compilation = session_.begin(std::move(in));
-    if (!compilation) return compilation.diag();
+    auto begun = session_.begin(std::move(in));
+    if (!begun) return begun.diag();
+    auto compilation = std::make_shared<Compilation>(std::move(*begun));
     if (!compilation->loaded().list.empty())
       return Diag{.message = "a linear list has no stages to show", .file = compilation->loaded().file,
                   .expected = "a graph"};
-    RecordedGraph graph = recorded(*compilation);
+    RecordedGraph graph = recorded(*compilation, plan_.assembly);
     bool scheduled = graph.is_tensor_graph && graph.error.empty();
     content_.graphs.push_back(std::move(graph));
-    return scheduled ? add_kernels(*compilation) : Unit{};
+    return scheduled ? add_kernels(compilation) : Unit{};
   }
 
-  RecordedGraph recorded(Compilation& c) const {
-    RecordedGraph graph = record(c, {.assembly = plan_.assembly});
+  static RecordedGraph recorded(Compilation& c, bool assembly) {
+    RecordedGraph graph = record(c, {.assembly = assembly});
     if (graph.error.empty() && !graph.is_tensor_graph)
       if (auto& list = c.list())
         if (auto info = program_info(*list))
@@ -67,26 +120,34 @@ class Gatherer {
   }
 
   // Those that are alike once.
-  Status add_kernels(Compilation& c) {
+  Status add_kernels(std::shared_ptr<Compilation> c) {
     if (content_.schedule.empty())
-      if (auto schedule = c.schedule_as_json()) content_.schedule = *schedule;
+      if (auto schedule = c->schedule_as_json()) content_.schedule = *schedule;
     std::map<std::pair<uint32_t, std::string>, size_t> known;  // by AST and target
     std::vector<std::vector<int64_t>> numbers;
-    for (size_t number : c.kernel_numbers()) {
-      auto key = std::pair(c.schedule()->items[number].ast.id(), c.kernel_target(number));
+    for (size_t number : c->kernel_numbers()) {
+      auto key = std::pair(c->schedule()->items[number].ast.id(), c->kernel_target(number));
       auto [at, is_new] = known.try_emplace(key, numbers.size());
       if (is_new) numbers.emplace_back();
       numbers[at->second].push_back(int64_t(number));
     }
+    auto made_of = [c, assembly = plan_.assembly](size_t number) -> Result<RecordedGraph> {
+      auto kernel = c->kernel(number);
+      return kernel ? recorded(*kernel, assembly) : Result<RecordedGraph>(kernel.diag());
+    };
     std::vector<Result<RecordedGraph>> made(numbers.size(), RecordedGraph());
     auto make = [&](size_t i) {
-      auto kernel = c.kernel(size_t(numbers[i][0]));
-      made[i] = kernel ? recorded(*kernel) : Result<RecordedGraph>(kernel.diag());
+      size_t number = size_t(numbers[i][0]);
+      if (!plan_.later) made[i] = made_of(number);
+      else made[i] = RecordedGraph{.name = c->kernel_name(number), .target = c->kernel_target(number),
+                                   .made_for = c->kernel_made_for(number),
+                                   .nodes = toposort(c->schedule()->items[number].ast).size(),
+                                   .later = [made_of, number] { return made_of(number); }};
     };
     auto tell = [&](size_t i) {
       session_.progress(std::to_string(i + 1) + " of " + std::to_string(made.size()) + " kernels");
     };
-    if (auto status = parallel_for(made.size(), session_.jobs, make, tell); !status) return status;
+    if (auto status = parallel_for(made.size(), plan_.later ? 1 : session_.jobs, make, tell); !status) return status;
     for (size_t i = 0; i < made.size(); i++) {
       if (!made[i]) return made[i].diag();
       made[i]->numbers = numbers[i];

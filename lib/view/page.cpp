@@ -57,7 +57,8 @@ std::string view_page(std::string_view page_code, const ViewContent& content) {
     out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + base64(packed(json)) + "</script>\n";
   };
   add("index", view_index(content));
-  for (size_t i = 0; i < content.graphs.size(); i++) add("graph" + std::to_string(i), content.graphs[i].data);
+  for (size_t i = 0; i < content.graphs.size(); i++)
+    if (!content.graphs[i].data.empty()) add("graph" + std::to_string(i), content.graphs[i].data);
   if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
   return out;
 }

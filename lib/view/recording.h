@@ -2,6 +2,7 @@
 // describes the format; apps/tgc/view/replay.js makes every graph on the way of it again.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,12 +22,14 @@ struct RecordedGraph {
   std::string ops, mem;                        // of a kernel: what it costs, as text
   std::vector<int64_t> numbers;                // of a schedule's kernel: its places in it
   int side = 0;                                // 1: of the second input
-  std::string data;                            // the JSON
+  std::string data;                            // the JSON; empty: it is to be made when it is asked for, by
+  std::function<Result<RecordedGraph>()> later = {};
 };
 
 // Which texts are made of a graph besides its stages.
 struct TextChoice {
   bool assembly = true;  // what only compilers make
+  std::vector<std::pair<std::string, std::string>> given = {};  // texts that are there already: kind and text
 };
 
 // Keeps what one graph goes through, until it is asked for.

@@ -223,6 +223,7 @@ void RecordingWriter::write_texts() {
     for (size_t i = 0; i < r_.stages_.size(); i++)
       if (const auto& s = r_.stages_[i]; s.result && !(s.result == s.input) && s.name != "linear")
         write_pyrender(i + 1, s.result);
+    for (auto& [kind, text] : choice_.given) write_text(kind, text);
     if (list_.empty()) return;
     write_list(list_);
     write_source(list_);

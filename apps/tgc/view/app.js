@@ -10,6 +10,8 @@ import {queryOf} from "./search.js";
 import {addressOf, stateOf} from "./state.js";
 import {colorOfRange} from "./colors.js";
 import {element} from "./list.js";
+import {mergeInto} from "./merge.js";
+import {showModel} from "./model.js";
 
 const byId = (id) => /** @type {any} */ (document.getElementById(id));
 
@@ -44,10 +46,24 @@ export class App {
 
   async open(g) {
     if (!this.opened.has(g)) {
-      const graph = new Recorded(await unpacked(await this.fetchGraph(g))), story = new Story(graph);
+      const graph = new Recorded(await unpacked(await this.fetchGraph(g))), pair = this.pairOf(g);
+      if (pair >= 0) {
+        const other = new Recorded(await unpacked(await this.fetchGraph(pair)));
+        graph.other = {...mergeInto(graph, other), index: pair, isFirst: this.index.graphs[g].side === 1};
+      }
+      const story = new Story(graph);
       this.opened.set(g, {graph, story, drawings: new Drawings(graph, story), cache: new Map(), counts: new Map()});
     }
     return this.opened.get(g);
+  }
+
+  /** The graph of the other input that belongs to this one; -1: none. */
+  pairOf(g) {
+    const {graphs} = this.index, own = graphs[g], others = graphs.map((_, i) => i).filter((i) => graphs[i].side !== own.side);
+    if (!others.length) return -1;
+    const same = others.find((i) => graphs[i].name === own.name && graphs[i].target === own.target);
+    const place = graphs.slice(0, g).filter((x) => x.side === own.side).length;
+    return same !== undefined ? same : place < others.length ? others[place] : -1;
   }
 
   /** @param {import("./state.js").State} state */
@@ -58,7 +74,7 @@ export class App {
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
     const rewrites = s ? this.graph.stages[s - 1].rewrites.length : 0;
     const old = this.state;
-    this.state = {...state, g, s, r: state.r < rewrites ? state.r : -1, n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
+    this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0), r: state.r < rewrites ? state.r : -1, n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
     this.query = queryOf(this.state.q);
     this.scene = this.drawings.scene(this.state);
     this.relatives = this.state.n >= 0 ? this.story.relatives(this.state.s, [this.state.n]) : null;
@@ -70,7 +86,16 @@ export class App {
     if (this.whenShown) this.whenShown(this);
     document.body.dataset.ready = "1";
   }
-  #firstPlace() { return 0; }
+  // Of two inputs the first place where they differ.
+  #firstPlace() {
+    for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
+    return 0;
+  }
+  /** Whether the other input has another graph there. */
+  differs(place) {
+    const other = this.graph.other ? this.drawings.otherRoot(place) : -1;
+    return other >= 0 && other !== this.story.root(place);
+  }
 
   #showGraph(isNew, old) {
     const {state, scene} = this, marks = {came: scene.came, went: scene.went, lit: new Set(), found: new Set(), selected: -1};
@@ -85,12 +110,19 @@ export class App {
         if (this.query.node(this.graph, box.n)) marks.found.add(box.key), this.found.push(box);
     this.canvas.show(this.graph, scene.drawing, marks);
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
-    else if (isNew) this.canvas.clientWidth ? this.canvas.fit() : this.canvas.whenSized = () => this.canvas.fit();
-    if (isNew && !state.v) this.canvas.fit();
-    else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
+    else if (isNew) {
+      const look = () => {
+        this.canvas.fit();
+        if (state.r >= 0) this.#revealChange();
+        else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
+      };
+      if (!this.canvas.canvas.clientWidth) this.canvas.whenSized = look;
+      look();
+    } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew)) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
     else if (!state.v && state.s !== old.s && !this.#anythingSeen()) this.canvas.fit();
     byId("model").hidden = !state.m;
+    if (state.m && byId("model").dataset.shown !== "1") showModel(byId("model"), this), byId("model").dataset.shown = "1";
     this.#showLegend();
   }
   #revealChange() {
@@ -130,6 +162,11 @@ export class App {
       parts.push(element("b", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : ""))),
         element("span", "place", plain("  " + rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : "") + "   " + (rewrite.ns / 1000).toFixed(2) + " \u00b5s")),
         element("span", "", "   " + (state.r + 1) + " of " + stage.rewrites.length));
+    } else if (state.o) {
+      const names = [this.index.graphs[state.g], this.index.graphs[graph.other.index]].map((x) => x.name), same = !this.differs(state.s);
+      const theirs = this.drawings.otherRoot(state.s);
+      parts.push(element("b", "", this.placeName(state.s)), element("span", "", plain(theirs < 0 ? "  the other input has no such stage" :
+        same ? "  is the same in both" : "  A \u2212" + scene.went.size + "   B +" + scene.came.size + (names[0] === names[1] ? "" : "   " + names.join(" and ")))));
     } else if (state.d >= 0) {
       parts.push(element("b", "", "what changed"), element("span", "", plain("  from " + this.placeName(state.d) + " to " + this.placeName(state.s) + ":  +" + scene.came.size + "  \u2212" + scene.went.size)));
     } else parts.push(element("b", "", this.placeName(state.s)), element("span", "place", scene.came.size ? "   +" + scene.came.size + " new" : ""));

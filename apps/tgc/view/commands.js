@@ -1,6 +1,7 @@
 // Everything that can be done, in one table: each command has a key, and the list of them can be clicked, too.
 import {element} from "./list.js";
 import {addressOf} from "./state.js";
+import {dotOf, save, svgOf} from "./export.js";
 /** @typedef {import("./app.js").App} App */
 
 /** @typedef {{name: string, keys: string[], says: string, run: (app: App) => any}} Command */
@@ -17,8 +18,9 @@ export const kCommands = [
   {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
   {name: "source", keys: ["s"], says: "to the first source of the node", run: (app) => relative(app, "source")},
   {name: "user", keys: ["u"], says: "to the first user of the node", run: (app) => relative(app, "user")},
-  {name: "nothing", keys: ["Escape"], says: "select nothing", run: (app) => app.go({n: -1, d: -1})},
+  {name: "nothing", keys: ["Escape"], says: "select nothing", run: (app) => app.go({n: -1, d: -1, o: false})},
   {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
+  {name: "other", keys: ["o"], says: "compare with the other input", run: other},
   {name: "next-difference", keys: ["."], says: "next difference", run: (app) => changed(app, 1)},
   {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
   {name: "fold", keys: ["f"], says: "fold what only this node uses, or unfold it", run: fold},
@@ -36,19 +38,22 @@ export const kCommands = [
   {name: "pan-up", keys: ["Shift+ArrowUp"], says: "move the view up", run: (app) => app.canvas.pan(0, -90)},
   {name: "pan-down", keys: ["Shift+ArrowDown"], says: "move the view down", run: (app) => app.canvas.pan(0, 90)},
   {name: "regions", keys: ["r"], says: "show or hide the ranges as regions", run: (app) => { app.canvas.regions = !app.canvas.regions; app.canvas.redraw(); }},
+  {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory", run: (app) => app.go({m: !app.state.m})},
   {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
   {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => graph(app, 1)},
   {name: "previous-graph", keys: ["{"], says: "previous graph", run: (app) => graph(app, -1)},
   {name: "back", keys: ["b", "Backspace"], says: "back", run: () => history.back()},
   {name: "forward", keys: ["B"], says: "forward", run: () => history.forward()},
   {name: "link", keys: ["c"], says: "copy a link to what is seen", run: copyLink},
+  {name: "svg", keys: ["e"], says: "save what is seen as SVG", run: (app) => save(app.graph.name + ".svg", "image/svg+xml", svgOf(app))},
+  {name: "dot", keys: ["E"], says: "save the graph as dot", run: (app) => save(app.graph.name + ".dot", "text/vnd.graphviz", dotOf(app))},
   {name: "theme", keys: ["x"], says: "light or dark", run: () => theme(!document.documentElement.classList.contains("dark"))},
   {name: "help", keys: ["?"], says: "this list", run: showHelp},
 ];
 
 /** @param {App} app */
 export function installCommands(app) {
-  Object.assign(window, {theApp: app, kCommands});  // for tests, and whoever looks at the page with a debugger
+  Object.assign(window, {theApp: app, kCommands, svgOf, dotOf});  // for tests, and whoever looks at the page with a debugger
   let kept = null;
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
   theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
@@ -89,6 +94,10 @@ function relative(app, what) {
   const user = drawing.boxes.find((b) => b.sources.includes(box.key));
   if (what === "user" && user) return app.go({n: user.n});
   app.say("it has no " + what);
+}
+function other(app) {
+  if (!app.graph.other) return app.say("there is no other input: tgc view A B");
+  return app.go({o: !app.state.o, r: -1, d: -1});
 }
 function difference(app) {
   const {state} = app;

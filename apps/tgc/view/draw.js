@@ -126,7 +126,7 @@ export class GraphCanvas {
 
   // ---- drawing
   #draw() {
-    const c = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1, {width, height} = this.#size(), v = this.view;
+    const c = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1, v = this.view;
     const css = getComputedStyle(document.documentElement), of = (name) => css.getPropertyValue("--" + name).trim();
     this.paint = {back: of("back"), card: of("raised"), line: of("line"), text: of("text"), quiet: of("quiet"), accent: of("accent"),
       came: of("came"), cameBack: of("came-back"), went: of("went"), wentBack: of("went-back"), found: of("found"), lit: of("accent-back"),
@@ -136,15 +136,22 @@ export class GraphCanvas {
     c.fillRect(0, 0, this.canvas.width, this.canvas.height);
     if (!this.drawing) return;
     c.setTransform(ratio * v.scale, 0, 0, ratio * v.scale, -v.x * v.scale * ratio, -v.y * v.scale * ratio);
-    const seen = {left: v.x, right: v.x + width / v.scale, top: v.y, bottom: v.y + height / v.scale};
-    const boxes = this.#boxesIn(seen);
+    const seen = this.seen();
+    const boxes = this.boxesIn(seen);
     if (this.regions) this.#drawRegions(c, boxes);
     this.#drawLines(c, seen);
     for (const box of boxes) if (box.ghost) this.#drawBox(c, box);
     for (const box of boxes) if (!box.ghost) this.#drawBox(c, box);
   }
 
-  #boxesIn(seen) {
+  /** What of the graph is in the view. */
+  seen() {
+    const v = this.view, {width, height} = this.#size();
+    return {left: v.x, right: v.x + width / v.scale, top: v.y, bottom: v.y + height / v.scale};
+  }
+
+  /** @param {{left: number, right: number, top: number, bottom: number}} seen @returns {Box[]} */
+  boxesIn(seen) {
     const out = [];
     for (let row = Math.round(seen.top / Size.row); row <= Math.round(seen.bottom / Size.row); row++) {
       const list = this.rows.get(row);
@@ -180,7 +187,7 @@ export class GraphCanvas {
     const ordinary = new Path2D(), strong = new Path2D();
     const stubs = [];
     for (const line of this.drawing.lines) {
-      const y = line.from.y + line.from.height / 2, to = this.#entry(line);
+      const y = line.from.y + line.from.height / 2, to = this.entry(line);
       if (y > seen.bottom || to.y < seen.top) continue;
       const isStrong = line.from.key === m.selected || line.to.key === m.selected;
       if (line.stub) {
@@ -209,7 +216,7 @@ export class GraphCanvas {
     if (this.view.scale < kNames) return;
     c.font = "10px " + this.paint.mono, c.textAlign = "center", c.textBaseline = "bottom";
     for (const line of stubs) {
-      const to = this.#entry(line), on = line.from.key === m.selected || line.to.key === m.selected;
+      const to = this.entry(line), on = line.from.key === m.selected || line.to.key === m.selected;
       c.strokeStyle = c.fillStyle = on ? this.paint.accent : this.paint.quiet;
       c.lineWidth = 1;
       c.beginPath(), c.moveTo(to.x, to.y - 7), c.lineTo(to.x, to.y), c.stroke();
@@ -228,7 +235,7 @@ export class GraphCanvas {
   }
 
   /** Where a line reaches its box. */
-  #entry(line) {
+  entry(line) {
     const box = line.to, count = this.graph.sourcesOf(box.n).length;
     return {x: box.x + (line.slot + 1) * Size.width / (count + 1), y: box.y - box.height / 2};
   }

@@ -1,6 +1,6 @@
 // Which graph is drawn where: each place is laid out after the one before it, so that what stays keeps its order.
 import {Replacements, asItIs} from "./replay.js";
-import {drawingOf} from "./layout.js";
+import {drawingOf, isValue, valueText} from "./layout.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
@@ -16,10 +16,10 @@ export class Drawings {
 
   /** @param {import("./state.js").State} state @returns {Scene} */
   scene(state) {
-    const key = [state.s, state.r, state.d, ...state.f].join();
+    const key = [state.s, state.r, state.d, state.o, ...state.f].join();
     if (!this.scenes.has(key)) {
       if (this.scenes.size > 40) this.scenes.delete(this.scenes.keys().next().value);
-      this.scenes.set(key, state.r >= 0 ? this.#ofRewrite(state) : state.d >= 0 ? this.#ofDifference(state) : this.#ofPlace(state));
+      this.scenes.set(key, state.r >= 0 ? this.#ofRewrite(state) : state.o ? this.#ofOther(state) : state.d >= 0 ? this.#ofDifference(state) : this.#ofPlace(state));
     }
     return this.scenes.get(key);
   }
@@ -83,7 +83,7 @@ export class Drawings {
       for (let i = 0; i < 1000 && !base.byKey.has(n) && after.from.has(n); i++) n = after.from.get(n);
       return n;
     };
-    const {came, went} = changes(was, is);
+    const {came, went} = changes(this.graph, was, is);
     return {drawing: this.#both(was, is, base, origin, went, state), came, went, root: is.root};
   }
   // Two graphs as one. What came takes the place of what it came of, which stands behind it then.
@@ -111,12 +111,52 @@ export class Drawings {
       for (let p = high; p > low && key !== undefined && key >= 0; p--) key = this.graph.stages[p - 1].changed ? this.story.originsAt(p).get(key) : key;
       return key;
     };
-    const {came, went} = changes(was, is);
+    const {came, went} = changes(this.graph, was, is);
     return {drawing: this.#both(was, is, base, origin, went, state), came, went, root: is.root};
+  }
+
+  /** The root of the other input's graph at that stage; -1: it has none. */
+  otherRoot(place) {
+    const {other} = this.graph, at = other ? other.names.indexOf(place ? this.graph.stages[place - 1].name : "") : -1;
+    return at < 0 ? -1 : other.roots[at];
+  }
+
+  // A is what went, B what came.
+  #ofOther(state) {
+    const theirs = this.otherRoot(state.s), ours = this.story.root(state.s);
+    if (theirs < 0) return this.#ofPlace({...state, o: false});
+    const [a, b] = this.graph.other.isFirst ? [theirs, ours] : [ours, theirs];
+    const was = asItIs(this.graph, a), is = asItIs(this.graph, b), like = this.#alikeBelow(theirs, ours);
+    const {came, went} = changes(this.graph, was, is), base = this.at(state.s);
+    // what differs only because its sources do follows from them, and is not told again
+    const follows = new Set();
+    for (const [x, y] of like) {
+      const [old, now] = went.has(x) ? [x, y] : [y, x];
+      if (!went.has(old) || !came.has(now) || !this.#isSameAlone(old, now)) continue;
+      went.delete(old), came.delete(now), follows.add(old);
+    }
+    const drawn = {...was, order: was.order.filter((key) => !follows.has(key))};
+    return {drawing: this.#both(drawn, is, base, (key) => like.get(key), went, state), came, went, root: b};
+  }
+  // Whether two nodes are the same but for those of their sources that are drawn themselves.
+  #isSameAlone(a, b) {
+    const g = this.graph, values = (n) => Array.from(g.sourcesOf(n), (s) => (isValue(g, s) ? valueText(g, s) : "")).join("|");
+    return this.#alike(a, b) && g.sourcesOf(a).length === g.sourcesOf(b).length && values(a) === values(b);
+  }
+  // For nodes of one graph those of the other that stand at the same place below the root.
+  #alikeBelow(from, to) {
+    const g = this.graph, out = new Map([[from, to]]), queue = [from];
+    for (let i = 0; i < queue.length; i++) {
+      const ours = g.sourcesOf(out.get(queue[i])), theirs = g.sourcesOf(queue[i]);
+      if (g.op[queue[i]] !== g.op[out.get(queue[i])] || ours.length !== theirs.length) continue;
+      theirs.forEach((s, k) => { if (!out.has(s)) out.set(s, ours[k]), queue.push(s); });
+    }
+    return out;
   }
 }
 
-function changes(was, is) {
-  const before = new Set(was.order), after = new Set(is.order);
-  return {came: new Set(is.order.filter((k) => !before.has(k))), went: new Set(was.order.filter((k) => !after.has(k)))};
+/** What only one of them has; values apart, which are text in boxes. @param {Recorded} g */
+function changes(g, was, is) {
+  const before = new Set(was.order), after = new Set(is.order), boxes = (list, other) => new Set(list.filter((k) => !other.has(k) && !isValue(g, k % g.count)));
+  return {came: boxes(is.order, before), went: boxes(was.order, after)};
 }

@@ -9,7 +9,13 @@ const kLayout = "LAYOUT_WASM";
 async function begin() {
   const packedData = (id) => document.getElementById(id).textContent;
   await loadLayout(Uint8Array.from(atob(kLayout), (c) => c.charCodeAt(0)));
-  const app = new App(await unpacked(packedData("index")), async (g) => packedData("graph" + g));
+  const app = new App(await unpacked(packedData("index")), async (g) => {
+    const here = document.getElementById("graph" + g);
+    if (here) return here.textContent;
+    const answer = await fetch("graph/" + g);  // from the server that sent the page
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.text();
+  });
   installCommands(app);
   await app.show(app.state);
 }

@@ -20,7 +20,7 @@ export class StageList {
     rows.push({kind: "place", place: 0});
     const quietFrom = (p) => {
       let end = p;
-      while (end < graph.stages.length && !graph.stages[end].changed && !graph.stages[end].rewrites.length && end + 1 !== state.s && end < story.last) end++;
+      while (end < graph.stages.length && !graph.stages[end].changed && !graph.stages[end].rewrites.length && !this.app.differs(end + 1) && end + 1 !== state.s && end < story.last) end++;
       return end;
     };
     for (let p = 0; p < graph.stages.length; p++) {
@@ -93,6 +93,7 @@ export class StageList {
       if (stage && stage.rewrites.length) say("count", "\u00d7" + stage.rewrites.length);
       row.title = stage ? stage.name + ": " + stage.rewrites.length + " rewrites, " + stage.ms + " ms, watched" : "the graph as it came in";
       if (stage && stage.to < 0) say("count", "refused");
+      if (app.differs(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "run") {
       row.classList.add("run");
       row.style.paddingLeft = 22 + 14 * item.depth + "px";

@@ -1,11 +1,11 @@
 // What is looked at, as the address says it: every state is a link.
 
-/** @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean,
+/** @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean, o: boolean,
  *   f: number[], v: number[] | null}} State
  * g: which graph; s: the place between stages; r: the rewrite of the stage before it, -1: none; n: the selected node;
- * d: the place it is compared with, -1: none; t: the text; q: the search; m: the model; f: folded nodes; v: the view */
+ * d: the place it is compared with, -1: none; o: with the other input; t: the text; q: the search; m: the model; f: folded nodes; v: the view */
 
-export const kStart = {g: 0, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, f: [], v: null};
+export const kStart = {g: 0, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, o: false, f: [], v: null};
 
 /** @param {State} state */
 export function addressOf(state) {
@@ -14,6 +14,7 @@ export function addressOf(state) {
   if (state.t !== kStart.t) out.set("t", state.t);
   if (state.q) out.set("q", state.q);
   if (state.m) out.set("m", "1");
+  if (state.o) out.set("o", "1");
   if (state.f.length) out.set("f", state.f.join("."));
   if (state.v) out.set("v", state.v.join("_"));
   return "#" + out.toString();
@@ -25,7 +26,7 @@ export function stateOf(address) {
   const number = (text) => (/^\d{1,9}$/.test(text || "") ? Number(text) : -1);
   for (const key of ["s", "r", "n", "d"]) out[key] = number(from.get(key));
   out.g = Math.max(0, number(from.get("g")));
-  out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.m = from.get("m") === "1";
+  out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.m = from.get("m") === "1", out.o = from.get("o") === "1";
   out.f = (from.get("f") || "").split(".").map(number).filter((n) => n >= 0);
   const view = (from.get("v") || "").split("_").map(Number);
   out.v = view.length === 3 && view.every(Number.isFinite) && view[2] > 0 ? view : null;

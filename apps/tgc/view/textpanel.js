@@ -9,7 +9,7 @@ export class TextPanel {
   /** @param {HTMLElement} tabs @param {HTMLElement} home @param {import("./app.js").App} app */
   constructor(tabs, home, app) {
     this.tabs = tabs, this.app = app, this.cache = new Map();
-    this.marks = {own: new Set(), near: new Set(), came: new Set(), found: new Set()};
+    this.marks = {own: new Set(), near: new Set(), came: new Set(), went: new Set(), found: new Set()};
     this.list = new RowList(home, {label: "lines of the text", role: "listbox", rowRole: "option", height: kLineHeight,
       fill: (row, line, i) => this.#fill(row, line, i), chosen: (_, i) => this.choose(i)});
     this.list.box.addEventListener("keydown", (e) => {
@@ -36,13 +36,15 @@ export class TextPanel {
 
   mark() {
     const {story, state, query} = this.app, text = this.text;
-    this.marks = {own: new Set(), near: new Set(), came: new Set(), found: new Set()};
+    this.marks = {own: new Set(), near: new Set(), came: new Set(), went: new Set(), found: new Set()};
     if (!text) return;
     const lit = this.app.litAt(text.place);
     if (lit.size) Object.assign(this.marks, linesOfNodes(text, story, lit));
     if (text.kind === "pyrender" && text.place === state.s && state.r < 0) {
-      const {own, near} = linesOfNodes(text, story, this.app.scene.came);
-      this.marks.came = new Set([...own, ...near]);
+      for (const kind of ["came", "went"]) {
+        const {own, near} = linesOfNodes(text, story, this.app.scene[kind]);
+        this.marks[kind] = new Set([...own, ...near]);
+      }
     }
     if (!query.empty) text.lines.forEach((line, i) => { if (query.line(line)) this.marks.found.add(i); });
     const sameText = this.list.items === text.lines, first = Math.min(...this.marks.own, ...(this.marks.own.size ? [] : this.marks.near));
@@ -69,8 +71,8 @@ export class TextPanel {
 
   #fill(row, line, i) {
     const m = this.marks;
-    for (const kind of ["came", "near", "found"]) if (m[kind].has(i)) row.classList.add(kind);
+    for (const kind of ["came", "went", "near", "found"]) if (m[kind].has(i)) row.classList.add(kind);
     if (m.own.has(i)) row.classList.add("lit");
-    row.append(element("span", "number", (m.came.has(i) ? "+ " : "") + (i + 1)), element("span", "code", plain(line)));
+    row.append(element("span", "number", (m.came.has(i) ? "+ " : m.went.has(i) ? "\u2212 " : "") + (i + 1)), element("span", "code", plain(line)));
   }
 }

@@ -1,0 +1,54 @@
+// What is seen, as SVG; the graph that is drawn, as dot.
+import {Size} from "./layout.js";
+import {colorOfOp, mixed} from "./colors.js";
+import {plain} from "./data.js";
+
+const escaped = (text) => plain(text).replace(/[&<>"']/g, (c) => "&#" + c.charCodeAt(0) + ";");
+
+/** @param {import("./app.js").App} app @returns {string} */
+export function svgOf(app) {
+  const {canvas, graph, scene} = app, seen = canvas.seen(), boxes = canvas.boxesIn(seen), keys = new Set(boxes.map((b) => b.key)), out = [];
+  const width = seen.right - seen.left, height = seen.bottom - seen.top;
+  out.push(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="${seen.left.toFixed(1)} ${seen.top.toFixed(1)} ${width.toFixed(1)} ${height.toFixed(1)}" font-family="sans-serif" font-size="12">`);
+  out.push(`<rect x="${seen.left.toFixed(1)}" y="${seen.top.toFixed(1)}" width="100%" height="100%" fill="#ffffff"/>`);
+  for (const line of scene.drawing.lines) {
+    if (line.stub || !(keys.has(line.from.key) || keys.has(line.to.key))) continue;
+    const to = canvas.entry(line), points = [[line.from.x + Size.width / 2, line.from.y + line.from.height / 2], ...line.through.map((p) => [p.x, p.y]), [to.x, to.y]];
+    let path = "M" + points[0].map((v) => v.toFixed(1)).join(" ");
+    for (let i = 1; i < points.length; i++) {
+      const [px, py] = points[i - 1], [x, y] = points[i], middle = (py + y) / 2;
+      path += `C${[px, middle, x, middle, x, y].map((v) => v.toFixed(1)).join(" ")}`;
+    }
+    out.push(`<path d="${path}" fill="none" stroke="#9a9ca3" stroke-width="1.2"/>`);
+  }
+  for (const box of boxes) {
+    const op = graph.opName(box.n), came = scene.came.has(box.key), went = scene.went.has(box.key), top = box.y - box.height / 2;
+    const stroke = came ? "#17733b" : went ? "#b3261e" : "#b9bbc0", sign = came ? "+ " : went ? "\u2212 " : "";
+    out.push(`<rect x="${box.x.toFixed(1)}" y="${top.toFixed(1)}" width="${Size.width}" height="${box.height}" rx="5" fill="${mixed("#ffffff", colorOfOp(op), 0.25)}" stroke="${stroke}"${went ? " stroke-dasharray=\"5 3\"" : ""}/>`);
+    out.push(`<text x="${(box.x + 12).toFixed(1)}" y="${(top + 16).toFixed(1)}" font-weight="600">${escaped(sign + op)}</text>`);
+    out.push(`<text x="${(box.x + Size.width - 8).toFixed(1)}" y="${(top + 16).toFixed(1)}" text-anchor="end" font-size="10" fill="#63666f">${escaped(graph.dtypeName(box.n).slice(0, 16))}</text>`);
+    box.lines.forEach((text, i) => out.push(`<text x="${(box.x + 12).toFixed(1)}" y="${(top + 30 + i * Size.line).toFixed(1)}" font-family="monospace" font-size="10.5">${escaped(text.slice(0, 26))}</text>`));
+  }
+  return out.join("\n") + "\n</svg>\n";
+}
+
+/** @param {import("./app.js").App} app @returns {string} */
+export function dotOf(app) {
+  const {graph, scene} = app, quoted = (text) => "\"" + plain(text).replace(/\\/g, "\\\\").replace(/"/g, "\\\"") + "\"";
+  const out = ["digraph {", "  node [shape=box style=filled fontname=\"sans-serif\"]"];
+  for (const box of scene.drawing.boxes) {
+    const mark = scene.came.has(box.key) ? " color=darkgreen penwidth=2" : scene.went.has(box.key) ? " color=red style=\"filled,dashed\"" : "";
+    out.push(`  n${box.key} [label=${quoted([graph.opName(box.n) + " " + graph.dtypeName(box.n), ...box.lines].join(" | "))} fillcolor=${quoted(colorOfOp(graph.opName(box.n)))}${mark}]`);
+  }
+  for (const line of scene.drawing.lines) out.push(`  n${line.from.key} -> n${line.to.key}`);
+  return out.join("\n") + "\n}\n";
+}
+
+/** Hands a file to who looks at the page. */
+export function save(name, type, text) {
+  const a = document.createElement("a");
+  a.href = URL.createObjectURL(new Blob([text], {type}));
+  a.download = name.replace(/[^\w.-]+/g, "_");
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 1000);
+}

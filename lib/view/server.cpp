@@ -1,0 +1,171 @@
+#include "lib/view/server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+namespace tgc {
+namespace {
+
+constexpr int kMostConnections = 32;
+constexpr auto kPatience = std::chrono::seconds(5);  // for a request, and for each part of an answer that is taken
+constexpr int kTick = 200;                           // milliseconds between looks at whether to stop
+
+std::string response(std::string_view status, std::string_view type, std::string_view body) {
+  std::string out = "HTTP/1.1 " + std::string(status) + "\r\nContent-Type: " + std::string(type) +
+                    "\r\nContent-Length: " + std::to_string(body.size()) +
+                    "\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                    "Referrer-Policy: no-referrer\r\nX-Frame-Options: DENY\r\n"
+                    "Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n\r\n";
+  return out.append(body);
+}
+std::string refusal(std::string_view status) { return response(status, "text/plain", std::string(status) + "\n"); }
+
+std::string new_token() {
+  unsigned char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw Failure("there is no randomness");
+  std::string out;
+  for (unsigned char b : bytes) out += "0123456789abcdef"[b >> 4], out += "0123456789abcdef"[b & 15];
+  return out;
+}
+
+// In a time that does not tell how much of it is right.
+bool same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned char different = 0;
+  for (size_t i = 0; i < a.size(); i++) different |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return !different;
+}
+
+}  // namespace
+
+struct ViewServer::State {
+  std::string page;     // without graphs
+  ViewContent content;
+  std::mutex mutex;     // of the content
+  std::atomic<int> connections{0};
+
+  // A graph, packed; made when it is asked for first.
+  Result<std::string> graph(size_t i) {
+    std::lock_guard lock(mutex);
+    RecordedGraph& g = content.graphs[i];
+    if (g.data.empty() && g.later) {
+      auto made = g.later();
+      if (!made) return made.diag();
+      g.data = std::move(made->data);
+    }
+    return packed(g.data);
+  }
+};
+
+Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view page_code, ViewContent content) {
+  return catch_failures([&] {
+    std::unique_ptr<ViewServer> out(new ViewServer);
+    out->socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in where{};
+    where.sin_family = AF_INET, where.sin_port = htons(uint16_t(port)), where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int yes = 1;
+    setsockopt(out->socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    socklen_t size = sizeof where;
+    if (out->socket_ < 0 || bind(out->socket_, reinterpret_cast<sockaddr*>(&where), sizeof where) ||
+        listen(out->socket_, 16) || getsockname(out->socket_, reinterpret_cast<sockaddr*>(&where), &size))
+      throw Failure("port " + std::to_string(port) + " of 127.0.0.1 cannot be had: " + std::strerror(errno));
+    out->host_ = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
+    out->token_ = new_token();
+    out->address_ = "http://" + out->host_ + "/" + out->token_ + "/";
+    out->s_ = std::make_unique<State>();
+    ViewContent index{.title = content.title, .graphs = {}, .schedule = content.schedule};
+    for (RecordedGraph& g : content.graphs) {
+      std::string data = std::exchange(g.data, {});
+      index.graphs.push_back(g);
+      g.data = std::move(data);
+    }
+    out->s_->page = view_page(page_code, index);
+    out->s_->content = std::move(content);
+    return out;
+  });
+}
+
+ViewServer::~ViewServer() {
+  if (socket_ >= 0) close(socket_);
+}
+
+std::string ViewServer::answer(std::string_view head) {
+  auto request = parse_request(head);
+  if (!request) return refusal(request.diag().message);
+  const std::string local = "localhost" + host_.substr(host_.find(':'));
+  const bool is_here = request->host == host_ || request->host == local;
+  if (!is_here || (!request->origin.empty() && request->origin != "http://" + request->host))
+    return refusal("403 Forbidden");
+  std::string_view path = request->path;
+  path.remove_prefix(1);
+  size_t slash = path.find('/');
+  if (slash == path.npos || !same_secret(path.substr(0, slash), token_)) return refusal("403 Forbidden");
+  path.remove_prefix(slash + 1);
+  if (path.empty()) return response("200 OK", "text/html; charset=utf-8", s_->page);
+  constexpr std::string_view kGraph = "graph/";
+  if (!path.starts_with(kGraph) || path.size() > kGraph.size() + 6) return refusal("404 Not Found");
+  size_t number = 0;
+  for (char c : path.substr(kGraph.size())) {
+    if (c < '0' || c > '9') return refusal("404 Not Found");
+    number = number * 10 + size_t(c - '0');
+  }
+  if (path.size() == kGraph.size() || number >= s_->content.graphs.size()) return refusal("404 Not Found");
+  auto graph = s_->graph(number);
+  if (!graph) return response("500 Internal Server Error", "text/plain", graph.diag().text());
+  return response("200 OK", "application/octet-stream", base64(*graph));
+}
+
+void ViewServer::talk(int connection) {
+  auto ready = [&](short what) {
+    pollfd wait{connection, what, 0};
+    return poll(&wait, 1, int(std::chrono::milliseconds(kPatience).count())) == 1;
+  };
+  std::string head;
+  char buffer[4096];
+  auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!is_whole_request(head) && head.size() <= kMostOfRequest && std::chrono::steady_clock::now() < until) {
+    if (!ready(POLLIN)) break;
+    ssize_t n = recv(connection, buffer, sizeof buffer, 0);
+    if (n <= 0) break;
+    head.append(buffer, size_t(n));
+  }
+  std::string out = head.empty() ? "" : is_whole_request(head) ? answer(head) : refusal("400 Bad Request");
+  for (std::string_view rest = out; !rest.empty();) {
+    if (!ready(POLLOUT)) break;
+    ssize_t n = send(connection, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n <= 0) break;
+    rest.remove_prefix(size_t(n));
+  }
+  close(connection);
+}
+
+void ViewServer::serve(const Session& session) {
+  while (!session.cancelled()) {
+    pollfd wait{socket_, POLLIN, 0};
+    if (poll(&wait, 1, kTick) != 1) continue;
+    int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0) continue;
+    if (s_->connections++ >= kMostConnections) {
+      s_->connections--;
+      close(connection);
+      continue;
+    }
+    std::thread([this, connection] {  // a browser holds connections that it does not use
+      talk(connection);
+      s_->connections--;
+    }).detach();
+  }
+  while (s_->connections) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+}  // namespace tgc

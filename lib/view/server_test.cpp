@@ -1,0 +1,79 @@
+#include "lib/view/server.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+std::string status_of(const std::string& response) { return response.substr(9, 3); }
+
+struct Served {
+  std::unique_ptr<ViewServer> server;
+  std::string host, path;
+
+  Served() {
+    ViewContent content{.title = "x", .graphs = {{.name = "a", .data = "{}"}}, .schedule = {}};
+    content.graphs.push_back({.name = "late", .later = [] { return Result<RecordedGraph>(RecordedGraph{.data = "{1}"}); }});
+    content.graphs.push_back({.name = "bad", .later = [] { return Result<RecordedGraph>(Diag{"no such kernel"}); }});
+    auto made = ViewServer::start(0, "<p>" + std::string(kDataMark) + "</p>", std::move(content));
+    REQUIRE(made);
+    server = std::move(*made);
+    std::string address = server->address().substr(7);
+    host = address.substr(0, address.find('/')), path = address.substr(address.find('/'));
+  }
+  std::string get(const std::string& where, const std::string& at, const std::string& more = "") const {
+    return server->answer("GET " + where + " HTTP/1.1\r\nHost: " + at + "\r\n" + more + "\r\n");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("view server: the page and its graphs for who knows the token") {
+  Served s;
+  CHECK(status_of(s.get(s.path, s.host)) == "200");
+  CHECK(s.get(s.path, s.host).find("id=\"index\"") != std::string::npos);
+  CHECK(s.get(s.path, s.host).find("id=\"graph") == std::string::npos);
+  CHECK(s.get(s.path + "graph/0", s.host).ends_with("\r\n\r\n" + base64(packed("{}"))));
+  CHECK(s.get(s.path + "graph/1", s.host).ends_with("\r\n\r\n" + base64(packed("{1}"))));
+  CHECK(status_of(s.get(s.path + "graph/2", s.host)) == "500");
+  CHECK(status_of(s.get(s.path, "localhost" + s.host.substr(9))) == "200");
+  CHECK(status_of(s.get(s.path, s.host, "Origin: http://" + s.host + "\r\n")) == "200");
+}
+
+TEST_CASE("view server: a foreign Host or Origin, or no token, is refused") {
+  Served s;
+  for (std::string host : {"evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:80", "127.0.0.1.evil.example", ""})
+    CHECK(status_of(s.get(s.path, host)) == "403");
+  for (std::string origin : {"http://evil.example", "null", "https://127.0.0.1", "http://localhost:1"})
+    CHECK(status_of(s.get(s.path, s.host, "Origin: " + origin + "\r\n")) == "403");
+  std::string wrong = s.path;
+  wrong[5] = wrong[5] == 'a' ? 'b' : 'a';
+  for (std::string path : {std::string("/"), std::string("/graph/0"), wrong, s.path.substr(0, 20) + "/", s.path.substr(0, s.path.size() - 1)})
+    CHECK(status_of(s.get(path, s.host)) == "403");
+}
+
+TEST_CASE("view server: nothing but its few paths is there") {
+  Served s;
+  for (std::string path : {"graph/", "graph/3", "graph/99999999999999999999", "graph/-1", "graph/0x0", "../etc/passwd", "graph/../0", "index.html", "%2e%2e/"})
+    CHECK(status_of(s.get(s.path + path, s.host)) == "404");
+}
+
+TEST_CASE("view server: what is no GET of HTTP/1 is refused") {
+  Served s;
+  auto asked = [&](const std::string& head) { return status_of(s.server->answer(head)); };
+  std::string host = "Host: " + s.host + "\r\n";
+  for (std::string method : {"POST", "PUT", "OPTIONS", "HEAD", "get", "GETX"})
+    CHECK(asked(method + " " + s.path + " HTTP/1.1\r\n" + host + "\r\n") == "405");
+  for (std::string head : {"", "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET  HTTP/1.1\r\n\r\n", "GET x HTTP/1.1\r\n\r\n"})
+    CHECK(asked(head) == "400");
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n\r\n") == "400");                          // no Host
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + host + "\r\n") == "400");       // two
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\n") == "400");
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + ": x\r\n\r\n") == "400");
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "no colon\r\n\r\n") == "400");
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "x: " + std::string(kMostOfRequest, 'x') + "\r\n\r\n") == "400");
+}
+
+}  // namespace tgc
