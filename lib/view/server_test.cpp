@@ -15,7 +15,8 @@ struct Served {
 
   Served() {
     ViewContent content{.title = "x", .graphs = {{.name = "a", .data = "{}"}}, .schedule = {}};
-    content.graphs.push_back({.name = "late", .later = [] { return Result<RecordedGraph>(RecordedGraph{.data = "{1}"}); }});
+    content.graphs.push_back(
+        {.name = "late", .later = [] { return Result<RecordedGraph>(RecordedGraph{.data = "{1}"}); }});
     content.graphs.push_back({.name = "bad", .later = [] { return Result<RecordedGraph>(Diag{"no such kernel"}); }});
     auto made = ViewServer::start(0, "<p>" + std::string(kDataMark) + "</p>", std::move(content));
     REQUIRE(made);
@@ -50,13 +51,15 @@ TEST_CASE("view server: a foreign Host or Origin, or no token, is refused") {
     CHECK(status_of(s.get(s.path, s.host, "Origin: " + origin + "\r\n")) == "403");
   std::string wrong = s.path;
   wrong[5] = wrong[5] == 'a' ? 'b' : 'a';
-  for (std::string path : {std::string("/"), std::string("/graph/0"), wrong, s.path.substr(0, 20) + "/", s.path.substr(0, s.path.size() - 1)})
+  std::string cut = s.path.substr(0, 20) + "/", without_slash = s.path.substr(0, s.path.size() - 1);
+  for (std::string path : {std::string("/"), std::string("/graph/0"), wrong, cut, without_slash})
     CHECK(status_of(s.get(path, s.host)) == "403");
 }
 
 TEST_CASE("view server: nothing but its few paths is there") {
   Served s;
-  for (std::string path : {"graph/", "graph/3", "graph/99999999999999999999", "graph/-1", "graph/0x0", "../etc/passwd", "graph/../0", "index.html", "%2e%2e/"})
+  for (std::string path : {"graph/", "graph/3", "graph/99999999999999999999", "graph/-1", "graph/0x0", "../etc/passwd",
+                           "graph/../0", "index.html", "%2e%2e/"})
     CHECK(status_of(s.get(s.path + path, s.host)) == "404");
 }
 
@@ -66,14 +69,16 @@ TEST_CASE("view server: what is no GET of HTTP/1 is refused") {
   std::string host = "Host: " + s.host + "\r\n";
   for (std::string method : {"POST", "PUT", "OPTIONS", "HEAD", "get", "GETX"})
     CHECK(asked(method + " " + s.path + " HTTP/1.1\r\n" + host + "\r\n") == "405");
-  for (std::string head : {"", "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET  HTTP/1.1\r\n\r\n", "GET x HTTP/1.1\r\n\r\n"})
+  for (std::string head : {"", "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
+                           "GET x HTTP/1.1\r\n\r\n"})
     CHECK(asked(head) == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n\r\n") == "400");                          // no Host
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + host + "\r\n") == "400");       // two
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + ": x\r\n\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "no colon\r\n\r\n") == "400");
-  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "x: " + std::string(kMostOfRequest, 'x') + "\r\n\r\n") == "400");
+  std::string long_header = "x: " + std::string(kMostOfRequest, 'x') + "\r\n";
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + long_header + "\r\n") == "400");
 }
 
 }  // namespace tgc
