@@ -59,15 +59,21 @@ RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const s
   return std::move(graph_);
 }
 
+// A page goes to others, whom folders of this computer do not concern.
+static std::string without_folders(Diag diag) {
+  diag.file.erase(0, diag.file.find_last_of('/') + 1);
+  return diag.text();
+}
+
 RecordedGraph record(Compilation& compilation, const TextChoice& texts) {
   Recorder recorder;
   TraceWatcher watcher(recorder);
   compilation.watch(&watcher);
   std::string error;
   if (compilation.is_tensor_graph()) {
-    if (auto& schedule = compilation.schedule(); !schedule) error = schedule.diag().text();
+    if (auto& schedule = compilation.schedule(); !schedule) error = without_folders(schedule.diag());
   } else if (auto status = compilation.run_through(row_of("linear")); !status) {
-    error = status.diag().text();
+    error = without_folders(status.diag());
   }
   RecordedGraph out = recorder.finish(&compilation, texts, error);
   compilation.watch(nullptr);

@@ -285,7 +285,7 @@ void RecordingWriter::write_compiled(std::string_view row, std::string_view kind
   auto text = of_->output(row_of(row));
   json_.line().object([&] {
     json_.member("kind", kind);
-    if (!text) json_.member("error", text.diag().text());
+    if (!text) json_.member("error", text.diag().message);  // without the file that the compiler was given
     else json_.member("text", *text);
   });
 }
