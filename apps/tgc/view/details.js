@@ -95,7 +95,7 @@ function overview(app) {
   fact("made for", graph.madeFor);
   fact("stages", graph.stages.length);
   fact("rewrites", graph.stages.reduce((sum, s) => sum + s.rewrites.length, 0));
-  fact("time", graph.stages.reduce((sum, s) => sum + s.ms, 0).toFixed(2) + " ms, watched");
+  if (graph.stages.some((s) => s.rewrites.length)) fact("time", graph.stages.reduce((sum, s) => sum + s.ms, 0).toFixed(2) + " ms, watched");
   fact("refused", graph.error);
   out.push(list);
   if (state.s > 0 && state.r < 0) {

@@ -75,8 +75,9 @@ export class Drawings {
 
   #ofRewrite(state) {
     const g = this.graph, stage = g.stages[state.s - 1], rewrite = stage.rewrites[state.r], run = rewrite.run;
-    const after = new Replacements(g, run, stage.events, rewrite.at), before = new Replacements(g, run, stage.events, rewrite.at - 1);
-    const was = before.shown(run.input), is = after.shown(run.input);
+    const after = new Replacements(g, run, stage.events, rewrite.at);
+    const was = this.#before(state, run, stage, rewrite), is = after.shown(run.input);
+    this.latest = {stage, at: rewrite.at, run, shown: is};
     const base = run.input === stage.from ? this.at(state.s - 1) : this.#ofPart(state.s - 1, run.input);
     const origin = (key) => {
       let n = key % g.count;
@@ -86,6 +87,13 @@ export class Drawings {
     const {came, went} = changes(this.graph, was, is);
     return {drawing: this.#both(was, is, base, origin, went, state), came, went, root: is.root};
   }
+  // The graph that a rewrite found: as a rule the one that the rewrite before it left, which was looked at before.
+  #before(state, run, stage, rewrite) {
+    const l = this.latest, last = run.events[run.events.indexOf(rewrite.at) - 1];
+    if (l && l.run === run && l.stage === stage && l.at === last) return l.shown;
+    return new Replacements(this.graph, run, stage.events, rewrite.at - 1).shown(run.input);
+  }
+
   // Two graphs as one. What came takes the place of what it came of, which stands behind it then.
   #both(was, is, base, origin, went, state) {
     const places = this.#where(base, is.order, origin, true), taken = new Set(is.order.map((k) => places.place(k))), ghosts = new Map();

@@ -25,8 +25,17 @@ export async function loadLayout(code) {
 
 const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);
 
+/** By recording, for each node: 0 not known, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
+const kIsValue = new WeakMap();
+
 /** Whether a node is shown inside of its users: constants, devices, and lists of constants that are an argument. */
 export function isValue(/** @type {Recorded} */ g, n) {
+  let known = kIsValue.get(g);
+  if (!known || known.length < g.count) kIsValue.set(g, known = new Uint8Array(g.count));
+  if (!known[n]) known[n] = isNewValue(g, n) ? 2 : 1;
+  return known[n] === 2;
+}
+function isNewValue(/** @type {Recorded} */ g, n) {
   const op = g.opName(n);
   if (kValues.has(op)) return true;
   if (op === "VECTORIZE" || op === "NOOP" || op === "TUPLE") {
@@ -53,8 +62,18 @@ function shortArg(g, n) {
   return arg.replace(/Ops\.|dtypes\.|AxisType\.|AddrSpace\./g, "");
 }
 
+/** By recording and node: what a box says whose sources are the node's own. @type {WeakMap<Recorded, Map<number, string[]>>} */
+const kLines = new WeakMap();
+
 /** What a box says, one line each: the arg, and the values among its sources. */
 function linesOf(/** @type {Recorded} */ g, n, sources) {
+  if (!g.sourcesOf(n).every((s, i) => s === sources[i])) return newLinesOf(g, n, sources);
+  if (!kLines.has(g)) kLines.set(g, new Map());
+  const known = kLines.get(g);
+  if (!known.has(n)) known.set(n, newLinesOf(g, n, sources));
+  return known.get(n);
+}
+function newLinesOf(/** @type {Recorded} */ g, n, sources) {
   const out = [], arg = shortArg(g, n);
   if (arg) out.push(arg);
   const values = [];

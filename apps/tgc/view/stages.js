@@ -47,7 +47,7 @@ export class StageList {
   #rewrites(rows, place) {
     const stage = this.app.graph.stages[place - 1];
     let next = 0;
-    const runs = [...stage.runs].sort((a, b) => a.begin - b.begin);
+    const runs = stage.runs;
     stage.rewrites.forEach((rewrite, index) => {
       while (next < runs.length && runs[next].begin < rewrite.at) {
         const run = runs[next++];
