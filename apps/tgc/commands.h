@@ -12,6 +12,7 @@ class App;
 namespace tgc {
 
 void add_bench(CLI::App& app, int& exit_code);
+void add_bisect(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_compile(CLI::App& app, int& exit_code);

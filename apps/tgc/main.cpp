@@ -45,8 +45,9 @@ constexpr Command kCommands[] = {
     {"dump", tgc::add_dump},         {"check", tgc::add_check},     {"run", tgc::add_run},
     {"verify", tgc::add_verify},     {"stages", tgc::add_stages},   {"bench", tgc::add_bench},
     {"compile", tgc::add_compile},   {"devices", tgc::add_devices}, {"cache", tgc::add_cache},
-    {"diff", tgc::add_diff},         {"patterns", tgc::add_patterns}, {"stats", tgc::add_stats},
-    {"trace", tgc::add_trace},       {"view", tgc::add_view},       {"completion", tgc::add_completion},
+    {"diff", tgc::add_diff},         {"bisect", tgc::add_bisect},   {"patterns", tgc::add_patterns},
+    {"stats", tgc::add_stats},       {"trace", tgc::add_trace},     {"view", tgc::add_view},
+    {"completion", tgc::add_completion},
     {"help", tgc::add_help},
 };
 

@@ -1,5 +1,7 @@
 #include "lib/inspect/trace.h"
 
+#include "lib/rewrite/intervention.h"
+
 namespace tgc {
 namespace {
 
@@ -22,6 +24,20 @@ const RuleSet& replay_rules() {
 
 }  // namespace
 
+UOp replayed(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites, std::span<const UOp> gates) {
+  Graph& graph = input.graph();
+  RewriteObserver* watching = observer_of(graph);
+  Intervention* intervening = intervention_of(graph);
+  set_observer(graph, nullptr), set_intervention(graph, nullptr);
+  ReplayContext ctx(graph);
+  for (auto [before, after] : rewrites) ctx.to[before] = after;
+  for (UOp u : gates) ctx.gates.insert(u);
+  auto out = catch_failures(
+      [&] { return graph_rewrite(input, replay_rules(), {.ctx = ctx, .bottom_up = bottom_up, .name = "replay"}); });
+  set_observer(graph, watching), set_intervention(graph, intervening);
+  return out.value_or_throw();
+}
+
 void TraceReplay::begin(const TraceRewrite& rewrite, int depth, UOp input) {
   pending_.resize(size_t(depth));
   pending_.push_back({input, rewrite.bottom_up, {}, {}});
@@ -37,15 +53,7 @@ void TraceReplay::end(int depth, UOp result) {
   Pending p = std::move(pending_[size_t(depth)]);
   pending_.resize(size_t(depth));
   if (!result) return;
-  Graph& graph = result.graph();
-  RewriteObserver* watching = observer_of(graph);
-  set_observer(graph, nullptr);
-  ReplayContext ctx(graph);
-  for (auto [before, after] : p.rewrites) ctx.to[before] = after;
-  for (UOp u : p.gates) ctx.gates.insert(u);
-  UOp replayed = graph_rewrite(p.input, replay_rules(), {.ctx = ctx, .bottom_up = p.bottom_up, .name = "replay"});
-  (replayed == result ? same_ : different_)++;
-  set_observer(graph, watching);
+  (replayed(p.input, p.bottom_up, p.rewrites, p.gates) == result ? same_ : different_)++;
 }
 
 }  // namespace tgc

@@ -126,6 +126,7 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
 
 // The pointer as one to elements of `scalar`, which may be another than the memory's own: then it counts those.
 Element Values::viewed_as(Element p, DType scalar) {
+  if (!p.is_pointer()) throw Failure("REF cannot load from, or store to, what is no pointer");
   if (p.file >= 0 || p.pixel) return p;
   if (!p.is_pointer()) throw Failure("REF cannot load from or store to what is no address");
   const MemoryInfo info = builder_.memory(p.memory);

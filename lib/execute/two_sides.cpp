@@ -1,0 +1,300 @@
+#include "lib/execute/two_sides.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "lib/execute/closed.h"
+#include "lib/runtime/random.h"
+#include "lib/runtime/ref/ref.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kPoints = Closing::kPoints;
+// Number of the DEFINE_GLOBAL with the results, of doubles; + 1: of longs.
+constexpr int64_t kOutputs = Closing::kLeaves - 2;
+
+// What two correct ways to compute a float may differ by, at the most.
+double tolerance(DType dtype) {
+  switch (dtype.scalar_kind()) {
+    case Scalar::Float64: return 1e-7;
+    case Scalar::Float32: return 1e-3;
+    case Scalar::Float16: return 3e-2;
+    default: return 2e-1;
+  }
+}
+
+std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
+  std::map<int64_t, int64_t> out;
+  for (const NamedArray& a : arrays)
+    if (a.name.starts_with("data")) out[std::stoll(a.name.substr(4))] = a.array.size();
+  return out;
+}
+
+// One number of each side, and where it counts.
+struct Part {
+  int64_t before, after;                 // slots
+  int64_t before_valid = -1, after_valid = -1;
+  bool is_float = false;
+  DType dtype;
+  bool ends_alone = false;  // only where all leaves are least, or greatest, must both be the same
+};
+
+class Evaluation {
+ public:
+  Evaluation(Graph& graph, const Arrays& arrays, const VariableValues& variables)
+      : graph_(graph), arrays_(arrays), variables_(variables), closing_(graph, sizes_of(arrays)) {
+    doubles_ = graph.node(Op::DEFINE_GLOBAL, dtypes::float64.ptr(), {}, Arg(kOutputs));
+    longs_ = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(), {}, Arg(kOutputs + 1));
+  }
+
+  std::vector<Seen> run(std::span<const Sides> pairs) {
+    std::vector<std::vector<Part>> parts;
+    for (const Sides& s : pairs) parts.push_back(parts_of(s));
+    if (!stores_.empty()) evaluate();
+    std::vector<Seen> out(pairs.size());
+    for (size_t i = 0; i < pairs.size(); i++) out[i] = compare(pairs[i], parts[i]);
+    return out;
+  }
+
+ private:
+  // ---- what is to be computed
+
+  // The numbers that the sides have in common; none: there is no telling.
+  std::vector<Part> parts_of(const Sides& s) {
+    std::vector<Part> out;
+    std::vector<Effect> before, after;
+    if (add_effects(before, s.before) && add_effects(after, s.after)) {
+      bool same = before.size() == after.size();
+      for (size_t i = 0; same && i < before.size(); i++) same = add_effect(out, before[i], after[i]);
+      return same ? out : std::vector<Part>();
+    }
+    const Closed a = closing_.of(s.before), b = closing_.of(s.after);
+    if (a.is_place() && b.is_place()) {
+      if (!(a.memory == b.memory) || !within(b.leaves, a.leaves)) return {};
+      return add(out, a.value, a.valid, b.value, b.valid) ? out : std::vector<Part>();
+    }
+    UOp x = closing_.loaded(s.before), y = closing_.loaded(s.after);
+    if (!x || !y || closing_.is_opaque(s.before)) return {};
+    bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // a range made of others
+    if (!ends_alone && !within(b.leaves, a.leaves)) return {};
+    auto valid = [](const Closed& c) { return c.is_place() ? UOp() : c.valid; };
+    if (!add(out, x, valid(a), y, valid(b))) return {};
+    for (Part& p : out) p.ends_alone = ends_alone;
+    return out;
+  }
+
+  bool within(uint32_t after, uint32_t before) const {
+    return std::ranges::includes(closing_.leaves(before), closing_.leaves(after));
+  }
+
+  // One element that is stored.
+  struct Effect {
+    UOp memory, offset, valid, value;
+    uint32_t leaves;
+  };
+
+  // What a store, or a group of them, stores, element by element; false: it is none, or there is no telling.
+  bool add_effects(std::vector<Effect>& to, UOp u) {
+    if (u.is(Op::GROUP))
+      return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
+    bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
+    if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
+    if (!u.is(Op::STORE)) return false;
+    const Closed place = closing_.of(u.src(0));
+    UOp value = closing_.loaded(u.src(1));
+    if (!place.is_place() || !value) return false;
+    int64_t places = place.value.dtype().count(), n = std::max<int64_t>(value.dtype().count(), places);
+    if (n % places || (value.dtype().count() != n && value.dtype().count() != 1)) return false;
+    auto element = [](UOp v, int64_t i) { return v && v.dtype().count() > 1 ? v.gep(i) : v; };
+    uint32_t leaves = closing_.joined(place.leaves, closing_.of(u.src(1)).leaves);
+    for (int64_t i = 0, each = n / places; i < n; i++)
+      to.push_back({place.memory, element(place.value, i / each).cast(dtypes::index) + Const(i % each),
+                    element(place.valid, i / each), element(value, i), leaves});
+    return true;
+  }
+
+  bool add_effect(std::vector<Part>& to, const Effect& a, const Effect& b) {
+    return a.memory == b.memory && within(b.leaves, a.leaves) && add(to, a.offset, a.valid, b.offset, b.valid) &&
+           add(to, a.value, a.valid, b.value, b.valid);
+  }
+
+  bool add(std::vector<Part>& to, UOp x, UOp x_valid, UOp y, UOp y_valid) {
+    int64_t n = x.dtype().count();
+    bool is_float = dtypes::is_float(x.dtype());
+    if (y.dtype().count() != n || dtypes::is_float(y.dtype()) != is_float) return false;
+    int64_t before = slot_of(x), after = slot_of(y);
+    int64_t before_valid = x_valid ? slot_of(x_valid) : -1, after_valid = y_valid ? slot_of(y_valid) : -1;
+    auto at = [](UOp v, int64_t slot, int64_t i) { return slot < 0 ? -1 : v.dtype().count() > 1 ? slot + i : slot; };
+    for (int64_t i = 0; i < n; i++)
+      to.push_back({before + i, after + i, at(x_valid, before_valid, i), at(y_valid, after_valid, i), is_float,
+                    x.dtype().scalar()});
+    return true;
+  }
+
+  // Where the elements of a value will lie, one slot after the other.
+  int64_t slot_of(UOp value) {
+    auto [it, is_new] = slots_.try_emplace(value.id(), 0);
+    if (!is_new) return it->second;
+    bool is_float = dtypes::is_float(value.dtype());
+    int64_t& next = is_float ? num_doubles_ : num_longs_;
+    it->second = next;
+    for (int64_t i = 0; i < value.dtype().count(); i++) {
+      UOp one = value.dtype().count() > 1 ? value.gep(i) : value;
+      UOp at = (is_float ? doubles_ : longs_).index_ptr(closing_.point() + Const(next++ * kPoints));
+      stores_.push_back(at.store(one.cast(is_float ? dtypes::float64 : dtypes::int64)));
+    }
+    return it->second;
+  }
+
+  // ---- computing it
+
+  void evaluate() {
+    UOp root = graph_.sink(graph_.group(stores_).end(closing_.point()));
+    RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
+    fill_leaves();
+    doubles_out_.resize(size_t(num_doubles_ * kPoints));
+    longs_out_.resize(size_t(num_longs_ * kPoints));
+    std::vector<RefBuffer> buffers{
+        {kOutputs, doubles_out_.data(), doubles_out_.size() * sizeof(double)},
+        {kOutputs + 1, longs_out_.data(), longs_out_.size() * sizeof(int64_t)},
+        {Closing::kLeaves, leaf_doubles_.data(), leaf_doubles_.size() * sizeof(double)},
+        {Closing::kLeaves + 1, leaf_longs_.data(), leaf_longs_.size() * sizeof(int64_t)}};
+    std::vector<Array> drawn;
+    for (const ClosedMemory& m : closing_.memories()) {
+      if (std::ranges::find(buffers, m.number, &RefBuffer::number) != buffers.end()) continue;
+      const Array* own = find_array(arrays_, "data" + std::to_string(m.number));
+      if (!own) {
+        drawn.emplace_back(m.define.dtype().base(), std::vector<int64_t>{m.size});
+        fill_random(drawn.back(), uint64_t(m.number), "memory");
+        own = &drawn.back();
+      }
+      buffers.push_back({m.number, const_cast<uint8_t*>(own->data()), own->nbytes()});  // it is only read
+    }
+    program.run(buffers).value_or_throw();
+  }
+
+  void fill_leaves() {
+    std::mt19937_64 random(1);
+    leaf_longs_.resize(size_t(std::max<int64_t>(1, closing_.leaf_slots()) * kPoints));
+    leaf_doubles_.resize(leaf_longs_.size());
+    for (const Leaf& leaf : closing_.leaf_list()) {
+      auto [least, most] = bounds_of(leaf.node);
+      for (int64_t i = 0; i < leaf.node.dtype().count() * kPoints; i++) {
+        size_t at = size_t(leaf.slot * kPoints + i);
+        leaf_longs_[at] = draw(random, i % kPoints, least, most);
+        leaf_doubles_[at] = double(int64_t(random() % 2001) - 1000) / 256;
+      }
+    }
+  }
+
+  // The bounds of a leaf that is an integer, as far as numbers of 62 bits go.
+  std::pair<int64_t, int64_t> bounds_of(UOp u) const {
+    if (dtypes::is_float(u.dtype())) return {0, 1};
+    if (u.is(Op::DEFINE_VAR))
+      if (auto it = variables_.find(std::string(u.arg()[0].text())); it != variables_.end())
+        return {it->second, it->second};
+    auto clamped = [](Const c) { return int64_t(std::clamp(c.to_double(), -0x1p62, 0x1p62)); };
+    return {clamped(u.vmin()), clamped(u.vmax())};
+  }
+
+  static int64_t draw(std::mt19937_64& random, int64_t point, int64_t least, int64_t most) {
+    uint64_t r = random();
+    if (point == 0 || least >= most) return least;
+    if (point == 1) return most;
+    if (r % 4 == 0) return r & 64 ? std::min(least + 1, most) : std::max(most - 1, least);
+    uint64_t span = uint64_t(most) - uint64_t(least) + 1;
+    if (span > 1 << 20 && r % 4 != 1 && least <= 0 && most >= 0)  // of a wide one mostly small numbers
+      return std::clamp<int64_t>(int64_t((r >> 8) % 201) - 100, least, most);
+    return least + int64_t((r >> 8) % span);
+  }
+
+  // ---- comparing
+
+  bool holds(int64_t slot, int64_t point) const { return slot < 0 || longs_out_[size_t(slot * kPoints + point)]; }
+
+  Seen compare(const Sides& s, const std::vector<Part>& parts) const {
+    if (parts.empty()) return {};
+    Seen out{.kind = Seen::Kind::Same};
+    int64_t last = -1;  // point where they differ
+    for (int64_t point = 0; point < kPoints; point++)
+      for (const Part& p : parts) {
+        if (p.ends_alone && point > 1) continue;
+        bool a = holds(p.before_valid, point), b = holds(p.after_valid, point);
+        if (!a && !b) continue;
+        std::string before = a ? text(p, p.before, point) : "Invalid", after = b ? text(p, p.after, point) : "Invalid";
+        double apart = a != b ? INFINITY : distance(p, point);
+        if (!(apart > 0)) continue;
+        out.points += std::exchange(last, point) != point;
+        if (out.kind == Seen::Kind::Differ && (out.plainly || apart < 0.1)) continue;
+        out.kind = Seen::Kind::Differ;
+        out.plainly = apart >= 0.1 && !p.ends_alone;
+        out.point = point_of(s.before, point);
+        out.before = before, out.after = after;
+      }
+    return out;
+  }
+
+  // How far apart two numbers are, relative to their size; 0: no farther than rounding explains; integers: 1.
+  double distance(const Part& p, int64_t point) const {
+    if (!p.is_float) {
+      return longs_out_[size_t(p.before * kPoints + point)] != longs_out_[size_t(p.after * kPoints + point)];
+    }
+    double a = doubles_out_[size_t(p.before * kPoints + point)], b = doubles_out_[size_t(p.after * kPoints + point)];
+    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+    if (!std::isfinite(a) || !std::isfinite(b)) return 0.05;
+    double apart = std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), 1e-6});
+    return apart > tolerance(p.dtype) ? apart : 0;
+  }
+
+  std::string text(const Part& p, int64_t slot, int64_t point) const {
+    size_t at = size_t(slot * kPoints + point);
+    return (p.is_float ? Arg(doubles_out_[at]) : Arg(longs_out_[at])).repr();
+  }
+
+  std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
+    std::map<std::string, std::string> out;
+    Closing& closing = const_cast<Closing&>(closing_);  // there all of it is known
+    uint32_t set = u.is(Op::STORE) ? closing.joined(closing.of(u.src(0)).leaves, closing.of(u.src(1)).leaves)
+                                   : closing.of(u).leaves;
+    for (uint32_t number : closing_.leaves(set)) {
+      const Leaf& leaf = closing_.leaf_list()[number];
+      size_t at = size_t(leaf.slot * kPoints + point);
+      bool is_float = dtypes::is_float(leaf.node.dtype());
+      out[name_of_leaf(leaf.node)] = (is_float ? Arg(leaf_doubles_[at]) : Arg(leaf_longs_[at])).repr();
+    }
+    return out;
+  }
+
+  static std::string name_of_leaf(UOp u) {
+    if (u.is(Op::RANGE)) return "r" + range_str(u);
+    if (u.is(Op::SPECIAL)) return std::string(u.arg().text());
+    if (u.is(Op::DEFINE_VAR)) return std::string(u.arg()[0].text());
+    return std::string(name_of(u.op())) + "#" + std::to_string(u.id());
+  }
+
+  Graph& graph_;
+  const Arrays& arrays_;
+  const VariableValues& variables_;
+  Closing closing_;
+  UOp doubles_, longs_;
+  std::unordered_map<uint32_t, int64_t> slots_;  // by id of a closed value
+  std::vector<UOp> stores_;
+  int64_t num_doubles_ = 0, num_longs_ = 0;
+  std::vector<double> doubles_out_, leaf_doubles_;
+  std::vector<int64_t> longs_out_, leaf_longs_;
+};
+
+}  // namespace
+
+Result<std::vector<Seen>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
+                                        const VariableValues& variables) {
+  return catch_failures([&] {
+    if (pairs.empty()) return std::vector<Seen>();
+    return Evaluation(pairs[0].before.graph(), arrays, variables).run(pairs);
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,39 @@
+// Whether the two sides of a rewrite compute the same: both are evaluated in REF at a few points, with the arrays of a
+// run. Ranges, variables and what cannot be computed alone (lib/execute/closed.h) get numbers within their bounds, the
+// edges among them. This proves nothing, but a rewrite that makes something else of its node is seen at nearly every
+// point.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/execute/executable.h"
+#include "lib/runtime/array.h"
+
+namespace tgc {
+
+struct Sides {
+  UOp before, after;
+};
+
+struct Seen {
+  enum class Kind : uint8_t {
+    Same,    // at every point
+    Differ,
+    Open,    // there is no telling: a side has no value, or hangs on what the other does not have
+  };
+  Kind kind = Kind::Open;
+  // of sides that differ: whether by more than rounding could ever explain
+  bool plainly = false;
+  int points = 0;  // at how many of Closing::kPoints they differ
+  std::map<std::string, std::string> point;  // of ranges and variables, by name, where they differ
+  std::string before, after;                 // what they are there
+};
+
+// What `pairs`, nodes of one graph, compute. `arrays` are the run's by name (data0), `variables` its variables.
+// Nodes are added to the graph. An error: REF cannot run what was made of them.
+Result<std::vector<Seen>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
+                                        const VariableValues& variables);
+
+}  // namespace tgc
