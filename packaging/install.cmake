@@ -1,12 +1,12 @@
 # What `cmake --install build/release --prefix ANY` lays out, and the Debian package made of it (scripts/package).
 #   bin/tgc                 finds what follows relative to itself, so that the tree may be moved
-#   lib/tgc/                the engines: lib/compile/engines.cpp loads them
+#   lib/tgc/                the engines: lib/compile/engines.cpp loads them; the emulator that --emulate takes
 #   include/tgc/            what a backend in a shared library includes: c++ -I PREFIX/include/tgc
 #   share/                  the man page and the completions, printed by tgc itself; the exporter; a sample backend
 set(TGC_MAINTAINER "The tgc maintainers <maintainers@tgc.invalid>")
 
 install(TARGETS tgc RUNTIME DESTINATION bin COMPONENT tgc)
-foreach(engine tgc_llvm tgc_lld tgc_clang)
+foreach(engine tgc_llvm tgc_lld tgc_clang tgc_cuda_emulator)
   if(TARGET ${engine})
     install(TARGETS ${engine} LIBRARY DESTINATION lib/tgc COMPONENT tgc)
   endif()

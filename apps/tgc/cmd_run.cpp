@@ -135,7 +135,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_timeout_option(*cmd, t.timeout_seconds);
   cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");
   cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
-  add_kernel_option(*cmd, t.kernel);
+  add_kernel_option(*cmd, t.kernel), add_emulator_options(*cmd);
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   option("--onnx-test", o->onnx_tests, "DIR",
          "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")

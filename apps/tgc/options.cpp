@@ -5,6 +5,7 @@
 
 #include "apps/tgc/process.h"
 #include "apps/tgc/terminal.h"
+#include "lib/runtime/emulated.h"
 #include "lib/session/environment.h"
 
 namespace tgc {
@@ -51,6 +52,17 @@ void add_kernel_option(CLI::App& command, std::string& kernel) {
       .add_option("--kernel", kernel,
                   "one of many: its number from 0, or its name; of a tensor graph, one of its kernels")
       ->type_name("N|NAME");
+}
+
+void add_emulator_options(CLI::App& command) {
+  auto take = [](Status status) {
+    if (!status) throw CLI::ValidationError("--emulate", status.diag().text());
+  };
+  auto* emulate = command.add_flag_callback(
+      "--emulate", [take] { take(use_emulators()); },
+      "an emulated driver for CUDA: kernels are run on the CPU, instruction by instruction, and checked");
+  command.add_flag_callback("--race", watch_races, "with --emulate: also threads that race for an address")
+      ->needs(emulate);
 }
 
 namespace {

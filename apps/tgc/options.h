@@ -24,6 +24,7 @@ void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_tar
 void add_weights_option(CLI::App& command, Overrides& over);
 void add_size_option(CLI::App& command, Overrides& over);
 void add_kernel_option(CLI::App& command, std::string& kernel);
+void add_emulator_options(CLI::App& command);  // take effect when the command line is read
 void add_tolerance_options(CLI::App& command, ToleranceOptions& tolerance);  // --rtol, --atol, --ulp
 
 // What check() of an option takes to see that a number is one, in decimal, and from `least` to `most`. CLI11 alone

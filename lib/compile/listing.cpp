@@ -32,9 +32,12 @@ bool opens_section(std::string_view line) {
   return starts_with_any(line, {".section", ".text", ".data", ".bss", ".amdgpu_metadata"});
 }
 
+// ".loc", not PTX's ".local".
+bool is_location(std::string_view line) { return starts_with_any(line, {".loc ", ".loc\t"}); }
+
 // The source line of ".loc 1 12 5 ...", 0 when there is none.
 size_t line_of_location(std::string_view line) {
-  if (!line.starts_with(".loc")) return 0;
+  if (!is_location(line)) return 0;
   std::string text(line.substr(4));
   char* at = text.data();
   std::strtoul(at, &at, 10);
@@ -59,7 +62,7 @@ std::string listing(std::string_view assembly, const CompileJob& job) {
       if (line == "}" && --depth <= 0) debug = false;
       continue;
     }
-    if (line.starts_with(".loc")) {
+    if (is_location(line)) {
       size_t number = line_of_location(line);
       if (job.lines && number && number != shown && number <= source.size())
         out += comment + " " + std::to_string(number) + ": " + std::string(trimmed(source[number - 1])) + "\n";

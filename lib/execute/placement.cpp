@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "lib/runtime/devices.h"
+#include "lib/runtime/emulated.h"
 
 namespace tgc {
 namespace {
@@ -72,6 +73,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
                   .expected = "REF, which runs what is lowered for any target"};
     where = target;
   }
+  if (auto status = check_emulated(where); !status) return status.diag();
   auto made = make_device(where);
   if (!made) return made.diag();
   if (!out.is_ref && (target.empty() || !is_plugin)) {
@@ -86,6 +88,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   }
   out.label = out.is_ref ? "REF" : is_plugin ? where : out.target->name();
   if (out.target && (out.is_ref || is_plugin)) out.label += ", lowered for " + out.target->name();
+  if (is_emulated(where)) out.label += ", emulated";
   out.device = std::move(*made);
   return out;
 }

@@ -14,7 +14,8 @@ struct Placement {
   std::unique_ptr<Device> device;
   std::optional<Target> target;  // nullopt: REF runs the graph as it stands
   bool is_ref = false;
-  std::string label;             // "CPU:LLVM", "REF, lowered for METAL", "plugin:./mine.so, lowered for CPU:CLANG"
+  std::string label;             // "CPU:LLVM", "REF, lowered for METAL", "plugin:./mine.so, lowered for CPU:CLANG";
+                                 // "CUDA:PTX:sm_80, emulated"
 };
 
 // `device` and `target` as the options have them, empty when not given:

@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-Result<std::string> compile_source(const KernelSource& source) {
+Result<std::string> compile_source(const KernelSource& source, bool lines) {
   std::string_view rest = source.target;
   auto part = [&] {
     size_t colon = rest.find(':');
@@ -17,6 +17,7 @@ Result<std::string> compile_source(const KernelSource& source) {
   if (!job) return job.diag();
   job->source = source.text;
   job->name = source.name;
+  job->lines = lines;
   return compile(*job, Artifact::Binary);
 }
 

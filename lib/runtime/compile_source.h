@@ -6,7 +6,8 @@
 
 namespace tgc {
 
-// The machine code, PTX or code object of a source for the compiler that its target names.
-Result<std::string> compile_source(const KernelSource& source);
+// The machine code, PTX or code object of a source for the compiler that its target names; with `lines` it says which
+// instructions come of which line.
+Result<std::string> compile_source(const KernelSource& source, bool lines = false);
 
 }  // namespace tgc

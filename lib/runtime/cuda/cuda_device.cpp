@@ -5,6 +5,7 @@
 
 #include "lib/runtime/compile_source.h"
 #include "lib/runtime/dynamic_library.h"
+#include "lib/runtime/emulated.h"
 
 namespace tgc {
 namespace {
@@ -70,7 +71,9 @@ class CudaDevice : public Device {
     if (context_) cu.cuDevicePrimaryCtxRelease_v2(device_);
   }
 
-  Result<std::string> compile(const KernelSource& source) override { return compile_source(source); }
+  Result<std::string> compile(const KernelSource& source) override {
+    return compile_source(source, is_emulated("CUDA"));  // its reports name lines of the source
+  }
   Status open() override;
   std::string target() const override { return "CUDA:CUDA:sm_" + std::to_string(major_ * 10 + minor_); }
   std::string description() const override { return name_; }

@@ -1,0 +1,22 @@
+// tgc run --emulate: kernels for CUDA on the emulated driver, compared with REF.
+#include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
+
+using namespace tgc;
+
+TEST_CASE("cli: run --emulate runs PTX and CUDA C, and says so; nothing is emulated without it") {
+  const std::string records = test_path("golden/kernels.jsonl.gz");
+  for (const char* name : {"bcast_pow.0", "bin_ne_long.0"}) {
+    Ran r = run_tgc("run --emulate --device=CUDA:PTX:sm_80 '" + records + "#" + name + "'");
+    INFO(r.out, r.err);
+    CHECK(r.code == 0);
+    CHECK(has(r.out, std::string(name) + ": passed on CUDA:PTX:sm_80, emulated, 1 array as REF has it"));
+  }
+  Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // its own target: CUDA C for sm_75
+  CHECK(has(own.out, ": passed on CUDA:CUDA:sm_75, emulated"));
+  CHECK_FALSE(has(run_tgc("run --device=CUDA '" + records + "#bcast_pow.0'").out, "emulated"));
+  Ran none = run_tgc("run --emulate --device=AMD '" + records + "#bcast_pow.0'");
+  CHECK(none.code == 2);
+  CHECK(has(none.err, "there is no emulator for AMD, expected CUDA with --emulate"));
+  CHECK(run_tgc("run --race '" + records + "#bcast_pow.0'").code == 2);
+}

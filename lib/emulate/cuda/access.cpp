@@ -1,0 +1,106 @@
+#include "lib/emulate/cuda/access.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tgc::ptx {
+namespace {
+
+const char* verb(Access access) {
+  return access == Access::Load ? "reads" : access == Access::Store ? "stores" : "changes";
+}
+
+std::string hex(uint64_t v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)v);
+  return text;
+}
+
+// Where an address lies that lies in no allocation: "4 bytes beyond the end of 64 allocated bytes".
+std::string place_in(const std::vector<Range>& ranges, uint64_t from, uint64_t to) {
+  const Range* nearest = nullptr;
+  uint64_t distance = UINT64_MAX;
+  for (const Range& r : ranges) {
+    uint64_t away = from >= r.end ? from - r.end : to <= r.begin ? r.begin - to : 0;
+    if (away < distance) nearest = &r, distance = away;
+  }
+  if (!nearest || distance > (uint64_t(1) << 30)) return "where nothing is allocated";
+  std::string size = std::to_string(nearest->end - nearest->begin) + " allocated bytes";
+  if (from < nearest->begin) return std::to_string(nearest->begin - from) + " bytes before the begin of " + size;
+  return from >= nearest->end ? std::to_string(from - nearest->end) + " bytes beyond the end of " + size
+                              : "across the end of " + size;
+}
+
+}  // namespace
+
+const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
+  Range& recent = w.block->recent[o.instruction % 64];
+  if (recent.contains(from, to)) return &recent;
+  const std::vector<Range>& ranges = w.block->launch->ranges;
+  auto after = std::ranges::upper_bound(ranges, from, {}, &Range::begin);
+  if (after == ranges.begin() || !std::prev(after)->contains(from, to)) return nullptr;
+  recent = *std::prev(after);
+  return &recent;
+}
+
+void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at) {
+  each_active(w, [&](int lane) {
+    uint64_t from = at.host[lane], to = from + bytes;
+    std::string what = std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at ";
+    if (space == Space::Global) {
+      if (!find_range(w, o, from, to))
+        raise(w, o, lane, kIllegalAddress, what + hex(from) + ", " + place_in(w.block->launch->ranges, from, to));
+    } else {
+      uint64_t size = space == Space::Shared ? w.block->shared.size() : w.block->launch->code->local_bytes;
+      if (to < from || to > size)
+        raise(w, o, lane, kIllegalAddress,
+              what + std::to_string(int64_t(from)) + " of " + std::to_string(size) + " bytes of " +
+                  (space == Space::Shared ? "shared" : "local") + " memory");
+    }
+    if (from & (bytes - 1))
+      raise(w, o, lane, kMisalignedAddress, what + hex(from) + ", which is no multiple of " + std::to_string(bytes));
+  });
+}
+
+void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at) {
+  Block& block = *w.block;
+  if (space == Space::Shared) {
+    uint64_t base = reinterpret_cast<uint64_t>(block.shared.data());
+    each_active(w, [&](int lane) {
+      uint8_t* stored = block.stored.data() + (at.host[lane] - base);
+      if (access == Access::Store) return void(std::memset(stored, 1, bytes));
+      if (std::memchr(stored, 0, bytes))
+        raise(w, o, lane, kLaunchFailed,
+              std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at " +
+                  std::to_string(at.host[lane] - base) + " of shared memory, where nothing was stored before");
+    });
+  }
+  if (block.races && space != Space::Local)
+    each_active(w, [&](int lane) {
+      block.races->note(w, o, lane, at.host[lane], bytes, access != Access::Load, access == Access::Atomic);
+    });
+}
+
+void Races::note(Warp& w, const Op& o, int lane, uint64_t address, uint32_t bytes, bool stores, bool is_atomic) {
+  uint32_t thread = w.first_thread + uint32_t(lane);
+  for (uint64_t byte = address; byte < address + bytes; byte++) {
+    Cell& cell = seen_[byte];
+    auto conflicts = [&](const Access& a) {
+      return a.thread != kNone && a.thread != thread && !(a.is_atomic && is_atomic);
+    };
+    const Access* other = conflicts(cell.store) ? &cell.store : nullptr;
+    if (stores && !other)
+      other = conflicts(cell.load) ? &cell.load : conflicts(cell.other_load) ? &cell.other_load : nullptr;
+    if (other)
+      raise(w, o, lane, kLaunchFailed,
+            std::string(stores ? "stores" : "reads") + " an address that " + name_thread(*w.block, other->thread) +
+                (other == &cell.store ? " stored" : " read") +
+                " with no barrier between: " + w.block->launch->code->describe(other->instruction));
+    Access now{thread, o.instruction, is_atomic};
+    if (stores) cell.store = now;
+    else if (cell.load.thread == kNone || cell.load.thread == thread) cell.load = now;
+    else cell.other_load = now;
+  }
+}
+
+}  // namespace tgc::ptx

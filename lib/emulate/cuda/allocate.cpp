@@ -1,0 +1,177 @@
+// Places for registers by a linear scan over intervals of liveness. A lane's registers are its own, and masked writes
+// leave other lanes alone, so that what holds for one thread's control flow holds for all lanes of a warp.
+#include <algorithm>
+#include <array>
+#include <queue>
+
+#include "lib/emulate/cuda/finish.h"
+#include "lib/support/result.h"
+
+namespace tgc::ptx {
+namespace {
+
+constexpr size_t kMostLiveBits = size_t(1) << 31;   // beyond it every register gets a place of its own
+constexpr uint64_t kMostFileBytes = 64 << 20;
+
+uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
+
+// Calls read(r) and write(r) for the registers of an op.
+template <class Read, class Write>
+void visit(const Code& code, const Op& op, uint8_t outs, Read read, Write write) {
+  for (uint32_t r : {op.a, op.b, op.c, op.guard})
+    if (r != kNone) read(r);
+  if (op.more_is_registers())
+    for (uint32_t n = outs; n < op.count; n++) read(code.operands[op.more + n]);
+  auto written = [&](uint32_t r) {
+    if (op.guard != kNone) read(r);  // where the guard forbids it, the old value stays
+    write(r);
+  };
+  if (op.d != kNone) written(op.d);
+  for (uint32_t n = 0; n < outs; n++) written(code.operands[op.more + n]);
+}
+
+struct Interval {
+  uint64_t first = UINT64_MAX, last = 0;
+  void include(uint64_t at) { first = std::min(first, at), last = std::max(last, at); }
+};
+
+class Liveness {
+ public:
+  Liveness(const Code& code, const std::vector<uint8_t>& outs, size_t registers)
+      : code_(code), outs_(outs), flow_(Flow::of(code)), words_((registers + 63) / 64) {}
+
+  bool is_affordable() const { return flow_.blocks.size() * words_ * 64 <= kMostLiveBits; }
+
+  std::vector<Interval> intervals(size_t registers) {
+    solve();
+    std::vector<Interval> out(registers);
+    for (size_t b = 0; b < flow_.blocks.size(); b++) {
+      const Flow::Block& block = flow_.blocks[b];
+      each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
+      each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
+      for (uint32_t i = block.begin; i < block.end; i++) {
+        // an op with many operands may write one before it has read all
+        uint64_t read = 2 * uint64_t(i) + (code_.ops[i].more_is_registers() ? 2 : 0);
+        visit(
+            code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },
+            [&](uint32_t r) { out[r].include(2 * uint64_t(i) + 1); });
+      }
+    }
+    return out;
+  }
+
+ private:
+  using Set = std::vector<uint64_t>;
+  static bool has(const Set& s, uint32_t r) { return s[r / 64] >> (r % 64) & 1; }
+  static void add(Set& s, uint32_t r) { s[r / 64] |= uint64_t(1) << (r % 64); }
+  template <class F>
+  static void each(const Set& s, F f) {
+    for (size_t w = 0; w < s.size(); w++)
+      for (uint64_t rest = s[w]; rest; rest &= rest - 1) f(w * 64 + size_t(__builtin_ctzll(rest)));
+  }
+
+  Set live_out(size_t b) const {
+    Set out(words_);
+    for (uint32_t s : flow_.blocks[b].successors)
+      for (size_t w = 0; w < words_; w++) out[w] |= live_in_[s][w];
+    return out;
+  }
+
+  void solve() {
+    size_t n = flow_.blocks.size();
+    std::vector<Set> reads(n, Set(words_)), writes(n, Set(words_));
+    for (size_t b = 0; b < n; b++)
+      for (uint32_t i = flow_.blocks[b].begin; i < flow_.blocks[b].end; i++)
+        visit(
+            code_, code_.ops[i], outs_[i],
+            [&](uint32_t r) {
+              if (!has(writes[b], r)) add(reads[b], r);
+            },
+            [&](uint32_t r) { add(writes[b], r); });
+    live_in_ = reads;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t b = n; b-- > 0;) {
+        Set out = live_out(b);
+        for (size_t w = 0; w < words_; w++) {
+          uint64_t in = reads[b][w] | (out[w] & ~writes[b][w]);
+          if (in != live_in_[b][w]) live_in_[b][w] = in, changed = true;
+        }
+      }
+    }
+  }
+
+  const Code& code_;
+  const std::vector<uint8_t>& outs_;
+  Flow flow_;
+  size_t words_;
+  std::vector<Set> live_in_;
+};
+
+class Places {
+ public:
+  explicit Places(const std::vector<unsigned>& bits) : bits_(bits), place_(bits.size(), kNone) {}
+
+  void give_new(uint32_t r) {
+    uint32_t bytes = lane_bytes(bits_[r]);
+    uint64_t unit = bytes < 64 ? bytes : 64;
+    end_ = (end_ + unit - 1) / unit * unit;
+    place_[r] = uint32_t(end_);
+    end_ += bytes;
+    if (end_ > kMostFileBytes) throw Failure(Diag{.message = "the kernel has too many registers to be emulated"});
+  }
+  void give(uint32_t r) {
+    auto& free = free_[size_class(r)];
+    if (free.empty()) return give_new(r);
+    place_[r] = free.back();
+    free.pop_back();
+  }
+  void take_back(uint32_t r) { free_[size_class(r)].push_back(place_[r]); }
+  bool has(uint32_t r) const { return place_[r] != kNone; }
+  void resolve(uint32_t& r) const { r = r == kNone ? 0 : place_[r]; }
+  uint32_t end() const { return uint32_t((end_ + 63) / 64 * 64); }
+
+ private:
+  size_t size_class(uint32_t r) const {
+    unsigned b = bits_[r];
+    return b == 1 ? 0 : b == 16 ? 1 : b == 32 ? 2 : b == 64 ? 3 : 4;
+  }
+  const std::vector<unsigned>& bits_;
+  std::vector<uint32_t> place_;
+  std::array<std::vector<uint32_t>, 5> free_;
+  uint64_t end_ = 0;
+};
+
+}  // namespace
+
+void allocate_registers(Code& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
+  Places places(bits);
+  for (Preset& p : code.presets) places.give_new(p.place);
+  Liveness liveness(code, outs, bits.size());
+  if (liveness.is_affordable()) {
+    std::vector<Interval> intervals = liveness.intervals(bits.size());
+    std::vector<uint32_t> order;
+    for (uint32_t r = 0; r < bits.size(); r++)
+      if (intervals[r].first != UINT64_MAX && !places.has(r)) order.push_back(r);
+    std::ranges::sort(order, {}, [&](uint32_t r) { return std::pair(intervals[r].first, r); });
+    auto later = [&](uint32_t a, uint32_t b) { return intervals[a].last > intervals[b].last; };
+    std::priority_queue<uint32_t, std::vector<uint32_t>, decltype(later)> live(later);
+    for (uint32_t r : order) {
+      for (; !live.empty() && intervals[live.top()].last < intervals[r].first; live.pop()) places.take_back(live.top());
+      places.give(r);
+      live.push(r);
+    }
+  } else {
+    for (uint32_t r = 0; r < bits.size(); r++)
+      if (!places.has(r)) places.give_new(r);
+  }
+  for (Preset& p : code.presets) places.resolve(p.place);
+  for (uint32_t& r : code.operands) places.resolve(r);
+  for (Op& op : code.ops) {
+    for (uint32_t* r : {&op.d, &op.a, &op.b, &op.c}) places.resolve(*r);
+    if (op.guard != kNone) places.resolve(op.guard);
+  }
+  code.file_bytes = std::max(places.end(), 64u);
+}
+
+}  // namespace tgc::ptx

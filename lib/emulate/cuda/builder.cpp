@@ -1,0 +1,330 @@
+#include "lib/emulate/cuda/builder.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "lib/emulate/cuda/finish.h"
+
+namespace tgc::ptx {
+namespace {
+
+const Row* find_row(std::string_view opcode) {
+  static const std::unordered_map<std::string_view, const Row*> kRows = [] {
+    std::unordered_map<std::string_view, const Row*> out;
+    for (auto rows : {arithmetic_rows(), bit_rows(), float_rows(), compare_rows(), convert_rows(), memory_rows(),
+                      atomic_rows(), control_rows(), warp_rows(), mma_rows()})
+      for (const Row& row : rows) out[row.opcode] = &row;
+    return out;
+  }();
+  auto found = kRows.find(opcode);
+  return found == kRows.end() ? nullptr : found->second;
+}
+
+const std::map<std::string_view, Special>& special_names() {
+  static const std::map<std::string_view, Special> kNames{{"%tid.x", Special::TidX},
+                                                          {"%tid.y", Special::TidY},
+                                                          {"%tid.z", Special::TidZ},
+                                                          {"%ntid.x", Special::NtidX},
+                                                          {"%ntid.y", Special::NtidY},
+                                                          {"%ntid.z", Special::NtidZ},
+                                                          {"%ctaid.x", Special::CtaidX},
+                                                          {"%ctaid.y", Special::CtaidY},
+                                                          {"%ctaid.z", Special::CtaidZ},
+                                                          {"%nctaid.x", Special::NctaidX},
+                                                          {"%nctaid.y", Special::NctaidY},
+                                                          {"%nctaid.z", Special::NctaidZ},
+                                                          {"%laneid", Special::Laneid},
+                                                          {"%warpid", Special::Warpid},
+                                                          {"%nwarpid", Special::Nwarpid},
+                                                          {"%smid", Special::Smid},
+                                                          {"%nsmid", Special::Nsmid},
+                                                          {"%gridid", Special::Gridid},
+                                                          {"%lanemask_eq", Special::LanemaskEq},
+                                                          {"%lanemask_lt", Special::LanemaskLt},
+                                                          {"%lanemask_le", Special::LanemaskLe},
+                                                          {"%lanemask_gt", Special::LanemaskGt},
+                                                          {"%lanemask_ge", Special::LanemaskGe},
+                                                          {"%dynamic_smem_size", Special::DynamicSharedSize},
+                                                          {"%total_smem_size", Special::TotalSharedSize}};
+  return kNames;
+}
+
+bool sees_lanes(Special s) { return s >= Special::Laneid && s != Special::Gridid; }
+
+}  // namespace
+
+Builder::Builder(Code& code, const std::map<std::string_view, uint64_t>& globals) : code_(code), f_(*code.function) {
+  for (auto& [name, address] : globals) variables_[name] = {Space::Global, address};
+  for (const Register& r : f_.registers) register_bits_.push_back(r.type == Type::Pred ? 1 : register_bits(r.type));
+}
+
+void Builder::fail(const std::string& why, const std::string& expected) const {
+  throw Failure(Diag{.message = "'" + std::string(i_->opcode) + "': " + why, .line = i_->line, .expected = expected});
+}
+
+void Builder::need_operands(size_t least, size_t most) {
+  if (operand_count() < least || operand_count() > most)
+    fail(std::to_string(operand_count()) + " operands",
+         std::to_string(least) + (most > least ? " to " + std::to_string(most) : ""));
+}
+
+// ---- modifiers
+bool Builder::take(std::string_view word) {
+  if (next_word_ == words_.size() || words_[next_word_] != word) return false;
+  next_word_++;
+  return true;
+}
+int Builder::take_one_of(std::initializer_list<std::string_view> words, int otherwise) {
+  for (size_t n = 0; n < words.size(); n++)
+    if (take(words.begin()[n])) return int(n);
+  return otherwise;
+}
+std::optional<Type> Builder::take_type() {
+  auto type = next_word_ < words_.size() ? find_type(words_[next_word_]) : std::nullopt;
+  if (type) next_word_++;
+  return type;
+}
+Type Builder::type() {
+  auto type = take_type();
+  if (!type)
+    fail(next_word_ < words_.size() ? "unknown modifier '." + std::string(words_[next_word_]) + "'" : "no type follows",
+         "a type");
+  return *type;
+}
+void Builder::no_more() {
+  if (next_word_ < words_.size()) fail("unknown modifier '." + std::string(words_[next_word_]) + "'");
+}
+
+// ---- registers
+uint32_t Builder::new_register(unsigned bits) {
+  register_bits_.push_back(bits);
+  return uint32_t(register_bits_.size() - 1);
+}
+uint32_t Builder::temporary(unsigned bits) { return new_register(bits); }
+
+const Register& Builder::check(int32_t reg, Type type, Width width) const {
+  const Register& r = f_.registers[size_t(reg)];
+  bool wider = width == Width::Wider;
+  unsigned have = register_bits_[size_t(reg)], want = type == Type::Pred ? 1 : register_bits(type);
+  auto mismatch = [&] {
+    fail("the register " + std::string(r.name) + " is a ." + std::string(text(r.type)),
+         "a ." + std::string(text(type)));
+  };
+  if ((r.type == Type::Pred) != (type == Type::Pred)) mismatch();
+  if (have != want && !(wider && have > want)) mismatch();
+  Kind a = kind(r.type), b = kind(type);
+  if (have == want && a != b && (a == Kind::Float || b == Kind::Float) && a != Kind::Bits && b != Kind::Bits &&
+      !(a >= Kind::Float && b >= Kind::Float) && !wider)
+    mismatch();
+  return r;
+}
+
+uint32_t Builder::constant(uint64_t low, unsigned bits) {
+  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // of a predicate: all lanes
+  auto [found, is_new] = constants_.emplace(std::pair{low, bits}, 0);
+  if (is_new) {
+    found->second = new_register(bits);
+    code_.presets.push_back({.kind = Preset::Constant,
+                             .bytes = uint8_t(bits / 8),  // of a predicate 0: it is one word
+                             .place = found->second,
+                             .value = {low, 0}});
+  }
+  return found->second;
+}
+uint32_t Builder::special(ptx::Special s) {
+  auto [found, is_new] = specials_.emplace(s, 0);
+  if (is_new) {
+    found->second = new_register(32);
+    code_.presets.push_back({.kind = Preset::Special, .bytes = 4, .place = found->second, .special = s});
+  }
+  if (sees_lanes(s)) code_.is_lane_free = false;
+  return found->second;
+}
+uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
+  auto [found, is_new] = parameters_.emplace(std::pair{offset, bytes}, 0);
+  if (is_new) {
+    found->second = new_register(std::max(bytes * 8, 16u));
+    code_.presets.push_back(
+        {.kind = Preset::Parameter, .bytes = uint8_t(bytes), .place = found->second, .offset = offset});
+  }
+  return found->second;
+}
+
+// The address of a variable, or a special register.
+uint32_t Builder::name_value(const Operand& o, Type t) {
+  if (o.name[0] == '%') {
+    unsigned want = register_bits(t);
+    if (o.name == "%clock" || o.name == "%clock64" || o.name == "%globaltimer" || o.name == "%activemask")
+      fail("the special register " + std::string(o.name) + " is not supported");
+    auto found = special_names().find(o.name);
+    if (found == special_names().end()) fail("'" + std::string(o.name) + "' is neither a register nor a special one");
+    uint32_t value = special(found->second);
+    if (want == 32) return value;
+    uint32_t other = temporary(want);
+    emit({.run = want < 32 ? narrow_run(32, want) : widen_run(32, want, false), .d = other, .a = value});
+    return other;
+  }
+  if (const Variable* p = find_parameter(o.name)) fail("the address of the parameter '" + std::string(p->name) + "'");
+  return constant(variable(o.name).address + o.bits, register_bits(t));
+}
+
+uint32_t Builder::source(const Operand& o, Type t, Width width) {
+  unsigned want = t == Type::Pred ? 1 : register_bits(t);
+  if (o.kind == Operand::Reg) {
+    check(o.reg, t, width);
+    if (o.second >= 0) fail("a pair of registers where one is read");
+    unsigned have = register_bits_[size_t(o.reg)];
+    uint32_t value = uint32_t(o.reg);
+    if (have != want) {
+      value = temporary(want);
+      emit({.run = narrow_run(have, want), .d = value, .a = uint32_t(o.reg)});
+    }
+    return value;
+  }
+  if (t == Type::Pred) {
+    if (o.kind != Operand::Integer) fail("an operand is no predicate");
+    return constant(o.bits ? UINT32_MAX : 0, 1);
+  }
+  if (o.kind == Operand::Integer) {
+    uint64_t value = o.bits;
+    if (kind(t) == Kind::Float && bits(t) > 16 && info(t).count == 1) fail("an integer where a float is read");
+    return constant(value, want);
+  }
+  if (o.kind == Operand::Real) {
+    if (is_integer(t) && kind(t) != Kind::Bits) fail("a float where an integer is read");
+    uint64_t value = o.bits;
+    if (o.is_double && want == 32) value = std::bit_cast<uint32_t>(float(std::bit_cast<double>(value)));
+    if (!o.is_double && want == 64) value = std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(value))));
+    if (want == 16) fail("a float constant of 16 bits", "its bits, as 0x3C00");
+    return constant(value, want);
+  }
+  if (o.kind == Operand::Name) return name_value(o, t);
+  fail("an operand is neither a register nor a number");
+}
+
+uint32_t Builder::destination(const Operand& o, Type t, Width width) {
+  unsigned want = t == Type::Pred ? 1 : register_bits(t);
+  if (o.kind == Operand::Sink) return temporary(want);
+  if (o.kind != Operand::Reg || o.negated) fail("what is written is no register");
+  check(o.reg, t, width);
+  unsigned have = register_bits_[size_t(o.reg)];
+  if (have == want) return uint32_t(o.reg);
+  uint32_t value = temporary(want);
+  after_.push_back({.run = widen_run(want, have, is_signed(t)), .d = uint32_t(o.reg), .a = value});
+  return value;
+}
+
+std::vector<uint32_t> Builder::sources(const Operand& list, size_t n, Type t, Width width) {
+  if (list.kind != Operand::List || list.parts.size() != n)
+    fail("an operand is no list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
+  std::vector<uint32_t> out;
+  for (const Operand& o : list.parts) out.push_back(source(o, t, width));
+  return out;
+}
+std::vector<uint32_t> Builder::destinations(const Operand& list, size_t n, Type t, Width width) {
+  if (list.kind != Operand::List || list.parts.size() != n)
+    fail("what is written is no list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
+  std::vector<uint32_t> out;
+  for (const Operand& o : list.parts) out.push_back(destination(o, t, width));
+  return out;
+}
+
+// ---- operations
+void Builder::emit(Op op) { emit(op, {}, {}); }
+
+void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
+  op.guard = i_->guard < 0 ? kNone : uint32_t(i_->guard);
+  op.flip = i_->guard_negated ? UINT32_MAX : 0;
+  op.instruction = uint32_t(i_ - f_.body.data());
+  if (!outs.empty() || !ins.empty()) {
+    op.more = uint32_t(code_.operands.size());
+    op.count = uint32_t(outs.size() + ins.size());
+    code_.operands.insert(code_.operands.end(), outs.begin(), outs.end());
+    code_.operands.insert(code_.operands.end(), ins.begin(), ins.end());
+  }
+  code_.ops.push_back(op);
+  outs_.push_back(uint8_t(outs.size()));
+}
+
+void Builder::jump(Op op, std::string_view label) {
+  if (!f_.labels.contains(label)) fail("there is no label '" + std::string(label) + "'");
+  jumps_.emplace_back(code_.ops.size(), label);
+  emit(op);
+}
+
+void Builder::jump_by_table(Op op, std::string_view table) {
+  auto found = f_.branch_targets.find(table);
+  if (found == f_.branch_targets.end()) fail("there are no branch targets '" + std::string(table) + "'");
+  op.value = int64_t(code_.targets.size());
+  op.count = uint32_t(found->second.size());
+  for (std::string_view label : found->second) code_.targets.push_back(f_.labels.find(label)->second);
+  emit(op);
+}
+
+// ---- variables
+void Builder::lay_out_variables() {
+  auto place = [&](const Variable& v, uint64_t& end, Space space) {
+    end = (end + v.align - 1) / v.align * v.align;
+    if (!variables_.emplace(v.name, Place{space, end}).second && space != Space::Shared)
+      throw Failure(Diag{.message = "'" + std::string(v.name) + "' stands twice", .line = v.line});
+    end += v.bytes;
+    if (end > (uint64_t(1) << 28))
+      throw Failure(Diag{.message = "'" + std::string(v.name) + "' has no room", .line = v.line});
+  };
+  for (int last : {0, 1})  // dynamic shared memory comes after all else
+    for (const auto* variables : {&code_.module->globals, &f_.locals})
+      for (const Variable& v : *variables)
+        if (v.space == Space::Shared && v.is_extern == bool(last)) place(v, code_.shared_bytes, Space::Shared);
+  for (const Variable& v : f_.locals)
+    if (v.space == Space::Local) place(v, code_.local_bytes, Space::Local);
+    else if (v.space != Space::Shared)
+      throw Failure(Diag{.message = "'" + std::string(v.name) + "' stands in a body",
+                         .line = v.line,
+                         .expected = "a .global or .const variable of the module"});
+}
+
+Builder::Place Builder::variable(std::string_view name) const {
+  auto found = variables_.find(name);
+  if (found == variables_.end()) fail("there is no variable '" + std::string(name) + "'");
+  return found->second;
+}
+const Variable* Builder::find_parameter(std::string_view name) const {
+  for (const Variable& p : f_.parameters)
+    if (p.name == name) return &p;
+  return nullptr;
+}
+
+void Builder::translate(const Instruction& i) {
+  i_ = &i;
+  words_.clear();
+  next_word_ = 0;
+  std::string_view rest = i.opcode;
+  size_t dot = rest.find('.');
+  const Row* row = find_row(rest.substr(0, dot));
+  if (!row) throw Failure(Diag{.message = "unknown instruction '" + std::string(i.opcode) + "'", .line = i.line});
+  while (dot != rest.npos) {
+    rest = rest.substr(dot + 1);
+    dot = rest.find('.');
+    words_.push_back(rest.substr(0, dot));
+  }
+  after_.clear();
+  row->translate(*this);
+  for (const Op& op : std::vector<Op>(std::move(after_))) emit(op);
+}
+
+void Builder::run() {
+  lay_out_variables();
+  for (const Instruction& i : f_.body) {
+    first_op_.push_back(uint32_t(code_.ops.size()));
+    translate(i);
+  }
+  first_op_.push_back(uint32_t(code_.ops.size()));
+  code_.ops.push_back({.run = end_run(), .instruction = uint32_t(f_.body.empty() ? 0 : f_.body.size() - 1)});
+  outs_.push_back(0);
+  for (auto& [op, label] : jumps_) code_.ops[op].value = first_op_[f_.labels.find(label)->second];
+  for (size_t& target : code_.targets) target = first_op_[target];
+  finish_code(code_, outs_, register_bits_);
+}
+
+}  // namespace tgc::ptx

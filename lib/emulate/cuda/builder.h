@@ -1,0 +1,111 @@
+// From an instruction to operations: what the families of instructions (ops_*.cpp) are written with. While code is
+// built, places are numbers of registers; `allocate_registers` makes bytes of them at the end.
+#pragma once
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/emulate/cuda/code.h"
+
+namespace tgc::ptx {
+
+// Whether a register may be wider than the type, as of ld, st and cvt.
+enum class Width : uint8_t { Exact, Wider };
+
+class Builder {
+ public:
+  // `globals`: where the module's .global and .const variables lie.
+  Builder(Code& code, const std::map<std::string_view, uint64_t>& globals);
+  void run();  // throws Failure, which names the instruction and its line
+
+  // ---- the instruction at hand
+  const Instruction& instruction() const { return *i_; }
+  size_t operand_count() const { return i_->operands.size(); }
+  const Operand& operand(size_t n) const { return i_->operands[n]; }
+  void need_operands(size_t least, size_t most);
+  void need_operands(size_t n) { need_operands(n, n); }
+  [[noreturn]] void fail(const std::string& why, const std::string& expected = "") const;
+
+  // ---- its modifiers, from left to right: ld .global .v4 .f32
+  bool take(std::string_view word);
+  // The index of the word that comes next, `otherwise` when it is none of them.
+  int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
+  std::optional<Type> take_type();
+  Type type();           // an error when none comes next
+  void no_more();        // an error names the modifier that nobody took
+
+  // ---- registers
+  uint32_t source(const Operand& o, Type type, Width width = Width::Exact);
+  uint32_t source(size_t n, Type type, Width width = Width::Exact) { return source(operand(n), type, width); }
+  uint32_t destination(const Operand& o, Type type, Width width = Width::Exact);
+  uint32_t destination(size_t n, Type type, Width width = Width::Exact) { return destination(operand(n), type, width); }
+  uint32_t constant(uint64_t low, unsigned register_bits);
+  uint32_t temporary(unsigned register_bits);
+  uint32_t special(ptx::Special special);
+  uint32_t parameter(uint32_t offset, unsigned bytes);
+  std::vector<uint32_t> sources(const Operand& list, size_t n, Type type, Width width = Width::Exact);
+  std::vector<uint32_t> destinations(const Operand& list, size_t n, Type type, Width width = Width::Exact);
+
+  // ---- operations
+  void emit(Op op);
+  // With operands besides d, a, b and c: the first `outs` of them are written.
+  void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
+  void jump(Op op, std::string_view label);           // op.value becomes the label's op
+  void jump_by_table(Op op, std::string_view table);  // op.value and op.count: those of .branchtargets in Code::targets
+
+  Code& code() { return code_; }
+  struct Place {
+    Space space;
+    uint64_t address;
+  };
+  // Of a variable, by its name; an error when there is none.
+  Place variable(std::string_view name) const;
+  const Variable* find_parameter(std::string_view name) const;
+
+ private:
+  void lay_out_variables();
+  void translate(const Instruction& i);
+  uint32_t name_value(const Operand& o, Type type);
+  const Register& check(int32_t reg, Type type, Width width) const;
+  uint32_t new_register(unsigned bits);
+
+  Code& code_;
+  const Function& f_;
+  const Instruction* i_ = nullptr;
+  std::vector<std::string_view> words_;
+  size_t next_word_ = 0;
+  std::vector<unsigned> register_bits_;
+  std::map<std::pair<uint64_t, unsigned>, uint32_t> constants_;
+  std::map<ptx::Special, uint32_t> specials_;
+  std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
+  std::map<std::string_view, Place> variables_;
+  std::vector<Op> after_;  // widen what the instruction leaves in temporaries
+  std::vector<uint32_t> first_op_;  // of each instruction
+  std::vector<std::pair<size_t, std::string_view>> jumps_;
+  std::vector<uint8_t> outs_;  // of each op: how many of its `more` operands are written
+};
+
+// ---- the families, each a table of opcodes' first words
+struct Row {
+  std::string_view opcode;
+  void (*translate)(Builder&);
+};
+std::span<const Row> arithmetic_rows();
+std::span<const Row> bit_rows();
+std::span<const Row> float_rows();
+std::span<const Row> compare_rows();
+std::span<const Row> convert_rows();
+std::span<const Row> memory_rows();
+std::span<const Row> atomic_rows();
+std::span<const Row> control_rows();
+std::span<const Row> warp_rows();
+std::span<const Row> mma_rows();
+
+// The runs that the builder and the flow must know.
+Run narrow_run(unsigned from, unsigned to);
+Run widen_run(unsigned from, unsigned to, bool is_signed);
+
+}  // namespace tgc::ptx

@@ -1,0 +1,316 @@
+// libcuda's functions on the emulated GPU: those that tgc and tinygrad's CUDA runtime call. Streams are one queue that
+// is always empty: work is done when it is handed over, and its errors are that call's.
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "lib/emulate/cuda/driver.h"
+
+#define EXPORT extern "C" [[gnu::visibility("default")]]
+
+namespace {
+
+using namespace tgc::ptx;
+using Address = unsigned long long;
+
+struct Event {
+  std::chrono::steady_clock::time_point at;
+};
+struct Node {
+  LaunchNode launch;
+  bool is_copy = false;
+  Address to = 0, from = 0;
+  size_t bytes = 0;
+};
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes;  // in the order in which they were added
+};
+
+int the_context;
+thread_local void* current_context = nullptr;
+bool is_started = false;
+
+Gpu& gpu() { return Gpu::get(); }
+
+// A whole range of the device's memory.
+bool is_device(Address at, size_t bytes) { return gpu().memory().contains(at, bytes); }
+int bad_range(const char* call, Address at, size_t bytes) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s: %zu bytes at 0x%llx are not all allocated", call, bytes, at);
+  return gpu().fail(kInvalidValue, text);
+}
+int copy_in(Address to, const void* from, size_t bytes) {
+  if (!is_started) return kNotInitialized;
+  if (!is_device(to, bytes)) return bad_range("cuMemcpyHtoD", to, bytes);
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return kSuccess;
+}
+int copy_out(void* to, Address from, size_t bytes) {
+  if (!is_started) return kNotInitialized;
+  if (!is_device(from, bytes)) return bad_range("cuMemcpyDtoH", from, bytes);
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return kSuccess;
+}
+int copy_within(Address to, Address from, size_t bytes) {
+  if (!is_started) return kNotInitialized;
+  if (!is_device(to, bytes)) return bad_range("cuMemcpyDtoD", to, bytes);
+  if (!is_device(from, bytes)) return bad_range("cuMemcpyDtoD", from, bytes);
+  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return kSuccess;
+}
+
+constexpr int kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;  // CUjit_option
+
+int load_module(void** module, const void* image, unsigned n, const int* options, void** values) {
+  if (!is_started) return kNotInitialized;
+  if (!module || !image) return kInvalidValue;
+  LoadedModule* loaded = nullptr;
+  std::string log;
+  const char* text = static_cast<const char*>(image);
+  int code = gpu().load({text, std::strlen(text)}, loaded, log);
+  char* buffer = nullptr;
+  size_t room = 0;
+  for (unsigned k = 0; k < n; k++) {
+    if (options[k] == kErrorLog) buffer = static_cast<char*>(values[k]);
+    if (options[k] == kErrorLogBytes) room = reinterpret_cast<size_t>(values[k]);
+  }
+  if (buffer && room) std::snprintf(buffer, room, "%s", log.c_str());
+  *module = loaded;
+  return code;
+}
+
+}  // namespace
+
+// ---- the device
+EXPORT int cuInit(unsigned flags) {
+  if (flags != 0) return kInvalidValue;
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    return gpu().fail(kNotSupported, "the emulator needs a processor with AVX2 and FMA");
+#endif
+  is_started = true;
+  return kSuccess;
+}
+EXPORT int cuDriverGetVersion(int* version) { return *version = 12040, kSuccess; }
+EXPORT int cuGetErrorName(int code, const char** name) {
+  *name = name_of(code);
+  return *name ? kSuccess : kInvalidValue;
+}
+EXPORT int cuGetErrorString(int code, const char** text) {
+  *text = gpu().text_of(code);
+  return *text ? kSuccess : kInvalidValue;
+}
+EXPORT int cuDeviceGetCount(int* count) { return *count = 1, is_started ? kSuccess : kNotInitialized; }
+EXPORT int cuDeviceGet(int* device, int n) {
+  if (!is_started) return kNotInitialized;
+  *device = 0;
+  return n == 0 ? kSuccess : int(kInvalidDevice);
+}
+EXPORT int cuDeviceGetName(char* name, int room, int device) {
+  if (device != 0) return kInvalidDevice;
+  std::snprintf(name, size_t(room), "%s", gpu().name().c_str());
+  return kSuccess;
+}
+EXPORT int cuDeviceComputeCapability(int* major, int* minor, int device) {
+  *major = gpu().architecture() / 10, *minor = gpu().architecture() % 10;
+  return device == 0 ? kSuccess : int(kInvalidDevice);
+}
+EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  if (device != 0) return kInvalidDevice;
+  switch (attribute) {
+    case 1:
+    case 2:
+    case 3: *value = attribute == 3 ? 64 : 1024; break;              // a block's size
+    case 4: *value = 1024; break;
+    case 5:
+    case 6:
+    case 7: *value = attribute == 5 ? INT32_MAX : 65535; break;      // a grid's
+    case 8: *value = 48 << 10; break;                                               // shared memory of a block
+    case 10: *value = 32; break;                                                    // a warp's threads
+    case 16: *value = 1; break;                                                     // multiprocessors
+    case 75: *value = gpu().architecture() / 10; break;
+    case 76: *value = gpu().architecture() % 10; break;
+    case 97: *value = 227 << 10; break;  // shared memory that may be asked for
+    default: *value = 0;
+  }
+  return kSuccess;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = gpu().memory().limit(), kSuccess; }
+EXPORT int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 0, kSuccess; }
+
+// ---- contexts: there is one
+EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
+  return *context = &the_context, is_started ? kSuccess : kNotInitialized;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int) { return kSuccess; }
+EXPORT int cuCtxCreate_v2(void** context, unsigned, int device) {
+  if (!is_started) return kNotInitialized;
+  if (device != 0) return kInvalidDevice;
+  *context = current_context = &the_context;
+  return kSuccess;
+}
+EXPORT int cuCtxDestroy_v2(void*) { return kSuccess; }
+EXPORT int cuCtxSetCurrent(void* context) {
+  if (context && context != &the_context) return kInvalidContext;
+  current_context = context;
+  return kSuccess;
+}
+EXPORT int cuCtxGetCurrent(void** context) { return *context = current_context, kSuccess; }
+EXPORT int cuCtxSynchronize() { return is_started ? kSuccess : kNotInitialized; }
+EXPORT int cuCtxEnablePeerAccess(void*, unsigned) { return kSuccess; }
+
+// ---- memory
+EXPORT int cuMemAlloc_v2(Address* address, size_t bytes) {
+  if (!is_started) return kNotInitialized;
+  if (bytes == 0) return gpu().fail(kInvalidValue, "an allocation of no bytes");
+  *address = gpu().memory().allocate(bytes);
+  return *address ? kSuccess : gpu().fail(kOutOfMemory, std::to_string(bytes) + " bytes");
+}
+EXPORT int cuMemFree_v2(Address address) {
+  return address == 0 || gpu().memory().free(address) ? kSuccess
+                                                      : gpu().fail(kInvalidValue, "what is freed was not allocated");
+}
+EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  *total = gpu().memory().limit();
+  *free = *total - gpu().memory().used();
+  return kSuccess;
+}
+// Memory of the host that the device may use as well.
+EXPORT int cuMemHostAlloc(void** address, size_t bytes, unsigned) {
+  Address at = gpu().memory().allocate(bytes ? bytes : 1);
+  *address = reinterpret_cast<void*>(at);
+  return at ? kSuccess : kOutOfMemory;
+}
+EXPORT int cuMemFreeHost(void* address) {
+  return gpu().memory().free(reinterpret_cast<Address>(address)) ? kSuccess : kInvalidValue;
+}
+EXPORT int cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) { return copy_in(to, from, bytes); }
+EXPORT int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, void*) { return copy_in(to, from, bytes); }
+EXPORT int cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) { return copy_out(to, from, bytes); }
+EXPORT int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, void*) { return copy_out(to, from, bytes); }
+EXPORT int cuMemcpyDtoD_v2(Address to, Address from, size_t bytes) { return copy_within(to, from, bytes); }
+EXPORT int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void*) { return copy_within(to, from, bytes); }
+EXPORT int cuMemsetD8_v2(Address to, unsigned char value, size_t bytes) {
+  if (!is_device(to, bytes)) return bad_range("cuMemsetD8", to, bytes);
+  std::memset(reinterpret_cast<void*>(to), value, bytes);
+  return kSuccess;
+}
+
+// ---- modules and launches
+EXPORT int cuModuleLoadData(void** module, const void* image) {
+  return load_module(module, image, 0, nullptr, nullptr);
+}
+EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned n, int* options, void** values) {
+  return load_module(module, image, n, options, values);
+}
+EXPORT int cuModuleUnload(void* module) { return gpu().unload(static_cast<LoadedModule*>(module)); }
+EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
+  Kernel* kernel = nullptr;
+  int code = gpu().find(static_cast<LoadedModule*>(module), name, kernel);
+  *function = kernel;
+  return code;
+}
+EXPORT int cuModuleGetGlobal_v2(Address* address, size_t* bytes, void* module, const char* name) {
+  const LoadedModule::Place* place = static_cast<LoadedModule*>(module)->variable(name);
+  if (!place) return kNotFound;
+  if (address) *address = place->address;
+  if (bytes) *bytes = place->bytes;
+  return kSuccess;
+}
+EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
+  constexpr int kMostDynamicShared = 8;
+  if (!gpu().knows(static_cast<Kernel*>(function))) return kInvalidHandle;
+  if (attribute == kMostDynamicShared) static_cast<Kernel*>(function)->most_dynamic_shared = uint64_t(value);
+  return kSuccess;
+}
+EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, void*, void** parameters, void** extra) {
+  LaunchNode node{.kernel = static_cast<Kernel*>(function), .size = {{gx, gy, gz}, {bx, by, bz}, shared}};
+  if (!gpu().knows(node.kernel)) return kInvalidHandle;
+  int code = gpu().parameters_of(*node.kernel, parameters, extra, node.parameters);
+  return code ? code : gpu().launch(node);
+}
+
+// ---- streams and events
+EXPORT int cuStreamCreate(void** stream, unsigned) { return *stream = &the_context, kSuccess; }
+EXPORT int cuStreamDestroy_v2(void*) { return kSuccess; }
+EXPORT int cuStreamSynchronize(void*) { return kSuccess; }
+EXPORT int cuStreamWaitEvent(void*, void*, unsigned) { return kSuccess; }
+EXPORT int cuEventCreate(void** event, unsigned) { return *event = new Event{}, kSuccess; }
+EXPORT int cuEventRecord(void* event, void*) {
+  return static_cast<Event*>(event)->at = std::chrono::steady_clock::now(), kSuccess;
+}
+EXPORT int cuEventSynchronize(void*) { return kSuccess; }
+EXPORT int cuEventQuery(void*) { return kSuccess; }
+EXPORT int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
+  std::chrono::duration<float, std::milli> time = static_cast<Event*>(to)->at - static_cast<Event*>(from)->at;
+  return *milliseconds = time.count(), kSuccess;
+}
+EXPORT int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(event), kSuccess; }
+
+// ---- graphs: launches and copies, run in the order in which they were added
+struct KernelNodeParams {
+  void* function;
+  unsigned gx, gy, gz, bx, by, bz, shared;
+  void **parameters, **extra;
+};
+struct MemcpyParams {
+  size_t from_x, from_y, from_z, from_lod;
+  int from_type;
+  const void* from_host;
+  Address from;
+  void *from_array, *reserved0;
+  size_t from_pitch, from_height, to_x, to_y, to_z, to_lod;
+  int to_type;
+  void* to_host;
+  Address to;
+  void *to_array, *reserved1;
+  size_t to_pitch, to_height, width, height, depth;
+};
+
+namespace {
+int set_launch(Node& node, const KernelNodeParams& p) {
+  node.launch = {.kernel = static_cast<Kernel*>(p.function),
+                 .size = {{p.gx, p.gy, p.gz}, {p.bx, p.by, p.bz}, p.shared}};
+  if (!gpu().knows(node.launch.kernel)) return kInvalidHandle;
+  return gpu().parameters_of(*node.launch.kernel, p.parameters, p.extra, node.launch.parameters);
+}
+int set_copy(Node& node, const MemcpyParams& p) {
+  constexpr int kDevice = 2;
+  if (p.from_type != kDevice || p.to_type != kDevice || p.height != 1 || p.depth != 1) return kNotSupported;
+  node.is_copy = true, node.to = p.to + p.to_x, node.from = p.from + p.from_x, node.bytes = p.width;
+  return kSuccess;
+}
+}  // namespace
+
+EXPORT int cuGraphCreate(void** graph, unsigned) { return *graph = new Graph, kSuccess; }
+EXPORT int cuGraphAddKernelNode(void** node, void* graph, void* const*, size_t, const KernelNodeParams* p) {
+  auto made = std::make_unique<Node>();
+  if (int code = set_launch(*made, *p)) return code;
+  *node = made.get();
+  return static_cast<Graph*>(graph)->nodes.push_back(std::move(made)), kSuccess;
+}
+EXPORT int cuGraphAddMemcpyNode(void** node, void* graph, void* const*, size_t, const MemcpyParams* p, void*) {
+  auto made = std::make_unique<Node>();
+  if (int code = set_copy(*made, *p)) return code;
+  *node = made.get();
+  return static_cast<Graph*>(graph)->nodes.push_back(std::move(made)), kSuccess;
+}
+// The executable graph is the graph: its nodes keep their names.
+EXPORT int cuGraphInstantiate_v2(void** instance, void* graph, void**, char*, size_t) {
+  return *instance = graph, kSuccess;
+}
+EXPORT int cuGraphExecKernelNodeSetParams(void*, void* node, const KernelNodeParams* p) {
+  return set_launch(*static_cast<Node*>(node), *p);
+}
+EXPORT int cuGraphExecMemcpyNodeSetParams(void*, void* node, const MemcpyParams* p, void*) {
+  return set_copy(*static_cast<Node*>(node), *p);
+}
+EXPORT int cuGraphLaunch(void* instance, void*) {
+  for (auto& n : static_cast<Graph*>(instance)->nodes)
+    if (int code = n->is_copy ? copy_within(n->to, n->from, n->bytes) : gpu().launch(n->launch)) return code;
+  return kSuccess;
+}
+EXPORT int cuGraphExecDestroy(void*) { return kSuccess; }
+EXPORT int cuGraphDestroy(void*) { return kSuccess; }  // kept: instances share its nodes

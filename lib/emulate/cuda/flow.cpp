@@ -1,0 +1,124 @@
+// Blocks, their immediate post-dominators (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm", on the
+// reversed graph with one end added) and joins.
+#include <algorithm>
+
+#include "lib/emulate/cuda/finish.h"
+
+namespace tgc::ptx {
+namespace {
+
+bool is_jump(const Op& op) { return op.run == jump_run() || op.run == table_jump_run(); }
+bool is_end(const Op& op) { return op.run == end_run(); }
+
+// meet[] of every block: node numbers are blocks, and one more for the end.
+void find_meets(std::vector<Flow::Block>& blocks) {
+  uint32_t end = uint32_t(blocks.size());
+  std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);
+  for (uint32_t b = 0; b < end; b++) {
+    for (uint32_t s : blocks[b].successors) predecessors[s].push_back(b);
+    if (blocks[b].ends_here) predecessors[end].push_back(b);
+  }
+  // a post-order of the reversed graph from the end
+  std::vector<uint32_t> order, number(blocks.size() + 1, kNone);
+  std::vector<bool> seen(blocks.size() + 1);
+  std::vector<std::pair<uint32_t, size_t>> stack{{end, 0}};
+  seen[end] = true;
+  while (!stack.empty()) {
+    auto& [node, next] = stack.back();
+    if (next < predecessors[node].size()) {
+      uint32_t p = predecessors[node][next++];
+      if (!seen[p]) seen[p] = true, stack.emplace_back(p, 0);
+    } else {
+      number[node] = uint32_t(order.size());
+      order.push_back(node);
+      stack.pop_back();
+    }
+  }
+  std::vector<uint32_t> meet(blocks.size() + 1, kNone);
+  meet[end] = end;
+  auto common = [&](uint32_t a, uint32_t b) {
+    while (a != b) {
+      while (number[a] < number[b]) a = meet[a];
+      while (number[b] < number[a]) b = meet[b];
+    }
+    return a;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = order.size() - 1; i-- > 0;) {
+      uint32_t node = order[i], found = blocks[node].ends_here ? end : kNone;
+      for (uint32_t s : blocks[node].successors)
+        if (meet[s] != kNone) found = found == kNone ? s : common(found, s);
+      if (meet[node] != found) meet[node] = found, changed = true;
+    }
+  }
+  for (uint32_t b = 0; b < end; b++) blocks[b].meet = meet[b] == end ? kNone : meet[b];
+}
+
+}  // namespace
+
+Flow Flow::of(const Code& code) {
+  const std::vector<Op>& ops = code.ops;
+  std::vector<bool> leads(ops.size() + 1);
+  leads[0] = true;
+  for (size_t i = 0; i < ops.size(); i++) {
+    if (!is_jump(ops[i]) && !is_end(ops[i])) continue;
+    leads[i + 1] = true;
+    if (ops[i].run == jump_run()) leads[size_t(ops[i].value)] = true;
+    if (ops[i].run == table_jump_run())
+      for (uint32_t n = 0; n < ops[i].count; n++) leads[code.targets[size_t(ops[i].value) + n]] = true;
+  }
+  Flow flow;
+  flow.block_of.resize(ops.size());
+  for (size_t i = 0; i < ops.size(); i++) {
+    if (leads[i]) flow.blocks.push_back({.begin = uint32_t(i)});
+    flow.blocks.back().end = uint32_t(i + 1);
+    flow.block_of[i] = uint32_t(flow.blocks.size() - 1);
+  }
+  for (Block& b : flow.blocks) {
+    const Op& last = ops[b.end - 1];
+    bool falls = last.guard != kNone || (!is_jump(last) && !is_end(last));
+    if (last.run == jump_run()) b.successors.push_back(flow.block_of[size_t(last.value)]);
+    if (last.run == table_jump_run())
+      for (uint32_t n = 0; n < last.count; n++)
+        b.successors.push_back(flow.block_of[code.targets[size_t(last.value) + n]]);
+    b.ends_here = is_end(last) || (falls && b.end == ops.size());
+    if (falls && b.end < ops.size()) b.successors.push_back(flow.block_of[b.end]);
+  }
+  find_meets(flow.blocks);
+  return flow;
+}
+
+void add_joins(Code& code, std::vector<uint8_t>& outs) {
+  Flow flow = Flow::of(code);
+  std::vector<bool> is_meeting(flow.blocks.size());
+  for (const Flow::Block& b : flow.blocks) {
+    const Op& last = code.ops[b.end - 1];
+    bool parts = (last.run == jump_run() && last.guard != kNone) || last.run == table_jump_run();
+    if (parts && b.meet != kNone) is_meeting[b.meet] = true;
+  }
+  std::vector<Op> ops;
+  std::vector<uint8_t> new_outs;
+  std::vector<uint32_t> begins;  // of blocks, with the joins
+  for (size_t n = 0; n < flow.blocks.size(); n++) {
+    const Flow::Block& b = flow.blocks[n];
+    begins.push_back(uint32_t(ops.size()));
+    if (is_meeting[n]) {
+      ops.push_back({.run = join_run(), .instruction = code.ops[b.begin].instruction});
+      new_outs.push_back(0);
+    }
+    ops.insert(ops.end(), code.ops.begin() + b.begin, code.ops.begin() + b.end);
+    new_outs.insert(new_outs.end(), outs.begin() + b.begin, outs.begin() + b.end);
+    if (is_jump(ops.back()) && b.meet != kNone) ops.back().join = b.meet;
+    if (ops.back().run == jump_run()) ops.back().value = flow.block_of[size_t(ops.back().value)];
+  }
+  for (Op& op : ops) {
+    if (op.run == jump_run()) op.value = begins[size_t(op.value)];
+    if (is_jump(op) && op.join != kNone) op.join = begins[op.join];
+  }
+  for (size_t& t : code.targets) t = begins[flow.block_of[t]];
+  code.ops = std::move(ops);
+  outs = std::move(new_outs);
+}
+
+}  // namespace tgc::ptx

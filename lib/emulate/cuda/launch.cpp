@@ -1,0 +1,235 @@
+#include "lib/emulate/cuda/launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+namespace tgc::ptx {
+namespace {
+
+struct FreeBytes {
+  void operator()(std::byte* p) const { std::free(p); }
+};
+using File = std::unique_ptr<std::byte, FreeBytes>;
+
+// What one thread of the host runs blocks with.
+class Runner {
+ public:
+  explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
+    uint32_t threads = launch.threads();
+    bool can_pack = code_.is_lane_free && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared == 0;
+    blocks_in_warp_ = can_pack && !launch.check_races && threads < kLanes ? kLanes / threads : 1;
+    warps_ = (threads + kLanes - 1) / kLanes;
+    files_ = code_.has_barrier ? warps_ : 1;
+    block_.launch = &launch;
+    block_.is_packed = blocks_in_warp_ > 1;
+    block_.shared.resize(code_.shared_bytes + launch.dynamic_shared);
+    block_.stored.resize(block_.shared.size());
+    block_.local.resize(code_.local_bytes * std::max<uint64_t>(threads, kLanes));
+    if (launch.check_races) block_.races = std::make_unique<Races>();
+    for (uint32_t n = 0; n < files_; n++) make_file();
+  }
+
+  uint64_t groups() const {
+    uint64_t blocks = uint64_t(launch_.grid[0]) * launch_.grid[1] * launch_.grid[2];
+    return (blocks + blocks_in_warp_ - 1) / blocks_in_warp_;
+  }
+  uint64_t executed() const { return executed_; }
+
+  // A block, or the blocks that share a warp. Throws Fault.
+  void run(uint64_t group) {
+    uint64_t blocks = uint64_t(launch_.grid[0]) * launch_.grid[1] * launch_.grid[2];
+    uint32_t threads = launch_.threads();
+    if (block_.races) block_.races->forget();
+    if (block_.is_packed) {
+      uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
+      return run_alone(first * threads, uint32_t(count * threads));
+    }
+    block_.id = {uint32_t(group % launch_.grid[0]), uint32_t(group / launch_.grid[0] % launch_.grid[1]),
+                 uint32_t(group / launch_.grid[0] / launch_.grid[1])};
+    std::ranges::fill(block_.stored, uint8_t(0));
+    if (code_.has_barrier) return run_together(threads);
+    for (uint32_t t = 0; t < threads; t += kLanes) run_alone(t, std::min<uint32_t>(kLanes, threads - t));
+  }
+
+ private:
+  void make_file() {
+    size_t bytes = code_.file_bytes;
+    std::byte* file = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
+    if (!file) throw Fault{2, "the registers of a warp have no room"};
+    std::memset(file, 0, bytes);
+    file_.emplace_back(file);
+    for (const Preset& p : code_.presets) {
+      std::array<uint64_t, 2> value = p.value;
+      if (p.kind == Preset::Special) continue;
+      if (p.kind == Preset::Parameter) std::memcpy(value.data(), launch_.parameters.data() + p.offset, p.bytes);
+      if (p.bytes == 0) {
+        std::memcpy(file + p.place, value.data(), sizeof(uint32_t));
+        continue;
+      }
+      size_t width = std::max<size_t>(p.bytes, 2);
+      for (size_t i = 0; i < kLanes; i++) std::memcpy(file + p.place + i * width, value.data(), width);
+    }
+  }
+
+  Warp begin(uint32_t file, uint32_t first_thread, uint32_t lanes) {
+    Warp w;
+    w.file = file_[file].get();
+    w.exists = lanes == kLanes ? UINT32_MAX : (1u << lanes) - 1;
+    w.alive = w.path = w.exists;
+    w.waiting[0] = {0, kNone, 0};
+    w.block = &block_;
+    w.operands = code_.operands.data();
+    w.first_thread = first_thread;
+    for (const Preset& p : code_.presets)
+      if (p.kind == Preset::Special) set_special(w, p);
+    return w;
+  }
+
+  void set_special(Warp& w, const Preset& p) {
+    uint32_t* d = reg<uint32_t>(w, p.place);
+    const auto& [bx, by, bz] = launch_.block;
+    const auto& [gx, gy, gz] = launch_.grid;
+    uint32_t threads = launch_.threads();
+    for (uint32_t i = 0; i < kLanes; i++) {
+      uint64_t global = uint64_t(w.first_thread) + i;
+      uint32_t thread = block_.is_packed ? uint32_t(global % threads) : uint32_t(global);
+      std::array<uint32_t, 3> id = block_.id;
+      if (block_.is_packed) {
+        uint64_t block = global / threads;
+        id = {uint32_t(block % gx), uint32_t(block / gx % gy), uint32_t(block / gx / gy)};
+      }
+      switch (p.special) {
+        case Special::TidX: d[i] = thread % bx; break;
+        case Special::TidY: d[i] = thread / bx % by; break;
+        case Special::TidZ: d[i] = thread / bx / by; break;
+        case Special::NtidX: d[i] = bx; break;
+        case Special::NtidY: d[i] = by; break;
+        case Special::NtidZ: d[i] = bz; break;
+        case Special::CtaidX: d[i] = id[0]; break;
+        case Special::CtaidY: d[i] = id[1]; break;
+        case Special::CtaidZ: d[i] = id[2]; break;
+        case Special::NctaidX: d[i] = gx; break;
+        case Special::NctaidY: d[i] = gy; break;
+        case Special::NctaidZ: d[i] = gz; break;
+        case Special::Laneid: d[i] = i; break;
+        case Special::Warpid: d[i] = w.first_thread / kLanes; break;
+        case Special::Nwarpid: d[i] = warps_; break;
+        case Special::Smid:
+        case Special::Gridid: d[i] = 0; break;
+        case Special::Nsmid: d[i] = 1; break;
+        case Special::LanemaskEq: d[i] = 1u << i; break;
+        case Special::LanemaskLt: d[i] = (1u << i) - 1; break;
+        case Special::LanemaskLe: d[i] = (2u << i) - 1; break;
+        case Special::LanemaskGt: d[i] = ~((2u << i) - 1); break;
+        case Special::LanemaskGe: d[i] = ~((1u << i) - 1); break;
+        case Special::DynamicSharedSize: d[i] = uint32_t(launch_.dynamic_shared); break;
+        case Special::TotalSharedSize: d[i] = uint32_t(block_.shared.size()); break;
+      }
+    }
+  }
+
+  void run_alone(uint64_t first_thread, uint32_t lanes) {
+    Warp w = begin(0, uint32_t(first_thread), lanes);
+    run_warp(w, code_);
+    executed_ += w.executed;
+  }
+
+  // Warps take turns, each to its next barrier. All must come to one, or none.
+  void run_together(uint32_t threads) {
+    std::vector<Warp> warps;
+    for (uint32_t n = 0; n < warps_; n++)
+      warps.push_back(begin(n, n * kLanes, std::min<uint32_t>(kLanes, threads - n * kLanes)));
+    for (;;) {
+      const Warp *done = nullptr, *waits = nullptr;
+      for (Warp& w : warps) {
+        if (w.state != Warp::Done) run_warp(w, code_);
+        (w.state == Warp::Done ? done : waits) = &w;
+      }
+      if (!waits) break;
+      if (done)
+        raise(*done, code_.ops[waits->pc - 1], 0, kLaunchFailed,
+              "returned and does not reach a barrier that others wait at");
+      if (block_.races) block_.races->forget();
+    }
+    for (Warp& w : warps) executed_ += w.executed;
+  }
+
+  const Launch& launch_;
+  const Code& code_;
+  uint32_t blocks_in_warp_ = 1, warps_ = 1, files_ = 1;
+  Block block_;
+  std::vector<File> file_;
+  uint64_t executed_ = 0;
+};
+
+}  // namespace
+
+std::string name_thread(const Block& block, uint32_t thread) {
+  const Launch& l = *block.launch;
+  std::array<uint32_t, 3> id = block.id;
+  if (block.is_packed) {
+    uint32_t n = thread / l.threads();
+    thread %= l.threads();
+    id = {n % l.grid[0], n / l.grid[0] % l.grid[1], n / l.grid[0] / l.grid[1]};
+  }
+  auto triple = [](uint32_t x, uint32_t y, uint32_t z) {
+    return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
+  };
+  return "thread " + triple(thread % l.block[0], thread / l.block[0] % l.block[1], thread / l.block[0] / l.block[1]) +
+         " of block " + triple(id[0], id[1], id[2]);
+}
+
+void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what) {
+  const Block& b = *w.block;
+  throw Fault{code, b.launch->code->describe(o.instruction) + ": " + name_thread(b, w.first_thread + uint32_t(lane)) +
+                        " " + what};
+}
+
+std::string Code::describe(uint32_t instruction) const {
+  const Instruction& i = function->body[instruction];
+  // the line as it stands in the text
+  const char *begin = i.opcode.data(), *end = module->text.data() + module->text.size();
+  const char* stop = std::find_if(begin, end, [](char c) { return c == ';' || c == '\n'; });
+  std::string text(begin, stop);
+  std::ranges::replace(text, '\t', ' ');
+  if (text.size() > 120) text = text.substr(0, 117) + "...";
+  std::string out = "kernel '" + std::string(function->name) + "', line " + std::to_string(i.line) + " of the PTX";
+  if (i.source_line) out += ", line " + std::to_string(i.source_line) + " of the source";
+  return out + " ('" + text + "')";
+}
+
+std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed) {
+  std::atomic<uint64_t> next = 0, total = 0;
+  std::atomic<bool> stop = false;
+  std::mutex mutex;
+  std::optional<Fault> fault;
+  uint64_t fault_group = UINT64_MAX;
+  auto note = [&](uint64_t group, Fault f) {
+    std::lock_guard lock(mutex);
+    if (group < fault_group || !fault) fault_group = group, fault = std::move(f);
+    stop = true;
+  };
+  auto work = [&] {
+    uint64_t group = 0;
+    try {
+      Runner runner(launch);
+      // blocks are handed out in order, so that all before one that fails are run, too
+      while (!stop && (group = next++) < runner.groups()) runner.run(group);
+      total += runner.executed();
+    } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {
+      note(group, {2, "no room for a block's memory"});
+    }
+  };
+  uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  unsigned threads = unsigned(std::min<uint64_t>(launch.host_threads, blocks * launch.threads() / 256 + 1));
+  std::vector<std::thread> others;
+  for (unsigned n = 1; n < threads; n++) others.emplace_back(work);
+  work();
+  for (std::thread& t : others) t.join();
+  executed = total;
+  return fault;
+}
+
+}  // namespace tgc::ptx

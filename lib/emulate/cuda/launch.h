@@ -1,0 +1,68 @@
+// A launch of a kernel: its blocks, spread over the host's threads, and what is checked while they run.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/emulate/cuda/code.h"
+
+namespace tgc::ptx {
+
+// The driver's codes for what a kernel may do wrong.
+inline constexpr int kIllegalAddress = 700, kMisalignedAddress = 716, kIllegalInstruction = 715, kLaunchFailed = 719;
+
+struct Launch {
+  const Code* code = nullptr;
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  uint64_t dynamic_shared = 0;
+  std::vector<std::byte> parameters;
+  std::vector<Range> ranges;  // the memory that there is
+  bool check_races = false;
+  unsigned host_threads = 1;
+
+  uint32_t threads() const { return block[0] * block[1] * block[2]; }
+};
+
+// Accesses of one address by two threads with no barrier between, of which one stores.
+class Races {
+ public:
+  void note(Warp& w, const Op& o, int lane, uint64_t host_address, uint32_t bytes, bool stores, bool is_atomic);
+  void forget() { seen_.clear(); }  // at a barrier
+
+ private:
+  struct Access {
+    uint32_t thread = kNone, instruction = 0;
+    bool is_atomic = false;
+  };
+  struct Cell {
+    Access store, load, other_load;
+  };
+  std::unordered_map<uint64_t, Cell> seen_;  // by byte
+};
+
+struct Block {
+  const Launch* launch = nullptr;
+  std::array<uint32_t, 3> id{};
+  bool is_packed = false;  // a warp holds several blocks
+  std::vector<std::byte> shared, local;
+  std::vector<uint8_t> stored;     // of shared memory: which bytes were ever stored
+  std::unique_ptr<Races> races;    // when asked for
+  std::array<Range, 64> recent{};  // by instruction: the range that its last access lay in
+};
+
+// Runs it. The fault is the first, in the order of blocks. `executed` counts instructions of threads.
+std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
+
+// Runs a warp until it is done or at a barrier. Throws Fault.
+void run_warp(Warp& w, const Code& code);
+
+// "thread (3,0,0) of block (1,0,0)"
+std::string name_thread(const Block& block, uint32_t thread);
+[[noreturn]] void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what);
+
+}  // namespace tgc::ptx

@@ -1,0 +1,58 @@
+#include "lib/emulate/cuda/lexer.h"
+
+#include "lib/support/result.h"
+
+namespace tgc::ptx {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%' ||
+         c == '.';
+}
+
+}  // namespace
+
+void Lexer::skip_blanks() {
+  auto at = [&](size_t i) { return i < text_.size() ? text_[i] : '\0'; };
+  while (position_ < text_.size()) {
+    char c = text_[position_];
+    if (c == '\n') line_++, position_++;
+    else if (c == ' ' || c == '\t' || c == '\r' || c == '\0')
+      position_++;  // a text handed to the driver ends with a zero
+    else if (c == '/' && at(position_ + 1) == '/') position_ = std::min(text_.find('\n', position_), text_.size());
+    else if (c == '/' && at(position_ + 1) == '*') {
+      size_t end = text_.find("*/", position_ + 2);
+      if (end == text_.npos) throw Failure(Diag{.message = "a comment does not end", .line = line_, .expected = "*/"});
+      for (; position_ < end + 2; position_++) line_ += text_[position_] == '\n';
+    } else return;
+  }
+}
+
+Token Lexer::take() {
+  Token taken = next_;
+  skip_blanks();
+  size_t begin = position_;
+  next_ = {.line = line_};
+  if (begin == text_.size()) return taken;
+  char c = text_[begin];
+  if (is_word(c)) {
+    while (position_ < text_.size() && is_word(text_[position_])) position_++;
+    next_.kind = is_digit(c) ? Token::Number : Token::Word;
+  } else if (c == '"') {
+    size_t end = text_.find_first_of("\"\n", begin + 1);
+    if (end == text_.npos || text_[end] != '"') throw Failure(Diag{.message = "a string does not end", .line = line_});
+    position_ = end + 1;
+    next_.kind = Token::String;
+  } else if (c > ' ' && c < 127) {
+    position_++;
+    next_.kind = Token::Punctuation;
+  } else {
+    throw Failure(Diag{.message = "byte " + std::to_string((unsigned char)c) + " is not PTX", .line = line_});
+  }
+  next_.text = text_.substr(begin, position_ - begin);
+  if (next_.kind == Token::String) next_.text = next_.text.substr(1, next_.text.size() - 2);
+  return taken;
+}
+
+}  // namespace tgc::ptx

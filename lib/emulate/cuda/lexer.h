@@ -1,0 +1,34 @@
+// PTX's words. A word is what stands between blanks and punctuation, dots included: "ld.global.f32", "%tid.x", ".reg",
+// "0f3F800000". Everything else is one character a token, strings apart.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tgc::ptx {
+
+struct Token {
+  enum Kind : uint8_t { Word, Number, String, Punctuation, End } kind = End;
+  std::string_view text;
+  uint32_t line = 0;
+  bool is(char c) const { return kind == Punctuation && text[0] == c; }
+  bool is(std::string_view word) const { return kind == Word && text == word; }
+};
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) { take(); }
+  const Token& peek() const { return next_; }
+  Token take();  // the one that peek showed; throws Failure at a character or string that cannot be
+  size_t position() const { return position_; }
+
+ private:
+  void skip_blanks();
+
+  std::string_view text_;
+  size_t position_ = 0;
+  uint32_t line_ = 1;
+  Token next_;
+};
+
+}  // namespace tgc::ptx

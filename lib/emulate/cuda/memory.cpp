@@ -1,0 +1,53 @@
+#include "lib/emulate/cuda/memory.h"
+
+#include <cstdlib>
+
+namespace tgc::ptx {
+
+constexpr uint64_t kAlignment = 256;  // as cuMemAlloc promises
+
+Memory::~Memory() {
+  for (auto& [address, bytes] : sizes_) std::free(reinterpret_cast<void*>(address));
+}
+
+uint64_t Memory::allocate(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (bytes == 0 || bytes > limit_ - used_) return 0;
+  void* at = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  if (!at) return 0;
+  used_ += bytes;
+  sizes_[reinterpret_cast<uint64_t>(at)] = bytes;
+  return reinterpret_cast<uint64_t>(at);
+}
+
+bool Memory::free(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  auto found = sizes_.find(address);
+  if (found == sizes_.end()) return false;
+  used_ -= found->second;
+  sizes_.erase(found);
+  std::free(reinterpret_cast<void*>(address));
+  return true;
+}
+
+bool Memory::contains(uint64_t address, uint64_t bytes) const {
+  std::lock_guard lock(mutex_);
+  auto after = sizes_.upper_bound(address);
+  if (after == sizes_.begin()) return false;
+  auto& [begin, size] = *--after;
+  return address - begin <= size && bytes <= size - (address - begin);
+}
+
+std::vector<Range> Memory::ranges() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Range> out;
+  for (auto& [address, bytes] : sizes_) out.push_back({address, address + bytes});
+  return out;
+}
+
+uint64_t Memory::used() const {
+  std::lock_guard lock(mutex_);
+  return used_;
+}
+
+}  // namespace tgc::ptx

@@ -1,0 +1,34 @@
+// The emulated GPU's memory: the host's, with a table of what was allocated, against which every access is checked.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace tgc::ptx {
+
+struct Range {
+  uint64_t begin, end;
+  bool contains(uint64_t from, uint64_t to) const { return begin <= from && to <= end && from <= to; }
+};
+
+class Memory {
+ public:
+  explicit Memory(uint64_t limit) : limit_(limit) {}
+  ~Memory();
+  // The address of so many bytes, aligned to 256; 0 when there is no room.
+  uint64_t allocate(uint64_t bytes);
+  bool free(uint64_t address);               // false: nothing begins there
+  bool contains(uint64_t address, uint64_t bytes) const;
+  std::vector<Range> ranges() const;         // sorted
+  uint64_t limit() const { return limit_; }
+  uint64_t used() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uint64_t, uint64_t> sizes_;
+  uint64_t limit_, used_ = 0;
+};
+
+}  // namespace tgc::ptx

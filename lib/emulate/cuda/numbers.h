@@ -1,0 +1,86 @@
+// Floats smaller than float, in PTX's rounding. Values pass through double, which holds each of them exactly.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace tgc::ptx {
+
+enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
+
+// A small float's layout. E4M3 has no infinity: all bits of exponent and mantissa set are its only NaN.
+struct FloatLayout {
+  int exponent_bits, mantissa_bits;
+  bool has_infinity;
+  uint32_t nan;
+};
+inline constexpr FloatLayout kHalf{5, 10, true, 0x7fff}, kBfloat{8, 7, true, 0x7fff}, kTf32{8, 10, true, 0x3ffff},
+    kE4m3{4, 3, false, 0x7f}, kE5m2{5, 2, true, 0x7f};
+
+inline double decode(uint32_t bits, const FloatLayout& f) {
+  uint32_t mantissa = bits & ((1u << f.mantissa_bits) - 1), most = (1u << f.exponent_bits) - 1;
+  uint32_t exponent = bits >> f.mantissa_bits & most;
+  double sign = bits >> (f.mantissa_bits + f.exponent_bits) & 1 ? -1 : 1;
+  if (f.has_infinity ? exponent == most : (bits & 0x7f) == 0x7f)
+    return f.has_infinity && mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
+                                           : std::numeric_limits<double>::quiet_NaN();
+  int bias = int(most >> 1);
+  return exponent == 0
+             ? sign * std::ldexp(double(mantissa), 1 - bias - f.mantissa_bits)
+             : sign * std::ldexp(double(mantissa | 1u << f.mantissa_bits), int(exponent) - bias - f.mantissa_bits);
+}
+
+// `finite`: what is too large becomes the largest number, as .satfinite says; without it infinity, or E4M3's NaN.
+inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest, bool finite = false) {
+  uint32_t most = (1u << f.exponent_bits) - 1, sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
+  int bias = int(most >> 1);
+  if (std::isnan(x)) return f.nan;
+  uint32_t largest = f.has_infinity ? (most << f.mantissa_bits) - 1 : 0x7e;
+  uint32_t too_large = f.has_infinity ? most << f.mantissa_bits : f.nan;
+  double a = std::fabs(x);
+  if (std::isinf(a)) return sign | (finite ? largest : too_large);
+  if (a == 0) return sign;
+  // a = n * 2^unit, rounded to an integer n: the last bit of the mantissa counts 2^unit
+  int unit = std::max(std::ilogb(a), 1 - bias) - f.mantissa_bits;
+  double n = std::ldexp(a, -unit);
+  double whole = std::floor(n), rest = n - whole;
+  bool up = rounding == Rounding::Nearest ? rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) == 1)
+            : rounding == Rounding::Zero  ? false
+                                          : rest > 0 && (rounding == Rounding::Up) == (sign == 0);
+  uint64_t mantissa = uint64_t(whole) + up;
+  uint64_t bits = mantissa;  // a mantissa that reaches the next power of two carries into the exponent
+  if (unit > 1 - bias - f.mantissa_bits || mantissa >> f.mantissa_bits) {
+    int exponent = unit + f.mantissa_bits + bias;
+    bits = (uint64_t(exponent) << f.mantissa_bits) + (mantissa - (uint64_t(1) << f.mantissa_bits));
+  }
+  if (bits > largest) {
+    bool stays =
+        rounding == Rounding::Zero || (rounding == Rounding::Up && sign) || (rounding == Rounding::Down && !sign);
+    return sign | (finite || stays ? largest : too_large);
+  }
+  return sign | uint32_t(bits);
+}
+
+// a + b with the last bit set where the sum is not exact: rounding it again to half the bits is then right.
+inline double add_to_odd(double a, double b) {
+  double s = a + b;
+  if (!std::isfinite(s)) return s;
+  double t = s - a, error = (a - (s - t)) + (b - t);
+  uint64_t bits = std::bit_cast<uint64_t>(s);
+  if (error == 0 || bits & 1) return s;
+  bool away = (error > 0) == (s > 0);  // the exact sum lies further from zero than s
+  return std::bit_cast<double>(away ? bits + 1 : bits - 1);
+}
+inline double to_odd(int64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
+inline double to_odd(uint64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
+
+inline float half_to_float(uint16_t h) { return float(std::bit_cast<_Float16>(h)); }
+inline uint16_t float_to_half(float x) { return x != x ? uint16_t(0x7fff) : std::bit_cast<uint16_t>(_Float16(x)); }
+inline float bf16_to_float(uint16_t h) { return std::bit_cast<float>(uint32_t(h) << 16); }
+inline uint16_t float_to_bf16(float x) {
+  uint32_t u = std::bit_cast<uint32_t>(x);
+  return x != x ? uint16_t(0x7fff) : uint16_t((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+}  // namespace tgc::ptx

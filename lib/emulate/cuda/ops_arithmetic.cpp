@@ -1,0 +1,256 @@
+// Integers: sums, products, quotients, extremes. What is written the same for integers and floats, as add, begins here too.
+#include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/float_ops.h"
+#include "lib/emulate/cuda/integer_ops.h"
+#include "lib/emulate/cuda/lanes.h"
+
+namespace tgc::ptx {
+namespace {
+
+// Sums and products wrap around: they are made unsigned, in 32 bits at least.
+template <class T>
+T wrap_mul(T a, T b) {
+  return T(uint64_t(a) * uint64_t(b));
+}
+struct Add {
+  template <class T>
+  T operator()(T a, T b) const {
+    return T(UnsignedOf<T>(a) + UnsignedOf<T>(b));
+  }
+};
+struct Sub {
+  template <class T>
+  T operator()(T a, T b) const {
+    return T(UnsignedOf<T>(a) - UnsignedOf<T>(b));
+  }
+};
+struct MulLo {
+  template <class T>
+  T operator()(T a, T b) const {
+    return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b));
+  }
+};
+struct MulHi {
+  template <class T>
+  T operator()(T a, T b) const {
+    return T((WiderOf<T>(a) * WiderOf<T>(b)) >> (8 * sizeof(T)));
+  }
+};
+struct AddSat {
+  template <class T>
+  T operator()(T a, T b) const {
+    WiderOf<T> s = WiderOf<T>(a) + b, most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+    return T(s > most ? most : s < least ? least : s);
+  }
+};
+struct SubSat {
+  template <class T>
+  T operator()(T a, T b) const {
+    WiderOf<T> s = WiderOf<T>(a) - b, most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+    return T(s > most ? most : s < least ? least : s);
+  }
+};
+// Of a division by zero PTX says nothing: all bits set, as GPUs give.
+struct Div {
+  template <class T>
+  T operator()(T a, T b) const {
+    if (b == 0) return T(-1);
+    return std::is_signed_v<T> && b == T(-1) ? T(0 - UnsignedOf<T>(a)) : T(a / b);
+  }
+};
+struct Rem {
+  template <class T>
+  T operator()(T a, T b) const {
+    if (b == 0) return a;
+    return std::is_signed_v<T> && b == T(-1) ? T(0) : T(a % b);
+  }
+};
+struct Min {
+  template <class T>
+  T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+struct Max {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+struct Abs {
+  template <class T>
+  T operator()(T a) const {
+    return a < 0 ? T(0 - UnsignedOf<T>(a)) : a;
+  }
+};
+struct Neg {
+  template <class T>
+  T operator()(T a) const {
+    return T(0 - UnsignedOf<T>(a));
+  }
+};
+struct MadLo {
+  template <class T>
+  T operator()(T a, T b, T c) const {
+    return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b) + UnsignedOf<T>(c));
+  }
+};
+struct MadHi {
+  template <class T>
+  T operator()(T a, T b, T c) const {
+    return Add()(MulHi()(a, b), c);
+  }
+};
+struct Sad {
+  template <class T>
+  T operator()(T a, T b, T c) const {
+    return T(UnsignedOf<T>(c) + UnsignedOf<T>(a < b ? b - a : a - b));
+  }
+};
+template <bool kSigned>
+struct Mul24 {
+  uint32_t operator()(uint32_t a, uint32_t b) const {
+    return kSigned ? uint32_t(int64_t(int32_t(a << 8) >> 8) * (int32_t(b << 8) >> 8)) : (a & 0xffffff) * (b & 0xffffff);
+  }
+};
+
+// add, sub: of floats unless the type is an integer's.
+template <class F, class Saturating>
+void add_or_sub(Builder& b) {
+  FloatFlags flags = take_float_flags(b);
+  Type t = b.type();
+  if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Add> ? FloatOp::Add : FloatOp::Sub, t, flags);
+  bool saturates = flags.sat;
+  flags.sat = false;
+  if (flags.any() || bits(t) < 16 || bits(t) > 64 || (saturates && t != Type::S32))
+    b.fail("modifiers that do not go with the type");
+  emit_2(b, t, saturates ? for_integers<Saturating>(t) : for_integers<F>(t));
+}
+template <class F>
+void min_or_max(Builder& b) {
+  FloatFlags flags = take_float_flags(b);
+  Type t = b.type();
+  if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Min> ? FloatOp::Min : FloatOp::Max, t, flags);
+  if (flags.any() || bits(t) < 16) b.fail("modifiers that do not go with the type");
+  emit_2(b, t, for_integers<F>(t));
+}
+template <class F>
+void abs_or_neg(Builder& b) {
+  FloatFlags flags = take_float_flags(b);
+  Type t = b.type();
+  if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Abs> ? FloatOp::Abs : FloatOp::Neg, t, flags);
+  if (flags.any() || !is_signed(t) || bits(t) < 16) b.fail("modifiers that do not go with the type");
+  emit_1(b, t, for_integers_1<F>(t));
+}
+
+template <class T>
+void mul_wide(Warp& w, const Op& o) {
+  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
+  write<WiderOf<T>>(w, o.d, [&](int i) { return WiderOf<T>(WiderOf<T>(a[i]) * WiderOf<T>(b[i])); });
+}
+template <class T>
+void mad_wide(Warp& w, const Op& o) {
+  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
+  const auto* c = reg<UnsignedOf<WiderOf<T>>>(w, o.c);
+  write<UnsignedOf<WiderOf<T>>>(
+      w, o.d, [&](int i) { return UnsignedOf<WiderOf<T>>(UnsignedOf<WiderOf<T>>(WiderOf<T>(a[i]) * b[i]) + c[i]); });
+}
+Run wide_run(Type t, bool adds) {
+  switch (t) {
+    case Type::U16: return adds ? mad_wide<uint16_t> : mul_wide<uint16_t>;
+    case Type::S16: return adds ? mad_wide<int16_t> : mul_wide<int16_t>;
+    case Type::U32: return adds ? mad_wide<uint32_t> : mul_wide<uint32_t>;
+    case Type::S32: return adds ? mad_wide<int32_t> : mul_wide<int32_t>;
+    default: return nullptr;
+  }
+}
+
+void multiply(Builder& b, bool adds) {
+  int part = b.take_one_of({"lo", "hi", "wide"});
+  FloatFlags flags = part < 0 ? take_float_flags(b) : FloatFlags{};
+  Type t = b.type();
+  if (!is_integer(t) && part < 0) return emit_float(b, adds ? FloatOp::Fma : FloatOp::Mul, t, flags);
+  if (!is_integer(t) || kind(t) == Kind::Bits || part < 0 || bits(t) < 16)
+    b.fail("the product's part or type is missing", ".lo, .hi or .wide and a type");
+  if (part == 2) {
+    Run run = wide_run(t, adds);
+    if (!run) b.fail("a wide product of ." + std::string(text(t)));
+    b.no_more();
+    b.need_operands(adds ? 4 : 3);
+    Type twice = bits(t) == 16 ? (is_signed(t) ? Type::S32 : Type::U32) : (is_signed(t) ? Type::S64 : Type::U64);
+    Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t)};
+    if (adds) op.c = b.source(3, twice);
+    op.d = b.destination(0, twice);
+    return b.emit(op);
+  }
+  if (adds) emit_3(b, t, part == 0 ? for_integers_3<MadLo>(t) : for_integers_3<MadHi>(t));
+  else emit_2(b, t, part == 0 ? for_integers<MulLo>(t) : for_integers<MulHi>(t));
+}
+
+void divide(Builder& b) {
+  FloatFlags flags = take_float_flags(b);
+  Type t = b.type();
+  if (!is_integer(t)) return emit_float(b, FloatOp::Div, t, flags);
+  if (flags.any() || kind(t) == Kind::Bits || bits(t) < 16) b.fail("modifiers that do not go with the type");
+  emit_2(b, t, for_integers<Div>(t));
+}
+
+template <bool kSignedA, bool kSignedB>
+struct Dot4 {
+  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
+    for (int n = 0; n < 32; n += 8) {
+      int32_t x = kSignedA ? int32_t(int8_t(a >> n)) : int32_t(uint8_t(a >> n));
+      int32_t y = kSignedB ? int32_t(int8_t(b >> n)) : int32_t(uint8_t(b >> n));
+      c += uint32_t(x * y);
+    }
+    return c;
+  }
+};
+void dp4a(Builder& b) {
+  Type x = b.type(), y = b.type();
+  b.no_more();
+  b.need_operands(4);
+  if (bits(x) != 32 || bits(y) != 32) b.fail("types of 32 bits are wanted", ".u32 or .s32 twice");
+  Run run = is_signed(x)
+                ? (is_signed(y) ? ternary<uint32_t, Dot4<true, true>> : ternary<uint32_t, Dot4<true, false>>)
+                : (is_signed(y) ? ternary<uint32_t, Dot4<false, true>> : ternary<uint32_t, Dot4<false, false>>);
+  Op op{.run = run, .a = b.source(1, Type::B32), .b = b.source(2, Type::B32), .c = b.source(3, Type::B32)};
+  op.d = b.destination(0, Type::B32);
+  b.emit(op);
+}
+
+void mul24(Builder& b) {
+  if (!b.take("lo")) b.fail("only the low part is supported", ".lo");
+  Type t = integer_type(b);
+  emit_2(b, t, is_signed(t) ? binary<uint32_t, Mul24<true>> : binary<uint32_t, Mul24<false>>);
+}
+
+constexpr Row kRows[] = {
+    {"add", add_or_sub<Add, AddSat>},
+    {"sub", add_or_sub<Sub, SubSat>},
+    {"mul", [](Builder& b) { multiply(b, false); }},
+    {"mad", [](Builder& b) { multiply(b, true); }},
+    {"mul24", mul24},
+    {"div", divide},
+    {"rem",
+     [](Builder& b) {
+       Type t = integer_type(b);
+       emit_2(b, t, for_integers<Rem>(t));
+     }},
+    {"min", min_or_max<Min>},
+    {"max", min_or_max<Max>},
+    {"abs", abs_or_neg<Abs>},
+    {"neg", abs_or_neg<Neg>},
+    {"sad",
+     [](Builder& b) {
+       Type t = integer_type(b);
+       emit_3(b, t, for_integers_3<Sad>(t));
+     }},
+    {"dp4a", dp4a},
+};
+
+}  // namespace
+
+std::span<const Row> arithmetic_rows() { return kRows; }
+
+}  // namespace tgc::ptx

@@ -1,0 +1,282 @@
+// Bits: logic, of predicates too, shifts, counts, fields and bytes.
+#include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/integer_ops.h"
+#include "lib/emulate/cuda/lanes.h"
+
+namespace tgc::ptx {
+namespace {
+
+struct And {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a & b;
+  }
+};
+struct Or {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+struct Xor {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a ^ b;
+  }
+};
+struct Not {
+  template <class T>
+  T operator()(T a) const {
+    return T(~a);
+  }
+};
+struct Cnot {
+  template <class T>
+  T operator()(T a) const {
+    return a == 0;
+  }
+};
+struct Reverse {
+  template <class T>
+  T operator()(T a) const {
+    T out = 0;
+    for (size_t n = 0; n < 8 * sizeof(T); n++) out = T(out << 1) | T(a >> n & 1);
+    return out;
+  }
+};
+
+template <class F>
+void pred_2(Warp& w, const Op& o) {
+  uint32_t& d = *reg<uint32_t>(w, o.d);
+  uint32_t value = F()(*reg<uint32_t>(w, o.a), *reg<uint32_t>(w, o.b));
+  d = (d & ~w.active) | (value & w.active);
+}
+void pred_not(Warp& w, const Op& o) {
+  uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
+  d = (d & ~w.active) | (value & w.active);
+}
+
+template <class F>
+void logic(Builder& b) {
+  Type t = b.type();
+  if (t == Type::Pred) return emit_2(b, t, pred_2<F>);
+  if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
+    b.fail("the type ." + std::string(text(t)) + " does not go with it", ".pred, .b16, .b32 or .b64");
+  emit_2(b, t, for_integers<F>(t));
+}
+template <class F>
+void logic_1(Builder& b) {
+  Type t = b.type();
+  if (t == Type::Pred && std::is_same_v<F, Not>) return emit_1(b, t, pred_not);
+  if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
+    b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  emit_1(b, t, for_integers_1<F>(t));
+}
+
+// Shifts: the count is 32 bits; one beyond the width shifts everything out.
+template <class T, bool kLeft>
+void shift(Warp& w, const Op& o) {
+  constexpr uint32_t kBits = 8 * sizeof(T);
+  const T* a = reg<T>(w, o.a);
+  const uint32_t* n = reg<uint32_t>(w, o.b);
+  write<T>(w, o.d, [&](int i) {
+    if constexpr (kLeft) return n[i] < kBits ? T(UnsignedOf<T>(a[i]) << (n[i] & (kBits - 1))) : T(0);
+    else if constexpr (std::is_signed_v<T>) return T(a[i] >> (n[i] < kBits ? n[i] : kBits - 1));
+    else return n[i] < kBits ? T(a[i] >> (n[i] & (kBits - 1))) : T(0);
+  });
+}
+template <bool kLeft>
+void shift_any(Builder& b) {
+  Type t = integer_type(b);
+  if (kLeft && kind(t) != Kind::Bits)
+    b.fail("the type ." + std::string(text(t)) + " does not go with it", ".b16, .b32 or .b64");
+  b.no_more();
+  b.need_operands(3);
+  Run run = bits(t) == 16   ? (is_signed(t) ? shift<int16_t, kLeft> : shift<uint16_t, kLeft>)
+            : bits(t) == 32 ? (is_signed(t) ? shift<int32_t, kLeft> : shift<uint32_t, kLeft>)
+                            : (is_signed(t) ? shift<int64_t, kLeft> : shift<uint64_t, kLeft>);
+  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, Type::U32)};
+  op.d = b.destination(0, t);
+  b.emit(op);
+}
+
+template <bool kLeft, bool kWraps>
+struct Funnel {
+  uint32_t operator()(uint32_t low, uint32_t high, uint32_t n) const {
+    n = kWraps ? n & 31 : n < 32 ? n : 32;
+    uint64_t both = uint64_t(high) << 32 | low;
+    return kLeft ? uint32_t((both << n) >> 32) : uint32_t(both >> n);
+  }
+};
+void funnel(Builder& b) {
+  int side = b.take_one_of({"l", "r"}), mode = b.take_one_of({"clamp", "wrap"});
+  if (side < 0 || mode < 0) b.fail("no side or mode follows", ".l or .r, then .clamp or .wrap");
+  Type t = b.type();
+  if (t != Type::B32) b.fail("the type ." + std::string(text(t)) + " does not go with it", ".b32");
+  emit_3(b, t,
+         side == 0 ? (mode ? ternary<uint32_t, Funnel<true, true>> : ternary<uint32_t, Funnel<true, false>>)
+                   : (mode ? ternary<uint32_t, Funnel<false, true>> : ternary<uint32_t, Funnel<false, false>>));
+}
+
+// popc, clz, bfind: a count of 32 bits whatever the type.
+template <class T, int kWhat>
+void count_bits(Warp& w, const Op& o) {
+  using U = UnsignedOf<T>;
+  const T* a = reg<T>(w, o.a);
+  write<uint32_t>(w, o.d, [&](int i) {
+    if constexpr (kWhat == 0) return uint32_t(std::popcount(U(a[i])));
+    if constexpr (kWhat == 1) return uint32_t(std::countl_zero(U(a[i])));
+    U v = std::is_signed_v<T> && a[i] < T(0) ? U(~a[i]) : U(a[i]);
+    return v == 0 ? UINT32_MAX : uint32_t(8 * sizeof(T) - 1 - size_t(std::countl_zero(v)));
+  });
+}
+template <int kWhat>
+void count(Builder& b) {
+  Type t = integer_type(b);
+  b.no_more();
+  b.need_operands(2);
+  Run run = bits(t) == 32   ? (is_signed(t) ? count_bits<int32_t, kWhat> : count_bits<uint32_t, kWhat>)
+            : bits(t) == 64 ? (is_signed(t) ? count_bits<int64_t, kWhat> : count_bits<uint64_t, kWhat>)
+                            : nullptr;
+  if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  Op op{.run = run, .a = b.source(1, t)};
+  op.d = b.destination(0, Type::U32);
+  b.emit(op);
+}
+
+template <class T>
+T extract(T a, uint32_t at, uint32_t n) {
+  constexpr uint32_t kBits = 8 * sizeof(T);
+  using U = UnsignedOf<T>;
+  at &= 255, n &= 255;
+  bool sign = std::is_signed_v<T> && n > 0 && (U(a) >> std::min(at + n - 1, kBits - 1) & 1);
+  U out = at < kBits ? U(a) >> at : 0;
+  if (n < kBits) out &= (U(1) << n) - 1;
+  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;  // bits beyond the top are the sign
+  if (sign && have < kBits) out |= U(-1) << have;
+  return T(out);
+}
+template <class T>
+void bit_extract(Warp& w, const Op& o) {
+  const T* a = reg<T>(w, o.a);
+  const uint32_t *at = reg<uint32_t>(w, o.b), *n = reg<uint32_t>(w, o.c);
+  write<T>(w, o.d, [&](int i) { return extract(a[i], at[i], n[i]); });
+}
+void bfe(Builder& b) {
+  Type t = integer_type(b);
+  b.no_more();
+  b.need_operands(4);
+  Run run = bits(t) == 32   ? (is_signed(t) ? bit_extract<int32_t> : bit_extract<uint32_t>)
+            : bits(t) == 64 ? (is_signed(t) ? bit_extract<int64_t> : bit_extract<uint64_t>)
+                            : nullptr;
+  if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, Type::U32), .c = b.source(3, Type::U32)};
+  op.d = b.destination(0, t);
+  b.emit(op);
+}
+
+template <class T>
+void bit_insert(Warp& w, const Op& o) {
+  constexpr uint32_t kBits = 8 * sizeof(T);
+  const uint32_t* more = w.operands + o.more;
+  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
+  const uint32_t *at = reg<uint32_t>(w, more[0]), *n = reg<uint32_t>(w, more[1]);
+  write<T>(w, o.d, [&](int i) {
+    uint32_t p = at[i] & 255, c = n[i] & 255;
+    if (p >= kBits || c == 0) return b[i];
+    T mask = T((c >= kBits ? T(-1) : T((T(1) << c) - 1)) << p);
+    return T((b[i] & ~mask) | (T(a[i] << p) & mask));
+  });
+}
+void bfi(Builder& b) {
+  Type t = b.type();
+  if (t != Type::B32 && t != Type::B64)
+    b.fail("the type ." + std::string(text(t)) + " does not go with it", ".b32 or .b64");
+  b.no_more();
+  b.need_operands(5);
+  Op op{.run = t == Type::B32 ? bit_insert<uint32_t> : bit_insert<uint64_t>, .a = b.source(1, t), .b = b.source(2, t)};
+  uint32_t more[] = {b.source(3, Type::U32), b.source(4, Type::U32)};
+  op.d = b.destination(0, t);
+  b.emit(op, {}, more);
+}
+
+// lop3: any function of three bits, by its truth table. prmt: bytes chosen out of eight.
+void lop3_run(Warp& w, const Op& o) {
+  const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b), *c = reg<uint32_t>(w, o.c);
+  uint32_t table = o.count;
+  write<uint32_t>(w, o.d, [&](int i) {
+    uint32_t out = 0;
+    for (uint32_t n = 0; n < 8; n++)
+      out |=
+          (table >> n & 1 ? UINT32_MAX : 0) & (n & 4 ? a[i] : ~a[i]) & (n & 2 ? b[i] : ~b[i]) & (n & 1 ? c[i] : ~c[i]);
+    return out;
+  });
+}
+void lop3(Builder& b) {
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(5);
+  if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
+    b.fail("no truth table from 0 to 255");
+  Op op{.run = lop3_run,
+        .a = b.source(1, t),
+        .b = b.source(2, t),
+        .c = b.source(3, t),
+        .count = uint32_t(b.operand(4).bits)};
+  op.d = b.destination(0, t);
+  b.emit(op);
+}
+
+template <int kMode>
+struct Permute {
+  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
+    uint64_t bytes = uint64_t(b) << 32 | a;
+    uint32_t out = 0;
+    for (uint32_t n = 0; n < 4; n++) {
+      uint32_t s = c & 3, pick = c >> (4 * n) & 15;
+      if (kMode == 1) pick = s + n;
+      if (kMode == 2) pick = (s - n) & 7;
+      if (kMode == 3) pick = s;
+      if (kMode == 4) pick = n > s ? n : s;
+      if (kMode == 5) pick = n < s ? n : s;
+      if (kMode == 6) pick = (s & 1) * 2 + (n & 1);
+      uint32_t byte = uint32_t(bytes >> (8 * (pick & 7))) & 255;
+      if (kMode == 0 && pick & 8) byte = byte & 128 ? 255 : 0;
+      out |= byte << (8 * n);
+    }
+    return out;
+  }
+};
+void prmt(Builder& b) {
+  Type t = b.type();
+  if (t != Type::B32) b.fail("the type ." + std::string(text(t)) + " does not go with it", ".b32");
+  constexpr Run kRuns[] = {ternary<uint32_t, Permute<0>>, ternary<uint32_t, Permute<1>>, ternary<uint32_t, Permute<2>>,
+                           ternary<uint32_t, Permute<3>>, ternary<uint32_t, Permute<4>>, ternary<uint32_t, Permute<5>>,
+                           ternary<uint32_t, Permute<6>>};
+  emit_3(b, t, kRuns[b.take_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
+}
+
+constexpr Row kRows[] = {
+    {"and", logic<And>},
+    {"or", logic<Or>},
+    {"xor", logic<Xor>},
+    {"not", logic_1<Not>},
+    {"cnot", logic_1<Cnot>},
+    {"brev", logic_1<Reverse>},
+    {"shl", shift_any<true>},
+    {"shr", shift_any<false>},
+    {"shf", funnel},
+    {"popc", count<0>},
+    {"clz", count<1>},
+    {"bfind", count<2>},
+    {"bfe", bfe},
+    {"bfi", bfi},
+    {"lop3", lop3},
+    {"prmt", prmt},
+};
+
+}  // namespace
+
+std::span<const Row> bit_rows() { return kRows; }
+
+}  // namespace tgc::ptx

@@ -1,0 +1,349 @@
+// Comparisons, selections and mov.
+#include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/lanes.h"
+#include "lib/emulate/cuda/numbers.h"
+
+namespace tgc::ptx {
+namespace {
+
+enum Compare : uint8_t { Eq, Ne, Lt, Le, Gt, Ge, Lo, Ls, Hi, Hs, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
+
+template <int kCompare, class T>
+bool compare(T a, T b) {
+  if constexpr (kCompare == Eq) return a == b;
+  if constexpr (kCompare == Ne) return a < b || a > b;
+  if constexpr (kCompare == Lt) return a < b;
+  if constexpr (kCompare == Le) return a <= b;
+  if constexpr (kCompare == Gt) return a > b;
+  if constexpr (kCompare == Ge) return a >= b;
+  if constexpr (kCompare == Equ) return !(a < b || a > b);
+  if constexpr (kCompare == Neu) return !(a == b);
+  if constexpr (kCompare == Ltu) return !(a >= b);
+  if constexpr (kCompare == Leu) return !(a > b);
+  if constexpr (kCompare == Gtu) return !(a <= b);
+  if constexpr (kCompare == Geu) return !(a < b);
+  if constexpr (kCompare == Num) return a == a && b == b;
+  if constexpr (kCompare == Nan) return a != a || b != b;
+  return false;
+}
+
+// How a type's register is compared: as integers, floats, or halves made floats.
+template <class T>
+struct Plain {
+  using Store = T;
+  static T value(T x) { return x; }
+};
+struct Flushed {
+  using Store = float;
+  static float value(float x) { return std::fabs(x) < 0x1p-126f ? 0.0f : x; }
+};
+struct HalfIn {
+  using Store = uint16_t;
+  static float value(uint16_t x) { return half_to_float(x); }
+};
+struct BfloatIn {
+  using Store = uint16_t;
+  static float value(uint16_t x) { return bf16_to_float(x); }
+};
+
+// What comes of it: a predicate, all bits set, or 1.0. `count` 1, 2, 3: and, or, xor with the predicate c.
+struct ToPred {};
+template <class As, int kCompare, class D>
+void compare_run(Warp& w, const Op& o) {
+  using S = typename As::Store;
+  const S *a = reg<S>(w, o.a), *b = reg<S>(w, o.b);
+  uint32_t mask = 0;
+  TGC_LANES mask |= uint32_t(compare<kCompare>(As::value(a[i]), As::value(b[i]))) << i;
+  auto combined = [&](uint32_t m) {
+    uint32_t c = *reg<uint32_t>(w, o.c);
+    if (o.value) c = ~c;
+    return o.count == 1 ? m & c : o.count == 2 ? m | c : o.count == 3 ? m ^ c : m;
+  };
+  if constexpr (std::is_same_v<D, ToPred>) {
+    uint32_t& d = *reg<uint32_t>(w, o.d);
+    d = (d & ~w.active) | (combined(mask) & w.active);
+  } else {
+    mask = combined(mask);
+    constexpr D kTrue = std::is_same_v<D, float> ? D(1) : std::is_same_v<D, uint16_t> ? D(0x3c00) : D(-1);
+    write<D>(w, o.d, [&](int i) { return mask >> i & 1 ? kTrue : D(0); });
+  }
+}
+// p and q of setp p|q: q is what the negated comparison gives. The first is computed to a temporary, then copied.
+void pred_pair_not(Warp& w, const Op& o) {
+  uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
+  d = (d & ~w.active) | (value & w.active);
+}
+
+template <class As, class D, size_t... kN>
+Run compare_table(size_t n, std::index_sequence<kN...>) {
+  static constexpr Run kRuns[] = {compare_run<As, int(kN), D>...};
+  return kRuns[n];
+}
+template <class As, class D>
+Run compare_of(int c) {
+  return compare_table<As, D>(size_t(c), std::make_index_sequence<Nan + 1>());
+}
+
+template <class D>
+Run find_compare(Type t, int c, bool ftz) {
+  bool is_float = kind(t) == Kind::Float || kind(t) == Kind::BFloat;
+  if (!is_float && c >= Equ) return nullptr;
+  if (is_float && c >= Lo && c <= Hs) return nullptr;
+  if (kind(t) == Kind::Bits && c != Eq && c != Ne) return nullptr;
+  if (ftz && t != Type::F32) return nullptr;
+  if (c >= Lo && c <= Hs) c = c == Lo ? Lt : c == Ls ? Le : c == Hi ? Gt : Ge;
+  switch (t) {
+    case Type::B16:
+    case Type::U16: return compare_of<Plain<uint16_t>, D>(c);
+    case Type::S16: return compare_of<Plain<int16_t>, D>(c);
+    case Type::B32:
+    case Type::U32: return compare_of<Plain<uint32_t>, D>(c);
+    case Type::S32: return compare_of<Plain<int32_t>, D>(c);
+    case Type::B64:
+    case Type::U64: return compare_of<Plain<uint64_t>, D>(c);
+    case Type::S64: return compare_of<Plain<int64_t>, D>(c);
+    case Type::F32: return ftz ? compare_of<Flushed, D>(c) : compare_of<Plain<float>, D>(c);
+    case Type::F64: return compare_of<Plain<double>, D>(c);
+    case Type::F16: return compare_of<HalfIn, D>(c);
+    case Type::BF16: return compare_of<BfloatIn, D>(c);
+    default: return nullptr;
+  }
+}
+
+struct Test {
+  int compare;
+  uint32_t combine;
+  bool ftz;
+};
+Test take_test(Builder& b) {
+  int c = b.take_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
+                         "geu", "num", "nan"});
+  if (c < 0) b.fail("no comparison follows", ".eq, .lt, ...");
+  uint32_t combine = uint32_t(b.take_one_of({"and", "or", "xor"}) + 1);
+  return {c, combine, b.take("ftz")};
+}
+void add_combined(Builder& b, Op& op, const Test& test) {
+  b.need_operands(test.combine ? 4 : 3);
+  op.count = test.combine;
+  if (!test.combine) return;
+  op.c = b.source(3, Type::Pred);
+  op.value = b.operand(3).negated;
+}
+
+void setp(Builder& b) {
+  Test test = take_test(b);
+  Type t = b.type();
+  b.no_more();
+  Run run = find_compare<ToPred>(t, test.compare, test.ftz);
+  if (!run) b.fail("the comparison does not go with its type or modifiers");
+  Op op{.run = run};
+  add_combined(b, op, test);
+  op.a = b.source(1, t), op.b = b.source(2, t);
+  int32_t second = b.operand(0).second;
+  if (second < 0) {
+    op.d = b.destination(0, Type::Pred);
+    return b.emit(op);
+  }
+  if (test.combine) b.fail("two predicates and a third are not supported");
+  op.d = b.temporary(1);
+  b.emit(op);
+  Operand q{.kind = Operand::Reg, .reg = second};
+  b.emit({.run = pred_pair_not, .d = b.destination(q, Type::Pred), .a = op.d});
+  uint32_t both = b.temporary(1);
+  b.emit({.run = pred_pair_not, .d = both, .a = op.d});
+  b.emit({.run = pred_pair_not, .d = b.destination(0, Type::Pred), .a = both});
+}
+
+void set(Builder& b) {
+  Test test = take_test(b);
+  Type d = b.type(), t = b.type();
+  b.no_more();
+  Run run = d == Type::F32                   ? find_compare<float>(t, test.compare, test.ftz)
+            : d == Type::F16                 ? find_compare<uint16_t>(t, test.compare, test.ftz)
+            : bits(d) == 32 && is_integer(d) ? find_compare<uint32_t>(t, test.compare, test.ftz)
+                                             : nullptr;
+  if (!run) b.fail("the comparison does not go with its types or modifiers");
+  Op op{.run = run};
+  add_combined(b, op, test);
+  op.a = b.source(1, t), op.b = b.source(2, t);
+  op.d = b.destination(0, d);
+  b.emit(op);
+}
+
+// ---- selections
+template <class T>
+void select(Warp& w, const Op& o) {
+  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
+  uint32_t p = *reg<uint32_t>(w, o.c);
+  write<T>(w, o.d, [&](int i) { return (p >> i & 1) ? a[i] : b[i]; });
+}
+Run select_run(unsigned n) {
+  return n == 16 ? select<uint16_t> : n == 32 ? select<uint32_t> : n == 64 ? select<uint64_t> : nullptr;
+}
+void selp(Builder& b) {
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(4);
+  Run run = t == Type::Pred || bits(t) < 16 ? nullptr : select_run(bits(t));
+  if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, Type::Pred)};
+  if (b.operand(3).negated) std::swap(op.a, op.b);
+  op.d = b.destination(0, t);
+  b.emit(op);
+}
+
+template <class T, class C>
+void select_by_sign(Warp& w, const Op& o) {
+  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
+  const C* c = reg<C>(w, o.c);
+  write<T>(w, o.d, [&](int i) { return c[i] >= 0 ? a[i] : b[i]; });
+}
+void slct(Builder& b) {
+  Type t = b.type(), c = b.type();
+  b.no_more();
+  b.need_operands(4);
+  bool of_float = c == Type::F32;
+  Run run = bits(t) == 16   ? (of_float ? select_by_sign<uint16_t, float> : select_by_sign<uint16_t, int32_t>)
+            : bits(t) == 32 ? (of_float ? select_by_sign<uint32_t, float> : select_by_sign<uint32_t, int32_t>)
+            : bits(t) == 64 ? (of_float ? select_by_sign<uint64_t, float> : select_by_sign<uint64_t, int32_t>)
+                            : nullptr;
+  if (!run || (!of_float && c != Type::S32)) b.fail("its types do not go together");
+  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, c)};
+  op.d = b.destination(0, t);
+  b.emit(op);
+}
+
+template <class T, int kTest>
+void test_run(Warp& w, const Op& o) {
+  const T* a = reg<T>(w, o.a);
+  write_pred(w, o.d, [&](int i) {
+    switch (kTest) {
+      case 0: return bool(std::isfinite(a[i]));
+      case 1: return bool(std::isinf(a[i]));
+      case 2: return !std::isnan(a[i]);
+      case 3: return bool(std::isnan(a[i]));
+      case 4: return bool(std::isnormal(a[i]));
+      default: return a[i] != 0 && std::isfinite(a[i]) && !std::isnormal(a[i]);
+    }
+  });
+}
+void testp(Builder& b) {
+  int test = b.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  if (test < 0) b.fail("no test follows", ".finite, .infinite, .number, .notanumber, .normal or .subnormal");
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(2);
+  static constexpr Run kSingle[] = {test_run<float, 0>, test_run<float, 1>, test_run<float, 2>,
+                                    test_run<float, 3>, test_run<float, 4>, test_run<float, 5>};
+  static constexpr Run kDouble[] = {test_run<double, 0>, test_run<double, 1>, test_run<double, 2>,
+                                    test_run<double, 3>, test_run<double, 4>, test_run<double, 5>};
+  if (t != Type::F32 && t != Type::F64)
+    b.fail("the type ." + std::string(text(t)) + " does not go with it", ".f32 or .f64");
+  Op op{.run = (t == Type::F32 ? kSingle : kDouble)[test], .a = b.source(1, t)};
+  op.d = b.destination(0, Type::Pred);
+  b.emit(op);
+}
+
+// ---- mov: of a register, of a vector into one, of one into a vector
+template <class T>
+void copy(Warp& w, const Op& o) {
+  const T* a = reg<T>(w, o.a);
+  write<T>(w, o.d, [&](int i) { return a[i]; });
+}
+void copy_pred(Warp& w, const Op& o) {
+  uint32_t &d = *reg<uint32_t>(w, o.d), a = *reg<uint32_t>(w, o.a);
+  d = (d & ~w.active) | (a & w.active);
+}
+template <class Whole, class Part>
+void pack(Warp& w, const Op& o) {
+  constexpr uint32_t kParts = sizeof(Whole) / sizeof(Part);
+  const Part* parts[kParts];
+  for (uint32_t n = 0; n < kParts; n++) parts[n] = reg<Part>(w, w.operands[o.more + n]);
+  write<Whole>(w, o.d, [&](int i) {
+    Whole out = 0;
+    for (uint32_t n = 0; n < kParts; n++) out |= Whole(parts[n][i]) << (8 * sizeof(Part) * n);
+    return out;
+  });
+}
+template <class Whole, class Part>
+void unpack(Warp& w, const Op& o) {
+  Whole a[kLanes];
+  std::memcpy(a, reg<Whole>(w, o.a), sizeof a);
+  for (uint32_t n = 0; n < sizeof(Whole) / sizeof(Part); n++)
+    write<Part>(w, w.operands[o.more + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
+}
+
+// Two bytes, each in a register of 16 bits.
+void pack_bytes(Warp& w, const Op& o) {
+  const uint16_t *low = reg<uint16_t>(w, w.operands[o.more]), *high = reg<uint16_t>(w, w.operands[o.more + 1]);
+  write<uint16_t>(w, o.d, [&](int i) { return uint16_t((low[i] & 255) | high[i] << 8); });
+}
+void unpack_bytes(Warp& w, const Op& o) {
+  uint16_t a[kLanes];
+  std::memcpy(a, reg<uint16_t>(w, o.a), sizeof a);
+  for (uint32_t n = 0; n < 2; n++)
+    write<uint16_t>(w, w.operands[o.more + n], [&](int i) { return uint16_t(a[i] >> (8 * n) & 255); });
+}
+
+struct Parts {
+  unsigned whole, count;
+  Run pack, unpack;
+  Type part;
+};
+constexpr Parts kParts[] = {
+    {16, 2, pack_bytes, unpack_bytes, Type::B8},
+    {32, 2, pack<uint32_t, uint16_t>, unpack<uint32_t, uint16_t>, Type::B16},
+    {64, 2, pack<uint64_t, uint32_t>, unpack<uint64_t, uint32_t>, Type::B32},
+    {64, 4, pack<uint64_t, uint16_t>, unpack<uint64_t, uint16_t>, Type::B16},
+    {128, 2, pack<unsigned __int128, uint64_t>, unpack<unsigned __int128, uint64_t>, Type::B64},
+    {128, 4, pack<unsigned __int128, uint32_t>, unpack<unsigned __int128, uint32_t>, Type::B32},
+};
+
+void mov_list(Builder& b, Type t, bool packs) {
+  const Operand& list = b.operand(packs ? 1 : 0);
+  for (const Parts& p : kParts) {
+    if (p.whole != bits(t) || p.count != list.parts.size()) continue;
+    if (packs) {
+      std::vector<uint32_t> parts = b.sources(list, p.count, p.part);
+      uint32_t d = b.destination(0, t);
+      return b.emit({.run = p.pack, .d = d}, {}, parts);
+    }
+    uint32_t a = b.source(1, t);
+    return b.emit({.run = p.unpack, .a = a}, b.destinations(list, p.count, p.part), {});
+  }
+  b.fail("a list of " + std::to_string(list.parts.size()) + " does not make a ." + std::string(text(t)));
+}
+
+void mov(Builder& b) {
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(2);
+  if (b.operand(1).kind == Operand::List) return mov_list(b, t, true);
+  if (b.operand(0).kind == Operand::List) return mov_list(b, t, false);
+  if (t == Type::Pred) {
+    if (b.operand(1).negated) b.fail("a negated predicate is read");
+    uint32_t a = b.source(1, t);
+    return b.emit({.run = copy_pred, .d = b.destination(0, t), .a = a});
+  }
+  Run run = bits(t) == 16    ? copy<uint16_t>
+            : bits(t) == 32  ? copy<uint32_t>
+            : bits(t) == 64  ? copy<uint64_t>
+            : bits(t) == 128 ? copy<unsigned __int128>
+                             : nullptr;
+  if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  // a mov may take a constant for a float's bits
+  Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
+                                                     : bits(t) == 32 ? Type::B32
+                                                                     : Type::B64)
+                                                  : t;
+  uint32_t a = b.source(1, as);
+  b.emit({.run = run, .d = b.destination(0, t), .a = a});
+}
+
+constexpr Row kRows[] = {{"setp", setp}, {"set", set}, {"selp", selp}, {"slct", slct}, {"testp", testp}, {"mov", mov}};
+
+}  // namespace
+
+std::span<const Row> compare_rows() { return kRows; }
+
+}  // namespace tgc::ptx

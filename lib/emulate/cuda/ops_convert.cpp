@@ -1,0 +1,414 @@
+// cvt in all its forms, and the widening and narrowing of registers. A conversion reads its source exactly, rounds it
+// once and saturates. The common ones are loops that become vectors; the others pass each lane through double.
+#include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/lanes.h"
+#include "lib/emulate/cuda/numbers.h"
+
+namespace tgc::ptx {
+namespace {
+
+template <class T>
+struct Tag {
+  using type = T;
+};
+
+// Calls f with the C++ integer type of t.
+template <class F>
+Run with_integer(Type t, F f) {
+  switch (t) {
+    case Type::B8:
+    case Type::U8: return f(Tag<uint8_t>());
+    case Type::S8: return f(Tag<int8_t>());
+    case Type::B16:
+    case Type::U16: return f(Tag<uint16_t>());
+    case Type::S16: return f(Tag<int16_t>());
+    case Type::B32:
+    case Type::U32: return f(Tag<uint32_t>());
+    case Type::S32: return f(Tag<int32_t>());
+    case Type::B64:
+    case Type::U64: return f(Tag<uint64_t>());
+    case Type::S64: return f(Tag<int64_t>());
+    default: return nullptr;
+  }
+}
+// The register that holds an 8-bit integer is 16 bits wide.
+template <class T>
+using Store = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>, T>;
+
+// ---- integers to integers
+template <class S, class D, bool kSat>
+void int_to_int(Warp& w, const Op& o) {
+  const auto* a = reg<Store<S>>(w, o.a);
+  write<Store<D>>(w, o.d, [&](int i) {
+    S x = S(a[i]);
+    if constexpr (kSat) {
+      using Limits = std::numeric_limits<D>;
+      if (std::cmp_greater(x, Limits::max())) return Store<D>(Limits::max());
+      if (std::cmp_less(x, Limits::min())) return Store<D>(Limits::min());
+    }
+    return Store<D>(D(x));
+  });
+}
+
+// ---- floats: how each lies in its register
+template <class T>
+struct Native {
+  using Bits = T;
+  using Value = T;
+  static T decode(T x) { return x; }
+};
+struct HalfIn {
+  using Bits = uint16_t;
+  using Value = float;
+  static float decode(uint16_t x) { return half_to_float(x); }
+};
+struct BfloatIn {
+  using Bits = uint16_t;
+  using Value = float;
+  static float decode(uint16_t x) { return bf16_to_float(x); }
+};
+
+template <class F>
+Run with_float(Type t, F f) {
+  switch (t) {
+    case Type::F16: return f(Tag<HalfIn>());
+    case Type::BF16: return f(Tag<BfloatIn>());
+    case Type::F32: return f(Tag<Native<float>>());
+    case Type::F64: return f(Tag<Native<double>>());
+    default: return nullptr;
+  }
+}
+
+inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+template <int kRounding, class T>
+T to_whole(T x) {
+  if constexpr (kRounding == 0) return std::nearbyint(x);
+  if constexpr (kRounding == 1) return std::trunc(x);
+  if constexpr (kRounding == 2) return std::floor(x);
+  return std::ceil(x);
+}
+
+// Rounded, then held to what D can hold; NaN is 0.
+template <class S, class D, int kRounding>
+void float_to_int(Warp& w, const Op& o) {
+  using V = typename S::Value;
+  const auto* a = reg<typename S::Bits>(w, o.a);
+  constexpr bool kNarrow = sizeof(D) < sizeof(V) || (sizeof(D) == sizeof(V) && sizeof(V) == 8);
+  bool ftz = o.count;
+  write<Store<D>>(w, o.d, [&](int i) {
+    V x = S::decode(a[i]);
+    if constexpr (std::is_same_v<V, float>) x = ftz ? flush(x) : x;
+    x = to_whole<kRounding>(x);
+    (void)kNarrow;
+    constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than the largest D, exact
+    constexpr V kLeast = V(std::numeric_limits<D>::min());
+    D out = x >= kTop    ? std::numeric_limits<D>::max()
+            : x > kLeast ? D(x < kTop ? x : V(0))
+                         : std::numeric_limits<D>::min();
+    return Store<D>(x != x ? D(0) : out);
+  });
+}
+
+template <class S, class D>
+void int_to_native(Warp& w, const Op& o) {
+  const auto* a = reg<Store<S>>(w, o.a);
+  bool sat = o.count;
+  write<D>(w, o.d, [&](int i) {
+    D x = D(S(a[i]));
+    return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
+  });
+}
+const FloatLayout& layout(Type t) {
+  return kind(t) == Kind::BFloat ? kBfloat
+         : kind(t) == Kind::Tf32 ? kTf32
+         : kind(t) == Kind::E4m3 ? kE4m3
+         : kind(t) == Kind::E5m2 ? kE5m2
+                                 : kHalf;
+}
+// How a small float is made: packed in Op::value.
+struct Making {
+  Type type;
+  Rounding rounding;
+  bool finite, relu, sat;
+  int64_t packed() const {
+    return int64_t(type) | int64_t(rounding) << 8 | int64_t(finite) << 16 | int64_t(relu) << 17 | int64_t(sat) << 18;
+  }
+  explicit Making(int64_t v)
+      : type(Type(v & 255)),
+        rounding(Rounding(v >> 8 & 255)),
+        finite(v >> 16 & 1),
+        relu(v >> 17 & 1),
+        sat(v >> 18 & 1) {}
+  Making(Type t, Rounding r, bool finite, bool relu, bool sat)
+      : type(t), rounding(r), finite(finite), relu(relu), sat(sat) {}
+  uint32_t make(double x) const {
+    if (relu && x < 0) x = 0;
+    if (relu && x == 0) x = 0;
+    if (sat) x = x > 0 ? x < 1 ? x : 1.0 : 0.0;
+    uint32_t out = encode(x, layout(type), rounding, finite);
+    return type == Type::TF32 ? out << 13 : out;
+  }
+};
+
+template <class S>
+void int_to_small(Warp& w, const Op& o) {
+  Making making(o.value);
+  const auto* a = reg<Store<S>>(w, o.a);
+  write<uint16_t>(w, o.d, [&](int i) {
+    double x;
+    if constexpr (sizeof(S) == 8) x = to_odd(a[i]);
+    else x = double(S(a[i]));
+    return uint16_t(making.make(x));
+  });
+}
+
+// ---- floats to floats
+template <class S, class D>
+void float_to_native(Warp& w, const Op& o) {
+  const auto* a = reg<typename S::Bits>(w, o.a);
+  bool ftz = o.count & 1, sat = o.count & 2;
+  write<D>(w, o.d, [&](int i) {
+    auto in = S::decode(a[i]);
+    if constexpr (std::is_same_v<D, double> && std::is_same_v<decltype(in), float>) in = ftz ? flush(in) : in;
+    D x = D(in);
+    if constexpr (std::is_same_v<D, float>) {
+      if (ftz) x = flush(x);
+      if (x != x) x = std::bit_cast<float>(0x7fffffffu);
+    }
+    return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
+  });
+}
+template <class S, class D, int kRounding>
+void float_to_whole(Warp& w, const Op& o) {
+  const auto* a = reg<typename S::Bits>(w, o.a);
+  bool ftz = o.count & 1, sat = o.count & 2;
+  write<D>(w, o.d, [&](int i) {
+    auto in = S::decode(a[i]);
+    if constexpr (std::is_same_v<decltype(in), float>) in = ftz ? flush(in) : in;
+    D x = D(to_whole<kRounding>(in));
+    return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
+  });
+}
+template <bool kBf>
+void single_to_small(Warp& w, const Op& o) {
+  const float* a = reg<float>(w, o.a);
+  write<uint16_t>(w, o.d, [&](int i) { return kBf ? float_to_bf16(a[i]) : float_to_half(a[i]); });
+}
+template <class S>
+void float_to_small(Warp& w, const Op& o) {
+  Making making(o.value);
+  const auto* a = reg<typename S::Bits>(w, o.a);
+  if (making.type == Type::TF32) write<uint32_t>(w, o.d, [&](int i) { return making.make(double(S::decode(a[i]))); });
+  else write<uint16_t>(w, o.d, [&](int i) { return uint16_t(making.make(double(S::decode(a[i])))); });
+}
+template <class S, int kRounding>
+void small_to_whole(Warp& w, const Op& o) {
+  Making making(o.value);
+  const auto* a = reg<typename S::Bits>(w, o.a);
+  write<uint16_t>(w, o.d, [&](int i) { return uint16_t(making.make(double(to_whole<kRounding>(S::decode(a[i]))))); });
+}
+
+// Two floats into one register: the first source is the upper half.
+template <class D>
+void pair_of_singles(Warp& w, const Op& o) {
+  Making making(o.value);
+  const float *a = reg<float>(w, o.a), *b = reg<float>(w, o.b);
+  write<D>(w, o.d, [&](int i) { return D(making.make(double(a[i])) << (4 * sizeof(D)) | making.make(double(b[i]))); });
+}
+// Pairs of one small float into pairs of another: of 16 and 8 bits.
+template <class D, class S>
+void pair_to_pair(Warp& w, const Op& o) {
+  Making making(o.value);
+  const FloatLayout& from = layout(Type(o.count));
+  const S* a = reg<S>(w, o.a);
+  constexpr uint32_t kMask = (1u << (4 * sizeof(S))) - 1;
+  write<D>(w, o.d, [&](int i) {
+    uint32_t high = making.make(decode(uint32_t(a[i]) >> (4 * sizeof(S)) & kMask, from));
+    return D(high << (4 * sizeof(D)) | making.make(decode(uint32_t(a[i]) & kMask, from)));
+  });
+}
+
+// ---- which one
+struct Modifiers {
+  int whole = -1;     // rni, rzi, rmi, rpi
+  int rounding = -1;  // rn, rz, rm, rp, rna
+  bool ftz = false, sat = false, finite = false, relu = false;
+};
+Modifiers take_modifiers(Builder& b) {
+  Modifiers m;
+  for (;;) {
+    if (int n = b.take_one_of({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.whole = n;
+    else if (int r = b.take_one_of({"rn", "rz", "rm", "rp", "rna"}); r >= 0) m.rounding = r;
+    else if (b.take("ftz")) m.ftz = true;
+    else if (b.take("sat")) m.sat = true;
+    else if (b.take("satfinite")) m.finite = true;
+    else if (b.take("relu")) m.relu = true;
+    else return m;
+  }
+}
+
+bool is_small(Type t) { return t == Type::F16 || t == Type::BF16; }
+bool is_float(Type t) { return !is_integer(t) && t != Type::Pred; }
+
+template <class F>
+Run by_rounding(int n, F f) {
+  switch (n) {
+    case 0: return f(std::integral_constant<int, 0>());
+    case 1: return f(std::integral_constant<int, 1>());
+    case 2: return f(std::integral_constant<int, 2>());
+    default: return f(std::integral_constant<int, 3>());
+  }
+}
+// The processor's rounding for a run that rounds as it says: of kInner, 0 to 3.
+template <Run kInner>
+Run directed(int rounding) {
+  return rounding <= 0   ? kInner
+         : rounding == 1 ? rounded<FE_TOWARDZERO, kInner>
+         : rounding == 2 ? rounded<FE_DOWNWARD, kInner>
+                         : rounded<FE_UPWARD, kInner>;
+}
+
+Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
+  Making making(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, m.sat);
+  op.value = making.packed();
+  op.count = uint32_t(m.ftz) | uint32_t(m.sat) << 1;
+  if (is_integer(s) && is_integer(d))
+    return with_integer(s, [&](auto from) {
+      using S = typename decltype(from)::type;
+      return with_integer(d, [&](auto to) -> Run {
+        using D = typename decltype(to)::type;
+        return m.sat ? int_to_int<S, D, true> : int_to_int<S, D, false>;
+      });
+    });
+  if (is_integer(s)) {
+    op.count = m.sat;
+    return with_integer(s, [&](auto from) -> Run {
+      using S = typename decltype(from)::type;
+      if (is_small(d)) return int_to_small<S>;
+      if (d == Type::F32) return directed<int_to_native<S, float>>(m.rounding);
+      return d == Type::F64 ? directed<int_to_native<S, double>>(m.rounding) : nullptr;
+    });
+  }
+  if (is_integer(d)) {
+    op.count = m.ftz;
+    return with_float(s, [&](auto from) {
+      using S = typename decltype(from)::type;
+      return with_integer(d, [&](auto to) {
+        using D = typename decltype(to)::type;
+        return by_rounding(m.whole, [&](auto n) -> Run { return float_to_int<S, D, decltype(n)::value>; });
+      });
+    });
+  }
+  if (s == Type::F32 && is_small(d) && m.rounding <= 0 && m.whole < 0 && !m.sat && !m.relu && !m.finite && !m.ftz)
+    return d == Type::F16 ? single_to_small<false> : single_to_small<true>;
+  return with_float(s, [&](auto from) -> Run {
+    using S = typename decltype(from)::type;
+    if (is_small(d) || d == Type::TF32) {
+      if (m.whole >= 0 && d != Type::TF32)
+        return by_rounding(m.whole, [&](auto n) -> Run { return small_to_whole<S, decltype(n)::value>; });
+      return float_to_small<S>;
+    }
+    if (m.whole >= 0)
+      return by_rounding(m.whole, [&](auto n) -> Run {
+        return d == Type::F32 ? float_to_whole<S, float, decltype(n)::value>
+                              : float_to_whole<S, double, decltype(n)::value>;
+      });
+    return d == Type::F32 ? directed<float_to_native<S, float>>(m.rounding)
+                          : directed<float_to_native<S, double>>(m.rounding);
+  });
+}
+
+void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
+  Op op{.count = uint32_t(s)};
+  op.value = Making(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).packed();
+  if (s == Type::F32 && info(d).count == 2) {
+    b.need_operands(3);
+    op.run = bits(d) == 32 ? pair_of_singles<uint32_t> : pair_of_singles<uint16_t>;
+    op.a = b.source(1, s), op.b = b.source(2, s);
+  } else {
+    b.need_operands(2);
+    if (info(s).count != 2 || info(d).count != 2 || bits(s) == bits(d)) b.fail("its types do not go together");
+    op.run = bits(d) == 16 ? Run(pair_to_pair<uint16_t, uint32_t>) : Run(pair_to_pair<uint32_t, uint16_t>);
+    op.a = b.source(1, s);
+  }
+  op.d = b.destination(0, d);
+  b.emit(op);
+}
+
+void cvt(Builder& b) {
+  Modifiers m = take_modifiers(b);
+  Type d = b.type(), s = b.type();
+  b.no_more();
+  if (info(d).count == 2 || info(s).count == 2) return convert_pair(b, d, s, m);
+  b.need_operands(2);
+  bool narrows = is_float(d) && is_float(s) && bits(d) < bits(s) && m.whole < 0;
+  bool from_integer = is_integer(s) && is_float(d);
+  if (is_float(s) && is_integer(d) && m.whole < 0) b.fail("a rounding is missing", ".rzi, .rni, .rmi or .rpi");
+  if ((narrows || from_integer) && m.rounding < 0) b.fail("a rounding is missing", ".rn, .rz, .rm or .rp");
+  if (m.rounding == 4 && d != Type::TF32) b.fail(".rna goes with .tf32 alone");
+  Op op;
+  Modifiers used = m;
+  if (m.rounding == 4) used.rounding = 0;  // ties away from zero: made below
+  op.run = scalar_run(d, s, used, op);
+  if (m.rounding == 4) {
+    op.run = [](Warp& w, const Op& o) {
+      const uint32_t* a = reg<uint32_t>(w, o.a);
+      write<uint32_t>(w, o.d,
+                      [&](int i) { return (a[i] & 0x7fffffff) > 0x7f800000 ? a[i] : (a[i] + 0x1000) & ~0x1fffu; });
+    };
+  }
+  if (!op.run) b.fail("its types do not go together");
+  op.a = b.source(1, s, Width::Wider);
+  op.d = b.destination(0, d, Width::Wider);
+  b.emit(op);
+}
+
+// Addresses of shared and local memory are told from others by the window that they lie in.
+template <bool kToGeneric>
+void move_window(Warp& w, const Op& o) {
+  const uint64_t* a = reg<uint64_t>(w, o.a);
+  uint64_t base = uint64_t(o.value);
+  write<uint64_t>(w, o.d, [&](int i) { return kToGeneric ? a[i] + base : a[i] - base; });
+}
+void cvta(Builder& b) {
+  bool to = b.take("to");
+  int space = b.take_one_of({"global", "const", "shared", "local", "param"});
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(2);
+  if (space < 0 || space == 4 || t != Type::U64) b.fail("its space or type is not supported");
+  uint64_t base = space == 2 ? kSharedWindow : space == 3 ? kLocalWindow : 0;
+  Op op{.run = to ? move_window<false> : move_window<true>, .a = b.source(1, t), .value = int64_t(base)};
+  op.d = b.destination(0, t);
+  b.emit(op);
+}
+
+constexpr Row kRows[] = {{"cvt", cvt}, {"cvta", cvta}};
+
+template <class S, class D>
+void resize(Warp& w, const Op& o) {
+  const S* a = reg<S>(w, o.a);
+  write<D>(w, o.d, [&](int i) { return D(a[i]); });
+}
+template <class S>
+Run resize_to(unsigned to) {
+  return to == 16   ? resize<S, uint16_t>
+         : to == 32 ? resize<S, uint32_t>
+         : to == 64 ? resize<S, uint64_t>
+                    : resize<S, unsigned __int128>;
+}
+
+}  // namespace
+
+std::span<const Row> convert_rows() { return kRows; }
+
+Run narrow_run(unsigned from, unsigned to) {
+  return from == 32 ? resize_to<uint32_t>(to) : from == 64 ? resize_to<uint64_t>(to) : resize_to<unsigned __int128>(to);
+}
+Run widen_run(unsigned from, unsigned to, bool is_signed) {
+  if (from == 16) return is_signed ? resize_to<int16_t>(to) : resize_to<uint16_t>(to);
+  if (from == 32) return is_signed ? resize_to<int32_t>(to) : resize_to<uint32_t>(to);
+  return is_signed ? resize_to<int64_t>(to) : resize_to<uint64_t>(to);
+}
+
+}  // namespace tgc::ptx

@@ -1,0 +1,306 @@
+// Floats. IEEE's operations are the processor's; a NaN that comes out of float or half arithmetic is PTX's one NaN.
+// Approximations (ex2, sin, ...) are the C library's, which is within what PTX allows them.
+#include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/float_ops.h"
+#include "lib/emulate/cuda/lanes.h"
+#include "lib/emulate/cuda/numbers.h"
+
+namespace tgc::ptx {
+namespace {
+
+template <class T>
+T canonical(T x) {
+  return x;
+}
+template <>
+inline float canonical(float x) {
+  return x != x ? std::bit_cast<float>(0x7fffffffu) : x;
+}
+
+struct Add {
+  template <class T>
+  T operator()(T a, T b) const {
+    return canonical(a + b);
+  }
+};
+struct Sub {
+  template <class T>
+  T operator()(T a, T b) const {
+    return canonical(a - b);
+  }
+};
+struct Mul {
+  template <class T>
+  T operator()(T a, T b) const {
+    return canonical(a * b);
+  }
+};
+struct Div {
+  template <class T>
+  T operator()(T a, T b) const {
+    return canonical(a / b);
+  }
+};
+struct Fma {
+  template <class T>
+  T operator()(T a, T b, T c) const {
+    return canonical(std::fma(a, b, c));
+  }
+};
+// One NaN loses, two give NaN; +0 is more than -0.
+template <bool kNan>
+struct Min {
+  template <class T>
+  T operator()(T a, T b) const {
+    if (a != a) return kNan ? canonical(a) : canonical(b);
+    if (b != b) return kNan ? canonical(b) : a;
+    return a < b || (a == b && std::signbit(a)) ? a : b;
+  }
+};
+template <bool kNan>
+struct Max {
+  template <class T>
+  T operator()(T a, T b) const {
+    if (a != a) return kNan ? canonical(a) : canonical(b);
+    if (b != b) return kNan ? canonical(b) : a;
+    return a > b || (a == b && !std::signbit(a)) ? a : b;
+  }
+};
+struct Abs {
+  template <class T>
+  T operator()(T a) const {
+    return std::fabs(a);
+  }
+};
+struct Neg {
+  template <class T>
+  T operator()(T a) const {
+    return -a;
+  }
+};
+struct Sqrt {
+  template <class T>
+  T operator()(T a) const {
+    return canonical(std::sqrt(a));
+  }
+};
+struct Rcp {
+  template <class T>
+  T operator()(T a) const {
+    return canonical(T(1) / a);
+  }
+};
+struct Rsqrt {
+  template <class T>
+  T operator()(T a) const {
+    return canonical(T(1 / std::sqrt(double(a))));
+  }
+};
+struct Ex2 {
+  float operator()(float a) const { return canonical(std::exp2(a)); }
+};
+struct Lg2 {
+  float operator()(float a) const { return canonical(std::log2(a)); }
+};
+struct Sin {
+  float operator()(float a) const { return canonical(std::sin(a)); }
+};
+struct Cos {
+  float operator()(float a) const { return canonical(std::cos(a)); }
+};
+struct Tanh {
+  float operator()(float a) const { return canonical(std::tanh(a)); }
+};
+struct Copysign {
+  template <class T>
+  T operator()(T a, T b) const {
+    return std::copysign(b, a);
+  }
+};
+
+inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+template <class F, bool kFtz, bool kSat>
+struct Single {
+  template <class... A>
+  float operator()(A... a) const {
+    float r = kFtz ? flush(F()(flush(a)...)) : F()(a...);
+    return kSat ? (r > 0 ? r < 1 ? r : 1.0f : 0.0f) : r;
+  }
+};
+
+// Halves: made of floats and rounded once. A product of two has at most 22 bits, so that of all operations only fma
+// could be rounded twice; its sum is rounded to odd first.
+struct AsHalf {
+  static float decode(uint16_t h) { return half_to_float(h); }
+  static uint16_t encode(float x) { return float_to_half(x); }
+  static uint16_t encode(double x) { return uint16_t(ptx::encode(x, kHalf)); }
+};
+struct AsBfloat {
+  static float decode(uint16_t h) { return bf16_to_float(h); }
+  static uint16_t encode(float x) { return float_to_bf16(x); }
+  static uint16_t encode(double x) { return uint16_t(ptx::encode(x, kBfloat)); }
+};
+template <class As, class F, bool kRelu>
+struct Small {
+  template <class... A>
+  uint16_t operator()(A... a) const {
+    if constexpr (std::is_same_v<F, Neg>) return uint16_t((..., (a ^ 0x8000)));
+    else if constexpr (std::is_same_v<F, Abs>) return uint16_t((..., (a & 0x7fff)));
+    else return relu(value(a...));
+  }
+
+ private:
+  static uint16_t relu(uint16_t r) { return kRelu && (r & 0x8000) ? uint16_t(0) : r; }
+  template <class... A>
+  static uint16_t value(A... a) {
+    return As::encode(F()(As::decode(a)...));
+  }
+  static uint16_t value(uint16_t a, uint16_t b, uint16_t c) {
+    return As::encode(add_to_odd(double(As::decode(a)) * double(As::decode(b)), double(As::decode(c))));
+  }
+};
+template <class F>
+struct Pair {
+  template <class... A>
+  uint32_t operator()(A... a) const {
+    return uint32_t(F()(uint16_t(a)...)) | uint32_t(F()(uint16_t(a >> 16)...)) << 16;
+  }
+};
+
+template <class D, class F, int kInputs>
+void lanes_of(Warp& w, const Op& o) {
+  if constexpr (kInputs == 1) unary<D, F>(w, o);
+  else if constexpr (kInputs == 2) binary<D, F>(w, o);
+  else ternary<D, F>(w, o);
+}
+
+template <class F, int kInputs>
+Run single_run(const FloatFlags& f) {
+  if (f.sat)
+    return f.ftz ? lanes_of<float, Single<F, true, true>, kInputs> : lanes_of<float, Single<F, false, true>, kInputs>;
+  return f.ftz ? lanes_of<float, Single<F, true, false>, kInputs> : lanes_of<float, Single<F, false, false>, kInputs>;
+}
+// Of rz, rm and rp.
+template <class D, class F, int kInputs>
+Run directed_run(int rounding) {
+  constexpr Run kInner = lanes_of<D, F, kInputs>;
+  return rounding == 1   ? rounded<FE_TOWARDZERO, kInner>
+         : rounding == 2 ? rounded<FE_DOWNWARD, kInner>
+                         : rounded<FE_UPWARD, kInner>;
+}
+template <class As, class F, int kInputs>
+Run small_run(bool relu, bool two) {
+  if (two)
+    return relu ? lanes_of<uint32_t, Pair<Small<As, F, true>>, kInputs>
+                : lanes_of<uint32_t, Pair<Small<As, F, false>>, kInputs>;
+  return relu ? lanes_of<uint16_t, Small<As, F, true>, kInputs> : lanes_of<uint16_t, Small<As, F, false>, kInputs>;
+}
+
+// The run of F in every type that it has; null for a type or modifier that it has not.
+template <class F, int kInputs, bool kDouble = true, bool kDirected = false>
+Run float_run(Type t, const FloatFlags& f) {
+  bool directed = f.rounding > 0;
+  if (f.relu && std::is_same_v<F, Fma> == false) return nullptr;
+  if (t == Type::F32) {
+    if (f.relu) return nullptr;
+    if (!directed) return single_run<F, kInputs>(f);
+    if constexpr (kDirected)
+      return f.sat   ? nullptr
+             : f.ftz ? directed_run<float, Single<F, true, false>, kInputs>(f.rounding)
+                     : directed_run<float, Single<F, false, false>, kInputs>(f.rounding);
+    return nullptr;
+  }
+  if (f.sat || (t == Type::F64 && f.ftz)) return nullptr;
+  if (t == Type::F64) {
+    if constexpr (kDouble) {
+      if constexpr (kDirected)
+        if (directed) return directed_run<double, F, kInputs>(f.rounding);
+      return directed ? nullptr : Run(lanes_of<double, F, kInputs>);
+    }
+    return nullptr;
+  }
+  if (directed || f.ftz) return nullptr;
+  bool two = info(t).count == 2;
+  if (kind(t) == Kind::Float) return small_run<AsHalf, F, kInputs>(f.relu, two);
+  if (kind(t) == Kind::BFloat) return small_run<AsBfloat, F, kInputs>(f.relu, two);
+  return nullptr;
+}
+
+Run run_of(FloatOp op, Type t, const FloatFlags& f) {
+  switch (op) {
+    case FloatOp::Add: return float_run<Add, 2, true, true>(t, f);
+    case FloatOp::Sub: return float_run<Sub, 2, true, true>(t, f);
+    case FloatOp::Mul: return float_run<Mul, 2, true, true>(t, f);
+    case FloatOp::Div: return float_run<Div, 2, true, true>(t, f);
+    case FloatOp::Fma: return float_run<Fma, 3, true, true>(t, f);
+    case FloatOp::Sqrt: return float_run<Sqrt, 1, true, true>(t, f);
+    case FloatOp::Rcp: return float_run<Rcp, 1, true, true>(t, f);
+    case FloatOp::Min: return f.nan ? float_run<Min<true>, 2>(t, f) : float_run<Min<false>, 2>(t, f);
+    case FloatOp::Max: return f.nan ? float_run<Max<true>, 2>(t, f) : float_run<Max<false>, 2>(t, f);
+    case FloatOp::Abs: return float_run<Abs, 1>(t, f);
+    case FloatOp::Neg: return float_run<Neg, 1>(t, f);
+    case FloatOp::Rsqrt: return float_run<Rsqrt, 1>(t, f);
+    case FloatOp::Copysign: return float_run<Copysign, 2>(t, f);
+    case FloatOp::Ex2: return float_run<Ex2, 1, false>(t, f);
+    case FloatOp::Lg2: return float_run<Lg2, 1, false>(t, f);
+    case FloatOp::Sin: return float_run<Sin, 1, false>(t, f);
+    case FloatOp::Cos: return float_run<Cos, 1, false>(t, f);
+    case FloatOp::Tanh: return float_run<Tanh, 1, false>(t, f);
+  }
+  return nullptr;
+}
+
+template <FloatOp kOp>
+void translate(Builder& b) {
+  FloatFlags flags = take_float_flags(b);
+  emit_float(b, kOp, b.type(), flags);
+}
+
+constexpr Row kRows[] = {
+    {"fma", translate<FloatOp::Fma>},           {"sqrt", translate<FloatOp::Sqrt>}, {"rcp", translate<FloatOp::Rcp>},
+    {"rsqrt", translate<FloatOp::Rsqrt>},       {"ex2", translate<FloatOp::Ex2>},   {"lg2", translate<FloatOp::Lg2>},
+    {"sin", translate<FloatOp::Sin>},           {"cos", translate<FloatOp::Cos>},   {"tanh", translate<FloatOp::Tanh>},
+    {"copysign", translate<FloatOp::Copysign>},
+};
+
+}  // namespace
+
+FloatFlags take_float_flags(Builder& b) {
+  FloatFlags f;
+  for (;;) {
+    int rounding = b.take_one_of({"rn", "rz", "rm", "rp"});
+    if (rounding >= 0) f.rounding = rounding;
+    else if (b.take("ftz")) f.ftz = true;
+    else if (b.take("sat")) f.sat = true;
+    else if (b.take("approx")) f.approx = true;
+    else if (b.take("full")) f.full = true;
+    else if (b.take("relu")) f.relu = true;
+    else if (b.take("NaN")) f.nan = true;
+    else return f;
+  }
+}
+
+void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags) {
+  Run run = run_of(op, type, flags);
+  bool needs_way = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;  // .rn or .approx
+  bool approximates = op >= FloatOp::Rsqrt && op <= FloatOp::Tanh;
+  if (needs_way && flags.rounding < 0 && !flags.approx && !flags.full)
+    b.fail("neither a rounding nor .approx", ".rn or .approx");
+  if (approximates && !flags.approx) b.fail(".approx is missing", ".approx");
+  if (op == FloatOp::Fma && flags.rounding < 0) b.fail("a rounding is missing", ".rn");
+  if (flags.nan && op != FloatOp::Min && op != FloatOp::Max) run = nullptr;
+  if ((flags.approx && !needs_way && !approximates) || (flags.full && op != FloatOp::Div)) run = nullptr;
+  if (!run) b.fail("its type or modifiers are not supported");
+  b.no_more();
+  size_t inputs = op == FloatOp::Fma ? 3 : op <= FloatOp::Max || op == FloatOp::Copysign ? 2 : 1;
+  b.need_operands(inputs + 1);
+  Op out{.run = run, .a = b.source(1, type)};
+  if (inputs > 1) out.b = b.source(2, type);
+  if (inputs > 2) out.c = b.source(3, type);
+  out.d = b.destination(0, type);
+  b.emit(out);
+}
+
+std::span<const Row> float_rows() { return kRows; }
+
+}  // namespace tgc::ptx

@@ -1,0 +1,212 @@
+// ld and st: addresses are checked against what was allocated, and against alignment; loads of shared memory against
+// what was stored there. A generic address says by its window which space it is of.
+#include <array>
+
+#include "lib/emulate/cuda/access.h"
+#include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/lanes.h"
+
+namespace tgc::ptx {
+namespace {
+
+template <class T, int N, Space kSpace>
+void load(Warp& w, const Op& o) {
+  Addresses at;
+  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, load<T, N, kSpace>)) return;
+  for (int n = 0; n < N; n++) {
+    uint32_t place = N == 1 ? o.d : w.operands[o.more + uint32_t(n)];
+    T* d = reg<T>(w, place);
+    if (N == 1 && at.is_row && w.active == UINT32_MAX) {
+      std::memcpy(d, reinterpret_cast<const void*>(at.host[0]), sizeof(T) * kLanes);
+      return;
+    }
+    alignas(64) T t[kLanes];
+    for (int i = 0; i < kLanes; i++) t[i] = reinterpret_cast<const T*>(at.host[i])[n];
+    write<T>(w, place, [&](int i) { return t[i]; });
+  }
+}
+
+template <class T, int N, Space kSpace>
+void store(Warp& w, const Op& o) {
+  Addresses at;
+  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Store, at, store<T, N, kSpace>)) return;
+  for (int n = 0; n < N; n++) {
+    const T* a = reg<T>(w, N == 1 ? o.b : w.operands[o.more + uint32_t(n)]);
+    if (N == 1 && at.is_row && w.active == UINT32_MAX) {
+      std::memcpy(reinterpret_cast<void*>(at.host[0]), a, sizeof(T) * kLanes);
+      return;
+    }
+    each_active(w, [&](int i) { reinterpret_cast<T*>(at.host[i])[n] = a[i]; });
+  }
+}
+
+// A byte in memory, 16 bits in its register.
+template <class T, int N, Space kSpace>
+void load_byte(Warp& w, const Op& o) {
+  Addresses at;
+  if (!find_addresses<kSpace>(w, o, N, Access::Load, at, load_byte<T, N, kSpace>)) return;
+  for (int n = 0; n < N; n++)
+    write<uint16_t>(w, N == 1 ? o.d : w.operands[o.more + uint32_t(n)],
+                    [&](int i) { return uint16_t(reinterpret_cast<const T*>(at.host[i])[n]); });
+}
+template <int N, Space kSpace>
+void store_byte(Warp& w, const Op& o) {
+  Addresses at;
+  if (!find_addresses<kSpace>(w, o, N, Access::Store, at, store_byte<N, kSpace>)) return;
+  for (int n = 0; n < N; n++) {
+    const uint16_t* a = reg<uint16_t>(w, N == 1 ? o.b : w.operands[o.more + uint32_t(n)]);
+    each_active(w, [&](int i) { reinterpret_cast<uint8_t*>(at.host[i])[n] = uint8_t(a[i]); });
+  }
+}
+
+template <int N, Space kSpace>
+Run run_for(Type t, bool stores) {
+  switch (bits(t)) {
+    case 8:
+      return stores         ? store_byte<N, kSpace>
+             : is_signed(t) ? load_byte<int8_t, N, kSpace>
+                            : load_byte<uint8_t, N, kSpace>;
+    case 16: return stores ? store<uint16_t, N, kSpace> : load<uint16_t, N, kSpace>;
+    case 32: return stores ? store<uint32_t, N, kSpace> : load<uint32_t, N, kSpace>;
+    case 64: return stores ? store<uint64_t, N, kSpace> : load<uint64_t, N, kSpace>;
+    case 128:
+      return N > 1 ? nullptr : stores ? store<unsigned __int128, 1, kSpace> : load<unsigned __int128, 1, kSpace>;
+    default: return nullptr;
+  }
+}
+template <Space kSpace>
+Run run_for(Type t, int n, bool stores) {
+  return n == 1   ? run_for<1, kSpace>(t, stores)
+         : n == 2 ? run_for<2, kSpace>(t, stores)
+         : n == 4 ? run_for<4, kSpace>(t, stores)
+                  : run_for<8, kSpace>(t, stores);
+}
+Run run_for(Space space, Type t, int n, bool stores) {
+  switch (space) {
+    case Space::Global:
+    case Space::Const: return run_for<Space::Global>(t, n, stores);
+    case Space::Shared: return run_for<Space::Shared>(t, n, stores);
+    case Space::Local: return run_for<Space::Local>(t, n, stores);
+    default: return run_for<Space::Generic>(t, n, stores);
+  }
+}
+
+void load_parameter(Builder& b, Type t, int n) {
+  const Operand& from = b.operand(1);
+  const Variable* p = from.kind == Operand::Address && from.reg < 0 ? b.find_parameter(from.name) : nullptr;
+  if (!p) b.fail("its address is no parameter of the kernel");
+  uint64_t bytes = bits(t) / 8, at = from.bits;
+  if (at > p->bytes || bytes * uint64_t(n) > p->bytes - at)
+    b.fail("it reads beyond the parameter '" + std::string(p->name) + "'");
+  if (t == Type::S8) b.fail("parameters of type .s8 are not supported");
+  std::vector<uint32_t> to = n == 1 ? std::vector{b.destination(0, t, Width::Wider)}
+                                    : b.destinations(b.operand(0), size_t(n), t, Width::Wider);
+  for (size_t k = 0; k < size_t(n); k++) {
+    uint32_t value = b.parameter(uint32_t(p->offset + at + k * bytes), unsigned(bytes));
+    b.emit({.run = narrow_run(register_bits(t), register_bits(t)), .d = to[k], .a = value});
+  }
+}
+
+// What may stand between ld and the type that changes nothing here: caches are not emulated.
+void take_hints(Builder& b) {
+  while (b.take_one_of({"weak",
+                        "relaxed",
+                        "acquire",
+                        "release",
+                        "volatile",
+                        "cta",
+                        "cluster",
+                        "gpu",
+                        "sys",
+                        "nc",
+                        "ca",
+                        "cg",
+                        "cs",
+                        "lu",
+                        "cv",
+                        "wb",
+                        "wt",
+                        "L1::evict_normal",
+                        "L1::evict_unchanged",
+                        "L1::evict_first",
+                        "L1::evict_last",
+                        "L1::no_allocate",
+                        "L2::64B",
+                        "L2::128B",
+                        "L2::256B"}) >= 0) {}
+}
+
+void access(Builder& b, bool stores) {
+  take_hints(b);
+  Space space = take_space(b);
+  take_hints(b);
+  static constexpr int kCounts[] = {1, 2, 4, 8};
+  int n = kCounts[b.take_one_of({"v2", "v4", "v8"}) + 1];
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(2);
+  if (t == Type::Pred || info(t).count == 2 || bits(t) * unsigned(n) > 256)
+    b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  if (space == Space::Param) {
+    if (stores) b.fail("parameters cannot be stored");
+    return load_parameter(b, t, n);
+  }
+  if (stores && space == Space::Const) b.fail("constant memory cannot be stored");
+  Op op{.run = run_for(space, t, n, stores)};
+  if (!op.run) b.fail("a vector of ." + std::string(text(t)));
+  take_address(b, b.operand(stores ? 0 : 1), space, op);
+  if (n == 1) {
+    if (stores) op.b = b.source(1, t, Width::Wider);
+    else op.d = b.destination(0, t, Width::Wider);
+    return b.emit(op);
+  }
+  if (stores) b.emit(op, {}, b.sources(b.operand(1), size_t(n), t, Width::Wider));
+  else b.emit(op, b.destinations(b.operand(0), size_t(n), t, Width::Wider), {});
+}
+
+constexpr Row kRows[] = {
+    {"ld", [](Builder& b) { access(b, false); }},
+    {"ldu", [](Builder& b) { access(b, false); }},
+    {"st", [](Builder& b) { access(b, true); }},
+};
+
+}  // namespace
+
+Space take_space(Builder& b) {
+  int n = b.take_one_of({"global", "const", "shared", "local", "param", "shared::cta"});
+  static constexpr Space kSpaces[] = {Space::Generic, Space::Global, Space::Const, Space::Shared,
+                                      Space::Local,   Space::Param,  Space::Shared};
+  return kSpaces[n + 1];
+}
+
+void take_address(Builder& b, const Operand& o, Space space, Op& op) {
+  if (o.kind != Operand::Address) b.fail("an operand is no address", "[...]");
+  op.value = int64_t(o.bits);
+  if (o.reg >= 0) {
+    Operand r{.kind = Operand::Reg, .reg = o.reg};
+    bool is_wide = bits(b.code().function->registers[size_t(o.reg)].type) == 64;
+    if (is_wide) {
+      op.a = b.source(r, Type::B64);
+      return;
+    }
+    if (space == Space::Generic) b.fail("a generic address of 32 bits");
+    uint32_t narrow = b.source(r, Type::B32);
+    op.a = b.temporary(64);
+    return b.emit({.run = widen_run(32, 64, false), .d = op.a, .a = narrow});
+  }
+  if (!o.name.empty()) {
+    Builder::Place place = b.variable(o.name);
+    bool fits = place.space == space || (space == Space::Const && place.space == Space::Global);
+    if (!fits && space != Space::Generic) b.fail("'" + std::string(o.name) + "' lies in another space");
+    op.value += int64_t(place.address);
+    if (space == Space::Generic)
+      op.value += int64_t(place.space == Space::Shared  ? kSharedWindow
+                          : place.space == Space::Local ? kLocalWindow
+                                                        : 0);
+  }
+  op.a = b.constant(0, 64);
+}
+
+std::span<const Row> memory_rows() { return kRows; }
+
+}  // namespace tgc::ptx

@@ -1,0 +1,154 @@
+// mma.sync, as the tensor cores of sm_75 to sm_90 have it, and ldmatrix. A fragment's element e of register r in lane l
+// lies, with g = l / 4, t = l % 4 and E elements in a register, at
+//   A: row g + 8 * (r % 2), column t * E + e + 4 * E * (r / 2)    (of 8 rows: row g, column t * E + e + 4 * E * r)
+//   B: row t * E + e + 4 * E * r, column g
+//   C and D: row g + 8 * (e / 2), column 2 * t + e % 2
+// Products are summed exactly as far as a double is exact, and rounded once: a GPU's own order of sums is not told.
+#include "lib/emulate/cuda/access.h"
+#include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/numbers.h"
+
+namespace tgc::ptx {
+namespace {
+
+struct Shape {
+  int m, n, k;
+  Type a, b, c;  // c: also d's
+  int per_register;  // elements of A and B
+};
+constexpr Shape kShapes[] = {
+    {16, 8, 8, Type::F16, Type::F16, Type::F32, 2},    {16, 8, 8, Type::F16, Type::F16, Type::F16, 2},
+    {16, 8, 16, Type::F16, Type::F16, Type::F32, 2},   {16, 8, 16, Type::F16, Type::F16, Type::F16, 2},
+    {16, 8, 8, Type::BF16, Type::BF16, Type::F32, 2},  {16, 8, 16, Type::BF16, Type::BF16, Type::F32, 2},
+    {16, 8, 4, Type::TF32, Type::TF32, Type::F32, 1},  {16, 8, 8, Type::TF32, Type::TF32, Type::F32, 1},
+    {16, 8, 32, Type::E4M3, Type::E4M3, Type::F32, 4}, {16, 8, 32, Type::E5M2, Type::E5M2, Type::F32, 4},
+    {16, 8, 32, Type::E4M3, Type::E5M2, Type::F32, 4}, {16, 8, 32, Type::E5M2, Type::E4M3, Type::F32, 4},
+    {16, 8, 16, Type::S8, Type::S8, Type::S32, 4},     {16, 8, 32, Type::S8, Type::S8, Type::S32, 4},
+    {16, 8, 16, Type::U8, Type::U8, Type::S32, 4},     {16, 8, 32, Type::U8, Type::U8, Type::S32, 4},
+    {8, 8, 16, Type::S8, Type::S8, Type::S32, 4},      {8, 8, 16, Type::U8, Type::U8, Type::S32, 4},
+};
+
+double element(Type t, uint32_t word, int e) {
+  switch (t) {
+    case Type::F16: return half_to_float(uint16_t(word >> (16 * e)));
+    case Type::BF16: return bf16_to_float(uint16_t(word >> (16 * e)));
+    case Type::TF32: return std::bit_cast<float>(word & ~0x1fffu);
+    case Type::E4M3: return decode(word >> (8 * e) & 255, kE4m3);
+    case Type::E5M2: return decode(word >> (8 * e) & 255, kE5m2);
+    case Type::S8: return int8_t(word >> (8 * e));
+    default: return uint8_t(word >> (8 * e));
+  }
+}
+
+void mma(Warp& w, const Op& o) {
+  if (w.active != UINT32_MAX)
+    raise(w, o, std::countr_zero(~w.active), kLaunchFailed, "does not take part in a matrix product of its warp");
+  const Shape& s = kShapes[o.value];
+  const uint32_t* place = w.operands + o.more;
+  int elements_c = s.m * s.n / kLanes, registers_c = s.c == Type::F16 ? elements_c / 2 : elements_c;
+  int registers_a = s.m * s.k / kLanes / s.per_register, registers_b = s.n * s.k / kLanes / s.per_register;
+  const uint32_t *pd = place, *pa = pd + registers_c, *pb = pa + registers_a, *pc = pb + registers_b;
+  double a[16][32], b[32][8], c[16][8];
+  auto row_of_c = [&](int lane, int e) { return lane / 4 + 8 * (e / 2); };
+  auto column_of_c = [&](int lane, int e) { return lane % 4 * 2 + e % 2; };
+  for (int lane = 0; lane < kLanes; lane++) {
+    int g = lane / 4, t = lane % 4, per = s.per_register;
+    for (int r = 0; r < registers_a; r++)
+      for (int e = 0; e < per; e++) {
+        int row = s.m == 16 ? g + 8 * (r % 2) : g, column = t * per + e + 4 * per * (s.m == 16 ? r / 2 : r);
+        a[row][column] = element(s.a, reg<uint32_t>(w, pa[r])[lane], e);
+      }
+    for (int r = 0; r < registers_b; r++)
+      for (int e = 0; e < per; e++) b[t * per + e + 4 * per * r][g] = element(s.b, reg<uint32_t>(w, pb[r])[lane], e);
+    for (int e = 0; e < elements_c; e++) {
+      uint32_t word = reg<uint32_t>(w, pc[s.c == Type::F16 ? e / 2 : e])[lane];
+      c[row_of_c(lane, e)][column_of_c(lane, e)] = s.c == Type::F32   ? std::bit_cast<float>(word)
+                                                   : s.c == Type::F16 ? element(Type::F16, word, e % 2)
+                                                                      : int32_t(word);
+    }
+  }
+  for (int i = 0; i < s.m; i++)
+    for (int k = 0; k < s.k; k++)
+      for (int j = 0; j < 8; j++) c[i][j] += a[i][k] * b[k][j];
+  for (int lane = 0; lane < kLanes; lane++)
+    for (int e = 0; e < elements_c; e++) {
+      double x = c[row_of_c(lane, e)][column_of_c(lane, e)];
+      uint32_t* d = reg<uint32_t>(w, pd[s.c == Type::F16 ? e / 2 : e]) + lane;
+      if (s.c == Type::F32) *d = x != x ? 0x7fffffffu : std::bit_cast<uint32_t>(float(x));
+      else if (s.c == Type::F16) *d = (e % 2 ? *d & 0xffff : 0) | encode(x, kHalf) << (16 * (e % 2));
+      else *d = uint32_t(int64_t(x));
+    }
+}
+
+void translate_mma(Builder& b) {
+  if (!b.take("sync") || !b.take("aligned")) b.fail("only mma.sync.aligned is supported");
+  int size = b.take_one_of({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16"});
+  static constexpr int kSizes[][2] = {{16, 4}, {16, 8}, {16, 16}, {16, 32}, {8, 16}};
+  if (size < 0) b.fail("its shape is not supported");
+  if (!b.take("row") || !b.take("col")) b.fail("only .row.col is supported");
+  Type d = b.type(), ta = b.type(), tb = b.type(), c = b.type();
+  b.no_more();
+  b.need_operands(4);
+  for (const Shape& s : kShapes) {
+    if (s.m != kSizes[size][0] || s.k != kSizes[size][1] || s.a != ta || s.b != tb || s.c != c || d != c) continue;
+    size_t registers_c = size_t(s.m) * 8 / 32 / (c == Type::F16 ? 2 : 1);
+    std::vector<uint32_t> ins;
+    auto add = [&](size_t n, size_t count, Type t) {
+      for (uint32_t r : b.sources(b.operand(n), count, t)) ins.push_back(r);
+    };
+    add(1, size_t(s.m * s.k / 32 / s.per_register), Type::B32);
+    add(2, size_t(s.n * s.k / 32 / s.per_register), Type::B32);
+    add(3, registers_c, Type::B32);
+    std::vector<uint32_t> outs = b.destinations(b.operand(0), registers_c, Type::B32);
+    b.code().is_lane_free = false;
+    return b.emit({.run = mma, .value = &s - kShapes}, outs, ins);
+  }
+  b.fail("its types are not supported in this shape");
+}
+
+// Eight rows of eight halves each matrix: lane 8 * m + i holds the address of row i of matrix m; a lane gets two
+// neighbours of row lane / 4, or, transposed, of that column.
+template <bool kTransposed>
+void ldmatrix(Warp& w, const Op& o) {
+  if (w.active != UINT32_MAX)
+    raise(w, o, std::countr_zero(~w.active), kLaunchFailed, "does not take part in loading a matrix of its warp");
+  uint32_t matrices = o.count - 1;  // the last operand is the address once more
+  Addresses at;
+  find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
+  for (uint32_t m = 0; m < matrices; m++) {
+    uint32_t* d = reg<uint32_t>(w, w.operands[o.more + m]);
+    for (uint32_t lane = 0; lane < kLanes; lane++) {
+      auto at_row = [&](uint32_t row, uint32_t column) {
+        return uint32_t(reinterpret_cast<const uint16_t*>(at.host[8 * m + row])[column]);
+      };
+      uint32_t g = lane / 4, t = lane % 4;
+      d[lane] =
+          kTransposed ? at_row(2 * t, g) | at_row(2 * t + 1, g) << 16 : at_row(g, 2 * t) | at_row(g, 2 * t + 1) << 16;
+    }
+  }
+}
+
+void translate_ldmatrix(Builder& b) {
+  if (!b.take("sync") || !b.take("aligned") || !b.take("m8n8")) b.fail("only ldmatrix.sync.aligned.m8n8 is supported");
+  int n = b.take_one_of({"x1", "x2", "x4"});
+  bool transposed = b.take("trans");
+  Space space = take_space(b);
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(2);
+  if (n < 0 || t != Type::B16 || space != Space::Shared)
+    b.fail("its form is not supported", ".x1, .x2 or .x4, .shared, .b16");
+  Op op{.run = transposed ? ldmatrix<true> : ldmatrix<false>};
+  take_address(b, b.operand(1), space, op);
+  b.code().is_lane_free = false;
+  uint32_t address[] = {op.a};
+  b.emit(op, b.destinations(b.operand(0), size_t(1) << n, Type::B32), address);
+}
+
+constexpr Row kRows[] = {{"mma", translate_mma}, {"ldmatrix", translate_ldmatrix}};
+
+}  // namespace
+
+std::span<const Row> mma_rows() { return kRows; }
+
+}  // namespace tgc::ptx

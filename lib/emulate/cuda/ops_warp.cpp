@@ -1,0 +1,134 @@
+// Instructions in which lanes see each other: shfl, vote, activemask, match, redux.
+#include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/lanes.h"
+#include "lib/emulate/cuda/launch.h"
+
+namespace tgc::ptx {
+namespace {
+
+// Of the lanes named in a membermask all must take part. The mask is the same in each.
+void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
+  each_active(w, [&](int i) {
+    uint32_t missing = mask[i] & w.alive & ~w.active;
+    if (missing || !(mask[i] >> i & 1))
+      raise(w, o, missing ? std::countr_zero(missing) : i, kLaunchFailed,
+            "does not take part with the lanes that its mask names");
+  });
+}
+
+template <int kMode>
+void shuffle(Warp& w, const Op& o) {
+  const uint32_t* more = w.operands + o.more;  // d, p, a, b, c, mask
+  check_members(w, o, reg<uint32_t>(w, more[5]));
+  uint32_t a[kLanes], d[kLanes], valid = 0;
+  std::memcpy(a, reg<uint32_t>(w, more[2]), sizeof a);
+  std::memcpy(d, reg<uint32_t>(w, more[0]), sizeof d);
+  const uint32_t *bs = reg<uint32_t>(w, more[3]), *cs = reg<uint32_t>(w, more[4]);
+  each_active(w, [&](int lane) {
+    int b = int(bs[lane] & 31), c = int(cs[lane] & 31), segment = int(cs[lane] >> 8 & 31);
+    int most = (lane & segment) | (c & ~segment), least = lane & segment;
+    int from = kMode == 0 ? lane - b : kMode == 1 ? lane + b : kMode == 2 ? lane ^ b : least | (b & ~segment);
+    bool ok = kMode == 0 ? from >= most : from <= most;
+    if (!ok) from = lane;
+    valid |= uint32_t(ok) << lane;
+    d[lane] = a[from];
+  });
+  std::memcpy(reg<uint32_t>(w, more[0]), d, sizeof d);
+  uint32_t& p = *reg<uint32_t>(w, more[1]);
+  p = (p & ~w.active) | (valid & w.active);
+}
+void shfl(Builder& b) {
+  if (!b.take("sync")) b.fail("only shfl.sync is supported");
+  int mode = b.take_one_of({"up", "down", "bfly", "idx"});
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(5);
+  if (mode < 0 || t != Type::B32) b.fail("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
+  constexpr Run kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
+  uint32_t ins[] = {b.source(1, t), b.source(2, t), b.source(3, t), b.source(4, t)};
+  Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second};
+  uint32_t outs[] = {b.destination(d, t), d.second < 0 ? b.temporary(1) : b.destination(p, Type::Pred)};
+  b.code().is_lane_free = false;
+  b.emit({.run = kRuns[mode]}, outs, ins);
+}
+
+template <int kMode>
+void vote(Warp& w, const Op& o) {
+  const uint32_t* mask = reg<uint32_t>(w, o.b);
+  check_members(w, o, mask);
+  uint32_t p = *reg<uint32_t>(w, o.a) ^ uint32_t(o.value), set = p & w.active;
+  if (kMode == 3) return write<uint32_t>(w, o.d, [&](int) { return set; });
+  bool result = kMode == 0 ? set == w.active : kMode == 1 ? set != 0 : set == 0 || set == w.active;
+  uint32_t& d = *reg<uint32_t>(w, o.d);
+  d = result ? d | w.active : d & ~w.active;
+}
+void translate_vote(Builder& b) {
+  if (!b.take("sync")) b.fail("only vote.sync is supported");
+  int mode = b.take_one_of({"all", "any", "uni", "ballot"});
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(3);
+  if (mode < 0 || t != (mode == 3 ? Type::B32 : Type::Pred)) b.fail("its mode or type is not supported");
+  constexpr Run kRuns[] = {vote<0>, vote<1>, vote<2>, vote<3>};
+  Op op{.run = kRuns[mode],
+        .a = b.source(1, Type::Pred),
+        .b = b.source(2, Type::B32),
+        .value = b.operand(1).negated ? int64_t(UINT32_MAX) : 0};
+  op.d = b.destination(0, t);
+  b.code().is_lane_free = false;
+  b.emit(op);
+}
+
+void active_mask(Warp& w, const Op& o) {
+  write<uint32_t>(w, o.d, [&](int) { return w.active; });
+}
+void translate_active_mask(Builder& b) {
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(1);
+  b.code().is_lane_free = false;
+  b.emit({.run = active_mask, .d = b.destination(0, t == Type::B32 ? t : Type::U32)});
+}
+
+template <class T, int kWhat>
+void reduce(Warp& w, const Op& o) {
+  check_members(w, o, reg<uint32_t>(w, o.b));
+  const T* a = reg<T>(w, o.a);
+  T r = a[std::countr_zero(w.active)];
+  bool first = true;
+  each_active(w, [&](int i) {
+    if (std::exchange(first, false)) return;
+    if (kWhat == 0) r = T(uint32_t(r) + uint32_t(a[i]));
+    if (kWhat == 1) r = std::min(r, a[i]);
+    if (kWhat == 2) r = std::max(r, a[i]);
+    if (kWhat == 3) r &= a[i];
+    if (kWhat == 4) r |= a[i];
+    if (kWhat == 5) r ^= a[i];
+  });
+  write<T>(w, o.d, [&](int) { return r; });
+}
+void redux(Builder& b) {
+  if (!b.take("sync")) b.fail("only redux.sync is supported");
+  int what = b.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  Type t = b.type();
+  b.no_more();
+  b.need_operands(3);
+  if (what < 0 || bits(t) != 32 || !is_integer(t)) b.fail("its operation or type is not supported");
+  constexpr Run kSigned[] = {reduce<int32_t, 0>, reduce<int32_t, 1>, reduce<int32_t, 2>,
+                             reduce<int32_t, 3>, reduce<int32_t, 4>, reduce<int32_t, 5>};
+  constexpr Run kUnsigned[] = {reduce<uint32_t, 0>, reduce<uint32_t, 1>, reduce<uint32_t, 2>,
+                               reduce<uint32_t, 3>, reduce<uint32_t, 4>, reduce<uint32_t, 5>};
+  Op op{.run = (is_signed(t) ? kSigned : kUnsigned)[what], .a = b.source(1, t), .b = b.source(2, Type::B32)};
+  op.d = b.destination(0, t);
+  b.code().is_lane_free = false;
+  b.emit(op);
+}
+
+constexpr Row kRows[] = {
+    {"shfl", shfl}, {"vote", translate_vote}, {"activemask", translate_active_mask}, {"redux", redux}};
+
+}  // namespace
+
+std::span<const Row> warp_rows() { return kRows; }
+
+}  // namespace tgc::ptx

@@ -1,0 +1,89 @@
+// A PTX module as text made data: what the parser gives and the translator takes. Names are views of Module::text.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/emulate/cuda/types.h"
+#include "lib/support/result.h"
+
+namespace tgc::ptx {
+
+enum class Space : uint8_t { Generic, Global, Const, Shared, Local, Param };
+
+struct Register {
+  std::string_view name;
+  Type type;
+};
+
+struct Operand {
+  enum Kind : uint8_t {
+    Reg,      // reg
+    Integer,  // bits
+    Real,     // bits: a float's or a double's, as is_double says
+    Name,     // name: a variable, a label, a special register; bits: what is added to it
+    Address,  // [reg + bits], [name + bits] or [bits]
+    List,     // parts: {a, b} or (a, b)
+    Sink,     // _
+  } kind = Sink;
+  bool negated = false;  // !p
+  bool is_double = false;
+  int32_t reg = -1;      // index in Function::registers
+  int32_t second = -1;   // of d|p the register p
+  uint64_t bits = 0;
+  std::string_view name = {};
+  std::vector<Operand> parts = {};
+};
+
+struct Instruction {
+  uint32_t line = 0;         // of the PTX
+  uint32_t source_line = 0;  // of what the PTX was compiled from, 0 when it does not say
+  int32_t guard = -1;        // @p
+  bool guard_negated = false;
+  std::string_view opcode;   // "ld.global.v4.f32"
+  std::vector<Operand> operands = {};
+};
+
+struct Variable {
+  std::string_view name;
+  Space space;
+  Type type;
+  uint32_t line = 0;
+  uint64_t bytes = 0;
+  uint64_t align = 1;
+  bool is_extern = false;
+  uint64_t offset = 0;               // in its space; the parser lays parameters out, shared and local memory too
+  std::vector<std::byte> initial = {};
+};
+
+struct Function {
+  std::string_view name;
+  bool is_entry = false;
+  uint32_t line = 0;
+  std::vector<Variable> parameters = {};
+  std::vector<Register> registers = {};
+  std::vector<Instruction> body = {};
+  std::map<std::string_view, uint32_t> labels = {};                          // the instruction that follows each
+  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // of brx.idx
+  std::vector<Variable> locals = {};                                         // .shared and .local
+  uint64_t parameter_bytes = 0;
+  std::array<uint64_t, 3> required_threads{};  // .reqntid, 0: any
+  uint64_t most_threads = 0;                   // .maxntid's product, 0: any
+};
+
+struct Module {
+  std::vector<char> text;               // not a string: its letters must stay where they are
+  std::string_view target;              // "sm_80"
+  std::vector<std::string> files = {};  // by their number: of .file
+  std::deque<Function> functions = {};
+  std::vector<Variable> globals = {};   // .global, .const, .shared
+};
+
+// Parses a module. An error names the line and what was found there; no text crashes it or makes it run long.
+Result<Module> parse(std::string_view text);
+
+}  // namespace tgc::ptx

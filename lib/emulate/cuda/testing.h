@@ -1,0 +1,70 @@
+// For tests of the emulator: PTX of a kernel run on arrays, without a driver.
+#pragma once
+#include <doctest/doctest.h>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "lib/emulate/cuda/launch.h"
+#include "lib/emulate/cuda/module.h"
+
+namespace tgc::ptx {
+
+// A module of one kernel 'k' with a body, whose parameters are the pointers p0, p1, ... in %rd0, %rd1, ...
+inline std::string kernel_text(int pointers, const std::string& body) {
+  std::string parameters, loads;
+  for (int n = 0; n < pointers; n++) {
+    std::string i = std::to_string(n);
+    parameters += (n ? ", " : "") + std::string(".param .u64 p") + i;
+    loads += "ld.param.u64 %rd" + i + ", [p" + i + "];\n";
+  }
+  return ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(" + parameters +
+         ") {\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<30>;\n.reg .f32 %f<30>;\n.reg .f64 %d<9>;\n"
+         ".reg .b64 %rd<30>;\nmov.u32 %r0, %tid.x;\n" +
+         loads + body + "\nret;\n}\n";
+}
+
+struct Ran {
+  std::string error;  // of the text or of the run, empty when there is none
+  std::optional<Fault> fault;
+  uint64_t executed = 0;
+};
+
+struct RunOptions {
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{32, 1, 1};
+  bool races = false;
+};
+
+// Runs `text` on copies of the arrays, which come back.
+template <class... T>
+Ran run_text(const std::string& text, RunOptions options, std::vector<T>&... arrays) {
+  Memory memory(1 << 26);
+  auto module = LoadedModule::load(text, memory);
+  if (!module) return {module.diag().text(), {}, 0};
+  std::vector<uint64_t> addresses;
+  auto place = [&](auto& a) {
+    size_t bytes = a.size() * sizeof(a[0]);
+    addresses.push_back(memory.allocate(bytes));
+    std::memcpy(reinterpret_cast<void*>(addresses.back()), a.data(), bytes);
+  };
+  (place(arrays), ...);
+  Launch launch{.code = (*module)->kernel("k"),
+                .grid = options.grid,
+                .block = options.block,
+                .ranges = memory.ranges(),
+                .check_races = options.races};
+  REQUIRE(launch.code);
+  launch.parameters.resize(addresses.size() * 8);
+  if (!addresses.empty()) std::memcpy(launch.parameters.data(), addresses.data(), addresses.size() * 8);
+  Ran out;
+  out.fault = run_launch(launch, out.executed);
+  if (out.fault) out.error = out.fault->text;
+  size_t n = 0;
+  auto fetch = [&](auto& a) {
+    std::memcpy(a.data(), reinterpret_cast<void*>(addresses[n++]), a.size() * sizeof(a[0]));
+  };
+  (fetch(arrays), ...);
+  return out;
+}
+
+}  // namespace tgc::ptx

@@ -1,0 +1,22 @@
+// Emulated devices: shared libraries that stand in for a GPU's driver and run its kernels on the CPU (lib/emulate).
+// None is ever chosen by itself: `tgc run --emulate` or the variable that names a driver's library asks for it.
+#pragma once
+#include <string_view>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+// From here on this process, and those that it starts, find the emulators where they look for drivers. An error when
+// the library is not beside the binary.
+Status use_emulators();
+// And they look for threads of a block that race for an address.
+void watch_races();
+
+// Whether kernels on this device, as --device has it, run on an emulator.
+bool is_emulated(std::string_view device);
+
+// An error when emulation was asked for and there is no emulator for the device, which would then run unemulated.
+Status check_emulated(std::string_view device);
+
+}  // namespace tgc
