@@ -43,12 +43,13 @@ const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) 
   return &recent;
 }
 
-void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at) {
+void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
+                 uint32_t inside) {
   each_active(w, [&](int lane) {
     uint64_t from = at.host[lane], to = from + bytes;
     std::string what = std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at ";
     if (space == Space::Global) {
-      if (!find_range(w, o, from, to))
+      if (!find_range(w, o, from, from + inside))
         raise(w, o, lane, kIllegalAddress, what + hex(from) + ", " + place_in(w.block->launch->ranges, from, to));
     } else {
       uint64_t size = space == Space::Shared ? w.block->shared.size() : w.block->launch->code->local_bytes;

@@ -15,20 +15,25 @@ void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
 enum class Access : uint8_t { Load, Store, Atomic };
 
+// Compilers widen loads: NVRTC reads three floats at the end of an array as four. A GPU's memory goes on there, and so
+// does ours (allocations are padded), so that of a vector that is loaded from global memory only the first element, of
+// `inside` bytes, must have been allocated.
+
 struct Addresses {
   alignas(64) uint64_t host[kLanes];  // of a lane that is not active, an active one's
   bool is_row = false;                // lane i's lies i times the access's size behind lane 0's
 };
 
 // What is no plain access: throws the Fault of the first lane that is not allowed to, else returns.
-void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
+void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
+                 uint32_t inside);
 // The range that holds all of [from, to); null when none does.
 const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to);
 // Notes stores of shared memory, reports loads of what nobody stored, and races.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
 template <Space kSpace>
-void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at) {
+void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;
   TGC_LANES {
     bits |= at.host[i];
@@ -39,10 +44,10 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
   at.is_row = off_row == 0;
   bool fits = (bits & (bytes - 1)) == 0 && high + bytes > high;
   Block& block = *w.block;
-  if constexpr (kSpace == Space::Global) fits = fits && find_range(w, o, low, high + bytes);
+  if constexpr (kSpace == Space::Global) fits = fits && find_range(w, o, low, high + (inside ? inside : bytes));
   if constexpr (kSpace == Space::Shared) fits = fits && high + bytes <= block.shared.size();
   if constexpr (kSpace == Space::Local) fits = fits && high + bytes <= block.launch->code->local_bytes;
-  if (!fits) check_lanes(w, o, kSpace, bytes, access, at);
+  if (!fits) check_lanes(w, o, kSpace, bytes, access, at, inside ? inside : bytes);
   if constexpr (kSpace == Space::Shared) {
     uint64_t base = reinterpret_cast<uint64_t>(block.shared.data());
     TGC_LANES at.host[i] += base;
@@ -58,7 +63,8 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
 }
 
 template <Space kSpace>
-bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, Run again) {
+bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, Run again,
+                    uint32_t inside = 0) {
   const uint64_t* a = reg<uint64_t>(w, o.a);
   const uint64_t offset = uint64_t(o.value);
   uint32_t active = w.active;
@@ -86,16 +92,16 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
     }
     if (masks[1]) {
       TGC_LANES at.host[i] -= kSharedWindow;
-      finish_addresses<Space::Shared>(w, o, bytes, access, at);
+      finish_addresses<Space::Shared>(w, o, bytes, access, at, inside);
     } else if (masks[2]) {
       TGC_LANES at.host[i] -= kLocalWindow;
-      finish_addresses<Space::Local>(w, o, bytes, access, at);
+      finish_addresses<Space::Local>(w, o, bytes, access, at, inside);
     } else {
-      finish_addresses<Space::Global>(w, o, bytes, access, at);
+      finish_addresses<Space::Global>(w, o, bytes, access, at, inside);
     }
   } else {
     (void)again;
-    finish_addresses<kSpace>(w, o, bytes, access, at);
+    finish_addresses<kSpace>(w, o, bytes, access, at, inside);
   }
   return true;
 }

@@ -237,6 +237,12 @@ TEST_CASE("PTX emulator: accesses out of bounds and misaligned are named") {
   auto crooked = run_text(kernel_text(1, "ld.global.v2.f32 {%f1, %f2}, [%rd0+4];"), {}, out);
   CHECK(crooked.fault->code == kMisalignedAddress);
   CHECK(contains(crooked.error, "which is no multiple of 8"));
+  // a vector that begins inside may be read beyond the end, as compilers do; not stored
+  std::vector<uint32_t> three(3);
+  CHECK(run_text(kernel_text(1, "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd0];"), {}, three).error == "");
+  auto stored = run_text(kernel_text(1, "st.global.v4.f32 [%rd0], {%f1, %f2, %f3, %f4};"), {}, three);
+  CHECK(contains(stored.error, "stores 16 bytes at 0x"));
+  CHECK(contains(stored.error, ", across the end of 12 allocated bytes"));
   auto shared = run_text(kernel_text(1, ".shared .b32 s[4];\nst.shared.u32 [s+16], %r0;"), {}, out);
   CHECK(contains(shared.error, "stores 4 bytes at 16 of 16 bytes of shared memory"));
 }

@@ -12,7 +12,7 @@ namespace {
 template <class T, int N, Space kSpace>
 void load(Warp& w, const Op& o) {
   Addresses at;
-  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, load<T, N, kSpace>)) return;
+  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, load<T, N, kSpace>, sizeof(T))) return;
   for (int n = 0; n < N; n++) {
     uint32_t place = N == 1 ? o.d : w.operands[o.more + uint32_t(n)];
     T* d = reg<T>(w, place);
@@ -44,7 +44,7 @@ void store(Warp& w, const Op& o) {
 template <class T, int N, Space kSpace>
 void load_byte(Warp& w, const Op& o) {
   Addresses at;
-  if (!find_addresses<kSpace>(w, o, N, Access::Load, at, load_byte<T, N, kSpace>)) return;
+  if (!find_addresses<kSpace>(w, o, N, Access::Load, at, load_byte<T, N, kSpace>, 1)) return;
   for (int n = 0; n < N; n++)
     write<uint16_t>(w, N == 1 ? o.d : w.operands[o.more + uint32_t(n)],
                     [&](int i) { return uint16_t(reinterpret_cast<const T*>(at.host[i])[n]); });
