@@ -9,7 +9,8 @@ using Clock = std::chrono::steady_clock;
 
 void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
   *this = Recorder();
-  graph_.name = id, graph_.target = target, graph_.is_tensor_graph = target.empty();
+  graph_.name = id, graph_.target = target;
+  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a folder's kernel may not say its target
   ast_ = ast;
   string("");
 }

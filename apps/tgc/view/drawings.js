@@ -156,8 +156,8 @@ export class Drawings {
     const g = this.graph, out = new Map([[from, to]]), queue = [from];
     for (let i = 0; i < queue.length; i++) {
       const ours = g.sourcesOf(out.get(queue[i])), theirs = g.sourcesOf(queue[i]);
-      if (g.op[queue[i]] !== g.op[out.get(queue[i])] || ours.length !== theirs.length) continue;
-      theirs.forEach((s, k) => { if (!out.has(s)) out.set(s, ours[k]), queue.push(s); });
+      if (g.op[queue[i]] !== g.op[out.get(queue[i])]) continue;
+      theirs.slice(0, ours.length).forEach((s, k) => { if (!out.has(s)) out.set(s, ours[k]), queue.push(s); });
     }
     return out;
   }
