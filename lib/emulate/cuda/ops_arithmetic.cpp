@@ -1,4 +1,4 @@
-// Integers: sums, products, quotients, extremes. What is written the same for integers and floats, as add, begins here too.
+// Integers: sums, products, quotients, extremes. What is written the same for integers and floats begins here, too.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/float_ops.h"
 #include "lib/emulate/cuda/integer_ops.h"
