@@ -196,7 +196,7 @@ class NotCounted {
   bool has_needed(const MatchProgram& p) const { return !p.check_need || ops_of_sources(u_).contains_all(p.need); }
   bool match(const MatchProgram&, auto run) { return run(); }
   UOp call(const MatchProgram&, const Match&, auto run) { return run(); }
-  void declined() {}
+  void declined(const Rule& rule) { note_declined(rule); }
 
  private:
   UOp u_;
@@ -245,7 +245,10 @@ class CountedMatch {
     }
     return out;
   }
-  void declined() { reached_ = kNone; }
+  void declined(const Rule& rule) {
+    note_declined(rule);
+    reached_ = kNone;
+  }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -268,14 +271,18 @@ class Intervened {
     UOp out = count_.call(p, match, run);
     if (!out || out == u_ || out == bottom_up_gate()) return out;
     UOp instead = intervention_.instead({p.rule, match.branch}, u_, out);
+    is_left_out_ = !instead;
     return instead ? instead : u_;
   }
-  void declined() { count_.declined(); }
+  void declined(const Rule& rule) {  // what someone left out, the rule did not decline
+    if (!std::exchange(is_left_out_, false)) count_.declined(rule);
+  }
 
  private:
   Count& count_;
   Intervention& intervention_;
   UOp u_;
+  bool is_left_out_ = false;
 };
 
 // The one match loop: Matcher::rewrite and rewrite_watched differ in what `count` does.
@@ -297,8 +304,7 @@ template <class Count>
       bool made = out && !(out == u);
       if (made || rule.changes_ctx) note_hit(rule);
       if (made) return hit.branch = match.branch, out;
-      note_declined(rule);
-      count.declined();
+      count.declined(rule);
       if (out) done = &rule;
     }
   return {};
