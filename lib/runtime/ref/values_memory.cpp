@@ -38,6 +38,8 @@ void Values::store_buffer(UOp u, int32_t memory) {
 Value Values::lower_index(UOp u) {
   UOp buffer = u.src(0);
   const Value& pointers = get(buffer);
+  if (buffer.is(Op::BUFFERIZE) ? u.num_src() > buffer.num_src() : u.num_src() < 2)
+    cannot_run(u, buffer.is(Op::BUFFERIZE) ? "it has more indices than its buffer has ranges" : "it has no index");
   Value at = buffer.is(Op::BUFFERIZE) ? flat_index(buffer, u.src().subspan(1)) : get(u.src(1));
   Value out;
   if (buffer.dtype().is_image() && at.size() == 2 * pointers.size()) {
