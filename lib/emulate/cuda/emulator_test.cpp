@@ -79,6 +79,9 @@ TEST_CASE("PTX emulator: floats round once, NaN is one, -0 is less than +0, .ftz
   CHECK(real("mul.f32 %f9, %f1, %f2;", 0x1p-126f, 0.5f) == 0x1p-127f);
   CHECK(real("add.sat.f32 %f9, %f1, %f2;", 2, 3) == 1);
   CHECK(real("ex2.approx.f32 %f9, %f1;", 10) == 1024);
+  // of pairs of halves: 1 < 2 in the lower, 3 < 2 in the upper
+  CHECK(word("setp.lt.f16x2 %p1|%p2, %r1, %r2; selp.u32 %r4, 1, 0, %p1; selp.u32 %r5, 2, 0, %p2; or.b32 %r9, %r4, %r5;",
+             0x42003c00, 0x40004000) == 1);
   CHECK(real("copysign.f32 %f9, %f1, %f2;", -1, 3) == -3);
 }
 

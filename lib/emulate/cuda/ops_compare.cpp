@@ -110,6 +110,28 @@ Run find_compare(Type t, int c, bool ftz) {
   }
 }
 
+// Two halves at once: p is of the lower ones, q of the upper.
+template <class As, int kCompare>
+void compare_pairs(Warp& w, const Op& o) {
+  const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
+  uint32_t low = 0, high = 0;
+  for (int i = 0; i < kLanes; i++) {
+    low |= uint32_t(compare<kCompare>(As::value(uint16_t(a[i])), As::value(uint16_t(b[i])))) << i;
+    high |= uint32_t(compare<kCompare>(As::value(uint16_t(a[i] >> 16)), As::value(uint16_t(b[i] >> 16)))) << i;
+  }
+  write_pred(w, o.d, [&](int i) { return low >> i & 1; });
+  write_pred(w, w.operands[o.more], [&](int i) { return high >> i & 1; });
+}
+template <class As, size_t... kN>
+Run pair_run(int c, std::index_sequence<kN...>) {
+  static constexpr Run kRuns[] = {compare_pairs<As, int(kN)>...};
+  return c >= Lo && c <= Hs ? nullptr : kRuns[c];
+}
+Run pair_run(Type t, int c) {
+  constexpr auto kAll = std::make_index_sequence<Nan + 1>();
+  return t == Type::F16x2 ? pair_run<HalfIn>(c, kAll) : t == Type::BF16x2 ? pair_run<BfloatIn>(c, kAll) : nullptr;
+}
+
 struct Test {
   int compare;
   uint32_t combine;
@@ -134,6 +156,15 @@ void setp(Builder& b) {
   Test test = take_test(b);
   Type t = b.type();
   b.no_more();
+  if (info(t).count == 2) {
+    b.need_operands(3);
+    Op op{.run = test.ftz || test.combine ? nullptr : pair_run(t, test.compare)};
+    if (!op.run || b.operand(0).second < 0) b.fail("the comparison of pairs is not supported", "p|q, a, b");
+    op.a = b.source(1, t), op.b = b.source(2, t);
+    op.d = b.destination(0, Type::Pred);
+    uint32_t upper[] = {b.destination(Operand{.kind = Operand::Reg, .reg = b.operand(0).second}, Type::Pred)};
+    return b.emit(op, upper, {});
+  }
   Run run = find_compare<ToPred>(t, test.compare, test.ftz);
   if (!run) b.fail("the comparison does not go with its type or modifiers");
   Op op{.run = run};
