@@ -22,7 +22,8 @@ int compile_inputs(CompileCommand& o) {
   CompileAll all(session, o.plan);
   if (auto status = all.run(); !status) return trouble(status.diag());
   print_report(o.json ? all.json(o.times) : all.text());
-  return all.all_refused() ? 2 : all.any_failed() ? 1 : 0;
+  if (auto status = all.any_source(); !status) return trouble(status.diag());
+  return all.any_failed() ? 1 : 0;
 }
 
 }  // namespace
@@ -34,7 +35,7 @@ void add_compile(CLI::App& app, int& exit_code) {
       "compile every distinct source of the kernels given, for each its own target or --target; a table of what came "
       "of it");
   cmd->add_option("INPUT", o->plan.inputs, "files of any kind that dump takes")->required();
-  cmd->add_flag("--json", o->json, "as JSON: totals by target, and every failure");
+  cmd->add_flag("--json", o->json, "as JSON: totals by target, every failure and every kernel without a source");
   cmd->add_flag("--times", o->times, "with --json: list every source with its time, not only those that fail");
   cmd->add_flag("--no-cache", o->no_cache, "compile anew what the cache holds");
   cmd->add_option("-j,--jobs", o->jobs, "threads (1)")->check(whole_number(1, kMostThreads));

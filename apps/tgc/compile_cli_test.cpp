@@ -160,6 +160,17 @@ TEST_CASE("cli: devices, cache and compile") {
   CHECK(contains(table.out, "CPU:LLVM"));
 }
 
+TEST_CASE("cli: where no kernel has a source, compile says why on standard error and in its JSON") {
+  std::string refusal = "dtypes.bfloat16 is not supported by AND";
+  std::string kernels = test_path("golden/kernels.jsonl.gz");
+  Ran ran = run_tgc("compile --json --target=WEBGPU:WGSL " + kernels + "#bin_sub___bf16.0");
+  INFO(ran.out << ran.err);
+  CHECK(ran.code == 2);
+  CHECK(contains(ran.err, refusal));
+  CHECK(contains(ran.out, "\"refused\":["));
+  CHECK(contains(ran.out, refusal));
+}
+
 TEST_CASE("cli: a sample of the golden kernels compiles for every target that has a compiler here") {
   Ran table =
       run_tgc("compile --every 8 --json -j 2 " + test_path("golden/kernels.jsonl.gz"), "/dev/null", "TGC_NVRTC=0");

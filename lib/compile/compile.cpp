@@ -153,6 +153,8 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
     return explained(job, rejected.diag());
   } catch (const Failure& failure) {
     return failure.diag();
+  } catch (const std::bad_alloc&) {
+    return Diag{"out of memory"};
   }
 }
 

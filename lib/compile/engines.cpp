@@ -16,9 +16,18 @@ std::string place_of(const char* file) {
   return fs::exists(path, error) ? path.string() : file;
 }
 
+// Neither the loader nor LLVM is made for exceptions: running out of memory in there, in a constructor of a table or in
+// the engine's own, would leave their locks taken, and who wants one next, be it exit(), would wait for ever. So there
+// it ends the process (std::terminate).
+void* open(const std::string& path) noexcept { return ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL); }
+template <class Engine>
+Engine* begin(Engine* (*make)()) noexcept {
+  return make();
+}
+
 template <class Engine>
 Result<Engine*> load_engine(const char* file, const char* symbol, const char* packages) {
-  void* handle = ::dlopen(place_of(file).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  void* handle = open(place_of(file));
   if (!handle) {
     const char* why = ::dlerror();
     return Diag{.message = std::string("cannot load ") + file + ": " + (why ? why : "unknown error"),
@@ -26,7 +35,7 @@ Result<Engine*> load_engine(const char* file, const char* symbol, const char* pa
   }
   auto* make = reinterpret_cast<Engine* (*)()>(::dlsym(handle, symbol));
   if (!make) return Diag{.message = std::string(file) + " has no " + symbol + ": it belongs to another version of tgc"};
-  return make();
+  return begin(make);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #endif
 #ifdef TGC_SECCOMP
 #include <seccomp.h>
@@ -168,10 +169,20 @@ class Filter {
   }
   void load() {
     seccomp_attr_set(context_, SCMP_FLTATR_CTL_TSYNC, 1);  // of all threads
-    if (int error = seccomp_load(context_)) throw Failure(refused("seccomp", -error));
+    limit_time(5);
+    int error = seccomp_load(context_);
+    limit_time(0);
+    if (error) throw Failure(refused("seccomp", -error));
   }
 
  private:
+  // Seconds of the processor until SIGVTALRM: libseccomp 2.5 goes round for ever where it gets no memory for the
+  // program that it makes. 0: as many as it wants; the filters allow this call.
+  static void limit_time(long seconds) {
+    itimerval timer{.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_usec = 0}};
+    setitimer(ITIMER_VIRTUAL, &timer, nullptr);
+  }
+
   scmp_filter_ctx context_;
 };
 
@@ -189,6 +200,7 @@ void restrict_calls(Rights rights, int channel) {
   filter.add(SCMP_ACT_ALLOW, kCompute);
   filter.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, scmp_datum_t(channel)));
   filter.add(SCMP_ACT_ALLOW, "tgkill", SCMP_A0(SCMP_CMP_EQ, self));  // abort()
+  filter.add(SCMP_ACT_ALLOW, "setitimer", SCMP_A0(SCMP_CMP_EQ, scmp_datum_t(ITIMER_VIRTUAL)));
   constexpr scmp_datum_t kNoFile = MAP_ANONYMOUS;
   if (rights == Rights::Compute) {
     filter.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, scmp_datum_t(channel)));

@@ -70,6 +70,7 @@ std::string explanation(const Header& h) {
   if (h.signal == SIGABRT) return "the process aborted itself";
   if (h.signal == SIGSYS) return "it called '" + call_name(h.code) + "', which it may not";
   if (h.signal == SIGXCPU) return "it used up its time of the processor";
+  if (h.signal == SIGVTALRM) return "it could not be confined: most likely there was no memory";
   if (h.signal == SIGXFSZ) return "it wrote to a file, which it may not";
   if (h.signal == SIGKILL) return "from outside: most likely the system ran out of memory";
   return strsignal(h.signal);

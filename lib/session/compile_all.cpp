@@ -95,7 +95,7 @@ Status CompileAll::add(Loaded graph) {
 // A kernel that has no source for that target (tinygrad refuses some, too) is no failure of a compiler.
 void CompileAll::refuse(const Compilation& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
-  refused_.push_back(kernel.target().name() + " " + kernel.name() + ": " + diag.message + expected);
+  refused_.push_back({kernel.target().name(), kernel.name(), diag.message + expected});
 }
 
 Status CompileAll::compile() {
@@ -115,7 +115,11 @@ Status CompileAll::compile() {
   return Unit{};
 }
 
-bool CompileAll::all_refused() const { return sources_.empty() && !refused_.empty(); }
+Status CompileAll::any_source() const {
+  if (!sources_.empty() || refused_.empty()) return Unit{};
+  size_t others = refused_.size() - 1;
+  return Diag{"no source: " + refused_[0].text() + (others ? "; nor have " + std::to_string(others) + " others" : "")};
+}
 
 bool CompileAll::any_failed() const {
   return std::ranges::any_of(sources_, [](const CompiledSource& c) { return !c.failure.empty(); });
@@ -137,7 +141,7 @@ std::string CompileAll::text() const {
   }
   for (const CompiledSource& c : sources_)
     if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";
-  for (const std::string& r : refused_) out += "\nno source: " + r + "\n";
+  for (const Refused& r : refused_) out += "\nno source: " + r.text() + "\n";
   return out;
 }
 
@@ -163,6 +167,12 @@ std::string CompileAll::json(bool times) const {
                 .number(c.cpu_milliseconds, "%f")
                 .member("bytes", c.bytes);
           });
+    });
+    json.key("refused").array([&] {
+      for (const Refused& r : refused_)
+        json.line().object([&] {
+          json.member("target", r.target).member("kernel", r.kernel).member("why", r.why);
+        });
     });
   });
   return out + "\n";

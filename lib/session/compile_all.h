@@ -34,15 +34,20 @@ class CompileAll {
   Status run();
 
   bool any_failed() const;
-  bool all_refused() const;  // there was nothing to compile
+  Status any_source() const;           // an error: there was nothing to compile, for every kernel was refused
   std::string text() const;            // a table by target, then the failures
-  std::string json(bool times) const;  // {"targets":{...},"sources":[...]}: every failure; with `times` every source
+  // {"targets":{...},"sources":[...],"refused":[...]}: every failure, with `times` every source; kernels without one
+  std::string json(bool times) const;
 
  private:
   struct Group {  // of a target
     size_t kernels = 0, sources = 0, compiled = 0;
     std::string why_none;
     std::vector<double> times;
+  };
+  struct Refused {
+    std::string target, kernel, why;
+    std::string text() const { return target + " " + kernel + ": " + why; }
   };
   Status add(Loaded graph);
   void refuse(const Compilation& kernel, const Diag& diag);
@@ -53,7 +58,7 @@ class CompileAll {
   std::map<std::string, Group> groups_;
   std::set<std::pair<std::string, Sha256>> seen_;
   std::vector<CompiledSource> sources_;
-  std::vector<std::string> refused_;
+  std::vector<Refused> refused_;
   size_t number_ = 0;  // of kernels read
 };
 

@@ -4,6 +4,7 @@
 #include <llvm/Support/ErrorHandling.h>
 
 #include <mutex>
+#include <new>
 
 namespace tgc {
 namespace {
@@ -11,6 +12,13 @@ namespace {
 thread_local std::string fatal_message;
 
 void remember(void*, const char* message, bool) { fatal_message = message; }
+
+// LLVM's own tables, which are not made with new, would abort the process. From before the first of them is made.
+[[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
+__attribute__((constructor(101))) void throw_without_memory() {
+  llvm::remove_bad_alloc_error_handler();  // of another engine that has the same LLVM
+  llvm::install_bad_alloc_error_handler(no_memory);
+}
 
 // LLVM's signal handlers stand only while somebody compiles: kernels that run in this process have handlers of their
 // own.

@@ -28,6 +28,8 @@ Made<std::string> contained(Work&& work) {
       made.ok = true;
     } catch (const Refused& refused) {
       made.complaint = refused.complaint;
+    } catch (const std::bad_alloc&) {
+      made.complaint.message = "out of memory";
     } catch (const std::exception& e) {
       made.complaint.message = e.what();
     }
