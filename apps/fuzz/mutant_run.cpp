@@ -1,5 +1,6 @@
 #include "apps/fuzz/mutant_run.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "apps/fuzz/seeds.h"
@@ -13,6 +14,7 @@
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/session/model_trial.h"
 #include "lib/spec/spec.h"
+#include "lib/support/limits.h"
 
 namespace tgc::fuzz {
 
@@ -212,6 +214,7 @@ class Run {
 
   // As `tgc run` does it.
   bool tried(const std::string& device, const std::string& reference) {
+    set_limits("ref-seconds=" + std::to_string(int(std::ceil(o_.seconds)))).value_or_throw();  // as --timeout does
     Session session;
     Loaded in = loaded();
     TrialSpec spec{.input = "mutant.json", .device = device, .reference = reference, .timeout_seconds = o_.seconds};

@@ -1,6 +1,7 @@
 #include "lib/uop/render.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "lib/support/pysort.h"
 #include "lib/support/pytext.h"
@@ -99,9 +100,9 @@ std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad) 
 std::string render(UOp root, bool simplified) {
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // most often, of sizes: no walk for it
-  UOpMap<std::string> text(root.graph());
+  std::unordered_map<uint32_t, std::string> text;  // by id; no array: small graphs are asked for within large ones
   for (UOp u : toposort(root)) {
-    auto src = [&](size_t i) -> const std::string& { return *text.find(u.src(i)); };
+    auto src = [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; };
     std::string out;
     if (!infix_symbol(u.op()).empty()) {
       append_infix(out, u, src(0), src(1));
@@ -132,9 +133,9 @@ std::string render(UOp root, bool simplified) {
         }
         default: out = "Ops." + std::string(name_of(u.op())); break;
       }
-    text[u] = std::move(out);
+    text.emplace(u.id(), std::move(out));
   }
-  return *text.find(root);
+  return std::move(text.find(root.id())->second);
 }
 
 Int sym_infer(UOp root, const std::function<std::optional<Int>(std::string_view)>& value_of) {

@@ -227,14 +227,18 @@ Wanted element_of(const Fields& f) {
 }
 // Memory is reached through an INDEX, however small it is.
 constexpr Wanted kIndexed = "an address in it, as Ops.INDEX is one";
+bool is_memory(UOp u) {
+  while (u.is(Op::AFTER)) u = u.src(0);
+  return u.in(ops::Defines);
+}
 Wanted loaded(const Fields& f) {
-  if (f.src[0].in(ops::Defines)) return kIndexed;
+  if (is_memory(f.src[0])) return kIndexed;
   if (!is_value(f.dtype) || !is_address(f.of(0))) return "an address, and a number that is loaded from it";
   if (f.of(0).is_ptr() && !may_hold(f.of(0), f.dtype)) return "the dtype that its address points to";
   return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "another value of its dtype");
 }
 Wanted stored(const Fields& f) {
-  if (f.src[0].in(ops::Defines)) return kIndexed;
+  if (is_memory(f.src[0])) return kIndexed;
   DType to = f.of(0), value = f.of(1);
   if (f.dtype != dtypes::void_ || to == dtypes::void_ || !is_value(value)) return "an address and a number";
   return unless(to == dtypes::int64 || may_hold(to, value), "a number that its address points to");

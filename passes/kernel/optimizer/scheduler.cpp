@@ -99,7 +99,10 @@ const Scheduler::Facts& Scheduler::facts() const {
       case Op::RANGE:
         if (has_steps(u)) f->rngs.push_back(u);
         break;
-      case Op::INDEX: f->bufs.push_back(u); break;
+      case Op::INDEX:
+        if (u.num_src() < 2) throw Failure("a kernel's INDEX says where in its buffer, this one does not");
+        f->bufs.push_back(u);
+        break;
       case Op::REDUCE: f->reduceops.push_back(u); break;
       case Op::WHERE: f->wheres.push_back(u); break;
       case Op::BUFFERIZE: f->bufferizes.push_back(u); break;
