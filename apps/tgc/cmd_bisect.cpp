@@ -53,17 +53,15 @@ void add_bisect(CLI::App& app, int& exit_code) {
          "where it fails, as `tgc run --device` takes it; REF: the linear list is run by REF. Default: --target, else "
          "the target that the input says, else CPU:LLVM");
   option("--inputs", t.arrays, "F.npz", "an npz (or npy) file with the arrays data0, data1, ...");
-  option("--seed", t.seed, "N", "draw the arrays that no file gives; default without --inputs: 0");
+  option("--seed", t.seed, "N", "draw the arrays that no file gives; default without --inputs: 0")
+      ->check(whole_number(0, INT64_MAX));
   option("--var", o->variables, "NAME=N", "binds a variable of the kernel")->allow_extra_args(false)->take_all();
   auto* expect = option("--expect", t.expect, "F.npz", "a file with the arrays that should come out");
   option("--reference", t.reference, "DEV",
          "the device that says what is expected; default: REF on the graph as it stands")
       ->excludes(expect);
-  option("--rtol", t.tolerance.rtol, "X", "relative tolerance of floats")->check(CLI::NonNegativeNumber);
-  option("--atol", t.tolerance.atol, "X", "absolute tolerance of floats")->check(CLI::NonNegativeNumber);
-  option("--ulp", t.tolerance.ulp, "N", "floats this many representable values apart are the same");
-  option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take on a device. Default: 60")
-      ->check(CLI::NonNegativeNumber);
+  add_tolerance_options(*cmd, t.tolerance);
+  add_timeout_option(*cmd, t.timeout_seconds);
   add_kernel_option(*cmd, t.kernel);
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   add_pipeline_options(*cmd, o->over, false);

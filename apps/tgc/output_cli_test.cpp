@@ -146,7 +146,8 @@ TEST_CASE("output: records of one name, and names that are paths, make files of 
 }
 
 TEST_CASE("output: every number of the command line has a range") {
-  for (std::string option : {"run --ulp=-1", "run --ulp=99999999999999999999", "run --ulp=nan", "run --rtol=nan",
+  for (std::string option : {"bisect --ulp=-1", "bisect --rtol=nan", "bisect --seed=-1", "bisect --timeout=-1",
+                             "run --ulp=-1", "run --ulp=99999999999999999999", "run --ulp=nan", "run --rtol=nan",
                              "run --atol=-1", "run --rtol=inf", "run --seed=-1", "run --seed=18446744073709551616",
                              "run --bench=0", "run --bench=-3", "run --bench=99999999999", "run --timeout=nan",
                              "run --timeout=1e300", "run --timeout=-1", "run --var=n=99999999999999999999",

@@ -7,9 +7,7 @@
 #include "lib/support/write_file.h"
 
 namespace tgc {
-namespace {
 
-// `text` as one word of a shell.
 std::string shell_word(const std::string& text) {
   static constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#@%";
@@ -19,7 +17,6 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-// The options of the run, each as " --name=value".
 std::string options_again(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place) {
   std::string out;
   auto add = [&](const std::string& name, const std::string& value) {
@@ -46,8 +43,6 @@ std::string options_again(const Session& session, const TrialSpec& spec, const L
   if (spec.tolerance.ulp) add("ulp", std::to_string(*spec.tolerance.ulp));
   return out + (spec.each_stage ? " --each-stage" : "") + (spec.recorded ? " --recorded" : "");
 }
-
-}  // namespace
 
 std::string place_options(const Placement& place) {
   if (!place.is_ref) return " --device=" + shell_word(place.label.substr(0, place.label.find(',')));

@@ -15,6 +15,12 @@ inline std::string expanded(const std::string& pattern, const TrialSpec& spec, c
 // Where --save keeps the results of that graph. Throws Failure when another one's are there already.
 std::string path_to_save(const TrialSpec& spec, const std::string& name, bool is_record);
 
+// `text` as one word of a shell.
+std::string shell_word(const std::string& text);
+
+// The options that lead to the same trial of that graph, each as " --name=value"; without arrays, seed and reference.
+std::string options_again(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place);
+
 // " --device=..." and " --target=...", as they lead to that place again.
 std::string place_options(const Placement& place);
 

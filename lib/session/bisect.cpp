@@ -89,16 +89,13 @@ class Bisection {
 
   std::string command() const {
     const char* fault = std::getenv("TGC_FAULT");
-    std::string out = fault && *fault ? "TGC_FAULT=" + std::string(fault) + " " : "";
-    out += "tgc bisect " + o_.input + place_options(place_);
+    std::string out = fault && *fault ? "TGC_FAULT=" + shell_word(fault) + " " : "";
+    out += "tgc bisect " + shell_word(o_.input) + options_again(session_, o_, in_, place_);
     auto option = [&](const std::string& name, const std::string& value) {
-      if (!value.empty()) out += " --" + name + "=" + value;
+      if (!value.empty()) out += " --" + name + "=" + shell_word(value);
     };
-    option("kernel", o_.kernel), option("inputs", o_.arrays), option("expect", o_.expect);
-    option("reference", o_.reference), option("seed", o_.seed ? std::to_string(*o_.seed) : "");
-    for (auto& [name, value] : o_.variables) option("var", name + "=" + std::to_string(value));
-    for (const std::string& s : session_.over.sets) option("set", s);
-    if (!session_.over.opts.empty()) out += " --opts='" + session_.over.opts + "'";
+    option("inputs", o_.arrays), option("expect", o_.expect), option("reference", o_.reference);
+    option("seed", o_.seed ? std::to_string(*o_.seed) : "");
     return out;
   }
 

@@ -90,6 +90,9 @@ TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the
   CHECK(first_of(session, kKernels, "0").info.name != "bin_add_half.0");
   auto none = Source::open(session, kKernels + "#nothing");
   CHECK(none->next().diag().message == "no record 'nothing'");
+  auto model = Source::open(session, test_path("models/mlp.onnx") + "#x");
+  REQUIRE_FALSE(model);
+  CHECK(model.diag().message.starts_with("'#x' picks a record, but this is an ONNX model"));
 
   Session later{.over = {.from = "expand"}};
   Loaded recorded = first_of(later, kKernels + "#bin_add_half.0");

@@ -15,6 +15,12 @@
 namespace tgc {
 namespace {
 
+Diag picks_no_record(const InputName& name, InputKind kind) {
+  return {.message = "'#" + name.id + "' picks a record, but this is " + std::string(name_of(kind)),
+          .file = name.shown(),
+          .expected = "golden records"};
+}
+
 namespace fs = std::filesystem;
 
 // The number that `text` is; nullopt when it is a name.
@@ -93,6 +99,7 @@ Result<Source> Source::open(const Session& session, const std::string& spec, con
   auto is_model = is_model_file(file);
   if (!is_model) return is_model.diag();
   if (*is_model) {
+    if (!out.name_.id.empty()) return picks_no_record(out.name_, InputKind::Onnx);
     auto model = Model::open(file, session.over.weights);
     if (!model) return model.diag();
     out.kind_ = InputKind::Onnx;
@@ -118,9 +125,7 @@ Result<Source> Source::open(const Session& session, const std::string& spec, con
   if (out.kind_ == InputKind::Onnx)
     return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
   if (out.name_.id.empty()) return out;
-  return Diag{.message = "'#" + out.name_.id + "' picks a record, but this is " + std::string(name_of(out.kind_)),
-              .file = shown,
-              .expected = "golden records"};
+  return picks_no_record(out.name_, out.kind_);
 }
 
 Result<std::optional<Loaded>> Source::next() {

@@ -237,8 +237,11 @@ Wanted loaded(const Fields& f) {
   if (f.of(0).is_ptr() && !may_hold(f.of(0), f.dtype)) return "the dtype that its address points to";
   return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "another value of its dtype");
 }
+// What is a number and never a place that holds one.
+constexpr OpSet kNumbers = ops::Irreducible | OpSet{Op::VCONST};
 Wanted stored(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;
+  if (f.src[0].in(kNumbers)) return "an address";
   DType to = f.of(0), value = f.of(1);
   if (f.dtype != dtypes::void_ || to == dtypes::void_ || !is_value(value)) return "an address and a number";
   return unless(to == dtypes::int64 || may_hold(to, value), "a number that its address points to");

@@ -72,6 +72,7 @@ TEST_CASE("well formed: memory") {
   t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.k}), "an address in it");
   t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.f}), "an address in it");
   t.bad(t.node(Op::STORE, dtypes::void_, {t.node(Op::AFTER, t.k.dtype(), {t.k, t.f}), t.f}), "an address in it");
+  t.bad(t.node(Op::STORE, dtypes::void_, {t.i, t.i}), "an address");
   t.bad(t.node(Op::LOAD, dtypes::float32, t.k), "an address in it");
   t.bad(t.node(Op::STORE, dtypes::void_, {t.at, t.k}), "an address and a number");
   t.bad(t.at.store(t.none), "a number that its address points to");

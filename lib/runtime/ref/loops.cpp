@@ -18,7 +18,7 @@ int64_t most_iterations(UOp range) {
 
 int64_t lanes_times(int64_t lanes, UOp range) {
   constexpr int64_t kMost = 1 << 20;
-  return std::min(lanes * std::min(most_iterations(range), kMost), kMost);
+  return std::min(lanes * std::clamp(most_iterations(range), int64_t(0), kMost), kMost);
 }
 
 void Loops::open(UOp range) {

@@ -70,7 +70,8 @@ void upcast_images(Scheduler& k) {
   const auto original = k.bufs();
   for (size_t i = 0; i < original.size(); i++) {
     if (!original[i].src(0).dtype().is_image()) continue;
-    for (UOp term : split_uop(index_of(k.bufs().at(i)), Op::ADD)) {
+    if (i >= k.bufs().size()) throw Failure("an upcast makes two accesses of an image one");
+    for (UOp term : split_uop(index_of(k.bufs()[i]), Op::ADD)) {
       if (!term.is(Op::RANGE) || floor_mod(term.vmax().as_int() + 1, 4) != Int(0)) continue;
       size_t axis = k.axis_of(term);
       auto upcastable = k.upcastable_dims(), unrollable = k.unrollable_dims();
