@@ -96,7 +96,7 @@ export class GraphCanvas {
     const ratio = devicePixelRatio || 1, {width, height} = this.#size();
     this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
     if (this.whenSized && width) this.whenSized(), this.whenSized = null;
-    this.redraw();
+    if (this.drawing) this.#draw();  // at once: the canvas is empty now, and a later frame would show it so
   }
 
   #listen() {
