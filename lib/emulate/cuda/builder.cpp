@@ -215,18 +215,19 @@ uint32_t Builder::destination(const Operand& o, Type t, Width width) {
   return value;
 }
 
-std::vector<uint32_t> Builder::sources(const Operand& list, size_t n, Type t, Width width) {
+const std::vector<Operand>& Builder::parts(const Operand& list, size_t n, const std::string& what) const {
   if (list.kind != Operand::List || list.parts.size() != n)
-    fail("an operand is no list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
+    fail(what + " is no list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
+  return list.parts;
+}
+std::vector<uint32_t> Builder::sources(const Operand& list, size_t n, Type t, Width width) {
   std::vector<uint32_t> out;
-  for (const Operand& o : list.parts) out.push_back(source(o, t, width));
+  for (const Operand& o : parts(list, n, "an operand")) out.push_back(source(o, t, width));
   return out;
 }
 std::vector<uint32_t> Builder::destinations(const Operand& list, size_t n, Type t, Width width) {
-  if (list.kind != Operand::List || list.parts.size() != n)
-    fail("what is written is no list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
   std::vector<uint32_t> out;
-  for (const Operand& o : list.parts) out.push_back(destination(o, t, width));
+  for (const Operand& o : parts(list, n, "what is written")) out.push_back(destination(o, t, width));
   return out;
 }
 

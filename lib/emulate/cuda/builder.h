@@ -70,6 +70,8 @@ class Builder {
   void translate(const Instruction& i);
   uint32_t name_value(const Operand& o, Type type);
   const Register& check(int32_t reg, Type type, Width width) const;
+  // The operands of a list of `n`; an error says what it is not.
+  const std::vector<Operand>& parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
   Code& code_;
