@@ -6,11 +6,14 @@
 #include <exception>
 
 #include "lib/support/result.h"
+#include "lib/support/sanitized.h"
 
 namespace tgc {
 namespace {
 
-constexpr size_t kReserve = size_t(96) << 10, kNewStack = size_t(16) << 20;
+// Sanitizers put red zones around every local variable: frames of a build with them are up to ten times as large.
+constexpr size_t kFrames = kSanitized ? 10 : 1;
+constexpr size_t kReserve = kFrames * (size_t(96) << 10), kNewStack = size_t(16) << 20;
 
 // The lowest address of this thread's stack.
 uintptr_t stack_begin() {
