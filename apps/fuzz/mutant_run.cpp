@@ -1,6 +1,5 @@
 #include "apps/fuzz/mutant_run.h"
 
-#include <cmath>
 #include <cstring>
 
 #include "apps/fuzz/seeds.h"
@@ -14,7 +13,6 @@
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/session/model_trial.h"
 #include "lib/spec/spec.h"
-#include "lib/support/limits.h"
 
 namespace tgc::fuzz {
 
@@ -214,7 +212,6 @@ class Run {
 
   // As `tgc run` does it.
   bool tried(const std::string& device, const std::string& reference) {
-    set_limits("ref-seconds=" + std::to_string(int(std::ceil(o_.seconds)))).value_or_throw();  // as --timeout does
     Session session;
     Loaded in = loaded();
     TrialSpec spec{.input = "mutant.json", .device = device, .reference = reference, .timeout_seconds = o_.seconds};

@@ -12,15 +12,11 @@ namespace {
 
 struct BisectOptions {
   TrialSpec trial;
-  std::vector<std::string> variables;
   bool json = false;
   Overrides over;
 };
 
 int run_bisect(BisectOptions& o) {
-  auto variables = parse_variables(o.variables);
-  if (!variables) return trouble(variables.diag());
-  o.trial.variables = std::move(*variables);
   Session session = terminal_session(o.over);
   int worst = 0;
   bool any = false;
@@ -45,24 +41,11 @@ void add_bisect(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<BisectOptions>();
   TrialSpec& t = o->trial;
   CLI::App* cmd = app.add_subcommand("bisect", "who is to blame for a kernel that computes something else");
-  auto option = [&](const char* name, auto& value, const char* type, const char* help) {
-    return cmd->add_option(name, value, help)->type_name(type);
-  };
   cmd->add_option("INPUT", t.input, "kernels: a file of any kind, FILE#ID for one record; default: standard input");
-  option("--device", t.device, "DEV",
-         "where it fails, as `tgc run --device` takes it; REF: the linear list is run by REF. Default: --target, else "
-         "the target that the input says, else CPU:LLVM");
-  option("--inputs", t.arrays, "F.npz", "an npz (or npy) file with the arrays data0, data1, ...");
-  option("--seed", t.seed, "N", "draw the arrays that no file gives; default without --inputs: 0")
-      ->check(whole_number(0, INT64_MAX));
-  option("--var", o->variables, "NAME=N", "binds a variable of the kernel")->allow_extra_args(false)->take_all();
-  auto* expect = option("--expect", t.expect, "F.npz", "a file with the arrays that should come out");
-  option("--reference", t.reference, "DEV",
-         "the device that says what is expected; default: REF on the graph as it stands")
-      ->excludes(expect);
-  add_tolerance_options(*cmd, t.tolerance);
-  add_timeout_option(*cmd, t.timeout_seconds);
-  add_kernel_option(*cmd, t.kernel);
+  add_trial_options(
+      *cmd, t,
+      "where it fails, as `tgc run --device` takes it; REF: the linear list is run by REF. Default: --target, else the "
+      "target that the input says, else CPU:LLVM");
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   add_pipeline_options(*cmd, o->over, false);
   cmd->footer("Exit codes: 0 nothing to blame, 1 someone is, 2 trouble. Faults to try it on: `tgc help faults`.");

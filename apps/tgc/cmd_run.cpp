@@ -13,7 +13,7 @@ namespace tgc {
 namespace {
 
 struct RunOptions {
-  std::vector<std::string> inputs{"-"}, variables, onnx_tests;
+  std::vector<std::string> inputs{"-"}, onnx_tests;
   TrialSpec trial;
   bool json = false;
   Overrides over;
@@ -35,9 +35,7 @@ class Runner {
       : o_(options), spec_(options.trial), session_(terminal_session(options.over)) {}
 
   int run() {
-    auto variables = parse_variables(o_.variables);
-    if (!variables) return trouble(variables.diag());
-    spec_.variables = std::move(*variables), spec_.one_of_several = o_.inputs.size() > 1;
+    spec_.one_of_several = o_.inputs.size() > 1;
     spec_.taken = &taken_;
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
@@ -110,32 +108,19 @@ void add_run(CLI::App& app, int& exit_code) {
   };
   cmd->add_option("INPUT", o->inputs,
                   "kernels, tensor graphs of any kind, FILE#ID for one record; ONNX models; default: standard input");
-  option("--device", t.device, "DEV",
-         "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, plugin:PATH, or REF, the interpreter of UOps, which "
-         "runs the graph as it stands; `tgc devices` tells what works here. Default: --target, else the target that "
-         "the input says, else CPU:LLVM");
-  option("--inputs", t.arrays, "F.npz",
-         "an npz (or npy) file with the arrays data0, data1, ...; {} stands for INPUT without its extension");
-  option("--seed", t.seed, "N", "draw the arrays that no file gives; default without --inputs: 0")
-      ->check(whole_number(0, INT64_MAX));
-  option("--var", o->variables, "NAME=N", "binds a variable of the kernel, or a symbolic size of a model")
-      ->allow_extra_args(false)
-      ->take_all();
-  auto* expect = option("--expect", t.expect, "F.npz", "a file with all that should come out; {} as in --inputs");
-  option("--reference", t.reference, "DEV",
-         "whose results are expected: a device, or a file (FILE#ID) with a graph that REF runs on the same arrays; "
-         "default: REF on the graph as it stands; none: do not compare")
-      ->excludes(expect);
-  add_tolerance_options(*cmd, t.tolerance);
+  add_trial_options(
+      *cmd, t,
+      "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, plugin:PATH, or REF, the interpreter of UOps, which "
+      "runs the graph as it stands; `tgc devices` tells what works here. Default: --target, else the target that the "
+      "input says, else CPU:LLVM");
   option("--save", t.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
   cmd->add_flag("--each-stage", t.each_stage,
                 "also run the graph after every stage in REF, and name the first that computes something else");
   cmd->add_flag("--recorded", t.recorded, "run a golden record's own list and stages, not what tgc makes");
   option("--bench", t.bench, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
-  add_timeout_option(*cmd, t.timeout_seconds);
   cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");
   cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
-  add_kernel_option(*cmd, t.kernel), add_emulator_options(*cmd);
+  add_emulator_options(*cmd);
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   option("--onnx-test", o->onnx_tests, "DIR",
          "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")

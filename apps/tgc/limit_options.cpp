@@ -2,10 +2,8 @@
 #include "lib/support/limits.h"
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 
 #include "apps/tgc/options.h"
-#include "apps/tgc/terminal.h"
 
 namespace tgc {
 
@@ -25,17 +23,6 @@ void add_limit_options(CLI::App& app) {
          "--allow-custom", [] { allow_custom(true); },
          "compile and run the code that CUSTOM and CUSTOMI nodes of the input hold")
       ->trigger_on_parse();
-}
-
-void add_timeout_option(CLI::App& command, double& seconds) {
-  auto limit_ref = [](const std::string& text) {
-    auto whole = int64_t(std::ceil(std::atof(text.c_str())));
-    if (auto status = set_limits("ref-seconds=" + std::to_string(whole)); !status) warn(status.diag());
-  };
-  command.add_option("--timeout", seconds, "seconds that a kernel may take; 0: any time. Default: 60, in REF 600")
-      ->type_name("S")
-      ->check(real_number(0, kMostSeconds))
-      ->each(limit_ref);
 }
 
 }  // namespace tgc

@@ -14,16 +14,18 @@ class App;
 namespace tgc {
 
 struct ToleranceOptions;
+struct TrialSpec;
 
 // --limit and --allow-custom, of every command.
 void add_limit_options(CLI::App& app);
-// --timeout, which REF keeps by itself (Limit::RefSeconds).
-void add_timeout_option(CLI::App& command, double& seconds);
 // --target, --device (the same, unless the command has a --device of its own), --set, --opts.
 void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target = true);
 void add_weights_option(CLI::App& command, Overrides& over);
 void add_size_option(CLI::App& command, Overrides& over);
 void add_kernel_option(CLI::App& command, std::string& kernel);
+// What `run` and `bisect` take alike: --inputs, --seed, --var, --expect, --reference, the tolerances, --timeout,
+// --kernel; and --device, whose help they have themselves.
+void add_trial_options(CLI::App& command, TrialSpec& trial, const std::string& about_device);
 void add_emulator_options(CLI::App& command);  // take effect when the command line is read
 void add_tolerance_options(CLI::App& command, ToleranceOptions& tolerance);  // --rtol, --atol, --ulp
 

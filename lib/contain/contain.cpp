@@ -274,13 +274,13 @@ Diag killed(const Header& h) {
   return Diag{"killed by " + signal_name(h.signal) + " (" + explanation(h) + where + place_of(h) + ")"};
 }
 
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g second%s", seconds, seconds == 1 ? "" : "s");
-  return text;
-}
-
 }  // namespace
+
+Diag out_of_time(double seconds) {
+  char text[64];
+  std::snprintf(text, sizeof text, "did not end within %g second%s", seconds, seconds == 1 ? "" : "s");
+  return {text};
+}
 
 void Worker::watch(std::span<const NamedMemory> memory) { watched = memory; }
 
@@ -367,7 +367,7 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds) {
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
   int status = end();
   if (got == Read::TimedOut)
-    return dies({SIGKILL, true}, {"did not end within " + seconds_text(timeout_seconds)});
+    return dies({SIGKILL, true}, out_of_time(timeout_seconds));
   if (got == Read::TooMany)
     return dies({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
   if (believable && got == Read::Done) return dies({header.signal}, killed(header));

@@ -77,6 +77,9 @@ class WorkerProcess {
   Diag cause_;
 };
 
+// "did not end within 0.5 seconds"
+Diag out_of_time(double seconds);
+
 struct ContainOptions {
   double timeout_seconds = 0;  // 0: none
 };

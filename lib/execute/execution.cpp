@@ -93,6 +93,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   arguments.buffers = buffers.list();
   device.settle(facts.size.global[0]);
   auto* ref = dynamic_cast<RefKernel*>(kernel.get());
+  if (ref) ref->take_at_most(options.timeout_seconds);
   std::vector<NamedMemory> names = named(executable.buffers(), buffers.list());
   if (worker && !device.has_driver()) {
     worker->watch(names);

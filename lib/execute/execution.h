@@ -12,7 +12,7 @@ namespace tgc {
 
 struct ExecuteOptions {
   bool in_process = false;      // no process of its own
-  double timeout_seconds = 0;   // of that process, 0: none
+  double timeout_seconds = 0;   // of that process, 0: none; then REF keeps Limit::RefSeconds
   int repeats = 0;              // timed runs after the first
 };
 

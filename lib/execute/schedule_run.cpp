@@ -1,20 +1,16 @@
 #include "lib/execute/schedule_run.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "lib/compilation/compilation.h"
 #include "lib/execute/lower.h"
 #include "lib/runtime/contained_device.h"
+#include "lib/support/clocks.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/uop/copy.h"
 
 namespace tgc {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 ExecuteObserver& nobody() {
   static ExecuteObserver observer;

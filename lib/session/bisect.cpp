@@ -138,7 +138,7 @@ class Bisection {
     return std::move(input_arrays(kernel.buffers(), inputs_, "", std::nullopt).value_or_throw());
   }
   ExecuteOptions options() const {
-    return {.in_process = place_.is_ref || o_.in_process, .timeout_seconds = place_.is_ref ? 0 : o_.timeout_seconds};
+    return {.in_process = place_.is_ref || o_.in_process, .timeout_seconds = o_.timeout_for(place_)};
   }
 
   // Compiled with someone watching, or nobody, and run.

@@ -1,23 +1,16 @@
 #include "lib/session/compile_all.h"
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 
 #include "lib/compile/load.h"
 #include "lib/session/source.h"
+#include "lib/support/clocks.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "renderers/renderer.h"
 
 namespace tgc {
 namespace {
-
-double cpu_milliseconds() {
-  timespec now;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return double(now.tv_sec) * 1e3 + double(now.tv_nsec) / 1e6;
-}
 
 bool works(std::string_view compiler) {
   static const std::set<std::string, std::less<>> all = [] {
@@ -40,8 +33,8 @@ Artifact artifact_of(const CompileJob& job) {
 // Compiles, and loads what this computer can run.
 void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
-  auto begin = std::chrono::steady_clock::now();
-  double cpu = cpu_milliseconds();
+  auto begin = Clock::now();
+  double cpu = thread_seconds();
   auto made = cache ? compile(c.job, what) : compile_uncached(c.job, what);
   if (!made) {
     c.failure = made.diag().text();
@@ -51,8 +44,8 @@ void compile_source(CompiledSource& c, bool cache) {
     if (here)
       if (auto code = load_object(*made); !code) c.failure = "cannot be loaded: " + code.diag().text();
   }
-  c.cpu_milliseconds = cpu_milliseconds() - cpu;
-  c.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  c.cpu_milliseconds = (thread_seconds() - cpu) * 1e3;
+  c.milliseconds = seconds_since(begin) * 1e3;
 }
 
 double median(std::vector<double> values) {

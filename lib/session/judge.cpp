@@ -19,7 +19,7 @@ Arrays stored_by(UOp root, const JudgedKernel& kernel) {
   if (!program) return {};
   auto inputs = input_arrays(program->buffers(), kernel.inputs, "", std::nullopt);
   if (!inputs) return {};
-  auto done = execute(*program, *ref.device, *inputs, kernel.variables, {.in_process = kernel.in_process});
+  auto done = execute(*program, *ref.device, *inputs, kernel.variables, kernel.options);
   return done ? std::move(done->outputs) : Arrays();
 }
 

@@ -17,7 +17,7 @@ struct JudgedKernel {
   UOp root;                 // a graph at any stage; of a linear list the empty UOp
   const Arrays& inputs;     // one for each of its buffers
   const VariableValues& variables;
-  bool in_process = false;
+  ExecuteOptions options = {};  // of those runs
 };
 
 // Compares each expected array with the actual one of its name. Elements that differ are left out, and counted, when

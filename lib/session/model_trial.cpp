@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <functional>
 #include <set>
 
@@ -15,16 +14,13 @@
 #include "lib/session/debug_prints.h"
 #include "lib/session/judge.h"
 #include "lib/session/source.h"
+#include "lib/support/clocks.h"
 #include "lib/support/pytext.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // Tensors in a model's outputs, by name; those in a sequence as NAME[i].
 void collect(const std::string& name, const Value& v, std::vector<std::string>& names, Tensors& tensors) {
@@ -125,7 +121,7 @@ class ModelTrial {
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
     ScheduleOptions options{.in_process = o_.in_process,
-                            .timeout_seconds = o_.timeout_seconds,
+                            .timeout_seconds = o_.timeout_for(*place_),
                             .timed_runs = report_.timed_runs = o_.bench};
     if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
     auto begin = Clock::now();
@@ -246,7 +242,7 @@ class ModelTrial {
     std::vector<RefBuffer> buffers;
     for (auto& a : expected) buffers.push_back({number_of_data(a.name), a.array.data(), a.array.nbytes()});
     RefProgram program = std::move(RefProgram::from_graph(step.ast).value_or_throw());
-    program.run(buffers, step.variables).value_or_throw();
+    program.run(buffers, step.variables, o_.timeout_seconds.value_or(0)).value_or_throw();
     auto allowed = [&](const Array& e) { return tolerance_for(o_.tolerance, step.ast, e); };
     auto arrays =
         std::move(judge({step.ast, step.before, step.variables}, step.after, expected, allowed).value_or_throw());

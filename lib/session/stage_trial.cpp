@@ -13,9 +13,10 @@ StageDifference run_stages(const Session& session, const Loaded& in, const Targe
     throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
   StageDifference out;
   Placement ref = std::move(choose_placement("REF", "", in.graph->settings()).value_or_throw());
+  ExecuteOptions options{.in_process = spec.in_process, .timeout_seconds = spec.timeout_for(ref)};
   auto same = [&](std::string_view name, Executable kernel) {
     Arrays own = std::move(input_arrays(kernel.buffers(), inputs, "", std::nullopt).value_or_throw());
-    auto done = execute(kernel, *ref.device, own, spec.variables, {.in_process = spec.in_process});
+    auto done = execute(kernel, *ref.device, own, spec.variables, options);
     if (!done) throw Failure("after '" + std::string(name) + "': " + done.diag().text());
     out.stages_run++;
     if (expected.empty()) return expected = std::move(done->outputs), true;

@@ -110,7 +110,7 @@ class Trial {
 
   ExecuteOptions options_for(const Placement& place) const {
     int repeats = o_.bench ? o_.bench : settings().DEBUG >= 2;  // tinygrad's line of DEBUG=2 has a time
-    return {.in_process = o_.in_process, .timeout_seconds = place.is_ref ? 0 : o_.timeout_seconds, .repeats = repeats};
+    return {.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(place), .repeats = repeats};
   }
 
   // Which variables of the command line the kernel has; a name that it does not have is a mistake when it is the only
@@ -192,7 +192,8 @@ class Trial {
   void compare(const Arrays& inputs, const Arrays& actual, const Arrays& expected, const Placement& place) {
     if (expected.empty() && !report_.reference.empty())
       throw Failure("nothing was compared: the kernel stores no array");
-    JudgedKernel kernel{in_.list.empty() ? in_.root : UOp(), inputs, o_.variables, o_.in_process};
+    JudgedKernel kernel{in_.list.empty() ? in_.root : UOp(), inputs, o_.variables,
+                        {.in_process = o_.in_process, .timeout_seconds = o_.timeout_seconds.value_or(0)}};
     auto allowed = [&](const Array& e) { return tolerance(e); };
     report_.arrays = std::move(judge(kernel, actual, expected, allowed).value_or_throw());
     std::string renderer = place.target ? std::string(name_of(place.target->renderer)) : "";
@@ -250,6 +251,12 @@ class Trial {
 };
 
 }  // namespace
+
+double TrialSpec::timeout_for(const Placement& place) const {
+  constexpr double kOfADevice = 60, kAnyTime = 1e9;
+  if (!timeout_seconds) return place.is_ref ? 0 : kOfADevice;
+  return *timeout_seconds > 0 ? *timeout_seconds : kAnyTime;
+}
 
 Result<Placement> placement_for(const Session& session, const std::string& device, const Loaded& in) {
   const Settings& settings = in.graph->settings();

@@ -33,13 +33,16 @@ struct TrialSpec {
   std::optional<uint64_t> seed = {};  // for inputs that no file gives; without a file 0
   ToleranceOptions tolerance = {};
   int bench = 0;  // timed runs
-  double timeout_seconds = 60;
+  std::optional<double> timeout_seconds = {};  // that a kernel may take, 0: any; not given: see timeout_for
   bool in_process = false;
   bool sanitize = false;    // of a kernel on the CPU: under AddressSanitizer
   bool each_stage = false;  // also run the graph after every stage in REF
   bool recorded = false;    // of a golden record: its own linear list and stages are run, not what tgc makes of its AST
   bool one_of_several = false;  // INPUTs: reports say which they are of
   bool alone = false;       // the only kernel of the run: a variable that it does not have is an error
+
+  // As ExecuteOptions take it. By default a device has a minute; REF, which interprets, what Limit::RefSeconds says.
+  double timeout_for(const Placement& place) const;
 };
 
 // Where the graph runs: `device` or the session's target when one is given, else the target that it says itself. When

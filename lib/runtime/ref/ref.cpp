@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "lib/contain/contain.h"
 #include "lib/runtime/array.h"
 #include "lib/runtime/ref/code.h"
 #include "lib/runtime/ref/lower.h"
@@ -43,17 +44,19 @@ class Run {
     }
   }
 
-  RefResult run() {
+  RefResult run(double seconds) {
     Frame f{};
     f.registers = registers_.data();
     f.chunk = code_.chunk;
     f.code = code_.ins.data();
     f.memories = memories_.data();
     f.wmmas = code_.wmmas.data();
-    Budget budget = {.most_steps = limit(Limit::RefSteps), .deadline = now() + double(limit(Limit::RefSeconds))};
+    double allowed = seconds > 0 ? seconds : double(limit(Limit::RefSeconds));
+    Budget budget = {.most_steps = limit(Limit::RefSteps), .deadline = now() + allowed};
     f.budget = &budget;
     for (const Ins* i = f.code; i;) i = i->fn(f, i);
-    if (f.exhausted) throw Failure(over_limit(budget.steps > budget.most_steps ? Limit::RefSteps : Limit::RefSeconds));
+    if (f.exhausted && budget.steps > budget.most_steps) throw Failure(over_limit(Limit::RefSteps));
+    if (f.exhausted) throw Failure(seconds > 0 ? out_of_time(seconds) : over_limit(Limit::RefSeconds));
     if (f.failed) fail(f);
     return {f.notes, f.evaluations};
   }
@@ -144,8 +147,8 @@ Result<RefProgram> RefProgram::from_list(std::span<const UOp> list, const RefOpt
 }
 
 Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers,
-                                  const std::map<std::string, int64_t>& variables) const {
-  return catch_failures([&] { return Run(impl_->code, buffers, variables).run(); });
+                                  const std::map<std::string, int64_t>& variables, double seconds) const {
+  return catch_failures([&] { return Run(impl_->code, buffers, variables).run(seconds); });
 }
 
 std::vector<int64_t> RefProgram::buffer_numbers() const {

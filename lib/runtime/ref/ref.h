@@ -57,8 +57,10 @@ class RefProgram {
   ~RefProgram();
 
   // Runs it. Every DEFINE_GLOBAL needs a buffer that is large enough and every DEFINE_VAR a value; an access out of
-  // bounds ends the run with an error that names the access, the index and the values of the open ranges.
-  Result<RefResult> run(std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables = {}) const;
+  // bounds ends the run with an error that names the access, the index and the values of the open ranges; so does a run
+  // of more than `seconds` (0: of Limit::RefSeconds).
+  Result<RefResult> run(std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables = {},
+                        double seconds = 0) const;
 
   std::vector<int64_t> buffer_numbers() const;  // the DEFINE_GLOBALs it uses
 

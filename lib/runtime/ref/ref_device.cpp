@@ -34,7 +34,7 @@ Status RefKernel::launch(const LaunchArguments& a) {
     buffers.push_back({numbers_[i], HostDevice::address(a.buffers[i]), a.buffers[i].bytes});
   std::map<std::string, int64_t> values;
   for (size_t i = 0; i < variables_.size(); i++) values[variables_[i]] = a.variables[i];
-  auto result = program_.run(buffers, values);
+  auto result = program_.run(buffers, values, seconds_);
   if (!result) return result.diag();
   notes_ = result->notes;
   return Unit{};

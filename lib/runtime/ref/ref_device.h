@@ -18,12 +18,14 @@ class RefKernel : public Kernel {
   RefKernel(Device& device, RefProgram program, std::vector<int64_t> buffer_numbers,
             std::vector<std::string> variables);
   Status launch(const LaunchArguments& arguments) override;
+  void take_at_most(double seconds) { seconds_ = seconds; }  // as RefProgram::run takes it
   const RefNotes& notes() const { return notes_; }
 
  private:
   RefProgram program_;
   std::vector<int64_t> numbers_;
   std::vector<std::string> variables_;
+  double seconds_ = 0;
   RefNotes notes_;
 };
 
