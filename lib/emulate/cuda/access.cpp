@@ -1,34 +1,12 @@
 #include "lib/emulate/cuda/access.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace tgc::ptx {
 namespace {
 
 const char* verb(Access access) {
   return access == Access::Load ? "reads" : access == Access::Store ? "stores" : "changes";
-}
-
-std::string hex(uint64_t v) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)v);
-  return text;
-}
-
-// Where an address lies that lies in no allocation: "4 bytes beyond the end of 64 allocated bytes".
-std::string place_in(const std::vector<Range>& ranges, uint64_t from, uint64_t to) {
-  const Range* nearest = nullptr;
-  uint64_t distance = UINT64_MAX;
-  for (const Range& r : ranges) {
-    uint64_t away = from >= r.end ? from - r.end : to <= r.begin ? r.begin - to : 0;
-    if (away < distance) nearest = &r, distance = away;
-  }
-  if (!nearest || distance > (uint64_t(1) << 30)) return "where nothing is allocated";
-  std::string size = std::to_string(nearest->end - nearest->begin) + " allocated bytes";
-  if (from < nearest->begin) return std::to_string(nearest->begin - from) + " bytes before the begin of " + size;
-  return from >= nearest->end ? std::to_string(from - nearest->end) + " bytes beyond the end of " + size
-                              : "across the end of " + size;
 }
 
 }  // namespace

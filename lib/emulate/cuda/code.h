@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "lib/emulate/cuda/memory.h"
+#include "lib/emulate/memory.h"
 #include "lib/emulate/cuda/ptx.h"
 
 namespace tgc::ptx {
+
+using namespace emulate;  // memory, numbers: what emulators share
 
 inline constexpr int kLanes = 32;
 inline constexpr uint32_t kNone = UINT32_MAX;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "lib/emulate/cuda/numbers.h"
+#include "lib/emulate/numbers.h"
 #include "lib/emulate/cuda/testing.h"
 
 namespace tgc::ptx {

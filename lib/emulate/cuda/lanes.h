@@ -7,12 +7,7 @@
 #include <cstring>
 
 #include "lib/emulate/cuda/code.h"
-
-#if defined(__clang__)
-#define TGC_LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < kLanes; i++)
-#else
-#define TGC_LANES _Pragma("GCC ivdep") for (int i = 0; i < kLanes; i++)
-#endif
+#include "lib/emulate/loops.h"
 
 namespace tgc::ptx {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/emulate/cuda/code.h"
-#include "lib/emulate/cuda/memory.h"
+#include "lib/emulate/memory.h"
 
 namespace tgc::ptx {
 

@@ -3,7 +3,7 @@
 
 #include "lib/emulate/cuda/access.h"
 #include "lib/emulate/cuda/builder.h"
-#include "lib/emulate/cuda/numbers.h"
+#include "lib/emulate/numbers.h"
 
 namespace tgc::ptx {
 namespace {

@@ -1,7 +1,7 @@
 // Comparisons, selections and mov.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
-#include "lib/emulate/cuda/numbers.h"
+#include "lib/emulate/numbers.h"
 
 namespace tgc::ptx {
 namespace {

@@ -2,7 +2,7 @@
 // once and saturates. The common ones are loops that become vectors; the others pass each lane through double.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
-#include "lib/emulate/cuda/numbers.h"
+#include "lib/emulate/numbers.h"
 
 namespace tgc::ptx {
 namespace {

@@ -3,7 +3,7 @@
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/float_ops.h"
 #include "lib/emulate/cuda/lanes.h"
-#include "lib/emulate/cuda/numbers.h"
+#include "lib/emulate/numbers.h"
 
 namespace tgc::ptx {
 namespace {

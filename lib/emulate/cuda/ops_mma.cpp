@@ -6,7 +6,7 @@
 // Products are summed exactly as far as a double is exact, and rounded once: a GPU's own order of sums is not told.
 #include "lib/emulate/cuda/access.h"
 #include "lib/emulate/cuda/builder.h"
-#include "lib/emulate/cuda/numbers.h"
+#include "lib/emulate/numbers.h"
 
 namespace tgc::ptx {
 namespace {

@@ -1,8 +1,9 @@
-#include "lib/emulate/cuda/memory.h"
+#include "lib/emulate/memory.h"
 
+#include <cstdio>
 #include <cstdlib>
 
-namespace tgc::ptx {
+namespace tgc::emulate {
 
 constexpr uint64_t kAlignment = 256;  // as cuMemAlloc promises
 
@@ -50,4 +51,24 @@ uint64_t Memory::used() const {
   return used_;
 }
 
-}  // namespace tgc::ptx
+std::string hex(uint64_t v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)v);
+  return text;
+}
+
+std::string place_in(const std::vector<Range>& ranges, uint64_t from, uint64_t to) {
+  const Range* nearest = nullptr;
+  uint64_t distance = UINT64_MAX;
+  for (const Range& r : ranges) {
+    uint64_t away = from >= r.end ? from - r.end : to <= r.begin ? r.begin - to : 0;
+    if (away < distance) nearest = &r, distance = away;
+  }
+  if (!nearest || distance > (uint64_t(1) << 30)) return "where nothing is allocated";
+  std::string size = std::to_string(nearest->end - nearest->begin) + " allocated bytes";
+  if (from < nearest->begin) return std::to_string(nearest->begin - from) + " bytes before the begin of " + size;
+  return from >= nearest->end ? std::to_string(from - nearest->end) + " bytes beyond the end of " + size
+                              : "across the end of " + size;
+}
+
+}  // namespace tgc::emulate

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
-namespace tgc::ptx {
+namespace tgc::emulate {
 
 struct Range {
   uint64_t begin, end;
@@ -31,4 +32,8 @@ class Memory {
   uint64_t limit_, used_ = 0;
 };
 
-}  // namespace tgc::ptx
+std::string hex(uint64_t v);  // "0x1f"
+// Where an address lies that lies in no allocation: "4 bytes beyond the end of 64 allocated bytes".
+std::string place_in(const std::vector<Range>& ranges, uint64_t from, uint64_t to);
+
+}  // namespace tgc::emulate

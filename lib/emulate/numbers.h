@@ -1,11 +1,11 @@
-// Floats smaller than float, in PTX's rounding. Values pass through double, which holds each of them exactly.
+// Floats smaller than float. Values pass through double, which holds each of them exactly.
 #pragma once
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-namespace tgc::ptx {
+namespace tgc::emulate {
 
 enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
 
@@ -83,4 +83,4 @@ inline uint16_t float_to_bf16(float x) {
   return x != x ? uint16_t(0x7fff) : uint16_t((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-}  // namespace tgc::ptx
+}  // namespace tgc::emulate
