@@ -6,7 +6,7 @@
 set(TGC_MAINTAINER "The tgc maintainers <maintainers@tgc.invalid>")
 
 install(TARGETS tgc RUNTIME DESTINATION bin COMPONENT tgc)
-foreach(engine tgc_llvm tgc_lld tgc_clang tgc_cuda_emulator)
+foreach(engine tgc_llvm tgc_lld tgc_clang tgc_cuda_emulator tgc_hip_emulator)
   if(TARGET ${engine})
     install(TARGETS ${engine} LIBRARY DESTINATION lib/tgc COMPONENT tgc)
   endif()

@@ -1,4 +1,4 @@
-// tgc run --emulate: kernels for CUDA on the emulated driver, compared with REF.
+// tgc run --emulate: kernels for CUDA and AMD on the emulated drivers, compared with REF.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -15,8 +15,18 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C, and says so; nothing is emula
   Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // its own target: CUDA C for sm_75
   CHECK(has(own.out, ": passed on CUDA:CUDA:sm_75, emulated"));
   CHECK_FALSE(has(run_tgc("run --device=CUDA '" + records + "#bcast_pow.0'").out, "emulated"));
-  Ran none = run_tgc("run --emulate --device=AMD '" + records + "#bcast_pow.0'");
+  Ran none = run_tgc("run --emulate --device=METAL '" + records + "#bcast_pow.0'");
   CHECK(none.code == 2);
-  CHECK(has(none.err, "there is no emulator for AMD, expected CUDA with --emulate"));
+  CHECK(has(none.err, "there is no emulator for METAL, expected CUDA or AMD with --emulate"));
   CHECK(run_tgc("run --race '" + records + "#bcast_pow.0'").code == 2);
+}
+
+TEST_CASE("cli: run --emulate runs AMD's code objects, and says so") {
+  const std::string records = test_path("golden/kernels.jsonl.gz");
+  for (const char* target : {"AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:HIP:gfx1201"}) {
+    Ran r = run_tgc("run --emulate --race --device=" + std::string(target) + " '" + records + "#bcast_pow.0'");
+    INFO(r.out, r.err);
+    CHECK(r.code == 0);
+    CHECK(has(r.out, "bcast_pow.0: passed on " + std::string(target) + ", emulated, 1 array as REF has it"));
+  }
 }

@@ -9,8 +9,15 @@
 namespace tgc {
 namespace {
 
-constexpr const char* kVariable = "TGC_CUDA_LIBRARY";
-constexpr std::string_view kLibrary = "libtgc_cuda_emulator.so";
+struct Emulator {
+  std::string_view device;
+  const char *variable, *race;  // what names the driver's library; what asks for races
+  std::string_view library;
+};
+constexpr Emulator kEmulators[] = {
+    {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "libtgc_cuda_emulator.so"},
+    {"AMD", "TGC_HIP_LIBRARY", "TGC_HIP_EMULATOR_RACE", "libtgc_hip_emulator.so"},
+};
 bool was_asked_for = false;
 
 bool is_one(std::string_view device, std::string_view name) {
@@ -25,24 +32,34 @@ Status use_emulators() {
   // ../lib/tgc, seen from the binary, in a build as where it is installed: where the engines are
   namespace fs = std::filesystem;
   std::error_code error;
-  fs::path path = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc" / kLibrary;
-  if (!fs::exists(path, error)) return Diag{"there is no emulator '" + path.string() + "'"};
-  setenv(kVariable, path.c_str(), 1);
+  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc";
+  for (const Emulator& e : kEmulators) {
+    fs::path path = folder / e.library;
+    if (!fs::exists(path, error)) return Diag{"there is no emulator '" + path.string() + "'"};
+    setenv(e.variable, path.c_str(), 1);
+  }
   was_asked_for = true;
   return Unit{};
 }
 
-void watch_races() { setenv("TGC_CUDA_EMULATOR_RACE", "1", 1); }
+void watch_races() {
+  for (const Emulator& e : kEmulators) setenv(e.race, "1", 1);
+}
 
 bool is_emulated(std::string_view device) {
-  const char* library = std::getenv(kVariable);
-  return is_one(device, "CUDA") && library && std::string_view(library).ends_with(kLibrary);
+  for (const Emulator& e : kEmulators)
+    if (is_one(device, e.device)) {
+      const char* library = std::getenv(e.variable);
+      return library && std::string_view(library).ends_with(e.library);
+    }
+  return false;
 }
 
 Status check_emulated(std::string_view device) {
-  for (std::string_view other : {"AMD", "METAL", "CL"})
+  for (std::string_view other : {"METAL", "CL"})
     if (was_asked_for && is_one(device, other))
-      return Diag{.message = "there is no emulator for " + std::string(other), .expected = "CUDA with --emulate"};
+      return Diag{.message = "there is no emulator for " + std::string(other),
+                  .expected = "CUDA or AMD with --emulate"};
   return Unit{};
 }
 

@@ -1,6 +1,7 @@
 #include "lib/compile/llvm_engine/disassemble.h"
 
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCContext.h>
 #include <llvm/MC/MCDisassembler/MCDisassembler.h>
@@ -36,6 +37,14 @@ class Disassembler {
       throw std::runtime_error("LLVM has no disassembler for " + machine.getTargetTriple().str());
   }
 
+  // From here on instructions are preceded by the line of the source that they came from, where it is known.
+  // Debug information that is damaged is as if it were not there.
+  void show_lines(const llvm::object::ObjectFile& file) {
+    auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
+    lines_ = llvm::DWARFContext::create(file, llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "", ignore,
+                                        ignore);
+  }
+
   void section(const llvm::object::SectionRef& section, const std::map<uint64_t, std::string>& names,
                std::string& out) {
     llvm::StringRef bytes = value_of(section.getContents());
@@ -43,6 +52,7 @@ class Disassembler {
     for (uint64_t at = 0; at < code.size();) {
       uint64_t address = section.getAddress() + at, size = 0;
       if (auto name = names.find(address); name != names.end()) out += (out.empty() ? "" : "\n") + name->second + ":\n";
+      if (lines_) show_line({address, section.getIndex()}, out);
       llvm::MCInst instruction;
       bool decoded = decoder_->getInstruction(instruction, size, code.slice(at), address, llvm::nulls()) ==
                      llvm::MCDisassembler::Success;
@@ -53,6 +63,11 @@ class Disassembler {
   }
 
  private:
+  void show_line(llvm::object::SectionedAddress address, std::string& out) {
+    uint32_t line = lines_->getLineInfoForAddress(address).Line;
+    if (line != shown_line_ && line != 0) out += "; line " + std::to_string(line) + "\n";
+    shown_line_ = line;
+  }
   void line(uint64_t address, llvm::ArrayRef<uint8_t> bytes, const llvm::MCInst* instruction, std::string& out) {
     std::string hex = llvm::toHex(bytes, true);
     llvm::raw_string_ostream to(out);
@@ -66,6 +81,8 @@ class Disassembler {
   llvm::MCContext context_;
   std::unique_ptr<llvm::MCDisassembler> decoder_;
   std::unique_ptr<llvm::MCInstPrinter> printer_;
+  std::unique_ptr<llvm::DWARFContext> lines_;
+  uint32_t shown_line_ = 0;
 };
 
 }  // namespace
@@ -74,6 +91,8 @@ std::string disassemble(std::string_view object, const llvm::TargetMachine& mach
   auto file = value_of(llvm::object::ObjectFile::createELFObjectFile(
       llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "object")));
   Disassembler disassembler(machine);
+  for (const llvm::object::SectionRef& section : file->sections())
+    if (value_of(section.getName()) == ".debug_line") disassembler.show_lines(*file);
   std::string out;
   for (const llvm::object::SectionRef& section : file->sections()) {
     if (!section.isText()) continue;

@@ -6,6 +6,7 @@
 
 #include "lib/runtime/compile_source.h"
 #include "lib/runtime/dynamic_library.h"
+#include "lib/runtime/emulated.h"
 
 namespace tgc {
 namespace {
@@ -69,7 +70,9 @@ Status load_api(Api& api) {
 
 class HipDevice : public Device {
  public:
-  Result<std::string> compile(const KernelSource& source) override { return compile_source(source); }
+  Result<std::string> compile(const KernelSource& source) override {
+    return compile_source(source, is_emulated("AMD"));  // its reports name lines of the source
+  }
   Status open() override;
   std::string target() const override { return "AMD:HIP:" + arch_; }
   std::string description() const override { return name_; }

@@ -1,0 +1,292 @@
+#include "lib/emulate/hip/builder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lib/emulate/hip/lanes.h"
+#include "lib/emulate/hip/launch.h"
+#include "lib/support/lines.h"
+
+namespace tgc::hip {
+namespace {
+
+// The constants that `src_...` names.
+struct NamedConstant {
+  std::string_view name;
+  uint64_t value;
+};
+constexpr NamedConstant kNamedConstants[] = {
+    {"src_shared_base", kGroupWindow},
+    {"src_shared_limit", kGroupWindow + kWindowBytes - 1},
+    {"src_private_base", kPrivateWindow},
+    {"src_private_limit", kPrivateWindow + kWindowBytes - 1},
+};
+
+uint64_t float_bits(double value, Type type) {
+  if (words_of(type) == 2) return std::bit_cast<uint64_t>(value);
+  if (is_16_bit(type)) return encode(value, kHalf);
+  return std::bit_cast<uint32_t>(float(value));
+}
+
+uint64_t integer_bits(const Operand& o, Type type) {
+  if (type == Type::F64 && o.is_literal) return uint64_t(o.integer) << 32;  // a literal is a double's upper half
+  if (type == Type::I64 && o.is_literal) return uint64_t(int64_t(int32_t(o.integer)));
+  return uint64_t(o.integer);
+}
+
+Part part_named(std::string_view word) {
+  static constexpr std::string_view kNames[] = {"DWORD", "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1"};
+  auto found = std::ranges::find(kNames, word);
+  return found == std::end(kNames) ? Part::Whole : Part(found - std::begin(kNames));
+}
+
+bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool otherwise) {
+  const Modifier* m = i.modifier(modifier);
+  return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
+}
+
+// Of a result, its part of a register whose other bits become zero or stay.
+template <bool kKeeps>
+void place_part(Wave& w, const Op& o) {
+  static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
+  uint32_t shift = kShift[size_t(o.to_part)], mask = o.to_part >= Part::Word0 ? 0xffff : 0xff;
+  for (int half = 0; half < int(w.halves); half++) {
+    Lanes<uint32_t> room;
+    const uint32_t *a = words(w, o.a, half, 0, room), *before = w.vector(o.to, uint32_t(half));
+    uint32_t keep = kKeeps ? ~(mask << shift) : 0;
+    write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & keep) | (a[i] & mask) << shift; });
+  }
+}
+
+}  // namespace
+
+void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to) {
+  Lanes<uint32_t> room;
+  const uint32_t* all = words(w, from, half, 0, room);
+  static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
+  uint32_t bits = from.part == Part::Whole ? 32 : from.part >= Part::Word0 ? 16 : 8, shift = kShift[size_t(from.part)];
+  if (bits == 32) TGC_LANES to.at[i] = all[i];
+  else if (from.is_signed) TGC_LANES to.at[i] = uint32_t(int32_t(all[i] << (32 - bits - shift)) >> (32 - bits));
+  else TGC_LANES to.at[i] = all[i] >> shift & ((1u << bits) - 1);
+  if (from.is_half) TGC_LANES to.at[i] = std::bit_cast<uint32_t>(half_to_float(uint16_t(to.at[i])));
+  uint32_t keep = from.absolute ? ~sign : ~0u, flip = from.negative ? sign : 0;
+  if (from.absolute || from.negative) TGC_LANES to.at[i] = (to.at[i] & keep) ^ flip;
+}
+
+void add_row(Table& to, std::string_view names, Row row) {
+  while (!names.empty()) {
+    size_t blank = std::min(names.find(' '), names.size());
+    to[std::string(names.substr(0, blank))] = row;
+    names.remove_prefix(std::min(blank + 1, names.size()));
+  }
+}
+
+const Table& opcodes() {
+  static const Table table = [] {
+    Table t;
+    for (auto add :
+         {add_scalar_rows, add_scalar_float_rows, add_integer_rows, add_bit_rows, add_float_rows, add_convert_rows,
+          add_compare_rows, add_lane_rows, add_packed_rows, add_memory_rows, add_matrix_rows, add_control_rows})
+      add(t);
+    return t;
+  }();
+  return table;
+}
+
+void Builder::refuse(const std::string& why) const {
+  throw Failure("instruction at " + hex(instruction->address) + " of kernel '" + code.name + "' ('" +
+                std::string(instruction->text) + "'): " + why);
+}
+
+const Operand& Builder::operand(size_t n) const {
+  if (n >= operands()) refuse("an operand is missing");
+  return instruction->operands[n];
+}
+
+uint16_t Builder::vector_place(const Operand& o, uint32_t words) const {
+  if (o.kind != Operand::Vector || o.count != words)
+    refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " vector registers");
+  return uint16_t(o.place);
+}
+
+uint16_t Builder::scalar_place(const Operand& o, uint32_t words) const {
+  if (o.kind == Operand::Null) return kTrash;
+  if (o.kind != Operand::Scalar || o.count != words)
+    refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " scalar registers");
+  return uint16_t(o.place);
+}
+
+Source Builder::constant(uint64_t value, uint32_t words) {
+  std::vector<uint32_t>& pool = code.constants;
+  uint32_t wanted[] = {uint32_t(value), uint32_t(value >> 32)};
+  auto found = std::search(pool.begin(), pool.end(), wanted, wanted + words);
+  uint32_t place = kConstants + uint32_t(found - pool.begin());
+  if (found == pool.end()) pool.insert(pool.end(), wanted, wanted + words);
+  if (pool.size() > 60000) refuse("the kernel has too many constants");
+  return Source{.place = uint16_t(place)};
+}
+
+Source Builder::source(const Operand& o, Type type) {
+  Source s;
+  switch (o.kind) {
+    case Operand::Vector:
+    case Operand::Scalar:
+      if (o.count != words_of(type))
+        refuse("'" + std::string(o.text) + "', expected " + std::to_string(words_of(type)) + " registers");
+      s.place = uint16_t(o.place), s.is_vector = o.kind == Operand::Vector;
+      break;
+    case Operand::Integer: s = constant(integer_bits(o, type), words_of(type)); break;
+    case Operand::Float: s = constant(float_bits(o.number, type), words_of(type)); break;
+    case Operand::Null: s = constant(0, words_of(type)); break;
+    default: {
+      auto named = std::ranges::find(kNamedConstants, o.text, &NamedConstant::name);
+      if (named == std::end(kNamedConstants)) refuse("'" + std::string(o.text) + "' is no operand that is known");
+      s = words_of(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
+    }
+  }
+  s.negative = o.negative, s.absolute = o.absolute;
+  if ((s.negative || s.absolute) && !is_float(type)) refuse("a sign changed of an operand that is no float");
+  return s;
+}
+
+Source Builder::scratch(uint32_t n, Part part) const {
+  return Source{.place = uint16_t(kScratch + n), .is_vector = true, .part = part};
+}
+
+Op Builder::begin(Run run, bool is_vector) const {
+  Op op{.run = run, .is_vector = is_vector};
+  op.instruction = uint32_t(instruction - code.instructions.data());
+  op.clamp = instruction->has("clamp");
+  if (int64_t factor = instruction->value("mul")) op.scale = factor == 4 ? 2 : 1;
+  if (instruction->has("div")) op.scale = -1;
+  return op;
+}
+
+void Builder::allow(std::initializer_list<std::string_view> modifiers) const {
+  for (const Modifier& m : instruction->modifiers)
+    if (std::ranges::find(modifiers, m.name) == modifiers.end())
+      refuse("the modifier '" + std::string(m.name) + "' is not known here");
+}
+
+void Builder::build_by_types() {
+  allow({"clamp", "mul", "div", "op_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
+  Op op = begin(row->run, row->is_vector);
+  if (op.clamp && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not known");
+  size_t next = 0;
+  bool is_scalar = !row->is_vector;
+  if (row->to == Type::Mask && !is_scalar) op.to = mask_place(operand(next++));
+  else if (row->to != Type::None && row->to != Type::Scc)
+    op.to = is_scalar ? scalar_place(operand(next), words_of(row->to)) : vector_place(operand(next), words_of(row->to)),
+    next++;
+  Source* from[] = {&op.a, &op.b, &op.c};
+  if (operands() != next + row->count)
+    refuse(std::to_string(operands()) + " operands, expected " + std::to_string(next + row->count));
+  for (size_t n = 0; n < row->count; n++) {
+    *from[n] = source(operand(next + n), row->from[n]);
+    if (is_scalar && from[n]->is_vector) refuse("a vector register in a scalar instruction");
+    if (has_bit(*instruction, "op_sel", n, false)) from[n]->part = Part::Word1;
+  }
+  if (is_16_bit(row->to)) {
+    // gfx9 clears the upper half, later processors leave it
+    op.to_part = code.family == Family::Gfx9 ? Part::Whole : Part::Word0;
+    if (has_bit(*instruction, "op_sel", row->count, false)) op.to_part = Part::Word1;
+    else if (instruction->has("op_sel")) op.to_part = Part::Word0;
+  }
+  if (instruction->opcode.ends_with("_sdwa")) add_sub_dword(op, row->to);
+  else emit(op);
+}
+
+// Parts of registers as operands and as the result, which is then computed elsewhere first.
+void Builder::add_sub_dword(Op& op, Type to) {
+  Source* from[] = {&op.a, &op.b};
+  static constexpr std::string_view kNames[] = {"src0_sel", "src1_sel"};
+  for (size_t n = 0; n < 2 && n < row->count; n++) {
+    const Modifier* m = instruction->modifier(kNames[n]);
+    if (m) from[n]->part = part_named(m->word);
+    size_t first = row->to == Type::None ? 0 : 1;
+    from[n]->is_signed = operand(first + n).sign_extended;
+  }
+  const Modifier *part = instruction->modifier("dst_sel"), *unused = instruction->modifier("dst_unused");
+  Part to_part = part ? part_named(part->word) : Part::Whole;
+  if (to_part == Part::Whole || to == Type::Mask) return emit(op);
+  Op place = begin(unused && unused->word == "UNUSED_PRESERVE" ? place_part<true> : place_part<false>);
+  if (unused && unused->word == "UNUSED_SEXT") refuse("dst_unused:UNUSED_SEXT is not known");
+  place.to = op.to, place.to_part = to_part, place.a = scratch(0);
+  op.to = scratch(0).place, op.to_part = Part::Whole;
+  emit(op), emit(place);
+}
+
+void Builder::build_one() {
+  name = instruction->opcode;
+  for (std::string_view suffix : {"_e32", "_e64", "_sdwa"})
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  std::string whole(name);
+  if (name.starts_with("v_dual_")) whole = "v_" + whole.substr(7);
+  auto found = opcodes().find("gfx12:" + whole);  // what only looks the same
+  if (code.family != Family::Gfx12 || found == opcodes().end()) found = opcodes().find(whole);
+  if (found == opcodes().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
+  row = &found->second, name = found->first;
+  if (row->build) row->build(*this);
+  else build_by_types();
+}
+
+// Two instructions issued together both read their operands before either writes.
+void Builder::build_pair(uint32_t first) {
+  auto build_at = [&](uint32_t n) { instruction = &code.instructions[n], build_one(); };
+  auto reads = [&](uint32_t reader, uint32_t writer) {
+    const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
+    if (w.operands.empty()) return false;
+    const Operand& to = w.operands[0];
+    // fmac reads its result, too
+    for (size_t n = r.opcode.find("fmac") != r.opcode.npos ? 0 : 1; n < r.operands.size(); n++) {
+      const Operand& o = r.operands[n];
+      if (o.kind == to.kind && o.place < to.place + to.count && to.place < o.place + o.count) return true;
+    }
+    return false;
+  };
+  if (!reads(first + 1, first)) return build_at(first), build_at(first + 1);
+  if (!reads(first, first + 1)) return build_at(first + 1), build_at(first);
+  size_t begin = code.ops.size();
+  build_at(first);
+  if (code.ops.size() != begin + 1) refuse("operands of both halves cross");
+  uint16_t to = std::exchange(code.ops.back().to, uint16_t(kScratch));
+  build_at(first + 1);
+  instruction = &code.instructions[first];
+  Op move = Builder::begin(opcodes().at("v_mov_b32").run);
+  move.to = to, move.a = scratch(0);
+  emit(move);
+}
+
+void Builder::build() {
+  if (code.instructions.empty()) throw Failure("the kernel '" + code.name + "' has no code");
+  std::vector<uint32_t> first_op(code.instructions.size());
+  for (uint32_t n = 0; n < code.instructions.size(); n++) {
+    first_op[n] = uint32_t(code.ops.size());
+    instruction = &code.instructions[n];
+    bool is_pair = instruction->bytes == 0 && n + 1 < code.instructions.size();
+    if (is_pair) first_op[n + 1] = first_op[n], build_pair(n), n++;
+    else build_one();
+  }
+  std::map<uint64_t, uint32_t> op_at;
+  for (uint32_t n = 0; n < code.instructions.size(); n++) op_at.emplace(code.instructions[n].address, first_op[n]);
+  for (Op& op : code.ops) {
+    if (op.target == 0) continue;  // an address until now
+    auto found = op_at.find(op.target);
+    instruction = &code.instructions[op.instruction];
+    if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");
+    op.target = found->second;
+  }
+  Op end = begin([](Wave& w, const Op& o) { raise(w, o, 0, kIllegalInstruction, "runs beyond the end of the code"); },
+                 false);
+  end.instruction = uint32_t(code.instructions.size() - 1);
+  emit(end);
+}
+
+std::string Code::describe(uint32_t n) const {
+  const Instruction& i = instructions[n];
+  std::string out = "kernel '" + name + "', instruction at " + hex(i.address) + " ('" + std::string(i.text) + "')";
+  if (i.source_line) out += ", line " + std::to_string(i.source_line) + " of the source";
+  return out;
+}
+
+}  // namespace tgc::hip

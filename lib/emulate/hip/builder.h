@@ -1,0 +1,102 @@
+// From instructions to operations: a table of opcodes by name, and what takes an instruction's operands apart.
+#pragma once
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+
+#include "lib/emulate/hip/code.h"
+
+namespace tgc::hip {
+
+struct Half {  // a value of the type half, held as float
+  float value;
+  Half() = default;
+  Half(float v) : value(v) {}
+  operator float() const { return value; }
+};
+
+// What an operand holds.
+enum class Type : uint8_t { None, Mask, Scc, U16, I16, F16, U32, I32, F32, U64, I64, F64 };
+template <class T>
+constexpr Type type_of() {
+  if constexpr (std::is_same_v<T, void>) return Type::None;
+  else if constexpr (std::is_same_v<T, bool>) return Type::Mask;
+  else if constexpr (std::is_same_v<T, Half>) return Type::F16;
+  else if constexpr (std::is_same_v<T, float>) return Type::F32;
+  else if constexpr (std::is_same_v<T, double>) return Type::F64;
+  else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? Type::I16 : Type::U16;
+  else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? Type::I32 : Type::U32;
+  else return std::is_signed_v<T> ? Type::I64 : Type::U64;
+}
+constexpr uint32_t words_of(Type t) { return t >= Type::U64 ? 2 : 1; }
+constexpr bool is_16_bit(Type t) { return t >= Type::U16 && t <= Type::F16; }
+constexpr bool is_float(Type t) { return t == Type::F16 || t == Type::F32 || t == Type::F64; }
+
+class Builder;
+using Build = void (*)(Builder&);
+
+// An opcode: what runs, the types of its result and its operands in the order of the text, or what builds it instead.
+struct Row {
+  Run run = nullptr;
+  Type to = Type::None;
+  Type from[4] = {};
+  uint8_t count = 0;
+  bool is_vector = false;
+  Build build = nullptr;
+};
+using Table = std::unordered_map<std::string, Row>;
+
+// All opcodes. `names` are separated by blanks: a generation's name for what another calls otherwise.
+const Table& opcodes();
+void add_row(Table& to, std::string_view names, Row row);
+void add_scalar_rows(Table& to);
+void add_scalar_float_rows(Table& to);
+void add_integer_rows(Table& to);
+void add_bit_rows(Table& to);
+void add_float_rows(Table& to);
+void add_convert_rows(Table& to);
+void add_compare_rows(Table& to);
+void add_lane_rows(Table& to);
+void add_packed_rows(Table& to);
+void add_memory_rows(Table& to);
+void add_matrix_rows(Table& to);
+void add_control_rows(Table& to);
+
+// Builds the operations of one kernel. Throws Failure, which names the instruction.
+class Builder {
+ public:
+  explicit Builder(Code& code) : code(code) {}
+  void build();
+
+  // ---- for what builds an instruction
+  Code& code;
+  const Instruction* instruction = nullptr;
+  std::string_view name;  // the opcode without its encoding: "v_add_f32" of "v_add_f32_e32"
+  const Row* row = nullptr;
+
+  [[noreturn]] void refuse(const std::string& why) const;
+  size_t operands() const { return instruction->operands.size(); }
+  const Operand& operand(size_t n) const;
+  // The place of a result of so many registers; `null` is a place that nobody reads.
+  uint16_t vector_place(const Operand& o, uint32_t words) const;
+  uint16_t scalar_place(const Operand& o, uint32_t words) const;
+  uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }
+  Source source(const Operand& o, Type type);
+  Source constant(uint64_t value, uint32_t words);
+  Source scratch(uint32_t n, Part part = Part::Whole) const;
+
+  // An operation of this instruction, with the modifiers that belong to the result of a float operation.
+  Op begin(Run run, bool is_vector = true) const;
+  void emit(const Op& op) { code.ops.push_back(op); }
+  // By the row's types: results and operands in the order of the text.
+  void build_by_types();
+  // Modifiers that nobody reads would change what is computed: all but those named are refused.
+  void allow(std::initializer_list<std::string_view> modifiers) const;
+
+ private:
+  void build_one();
+  void build_pair(uint32_t first);
+  void add_sub_dword(Op& op, Type to);
+};
+
+}  // namespace tgc::hip

@@ -1,0 +1,118 @@
+// The HIP functions on the emulated GPU: those that tgc and tinygrad's HIP runtime call. Streams are one queue that is
+// always empty: work is done when it is handed over, and its errors are that call's.
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "lib/emulate/hip/driver.h"
+
+#define EXPORT extern "C" [[gnu::visibility("default")]]
+
+namespace {
+
+using namespace tgc::hip;
+
+struct Event {
+  std::chrono::steady_clock::time_point at;
+};
+// hipDeviceProp_t as of ROCm 6, of which few fields are told.
+struct Properties {
+  char name[256];
+  char before_arch[904];
+  char arch_name[256];
+  char after_arch[56];
+};
+static_assert(sizeof(Properties) == 1472);
+
+int the_stream;
+Gpu& gpu() { return Gpu::get(); }
+
+uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
+// A whole range of the device's memory.
+bool is_device(const void* at, size_t bytes) { return gpu().memory().contains(address(at), bytes); }
+int bad_range(const char* call, const void* at, size_t bytes) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s: %zu bytes at %p are not all allocated", call, bytes, at);
+  return gpu().fail(kInvalidValue, text);
+}
+
+}  // namespace
+
+EXPORT int hipInit(unsigned flags) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    return gpu().fail(kNotSupported, "the emulator needs a processor with AVX2 and FMA");
+#endif
+  return flags == 0 ? kSuccess : kInvalidValue;
+}
+EXPORT const char* hipGetErrorName(int code) { return name_of(code); }
+EXPORT const char* hipGetErrorString(int code) { return gpu().text_of(code); }
+EXPORT int hipGetDeviceCount(int* count) { return *count = 1, kSuccess; }
+EXPORT int hipSetDevice(int device) { return device == 0 ? kSuccess : kInvalidDevice; }
+EXPORT int hipGetDevice(int* device) { return *device = 0, kSuccess; }
+EXPORT int hipDeviceSynchronize() { return kSuccess; }
+EXPORT int hipGetDevicePropertiesR0600(Properties* properties, int device) {
+  if (device != 0) return kInvalidDevice;
+  std::memset(properties, 0, sizeof *properties);
+  std::snprintf(properties->name, sizeof properties->name, "tgc's HIP emulator, %s", gpu().architecture().c_str());
+  std::snprintf(properties->arch_name, sizeof properties->arch_name, "%s", gpu().architecture().c_str());
+  return kSuccess;
+}
+
+// ---- memory
+EXPORT int hipMalloc(void** to, size_t bytes) {
+  uint64_t at = gpu().memory().allocate(bytes ? bytes : 1);
+  *to = reinterpret_cast<void*>(at);
+  return at ? kSuccess : gpu().fail(kOutOfMemory, std::to_string(bytes) + " bytes");
+}
+EXPORT int hipFree(void* at) { return !at || gpu().memory().free(address(at)) ? kSuccess : kInvalidValue; }
+EXPORT int hipMemcpy(void* to, const void* from, size_t bytes, int kind) {
+  constexpr int kToDevice = 1, kToHost = 2, kWithinDevice = 3;
+  if ((kind == kToDevice || kind == kWithinDevice) && !is_device(to, bytes)) return bad_range("hipMemcpy", to, bytes);
+  if ((kind == kToHost || kind == kWithinDevice) && !is_device(from, bytes)) return bad_range("hipMemcpy", from, bytes);
+  std::memmove(to, from, bytes);
+  return kSuccess;
+}
+EXPORT int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void*) {
+  return hipMemcpy(to, from, bytes, kind);
+}
+EXPORT int hipMemset(void* to, int value, size_t bytes) {
+  if (!is_device(to, bytes)) return bad_range("hipMemset", to, bytes);
+  std::memset(to, value, bytes);
+  return kSuccess;
+}
+
+// ---- modules and launches
+EXPORT int hipModuleLoadData(void** module, const void* image) {
+  if (!module || !image) return kInvalidValue;
+  LoadedModule* loaded = nullptr;
+  int code = gpu().load(image, loaded);
+  *module = loaded;
+  return code;
+}
+EXPORT int hipModuleUnload(void* module) { return gpu().unload(static_cast<LoadedModule*>(module)); }
+EXPORT int hipModuleGetFunction(void** function, void* module, const char* name) {
+  Kernel* kernel = nullptr;
+  int code = gpu().find(static_cast<LoadedModule*>(module), name, kernel);
+  *function = kernel;
+  return code;
+}
+EXPORT int hipModuleLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                 unsigned bz, unsigned group_bytes, void*, void** parameters, void** extra) {
+  return gpu().launch(static_cast<Kernel*>(function), {gx, gy, gz}, {bx, by, bz}, group_bytes, parameters, extra);
+}
+
+// ---- streams and events
+EXPORT int hipStreamCreate(void** stream) { return *stream = &the_stream, kSuccess; }
+EXPORT int hipStreamDestroy(void*) { return kSuccess; }
+EXPORT int hipStreamSynchronize(void*) { return kSuccess; }
+EXPORT int hipEventCreate(void** event) { return *event = new Event{}, kSuccess; }
+EXPORT int hipEventRecord(void* event, void*) {
+  return static_cast<Event*>(event)->at = std::chrono::steady_clock::now(), kSuccess;
+}
+EXPORT int hipEventSynchronize(void*) { return kSuccess; }
+EXPORT int hipEventElapsedTime(float* milliseconds, void* from, void* to) {
+  std::chrono::duration<float, std::milli> time = static_cast<Event*>(to)->at - static_cast<Event*>(from)->at;
+  return *milliseconds = time.count(), kSuccess;
+}
+EXPORT int hipEventDestroy(void* event) { return delete static_cast<Event*>(event), kSuccess; }

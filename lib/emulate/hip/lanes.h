@@ -1,0 +1,200 @@
+// Operands as arrays of 32 lanes, and rows of the table of opcodes from functions of one lane. The loops are written so
+// that the compiler makes vectors of them.
+#pragma once
+#include <cmath>
+#include <cstring>
+#include <tuple>
+
+#include "lib/emulate/hip/builder.h"
+#include "lib/emulate/loops.h"
+#include "lib/emulate/numbers.h"
+
+namespace tgc::hip {
+
+template <class T>
+struct Lanes {
+  alignas(64) T at[kLanes];
+  Lanes() {}  // not initialized
+};
+
+// 32 bits of a lane of an operand that is not plain: parts and signs.
+void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
+
+// The lanes of a 32-bit register of `from`, in place where they lie so.
+inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32_t which, Lanes<uint32_t>& room) {
+  if (from.is_vector) return w.vector(from.place + which, uint32_t(half));
+  uint32_t value = w.s[from.place + which];
+  TGC_LANES room.at[i] = value;
+  return room.at;
+}
+
+template <class T>
+[[gnu::always_inline]] inline const T* read(const Wave& w, const Source& from, int half, Lanes<T>& room) {
+  if constexpr (sizeof(T) == 4 && !std::is_same_v<T, Half>) {
+    auto& as_words = reinterpret_cast<Lanes<uint32_t>&>(room);
+    if (from.is_plain()) return reinterpret_cast<const T*>(words(w, from, half, 0, as_words));
+    take_parts(w, from, half, 0x80000000u, as_words);
+    return room.at;
+  } else if constexpr (sizeof(T) == 8) {
+    Lanes<uint32_t> low_room, high_room;
+    const uint32_t *low = words(w, from, half, 0, low_room), *high = words(w, from, half, 1, high_room);
+    TGC_LANES room.at[i] = std::bit_cast<T>(uint64_t(low[i]) | uint64_t(high[i]) << 32);
+    if constexpr (std::is_same_v<T, double>) {
+      if (from.absolute) TGC_LANES room.at[i] = std::fabs(room.at[i]);
+      if (from.negative) TGC_LANES room.at[i] = -room.at[i];
+    }
+    return room.at;
+  } else {
+    Lanes<uint32_t> word_room;
+    const uint32_t* word;
+    if (from.is_plain()) word = words(w, from, half, 0, word_room);
+    else take_parts(w, from, half, 0x8000, word_room), word = word_room.at;
+    if constexpr (std::is_same_v<T, Half>) TGC_LANES room.at[i] = Half(half_to_float(uint16_t(word[i])));
+    else TGC_LANES room.at[i] = T(word[i]);
+    return room.at;
+  }
+}
+
+// A half of a mask of lanes. Both halves are written when both are known: the operands of the second may lie there.
+inline void write_mask(Wave& w, uint32_t place, int half, uint32_t mask) {
+  w.mask[half] = mask;
+  if (half + 1 == int(w.halves)) std::memcpy(w.s + place, w.mask, sizeof(uint32_t) * w.halves);
+}
+
+// d[i] = value(i) in the active lanes.
+template <class T, class F>
+[[gnu::always_inline]] inline void write_words(Wave& w, uint32_t place, int half, F value) {
+  T* d = reinterpret_cast<T*>(w.vector(place, uint32_t(half)));
+  uint32_t active = w.exec(uint32_t(half));
+  if (active == UINT32_MAX) {
+    TGC_LANES d[i] = value(i);
+    return;
+  }
+  Lanes<T> t;
+  TGC_LANES t.at[i] = value(i);
+  TGC_LANES d[i] = active >> i & 1 ? t.at[i] : d[i];
+}
+
+// What the modifiers clamp, mul:2, ... make of a result.
+template <class T>
+inline T finished(const Op& o, T x) {
+  float v = std::ldexp(float(x), o.scale);
+  if constexpr (std::is_same_v<T, double>) {
+    double d = std::ldexp(x, o.scale);
+    return o.clamp ? (d > 0 ? (d < 1 ? d : 1.0) : 0.0) : d;
+  }
+  return T(o.clamp ? (v > 0 ? (v < 1 ? v : 1.0f) : 0.0f) : v);
+}
+
+inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>& bits) {
+  const uint32_t* before = w.vector(o.to, uint32_t(half));
+  if (o.to_part == Part::Word1)
+    write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff) | bits.at[i] << 16; });
+  else if (o.to_part == Part::Word0)
+    write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff0000) | bits.at[i]; });
+  else write_words<uint32_t>(w, o.to, half, [&](int i) { return bits.at[i]; });
+}
+
+template <class T, class F>
+[[gnu::always_inline]] inline void write(Wave& w, const Op& o, int half, F value) {
+  if constexpr (std::is_same_v<T, bool>) {  // a mask; lanes that are not active get 0
+    uint32_t mask = 0;
+    TGC_LANES mask |= uint32_t(value(i)) << i;
+    write_mask(w, o.to, half, mask & w.exec(uint32_t(half)));
+  } else if constexpr (sizeof(T) == 8) {
+    Lanes<uint64_t> t;
+    TGC_LANES t.at[i] = std::bit_cast<uint64_t>(T(value(i)));
+    if constexpr (std::is_same_v<T, double>)
+      if (o.clamp || o.scale)
+        for (uint64_t& x : t.at) x = std::bit_cast<uint64_t>(finished(o, std::bit_cast<double>(x)));
+    write_words<uint32_t>(w, o.to, half, [&](int i) { return uint32_t(t.at[i]); });
+    write_words<uint32_t>(w, o.to + 1, half, [&](int i) { return uint32_t(t.at[i] >> 32); });
+  } else if constexpr (std::is_same_v<T, Half>) {
+    Lanes<float> t;
+    TGC_LANES t.at[i] = value(i);
+    if (o.clamp || o.scale)
+      for (float& x : t.at) x = finished(o, x);
+    Lanes<uint32_t> bits;
+    TGC_LANES bits.at[i] = float_to_half(t.at[i]);
+    write_16_bits(w, o, half, bits);
+  } else if constexpr (sizeof(T) == 2) {
+    Lanes<uint32_t> bits;
+    TGC_LANES bits.at[i] = uint16_t(value(i));
+    write_16_bits(w, o, half, bits);
+  } else {
+    if constexpr (std::is_same_v<T, float>)
+      if (o.clamp || o.scale) {
+        Lanes<float> t;
+        TGC_LANES t.at[i] = value(i);
+        for (float& x : t.at) x = finished(o, x);
+        return write_words<float>(w, o.to, half, [&](int i) { return t.at[i]; });
+      }
+    write_words<T>(w, o.to, half, value);
+  }
+}
+
+// ---- rows from functions
+template <class T>
+struct Signature;
+template <class L, class R, class... A>
+struct Signature<R (L::*)(A...) const> {
+  static constexpr Row row(Run run, bool is_vector) {
+    Row r{.run = run, .to = type_of<R>(), .count = sizeof...(A), .is_vector = is_vector};
+    Type types[] = {type_of<A>()..., Type::None};
+    for (size_t n = 0; n < sizeof...(A); n++) r.from[n] = types[n];
+    return r;
+  }
+};
+template <auto F>
+using SignatureOf = Signature<decltype(&decltype(F)::operator())>;
+
+template <auto F, class R>
+struct VectorRun {
+  template <class A>
+  static void unary(Wave& w, const Op& o) {
+    for (int half = 0; half < int(w.halves); half++) {
+      Lanes<A> ra;
+      const A* a = read(w, o.a, half, ra);
+      write<R>(w, o, half, [&](int i) { return F(a[i]); });
+    }
+  }
+  template <class A, class B>
+  static void binary(Wave& w, const Op& o) {
+    for (int half = 0; half < int(w.halves); half++) {
+      Lanes<A> ra;
+      Lanes<B> rb;
+      const A* a = read(w, o.a, half, ra);
+      const B* b = read(w, o.b, half, rb);
+      write<R>(w, o, half, [&](int i) { return F(a[i], b[i]); });
+    }
+  }
+  template <class A, class B, class C>
+  static void ternary(Wave& w, const Op& o) {
+    for (int half = 0; half < int(w.halves); half++) {
+      Lanes<A> ra;
+      Lanes<B> rb;
+      Lanes<C> rc;
+      const A* a = read(w, o.a, half, ra);
+      const B* b = read(w, o.b, half, rb);
+      const C* c = read(w, o.c, half, rc);
+      write<R>(w, o, half, [&](int i) { return F(a[i], b[i], c[i]); });
+    }
+  }
+};
+template <auto F, class R, class... A>
+constexpr Run vector_run() {
+  if constexpr (sizeof...(A) == 1) return &VectorRun<F, R>::template unary<A...>;
+  else if constexpr (sizeof...(A) == 2) return &VectorRun<F, R>::template binary<A...>;
+  else return &VectorRun<F, R>::template ternary<A...>;
+}
+template <auto F, class L, class R, class... A>
+constexpr Row vector_row_of(R (L::*)(A...) const) {
+  return SignatureOf<F>::row(vector_run<F, R, A...>(), true);
+}
+// An operation of vectors: a function of one lane.
+template <auto F>
+constexpr Row vector_row() {
+  return vector_row_of<F>(&decltype(F)::operator());
+}
+
+}  // namespace tgc::hip

@@ -1,0 +1,219 @@
+#include "lib/emulate/hip/launch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "lib/emulate/hip/waits.h"
+
+namespace tgc::hip {
+namespace {
+
+struct FreeBytes {
+  void operator()(void* p) const { std::free(p); }
+};
+template <class T>
+std::unique_ptr<T, FreeBytes> zeroed(size_t bytes) {
+  bytes = (bytes + 63) / 64 * 64;
+  void* p = std::aligned_alloc(64, bytes);
+  if (!p) throw Fault{2, "no room for a wave's registers"};
+  std::memset(p, 0, bytes);
+  return std::unique_ptr<T, FreeBytes>(static_cast<T*>(p));
+}
+
+// The room of a wave: its registers and its threads' own memory.
+struct Room {
+  std::unique_ptr<uint32_t, FreeBytes> scalar, vector;
+  std::unique_ptr<std::byte, FreeBytes> own;
+};
+
+// What one thread of the host runs groups with.
+class Runner {
+ public:
+  explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
+    lanes_ = code_.halves * kLanes;
+    waves_ = (launch.threads() + lanes_ - 1) / lanes_;
+    group_.launch = &launch;
+    group_.memory.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
+    group_.stored.resize(group_.memory.size());
+    if (launch.check_races) group_.races = std::make_unique<Races>();
+    for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
+      rooms_.push_back({zeroed<uint32_t>(code_.scalars() * sizeof(uint32_t)),
+                        zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
+                        zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
+    for (Room& room : rooms_) std::ranges::copy(code_.constants, room.scalar.get() + kConstants);
+    if (launch.check_races) waits_.resize(rooms_.size());
+    set_float_mode(code_.descriptor.float_mode());
+  }
+  ~Runner() { set_float_mode(0xf0); }  // the host's: to nearest, with denormals
+
+  uint64_t executed() const { return executed_; }
+
+  // Throws Fault.
+  void run(uint64_t number) {
+    group_.id = {uint32_t(number % launch_.grid[0]), uint32_t(number / launch_.grid[0] % launch_.grid[1]),
+                 uint32_t(number / launch_.grid[0] / launch_.grid[1])};
+    std::ranges::fill(group_.stored, uint8_t(0));
+    if (group_.races) group_.races->forget();
+    if (code_.has_barrier) return run_together();
+    for (uint32_t n = 0; n < waves_; n++) {
+      Wave w = begin(n, 0);
+      run_wave(w);
+      executed_ += w.executed;
+    }
+  }
+
+ private:
+  Wave begin(uint32_t number, size_t room_number) {
+    Wave w;
+    Room& room = rooms_[room_number];
+    w.s = room.scalar.get(), w.v = room.vector.get(), w.own_memory = room.own.get();
+    w.halves = code_.halves, w.group = &group_, w.code = &code_;
+    w.first_thread = number * lanes_;
+    w.jumps_left = launch_.most_jumps;
+    w.float_mode = code_.descriptor.float_mode();
+    if (launch_.check_races) w.waits = &(waits_[room_number] = Waits());
+    uint32_t threads = std::min(lanes_, launch_.threads() - w.first_thread);
+    uint64_t exists = threads == 64 ? ~uint64_t(0) : (uint64_t(1) << threads) - 1;
+    std::fill_n(w.s, kConstants, 0);
+    w.s[kExec] = uint32_t(exists), w.s[kExec + 1] = uint32_t(exists >> 32);
+    set_scalars(w);
+    set_thread_ids(w);
+    return w;
+  }
+
+  // The registers that the descriptor asks for, in its order; then the group's place in the grid.
+  void set_scalars(Wave& w) {
+    const Descriptor& d = code_.descriptor;
+    uint32_t next = 0;
+    auto put = [&](uint32_t value) {
+      if (next < kVcc) w.s[next++] = value;
+    };
+    auto put_address = [&](uint64_t value) { put(uint32_t(value)), put(uint32_t(value >> 32)); };
+    if (d.properties & 1) put_address(0), put_address(0);  // private segment buffer
+    if (d.properties & 2) put_address(0);                  // dispatch packet
+    if (d.properties & 4) put_address(0);                  // queue
+    if (d.properties & 8) put_address(reinterpret_cast<uint64_t>(launch_.arguments.data()));
+    if (d.properties & 16) put_address(0);                 // dispatch id
+    if (d.properties & 32) put_address(0);                 // flat scratch
+    if (d.properties & 64) put(d.private_bytes);
+    next = std::max(next, d.user_registers());
+    if (code_.family == Family::Gfx12) {
+      w.s[kTtmp + 9] = group_.id[0];
+      w.s[kTtmp + 7] = group_.id[1] | group_.id[2] << 16;
+      return;
+    }
+    for (int n = 0; n < 3; n++)
+      if (d.has_group_id(n)) put(group_.id[size_t(n)]);
+  }
+
+  void set_thread_ids(Wave& w) {
+    int last = code_.descriptor.thread_ids();
+    const auto& [x, y, z] = launch_.block;
+    for (uint32_t lane = 0; lane < lanes_; lane++) {
+      uint32_t thread = w.first_thread + lane;
+      w.lane(0, lane) =
+          thread % x | (last >= 1 ? thread / x % y << 10 : 0) | (last >= 2 ? thread / x / y % z << 20 : 0);
+    }
+  }
+
+  // Waves take turns, each to its next barrier. All must come to one, or none.
+  void run_together() {
+    std::vector<Wave> waves;
+    for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
+    for (;;) {
+      const Wave *done = nullptr, *waiting = nullptr;
+      for (Wave& w : waves) {
+        if (w.state != Wave::Done) run_wave(w);
+        (w.state == Wave::Done ? done : waiting) = &w;
+      }
+      if (!waiting) break;
+      if (done)
+        raise(*done, code_.ops[waiting->pc - 1], 0, kLaunchFailed,
+              "returned and does not reach a barrier that others wait at");
+      if (group_.races) group_.races->forget();
+    }
+    for (Wave& w : waves) executed_ += w.executed;
+  }
+
+  const Launch& launch_;
+  const Code& code_;
+  uint32_t lanes_ = 32, waves_ = 1;
+  Group group_;
+  std::vector<Room> rooms_;   // of the waves that are under way
+  std::vector<Waits> waits_;  // theirs, when asked for
+  uint64_t executed_ = 0;
+};
+
+template <bool kWatches>
+void run_until_stop(Wave& w) {
+  const Op* ops = w.code->ops.data();
+  uint64_t executed = 0;
+  while (w.state == Wave::Running) {
+    const Op& o = ops[w.pc++];
+    if (kWatches) w.executed++, w.waits->check(w, o);
+    o.run(w, o);
+    executed += o.is_vector ? uint32_t(std::popcount(w.exec())) : 1;
+  }
+  w.executed += executed;
+}
+
+}  // namespace
+
+void run_wave(Wave& w) {
+  w.state = Wave::Running;
+  if (w.waits) run_until_stop<true>(w);
+  else run_until_stop<false>(w);
+}
+
+std::string name_thread(const Group& group, uint32_t thread) {
+  const auto& [x, y, z] = group.launch->block;
+  auto triple = [](uint32_t a, uint32_t b, uint32_t c) {
+    return "(" + std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c) + ")";
+  };
+  return "thread " + triple(thread % x, thread / x % y, thread / x / y) + " of block " +
+         triple(group.id[0], group.id[1], group.id[2]);
+}
+
+void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what) {
+  throw Fault{code, w.code->describe(o.instruction) + ": " + name_thread(*w.group, w.first_thread + lane) + " " + what};
+}
+
+std::optional<Fault> run_launch(const Launch& asked, uint64_t& executed) {
+  Launch launch = asked;
+  uint64_t begin = reinterpret_cast<uint64_t>(launch.arguments.data());
+  launch.ranges.push_back({begin, begin + launch.arguments.size()});
+  std::ranges::sort(launch.ranges, {}, &Range::begin);
+  std::atomic<uint64_t> next = 0, total = 0;
+  std::atomic<bool> stop = false;
+  std::mutex mutex;
+  std::optional<Fault> fault;
+  uint64_t fault_group = UINT64_MAX;
+  auto note = [&](uint64_t group, Fault f) {
+    std::lock_guard lock(mutex);
+    if (group < fault_group || !fault) fault_group = group, fault = std::move(f);
+    stop = true;
+  };
+  auto work = [&] {
+    uint64_t group = 0;
+    try {
+      Runner runner(launch);
+      // groups are handed out in order, so that all before one that fails are run, too
+      while (!stop && (group = next++) < launch.groups()) runner.run(group);
+      total += runner.executed();
+    } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {
+      note(group, {2, "no room for a group's memory"});
+    }
+  };
+  unsigned threads = unsigned(std::min<uint64_t>(launch.host_threads, launch.groups() * launch.threads() / 256 + 1));
+  std::vector<std::thread> others;
+  for (unsigned n = 1; n < threads; n++) others.emplace_back(work);
+  work();
+  for (std::thread& t : others) t.join();
+  executed = total;
+  return fault;
+}
+
+}  // namespace tgc::hip

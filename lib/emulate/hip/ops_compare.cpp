@@ -1,0 +1,102 @@
+// Comparisons: v_cmp_... gives a mask of lanes, v_cmpx_... changes EXEC.
+#include "lib/emulate/hip/lanes.h"
+
+namespace tgc::hip {
+namespace {
+
+// A comparison that changes EXEC has its result there; on gfx9 it writes a mask as well.
+void build_compare(Builder& b) {
+  bool changes_exec = b.name.starts_with("v_cmpx_");
+  if (!changes_exec) return b.build_by_types();
+  b.allow({});
+  Op op = b.begin(b.row->run);
+  bool has_result = b.operands() == 3;
+  size_t first = has_result ? 1 : 0;
+  op.to = uint16_t(kExec);
+  op.a = b.source(b.operand(first), b.row->from[0]), op.b = b.source(b.operand(first + 1), b.row->from[1]);
+  b.emit(op);
+  if (!has_result) return;
+  Op copy = b.begin(opcodes().at(b.code.halves == 2 ? "s_mov_b64" : "s_mov_b32").run, false);
+  copy.a = Source{.place = uint16_t(kExec)}, copy.to = b.mask_place(b.operand(0));
+  b.emit(copy);
+}
+
+template <class T, auto F>
+void add_compare(Table& t, const std::string& condition, const std::string& type) {
+  Row row = vector_row<[](T a, T b) -> bool { return F(a, b); }>();
+  row.build = build_compare;
+  add_row(t, "v_cmp_" + condition + "_" + type + " v_cmpx_" + condition + "_" + type, row);
+}
+
+constexpr auto kEq = [](auto a, auto b) { return a == b; };
+constexpr auto kNe = [](auto a, auto b) { return a != b; };
+constexpr auto kLt = [](auto a, auto b) { return a < b; };
+constexpr auto kLe = [](auto a, auto b) { return a <= b; };
+constexpr auto kGt = [](auto a, auto b) { return a > b; };
+constexpr auto kGe = [](auto a, auto b) { return a >= b; };
+constexpr auto kNotLt = [](auto a, auto b) { return !(a < b); };
+constexpr auto kNotLe = [](auto a, auto b) { return !(a <= b); };
+constexpr auto kNotGt = [](auto a, auto b) { return !(a > b); };
+constexpr auto kNotGe = [](auto a, auto b) { return !(a >= b); };
+constexpr auto kLess = [](auto a, auto b) { return a < b || a > b; };
+constexpr auto kNotLess = [](auto a, auto b) { return !(a < b || a > b); };
+constexpr auto kOrdered = [](auto a, auto b) { return a == a && b == b; };
+constexpr auto kUnordered = [](auto a, auto b) { return !(a == a && b == b); };
+constexpr auto kNever = [](auto, auto) { return false; };
+constexpr auto kAlways = [](auto, auto) { return true; };
+
+template <class T>
+void add_integers(Table& t, const std::string& type) {
+  add_compare<T, kEq>(t, "eq", type), add_compare<T, kNe>(t, "ne", type), add_compare<T, kLt>(t, "lt", type);
+  add_compare<T, kLe>(t, "le", type), add_compare<T, kGt>(t, "gt", type), add_compare<T, kGe>(t, "ge", type);
+  add_compare<T, kNever>(t, "f", type), add_compare<T, kAlways>(t, "t", type);
+}
+
+// Half's own operators would be those of float by way of a conversion, which is what is wanted.
+template <class T>
+void add_floats(Table& t, const std::string& type) {
+  add_compare<T, kEq>(t, "eq", type), add_compare<T, kNe>(t, "neq", type);
+  add_compare<T, kLt>(t, "lt", type), add_compare<T, kNotLt>(t, "nlt", type);
+  add_compare<T, kLe>(t, "le", type), add_compare<T, kNotLe>(t, "nle", type);
+  add_compare<T, kGt>(t, "gt", type), add_compare<T, kNotGt>(t, "ngt", type);
+  add_compare<T, kGe>(t, "ge", type), add_compare<T, kNotGe>(t, "nge", type);
+  add_compare<T, kLess>(t, "lg", type), add_compare<T, kNotLess>(t, "nlg", type);
+  add_compare<T, kOrdered>(t, "o", type), add_compare<T, kUnordered>(t, "u", type);
+  add_compare<T, kNever>(t, "f", type), add_compare<T, kAlways>(t, "tru", type), add_compare<T, kAlways>(t, "t", type);
+}
+
+// Classes of a float, a bit each: signaling and quiet NaN, then from -infinity to +infinity.
+template <class T, class Bits, int kMantissa>
+bool is_in_class(Bits x, uint32_t classes) {
+  constexpr int kBits = sizeof(Bits) * 8, kExponent = kBits - 1 - kMantissa;
+  Bits mantissa = x & ((Bits(1) << kMantissa) - 1), most = (Bits(1) << kExponent) - 1;
+  Bits exponent = x >> kMantissa & most;
+  bool negative = x >> (kBits - 1) & 1;
+  if (exponent == most && mantissa) return classes >> (mantissa >> (kMantissa - 1) & 1) & 1;
+  int size = exponent == most ? 3 : exponent ? 2 : mantissa ? 1 : 0;
+  return classes >> (negative ? 5 - size : 6 + size) & 1;
+}
+
+template <class T, class Bits, int kMantissa>
+void add_class(Table& t, const std::string& type) {
+  Row row = vector_row<[](T a, uint32_t classes) -> bool {
+    Bits bits;
+    if constexpr (sizeof(Bits) == 2) bits = a != a ? Bits(0x7e00) : Bits(float_to_half(a));
+    else bits = std::bit_cast<Bits>(a);
+    return is_in_class<T, Bits, kMantissa>(bits, classes);
+  }>();
+  row.build = build_compare;
+  add_row(t, "v_cmp_class_" + type + " v_cmpx_class_" + type, row);
+}
+
+}  // namespace
+
+void add_compare_rows(Table& t) {
+  add_integers<uint16_t>(t, "u16"), add_integers<int16_t>(t, "i16"), add_integers<uint32_t>(t, "u32");
+  add_integers<int32_t>(t, "i32"), add_integers<uint64_t>(t, "u64"), add_integers<int64_t>(t, "i64");
+  add_floats<Half>(t, "f16"), add_floats<float>(t, "f32"), add_floats<double>(t, "f64");
+  add_class<Half, uint16_t, 10>(t, "f16"), add_class<float, uint32_t, 23>(t, "f32");
+  add_class<double, uint64_t, 52>(t, "f64");
+}
+
+}  // namespace tgc::hip

@@ -1,0 +1,178 @@
+// Jumps, barriers, waits, the end; the mode of float operations.
+#include <charconv>
+
+#include <immintrin.h>
+
+#include "lib/emulate/hip/launch.h"
+#include "lib/emulate/hip/scalar_rows.h"
+#include "lib/emulate/hip/waits.h"
+
+namespace tgc::hip {
+namespace {
+
+void jump(Wave& w, const Op& o) {
+  if (w.jumps_left-- == 0) raise(w, o, 0, kLaunchFailed, "jumps more often than a launch here may");
+  w.pc = o.target;
+}
+template <auto kTaken>
+void branch_run(Wave& w, const Op& o) {
+  if (kTaken(w)) jump(w, o);
+}
+uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.halves == 2 ? uint64_t(w.s[kVcc + 1]) << 32 : 0); }
+
+// The operand counts words of code from the next instruction; it is printed as 16 bits without a sign.
+void build_branch(Builder& b) {
+  b.allow({});
+  const Operand& o = b.operand(0);
+  if (o.kind != Operand::Integer) b.refuse("no distance to jump");
+  Op op = b.begin(b.row->run, false);
+  uint64_t to = b.instruction->address + 4 + uint64_t(int64_t(int16_t(o.integer)) * 4);
+  if (to == 0 || to > UINT32_MAX) b.refuse("jumps out of the code");
+  op.target = uint32_t(to);  // Builder::build makes an operation's number of it
+  b.emit(op);
+}
+
+void end_run(Wave& w, const Op&) { w.state = Wave::Done; }
+void barrier_run(Wave& w, const Op&) { w.state = Wave::AtBarrier; }
+void build_barrier(Builder& b) {
+  b.code.has_barrier = true;
+  Op op = b.begin(b.row->run, false);
+  b.emit(op);
+}
+
+// Instructions that say something about time, caches or the next instruction alone.
+void build_nothing(Builder&) {}
+
+// Op::bytes is the counter, Op::offset how many operations may still be open.
+void add_wait(Builder& b, Counter counter, int64_t open) {
+  if (!b.code.has_waits) return;
+  Op op = b.begin(wait_run(), false);
+  op.bytes = uint8_t(counter), op.offset = int32_t(open);
+  b.emit(op);
+}
+int64_t number_in(std::string_view text) {  // of "vmcnt(3)"
+  size_t open = text.find('(');
+  int64_t value = 0;
+  if (open != text.npos) std::from_chars(text.data() + open + 1, text.data() + text.size(), value);
+  return value;
+}
+void build_waitcnt(Builder& b) {
+  auto wait = [&](std::string_view text) {
+    if (text.starts_with("vmcnt(")) {
+      add_wait(b, Counter::Load, number_in(text));
+    } else if (text.starts_with("lgkmcnt(")) {
+      add_wait(b, Counter::Lds, number_in(text)), add_wait(b, Counter::Scalar, number_in(text));
+    }
+  };
+  for (const Operand& o : b.instruction->operands) {
+    if (o.kind == Operand::Integer && o.integer == 0)
+      for (std::string_view all : {"vmcnt(0)", "lgkmcnt(0)"}) wait(all);
+    wait(o.text);
+  }
+  for (const Modifier& m : b.instruction->modifiers) wait(m.name);
+}
+template <Counter kFirst, Counter kSecond = Counter::None>
+void build_wait_for(Builder& b) {
+  const Operand& o = b.operand(0);
+  if (o.kind != Operand::Integer) b.refuse("no number of open operations");
+  add_wait(b, kFirst, o.integer);
+  if (kSecond != Counter::None) add_wait(b, kSecond, o.integer);
+}
+
+// The place of the next instruction, as the host's address.
+void build_get_pc(Builder& b) {
+  Op op = b.begin(opcodes().at("s_mov_b64").run, false);
+  op.to = b.scalar_place(b.operand(0), 2);
+  op.a = b.constant(b.code.base + b.instruction->address + b.instruction->bytes, 2);
+  b.emit(op);
+}
+
+}  // namespace
+
+// Bits of the MODE register: rounding of f32 and of the others, denormals likewise. The host has one mode for all.
+void set_float_mode(uint32_t mode) {
+#if defined(__x86_64__)
+  static constexpr uint32_t kRounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
+  _MM_SET_ROUNDING_MODE(kRounding[mode & 3]);
+  bool flushes = (mode >> 4 & 3) == 0;
+  _MM_SET_FLUSH_ZERO_MODE(flushes ? _MM_FLUSH_ZERO_ON : _MM_FLUSH_ZERO_OFF);
+  _MM_SET_DENORMALS_ZERO_MODE(flushes ? _MM_DENORMALS_ZERO_ON : _MM_DENORMALS_ZERO_OFF);
+#else
+  (void)mode;
+#endif
+}
+
+void add_control_rows(Table& t) {
+  auto branch = [&](const char* name, Run run) { add_row(t, name, {.run = run, .build = build_branch}); };
+  branch("s_branch", branch_run<[](const Wave&) { return true; }>);
+  branch("s_cbranch_scc0", branch_run<[](const Wave& w) { return w.s[kScc] == 0; }>);
+  branch("s_cbranch_scc1", branch_run<[](const Wave& w) { return w.s[kScc] != 0; }>);
+  branch("s_cbranch_vccz", branch_run<[](const Wave& w) { return vcc(w) == 0; }>);
+  branch("s_cbranch_vccnz", branch_run<[](const Wave& w) { return vcc(w) != 0; }>);
+  branch("s_cbranch_execz", branch_run<[](const Wave& w) { return w.exec() == 0; }>);
+  branch("s_cbranch_execnz", branch_run<[](const Wave& w) { return w.exec() != 0; }>);
+  add_row(t, "s_endpgm", {.run = end_run, .build = [](Builder& b) { b.emit(b.begin(b.row->run, false)); }});
+  add_row(t, "s_barrier s_barrier_wait", {.run = barrier_run, .build = build_barrier});
+  add_row(t, "s_waitcnt", {.build = build_waitcnt});
+  add_row(t, "s_wait_loadcnt", {.build = build_wait_for<Counter::Load>});
+  add_row(t, "s_wait_dscnt", {.build = build_wait_for<Counter::Lds>});
+  add_row(t, "s_wait_kmcnt", {.build = build_wait_for<Counter::Scalar>});
+  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // loads in the upper byte
+            add_wait(b, Counter::Load, b.operand(0).integer >> 8),
+                add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
+          }});
+  for (const char* name : {"s_nop",
+                           "s_clause",
+                           "s_delay_alu",
+                           "s_waitcnt_depctr",
+                           "s_wait_alu",
+                           "s_wait_idle",
+                           "s_sendmsg",
+                           "s_code_end",
+                           "s_set_inst_prefetch_distance",
+                           "s_inst_prefetch",
+                           "s_sleep",
+                           "s_setprio",
+                           "s_waitcnt_vscnt",
+                           "s_waitcnt_expcnt",
+                           "s_wait_storecnt",
+                           "s_wait_storecnt_dscnt",
+                           "s_wait_samplecnt",
+                           "s_wait_bvhcnt",
+                           "s_wait_expcnt",
+                           "s_barrier_signal",
+                           "s_icache_inv",
+                           "s_dcache_wb",
+                           "s_dcache_inv",
+                           "s_gl1_inv",
+                           "buffer_gl0_inv",
+                           "buffer_gl1_inv",
+                           "buffer_inv",
+                           "buffer_wbl2",
+                           "global_inv",
+                           "global_wb",
+                           "global_wbinv",
+                           "s_ttracedata",
+                           "s_version",
+                           "s_prefetch_inst",
+                           "s_prefetch_inst_pc_rel",
+                           "s_singleuse_vdst"})
+    add_row(t, name, {.build = build_nothing});
+  add_row(t, "s_getpc_b64", {.build = build_get_pc});
+  add_row(t, "s_denorm_mode s_round_mode",
+          {.run =
+               [](Wave& w, const Op& o) {
+                 w.float_mode = o.words ? (w.float_mode & 0x0f) | uint32_t(o.offset) << 4
+                                        : (w.float_mode & 0xf0) | uint32_t(o.offset);
+                 set_float_mode(w.float_mode);
+               },
+           .build =
+               [](Builder& b) {
+                 Op op = b.begin(b.row->run, false);
+                 if (b.operand(0).kind != Operand::Integer) b.refuse("no mode");
+                 op.words = b.name == "s_denorm_mode", op.offset = int32_t(b.operand(0).integer & 15);
+                 b.emit(op);
+               }});
+}
+
+}  // namespace tgc::hip

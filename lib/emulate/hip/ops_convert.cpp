@@ -1,0 +1,64 @@
+// Conversions. Integers made of floats that do not fit are the nearest that does; of NaN 0.
+#include "lib/emulate/hip/lanes.h"
+
+namespace tgc::hip {
+namespace {
+
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+
+template <class To, class From>
+To saturated(From x) {
+  constexpr From kLow = From(std::numeric_limits<To>::min()), kHigh = From(std::numeric_limits<To>::max());
+  if (x != x) return 0;
+  return x <= kLow ? std::numeric_limits<To>::min() : x >= kHigh ? std::numeric_limits<To>::max() : To(x);
+}
+
+template <int kByte>
+constexpr auto byte_to_float = [](u32 a) { return float(a >> (8 * kByte) & 0xff); };
+
+// Towards zero, two halves in a register.
+u32 toward_zero(float x) { return x != x ? 0x7fff : encode(x, kHalf, Rounding::Zero); }
+
+}  // namespace
+
+void add_convert_rows(Table& t) {
+  add_row(t, "v_cvt_f32_i32", vector_row<[](i32 a) { return float(a); }>());
+  add_row(t, "v_cvt_f32_u32", vector_row<[](u32 a) { return float(a); }>());
+  add_row(t, "v_cvt_f32_f16", vector_row<[](Half a) { return float(a); }>());
+  add_row(t, "v_cvt_f32_f64", vector_row<[](double a) { return float(a); }>());
+  add_row(t, "v_cvt_f32_ubyte0", vector_row<byte_to_float<0>>());
+  add_row(t, "v_cvt_f32_ubyte1", vector_row<byte_to_float<1>>());
+  add_row(t, "v_cvt_f32_ubyte2", vector_row<byte_to_float<2>>());
+  add_row(t, "v_cvt_f32_ubyte3", vector_row<byte_to_float<3>>());
+  add_row(t, "v_cvt_f64_i32", vector_row<[](i32 a) { return double(a); }>());
+  add_row(t, "v_cvt_f64_u32", vector_row<[](u32 a) { return double(a); }>());
+  add_row(t, "v_cvt_f64_f32", vector_row<[](float a) { return double(a); }>());
+  add_row(t, "v_cvt_f16_f32", vector_row<[](float a) -> Half { return a; }>());
+  add_row(t, "v_cvt_f16_u16", vector_row<[](u16 a) -> Half { return float(a); }>());
+  add_row(t, "v_cvt_f16_i16", vector_row<[](i16 a) -> Half { return float(a); }>());
+  add_row(t, "v_cvt_i32_f32", vector_row<[](float a) { return saturated<i32>(double(a)); }>());
+  add_row(t, "v_cvt_u32_f32", vector_row<[](float a) { return saturated<u32>(double(a)); }>());
+  add_row(t, "v_cvt_i32_f64", vector_row<[](double a) { return saturated<i32>(a); }>());
+  add_row(t, "v_cvt_u32_f64", vector_row<[](double a) { return saturated<u32>(a); }>());
+  add_row(t, "v_cvt_i16_f16", vector_row<[](Half a) { return saturated<i16>(float(a)); }>());
+  add_row(t, "v_cvt_u16_f16", vector_row<[](Half a) { return saturated<u16>(float(a)); }>());
+  add_row(t, "v_cvt_i32_i16", vector_row<[](i16 a) { return i32(a); }>());
+  add_row(t, "v_cvt_u32_u16", vector_row<[](u16 a) { return u32(a); }>());
+  add_row(t, "v_cvt_floor_i32_f32 v_cvt_flr_i32_f32",
+          vector_row<[](float a) { return saturated<i32>(std::floor(double(a))); }>());
+  add_row(t, "v_cvt_nearest_i32_f32 v_cvt_rpi_i32_f32",
+          vector_row<[](float a) { return saturated<i32>(std::floor(double(a) + 0.5)); }>());
+  add_row(t, "v_cvt_pk_rtz_f16_f32 v_cvt_pkrtz_f16_f32",
+          vector_row<[](float a, float b) { return toward_zero(a) | toward_zero(b) << 16; }>());
+  add_row(t, "v_cvt_pk_u16_u32",
+          vector_row<[](u32 a, u32 b) { return std::min(a, 0xffffu) | std::min(b, 0xffffu) << 16; }>());
+  add_row(t, "v_cvt_pk_i16_i32", vector_row<[](i32 a, i32 b) {
+            auto clamped = [](i32 v) { return u32(std::min(std::max(v, -32768), 32767)) & 0xffff; };
+            return clamped(a) | clamped(b) << 16;
+          }>());
+}
+
+}  // namespace tgc::hip

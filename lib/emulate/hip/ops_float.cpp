@@ -1,0 +1,251 @@
+// Vector instructions on floats of 16, 32 and 64 bits. What is approximate on a GPU (exp, log, rcp, ...) is what the C
+// library gives, which is within the GPU's error but not bit for bit the same.
+#include "lib/emulate/hip/lanes.h"
+
+namespace tgc::hip {
+namespace {
+
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+
+template <class T>
+T fused(T a, T b, T c) {
+  if constexpr (std::is_same_v<T, Half>) {
+    double sum = add_to_odd(double(a) * double(b), double(c));
+    return Half(half_to_float(uint16_t(encode(sum, kHalf))));
+  } else {
+    return std::fma(a, b, c);
+  }
+}
+// NaN loses; of two numbers as usual.
+template <class T>
+constexpr auto minimum = [](T a, T b) -> T { return a < b || b != b ? a : b; };
+template <class T>
+constexpr auto maximum = [](T a, T b) -> T { return a > b || b != b ? a : b; };
+template <class T>
+constexpr auto median = [](T a, T b, T c) -> T {
+  return a != a || b != b || c != c ? minimum<T>(minimum<T>(a, b), c)
+                                    : maximum<T>(minimum<T>(a, b), minimum<T>(maximum<T>(a, b), c));
+};
+
+// The last operand is the result's old value: fmac.
+template <auto F>
+Row accumulating_row() {
+  Row row = vector_row<F>();
+  row.build = [](Builder& b) {
+    b.allow({"clamp", "mul", "div"});
+    Op op = b.begin(b.row->run);
+    op.to = b.vector_place(b.operand(0), words_of(b.row->to));
+    op.a = b.source(b.operand(1), b.row->to), op.b = b.source(b.operand(2), b.row->to);
+    op.c = b.source(b.operand(0), b.row->to);
+    if (is_16_bit(b.row->to) && b.code.family != Family::Gfx9) op.to_part = Part::Word0;
+    b.emit(op);
+  };
+  return row;
+}
+
+template <class T>
+void add_arithmetic(Table& t, const std::string& type) {
+  auto names = [&](std::initializer_list<const char*> list) {
+    std::string out;
+    for (const char* n : list) out += (out.empty() ? "v_" : " v_") + (n + type);
+    return out;
+  };
+  add_row(t, names({"add_"}), vector_row<[](T a, T b) -> T { return a + b; }>());
+  add_row(t, names({"sub_"}), vector_row<[](T a, T b) -> T { return a - b; }>());
+  add_row(t, names({"subrev_"}), vector_row<[](T a, T b) -> T { return b - a; }>());
+  add_row(t, names({"mul_"}), vector_row<[](T a, T b) -> T { return a * b; }>());
+  add_row(t, names({"fma_", "fmaak_", "fmamk_"}), vector_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>());
+  add_row(t, names({"fmac_"}), accumulating_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>());
+  add_row(t, names({"min_", "min_num_"}), vector_row<minimum<T>>());
+  add_row(t, names({"max_", "max_num_"}), vector_row<maximum<T>>());
+  add_row(t, names({"minimum_"}), vector_row<[](T a, T b) -> T { return a != a || a < b ? a : b; }>());
+  add_row(t, names({"maximum_"}), vector_row<[](T a, T b) -> T { return (a != a || a > b ? a : b); }>());
+  add_row(t, names({"min3_", "min3_num_"}),
+          vector_row<[](T a, T b, T c) -> T { return (minimum<T>(minimum<T>(a, b), c)); }>());
+  add_row(t, names({"max3_", "max3_num_"}),
+          vector_row<[](T a, T b, T c) -> T { return (maximum<T>(maximum<T>(a, b), c)); }>());
+  add_row(t, names({"med3_", "med3_num_"}), vector_row<median<T>>());
+  add_row(t, names({"floor_"}), vector_row<[](T a) -> T { return std::floor(a); }>());
+  add_row(t, names({"ceil_"}), vector_row<[](T a) -> T { return std::ceil(a); }>());
+  add_row(t, names({"trunc_"}), vector_row<[](T a) -> T { return std::trunc(a); }>());
+  add_row(t, names({"rndne_"}), vector_row<[](T a) -> T { return std::nearbyint(a); }>());
+  add_row(t, names({"fract_"}), vector_row<[](T a) -> T { return a - std::floor(a); }>());
+  add_row(t, names({"rcp_", "rcp_iflag_"}), vector_row<[](T a) -> T { return T(1) / a; }>());
+  add_row(t, names({"sqrt_"}), vector_row<[](T a) -> T { return std::sqrt(a); }>());
+  add_row(t, names({"rsq_"}), vector_row<[](T a) -> T { return T(1) / std::sqrt(a); }>());
+  add_row(t, names({"frexp_mant_"}), vector_row<[](T a) -> T {
+            int exponent;
+            return std::isfinite(double(a)) ? T(std::frexp(a, &exponent)) : a;
+          }>());
+}
+
+template <class T>
+constexpr auto exponent_of = [](T a) {
+  int exponent = 0;
+  if (std::isfinite(double(a))) std::frexp(double(a), &exponent);
+  return exponent;
+};
+
+constexpr double kTurn = 6.283185307179586;
+template <class T>
+void add_transcendental(Table& t, const std::string& type) {
+  add_row(t, "v_exp_" + type, vector_row<[](T a) -> T { return std::exp2(float(a)); }>());
+  add_row(t, "v_log_" + type, vector_row<[](T a) -> T { return std::log2(float(a)); }>());
+  add_row(t, "v_sin_" + type,
+          vector_row<[](T a) -> T { return float(std::sin(kTurn * std::fmod(double(a), 1.0))); }>());
+  add_row(t, "v_cos_" + type,
+          vector_row<[](T a) -> T { return float(std::cos(kTurn * std::fmod(double(a), 1.0))); }>());
+}
+
+// ---- division: scaled operands, an approximate quotient, then the quotient that IEEE asks for
+template <class T>
+struct Scale {  // of float and double
+  static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023, kMantissa = std::is_same_v<T, float> ? 23 : 52;
+  static constexpr int kShift = std::is_same_v<T, float> ? 64 : 128, kFar = std::is_same_v<T, float> ? 96 : 768;
+  static int exponent(T x) {  // as it is stored
+    int e = 0;
+    if (!std::isfinite(x)) return 2 * kBias + 1;
+    if (std::fpclassify(x) != FP_NORMAL) return 0;
+    std::frexp(x, &e);
+    return e - 1 + kBias;
+  }
+  static bool is_subnormal(T x) { return std::fpclassify(x) == FP_SUBNORMAL; }
+};
+
+// `value` is the numerator or the denominator. Its scaled form; `scales` says that the quotient must be scaled back.
+template <class T>
+T scaled(T value, T denominator, T numerator, bool& scales) {
+  using S = Scale<T>;
+  scales = false;
+  bool is_denominator = std::memcmp(&value, &denominator, sizeof(T)) == 0;
+  bool is_numerator = std::memcmp(&value, &numerator, sizeof(T)) == 0;
+  if (numerator == 0 || denominator == 0) return std::numeric_limits<T>::quiet_NaN();
+  T up = std::ldexp(value, S::kShift), down = std::ldexp(value, -S::kShift);
+  if (S::exponent(numerator) - S::exponent(denominator) >= S::kFar) {
+    scales = true;
+    return is_denominator ? up : value;
+  }
+  if (S::is_subnormal(denominator)) return up;
+  bool tiny_inverse = S::is_subnormal(T(1) / denominator), tiny_quotient = S::is_subnormal(numerator / denominator);
+  if (tiny_inverse && tiny_quotient) {
+    scales = true;
+    return is_denominator ? down : value;
+  }
+  if (tiny_inverse) return down;
+  if (tiny_quotient) {
+    scales = true;
+    return is_numerator ? up : value;
+  }
+  return S::exponent(numerator) <= S::kMantissa ? up : value;
+}
+
+template <class T>
+void div_scale_run(Wave& w, const Op& o) {
+  for (int half = 0; half < int(w.halves); half++) {
+    Lanes<T> ra, rb, rc, out;
+    const T *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb), *c = read(w, o.c, half, rc);
+    u32 mask = 0;
+    for (int i = 0; i < kLanes; i++) {
+      bool scales;
+      out.at[i] = scaled(a[i], b[i], c[i], scales);
+      mask |= u32(scales) << i;
+    }
+    write_mask(w, o.to2, half, mask & w.exec(u32(half)));
+    write<T>(w, o, half, [&](int i) { return out.at[i]; });
+  }
+}
+template <class T>
+void div_fmas_run(Wave& w, const Op& o) {
+  for (int half = 0; half < int(w.halves); half++) {
+    Lanes<T> ra, rb, rc;
+    const T *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb), *c = read(w, o.c, half, rc);
+    u32 mask = w.s[kVcc + half];
+    write<T>(w, o, half, [&](int i) {
+      T q = std::fma(a[i], b[i], c[i]);
+      // the quotient was too large or too small: its scaled form tells which
+      return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? Scale<T>::kShift : -Scale<T>::kShift) : q;
+    });
+  }
+}
+template <class T>
+constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
+  using S = Scale<T>;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
+  bool negative = std::signbit(denominator) != std::signbit(numerator);
+  auto with_sign = [&](T x) { return negative ? -std::fabs(x) : std::fabs(x); };
+  if (numerator != numerator) return numerator;
+  if (denominator != denominator) return denominator;
+  bool zero = denominator == 0, infinite = std::isinf(denominator);
+  if ((zero && numerator == 0) || (infinite && std::isinf(numerator))) return kNan;
+  if (zero || std::isinf(numerator)) return with_sign(kInfinity);
+  if (infinite || numerator == 0) return with_sign(T(0));
+  if (S::exponent(numerator) - S::exponent(denominator) < -(S::kBias + S::kMantissa)) return with_sign(T(0));
+  // two numbers: only infinity, from which the steps before went on, makes NaN of them
+  return with_sign(quotient != quotient ? kInfinity : quotient);
+};
+
+template <class T>
+void add_division(Table& t, const std::string& type) {
+  Row scale{.run = div_scale_run<T>, .is_vector = true, .build = [](Builder& b) {
+              b.allow({});
+              Op op = b.begin(b.row->run);
+              op.to = b.vector_place(b.operand(0), words_of(type_of<T>())), op.to2 = b.mask_place(b.operand(1));
+              op.a = b.source(b.operand(2), type_of<T>()), op.b = b.source(b.operand(3), type_of<T>());
+              op.c = b.source(b.operand(4), type_of<T>());
+              b.emit(op);
+            }};
+  add_row(t, "v_div_scale_" + type, scale);
+  Row fmas = vector_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>();
+  fmas.run = div_fmas_run<T>;
+  add_row(t, "v_div_fmas_" + type, fmas);
+  add_row(t, "v_div_fixup_" + type, vector_row<div_fixup<T>>());
+}
+
+// fma of floats and halves mixed: op_sel_hi says which operands are halves, op_sel in which part of the register.
+void build_mix(Builder& b) {
+  b.allow({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
+  Op op = b.begin(b.row->run);
+  op.to = b.vector_place(b.operand(0), 1);
+  Source* from[] = {&op.a, &op.b, &op.c};
+  auto bit = [&](const char* name, size_t n) {
+    const Modifier* m = b.instruction->modifier(name);
+    return m && n < m->values.size() && m->values[n];
+  };
+  for (size_t n = 0; n < 3; n++) {
+    bool is_half = bit("op_sel_hi", n);
+    *from[n] = b.source(b.operand(n + 1), Type::F32);
+    if (is_half && b.operand(n + 1).kind == Operand::Float)
+      *from[n] = b.constant(encode(b.operand(n + 1).number, kHalf), 1), from[n]->negative = b.operand(n + 1).negative;
+    from[n]->is_half = is_half;
+    if (is_half) from[n]->part = bit("op_sel", n) ? Part::Word1 : Part::Word0;
+  }
+  if (b.name != "v_fma_mix_f32") op.to_part = b.name == "v_fma_mixhi_f16" ? Part::Word1 : Part::Word0;
+  b.emit(op);
+}
+
+}  // namespace
+
+void add_float_rows(Table& t) {
+  add_arithmetic<Half>(t, "f16"), add_arithmetic<float>(t, "f32"), add_arithmetic<double>(t, "f64");
+  add_transcendental<Half>(t, "f16"), add_transcendental<float>(t, "f32");
+  add_division<float>(t, "f32"), add_division<double>(t, "f64");
+  add_row(t, "v_div_fixup_f16", vector_row<[](Half, Half b, Half c) -> Half { return float(c) / float(b); }>());
+  add_row(t, "v_mul_dx9_zero_f32 v_mul_legacy_f32",
+          vector_row<[](float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; }>());
+  add_row(t, "v_ldexp_f32", vector_row<[](float a, i32 b) { return std::ldexp(a, b); }>());
+  add_row(t, "v_ldexp_f64", vector_row<[](double a, i32 b) { return std::ldexp(a, b); }>());
+  add_row(t, "v_ldexp_f16", vector_row<[](Half a, i16 b) -> Half { return std::ldexp(float(a), b); }>());
+  add_row(t, "v_frexp_exp_i32_f32", vector_row<exponent_of<float>>());
+  add_row(t, "v_frexp_exp_i32_f64", vector_row<exponent_of<double>>());
+  add_row(t, "v_frexp_exp_i16_f16", vector_row<[](Half a) { return (i16(exponent_of<Half>(a))); }>());
+  Row mix = vector_row<[](float a, float b, float c) { return std::fma(a, b, c); }>();
+  mix.build = build_mix;
+  add_row(t, "v_fma_mix_f32", mix);
+  Row mix_half = vector_row<[](float a, float b, float c) -> Half { return std::fma(a, b, c); }>();
+  mix_half.build = build_mix;
+  add_row(t, "v_fma_mixlo_f16 v_fma_mixhi_f16", mix_half);
+}
+
+}  // namespace tgc::hip

@@ -1,0 +1,163 @@
+// Matrix instructions: WMMA of gfx11 and gfx12, MFMA of gfx942. Products are summed in double and rounded once.
+#include <charconv>
+
+#include "lib/emulate/hip/lanes.h"
+
+namespace tgc::hip {
+namespace {
+
+using u32 = uint32_t;
+
+// Where the elements lie. Of A the lane holds a row, of B a column, so both are told by (lane, element of the lane).
+struct Layout {
+  uint32_t m = 16, n = 16, k = 16;
+  uint32_t in_lane = 16;     // elements of A and B a lane: the lane's group of k
+  bool is_doubled = false;   // gfx11: the upper lanes hold what the lower do
+  Family family = Family::Gfx11;
+  bool packs_result = false; // gfx12: halves of the result lie two in a register
+
+  // The k of a lane's element.
+  uint32_t k_of(uint32_t lane, uint32_t element) const { return is_doubled ? element : lane / m * in_lane + element; }
+  // The row of the result that a lane's register holds; its column is the lane's number within n.
+  uint32_t row_of(uint32_t lane, uint32_t element) const {
+    if (family == Family::Gfx11) return 2 * element + lane / 16;
+    if (family == Family::Gfx12) return element + 8 * (lane / 16);
+    return element / 4 * (4 * 64 / n) + 4 * (lane / n) + element % 4;
+  }
+};
+
+enum class Element : uint8_t { F16, Bf16, F32, I8, U8 };
+
+double element_of(const Wave& w, uint32_t place, uint32_t lane, uint32_t n, Element type) {
+  switch (type) {
+    case Element::F16: return half_to_float(uint16_t(w.lane(place + n / 2, lane) >> (16 * (n & 1))));
+    case Element::Bf16: return bf16_to_float(uint16_t(w.lane(place + n / 2, lane) >> (16 * (n & 1))));
+    case Element::F32: return std::bit_cast<float>(w.lane(place + n, lane));
+    case Element::I8: return int8_t(w.lane(place + n / 4, lane) >> (8 * (n & 3)));
+    case Element::U8: return uint8_t(w.lane(place + n / 4, lane) >> (8 * (n & 3)));
+  }
+  return 0;
+}
+
+// What an instruction's name tells: "v_wmma_f32_16x16x16_f16".
+struct Shape {
+  Layout layout;
+  Element to = Element::F32, from = Element::F16;
+  bool is_integer = false;
+};
+
+struct Matrix {
+  double at[64][64];  // row, column: at most 32 by 64
+};
+
+void load(const Wave& w, uint32_t place, const Layout& l, Element type, Matrix& to) {
+  for (uint32_t lane = 0; lane < w.halves * kLanes; lane++)
+    for (uint32_t e = 0; e < l.in_lane; e++) to.at[lane % l.m][l.k_of(lane, e)] = element_of(w, place, lane, e, type);
+}
+
+// Indexed by Op::words.
+std::vector<Shape>& shapes() {
+  static std::vector<Shape> all;
+  return all;
+}
+
+void matrix_run(Wave& w, const Op& o) {
+  const Shape& shape = shapes()[o.words];
+  const Layout& l = shape.layout;
+  static thread_local Matrix a, b;
+  load(w, o.a.place, l, shape.from, a), load(w, o.b.place, l, shape.from, b);
+  uint32_t lanes = w.halves * kLanes, registers = l.m * l.n / lanes;
+  for (uint32_t lane = 0; lane < lanes; lane++)
+    for (uint32_t e = 0; e < registers; e++) {
+      uint32_t row = l.row_of(lane, e), column = lane % l.n;
+      bool is_half = shape.to != Element::F32;
+      // halves lie two in a register, or (gfx11) in the lower half of one
+      uint32_t at = is_half && l.packs_result ? e / 2 : e, shift = is_half && l.packs_result ? 16 * (e & 1) : 0;
+      u32 before = o.c.is_vector ? w.lane(o.c.place + at, lane) : w.s[o.c.place];
+      double sum = shape.is_integer           ? double(int32_t(before))
+                   : shape.to == Element::F32 ? std::bit_cast<float>(before)
+                   : shape.to == Element::F16 ? half_to_float(uint16_t(before >> shift))
+                                              : bf16_to_float(uint16_t(before >> shift));
+      for (uint32_t k = 0; k < l.k; k++) sum += a.at[row][k] * b.at[column][k];
+      u32& to = w.lane(o.to + at, lane);
+      if (shape.is_integer) to = u32(int64_t(sum));
+      else if (shape.to == Element::F32) to = std::bit_cast<u32>(float(sum));
+      else {
+        u32 bits = shape.to == Element::F16 ? encode(sum, kHalf) : encode(sum, kBfloat);
+        to = (to & ~(0xffffu << shift)) | bits << shift;
+      }
+    }
+}
+
+// The three numbers of "16x16x32".
+bool take_shape(std::string_view text, Layout& to) {
+  uint32_t* numbers[] = {&to.m, &to.n, &to.k};
+  for (uint32_t* n : numbers) {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *n);
+    if (error != std::errc()) return false;
+    text.remove_prefix(size_t(end - text.data()) + (n == &to.k || end == text.data() + text.size() ? 0 : 1));
+  }
+  return true;
+}
+
+void build_matrix(Builder& b) {
+  b.allow({});
+  const Shape& shape = shapes()[b.row->count];
+  const Layout& l = shape.layout;
+  uint32_t lanes = b.code.halves * kLanes;
+  if ((l.family == Family::Gfx9) != (b.code.halves == 2)) b.refuse("not with waves of this size");
+  uint32_t from = l.in_lane * (shape.from == Element::F32 ? 4 : shape.from <= Element::Bf16 ? 2 : 1) / 4;
+  uint32_t to = l.m * l.n / lanes / (l.packs_result && shape.to != Element::F32 ? 2 : 1);
+  Op op = b.begin(b.row->run);
+  op.words = b.row->count;
+  op.to = b.vector_place(b.operand(0), to);
+  op.a = Source{.place = b.vector_place(b.operand(1), from), .is_vector = true};
+  op.b = Source{.place = b.vector_place(b.operand(2), from), .is_vector = true};
+  if (b.operand(3).kind == Operand::Vector) op.c = Source{.place = b.vector_place(b.operand(3), to), .is_vector = true};
+  else op.c = b.source(b.operand(3), Type::F32);
+  b.emit(op);
+}
+
+void add_shape(Table& t, const std::string& name, Shape shape) {
+  shapes().push_back(shape);
+  add_row(t, name,
+          {.run = matrix_run, .count = uint8_t(shapes().size() - 1), .is_vector = true, .build = build_matrix});
+}
+
+}  // namespace
+
+void add_matrix_rows(Table& t) {
+  struct Kind {
+    const char *to, *from;
+    Element to_type, from_type;
+  };
+  constexpr Kind kWmma[] = {{"f32", "f16", Element::F32, Element::F16},
+                            {"f32", "bf16", Element::F32, Element::Bf16},
+                            {"f16", "f16", Element::F16, Element::F16},
+                            {"bf16", "bf16", Element::Bf16, Element::Bf16}};
+  for (const Kind& k : kWmma) {
+    Shape shape{.layout = {.is_doubled = true}, .to = k.to_type, .from = k.from_type};
+    add_shape(t, std::string("v_wmma_") + k.to + "_16x16x16_" + k.from, shape);
+    shape.layout = {.in_lane = 8, .family = Family::Gfx12, .packs_result = true};
+    add_shape(t, std::string("gfx12:v_wmma_") + k.to + "_16x16x16_" + k.from, shape);
+  }
+  struct Mfma {
+    const char* name;
+    Element from;
+    bool is_integer;
+  };
+  constexpr Mfma kMfma[] = {
+      {"f32_16x16x16_f16", Element::F16, false},   {"f32_32x32x8_f16", Element::F16, false},
+      {"f32_16x16x16_bf16", Element::Bf16, false}, {"f32_32x32x8_bf16", Element::Bf16, false},
+      {"f32_16x16x4_f32", Element::F32, false},    {"f32_32x32x2_f32", Element::F32, false},
+      {"i32_16x16x32_i8", Element::I8, true},      {"i32_32x32x16_i8", Element::I8, true},
+  };
+  for (const Mfma& m : kMfma) {
+    Shape shape{.layout = {.family = Family::Gfx9}, .from = m.from, .is_integer = m.is_integer};
+    take_shape(std::string_view(m.name).substr(4), shape.layout);
+    shape.layout.in_lane = shape.layout.k * shape.layout.m / 64;
+    add_shape(t, std::string("v_mfma_") + m.name, shape);
+  }
+}
+
+}  // namespace tgc::hip

@@ -1,0 +1,255 @@
+// Loads and stores of vectors, through the spaces global, flat, scratch (private) and LDS (the group's); loads of the
+// scalar unit.
+#include <algorithm>
+
+#include "lib/emulate/hip/access.h"
+
+namespace tgc::hip {
+namespace {
+
+using u32 = uint32_t;
+
+// How a lane's bytes become registers, and the reverse.
+enum class Form : uint8_t { Words, U8, I8, U16, I16, Low8, LowI8, High8, HighI8, Low16, High16 };
+
+u32 extended(const std::byte* from, Form form, u32 before) {
+  uint8_t byte;
+  uint16_t two;
+  std::memcpy(&byte, from, 1);
+  bool is_byte = form == Form::U8 || form == Form::I8 || (form >= Form::Low8 && form <= Form::HighI8);
+  if (!is_byte) std::memcpy(&two, from, 2);
+  switch (form) {
+    case Form::U8: return byte;
+    case Form::I8: return u32(int32_t(int8_t(byte)));
+    case Form::U16: return two;
+    case Form::I16: return u32(int32_t(int16_t(two)));
+    case Form::Low8: return (before & 0xffff0000) | byte;
+    case Form::LowI8: return (before & 0xffff0000) | uint16_t(int16_t(int8_t(byte)));
+    case Form::High8: return (before & 0xffff) | u32(byte) << 16;
+    case Form::HighI8: return (before & 0xffff) | u32(uint16_t(int16_t(int8_t(byte)))) << 16;
+    case Form::Low16: return (before & 0xffff0000) | two;
+    case Form::High16: return (before & 0xffff) | u32(two) << 16;
+    default: return before;
+  }
+}
+
+template <Space kSpace, Form kForm>
+void load_run(Wave& w, const Op& o) {
+  if (w.exec() == 0) return;
+  Addresses at;
+  find_addresses<kSpace>(w, o, Access::Load, at);
+  if constexpr (kForm == Form::Words) {
+    if (at.is_row && o.words == 1) {  // all lanes, one behind the other
+      for (u32 half = 0; half < w.halves; half++)
+        std::memcpy(w.vector(o.to, half), reinterpret_cast<void*>(at.host[half * kLanes]), kLanes * sizeof(u32));
+      return;
+    }
+    for (u32 word = 0; word < o.words; word++)
+      each_active(w, [&](u32 lane) {
+        std::memcpy(&w.lane(o.to + word, lane), reinterpret_cast<std::byte*>(at.host[lane]) + 4 * word, 4);
+      });
+  } else {
+    each_active(w, [&](u32 lane) {
+      u32& to = w.lane(o.to, lane);
+      to = extended(reinterpret_cast<std::byte*>(at.host[lane]), kForm, to);
+    });
+  }
+}
+
+template <Space kSpace, bool kHigh>
+void store_run(Wave& w, const Op& o) {
+  if (w.exec() == 0) return;
+  Addresses at;
+  find_addresses<kSpace>(w, o, Access::Store, at);
+  if (at.is_row && o.bytes == 4) {
+    for (u32 half = 0; half < w.halves; half++)
+      std::memcpy(reinterpret_cast<void*>(at.host[half * kLanes]), w.vector(o.b.place, half), kLanes * sizeof(u32));
+    return;
+  }
+  each_active(w, [&](u32 lane) {
+    std::byte* to = reinterpret_cast<std::byte*>(at.host[lane]);
+    if (o.bytes < 4) {
+      u32 value = w.lane(o.b.place, lane) >> (kHigh ? 16 : 0);
+      std::memcpy(to, &value, o.bytes);
+    } else {
+      for (u32 word = 0; word < o.words; word++) std::memcpy(to + 4 * word, &w.lane(o.b.place + word, lane), 4);
+    }
+  });
+}
+
+// ---- operands
+void allow_offset_and_caches(const Builder& b) {
+  b.allow({"offset", "glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "gds"});
+}
+
+// Address operands: "v[0:1], off", "v0, s[2:3]", "off, s3", or of LDS "v0".
+void take_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar) {
+  op.offset = int32_t(b.instruction->value("offset"));
+  bool has_scalar = scalar && scalar->kind == Operand::Scalar;
+  op.c = has_scalar ? Source{.place = b.scalar_place(*scalar, space == Space::Private ? 1 : 2)} : b.constant(0, 2);
+  bool is_wide = (space == Space::Global && !has_scalar) || space == Space::Flat;
+  if (vector.kind == Operand::Vector)
+    op.a = Source{.place = b.vector_place(vector, is_wide ? 2 : 1), .is_vector = true};
+  else op.a = b.constant(0, 2);
+  op.wide_address = is_wide && op.a.is_vector;
+  op.narrow_base = has_scalar && space == Space::Private;
+}
+
+Space space_of(std::string_view name) {
+  return name.starts_with("global_")    ? Space::Global
+         : name.starts_with("flat_")    ? Space::Flat
+         : name.starts_with("scratch_") ? Space::Private
+                                        : Space::Lds;
+}
+
+void build_access(Builder& b) {
+  allow_offset_and_caches(b);
+  Space space = space_of(b.name);
+  bool stores = b.row->to == Type::None;
+  Op op = b.begin(b.row->run);
+  op.bytes = b.row->count, op.words = uint8_t(std::max(1, op.bytes / 4));
+  bool has_scalar = space == Space::Global || space == Space::Private;
+  size_t address = stores ? 0 : 1, last = 2;
+  take_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
+  if (stores) op.b = Source{.place = b.vector_place(b.operand(1), op.words), .is_vector = true};
+  else op.to = b.vector_place(b.operand(0), op.words);
+  // stores have a counter of their own since gfx10
+  op.counter = space == Space::Lds                       ? Counter::Lds
+               : stores && b.code.family != Family::Gfx9 ? Counter::Store
+                                                         : Counter::Load;
+  op.loads = !stores;
+  b.emit(op);
+}
+
+// ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3; ds_store_2addr_b32 v0, v1, v2: two accesses, the offsets count
+// elements (with st64 64 of them).
+void build_two(Builder& b) {
+  b.allow({"offset0", "offset1", "gds"});
+  bool stores = b.row->to == Type::None;
+  int scale = b.row->count * ((b.name.find("st64") != b.name.npos || b.name.find("stride64") != b.name.npos) ? 64 : 1);
+  u32 words = u32(b.row->count) / 4;
+  uint16_t to = stores ? 0 : b.vector_place(b.operand(0), 2 * words);
+  size_t first = b.code.ops.size();
+  for (u32 n = 0; n < 2; n++) {
+    Op op = b.begin(b.row->run);
+    op.bytes = b.row->count, op.words = uint8_t(words);
+    take_address(b, op, Space::Lds, b.operand(stores ? 0 : 1), nullptr);
+    op.offset = int32_t(b.instruction->value(n ? "offset1" : "offset0")) * scale;
+    if (stores) op.b = Source{.place = b.vector_place(b.operand(1 + n), words), .is_vector = true};
+    else op.to = uint16_t(to + n * words);
+    op.counter = Counter::Lds, op.loads = !stores;
+    b.emit(op);
+  }
+  // the first must not overwrite the second's address
+  Op &one = b.code.ops[first], &two = b.code.ops[first + 1];
+  if (!stores && one.a.place >= one.to && one.a.place < one.to + words) std::swap(one, two);
+}
+
+template <Space kSpace>
+void add_space(Table& t, const std::string& prefix, const char* load, const char* store) {
+  auto row = [&](const std::string& names, Run run, Type to, uint8_t bytes) {
+    std::string all;
+    for (size_t at = 0; at < names.size();) {
+      size_t blank = std::min(names.find(' ', at), names.size());
+      all += prefix + names.substr(at, blank - at) + " ";
+      at = blank + 1;
+    }
+    all.pop_back();
+    add_row(t, all, {.run = run, .to = to, .count = bytes, .is_vector = true, .build = build_access});
+  };
+  auto loads = [&](const std::string& names, Run run, uint8_t bytes) { row(names, run, Type::U32, bytes); };
+  auto stores = [&](const std::string& names, Run run, uint8_t bytes) { row(names, run, Type::None, bytes); };
+  std::string l = load, s = store;
+  auto both = [](const std::string& verb, const std::string& a, const std::string& b) {
+    return verb + a + " " + verb + b;
+  };
+  loads(both(l, "b32", "dword"), load_run<kSpace, Form::Words>, 4);
+  loads(both(l, "b64", "dwordx2"), load_run<kSpace, Form::Words>, 8);
+  loads(both(l, "b96", "dwordx3"), load_run<kSpace, Form::Words>, 12);
+  loads(both(l, "b128", "dwordx4"), load_run<kSpace, Form::Words>, 16);
+  loads(both(l, "u8", "ubyte"), load_run<kSpace, Form::U8>, 1);
+  loads(both(l, "i8", "sbyte"), load_run<kSpace, Form::I8>, 1);
+  loads(both(l, "u16", "ushort"), load_run<kSpace, Form::U16>, 2);
+  loads(both(l, "i16", "sshort"), load_run<kSpace, Form::I16>, 2);
+  loads(both(l, "d16_u8", "ubyte_d16"), load_run<kSpace, Form::Low8>, 1);
+  loads(both(l, "d16_i8", "sbyte_d16"), load_run<kSpace, Form::LowI8>, 1);
+  loads(both(l, "d16_hi_u8", "ubyte_d16_hi"), load_run<kSpace, Form::High8>, 1);
+  loads(both(l, "d16_hi_i8", "sbyte_d16_hi"), load_run<kSpace, Form::HighI8>, 1);
+  loads(both(l, "d16_b16", "short_d16"), load_run<kSpace, Form::Low16>, 2);
+  loads(both(l, "d16_hi_b16", "short_d16_hi"), load_run<kSpace, Form::High16>, 2);
+  if (kSpace == Space::Lds) loads("read_u16_d16 load_u16_d16", load_run<kSpace, Form::Low16>, 2);
+  if (kSpace == Space::Lds) loads("read_u16_d16_hi load_u16_d16_hi", load_run<kSpace, Form::High16>, 2);
+  stores(both(s, "b32", "dword"), store_run<kSpace, false>, 4);
+  stores(both(s, "b64", "dwordx2"), store_run<kSpace, false>, 8);
+  stores(both(s, "b96", "dwordx3"), store_run<kSpace, false>, 12);
+  stores(both(s, "b128", "dwordx4"), store_run<kSpace, false>, 16);
+  stores(both(s, "b8", "byte"), store_run<kSpace, false>, 1);
+  stores(both(s, "b16", "short"), store_run<kSpace, false>, 2);
+  stores(both(s, "d16_hi_b8", "byte_d16_hi") + " " + s + "b8_d16_hi", store_run<kSpace, true>, 1);
+  stores(both(s, "d16_hi_b16", "short_d16_hi") + " " + s + "b16_d16_hi", store_run<kSpace, true>, 2);
+}
+
+void add_two(Table& t, const std::string& load, const std::string& store) {
+  for (uint8_t bytes : {uint8_t(4), uint8_t(8)})
+    for (bool far : {false, true}) {
+      for (std::string name : {far ? "2st64_" : "2_", far ? "2addr_stride64_" : "2addr_"}) {
+        name += bytes == 4 ? "b32" : "b64";
+        add_row(t, "ds_" + load + name,
+                {.run = load_run<Space::Lds, Form::Words>,
+                 .to = Type::U32,
+                 .count = bytes,
+                 .is_vector = true,
+                 .build = build_two});
+        add_row(t, "ds_" + store + name,
+                {.run = store_run<Space::Lds, false>, .count = bytes, .is_vector = true, .build = build_two});
+      }
+    }
+}
+
+// ---- the scalar unit: words at an address that is the same for all lanes
+void scalar_load_run(Wave& w, const Op& o) {
+  uint64_t from =
+      (uint64_t(w.s[o.a.place]) | uint64_t(w.s[o.a.place + 1]) << 32) + w.s[o.b.place] + uint64_t(int64_t(o.offset));
+  from &= ~uint64_t(3);
+  const Range* range = find_range(w, o, from, from + 4);
+  if (!range) refuse_scalar_load(w, o, from);
+  // a compiler may widen a load over the end: what lies there is not asked for
+  uint64_t there = std::min<uint64_t>(4u * o.words, range->end - from);
+  std::memset(w.s + o.to, 0, 4u * o.words);
+  std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);
+  if (w.group->races) w.group->races->note(w, o, 0, from, u32(there), Access::Load);
+}
+void build_scalar_load(Builder& b) {
+  allow_offset_and_caches(b);
+  Op op = b.begin(b.row->run, false);
+  op.words = b.row->count;
+  op.to = b.scalar_place(b.operand(0), op.words);
+  op.a = Source{.place = b.scalar_place(b.operand(1), 2)};
+  op.b = b.constant(0, 1);
+  const Operand& offset = b.operand(2);
+  if (offset.kind == Operand::Scalar) op.b = Source{.place = b.scalar_place(offset, 1)};
+  else if (offset.kind == Operand::Integer) op.offset = int32_t(offset.integer);
+  op.offset += int32_t(b.instruction->value("offset"));
+  op.counter = Counter::Scalar, op.loads = true;
+  b.emit(op);
+}
+
+}  // namespace
+
+void add_memory_rows(Table& t) {
+  add_space<Space::Global>(t, "global_", "load_", "store_");
+  add_space<Space::Flat>(t, "flat_", "load_", "store_");
+  add_space<Space::Private>(t, "scratch_", "load_", "store_");
+  add_space<Space::Lds>(t, "ds_", "load_", "store_");
+  add_space<Space::Lds>(t, "ds_", "read_", "write_");
+  add_two(t, "load_", "store_"), add_two(t, "read", "write");
+  for (auto [names, words] : {std::pair("s_load_b32 s_load_dword", 1),
+                              {"s_load_b64 s_load_dwordx2", 2},
+                              {"s_load_b96 s_load_dwordx3", 3},
+                              {"s_load_b128 s_load_dwordx4", 4},
+                              {"s_load_b256 s_load_dwordx8", 8},
+                              {"s_load_b512 s_load_dwordx16", 16}})
+    add_row(t, names, {.run = scalar_load_run, .count = uint8_t(words), .build = build_scalar_load});
+}
+
+}  // namespace tgc::hip

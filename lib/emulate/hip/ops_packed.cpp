@@ -1,0 +1,120 @@
+// Packed instructions: v_pk_... does in both halves of a register, or in both of two registers, what the instruction
+// without "pk" does in one. Built as two of those, whose results are then put together.
+#include "lib/emulate/hip/lanes.h"
+
+namespace tgc::hip {
+namespace {
+
+bool bit(const Builder& b, const char* name, size_t n, bool otherwise) {
+  const Modifier* m = b.instruction->modifier(name);
+  return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
+}
+
+// The n-th operand of the lower or the upper operation.
+Source part_of(Builder& b, size_t n, Type type, bool upper) {
+  Operand o = b.operand(n + 1);
+  bool second = upper ? bit(b, "op_sel_hi", n, true) : bit(b, "op_sel", n, false);
+  bool negative = bit(b, upper ? "neg_hi" : "neg_lo", n, false);
+  Source s;
+  if (type == Type::F32) {
+    if (o.is_register()) {
+      if (o.count != 2) b.refuse("'" + std::string(o.text) + "', expected 2 registers");
+      o.place += second, o.count = 1;
+    }
+    s = b.source(o, Type::F32);
+  } else {
+    s = b.source(o, o.kind == Operand::Float ? type : Type::U32);
+    s.part = second ? Part::Word1 : Part::Word0;
+  }
+  s.negative = s.negative != negative;
+  return s;
+}
+
+void build_packed(Builder& b) {
+  b.allow({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
+  std::string single = "v_" + std::string(b.name.substr(5));
+  if (auto end = single.find("_u16");
+      end != single.npos && (single.starts_with("v_add_") || single.starts_with("v_sub_")))
+    single.insert(5, "_nc");
+  const Row& row = opcodes().at(single);
+  Type type = row.to;
+  bool accumulates = single.starts_with("v_fmac");
+  if (accumulates) b.refuse("it reads its result");
+  if (b.operands() != row.count + 1u) b.refuse("a wrong number of operands");
+  for (bool upper : {false, true}) {
+    Op op = b.begin(row.run);
+    op.to = uint16_t(kScratch + upper);
+    Source* from[] = {&op.a, &op.b, &op.c};
+    for (size_t n = 0; n < row.count; n++) *from[n] = part_of(b, n, type, upper);
+    b.emit(op);
+  }
+  if (type == Type::F32) {
+    uint16_t to = b.vector_place(b.operand(0), 2);
+    for (uint16_t n = 0; n < 2; n++) {
+      Op move = b.begin(opcodes().at("v_mov_b32").run);
+      move.clamp = false, move.a = b.scratch(n), move.to = uint16_t(to + n);
+      b.emit(move);
+    }
+    return;
+  }
+  Op pack = b.begin(opcodes().at("v_pack_b32_f16").run);
+  pack.clamp = false, pack.to = b.vector_place(b.operand(0), 1), pack.a = b.scratch(0), pack.b = b.scratch(1);
+  b.emit(pack);
+}
+
+// v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]: a register of the first operand, then one of the second.
+void build_packed_move(Builder& b) {
+  b.allow({"op_sel", "op_sel_hi"});
+  for (size_t n = 0; n < 2; n++) {
+    Operand o = b.operand(n + 1);
+    if (o.is_register()) o.place += bit(b, "op_sel", n, n == 1), o.count = 1;
+    Op move = b.begin(opcodes().at("v_mov_b32").run);
+    move.a = b.source(o, Type::F32), move.to = uint16_t(kScratch + n);
+    b.emit(move);
+  }
+  for (uint16_t n = 0; n < 2; n++) {
+    Op move = b.begin(opcodes().at("v_mov_b32").run);
+    move.a = b.scratch(n), move.to = uint16_t(b.vector_place(b.operand(0), 2) + n);
+    b.emit(move);
+  }
+}
+
+// Sums of products of four bytes, each with or without a sign, and of two halves.
+template <class A, class B>
+constexpr auto dot4 = [](uint32_t a, uint32_t b, uint32_t c) {
+  int32_t sum = 0;
+  for (int n = 0; n < 32; n += 8) sum += int32_t(A(a >> n)) * int32_t(B(b >> n));
+  return uint32_t(sum) + c;
+};
+void build_dot4(Builder& b) {  // neg_lo says which operand is signed
+  b.allow({"neg_lo"});
+  static constexpr Row kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
+                                  vector_row<dot4<uint8_t, int8_t>>(), vector_row<dot4<int8_t, int8_t>>()};
+  Op op = b.begin(kRows[bit(b, "neg_lo", 0, false) + 2 * bit(b, "neg_lo", 1, false)].run);
+  op.to = b.vector_place(b.operand(0), 1);
+  op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
+  op.c = b.source(b.operand(3), Type::U32);
+  b.emit(op);
+}
+constexpr auto dot2 = [](uint32_t a, uint32_t b, float c) {
+  double sum = c;
+  for (int n = 0; n < 32; n += 16) sum += double(half_to_float(uint16_t(a >> n))) * half_to_float(uint16_t(b >> n));
+  return float(sum);
+};
+
+}  // namespace
+
+void add_packed_rows(Table& t) {
+  for (const char* name :
+       {"add_f16", "mul_f16", "fma_f16",     "min_f16",     "max_f16",     "min_num_f16", "max_num_f16", "add_u16",
+        "sub_u16", "add_i16", "sub_i16",     "mul_lo_u16",  "mad_u16",     "mad_i16",     "min_u16",     "max_u16",
+        "min_i16", "max_i16", "lshlrev_b16", "lshrrev_b16", "ashrrev_i16", "add_f32",     "mul_f32",     "fma_f32"})
+    add_row(t, std::string("v_pk_") + name, {.is_vector = true, .build = build_packed});
+  add_row(t, "v_dot4_u32_u8", vector_row<dot4<uint8_t, uint8_t>>());
+  add_row(t, "v_dot4_i32_i8", vector_row<dot4<int8_t, int8_t>>());
+  add_row(t, "v_dot4_i32_iu8", {.is_vector = true, .build = build_dot4});
+  add_row(t, "v_dot2_f32_f16", vector_row<dot2>());
+  add_row(t, "v_pk_mov_b32", {.is_vector = true, .build = build_packed_move});
+}
+
+}  // namespace tgc::hip

@@ -1,0 +1,247 @@
+// Scalar instructions: integers of 32 and 64 bits, SCC, masks of lanes.
+#include <bit>
+
+#include "lib/emulate/hip/scalar_rows.h"
+
+namespace tgc::hip {
+namespace {
+
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+using i64 = int64_t;
+
+// SCC says whether the result is not zero.
+template <class T>
+T tested(Wave& w, T value) {
+  w.s[kScc] = value != 0;
+  return value;
+}
+template <class T>
+T with_scc(Wave& w, T value, bool scc) {
+  w.s[kScc] = scc;
+  return value;
+}
+
+constexpr auto add = [](Wave& w, u32 a, u32 b) { return with_scc(w, a + b, a + b < a); };
+constexpr auto addc = [](Wave& w, u32 a, u32 b) {
+  u64 sum = u64(a) + b + w.s[kScc];
+  return with_scc(w, u32(sum), sum >> 32);
+};
+constexpr auto sub = [](Wave& w, u32 a, u32 b) { return with_scc(w, a - b, b > a); };
+constexpr auto subb = [](Wave& w, u32 a, u32 b) {
+  u64 take = u64(b) + w.s[kScc];
+  return with_scc(w, u32(a - take), take > a);
+};
+constexpr auto add_i = [](Wave& w, i32 a, i32 b) {
+  i32 sum;
+  bool overflows = __builtin_add_overflow(a, b, &sum);
+  return with_scc(w, sum, overflows);
+};
+constexpr auto sub_i = [](Wave& w, i32 a, i32 b) {
+  i32 difference;
+  bool overflows = __builtin_sub_overflow(a, b, &difference);
+  return with_scc(w, difference, overflows);
+};
+
+template <class T>
+constexpr auto bit_field = [](Wave& w, T a, u32 field) {
+  u32 bits = sizeof(T) * 8, offset = field & (bits - 1), width = std::min(field >> 16 & 0x7f, bits);
+  if (width == 0) return tested(w, T(0));
+  T above = T(std::make_unsigned_t<T>(a) << (offset + width < bits ? bits - offset - width : 0));
+  return tested(w, T(above >> (offset + width < bits ? bits - width : offset)));
+};
+
+// Saves EXEC in the result, then changes it by `F` of the operand and the old EXEC.
+template <class T, auto F>
+constexpr auto save_exec = [](Wave& w, T a) {
+  Source exec{.place = kExec};
+  T before = read_scalar<T>(w, exec);
+  write_scalar(w, kExec, tested(w, T(F(a, before))));
+  return before;
+};
+constexpr auto kAnd = [](auto a, auto b) { return a & b; };
+constexpr auto kOr = [](auto a, auto b) { return a | b; };
+constexpr auto kXor = [](auto a, auto b) { return a ^ b; };
+constexpr auto kAndNot1 = [](auto a, auto b) { return a & ~b; };  // the second is negated
+constexpr auto kAndNot0 = [](auto a, auto b) { return ~a & b; };
+constexpr auto kOrNot1 = [](auto a, auto b) { return a | ~b; };
+constexpr auto kOrNot0 = [](auto a, auto b) { return ~a | b; };
+constexpr auto kNand = [](auto a, auto b) { return ~(a & b); };
+constexpr auto kNor = [](auto a, auto b) { return ~(a | b); };
+constexpr auto kXnor = [](auto a, auto b) { return ~(a ^ b); };
+
+// A logical operation as an instruction of its own and as one that saves EXEC, of 32 and of 64 bits.
+template <auto F>
+void add_logic(Table& t, const std::string& name, const std::string& other, const std::string& save,
+               const std::string& other_save) {
+  auto names = [&](const std::string& n, const char* suffix) { return n.empty() ? n : n + suffix + " "; };
+  add_row(t, names(name, "_b32") + names(other, "_b32"),
+          scalar_row<[](Wave& w, u32 a, u32 b) { return tested(w, u32(F(a, b))); }>());
+  add_row(t, names(name, "_b64") + names(other, "_b64"),
+          scalar_row<[](Wave& w, u64 a, u64 b) { return tested(w, u64(F(a, b))); }>());
+  add_row(t, names(save, "_saveexec_b32") + names(other_save, "_saveexec_b32"), scalar_row<save_exec<u32, F>>());
+  add_row(t, names(save, "_saveexec_b64") + names(other_save, "_saveexec_b64"), scalar_row<save_exec<u64, F>>());
+}
+
+// The immediate of s_...k_... is the last operand; the first is read, too. The printed number is unsigned 16 bits.
+void build_k(Builder& b) {
+  b.allow({});
+  Op op = b.begin(b.row->run, false);
+  bool compares = b.row->to == Type::Scc;
+  const Operand &to = b.operand(0), &value = b.operand(1);
+  if (value.kind != Operand::Integer) b.refuse("the second operand is no number");
+  op.a = b.source(to, Type::U32);
+  bool is_unsigned = b.row->from[1] == Type::U32;
+  op.b = b.constant(is_unsigned ? u32(uint16_t(value.integer)) : u32(i32(int16_t(value.integer))), 1);
+  if (!compares) op.to = b.scalar_place(to, 1);
+  if (b.name == "s_movk_i32") op.a = op.b;
+  b.emit(op);
+}
+Row k_row(Row row) {
+  row.build = build_k;
+  return row;
+}
+
+template <class T, auto F>
+constexpr auto compare = [](Wave&, T a, T b) -> bool { return F(a, b); };
+constexpr auto kEq = [](auto a, auto b) { return a == b; };
+constexpr auto kNe = [](auto a, auto b) { return a != b; };
+constexpr auto kGt = [](auto a, auto b) { return a > b; };
+constexpr auto kGe = [](auto a, auto b) { return a >= b; };
+constexpr auto kLt = [](auto a, auto b) { return a < b; };
+constexpr auto kLe = [](auto a, auto b) { return a <= b; };
+
+template <auto F>
+void add_compares(Table& t, const std::string& condition) {
+  add_row(t, "s_cmp_" + condition + "_i32", scalar_row<compare<i32, F>>());
+  add_row(t, "s_cmp_" + condition + "_u32", scalar_row<compare<u32, F>>());
+  add_row(t, "s_cmp_" + condition + "_u64", scalar_row<compare<u64, F>>());
+  add_row(t, "s_cmpk_" + condition + "_i32", k_row(scalar_row<compare<i32, F>>()));
+  add_row(t, "s_cmpk_" + condition + "_u32", k_row(scalar_row<compare<u32, F>>()));
+}
+template <class T>
+u32 leading_zeros(T a) {
+  return a == 0 ? ~0u : u32(std::countl_zero(a));
+}
+template <class T>
+u32 trailing_zeros(T a) {
+  return a == 0 ? ~0u : u32(std::countr_zero(a));
+}
+template <class T>
+T reversed(T a) {
+  T out = 0;
+  for (size_t i = 0; i < sizeof(T) * 8; i++) out |= (a >> i & 1) << (sizeof(T) * 8 - 1 - i);
+  return out;
+}
+u32 sign_bits(i32 a) { return a == 0 || a == -1 ? ~0u : u32(std::countl_zero(u32(a < 0 ? ~a : a))); }
+
+void add_arithmetic(Table& t) {
+  add_row(t, "s_add_u32 s_add_co_u32", scalar_row<add>());
+  add_row(t, "s_addc_u32 s_add_co_ci_u32", scalar_row<addc>());
+  add_row(t, "s_sub_u32 s_sub_co_u32", scalar_row<sub>());
+  add_row(t, "s_subb_u32 s_sub_co_ci_u32", scalar_row<subb>());
+  add_row(t, "s_add_i32 s_add_co_i32", scalar_row<add_i>());
+  add_row(t, "s_sub_i32 s_sub_co_i32", scalar_row<sub_i>());
+  add_row(t, "s_add_nc_u64 s_add_u64", scalar_row<[](Wave&, u64 a, u64 b) { return a + b; }>());
+  add_row(t, "s_sub_nc_u64 s_sub_u64", scalar_row<[](Wave&, u64 a, u64 b) { return a - b; }>());
+  add_row(t, "s_mul_i32", scalar_row<[](Wave&, u32 a, u32 b) { return a * b; }>());
+  add_row(t, "s_mul_u64", scalar_row<[](Wave&, u64 a, u64 b) { return a * b; }>());
+  add_row(t, "s_mul_hi_u32", scalar_row<[](Wave&, u32 a, u32 b) { return (u32(u64(a) * b >> 32)); }>());
+  add_row(t, "s_mul_hi_i32", scalar_row<[](Wave&, i32 a, i32 b) { return (i32(i64(a) * b >> 32)); }>());
+  add_row(t, "s_min_i32", scalar_row<[](Wave& w, i32 a, i32 b) { return with_scc(w, a < b ? a : b, a < b); }>());
+  add_row(t, "s_min_u32", scalar_row<[](Wave& w, u32 a, u32 b) { return with_scc(w, a < b ? a : b, a < b); }>());
+  add_row(t, "s_max_i32", scalar_row<[](Wave& w, i32 a, i32 b) { return (with_scc(w, a > b ? a : b, a > b)); }>());
+  add_row(t, "s_max_u32", scalar_row<[](Wave& w, u32 a, u32 b) { return (with_scc(w, a > b ? a : b, a > b)); }>());
+  add_row(t, "s_abs_i32", scalar_row<[](Wave& w, i32 a) { return tested(w, a < 0 ? i32(0u - u32(a)) : a); }>());
+  add_row(t, "s_absdiff_i32",
+          scalar_row<[](Wave& w, i32 a, i32 b) { return tested(w, a > b ? u32(a) - u32(b) : u32(b) - u32(a)); }>());
+  add_row(t, "s_movk_i32", k_row(scalar_row<[](Wave&, i32 a, i32) { return a; }>()));
+  add_row(t, "s_addk_i32 s_addk_co_i32", k_row(scalar_row<add_i>()));
+  add_row(t, "s_mulk_i32", k_row(scalar_row<[](Wave&, i32 a, i32 b) { return i32(u32(a) * u32(b)); }>()));
+  add_row(t, "s_cmovk_i32", k_row(scalar_row<[](Wave& w, i32 a, i32 b) { return w.s[kScc] ? b : a; }>()));
+}
+
+template <u32 kShift>
+constexpr auto shift_add = [](Wave& w, u32 a, u32 b) {
+  u64 sum = (u64(a) << kShift) + b;
+  return with_scc(w, u32(sum), sum >> 32);
+};
+
+void add_shifts(Table& t) {
+  add_row(t, "s_lshl_b32", scalar_row<[](Wave& w, u32 a, u32 b) { return tested(w, a << (b & 31)); }>());
+  add_row(t, "s_lshr_b32", scalar_row<[](Wave& w, u32 a, u32 b) { return (tested(w, a >> (b & 31))); }>());
+  add_row(t, "s_ashr_i32", scalar_row<[](Wave& w, i32 a, u32 b) { return (tested(w, a >> (b & 31))); }>());
+  add_row(t, "s_lshl_b64", scalar_row<[](Wave& w, u64 a, u32 b) { return tested(w, a << (b & 63)); }>());
+  add_row(t, "s_lshr_b64", scalar_row<[](Wave& w, u64 a, u32 b) { return (tested(w, a >> (b & 63))); }>());
+  add_row(t, "s_ashr_i64", scalar_row<[](Wave& w, i64 a, u32 b) { return (tested(w, a >> (b & 63))); }>());
+  add_row(t, "s_lshl1_add_u32", scalar_row<shift_add<1>>());
+  add_row(t, "s_lshl2_add_u32", scalar_row<shift_add<2>>());
+  add_row(t, "s_lshl3_add_u32", scalar_row<shift_add<3>>());
+  add_row(t, "s_lshl4_add_u32", scalar_row<shift_add<4>>());
+  add_row(t, "s_bfe_u32", scalar_row<bit_field<u32>>());
+  add_row(t, "s_bfe_i32", scalar_row<bit_field<i32>>());
+  add_row(t, "s_bfe_u64", scalar_row<bit_field<u64>>());
+  add_row(t, "s_bfe_i64", scalar_row<bit_field<i64>>());
+  add_row(t, "s_bfm_b32", scalar_row<[](Wave&, u32 a, u32 b) { return ((1u << (a & 31)) - 1) << (b & 31); }>());
+  add_row(t, "s_bfm_b64", scalar_row<[](Wave&, u32 a, u32 b) { return ((u64(1) << (a & 63)) - 1) << (b & 63); }>());
+}
+
+// Instructions that change their result rather than make it: its old value is the first operand.
+void add_changing(Table& t) {
+  add_row(t, "s_cmov_b32", changing_row<[](Wave& w, u32 old, u32 a) { return w.s[kScc] ? a : old; }>());
+  add_row(t, "s_cmov_b64", changing_row<[](Wave& w, u64 old, u64 a) { return w.s[kScc] ? a : old; }>());
+  add_row(t, "s_bitset0_b32", changing_row<[](Wave&, u32 old, u32 a) { return old & ~(1u << (a & 31)); }>());
+  add_row(t, "s_bitset1_b32", changing_row<[](Wave&, u32 old, u32 a) { return old | 1u << (a & 31); }>());
+}
+
+void add_bits(Table& t) {
+  add_row(t, "s_mov_b32", scalar_row<[](Wave&, u32 a) { return a; }>());
+  add_row(t, "s_mov_b64", scalar_row<[](Wave&, u64 a) { return a; }>());
+  add_row(t, "s_not_b32", scalar_row<[](Wave& w, u32 a) { return tested(w, ~a); }>());
+  add_row(t, "s_not_b64", scalar_row<[](Wave& w, u64 a) { return tested(w, ~a); }>());
+  add_row(t, "s_brev_b32", scalar_row<[](Wave&, u32 a) { return reversed(a); }>());
+  add_row(t, "s_brev_b64", scalar_row<[](Wave&, u64 a) { return reversed(a); }>());
+  add_row(t, "s_bcnt1_i32_b32", scalar_row<[](Wave& w, u32 a) { return tested(w, u32(std::popcount(a))); }>());
+  add_row(t, "s_bcnt1_i32_b64", scalar_row<[](Wave& w, u64 a) { return tested(w, u32(std::popcount(a))); }>());
+  add_row(t, "s_bcnt0_i32_b32", scalar_row<[](Wave& w, u32 a) { return tested(w, u32(std::popcount(~a))); }>());
+  add_row(t, "s_clz_i32_u32 s_flbit_i32_b32", scalar_row<[](Wave&, u32 a) { return leading_zeros(a); }>());
+  add_row(t, "s_clz_i32_u64 s_flbit_i32_b64", scalar_row<[](Wave&, u64 a) { return leading_zeros(a); }>());
+  add_row(t, "s_ctz_i32_b32 s_ff1_i32_b32", scalar_row<[](Wave&, u32 a) { return trailing_zeros(a); }>());
+  add_row(t, "s_ctz_i32_b64 s_ff1_i32_b64", scalar_row<[](Wave&, u64 a) { return trailing_zeros(a); }>());
+  add_row(t, "s_cls_i32 s_flbit_i32", scalar_row<[](Wave&, i32 a) { return sign_bits(a); }>());
+  add_row(t, "s_sext_i32_i8", scalar_row<[](Wave&, u32 a) { return i32(int8_t(a)); }>());
+  add_row(t, "s_sext_i32_i16", scalar_row<[](Wave&, u32 a) { return i32(int16_t(a)); }>());
+  add_row(t, "s_bitcmp0_b32", scalar_row<[](Wave&, u32 a, u32 b) -> bool { return ((a >> (b & 31) & 1) == 0); }>());
+  add_row(t, "s_bitcmp1_b32", scalar_row<[](Wave&, u32 a, u32 b) -> bool { return (a >> (b & 31) & 1); }>());
+  add_row(t, "s_bitcmp0_b64", scalar_row<[](Wave&, u64 a, u32 b) -> bool { return ((a >> (b & 63) & 1) == 0); }>());
+  add_row(t, "s_bitcmp1_b64", scalar_row<[](Wave&, u64 a, u32 b) -> bool { return (a >> (b & 63) & 1); }>());
+  add_row(t, "s_cselect_b32", scalar_row<[](Wave& w, u32 a, u32 b) { return w.s[kScc] ? a : b; }>());
+  add_row(t, "s_cselect_b64", scalar_row<[](Wave& w, u64 a, u64 b) { return w.s[kScc] ? a : b; }>());
+  add_row(t, "s_pack_ll_b32_b16", scalar_row<[](Wave&, u32 a, u32 b) { return (a & 0xffff) | b << 16; }>());
+  add_row(t, "s_pack_lh_b32_b16", scalar_row<[](Wave&, u32 a, u32 b) { return (a & 0xffff) | (b & 0xffff0000); }>());
+  add_row(t, "s_pack_hl_b32_b16", scalar_row<[](Wave&, u32 a, u32 b) { return (a >> 16 | b << 16); }>());
+  add_row(t, "s_pack_hh_b32_b16", scalar_row<[](Wave&, u32 a, u32 b) { return (a >> 16 | (b & 0xffff0000)); }>());
+}
+
+}  // namespace
+
+void add_scalar_rows(Table& t) {
+  add_arithmetic(t), add_shifts(t), add_bits(t), add_changing(t);
+  add_logic<kAnd>(t, "s_and", "", "s_and", "");
+  add_logic<kOr>(t, "s_or", "", "s_or", "");
+  add_logic<kXor>(t, "s_xor", "", "s_xor", "");
+  // EXEC comes second where it is saved: and_not1_saveexec is the operand and not EXEC
+  add_logic<kAndNot1>(t, "s_and_not1", "s_andn2", "s_and_not1", "s_andn2");
+  add_logic<kOrNot1>(t, "s_or_not1", "s_orn2", "s_or_not1", "s_orn2");
+  add_logic<kAndNot0>(t, "", "", "s_and_not0", "s_andn1");
+  add_logic<kOrNot0>(t, "", "", "s_or_not0", "s_orn1");
+  add_logic<kNand>(t, "s_nand", "", "s_nand", "");
+  add_logic<kNor>(t, "s_nor", "", "s_nor", "");
+  add_logic<kXnor>(t, "s_xnor", "", "s_xnor", "");
+  add_compares<kEq>(t, "eq"), add_compares<kNe>(t, "lg");
+  add_compares<kGt>(t, "gt"), add_compares<kGe>(t, "ge");
+  add_compares<kLt>(t, "lt"), add_compares<kLe>(t, "le");
+}
+
+}  // namespace tgc::hip

@@ -1,0 +1,75 @@
+// Rows of the table of opcodes from functions of scalar operands. A function gets the wave, whose SCC it may set, then
+// its operands; what it returns goes to the result, a bool to SCC.
+#pragma once
+#include <cmath>
+
+#include "lib/emulate/hip/builder.h"
+#include "lib/emulate/numbers.h"
+
+namespace tgc::hip {
+
+template <class T>
+inline T read_scalar(const Wave& w, const Source& from) {
+  const uint32_t* at = w.s + from.place;
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, float>) {
+    float value = std::is_same_v<T, Half> ? half_to_float(uint16_t(*at)) : std::bit_cast<float>(*at);
+    if (from.absolute) value = std::fabs(value);
+    return from.negative ? -value : value;
+  } else if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<T>(uint64_t(at[0]) | uint64_t(at[1]) << 32);
+  } else {
+    return std::bit_cast<T>(*at);
+  }
+}
+template <class T>
+inline void write_scalar(Wave& w, uint32_t place, T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    w.s[kScc] = value;
+  } else if constexpr (std::is_same_v<T, Half>) {
+    w.s[place] = float_to_half(value);
+  } else if constexpr (sizeof(T) == 8) {
+    uint64_t bits = std::bit_cast<uint64_t>(value);
+    w.s[place] = uint32_t(bits), w.s[place + 1] = uint32_t(bits >> 32);
+  } else {
+    w.s[place] = std::bit_cast<uint32_t>(value);
+  }
+}
+
+template <auto F, class L, class R, class... A>
+constexpr Row scalar_row_of(R (L::*)(Wave&, A...) const) {
+  Row r{.run = [](Wave& w, const Op& o) {
+    const Source* from[] = {&o.a, &o.b, &o.c};
+    auto call = [&]<size_t... I>(std::index_sequence<I...>) { return F(w, read_scalar<A>(w, *from[I])...); };
+    if constexpr (std::is_void_v<R>) call(std::index_sequence_for<A...>());
+    else write_scalar(w, o.to, call(std::index_sequence_for<A...>()));
+  }};
+  r.to = std::is_same_v<R, bool> ? Type::Scc : type_of<R>();
+  r.count = sizeof...(A);
+  Type types[] = {type_of<A>()..., Type::None};
+  for (size_t n = 0; n < sizeof...(A); n++) r.from[n] = types[n];
+  return r;
+}
+template <auto F>
+constexpr Row scalar_row() {
+  return scalar_row_of<F>(&decltype(F)::operator());
+}
+
+// The same where the result's old value is the first operand, which is not written down again.
+template <auto F>
+constexpr Row changing_row() {
+  Row row = scalar_row<F>();
+  row.build = [](Builder& b) {
+    b.allow({});
+    Op op = b.begin(b.row->run, false);
+    op.to = b.scalar_place(b.operand(0), words_of(b.row->to));
+    Source* from[] = {&op.a, &op.b, &op.c};
+    for (size_t n = 0; n < b.row->count; n++) {
+      *from[n] = b.source(b.operand(n), b.row->from[n]);
+      if (from[n]->is_vector) b.refuse("a vector register in a scalar instruction");
+    }
+    b.emit(op);
+  };
+  return row;
+}
+
+}  // namespace tgc::hip

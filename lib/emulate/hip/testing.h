@@ -1,0 +1,87 @@
+// For tests of the emulator: instructions as text run on one wave; LLVM IR made into a code object.
+#pragma once
+#include <doctest/doctest.h>
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "lib/compile/compile.h"
+#include "lib/emulate/hip/builder.h"
+#include "lib/emulate/hip/launch.h"
+#include "lib/emulate/hip/module.h"
+#include "lib/emulate/hip/waits.h"
+#include "lib/support/lines.h"
+
+namespace tgc::hip {
+
+// A wave of a group of its own. Its registers may be set before it runs, and looked at afterwards.
+class TestWave {
+ public:
+  // Instructions, a line each, at the addresses 0x100, 0x104, ...; the end is added. Throws Failure.
+  explicit TestWave(std::string text, Family family = Family::Gfx11, uint32_t halves = 1) : text_(std::move(text)) {
+    text_ += "\ns_endpgm";
+    code.name = "k", code.family = family, code.halves = halves;
+    code.descriptor.private_bytes = 64;
+    for (std::string_view line : lines_of(text_)) {
+      if (trimmed(line).empty()) continue;
+      size_t from = code.instructions.size();
+      for (size_t next; !line.empty(); line = next == line.npos ? std::string_view() : line.substr(next + 4))
+        code.instructions.push_back(parse_instruction(line.substr(0, next = line.find(" :: "))));
+      for (size_t n = from; n < code.instructions.size(); n++) code.instructions[n].address = address_;
+      code.instructions.back().bytes = 4;
+      address_ += 4;
+    }
+    code.has_waits = true;
+    Builder(code).build();
+    scalar_.resize(code.scalars()), vector_.resize(size_t(kVectors) * halves * kLanes), own_.resize(64 * 64);
+    std::ranges::copy(code.constants, scalar_.begin() + kConstants);
+    launch.code = &code;
+    launch.block = {halves * kLanes, 1, 1};
+    group.launch = &launch;
+    group.memory.resize(1024), group.stored.resize(1024, 1);
+    wave.s = scalar_.data(), wave.v = vector_.data(), wave.halves = halves;
+    wave.group = &group, wave.code = &code, wave.own_memory = own_.data();
+    wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = halves == 2 ? UINT32_MAX : 0;
+  }
+
+  // The fault's text, empty when there is none.
+  std::string run(bool watches = false) {
+    Waits waits;
+    if (watches) wave.waits = &waits;
+    try {
+      run_wave(wave);
+    } catch (const Fault& fault) { return fault.text; }
+    return "";
+  }
+  void set(uint32_t place, uint32_t value) {
+    for (uint32_t lane = 0; lane < wave.halves * kLanes; lane++) wave.lane(place, lane) = value;
+  }
+  void set_float(uint32_t place, float value) { set(place, std::bit_cast<uint32_t>(value)); }
+  float as_float(uint32_t place, uint32_t lane = 0) const { return std::bit_cast<float>(wave.lane(place, lane)); }
+
+  Code code;
+  Launch launch;
+  Group group;
+  Wave wave;
+
+ private:
+  std::string text_;
+  uint64_t address_ = 0x100;
+  std::vector<uint32_t> scalar_, vector_;
+  std::vector<std::byte> own_;
+};
+
+// The code object of a function 'k' in LLVM IR, by the compiler that tinygrad's AMD:LLVM kernels go through.
+inline std::string code_object(const std::string& parameters, const std::string& body, const char* arch = "gfx1100") {
+  CompileJob job = compile_job("AMD", "LLVM", arch).value_or_throw();
+  job.source =
+      "declare i32 @llvm.amdgcn.workitem.id.x()\ndeclare i32 @llvm.amdgcn.workgroup.id.x()\n"
+      "declare void @llvm.amdgcn.s.barrier()\n"
+      "define amdgpu_kernel void @k(" +
+      parameters + ") {\n" + body + "\nret void\n}\n";
+  job.name = "k", job.lines = true;
+  return compile_uncached(job, Artifact::Binary).value_or_throw();
+}
+
+}  // namespace tgc::hip
