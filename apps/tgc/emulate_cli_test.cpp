@@ -1,4 +1,4 @@
-// tgc run --emulate: kernels for CUDA and AMD on the emulated drivers, compared with REF.
+// tgc run --emulate: kernels for CUDA and AMD on the emulated drivers, and for METAL, compared with REF.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -14,10 +14,14 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C, and says so; nothing is emula
   }
   Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // its own target: CUDA C for sm_75
   CHECK(has(own.out, ": passed on CUDA:CUDA:sm_75, emulated"));
+  Ran metal = run_tgc("run --emulate --race --device=METAL '" + records + "#bcast_pow.0'");
+  INFO(metal.out, metal.err);
+  CHECK(has(metal.out, "passed on METAL:METAL, emulated, compiled by clang, not by Apple, 1 array as REF has it"));
+  CHECK(run_tgc("run --device=METAL '" + records + "#bcast_pow.0'").code == 2);
   CHECK_FALSE(has(run_tgc("run --device=CUDA '" + records + "#bcast_pow.0'").out, "emulated"));
-  Ran none = run_tgc("run --emulate --device=METAL '" + records + "#bcast_pow.0'");
+  Ran none = run_tgc("run --emulate --device=CL '" + records + "#bcast_pow.0'");
   CHECK(none.code == 2);
-  CHECK(has(none.err, "there is no emulator for METAL, expected CUDA or AMD with --emulate"));
+  CHECK(has(none.err, "there is no emulator for CL, expected CUDA, AMD or METAL with --emulate"));
   CHECK(run_tgc("run --race '" + records + "#bcast_pow.0'").code == 2);
 }
 

@@ -60,7 +60,7 @@ void add_emulator_options(CLI::App& command) {
   };
   auto* emulate = command.add_flag_callback(
       "--emulate", [take] { take(use_emulators()); },
-      "emulated drivers for CUDA and AMD: kernels are run on the CPU, instruction by instruction, and checked");
+      "CUDA, AMD and METAL emulated: kernels run on the CPU, checked, machine code instruction by instruction");
   command.add_flag_callback("--race", watch_races, "with --emulate: also threads that race for an address")
       ->needs(emulate);
 }

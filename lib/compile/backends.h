@@ -34,8 +34,15 @@ std::string cuda_identity(const CompileJob& job, Artifact what);
 // What clang makes of a CUDA source without CUDA's headers (cuda_clang.cpp).
 std::string cuda_by_clang(const CompileJob& job, Form form);
 
-// The bytes of a successful compilation, or its complaint as a Rejected.
-std::string take(Made<std::string> made);
+// What clang makes of a Metal source for this computer (metal/metal.h reads it).
+std::string metal_by_clang(const CompileJob& job, Artifact what);
+
+// What a successful compilation made, or its complaint as a Rejected.
+template <class T>
+T take(Made<T> made) {
+  if (made.ok) return std::move(made.value);
+  throw Rejected(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
+}
 
 // Rows of compilers().
 void add_llvm_compilers(std::vector<CompilerInfo>& to);

@@ -12,7 +12,7 @@ constexpr std::string_view kDirectives[] = {
     "#define INFINITY (__builtin_inff())", "#define NAN (__builtin_nanf(\"\"))",
     "#define INFINITY (__int_as_float(0x7f800000))", "#define NAN (__int_as_float(0x7fffffff))",
     "#define half _Float16", "#pragma OPENCL EXTENSION cl_khr_fp16 : enable", "#include <cuda_fp8.h>",
-    "#include <cuda_fp16.h>", "#include <cuda_bf16.h>",
+    "#include <cuda_fp16.h>", "#include <cuda_bf16.h>", "#include <metal_stdlib>",
     R"c(#define AMX_SET(imm5) __asm("nop\nnop\nnop\n.word (0x201000+(%0<<5)+%1)" : : "i"(17), "i"(imm5) : "memory"))c",
     R"c(#define AMX(op, gpr, btf) __asm(".word (0x201000+(%0 << 5)+0%1-((0%1>>4)*6))" : : "i"(op), )c"
     R"c("r"((unsigned long long)(gpr)+(btf)) : "memory"))c"};

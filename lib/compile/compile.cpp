@@ -24,6 +24,7 @@ std::string_view extension_of(Language language) {
     case Language::Hip: return "hip";
     case Language::OpenCl: return "cl";
     case Language::Ptx: return "ptx";
+    case Language::Metal: return "metal";
   }
   return "txt";
 }
@@ -50,7 +51,7 @@ Diag explained(const CompileJob& job, Diag diag) {
 }  // namespace
 
 std::string_view name_of(Language language) {
-  static constexpr std::string_view names[] = {"C", "LLVM IR", "CUDA", "HIP", "OpenCL", "PTX"};
+  static constexpr std::string_view names[] = {"C", "LLVM IR", "CUDA", "HIP", "OpenCL", "PTX", "Metal"};
   return names[size_t(language)];
 }
 
@@ -92,6 +93,7 @@ std::string run_compiler(const CompileJob& job, Artifact what) {
   if (what == Artifact::Cubin || what == Artifact::Sass)
     throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA's", .expected = "a CUDA or NV target"});
   if (job.language == Language::OpenCl && what == Artifact::Binary) return compile_opencl(job);
+  if (job.language == Language::Metal) return metal_by_clang(job, what);
   return compile_by_llvm(job, what);
 }
 

@@ -18,7 +18,7 @@ namespace tgc {
 class LoadedCode;  // load.h
 
 // What a source is written in.
-enum class Language : uint8_t { C, LlvmIr, Cuda, Hip, OpenCl, Ptx };
+enum class Language : uint8_t { C, LlvmIr, Cuda, Hip, OpenCl, Ptx, Metal };  // Metal: for its emulator (metal/)
 std::string_view name_of(Language language);  // "CUDA"
 
 // What to make of it.

@@ -25,6 +25,11 @@ struct Complaint {
   std::string message;  // of the first error
   uint32_t line = 0, column = 0;
 };
+// Where the machine code of a line begins, from the beginning of the object's .text on.
+struct CodeLine {
+  uint64_t at = 0;
+  uint32_t line = 0;  // 0: of none
+};
 template <class T>
 struct Made {
   T value{};
@@ -57,6 +62,8 @@ class ClangEngine {
   // `arguments` are those of the clang command, without the input and the output. `file` names the source in messages.
   virtual Made<std::string> compile(std::string_view source, const std::string& file,
                                     const std::vector<std::string>& arguments, Form form) = 0;
+  // Which line the instructions of an object's .text come of, by its debug information, in the order of their places.
+  virtual Made<std::vector<CodeLine>> lines(std::string_view object) = 0;
   virtual std::string version() const = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "lib/compile/backends.h"
+#include "lib/compile/metal/library.h"
 #include "lib/support/version.h"
 
 namespace tgc {
@@ -151,6 +152,7 @@ void load_engines(const CompileJob& job) {
 std::string llvm_identity(const CompileJob& job) {
   std::string identity = "LLVM " + std::string(llvm_version()) + " ";
   if (job.language == Language::Hip) identity += device_libraries().string();
+  if (job.language == Language::Metal) identity += kMetalLibrary;
   if (machine_of(job).cpu == "native") identity += host_cpu();
   return identity;
 }
@@ -165,11 +167,6 @@ void add_llvm_compilers(std::vector<CompilerInfo>& to) {
                 clang ? (*clang)->version() : clang.diag().text()});
   auto libraries = catch_failures([] { return device_libraries().string(); });
   to.push_back({"AMD device libraries", "HIP", bool(libraries), libraries ? *libraries : libraries.diag().text()});
-}
-
-std::string take(Made<std::string> made) {
-  if (made.ok) return std::move(made.value);
-  throw Rejected(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
 }
 
 }  // namespace tgc

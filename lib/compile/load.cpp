@@ -78,7 +78,7 @@ void* find_outside(const std::string& name) {
 
 class Loader {
  public:
-  explicit Loader(std::string_view object) : object_(object) {}
+  Loader(std::string_view object, const Functions& own) : object_(object), own_(own) {}
 
   std::shared_ptr<const LoadedCode> load() {
     read_headers();
@@ -184,7 +184,10 @@ class Loader {
 
   uint64_t address_of(size_t i) {
     const Elf64_Sym& s = symbol_at(i);
-    if (s.st_shndx == SHN_UNDEF) return i ? reinterpret_cast<uint64_t>(find_outside(name_of(s))) : 0;
+    if (s.st_shndx == SHN_UNDEF) {
+      auto own = own_.find(name_of(s));
+      return i ? reinterpret_cast<uint64_t>(own != own_.end() ? own->second : find_outside(name_of(s))) : 0;
+    }
     if (s.st_shndx == SHN_ABS) return s.st_value;
     if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx))
       throw Failure("a symbol of the object lies in no section");
@@ -295,15 +298,18 @@ class Loader {
     __builtin___clear_cache(memory_, memory_ + total_);
   }
 
-  std::map<std::string, void*, std::less<>> exported() {
-    std::map<std::string, void*, std::less<>> out;
+  Functions exported() {
+    Functions out;
     for (size_t i = 1; i < symbols_.size(); i++)
       if (ELF64_ST_TYPE(symbols_[i].st_info) == STT_FUNC && symbols_[i].st_shndx != SHN_UNDEF)
         out[name_of(symbols_[i])] = reinterpret_cast<void*>(address_of(i));
+    for (size_t i = 0; i < sections_.size(); i++)
+      if (is_loaded(i)) out.emplace(names_[i], memory_ + place_[i]);
     return out;
   }
 
   std::string_view object_;
+  const Functions& own_;
   std::vector<Elf64_Shdr> sections_;
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
@@ -319,8 +325,8 @@ LoadedCode::~LoadedCode() { ::munmap(memory_, size_); }
 
 void load_libraries() { libraries(); }
 
-Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object) {
-  return catch_failures([&] { return Loader(object).load(); });
+Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const Functions& own) {
+  return catch_failures([&] { return Loader(object, own).load(); });
 }
 
 }  // namespace tgc

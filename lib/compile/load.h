@@ -12,16 +12,18 @@
 
 namespace tgc {
 
+using Functions = std::map<std::string, void*, std::less<>>;  // by name
+
 class LoadedCode {
  public:
   // `memory` of that many bytes is unmapped in the end.
-  LoadedCode(void* memory, size_t size, std::map<std::string, void*, std::less<>> symbols)
+  LoadedCode(void* memory, size_t size, Functions symbols)
       : memory_(memory), size_(size), symbols_(std::move(symbols)) {}
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;
 
-  // A function of the object; null when there is none of that name.
+  // A function of the object, or one of its sections (".text"); null when there is none of that name.
   void* symbol(std::string_view name) const {
     auto found = symbols_.find(name);
     return found == symbols_.end() ? nullptr : found->second;
@@ -31,7 +33,7 @@ class LoadedCode {
  private:
   void* memory_;
   size_t size_;
-  std::map<std::string, void*, std::less<>> symbols_;
+  Functions symbols_;
 };
 
 // Loads the libraries that objects may call into, so that load_object opens no file after it.
@@ -39,6 +41,7 @@ void load_libraries();
 
 // `object` is an ELF64 relocatable for this computer (x86-64 or AArch64). An error for anything else, for a relocation
 // that is not known and for a symbol that this process does not have.
-Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object);
+// `own` are functions that the object may call besides mathematics and memcpy and the like.
+Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const Functions& own = {});
 
 }  // namespace tgc

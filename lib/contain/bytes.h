@@ -28,6 +28,7 @@ class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
+  bool empty() const { return rest_.empty(); }
   uint64_t number() {
     uint64_t n;
     raw(&n, sizeof n);

@@ -88,7 +88,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   }
   out.label = out.is_ref ? "REF" : is_plugin ? where : out.target->name();
   if (out.target && (out.is_ref || is_plugin)) out.label += ", lowered for " + out.target->name();
-  if (is_emulated(where)) out.label += ", emulated";
+  if (auto how = emulated_as(where); !how.empty()) out.label += ", " + std::string(how);
   out.device = std::move(*made);
   return out;
 }

@@ -8,12 +8,18 @@
 #include "lib/runtime/cpu/cpu_device.h"
 #include "lib/runtime/cuda/cuda_device.h"
 #include "lib/runtime/hip/hip_device.h"
+#include "lib/runtime/emulated.h"
+#include "lib/runtime/metal/emulated_metal.h"
 #include "lib/runtime/metal/metal_device.h"
 #include "lib/runtime/plugin.h"
 #include "lib/runtime/ref/ref_device.h"
 
 namespace tgc {
 namespace {
+
+std::unique_ptr<Device> make_metal() {
+  return is_emulated("METAL") ? make_emulated_metal_device() : make_metal_device();
+}
 
 struct Backend {
   std::string_view device, renderer;  // as targets spell them
@@ -28,7 +34,7 @@ const Backend kBackends[] = {
     {"CL", "", "OpenCL C, compiled by the driver", [] { return make_cl_device(); }},
     {"CUDA", "", "PTX by the NVIDIA driver; CUDA C by NVRTC", [] { return make_cuda_device(); }},
     {"AMD", "", "code objects of HIP or LLVM IR by LLVM, run by ROCm's HIP", [] { return make_hip_device(); }},
-    {"METAL", "", "Metal, compiled by the driver", [] { return make_metal_device(); }},
+    {"METAL", "", "Metal, compiled by the driver", make_metal},
     {"REF", "", "the UOps themselves", [] { return make_ref_device(); }},
 };
 

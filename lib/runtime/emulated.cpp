@@ -9,16 +9,24 @@
 namespace tgc {
 namespace {
 
+// What stands in for a device: a library in the driver's place, or (METAL, which has no driver to load here) the
+// runtime's own, which the variable asks for.
 struct Emulator {
   std::string_view device;
-  const char *variable, *race;  // what names the driver's library; what asks for races
-  std::string_view library;
+  const char *variable, *race;  // what names the library or asks for the emulator; what asks for races
+  std::string_view library;     // empty: none
 };
 constexpr Emulator kEmulators[] = {
     {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "libtgc_cuda_emulator.so"},
     {"AMD", "TGC_HIP_LIBRARY", "TGC_HIP_EMULATOR_RACE", "libtgc_hip_emulator.so"},
+    {"METAL", "TGC_METAL_EMULATOR", "TGC_METAL_EMULATOR_RACE", ""},
 };
 bool was_asked_for = false;
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && *value && std::string_view(value) != "0";
+}
 
 bool is_one(std::string_view device, std::string_view name) {
   device = device.substr(0, device.find(':'));
@@ -35,8 +43,8 @@ Status use_emulators() {
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc";
   for (const Emulator& e : kEmulators) {
     fs::path path = folder / e.library;
-    if (!fs::exists(path, error)) return Diag{"there is no emulator '" + path.string() + "'"};
-    setenv(e.variable, path.c_str(), 1);
+    if (!e.library.empty() && !fs::exists(path, error)) return Diag{"there is no emulator '" + path.string() + "'"};
+    setenv(e.variable, e.library.empty() ? "1" : path.c_str(), 1);
   }
   was_asked_for = true;
   return Unit{};
@@ -45,21 +53,26 @@ Status use_emulators() {
 void watch_races() {
   for (const Emulator& e : kEmulators) setenv(e.race, "1", 1);
 }
+bool watches_races() { return is_set("TGC_METAL_EMULATOR_RACE"); }
 
 bool is_emulated(std::string_view device) {
   for (const Emulator& e : kEmulators)
     if (is_one(device, e.device)) {
+      if (e.library.empty()) return is_set(e.variable);
       const char* library = std::getenv(e.variable);
       return library && std::string_view(library).ends_with(e.library);
     }
   return false;
 }
 
+std::string_view emulated_as(std::string_view device) {
+  if (!is_emulated(device)) return {};
+  return is_one(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
+}
+
 Status check_emulated(std::string_view device) {
-  for (std::string_view other : {"METAL", "CL"})
-    if (was_asked_for && is_one(device, other))
-      return Diag{.message = "there is no emulator for " + std::string(other),
-                  .expected = "CUDA or AMD with --emulate"};
+  if (was_asked_for && is_one(device, "CL"))
+    return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};
   return Unit{};
 }
 

@@ -1,5 +1,6 @@
-// Emulated devices: shared libraries that stand in for a GPU's driver and run its kernels on the CPU (lib/emulate).
-// None is ever chosen by itself: `tgc run --emulate` or the variable that names a driver's library asks for it.
+// Emulated devices: shared libraries that stand in for a GPU's driver and run its kernels on the CPU (lib/emulate), and
+// for Metal a device of our own. None is ever chosen by itself: `tgc run --emulate` or a variable asks for it, that
+// which names a driver's library, or TGC_METAL_EMULATOR=1.
 #pragma once
 #include <string_view>
 
@@ -13,8 +14,13 @@ Status use_emulators();
 // And they look for threads of a block that race for an address.
 void watch_races();
 
+// Whether they do: Metal's, which runs in this process.
+bool watches_races();
+
 // Whether kernels on this device, as --device has it, run on an emulator.
 bool is_emulated(std::string_view device);
+// What a report says of it behind the target: "emulated"; empty when they do not.
+std::string_view emulated_as(std::string_view device);
 
 // An error when emulation was asked for and there is no emulator for the device, which would then run unemulated.
 Status check_emulated(std::string_view device);

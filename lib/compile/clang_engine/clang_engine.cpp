@@ -13,6 +13,8 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Lex/PreprocessorOptions.h>
+#include <llvm/DebugInfo/DWARF/DWARFContext.h>
+#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
@@ -163,6 +165,19 @@ std::string compile_text(std::string_view source, const std::string& file, const
   return std::string(bytes.data(), bytes.size());
 }
 
+std::vector<CodeLine> lines_of(std::string_view object) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "object"));
+  if (!file) throw std::runtime_error(llvm::toString(file.takeError()));
+  auto context = llvm::DWARFContext::create(**file);
+  std::vector<CodeLine> out;
+  for (const auto& unit : context->compile_units())
+    if (auto* table = context->getLineTableForUnit(unit.get()))
+      for (const auto& row : table->Rows) out.push_back({row.Address.Address, row.EndSequence ? 0 : row.Line});
+  std::ranges::stable_sort(out, {}, &CodeLine::at);
+  return out;
+}
+
 class Engine final : public ClangEngine {
  public:
   Engine() {
@@ -175,6 +190,9 @@ class Engine final : public ClangEngine {
   Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
                             Form form) override {
     return contained([&] { return compile_text(source, file, arguments, form); });
+  }
+  Made<std::vector<CodeLine>> lines(std::string_view object) override {
+    return contained([&] { return lines_of(object); });
   }
   std::string version() const override { return CLANG_VERSION_STRING; }
 };

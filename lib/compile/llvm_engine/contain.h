@@ -20,8 +20,8 @@ std::string run_contained(const std::function<void()>& work);
 
 // What `work` returns, or the complaint that it threw (Refused, std::exception) or that a fatal error left.
 template <class Work>
-Made<std::string> contained(Work&& work) {
-  Made<std::string> made;
+auto contained(Work&& work) -> Made<decltype(work())> {
+  Made<decltype(work())> made;
   std::string fatal = run_contained([&] {
     try {
       made.value = work();

@@ -1,0 +1,55 @@
+// Metal sources for this computer's CPU, by clang: not Apple's compiler. Every access to memory calls a function of
+// ThreadSanitizer's names (`__tsan_read4`, ...) before, which lib/emulate/metal has: it checks the address.
+#include <algorithm>
+
+#include "lib/compile/backends.h"
+#include "lib/compile/metal/metal.h"
+#include "lib/compile/metal/text.h"
+#include "lib/contain/bytes.h"
+
+namespace tgc {
+
+std::string metal_by_clang(const CompileJob& job, Artifact what) {
+  if (what != Artifact::Binary) throw Failure("of Metal sources the emulator makes machine code alone");
+  Machine m = machine_of(job);
+  bool arm = host_machine() == "aarch64";
+  std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c++",
+                                "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
+                                "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-ffp-contract=off", "-fwrapv",
+                                "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only",
+                                // an access of the source stays one, for the check of it
+                                "-fno-vectorize", "-fno-slp-vectorize", "-Xclang", "-fsanitize=thread",
+                                // half and bfloat round after each operation
+                                "-Xclang", "-ffloat16-excess-precision=none", "-Xclang",
+                                "-fbfloat16-excess-precision=none"};
+  if (!arm) args.push_back("-mno-avx512bf16");  // its conversions take small numbers for zero
+  ClangEngine& clang = *clang_engine().value_or_throw();
+  std::string object = take(clang.compile(metal_as_cpp(job.source), "kernel.metal", args, Form::Object));
+  ByteWriter out;
+  out.text(object);
+  for (const CodeLine& l : take(clang.lines(object))) out.number(l.at).number(l.line);
+  return out.take();
+}
+
+Result<std::string> compile_metal(const std::string& name, const std::string& source) {
+  return compile({.language = Language::Metal, .source = source, .name = name}, Artifact::Binary);
+}
+
+Result<MetalCode> read_metal_code(std::string_view made) {
+  return catch_failures([&] {
+    ByteReader in(made);
+    MetalCode out{in.text(), {}};
+    while (!in.empty()) {
+      uint64_t at = in.number();
+      out.lines.push_back({at, uint32_t(in.number())});
+    }
+    return out;
+  });
+}
+
+uint32_t line_at(const std::vector<CodeLine>& lines, uint64_t at) {
+  auto after = std::ranges::upper_bound(lines, at, {}, &CodeLine::at);
+  return after == lines.begin() ? 0 : std::prev(after)->line;
+}
+
+}  // namespace tgc

@@ -1,0 +1,79 @@
+// What compiled kernels call. The names of the checks are those that clang gives to ThreadSanitizer's.
+#include "lib/emulate/metal/runner.h"
+
+#include <cstring>
+
+namespace tgc::metal {
+
+void* Runner::threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at) {
+  void* made = memory_.threadgroup(number, bytes, name);
+  if (!made) fail("declares more threadgroup memory than " + std::to_string(kMostThreadgroupBytes) + " bytes", at);
+  return made;
+}
+
+void Runner::watch(const Access& a, uint64_t at) {
+  if (std::string wrong = memory_.watch(a, thread_); !wrong.empty()) fail(std::move(wrong), at);
+}
+
+void Runner::fail_access(const Access& a, uint64_t at) {
+  std::string what = std::string(a.stores ? "stores " : "reads ") + std::to_string(a.bytes) + " bytes ";
+  bool inside = memory_.holds(a);
+  fail(what + (inside ? "at an address that is no multiple of that" : "out of bounds, " + memory_.place_of(a)), at);
+}
+
+namespace {
+
+#define TGC_HERE reinterpret_cast<uint64_t>(__builtin_return_address(0))
+
+template <uint32_t kBytes, bool kStores, bool kAligned>
+void check(uint64_t address) {
+  Runner::current().access({address, kBytes, kStores}, kAligned, TGC_HERE);
+}
+
+void* copy(void* to, const void* from, uint64_t bytes) {
+  if (!bytes) return to;
+  Runner& r = Runner::current();
+  r.access({reinterpret_cast<uint64_t>(from), uint32_t(bytes), false}, false, TGC_HERE);
+  r.access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
+  return std::memmove(to, from, bytes);
+}
+void* set(void* to, int value, uint64_t bytes) {
+  if (!bytes) return to;
+  Runner::current().access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
+  return std::memset(to, value, bytes);
+}
+void nothing() {}
+
+void* threadgroup(uint32_t number, uint64_t bytes, const char* name) {
+  return Runner::current().threadgroup(number, bytes, name, TGC_HERE);
+}
+void barrier() { Runner::current().wait(nullptr, TGC_HERE); }
+void multiply(Fragments* fragments) { Runner::current().wait(fragments, TGC_HERE); }
+
+template <uint32_t kBytes>
+void add_checks(std::map<std::string, void*, std::less<>>& to) {
+  std::string n = std::to_string(kBytes);
+  to["__tsan_read" + n] = reinterpret_cast<void*>(check<kBytes, false, true>);
+  to["__tsan_write" + n] = reinterpret_cast<void*>(check<kBytes, true, true>);
+  to["__tsan_unaligned_read" + n] = reinterpret_cast<void*>(check<kBytes, false, false>);
+  to["__tsan_unaligned_write" + n] = reinterpret_cast<void*>(check<kBytes, true, false>);
+}
+
+}  // namespace
+
+std::map<std::string, void*, std::less<>> functions() {
+  std::map<std::string, void*, std::less<>> out{
+      {"__tsan_init", reinterpret_cast<void*>(nothing)},
+      {"__tsan_func_entry", reinterpret_cast<void*>(nothing)},
+      {"__tsan_func_exit", reinterpret_cast<void*>(nothing)},
+      {"__tsan_memcpy", reinterpret_cast<void*>(copy)},
+      {"__tsan_memmove", reinterpret_cast<void*>(copy)},
+      {"__tsan_memset", reinterpret_cast<void*>(set)},
+      {"tgc_metal_threadgroup", reinterpret_cast<void*>(threadgroup)},
+      {"tgc_metal_barrier", reinterpret_cast<void*>(barrier)},
+      {"tgc_metal_multiply", reinterpret_cast<void*>(multiply)}};
+  add_checks<1>(out), add_checks<2>(out), add_checks<4>(out), add_checks<8>(out), add_checks<16>(out);
+  return out;
+}
+
+}  // namespace tgc::metal

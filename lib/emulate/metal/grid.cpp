@@ -1,0 +1,151 @@
+#include "lib/emulate/metal/runner.h"
+
+namespace tgc::metal {
+namespace {
+
+thread_local Runner* running = nullptr;
+
+}  // namespace
+
+Runner& Runner::current() { return *running; }
+
+Runner::Runner(const Grid& grid)
+    : grid_(grid),
+      memory_(grid.memory, grid.check_races),
+      threads_(grid.threads[0] * grid.threads[1] * grid.threads[2]),
+      waiting_(threads_) {}
+
+std::optional<Fault> Runner::run() {
+  Runner* outer = std::exchange(running, this);
+  auto [nx, ny, nz] = grid_.groups;
+  for (uint32_t z = 0; z < nz && !fault_; z++)
+    for (uint32_t y = 0; y < ny && !fault_; y++)
+      for (uint32_t x = 0; x < nx && !fault_; x++) run_group({x, y, z});
+  running = outer;
+  return std::move(fault_);
+}
+
+Position Runner::position_of(uint32_t thread) const {
+  auto [x, y, z] = grid_.threads;
+  return {group_, grid_.groups, {thread % x, thread / x % y, thread / x / y}, grid_.threads};
+}
+
+void Runner::body() { current().work(); }
+
+// On a fiber: threads, one after another, until none is left to begin.
+void Runner::work() {
+  for (;;) {
+    for (; next_ < threads_; ended_++) {
+      thread_ = next_++;
+      Position position = position_of(thread_);
+      grid_.entry(grid_.arguments.data(), &position);
+    }
+    idle_.push_back(fiber_);
+    fiber_->leave();
+  }
+}
+
+void Runner::enter(Fiber* fiber) {
+  fiber_ = fiber;
+  stack_ = {.name = "", .begin = fiber->stack_begin(), .bytes = fiber->stack_bytes()};
+  fiber->enter();
+}
+
+void Runner::resume(uint32_t thread) {
+  Fiber* fiber = waiting_[thread].fiber;
+  waiting_[thread].fiber = nullptr;
+  thread_ = thread;
+  enter(fiber);
+}
+
+void Runner::run_group(const std::array<uint32_t, 3>& group) {
+  group_ = group, next_ = 0, ended_ = 0;
+  memory_.begin_group();
+  do {
+    while (next_ < threads_ && !fault_) {
+      if (idle_.empty()) idle_.push_back(&fibers_.emplace_back(body));
+      Fiber* fiber = idle_.back();
+      idle_.pop_back();
+      enter(fiber);
+    }
+  } while (!fault_ && ended_ < threads_ && go_on());
+}
+
+// Lets threads go on that wait for one another and have all come; false: none can.
+bool Runner::go_on() {
+  bool multiplied = false;
+  for (uint32_t first = 0; first + kSimdWidth <= threads_ && !fault_; first += kSimdWidth) {
+    bool all = true;
+    for (uint32_t t = first; t < first + kSimdWidth; t++) all &= waiting_[t].fiber && waiting_[t].fragments;
+    if (!all) continue;
+    multiplied = true;
+    multiply(first);
+    for (uint32_t t = first; t < first + kSimdWidth && !fault_; t++) resume(t);
+  }
+  if (multiplied || fault_) return !fault_;
+  uint32_t at_barrier = 0, held = threads_;
+  uint64_t barrier = 0;
+  bool same = true;
+  for (uint32_t t = 0; t < threads_; t++) {
+    const Waiting& w = waiting_[t];
+    if (!w.fiber) continue;
+    if (held == threads_) held = t;
+    if (w.fragments) return fail_for(t, "calls a function of its SIMD group, which not all 32 threads reach"), false;
+    same &= barrier == 0 || barrier == w.at;
+    barrier = w.at, at_barrier++;
+  }
+  if (at_barrier < threads_)
+    return fail_for(held, "waits at a barrier that " + std::to_string(threads_ - at_barrier) + " of the group's " +
+                              std::to_string(threads_) + " threads never reach"), false;
+  if (!same) return fail_for(held, "waits at a barrier while other threads of the group wait at another"), false;
+  memory_.pass_barrier();
+  for (uint32_t t = 0; t < threads_ && !fault_; t++) resume(t);
+  return !fault_;
+}
+
+void Runner::wait(Fragments* fragments, uint64_t at) {
+  uint32_t thread = thread_;
+  waiting_[thread] = {fiber_, fragments, at};
+  fiber_->leave();
+}
+
+// Where an element of an 8x8 matrix is: lanes go by pairs of columns, rows are spread over the lane's bits 1, 2 and 4.
+void Runner::multiply(uint32_t first) {
+  auto lane_of = [](int row, int col) {
+    return (col >> 1 & 1) | (row & 3) << 1 | (col >> 2 & 1) << 3 | (row >> 2) << 4;
+  };
+  float a[8][8], b[8][8];
+  for (int row = 0; row < 8; row++)
+    for (int col = 0; col < 8; col++) {
+      const Fragments& f = *waiting_[first + uint32_t(lane_of(row, col))].fragments;
+      a[row][col] = f.a[col & 1], b[row][col] = f.b[col & 1];
+    }
+  for (int row = 0; row < 8; row++)
+    for (int col = 0; col < 8; col++) {
+      Fragments& f = *waiting_[first + uint32_t(lane_of(row, col))].fragments;
+      double sum = f.c[col & 1];
+      for (int k = 0; k < 8; k++) sum += double(a[row][k]) * double(b[k][col]);
+      f.d[col & 1] = float(sum);
+    }
+}
+
+void Runner::fail_for(uint32_t thread, std::string what) {
+  fault_ = Fault{std::move(what), waiting_[thread].at, position_of(thread)};
+}
+
+void Runner::fail(std::string what, uint64_t at) {
+  fault_ = Fault{std::move(what), at, position_of(thread_)};
+  fiber_->leave();  // for good
+}
+
+std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }
+
+std::string Fault::text(uint32_t line) const {
+  auto three = [](const std::array<uint32_t, 3>& n) {
+    return "(" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + ")";
+  };
+  return what + (line ? ", line " + std::to_string(line) : "") + ", thread " + three(position.thread) + " of group " +
+         three(position.group);
+}
+
+}  // namespace tgc::metal

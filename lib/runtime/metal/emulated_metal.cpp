@@ -1,0 +1,108 @@
+#include "lib/runtime/metal/emulated_metal.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/compile/load.h"
+#include "lib/compile/metal/metal.h"
+#include "lib/compile/metal/text.h"
+#include "lib/emulate/metal/grid.h"
+#include "lib/runtime/emulated.h"
+#include "lib/runtime/host_device.h"
+#include "lib/support/lines.h"
+
+namespace tgc {
+namespace {
+
+class EmulatedMetal : public HostDevice {
+ public:
+  Result<std::string> compile(const KernelSource& source) override { return compile_metal(source.name, source.text); }
+  Status open() override { return Unit{}; }
+  void settle(size_t) override { load_libraries(); }
+  std::string target() const override { return "METAL:METAL"; }
+  std::string description() const override { return "tgc's Metal emulator: clang for this CPU, not Apple's compiler"; }
+  Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
+};
+
+class EmulatedKernel : public Kernel {
+ public:
+  EmulatedKernel(Device& device, const KernelSource& source, MetalKernel signature, std::vector<CodeLine> lines,
+                 std::shared_ptr<const LoadedCode> code)
+      : Kernel(device),
+        source_(source),
+        signature_(std::move(signature)),
+        lines_(std::move(lines)),
+        code_(std::move(code)),
+        entry_(reinterpret_cast<metal::Entry>(code_->symbol(metal_entry(signature_.name)))) {}
+
+  Status launch(const LaunchArguments& a) override {
+    return catch_failures([&] {
+      std::vector<int32_t> values(a.variables.begin(), a.variables.end());
+      if (auto fault = metal::run_grid(grid_of(a, values))) throw Failure(explained(*fault));
+      return Unit{};
+    });
+  }
+
+ private:
+  metal::Grid grid_of(const LaunchArguments& a, std::vector<int32_t>& values) const {
+    metal::Grid grid{.entry = entry_,
+                     .groups = a.size.global,
+                     .threads = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1}),
+                     .arguments = {},
+                     .memory = {},
+                     .check_races = watches_races()};
+    uint64_t threads = uint64_t(grid.threads[0]) * grid.threads[1] * grid.threads[2];
+    if (threads > metal::kMostThreads)
+      throw Failure("a group of " + std::to_string(threads) + " threads is more than Metal's " +
+                    std::to_string(metal::kMostThreads));
+    for (const MetalParameter& p : signature_.parameters) {
+      if (!p.position.empty()) continue;
+      size_t n = grid.arguments.size(), buffers = a.buffers.size();
+      if (n >= buffers + values.size())
+        throw Failure("the kernel '" + signature_.name + "' wants an argument for '" + p.name + "'");
+      uint8_t* address = n < buffers ? HostDevice::address(a.buffers[n])
+                                     : reinterpret_cast<uint8_t*>(&values[n - buffers]);
+      grid.arguments.push_back(address);
+      grid.memory.push_back({p.name, reinterpret_cast<uint64_t>(address),
+                             n < buffers ? a.buffers[n].bytes : sizeof values[0]});
+    }
+    if (grid.arguments.size() < a.buffers.size() + values.size())
+      throw Failure("the kernel '" + signature_.name + "' takes " + std::to_string(grid.arguments.size()) +
+                    " arguments, not " + std::to_string(a.buffers.size() + values.size()));
+    return grid;
+  }
+
+  Diag explained(const metal::Fault& fault) const {
+    uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
+    uint32_t line = line_at(lines_, fault.at - begin - 1);  // `at` is behind the call
+    Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line)};
+    auto lines = lines_of(source_.text);
+    if (line && line <= lines.size()) out.context = std::string(lines[line - 1]);
+    return out;
+  }
+
+  KernelSource source_;
+  MetalKernel signature_;
+  std::vector<CodeLine> lines_;
+  std::shared_ptr<const LoadedCode> code_;
+  metal::Entry entry_;
+};
+
+Result<std::unique_ptr<Kernel>> EmulatedMetal::load(const KernelSource& source, const std::string& code) {
+  return catch_failures([&]() -> std::unique_ptr<Kernel> {
+    MetalCode made = std::move(read_metal_code(code).value_or_throw());
+    auto kernels = metal_kernels(source.text);
+    auto kernel = std::ranges::find(kernels, source.function_name, &MetalKernel::name);
+    auto loaded = std::move(load_object(made.object, metal::functions()).value_or_throw());
+    if (kernel == kernels.end() || !loaded->symbol(metal_entry(source.function_name)))
+      throw Failure("the compiled kernel has no function '" + source.function_name + "'");
+    return std::make_unique<EmulatedKernel>(*this, source, std::move(*kernel), std::move(made.lines),
+                                            std::move(loaded));
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_emulated_metal_device() { return std::make_unique<EmulatedMetal>(); }
+
+}  // namespace tgc
