@@ -51,6 +51,11 @@ struct nv_bfloat16 {
   }
   __device__ operator float() const { return __builtin_bit_cast(float, (unsigned int)bits << 16); }
 };
+// each rounds, as those of CUDA's header do
+static __device__ __forceinline__ nv_bfloat16 operator-(nv_bfloat16 x) { return -(float)x; }
+#define TGC_BFLOAT16(op) static __device__ __forceinline__ nv_bfloat16 operator op(nv_bfloat16 a, nv_bfloat16 b) \
+  { return (float)a op (float)b; }
+TGC_BFLOAT16(+) TGC_BFLOAT16(-) TGC_BFLOAT16(*) TGC_BFLOAT16(/)
 static __device__ __forceinline__ nv_bfloat16 hsqrt(nv_bfloat16 x) { return sqrt((float)x); }
 static __device__ __forceinline__ nv_bfloat16 hexp2(nv_bfloat16 x) { return exp2((float)x); }
 static __device__ __forceinline__ nv_bfloat16 hlog2(nv_bfloat16 x) { return log2((float)x); }
