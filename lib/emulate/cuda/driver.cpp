@@ -70,7 +70,6 @@ Gpu::Gpu() : memory_(physical_bytes() / 2) {
   host_threads_ = std::max(1u, std::thread::hardware_concurrency());
   if (const char* threads = std::getenv("TGC_CUDA_EMULATOR_THREADS"))
     host_threads_ = std::clamp(unsigned(std::atoi(threads)), 1u, 256u);
-  check_races_ = is_set("TGC_CUDA_EMULATOR_RACE");
   tells_speed_ = is_set("TGC_CUDA_EMULATOR_SPEED");
 }
 
@@ -185,7 +184,7 @@ int Gpu::launch(const LaunchNode& node) {
                 .dynamic_shared = shared,
                 .parameters = node.parameters,
                 .ranges = memory_.ranges(),
-                .check_races = check_races_,
+                .check_races = is_set("TGC_CUDA_EMULATOR_RACE"),
                 .host_threads = host_threads_};
   auto begin = std::chrono::steady_clock::now();
   uint64_t executed = 0;
