@@ -17,7 +17,8 @@ namespace {
 
 struct ViewOptions {
   std::string input = "-", other, kernel, output;
-  bool no_assembly = false, strip_paths = false, open = false;
+  std::string device;
+  bool no_assembly = false, strip_paths = false, open = false, run = false, bisect = false;
   int port = 0;
   Overrides over;
 };
@@ -31,7 +32,7 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
   auto server = ViewServer::start(o.port, view_page_code(), std::move(content));
   if (!server) return trouble(server.diag());
   print((*server)->address() + "\n");
-  std::fflush(stdout);
+  flush_output();  // whoever does not know the address has nothing of a server
   session.note("until Ctrl-C");
   if (o.open) {
     const char* words[] = {"xdg-open", (*server)->address().c_str(), nullptr};
@@ -49,7 +50,8 @@ int view(const ViewOptions& o) {
   Session session = terminal_session(o.over);
   session.compile.lines = true;
   ViewPlan plan{.input = o.input, .kernel = o.kernel, .other = o.other, .later = o.output.empty(),
-                .assembly = !o.no_assembly, .strip_paths = o.strip_paths};
+                .assembly = !o.no_assembly, .strip_paths = o.strip_paths, .run = o.run, .bisect = o.bisect,
+                .device = o.device};
   auto content = gather_view(session, plan);
   if (!content) return trouble(content.diag());
   if (o.output.empty()) return serve(o, session, std::move(*content));
@@ -74,13 +76,25 @@ void add_view(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 65535))
       ->excludes(output);
   cmd->add_flag("--open", o->open, "open the server's page in a browser")->excludes(output);
+  auto* run = cmd->add_flag("--run", o->run, "run the kernels, and show how long each took: the fastest of 5 runs");
+  auto* bisect = cmd->add_flag("--bisect", o->bisect,
+                               "of a kernel that computes something else: seek who is to blame, as `tgc bisect` does, "
+                               "and open the page there");
+  auto* b = cmd->get_option("B");
+  run->excludes(b), bisect->excludes(b);
+  cmd->add_option("--device", o->device, "where --run and --bisect run, as `tgc run --device` takes it; else the same "
+                                         "as --target")
+      ->type_name("DEV");
   cmd->add_flag("--no-asm", o->no_assembly, "leave out what only compilers make");
   cmd->add_flag("--strip-paths", o->strip_paths, "leave out the folders of files that are named");
   add_kernel_option(*cmd, o->kernel);
   add_size_option(*cmd, o->over);
   add_weights_option(*cmd, o->over);
-  add_pipeline_options(*cmd, o->over);
-  cmd->callback([o, &exit_code] { exit_code = view(*o); });
+  add_pipeline_options(*cmd, o->over, false);
+  cmd->callback([o, &exit_code] {
+    if (!o->run && !o->bisect && !o->device.empty()) o->over.target = o->device;
+    exit_code = view(*o);
+  });
 }
 
 }  // namespace tgc

@@ -17,6 +17,7 @@ struct Loaded {
   bool is_tensor_graph = false;  // it is to be scheduled into kernels
   // of a kernel whose record says so: the Tensor ops, with the lines of Python that call them
   std::string made_for;
+  std::vector<std::pair<std::string, std::vector<UOp>>> made_of;  // of a model: each node, and what it gave
   std::string text, file;        // what it was read from; of a model only the file
   ReadReport report;
   std::shared_ptr<const GoldenRecord> record;  // of golden records: all that the record holds

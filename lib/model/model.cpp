@@ -206,7 +206,8 @@ Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Valu
     for (auto* info : declared_inputs())
       if (!inputs.contains(info->name)) throw Failure("the model's input '" + info->name + "' is not given");
     ModelBuilder builder(graph, *proto_, folder());
-    return ModelOutputs{output_names(), builder.run(proto_->graph, inputs)};
+    Values values = builder.run(proto_->graph, inputs);
+    return ModelOutputs{output_names(), std::move(values), builder.take_made()};
   });
   if (!out && out.diag().file.empty()) out.diag().file = proto_->path;
   return out;
@@ -301,6 +302,10 @@ Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const 
                     std::to_string(node.outputs.size()) + " outputs");
     for (size_t i = 0; i < node.outputs.size(); i++)
       if (!node.outputs[i].empty()) scopes_.back()[node.outputs[i]] = made[i];
+    if (scopes_.size() > 1) continue;
+    made_.push_back({node.label(), {}});
+    for (const Value& v : made)
+      if (v.is_tensor()) made_.back().tensors.push_back(v.tensor().uop());
   }
   Values out;
   for (auto& name : outputs) {

@@ -18,9 +18,16 @@ struct ModelInput {
   std::optional<Ints> shape;  // nullopt: of any shape, or no tensor
 };
 
+// A node of the model's own graph, and the tensors that it gave.
+struct MadeOfNode {
+  std::string label;  // "Conv 'conv1'"
+  std::vector<UOp> tensors;
+};
+
 struct ModelOutputs {
   std::vector<std::string> names;
   Values values;
+  std::vector<MadeOfNode> made = {};  // in the order in which they ran
 };
 
 class Model {
@@ -68,6 +75,7 @@ class ModelBuilder {
 
   Value value_of(const onnx::TensorProto& tensor);  // an initializer or an attribute
   std::string tensor_name(UOp buffer) const;        // of an input's buffer, for messages
+  std::vector<MadeOfNode> take_made() { return std::move(made_); }
 
  private:
   using Scope = std::unordered_map<std::string, Value>;
@@ -81,6 +89,7 @@ class ModelBuilder {
   const onnx::ModelProto& model_;
   std::string folder_;
   std::vector<Scope> scopes_;
+  std::vector<MadeOfNode> made_;
   const std::map<std::string, int64_t>* opsets_ = nullptr;
   std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_;
   int64_t depth_ = 0, nodes_run_ = 0;  // see Limit::ModelDepth, Limit::ModelNodes

@@ -219,6 +219,7 @@ Result<Loaded> Source::graph_of_model() {
       roots.push_back(outputs.values[i].tensor().contiguous().uop());
     }
     out.root = out.graph->sink(roots);
+    for (MadeOfNode& node : outputs.made) out.made_of.emplace_back(std::move(node.label), std::move(node.tensors));
     out.is_tensor_graph = true;
     out.file = name_.file;
     return out;

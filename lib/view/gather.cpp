@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "lib/inspect/trace_file.h"
+#include "lib/session/bisect.h"
 #include "lib/session/diff_input.h"
+#include "lib/session/model_trial.h"
 #include "lib/session/source.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/text/formats.h"
@@ -13,6 +15,8 @@
 
 namespace tgc {
 namespace {
+
+constexpr int kTimedRuns = 5;
 
 // A trace file's kernels; nothing of them can be compiled further.
 class TraceGraphs : public Recorder {
@@ -56,12 +60,20 @@ class Gatherer {
       if (auto status = add_input(plan_.input); !status) return status.diag();
       return std::move(content_);
     }
+    size_t first_of_b = 0;
     for (int side : {0, 1}) {
-      size_t before = content_.graphs.size();
+      size_t before = first_of_b = content_.graphs.size();
       if (auto status = add_side(side ? plan_.other : plan_.input); !status) return status.diag();
       for (size_t i = before; i < content_.graphs.size(); i++) content_.graphs[i].side = side;
     }
-    return std::move(content_);
+    for (size_t first : {size_t(0), first_of_b})
+      if (first >= content_.graphs.size() || (first && first_of_b == 0))
+        return Diag{.message = "there is no graph in it", .file = first ? plan_.other : plan_.input};
+    const RecordedGraph &a = content_.graphs[0], &b = content_.graphs[first_of_b];
+    if (a.is_tensor_graph == b.is_tensor_graph) return std::move(content_);
+    auto kind = [](const RecordedGraph& g) { return g.is_tensor_graph ? "a tensor graph" : "a kernel"; };
+    return Diag{.message = "'" + a.name + "' is " + kind(a) + " and '" + b.name + "' " + kind(b),
+                .expected = "two of a kind"};
   }
 
  private:
@@ -105,6 +117,7 @@ class Gatherer {
       return Diag{.message = "a linear list has no stages to show", .file = compilation->loaded().file,
                   .expected = "a graph"};
     RecordedGraph graph = recorded(*compilation, plan_.assembly);
+    if (auto status = try_out(*compilation, graph); !status) return status;
     bool scheduled = graph.is_tensor_graph && graph.error.empty();
     content_.graphs.push_back(std::move(graph));
     return scheduled ? add_kernels(compilation) : Unit{};
@@ -117,6 +130,38 @@ class Gatherer {
         if (auto info = program_info(*list))
           graph.ops = info->estimates.ops.str(), graph.mem = info->estimates.mem.str();
     return graph;
+  }
+
+  // Runs it, after it was recorded: what a trial makes in the graph would else be no news to the recording.
+  Status try_out(Compilation& c, RecordedGraph& graph) {
+    if (!plan_.run && !plan_.bisect) return Unit{};
+    Loaded in = c.loaded();
+    TrialSpec spec{.input = plan_.input, .kernel = plan_.kernel, .device = plan_.device};
+    if (plan_.bisect) {
+      if (graph.is_tensor_graph)
+        return Diag{.message = "--bisect of '" + graph.name + "', a tensor graph", .expected = "a kernel"};
+      BisectReport report = bisect(session_, in, spec);
+      if (!report.error.empty()) return Diag{.message = "--bisect: " + report.error};
+      if (plan_.strip_paths) report.again.clear();
+      graph.accused = report.json();
+    }
+    if (!plan_.run) return Unit{};
+    spec.reference = "none", spec.bench = kTimedRuns;
+    if (graph.is_tensor_graph) {
+      ModelReport report = run_tensor_graph(session_, in, spec);
+      if (!report.error.empty()) return Diag{.message = "--run: " + report.error};
+      content_.measured_on = report.device;
+      for (const TimedKernel& k : report.ran.timed) {
+        if (content_.measured.size() <= k.item) content_.measured.resize(k.item + 1);
+        content_.measured[k.item] = k.seconds;
+      }
+      return Unit{};
+    }
+    TrialReport report = run_trial(session_, in, spec);
+    if (!report.error.empty() || !report.bench) return Diag{.message = "--run: " + report.error};
+    content_.measured_on = report.device;
+    graph.measured = report.bench->quantile(0);
+    return Unit{};
   }
 
   // Those that are alike once.

@@ -13,6 +13,9 @@ struct ViewPlan {
   bool later = false;               // kernels of a tensor graph are run only when they are asked for
   bool assembly = true;             // what only compilers make
   bool strip_paths = false;         // folders of files that are named are left out
+  bool run = false;                 // kernels are run and timed
+  bool bisect = false;              // who is to blame is sought, of a kernel that computes something else
+  std::string device;               // where both run, as `tgc run --device` has it
 };
 
 // Runs the pipeline over all graphs of the input, and each kernel of a tensor graph once. Kernels that are alike (the

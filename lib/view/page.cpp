@@ -20,10 +20,13 @@ std::string view_index(const ViewContent& content) {
           json.member("kind", g.is_tensor_graph ? "tensor" : "kernel").member("nodes", g.nodes);
           json.member("rewrites", g.rewrites).member("stages", g.stages).key("ms").number(g.ms, "%.3f");
           json.member("error", g.error).member("ops", g.ops).member("mem", g.mem);
-          json.member("numbers", g.numbers).member("side", g.side);
+          json.member("numbers", g.numbers).member("side", g.side).member("measured", g.measured);
+          if (!g.accused.empty()) json.key("accused").raw(g.accused);
         });
     });
     if (!content.schedule.empty()) json.key("schedule").raw(content.schedule);
+    if (!content.measured_on.empty()) json.member("measured_on", content.measured_on);
+    if (!content.measured.empty()) json.member("measured", content.measured);
   });
   return out;
 }
@@ -32,21 +35,26 @@ std::string packed(std::string_view text) {
   uLongf size = compressBound(uLong(text.size()));
   std::string out(size, '\0');
   compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
-            uLong(text.size()), 6);
+            uLong(text.size()), 8);
   out.resize(size);
   return out;
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+std::string as_letters(std::string_view bytes) {
+  std::string letters;  // those that can be seen, and that neither HTML nor quotes in a program have a use for
+  for (char c = '!'; c <= '~'; c++)
+    if (c != '&' && c != '<' && c != '\\') letters += c;
   std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t three = 0;
-    size_t have = std::min<size_t>(3, bytes.size() - i);
-    for (size_t k = 0; k < 3; k++) three = three << 8 | (k < have ? uint8_t(bytes[i + k]) : 0);
-    for (size_t k = 0; k < 4; k++) out += k <= have ? kLetters[three >> (18 - 6 * k) & 63] : '=';
+  out.reserve(bytes.size() * 16 / 13 + 2);
+  uint32_t bits = 0;
+  int have = 0;
+  auto put_pair = [&](uint32_t value) { out += letters[value % 91], out += letters[value / 91]; };
+  for (char c : bytes) {
+    bits |= uint32_t(uint8_t(c)) << have, have += 8;
+    if (have >= 13) put_pair(bits & 0x1fff), bits >>= 13, have -= 13;
   }
+  if (have > 6) put_pair(bits);
+  else if (have) out += letters[bits];
   return out;
 }
 
@@ -54,7 +62,7 @@ std::string view_page(std::string_view page_code, const ViewContent& content) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
   auto add = [&](const std::string& id, std::string_view json) {
-    out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + base64(packed(json)) + "</script>\n";
+    out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + as_letters(packed(json)) + "</script>\n";
   };
   add("index", view_index(content));
   for (size_t i = 0; i < content.graphs.size(); i++)

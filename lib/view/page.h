@@ -14,6 +14,8 @@ struct ViewContent {
   std::string title;                  // of the input, as people call it
   std::vector<RecordedGraph> graphs;
   std::string schedule;               // JSON (schedule_listing.h), where there is a tensor graph with one; else empty
+  std::string measured_on;            // where it was run; empty: nowhere
+  std::vector<double> measured;       // of the schedule's items: seconds, 0 of what was not timed
 };
 
 // The list of graphs, without what each holds, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.
@@ -21,7 +23,8 @@ std::string view_index(const ViewContent& content);
 
 // zlib's format.
 std::string packed(std::string_view text);
-std::string base64(std::string_view bytes);
+// Bytes as text for a page, 13 bits as two of 91 letters, at the end 6 bits as one: a fourteenth less than base64.
+std::string as_letters(std::string_view bytes);
 
 // `page_code` with the content in the place of kDataMark.
 constexpr std::string_view kDataMark = "<!--data-->";

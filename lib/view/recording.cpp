@@ -15,12 +15,6 @@ void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
   string("");
 }
 
-int64_t Recorder::string(std::string_view text) {
-  auto [at, is_new] = string_numbers_.try_emplace(std::string(text), int64_t(strings_.size()));
-  if (is_new) strings_.emplace_back(text);
-  return at->second;
-}
-
 void Recorder::stage(std::string_view name, UOp input) {
   stages_.push_back({std::string(name), input, UOp(), 0, events_.size(), events_.size()});
   begun_ = Clock::now();

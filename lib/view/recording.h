@@ -21,6 +21,8 @@ struct RecordedGraph {
   std::string error;                           // why the pipeline stopped, if it did
   std::string ops, mem;                        // of a kernel: what it costs, as text
   std::vector<int64_t> numbers;                // of a schedule's kernel: its places in it
+  double measured = 0;                         // of a kernel that was run alone: seconds; 0: it was not
+  std::string accused;                         // what a bisection says of it (BisectReport::json), or empty
   int side = 0;                                // 1: of the second input
   std::string data;                            // the JSON; empty: it is to be made when it is asked for, by
   std::function<Result<RecordedGraph>()> later = {};
@@ -30,6 +32,28 @@ struct RecordedGraph {
 struct TextChoice {
   bool assembly = true;  // what only compilers make
   std::vector<std::pair<std::string, std::string>> given = {};  // texts that are there already: kind and text
+};
+
+// Texts by number, each once.
+class NumberedTexts {
+ public:
+  int64_t number(std::string_view text) {
+    auto [at, is_new] = numbers_.try_emplace(std::string(text), int64_t(texts_.size()));
+    if (is_new) texts_.push_back(at->first);
+    return at->second;
+  }
+  const std::vector<std::string_view>& texts() const { return texts_; }
+
+ private:
+  std::unordered_map<std::string, int64_t> numbers_;
+  std::vector<std::string_view> texts_;  // of numbers_, whose keys stay where they are
+};
+
+struct RecordedEvent {
+  enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
+  Kind kind;
+  UOp a, b;
+  int64_t numbers[4] = {};  // of Begin: name, set, rules, bottom-up; of Rewrite: rule, made from, made to, ns
 };
 
 // Keeps what one graph goes through, until it is asked for.
@@ -50,12 +74,7 @@ class Recorder : public TraceConsumer {
   RecordedGraph finish(Compilation* of, const TextChoice& texts, const std::string& error = "");
 
  private:
-  struct Event {
-    enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
-    Kind kind;
-    UOp a, b;
-    int64_t numbers[4] = {};  // of Begin: name, set, rules, bottom-up; of Rewrite: rule, made from, made to, ns
-  };
+  using Event = RecordedEvent;
   struct StageEvents {
     std::string name;
     UOp input, result;
@@ -64,14 +83,13 @@ class Recorder : public TraceConsumer {
   };
   friend class RecordingWriter;
 
-  int64_t string(std::string_view text);
+  int64_t string(std::string_view text) { return strings_.number(text); }
 
   RecordedGraph graph_;
   UOp ast_;
   std::vector<Event> events_;
   std::vector<StageEvents> stages_;
-  std::vector<std::string> strings_;
-  std::unordered_map<std::string, int64_t> string_numbers_;
+  NumberedTexts strings_;
   struct Rule {
     int64_t name, branch, file, line, source;
   };

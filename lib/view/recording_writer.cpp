@@ -1,6 +1,7 @@
 #include "lib/view/recording_writer.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "lib/support/pytext.h"
@@ -13,14 +14,32 @@
 namespace tgc {
 namespace {
 
-
 constexpr size_t kMaxText = 4000;  // of an arg
 
-// Two digits of a time, which has no more that mean anything.
-int64_t rounded(int64_t ns) {
-  int64_t unit = 1;
-  while (ns / unit >= 100) unit *= 10;
-  return (ns + unit / 2) / unit * unit;
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// pyrender's names by how far they are from the line's own, which packs better: in "c12 = c11+c3" they are c0 (the one
+// that comes next), c1 and c9. What comes later, which no graph has, and what is no such name, stays as it is.
+std::string with_near_names(std::string_view text) {
+  std::string out;
+  size_t own = 0, next = 0;  // of the line
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i + 1;
+    while (end < text.size() && end - i < 9 && std::isdigit(static_cast<unsigned char>(text[end]))) end++;
+    bool is_name = text[i] == 'c' && end > i + 1 && (text[i + 1] != '0' || end == i + 2);
+    is_name &= (i == 0 || !is_word(text[i - 1])) && (end == text.size() || !is_word(text[end]));
+    if (is_name) {
+      size_t number = std::stoul(std::string(text.substr(i + 1, end - i - 1)));
+      bool is_own = (i == 0 || text[i - 1] == '\n') && text.substr(end).starts_with(" = ");
+      size_t from = is_own ? next : own;
+      out += "c" + std::to_string(number <= from ? from - number : number);
+      if (is_own) own = number, next = number + 1;
+    } else {
+      out += text.substr(i, end - i);
+    }
+    i = end;
+  }
+  return out;
 }
 
 }  // namespace
@@ -28,6 +47,8 @@ int64_t rounded(int64_t ns) {
 std::string RecordingWriter::write() {
   if (of_ && !of_->is_tensor_graph() && r_.graph_.error.empty() && of_->list()) list_ = *of_->list();
   choose_nodes();
+  events_.emplace(nodes_, numbers_, rows_);
+  for (const auto& e : r_.events_) events_->add(e);
   r_.graph_.nodes = toposort(r_.ast_).size();
   json_.object([&] {
     json_.member("name", r_.graph_.name).member("target", r_.graph_.target).member("made_for", r_.graph_.made_for);
@@ -35,13 +56,16 @@ std::string RecordingWriter::write() {
     json_.member("ast", number(r_.ast_));
     write_nodes();
     write_facts();
+    write_model();
     write_stages();
+    json_.key("events").object([&] { events_->write(json_); });
     write_texts();
+    json_.member("lines", lines_.texts());
     json_.key("rules").array([&] {
       for (const auto& rule : r_.rules_)
         json_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source});
     });
-    json_.member("strings", r_.strings_);
+    json_.member("strings", r_.strings_.texts());
   });
   return std::move(out_);
 }
@@ -77,10 +101,9 @@ void RecordingWriter::choose_nodes() {
   }
   for (size_t id = 0; id < numbers_.size(); id++)
     if (numbers_[id] >= 0) numbers_[id] = int32_t(nodes_.size()), nodes_.push_back(graph.at(uint32_t(id)));
-}
-
-int64_t RecordingWriter::first_from(uint32_t id) const {
-  return std::ranges::lower_bound(nodes_, id, {}, &UOp::id) - nodes_.begin();
+  for (UOp u : nodes_)
+    rows_.push_back({r_.string(u.dtype() == dtypes::void_ ? "" : u.dtype().repr()), r_.string(text_of_arg(u)),
+                     r_.string(u.tag().is_none() ? "" : u.tag().repr())});
 }
 
 std::string RecordingWriter::text_of_arg(UOp u) {
@@ -89,25 +112,34 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
+// A row that follows from an event has no columns but that of sources, which says so: their number is told as ~number.
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {
-      for (UOp u : nodes_) json_.value(value(u));
+      for (size_t n = 0; n < nodes_.size(); n++)
+        if (!events_->is_derived(n)) json_.value(value(n));
     });
   };
-  column("op", [&](UOp u) { return int64_t(u.op()); });
-  column("dtype", [&](UOp u) { return r_.string(u.dtype() == dtypes::void_ ? "" : u.dtype().repr()); });
-  column("arg", [&](UOp u) { return r_.string(text_of_arg(u)); });
-  uint32_t last = 0;
-  column("number", [&](UOp u) { return int64_t(u.id() - std::exchange(last, u.id())); });
-  column("sources", [&](UOp u) { return u.num_src(); });
+  column("op", [&](size_t n) { return int64_t(nodes_[n].op()); });
+  column("dtype", [&](size_t n) { return rows_[n].dtype; });
+  column("arg", [&](size_t n) { return rows_[n].arg; });
+  json_.key("number").array([&] {
+    for (uint32_t last = 0; UOp u : nodes_) json_.value(int64_t(u.id() - std::exchange(last, u.id())));
+  });
+  json_.key("sources").array([&] {
+    for (size_t n = 0; n < nodes_.size(); n++) {
+      int64_t count = int64_t(nodes_[n].num_src());
+      json_.value(events_->is_derived(n) ? ~count : count);
+    }
+  });
   json_.key("source").array([&] {
-    for (UOp u : nodes_)
-      for (UOp s : u.src()) json_.value(number(u) - number(s));
+    for (size_t n = 0; n < nodes_.size(); n++)
+      if (!events_->is_derived(n))
+        for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - number(s));
   });
   std::vector<int64_t> tags;  // of those that have one
-  for (UOp u : nodes_)
-    if (!u.tag().is_none()) tags.insert(tags.end(), {number(u), r_.string(u.tag().repr())});
+  for (size_t n = 0; n < nodes_.size(); n++)
+    if (rows_[n].tag && !events_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), rows_[n].tag});
   write_told("tags", tags, 1);
   json_.key("inner").array([&] {  // a KERNEL, its graph
     for (UOp u : nodes_)
@@ -166,6 +198,28 @@ void RecordingWriter::write_facts() {
   });
 }
 
+// Of a model: its nodes, and of each node of the table the one that it was made for; the graphs of its kernels.
+void RecordingWriter::write_model() {
+  if (!of_ || !r_.graph_.is_tensor_graph) return;
+  std::vector<int64_t> told;
+  std::vector<std::string_view> labels;
+  UOpSet known(r_.ast_.graph());
+  for (auto& [label, tensors] : of_->loaded().made_of) {
+    for (UOp tensor : tensors)
+      for (UOp u : toposort(tensor, [&](UOp s) { return !known.contains(s); }))
+        if (known.insert(u) && u.id() < numbers_.size() && number(u) >= 0)
+          told.insert(told.end(), {number(u), int64_t(labels.size())});
+    labels.push_back(label);
+  }
+  json_.member("made_of", labels);
+  write_told("made_for_node", told, 1);
+  if (!r_.graph_.error.empty()) return;
+  json_.key("kernels").array([&] {
+    for (const auto& item : of_->schedule()->items)
+      json_.value(item.ast && item.ast.id() < numbers_.size() ? number(item.ast) : -1);
+  });
+}
+
 // ---- stages
 
 void RecordingWriter::write_stages() {
@@ -176,42 +230,8 @@ void RecordingWriter::write_stages() {
         json_.member("name", s.name).member("alias", row ? row->alias : "");
         json_.member("from", number(s.input)).member("to", number(s.result));
         json_.key("ms").number(s.ms, "%.3f");
-        write_events(s);
+        json_.member("events", s.last - s.first);
       });
-  });
-}
-
-// Numbers, one event after the other: what it is, then what belongs to it. Nodes are told by how far they are from the
-// one told before in that part, for rewrites go through a graph in order.
-void RecordingWriter::write_events(const Recorder::StageEvents& stage) {
-  json_.key("events").array([&] {
-    auto put = [&](std::initializer_list<int64_t> numbers) {
-      for (int64_t n : numbers) json_.value(n);
-    };
-    int64_t last_before = 0, last_after = 0;
-    auto before = [&](UOp u) { return number(u) - std::exchange(last_before, number(u)); };
-    auto after = [&](UOp u) { return number(u) - std::exchange(last_after, number(u)); };
-    for (size_t i = stage.first; i < stage.last; i++) {
-      const Recorder::Event& e = r_.events_[i];
-      switch (int64_t kind = int64_t(e.kind); e.kind) {
-        case Recorder::Event::Kind::Begin:
-          put({kind, number(e.a), e.numbers[0], e.numbers[1], e.numbers[2], e.numbers[3]});
-          break;
-        case Recorder::Event::Kind::End: put({kind, number(e.a)}); break;
-        case Recorder::Event::Kind::Rewrite: {
-          int64_t made = first_from(uint32_t(e.numbers[1])), count = first_from(uint32_t(e.numbers[2])) - made;
-          int64_t from = before(e.a), to = after(e.b);
-          put({kind, e.numbers[0], from, to, made - number(e.b), count, rounded(e.numbers[3])});
-          break;
-        }
-        case Recorder::Event::Kind::Rebuilt: {
-          int64_t from = before(e.a), to = after(e.b);
-          put({kind, from, to});
-          break;
-        }
-        case Recorder::Event::Kind::Gated: put({kind, before(e.a)}); break;
-      }
-    }
   });
 }
 
@@ -246,19 +266,37 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
       json_.member("error", placed.diag().text());
       return;
     }
-    json_.member("text", placed->text);
-    json_.key("nodes").array([&] {  // node, line
-      for (auto [u, line] : placed->lines) json_.value(number(u)).value(line);
+    json_.key("lines").array([&] {  // by how far they are from the one before in the table of all lines
+      std::string near = with_near_names(placed->text);
+      int64_t last = 0;
+      for (size_t from = 0; from < near.size();) {
+        size_t end = std::min(near.find('\n', from), near.size());
+        int64_t line = lines_.number(std::string_view(near).substr(from, end - from));
+        json_.value(line - std::exchange(last, line));
+        from = end + 1;
+      }
     });
+    write_places({placed->lines.begin(), placed->lines.end()});
+  });
+}
+
+// Which node a line is of: the two by how far they are from those told before.
+void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
+  int64_t last_node = 0, last_line = 0;
+  json_.key("nodes").array([&] {
+    for (auto [u, line] : lines) {
+      json_.value(number(u) - std::exchange(last_node, number(u)));
+      json_.value(int64_t(line) - std::exchange(last_line, int64_t(line)));
+    }
   });
 }
 
 void RecordingWriter::write_list(const std::vector<UOp>& list) {
   json_.line().object([&] {
     json_.member("kind", "linear").member("text", ansistrip(print_uops(list)));
-    json_.key("nodes").array([&] {
-      for (size_t i = 0; i < list.size(); i++) json_.value(number(list[i])).value(i);
-    });
+    std::vector<std::pair<UOp, size_t>> lines;
+    for (UOp u : list) lines.emplace_back(u, lines.size());
+    write_places(lines);
   });
 }
 
@@ -273,11 +311,10 @@ void RecordingWriter::write_source(const std::vector<UOp>& list) {
     std::string text;
     for (const std::string& line : map->lines) text += line + "\n";
     json_.member("text", text);
-    json_.key("nodes").array([&] {
-      for (size_t i = 0; i < list.size(); i++)
-        for (size_t k = 0; k < map->of_node[i].count; k++)
-          json_.value(number(list[i])).value(map->of_node[i].first + k - 1);
-    });
+    std::vector<std::pair<UOp, size_t>> lines;
+    for (size_t i = 0; i < list.size(); i++)
+      for (size_t k = 0; k < map->of_node[i].count; k++) lines.emplace_back(list[i], map->of_node[i].first + k - 1);
+    write_places(lines);
   });
 }
 

@@ -1,9 +1,11 @@
 // Writes what a Recorder keeps. For lib/view/recording.cpp alone.
 #pragma once
 #include <map>
+#include <optional>
 
 #include "lib/support/json_writer.h"
 #include "lib/view/recording.h"
+#include "lib/view/recording_events.h"
 
 namespace tgc {
 
@@ -16,13 +18,13 @@ class RecordingWriter {
   void choose_nodes();
   void add_root(UOp u);
   int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
-  int64_t first_from(uint32_t id) const;  // the number of the first node with that id or a later one
 
   void write_nodes();
   void write_told(std::string_view key, const std::vector<int64_t>& told, size_t values);
   void write_facts();
   void write_stages();
-  void write_events(const Recorder::StageEvents& stage);
+  void write_model();
+  void write_places(const std::vector<std::pair<UOp, size_t>>& lines);
   void write_texts();
   void write_pyrender(size_t stage, UOp graph);
   void write_list(const std::vector<UOp>& list);
@@ -38,6 +40,9 @@ class RecordingWriter {
   std::vector<UOp> nodes_;             // those that are told, sources first
   std::vector<int32_t> numbers_;       // by id; -1: not told
   std::vector<UOp> results_;           // the nodes of the graphs between stages, whose facts are told
+  std::vector<EventWriter::Texts> rows_;  // of nodes_
+  std::optional<EventWriter> events_;
+  NumberedTexts lines_;                    // of pyrender's texts
   std::string out_;
   JsonWriter json_{out_};
 };

@@ -83,12 +83,8 @@ Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view
     out->token_ = new_token();
     out->address_ = "http://" + out->host_ + "/" + out->token_ + "/";
     out->s_ = std::make_unique<State>();
-    ViewContent index{.title = content.title, .graphs = {}, .schedule = content.schedule};
-    for (RecordedGraph& g : content.graphs) {
-      std::string data = std::exchange(g.data, {});
-      index.graphs.push_back(g);
-      g.data = std::move(data);
-    }
+    ViewContent index = content;
+    for (RecordedGraph& g : index.graphs) g.data.clear();
     out->s_->page = view_page(page_code, index);
     out->s_->content = std::move(content);
     return out;
@@ -122,7 +118,7 @@ std::string ViewServer::answer(std::string_view head) {
   if (path.size() == kGraph.size() || number >= s_->content.graphs.size()) return refusal("404 Not Found");
   auto graph = s_->graph(number);
   if (!graph) return response("500 Internal Server Error", "text/plain", graph.diag().text());
-  return response("200 OK", "application/octet-stream", base64(*graph));
+  return response("200 OK", "application/octet-stream", as_letters(*graph));
 }
 
 void ViewServer::talk(int connection) {

@@ -1,5 +1,5 @@
 // The page: one state, which the address says, and what is shown of it.
-import {Recorded, plain, unpacked} from "./data.js";
+import {Recorded, pause, plain} from "./data.js";
 import {Story} from "./story.js";
 import {Drawings} from "./drawings.js";
 import {GraphCanvas} from "./draw.js";
@@ -16,10 +16,11 @@ import {showModel} from "./model.js";
 const byId = (id) => /** @type {any} */ (document.getElementById(id));
 
 export class App {
-  /** @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed, in base64 */
+  /** @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed */
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
     this.opened = new Map();
+    this.pinned = -1;  // the place that all others are compared with; -1: none
     this.state = stateOf(location.hash);
     this.query = queryOf("");
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
@@ -44,11 +45,17 @@ export class App {
     return this.show(next);
   }
 
+  /** Shows another graph of the page, from its beginning. @param {number} g */
+  openGraph(g) {
+    this.pinned = -1;
+    return this.go({g, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
+  }
+
   async open(g) {
     if (!this.opened.has(g)) {
-      const graph = new Recorded(await unpacked(await this.fetchGraph(g))), pair = this.pairOf(g);
+      const graph = await Recorded.read(await this.fetchGraph(g)), pair = this.pairOf(g);
       if (pair >= 0) {
-        const other = new Recorded(await unpacked(await this.fetchGraph(pair)));
+        const other = await Recorded.read(await this.fetchGraph(pair));
         graph.other = {...mergeInto(graph, other), index: pair, isFirst: this.index.graphs[g].side === 1};
       }
       const story = new Story(graph);
@@ -68,10 +75,16 @@ export class App {
 
   /** @param {import("./state.js").State} state */
   async show(state) {
-    const g = Math.min(state.g, this.index.graphs.length - 1), opened = await this.open(g), before = this.graph;
+    const turn = this.turn = (this.turn || 0) + 1;
+    const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1), opened = await this.open(g), before = this.graph;
+    const far = Math.min(Math.max(state.s, state.d), opened.story.last);
+    for (let p = 0; p <= far; p++) if (opened.drawings.prepare(p)) await pause();
+    if (turn !== this.turn) return;  // somebody asked for another state meanwhile
     Object.assign(this, {graph: opened.graph, story: opened.story, drawings: opened.drawings});
     this.textPanel.cache = opened.cache, this.counts = opened.counts;
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
+    const accused = state.s < 0 ? this.accusedPlace(g) : null;
+    if (accused) return this.show({...state, ...accused});
     const rewrites = s ? this.graph.stages[s - 1].rewrites.length : 0;
     const old = this.state;
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0), r: state.r < rewrites ? state.r : -1, n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
@@ -85,12 +98,31 @@ export class App {
     this.#showHeader();
     if (this.whenShown) this.whenShown(this);
     document.body.dataset.ready = "1";
+    this.#prepareNext();
+  }
+  // While nothing else is to be done: the next stages that are not drawn yet.
+  #prepareNext() {
+    const {drawings, story} = this, next = () => {
+      if (drawings !== this.drawings) return;
+      for (let p = 0; p <= story.last; p++) if (drawings.prepare(p)) return requestIdleCallback(next);
+    };
+    requestIdleCallback(next);
+  }
+  /** The rewrite that a bisection accuses of a graph; null: none. @returns {{s: number, r: number} | null} */
+  accusedPlace(g) {
+    const {accused} = this.index.graphs[g], {graph} = this.opened.get(g);
+    if (!accused || !accused.rewrite) return null;
+    const stage = graph.stages.find((s) => s.name === accused.stage);
+    const found = stage ? stage.rewrites.map((r, i) => ({rule: graph.rules[r.rule].name, i})).filter((r) => r.rule === accused.rule)[accused.rewrite - 1] : null;
+    return found ? {s: stage.index + 1, r: found.i} : null;
   }
   // Of two inputs the first place where they differ.
   #firstPlace() {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
+  // Of many, the first that a bisection says something of.
+  #firstGraph() { return Math.max(0, this.index.graphs.findIndex((g) => g.accused && g.accused.verdict !== "same")); }
   /** Whether the other input has another graph there. */
   differs(place) {
     const other = this.graph.other ? this.drawings.otherRoot(place) : -1;
@@ -116,13 +148,15 @@ export class App {
         if (state.r >= 0) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
-      if (!this.canvas.canvas.clientWidth) this.canvas.whenSized = look;
+      if (!this.canvas.size.width) this.canvas.whenSized = look;
       look();
     } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew)) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
     else if (!state.v && state.s !== old.s && !this.#anythingSeen()) this.canvas.fit();
     byId("model").hidden = !state.m;
-    if (state.m && byId("model").dataset.shown !== "1") showModel(byId("model"), this), byId("model").dataset.shown = "1";
+    byId("main").classList.toggle("model", state.m);
+    const shown = "1" + this.state.e;
+    if (state.m && byId("model").dataset.shown !== shown) showModel(byId("model"), this), byId("model").dataset.shown = shown;
     this.#showLegend();
   }
   #revealChange() {
@@ -130,7 +164,7 @@ export class App {
     if (box) this.canvas.reveal(box);
   }
   #anythingSeen() {
-    const {drawing} = this.scene, v = this.canvas.view, w = this.canvas.canvas.clientWidth / v.scale, h = this.canvas.canvas.clientHeight / v.scale;
+    const {drawing} = this.scene, v = this.canvas.view, w = this.canvas.size.width / v.scale, h = this.canvas.size.height / v.scale;
     return drawing.right > v.x + 60 && drawing.left < v.x + w - 60 && drawing.bottom > v.y + 30 && drawing.top < v.y + h - 30;
   }
 
@@ -160,7 +194,7 @@ export class App {
     if (state.r >= 0) {
       const rewrite = stage.rewrites[state.r], rule = graph.rules[rewrite.rule];
       parts.push(element("b", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : ""))),
-        element("span", "place", plain("  " + rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : "") + "   " + (rewrite.ns / 1000).toFixed(2) + " \u00b5s")),
+        element("span", "place", plain("  " + rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : "") + "   " + (rewrite.ns ? "about " + Number((rewrite.ns / 1000).toPrecision(1)) + " \u00b5s" : ""))),
         element("span", "", "   " + (state.r + 1) + " of " + stage.rewrites.length));
     } else if (state.o) {
       const names = [this.index.graphs[state.g], this.index.graphs[graph.other.index]].map((x) => x.name), same = !this.differs(state.s);
@@ -219,8 +253,10 @@ export class App {
   foundRewrites() {
     const out = [];
     if (this.query.empty) return out;
-    const wanted = this.graph.rules.map((r) => this.query.rule(r.name));
-    for (const stage of this.graph.stages) stage.rewrites.forEach((r, i) => { if (wanted[r.rule]) out.push({s: stage.index + 1, r: i}); });
+    for (const stage of this.graph.stages) {
+      const wanted = this.graph.rules.map((r) => this.query.rule(r.name, stage.name + " " + stage.alias));
+      stage.rewrites.forEach((r, i) => { if (wanted[r.rule]) out.push({s: stage.index + 1, r: i}); });
+    }
     return out;
   }
   nextFound(by) {

@@ -1,6 +1,8 @@
 // Everything that can be done, in one table: each command has a key, and the list of them can be clicked, too.
 import {element} from "./list.js";
 import {addressOf} from "./state.js";
+import {nodesOfKernels} from "./made.js";
+import {blocksOf} from "./blocks.js";
 import {dotOf, save, svgOf} from "./export.js";
 /** @typedef {import("./app.js").App} App */
 
@@ -12,22 +14,27 @@ export const kCommands = [
   {name: "previous", keys: ["ArrowUp", "k"], says: "previous rewrite or stage", run: (app) => app.stageList.step(-1)},
   {name: "next-stage", keys: ["ArrowRight", "l"], says: "next stage that changed something", run: (app) => stage(app, 1)},
   {name: "previous-stage", keys: ["ArrowLeft", "h"], says: "previous stage that changed something", run: (app) => stage(app, -1)},
-  {name: "first-stage", keys: ["Home"], says: "the first graph", run: (app) => app.go({s: 0, r: -1, d: -1})},
-  {name: "last-stage", keys: ["End"], says: "the last graph", run: (app) => app.go({s: app.story.last, r: -1, d: -1})},
+  {name: "first-stage", keys: ["Home"], says: "the first graph", run: (app) => app.stageList.goTo(0)},
+  {name: "last-stage", keys: ["End"], says: "the last graph", run: (app) => app.stageList.goTo(app.story.last)},
   {name: "next-node", keys: ["]"], says: "next node", run: (app) => neighbour(app, 1)},
   {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
   {name: "source", keys: ["s"], says: "to the first source of the node", run: (app) => relative(app, "source")},
   {name: "user", keys: ["u"], says: "to the first user of the node", run: (app) => relative(app, "user")},
-  {name: "nothing", keys: ["Escape"], says: "select nothing", run: (app) => app.go({n: -1, d: -1, o: false})},
+  {name: "nothing", keys: ["Escape"], says: "select nothing", run: (app) => { app.pinned = -1; return app.go({n: -1, d: -1, o: false}); }},
   {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
+  {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop that", run: compareFrom},
   {name: "other", keys: ["o"], says: "compare with the other input", run: other},
   {name: "next-difference", keys: ["."], says: "next difference", run: (app) => changed(app, 1)},
   {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
-  {name: "fold", keys: ["f"], says: "fold what only this node uses, or unfold it", run: fold},
+  {name: "next-differing", keys: [">"], says: "next stage that differs from the other input's", run: (app) => differing(app, 1)},
+  {name: "previous-differing", keys: ["<"], says: "previous stage that differs from the other input's", run: (app) => differing(app, -1)},
+  {name: "fold", keys: ["f"], says: "fold what only this node uses, or unfold it; of a range, what lies in it", run: fold},
+  {name: "fold-alike", keys: ["y"], says: "the same with all blocks that are like this one", run: (app) => foldAlike(app)},
+  {name: "fold-repeats", keys: ["Y"], says: "fold all blocks that are repeated", run: (app) => foldRepeats(app)},
   {name: "unfold", keys: ["F"], says: "unfold everything", run: (app) => app.go({f: []})},
   {name: "next-text", keys: ["t"], says: "next text", run: (app) => app.textPanel.nextTab(1)},
   {name: "previous-text", keys: ["T"], says: "previous text", run: (app) => app.textPanel.nextTab(-1)},
-  {name: "search", keys: ["/"], says: "search: op:ADD dtype:half rule:fold arg:x #12 /regular expression/", run: () => focusOn("search")},
+  {name: "search", keys: ["/"], says: "search: op:ADD dtype:half arg:x rule:fold stage:symbolic device:CPU #12 /regular expression/", run: () => focusOn("search")},
   {name: "next-found", keys: ["n"], says: "next that is found", run: (app) => app.nextFound(1)},
   {name: "previous-found", keys: ["N"], says: "previous that is found", run: (app) => app.nextFound(-1)},
   {name: "zoom-in", keys: ["+", "="], says: "larger", run: (app) => app.canvas.zoom(1.25)},
@@ -38,6 +45,7 @@ export const kCommands = [
   {name: "pan-up", keys: ["Shift+ArrowUp"], says: "move the view up", run: (app) => app.canvas.pan(0, -90)},
   {name: "pan-down", keys: ["Shift+ArrowDown"], says: "move the view down", run: (app) => app.canvas.pan(0, 90)},
   {name: "regions", keys: ["r"], says: "show or hide the ranges as regions", run: (app) => { app.canvas.regions = !app.canvas.regions; app.canvas.redraw(); }},
+  {name: "times", keys: ["M"], says: "the model by measured or by estimated times", run: (app) => app.go({m: true, e: !app.state.e})},
   {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory", run: (app) => app.go({m: !app.state.m})},
   {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
   {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => graph(app, 1)},
@@ -53,7 +61,7 @@ export const kCommands = [
 
 /** @param {App} app */
 export function installCommands(app) {
-  Object.assign(window, {theApp: app, kCommands, svgOf, dotOf});  // for tests, and whoever looks at the page with a debugger
+  Object.assign(window, {theApp: app, kCommands, svgOf, dotOf, nodesOfKernels});  // for tests, and whoever looks at the page with a debugger
   let kept = null;
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
   theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
@@ -64,11 +72,18 @@ export function installCommands(app) {
     const command = kCommands.find((c) => c.keys.includes(key));
     if (!command) return;
     e.preventDefault();
-    command.run(app);
-    app.lastCommand = command.name;
+    obey(app, command);
   });
   document.getElementById("commands-button").addEventListener("click", () => showHelp(app));
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
+}
+
+// One after the other: what a key means may depend on where the one before it led.
+let obeyed = Promise.resolve();
+/** @param {App} app @param {Command} command */
+function obey(app, command) {
+  obeyed = obeyed.then(() => command.run(app)).catch((error) => app.say(String(error)));
+  app.lastCommand = command.name;
 }
 
 const dialog = () => /** @type {HTMLDialogElement} */ (document.getElementById("dialog"));
@@ -77,11 +92,11 @@ const focusOn = (id) => document.getElementById(id).focus();
 function stage(app, by) {
   const {graph, state, story} = app;
   for (let s = state.s + by; s >= 0 && s <= story.last; s += by)
-    if (!s || graph.stages[s - 1].changed || graph.stages[s - 1].rewrites.length) return app.go({s, r: -1, d: -1});
+    if (!s || graph.stages[s - 1].changed || graph.stages[s - 1].rewrites.length) return app.stageList.goTo(s);
 }
 function graph(app, by) {
   const count = app.index.graphs.length;
-  return app.go({g: (app.state.g + by + count) % count, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
+  return app.openGraph((app.state.g + by + count) % count);
 }
 function neighbour(app, by) {
   const boxes = app.scene.drawing.boxes, at = boxes.findIndex((b) => b.n === app.state.n);
@@ -104,8 +119,18 @@ function difference(app) {
   if (state.d >= 0) return app.go({d: -1});
   for (let s = state.s; s > 0; s--) if (app.graph.stages[s - 1].changed) return app.go({s, d: s - 1, r: -1});
 }
+function compareFrom(app) {
+  app.pinned = app.pinned < 0 ? app.state.s : -1;
+  if (app.pinned < 0) return app.go({d: -1});
+  return app.say("all stages are compared with " + app.placeName(app.pinned));
+}
+function differing(app, by) {
+  for (let s = app.state.s + by; s >= 0 && s <= app.story.last; s += by) if (app.differs(s)) return app.go({s, r: -1, d: -1, o: true, n: -1});
+  return app.say(app.graph.other ? "no further stage differs" : "there is no other input: tgc view A B");
+}
 function changed(app, by) {
-  const {came, went, drawing} = app.scene, list = drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key));
+  const {came, went, drawing, diff} = app.scene, old = new Set(diff ? [...diff.changed.values()].map((c) => c.of) : []);
+  const list = drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key) && !old.has(b.key));
   if (!list.length) return app.say("nothing changed here");
   const at = list.findIndex((b) => b.n === app.state.n);
   return app.go({n: list[(at + by + list.length) % list.length].n});
@@ -116,6 +141,20 @@ function fold(app) {
   if (app.graph.opName(box.n) !== "RANGE") return app.fold(box.key);
   const ends = app.scene.drawing.boxes.filter((b) => b.sources.includes(box.key) && ["END", "REDUCE", "BUFFERIZE"].includes(app.graph.opName(b.n)));
   return app.go({f: [...new Set([...app.state.f, ...ends.map((b) => b.key)])]});
+}
+function foldAlike(app) {
+  const box = app.scene.drawing.home.get(app.state.n), blocks = box ? blocksOf(app.graph, app.scene.root) : null;
+  const alike = blocks && blocks.alike(box.key);
+  if (!alike || !alike.length) return app.say(box ? "nothing is used by this node alone" : "select a node first");
+  const isFolded = app.state.f.includes(box.key), rest = app.state.f.filter((k) => !alike.includes(k));
+  app.say(alike.length + " blocks are alike");
+  return app.go({f: isFolded ? rest : [...rest, ...alike]});
+}
+function foldRepeats(app) {
+  const {heads, kinds} = blocksOf(app.graph, app.scene.root).repeats();
+  if (!heads.length) return app.say("no block is repeated");
+  app.say(heads.length + " blocks of " + kinds + " kinds are folded");
+  return app.go({f: heads, n: -1});
 }
 async function copyLink(app) {
   const v = app.canvas.view;
@@ -163,7 +202,7 @@ function showHelp(app) {
     c.keys.forEach((k, i) => keys.append(i ? " " : "", element("kbd", "", k)));
     const button = /** @type {HTMLButtonElement} */ (element("button", "", c.says));
     button.type = "button";
-    button.addEventListener("click", () => { dialog().close(); c.run(app); app.lastCommand = c.name; });
+    button.addEventListener("click", () => { dialog().close(); obey(app, c); });
     return [keys, button];
   }));
 }
@@ -174,7 +213,7 @@ function showGraphs(app) {
     graphs.map((g, i) => {
       const button = /** @type {HTMLButtonElement} */ (element("button", "", g.name || "graph " + i));
       button.type = "button";
-      button.addEventListener("click", () => { dialog().close(); app.go({g: i, s: -1, r: -1, n: -1, d: -1, f: [], m: false}); });
+      button.addEventListener("click", () => { dialog().close(); app.openGraph(i); });
       return [button, g.target || "tensor graph", String(g.nodes), String(g.rewrites), g.ms.toFixed(2) + " ms", g.numbers.length ? String(g.numbers.length) : ""];
     }));
 }

@@ -1,9 +1,9 @@
 // What the program recorded (lib/view/README.md describes the format), as arrays that are quick to walk.
+import {EventReader, Kind} from "./events.js";
 
 /** @typedef {{name: string, branch: string, file: string, line: number, source: string}} Rule */
-/** @typedef {{kind: string, stage?: number, text?: string, error?: string, nodes?: number[]}} RawText */
-
-export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
+/** `lines`: of pyrender, numbers of lines of all of its texts, each by how far it is from the one before.
+ * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], error?: string, nodes?: number[]}} RawText */
 
 /** A rewrite of the whole graph or of a part of it, with all that it did, as numbers of events.
  * @typedef {{name: string, set: string, rules: number, bottomUp: boolean, input: number, result: number, depth: number,
@@ -15,7 +15,7 @@ export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
 
 /** One graph on its way through the pipeline. Nodes are numbers; sources have smaller ones than their users. */
 export class Recorded {
-  /** @param {any} raw */
+  /** Of the table; its stages are read by read(). @param {any} raw */
   constructor(raw) {
     /** @type {string} */ this.name = raw.name;
     /** @type {string} */ this.target = raw.target;
@@ -25,19 +25,31 @@ export class Recorded {
     /** @type {number} */ this.ast = raw.ast;
     /** @type {string[]} */ this.strings = raw.strings;
     /** @type {string[]} */ this.ops = raw.ops;
-    this.count = raw.op.length;
-    this.op = Uint8Array.from(raw.op);
-    this.dtype = Int32Array.from(raw.dtype);
-    this.arg = Int32Array.from(raw.arg);
+    this.count = raw.sources.length;
+    /** Rows that follow from events; how many sources they have is told as ~number. @type {number[]} */
+    const derived = [], told = [];
+    raw.sources.forEach((count, n) => (count < 0 ? derived : told).push(n));
+    const column = (values, array) => {
+      told.forEach((n, i) => { array[n] = values[i]; });
+      return array;
+    };
+    this.op = column(raw.op, new Uint8Array(this.count));
+    this.dtype = column(raw.dtype, new Int32Array(this.count)), this.arg = column(raw.arg, new Int32Array(this.count));
+    this.tag = new Int32Array(this.count);
+    summed(raw.tags, 2).forEach((tag, i) => { if (i % 2) this.tag[raw.tags[i - 1]] = tag; });
     this.number = Int32Array.from(raw.number);
     for (let i = 1; i < this.count; i++) this.number[i] += this.number[i - 1];
     this.first = new Int32Array(this.count + 1);
-    for (let i = 0; i < this.count; i++) this.first[i + 1] = this.first[i] + raw.sources[i];
-    this.source = Int32Array.from(raw.source);
-    for (let i = 0; i < this.count; i++)
-      for (let e = this.first[i]; e < this.first[i + 1]; e++) this.source[e] = i - this.source[e];
+    raw.sources.forEach((count, n) => { this.first[n + 1] = this.first[n] + (count < 0 ? ~count : count); });
+    this.source = new Int32Array(this.first[this.count]);
+    /** @type {number[][]} */ this.lists = [];
+    let next = 0;
+    for (const n of told) for (let e = this.first[n]; e < this.first[n + 1]; e++) this.source[e] = n - raw.source[next++];
+    /** Of a model: its nodes, and by node of the table the one that it was made for; the graphs of the schedule's items. */
+    /** @type {string[]} */ this.madeOf = raw.made_of || [];
+    this.madeForNode = pairs(summed(raw.made_for_node || [], 2));
+    /** @type {number[]} */ this.kernels = raw.kernels || [];
     this.inner = pairs(raw.inner);
-    this.tags = pairs(summed(raw.tags, 2));
     this.shapes = pairs(summed(raw.shapes, 2));
     this.ranges = pairs(summed(raw.ranges, 2));
     /** @type {number[][]} */ this.rangeLists = raw.range_lists;
@@ -47,15 +59,32 @@ export class Recorded {
     /** @type {Rule[]} */
     this.rules = raw.rules.map((r) => ({name: this.strings[r[0]], branch: this.strings[r[1]], file: this.strings[r[2]],
       line: r[3], source: this.strings[r[4]]}));
-    /** @type {Stage[]} */
-    this.stages = raw.stages.map((s, index) => this.#stage(s, index));
+    /** @type {Stage[]} */ this.stages = [];
+    this.derived = derived;
     /** @type {RawText[]} */ this.texts = raw.texts;
+    /** @type {string[]} */ this.lines = raw.lines;
+  }
+
+  /** Reads what was packed, with pauses in which the page answers. @param {string} text @returns {Promise<Recorded>} */
+  static async read(text) {
+    const raw = await unpacked(text);
+    await pause();
+    const out = new Recorded(raw);
+    await pause();
+    const reader = new EventReader(out, raw.events, out.derived);
+    for (const s of raw.stages) {
+      out.stages.push(out.#stage(s, out.stages.length, Int32Array.from(reader.next(s.events))));
+      if (s.events > 4000) await pause();
+    }
+    return out;
   }
 
   opName(n) { return this.ops[this.op[n]]; }
   dtypeName(n) { return this.strings[this.dtype[n]].replace(/^dtypes\./, ""); }
   argText(n) { return this.strings[this.arg[n]]; }
   sourcesOf(n) { return this.source.subarray(this.first[n], this.first[n + 1]); }
+  /** The same as an array, of which there is one for each node: who has it need not compare what is in it. */
+  sourceList(n) { return this.lists[n] || (this.lists[n] = Array.from(this.sourcesOf(n))); }
 
   /** The nodes of a graph, sources first. @param {number} root @returns {number[]} */
   nodesOf(root) {
@@ -81,16 +110,10 @@ export class Recorded {
     return this.ast;
   }
 
-  #stage(raw, index) {
-    const events = Int32Array.from(raw.events), runs = [], rewrites = [], open = [];
-    let before = 0, after = 0;
+  #stage(raw, index, events) {
+    const runs = [], rewrites = [], open = [];
     for (let i = 0; i < events.length;) {
       const at = i, kind = events[i];
-      if (kind === Kind.Rewrite || kind === Kind.Rebuilt) {
-        const k = kind === Kind.Rewrite ? i + 2 : i + 1;
-        events[k] = before += events[k], events[k + 1] = after += events[k + 1];
-        if (kind === Kind.Rewrite) events[i + 4] += after;
-      } else if (kind === Kind.Gated) events[i + 1] = before += events[i + 1];
       if (kind === Kind.Begin) {
         const run = {input: events[i + 1], name: this.strings[events[i + 2]], set: this.strings[events[i + 3]],
           rules: events[i + 4], bottomUp: events[i + 5] === 1, result: -1, depth: open.length, events: [], begin: at, rewrites: 0};
@@ -116,7 +139,7 @@ export class Recorded {
 }
 
 /** Rows of numbers of which each was told by how far it is from the one above. */
-function summed(list, row) {
+export function summed(list, row) {
   for (let i = row; i < list.length; i++) list[i] += list[i - row];
   return list;
 }
@@ -128,12 +151,24 @@ function pairs(list) {
   return out;
 }
 
-/** Bytes of zlib's format in base64, as JSON. @param {string} base64 */
-export async function unpacked(base64) {
-  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
+/** JSON that was packed by zlib and written as letters (as_letters of lib/view/page.cpp): two of 91 are 13 bits, one
+ * at the end is 6. @param {string} text */
+export async function unpacked(text) {
+  const digit = (i) => { const c = text.charCodeAt(i); return c - 33 - (c > 38) - (c > 60) - (c > 92); };
+  const out = new Uint8Array(((text.length >> 1) * 13 + (text.length & 1) * 6) >> 3);
+  for (let i = 0, at = 0, bits = 0, have = 0; i < text.length; i += 2) {
+    const isLast = i + 1 === text.length;
+    bits |= (isLast ? digit(i) : digit(i) + 91 * digit(i + 1)) << have, have += isLast ? 6 : 13;
+    for (; have >= 8; have -= 8, bits >>>= 8) out[at++] = bits & 255;
+  }
+  const stream = new Blob([out]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const json = await new Response(stream).text();
+  await pause();
+  return JSON.parse(json);
 }
+
+/** Lets the page answer to whoever uses it, and goes on. */
+export function pause() { return new Promise((go) => { setTimeout(go, 0); }); }
 
 /** Text in which nothing is hidden: control characters and those that turn the direction of what follows are shown by
  * their number. @param {string} text */

@@ -2,6 +2,7 @@
 import {element, link} from "./list.js";
 import {plain} from "./data.js";
 import {isValue, valueText} from "./layout.js";
+import {nodeOf} from "./made.js";
 
 /** One line for a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
@@ -26,13 +27,15 @@ export function showDetails(home, app) {
   fact("shape", text(graph.shapes) && "(" + text(graph.shapes) + ")");
   const bounds = graph.bounds.get(n);
   if (bounds) fact("bounds", graph.strings[bounds[0]] + " \u2026 " + graph.strings[bounds[1]]);
-  fact("tag", text(graph.tags));
+  fact("tag", graph.strings[graph.tag[n]]);
   const ranges = graph.rangeLists[graph.ranges.get(n) || 0];
+  fact("made for", graph.madeOf[nodeOf(graph, app.story, state.s, n)]);
   fact("ranges", ranges.map((r) => graph.argText(r).replace(/AxisType\./, "").replace(/[()]/g, "")).join("   "));
   out.push(list);
+  whatDiffers(out, app, n);
   nodeList(out, app, "sources", Array.from(graph.sourcesOf(n)));
   nodeList(out, app, "used by", app.usersOf(n));
-  if (graph.inner.has(n)) nodeList(out, app, "its kernel's graph", [graph.inner.get(n)]);
+  if (graph.inner.has(n)) kernelOf(out, app, n);
   whereFrom(out, app, n);
   whatBecomes(out, app);
   home.replaceChildren(...out);
@@ -52,6 +55,27 @@ function nodeList(out, app, title, nodes) {
 }
 
 const kKinds = {rule: "", part: "a part of what came by ", sources: "with the sources that its sources became", stage: "made by the stage itself"};
+
+// Of a KERNEL: its graph, and its own way through the pipeline.
+function kernelOf(out, app, n) {
+  const ast = app.graph.inner.get(n), item = app.graph.kernels.indexOf(ast), g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
+  nodeList(out, app, "its kernel's graph", [ast]);
+  if (g >= 0) out.push(link("open " + plain(app.index.graphs[g].name) + " in its pipeline", () => app.openGraph(g)));
+}
+
+// Beside the other graph: what is not as it was.
+function whatDiffers(out, app, n) {
+  const {diff} = app.scene;
+  if (!diff) return;
+  const [now, change] = [...diff.changed].find(([k, c]) => k === n || c.of === n) || [-1, null];
+  if (change) {
+    const list = element("dl");
+    for (const d of change.differences)
+      list.append(element("dt", "", d.what), element("dd", "", plain(d.before + "  \u2192  " + d.after)));
+    out.push(element("h3", "", "what differs"), list);
+    nodeList(out, app, n === now ? "it was" : "it is", [n === now ? change.of : now]);
+  } else if (diff.came.has(n) || diff.went.has(n)) out.push(element("h3", "", diff.came.has(n) ? "it came" : "it went"));
+}
 
 function whereFrom(out, app, n) {
   const {graph, story, state} = app, steps = story.history(state.s, n), list = element("ol");
@@ -87,6 +111,18 @@ function whatBecomes(out, app) {
   out.push(element("h3", "", "what becomes of it, in the end" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
 }
 
+// What a bisection found.
+function accusation(out, app) {
+  const {accused} = app.index.graphs[app.state.g];
+  if (!accused) return;
+  const list = element("dl"), place = app.accusedPlace(app.state.g), rule = accused.rule ? accused.rule + (accused.branch ? " [" + accused.branch + "]" : "") : "";
+  for (const [name, value] of [["blamed", accused.verdict === "same" ? "nothing: it computes what is expected" : accused.verdict], ["rule", rule], ["where", accused.location], ["stage", accused.stage],
+    ["before", accused.before], ["after", accused.after], ...Object.entries(accused.witness || {}).map(([k, v]) => ["for " + k, v]), ["confirmed", accused.rule ? String(accused.confirmed) : ""], ["also", accused.detail], ["again", accused.again]])
+    if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
+  out.push(element("h3", "", "tgc bisect"), list);
+  if (place) out.push(link("to that rewrite", () => app.go({...place, d: -1, n: -1})));
+}
+
 /** What is said when nothing is selected. */
 function overview(app) {
   const {graph, state} = app, out = [element("h2", "", plain(graph.name))], list = element("dl");
@@ -97,7 +133,10 @@ function overview(app) {
   fact("rewrites", graph.stages.reduce((sum, s) => sum + s.rewrites.length, 0));
   if (graph.stages.some((s) => s.rewrites.length)) fact("time", graph.stages.reduce((sum, s) => sum + s.ms, 0).toFixed(2) + " ms, watched");
   fact("refused", graph.error);
+  const {measured} = app.index.graphs[state.g];
+  if (measured) fact("measured", (measured * 1e6).toFixed(2) + " \u00b5s on " + app.index.measured_on + ", the fastest of several runs");
   out.push(list);
+  accusation(out, app);
   if (state.s > 0 && state.r < 0) {
     const stage = graph.stages[state.s - 1], counts = new Map();
     for (const r of stage.rewrites) counts.set(r.rule, (counts.get(r.rule) || 0) + 1);

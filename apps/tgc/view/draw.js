@@ -1,6 +1,6 @@
 // Draws a graph on a canvas: what is seen of it and no more. Panning and zooming move the view, never the graph.
 import {Size} from "./layout.js";
-import {colorOfOp, colorOfRange, mixed} from "./colors.js";
+import {colorOfOp, colorOfRange, deep, mixed} from "./colors.js";
 import {plain} from "./data.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./layout.js").Box} Box */
@@ -9,13 +9,15 @@ import {plain} from "./data.js";
  *  found: Set<number>, selected: number}} Marks */
 
 const kStraight = 22;  // how far a line runs straight down beside a row that it passes
-const kFewest = 0.04, kMost = 3, kNames = 0.34;  // scales; below kNames boxes have no text
+// Scales: boxes have text from kNames on, and are no more than dots of their colour below kDots.
+const kFewest = 0.004, kMost = 3, kNames = 0.34, kDots = 0.12;
 
 export class GraphCanvas {
   /** @param {HTMLCanvasElement} canvas @param {(key: number, again: boolean) => void} picked -1: nothing */
   constructor(canvas, picked) {
     this.canvas = canvas;
     this.view = {x: 0, y: 0, scale: 1};
+    this.size = {width: canvas.clientWidth, height: canvas.clientHeight};
     /** @type {Drawing | null} */ this.drawing = null;
     this.graph = null;
     /** @type {Marks} */ this.marks = {came: new Set(), went: new Set(), lit: new Set(), found: new Set(), selected: -1};
@@ -91,9 +93,11 @@ export class GraphCanvas {
     return null;
   }
 
-  #size() { return {width: this.canvas.clientWidth, height: this.canvas.clientHeight}; }
+  // Kept, for to ask the browser means that it lays out the whole page.
+  #size() { return this.size; }
   #resize() {
-    const ratio = devicePixelRatio || 1, {width, height} = this.#size();
+    this.size = {width: this.canvas.clientWidth, height: this.canvas.clientHeight};
+    const ratio = devicePixelRatio || 1, {width, height} = this.size;
     this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
     if (this.whenSized && width) this.whenSized(), this.whenSized = null;
     if (this.drawing) this.#draw();  // at once: the canvas is empty now, and a later frame would show it so
@@ -137,9 +141,13 @@ export class GraphCanvas {
     if (!this.drawing) return;
     c.setTransform(ratio * v.scale, 0, 0, ratio * v.scale, -v.x * v.scale * ratio, -v.y * v.scale * ratio);
     const seen = this.seen();
+    // Colours are calm where there is text to read, and strong where boxes are all that is seen of it.
+    const near = this.paint.dark ? 0.1 : 0.18, small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - kNames)));
+    this.strength = near + small * ((this.paint.dark ? 0.6 : 0.85) - near);
     const boxes = this.boxesIn(seen);
     if (this.regions) this.#drawRegions(c, boxes);
     this.#drawLines(c, seen);
+    if (v.scale < kDots) return this.#drawDots(c, boxes);
     for (const box of boxes) if (box.ghost) this.#drawBox(c, box);
     for (const box of boxes) if (!box.ghost) this.#drawBox(c, box);
   }
@@ -240,12 +248,37 @@ export class GraphCanvas {
     return {x: box.x + (line.slot + 1) * Size.width / (count + 1), y: box.y - box.height / 2};
   }
 
+  #colorOf(op) {
+    const color = colorOfOp(op);
+    return this.paint.dark || this.view.scale > 0.6 ? color : mixed(color, deep(color), (0.6 - this.view.scale) / 0.6);
+  }
+
+  // Each at least as large as can be seen; what is marked comes last, and larger.
+  #drawDots(c, boxes) {
+    const m = this.marks, p = this.paint, least = 1.5 / this.view.scale;
+    const marked = (box) => (m.selected === box.key ? p.accent : m.found.has(box.key) ? p.found : m.went.has(box.key) ? p.went : m.came.has(box.key) ? p.came : m.lit.has(box.key) ? p.accent : "");
+    const dot = (box, width, height) => c.fillRect(box.x + (Size.width - width) / 2, box.y - height / 2, width, height);
+    const left = [];
+    for (const box of boxes) {
+      if (marked(box)) {
+        left.push(box);
+        continue;
+      }
+      c.fillStyle = mixed(p.card, this.#colorOf(this.graph.opName(box.n)), this.strength);
+      dot(box, Math.max(Size.width, least), Math.max(box.height, least));
+    }
+    for (const box of left) {
+      c.fillStyle = marked(box);
+      dot(box, Math.max(Size.width, 2 * least), Math.max(box.height, 2 * least));
+    }
+  }
+
   #drawBox(c, box) {
-    const g = this.graph, m = this.marks, p = this.paint, op = g.opName(box.n), color = colorOfOp(op);
+    const g = this.graph, m = this.marks, p = this.paint, op = g.opName(box.n), color = this.#colorOf(op);
     const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key), selected = m.selected === box.key;
     const x = box.x, y = box.y - box.height / 2, names = this.view.scale >= kNames;
     c.globalAlpha = went ? 0.75 : 1;
-    c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : names ? mixed(p.card, color, p.dark ? 0.1 : 0.16) : mixed(p.card, color, 0.7);
+    c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : mixed(p.card, color, this.strength);
     c.beginPath(), c.roundRect(x, y, Size.width, box.height, 5), c.fill();
     c.lineWidth = selected ? 2.5 : lit || came || went ? 1.8 : 1;
     c.strokeStyle = selected || lit ? p.accent : came ? p.came : went ? p.went : mixed(p.line, p.quiet, 0.3);

@@ -1,10 +1,12 @@
 // Which graph is drawn where: each place is laid out after the one before it, so that what stays keeps its order.
 import {Replacements, asItIs} from "./replay.js";
-import {drawingOf, isValue, valueText} from "./layout.js";
+import {drawingOf, isValue} from "./layout.js";
+import {diffOf} from "./match.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
-/** @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number}} Scene */
+/** `diff`, of two graphs beside each other. @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number,
+ *   diff?: import("./match.js").Diff}} Scene */
 
 export class Drawings {
   /** @param {Recorded} graph @param {import("./story.js").Story} story */
@@ -26,17 +28,21 @@ export class Drawings {
 
   /** The whole graph at a place. @returns {Drawing} */
   at(place) {
-    for (let p = 0; p <= place; p++) {
-      if (this.places[p]) continue;
-      if (p && !this.graph.stages[p - 1].changed) {
-        this.places[p] = this.places[p - 1];
-        continue;
-      }
-      const shown = asItIs(this.graph, this.story.root(p));
-      const before = p ? this.#where(this.places[p - 1], shown.order, (n) => this.story.originsAt(p).get(n), false) : null;
-      this.places[p] = drawingOf(this.graph, [shown], before);
-    }
+    for (let p = 0; p <= place; p++) this.prepare(p);
     return this.places[place];
+  }
+
+  /** Draws a place whose predecessor is drawn. @returns {boolean} whether that took time */
+  prepare(p) {
+    if (this.places[p]) return false;
+    if (p && !this.graph.stages[p - 1].changed) {
+      this.places[p] = this.places[p - 1];
+      return false;
+    }
+    const shown = asItIs(this.graph, this.story.root(p));
+    const before = p ? this.#where(this.places[p - 1], shown.order, (n) => this.story.originsAt(p).get(n), false) : null;
+    this.places[p] = drawingOf(this.graph, [shown], before);
+    return true;
   }
 
   // What keys keep of a drawing: a node its own place, what came of one that of it when it is free.
@@ -113,14 +119,8 @@ export class Drawings {
   }
 
   #ofDifference(state) {
-    const [low, high] = state.d < state.s ? [state.d, state.s] : [state.s, state.d];
-    const was = asItIs(this.graph, this.story.root(state.d)), is = asItIs(this.graph, this.story.root(state.s));
-    const base = this.at(low), origin = (key) => {
-      for (let p = high; p > low && key !== undefined && key >= 0; p--) key = this.graph.stages[p - 1].changed ? this.story.originsAt(p).get(key) : key;
-      return key;
-    };
-    const {came, went} = changes(this.graph, was, is);
-    return {drawing: this.#both(was, is, base, origin, went, state), came, went, root: is.root};
+    const low = Math.min(state.d, state.s);
+    return this.#ofTwo(state, this.story.root(state.d), this.story.root(state.s), this.at(low));
   }
 
   /** The root of the other input's graph at that stage; -1: it has none. */
@@ -134,32 +134,19 @@ export class Drawings {
     const theirs = this.otherRoot(state.s), ours = this.story.root(state.s);
     if (theirs < 0) return this.#ofPlace({...state, o: false});
     const [a, b] = this.graph.other.isFirst ? [theirs, ours] : [ours, theirs];
-    const was = asItIs(this.graph, a), is = asItIs(this.graph, b), like = this.#alikeBelow(theirs, ours);
-    const {came, went} = changes(this.graph, was, is), base = this.at(state.s);
-    // what differs only because its sources do follows from them, and is not told again
-    const follows = new Set();
-    for (const [x, y] of like) {
-      const [old, now] = went.has(x) ? [x, y] : [y, x];
-      if (!went.has(old) || !came.has(now) || !this.#isSameAlone(old, now)) continue;
-      went.delete(old), came.delete(now), follows.add(old);
-    }
-    const drawn = {...was, order: was.order.filter((key) => !follows.has(key))};
-    return {drawing: this.#both(drawn, is, base, (key) => like.get(key), went, state), came, went, root: b};
+    return this.#ofTwo(state, a, b, this.at(state.s));
   }
-  // Whether two nodes are the same but for those of their sources that are drawn themselves.
-  #isSameAlone(a, b) {
-    const g = this.graph, values = (n) => Array.from(g.sourcesOf(n), (s) => (isValue(g, s) ? valueText(g, s) : "")).join("|");
-    return this.#alike(a, b) && g.sourcesOf(a).length === g.sourcesOf(b).length && values(a) === values(b);
-  }
-  // For nodes of one graph those of the other that stand at the same place below the root.
-  #alikeBelow(from, to) {
-    const g = this.graph, out = new Map([[from, to]]), queue = [from];
-    for (let i = 0; i < queue.length; i++) {
-      const ours = g.sourcesOf(out.get(queue[i])), theirs = g.sourcesOf(queue[i]);
-      if (g.op[queue[i]] !== g.op[out.get(queue[i])]) continue;
-      theirs.slice(0, ours.length).forEach((s, k) => { if (!out.has(s)) out.set(s, ours[k]), queue.push(s); });
-    }
-    return out;
+
+  // Two graphs as one, by what differs: what only follows from that is not told again, and drawn as it is in the second.
+  #ofTwo(state, from, to, base) {
+    const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), diff = diffOf(g, from, to), back = new Map();
+    for (const [old, now] of diff.like) back.set(now, old);
+    const changed = [...diff.changed], boxes = (list) => new Set([...list].filter((n) => !isValue(g, n)));
+    const went = boxes([...diff.went, ...changed.map(([, c]) => c.of).filter((n) => !diff.changed.has(n))]);
+    const came = boxes([...diff.came, ...diff.changed.keys()]), kept = new Set(is.order);
+    const drawn = {...was, order: was.order.filter((n) => went.has(n) || kept.has(n) || isValue(g, n))};
+    const home = (n) => (back.has(n) ? back.get(n) : diff.like.get(n));
+    return {drawing: this.#both(drawn, is, base, home, went, state), came, went, root: to, diff};
   }
 }
 

@@ -67,7 +67,7 @@ const kLines = new WeakMap();
 
 /** What a box says, one line each: the arg, and the values among its sources. */
 function linesOf(/** @type {Recorded} */ g, n, sources) {
-  if (!g.sourcesOf(n).every((s, i) => s === sources[i])) return newLinesOf(g, n, sources);
+  if (sources !== g.sourceList(n)) return newLinesOf(g, n, sources);
   if (!kLines.has(g)) kLines.set(g, new Map());
   const known = kLines.get(g);
   if (!known.has(n)) known.set(n, newLinesOf(g, n, sources));

@@ -8,7 +8,7 @@ export class RowList {
     this.how = how;
     /** @type {T[]} */ this.items = [];
     this.selected = -1;
-    this.widest = 0;
+    this.top = 0, this.room = 0;  // what is seen; to ask the browser means that it lays out the whole page
     this.box = element("div", "list");
     this.box.tabIndex = 0;
     this.box.setAttribute("role", how.role);
@@ -17,35 +17,42 @@ export class RowList {
     this.all.setAttribute("role", "presentation");
     this.box.append(this.all);
     home.append(this.box);
-    this.box.addEventListener("scroll", () => this.#fill());
+    this.box.addEventListener("scroll", () => { this.top = this.box.scrollTop, this.#fill(); });
     this.box.addEventListener("click", (e) => {
       const row = /** @type {HTMLElement} */ (e.target).closest(".row");
       if (row) how.chosen(this.items[Number(row.dataset.index)], Number(row.dataset.index));
     });
-    new ResizeObserver(() => this.#fill()).observe(this.box);
+    new ResizeObserver(() => { this.room = this.box.clientHeight, this.#fill(); }).observe(this.box);
   }
 
-  /** @param {T[]} items */
-  show(items, selected = -1) {
+  /** @param {T[]} items @param {boolean} revealed whether the selected one is to be seen */
+  show(items, selected = -1, revealed = false) {
+    if (items.length !== this.items.length) this.all.style.height = items.length * this.how.height + "px";
     this.items = items, this.selected = selected;
-    this.all.style.height = items.length * this.how.height + "px";
-    this.#fill();
+    if (!revealed || !this.reveal(selected)) this.#fill();
   }
   /** Shows the rows anew; what they say has changed. */
   refresh(selected = this.selected) {
     this.selected = selected;
     this.#fill();
   }
+  /** @returns {boolean} whether it had to move */
   reveal(index) {
-    if (index < 0) return;
-    const top = index * this.how.height, room = this.box.clientHeight;
-    if (top < this.box.scrollTop || top + this.how.height > this.box.scrollTop + room) this.box.scrollTop = top - room / 3;
+    const at = index * this.how.height;
+    if (index < 0 || at >= this.top && at + this.how.height <= this.top + this.room) return false;
+    this.scrollTo(at - this.room / 3);
+    return true;
+  }
+  scrollTo(top) {
+    this.box.scrollTop = top;
+    this.top = this.box.scrollTop;
     this.#fill();
   }
+  isSeen(index) { return index * this.how.height >= this.top && (index + 1) * this.how.height <= this.top + this.room; }
 
   #fill() {
-    const {height, fill, rowRole} = this.how, first = Math.max(0, Math.floor(this.box.scrollTop / height) - 4);
-    const last = Math.min(this.items.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / height) + 4);
+    const {height, fill, rowRole} = this.how, top = Math.max(0, Math.min(this.top, this.items.length * height - this.room));
+    const first = Math.max(0, Math.floor(top / height) - 4), last = Math.min(this.items.length, Math.ceil((top + this.room) / height) + 4);
     const rows = [];
     let selectedId = "";
     for (let i = first; i < last; i++) {

@@ -5,14 +5,14 @@
 /** Adds the nodes of `b` that `a` lacks to it. Its places are then roots in `a`.
  * @param {Recorded} a @param {Recorded} b @returns {{names: string[], roots: number[], graph: Recorded}} */
 export function mergeInto(a, b) {
-  const key = (g, n, sources) => g.opName(n) + "|" + g.strings[g.dtype[n]] + "|" + g.argText(n) + "|" + (g.tags.has(n) ? g.strings[g.tags.get(n)] : "") + "|" + sources.join();
+  const key = (g, n, sources) => g.opName(n) + "|" + g.strings[g.dtype[n]] + "|" + g.argText(n) + "|" + g.strings[g.tag[n]] + "|" + sources.join();
   const known = new Map();
   for (let n = 0; n < a.count; n++) known.set(key(a, n, a.sourcesOf(n)), n);
   const strings = new Map(a.strings.map((s, i) => [s, i])), string = (text) => {
     if (!strings.has(text)) strings.set(text, a.strings.length), a.strings.push(text);
     return strings.get(text);
   };
-  const to = new Int32Array(b.count), added = [], op = [], dtype = [], arg = [], number = [], first = Array.from(a.first), source = Array.from(a.source);
+  const to = new Int32Array(b.count), added = [], op = [], dtype = [], arg = [], tag = [], number = [], first = Array.from(a.first), source = Array.from(a.source);
   for (let n = 0; n < b.count; n++) {
     const sources = Array.from(b.sourcesOf(n), (s) => to[s]), k = key(b, n, sources);
     if (known.has(k)) {
@@ -23,13 +23,13 @@ export function mergeInto(a, b) {
     known.set(k, to[n]), added.push(n);
     let index = a.ops.indexOf(b.opName(n));
     if (index < 0) index = a.ops.push(b.opName(n)) - 1;
-    op.push(index), dtype.push(string(b.strings[b.dtype[n]])), arg.push(string(b.argText(n))), number.push(b.number[n]);
+    op.push(index), dtype.push(string(b.strings[b.dtype[n]])), arg.push(string(b.argText(n))), tag.push(string(b.strings[b.tag[n]])), number.push(b.number[n]);
     source.push(...sources), first.push(source.length);
-    if (b.tags.has(n)) a.tags.set(to[n], string(b.strings[b.tags.get(n)]));
   }
   a.op = Uint8Array.of(...a.op, ...op), a.dtype = Int32Array.from([...a.dtype, ...dtype]), a.arg = Int32Array.from([...a.arg, ...arg]);
+  a.tag = Int32Array.from([...a.tag, ...tag]);
   a.number = Int32Array.from([...a.number, ...number]), a.first = Int32Array.from(first), a.source = Int32Array.from(source);
-  a.count += added.length;
+  a.count += added.length, a.lists = [];
   const names = ["", ...b.stages.map((s) => s.name)], roots = [b.ast, ...b.stages.map((s) => s.to)].map((n) => (n < 0 ? -1 : to[n]));
   return {names, roots, graph: b};
 }

@@ -2,22 +2,28 @@
 import {element} from "./list.js";
 import {plain} from "./data.js";
 import {colorOfOp} from "./colors.js";
+import {nodesOfKernels} from "./made.js";
 
 // What the estimate goes by: a common desktop's memory and arithmetic.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
 const kPaints = ["#5b8ff9", "#61ddaa", "#f6bd16", "#7262fd", "#78d3f8", "#f08bb4", "#9661bc", "#f6903d", "#008685", "#65789b"];
 
-/** @param {any} index @returns {{number: number, graph: number, name: string, op: string, nodes: number, madeFor: string,
- *   ops: number, bytes: number, seconds: number, reads: number[], writes: number[]}[]} */
-export function itemsOf(index) {
-  const graphOf = new Map();
+/** An item of the schedule. `graph`: its kernel's, -1: none; `estimate` and `measured` in seconds, 0: not measured.
+ * @typedef {{number: number, graph: number, name: string, op: string, nodes: number, madeFor: string, ops: number,
+ *   bytes: number, estimate: number, measured: number, seconds: number, reads: number[], writes: number[]}} Item */
+
+/** @param {any} index @param {boolean} estimated whether `seconds` are those though others were measured
+ *  @returns {Item[]} */
+export function itemsOf(index, estimated) {
+  const graphOf = new Map(), isMeasured = Boolean(index.measured) && !estimated;
   index.graphs.forEach((g, i) => g.numbers.forEach((n) => graphOf.set(n, i)));
   return index.schedule.kernels.map((k, number) => {
     const graph = graphOf.has(number) ? graphOf.get(number) : -1, of = graph >= 0 ? index.graphs[graph] : null;
     const touched = [...new Set(k.buffers)].reduce((sum, b) => sum + index.schedule.buffers[b].bytes, 0);
     const ops = of && /^\d+$/.test(of.ops) ? Number(of.ops) : 0, bytes = of && /^\d+$/.test(of.mem) ? Number(of.mem) : touched;
+    const estimate = Math.max(ops / kOpsPerSecond, bytes / kBytesPerSecond, 1e-9), measured = (index.measured && index.measured[number]) || 0;
     return {number, graph, name: of ? of.name : k.op, op: k.op, nodes: k.ast_nodes, madeFor: k.made_for || (of ? of.made_for : ""), ops, bytes,
-      seconds: Math.max(ops / kOpsPerSecond, bytes / kBytesPerSecond, 1e-9), reads: k.reads, writes: k.writes};
+      estimate, measured, seconds: isMeasured ? measured : estimate, reads: k.reads, writes: k.writes};
   });
 }
 
@@ -30,22 +36,64 @@ function svg(tag, attributes, text = "") {
 
 const amount = (n, unit) => (n >= 1e9 ? (n / 1e9).toFixed(2) + " G" : n >= 1e6 ? (n / 1e6).toFixed(2) + " M" : n >= 1e3 ? (n / 1e3).toFixed(1) + " k" : String(Math.round(n)) + " ") + unit;
 
+const inTime = (s) => (s >= 1e-3 ? (s * 1e3).toFixed(3) + " ms" : (s * 1e6).toFixed(2) + " \u00b5s");
+
 /** @param {HTMLElement} home @param {import("./app.js").App} app */
-export function showModel(home, app) {
+export async function showModel(home, app) {
   const {index} = app, {schedule} = index;
   if (!schedule) {
     home.replaceChildren(element("h2", "", "no schedule"), element("p", "facts", "This page is of kernels, or of a graph that was not scheduled."));
     return;
   }
-  const items = itemsOf(index), total = items.reduce((s, i) => s + i.seconds, 0), out = [];
-  const bytes = schedule.bytes || {};
-  out.push(element("h2", "", "Schedule of " + plain(index.graphs[0].name || index.title)));
+  const isMeasured = Boolean(index.measured) && !app.state.e, bytes = schedule.bytes || {}, out = [];
+  const items = itemsOf(index, app.state.e), total = items.reduce((s, i) => s + i.seconds, 0);
+  const {graph, story} = await app.open(index.graphs.findIndex((g) => g.kind === "tensor"));
+  const nodes = nodesOfKernels(graph, story);
+  for (const item of items) item.madeFor = item.madeFor || (nodes[item.number] || []).map((i) => graph.madeOf[i]).join(", ");
+  out.push(element("h2", "", "Schedule of " + plain(graph.name || index.title)));
   out.push(element("p", "facts", items.length + " items, " + schedule.buffers.length + " buffers, " + amount(bytes.before || 0, "B") + " of memory, " + amount(bytes.after || 0, "B") + " as planned"));
-  out.push(element("h2", "", "Timeline, estimated"), element("p", "facts", "The larger of bytes at 40 GB/s and operations at 200 G/s; " + (total * 1e3).toFixed(3) + " ms in all. Nothing was run."));
+  out.push(element("h2", "", isMeasured ? "Timeline, measured" : "Timeline, estimated"));
+  out.push(element("p", "facts", inTime(total) + " in all. " + (isMeasured ? "The fastest of several runs of each kernel on " + plain(index.measured_on) + "; M: estimated times."
+    : "The larger of bytes at 40 GB/s and operations at 200 G/s. " + (index.measured ? "M: measured times." : "Nothing was run: tgc view --run does."))));
   out.push(timeline(app, items, total));
   if (schedule.shared && schedule.shared.length) out.push(element("h2", "", "Memory plan"), element("p", "facts", "Buffers that share memory, from the item that first uses each to the last; offsets upwards."), memory(schedule, items));
   out.push(element("h2", "", "Kernels by cost"), table(app, items, total));
+  if (graph.madeOf.length) out.push(element("h2", "", "The model's nodes, and the kernels that came of them"), nodeTable(app, items, graph, nodes));
   home.replaceChildren(...out);
+}
+
+function cells(row, ...texts) {
+  for (const text of texts) {
+    const isNumber = Array.isArray(text), td = element("td", isNumber ? "num" : "");
+    td.append(isNumber ? text[0] : text);
+    row.append(td);
+  }
+  return row;
+}
+function tableOf(heads) {
+  const out = element("table"), head = element("tr");
+  for (const name of heads) head.append(Object.assign(element("th", name.startsWith("#") ? "num" : "", name.replace(/^#/, "")), {scope: "col"}));
+  out.append(element("thead"), element("tbody"));
+  out.firstChild.append(head);
+  return out;
+}
+function opener(app, item, text) {
+  if (item.graph < 0) return text;
+  const button = /** @type {HTMLButtonElement} */ (element("button", "", text));
+  button.type = "button";
+  button.addEventListener("click", () => openItem(app, item));
+  return button;
+}
+
+function nodeTable(app, items, graph, nodes) {
+  const out = tableOf(["#node", "of the model", "kernels"]);
+  graph.madeOf.forEach((label, i) => {
+    const kernels = element("span");
+    for (const item of items) if (nodes[item.number] && nodes[item.number].includes(i)) kernels.append(kernels.childNodes.length ? "  " : "", opener(app, item, item.number + " " + plain(item.name)));
+    if (!kernels.childNodes.length) kernels.append("none: it is computed beforehand, or only moves");
+    out.lastChild.append(cells(element("tr"), [String(i)], plain(label), kernels));
+  });
+  return out;
 }
 
 function timeline(app, items, total) {
@@ -81,32 +129,16 @@ function memory(schedule, items) {
 }
 
 function openItem(app, item) {
-  if (item.graph >= 0) app.go({g: item.graph, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
+  if (item.graph >= 0) app.openGraph(item.graph);
 }
 
 function table(app, items, total) {
-  const out = element("table"), head = element("tr");
-  for (const [name, num] of [["item", 1], ["kernel", 0], ["share", 1], ["estimate", 1], ["bytes", 1], ["operations", 1], ["nodes", 1], ["writes", 0], ["reads", 0], ["made for", 0]])
-    head.append(Object.assign(element("th", num ? "num" : "", String(name)), {scope: "col"}));
-  out.append(element("thead"), element("tbody"));
-  out.firstChild.append(head);
+  const isMeasured = Boolean(app.index.measured);
+  const out = tableOf(["#item", "kernel", "#share", "#estimate", ...(isMeasured ? ["#measured"] : []), "#bytes", "#operations", "#nodes", "writes", "reads", "made for"]);
   for (const item of [...items].sort((a, b) => b.seconds - a.seconds)) {
-    const row = element("tr"), cell = (text, num = 0) => {
-      const td = element("td", num ? "num" : "");
-      td.append(text);
-      row.append(td);
-    };
-    let name = plain(item.name);
-    if (item.graph >= 0) {
-      const button = /** @type {HTMLButtonElement} */ (element("button", "", name));
-      button.type = "button";
-      button.addEventListener("click", () => openItem(app, item));
-      name = button;
-    }
-    cell(String(item.number), 1), cell(name), cell((100 * item.seconds / total).toFixed(1) + " %", 1), cell((item.seconds * 1e6).toFixed(2) + " \u00b5s", 1);
-    cell(amount(item.bytes, "B"), 1), cell(item.ops ? amount(item.ops, "") : "", 1), cell(String(item.nodes), 1);
-    cell(item.writes.join(" ")), cell(item.reads.join(" ")), cell(plain(item.madeFor));
-    out.lastChild.append(row);
+    out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)), [(100 * item.seconds / total).toFixed(1) + " %"], [inTime(item.estimate)],
+      ...(isMeasured ? [[item.measured ? inTime(item.measured) : ""]] : []), [amount(item.bytes, "B")], [item.ops ? amount(item.ops, "") : ""], [String(item.nodes)],
+      item.writes.join(" "), item.reads.join(" "), plain(item.madeFor)));
   }
   return out;
 }

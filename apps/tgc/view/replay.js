@@ -1,5 +1,5 @@
 // The graphs on the way, made again from what was recorded: the input of a rewrite with the replacements done so far.
-import {Kind} from "./data.js";
+import {Kind, resolved} from "./events.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./data.js").Run} Run */
 
@@ -28,40 +28,33 @@ export class Replacements {
   }
 
   /** What the node has become so far. @param {number} n */
-  resolve(n) {
-    const begun = n;
-    for (let steps = 0, next = this.to.get(n); next !== undefined; next = this.to.get(n)) {
-      n = next;
-      if (n === begun || ++steps > this.to.size) return begun;
-    }
-    return n;
-  }
+  resolve(n) { return resolved(this.to, n); }
 
   /** The graph below `root`. @param {number} root @returns {Shown} */
   shown(root) {
     const g = this.graph, count = g.count, order = [], sources = new Map(), untouched = new Map();
-    const isRaw = (key) => key >= count;
-    const open = new Set();
+    const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key
     // the drawn sources of a drawn node
     const below = (key) => {
-      const n = key % count, raw = isRaw(key) || this.gates.has(n);
-      return Array.from(g.sourcesOf(n), (s) => {
-        if (raw) return this.#isTouched(s, untouched) ? s + count : s;
+      const n = key % count, own = g.sourceList(n), isRaw = key >= count || this.gates.has(n);
+      if (isRaw) return own.map((s) => (this.#isTouched(s, untouched) ? s + count : s));
+      if (!own.some((s) => this.to.has(s) || state[s] === kOpen)) return own;
+      return own.map((s) => {
         const to = this.resolve(s);
-        return open.has(to) ? s + count : to;
+        return state[to] === kOpen ? s + count : to;
       });
     };
     const start = this.resolve(root), stack = [start];
     while (stack.length) {
       const key = stack[stack.length - 1];
-      if (!sources.has(key)) {
-        open.add(key);
+      if (!state[key]) {
+        state[key] = kOpen;
         const list = below(key);
         sources.set(key, list);
-        for (let i = list.length - 1; i >= 0; i--) if (!sources.has(list[i])) stack.push(list[i]);
+        for (let i = list.length - 1; i >= 0; i--) if (!state[list[i]]) stack.push(list[i]);
       } else {
         stack.pop();
-        if (open.delete(key)) order.push(key);
+        if (state[key] === kOpen) state[key] = kDone, order.push(key);
       }
     }
     return {order, sources, root: start, count};
@@ -94,7 +87,7 @@ export class Replacements {
 /** A graph as it stands, nothing replaced. @param {Recorded} graph @param {number} root @returns {Shown} */
 export function asItIs(graph, root) {
   const order = graph.nodesOf(root), sources = new Map();
-  for (const n of order) sources.set(n, Array.from(graph.sourcesOf(n)));
+  for (const n of order) sources.set(n, graph.sourceList(n));
   return {order, sources, root, count: graph.count};
 }
 
@@ -137,6 +130,7 @@ export function origins(graph, s) {
       }
     }
   if (!out.has(stage.to)) out.set(stage.to, stage.from);
-  for (const n of graph.nodesOf(stage.to)) if (!out.has(n)) out.set(n, -1);
-  return out;
+  const kept = new Map();
+  for (const n of graph.nodesOf(stage.to)) kept.set(n, out.has(n) ? out.get(n) : -1);
+  return kept;
 }

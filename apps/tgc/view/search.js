@@ -1,40 +1,43 @@
-// What the search field asks for: words, op:NAME, dtype:NAME, rule:NAME, arg:TEXT, #number, /regular expression/.
+// What the search field asks for: words, op:NAME, dtype:NAME, arg:TEXT, rule:NAME, stage:NAME, device:NAME, #number,
+// /regular expression/; all of them are to hold. A regular expression may stand behind a word, too: rule:/^mul/.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-/** @typedef {{empty: boolean, error: string, node: (g: Recorded, n: number) => boolean, rule: (name: string) => boolean,
- *   line: (text: string) => boolean}} Query */
+/** `rule`: of a rewrite, the name of its rule and of its stage.
+ * @typedef {{empty: boolean, error: string, node: (g: Recorded, n: number) => boolean,
+ *   rule: (name: string, stage: string) => boolean, line: (text: string) => boolean}} Query */
+
+const kOfNodes = ["op", "dtype", "arg", "device", "number"], kOfRewrites = ["rule", "stage"];
 
 /** @param {string} text @returns {Query} */
 export function queryOf(text) {
-  const parts = text.match(/\/(?:\\.|[^/\\])+\/|\S+/g) || [], nodes = [], rules = [], lines = [];
+  const parts = text.match(/(?:\w+:)?\/(?:\\.|[^/\\])+\/|\S+/g) || [];
   let error = "";
-  for (const part of parts) {
-    const pair = /^(op|dtype|rule|arg):(.*)$/i.exec(part);
-    let says;
-    if (/^\/.+\/$/.test(part)) {
+  const asked = parts.map((part) => {
+    const pair = /^(op|dtype|arg|device|rule|stage):(.*)$/i.exec(part), word = pair ? pair[2] : part;
+    const kind = pair ? pair[1].toLowerCase() : /^#\d+$/.test(part) ? "number" : "any";
+    if (/^\/.+\/$/.test(word)) {
       try {
-        const regex = new RegExp(part.slice(1, -1), "i");
-        says = (t) => regex.test(t);
+        const regex = new RegExp(word.slice(1, -1), "i");
+        return {kind, says: (t) => regex.test(t)};
       } catch (e) {
-        error = "no regular expression: " + part;
-        says = () => false;
+        error = "no regular expression: " + word;
+        return {kind, says: () => false};
       }
-    } else {
-      const word = (pair ? pair[2] : part).toLowerCase();
-      says = (t) => t.toLowerCase().includes(word);
     }
-    const kind = pair ? pair[1].toLowerCase() : part.startsWith("#") ? "number" : "any";
-    if (kind === "op") nodes.push((g, n) => g.opName(n).toLowerCase() === pair[2].toLowerCase() || pair[2].endsWith("*") && g.opName(n).toLowerCase().startsWith(pair[2].slice(0, -1).toLowerCase()));
-    else if (kind === "dtype") nodes.push((g, n) => says(g.dtypeName(n)));
-    else if (kind === "arg") nodes.push((g, n) => says(g.argText(n)));
-    else if (kind === "number") nodes.push((g, n) => "#" + g.number[n] === part);
-    else if (kind === "rule") rules.push(says);
-    else nodes.push((g, n) => says(g.opName(n)) || says(g.dtypeName(n)) || says(g.argText(n))), rules.push(says), lines.push(says);
-  }
-  const all = (list, ...args) => list.length > 0 && list.every((f) => f(...args));
-  const asksRules = parts.some((p) => /^rule:/i.test(p)), asksNodes = parts.some((p) => /^(op|dtype|arg):|^#/i.test(p));
+    const wanted = word.toLowerCase();
+    if (kind === "op") return {kind, says: (t) => (wanted.endsWith("*") ? t.toLowerCase().startsWith(wanted.slice(0, -1)) : t.toLowerCase() === wanted)};
+    return {kind, says: (t) => t.toLowerCase().includes(wanted)};
+  });
+  const asks = (kinds) => asked.some((a) => kinds.includes(a.kind));
+  const ofNode = {
+    op: (g, n, says) => says(g.opName(n)), dtype: (g, n, says) => says(g.dtypeName(n)), arg: (g, n, says) => says(g.argText(n)),
+    number: (g, n, says) => says("#" + g.number[n] + " "),
+    device: (g, n, says) => (g.target ? says(g.target) : [n, ...g.sourcesOf(n)].some((s) => g.opName(s) === "DEVICE" && says(g.argText(s)))),
+    any: (g, n, says) => says(g.opName(n)) || says(g.dtypeName(n)) || says(g.argText(n)),
+  };
+  for (const a of asked) if (a.kind === "number") { const exact = parts[asked.indexOf(a)] + " "; a.says = (t) => t === exact; }
   return {empty: !parts.length, error,
-    node: (g, n) => !asksRules && all(nodes, g, n),
-    rule: (name) => !asksNodes && all(rules, name),
-    line: (t) => !asksRules && !asksNodes && all(lines, t)};
+    node: (g, n) => parts.length > 0 && !asks(kOfRewrites) && asked.every((a) => ofNode[a.kind](g, n, a.says)),
+    rule: (name, stage) => parts.length > 0 && !asks(kOfNodes) && asked.every((a) => a.says(a.kind === "stage" ? stage : name)),
+    line: (t) => parts.length > 0 && !asks(kOfNodes) && !asks(kOfRewrites) && asked.every((a) => a.says(t))};
 }

@@ -16,6 +16,12 @@ export class StageList {
   }
 
   show() {
+    const {graph, state} = this.app, of = [state.s, ...this.openQuiet].join();
+    if (this.rowsOf !== of || this.rowsGraph !== graph) this.rows = this.#rows(), this.rowsOf = of, this.rowsGraph = graph;
+    const selected = this.rows.findIndex((r) => this.#isShown(r));
+    this.list.show(this.rows, selected, true);
+  }
+  #rows() {
     const {graph, state, story} = this.app, rows = [];
     rows.push({kind: "place", place: 0});
     const quietFrom = (p) => {
@@ -34,10 +40,7 @@ export class StageList {
       rows.push({kind: "place", place: p + 1});
       if (p + 1 === state.s) this.#rewrites(rows, p + 1);
     }
-    this.rows = rows;
-    const selected = rows.findIndex((r) => this.#isShown(r));
-    this.list.show(rows, selected);
-    this.list.reveal(selected);
+    return rows;
   }
   #isShown(row) {
     const {state} = this.app;
@@ -62,8 +65,14 @@ export class StageList {
     if (row.kind === "quiet") {
       this.openQuiet.has(row.place) ? this.openQuiet.delete(row.place) : this.openQuiet.add(row.place);
       this.show();
-    } else if (row.kind === "place") this.app.go({s: row.place, r: -1, d: -1, m: false});
-    else if (row.kind === "rewrite") this.app.go({s: row.place, r: row.index, d: -1, m: false});
+    } else if (row.kind === "place") return this.goTo(row.place);
+    else if (row.kind === "rewrite") return this.app.go({s: row.place, r: row.index, d: -1, m: false});
+  }
+
+  /** To a place; compared with the one that was chosen for that, if one was. */
+  goTo(s) {
+    const {app} = this;
+    return app.go({s, r: -1, d: app.pinned === s ? -1 : app.pinned, m: false});
   }
 
   /** The next or previous row that shows something. @param {number} by */

@@ -1,20 +1,22 @@
 // What is looked at, as the address says it: every state is a link.
 
-/** @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean, o: boolean,
+/** @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean, o: boolean, e: boolean,
  *   f: number[], v: number[] | null}} State
  * g: which graph; s: the place between stages; r: the rewrite of the stage before it, -1: none; n: the selected node;
+ * e: estimated times though there are measured ones;
  * d: the place it is compared with, -1: none; o: with the other input; t: the text; q: the search; m: the model; f: folded nodes; v: the view */
 
-export const kStart = {g: 0, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, o: false, f: [], v: null};
+export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, e: false, o: false, f: [], v: null};
 
 /** @param {State} state */
 export function addressOf(state) {
   const out = new URLSearchParams();
-  for (const key of ["g", "s", "r", "n", "d"]) if (state[key] >= 0 && !(key === "g" && !state.g)) out.set(key, String(state[key]));
+  for (const key of ["g", "s", "r", "n", "d"]) if (state[key] >= 0) out.set(key, String(state[key]));
   if (state.t !== kStart.t) out.set("t", state.t);
   if (state.q) out.set("q", state.q);
   if (state.m) out.set("m", "1");
   if (state.o) out.set("o", "1");
+  if (state.e) out.set("e", "1");
   if (state.f.length) out.set("f", state.f.join("."));
   if (state.v) out.set("v", state.v.join("_"));
   return "#" + out.toString();
@@ -25,8 +27,8 @@ export function stateOf(address) {
   const from = new URLSearchParams(address.replace(/^#/, "")), out = {...kStart};
   const number = (text) => (/^\d{1,9}$/.test(text || "") ? Number(text) : -1);
   for (const key of ["s", "r", "n", "d"]) out[key] = number(from.get(key));
-  out.g = Math.max(0, number(from.get("g")));
-  out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.m = from.get("m") === "1", out.o = from.get("o") === "1";
+  out.g = number(from.get("g"));
+  out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.m = from.get("m") === "1", out.o = from.get("o") === "1", out.e = from.get("e") === "1";
   out.f = (from.get("f") || "").split(".").map(number).filter((n) => n >= 0);
   const view = (from.get("v") || "").split("_").map(Number);
   out.v = view.length === 3 && view.every(Number.isFinite) && view[2] > 0 ? view : null;

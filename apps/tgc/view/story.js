@@ -1,6 +1,6 @@
 // What became of what: the nodes of every stage that one node came of or that came of it, and the rewrites between.
 // A place is a point between stages: 0 is the AST, n is behind the n-th stage.
-import {Kind} from "./data.js";
+import {Kind} from "./events.js";
 import {origins} from "./replay.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -22,6 +22,13 @@ export class Story {
   originsAt(place) {
     if (!this.known.has(place)) this.known.set(place, origins(this.graph, place - 1));
     return this.known.get(place);
+  }
+
+  /** The node of the first graph that a node of a place came of; -1: none. @param {number} place */
+  atFirst(place, node) {
+    for (let p = place; p > 0 && node >= 0; p--)
+      if (this.graph.stages[p - 1].changed && this.originsAt(p).has(node)) node = this.originsAt(p).get(node);
+    return node;
   }
 
   /** The users of each node of the graph at a place. */

@@ -50,9 +50,8 @@ export class TextPanel {
     const sameText = this.list.items === text.lines, first = Math.min(...this.marks.own, ...(this.marks.own.size ? [] : this.marks.near));
     const selected = this.chosen !== undefined && this.marks.own.has(this.chosen) ? this.chosen : Number.isFinite(first) ? first : -1;
     if (sameText) this.list.refresh(selected);
-    else this.list.show(text.lines, selected), this.list.box.scrollTop = 0;
-    const seen = [...this.marks.own].some((l) => l * kLineHeight >= this.list.box.scrollTop && (l + 1) * kLineHeight <= this.list.box.scrollTop + this.list.box.clientHeight);
-    if (!seen && selected >= 0) this.list.reveal(selected);
+    else this.list.show(text.lines, selected), this.list.scrollTo(0);
+    if (![...this.marks.own].some((l) => this.list.isSeen(l))) this.list.reveal(selected);
   }
 
   /** Selects what a line is of. @param {number} i */

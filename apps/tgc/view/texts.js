@@ -1,4 +1,5 @@
 // The texts of a graph, and which lines are which nodes'.
+import {summed} from "./data.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
 
@@ -23,9 +24,9 @@ export function textsAt(graph, story, place, cache) {
 }
 
 function made(graph, story, raw, cache) {
-  const lines = (raw.text || "").replace(/\n$/, "").split("\n"), linesOf = new Map(), nodesOf = new Map();
+  const lines = raw.lines ? withNames(summed([...raw.lines], 1).map((n) => graph.lines[n])) : (raw.text || "").replace(/\n$/, "").split("\n"), linesOf = new Map(), nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
-  const nodes = raw.nodes || [];
+  const nodes = summed([...(raw.nodes || [])], 2);
   for (let i = 0; i < nodes.length; i += 2) push(linesOf, nodes[i], nodes[i + 1]), push(nodesOf, nodes[i + 1], nodes[i]);
   if (raw.kind === "asm") {
     const source = graph.texts.find((t) => t.kind === "source"), from = source && (cache.get(source) || made(graph, story, source, cache));
@@ -38,6 +39,18 @@ function made(graph, story, raw, cache) {
   }
   return {kind: raw.kind, title: isLlvm ? "LLVM IR" : kTitles[raw.kind] || raw.kind, place: raw.kind === "pyrender" ? raw.stage : story.last,
     lines: raw.error ? ["(" + raw.error + ")"] : lines, error: raw.error || "", linesOf, nodesOf};
+}
+
+/** pyrender's names, which were told by how far they are from the line's own (lib/view/recording_writer.cpp). */
+function withNames(lines) {
+  const from = (own, told) => (told <= own ? own - told : told), name = /\bc(0|[1-9]\d{0,7})\b/g;
+  let own = 0, next = 0;
+  return lines.map((line) => {
+    const head = /^c(0|[1-9]\d{0,7}) = /.exec(line);
+    if (head) own = from(next, Number(head[1])), next = own + 1;
+    const rest = (head ? line.slice(head[0].length) : line).replace(name, (_, told) => "c" + from(own, Number(told)));
+    return head ? "c" + own + " = " + rest : rest;
+  });
 }
 
 /** The lines of nodes: their own, and where a node has none those of what uses it. @param {Text} text

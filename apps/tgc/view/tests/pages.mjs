@@ -1,9 +1,9 @@
 // The graphs in a page that `tgc view -o` wrote, for tests under node.
 import {readFileSync} from "node:fs";
-import {Recorded, unpacked} from "../data.js";
+import {Recorded} from "../data.js";
 
 /** @param {string} file */
 export async function graphsOf(file) {
   const blobs = [...readFileSync(file, "utf8").matchAll(/<script type="application\/octet-stream" id="graph\d+">([^<]*)/g)];
-  return Promise.all(blobs.map(async (b) => new Recorded(await unpacked(b[1]))));
+  return Promise.all(blobs.map((b) => Recorded.read(b[1])));
 }

@@ -1,0 +1,111 @@
+// Reads the events of a recording, whose columns lib/view/recording_events.cpp writes: what follows from the rest was not
+// told, and is worked out here step by step as there.
+
+export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
+const kEndTold = 5, kRebuiltTold = 6;
+
+/** What a node has become by the replacements of a run. @param {Map<number, number>} to @param {number} n */
+export function resolved(to, n) {
+  const begun = n;
+  let steps = 0;
+  for (let next = to.get(n); next !== undefined; next = to.get(n)) {
+    n = next;
+    if (n === begun || ++steps > to.size) return begun;
+  }
+  return n;
+}
+
+/** The rows of the table, to be found by what they say. */
+class RowsByContent {
+  /** @param {import("./data.js").Recorded} g */
+  constructor(g) {
+    this.g = g;
+    this.mask = (1 << Math.ceil(Math.log2(g.count * 2 + 2))) - 1;
+    this.slots = new Int32Array(this.mask + 1).fill(-1);
+  }
+  #hash(like, sources) {
+    const g = this.g;
+    let hash = Math.imul(g.op[like] * 31 + g.dtype[like], 0x9e3779b1) ^ Math.imul(g.arg[like] * 31 + g.tag[like], 0x85ebca77);
+    for (const s of sources) hash = Math.imul((hash << 5 | hash >>> 27) ^ s, 0x9e3779b1);
+    return hash ^ hash >>> 15;
+  }
+  /** Where the row that is `like` one, with these sources, stands or would stand. */
+  slot(like, sources) {
+    const g = this.g;
+    for (let i = this.#hash(like, sources) & this.mask; ; i = (i + 1) & this.mask) {
+      const n = this.slots[i];
+      if (n < 0 || g.op[n] === g.op[like] && g.dtype[n] === g.dtype[like] && g.arg[n] === g.arg[like] && g.tag[n] === g.tag[like]
+          && g.first[n + 1] - g.first[n] === sources.length && sources.every((s, k) => g.source[g.first[n] + k] === s)) return i;
+    }
+  }
+}
+
+export class EventReader {
+  /** @param {import("./data.js").Recorded} g its table, in which the rows of `derived` are yet to be made
+   *  @param {any} told the columns @param {number[]} derived */
+  constructor(g, told, derived) {
+    this.g = g, this.told = told, this.derived = derived;
+    this.at = Object.fromEntries(Object.keys(told).map((k) => [k, 0]));
+    this.nextDerived = 0, this.lastBefore = 0, this.madeEnd = 0;
+    this.became = new Map();
+    this.open = [{input: -1, to: new Map()}];
+    this.rows = new RowsByContent(g);
+    const isDerived = new Set(derived);
+    for (let n = 0; n < g.count; n++) {
+      if (isDerived.has(n)) continue;
+      const slot = this.rows.slot(n, g.sourcesOf(n));
+      if (this.rows.slots[slot] < 0) this.rows.slots[slot] = n;
+    }
+  }
+  #next(column) { return this.told[column][this.at[column]++]; }
+  #before(column) { return this.lastBefore += this.#next(column); }
+  #replace(before, after) { if (before !== after) this.open[this.open.length - 1].to.set(before, after); }
+
+  /** The next events as numbers, one after the other: 0 begin (input, name, set, number of rules, bottom-up), 1 end
+   * (result), 2 rewrite (rule, before, after, the first node that it made, how many, ns), 3 rebuilt (before, after),
+   * 4 gated (node). @param {number} count */
+  next(count) {
+    const out = [];
+    for (let i = 0; i < count; i++) {
+      const kind = this.#next("kind");
+      if (kind === Kind.Begin) {
+        const [name, set, rules, bottomUp] = this.told.run_kinds[this.#next("run")], input = this.lastBefore + this.#next("input");
+        this.open.push({input, to: new Map()});
+        out.push(kind, input, name, set, rules, bottomUp);
+      } else if (kind === Kind.End || kind === kEndTold) {
+        const run = this.open.length > 1 ? this.open.pop() : this.open[0];
+        out.push(Kind.End, kind === kEndTold ? this.#next("result") : resolved(run.to, run.input));
+      } else if (kind === Kind.Rewrite) this.#rewrite(out);
+      else if (kind === Kind.Gated) out.push(kind, this.#before("gated"));
+      else {
+        const before = this.#before("rebuilt"), after = kind === kRebuiltTold ? before + this.#next("rebuilt_to") : this.#rebuilt(before);
+        this.#replace(before, after);
+        out.push(Kind.Rebuilt, before, after);
+      }
+    }
+    return out;
+  }
+
+  #rewrite(out) {
+    const g = this.g, rule = this.#next("rule"), before = this.#before("rewritten"), made = this.madeEnd + this.#next("made");
+    const count = this.#next("made_count"), code = this.#next("became"), time = this.#next("time");
+    this.madeEnd = made + count;
+    const from = count ? this.madeEnd - 1 : before, far = code - 1;
+    const after = code === 0 ? this.became.get(before) : code < 0 ? g.source[g.first[before] - 1 - code] : from - (far & 1 ? -((far + 1) >> 1) : far >> 1);
+    this.became.set(before, after);
+    this.#replace(before, after);
+    out.push(Kind.Rewrite, rule, before, after, made, count, time ? 2 ** time : 0);
+  }
+
+  // The node with what its sources have become: a row that is there, or the next of those that are to be made.
+  #rebuilt(before) {
+    const g = this.g, {to} = this.open[this.open.length - 1], sources = Array.from(g.sourcesOf(before), (s) => resolved(to, s));
+    const slot = this.rows.slot(before, sources);
+    if (this.rows.slots[slot] >= 0) return this.rows.slots[slot];
+    const n = this.rows.slots[slot] = this.derived[this.nextDerived++];
+    g.op[n] = g.op[before], g.dtype[n] = g.dtype[before], g.arg[n] = g.arg[before], g.tag[n] = g.tag[before];
+    g.source.set(sources, g.first[n]);
+    this.madeEnd = Math.max(this.madeEnd, n + 1);
+    return n;
+  }
+}

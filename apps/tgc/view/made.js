@@ -1,0 +1,47 @@
+// Which nodes of a model kernels came of. The stage "number the uops" tags every tensor that may become a buffer, and the
+// tags stay through all that follows, until a kernel is made of what has them: tinygrad's own way to know it.
+/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./story.js").Story} Story */
+
+const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // where what other kernels make, or what is given, begins
+
+const numbersIn = (/** @type {string} */ tag) => (tag.match(/\d+/g) || []).map(Number);
+
+/** By number of a tag, the node of the model. @param {Recorded} g @param {Story} story @returns {Map<number, number>} */
+function nodesOfTags(g, story) {
+  const out = new Map();
+  for (const stage of g.stages)
+    for (const r of stage.rewrites) {
+      const [tag] = numbersIn(g.strings[g.tag[r.after]]);
+      if (tag === undefined || g.tag[r.before] || out.has(tag)) continue;
+      const node = story.atFirst(stage.index, r.before);
+      if (g.madeForNode.has(node)) out.set(tag, g.madeForNode.get(node));
+    }
+  return out;
+}
+
+/** For each item of the schedule the model's nodes that it came of, as numbers in order.
+ * @param {Recorded} g @param {Story} story @returns {number[][]} */
+export function nodesOfKernels(g, story) {
+  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by a kernel's graph, what it was made of
+  for (const stage of g.stages)
+    for (const r of stage.rewrites)
+      for (const n of [r.after, ...g.sourcesOf(r.after)])
+        if (g.inner.has(n) && !kOthers.has(g.opName(r.before)) && !madeOf.has(g.inner.get(n))) madeOf.set(g.inner.get(n), r.before);
+  return g.kernels.map((ast) => {
+    const out = new Set(), first = madeOf.get(ast), stack = first === undefined ? [] : [first], seen = new Set(stack);
+    while (stack.length) {
+      const n = stack.pop();
+      if (n !== first && kOthers.has(g.opName(n))) continue;
+      for (const tag of numbersIn(g.strings[g.tag[n]])) if (ofTag.has(tag)) out.add(ofTag.get(tag));
+      for (const s of g.sourcesOf(n)) if (!seen.has(s)) seen.add(s), stack.push(s);
+    }
+    return [...out].sort((a, b) => a - b);
+  });
+}
+
+/** The model's node that a node of a place came of; -1: nobody knows. @param {Recorded} g @param {Story} story */
+export function nodeOf(g, story, place, n) {
+  const first = story.atFirst(place, n);
+  return g.madeForNode.has(first) ? g.madeForNode.get(first) : -1;
+}

@@ -1,0 +1,11 @@
+// Texts as numbers: equal texts have the same.
+export class Table {
+  constructor() { /** @type {Map<string, number>} */ this.numbers = new Map(); }
+  /** @param {string} text */
+  number(text) {
+    const known = this.numbers.get(text);
+    if (known !== undefined) return known;
+    this.numbers.set(text, this.numbers.size);
+    return this.numbers.size - 1;
+  }
+}

@@ -1,0 +1,152 @@
+#include "lib/view/recording_events.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+namespace tgc {
+namespace {
+
+// What stands in the column of kinds.
+enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndTold, kRebuiltTold };
+
+// Of all that is written of a node; two that share it by chance only cost that they are told.
+uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
+  uint64_t hash = 0;
+  auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
+  add(uint64_t(u.op())), add(uint64_t(t.dtype)), add(uint64_t(t.arg)), add(uint64_t(t.tag));
+  for (UOp s : u.src()) add(s.id());
+  return hash;
+}
+
+// A number that is not negative for one that may be.
+int64_t folded(int64_t n) { return n < 0 ? -2 * n - 1 : 2 * n; }
+
+}  // namespace
+
+EventWriter::EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers,
+                         const std::vector<Texts>& texts)
+    : nodes_(nodes), numbers_(numbers), texts_(texts), state_(nodes.size()), ambiguous_(nodes.size()) {
+  std::unordered_map<uint64_t, size_t> known;
+  known.reserve(nodes.size());
+  for (size_t n = 0; n < nodes.size(); n++) {
+    auto [at, is_new] = known.try_emplace(hash_of_row(nodes[n], texts[n]), n);
+    if (!is_new) ambiguous_[n] = ambiguous_[at->second] = true;
+  }
+}
+
+int64_t EventWriter::first_from(int64_t id) const {
+  return std::ranges::lower_bound(nodes_, uint32_t(id), {}, &UOp::id) - nodes_.begin();
+}
+
+// What the node has become so far in the innermost run.
+int64_t EventWriter::resolved(int64_t node) const {
+  const auto& to = open_.back().to;
+  int64_t begun = node;
+  size_t steps = 0;
+  for (auto at = to.find(node); at != to.end(); at = to.find(node)) {
+    node = at->second;
+    if (node == begun || ++steps > to.size()) return begun;
+  }
+  return node;
+}
+
+// A node that an event speaks of has a row by then.
+void EventWriter::meet(int64_t node) {
+  if (node >= 0 && state_[size_t(node)] == State::Unknown) state_[size_t(node)] = State::Told;
+}
+
+void EventWriter::replace(int64_t before, int64_t after) {
+  if (before != after) open_.back().to[before] = after;
+}
+
+void EventWriter::add(const RecordedEvent& e) {
+  switch (e.kind) {
+    case RecordedEvent::Kind::Begin: return begin(e);
+    case RecordedEvent::Kind::End: return end(e);
+    case RecordedEvent::Kind::Rewrite: return rewrite(e);
+    case RecordedEvent::Kind::Rebuilt: return rebuilt(e);
+    case RecordedEvent::Kind::Gated:
+      meet(number(e.a));
+      kinds_.push_back(kGated);
+      gated_.push_back(number(e.a) - std::exchange(last_before_, number(e.a)));
+  }
+}
+
+void EventWriter::begin(const RecordedEvent& e) {
+  meet(number(e.a));
+  kinds_.push_back(kBegin);
+  std::vector<int64_t> kind(e.numbers, e.numbers + 4);
+  runs_.push_back(run_kinds_.try_emplace(kind, int64_t(run_kinds_.size())).first->second);
+  inputs_.push_back(number(e.a) - last_before_);
+  open_.push_back({number(e.a), {}});
+}
+
+void EventWriter::end(const RecordedEvent& e) {
+  meet(number(e.a));
+  bool follows = open_.size() > 1 && open_.back().input >= 0 && resolved(open_.back().input) == number(e.a);
+  kinds_.push_back(follows ? kEnd : kEndTold);
+  if (!follows) results_.push_back(number(e.a));
+  if (open_.size() > 1) open_.pop_back();
+}
+
+void EventWriter::rewrite(const RecordedEvent& e) {
+  int64_t before = number(e.a), after = number(e.b), made = first_from(e.numbers[1]);
+  int64_t count = first_from(e.numbers[2]) - made;
+  meet(before), meet(after);
+  for (int64_t n = made; n < made + count; n++) meet(n);
+  kinds_.push_back(kRewrite), rules_.push_back(e.numbers[0]), made_count_.push_back(count);
+  times_.push_back(std::lround(std::log2(std::max<int64_t>(1, e.numbers[3]))));
+  rewritten_.push_back(before - std::exchange(last_before_, before));
+  made_.push_back(made - std::exchange(made_end_, made + count));
+  const auto sources = nodes_[size_t(before)].src();
+  auto slot = std::ranges::find(sources, e.b);
+  auto known = last_made_.find(before);
+  if (known != last_made_.end() && known->second == after) became_.push_back(0);
+  else if (slot != sources.end()) became_.push_back(-1 - (slot - sources.begin()));
+  else became_.push_back(1 + folded((count ? made_end_ - 1 : before) - after));
+  last_made_[before] = after;
+  replace(before, after);
+}
+
+// The node with other sources, and nothing else. It is a new row when nothing told of it before, and when what is
+// derived stays in the order of the table.
+void EventWriter::rebuilt(const RecordedEvent& e) {
+  int64_t before = number(e.a), after = number(e.b);
+  meet(before);
+  bool is_derived = follows(before, after);
+  if (state_[size_t(after)] == State::Unknown) {
+    is_derived &= after > last_derived_;
+    state_[size_t(after)] = is_derived ? State::Derived : State::Told;
+    if (is_derived) last_derived_ = after, made_end_ = std::max(made_end_, after + 1);
+  }
+  kinds_.push_back(is_derived ? kRebuilt : kRebuiltTold);
+  rebuilt_.push_back(before - std::exchange(last_before_, before));
+  if (!is_derived) rebuilt_to_.push_back(after - before);
+  replace(before, after);
+}
+
+bool EventWriter::follows(int64_t before, int64_t after) const {
+  UOp a = nodes_[size_t(before)], b = nodes_[size_t(after)];
+  const Texts &x = texts_[size_t(before)], &y = texts_[size_t(after)];
+  if (ambiguous_[size_t(after)] || a.op() != b.op() || a.num_src() != b.num_src()) return false;
+  if (x.dtype != y.dtype || x.arg != y.arg || x.tag != y.tag) return false;
+  for (size_t i = 0; i < a.num_src(); i++)
+    if (resolved(number(a.src(i))) != number(b.src(i))) return false;
+  return true;
+}
+
+void EventWriter::write(JsonWriter& json) const {
+  std::vector<const std::vector<int64_t>*> in_order(run_kinds_.size());
+  for (auto& [kind, i] : run_kinds_) in_order[size_t(i)] = &kind;
+  json.key("run_kinds").array([&] {
+    for (auto* kind : in_order) json.value(*kind);
+  });
+  json.member("kind", kinds_).member("run", runs_).member("input", inputs_).member("result", results_);
+  json.member("rule", rules_).member("rewritten", rewritten_).member("made", made_).member("made_count", made_count_);
+  json.member("became", became_).member("time", times_).member("rebuilt", rebuilt_).member("rebuilt_to", rebuilt_to_);
+  json.member("gated", gated_);
+}
+
+}  // namespace tgc
