@@ -4,14 +4,16 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
+#include "lib/session/check_merge.h"
 #include "lib/session/replay.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {
 
 struct CheckOptions {
-  std::vector<std::string> files;
-  std::string stages;
+  std::vector<std::string> files, reports;
+  std::string stages, shard = "1/1", merged;
   ReplayPlan plan;
   bool json = false, isolated = false, traced = false, list = false;
   int show = 0;
@@ -30,7 +32,10 @@ class Checker {
     check->traced = o_.traced;
     check->explain = o_.show > 0;
     check->color = use_color(o_.json ? 2 : 1);
+    auto shard = Shard::parse(o_.shard);
+    if (!shard) return trouble(shard.diag());
     ReplayPlan plan = o_.plan;
+    plan.shard = *shard;
     plan.check = std::move(*check);
     for (const std::string& spec : o_.files) {
       auto status =
@@ -86,12 +91,20 @@ class Checker {
   int shown_ = 0;
 };
 
+int merge(const CheckOptions& o) {
+  auto merged = merge_checks(o.reports);
+  if (!merged) return trouble(merged.diag());
+  if (o.merged.empty()) print(merged->json);
+  else if (auto written = write_file(o.merged, merged->json); !written) return trouble(written.diag());
+  return merged->all_identical ? 0 : 1;
+}
+
 }  // namespace
 
 void add_check(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<CheckOptions>();
   CLI::App* cmd = app.add_subcommand("check", "replay golden records, compare every stage to the letter");
-  cmd->add_option("GOLDENS", o->files, "golden files, plain or gzip; FILE#ID: that record alone")->required();
+  cmd->add_option("GOLDENS", o->files, "golden files, plain or gzip; FILE#ID: that record alone");
   cmd->add_option(
          "--stages", o->stages,
          "what to compare: names, aliases, spans a..b, and graphs (all graph stages), linear, source, program, "
@@ -114,7 +127,14 @@ void add_check(CLI::App& app, int& exit_code) {
   cmd->add_option("-j", o->jobs, "threads; default: one per processor")
       ->type_name("N")
       ->check(whole_number(1, kMostThreads));
-  cmd->callback([o, &exit_code] { exit_code = Checker(*o).run(); });
+  cmd->add_option("--shard", o->shard, "the Kth of N parts of the records of each file")->type_name("K/N");
+  CLI::App* join = cmd->add_subcommand("merge", "add up reports of --json, of shards or of files");
+  join->add_option("REPORTS", o->reports, "what `tgc check --json` printed")->required();
+  join->add_option("-o,--output", o->merged, "a file for the sum; default: standard output");
+  cmd->callback([o, join, &exit_code] {
+    if (join->parsed()) exit_code = merge(*o);
+    else exit_code = o->files.empty() ? trouble({.message = "GOLDENS is required"}) : Checker(*o).run();
+  });
 }
 
 }  // namespace tgc

@@ -48,6 +48,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     if (session.cancelled()) return Diag{"cancelled"};
     if (!*more) break;
     if (!id.empty() && !contains(line.text, id)) continue;  // spares the parsing
+    if (!plan.shard.has(line.line)) continue;
     auto check = [&, line = std::move(line)] { return check_line(line, name.file, id, reader->header(), plan); };
     auto tell = [&](std::optional<RecordReport>&& report) {
       if (!report) return;

@@ -7,6 +7,7 @@
 
 #include "lib/session/record_check.h"
 #include "lib/session/session.h"
+#include "lib/session/shard.h"
 
 namespace tgc {
 
@@ -14,6 +15,7 @@ struct ReplayPlan {
   CheckPlan check;
   std::string id;      // only the record of that id; beside the #ID of an INPUT
   std::string filter;  // only records whose id, target or device contains this
+  Shard shard = {};    // of the records, by their lines in the file
 };
 
 // Calls `on_report` with the report of every record of `spec` (FILE or FILE#ID) that the plan wants, in the order of
