@@ -18,7 +18,7 @@ struct BenchOptions {
 
 int bench(BenchOptions o) {
   if (o.plan.inputs.empty()) o.plan.inputs = {"-"};
-  auto result = run_bench(terminal_session(o.over, o.jobs), o.plan);
+  auto result = run_bench(terminal_session(with_found_opts(o.over), o.jobs), o.plan);
   if (!result) return trouble(result.diag());
   if (result->graphs.size() == 1 && !result->graphs[0].time) return trouble(result->graphs[0].time.diag());
   BenchReport report(o.plan, o.jobs, *result);

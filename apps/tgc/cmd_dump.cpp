@@ -24,7 +24,7 @@ struct DumpOptions {
 int dump(const DumpOptions& o) {
   auto plan = make_dump_plan(o.stage, o.json ? "json" : o.format);
   if (!plan) return trouble(plan.diag());
-  Session session = terminal_session(o.over, o.jobs);
+  Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;
   plan->jobs = session.jobs;
   plan->into_files = !o.output.empty();

@@ -32,7 +32,7 @@ int tell(const Report& report, bool json, const std::string& text, const std::st
 class Runner {
  public:
   explicit Runner(const RunOptions& options)
-      : o_(options), spec_(options.trial), session_(terminal_session(options.over)) {}
+      : o_(options), spec_(options.trial), session_(terminal_session(with_found_opts(options.over))) {}
 
   int run() {
     spec_.one_of_several = o_.inputs.size() > 1;

@@ -11,6 +11,7 @@ class App;
 
 namespace tgc {
 
+void add_beam(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_bisect(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);

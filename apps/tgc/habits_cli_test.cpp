@@ -28,7 +28,7 @@ TEST_CASE("cli: tinygrad's variables choose the target, count rules, or are said
   CHECK(has(run_tgc("dump --stage=source " + kernel, "/dev/null", "CPU_LLVM=1").out, "define void"));
   CHECK(has(run_tgc("dump --stage=source " + kernel, "/dev/null", "DEV=metal").out, "kernel void"));
   CHECK(has(run_tgc("dump --stage=source --target=CPU " + kernel, "/dev/null", "METAL=1").out, "void "));
-  for (const char* variable : {"VIZ=1", "BEAM=2", "JIT=1", "PROFILE=1", "DEVICE=CPU", "CLANG=1"}) {
+  for (const char* variable : {"VIZ=1", "JIT=1", "PROFILE=1", "DEVICE=CPU", "CLANG=1"}) {
     Ran r = run_tgc("dump " + kernel, "/dev/null", variable);
     CHECK(r.code == 0);
     CHECK(has(r.err, std::string("tgc: note: ") + variable + " does nothing here: "));

@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "apps/tgc/commands.h"
+#include "lib/beam/beam_settings.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/support/limits.h"
 #include "lib/text/formats.h"
@@ -120,8 +121,7 @@ std::string faults() {
 
 std::string exit_codes() {
   return "Exit codes, as diff has them:\n" +
-         rows(2, {{"0", "same, passed, done"},
-                  {"1", "different, failed"},
+         rows(2, {{"0", "same, passed, done"}, {"1", "different, failed"},
                   {"2", "trouble: usage, an input that cannot be read, a device that is missing"}});
 }
 
@@ -131,7 +131,7 @@ struct Topic {
 };
 constexpr Topic kTopics[] = {{"stages", stages}, {"formats", formats}, {"settings", settings},    {"targets", targets},
                              {"inputs", inputs}, {"debug", debug},     {"exit-codes", exit_codes},
-                             {"faults", faults}, {"limits", limits}};
+                             {"faults", faults}, {"limits", limits},   {"beam", beam_variables_text}};
 
 }  // namespace
 

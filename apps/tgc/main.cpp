@@ -7,6 +7,7 @@
 #include "apps/tgc/process.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
+#include "lib/beam/found_opts.h"
 #include "lib/rewrite/fault.h"
 #include "lib/session/environment.h"
 #include "lib/support/limits.h"
@@ -47,6 +48,7 @@ constexpr Command kCommands[] = {
     {"compile", tgc::add_compile},   {"devices", tgc::add_devices}, {"cache", tgc::add_cache},
     {"diff", tgc::add_diff},         {"bisect", tgc::add_bisect},   {"patterns", tgc::add_patterns},
     {"stats", tgc::add_stats},       {"trace", tgc::add_trace},     {"view", tgc::add_view},
+    {"beam", tgc::add_beam},
     {"completion", tgc::add_completion},
     {"help", tgc::add_help},
 };
@@ -84,6 +86,7 @@ int run_command(int argc, char** argv) {
     return usage_error(app, e, argc, argv);
   }
   for (std::string& warning : tgc::take_fault_warnings()) tgc::warn({.message = std::move(warning)});
+  if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::tell("tgc: note: " + note + "\n");
   if (exit_code != 2 && tgc::memory_ran_out())
     exit_code = tgc::trouble({.message = "out of memory: not all was done"});
   return exit_code == 2 ? 2 : tgc::finish_output(exit_code);

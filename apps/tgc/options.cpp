@@ -5,6 +5,8 @@
 
 #include "apps/tgc/process.h"
 #include "apps/tgc/terminal.h"
+#include "lib/beam/found_opts.h"
+#include "lib/beam/results.h"
 #include "lib/runtime/emulated.h"
 #include "lib/session/environment.h"
 
@@ -103,6 +105,14 @@ Session terminal_session(Overrides over, unsigned jobs) {
   session.over = std::move(over);
   for (const std::string& idle : idle_variables()) session.note(idle);
   return session;
+}
+
+Overrides with_found_opts(Overrides over) {
+  auto beam = BeamSettings::take(over.sets);
+  if (!beam) return warn(beam.diag()), over;
+  if (beam->BEAM < 1) return over;
+  if (auto status = use_found_opts(BeamResults::default_path(), int64_t(beam->BEAM)); !status) warn(status.diag());
+  return over;
 }
 
 }  // namespace tgc

@@ -42,4 +42,8 @@ Session terminal_session(unsigned jobs);
 // One that compiles: a variable of tinygrad that is set and does nothing here is a note.
 Session terminal_session(Overrides over, unsigned jobs = 1);
 
+// Under BEAM=N, by --set or by the environment: kernels get the opts that `tgc beam` has found (lib/beam/found_opts.h).
+// The variables of the search are taken out of --set, for they are none of the pipeline.
+Overrides with_found_opts(Overrides over);
+
 }  // namespace tgc

@@ -52,6 +52,7 @@ class Executable {
   const std::vector<VariableSpec>& variables() const { return variables_; }
   const std::optional<ProgramInfo>& info() const { return info_; }         // of a linear list
   const KernelSource& source() const { return source_; }                   // of REF empty
+  const std::string& code() const { return code_; }                        // what its compiler made; of REF empty
 
   // The kernel on an open device, the one it was made for, or for REF make_ref_device's. Of REF once.
   Result<std::unique_ptr<Kernel>> load(Device& device);

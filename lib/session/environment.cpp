@@ -34,7 +34,6 @@ struct Idle {
 };
 constexpr Idle kIdle[] = {
     {"VIZ", "`tgc trace` shows every rewrite"},
-    {"BEAM", "nothing searches for kernels; the hand-coded optimizer is used, --opts forces a list"},
     {"JIT", "nothing is captured; a tensor graph is scheduled each time"},
     {"PROFILE", "`tgc run --bench=N` and DEBUG=2 tell times"},
     {"DEVICE", "it is no variable of tinygrad 0.12.0; DEV=NAME and --target=NAME pick a device"},

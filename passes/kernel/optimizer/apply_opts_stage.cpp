@@ -1,5 +1,6 @@
 #include "passes/kernel/optimizer/apply_opts_stage.h"
 
+#include "passes/kernel/optimizer/found_opts.h"
 #include "passes/kernel/optimizer/heuristic.h"
 
 namespace tgc {
@@ -16,13 +17,26 @@ std::optional<std::vector<Opt>> opts_to_apply(const KernelJob& job, UOp sink) {
   return out;
 }
 
+FindOpts& found_before() {
+  static FindOpts find;
+  return find;
+}
+
 }  // namespace
+
+void set_find_opts(FindOpts find) { found_before() = std::move(find); }
+
+std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel) {
+  return found_before() ? found_before()(kernel) : std::nullopt;
+}
 
 UOp apply_opts(KernelJob& job, UOp sink) {
   if (!sink.tag().is_none()) return sink;
   Scheduler k(sink, job.target);
   k.convert_loop_to_global();
-  if (auto opts = opts_to_apply(job, sink)) {
+  auto opts = opts_to_apply(job, sink);
+  if (!opts) opts = find_opts(k);
+  if (opts) {
     for (const Opt& opt : *opts) k.apply_opt(opt);
   } else if (!job.settings().NOOPT && k.applied_opts().empty() && k.facts().bufferizes.empty()) {
     k = hand_coded_optimizations(k);

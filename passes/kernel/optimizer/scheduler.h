@@ -52,6 +52,7 @@ class Scheduler {
   Graph& graph() const { return ast_.graph(); }
   const Target& target() const { return *target_; }
   const std::vector<Opt>& applied_opts() const { return applied_opts_; }
+  const TensorCore* tensor_core() const { return tensor_core_; }  // that a TC has taken; null: none has
   bool dont_use_locals() const { return dont_use_locals_; }
 
   const Facts& facts() const;
@@ -72,6 +73,9 @@ class Scheduler {
 
   // Whether the axis's range is among what `u` is computed from, `u` itself left out (in u.backward_slice).
   bool depends_on(UOp u, size_t axis) const;
+
+  // The number of the opt's axis among all axes; -1 without one. Throws KernelOptError when there is no such axis.
+  int64_t real_axis(const Opt& opt) const;
 
   // Whether the range is a loop that every output has, and can become a global axis or one of threads.
   bool is_globalizable(UOp rng) const;
@@ -102,7 +106,6 @@ class Scheduler {
   std::string kernel_name(std::map<std::string, int>& name_counts) const;
 
   std::pair<UOp, UOp> shift_to(UOp rng, int64_t amount, AxisType type, bool top = false, UOp new_rng = {});
-  int64_t real_axis(const Opt& opt) const;
   void check_shared_memory(const Opt& opt, int64_t amount) const;
   void check_split(const Opt& opt, UOp rng, int64_t amount) const;
   std::vector<UOp> apply_split(const Opt& opt, UOp rng);
@@ -118,6 +121,7 @@ class Scheduler {
   const Target* target_;
   bool dont_use_locals_ = false;
   std::vector<Opt> applied_opts_;
+  const TensorCore* tensor_core_ = nullptr;
   int64_t next_range_;
   mutable std::shared_ptr<const Facts> facts_;  // of ast_, made when first asked for
   mutable std::shared_ptr<const Reach> reach_;  // which axes each node depends on; the same

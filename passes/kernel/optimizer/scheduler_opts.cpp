@@ -56,11 +56,6 @@ const RuleSet& swap_remove_tags() {
   return set;
 }
 
-namespace {
-
-}  // namespace
-
-// The number of the opt's axis among all axes; -1 without one.
 int64_t Scheduler::real_axis(const Opt& opt) const {
   if (!opt.axis || opt.op == OptOps::TC) return -1;
   if (opt.op == OptOps::UNROLL) return int64_t(at(unrollable_dims(), *opt.axis, "the axis of UNROLL"));

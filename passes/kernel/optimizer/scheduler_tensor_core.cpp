@@ -75,6 +75,7 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
     if (!pad_tc_axes(tc, *axes, tc_opt)) continue;
     auto split = split_tc_axes(tc, *axes);
     if (use != 2) emit_wmma(tc, split);
+    tensor_core_ = &tc;
     return {axes->begin(), axes->end()};
   }
   throw KernelOptError("no tensor core available");

@@ -1,0 +1,248 @@
+#include "lib/beam/beam.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "lib/beam/contest.h"
+#include "lib/beam/replay_times.h"
+#include "lib/beam/results.h"
+#include "lib/runtime/devices.h"
+#include "lib/session/source.h"
+
+namespace tgc {
+namespace {
+
+using Report = std::function<Status(const BeamLog&)>;
+using Clock = std::chrono::steady_clock;
+
+// Nobody knows how long anything takes.
+class NoTimes : public TimeSource {
+ public:
+  std::optional<double> time(const OptTexts&, Candidate&, double, CandidateLog& log) override {
+    log.fate = Fate::Unknown;
+    return std::nullopt;
+  }
+};
+
+struct Item {
+  SearchKernel kernel;
+  size_t runs = 1;     // how often the input runs it
+  double seconds = 0;  // by hand-coded opts, where a budget is to be shared out
+};
+
+uint64_t start_of(const Sha256& key) { return uint64_t(key[0]) << 16 | uint64_t(key[1]) << 8 | key[2]; }
+
+// The kernels of an input, each distinct one once.
+class Items {
+ public:
+  Items(const Session& session, const BeamPlan& plan) : session_(session), plan_(plan) {}
+
+  Result<std::vector<Item>> all() {
+    auto status = for_each_graph(session_, plan_.input, plan_.kernel, [&](Loaded g) { return add(std::move(g)); });
+    if (!status) return status.diag();
+    return std::move(items_);
+  }
+
+ private:
+  Status add(Loaded graph) {
+    auto begun = session_.begin(std::move(graph));
+    if (!begun) return begun.diag();
+    if (!begun->is_tensor_graph()) return add_kernel(std::move(*begun));
+    if (auto& made = begun->schedule(); !made) return made.diag();
+    for (size_t number : begun->kernel_numbers()) {
+      auto kernel = begun->kernel(number);
+      if (!kernel) return kernel.diag();
+      if (auto status = add_kernel(std::move(*kernel)); !status) return status;
+    }
+    return Unit{};
+  }
+
+  Status add_kernel(Compilation compilation) {
+    auto kernel = SearchKernel::begin(std::move(compilation));
+    if (!kernel) return session_.warn(kernel.diag()), Unit{};
+    // a file of times says what it has by names
+    std::string id = plan_.replay.empty() ? kernel->target().name() + " " + to_hex(kernel->key()) : kernel->name();
+    auto [known, is_new] = known_.emplace(std::move(id), items_.size());
+    if (!is_new) {
+      if (known->second < items_.size()) items_[known->second].runs++;
+    } else if (plan_.shard.has(start_of(kernel->key()))) {
+      items_.push_back({std::move(*kernel)});
+    } else {
+      known->second = SIZE_MAX;
+    }
+    return Unit{};
+  }
+
+  const Session& session_;
+  const BeamPlan& plan_;
+  std::map<std::string, size_t> known_;  // the place of each in items_; of those of other shards none
+  std::vector<Item> items_;
+};
+
+Status replayed(Session session, const BeamPlan& plan, const Report& report) {
+  auto times = ReplayTimes::open(plan.replay);
+  if (!times) return times.diag();
+  session.over.target = times->target();
+  SearchPlan search = plan.search;
+  search.identity = times->identity();
+  search.width = times->width();
+  auto items = Items(session, plan).all();
+  if (!items) return items.diag();
+  for (Item& item : *items) {
+    if (!times->has(item.kernel.name())) continue;
+    Placement compiles;
+    if (search.identity == Identity::Binary) {
+      auto place = choose_placement("", item.kernel.target().name(), item.kernel.graph().settings());
+      if (!place) return place.diag();
+      compiles = std::move(*place);
+    }
+    times->begin(item.kernel.name(), compiles.device.get());
+    auto log = beam_search(session, item.kernel, search, *times);
+    if (!log) return log.diag();
+    if (auto status = report(*log); !status) return status;
+  }
+  return Unit{};
+}
+
+Status enumerated(const Session& session, const BeamPlan& plan, const Report& report) {
+  SearchPlan search = plan.search;
+  search.identity = Identity::None;
+  search.rounds = 1;
+  NoTimes times;
+  auto items = Items(session, plan).all();
+  if (!items) return items.diag();
+  for (Item& item : *items) {
+    auto log = beam_search(session, item.kernel, search, times);
+    if (!log) return log.diag();
+    if (auto status = report(*log); !status) return status;
+  }
+  return Unit{};
+}
+
+// Searches on devices.
+class Searches {
+ public:
+  Searches(const Session& session, const BeamPlan& plan, const Report& report)
+      : session_(session), plan_(plan), report_(report) {}
+
+  Status run() {
+    auto items = Items(session_, plan_).all();
+    if (!items) return items.diag();
+    if (!plan_.results.empty()) {
+      auto opened = catch_failures([&] {
+        return std::make_unique<BeamResults>(plan_.results, Database::Mode::Write);
+      });
+      if (!opened) return opened.diag();
+      results_ = std::move(*opened);
+    }
+    if (plan_.budget > 0) {
+      for (Item& item : *items)
+        if (auto status = time_by_hand(item); !status) return status;
+      std::ranges::stable_sort(*items, std::greater(), [](const Item& i) { return i.seconds * double(i.runs); });
+    }
+    for (size_t i = 0; i < items->size() && !session_.cancelled() && left() > 0; i++) {
+      auto status = catch_failures([&] { return search((*items)[i], i, items->size()); });
+      if (!status) return status.diag();
+      if (!*status) session_.warn(status->diag());
+      else found_++;
+    }
+    return found_ || items->empty() ? Status(Unit{}) : Diag{"no kernel could be searched"};
+  }
+
+ private:
+  double left() const {
+    if (plan_.budget <= 0) return INFINITY;
+    return plan_.budget - std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+  Result<Placement> place_of(const Item& item) const {
+    return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings());
+  }
+  DeviceTimes::Options options() const {
+    return {.timeout_seconds = plan_.search.settings.BEAM_TIMEOUT_SEC,
+            .shrink_grids = plan_.search.settings.BEAM_ESTIMATE != 0,
+            .reference = plan_.reference};
+  }
+
+  Status time_by_hand(Item& item) {
+    auto place = place_of(item);
+    if (!place) return place.diag();
+    auto timed = catch_failures([&] {
+      DeviceTimes times(*place, item.kernel, options());
+      Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel),
+                                       candidate_spec(item.kernel, plan_.search, place->device.get()));
+      CandidateLog log;
+      if (by_hand.executable) item.seconds = times.time({}, by_hand, INFINITY, log).value_or(0);
+      return Unit{};
+    });
+    if (!timed) session_.warn(timed.diag());
+    return Unit{};
+  }
+
+  // Throws Failure of what ends all; an error of this kernel alone is returned.
+  Status search(Item& item, size_t number, size_t of) {
+    Placement place = std::move(place_of(item).value_or_throw());
+    std::string target = item.kernel.target().name(), device = name_of_device(target);
+    if (results_ && !plan_.anew)
+      if (auto known = results_->find(item.kernel.key(), target, device, int64_t(plan_.search.width));
+          known && known->width == int64_t(plan_.search.width) && known->seconds > 0)
+        return report_(known_log(item, *known));
+    session_.progress("kernel " + std::to_string(number + 1) + " of " + std::to_string(of));
+    auto log = catch_failures([&] {
+      auto begin = Clock::now();
+      DeviceTimes times(place, item.kernel, options());
+      SearchPlan plan = plan_.search;
+      plan.deadline = std::min(plan.deadline, left());
+      BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
+      hold_contest(out, item.kernel, plan, times, plan_.confirm);
+      out.device = device;
+      out.wall = std::chrono::duration<double>(Clock::now() - begin).count();
+      return out;
+    });
+    if (!log) return Diag{.message = "'" + item.kernel.name() + "': " + log.diag().message};
+    if (results_) results_->put(BeamResult::of(*log));
+    return report_(*log);
+  }
+
+  static BeamLog known_log(const Item& item, const BeamResult& known) {
+    BeamLog out{.kernel = item.kernel.name(), .target = known.target, .device = known.device, .key = known.key,
+                .width = known.width, .estimate = known.estimate};
+    Graph& graph = item.kernel.graph();
+    out.opts = opt_texts(graph, read_opt_list(graph, known.opts));
+    out.seconds = known.seconds, out.before = known.before, out.reference = known.reference;
+    return out;
+  }
+
+  const std::string& name_of_device(const std::string& target) {
+    auto [it, is_new] = devices_.try_emplace(target);
+    if (is_new) it->second = device_name(target);
+    return it->second;
+  }
+
+  const Session& session_;
+  const BeamPlan& plan_;
+  const Report& report_;
+  std::unique_ptr<BeamResults> results_;
+  std::map<std::string, std::string> devices_;
+  size_t found_ = 0;
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
+std::string device_name(const std::string& target) {
+  if (device_part(target) != "CPU") {
+    RuntimeInfo info = probe_device(device_part(target));
+    return info.works ? info.detail : "";
+  }
+  auto cpu = make_device("CPU");
+  return cpu ? (*cpu)->description() : "";
+}
+
+Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
+  if (!plan.replay.empty()) return replayed(session, plan, report);
+  if (plan.enumerate) return enumerated(session, plan, report);
+  return Searches(session, plan, report).run();
+}
+
+}  // namespace tgc

@@ -1,0 +1,170 @@
+#include "lib/beam/beam_search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "lib/support/ordered_pool.h"
+
+namespace tgc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
+
+UOp optimized(const Scheduler& kernel) {
+  std::map<std::string, int> names;
+  return kernel.copy().optimized_ast("test", names);
+}
+
+class Search {
+ public:
+  Search(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times)
+      : session_(session),
+        kernel_(kernel),
+        plan_(plan),
+        times_(times),
+        spec_(candidate_spec(kernel, plan, times.compiler())),
+        rounds_(kernel, plan.settings, plan.width) {
+    log_.kernel = kernel.name();
+    log_.target = kernel.target().name();
+    log_.key = kernel.key();
+    log_.width = int64_t(plan.width);
+    log_.estimate = plan.settings.BEAM_ESTIMATE != 0;
+  }
+
+  BeamLog run() {
+    while (!rounds_.done() && log_.rounds.size() < plan_.rounds && !stopped()) round();
+    log_.opts = texts(*rounds_.best().kernel);
+    log_.seconds = rounds_.best().seconds;
+    log_.wall = wall();
+    return std::move(log_);
+  }
+
+ private:
+  double wall() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  OptTexts texts(const Scheduler& s) const { return opt_texts(kernel_.graph(), s.applied_opts()); }
+  bool stopped() {
+    if (session_.cancelled() || wall() > plan_.deadline) log_.interrupted = true;
+    return log_.interrupted;
+  }
+
+  void round() {
+    RoundLog& log = log_.rounds.emplace_back();
+    for (const Rounds::Entry& entry : rounds_.beam()) log.beam.push_back(texts(*entry.kernel));
+    Kernels kernels = rounds_.candidates();
+    log.candidates.resize(kernels.size());
+    for (size_t i = 0; i < kernels.size(); i++) {
+      log.candidates[i].opts = texts(*kernels[i]);
+      log.candidates[i].fate = Fate::Unknown;  // until it is looked at
+    }
+    filter_.begin_round();
+    fastest_.clear();
+    size_t chunk = times_.apart() ? kernels.size() : 16 * std::max(1u, session_.jobs);
+    for (size_t begin = 0; begin < kernels.size() && !stopped(); begin += chunk)
+      take(kernels, begin, std::min(kernels.size(), begin + chunk), log);
+    check_best(kernels, log);
+    end_round(kernels, log);
+  }
+
+  // Makes some candidates ready and times them: each as soon as it is ready or, where compiling would disturb the
+  // clock, when all of them are.
+  void take(const Kernels& kernels, size_t begin, size_t end, RoundLog& log) {
+    std::vector<UOp> asts;
+    for (size_t i = begin; i < end; i++) asts.push_back(optimized(*kernels[i]));
+    std::vector<std::unique_ptr<Candidate>> ready(end - begin);
+    auto time = [&](size_t i) {
+      if (!stopped()) judge(*ready[i], log.candidates[begin + i], log);
+      ready[i].reset();
+    };
+    auto make = [&](size_t i) { ready[i] = std::make_unique<Candidate>(make_candidate(asts[i], spec_)); };
+    if (times_.apart()) {
+      parallel_for(asts.size(), session_.jobs, make, time).value_or_throw();
+      return;
+    }
+    parallel_for(asts.size(), session_.jobs, make).value_or_throw();
+    for (size_t i = 0; i < asts.size(); i++) time(i);
+  }
+
+  void judge(Candidate& candidate, CandidateLog& log, const RoundLog& round) {
+    log.fate = filter_.judge(candidate);
+    log.why = candidate.why;
+    if (log.fate == Fate::Timed) {
+      if (auto seconds = times_.time(log.opts, candidate, early_stop(), log)) {
+        log.seconds = *seconds;
+        fastest_.insert(*seconds);
+      }
+    }
+    double best = std::min(rounds_.best().seconds, fastest_.empty() ? INFINITY : *fastest_.begin());
+    session_.progress(log_.kernel + ": round " + std::to_string(log_.rounds.size()) + ", " +
+                      std::to_string(&log - round.candidates.data() + 1) + " of " +
+                      std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
+  }
+
+  // tinygrad's: three times the best of the rounds before. What takes three times as long as all that would be kept of
+  // this round cannot be kept either.
+  double early_stop() const {
+    double out = rounds_.best().seconds;
+    if (fastest_.size() >= plan_.width) out = std::min(out, *std::next(fastest_.begin(), long(plan_.width) - 1));
+    return 3 * out;
+  }
+
+  // Of those that would be kept, each is compared with the reference; one that fails makes room for the next.
+  void check_best(const Kernels& kernels, RoundLog& log) {
+    std::vector<size_t> order;
+    for (size_t i = 0; i < kernels.size(); i++)
+      if (log.candidates[i].fate == Fate::Timed) order.push_back(i);
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return log.candidates[i].seconds; });
+    size_t right = 0;
+    for (size_t i : order) {
+      if (right == plan_.width) break;
+      CandidateLog& c = log.candidates[i];
+      if (c.seconds >= rounds_.best().seconds && right == 0) break;  // it is not going to win
+      Candidate again = make_candidate(optimized(*kernels[i]), spec_);
+      right += times_.check(again, c);
+    }
+  }
+
+  void end_round(const Kernels& kernels, RoundLog& log) {
+    std::vector<std::optional<double>> seconds;
+    for (const CandidateLog& c : log.candidates)
+      seconds.push_back(c.fate == Fate::Timed ? std::optional(c.seconds) : std::nullopt);
+    rounds_.end_round(kernels, seconds);
+    log.best = rounds_.best().seconds;
+    log.wall = wall();
+  }
+
+  const Session& session_;
+  SearchKernel& kernel_;
+  const SearchPlan& plan_;
+  TimeSource& times_;
+  CandidateSpec spec_;
+  Rounds rounds_;
+  Filter filter_;
+  BeamLog log_;
+  std::multiset<double> fastest_;  // of this round
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
+CandidateSpec candidate_spec(const SearchKernel& kernel, const SearchPlan& plan, Device* device) {
+  return {.target = kernel.target(),
+          .settings = kernel.graph().settings(),
+          .variables = kernel.variables(),
+          .uops_max = int64_t(plan.settings.BEAM_UOPS_MAX),
+          .identity = plan.identity,
+          .device = device};
+}
+
+Candidate candidate_of(const SearchKernel& kernel, std::span<const Opt> opts, const CandidateSpec& spec) {
+  Scheduler made = kernel.base().copy();
+  for (const Opt& opt : opts) made.apply_opt(opt);
+  return make_candidate(optimized(made), spec);
+}
+
+Result<BeamLog> beam_search(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times) {
+  return catch_failures([&] { return Search(session, kernel, plan, times).run(); });
+}
+
+}  // namespace tgc

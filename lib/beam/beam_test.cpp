@@ -1,0 +1,173 @@
+// The search against what the real tinygrad did (testdata/beam), and its parts.
+#include "lib/beam/beam.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "lib/beam/beam_plot.h"
+#include "lib/beam/device_times.h"
+#include "lib/beam/results.h"
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+using nlohmann::json;
+
+std::map<std::string, json> recorded(const std::string& path, std::string& file) {
+  std::map<std::string, json> out;
+  auto lines = LineReader::open(path);
+  REQUIRE(lines);
+  for (std::string line; *(*lines)->next(line);) {
+    json record = json::parse(line);
+    if (!record.contains("kernel")) continue;
+    file = record["file"].get<std::string>();
+    out[record["kernel"].get<std::string>()] = record;
+  }
+  return out;
+}
+
+std::vector<OptTexts> candidates_of(const RoundLog& round) {
+  std::vector<OptTexts> out;
+  for (const CandidateLog& c : round.candidates) out.push_back(c.opts);
+  return out;
+}
+
+// A matrix product of 32 x 32, in a file.
+std::string product() {
+  auto path = std::filesystem::temp_directory_path() / ("tgc_beam_test." + std::to_string(getpid()) + ".uop");
+  std::string text = R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1024), (), 0)
+c1 = UOp.range(32, 0, AxisType.LOOP)
+c2 = UOp.range(32, 1, AxisType.LOOP)
+c3 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1024), (), 1)
+c4 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1024), (), 2)
+c5 = UOp.range(32, 2, AxisType.REDUCE)
+c6 = c3.index(c1*32+c5)*c4.index(c5*32+c2)
+c7 = c6.reduce(c5, arg=Ops.ADD)
+ast = c0.index(c1*32+c2, ptr=True).store(c7).end(c1, c2).sink()
+)";
+  FILE* f = std::fopen(path.c_str(), "w");
+  REQUIRE(f);
+  std::fwrite(text.data(), 1, text.size(), f);
+  std::fclose(f);
+  return path;
+}
+
+std::string scratch_file(const char* name) {
+  return std::filesystem::temp_directory_path() / ("tgc_beam_test." + std::to_string(getpid()) + "." + name);
+}
+
+std::vector<BeamLog> run(BeamPlan plan, unsigned jobs = 2) {
+  std::vector<BeamLog> out;
+  Session session{.jobs = jobs};
+  auto status = run_beam(session, plan, [&](const BeamLog& log) { return out.push_back(log), Status(Unit{}); });
+  INFO((status ? "" : status.diag().text()));
+  REQUIRE(status);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("beam: with tinygrad's times the candidates of each round, in order, and the result are tinygrad's") {
+  size_t kernels = 0;
+  for (auto& entry : std::filesystem::directory_iterator("testdata/beam")) {
+    std::string file;
+    auto theirs = recorded(entry.path(), file);
+    BeamPlan plan{.input = file};
+    plan.enumerate = true;
+    plan.replay = entry.path();
+    for (const BeamLog& log : run(plan)) {
+      INFO(entry.path().string(), " ", log.kernel);
+      const json& t = theirs.at(log.kernel);
+      REQUIRE(log.rounds.size() == t["rounds"].size());
+      for (size_t r = 0; r < log.rounds.size(); r++) {
+        CHECK(log.rounds[r].beam == t["rounds"][r]["beam"].get<std::vector<OptTexts>>());
+        CHECK(candidates_of(log.rounds[r]) == t["rounds"][r]["candidates"].get<std::vector<OptTexts>>());
+      }
+      CHECK(log.count(Fate::Timed) == t["times"].size());
+      CHECK(log.opts == t["opts"].get<OptTexts>());
+      kernels++;
+    }
+  }
+  CHECK(kernels >= 10);
+}
+
+TEST_CASE("beam: there are 193 actions, with PADTO 7 more, with NOLOCALS one") {
+  Graph g{Settings()};
+  CHECK(search_actions(g, {}).size() == 193);
+  CHECK(search_actions(g, {.padto = true}).size() == 200);
+  CHECK(search_actions(g, {.padto = true, .nolocals = true}).size() == 201);
+}
+
+TEST_CASE("beam: variables come from --set, and those of the pipeline stay there") {
+  std::vector<std::string> sets{"BEAM_UPCAST_MAX=64", "NOOPT=1", "TC_OPT=1", "BEAM_MIN_PROGRESS=0.5"};
+  auto settings = BeamSettings::take(sets);
+  REQUIRE(settings);
+  CHECK(settings->BEAM_UPCAST_MAX == 64);
+  CHECK(settings->TC_OPT == 1);
+  CHECK(settings->BEAM_MIN_PROGRESS == 0.5);
+  CHECK(settings->BEAM_LOCAL_MAX == 1024);
+  CHECK(sets == std::vector<std::string>{"NOOPT=1", "TC_OPT=1"});
+  std::vector<std::string> wrong{"BEAM_UOPS_MAX=many"};
+  CHECK_FALSE(BeamSettings::take(wrong));
+}
+
+TEST_CASE("beam: large grids are timed by a part, as tinygrad cuts them") {
+  CHECK(test_grid({1024, 8, 8}).factor == 1);
+  TestGrid cut = test_grid({1024, 1024, 64});
+  CHECK(cut.global == std::array<uint32_t, 3>{256, 16, 16});
+  CHECK(cut.factor == 1024);
+}
+
+TEST_CASE("beam: a search on this CPU finds a kernel that is right, keeps it, and does not search again") {
+  BeamPlan plan{.input = product()};
+  plan.results = scratch_file("results.db");
+  plan.search.width = 1;
+  plan.search.rounds = 2;
+  plan.confirm = 2;
+  std::filesystem::remove(plan.results);
+  auto first = run(plan);
+  REQUIRE(first.size() == 1);
+  CHECK(first[0].reference == "REF");
+  CHECK(first[0].seconds > 0);
+  CHECK(first[0].before.value_or(0) >= first[0].seconds);
+  CHECK(first[0].count(Fate::Timed) > 10);
+  CHECK(first[0].count(Fate::Wrong) == 0);
+  CHECK(beam_plot(first[0]).find("</svg>") != std::string::npos);
+  auto again = run(plan);
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].rounds.empty());
+  CHECK(again[0].opts == first[0].opts);
+  std::filesystem::remove(plan.results);
+  std::filesystem::remove(plan.input);
+}
+
+TEST_CASE("beam: of two results of a kernel the faster stays, and merging does the same") {
+  std::string a = scratch_file("a.db"), b = scratch_file("b.db"), c = scratch_file("c.db");
+  for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
+  BeamResult slow{.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3};
+  BeamResult fast = slow;
+  fast.seconds = 1e-3, fast.opts = "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]";
+  {
+    BeamResults one(a, Database::Mode::Write), two(b, Database::Mode::Write);
+    one.put(fast), one.put(slow);
+    CHECK(one.find(slow.key, "CPU:LLVM", "d", 2)->opts == fast.opts);
+    CHECK(one.find(slow.key, "CPU:LLVM", "d", 1)->opts == fast.opts);
+    CHECK_FALSE(one.find(slow.key, "CPU:LLVM", "d", 3));
+    CHECK_FALSE(one.find(slow.key, "CPU:LLVM", "another", 2));
+    two.put(slow);
+    slow.device = "another", two.put(slow);
+  }
+  REQUIRE(merge_results({b, a}, c));
+  BeamResults merged(c, Database::Mode::Write);
+  REQUIRE(merged.list().size() == 2);
+  CHECK(merged.find(slow.key, "CPU:LLVM", "d", 2)->seconds == 1e-3);
+  CHECK(merged.remove("k") == 2);
+  CHECK_FALSE(merge_results({"/nowhere.db"}, c));
+  for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
+}
+
+}  // namespace tgc

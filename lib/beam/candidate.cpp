@@ -1,0 +1,64 @@
+#include "lib/beam/candidate.h"
+
+#include "lib/execute/lower.h"
+#include "lib/uop/copy.h"
+#include "lib/uop/render.h"
+#include "renderers/renderer.h"
+
+namespace tgc {
+
+std::string_view name_of(Fate fate) {
+  constexpr std::string_view kNames[kNumFates] = {"timed",    "refused", "too large", "seen before",
+                                                     "too much", "failed",  "wrong",     "not in the file"};
+  return kNames[size_t(fate)];
+}
+
+namespace {
+
+double ops_of(std::span<const UOp> list, const VariableValues& variables) {
+  Sint ops = program_info(list).value_or_throw().estimates.ops;
+  if (ops.is_int()) return ops.as_int().to_double();
+  return sym_infer(ops.uop(), [&](std::string_view name) -> std::optional<Int> {
+    auto it = variables.find(std::string(name));
+    return it == variables.end() ? std::nullopt : std::optional<Int>(it->second);
+  }).to_double();
+}
+
+void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
+  out.graph = std::make_shared<Graph>(spec.settings);
+  UOp root = copy_into(*out.graph, ast);
+  auto list = std::move(lower_kernel({.root = root}, spec.target).value_or_throw());
+  out.uops = list.size();
+  if (spec.uops_max > 0 && int64_t(list.size()) >= spec.uops_max) {
+    out.fate = Fate::TooLarge;
+    return;
+  }
+  out.ops = ops_of(list, spec.variables);
+  if (!spec.device) {
+    out.identity = std::move(render_source(spec.target, list).value_or_throw());
+    return;
+  }
+  out.executable.emplace(std::move(Executable::for_device(list, spec.target, *spec.device).value_or_throw()));
+  out.identity = spec.identity == Identity::Source ? out.executable->source().text : out.executable->code();
+}
+
+}  // namespace
+
+Candidate make_candidate(UOp ast, const CandidateSpec& spec) {
+  Candidate out;
+  if (spec.identity == Identity::None) return out;
+  auto made = catch_failures([&] { return make(out, ast, spec), Unit{}; });
+  if (!made) out.fate = Fate::Refused, out.why = made.diag().message;
+  return out;
+}
+
+Fate Filter::judge(const Candidate& candidate) {
+  if (candidate.fate != Fate::Timed || candidate.identity.empty()) return candidate.fate;
+  if (seen_.contains(candidate.identity)) return Fate::Seen;
+  least_ops_ = std::min(least_ops_, candidate.ops);
+  if (least_ops_ * 1000 < candidate.ops) return Fate::TooMuch;
+  seen_.insert(candidate.identity);
+  return Fate::Timed;
+}
+
+}  // namespace tgc

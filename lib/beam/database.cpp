@@ -1,0 +1,75 @@
+#include "lib/beam/database.h"
+
+#include <sqlite3.h>
+
+namespace tgc {
+
+Database::Database(const std::string& path, Mode mode) : path_(path), handle_(nullptr, sqlite3_close) {
+  sqlite3* opened = nullptr;
+  int flags = mode == Mode::Read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  int code = sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_NOFOLLOW, nullptr);
+  handle_.reset(opened);
+  if (code != SQLITE_OK) fail();
+  sqlite3_busy_timeout(opened, 10'000);  // others may be writing to it
+  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 1 << 26);
+}
+
+void Database::fail() {
+  throw Failure(Diag{.message = std::string("SQLite: ") + (handle_ ? sqlite3_errmsg(handle_.get()) : "out of memory"),
+                     .file = path_});
+}
+
+bool Database::has_table(std::string_view name) {
+  return prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").bind(name).step();
+}
+
+Statement::Statement(Database& database, std::string_view sql)
+    : database_(database), handle_(nullptr, sqlite3_finalize) {
+  sqlite3_stmt* made = nullptr;
+  check(sqlite3_prepare_v2(database.handle_.get(), sql.data(), int(sql.size()), &made, nullptr));
+  handle_.reset(made);
+}
+
+void Statement::check(int code) {
+  if (code != SQLITE_OK) database_.fail();
+}
+
+Statement& Statement::bind(int64_t value) {
+  check(sqlite3_bind_int64(handle_.get(), ++bound_, value));
+  return *this;
+}
+Statement& Statement::bind(double value) {
+  check(sqlite3_bind_double(handle_.get(), ++bound_, value));
+  return *this;
+}
+Statement& Statement::bind(std::string_view text) {
+  check(sqlite3_bind_text(handle_.get(), ++bound_, text.data(), int(text.size()), SQLITE_TRANSIENT));
+  return *this;
+}
+Statement& Statement::bind_blob(std::string_view bytes) {
+  check(sqlite3_bind_blob(handle_.get(), ++bound_, bytes.data(), int(bytes.size()), SQLITE_TRANSIENT));
+  return *this;
+}
+Statement& Statement::bind_null() {
+  check(sqlite3_bind_null(handle_.get(), ++bound_));
+  return *this;
+}
+
+bool Statement::step() {
+  int code = sqlite3_step(handle_.get());
+  if (code != SQLITE_ROW && code != SQLITE_DONE) database_.fail();
+  return code == SQLITE_ROW;
+}
+
+int64_t Statement::integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
+double Statement::real(int column) const { return sqlite3_column_double(handle_.get(), column); }
+std::optional<double> Statement::maybe_real(int column) const {
+  if (sqlite3_column_type(handle_.get(), column) == SQLITE_NULL) return std::nullopt;
+  return real(column);
+}
+std::string Statement::text(int column) const {
+  auto* bytes = static_cast<const char*>(sqlite3_column_blob(handle_.get(), column));
+  return bytes ? std::string(bytes, size_t(sqlite3_column_bytes(handle_.get(), column))) : std::string();
+}
+
+}  // namespace tgc

@@ -1,0 +1,60 @@
+// The little of SQLite that results are kept with. Errors are thrown as Failure and name the file.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/support/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace tgc {
+
+class Database;
+
+// A prepared statement. Parameters are bound in order, columns read by number, both from 0.
+class Statement {
+ public:
+  Statement& bind(int64_t value);
+  Statement& bind(double value);
+  Statement& bind(std::string_view text);
+  Statement& bind_blob(std::string_view bytes);
+  Statement& bind_null();
+
+  bool step();  // whether there is a row
+  int64_t integer(int column) const;
+  double real(int column) const;
+  std::optional<double> maybe_real(int column) const;
+  std::string text(int column) const;  // of a blob its bytes
+
+ private:
+  friend class Database;
+  Statement(Database& database, std::string_view sql);
+  void check(int code);
+
+  Database& database_;
+  std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> handle_;
+  int bound_ = 0;
+};
+
+class Database {
+ public:
+  enum class Mode : uint8_t { Read, Write };  // Write: it is made when it is not there
+  Database(const std::string& path, Mode mode);
+
+  Statement prepare(std::string_view sql) { return {*this, sql}; }
+  void run(std::string_view sql) { prepare(sql).step(); }
+  bool has_table(std::string_view name);
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class Statement;
+  [[noreturn]] void fail();
+
+  std::string path_;
+  std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
+};
+
+}  // namespace tgc

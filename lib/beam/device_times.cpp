@@ -1,0 +1,217 @@
+#include "lib/beam/device_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "lib/execute/drawing.h"
+#include "lib/execute/lower.h"
+#include "lib/runtime/host_device.h"
+#include "lib/session/judge.h"
+#include "lib/uop/copy.h"
+
+namespace tgc {
+namespace {
+
+constexpr int kRuns = 3;               // as tinygrad
+constexpr int kMostRuns = 100;         // of a kernel so short that the clock's noise is more than it
+constexpr double kEnoughSeconds = 1e-3;
+constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
+constexpr double kMostForRef = 3e7;    // operations: what REF does in about a second
+
+DeviceBuffer buffer_of(const Array& array) {
+  return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};
+}
+
+// Runs until there are enough, or the fastest takes more than `early_stop`.
+template <class Run>
+std::vector<double> enough_runs(double early_stop, Run&& run) {
+  std::vector<double> out;
+  double fastest = INFINITY, sum = 0;
+  while (out.size() < kRuns || (sum < kEnoughSeconds && out.size() < kMostRuns)) {
+    out.push_back(run());
+    fastest = std::min(fastest, out.back());
+    sum += out.back();
+    if (early_stop < fastest) break;
+  }
+  return out;
+}
+
+std::string packed(const std::vector<double>& seconds) {
+  return std::string(reinterpret_cast<const char*>(seconds.data()), seconds.size() * sizeof(double));
+}
+std::vector<double> unpacked(std::string_view bytes) {
+  std::vector<double> out(bytes.size() / sizeof(double));
+  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
+  return out;
+}
+
+}  // namespace
+
+TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most) {
+  auto size = [&] { return uint64_t(global[0]) * global[1] * global[2]; };
+  uint64_t before = size();
+  while (size() > most) {
+    size_t j = 3;
+    while (j > 0 && global[j - 1] <= 16) j--;
+    if (j == 0) break;
+    global[j - 1] /= 2;
+  }
+  return {global, double(before) / double(size())};
+}
+
+// A candidate's launch on given buffers.
+struct DeviceTimes::Launch {
+  std::vector<int64_t> values;
+  std::vector<DeviceBuffer> buffers;
+  LaunchSize size;
+  double factor = 1;
+
+  Launch(const DeviceTimes& times, const Executable& e, std::span<const DeviceBuffer> all) {
+    values = std::move(e.arguments(times.variables_).value_or_throw());
+    size = e.launch_size(times.variables_).value_or_throw();
+    if (times.options_.shrink_grids) {
+      TestGrid grid = test_grid(size.global);
+      size.global = grid.global, factor = grid.factor;
+    }
+    for (const BufferSpec& b : e.buffers()) {
+      auto it = std::ranges::find(times.buffers_, b.number, &BufferSpec::number);
+      if (it == times.buffers_.end()) throw Failure("a candidate has a buffer that its kernel has not");
+      buffers.push_back(all[size_t(it - times.buffers_.begin())]);
+    }
+  }
+  LaunchArguments arguments() const { return {buffers, values, size}; }
+};
+
+DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options options)
+    : place_(place), kernel_(kernel), options_(std::move(options)), variables_(kernel.variables()) {
+  UOp ast = kernel.compilation().ast();
+  buffers_ = buffers_of(toposort(ast));
+  Arrays drawn =
+      std::move(input_arrays(buffers_, {}, "", Drawing{.seed = 0, .floats = floats_for(ast)}).value_or_throw());
+  for (NamedArray& a : drawn) {
+    Array shared = Array::shared(a.array.dtype(), {a.array.shape().begin(), a.array.shape().end()});
+    std::memcpy(shared.data(), a.array.data(), a.array.nbytes());
+    inputs_.push_back({a.name, std::move(shared)});
+  }
+}
+
+DeviceTimes::~DeviceTimes() = default;
+
+std::optional<double> DeviceTimes::time(const OptTexts&, Candidate& candidate, double early_stop, CandidateLog& log) {
+  auto seconds = runs(candidate, early_stop);
+  if (seconds && !seconds->empty()) return *std::ranges::min_element(*seconds);
+  log.fate = Fate::Failed;
+  log.why = seconds ? "it told no time" : seconds.diag().message;
+  return std::nullopt;
+}
+
+Result<std::vector<double>> DeviceTimes::runs(Candidate& candidate, double early_stop) {
+  return place_.device->has_driver() ? runs_on_driver(candidate, early_stop) : runs_in_worker(candidate, early_stop);
+}
+
+Result<std::vector<double>> DeviceTimes::runs_in_worker(Candidate& candidate, double early_stop) {
+  auto answer = contain(
+      [&](Worker& worker) -> Result<std::string> {
+        return catch_failures([&] {
+          Device& device = *place_.device;
+          device.open().value_or_throw();
+          auto kernel = std::move(candidate.executable->load(device).value_or_throw());
+          std::vector<DeviceBuffer> all;
+          for (const NamedArray& a : inputs_) all.push_back(buffer_of(a.array));
+          Launch launch(*this, *candidate.executable, all);
+          device.settle(launch.size.global[0]);
+          worker.confine({.rights = Rights::Compute, .memory = kKernelMemory});
+          return packed(enough_runs(early_stop / launch.factor, [&] {
+            return kernel->time(launch.arguments()).value_or_throw() * launch.factor;
+          }));
+        });
+      },
+      {.timeout_seconds = options_.timeout_seconds});
+  if (!answer) return answer.diag();
+  return unpacked(*answer);
+}
+
+ContainedDevice& DeviceTimes::driver() {
+  if (driver_) return *driver_;
+  driver_ = std::make_unique<ContainedDevice>(*place_.device, place_.label, options_.timeout_seconds);
+  driver_->open().value_or_throw();
+  on_driver_.clear();
+  for (const NamedArray& a : inputs_) {
+    on_driver_.push_back(driver_->allocate(a.array.nbytes()).value_or_throw());
+    driver_->copy_in(on_driver_.back(), a.array.data()).value_or_throw();
+  }
+  return *driver_;
+}
+
+Result<std::vector<double>> DeviceTimes::runs_on_driver(Candidate& candidate, double early_stop) {
+  auto out = catch_failures([&] {
+    ContainedDevice& device = driver();
+    auto kernel = std::move(candidate.executable->load(device).value_or_throw());
+    Launch launch(*this, *candidate.executable, on_driver_);
+    return enough_runs(early_stop / launch.factor,
+                       [&] { return kernel->time(launch.arguments()).value_or_throw() * launch.factor; });
+  });
+  if (!out) driver_.reset();  // the worker may be dead: the next candidate gets another
+  return out;
+}
+
+std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates, int turns) {
+  std::vector<double> fastest(candidates.size(), INFINITY);
+  for (int turn = 0; turn < turns; turn++)
+    for (size_t i = 0; i < candidates.size(); i++) {
+      auto seconds = runs(*candidates[i], INFINITY);
+      if (seconds && !seconds->empty()) fastest[i] = std::min(fastest[i], *std::ranges::min_element(*seconds));
+    }
+  return fastest;
+}
+
+// ---- what it should compute
+
+const Arrays& DeviceTimes::expected() {
+  if (expected_) return *expected_;
+  UOp ast = kernel_.compilation().ast();
+  const Settings& settings = kernel_.graph().settings();
+  CandidateSpec plain{.target = kernel_.target(), .settings = settings, .variables = variables_, .uops_max = 0,
+                      .device = place_.device.get()};
+  Candidate without_opts = candidate_of(kernel_, {}, plain);
+  bool much = without_opts.fate != Fate::Timed || without_opts.ops > kMostForRef;
+  ExecuteOptions execution{.timeout_seconds = 600};
+  if (options_.reference.empty() && much && without_opts.executable) {
+    reference_label_ = place_.label + " without opts";
+    expected_ = std::move(
+        execute(*without_opts.executable, *place_.device, inputs_, variables_, execution).value_or_throw().outputs);
+    return *expected_;
+  }
+  Placement other = std::move(
+      choose_placement(options_.reference.empty() ? "REF" : options_.reference, "", settings).value_or_throw());
+  reference_label_ = other.label;
+  Graph own(settings);
+  Executable same = std::move(make_executable({.root = copy_into(own, ast)}, other).value_or_throw());
+  Arrays inputs = std::move(input_arrays(same.buffers(), inputs_, "", std::nullopt).value_or_throw());
+  expected_ = std::move(execute(same, *other.device, inputs, variables_, execution).value_or_throw().outputs);
+  return *expected_;
+}
+
+bool DeviceTimes::check(Candidate& candidate, CandidateLog& log) {
+  auto status = catch_failures([&] {
+    const Arrays& wanted = expected();
+    Arrays inputs =
+        std::move(input_arrays(candidate.executable->buffers(), inputs_, "", std::nullopt).value_or_throw());
+    ExecuteOptions execution{.timeout_seconds = options_.timeout_seconds};
+    Arrays made = std::move(
+        execute(*candidate.executable, *place_.device, inputs, variables_, execution).value_or_throw().outputs);
+    UOp ast = kernel_.compilation().ast();
+    auto compared = judge({ast, inputs, variables_}, made, wanted,
+                          [&](const Array& e) { return tolerance_for({}, ast, e); });
+    for (const Comparison& c : compared.value_or_throw())
+      if (!c.passed()) throw Failure(c.text());
+    return Unit{};
+  });
+  if (status) return true;
+  log.fate = Fate::Wrong;
+  log.why = status.diag().message;
+  return false;
+}
+
+}  // namespace tgc

@@ -1,0 +1,66 @@
+// Times of candidates on a device, and whether what they compute is right.
+//
+// A candidate runs in a process of its own that may do nothing but compute (lib/contain), so one that crashes, never
+// ends or means harm is left out with the reason. On the CPU the clock is read within that process, around the launch
+// alone, and the arrays lie in memory that all of these processes share: what is measured is what `tgc run --bench`
+// measures. A device with a driver keeps one process for the whole search.
+#pragma once
+#include "lib/beam/beam_search.h"
+#include "lib/execute/execution.h"
+#include "lib/execute/placement.h"
+#include "lib/runtime/contained_device.h"
+
+namespace tgc {
+
+class DeviceTimes : public TimeSource {
+ public:
+  struct Options {
+    double timeout_seconds = 10;   // of one candidate
+    bool shrink_grids = true;      // BEAM_ESTIMATE
+    std::string reference = {};    // a device; empty: REF, of a kernel with much to do the device itself without opts
+  };
+  // Arrays are drawn from seed 0 for the kernel as it was given. `place` and `kernel` outlive this. Throws Failure.
+  DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);
+  ~DeviceTimes() override;
+
+  Device* compiler() override { return place_.device.get(); }
+  bool apart() const override { return place_.device->has_driver(); }
+  std::optional<double> time(const OptTexts& opts, Candidate& candidate, double early_stop,
+                             CandidateLog& log) override;
+  bool check(Candidate& candidate, CandidateLog& log) override;
+
+  // The fastest of `turns` runs of each, which take turns, so that a clock that drifts favours none. One that fails
+  // takes forever.
+  std::vector<double> compare(std::span<Candidate* const> candidates, int turns);
+
+  const std::string& reference() const { return reference_label_; }
+
+ private:
+  struct Launch;
+  Result<std::vector<double>> runs(Candidate& candidate, double early_stop);
+  Result<std::vector<double>> runs_in_worker(Candidate& candidate, double early_stop);
+  Result<std::vector<double>> runs_on_driver(Candidate& candidate, double early_stop);
+  const Arrays& expected();
+  ContainedDevice& driver();
+
+  Placement& place_;
+  const SearchKernel& kernel_;
+  Options options_;
+  VariableValues variables_;
+  std::vector<BufferSpec> buffers_;
+  Arrays inputs_;                        // on the CPU shared with the workers
+  std::optional<Arrays> expected_;
+  std::string reference_label_;
+  std::unique_ptr<ContainedDevice> driver_;
+  std::vector<DeviceBuffer> on_driver_;  // inputs_, there
+};
+
+// A grid that is timed in place of a large one, and how many times as much the large one is (search.py:
+// get_test_global_size).
+struct TestGrid {
+  std::array<uint32_t, 3> global;
+  double factor;
+};
+TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most = 65536);
+
+}  // namespace tgc

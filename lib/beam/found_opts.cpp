@@ -1,0 +1,65 @@
+#include "lib/beam/found_opts.h"
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "lib/beam/beam.h"
+#include "lib/beam/results.h"
+#include "lib/uop/facts.h"
+#include "passes/kernel/optimizer/found_opts.h"
+
+namespace tgc {
+namespace {
+
+class Found {
+ public:
+  Found(std::unique_ptr<BeamResults> results, int64_t width) : results_(std::move(results)), width_(width) {}
+
+  std::optional<std::vector<Opt>> find(const Scheduler& kernel) {
+    std::string target = kernel.target().name();
+    Sha256 key = key_of(kernel.ast());
+    std::lock_guard lock(mutex_);
+    auto [device, is_new] = devices_.try_emplace(target);
+    if (is_new) device->second = device_name(target);
+    auto known = results_ ? results_->find(key, target, device->second, width_) : std::nullopt;
+    known ? with_++ : without_++;
+    if (!known) return std::nullopt;
+    return read_opt_list(kernel.graph(), known->opts);
+  }
+
+  std::string note() {
+    std::lock_guard lock(mutex_);
+    auto kernels = [](size_t n) { return std::to_string(n) + (n == 1 ? " kernel" : " kernels"); };
+    return "BEAM=" + std::to_string(width_) + ": " + kernels(with_) + " with opts that `tgc beam` has found, " +
+           kernels(without_) + " by hand-coded opts";
+  }
+
+ private:
+  std::mutex mutex_;  // kernels are compiled on several threads
+  std::unique_ptr<BeamResults> results_;
+  int64_t width_;
+  std::map<std::string, std::string> devices_;
+  size_t with_ = 0, without_ = 0;
+};
+
+std::shared_ptr<Found>& installed() {
+  static std::shared_ptr<Found> found;
+  return found;
+}
+
+}  // namespace
+
+Status use_found_opts(const std::string& path, int64_t width) {
+  return catch_failures([&] {
+    std::unique_ptr<BeamResults> results;
+    if (std::filesystem::exists(path)) results = std::make_unique<BeamResults>(path, Database::Mode::Read);
+    installed() = std::make_shared<Found>(std::move(results), width);
+    set_find_opts([found = installed()](const Scheduler& kernel) { return found->find(kernel); });
+    return Unit{};
+  });
+}
+
+std::string found_opts_note() { return installed() ? installed()->note() : ""; }
+
+}  // namespace tgc

@@ -1,0 +1,147 @@
+#include "lib/beam/results.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "lib/compile/cache.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kVersion = 1;  // of the table, as SQLite's user_version
+constexpr const char* kColumns =
+    "key, kernel, target, device, width, estimate, opts, seconds, before, reference, made";
+
+std::string_view bytes_of(const Sha256& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
+
+BeamResult row_of_result(const Statement& row) {
+  BeamResult out{.kernel = row.text(1), .target = row.text(2), .device = row.text(3)};
+  std::string key = row.text(0);
+  std::memcpy(out.key.data(), key.data(), std::min(key.size(), out.key.size()));
+  out.width = row.integer(4), out.estimate = row.integer(5);
+  out.opts = row.text(6);
+  out.seconds = row.real(7), out.before = row.maybe_real(8);
+  out.reference = row.text(9), out.made = row.text(10);
+  return out;
+}
+
+std::string select(const char* rest) {
+  return std::string("SELECT ") + kColumns + " FROM results " + rest;
+}
+
+}  // namespace
+
+BeamResult BeamResult::of(const BeamLog& log) {
+  return {.key = log.key, .kernel = log.kernel, .target = log.target, .device = log.device, .width = log.width,
+          .estimate = log.estimate, .opts = joined(log.opts), .seconds = log.seconds, .before = log.before,
+          .reference = log.reference, .made = ""};
+}
+
+std::string BeamResults::default_path() {
+  const char* own = std::getenv("TGC_BEAM_DB");
+  return own && *own ? own : (CompileCache::shared().folder() / "beam.db").string();
+}
+
+BeamResults::BeamResults(const std::string& path, Database::Mode mode)
+    : database_([&] {
+        std::error_code ignored;
+        if (auto folder = std::filesystem::path(path).parent_path(); mode == Database::Mode::Write && !folder.empty())
+          std::filesystem::create_directories(folder, ignored);
+        return Database(path, mode);
+      }()) {
+  Statement version = database_.prepare("PRAGMA user_version");
+  int64_t found = version.step() ? version.integer(0) : 0;
+  bool is_there = database_.has_table("results");
+  if (is_there ? found != kVersion : found != 0 || mode == Database::Mode::Read)
+    throw Failure(Diag{.message = "no results of tgc beam", .file = path, .expected = "a file that `tgc beam` wrote"});
+  if (is_there) return;
+  database_.run(
+      "CREATE TABLE IF NOT EXISTS results (key BLOB, kernel TEXT, target TEXT, device TEXT, width INTEGER, estimate "
+      "INTEGER, opts TEXT, seconds REAL, before REAL, reference TEXT, made TEXT, PRIMARY KEY (key, target, device, "
+      "width))");
+  database_.run("PRAGMA user_version = " + std::to_string(kVersion));
+}
+
+void BeamResults::put(const BeamResult& r) {
+  Statement s = database_.prepare(
+      std::string("INSERT INTO results (") + kColumns +
+      ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, datetime('now'))) ON CONFLICT DO UPDATE SET kernel = "
+      "excluded.kernel, estimate = excluded.estimate, opts = excluded.opts, seconds = excluded.seconds, before = "
+      "excluded.before, reference = excluded.reference, made = excluded.made WHERE seconds = 0 OR (excluded.seconds > "
+      "0 AND excluded.seconds < seconds)");
+  s.bind_blob(bytes_of(r.key)).bind(r.kernel).bind(r.target).bind(r.device).bind(r.width).bind(r.estimate);
+  s.bind(r.opts).bind(r.seconds);
+  if (r.before) s.bind(*r.before);
+  else s.bind_null();
+  s.bind(r.reference);
+  if (r.made.empty()) s.bind_null();
+  else s.bind(r.made);
+  s.step();
+}
+
+std::optional<BeamResult> BeamResults::find(const Sha256& key, const std::string& target, const std::string& device,
+                                            int64_t width) {
+  Statement s = database_.prepare(select("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
+                                         "ORDER BY seconds = 0, seconds, width LIMIT 1"));
+  s.bind_blob(bytes_of(key)).bind(target).bind(device).bind(width);
+  if (!s.step()) return std::nullopt;
+  return row_of_result(s);
+}
+
+std::vector<BeamResult> BeamResults::list() {
+  std::vector<BeamResult> out;
+  Statement s = database_.prepare(select("ORDER BY target, device, kernel, width"));
+  while (s.step()) out.push_back(row_of_result(s));
+  return out;
+}
+
+size_t BeamResults::remove(const std::string& what) {
+  Statement s = database_.prepare("DELETE FROM results WHERE kernel = ?1 OR target = ?1 OR (length(?1) >= 8 AND "
+                                  "lower(hex(key)) LIKE ?1 || '%') RETURNING 1");
+  s.bind(what);
+  size_t out = 0;
+  while (s.step()) out++;
+  return out;
+}
+
+Status merge_results(const std::vector<std::string>& from, const std::string& to) {
+  return catch_failures([&] {
+    BeamResults out(to, Database::Mode::Write);
+    for (const std::string& path : from)
+      for (const BeamResult& r : BeamResults(path, Database::Mode::Read).list()) out.put(r);
+    return Unit{};
+  });
+}
+
+std::string results_text(const std::vector<BeamResult>& results) {
+  std::string out;
+  for (const BeamResult& r : results) {
+    std::string faster = r.before && r.seconds > 0 ? std::to_string(*r.before / r.seconds).substr(0, 4) : "-";
+    std::string seconds = r.seconds > 0 ? seconds_text(r.seconds) : "-";
+    out += to_hex(r.key).substr(0, 12) + "  " + r.kernel + "  " + r.target + "  BEAM=" + std::to_string(r.width);
+    out += "  " + seconds + "  x" + faster + "  " + r.made + "  " + r.device + "\n  " + r.opts + "\n";
+  }
+  return out + std::to_string(results.size()) + (results.size() == 1 ? " result\n" : " results\n");
+}
+
+std::string results_json(const std::vector<BeamResult>& results) {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.key("results").array([&] {
+      for (const BeamResult& r : results)
+        json.line().object([&] {
+          json.member("key", to_hex(r.key)).member("kernel", r.kernel).member("target", r.target);
+          json.member("device", r.device).member("width", r.width).member("opts", r.opts);
+          json.member("seconds", r.seconds).member("before", r.before).member("reference", r.reference);
+          json.member("made", r.made);
+        });
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

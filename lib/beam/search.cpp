@@ -1,0 +1,84 @@
+#include "lib/beam/search.h"
+
+#include <algorithm>
+
+#include "lib/text/pyrender.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+
+OptTexts opt_texts(Graph& graph, std::span<const Opt> opts) {
+  OptTexts out;
+  for (const Opt& opt : opts) out.push_back(to_arg(graph, opt).repr());
+  return out;
+}
+
+std::string joined(const OptTexts& opts) {
+  std::string out;
+  for (const std::string& opt : opts) out += (out.empty() ? "" : ", ") + opt;
+  return "[" + out + "]";
+}
+
+std::vector<Opt> read_opt_list(Graph& graph, const std::string& text) {
+  auto records = read_opts(graph, text, "a list of opts");
+  std::vector<Opt> out;
+  for (Arg record : records.value_or_throw()) out.push_back(to_opt(record));
+  return out;
+}
+
+Result<SearchKernel> SearchKernel::begin(Compilation compilation) {
+  Diag no_search{.message = "'" + compilation.name() + "' cannot be searched", .expected = "the AST of a kernel"};
+  if (compilation.is_tensor_graph() || compilation.begun_at() || !compilation.loaded().list.empty()) return no_search;
+  static const StageRow& optimize = row_of("apply opts");
+  while (compilation.next() && compilation.next() != &optimize)
+    if (auto step = compilation.step(); !step) return step.diag();
+  UOp ast = compilation.current();
+  if (!compilation.next() || !ast.tag().is_none() || ast.arg()[4].is_tuple()) {
+    no_search.message += ": it says its opts itself";
+    return no_search;
+  }
+  return catch_failures([&] {
+    auto base = std::make_unique<Scheduler>(ast, compilation.target());
+    base->convert_loop_to_global();
+    return SearchKernel(std::move(compilation), std::move(base));
+  });
+}
+
+Sha256 SearchKernel::key() const { return key_of(base_->ast()); }
+
+VariableValues SearchKernel::variables() const {
+  VariableValues out;
+  for (const VariableSpec& v : variables_of(base_->facts().nodes)) out[v.name] = (v.min + v.max) >> 1;
+  return out;
+}
+
+Rounds::Rounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width)
+    : limits_(settings.limits(kernel.graph().settings())),
+      actions_(search_actions(kernel.graph(), limits_)),
+      width_(width),
+      min_progress_(settings.BEAM_MIN_PROGRESS / 1e6),
+      beam_{{std::make_shared<Scheduler>(kernel.base().copy())}} {}
+
+std::vector<std::shared_ptr<const Scheduler>> Rounds::candidates() const {
+  std::vector<std::shared_ptr<const Scheduler>> out;
+  for (const Entry& entry : beam_)
+    for (Scheduler& made : kernel_actions(*entry.kernel, actions_, limits_))
+      out.push_back(std::make_shared<Scheduler>(std::move(made)));
+  return out;
+}
+
+void Rounds::end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
+                       const std::vector<std::optional<double>>& seconds) {
+  std::vector<Entry> timed;
+  for (size_t i = 0; i < candidates.size(); i++)
+    if (seconds[i]) timed.push_back({candidates[i], *seconds[i]});
+  std::ranges::stable_sort(timed, {}, &Entry::seconds);
+  double before = best().seconds;
+  done_ = timed.empty() || timed[0].seconds < min_progress_ || before - timed[0].seconds < min_progress_;
+  if (!done_) timed.resize(std::min(timed.size(), width_));
+  else if (!timed.empty() && timed[0].seconds < before) timed.resize(1);
+  else return;
+  beam_ = std::move(timed);
+}
+
+}  // namespace tgc
