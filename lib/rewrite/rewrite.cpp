@@ -74,26 +74,24 @@ class Rewriter {
   }
   void set_result(UOp u, UOp result) {
     results_.at(u).set(result.node(), results_.epoch);
-    progress_ = true;
+    w_.waiting.done(u);
   }
 
   // ---- tinygrad's order: what a context sees, and an observer. A node that is on the stack already is not queued
   // again, even when it is needed sooner; what needs it then waits at the far end of the stack.
   void run_in_order(UOp root) {
-    const RewriteSlot round_ends{nullptr, results_.epoch};
-    w_.waiting.assign(1, {{}, &round_ends, 0});
-    w_.turn = 0;
+    w_.waiting.clear();
     queue(root, results_.at(root));
     do {
       while (!w_.stack.empty()) {
-        Workspace::Frame f = w_.stack.back();
+        RewriteFrame f = w_.stack.back();
         w_.stack.pop_back();
         if (!is_done(f.n)) step(f);
       }
     } while (take_waiting());
   }
 
-  void step(const Workspace::Frame& f) {
+  void step(const RewriteFrame& f) {
     if (f.stage == kEnter) enter(f.n);
     else if (f.stage == kRebuild) rebuild(f.n, f.new_n);
     else link(f.n, f.new_n);
@@ -107,30 +105,20 @@ class Rewriter {
 
   // To the far end of the stack: tried again when everything else is done.
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
-    auto& waiting = w_.waiting;
-    uint32_t& here = waiting[w_.turn].next;
-    w_.turn = uint32_t(waiting.size());
-    waiting.push_back({{n, new_n, stage}, &results_.at(waits_for), std::exchange(here, w_.turn)});
-    check_limit(w_.stack.size() + ++num_waiting_);
+    w_.waiting.add({n, new_n, stage}, waits_for);
+    check_limit(w_.stack.size() + w_.waiting.size());
   }
 
   // Puts the next frame that need not wait any longer on the stack; false when none waits.
   bool take_waiting() {
-    auto& waiting = w_.waiting;
-    for (;;) {
-      uint32_t next = waiting[w_.turn].next;
-      for (; waiting[next].waits_for->mark != results_.epoch; next = waiting[next].next) w_.turn = next;
-      if (next != 0) {
-        waiting[w_.turn].next = waiting[next].next;
-        num_waiting_--;
-        w_.stack.push_back(waiting[next].frame);
-        return true;
-      }
-      if (num_waiting_ == 0) return false;
-      if (!progress_) endless("nodes wait for each other");
-      w_.turn = 0;
-      progress_ = false;
+    RewriteFrame next;
+    if (!w_.waiting.size()) return false;
+    if (!w_.waiting.take(next)) {
+      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a rewrite inside this one may have told nobody
+      if (!w_.waiting.take(next)) endless("nodes wait for each other");
     }
+    w_.stack.push_back(next);
+    return true;
   }
 
   // ---- rules
@@ -393,8 +381,6 @@ class Rewriter {
   Workspace& w_;
   Where& results_;
   uint32_t run_ = 0;
-  size_t num_waiting_ = 0;
-  bool progress_ = true;  // a result was found since the frames that wait were last begun anew
   Hit tried_;  // the rule that was tried last: what threw
 };
 

@@ -9,6 +9,7 @@
 #include "lib/rewrite/intervention.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/shortcut.h"
+#include "lib/rewrite/waiting.h"
 #include "lib/support/inline_stack.h"
 #include "lib/uop/graph.h"
 
@@ -92,21 +93,6 @@ struct TableResults : Results {
 
 // The stacks and tables of one rewrite. They are pooled with the graph; a rewrite inside a rewrite takes another.
 struct Workspace {
-  // In tinygrad's order: a node and what has been made of it so far, and what is to be done next.
-  struct Frame {
-    UOp n;
-    UOp new_n;
-    uint32_t stage;
-  };
-  // tinygrad puts a frame that cannot go on yet at the bottom of its stack, and takes from there when nothing else is
-  // left. Here those frames form a ring, linked by position. The entry at 0 is no frame: it marks where one round
-  // through the ring ends. `turn` is the entry tried last; the one after it is next, and what is postponed is put right
-  // behind `turn`, that is, after all the others.
-  struct Waiting {
-    Frame frame;
-    const RewriteSlot* waits_for;  // has been written to, so that it lies in a page of its own and will not move
-    uint32_t next;
-  };
   struct Hit {
     const Rule* rule;
     UOp node;
@@ -124,9 +110,8 @@ struct Workspace {
   Pages<RewriteSlot> bottom_up;  // what bottom-up rules make of a node; its mark is num_rewrites
   uint32_t num_rewrites = 0;     // done in this work space
 
-  InlineStack<Frame, 128> stack;
-  std::vector<Waiting> waiting;
-  uint32_t turn = 0;
+  InlineStack<RewriteFrame, 128> stack;  // in tinygrad's order
+  WaitingFrames waiting;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them

@@ -187,23 +187,33 @@ UOp drop_and_clauses(UOp cond, UOp x, UOp inv) {
 
 bool contains(const std::vector<UOp>& list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
-// A clause may move to the load when it brings no range and no other load there.
-bool may_move(UOp clause, UOp x) {
-  if (!all_ranges_in(clause, x)) return false;
-  for (UOp u : toposort(clause))
-    if (u.is(Op::INDEX) && !in_backward_slice_with_self(x, u)) return false;
-  return true;
-}
+// Which of a condition's clauses may move to the load of x: those that bring no range and no other load there. All are
+// looked through at once, for they may have most of their nodes in common.
+class Movable {
+ public:
+  Movable(UOp cond, UOp x) : x_(x), other_loads_(x.graph()) {
+    for (UOp u : toposort(cond)) {
+      bool above = std::ranges::any_of(u.src(), [&](UOp s) { return other_loads_.contains(s); });
+      if (above || (u.is(Op::INDEX) && !in_backward_slice_with_self(x, u))) other_loads_.insert(u);
+    }
+  }
+  bool operator()(UOp clause) const { return all_ranges_in(clause, x_) && !other_loads_.contains(clause); }
+
+ private:
+  UOp x_;
+  UOpSet other_loads_;  // nodes that are one, or have one below
+};
 
 Taken where_on_load(UOp cond, UOp buf, UOp x) {
   UOp valid = x.get_valid();
   auto known = split_uop(valid, Op::AND);
   std::vector<UOp> remaining;
   UOp moved = valid;
+  Movable may_move(cond, x);
   bool removed = false, brought = false;
   for (UOp c : split_uop(cond, Op::AND)) {
     bool duplicate = contains(known, c);
-    if (!duplicate && !may_move(c, x)) {
+    if (!duplicate && !may_move(c)) {
       remaining.push_back(c);
       continue;
     }

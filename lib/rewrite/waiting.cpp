@@ -1,0 +1,89 @@
+#include "lib/rewrite/waiting.h"
+
+#include <algorithm>
+
+namespace tgc {
+
+namespace {
+constexpr int kPlaceBits = 62;
+constexpr uint64_t kEnd = uint64_t(1) << kPlaceBits;
+}  // namespace
+
+void WaitingFrames::clear() {
+  for (const Entry& e : ring_)  // what a rewrite that failed left behind
+    if (e.node) waits_for_[e.node.id()] = 0;
+  ring_.clear(), ahead_.clear(), next_round_.clear();
+  turn_ = free_ = 0, size_ = 0;
+}
+
+uint32_t WaitingFrames::new_entry() {
+  if (ring_.empty()) ring_.push_back({});
+  if (free_) return std::exchange(free_, ring_[free_].next);
+  ring_.push_back({});
+  return uint32_t(ring_.size() - 1);
+}
+
+void WaitingFrames::add(const RewriteFrame& frame, UOp waits_for) {
+  constexpr uint64_t kFar = uint64_t(1) << 32;
+  uint32_t at = new_entry();
+  uint64_t room;
+  auto look = [&] {
+    uint32_t next = ring_[turn_].next;
+    return room = (next ? ring_[next].place : kEnd) - ring_[turn_].place;
+  };
+  if (look() < 2) make_room_after(turn_), look();
+  // most of the room is left for those that come right behind it
+  uint64_t place = ring_[turn_].place + std::clamp<uint64_t>(room >> 10, 1, kFar);
+
+  if (waits_for.id() >= waits_for_.size()) waits_for_.resize(waits_for.id() + 1 + waits_for.id() / 2);
+  uint32_t next = ring_[turn_].next;
+  ring_[at] = {frame, waits_for, place, turn_, next, std::exchange(waits_for_[waits_for.id()], at)};
+  ring_[turn_].next = ring_[next].prev = at;
+  turn_ = at;
+  size_++;
+}
+
+// `first`: of those that wait for a node.
+void WaitingFrames::wake(uint32_t& first) {
+  for (uint32_t i = std::exchange(first, 0); i; i = ring_[i].also) {
+    auto& heap = later(i, turn_) ? ahead_ : next_round_;
+    heap.push_back(i);
+    std::ranges::push_heap(heap, [this](uint32_t a, uint32_t b) { return later(a, b); });
+    ring_[i].node = {};
+  }
+}
+
+bool WaitingFrames::take(RewriteFrame& next) {
+  if (ahead_.empty()) ahead_.swap(next_round_);
+  if (ahead_.empty()) return false;
+  std::ranges::pop_heap(ahead_, [this](uint32_t a, uint32_t b) { return later(a, b); });
+  uint32_t at = ahead_.back();
+  ahead_.pop_back();
+  Entry& e = ring_[at];
+  next = e.frame;
+  turn_ = e.prev;
+  ring_[e.prev].next = e.next, ring_[e.next].prev = e.prev;
+  e.next = std::exchange(free_, at);
+  size_--;
+  return true;
+}
+
+// Spreads the entries of the smallest stretch around that one that has few enough for its length: so that it is rare,
+// the longer the rarer (Bender and others, "Two simplified algorithms for maintaining order in a list").
+void WaitingFrames::make_room_after(uint32_t at) {
+  constexpr double kMostDense = 2.0 / 3;  // of the next shorter stretch's density
+  uint32_t first = at, last = at;
+  uint64_t count = 1;
+  double density = 1;
+  for (int bits = 1;; bits++) {
+    uint64_t low = ring_[at].place >> bits << bits, length = uint64_t(1) << bits;
+    density *= kMostDense;
+    for (; first && ring_[ring_[first].prev].place >= low; count++) first = ring_[first].prev;
+    for (uint32_t n; (n = ring_[last].next) && ring_[n].place < low + length; count++) last = n;
+    if (bits < kPlaceBits && double(count) > density * double(length)) continue;
+    for (uint64_t i = 0; i < count; i++, first = ring_[first].next) ring_[first].place = low + i * (length / count);
+    return;
+  }
+}
+
+}  // namespace tgc
