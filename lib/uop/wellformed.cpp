@@ -215,9 +215,14 @@ Wanted whole_vector(const Fields& f) {
                     f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
                 "as many sources as its dtype has elements, each of the element's dtype");
 }
+// Memory has one dimension: an INDEX of it says where, and perhaps when. A view of it, or a tensor, may have more.
+bool is_place(const Fields& f) {
+  bool gate = f.src.size() == 3 && is_bool(f.of(2)) && (f.of(2).count() == 1 || f.of(2).count() == f.of(1).count());
+  return f.src.size() == 2 || gate;
+}
 Wanted element_of(const Fields& f) {
   DType from = f.of(0), d = f.dtype;
-  if (from.is_ptr() && f.src.size() < 2) return "an index";
+  if (from.is_ptr() && !f.src[0].in(ops::Movement) && !is_place(f)) return "an index, and perhaps a bool as its gate";
   for (size_t i = 1; i < f.src.size(); i++)
     if (!is_int(f.of(i)) && !(i > 1 && i + 1 == f.src.size() && is_bool(f.of(i))))
       return "integers as its indices, and perhaps a bool as its gate";

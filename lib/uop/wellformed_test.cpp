@@ -79,6 +79,8 @@ TEST_CASE("well formed: memory") {
   t.bad(t.node(Op::INDEX, dtypes::float16, t.i), "the dtype of an element");
   t.bad(t.node(Op::INDEX, dtypes::float32, t.k), "an index");
   t.bad(t.node(Op::INDEX, dtypes::float32, {t.k, t.f}), "integers as its indices");
+  t.bad(t.node(Op::INDEX, dtypes::float32, {t.k, t.i, t.i}), "an index, and perhaps a bool as its gate");
+  t.bad(t.node(Op::INDEX, dtypes::float32, {t.k, t.i, t.b, t.b}), "an index, and perhaps a bool as its gate");
   t.bad(t.node(Op::LOAD, dtypes::void_, t.at), "an address, and a number");
   t.bad(t.node(Op::LOAD, dtypes::float32, t.f), "an address, and a number");
   t.bad(t.node(Op::LOAD, dtypes::float32, {t.at, t.n}), "another value of its dtype");

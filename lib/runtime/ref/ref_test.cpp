@@ -51,6 +51,8 @@ std::vector<T> map(const char* dtype, const std::string& f, std::vector<T> a, st
   return map2<T, T>(dtype, dtype, f, a, b, notes);
 }
 
+bool has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
+
 uint16_t half(double v) { return float_to_half_bits(v); }
 
 TEST_CASE("REF: integers wrap, division truncates, by zero it gives 0") {
@@ -260,6 +262,43 @@ TEST_CASE("REF: nodes that mean nothing in a kernel are refused by name") {
           "at = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 9), ptr=True)\n"
           "ast = at.store(UOp.const(dtypes.float, 1.0)).end(i).sink()",
           {}, nullptr, out) == "out of bounds: store to data0[9], which has 1 element");
+}
+
+// Such graphs are refused when they are read; what a pass makes is not read again.
+TEST_CASE("REF: nodes that are not well formed are refused, too") {
+  Graph g;
+  UOp at0 = g.constant(dtypes::index, 0), yes = g.constant(dtypes::bool_, true);
+  UOp k = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 0), i = g.range(4, 0, AxisType::LOOP);
+  auto refusal = [&](UOp stored) {
+    auto program = RefProgram::from_graph(g.sink({stored}));
+    return program ? "" : program.diag().message;
+  };
+  auto store = [&](std::vector<UOp> index, UOp value) {
+    return g.node(Op::INDEX, k.dtype(), index).store(value).end(i);
+  };
+  UOp one = g.constant(dtypes::int32, 1);
+  CHECK(refusal(store({k, i}, one)) == "");
+  CHECK(refusal(store({k, i, yes}, one)) == "");
+  CHECK(has(refusal(store({k}, one)), "it has no index"));
+  CHECK(has(refusal(store({k, at0, i}, one)), "its gate is no bool"));
+  UOp nothing = g.node(Op::LOAD, dtypes::void_, g.node(Op::INDEX, k.dtype(), {k, i}));
+  CHECK(refusal(g.node(Op::STORE, dtypes::void_, {g.node(Op::INDEX, k.dtype(), {k, i}), nothing}).end(i)) != "");
+}
+
+TEST_CASE("REF: a range that no loop comes to the end of is bounded by time, whatever it is open in") {
+  Graph g;
+  UOp k = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, 0), at = g.constant(dtypes::index, 0);
+  for (AxisType type : {AxisType::LOOP, AxisType::GLOBAL, AxisType::LOCAL, AxisType::REDUCE}) {
+    UOp i = g.range(INT64_MAX, 0, type);
+    UOp sink = g.sink({g.node(Op::INDEX, k.dtype(), {k, at}).store(i.cast(dtypes::int32)).end(i)});
+    auto program = RefProgram::from_graph(sink);
+    if (!program) continue;
+    std::vector<int32_t> out(1);
+    RefBuffer buffer{0, out.data(), 4};
+    auto ran = program->run({&buffer, 1}, {}, 0.1);
+    REQUIRE(!ran);
+    CHECK(ran.diag().message == "did not end within 0.1 seconds");
+  }
 }
 
 TEST_CASE("REF: evaluations are counted per lane") {

@@ -69,6 +69,8 @@ Value Values::lower_index(UOp u) {
   }
   if (u.num_src() > 2 && !buffer.is(Op::BUFFERIZE)) {
     const Value& gate = get(u.src(2));
+    if (!dtypes::is_bool(u.src(2).dtype()) || (gate.size() != 1 && gate.size() != out.size()))
+      cannot_run(u, "its gate is no bool for each of its elements");
     for (size_t i = 0; i < out.size(); i++)
       out[i].valid = builder_.both(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
   }
@@ -131,6 +133,7 @@ Element Values::viewed_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF cannot load from, or store to, what is no pointer");
   if (p.file >= 0 || p.pixel) return p;
   if (!p.is_pointer()) throw Failure("REF cannot load from or store to what is no address");
+  if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store what has no size");
   const MemoryInfo info = builder_.memory(p.memory);
   DType own = dtypes::of(info.scalar);
   if (scalar != own && info.number >= 0) {
