@@ -13,6 +13,8 @@ namespace {
 struct Warnings {
   std::mutex lock;
   std::set<std::string> texts;
+  std::optional<FaultSpec> never;  // what was asked for and has not come about
+  uint64_t most = 0;               // applications of that rule in a kernel
 };
 Warnings& warnings() {
   static Warnings all;
@@ -61,10 +63,19 @@ UOp something_else(UOp u) {
   return dtypes::is_float(u.dtype()) ? u * Const(2.0) : u + Const(int64_t(1));
 }
 
-UOp Fault::instead(const Hit& hit, UOp before, UOp after) {
-  if (hit.rule->name != spec_.rule || ++seen_ != spec_.application) return after;
-  if (UOp other = something_else(after); other && !(other == before)) return other;
+Fault::Fault(FaultSpec spec, uint64_t seen) : spec_(std::move(spec)), seen_(seen) {
   std::lock_guard guard(warnings().lock);
+  static bool first = true;
+  if (std::exchange(first, false)) warnings().never = spec_;
+}
+
+UOp Fault::instead(const Hit& hit, UOp before, UOp after) {
+  if (hit.rule->name != spec_.rule) return after;
+  std::lock_guard guard(warnings().lock);
+  warnings().most = std::max(warnings().most, ++seen_);
+  if (seen_ != spec_.application) return after;
+  warnings().never.reset();
+  if (UOp other = something_else(after); other && !(other == before)) return other;
   warnings().texts.insert("TGC_FAULT: application " + std::to_string(spec_.application) + " of " + spec_.rule +
                           " makes a node without a value (" + std::string(name_of(after.op())) +
                           "): nothing is changed");
@@ -75,6 +86,10 @@ std::vector<std::string> take_fault_warnings() {
   std::lock_guard guard(warnings().lock);
   std::vector<std::string> out(warnings().texts.begin(), warnings().texts.end());
   warnings().texts.clear();
+  if (auto never = std::exchange(warnings().never, std::nullopt))
+    out.push_back("TGC_FAULT: there was no application " + std::to_string(never->application) + " of " + never->rule +
+                  (warnings().most ? ", but " + std::to_string(warnings().most) + " at most in a kernel" : "") +
+                  ": nothing is changed");
   return out;
 }
 

@@ -28,7 +28,7 @@ UOp something_else(UOp u);
 // The fault in one kernel.
 class Fault : public Intervention {
  public:
-  explicit Fault(FaultSpec spec, uint64_t seen = 0) : spec_(std::move(spec)), seen_(seen) {}
+  explicit Fault(FaultSpec spec, uint64_t seen = 0);
   UOp instead(const Hit& hit, UOp before, UOp after) override;
   const FaultSpec& spec() const { return spec_; }
   uint64_t seen() const { return seen_; }  // applications so far
@@ -38,7 +38,8 @@ class Fault : public Intervention {
   uint64_t seen_;
 };
 
-// What is to be said of the faults of this process so far, each once: that one made something without a value.
+// What is to be said of the faults of this process so far, each once: that one made something without a value, that
+// none came about.
 std::vector<std::string> take_fault_warnings();
 
 }  // namespace tgc
