@@ -1,6 +1,6 @@
 #include "lib/runtime/compile_source.h"
 
-#include "lib/compile/compile.h"
+#include "lib/compile/closed.h"
 
 namespace tgc {
 
@@ -18,7 +18,15 @@ Result<std::string> compile_source(const KernelSource& source, bool lines) {
   job->source = source.text;
   job->name = source.name;
   job->lines = lines;
+  if (source.compile_seconds > 0) job->timeout_seconds = source.compile_seconds;
   return compile(*job, Artifact::Binary);
+}
+
+Result<std::string> closed_source(const KernelSource& source, Language language) {
+  return catch_failures([&] {
+    check_closed(language, source.text);
+    return source.text;
+  });
 }
 
 }  // namespace tgc

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lib/runtime/compile_source.h"
 #include "lib/runtime/dynamic_library.h"
 
 namespace tgc {
@@ -90,6 +91,7 @@ class ClDevice : public Device {
   }
 
   Status open() override;
+  Result<std::string> compile(const KernelSource& source) override { return closed_source(source, Language::OpenCl); }
   std::string target() const override {
     return has_extension("cl_intel_subgroup_matrix_multiply_accumulate") ? "CL:INTEL" : "CL:CL";
   }

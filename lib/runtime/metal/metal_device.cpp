@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "lib/runtime/compile_source.h"
 #include "lib/runtime/dynamic_library.h"
 
 namespace tgc {
@@ -82,6 +83,7 @@ class MetalDevice : public Device {
     if (!queue_) return Diag{"Metal gives no command queue"};
     return Unit{};
   }
+  Result<std::string> compile(const KernelSource& source) override { return closed_source(source, Language::C); }
   std::string target() const override { return "METAL:METAL"; }
   std::string description() const override {
     Pool pool(objc);
