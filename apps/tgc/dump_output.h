@@ -13,8 +13,8 @@ namespace tgc {
 
 class DumpOutput {
  public:
-  // `to` empty: standard output. With `json` several texts are one JSON document there.
-  DumpOutput(std::string to, bool json) : to_(std::move(to)), json_(json) {}
+  // `to` empty, or "-": standard output. With `json` several texts are one JSON document there.
+  DumpOutput(const std::string& to, bool json) : to_(to == "-" ? "" : to), json_(json) {}
 
   // The texts of one graph. Errors: a file that cannot be written, several texts for one file, bytes for a terminal.
   Status write(const std::vector<DumpText>& texts);

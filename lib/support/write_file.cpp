@@ -80,7 +80,8 @@ FileWriter::~FileWriter() {
 
 Result<FileWriter> FileWriter::create(const std::string& path) {
   FileWriter out;
-  out.shown_ = out.path_ = path;
+  out.shown_ = path;
+  out.path_ = path == "-" ? "/dev/stdout" : path;
   if (int error = out.open()) return out.trouble(error);
   return out;
 }

@@ -6,7 +6,7 @@
 // - Symbolic links are followed, but not those that a stranger put into a folder where everybody may write.
 // - A file with several hard links, or one whose owner cannot be kept or that cannot be renamed over (a mount), keeps
 //   its identity: its new content is copied into it, once that is whole and the disk has room for it.
-// - What is no regular file (a device, a FIFO, /dev/stdout, /dev/fd/N) is written to as it is.
+// - What is no regular file (a device, a FIFO, /dev/stdout, /dev/fd/N) is written to as it is. "-" is standard output.
 #pragma once
 #include <string>
 #include <string_view>
