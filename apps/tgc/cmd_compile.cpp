@@ -42,6 +42,9 @@ void add_compile(CLI::App& app, int& exit_code) {
   cmd->add_option("--every", o->plan.every, "take every Nth kernel alone (1)")
       ->type_name("N")
       ->check(whole_number(1, kMostRuns));
+  cmd->add_option("--timeout", o->plan.timeout_seconds, "seconds that a source may take (600)")
+      ->type_name("S")
+      ->check(real_number(0.01, kMostSeconds));
   add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = compile_inputs(*o); });
 }

@@ -43,7 +43,9 @@ class Runner {
       spec_.input = input;
       auto is_model = is_model_file(input);
       if (!is_model) return trouble(is_model.diag());
-      worst = std::max(worst, *is_model ? tell_model(run_model(session_, input, spec_)) : run_graphs());
+      worst = std::max(worst, !*is_model             ? run_graphs()
+                              : spec_.kernel.empty() ? tell_model(run_model(session_, input, spec_))
+                                                     : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.variables)
       if (counts_.all() > 1 && !bound_.contains(name))
@@ -58,6 +60,18 @@ class Runner {
     if (!report) return trouble(report.diag());
     print_report(o_.json ? report->json() : report->text());
     return report->exit_code();
+  }
+
+  // There --var bind sizes.
+  int run_kernel_of_model() {
+    VariableValues sizes = std::exchange(spec_.variables, {});
+    for (auto& [name, value] : sizes) {
+      session_.over.sizes.push_back(name + "=" + std::to_string(value));
+      bound_.insert(name);
+    }
+    int code = run_graphs();
+    session_.over.sizes.clear(), spec_.variables = std::move(sizes);
+    return code;
   }
 
   int run_graphs() {

@@ -27,10 +27,10 @@ TEST_CASE("cli: a model whose kernel crashes is trouble, with the kernel's name;
 TEST_CASE("cli: an access outside of a buffer is named with the buffer and how far outside it is") {
   if (kSanitized) return;
   Ran far = run_tgc("run " + kernel("r", "r+1000") + " --reference=none");
-  CHECK(far.code == 2);
+  CHECK(far.code == 1);
   CHECK(far.err.find("after the end of data1, 64 bytes)") != std::string::npos);
   Ran near = run_tgc("run " + kernel("r-1", "r") + " --reference=none");
-  CHECK(near.code == 2);
+  CHECK(near.code == 1);
   CHECK(near.err.find("the kernel wrote 4 bytes before the beginning of data0, 64 bytes") != std::string::npos);
 }
 
@@ -39,12 +39,79 @@ TEST_CASE("cli: --sanitize names the line of the kernel") {
   for (std::string device : {"CPU:CLANG", "CPU:LLVM"}) {
     Ran r = run_tgc("run " + kernel("r", "r+1") + " --reference=none --sanitize --device=" + device);
     INFO(r.out << r.err);
-    CHECK(r.code == 2);
+    CHECK(r.code == 1);
     CHECK(has(r.err, "AddressSanitizer: heap-buffer-overflow, READ of size "));
     CHECK(has(r.err, " bytes after the end of data1, 64 bytes, at line "));
     Ran sound = run_tgc("run " + kernel("r", "r") + " --sanitize --device=" + device);
     CHECK(sound.code == 0);
   }
+}
+
+TEST_CASE("cli: --sanitize of a model runs each of its kernels under AddressSanitizer, too") {
+  if (kSanitized) return;
+  Ran r = run_tgc("run --sanitize " + test_path("models/mlp.onnx"));
+  INFO(r.out << r.err);
+  CHECK(r.code == 0);
+  CHECK(has(r.out, "no access outside of a buffer under AddressSanitizer: 5 kernels"));
+  trouble("run --sanitize --device=REF " + test_path("models/mlp.onnx"), "--sanitize is for kernels on the CPU");
+}
+
+TEST_CASE("cli: a failure is told, and its exit code is 1, where its arrays cannot be kept") {
+  std::string text = "r = UOp.range(4, 0, AxisType.LOOP)\nast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)"
+                     ".index(r, ptr=True).store(UOp.const(dtypes.int, N)).end(r).sink()\n";
+  auto storing = [&](char n) {
+    std::string with = text;
+    with[with.find('N', with.find("dtypes.int, ")) ] = n;
+    return with;
+  };
+  put("one.uop", storing('1')), put("two.uop", storing('2'));
+  Ran r = shell("mkdir -p failed-one-inputs.npz && tgc run one.uop --device=CPU --reference=two.uop");
+  INFO(r.out << r.err);
+  CHECK(r.code == 1);
+  CHECK(has(r.out, "FAILED on CPU:LLVM"));
+  CHECK(has(r.out, "its arrays could not be kept: failed-one-inputs.npz"));
+}
+
+TEST_CASE("cli: what is asked for and cannot be done is said") {
+  std::string model = test_path("models/mlp.onnx"), kernel_file = kernel("r", "r");
+  trouble("run --each-stage " + model, "--each-stage of a model or a tensor graph, expected a kernel");
+  trouble("run --recorded " + model, "--recorded of a model or a tensor graph");
+  trouble("run --emulate --device=CPU " + kernel_file, "--emulate does nothing for CPU:LLVM");
+  trouble("run --emulate --device=CPU " + model, "--emulate does nothing for CPU:LLVM");
+  for (const char* command : {"dump ", "stats ", "verify "})
+    if (has(run_tgc(std::string(command) + "--help").out, "--var"))
+      trouble(std::string(command) + "--var n=3 " + kernel_file, "--var n=3 binds a size of a model, and this is");
+  trouble("run --device=NV " + kernel_file, "expected CUDA, which runs the same kernels by NVIDIA's driver");
+  Ran one = run_tgc("run --kernel=1 " + model);  // a kernel of a model is a kernel like any other
+  INFO(one.out << one.err);
+  CHECK(one.code == 0);
+  CHECK(has(one.out, "passed on CPU:LLVM"));
+}
+
+TEST_CASE("cli: a fault that comes about nowhere is told of") {
+  Ran r = run_tgc("dump --stage=source " + kernel("r", "r"), "/dev/null", "TGC_FAULT=add-zero@900");
+  CHECK(r.code == 0);
+  CHECK(has(r.err, "TGC_FAULT: there was no application 900 of add-zero"));
+}
+
+TEST_CASE("cli: -o - is standard output") {
+  std::string file = kernel("r", "r");
+  CHECK(run_tgc("dump --stage=source -o - " + file).out == run_tgc("dump --stage=source " + file).out);
+  CHECK(!std::filesystem::exists(scratch() / "-"));
+}
+
+TEST_CASE("cli: ids of records, however they are spelled") {
+  std::string record = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{}})" "\n";
+  for (const char* id : {"plain", R"(caf\u00e9)", "a#b", R"(quo\"te)"})
+    record += R"({"id":")" + std::string(id) + 
+              R"x(","target":"CPU:LLVM","nodes":1,"ast":"ast = UOp.sink()","stages":[]})x" "\n";
+  put("ids.jsonl", record);
+  for (const char* id : {"plain", "caf\xC3\xA9", "a#b", "quo\"te"}) {
+    Ran r = run_tgc("dump 'ids.jsonl#" + std::string(id) + "'");
+    INFO(id << r.err);
+    CHECK(r.code == 0);
+  }
+  trouble("dump 'ids.jsonl#b'", "no record 'b'");
 }
 
 TEST_CASE("cli: verify and REF tell of iterations that store different values to one element") {

@@ -66,6 +66,7 @@ TEST_CASE("cli: CUSTOM is shown by dump, and runs with --allow-custom alone; the
   Ran allowed = run_tgc("run --allow-custom --reference=none --device=CPU:CLANG --save=custom.npz " + plain);
   INFO(allowed.out << allowed.err);
   CHECK(allowed.code == 0);
+  trouble("run --allow-custom --device=CPU:CLANG " + plain, "REF runs no code of CUSTOM nodes, so there is nothing");
   Ran refused = run_tgc("run --allow-custom --reference=none --device=CPU:CLANG " + hostile);
   INFO(refused.out << refused.err);
   CHECK(refused.code == 2);
@@ -87,6 +88,8 @@ TEST_CASE("cli: limits are options and an environment variable; what is over one
   CHECK(variable.code == 2);
   CHECK(run_tgc("dump --limit=input-bytes=1M " + small, "/dev/null", "TGC_LIMITS=input-bytes=50").code == 0);
   trouble("dump --limit nodes=1K " + many, "more than 1024 nodes of one graph");
+  CHECK(run_tgc("dump --limit nodes=7 " + small).code == 0);  // to the node, not to the size of a table
+  trouble("dump --limit nodes=6 " + small, "more than 6 nodes of one graph");
   trouble("dump --limit node=1K " + many, "unknown limit 'node', expected nodes");
   CHECK(run_tgc("dump " + many, "/dev/null", "TGC_LIMITS=x").code == 2);
   Ran gzip = shell(

@@ -3,12 +3,10 @@
 #include "lib/compile/backends.h"
 #include "lib/compile/cache.h"
 #include "lib/compile/closed.h"
-#include "lib/compile/driver_room.h"
+#include "lib/compile/contained_compiler.h"
 #include "lib/compile/listing.h"
 #include "lib/compile/load.h"
 #include "lib/compile/own_folder.h"
-#include "lib/contain/bytes.h"
-#include "lib/support/sanitized.h"
 
 namespace tgc {
 namespace {
@@ -97,47 +95,6 @@ std::string run_compiler(const CompileJob& job, Artifact what) {
   return compile_by_llvm(job, what);
 }
 
-// A compiler is as little to be trusted as what it is given: it crashes on odd sources. It runs in a worker process,
-// which may read the system's files; one that is a driver or another program in a driver's room. What of LLVM it needs
-// is loaded here before, once for all of them.
-constexpr double kCompilerSeconds = 600;
-constexpr uint64_t kCompilerMemory = uint64_t(8) << 30;
-
-bool is_by_llvm(const CompileJob& job, Artifact what) {
-  if (job.language == Language::Cuda) return what == Artifact::LlvmIr;
-  bool links = job.machine == "amdgcn" && (what == Artifact::Binary || what == Artifact::Disassembly);  // by files
-  return !links && job.language != Language::Ptx && !(job.language == Language::OpenCl && what == Artifact::Binary);
-}
-
-std::string run_contained(const CompileJob& job, Artifact what) {
-  if (kSanitized) return run_compiler(job, what);
-  std::optional<DriverRoom> room;
-  if (!is_by_llvm(job, what)) room.emplace();
-  if (is_by_llvm(job, what) || !is_nvidia(job)) load_engines(job);
-  constexpr char kMade = '+', kRejected = '-';
-  auto answer = contain(
-      [&](Worker& worker) -> Result<std::string> {
-        try {
-          if (room) room->confine(worker, kCompilerMemory);
-          else worker.confine({.rights = Rights::Compile, .memory = kCompilerMemory});
-          return kMade + run_compiler(job, what);
-        } catch (const Rejected& rejected) {
-          const Diag& d = rejected.diag();
-          return kRejected + ByteWriter().number(d.line).number(d.column).text(d.message).take();
-        }
-      },
-      {.timeout_seconds = kCompilerSeconds});
-  if (!answer && answer.diag().message.starts_with("killed by"))
-    throw Failure("the compiler of this " + std::string(name_of(job.language)) + " source was " +
-                  answer.diag().message);
-  std::string text = std::move(answer.value_or_throw());
-  if (!text.empty() && text[0] == kMade) return text.erase(0, 1);
-  ByteReader in(std::string_view(text).substr(std::min<size_t>(1, text.size())));
-  Diag diag;
-  diag.line = uint32_t(in.number()), diag.column = uint32_t(in.number()), diag.message = in.text();
-  throw Rejected(std::move(diag));
-}
-
 Sha256 key_of(const CompileJob& job, Artifact what) {
   Machine m = machine_of(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
@@ -149,7 +106,7 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
 
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
   try {
-    std::string made = run_contained(job, what);
+    std::string made = compile_contained(job, what, run_compiler);
     return what == Artifact::Assembly ? listing(made, job) : made;
   } catch (const Rejected& rejected) {
     return explained(job, rejected.diag());

@@ -40,6 +40,7 @@ struct CompileJob {
   std::string source;
   std::string name;      // the kernel's, for listings and for the file where a source that does not compile is kept
   bool lines = false;    // assembly with the source line that each instruction came from
+  double timeout_seconds = 600;  // that a compiler may take
 };
 
 // Where a target's source goes, without source and name. `device`, `renderer` and `arch` are a Target's: ("CPU",

@@ -21,7 +21,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "lib/contain/bytes.h"
 
@@ -172,14 +174,14 @@ void be_expendable() {
 
 std::string packed(const Diag& d) {
   ByteWriter out;
-  out.number(d.line).number(d.column).text(d.message).text(d.file).text(d.expected).text(d.context);
+  out.number(d.line).number(d.column).number(d.convicts).text(d.message).text(d.file).text(d.expected).text(d.context);
   return out.take();
 }
 
 Diag unpacked(std::string_view bytes) {
   ByteReader in(bytes);
   Diag d;
-  d.line = uint32_t(in.number()), d.column = uint32_t(in.number());
+  d.line = uint32_t(in.number()), d.column = uint32_t(in.number()), d.convicts = in.number() != 0;
   d.message = in.text(), d.file = in.text(), d.expected = in.text(), d.context = in.text();
   return d;
 }
@@ -200,9 +202,9 @@ size_t group_size(pid_t group) {
 // Reads what the worker sends, before the time is over.
 class Reader {
  public:
-  explicit Reader(int fd, pid_t child = 0, double timeout = 0) : fd_(fd), child_(child), limited_(timeout > 0) {
-    if (limited_)
-      deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+  explicit Reader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})
+      : fd_(fd), child_(child), timeout_(timeout), progress_(progress) {
+    begin_time();
   }
 
   Read read(void* to, size_t bytes) {
@@ -213,6 +215,7 @@ class Reader {
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kLook));
         if (ready < 0 && errno == EINTR) continue;
         if (ready == 0) {
+          if (uint64_t now = progress_ ? progress_() : 0; now != seen_) seen_ = now, begin_time();
           if (milliseconds_left() == 0) return Read::TimedOut;
           if (group_size(child_) > kMostProcesses) return Read::TooMany;
           continue;
@@ -241,15 +244,20 @@ class Reader {
   static constexpr int kLook = 100;  // milliseconds
   static constexpr size_t kMostProcesses = 32;
 
+  void begin_time() {
+    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_));
+  }
   int milliseconds_left() const {
-    if (!limited_) return kLook;
+    if (timeout_ <= 0) return kLook;
     double left = std::chrono::duration<double, std::milli>(deadline_ - Clock::now()).count();
     return int(std::clamp(std::ceil(left), 0.0, 1e9));
   }
 
   int fd_;
   pid_t child_;
-  bool limited_;
+  double timeout_;  // 0: none
+  const std::function<uint64_t()>& progress_;
+  uint64_t seen_ = 0;
   Clock::time_point deadline_;
 };
 
@@ -271,7 +279,25 @@ Diag killed(const Header& h) {
 #endif
   char where[32] = "";
   if (has_address) std::snprintf(where, sizeof where, " at 0x%llx", static_cast<unsigned long long>(h.address));
-  return Diag{"killed by " + signal_name(h.signal) + " (" + explanation(h) + where + place_of(h) + ")"};
+  return Diag{.message = "killed by " + signal_name(h.signal) + " (" + explanation(h) + where + place_of(h) + ")",
+              .convicts = h.memory[0] && h.side};
+}
+
+// The channels to all workers of this process, which a new worker must not have.
+struct Channels {
+  std::mutex mutex;
+  std::vector<int> open;
+
+  void opened(int channel) { open.push_back(channel); }
+  void closed(int channel) {
+    std::lock_guard lock(mutex);
+    std::erase(open, channel);
+    close(channel);
+  }
+};
+Channels& channels() {
+  static Channels all;
+  return all;
 }
 
 }  // namespace
@@ -305,7 +331,12 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Diag{std::string("cannot make a channel: ") + std::strerror(errno)};
   std::fflush(nullptr);  // else both processes would write what waits in the buffers
+  std::unique_lock lock(channels().mutex);
   pid_t child = fork();
+  if (child > 0) channels().opened(ends[0]);
+  if (child == 0)
+    for (int channel : std::exchange(channels().open, {})) close(channel);
+  lock.unlock();
   if (child < 0) {
     int error = errno;
     close(ends[0]), close(ends[1]);
@@ -325,19 +356,24 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   return WorkerProcess(child, ends[0]);
 }
 
+WorkerProcess::WorkerProcess(pid_t child, int channel) : child_(child), owner_(getpid()), channel_(channel) {}
+
+bool WorkerProcess::is_ours() const { return owner_ == getpid(); }
+
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
     : child_(std::exchange(other.child_, 0)),
+      owner_(other.owner_),
       channel_(std::exchange(other.channel_, -1)),
       death_(other.death_),
       cause_(std::move(other.cause_)) {}
 
 int WorkerProcess::end() {
-  if (!child_) return 0;
+  if (!child_ || !is_ours()) return child_ = 0;
   kill(-child_, SIGKILL);  // with all that it has started; one that has ended already keeps its status
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
-  close(channel_);
+  channels().closed(channel_);
   child_ = 0;
   return status;
 }
@@ -354,9 +390,9 @@ Status WorkerProcess::send(std::string_view message) {
   return Diag{"the worker process does not listen"};
 }
 
-Result<std::string> WorkerProcess::receive(double timeout_seconds) {
+Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::function<uint64_t()>& progress) {
   if (!child_) return cause_;
-  Reader reader(channel_, child_, timeout_seconds);
+  Reader reader(channel_, child_, timeout_seconds, progress);
   Header header;
   std::string text;
   Read got = reader.read(&header, sizeof header);

@@ -51,7 +51,7 @@ class WorkerProcess {
  public:
   // Forks; the child runs `body`, its Diag is an answer too. Threads of this process do not exist in the child: `body`
   // must not want a lock that one of them may hold. Whatever the child changes in its memory is gone, but for what is
-  // shared (Array::shared).
+  // shared (Array::shared). It cannot speak to other workers.
   static Result<WorkerProcess> start(const std::function<Status(Worker&)>& body);
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&&) = delete;
@@ -61,17 +61,19 @@ class WorkerProcess {
   Status send(std::string_view message);
   // The next answer. A worker that dies gives a Diag such as "killed by SIGFPE (division by zero at 0x7f...)", "killed
   // by SIGSYS (it called 'openat', which it may not)" or "did not end within 5 seconds", and so does every call after
-  // it.
-  Result<std::string> receive(double timeout_seconds = 0);
+  // it. The time begins anew whenever `progress` says another number.
+  Result<std::string> receive(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
 
   const std::optional<Death>& death() const { return death_; }
+  // Whether this very process has started it, and not one that this was forked from.
+  bool is_ours() const;
 
  private:
-  WorkerProcess(pid_t child, int channel) : child_(child), channel_(channel) {}
+  WorkerProcess(pid_t child, int channel);
   int end();  // its status
   Diag dies(Death death, Diag diag);
 
-  pid_t child_ = 0;
+  pid_t child_ = 0, owner_;
   int channel_ = -1;
   std::optional<Death> death_;
   Diag cause_;

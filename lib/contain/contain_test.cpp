@@ -10,11 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <new>
+#include <set>
+#include <stdexcept>
+#include <system_error>
 #include <vector>
 
 namespace tgc {
@@ -39,6 +45,10 @@ TEST_CASE("contain: answers and errors come back whole, changes do not") {
   CHECK(message([](Worker&) -> Result<std::string> { return Diag{"no such thing"}; }) == "no such thing");
   CHECK(message([](Worker&) -> Result<std::string> { throw Failure("thrown"); }) == "thrown");
   CHECK(message([](Worker&) -> Result<std::string> { throw std::bad_alloc(); }) == "out of memory");
+  CHECK(message([](Worker&) -> Result<std::string> { throw std::length_error("x"); }).starts_with("out of memory"));
+  CHECK(message([](Worker&) -> Result<std::string> {
+          throw std::system_error(EAGAIN, std::generic_category(), "no thread");
+        }) == "no thread: Resource temporarily unavailable");
   auto empty = contain([](Worker&) -> Result<std::string> { return std::string(); });
   CHECK((empty.ok() && empty->empty()));
 }
@@ -80,6 +90,51 @@ TEST_CASE("contain: deaths are told apart") {
             {.timeout_seconds = 0.1}, &death) == "did not end within 0.1 seconds");
   CHECK(death.timed_out);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+TEST_CASE("contain: the time begins anew with every step that a worker makes") {
+  auto* steps = static_cast<volatile uint64_t*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto run = [&](int length) {
+    auto worker = WorkerProcess::start([&](Worker& self) -> Status {
+      for (int i = 0; i < 4; i++) {
+        usleep(useconds_t(length) * 1000);
+        *steps = *steps + 1;
+      }
+      self.answer(std::string("done"));
+      return Unit{};
+    });
+    REQUIRE(worker);
+    auto answer = worker->receive(0.5, [&] { return uint64_t(*steps); });
+    return answer ? *answer : answer.diag().message;
+  };
+  CHECK(run(250) == "done");  // a second in all
+  CHECK(run(1500) == "did not end within 0.5 seconds");
+  munmap(const_cast<uint64_t*>(steps), 4096);
+}
+
+TEST_CASE("contain: a worker has no way to speak to another") {
+  auto sockets = [] {
+    std::set<std::string> out;
+    std::error_code error;
+    for (auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error))
+      if (auto to = std::filesystem::read_symlink(entry, error); to.string().starts_with("socket:")) out.insert(to);
+    return out;
+  };
+  auto before = sockets();
+  auto first = WorkerProcess::start([](Worker& self) -> Status {
+    self.answer(self.next_message());
+    return Unit{};
+  });
+  REQUIRE(first);
+  std::set<std::string> to_first;
+  std::ranges::set_difference(sockets(), before, std::inserter(to_first, to_first.end()));
+  REQUIRE(to_first.size() == 1);
+  CHECK(message([&](Worker&) -> Result<std::string> {
+          return sockets().contains(*to_first.begin()) ? Result<std::string>(Diag{"it has it"}) : std::string();
+        }) == "answered");
+  REQUIRE(first->send("still there"));
+  CHECK(*first->receive(5) == "still there");
 }
 
 TEST_CASE("contain: a child that runs out of memory says so") {

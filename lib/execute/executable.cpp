@@ -92,25 +92,25 @@ std::vector<VariableSpec> variables_of(std::span<const UOp> nodes) {
   return out;
 }
 
-Result<Executable> Executable::for_ref(UOp sink) {
-  auto program = RefProgram::from_graph(sink);
+Result<Executable> Executable::for_ref(UOp sink, const RefOptions& options) {
+  auto program = RefProgram::from_graph(sink, options);
   if (!program) return program.diag();
   std::vector<UOp> nodes = toposort(sink);
   Executable out;
   out.name_ = kernel_name(sink);
   out.buffers_ = buffers_of(nodes);
   out.variables_ = variables_of(nodes);
-  out.ref_.emplace(std::move(*program));
+  out.ref_ = std::make_shared<RefProgram>(std::move(*program));
   return out;
 }
 
-Result<Executable> Executable::for_ref(std::span<const UOp> list) {
-  auto program = RefProgram::from_list(list);
+Result<Executable> Executable::for_ref(std::span<const UOp> list, const RefOptions& options) {
+  auto program = RefProgram::from_list(list, options);
   if (!program) return program.diag();
   Executable out;
   out.buffers_ = buffers_of(list);
   out.variables_ = variables_of(list);
-  out.ref_.emplace(std::move(*program));
+  out.ref_ = std::make_shared<RefProgram>(std::move(*program));
   if (auto info = program_info(list)) {
     out.name_ = info->name;
     out.info_ = std::move(*info);
@@ -118,7 +118,8 @@ Result<Executable> Executable::for_ref(std::span<const UOp> list) {
   return out;
 }
 
-Result<Executable> Executable::for_device(std::span<const UOp> list, const Target& target, Device& device) {
+Result<Executable> Executable::for_device(std::span<const UOp> list, const Target& target, Device& device,
+                                          double compile_seconds) {
   auto info = program_info(list);
   if (!info) return info.diag();
   bool on_images = std::ranges::any_of(list, [](UOp u) { return u.is(Op::DEFINE_GLOBAL) && u.dtype().is_image(); });
@@ -130,7 +131,7 @@ Result<Executable> Executable::for_device(std::span<const UOp> list, const Targe
   out.name_ = info->name;
   out.buffers_ = buffers_of(list);
   for (UOp var : info->vars) out.variables_.push_back(variables_of({&var, 1}).front());
-  out.source_ = {ansistrip(info->name), info->function_name, target.name(), std::move(*text)};
+  out.source_ = {ansistrip(info->name), info->function_name, target.name(), std::move(*text), compile_seconds};
   auto code = device.compile(out.source_);
   if (!code) return code.diag();
   out.code_ = std::move(*code);
@@ -144,7 +145,7 @@ Result<std::unique_ptr<Kernel>> Executable::load(Device& device) {
   std::vector<std::string> names;
   for (const BufferSpec& b : buffers_) numbers.push_back(b.number);
   for (const VariableSpec& v : variables_) names.push_back(v.name);
-  return std::unique_ptr<Kernel>(std::make_unique<RefKernel>(device, std::move(*ref_), numbers, names));
+  return std::unique_ptr<Kernel>(std::make_unique<RefKernel>(device, ref_, numbers, names));
 }
 
 Result<std::vector<int64_t>> Executable::arguments(const VariableValues& values) const {

@@ -42,10 +42,12 @@ std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
 class Executable {
  public:
   // For REF: the graph under `sink`, at any stage of the pipeline, or a linear list, run as it stands.
-  static Result<Executable> for_ref(UOp sink);
-  static Result<Executable> for_ref(std::span<const UOp> list);
-  // For any other device: a linear list rendered for `target` and compiled for `device`, which need not be open.
-  static Result<Executable> for_device(std::span<const UOp> list, const Target& target, Device& device);
+  static Result<Executable> for_ref(UOp sink, const RefOptions& options = {});
+  static Result<Executable> for_ref(std::span<const UOp> list, const RefOptions& options = {});
+  // For any other device: a linear list rendered for `target` and compiled for `device`, which need not be open, within
+  // `compile_seconds` (0: as long as compilers may take).
+  static Result<Executable> for_device(std::span<const UOp> list, const Target& target, Device& device,
+                                       double compile_seconds = 0);
 
   const std::string& name() const { return name_; }  // the kernel's, with colours; empty when it has none
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
@@ -54,7 +56,7 @@ class Executable {
   const KernelSource& source() const { return source_; }                   // of REF empty
   const std::string& code() const { return code_; }                        // what its compiler made; of REF empty
 
-  // The kernel on an open device, the one it was made for, or for REF make_ref_device's. Of REF once.
+  // The kernel on an open device, the one it was made for, or for REF make_ref_device's.
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
   // Its groups with these values of the variables; an error names a variable without a value, or a value out of the
@@ -71,7 +73,7 @@ class Executable {
   std::string name_;
   std::vector<BufferSpec> buffers_;
   std::vector<VariableSpec> variables_;
-  std::optional<RefProgram> ref_;
+  std::shared_ptr<const RefProgram> ref_;
   std::optional<ProgramInfo> info_;  // of a linear list
   KernelSource source_;
   std::string code_;

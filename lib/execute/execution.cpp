@@ -35,7 +35,7 @@ class Buffers {
 std::string pack(const Execution& e) {
   ByteWriter out;
   out.number(e.seconds.size()).raw(e.seconds.data(), e.seconds.size() * sizeof(double));
-  return out.text(e.notes).number(e.makes_nans).take();
+  return out.text(e.notes).number(e.makes_nans).number(e.evaluations).take();
 }
 
 void unpack(std::string_view bytes, int repeats, Execution& e) {
@@ -44,6 +44,7 @@ void unpack(std::string_view bytes, int repeats, Execution& e) {
   in.raw(e.seconds.data(), e.seconds.size() * sizeof(double));
   e.notes = in.text();
   e.makes_nans = in.number() != 0;
+  e.evaluations = in.number();
 }
 
 Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs) {
@@ -78,8 +79,9 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
   auto* host = dynamic_cast<HostDevice*>(&device);
   for (size_t i = 0; host && i < specs.size(); i++)
     if (auto whole = host->check_around(buffers[i]); !whole)
-      throw Failure("the kernel " + whole.diag().message + " of " + specs[i].name() + ", " +
-                    bytes_text(buffers[i].bytes));
+      throw Failure(Diag{.message = "the kernel " + whole.diag().message + " of " + specs[i].name() + ", " +
+                                    bytes_text(buffers[i].bytes),
+                         .convicts = true});
 }
 
 // In the process that holds the device: `worker`, if it is one.
@@ -113,8 +115,10 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
     if (i >= 0) out.seconds.push_back(seconds);
   }
   if (ref) {
-    out.notes = ref->notes().text();
-    out.makes_nans = ref->notes().outside_domain > 0;
+    const RefResult& result = ref->result();
+    out.notes = result.notes.text();
+    out.makes_nans = result.notes.outside_domain > 0;
+    out.evaluations = result.evaluations;
   }
 }
 

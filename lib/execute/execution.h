@@ -21,6 +21,7 @@ struct Execution {
   std::vector<double> seconds;  // of the timed runs
   std::string notes;            // what it did that C leaves undefined, of REF
   bool makes_nans = false;      // of REF: of square roots or logarithms of negative numbers
+  uint64_t evaluations = 0;     // of UOps, of REF where it counts them (RefOptions)
 };
 
 // The arrays that `buffers` want: those of `given` by name, the others zeros when the kernel only writes them, drawn

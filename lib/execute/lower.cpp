@@ -25,7 +25,8 @@ Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, 
   if (!place.target) return kernel.list.empty() ? Executable::for_ref(kernel.root) : Executable::for_ref(kernel.list);
   auto list = lower_kernel(kernel, *place.target, options);
   if (!list) return list.diag();
-  return place.is_ref ? Executable::for_ref(*list) : Executable::for_device(*list, *place.target, *place.device);
+  return place.is_ref ? Executable::for_ref(*list)
+                      : Executable::for_device(*list, *place.target, *place.device, options.compile_seconds);
 }
 
 }  // namespace tgc

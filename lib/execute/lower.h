@@ -22,6 +22,7 @@ struct KernelGraph {
 struct LowerOptions {
   ExecuteObserver* observer = nullptr;             // told of the kernel where it watches kernels
   std::map<std::string, int>* names = nullptr;     // kernel names given so far; this one's is added
+  double compile_seconds = 0;                      // that its compiler may take; 0: as long as any
 };
 
 // The linear list for `target`: the stages that have not run yet, then the linearizer. The Diag names the stage that

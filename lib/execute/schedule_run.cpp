@@ -5,8 +5,10 @@
 #include "lib/compilation/compilation.h"
 #include "lib/execute/lower.h"
 #include "lib/runtime/contained_device.h"
+#include "lib/runtime/ref/ref_device.h"
 #include "lib/support/clocks.h"
 #include "lib/support/ordered_pool.h"
+#include "lib/support/pytext.h"
 #include "lib/uop/copy.h"
 
 namespace tgc {
@@ -72,22 +74,40 @@ void ScheduleRunner::prepare_all(const Schedule& schedule) {
     slot = std::make_unique<Prepared>();
     work.emplace_back(item.ast, slot.get());
   }
-  auto compile = [&](size_t i) { work[i].second->lower(work[i].first, place_); };
+  auto compile = [&](size_t i) { work[i].second->lower(work[i].first, place_, {.compile_seconds = compile_seconds_}); };
   auto tell = [&](size_t i) {
     observer_.progress("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));
   };
   parallel_for(work.size(), jobs_, compile, tell).value_or_throw();
 }
 
-// The kernel, loaded; made when it is first run if they are watched.
-ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast, Device& device) {
+// Made when it is first asked for if they are watched.
+ScheduleRunner::Prepared& ScheduleRunner::lowered(UOp ast) {
   auto& slot = prepared_[ast];
   if (!slot) {
     slot = std::make_unique<Prepared>();
-    slot->lower(ast, place_, {.observer = &observer_, .names = &names_});
+    slot->lower(ast, place_, {.observer = &observer_, .names = &names_, .compile_seconds = compile_seconds_});
   }
-  if (!slot->kernel) slot->load(device);
   return *slot;
+}
+
+ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast, Device& device) {
+  Prepared& out = lowered(ast);
+  if (!out.kernel) out.load(device);
+  return out;
+}
+
+// REF's kernels: there is nothing to send to a worker, so it begins with them.
+void ScheduleRunner::take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
+  size_t number = 0;
+  for (const ScheduleItem& item : schedule.items) {
+    if (!item.ast.is(Op::SINK) || lowered(item.ast).kernel) continue;
+    Prepared& p = prepare(item.ast, *place_.device);
+    dynamic_cast<RefKernel&>(*p.kernel).take_at_most(timeout_seconds);
+    std::string name = ansistrip(p.executable->name());
+    p.kernel = worker.adopt(std::move(p.kernel), name.empty() ? std::to_string(number) : name);
+    number++;
+  }
 }
 
 // One run of a schedule.
@@ -122,10 +142,12 @@ class ScheduleRunner::Run {
     LaunchArguments arguments{
         .buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
     if (timed) return p.kernel->time(arguments).value_or_throw();
-    if (!options_.on_kernel) return launch(p, item, arguments), 0;
+    if (!options_.on_kernel && !options_.before_kernel) return launch(p, item, arguments), 0;
     KernelStep step{
         p.executable->name(), launched_++, item.ast, values, arrays_in(device_, p.executable->buffers(), buffers), {}};
+    if (options_.before_kernel) options_.before_kernel(step);
     launch(p, item, arguments);
+    if (!options_.on_kernel) return 0;
     device_.synchronize().value_or_throw();
     step.after = arrays_in(device_, p.executable->buffers(), buffers);
     options_.on_kernel(step);
@@ -170,8 +192,9 @@ Result<ScheduleResult> ScheduleRunner::run(const Schedule& schedule, const Buffe
 
 ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferValues& known,
                                        std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+  compile_seconds_ = options.compile_seconds;
   if (!observer_.watches_kernels()) prepare_all(schedule);
-  bool contained = !options.in_process && !place_.is_ref;
+  bool contained = !options.in_process;
   std::vector<Array> values;
   for (const WantedArray& w : wanted)
     values.push_back(contained ? Array::shared(w.dtype, w.shape) : Array(w.dtype, w.shape));
@@ -186,6 +209,7 @@ ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferVal
       for (auto& [ast, p] : of.prepared_) p->kernel.reset();
     }
   } unload{*this};
+  if (place_.is_ref) take_along(worker, schedule, options.timeout_seconds);
   return run_on(worker, std::move(values), schedule, known, wanted, options);
 }
 
@@ -203,7 +227,7 @@ ScheduleResult ScheduleRunner::run_on(Device& device, std::vector<Array> values,
   const MemoryPlan& plan = run.memory().plan();
   out.bytes_before = uint64_t(plan.planned_before), out.bytes_after = uint64_t(plan.planned_after);
 
-  if (!observer_.watches_kernels()) observer_.progress("running " + std::to_string(out.kernels) + " kernels");
+  if (!observer_.watches_kernels()) observer_.progress("running the kernels: " + std::to_string(out.kernels));
   auto begin = Clock::now();
   for (const ScheduleItem& item : schedule.items) run.item(item, false);
   device.synchronize().value_or_throw();

@@ -1,7 +1,6 @@
 // ScheduleRunner: runs tensor graphs on a device. The one executor of schedules: models, tensor graphs and what
 // building a model's graph has to compute all go through it. It schedules a graph, lowers and compiles each kernel once
-// (through the compile cache), plans the memory and runs the kernels in order, in one worker process; on REF in this
-// one.
+// (through the compile cache), plans the memory and runs the kernels in order, in one worker process.
 #pragma once
 #include <functional>
 #include <map>
@@ -18,6 +17,8 @@
 #include "lib/runtime/array.h"
 
 namespace tgc {
+
+class ContainedDevice;
 
 // A buffer of a schedule, by its number, as the array that is wanted of it.
 struct WantedArray {
@@ -43,9 +44,11 @@ struct TimedKernel {
 
 struct ScheduleOptions {
   bool in_process = false;                                // no worker
-  double timeout_seconds = 0;                             // of each wait for it; 0: none
+  double timeout_seconds = 0;                             // of each kernel; 0: none, but REF's own
+  double compile_seconds = 0;                             // that the compiler of a kernel may take; 0: as long as any
   int timed_runs = 0;                                     // of all kernels, after the first, each kernel timed
-  std::function<void(const KernelStep&)> on_kernel = {};  // is shown what every kernel did; may throw Failure
+  // are shown what every kernel is given, and what it did; may throw Failure
+  std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
 };
 
 struct ScheduleResult {
@@ -76,7 +79,9 @@ class ScheduleRunner {
   struct Prepared;
   class Run;
   void prepare_all(const Schedule& schedule);
+  Prepared& lowered(UOp ast);
   Prepared& prepare(UOp ast, Device& device);
+  void take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds);
   ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
                          const ScheduleOptions& options);
   ScheduleResult run_on(Device& device, std::vector<Array> values, const Schedule& schedule, const BufferValues& known,
@@ -87,6 +92,7 @@ class ScheduleRunner {
   ExecuteObserver& observer_;
   std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_;
   std::map<std::string, int> names_;  // of kernels, where they are watched
+  double compile_seconds_ = 0;        // of the run's options
 };
 
 }  // namespace tgc

@@ -2,7 +2,12 @@
 #include "lib/execute/schedule_run.h"
 
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include "lib/runtime/contained_device.h"
+#include "lib/runtime/ref/ref_device.h"
+#include "lib/support/sanitized.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
 
@@ -55,7 +60,39 @@ struct Told : ExecuteObserver {
   }
 };
 
+// A kernel that dies.
+struct DyingKernel : Kernel {
+  using Kernel::Kernel;
+  Status launch(const LaunchArguments&) override {
+    raise(SIGSEGV);
+    return Unit{};
+  }
+};
+// One that takes its time.
+struct SlowKernel : Kernel {
+  using Kernel::Kernel;
+  Status launch(const LaunchArguments&) override {
+    usleep(250'000);
+    return Unit{};
+  }
+};
+
 }  // namespace
+
+TEST_CASE("execute: kernels that are no code run in the worker that takes them along; each has the whole time") {
+  if (kSanitized) return;
+  auto ref = make_ref_device();
+  ContainedDevice worker(*ref, "REF", 0.5);
+  auto dying = worker.adopt(std::make_unique<DyingKernel>(*ref), "bad"),
+       slow = worker.adopt(std::make_unique<SlowKernel>(*ref), "slow");
+  REQUIRE(worker.open());
+  for (int i = 0; i < 4; i++) REQUIRE(slow->launch({}));
+  CHECK(worker.synchronize());
+  CHECK(dying->launch({}));
+  auto done = worker.synchronize();
+  REQUIRE(!done);
+  CHECK(done.diag().message.starts_with("kernel 'bad' on REF: killed by SIGSEGV"));
+}
 
 TEST_CASE("execute: a schedule computes the same on REF, on REF lowered for a GPU and on the CPU, and again") {
   for (auto [device, target] :

@@ -19,7 +19,8 @@ enum class ContainedDevice::Call : uint64_t {
 };
 
 struct ContainedDevice::Shared {
-  volatile uint64_t running = 0;  // the number of the kernel that runs, from 1
+  volatile uint64_t running = 0;   // the number of the kernel that runs, from 1
+  volatile uint64_t launches = 0;  // so far
 };
 
 namespace {
@@ -42,7 +43,8 @@ const void* address_in(ByteReader& in) { return reinterpret_cast<const void*>(in
 // ---- in the worker
 class ContainedDevice::Server {
  public:
-  Server(ContainedDevice& of, Worker& worker) : device_(of.device_), shared_(*of.shared_), worker_(worker) {}
+  Server(ContainedDevice& of, Worker& worker)
+      : of_(of), device_(of.device_), shared_(*of.shared_), worker_(worker), kernels_(std::move(of.adopted_)) {}
 
   [[noreturn]] void serve() {
     for (;;) {
@@ -77,6 +79,7 @@ class ContainedDevice::Server {
       case Call::Load: {
         KernelSource source{in.text(), in.text(), in.text(), in.text()};
         kernels_.push_back(std::move(device_.load(source, in.text()).value_or_throw()));
+        of_.kernels_.push_back(source.name);
         break;
       }
       case Call::Time: {
@@ -119,7 +122,8 @@ class ContainedDevice::Server {
   void settle(size_t threads) {
     settled_ = true;
     device_.settle(threads);
-    if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory = kKernelMemory});
+    uint64_t memory = of_.adopted_anything_ ? available_memory() : kKernelMemory;  // what interprets wants more
+    if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory = memory});
   }
 
   template <class Work>
@@ -139,10 +143,18 @@ class ContainedDevice::Server {
         watched_.push_back({"data" + std::to_string(i), buffers[i].handle + buffers[i].offset, buffers[i].bytes});
       Worker::watch(watched_);
     }
+    Kernel& kernel = *kernels_.at(number - 1);
     shared_.running = number;
-    return work(*kernels_.at(number - 1), {buffers, variables, size});
+    shared_.launches = shared_.launches + 1;
+    try {
+      return work(kernel, {buffers, variables, size});
+    } catch (Failure& failure) {
+      failure.diag().message = of_.about(number) + failure.diag().message;
+      throw;
+    }
   }
 
+  ContainedDevice& of_;  // as it was when the worker was started, and what this one has loaded since
   Device& device_;
   Shared& shared_;
   Worker& worker_;
@@ -218,6 +230,13 @@ Status ContainedDevice::open() {
   return answer ? Status(Unit{}) : answer.diag();
 }
 
+std::unique_ptr<Kernel> ContainedDevice::adopt(std::unique_ptr<Kernel> kernel, std::string name) {
+  adopted_.push_back(std::move(kernel));
+  adopted_anything_ = true;
+  kernels_.push_back(std::move(name));
+  return std::make_unique<ProxyKernel>(*this, kernels_.size());
+}
+
 Status ContainedDevice::tell(std::string message) {
   auto sent = worker_->send(message);
   if (sent) return sent;
@@ -226,12 +245,16 @@ Status ContainedDevice::tell(std::string message) {
 
 Result<std::string> ContainedDevice::ask(std::string message) {
   if (!message.empty()) (void)worker_->send(message);  // one that is dead says so in its answer
-  auto answer = worker_->receive(timeout_);
+  auto answer = worker_->receive(timeout_, [this] { return uint64_t(shared_->launches); });
   uint64_t running = shared_->running;
   if (answer || !worker_->death() || running == 0 || running > kernels_.size()) return answer;
   Diag diag = answer.diag();
-  diag.message = "kernel '" + kernels_[running - 1] + "' on " + label_ + ": " + diag.message;
+  diag.message = about(running) + diag.message;
   return diag;
+}
+
+std::string ContainedDevice::about(uint64_t kernel) const {
+  return "kernel '" + kernels_.at(kernel - 1) + "' on " + label_ + ": ";
 }
 
 void ContainedDevice::settle(size_t threads) {

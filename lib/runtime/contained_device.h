@@ -13,14 +13,16 @@ namespace tgc {
 
 class ContainedDevice : public Device {
  public:
-  // `device` is not open and outlives this. Each wait for the worker takes at most `timeout_seconds` (0: any time).
-  // `label` is what messages call it: "CPU:LLVM".
+  // `device` is not open and outlives this. The worker may be waited for `timeout_seconds` (0: any time), each kernel
+  // that it begins as long. `label` is what messages call it: "CPU:LLVM".
   ContainedDevice(Device& device, std::string label, double timeout_seconds);
   ~ContainedDevice() override;
 
   // Memory of this process that is there before open() and stays as it is until the worker has read it, or is shared
   // with it (Array::shared) to be written: copies of it need no detour.
   void can_reach(const void* begin, size_t bytes);
+  // A kernel of `device` that is no code which could be sent there (REF's): before open(), which takes it along.
+  std::unique_ptr<Kernel> adopt(std::unique_ptr<Kernel> kernel, std::string name);
 
   Result<std::string> compile(const KernelSource& source) override { return device_.compile(source); }
   Status open() override;  // starts the worker
@@ -45,6 +47,7 @@ class ContainedDevice : public Device {
   enum class Call : uint64_t;
   Status tell(std::string message);
   Result<std::string> ask(std::string message);
+  std::string about(uint64_t kernel) const;  // "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;
 
   Device& device_;
@@ -54,6 +57,8 @@ class ContainedDevice : public Device {
   std::optional<WorkerProcess> worker_;
   std::map<uintptr_t, size_t> reach_;
   std::vector<std::string> kernels_;       // names; the number of one is its place
+  std::vector<std::unique_ptr<Kernel>> adopted_;
+  bool adopted_anything_ = false;
   struct Shared;
   std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // with the worker: which kernel runs
 };

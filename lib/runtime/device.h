@@ -25,7 +25,7 @@
 namespace tgc {
 
 // Changes whenever this header does in a way that a plugin notices.
-inline constexpr int kDeviceInterfaceVersion = 2;
+inline constexpr int kDeviceInterfaceVersion = 3;
 
 // A piece of a device's memory. `handle` is the backend's own: an address, an object.
 struct DeviceBuffer {
@@ -43,6 +43,7 @@ struct KernelSource {
   std::string function_name;  // in the text
   std::string target;         // what it was rendered for: "CUDA:PTX:sm_80"
   std::string text;
+  double compile_seconds = 0;  // that its compiler may take; 0: as long as any
 };
 
 // How many work groups, and how large each: CUDA's grid and block. With `local` left open `global` counts threads,

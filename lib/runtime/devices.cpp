@@ -67,6 +67,14 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
   std::string device = upper(device_part(text)), renderer = upper(renderer_part(text));
   for (const Backend& b : kBackends)
     if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make();
+  // tinygrad drives these without their vendors' drivers, which is what this folder calls
+  if (device == "NV" || device == "HIP" || device == "QCOM" || device == "WEBGPU") {
+    std::string same = device == "NV"    ? "CUDA, which runs the same kernels by NVIDIA's driver, or "
+                       : device == "HIP" ? "AMD, which runs the same kernels by ROCm, or "
+                                         : "";
+    return Diag{.message = "kernels are lowered for '" + std::string(text) + "', but nothing here drives it",
+                .expected = same + "--device=REF --target=" + std::string(text) + ", which interprets them"};
+  }
   return Diag{.message = "no device '" + std::string(text) + "'", .expected = known_devices()};
 }
 

@@ -50,6 +50,8 @@ Status use_emulators() {
   return Unit{};
 }
 
+bool emulation_was_asked_for() { return was_asked_for; }
+
 void watch_races() {
   for (const Emulator& e : kEmulators) setenv(e.race, "1", 1);
 }

@@ -16,6 +16,8 @@ void watch_races();
 
 // Whether they do: Metal's, which runs in this process.
 bool watches_races();
+// Whether use_emulators() was called.
+bool emulation_was_asked_for();
 
 // Whether kernels on this device, as --device has it, run on an emulator.
 bool is_emulated(std::string_view device);

@@ -80,6 +80,7 @@ Status CompileAll::add(Loaded graph) {
   if (!seen_.insert({target, sha256(*source)}).second) return Unit{};
   group.sources++;
   auto job = kernel->compile_job();
+  if (job) job->timeout_seconds = plan_.timeout_seconds;
   if (job) sources_.push_back({target, kernel->name(), std::move(*job)});
   else group.why_none = job.diag().message;
   return Unit{};

@@ -14,6 +14,7 @@ struct CompilePlan {
   std::vector<std::string> inputs;
   bool use_cache = true;  // of compiled code
   size_t every = 1;       // takes every Nth kernel alone
+  double timeout_seconds = 600;  // of one source
 };
 
 // One source and what came of it.

@@ -9,9 +9,12 @@ namespace {
 
 std::string ms(double seconds) {
   char text[32];
-  std::snprintf(text, sizeof text, seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
+  const char* format = seconds < 1e-5 ? "%.3g ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms";
+  std::snprintf(text, sizeof text, format, seconds * 1e3);
   return text;
 }
+
+std::string kernels_text(size_t n) { return std::to_string(n) + (n == 1 ? " kernel" : " kernels"); }
 
 // "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ..."
 std::string beginning_of(const Array& a) {
@@ -35,7 +38,7 @@ std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
 }  // namespace
 
 TrialReport::Result ModelReport::result() const {
-  if (!error.empty()) return TrialReport::Result::Trouble;
+  if (!error.empty()) return convicted ? TrialReport::Result::Failed : TrialReport::Result::Trouble;
   if (!different.empty() || !std::ranges::all_of(outputs, &Comparison::passed)) return TrialReport::Result::Failed;
   return outputs.empty() && kernels_compared == 0 ? TrialReport::Result::NotCompared : TrialReport::Result::Passed;
 }
@@ -43,21 +46,24 @@ TrialReport::Result ModelReport::result() const {
 int ModelReport::exit_code() const { return exit_code_of(result()); }
 
 std::string ModelReport::text() const {
-  std::string out = model + ": " + std::to_string(ran.kernels) + " kernels on " + device;
+  std::string out = model + ": " + kernels_text(ran.kernels) + " on " + device;
   if (seed)
     out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")");
   out += result() == TrialReport::Result::NotCompared ? "; run, not compared\n" : "\n";
-  out += "  load " + ms(load_seconds) + ", build the graph " + ms(build_seconds) + ", schedule, compile and run " +
-         ms(total_seconds) + ", of that the kernels " + ms(ran.seconds) + "\n";
+  out += "  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
+         ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " + ms(ran.seconds) + "\n";
   if (ran.bytes_before)
     out += "  memory between kernels: " + bytes_text(ran.bytes_before) + ", as planned " + bytes_text(ran.bytes_after) +
            "\n";
   for (size_t i = 0; i < names.size(); i++) out += "  " + names[i] + ": " + beginning_of(ran.values[i]) + "\n";
   if (!ran.timed.empty()) out += slowest_of(ran.timed, timed_runs);
   for (const Comparison& c : outputs) out += "  " + c.text() + "\n";
+  if (kernels_sanitized)
+    out += "  no access outside of a buffer under AddressSanitizer: " + kernels_text(kernels_sanitized) + "\n";
   if (kernels_compared && different.empty())
     out += "  every kernel compares well with REF: " + std::to_string(kernels_compared) + "\n";
   if (!different.empty()) out += "  " + different + "\n";
+  if (!not_kept.empty()) out += "  it could not be kept: " + not_kept + "\n";
   return out;
 }
 
@@ -68,6 +74,14 @@ std::string ModelReport::json() const {
   json.object([&] {
     json.member("model", model).member("device", device).member("result", name_of(result()));
     if (!error.empty()) json.member("error", error);
+    if (!reference.empty()) json.member("reference", reference);
+    if (seed) json.member("seed", *seed);
+    if (!floats.empty()) json.member("floats", floats);
+    write_comparisons(json, outputs);
+    if (kernels_compared) json.member("kernels_compared", kernels_compared);
+    if (kernels_sanitized) json.member("kernels_sanitized", kernels_sanitized);
+    if (!different.empty()) json.member("different", different);
+    if (!not_kept.empty()) json.member("not_kept", not_kept);
     json.member("kernels", ran.kernels);
     milliseconds("load_ms", load_seconds), milliseconds("build_ms", build_seconds),
         milliseconds("total_ms", total_seconds);

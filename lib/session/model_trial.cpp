@@ -1,11 +1,12 @@
 #include "lib/session/model_trial.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <set>
 
 #include "lib/execute/drawing.h"
+#include "lib/execute/lower.h"
+#include "lib/execute/sanitized.h"
 #include "lib/model/conformance.h"
 #include "lib/model/realize.h"
 #include "lib/model/tensor_state.h"
@@ -14,6 +15,7 @@
 #include "lib/session/debug_prints.h"
 #include "lib/session/judge.h"
 #include "lib/session/source.h"
+#include "lib/session/stage_trial.h"
 #include "lib/support/clocks.h"
 #include "lib/support/pytext.h"
 #include "lib/support/write_file.h"
@@ -45,14 +47,6 @@ void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, i
 }
 
 std::string data_name(size_t number) { return "data" + std::to_string(number); }
-int64_t number_of_data(std::string_view name) {
-  int64_t n = -1;
-  std::string_view digits = name.substr(std::min<size_t>(name.size(), 4));
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-  if (error != std::errc() || end != digits.data() + digits.size())
-    throw Failure("a kernel's array is called '" + std::string(name) + "', not data and a number");
-  return n;
-}
 
 // One trial. Throws Failure.
 class ModelTrial {
@@ -109,11 +103,19 @@ class ModelTrial {
   }
 
  private:
+  // Nothing that was asked for is passed over in silence.
+  void refuse_what_kernels_alone_have() const {
+    const char* asked = o_.each_stage ? "--each-stage" : o_.recorded ? "--recorded" : nullptr;
+    if (asked)
+      throw Failure(Diag{.message = std::string(asked) + " of a model or a tensor graph",
+                         .expected = "a kernel, for example one that --kernel=N picks"});
+  }
+
   // What a model and a tensor graph have in common.
   void run(const Settings& settings, const std::string& save, const std::string& expect,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
-    if (o_.sanitize)
-      throw Failure(Diag{.message = "--sanitize of a model or a tensor graph", .expected = "a kernel"});
+    refuse_what_kernels_alone_have();
+    check_emulation(*place_);
     bool by_kernel = !o_.reference.empty() && o_.reference != "none";
     if (by_kernel && o_.reference != "REF")
       throw Failure(Diag{.message = "--reference=" + o_.reference + " of a model",
@@ -122,7 +124,10 @@ class ModelTrial {
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
     ScheduleOptions options{.in_process = o_.in_process,
                             .timeout_seconds = o_.timeout_for(*place_),
+                            .compile_seconds = o_.timeout_seconds.value_or(0),
                             .timed_runs = report_.timed_runs = o_.bench};
+    report_.reference = by_kernel ? "REF" : expect;
+    if (o_.sanitize) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
     if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
     auto begin = Clock::now();
     report_.ran = work(runner, options);
@@ -134,7 +139,9 @@ class ModelTrial {
     Arrays arrays;
     for (size_t i = 0; i < report_.names.size(); i++)
       arrays.push_back({report_.names[i], report_.ran.values[i].copy()});
-    write_npz(save, arrays).value_or_throw();
+    auto saved = write_npz(save, arrays);
+    if (!saved && report_.result() != TrialReport::Result::Failed) throw Failure(saved.diag());
+    if (!saved) report_.not_kept = saved.diag().text();
   }
 
   // ---- what goes in
@@ -234,18 +241,33 @@ class ModelTrial {
         throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
   }
 
+  // Runs the kernel on its arrays under AddressSanitizer as well, before it runs with all the others.
+  void sanitize_kernel(const KernelStep& step) {
+    session_.progress("kernel " + std::to_string(step.number + 1) + " under AddressSanitizer");
+    Executable kernel = std::move(make_executable({.root = step.ast}, *place_).value_or_throw());
+    auto done = execute_sanitized(kernel, step.before, step.variables, {.timeout_seconds = o_.timeout_for(*place_)});
+    std::string where = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ")";
+    if (!done) throw failure_at(where, done.diag());
+    report_.kernels_sanitized++;
+  }
+
   // Runs a kernel's AST in REF on the same arrays; keeps the first kernel that differs.
   void check_kernel(const KernelStep& step) {
     if (!report_.different.empty()) return;
     session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
-    Arrays expected = copy_of(step.before);
-    std::vector<RefBuffer> buffers;
-    for (auto& a : expected) buffers.push_back({number_of_data(a.name), a.array.data(), a.array.nbytes()});
-    RefProgram program = std::move(RefProgram::from_graph(step.ast).value_or_throw());
-    program.run(buffers, step.variables, o_.timeout_seconds.value_or(0)).value_or_throw();
+    Placement ref = std::move(choose_placement("REF", "", step.ast.graph().settings()).value_or_throw());
+    ExecuteOptions options{.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(ref)};
+    Executable program = std::move(Executable::for_ref(step.ast).value_or_throw());
+    Arrays inputs = std::move(input_arrays(program.buffers(), step.before, "", std::nullopt).value_or_throw());
+    Execution done = std::move(execute(program, *ref.device, inputs, step.variables, options).value_or_throw());
+    Arrays expected;
+    for (const NamedArray& before : step.before) {
+      const Array* stored = find_array(done.outputs, before.name);
+      expected.push_back({before.name, (stored ? *stored : before.array).copy()});
+    }
     auto allowed = [&](const Array& e) { return tolerance_for(o_.tolerance, step.ast, e); };
-    auto arrays =
-        std::move(judge({step.ast, step.before, step.variables}, step.after, expected, allowed).value_or_throw());
+    auto arrays = std::move(
+        judge({step.ast, step.before, step.variables, options}, step.after, expected, allowed).value_or_throw());
     auto differs = std::ranges::find_if_not(arrays, &Comparison::passed);
     if (differs != arrays.end()) return keep_kernel(step, *differs);
     report_.kernels_compared++;
@@ -254,12 +276,14 @@ class ModelTrial {
   void keep_kernel(const KernelStep& step, const Comparison& c) {
     std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
     if (o_.taken) stem = o_.taken->distinct(stem);
-    write_npz(stem + "-inputs.npz", step.before).value_or_throw();
-    write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
-    report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) +
-                        ") differs from REF: " + c.text() + "\n  again: tgc run " + stem + ".txt --inputs=" + stem +
-                        "-inputs.npz" + place_options(*place_);
-    for (auto& [name, value] : step.variables) report_.different += " --var " + name + "=" + std::to_string(value);
+    std::string again = "tgc run " + stem + ".txt --inputs=" + stem + "-inputs.npz" + place_options(*place_);
+    for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
+    auto kept = catch_failures([&] {
+      write_npz(stem + "-inputs.npz", step.before).value_or_throw();
+      return write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
+    });
+    report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ") differs from REF: " +
+                        c.text() + (kept ? "\n  again: " + again : "\n  it could not be kept: " + kept.diag().text());
   }
 
   const Session& session_;
@@ -280,7 +304,7 @@ ModelReport reported(const Session& session, const std::string& name, const Tria
     ModelTrial trial(session, spec, report);
     return work(trial), Unit{};
   });
-  if (!done) report.error = done.diag().text();
+  if (!done) report.error = done.diag().text(), report.convicted = done.diag().convicts;
   return report;
 }
 

@@ -21,9 +21,13 @@ struct ModelReport {
   int timed_runs = 0;
   std::vector<std::string> names;   // of ran.values: the model's outputs, or data0, ... by the schedule's buffers
   std::vector<Comparison> outputs;  // those that were compared with the expected file
+  std::string reference;            // what it was compared with: a file, or REF; empty: nothing
   size_t kernels_compared = 0;      // with REF, that are the same
+  size_t kernels_sanitized = 0;     // that were run under AddressSanitizer, which found nothing
+  std::string not_kept;             // of a failure: why what came out is not in the file
   std::string different;            // the first kernel that is not, with the command that repeats it
   std::string error;                // that ended it
+  bool convicted = false;            // by that: the kernel did what none may do
 
   TrialReport::Result result() const;
   int exit_code() const;

@@ -57,12 +57,32 @@ Result<const std::string*> text_after(const GoldenRecord& record, const StageRow
   return Diag{.message = "the record has no stage '" + std::string(stage->name) + "'", .file = file};
 }
 
+// Whether the record on that line may have that id, as far as can be told without parsing it: a string may be escaped.
+bool may_have_id(std::string_view line, std::string_view id) {
+  constexpr std::string_view kKey = "\"id\"", kBlanks = " \t";
+  for (size_t at = 0; (at = line.find(kKey, at)) != line.npos;) {
+    at = line.find_first_not_of(kBlanks, at + kKey.size());
+    if (at == line.npos || line[at] != ':') continue;
+    at = line.find_first_not_of(kBlanks, at + 1);
+    if (at == line.npos || line[at] != '"') continue;
+    size_t end = line.find('"', ++at);
+    std::string_view text = line.substr(at, end - at);
+    if (text == id || text.find('\\') != text.npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
+// An id may hold a '#', and so may a file's name: the shortest name that is a file counts.
 InputName InputName::parse(const std::string& spec) {
-  size_t hash = spec.rfind('#');
   std::error_code error;
-  if (hash == spec.npos || fs::exists(spec, error)) return {spec, ""};
+  size_t first = spec.find('#');
+  if (first == spec.npos || fs::exists(spec, error)) return {spec, ""};
+  size_t hash = first;
+  auto is_input = [&](const std::string& file) { return file == "-" || fs::exists(file, error); };
+  while (hash != spec.npos && !is_input(spec.substr(0, hash))) hash = spec.find('#', hash + 1);
+  if (hash == spec.npos) hash = first;
   return {spec.substr(0, hash), spec.substr(hash + 1)};
 }
 
@@ -91,6 +111,15 @@ Result<bool> is_model_file(const std::string& path) {
 }
 
 Result<Source> Source::open(const Session& session, const std::string& spec, const std::string& kernel) {
+  auto out = open_any(session, spec, kernel);
+  if (!out || session.over.sizes.empty() || out->model_) return out;
+  return Diag{.message = "--var " + session.over.sizes[0] + " binds a size of a model, and this is " +
+                         std::string(name_of(out->kind_)),
+              .file = out->name_.shown(),
+              .expected = "an ONNX model; `tgc run --var` binds a kernel's variables"};
+}
+
+Result<Source> Source::open_any(const Session& session, const std::string& spec, const std::string& kernel) {
   Source out(session);
   out.name_ = InputName::parse(spec);
   out.kernel_ = kernel;
@@ -239,7 +268,7 @@ Result<std::optional<Loaded>> Source::next_record() {
     }
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
-                             : !wanted_id.empty() && line.text.find(wanted_id) == std::string::npos;
+                             : !wanted_id.empty() && !may_have_id(line.text, wanted_id);
     if (skipped) continue;  // spares the parsing
     auto record = parse_golden_record(line, records_->path());
     if (!record) return record.diag();

@@ -45,6 +45,7 @@ class Source {
 
  private:
   explicit Source(const Session& session) : session_(&session) {}
+  static Result<Source> open_any(const Session& session, const std::string& spec, const std::string& kernel);
   Result<std::optional<Loaded>> next_record();
   Result<Loaded> graph_of(std::shared_ptr<const GoldenRecord> record);
   Result<Loaded> graph_of_text(InputKind kind, std::string_view text, const std::string& file,

@@ -6,6 +6,11 @@
 
 namespace tgc {
 
+Failure failure_at(const std::string& where, Diag diag) {
+  diag.message = where + ": " + diag.message;
+  return Failure(std::move(diag));
+}
+
 StageDifference run_stages(const Session& session, const Loaded& in, const Target& target, const TrialSpec& spec,
                            const Arrays& inputs, Arrays expected,
                            const std::function<ToleranceOptions(const Array& expected)>& tolerance) {
@@ -17,7 +22,7 @@ StageDifference run_stages(const Session& session, const Loaded& in, const Targe
   auto same = [&](std::string_view name, Executable kernel) {
     Arrays own = std::move(input_arrays(kernel.buffers(), inputs, "", std::nullopt).value_or_throw());
     auto done = execute(kernel, *ref.device, own, spec.variables, options);
-    if (!done) throw Failure("after '" + std::string(name) + "': " + done.diag().text());
+    if (!done) throw failure_at("after '" + std::string(name) + "'", done.diag());
     out.stages_run++;
     if (expected.empty()) return expected = std::move(done->outputs), true;
     for (const NamedArray& e : expected) {
@@ -35,7 +40,7 @@ StageDifference run_stages(const Session& session, const Loaded& in, const Targe
       if (!s.ir) continue;  // the graph of the stage before
       auto recorded = load_text(in.graph->settings(), InputKind::Pyrender, *s.ir, in.file + " (" + s.name + ")");
       auto kernel = Executable::for_ref(recorded.value_or_throw().root);
-      if (!kernel) throw Failure("after '" + s.name + "': " + kernel.diag().text());
+      if (!kernel) throw failure_at("after '" + s.name + "'", kernel.diag());
       if (!same(s.name, std::move(*kernel))) return out;
     }
     return out;
@@ -51,7 +56,7 @@ StageDifference run_stages(const Session& session, const Loaded& in, const Targe
     auto step = std::move(compilation.step().value_or_throw());
     if (!step.changed()) continue;
     auto kernel = Executable::for_ref(step.after);
-    if (!kernel) throw Failure("after '" + std::string(row->name) + "': " + kernel.diag().text());
+    if (!kernel) throw failure_at("after '" + std::string(row->name) + "'", kernel.diag());
     if (!same(row->name, std::move(*kernel))) return out;
   }
   auto& list = compilation.list();

@@ -14,4 +14,7 @@ StageDifference run_stages(const Session& session, const Loaded& in, const Targe
                            const Arrays& inputs, Arrays expected,
                            const std::function<ToleranceOptions(const Array& expected)>& tolerance);
 
+// The same failure, as it is at that place: "after 'expander': ...".
+Failure failure_at(const std::string& where, Diag diag);
+
 }  // namespace tgc

@@ -7,6 +7,7 @@
 #include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
 #include "lib/execute/sanitized.h"
+#include "lib/runtime/emulated.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/session/again.h"
@@ -60,6 +61,7 @@ class Trial {
   void run() {
     Placement place = std::move(placement_for(session_, o_.device, in_).value_or_throw());
     report_.device = place.label;
+    check_emulation(place);
     Executable kernel = prepare(place);
     note_variables(kernel);
     kernel.arguments(o_.variables).value_or_throw();
@@ -74,11 +76,16 @@ class Trial {
     if (!done.notes.empty()) report_.notes = done.notes;
     if (settings().DEBUG >= 2 && kernel.info())
       debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(inputs)), done.seconds);
-    save(done.outputs);
     compare(inputs, done.outputs, expected, place);
     if (o_.bench > 0) bench(kernel, place, inputs, std::move(done.seconds));
-    if (report_.result() == TrialReport::Result::Failed)
-      keep_failure(session_, o_, in_, place, inputs, expected, done.outputs, report_);
+    bool failed = report_.result() == TrialReport::Result::Failed;
+    auto kept = catch_failures([&] {
+      save(done.outputs);
+      if (failed) keep_failure(session_, o_, in_, place, inputs, expected, done.outputs, report_);
+      return Unit{};
+    });
+    if (!kept && !failed) throw Failure(kept.diag());
+    if (!kept) report_.not_kept = kept.diag().text();
   }
 
  private:
@@ -93,10 +100,11 @@ class Trial {
   KernelGraph graph() {
     return {.root = in_.root, .stage = in_.info.stage, .list = in_.list, .opts = session_.over.opts};
   }
+  LowerOptions lowering() { return {.observer = &debug_, .compile_seconds = o_.timeout_seconds.value_or(0)}; }
   Executable prepare(Placement& place) {
     KernelGraph kernel = graph();
     if (o_.recorded) kernel.list = recorded_list();
-    return std::move(make_executable(kernel, place, {.observer = &debug_}).value_or_throw());
+    return std::move(make_executable(kernel, place, lowering()).value_or_throw());
   }
   // The linear list that the record holds.
   std::span<const UOp> recorded_list() {
@@ -152,11 +160,19 @@ class Trial {
     bool runs_as_it_stands = place.is_ref && !place.target && !o_.recorded;
     std::string reference = !o_.reference.empty() ? o_.reference : runs_as_it_stands ? "none" : "REF";
     if (reference == "none") return {};
+    if (o_.reference.empty() && has_custom())
+      throw Failure(Diag{.message = "REF runs no code of CUSTOM nodes, so there is nothing to compare with",
+                         .expected = "--reference=none, --expect=F.npz, or --reference=DEV, a device that runs it"});
     if (std::filesystem::exists(InputName::parse(reference).file)) return outputs_of_graph(reference, kernel);
     Placement other = std::move(choose_placement(reference, "", settings()).value_or_throw());
     report_.reference = other.label;
-    Executable same = std::move(make_executable(graph(), other, {.observer = &debug_}).value_or_throw());
+    Executable same = std::move(make_executable(graph(), other, lowering()).value_or_throw());
     return reference_outputs(same, other, inputs_of(same));
+  }
+
+  bool has_custom() const {
+    auto is_code = [](UOp u) { return u.in({Op::CUSTOM, Op::CUSTOMI}); };
+    return std::ranges::any_of(in_.list.empty() ? toposort(in_.root) : in_.list, is_code);
   }
 
   // What the graph of another INPUT makes of the same arrays, in REF.
@@ -179,7 +195,7 @@ class Trial {
     ExecuteOptions options = options_for(place);
     options.repeats = 0;
     auto result = execute(kernel, *place.device, inputs, o_.variables, options);
-    if (!result) throw Failure("the reference, " + report_.reference + ": " + result.diag().text());
+    if (!result) throw failure_at("the reference, " + report_.reference, result.diag());
     report_.notes = result->notes;
     return std::move(result->outputs);
   }
@@ -208,28 +224,26 @@ class Trial {
     write_npz(report_.written.back(), outputs).value_or_throw();
   }
 
-  void bench(const Executable& kernel, const Placement& place, const Arrays& inputs, std::vector<double> seconds) {
+  void bench(const Executable& kernel, Placement& place, const Arrays& inputs, std::vector<double> seconds) {
     report_.bench = {.seconds = std::move(seconds),
                      .cost = kernel.cost(o_.variables).value_or(Executable::Cost{}),
                      .device = place.label.substr(0, place.label.find_first_of(":,")),
                      .name = kernel.name().empty() ? "kernel" : kernel.name(),
                      .arguments = inputs.size(),
                      .bytes = bytes_of(inputs)};
-    if (place.is_ref) report_.bench->evaluations = evaluations(place, copy_of(inputs), kernel);
+    if (place.is_ref) report_.bench->evaluations = evaluations(place, inputs);
   }
 
   // How many UOps REF evaluates in one run.
-  uint64_t evaluations(const Placement& place, Arrays inputs, const Executable& kernel) {
+  uint64_t evaluations(Placement& place, const Arrays& inputs) {
     RefOptions counting{.count_evaluations = true};
     std::vector<UOp> list = in_.list;
     if (list.empty() && place.target) list = std::move(lower_kernel(graph(), *place.target).value_or_throw());
-    RefProgram program =
-        std::move((list.empty() ? RefProgram::from_graph(in_.root, counting) : RefProgram::from_list(list, counting))
-                      .value_or_throw());
-    std::vector<RefBuffer> buffers;
-    for (size_t i = 0; i < inputs.size(); i++)
-      buffers.push_back({kernel.buffers()[i].number, inputs[i].array.data(), inputs[i].array.nbytes()});
-    return program.run(buffers, o_.variables).value_or_throw().evaluations;
+    auto made = list.empty() ? Executable::for_ref(in_.root, counting) : Executable::for_ref(list, counting);
+    Executable& kernel = made.value_or_throw();
+    ExecuteOptions options = options_for(place);
+    options.repeats = 0;
+    return execute(kernel, *place.device, inputs, o_.variables, options).value_or_throw().evaluations;
   }
 
   void each_stage(const Placement& place, const Arrays& inputs, const Arrays& expected) {
@@ -267,11 +281,17 @@ Result<Placement> placement_for(const Session& session, const std::string& devic
   return choose_placement(runs_there ? "" : "REF", in.info.target, settings);
 }
 
+void check_emulation(const Placement& place) {
+  if (emulation_was_asked_for() && !place.label.ends_with("emulated"))
+    throw Failure(Diag{.message = "--emulate does nothing for " + place.label,
+                       .expected = "a device that is emulated, for example --device=CUDA"});
+}
+
 TrialReport run_trial(const Session& session, Loaded& in, const TrialSpec& spec) {
   TrialReport report{
       .input = spec.one_of_several ? spec.input : "", .made_for = in.made_for, .kernel = in.info.name};
   auto done = catch_failures([&] { return Trial(session, in, spec, report).run(), Unit{}; });
-  if (!done) report.error = done.diag().text();
+  if (!done) report.error = done.diag().text(), report.convicted = done.diag().convicts;
   return report;
 }
 

@@ -49,6 +49,9 @@ struct TrialSpec {
 // that device does not work here, REF runs what it is lowered to.
 Result<Placement> placement_for(const Session& session, const std::string& device, const Loaded& in);
 
+// Throws Failure when emulation was asked for and this place is not emulated.
+void check_emulation(const Placement& place);
+
 // The kernel run and compared. What goes wrong, be it an input that does not fit or a kernel that dies, is the report's
 // error. A kernel that fails leaves its arrays in files, and the command that repeats it.
 TrialReport run_trial(const Session& session, Loaded& in, const TrialSpec& spec);

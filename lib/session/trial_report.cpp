@@ -50,13 +50,13 @@ void write_comparison(JsonWriter& json, const Comparison& c) {
   });
 }
 
+}  // namespace
+
 void write_comparisons(JsonWriter& json, const std::vector<Comparison>& arrays) {
   json.key("arrays").array([&] {
     for (const Comparison& c : arrays) write_comparison(json, c);
   });
 }
-
-}  // namespace
 
 double TimedRuns::quantile(double q) const {
   if (seconds.empty()) return 0;
@@ -93,7 +93,7 @@ void TimedRuns::write(JsonWriter& json) const {
 }
 
 TrialReport::Result TrialReport::result() const {
-  if (!error.empty()) return Result::Trouble;
+  if (!error.empty()) return convicted ? Result::Failed : Result::Trouble;
   if (differing(arrays) || (stages && !stages->stage.empty())) return Result::Failed;
   bool compared =
       stages || std::ranges::any_of(arrays, [](const Comparison& c) { return c.left_out < c.size || c.size == 0; });
@@ -137,6 +137,7 @@ std::string TrialReport::text(size_t number, bool color) const {
   if (bench) out += bench->text(number, color);
   for (size_t i = 0; i < written.size(); i++)
     out += (i ? ", " : "  wrote ") + written[i] + (i + 1 == written.size() ? "\n" : "");
+  if (!not_kept.empty()) out += "  its arrays could not be kept: " + not_kept + "\n";
   if (!again.empty()) out += "  again: " + again + "\n";
   return out;
 }
@@ -161,6 +162,7 @@ std::string TrialReport::json() const {
       });
     if (bench) bench->write(json.key("bench"));
     json.member("written", written);
+    if (!not_kept.empty()) json.member("not_kept", not_kept);
     if (!again.empty()) json.member("again", again);
   });
   return out + "\n";

@@ -48,11 +48,13 @@ struct TrialReport {
   std::optional<StageDifference> stages;
   std::optional<TimedRuns> bench;
   std::vector<std::string> written;  // files
+  std::string not_kept;              // of a failure: why its arrays are not in files
   std::string again;                 // the command that repeats a failure
   std::optional<uint64_t> seed;      // that inputs were drawn from
   std::string floats;                // how, when not as usual
   std::set<std::string> variables;   // those of the kernel that got a value
   std::string error;                 // that ended it; everything else may be missing then
+  bool convicted = false;            // by that: the kernel did what none may do
 
   Result result() const;
   bool passed() const { return result() == Result::Passed; }
@@ -61,6 +63,9 @@ struct TrialReport {
   std::string text(size_t number, bool color) const;
   std::string json() const;                           // one line
 };
+
+// "arrays":[...] of a report, one object each.
+void write_comparisons(JsonWriter& json, const std::vector<Comparison>& arrays);
 
 std::string_view name_of(TrialReport::Result result);  // "passed", "failed", "ran", "trouble"
 int exit_code_of(TrialReport::Result result);          // as the command line's: 0, 1 when it failed, 2 in trouble

@@ -19,7 +19,7 @@ namespace tgc {
   X(ModelNodes, "model-nodes", 1000000, "ONNX nodes that are run, functions, loops and scans unrolled")         \
   X(ModelDepth, "model-depth", 64, "ONNX functions and subgraphs in each other")                                \
   X(RefSteps, "ref-steps", 0, "iterations of one kernel's ranges in REF")                                       \
-  X(RefSeconds, "ref-seconds", 600, "seconds of one kernel in REF; --timeout sets it, too")                     \
+  X(RefSeconds, "ref-seconds", 600, "seconds of one kernel in REF; --timeout goes before")                     \
   X(Seconds, "seconds", 0, "seconds of the whole command")                                                      \
   X(Memory, "memory", 0, "bytes of memory of the process")
 

@@ -4,7 +4,10 @@
 #pragma once
 #include <cstdint>
 #include <exception>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -17,6 +20,7 @@ struct Diag {
   uint32_t column = 0;      // 1-based, in bytes, 0 when unknown
   std::string expected;     // what would have been accepted, empty when that helps nobody
   std::string context;      // the offending source line or subgraph, printed below the message
+  bool convicts = false;    // a kernel: it did what none may do, which is a finding, and no trouble with running it
 
   // "file:line:column: message, expected X", then the context on lines of its own.
   std::string text() const;
@@ -65,7 +69,8 @@ class [[nodiscard]] Result {
 struct Unit {};
 using Status = Result<Unit>;
 
-// Runs `body` (which returns a T) and turns a Failure, or running out of memory, into the Result's Diag.
+// Runs `body` (which returns a T) and turns a Failure, or what C++'s library throws where the system has no more of
+// something (memory, threads, files), into the Result's Diag.
 template <class Body>
 auto catch_failures(Body&& body) -> Result<decltype(body())> {
   try {
@@ -74,6 +79,10 @@ auto catch_failures(Body&& body) -> Result<decltype(body())> {
     return failure.diag();
   } catch (const std::bad_alloc&) {
     return Diag{"out of memory"};
+  } catch (const std::length_error&) {
+    return Diag{"out of memory: larger than any memory"};
+  } catch (const std::system_error& error) {
+    return Diag{error.what()};
   }
 }
 

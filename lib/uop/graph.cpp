@@ -81,6 +81,7 @@ void Graph::resize_table(size_t slots) {
   table_ = std::make_unique_for_overwrite<NodeSlot[]>(slots);
   std::memset(table_.get(), 0, slots * sizeof(NodeSlot));
   table_size_ = slots;
+  most_nodes_ = size_t(std::min(int64_t(slots / 2), limit(Limit::Nodes)));
   for (uint32_t number = 1; number <= keys_.size(); number++) {
     NodeKey key = keys_[number - 1];
     slot_of(key, [](const Node*) { return false; }) = {key.hash, number};
@@ -124,11 +125,13 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   keys_.push_back({hash, newest});
   ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
-  if (nodes_.size() * 2 > table_size_) [[unlikely]] {
-    check_limit(Limit::Nodes, int64_t(nodes_.size()));
-    resize_table(table_size_ * (table_size_ < kLargeTable ? 4 : 2));
-  }
+  if (nodes_.size() > most_nodes_) [[unlikely]] grow();
   return UOp(made);
+}
+
+void Graph::grow() {
+  check_limit(Limit::Nodes, int64_t(nodes_.size()));
+  resize_table(table_size_ * (table_size_ < kLargeTable ? 4 : 2));
 }
 
 Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {

@@ -150,6 +150,7 @@ class Graph {
   template <class Same>
   NodeSlot& slot_of(NodeKey key, Same same);
   void resize_table(size_t slots);
+  void grow();
   const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash);
   const ItemsRep* intern_items(std::span<const Arg> items, uint32_t salt);
   Arg intern_text(Arg::Kind kind, std::string_view text);
@@ -162,6 +163,7 @@ class Graph {
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> table_;  // see graph.cpp
   size_t table_size_ = 0;
+  size_t most_nodes_ = 0;              // with more the table grows, or the limit is reached
   InternTable<const ItemsRep*> items_{256};
   InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;

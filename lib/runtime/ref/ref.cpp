@@ -99,8 +99,9 @@ class Run {
                std::to_string((f.base + lane) / value(axis.stride) % value(axis.extent));
     for (auto& [name, at] : a.ranges) where += (where.empty() ? " at " : ", ") + name + "=" + std::to_string(value(at));
     int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
-    throw Failure("out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " +
-                  plural(uint64_t(size), "element") + (where.empty() ? "" : "," + where));
+    throw Failure(Diag{.message = "out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " +
+                                  plural(uint64_t(size), "element") + (where.empty() ? "" : "," + where),
+                       .convicts = true});
   }
 
   const Code& code_;

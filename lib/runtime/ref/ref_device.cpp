@@ -21,7 +21,7 @@ class RefDevice : public HostDevice {
 
 std::unique_ptr<Device> make_ref_device() { return std::make_unique<RefDevice>(); }
 
-RefKernel::RefKernel(Device& device, RefProgram program, std::vector<int64_t> buffer_numbers,
+RefKernel::RefKernel(Device& device, std::shared_ptr<const RefProgram> program, std::vector<int64_t> buffer_numbers,
                      std::vector<std::string> variables)
     : Kernel(device),
       program_(std::move(program)),
@@ -34,9 +34,9 @@ Status RefKernel::launch(const LaunchArguments& a) {
     buffers.push_back({numbers_[i], HostDevice::address(a.buffers[i]), a.buffers[i].bytes});
   std::map<std::string, int64_t> values;
   for (size_t i = 0; i < variables_.size(); i++) values[variables_[i]] = a.variables[i];
-  auto result = program_.run(buffers, values, seconds_);
+  auto result = program_->run(buffers, values, seconds_);
   if (!result) return result.diag();
-  notes_ = result->notes;
+  result_ = *result;
   return Unit{};
 }
 

@@ -1,0 +1,103 @@
+// Code that means harm in CUSTOMI nodes, run with --allow-custom by every backend that runs here: each is an error with
+// the kernel's name or a plain result, nothing is left behind, and the next kernel runs. All of it is bounded.
+#include "apps/tgc/cli_testing.h"
+#include "lib/contain/confine.h"
+#include "lib/support/sanitized.h"
+
+using namespace tgc;
+
+namespace {
+
+// A kernel that stores what the code computes.
+std::string storing(const std::string& name, const std::string& code) {
+  return put(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
+                   "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
+                   "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n");
+}
+
+struct Attack {
+  const char *name, *code;  // braces are doubled: CUSTOM formats its text
+  const char* words;        // of the message, one of those between |
+};
+
+void attacked(const std::string& device, const Attack& a) {
+  std::string file = storing(std::string(a.name) + ".uop", a.code), good = storing("good.uop", "(40+2)");
+  std::string options = "run --allow-custom --reference=none --timeout=5 --device=" + device + " ";
+  Ran r = run_tgc(options + file + " " + good);
+  INFO(device << " " << a.name << "\n" << r.out << r.err);
+  CHECK((r.code == 1 || r.code == 2));
+  bool said = false;
+  std::string words = a.words;
+  for (size_t at = 0; at <= words.size();) {
+    size_t end = std::min(words.find('|', at), words.size());
+    said |= has(r.err, words.substr(at, end - at));
+    at = end + 1;
+  }
+  CHECK(said);
+  CHECK(has(r.out, "good: run, not compared"));
+  CHECK(!std::filesystem::exists(scratch() / "made-by-a-kernel"));
+}
+
+// A function of the C library, declared by hand.
+#define CALL(declaration, call) "({{ " declaration "; (int)" call "; }})"
+
+constexpr const char* kNoSuch = "kernels do not get|does not compile|undefined|unresolved";
+
+}  // namespace
+
+TEST_CASE("cli: hostile code of CUSTOMI in C") {
+  if (kSanitized || walls() == "limits") return;
+  const Attack attacks[] = {
+      {"write", CALL("int open(const char*, int, int)", "open(\"made-by-a-kernel\", 65, 384)"), kNoSuch},
+      {"network", CALL("int socket(int, int, int)", "socket(2, 1, 0)"), kNoSuch},
+      {"fork", CALL("int fork(void)", "fork()"), kNoSuch},
+      {"exec", CALL("int execl(const char*, ...)", "execl(\"/bin/touch\", \"made-by-a-kernel\", (void*)0)"), kNoSuch},
+      {"syscall", "({{ int r; __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(57)); r; }})", "inline assembly"},
+      {"endless", "({{ volatile int i = 0; while (1) i++; 1; }})", "did not end within 5 seconds|used up its time"},
+      {"memory", CALL("void* malloc(unsigned long)", "malloc(100ul << 30)"), kNoSuch},
+      {"stack", "({{ volatile char a[1 << 27]; for (int i = (1 << 27) - 1; i > 0; i -= 4096) a[i] = 1; a[5]; }})",
+       "killed by SIGSEGV"},
+      {"outside", "(data0_4[1 << 10] = 1)", "killed by SIGSEGV|does not compile"},
+      // machine code as a number: fork()
+      {"numbers",
+       "({{ static const unsigned char code[] = {{0xb8, 57, 0, 0, 0, 15, 5, 0xc3}}; ((int (*)(void))code)(); }})",
+       "killed by SIG"},
+  };
+  for (const Attack& a : attacks) attacked("CPU:CLANG", a);
+}
+
+TEST_CASE("cli: CUSTOMI has no place in LLVM IR") {
+  trouble("run --allow-custom --reference=none --device=CPU:LLVM " + storing("ir.uop", "call i32 @fork()"),
+          "the CPU:LLVM renderer cannot express Ops.CUSTOMI");
+}
+
+TEST_CASE("cli: hostile code of CUSTOMI in OpenCL C") {
+  if (kSanitized || walls() == "limits") return;
+  if (!has(run_tgc("devices").out, "CL")) return;
+  if (run_tgc("run --allow-custom --reference=none --device=CL " + storing("good.uop", "(40+2)")).code) {
+    MESSAGE("skipped: OpenCL does not work here");
+    return;
+  }
+  const Attack attacks[] = {
+      {"cl_asm", "({{ int r; __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(57)); r; }})", "inline assembly"},
+      {"cl_include", "1\\n#include \"/etc/hostname\"\\n", "take in no files"},
+      {"cl_fork", CALL("int fork(void)", "fork()"), "does not compile|killed by|failed|CL_"},
+      {"cl_endless", "({{ volatile int i = 0; while (1) i++; 1; }})", "did not end within 5 seconds"},
+      {"cl_outside", "(data0_4[1 << 28] = 1)", "killed by SIGSEGV|does not compile"},
+  };
+  for (const Attack& a : attacks) attacked("CL", a);
+}
+
+TEST_CASE("cli: hostile code of CUSTOMI in CUDA C, on the emulated driver") {
+  if (kSanitized || walls() == "limits") return;
+  if (run_tgc("run --allow-custom --reference=none --emulate --device=CUDA " + storing("good.uop", "(40+2)")).code) {
+    MESSAGE("skipped: the emulated CUDA does not work here");
+    return;
+  }
+  const Attack attacks[] = {
+      {"cuda_include", "1\\n#include \"/etc/hostname\"\\n", "take in no files"},
+      {"cuda_endless", "[]{{ volatile int i = 0; while (1) i++; return 1; }}()", "did not end within 5 seconds"},
+      {"cuda_outside", "(data0_4[1 << 28] = 1)", "bytes beyond the end of 16 allocated bytes"},
+  };
+  for (const Attack& a : attacks) attacked("CUDA --emulate", a);
+}

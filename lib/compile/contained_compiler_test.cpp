@@ -1,0 +1,62 @@
+// Workers that compile: here the compiler is a function of the test's own, which says what process it is in.
+#include "lib/compile/contained_compiler.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "lib/compile/backends.h"
+#include "lib/contain/contain.h"
+#include "lib/support/sanitized.h"
+
+namespace tgc {
+namespace {
+
+std::string odd_compiler(const CompileJob& job, Artifact) {
+  if (job.source == "crash") raise(SIGSEGV);
+  for (volatile bool go = job.source == "endless"; go;) {
+  }
+  if (job.source == "wrong") throw Rejected(Diag{.message = "what is this", .line = 3, .column = 7});
+  return std::to_string(getpid());
+}
+
+// What it makes of a source, or its message.
+std::string compiled(const std::string& source) {
+  CompileJob job{.language = Language::LlvmIr, .source = source, .name = "E_4", .timeout_seconds = 0.3};
+  try {
+    return compile_contained(job, Artifact::Binary, odd_compiler);
+  } catch (const Rejected& r) {
+    return "rejected at " + std::to_string(r.diag().line) + ":" + std::to_string(r.diag().column) + ": " +
+           r.diag().message;
+  } catch (const Failure& f) {
+    return f.diag().message;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("compilers: one worker for the sources of a thread, another after one that crashed, hung or refused") {
+  if (kSanitized) return;
+  std::string first = compiled("a");
+  CHECK(first != std::to_string(getpid()));
+  CHECK(compiled("b") == first);
+  std::string other_thread;
+  std::thread([&] { other_thread = compiled("a"); }).join();
+  CHECK(other_thread != first);
+  // a process that is forked from here has one of its own
+  auto in_child = contain([](Worker&) -> Result<std::string> { return compiled("a"); });
+  REQUIRE(in_child);
+  CHECK(*in_child != first);
+  CHECK(compiled("a") == first);
+
+  CHECK(compiled("crash").starts_with("the compiler of kernel 'E_4' (LLVM IR) was killed by SIGSEGV"));
+  std::string second = compiled("a");
+  CHECK(second != first);
+  CHECK(compiled("endless") == "the compiler of kernel 'E_4' (LLVM IR) did not end within 0.3 seconds");
+  CHECK(compiled("wrong") == "rejected at 3:7: what is this");
+  CHECK(compiled("a") != second);
+}
+
+}  // namespace tgc
