@@ -160,8 +160,8 @@ export class App {
     this.#showLegend();
   }
   #revealChange() {
-    const {drawing, came, went} = this.scene, box = drawing.boxes.find((b) => came.has(b.key)) || drawing.boxes.find((b) => went.has(b.key));
-    if (box) this.canvas.reveal(box);
+    const {drawing, came, went} = this.scene;
+    this.canvas.revealAll(drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key)));
   }
   #anythingSeen() {
     const {drawing} = this.scene, v = this.canvas.view, w = this.canvas.size.width / v.scale, h = this.canvas.size.height / v.scale;
@@ -262,12 +262,12 @@ export class App {
   nextFound(by) {
     if (this.found.length) {
       const at = this.found.findIndex((b) => b.n === this.state.n);
-      return this.go({n: this.found[(at + by + this.found.length) % this.found.length].n});
+      return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length].n});
     }
     const list = this.foundRewrites();
     if (!list.length) return this.say("nothing is found");
     const at = list.findIndex((x) => x.s === this.state.s && x.r === this.state.r);
-    return this.go({...list[(at + by + list.length) % list.length], d: -1});
+    return this.go({...list[(at + by + list.length) % list.length], d: -1, m: false});
   }
 
   /** For those who do not see the graph. */

@@ -20,7 +20,7 @@ export const kCommands = [
   {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
   {name: "source", keys: ["s"], says: "to the first source of the node", run: (app) => relative(app, "source")},
   {name: "user", keys: ["u"], says: "to the first user of the node", run: (app) => relative(app, "user")},
-  {name: "nothing", keys: ["Escape"], says: "select nothing", run: (app) => { app.pinned = -1; return app.go({n: -1, d: -1, o: false}); }},
+  {name: "nothing", keys: ["Escape"], says: "select and compare nothing, close the model", run: (app) => { app.pinned = -1; return app.go({n: -1, d: -1, o: false, m: false}); }},
   {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
   {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop that", run: compareFrom},
   {name: "other", keys: ["o"], says: "compare with the other input", run: other},

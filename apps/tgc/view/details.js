@@ -123,8 +123,26 @@ function accusation(out, app) {
   if (place) out.push(link("to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
 
+// Of a rewrite: both sides of it.
+function rewriteOverview(app) {
+  const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r], rule = graph.rules[r.rule];
+  const out = [element("h2", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")))], list = element("dl");
+  const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(value))); };
+  fact("rule", rule.file + ":" + rule.line), fact("tinygrad's", rule.source), fact("stage", stage.name);
+  fact("within", r.run && r.run.name !== stage.name ? r.run.name : "");
+  fact("made", r.madeCount === 1 ? "1 node" : r.madeCount + " nodes");
+  out.push(list);
+  nodeList(out, app, "\u2212 before", [r.before]);
+  nodeList(out, app, "+ after", [r.after]);
+  const came = app.scene.drawing.boxes.filter((b) => app.scene.came.has(b.key) && b.n !== r.after).map((b) => b.n);
+  nodeList(out, app, "+ below it", came);
+  accusation(out, app);
+  return out;
+}
+
 /** What is said when nothing is selected. */
 function overview(app) {
+  if (app.state.r >= 0) return rewriteOverview(app);
   const {graph, state} = app, out = [element("h2", "", plain(graph.name))], list = element("dl");
   const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value)))); };
   fact("target", graph.target);

@@ -85,6 +85,21 @@ export class GraphCanvas {
     this.redraw();
   }
 
+  /** The same with several, or with the first when they are too far from each other. @param {Box[]} boxes */
+  revealAll(boxes) {
+    const {width, height} = this.#size(), v = this.view;
+    if (!width || !boxes.length) return;
+    const left = Math.min(...boxes.map((b) => b.x)), right = Math.max(...boxes.map((b) => b.x)) + Size.width;
+    const top = Math.min(...boxes.map((b) => b.y - b.height / 2)), bottom = Math.max(...boxes.map((b) => b.y + b.height / 2));
+    const scale = Math.min((width - 60) / (right - left), (height - 140) / (bottom - top), Math.max(v.scale, 0.8));
+    if (scale < kNames) return this.reveal(boxes[0]);
+    const seen = this.seen();
+    if (v.scale >= kNames && left > seen.left && right < seen.right && top > seen.top + 60 / v.scale && bottom < seen.bottom) return;
+    v.scale = Math.min(scale, v.scale < kNames ? 0.8 : v.scale);
+    v.x = (left + right) / 2 - width / 2 / v.scale, v.y = (top + bottom) / 2 - height / 2 / v.scale;
+    this.redraw();
+  }
+
   /** The box at a point of the canvas. @returns {Box | null} */
   at(x, y) {
     const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale, row = Math.round(gy / Size.row);
@@ -142,8 +157,9 @@ export class GraphCanvas {
     c.setTransform(ratio * v.scale, 0, 0, ratio * v.scale, -v.x * v.scale * ratio, -v.y * v.scale * ratio);
     const seen = this.seen();
     // Colours are calm where there is text to read, and strong where boxes are all that is seen of it.
-    const near = this.paint.dark ? 0.1 : 0.18, small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - kNames)));
-    this.strength = near + small * ((this.paint.dark ? 0.6 : 0.85) - near);
+    const [near, far, dots] = this.paint.dark ? [0.1, 0.26, 0.6] : [0.18, 0.45, 0.85];
+    const small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - kNames)));
+    this.strength = v.scale < kNames ? dots : near + small * (far - near);
     const boxes = this.boxesIn(seen);
     if (this.regions) this.#drawRegions(c, boxes);
     this.#drawLines(c, seen);
@@ -216,10 +232,10 @@ export class GraphCanvas {
       for (const p of line.through) curve(p.x, p.y - kStraight), path.lineTo(p.x, p.y + kStraight), py = p.y + kStraight;
       curve(to.x, to.y);
     }
-    c.lineWidth = thin ? 2 : 1.2;
+    c.lineWidth = Math.max(thin ? 2 : 1.2, 0.5 / this.view.scale);
     c.strokeStyle = mixed(this.paint.line, this.paint.quiet, 0.35);
     c.stroke(ordinary);
-    c.lineWidth = 2.2, c.strokeStyle = this.paint.accent;
+    c.lineWidth = Math.max(2.2, 1 / this.view.scale), c.strokeStyle = this.paint.accent;
     c.stroke(strong);
     if (this.view.scale < kNames) return;
     c.font = "10px " + this.paint.mono, c.textAlign = "center", c.textBaseline = "bottom";
@@ -303,7 +319,7 @@ export class GraphCanvas {
     const sign = came ? "+ " : went ? "\u2212 " : "";
     c.fillText(sign + op, left, line);
     const dtype = this.graph.dtypeName(box.n);
-    c.fillStyle = p.quiet, c.font = "10.5px " + p.mono, c.textAlign = "right";
+    c.fillStyle = this.strength > 0.24 ? p.text : p.quiet, c.font = "10.5px " + p.mono, c.textAlign = "right";
     if (dtype) c.fillText(cut(dtype, 19 - op.length), right, line);
     c.textAlign = "left", c.fillStyle = p.text, c.font = "11px " + p.mono;
     for (const text of box.lines) c.fillText(cut(plain(text), 23), left, line += Size.line);

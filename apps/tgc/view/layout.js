@@ -100,8 +100,9 @@ export function drawingOf(g, graphs, before, folded = new Set()) {
     if (isValue(g, key % g.count) && key !== graphs[0].root) continue;
     if (hidden && hidden.owner.has(key) || before && before.ghosts && before.ghosts.has(key)) continue;
     const list = sources.get(key), lines = linesOf(g, key % g.count, list);
+    const inside = hidden ? hidden.counts.get(key) || 0 : 0;
     const box = {key, n: key % g.count, x: 0, y: 0, row: 0, lines, sources: [], slots: [], users: 0, ghost: false,
-      folded: hidden ? hidden.counts.get(key) || 0 : 0, height: Size.pad * 2 + Size.line * (1 + lines.length)};
+      folded: inside, height: Size.pad * 2 + Size.line * (1 + lines.length + (inside ? 1 : 0))};
     list.forEach((s, slot) => {
       const source = byKey.get(s);
       if (source) box.sources.push(s), box.slots.push(slot), source.users++;

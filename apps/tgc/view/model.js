@@ -105,7 +105,7 @@ function timeline(app, items, total) {
     bar.append(svg("title", {}, plain(item.number + " " + item.name + "  " + (item.seconds * 1e6).toFixed(2) + " \u00b5s  " + item.madeFor)));
     bar.addEventListener("click", () => openItem(app, item));
     root.append(bar);
-    if (w > 64) root.append(svg("text", {x: x + 4, y: 33, fill: "#111", "pointer-events": "none"}, plain(item.name).slice(0, Math.floor(w / 7))));
+    if (w > 64) root.append(svg("text", {x: x + 4, y: 33, class: "on", "pointer-events": "none"}, plain(item.name).slice(0, Math.floor(w / 7))));
     at += item.seconds;
   });
   for (let i = 0; i <= 4; i++) root.append(svg("text", {x: 10 + i * (width - 20) / 4, y: 62, class: "quiet", "text-anchor": i ? (i === 4 ? "end" : "middle") : "start"}, total < 1e-3 ? (total * i / 4 * 1e6).toFixed(1) + " \u00b5s" : (total * i / 4 * 1e3).toFixed(2) + " ms"));

@@ -40,10 +40,10 @@ export class TextPanel {
     if (!text) return;
     const lit = this.app.litAt(text.place);
     if (lit.size) Object.assign(this.marks, linesOfNodes(text, story, lit));
-    if (text.kind === "pyrender" && text.place === state.s && state.r < 0) {
+    if (text.kind === "pyrender" && text.place === state.s) {
       for (const kind of ["came", "went"]) {
         const {own, near} = linesOfNodes(text, story, this.app.scene[kind]);
-        this.marks[kind] = new Set([...own, ...near]);
+        this.marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;  // of a rewrite, what of it is left in the end
       }
     }
     if (!query.empty) text.lines.forEach((line, i) => { if (query.line(line)) this.marks.found.add(i); });
