@@ -27,6 +27,7 @@ std::span<const Target> all_targets() {
       {"trace", read_trace_bytes},
       {"cache", read_cache_entry},
       {"words", read_words, 200}, {"request", read_request},
+      {"hsaco", run_code_object, 12288},
       {"kernels", run_kernel, 160, kStepBytes},
       {"stages", run_stage_graph, 160, kStepBytes},
       {"lists", run_list, 160, kStepBytes},

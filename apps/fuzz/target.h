@@ -28,6 +28,7 @@ void read_pyrender(Bytes), read_repr(Bytes), read_uops(Bytes), read_json(Bytes),
 void read_onnx(Bytes), read_weights(Bytes), read_npy_bytes(Bytes), read_npz_bytes(Bytes);
 void read_gzip(Bytes), read_trace_bytes(Bytes), read_cache_entry(Bytes), read_words(Bytes);
 void read_request(Bytes);
+void run_code_object(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
 
 // Says what is wrong and ends the process by SIGABRT.

@@ -8,14 +8,14 @@ namespace tgc {
 namespace {
 
 // The object is in ../lib/tgc, seen from the binary, in a build as where it is installed; or beside the shared object
-// that this is part of (an emulator); else where LD_LIBRARY_PATH says. (A run path would do, but not under
-// AddressSanitizer: there the caller of dlopen is its library.)
+// that this is part of (an emulator), whatever link it was found by; else where LD_LIBRARY_PATH says. (A run path
+// would do, but not under AddressSanitizer: there the caller of dlopen is its library.)
 std::string place_of(const char* file) {
   namespace fs = std::filesystem;
   std::error_code error;
   Dl_info own;
   if (::dladdr(reinterpret_cast<void*>(&place_of), &own) && own.dli_fname)
-    if (fs::path beside = fs::path(own.dli_fname).parent_path() / file; fs::exists(beside, error))
+    if (fs::path beside = fs::canonical(own.dli_fname, error).parent_path() / file; fs::exists(beside, error))
       return beside.string();
   fs::path path = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc" / file;
   return fs::exists(path, error) ? path.string() : file;

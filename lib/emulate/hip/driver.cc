@@ -50,6 +50,7 @@ EXPORT const char* hipGetErrorString(int code) { return gpu().text_of(code); }
 EXPORT int hipGetDeviceCount(int* count) { return *count = 1, kSuccess; }
 EXPORT int hipSetDevice(int device) { return device == 0 ? kSuccess : kInvalidDevice; }
 EXPORT int hipGetDevice(int* device) { return *device = 0, kSuccess; }
+EXPORT int hipChooseDeviceR0600(int* device, const Properties*) { return *device = 0, kSuccess; }
 EXPORT int hipDeviceSynchronize() { return kSuccess; }
 EXPORT int hipGetDevicePropertiesR0600(Properties* properties, int device) {
   if (device != 0) return kInvalidDevice;

@@ -250,6 +250,10 @@ TEST_CASE("HIP emulator: a value used before it is waited for is found on reques
   CHECK(found.find(
             "uses 'v1' before it waits for what fills it: kernel 'k', instruction at 0x100 ('ds_load_b32 v1, v2')") !=
         std::string::npos);
+  CHECK(TestWave("ds_store_b32 v2, v1\ns_waitcnt lgkmcnt(0)\ns_barrier").run(true) == "");
+  CHECK(TestWave("ds_store_b32 v2, v1\ns_barrier")
+            .run(true)
+            .find("reaches a barrier before it waits for what it stored to shared memory") != std::string::npos);
   CHECK(TestWave("ds_load_b32 v1, v2\nds_load_b32 v3, v2\ns_waitcnt lgkmcnt(1)" + use).run(true) == "");
   CHECK(TestWave("ds_load_b32 v3, v2\nds_load_b32 v1, v2\ns_waitcnt lgkmcnt(1)" + use).run(true) != "");
 }

@@ -17,6 +17,7 @@ class LoadedModule {
   ~LoadedModule();
 
   const Code* kernel(std::string_view name) const;  // null: there is none
+  const std::vector<std::unique_ptr<Code>>& kernels() const { return kernels_; }
 
  private:
   explicit LoadedModule(Memory& memory) : memory_(memory) {}

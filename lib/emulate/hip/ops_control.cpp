@@ -33,7 +33,10 @@ void build_branch(Builder& b) {
 }
 
 void end_run(Wave& w, const Op&) { w.state = Wave::Done; }
-void barrier_run(Wave& w, const Op&) { w.state = Wave::AtBarrier; }
+void barrier_run(Wave& w, const Op& o) {
+  if (w.waits) w.waits->check_barrier(w, o);
+  w.state = Wave::AtBarrier;
+}
 void build_barrier(Builder& b) {
   b.code.has_barrier = true;
   Op op = b.begin(b.row->run, false);

@@ -39,9 +39,15 @@ void Waits::check(Wave& w, const Op& o) {
   }
   if (o.counter == Counter::None) return;
   uint64_t number = ++issued_[size_t(o.counter)];
+  if (!o.loads && o.counter == Counter::Lds) last_store_ = number;
   if (!o.loads) return;
   for (uint32_t k = 0; k < o.words; k++)
     pending_[o.to + k + (o.counter == Counter::Scalar ? kVectors : 0)] = {number, o.instruction, o.counter};
+}
+
+void Waits::check_barrier(Wave& w, const Op& o) const {
+  if (last_store_ > done_[size_t(Counter::Lds)])
+    raise(w, o, 0, kLaunchFailed, "reaches a barrier before it waits for what it stored to shared memory");
 }
 
 void Races::forget() {

@@ -16,6 +16,8 @@ class Waits {
  public:
   // Before an operation runs. Throws the Fault of one that touches a register whose load was not waited for.
   void check(Wave& w, const Op& o);
+  // At a barrier: the Fault of stores to the group's memory that were not waited for; others might not see them.
+  void check_barrier(Wave& w, const Op& o) const;
   // `is_shared`: one counter counts loads of the scalar unit and of the group's memory.
   void wait(Counter counter, uint64_t open, bool is_shared);
 
@@ -28,6 +30,7 @@ class Waits {
   bool is_open(const Pending& p) const { return p.number > done_[size_t(p.counter)]; }
   std::array<Pending, kVectors + kConstants> pending_{};  // by register: scalar ones behind the vector registers
   std::array<uint64_t, 5> issued_{}, done_{};
+  uint64_t last_store_ = 0;  // to the group's memory: its number
 };
 
 // The operation that a wait is: Op::bytes a Counter, Op::offset how many may be open.
