@@ -75,7 +75,7 @@ class Search {
     std::vector<std::unique_ptr<Candidate>> ready(end - begin);
     auto time = [&](size_t i) {
       if (!stopped()) judge(*ready[i], log.candidates[begin + i], log);
-      ready[i].reset();
+      if (times_.apart()) ready[i].reset();
     };
     auto make = [&](size_t i) { ready[i] = std::make_unique<Candidate>(make_candidate(asts[i], spec_)); };
     if (times_.apart()) {
@@ -83,7 +83,11 @@ class Search {
       return;
     }
     parallel_for(asts.size(), session_.jobs, make).value_or_throw();
+    std::vector<Candidate*> all;
+    for (auto& c : ready) all.push_back(c.get());
+    times_.ready(all);
     for (size_t i = 0; i < asts.size(); i++) time(i);
+    times_.ready({});
   }
 
   void judge(Candidate& candidate, CandidateLog& log, const RoundLog& round) {

@@ -15,6 +15,8 @@ class TimeSource {
   virtual Device* compiler() { return nullptr; }
   // Whether candidates may be compiled while others are timed.
   virtual bool apart() const { return true; }
+  // These are going to be timed next, in this order or another, and stay where they are until the next call.
+  virtual void ready(std::span<Candidate* const> /*candidates*/) {}
   // Seconds of the fastest of a few runs, of which those after the first may be left out when it takes more than
   // `early_stop`. Nothing, with the fate and why, when there are none.
   virtual std::optional<double> time(const OptTexts& opts, Candidate& candidate, double early_stop,

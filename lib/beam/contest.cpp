@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kFromRounds = 4;  // of all rounds, the fastest
+constexpr size_t kFromRounds = 6;  // of all rounds, the fastest
 
 struct Contestant {
   OptTexts opts;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "lib/contain/bytes.h"
 #include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
 #include "lib/runtime/host_device.h"
@@ -110,24 +111,79 @@ Result<std::vector<double>> DeviceTimes::runs(Candidate& candidate, double early
   return place_.device->has_driver() ? runs_on_driver(candidate, early_stop) : runs_in_worker(candidate, early_stop);
 }
 
+// In the worker: candidates that are loaded, and asked for by number.
+class DeviceTimes::Holder {
+ public:
+  explicit Holder(DeviceTimes& times) {
+    Device& device = *times.place_.device;
+    device.open().value_or_throw();
+    std::vector<DeviceBuffer> buffers;
+    for (const NamedArray& a : times.inputs_) buffers.push_back(buffer_of(a.array));
+    size_t threads = 1;
+    for (Candidate* candidate : times.ready_) {
+      auto loaded = catch_failures([&] {
+        if (!candidate->executable) throw Failure("it was not compiled");
+        Launch launch(times, *candidate->executable, buffers);
+        threads = std::max<size_t>(threads, launch.size.global[0]);
+        return std::pair(std::move(candidate->executable->load(device).value_or_throw()), std::move(launch));
+      });
+      held_.push_back(std::move(loaded));
+    }
+    device.settle(threads);
+  }
+
+  Result<std::string> time(size_t number, double early_stop) {
+    return catch_failures([&] {
+      auto& [kernel, launch] = held_.at(number).value_or_throw();
+      return packed(enough_runs(early_stop / launch.factor, [&] {
+        return kernel->time(launch.arguments()).value_or_throw() * launch.factor;
+      }));
+    });
+  }
+
+ private:
+  std::vector<Result<std::pair<std::unique_ptr<Kernel>, Launch>>> held_;
+};
+
+void DeviceTimes::ready(std::span<Candidate* const> candidates) {
+  worker_.reset();
+  ready_.assign(candidates.begin(), candidates.end());
+}
+
+Result<WorkerProcess> DeviceTimes::start_worker() {
+  return WorkerProcess::start([&](Worker& self) -> Status {
+    return catch_failures([&]() -> Unit {
+      Holder holder(*this);
+      self.confine({.rights = Rights::Compute, .memory = kKernelMemory});
+      for (;;) {
+        std::string message = self.next_message();
+        ByteReader in(message);
+        size_t number = in.number();
+        double early_stop = 0;
+        in.raw(&early_stop, sizeof early_stop);
+        self.answer(holder.time(number, early_stop));
+      }
+    });
+  });
+}
+
 Result<std::vector<double>> DeviceTimes::runs_in_worker(Candidate& candidate, double early_stop) {
-  auto answer = contain(
-      [&](Worker& worker) -> Result<std::string> {
-        return catch_failures([&] {
-          Device& device = *place_.device;
-          device.open().value_or_throw();
-          auto kernel = std::move(candidate.executable->load(device).value_or_throw());
-          std::vector<DeviceBuffer> all;
-          for (const NamedArray& a : inputs_) all.push_back(buffer_of(a.array));
-          Launch launch(*this, *candidate.executable, all);
-          device.settle(launch.size.global[0]);
-          worker.confine({.rights = Rights::Compute, .memory = kKernelMemory});
-          return packed(enough_runs(early_stop / launch.factor, [&] {
-            return kernel->time(launch.arguments()).value_or_throw() * launch.factor;
-          }));
-        });
-      },
-      {.timeout_seconds = options_.timeout_seconds});
+  auto it = std::ranges::find(ready_, &candidate);
+  if (it == ready_.end()) {
+    Candidate* alone = &candidate;
+    ready({&alone, 1});
+    it = ready_.begin();
+  }
+  if (!worker_) {
+    auto started = start_worker();
+    if (!started) return started.diag();
+    worker_.emplace(std::move(*started));
+  }
+  ByteWriter message;
+  message.number(size_t(it - ready_.begin())).raw(&early_stop, sizeof early_stop);
+  (void)worker_->send(message.take());  // one that is dead says so in its answer
+  auto answer = worker_->receive(options_.timeout_seconds);
+  if (!answer && worker_->death()) worker_.reset();
   if (!answer) return answer.diag();
   return unpacked(*answer);
 }
@@ -157,6 +213,7 @@ Result<std::vector<double>> DeviceTimes::runs_on_driver(Candidate& candidate, do
 }
 
 std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates, int turns) {
+  ready(candidates);
   std::vector<double> fastest(candidates.size(), INFINITY);
   for (int turn = 0; turn < turns; turn++)
     for (size_t i = 0; i < candidates.size(); i++) {

@@ -1,9 +1,9 @@
 // Times of candidates on a device, and whether what they compute is right.
 //
-// A candidate runs in a process of its own that may do nothing but compute (lib/contain), so one that crashes, never
-// ends or means harm is left out with the reason. On the CPU the clock is read within that process, around the launch
-// alone, and the arrays lie in memory that all of these processes share: what is measured is what `tgc run --bench`
-// measures. A device with a driver keeps one process for the whole search.
+// Candidates run in a worker process that may do nothing but compute (lib/contain), so one that crashes, never ends or
+// means harm is left out with the reason, and the next ones get another worker. On the CPU a worker holds all candidates
+// that are ready, the clock is read within it, around the launch alone, and the arrays lie in memory that all workers
+// share: what is measured is what `tgc run --bench` measures. A device with a driver keeps one for the whole search.
 #pragma once
 #include "lib/beam/beam_search.h"
 #include "lib/execute/execution.h"
@@ -25,6 +25,7 @@ class DeviceTimes : public TimeSource {
 
   Device* compiler() override { return place_.device.get(); }
   bool apart() const override { return place_.device->has_driver(); }
+  void ready(std::span<Candidate* const> candidates) override;
   std::optional<double> time(const OptTexts& opts, Candidate& candidate, double early_stop,
                              CandidateLog& log) override;
   bool check(Candidate& candidate, CandidateLog& log) override;
@@ -37,8 +38,10 @@ class DeviceTimes : public TimeSource {
 
  private:
   struct Launch;
+  class Holder;
   Result<std::vector<double>> runs(Candidate& candidate, double early_stop);
   Result<std::vector<double>> runs_in_worker(Candidate& candidate, double early_stop);
+  Result<WorkerProcess> start_worker();
   Result<std::vector<double>> runs_on_driver(Candidate& candidate, double early_stop);
   const Arrays& expected();
   ContainedDevice& driver();
@@ -51,6 +54,8 @@ class DeviceTimes : public TimeSource {
   Arrays inputs_;                        // on the CPU shared with the workers
   std::optional<Arrays> expected_;
   std::string reference_label_;
+  std::vector<Candidate*> ready_;        // what the next worker holds
+  std::optional<WorkerProcess> worker_;
   std::unique_ptr<ContainedDevice> driver_;
   std::vector<DeviceBuffer> on_driver_;  // inputs_, there
 };
