@@ -18,6 +18,7 @@ std::span<const Target> all_targets() {
       {"repr", read_repr},
       {"uops", read_uops},
       {"json", read_json},
+      {"repro", read_repro},
       {"golden", read_records},
       {"onnx", read_onnx},
       {"safetensors", read_weights},

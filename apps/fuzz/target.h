@@ -24,7 +24,7 @@ std::span<const Target> all_targets();
 const Target* find_target(std::string_view name);
 
 // The targets of each file.
-void read_pyrender(Bytes), read_repr(Bytes), read_uops(Bytes), read_json(Bytes), read_records(Bytes);
+void read_pyrender(Bytes), read_repr(Bytes), read_uops(Bytes), read_json(Bytes), read_repro(Bytes), read_records(Bytes);
 void read_onnx(Bytes), read_weights(Bytes), read_npy_bytes(Bytes), read_npz_bytes(Bytes);
 void read_gzip(Bytes), read_trace_bytes(Bytes), read_cache_entry(Bytes), read_words(Bytes);
 void read_request(Bytes);

@@ -5,6 +5,7 @@
 #include "apps/fuzz/target.h"
 #include "lib/text/formats.h"
 #include "lib/text/golden.h"
+#include "lib/text/repro.h"
 
 namespace tgc::fuzz {
 namespace {
@@ -39,6 +40,20 @@ void read_pyrender(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Pyre
 void read_repr(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Repr, Format::Repr); }
 void read_uops(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Uops, Format::Uops); }
 void read_json(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Json, Format::Json); }
+
+void read_repro(Bytes bytes) {
+  Graph first, second;
+  ReadReport report, again_report;
+  auto read = read_graph(first, InputKind::Repro, text_of(bytes), "fuzz", &report);
+  if (!accepted(read)) return;
+  auto write = [](const GraphFile& f, const Repro& repro) {
+    return repro_to_json(repro, f.list.empty() ? graph_to_json(f.root, f.info) : list_to_json(f.list, f.info));
+  };
+  std::string written = write(*read, *report.repro);
+  auto again = read_graph(second, InputKind::Repro, written, "written", &again_report);
+  must(again.ok(), "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + written);
+  must(write(*again, *again_report.repro) == written, "what was written does not come back:\n" + written);
+}
 
 void read_records(Bytes bytes) {
   std::string_view text = text_of(bytes);

@@ -5,6 +5,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
+#include "lib/session/bundle.h"
 #include "lib/session/model_trial.h"
 #include "lib/session/onnx_trial.h"
 #include "lib/session/source.h"
@@ -93,9 +94,12 @@ class Runner {
   }
 
   int run_kernel(Loaded& in) {
+    if (is_to_repeat(in, spec_)) {
+      RepeatReport repeated = repeat(session_, in, spec_);
+      return tell(repeated, o_.json, repeated.text(), "bundle '" + repeated.kernel + "': ");
+    }
     TrialReport report = run_trial(session_, in, spec_);
-    counts_.add(report);
-    bound_.insert(report.variables.begin(), report.variables.end());
+    counts_.add(report), bound_.insert(report.variables.begin(), report.variables.end());
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
     return tell(report, o_.json, report.text(counts_.all(), use_color(1)), where);
   }
@@ -134,13 +138,12 @@ void add_run(CLI::App& app, int& exit_code) {
   option("--bench", t.bench, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
   cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");
   cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
-  add_emulator_options(*cmd);
+  add_emulator_options(*cmd), add_repro_option(*cmd, t.repro);
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   option("--onnx-test", o->onnx_tests, "DIR",
          "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
-  add_weights_option(*cmd, o->over);
-  add_pipeline_options(*cmd, o->over, false);
+  add_weights_option(*cmd, o->over), add_pipeline_options(*cmd, o->over, false);
   cmd->callback([o, &exit_code] { exit_code = Runner(*o).run(); });
 }
 

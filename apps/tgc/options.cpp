@@ -56,6 +56,14 @@ void add_kernel_option(CLI::App& command, std::string& kernel) {
       ->type_name("N|NAME");
 }
 
+void add_repro_option(CLI::App& command, std::string& file) {
+  command
+      .add_option("--repro", file,
+                  "of a failure: one file with the graph, the arrays and all else, an INPUT of every command; `tgc run "
+                  "FILE` says whether it still happens (exit code 1) or not (0); {} as in --inputs")
+      ->type_name("FILE");
+}
+
 void add_emulator_options(CLI::App& command) {
   auto take = [](Status status) {
     if (!status) throw CLI::ValidationError("--emulate", status.diag().text());

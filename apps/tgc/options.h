@@ -27,6 +27,7 @@ void add_kernel_option(CLI::App& command, std::string& kernel);
 // --kernel; and --device, whose help they have themselves.
 void add_trial_options(CLI::App& command, TrialSpec& trial, const std::string& about_device);
 void add_emulator_options(CLI::App& command);  // take effect when the command line is read
+void add_repro_option(CLI::App& command, std::string& file);
 void add_tolerance_options(CLI::App& command, ToleranceOptions& tolerance);  // --rtol, --atol, --ulp
 
 // What check() of an option takes to see that a number is one, in decimal, and from `least` to `most`. CLI11 alone

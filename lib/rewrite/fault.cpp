@@ -21,6 +21,11 @@ Warnings& warnings() {
   return all;
 }
 
+std::optional<FaultSpec>& fault_of_thread() {
+  static thread_local std::optional<FaultSpec> fault;
+  return fault;
+}
+
 // Nodes that have a dtype, but stand for a place, a loop or nothing.
 constexpr OpSet kNoValue = {Op::INDEX, Op::BUFFERIZE, Op::RANGE, Op::BUFFER, Op::BUFFER_VIEW};
 
@@ -43,7 +48,10 @@ Result<FaultSpec> parse_fault(std::string_view text) {
               .expected = "RULE or RULE@N, the N-th application of a rule, N from 1"};
 }
 
+void set_fault_of_thread(std::optional<FaultSpec> fault) { fault_of_thread() = std::move(fault); }
+
 Result<std::optional<FaultSpec>> fault_of_environment() {
+  if (fault_of_thread()) return fault_of_thread();
   const char* text = std::getenv("TGC_FAULT");
   if (!text || !*text) return std::optional<FaultSpec>();
   auto spec = parse_fault(text);

@@ -18,7 +18,10 @@ struct FaultSpec {
 
 // "add-zero@3". An error says what is no RULE[@N].
 Result<FaultSpec> parse_fault(std::string_view text);
-// What TGC_FAULT asks for; nothing when it is not set, or empty.
+// What the compilations of this thread do instead of what the environment says, until it is called again; nullopt: what
+// the environment says. Of a repro bundle, and for reduce, which counts applications in smaller graphs.
+void set_fault_of_thread(std::optional<FaultSpec> fault);
+// What is asked for of this thread, else by TGC_FAULT; nothing when that is not set, or empty.
 Result<std::optional<FaultSpec>> fault_of_environment();
 
 // Something else than a result: of an integer that plus one, of a float that times two, of a bool its negation, of a

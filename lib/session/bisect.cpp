@@ -11,6 +11,7 @@
 #include "lib/inspect/trace.h"
 #include "lib/runtime/npz.h"
 #include "lib/session/again.h"
+#include "lib/session/bundle.h"
 #include "lib/session/judge.h"
 #include "lib/session/stage_trial.h"
 #include "lib/uop/copy.h"
@@ -113,14 +114,12 @@ class Bisection {
   // The arrays, and what is expected of them.
   void expect() {
     Executable kernel = std::move(Executable::for_ref(in_.root).value_or_throw());
-    Arrays given;
-    std::string file = o_.arrays.empty() ? "" : expanded(o_.arrays, o_, in_);
-    if (!file.empty()) given = std::move(read_arrays(file).value_or_throw());
+    std::string file;
+    Arrays given = given_inputs(o_, in_, file);
     std::optional<Drawing> draw;
-    if (o_.seed || file.empty()) draw = {.seed = o_.seed.value_or(0), .floats = floats_for(in_.root)};
+    if (o_.seed || o_.arrays.empty()) draw = {.seed = o_.seed.value_or(0), .floats = floats_for(in_.root)};
     inputs_ = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
-    if (!o_.expect.empty()) {
-      expected_ = std::move(read_arrays(expanded(o_.expect, o_, in_)).value_or_throw());
+    if (expected_ = given_expected(o_, in_, file); !expected_.empty()) {
     } else if (!o_.reference.empty() && o_.reference != "REF") {
       Placement other = std::move(choose_placement(o_.reference, "", settings()).value_or_throw());
       KernelGraph graph{.root = in_.root, .stage = in_.info.stage, .opts = session_.over.opts};
@@ -346,7 +345,8 @@ BisectReport bisect(const Session& session, Loaded& in, const TrialSpec& spec) {
   BisectReport report{.kernel = in.info.name.empty() ? "kernel" : in.info.name};
   auto begin = std::chrono::steady_clock::now();
   auto done = catch_failures([&] {
-    Bisection(session, in, spec, report).run();
+    const TrialSpec own = with_bundle(spec, in);
+    Bisection(session, in, own, report).run();
     return Unit{};
   });
   if (!done) report.error = done.diag().text();

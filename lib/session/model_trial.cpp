@@ -12,6 +12,7 @@
 #include "lib/model/tensor_state.h"
 #include "lib/runtime/npz.h"
 #include "lib/session/again.h"
+#include "lib/session/bundle.h"
 #include "lib/session/debug_prints.h"
 #include "lib/session/judge.h"
 #include "lib/session/source.h"
@@ -274,16 +275,33 @@ class ModelTrial {
   }
 
   void keep_kernel(const KernelStep& step, const Comparison& c) {
-    std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
-    if (o_.taken) stem = o_.taken->distinct(stem);
-    std::string again = "tgc run " + stem + ".txt --inputs=" + stem + "-inputs.npz" + place_options(*place_);
-    for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
+    std::string again;
     auto kept = catch_failures([&] {
-      write_npz(stem + "-inputs.npz", step.before).value_or_throw();
-      return write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
+      again = o_.repro.empty() ? kept_as_files(step) : kept_as_bundle(step, c);
+      return Unit{};
     });
     report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ") differs from REF: " +
                         c.text() + (kept ? "\n  again: " + again : "\n  it could not be kept: " + kept.diag().text());
+  }
+
+  // Each returns the command that repeats the failure. Throws Failure.
+  std::string kept_as_files(const KernelStep& step) {
+    std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
+    if (o_.taken) stem = o_.taken->distinct(stem);
+    write_npz(stem + "-inputs.npz", step.before).value_or_throw();
+    write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
+    std::string again = "tgc run " + stem + ".txt --inputs=" + stem + "-inputs.npz" + place_options(*place_);
+    for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
+    return again;
+  }
+  std::string kept_as_bundle(const KernelStep& step, const Comparison& c) {
+    TrialSpec spec = o_;
+    spec.variables = step.variables, spec.save = o_.repro;
+    Loaded in{.graph = borrowed(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
+    std::string path = path_to_save(spec, name_, false), said = c.text();
+    Repro bundle{.symptom = "wrong", .said = said.substr(0, said.find('\n')), .inputs = bundled(step.before)};
+    write_file(path, bundle_text(session_, spec, in, *place_, std::move(bundle))).value_or_throw();
+    return "tgc run " + shell_word(path);
   }
 
   const Session& session_;

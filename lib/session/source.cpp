@@ -8,8 +8,10 @@
 
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
+#include "lib/rewrite/fault.h"
 #include "lib/support/file_name.h"
 #include "lib/text/input_file.h"
+#include "lib/text/repro.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {
@@ -70,6 +72,17 @@ bool may_have_id(std::string_view line, std::string_view id) {
     if (text == id || text.find('\\') != text.npos) return true;
   }
   return false;
+}
+
+// A bundle repeats its failure with the fault that it was made under, unless the environment asks for one.
+Status take_fault(const std::string& text) {
+  set_fault_of_thread(std::nullopt);
+  auto asked = fault_of_environment();
+  if (text.empty() || !asked || *asked) return Unit{};
+  auto fault = parse_fault(text);
+  if (!fault) return fault.diag();
+  set_fault_of_thread(std::move(*fault));
+  return Unit{};
 }
 
 }  // namespace
@@ -164,6 +177,8 @@ Result<std::optional<Loaded>> Source::next() {
   auto graph = model_ ? graph_of_model() : graph_of_text(kind_, text_, name_.shown(), {});
   if (!graph) return graph.diag();
   if (graph->info.name.empty()) graph->info.name = name_.stem();
+  if (graph->report.repro)
+    if (auto status = take_fault(graph->report.repro->fault); !status) return status.diag();
   if (!kernel_.empty())
     if (auto status = picked_kernel(*graph); !status) return status.diag();
   return std::optional(std::move(*graph));

@@ -11,11 +11,13 @@
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/session/again.h"
+#include "lib/session/bundle.h"
 #include "lib/session/debug_prints.h"
 #include "lib/session/judge.h"
 #include "lib/session/known_causes.h"
 #include "lib/session/source.h"
 #include "lib/session/stage_trial.h"
+#include "lib/support/write_file.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 
@@ -59,15 +61,16 @@ class Trial {
       : session_(session), in_(in), o_(spec), report_(report), debug_(session, in.graph->settings()) {}
 
   void run() {
-    Placement place = std::move(placement_for(session_, o_.device, in_).value_or_throw());
+    place_ = std::move(placement_for(session_, o_.device, in_).value_or_throw());
+    Placement& place = *place_;
     report_.device = place.label;
     check_emulation(place);
     Executable kernel = prepare(place);
     note_variables(kernel);
     kernel.arguments(o_.variables).value_or_throw();
     choose_inputs(kernel);
-    Arrays inputs = inputs_of(kernel);
-    Arrays expected = expected_arrays(kernel, place);
+    const Arrays& inputs = inputs_ = inputs_of(kernel);
+    const Arrays& expected = expected_ = expected_arrays(kernel, place);
     // first: what dies on the device is then named by its stage
     if (o_.each_stage) each_stage(place, inputs, expected);
     Execution done = std::move((o_.sanitize ? execute_sanitized(kernel, inputs, o_.variables, options_for(place))
@@ -81,11 +84,35 @@ class Trial {
     bool failed = report_.result() == TrialReport::Result::Failed;
     auto kept = catch_failures([&] {
       save(done.outputs);
-      if (failed) keep_failure(session_, o_, in_, place, inputs, expected, done.outputs, report_);
+      if (failed && o_.repro.empty())
+        keep_failure(session_, o_, in_, place, inputs, expected, done.outputs, report_);
       return Unit{};
     });
     if (!kept && !failed) throw Failure(kept.diag());
     if (!kept) report_.not_kept = kept.diag().text();
+  }
+
+  // The failure as one file, in place of npz files and a command.
+  void keep_bundle() {
+    if (!place_) return;  // it did not come so far
+    Symptom::Kind kind = Symptom::Kind::Wrong;
+    if (!report_.error.empty()) {
+      auto symptom = symptom_of(session_, in_, o_, &inputs_);
+      kind = symptom.value_or_throw().kind;
+    }
+    std::string said = report_.error;
+    for (const Comparison& c : report_.arrays)
+      if (said.empty() && !c.passed()) said = c.text();
+    TrialSpec spec = o_;
+    spec.save = o_.repro;
+    std::string path = path_to_save(spec, in_.info.name, in_.record != nullptr);
+    Repro bundle{.symptom = std::string(name_of(kind)),
+                 .said = said.substr(0, said.find('\n')),
+                 .inputs = bundled(inputs_),
+                 .expected = bundled(expected_)};
+    write_file(path, bundle_text(session_, o_, in_, *place_, std::move(bundle))).value_or_throw();
+    report_.written.push_back(path);
+    report_.again = "tgc run " + shell_word(path);
   }
 
  private:
@@ -137,8 +164,7 @@ class Trial {
 
   // ---- what goes in
   void choose_inputs(const Executable& kernel) {
-    if (!o_.arrays.empty())
-      given_ = std::move(read_arrays(arrays_file_ = expanded(o_.arrays, o_, in_)).value_or_throw());
+    given_ = given_inputs(o_, in_, arrays_file_);
     if (!o_.seed && !o_.arrays.empty()) return;
     draw_ = {.seed = o_.seed.value_or(kDefaultSeed), .floats = floats_for(in_.root)};
     if (!has_drawn(kernel.buffers(), given_)) return;
@@ -151,10 +177,10 @@ class Trial {
 
   // ---- what should come out
   Arrays expected_arrays(const Executable& kernel, const Placement& place) {
-    if (!o_.expect.empty()) {
-      report_.reference = expanded(o_.expect, o_, in_);
-      Arrays out = std::move(read_arrays(report_.reference).value_or_throw());
-      check_expected(out, kernel, report_.reference);
+    std::string source;
+    if (Arrays out = given_expected(o_, in_, source); !o_.expect.empty() || !out.empty()) {
+      report_.reference = source;
+      check_expected(out, kernel, source);
       return out;
     }
     bool runs_as_it_stands = place.is_ref && !place.target && !o_.recorded;
@@ -258,6 +284,8 @@ class Trial {
   const TrialSpec& o_;
   TrialReport& report_;
   DebugPrints debug_;
+  std::optional<Placement> place_;
+  Arrays inputs_, expected_;     // as it ran
   std::string arrays_file_;
   Arrays given_;                 // of that file
   std::optional<Drawing> draw_;  // the others
@@ -274,6 +302,9 @@ double TrialSpec::timeout_for(const Placement& place) const {
 
 Result<Placement> placement_for(const Session& session, const std::string& device, const Loaded& in) {
   const Settings& settings = in.graph->settings();
+  const bool is_bundles = in.report.repro && device == in.report.repro->device;
+  if (is_bundles && session.over.target.empty() && (device == "REF" || device.starts_with("plugin:")))
+    return choose_placement(device, in.info.target, settings);
   if (!device.empty()) return choose_placement(device, session.over.target, settings);
   if (!session.over.target.empty() || in.info.target.empty())
     return choose_placement("", session.default_target(), settings);

@@ -6,6 +6,7 @@
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/repr.h"
+#include "lib/text/repro.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {
@@ -124,6 +125,7 @@ InputKind detect_kind(std::string_view head) {
     at = head.find_first_not_of(" \t\r\n", head.find('\n'));
     head = at == head.npos ? std::string_view() : head.substr(at);
   }
+  if (head.starts_with('{') && looks_like_repro(head)) return InputKind::Repro;
   if (head.starts_with('{'))
     return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
   if (head.starts_with("UOp(")) return InputKind::Repr;
@@ -148,6 +150,12 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
       return of_root(read_pyrender(graph, text, file, places, &report.notes));
     case InputKind::Repr: return of_root(read_repr(graph, text, file, places));
     case InputKind::Json: return graph_from_json(graph, text, file, places);
+    case InputKind::Repro: {
+      auto repro = std::make_shared<Repro>();
+      auto read = repro_from_json(graph, text, file, places, *repro);
+      report.repro = std::move(repro);
+      return read;
+    }
     case InputKind::Uops: {
       auto listing = read_uops(graph, text, file, places);
       if (!listing) return listing.diag();

@@ -1,5 +1,6 @@
 // The texts of a graph by name, and the kinds of input by content.
 #pragma once
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,8 @@
 #include "lib/text/graph_json.h"
 
 namespace tgc {
+
+struct Repro;
 
 // X(enumerator, name, file extension, what it is)
 #define TGC_FORMATS(X)                                                          \
@@ -40,6 +43,7 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
   X(Repr, "UOp repr text")                   \
   X(Uops, "a print_uops listing")            \
   X(Json, "tgc JSON")                        \
+  X(Repro, "a repro bundle")                 \
   X(Golden, "golden records")                \
   X(Onnx, "an ONNX model")
 
@@ -57,9 +61,11 @@ struct ReadReport {
   bool take_malformed = false;     // asked for: a graph whose dtypes do not belong together is no error
   std::vector<std::string> notes;  // what the text could not say
   Places places;                   // where nodes stand
+  std::shared_ptr<const Repro> repro;  // of a bundle: what it holds besides the graph
 };
 
-// The graph of a text of kind Pyrender, Repr, Uops or Json; each of its nodes is well formed (lib/uop/wellformed.h).
+// The graph of a text of kind Pyrender, Repr, Uops, Json or Repro; each of its nodes is well formed
+// (lib/uop/wellformed.h).
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 

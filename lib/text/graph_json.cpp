@@ -156,9 +156,18 @@ class ValueReader : public PyValues {
 class JsonReader {
  public:
   JsonReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
-      : graph_(graph), places_(places), in_(text, file) {}
+      : JsonReader(graph, JsonScanner(text, file), places) {}
+  JsonReader(Graph& graph, JsonScanner in, Places* places)
+      : graph_(graph), places_(places), in_(std::move(in)), begin_(in_.position()) {}
 
+  // A whole text.
   GraphFile read() {
+    GraphFile out = read_object();
+    in_.end();
+    return out;
+  }
+
+  GraphFile read_object() {
     GraphFile out;
     std::string format, version;
     in_.object([&](std::string_view key) {
@@ -169,10 +178,9 @@ class JsonReader {
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
       else in_.skip();
     });
-    in_.end();
-    if (format != kFormat) in_.fail(0, "the format '" + format + "'", R"("format":"tgc-graph")");
-    if (version != "1") in_.fail(0, "version '" + version + "' of the format", "version 1");
-    if (nodes_.empty()) in_.fail(0, "the input holds no graph", "a list of nodes");
+    if (format != kFormat) in_.fail(begin_, "the format '" + format + "'", R"("format":"tgc-graph")");
+    if (version != "1") in_.fail(begin_, "version '" + version + "' of the format", "version 1");
+    if (nodes_.empty()) in_.fail(begin_, "the input holds no graph", "a list of nodes");
     out.root = out.list.empty() ? nodes_.back() : out.list.back();
     return out;
   }
@@ -327,6 +335,7 @@ class JsonReader {
   Graph& graph_;
   Places* places_;
   JsonScanner in_;
+  size_t begin_;  // of the graph, in the text
   std::vector<UOp> nodes_, sources_;
   std::string last_dtype_text_;
   DType last_dtype_;
@@ -351,6 +360,10 @@ std::string list_to_json(std::span<const UOp> list, const GraphInfo& info) {
 
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file, Places* places) {
   return catch_failures([&] { return JsonReader(graph, text, file, places).read(); });
+}
+
+Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places) {
+  return catch_failures([&] { return JsonReader(graph, std::move(in), places).read_object(); });
 }
 
 // ---- streams of nodes

@@ -13,6 +13,8 @@
 
 namespace tgc {
 
+class JsonScanner;
+
 struct GraphFile {
   GraphInfo info;
   UOp root;
@@ -26,6 +28,8 @@ std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 // `file` names the input in messages, which carry line and column; `places` receives where nodes stand.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   Places* places = nullptr);
+// The graph that comes next in a larger text, which `in` is at; `in` itself stays where it is.
+Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places = nullptr);
 
 // A graph that grows, as lines of nodes, each written once: what trace files are made of. A line is the node as above
 // with its id,

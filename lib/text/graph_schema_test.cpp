@@ -10,6 +10,7 @@
 #include "lib/text/golden.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/repro.h"
 
 using namespace tgc;
 using nlohmann::json;
@@ -18,7 +19,7 @@ namespace {
 
 class Schema {
  public:
-  Schema() { std::ifstream(test_path("graph.schema.json")) >> root_; }
+  explicit Schema(const std::string& name = "graph") { std::ifstream(test_path(name + ".schema.json")) >> root_; }
 
   // Where `value` is not as it should be; empty: it is valid.
   std::string trouble(const json& value) const { return trouble(root_, value, ""); }
@@ -55,6 +56,8 @@ class Schema {
             std::regex_search(v.get<std::string>(), std::regex(of.get<std::string>())) ? "" : at + " is " + v.dump();
       else if (word == "items") found = items(of, v, at);
       else if (word == "properties") found = members(s, of, v, at);
+      else if (word == "additionalProperties" && !s.contains("properties") && v.is_object())
+        found = members(s, json::object(), v, at);
       else if (word == "required") found = required(of, v, at);
       else if (word == "anyOf") found = any(of, v, at);
       else if (word == "allOf") for (auto& each : of) found = found.empty() ? conditional(each, v, at) : found;
@@ -124,6 +127,21 @@ TEST_CASE("JSON Schema: every graph of the golden records as tgc writes it is va
     }
   }
   CHECK(graphs > 300);
+}
+
+TEST_CASE("JSON Schema: a repro bundle as tgc writes it is valid, and one without its graph is not") {
+  Schema schema("repro");
+  Graph g;
+  UOp root = g.sink({});
+  Repro repro{.symptom = "wrong", .said = "a line", .device = "CPU:LLVM", .variables = {{"i", -3}},
+              .tolerance = {{"rtol", 1e-5}}, .inputs = {{"data1", dtypes::float16, {2, 1}, std::string(4, 'x')}}};
+  repro.blamed["rule"] = "add-zero", repro.made_by["tgc"] = "0.1.0";
+  json written = json::parse(repro_to_json(repro, graph_to_json(root)));
+  CHECK(schema.trouble(written) == "");
+  written["inputs"]["data1"]["hex"] = "0g";
+  CHECK(schema.trouble(written) == "/inputs/data1/hex is \"0g\"");
+  written["inputs"].clear(), written.erase("graph");
+  CHECK(schema.trouble(written) == " has no graph");
 }
 
 TEST_CASE("JSON Schema: what is no graph is not valid") {

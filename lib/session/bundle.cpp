@@ -1,0 +1,172 @@
+#include "lib/session/bundle.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "lib/rewrite/fault.h"
+#include "lib/runtime/npz.h"
+#include "lib/session/again.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/version.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+// "AMD EPYC 7B13", where the system tells.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (size_t at = line.find(": "); at != line.npos) return line.substr(at + 2);
+  return "";
+}
+
+// Every setting that is not tinygrad's default, and what this machine decides.
+std::map<std::string, std::string> settings_of(const Settings& settings, const Placement& place) {
+  std::map<std::string, std::string> out;
+  for (const SettingInfo& s : all_settings())
+    if (settings.*s.value != s.default_value && s.name != "DEBUG")
+      out[std::string(s.name)] = std::to_string(settings.*s.value);
+  if (place.target && place.target->device == "CPU") out["CPU_COUNT"] = std::to_string(settings.cpu_count());
+  return out;
+}
+
+Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled, const TrialSpec& spec,
+                    const Loaded& in, std::string& source) {
+  source = expanded(option, spec, in);
+  if (!option.empty()) return std::move(read_arrays(source).value_or_throw());
+  if (!in.report.repro) return {};
+  source = in.file;
+  return unbundled(*in.report.repro.*bundled);
+}
+
+}  // namespace
+
+TrialSpec with_bundle(TrialSpec spec, const Loaded& in) {
+  if (!in.report.repro) return spec;
+  const Repro& bundle = *in.report.repro;
+  if (spec.device.empty()) spec.device = bundle.device;
+  for (auto& [name, value] : bundle.variables) spec.variables.try_emplace(name, value);
+  auto asked = [&](const char* name) {
+    auto it = bundle.tolerance.find(name);
+    return it == bundle.tolerance.end() ? std::nullopt : std::optional(it->second);
+  };
+  ToleranceOptions& t = spec.tolerance;
+  if (t.rtol || t.atol || t.ulp) return spec;
+  t.rtol = asked("rtol"), t.atol = asked("atol");
+  if (auto ulp = asked("ulp")) t.ulp = uint64_t(std::min(*ulp, 1e18));
+  return spec;
+}
+
+Arrays given_inputs(const TrialSpec& spec, const Loaded& in, std::string& source) {
+  return arrays_given(spec.arrays, &Repro::inputs, spec, in, source);
+}
+Arrays given_expected(const TrialSpec& spec, const Loaded& in, std::string& source) {
+  if (!spec.reference.empty()) return {};
+  return arrays_given(spec.expect, &Repro::expected, spec, in, source);
+}
+
+std::vector<ReproArray> bundled(const Arrays& arrays) {
+  std::vector<ReproArray> out;
+  for (const auto& [name, a] : arrays)
+    out.push_back({name,
+                   a.dtype(),
+                   {a.shape().begin(), a.shape().end()},
+                   std::string(reinterpret_cast<const char*>(a.data()), a.nbytes())});
+  return out;
+}
+
+Arrays unbundled(const std::vector<ReproArray>& arrays) {
+  Arrays out;
+  for (const ReproArray& a : arrays) {
+    out.push_back({a.name, Array(a.dtype, a.shape)});
+    std::memcpy(out.back().array.data(), a.bytes.data(), a.bytes.size());
+  }
+  return out;
+}
+
+std::string bundle_text(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place,
+                        Repro repro) {
+  repro.device = place.is_ref ? "REF" : place.label.substr(0, place.label.find(','));
+  const char* fault = std::getenv("TGC_FAULT");
+  if (repro.fault.empty() && fault) repro.fault = fault;
+  repro.variables = spec.variables;
+  const ToleranceOptions& t = spec.tolerance;
+  if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
+  if (t.atol) repro.tolerance["atol"] = *t.atol;
+  if (t.ulp) repro.tolerance["ulp"] = double(*t.ulp);
+  repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", std::string(tinygrad_version())}};
+  if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
+  if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
+  auto buffers = buffers_of(in.list.empty() ? toposort(in.root) : in.list);
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // what is only written begins as zeros
+    auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
+    return b != buffers.end() && !b->read;
+  });
+  GraphInfo info{.name = in.info.name,
+                 .stage = in.info.stage,
+                 .target = place.target ? place.target->name() : "",
+                 .settings = settings_of(in.graph->settings(), place)};
+  if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
+  UOp root = in.root;
+  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // the optimizer's list goes with the graph
+    auto opts = std::move(read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
+    root = with_opts(root, opts);
+  }
+  return repro_to_json(repro, graph_to_json(root, info));
+}
+
+UOp with_opts(UOp sink, std::span<const Arg> opts) {
+  Graph& g = sink.graph();
+  std::vector<Arg> info{g.str("test"), g.tuple({}), false, g.tuple({}), Arg()};
+  if (!sink.arg().is_none()) info.assign(sink.arg().items().begin(), sink.arg().items().end());
+  info.back() = g.tuple(opts);
+  return sink.with_arg(g.record(RecordClass::KernelInfo, info));
+}
+
+// ---- again
+
+bool is_to_repeat(const Loaded& in, const TrialSpec& spec) {
+  bool more = !spec.repro.empty() || !spec.save.empty() || spec.bench || spec.each_stage || spec.sanitize;
+  return in.report.repro && !in.report.repro->symptom.empty() && !more;
+}
+
+RepeatReport repeat(const Session& session, Loaded& in, const TrialSpec& given) {
+  const Repro& bundle = *in.report.repro;
+  RepeatReport out{.kernel = in.info.name, .was = bundle.symptom};
+  TrialSpec spec = with_bundle(given, in);
+  out.device = spec.device;
+  if (bundle.symptom == name_of(Symptom::Kind::Script) || bundle.symptom == name_of(Symptom::Kind::Differs)) {
+    out.error = "that it is '" + bundle.symptom + "' a command said, which is yours to run" +
+                (bundle.script.empty() ? "" : ": " + bundle.script);  // never what a file says
+    return out;
+  }
+  auto now = symptom_of(session, in, spec);
+  if (now) out.now = *now;
+  else out.error = now.diag().text();
+  return out;
+}
+
+std::string RepeatReport::text() const {
+  std::string where = kernel + " on " + device + ": ";
+  if (happens()) return where + "it still happens, '" + was + "': " + now.said + "\n";
+  if (now.kind == Symptom::Kind::None) return where + "it no longer happens: '" + was + "' it was, and all is well\n";
+  return where + "it no longer happens: '" + was + "' it was, now it is '" + std::string(name_of(now.kind)) +
+         "': " + now.said + "\n";
+}
+
+std::string RepeatReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("kernel", kernel).member("device", device).member("was", was);
+    if (!error.empty()) json.member("error", error);
+    else json.member("now", name_of(now.kind)).member("said", now.said).member("happens", happens());
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

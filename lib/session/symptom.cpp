@@ -1,0 +1,105 @@
+#include "lib/session/symptom.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "lib/execute/drawing.h"
+#include "lib/execute/lower.h"
+#include "lib/session/bundle.h"
+#include "lib/session/judge.h"
+#include "lib/uop/copy.h"
+
+namespace tgc {
+namespace {
+
+using Kind = Symptom::Kind;
+
+// The first line of a message, its numbers and what is quoted or in brackets left out: those belong to one graph.
+std::string cause_of(std::string_view message) {
+  std::string out;
+  message = message.substr(0, message.find('\n'));
+  for (size_t i = 0; i < message.size(); i++) {
+    char c = message[i];
+    if (std::isdigit(static_cast<unsigned char>(c))) continue;
+    char close = c == '(' ? ')' : c == '[' ? ']' : '\0';
+    size_t end = close ? message.find(close, i) : message.npos;
+    if (end != message.npos) i = end;
+    else out += c;
+  }
+  return out;
+}
+
+Symptom symptom(Kind kind, const Diag& diag) {
+  // where a kernel died, after which loops, is of no matter: "out of bounds: load from ..."
+  std::string_view message = diag.message;
+  if (kind == Kind::Crash) message = message.substr(0, message.find_first_of(":("));
+  return {kind, diag.message, cause_of(message)};
+}
+
+}  // namespace
+
+std::string_view name_of(Symptom::Kind kind) {
+  constexpr std::string_view kNames[] = {
+#define X(id, name, ...) name,
+      TGC_SYMPTOMS(X)
+#undef X
+  };
+  return kNames[size_t(kind)];
+}
+
+Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& spec, Arrays* arrays) {
+  return catch_failures([&]() -> Symptom {
+    const Settings& settings = in.graph->settings();
+    Placement place = std::move(placement_for(session, spec.device, in).value_or_throw());
+    std::optional<Compilation> compilation;  // of a copy, for as long as its list is needed
+    std::span<const UOp> list = in.list;
+    if (list.empty() && place.target) {
+      Loaded copy{.graph = std::make_shared<Graph>(settings), .info = in.info, .file = in.file};
+      copy.root = copy_into(*copy.graph, in.root);
+      JobSpec job{.target = place.target->name(), .opts = session.over.opts, .compile = session.compile};
+      compilation = std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
+      auto& made = compilation->list();
+      if (!made) {
+        bool is_endless = made.diag().message.find("does not end") != std::string::npos;
+        return symptom(is_endless ? Kind::Endless : Kind::Refused, made.diag());
+      }
+      if (!place.is_ref)
+        if (auto& source = compilation->source(); !source) return symptom(Kind::Refused, source.diag());
+      list = *made;
+    }
+    auto kernel = place.is_ref && list.empty() ? Executable::for_ref(in.root)
+                  : place.is_ref               ? Executable::for_ref(list)
+                                               : Executable::for_device(list, *place.target, *place.device);
+    if (!kernel) return symptom(place.is_ref ? Kind::Refused : Kind::Compile, kernel.diag());
+
+    std::string source;
+    Arrays given = given_inputs(spec, in, source);
+    Drawing draw{.seed = spec.seed.value_or(0), .floats = floats_for(in.root)};
+    Arrays inputs = std::move(input_arrays(kernel->buffers(), given, source, draw).value_or_throw());
+    if (arrays) *arrays = copy_of(inputs);
+    kernel->arguments(spec.variables).value_or_throw();
+    double seconds = place.is_ref ? 0 : spec.timeout_seconds;
+    auto done = execute(*kernel, *place.device, inputs, spec.variables,
+                        {.in_process = place.is_ref || spec.in_process, .timeout_seconds = seconds});
+    if (!done) return symptom(Kind::Crash, done.diag());
+
+    Arrays expected = given_expected(spec, in, source);
+    if (expected.empty()) {
+      if (!in.list.empty() && place.is_ref) return {};  // the graph as it stands is all there is
+      Placement ref = std::move(choose_placement("REF", "", settings).value_or_throw());
+      Executable same =
+          std::move((in.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(in.list)).value_or_throw());
+      Arrays own = std::move(input_arrays(same.buffers(), inputs, "", draw).value_or_throw());
+      expected =
+          std::move(execute(same, *ref.device, own, spec.variables, {.in_process = true}).value_or_throw().outputs);
+    }
+    JudgedKernel judged{in.list.empty() ? in.root : UOp(), inputs, spec.variables, true};
+    auto compared = judge(judged, done->outputs, expected,
+                          [&](const Array& e) { return tolerance_for(spec.tolerance, in.root, e); });
+    for (const Comparison& c : compared.value_or_throw())
+      if (!c.passed()) return {Kind::Wrong, c.text().substr(0, c.text().find('\n')), ""};
+    return {};
+  });
+}
+
+}  // namespace tgc

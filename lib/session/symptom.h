@@ -1,0 +1,41 @@
+// Symptoms: what goes wrong with a kernel, told so that two failures can be held against each other: is what a smaller
+// graph does the same failure, does it still happen?
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "lib/session/trial.h"
+
+namespace tgc {
+
+// X(enumerator, name, what it is)
+#define TGC_SYMPTOMS(X)                                                     \
+  X(None, "none", "all is well")                                            \
+  X(Wrong, "wrong", "another result than expected")                         \
+  X(Crash, "crash", "the kernel dies, or runs out of time")                 \
+  X(Differs, "differs", "another text at a stage than tinygrad's")          \
+  X(Endless, "endless", "a rewrite that does not end")                      \
+  X(Refused, "refused", "a stage or the renderer refuses the graph")        \
+  X(Compile, "compile", "the compiler refuses the source")                  \
+  X(Script, "cmd", "a command says so")
+
+struct Symptom {
+  enum class Kind : uint8_t {
+#define X(id, ...) id,
+    TGC_SYMPTOMS(X)
+#undef X
+  };
+  Kind kind = Kind::None;
+  std::string said = {};   // in a line, for people
+  // What two of the same cause share: of a message its words without numbers, names and sizes.
+  std::string cause = {};
+  bool operator==(const Symptom& o) const { return kind == o.kind && cause == o.cause; }
+};
+std::string_view name_of(Symptom::Kind kind);
+
+// The kernel compiled, run where `spec` says and compared with what is expected of it: the arrays that are given, else
+// what REF makes of the graph as it stands. `spec` has been through with_bundle(). An error: nothing can be told, for
+// lack of arrays, variables or a device. `arrays` receives the inputs, if any were made.
+Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& spec, Arrays* arrays = nullptr);
+
+}  // namespace tgc
