@@ -1,0 +1,88 @@
+// tgc reduce INPUT --while=SYMPTOM -o FILE: the smallest kernel that still shows a failure.
+#include <CLI/CLI.hpp>
+#include <thread>
+
+#include "apps/tgc/commands.h"
+#include "apps/tgc/options.h"
+#include "apps/tgc/terminal.h"
+#include "lib/reduce/reduce.h"
+#include "lib/session/source.h"
+#include "lib/support/write_file.h"
+
+namespace tgc {
+namespace {
+
+struct ReduceOptions {
+  TrialSpec trial;
+  std::string symptom = "wrong", output, tinygrad;
+  std::vector<std::string> variables;
+  bool json = false;
+  Overrides over;
+};
+
+Result<Wanted> wanted_of(const std::string& text) {
+  if (text.starts_with("cmd ")) return Wanted{Symptom::Kind::Script, text.substr(4)};
+  for (auto kind : {Symptom::Kind::Wrong, Symptom::Kind::Crash, Symptom::Kind::Differs, Symptom::Kind::Endless,
+                    Symptom::Kind::Refused, Symptom::Kind::Compile})
+    if (text == name_of(kind)) return Wanted{kind, ""};
+  return Diag{.message = "--while=" + text + " is no symptom",
+              .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
+}
+
+int run_reduce(ReduceOptions& o) {
+  auto variables = parse_variables(o.variables);
+  if (!variables) return trouble(variables.diag());
+  o.trial.variables = std::move(*variables);
+  auto wanted = wanted_of(o.symptom);
+  if (!wanted) return trouble(wanted.diag());
+  if (wanted->kind == Symptom::Kind::Differs) wanted->script = o.tinygrad;
+  if (wanted->kind == Symptom::Kind::Differs && o.tinygrad.empty())
+    return trouble({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
+  Session session = terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
+  auto source = Source::open(session, o.trial.input, o.trial.kernel);
+  if (!source) return trouble(source.diag());
+  auto graph = source->next();
+  if (!graph) return trouble(graph.diag());
+  if (!*graph) return trouble({.message = "there is no graph in it", .file = source->name().shown()});
+  ReduceReport report = reduce_input(session, **graph, o.trial, *wanted);
+  if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});
+  if (auto status = write_file(o.output, report.bundle); !status) return trouble(status.diag());
+  print(o.json ? report.json() : report.text() + "  again: tgc run " + o.output + "\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_reduce(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<ReduceOptions>();
+  TrialSpec& t = o->trial;
+  CLI::App* cmd = app.add_subcommand("reduce", "the smallest kernel that still fails in the same way, as one file");
+  auto option = [&](const char* name, auto& value, const char* type, const char* help) {
+    return cmd->add_option(name, value, help)->type_name(type);
+  };
+  cmd->add_option(
+      "INPUT", t.input,
+      "a kernel, or a tensor graph, of whose kernels the first that fails is taken; default: standard input");
+  option("--while", o->symptom, "WHAT",
+         "what must stay: wrong (another result than REF's; the default), crash (the kernel dies), differs (from "
+         "tinygrad's texts), endless (a rewrite that does not end), refused (by a stage or the renderer), compile (by "
+         "the compiler), or 'cmd SCRIPT {}': the script, given a bundle in the place of {}, ends with 0");
+  option("-o,--output", o->output, "FILE", "where the repro bundle goes: `tgc run FILE` says whether it still happens")
+      ->required();
+  option("--tinygrad", o->tinygrad, "PYTHON", "of differs: a Python with tinygrad 0.12.0 and tgc.export, or a command");
+  option("--device", t.device, "DEV", "where it fails, as `tgc run --device` takes it");
+  option("--inputs", t.arrays, "F.npz", "an npz (or npy) file with the arrays data0, data1, ...");
+  option("--seed", t.seed, "N", "draw the arrays that no file gives; default: 0")->check(whole_number(0, INT64_MAX));
+  option("--var", o->variables, "NAME=N", "binds a variable of the kernel")->allow_extra_args(false)->take_all();
+  add_tolerance_options(*cmd, t.tolerance);
+  add_timeout_option(*cmd, t.timeout_seconds);
+  add_kernel_option(*cmd, t.kernel);
+  cmd->add_flag("--json", o->json, "one JSON object");
+  add_pipeline_options(*cmd, o->over, false);
+  cmd->footer(
+      "The failure stays the same one: its kind and message, and, where `tgc bisect` names a rewrite, its rule and "
+      "stage.\nCtrl-C keeps the best so far. Exit codes: 0 reduced, 2 trouble, as when nothing fails.");
+  cmd->callback([o, &exit_code] { exit_code = run_reduce(*o); });
+}
+
+}  // namespace tgc

@@ -1,0 +1,153 @@
+#include "lib/reduce/oracle.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "lib/execute/placement.h"
+#include "lib/session/again.h"
+#include "lib/session/bundle.h"
+#include "lib/session/with_tinygrad.h"
+#include "lib/spec/loops.h"
+#include "lib/support/write_file.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc {
+namespace {
+
+using Kind = Symptom::Kind;
+
+// All that the answer may hang on.
+std::string identity(const Specimen& c) {
+  std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
+  for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
+  if (c.fault) out += c.fault->rule + "@" + std::to_string(c.fault->application);
+  for (const ReproArray& a : c.inputs) out += a.name + a.bytes;
+  return out;
+}
+
+// TGC_FAULT of this thread for as long as this lives.
+struct FaultHere {
+  explicit FaultHere(const std::optional<FaultSpec>& fault) { set_fault_of_thread(fault); }
+  ~FaultHere() { set_fault_of_thread(std::nullopt); }
+};
+
+}  // namespace
+
+bool is_well_formed(const Specimen& c) {
+  std::vector<UOp> nodes = toposort(c.root);
+  Spec spec = is_ast(c) ? Spec::Kernel : Spec::Full;
+  return !first_malformed(nodes) && !verify(nodes, spec) && !verify_loops(nodes);
+}
+
+std::string Shown::text() const {
+  std::string out(name_of(symptom.kind));
+  auto part = [&](const char* name, const char* before) {
+    if (auto it = blamed.find(name); it != blamed.end() && !it->second.empty()) out += before + it->second;
+  };
+  part("verdict", ": "), part("rule", " "), part("branch", " "), part("stage", ", ");
+  return blamed.empty() && !symptom.said.empty() ? out + ": " + symptom.said : out;
+}
+
+bool Oracle::is_wanted(const Symptom& symptom) const {
+  return symptom.kind == wanted_.kind || (is_either_ && symptom.kind == Kind::Crash);
+}
+
+Result<Shown> Oracle::first(const Specimen& c) {
+  calls_++;
+  auto shown = catch_failures([&] { return look(c, nullptr).value_or_throw(); });
+  if (!shown) return shown;
+  auto verdict = shown->blamed.find("verdict");
+  // REF stops at an access outside of a buffer, where a device computes something else: a wrong index is both
+  is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
+  if (!is_wanted(shown->symptom))
+    return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
+                           std::string(name_of(shown->symptom.kind)) + "'" +
+                           (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
+  return shown_ = *shown;
+}
+
+bool Oracle::is_the_same(const Shown& other) const {
+  if (!is_wanted(other.symptom) || other.blamed != shown_.blamed) return false;
+  return is_either_ || other.symptom.cause == shown_.symptom.cause;
+}
+
+bool Oracle::fails(const Specimen& c) {
+  std::string key = identity(c);
+  {
+    std::lock_guard guard(lock_);
+    if (auto it = known_.find(key); it != known_.end()) return it->second;
+  }
+  bool same = false;
+  if (is_well_formed(c)) {
+    calls_++;
+    auto shown = catch_failures([&] { return look(c, &shown_).value_or_throw(); });
+    same = shown && is_the_same(*shown);
+  }
+  std::lock_guard guard(lock_);
+  return known_[key] = same;
+}
+
+// `same`: what it has to be; where it is plain that it is not, nothing more is looked at.
+Result<Shown> Oracle::look(const Specimen& c, const Shown* same) {
+  FaultHere fault(c.fault);
+  Shown out;
+  if (wanted_.kind == Kind::Script) {
+    if (script_says_so(c)) out.symptom = {Kind::Script, "", ""};
+    return out;
+  }
+  if (wanted_.kind == Kind::Differs) return out.symptom = difference(c), out;
+  Loaded in = c.loaded();
+  TrialSpec spec = with_bundle(spec_, in);
+  auto symptom = symptom_of(session_, in, spec);
+  if (!symptom) return symptom.diag();
+  out.symptom = std::move(*symptom);
+  if (same && (!is_wanted(out.symptom) || same->blamed.empty())) return out;
+  if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Endless || out.symptom.kind == Kind::Compile)
+    return out;
+  in = c.loaded();
+  BisectReport report = bisect(session_, in, spec);
+  if (!report.error.empty() || report.verdict == BisectReport::Verdict::Same) return out;
+  out.blamed = {{"verdict", std::string(name_of(report.verdict))}};
+  auto note = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out.blamed[name] = value;
+  };
+  note("stage", report.stage), note("rule", report.rule), note("branch", report.branch);
+  return out;
+}
+
+// The first stage whose text is not tinygrad's.
+Symptom Oracle::difference(const Specimen& c) const {
+  auto ast = pyrender(c.root);
+  if (!ast) return {};
+  KernelText kernel{*ast, changed_settings(c.graph->settings()), c.info.target};
+  auto reports = compared_with_tinygrad(session_, wanted_.script, {&kernel, 1}).value_or_throw();
+  if (reports.size() != 1 || reports[0].first.empty()) return {};
+  return {Kind::Differs, "the first stage that differs is '" + reports[0].first + "'", reports[0].first};
+}
+
+bool Oracle::script_says_so(const Specimen& c) const {
+  static std::atomic<unsigned> number = 0;
+  auto path = std::filesystem::temp_directory_path() /
+              ("tgc-reduce-" + std::to_string(::getpid()) + "-" + std::to_string(number++) + ".json");
+  Loaded in = c.loaded();
+  TrialSpec spec = with_bundle(spec_, in);
+  auto place = placement_for(session_, spec.device, in);
+  if (!place) return false;
+  Repro repro{.fault = c.fault ? c.fault->rule + "@" + std::to_string(c.fault->application) : "", .inputs = c.inputs};
+  bool says_so = false;
+  if (write_file(path.string(), bundle_text(session_, spec, in, *place, std::move(repro)))) {
+    std::string command = wanted_.script;
+    for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += path.string().size())
+      command.replace(at, 2, path.string());
+    says_so = std::system((command + " >/dev/null 2>&1 </dev/null").c_str()) == 0;
+  }
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  return says_so;
+}
+
+}  // namespace tgc

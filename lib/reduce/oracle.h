@@ -1,0 +1,66 @@
+// The oracle: whether a smaller case still shows the same failure. The same is: the same symptom, of the same cause;
+// and where bisect can name a rewrite, the same rule in the same stage.
+#pragma once
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "lib/reduce/specimen.h"
+#include "lib/session/bisect.h"
+#include "lib/session/symptom.h"
+
+namespace tgc {
+
+// What is asked for: a symptom by its name; of "cmd" the script, {} for the candidate's file; of "differs" the Python
+// or the command that compiles with tinygrad (lib/session/with_tinygrad.h).
+struct Wanted {
+  Symptom::Kind kind = Symptom::Kind::Wrong;
+  std::string script;
+};
+
+// What a case shows, as far as another one must show it, too.
+struct Shown {
+  Symptom symptom;
+  std::map<std::string, std::string> blamed;  // by bisect: verdict, stage, rule, branch; empty: it was not asked
+  std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
+};
+
+class Oracle {
+ public:
+  Oracle(const Session& session, TrialSpec spec, Wanted wanted)
+      : session_(session), spec_(std::move(spec)), wanted_(std::move(wanted)) {}
+
+  // What the case shows at first; an error when it does not show what is wanted.
+  Result<Shown> first(const Specimen& c);
+  // Whether it is well formed and shows the same. Every case is looked at once. Several threads may ask.
+  bool fails(const Specimen& c);
+
+  // What the case shows now, uncounted.
+  Result<Shown> shown_by(const Specimen& c) { return look(c, nullptr); }
+
+  const Shown& shown() const { return shown_; }
+  TrialSpec& spec() { return spec_; }
+  size_t calls() const { return calls_; }
+
+ private:
+  bool is_wanted(const Symptom& symptom) const;
+  bool is_the_same(const Shown& other) const;
+  Result<Shown> look(const Specimen& c, const Shown* same);
+  bool script_says_so(const Specimen& c) const;
+  Symptom difference(const Specimen& c) const;
+
+  const Session& session_;
+  TrialSpec spec_;
+  Wanted wanted_;
+  Shown shown_;
+  bool is_either_ = false;  // asked for 'wrong', a crash in REF will do
+  std::atomic<size_t> calls_ = 0;
+  std::mutex lock_;
+  std::map<std::string, bool> known_;  // by what the case is
+};
+
+// Whether `tgc verify` would let the case pass.
+bool is_well_formed(const Specimen& c);
+
+}  // namespace tgc

@@ -1,0 +1,134 @@
+// Reductions without a shell: seeded faults (lib/rewrite/fault.h) in a matmul come out as a few nodes that fail in the
+// same way, as a bundle that says so.
+#include "lib/reduce/reduce.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/reduce/steps.h"
+#include "lib/session/bundle.h"
+
+using namespace tgc;
+
+namespace {
+
+// data0[i * 4 + k] = a sum of products of two arrays, 12 x 8 and 8 x 16
+constexpr const char* kMatmul =
+    "i = UOp.range(12, 0, AxisType.LOOP)\n"
+    "j = UOp.range(16, 1, AxisType.LOOP)\n"
+    "k = UOp.range(8, 2, AxisType.REDUCE)\n"
+    "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(96), (), 1).index(i*8+k)\n"
+    "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(128), (), 2).index(k*16+j)\n"
+    "s = (a*b).reduce(k, arg=Ops.ADD)\n"
+    "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(192), (), 0).index(i*16+j, ptr=True).store(s).end(i, j).sink()\n";
+
+Loaded loaded(InputKind kind, const std::string& text) {
+  Loaded in = std::move(load_text({}, kind, text, "test").value_or_throw());
+  if (in.info.name.empty()) in.info.name = "matmul";
+  return in;
+}
+
+Specimen matmul() {
+  Loaded in = loaded(InputKind::Pyrender, kMatmul);
+  return {.graph = in.graph, .root = in.root, .info = {.name = "matmul", .target = "CPU:LLVM"}, .device = "REF"};
+}
+
+UOp the(Op op, UOp root) {
+  for (UOp u : toposort(root))
+    if (u.is(op)) return u;
+  return {};
+}
+
+struct WithFault {
+  explicit WithFault(const char* rule, uint64_t n = 1) { set_fault_of_thread(FaultSpec{rule, n}); }
+  ~WithFault() { set_fault_of_thread(std::nullopt); }
+};
+
+}  // namespace
+
+TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repeats it") {
+  Session session;
+  for (const char* rule : {"lower-binary", "mul-distribute", "reduce-unrolled", "load-gep"}) {
+    CAPTURE(rule);
+    BisectReport before;
+    ReduceReport report;
+    {
+      WithFault fault(rule);
+      Loaded in = loaded(InputKind::Pyrender, kMatmul);
+      before = bisect(session, in, {.device = "CPU:LLVM"});
+      if (before.verdict == BisectReport::Verdict::Same) continue;
+      for (auto kind : {Symptom::Kind::Wrong, Symptom::Kind::Crash}) {
+        report = reduce(session, in, {.device = "CPU:LLVM"}, {kind, ""});
+        if (report.error.empty()) break;
+      }
+    }
+    INFO(report.error);
+    INFO(report.bundle);
+    REQUIRE(report.error == "");
+    CHECK(report.after <= report.before);
+    CHECK(report.after < 24);
+    Loaded reduced = loaded(InputKind::Repro, report.bundle);
+    REQUIRE(reduced.report.repro->fault.starts_with(rule));
+    WithFault fault(rule, parse_fault(reduced.report.repro->fault).value_or_throw().application);
+    CHECK(repeat(session, reduced, {}).happens());
+    BisectReport after = bisect(session, reduced, {});
+    CHECK(after.rule == before.rule);
+    CHECK(after.stage == before.stage);
+  }
+}
+
+TEST_CASE("reduce: what does not fail is not reduced, and what is asked for must be what fails") {
+  Session session;
+  Loaded in = loaded(InputKind::Pyrender, kMatmul);
+  CHECK(reduce(session, in, {.device = "REF"}, {Symptom::Kind::Wrong, ""}).error.find("but 'none'") !=
+        std::string::npos);
+  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {Symptom::Kind::Compile, ""}).error.find("it is not 'compile'") ==
+        0);
+}
+
+TEST_CASE("reduce: a script decides; interrupted, the best so far is kept") {
+  Cancel cancel;
+  Session session{.cancel = &cancel};
+  Loaded in = loaded(InputKind::Pyrender, kMatmul);
+  Wanted mul{Symptom::Kind::Script, "grep -q MUL {}"};
+  ReduceReport report = reduce(session, in, {.device = "REF"}, mul);
+  CHECK(report.error == "");
+  CHECK(report.after < 10);
+  CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
+  cancel.request();
+  report = reduce(session, in, {.device = "REF"}, mul);
+  CHECK(report.interrupted);
+  CHECK(report.after == report.before);
+}
+
+TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {
+  Specimen c = matmul();
+  UOp reduction = the(Op::REDUCE, c.root), product = reduction.src(0);
+  UOp alone = stored_alone(product, 5, dtypes::index);
+  REQUIRE(alone);
+  CHECK(is_well_formed(with_root(c, alone)));
+  CHECK(the(Op::DEFINE_GLOBAL, alone).graph().size() > 0);
+  bool has_reduce_loop = false;
+  for (UOp u : toposort(alone))
+    if (u.is(Op::RANGE)) has_reduce_loop |= u.arg().items().back().axis_type() == AxisType::REDUCE;
+  CHECK(!has_reduce_loop);
+  UOp back = loaded_back(product, 5, dtypes::index, false);
+  Specimen cut = with_root(c, replaced(c.root, {{product, back}}));
+  CHECK(is_well_formed(cut));
+  CHECK(first_free_buffer(cut.root) == 6);
+  UOp k = reduction.src(1);
+  UOp once = replaced(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
+  CHECK(!the(Op::REDUCE, once));  // it reduced over nothing else
+  CHECK(size_of(with_root(c, once)) < size_of(c));
+}
+
+TEST_CASE("reduce: of what is there for one node alone, the largest comes first") {
+  Specimen c = matmul();
+  auto sizes = by_dominated(c.root);
+  CHECK(sizes[0].first == c.root);
+  CHECK(sizes[0].second == c.nodes());
+  for (size_t i = 1; i < sizes.size(); i++) CHECK(sizes[i - 1].second >= sizes[i].second);
+  UOp k = the(Op::REDUCE, c.root).src(1);  // used in both products: there for the reduction, and for no INDEX alone
+  for (auto& [u, size] : sizes)
+    if (u.is(Op::MUL) && u.dtype() == dtypes::float32) CHECK(size < c.nodes() - 2);
+  CHECK(std::ranges::any_of(sizes, [&](auto& s) { return s.first == k && s.second == 1; }));
+}

@@ -1,0 +1,237 @@
+#include "lib/reduce/steps.h"
+
+#include <algorithm>
+
+#include "lib/uop/copy.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+bool is_number(UOp u) { return u.is(Op::CONST) && !u.is_invalid(); }
+
+// A plain constant: 1, or true.
+UOp plain(UOp u, int value) {
+  DType d = u.dtype();
+  Const c = dtypes::is_float(d) ? Const(double(value)) : dtypes::is_bool(d) ? Const(value != 0) : Const(value);
+  return u.graph().constant(d, c);
+}
+
+// ---- at one node
+
+// What u may become of what it is made of: on each way down the first node of its dtype.
+std::vector<UOp> nearest_of_its_dtype(UOp u) {
+  constexpr OpSet kSources = {Op::CONST, Op::VCONST, Op::RANGE, Op::SPECIAL, Op::STORE, Op::END};
+  std::vector<UOp> out, stack(u.src().rbegin(), u.src().rend());
+  UOpSet seen(u.graph());
+  while (!stack.empty() && out.size() < 4) {
+    UOp s = stack.back();
+    stack.pop_back();
+    if (!seen.insert(s)) continue;
+    bool fits = s.dtype() == u.dtype() && (is_storable(s) || s.in(kSources) || (u.is(Op::AFTER) && s == u.src(0)));
+    if (fits) out.push_back(s);
+    else stack.insert(stack.end(), s.src().rbegin(), s.src().rend());
+  }
+  return out;
+}
+
+void smaller_constants(Candidates& out, const Specimen& c, UOp u) {
+  double now = u.arg().to_const().is_float() ? u.arg().to_const().as_float() : u.arg().to_const().to_double();
+  auto offer = [&](Const value) {
+    UOp other = u.graph().constant(u.dtype(), value);
+    if (!(other == u)) out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
+  };
+  if (dtypes::is_float(u.dtype())) {
+    if (now != 0 && now != 1) offer(1.0);
+  } else if (!dtypes::is_bool(u.dtype()) && std::abs(now) > 2) {
+    offer(2);
+    if (now > 8) offer(int64_t(now / 2));
+  }
+}
+
+void smaller_loop(Candidates& out, const Specimen& c, UOp range) {
+  Graph& g = range.graph();
+  out.push_back(
+      [&c, range, &g] { return with_root(c, replaced(c.root, {{range, g.constant(range.dtype(), int64_t(0))}})); });
+  if (!is_number(range.src(0))) return;
+  int64_t size = range.src(0).arg().to_const().to_int().low64();
+  for (int64_t other : {int64_t(2), size / 2})
+    if (other < size && other >= 2) {
+      UOp smaller = range.with_src(std::vector<UOp>{g.constant(range.src(0).dtype(), other)});
+      out.push_back([&c, range, smaller] { return with_root(c, replaced(c.root, {{range, smaller}})); });
+    }
+}
+
+// ---- of the whole case
+
+// What is odd made plain: floats float32, integers int32; with the arrays.
+Specimen plain_dtypes(const Specimen& c) {
+  auto plainer = [](DType d) {
+    DType scalar = d.base().scalar();
+    if (scalar.is(Scalar::Void) || scalar.is(Scalar::Index) || scalar.is(Scalar::Bool) || d.is_image()) return d;
+    DType to = dtypes::is_float(scalar) ? dtypes::float32 : dtypes::int32;
+    if (d.base().count() > 1) to = to.vec(d.base().count());
+    return d.is_ptr() ? to.ptr(d.size(), d.addrspace()) : to;
+  };
+  UOpMap<UOp> now(*c.graph);
+  for (UOp u : toposort(c.root)) {
+    std::vector<UOp> src;
+    for (UOp s : u.src()) src.push_back(now[s]);
+    UOp same = u.with_src(src);
+    now[u] =
+        is_number(u) ? c.graph->constant(plainer(u.dtype()), u.arg().to_const()) : same.with_dtype(plainer(u.dtype()));
+  }
+  Specimen out = with_root(c, now[c.root]);
+  std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });  // drawn anew
+  return out;
+}
+
+// Buffers as large as what is reached in them.
+Specimen small_buffers(const Specimen& c) {
+  std::map<uint32_t, int64_t> reached;  // by id of the buffer: elements
+  for (UOp u : toposort(c.root)) {
+    if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
+    Const most = u.src(1).get_idx().vmax();
+    int64_t end = most.is_int() && most.as_int().is_small() ? most.as_int().small() + 1 : INT64_MAX;
+    int64_t& known = reached[u.src(0).id()];
+    known = std::max(known, end);
+  }
+  Replacements pairs;
+  std::vector<ReproArray> inputs = c.inputs;
+  for (UOp u : toposort(c.root)) {
+    auto it = reached.find(u.id());
+    if (it == reached.end() || u.dtype().is_image() || it->second >= u.dtype().size()) continue;
+    pairs.emplace_back(u, u.with_dtype(u.dtype().base().ptr(it->second, u.dtype().addrspace())));
+    for (ReproArray& a : inputs)
+      if (a.name == "data" + std::to_string(u.arg().small_int())) {
+        a.shape = {it->second};
+        a.bytes.resize(size_t(it->second) * size_t(a.dtype.itemsize()));
+      }
+  }
+  if (pairs.empty()) return {};
+  Specimen out = with_root(c, replaced(c.root, pairs));
+  out.inputs = std::move(inputs);
+  return out;
+}
+
+// An INDEX keeps its buffer; the arrays of those that are gone are not kept.
+void drop_unused_inputs(Specimen& c) {
+  std::vector<std::string> names;
+  for (UOp u : toposort(c.root))
+    if (u.is(Op::DEFINE_GLOBAL)) names.push_back("data" + std::to_string(u.arg().small_int()));
+  std::erase_if(c.inputs, [&](const ReproArray& a) { return std::ranges::find(names, a.name) == names.end(); });
+}
+
+void fewer_settings(Candidates& out, const Specimen& c) {
+  Settings now = c.graph->settings();
+  for (const SettingInfo& s : all_settings()) {
+    if (now.*s.value == s.default_value || s.name == "CPU_COUNT") continue;
+    Settings other = now;
+    other.*s.value = s.default_value;
+    out.push_back([&c, other] { return with_settings(c, other); });
+  }
+  if (c.fault && c.fault->application > 1)
+    for (uint64_t n : {uint64_t(1), c.fault->application - 1})
+      out.push_back([&c, n] {
+        Specimen other = with_root(c, c.root);
+        other.fault->application = n;
+        return other;
+      });
+}
+
+void fewer_opts(Candidates& out, const Specimen& c) {
+  if (c.root.arg().kind() != Arg::Kind::Record) return;
+  auto info = c.root.arg().items();
+  if (!is_ast(c)) {  // what it says was done already
+    Graph& g = *c.graph;
+    UOp root = c.root.with_arg(
+        g.record(RecordClass::KernelInfo, {g.str("reduced"), g.tuple({}), false, g.tuple({}), g.tuple({})}));
+    out.push_back([&c, root] { return with_root(c, root); });
+    return;
+  }
+  auto offer = [&](std::vector<Arg> opts) {
+    std::vector<Arg> fields(info.begin(), info.end());
+    fields.back() = c.graph->tuple(opts);
+    UOp root = c.root.with_arg(c.graph->record(RecordClass::KernelInfo, fields));
+    out.push_back([&c, root] { return with_root(c, root); });
+  };
+  std::vector<Arg> opts;
+  if (info.back().is_tuple()) opts.assign(info.back().items().begin(), info.back().items().end());
+  if (!opts.empty() || !info.back().is_tuple()) offer({});
+  for (size_t i = 0; i < opts.size() && opts.size() > 1; i++) {
+    std::vector<Arg> fewer = opts;
+    fewer.erase(fewer.begin() + ptrdiff_t(i));
+    offer(fewer);
+  }
+}
+
+}  // namespace
+
+Specimen with_root(const Specimen& c, UOp root) {
+  Specimen out = c;
+  out.root = root;
+  if (root) drop_unused_inputs(out);
+  return out;
+}
+
+Specimen with_settings(const Specimen& c, const Settings& settings) {
+  Specimen out = c;
+  out.graph = std::make_shared<Graph>(settings);
+  out.root = copy_into(*out.graph, c.root);
+  return out;
+}
+
+Candidates single_stores(const Specimen& c) {
+  Candidates out;
+  std::vector<UOp> stores;
+  for (UOp u : toposort(c.root))
+    if (u.in({Op::SINK, Op::GROUP}) && u.num_src() > 1)
+      for (UOp s : u.src()) stores.push_back(s);
+  for (UOp s : stores)
+    if (s.in({Op::END, Op::STORE}))
+      out.push_back([&c, s] { return with_root(c, c.root.with_src(std::vector<UOp>{s})); });
+  return out;
+}
+
+Candidates simpler_nodes(const Specimen& c, UOp u) {
+  Candidates out;
+  auto become = [&](UOp other) {
+    out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
+  };
+  if (is_number(u)) return smaller_constants(out, c, u), out;
+  if (u.in({Op::RANGE, Op::SPECIAL})) return smaller_loop(out, c, u), out;
+  if (u.in({Op::SINK, Op::GROUP}) && u.num_src() > 1) {
+    for (size_t i = 0; i < u.num_src(); i++) {
+      std::vector<UOp> src(u.src().begin(), u.src().end());
+      src.erase(src.begin() + ptrdiff_t(i));
+      become(u.with_src(src));
+    }
+    return out;
+  }
+  if (!u.in({Op::SINK, Op::INDEX}))
+    for (UOp s : nearest_of_its_dtype(u)) become(s);
+  if (!is_storable(u)) return out;
+  if (u.num_src() > 0) {  // a load of that dtype that is there
+    for (UOp other : toposort(c.root))
+      if (other.in({Op::LOAD, Op::INDEX}) && other.dtype() == u.dtype() && !(other == u) && other.id() < u.id()) {
+        become(other);
+        break;
+      }
+    become(plain(u, 1));
+    if (u.in({Op::LOAD, Op::INDEX}) || dtypes::is_bool(u.dtype())) become(plain(u, 0));
+  }
+  return out;
+}
+
+Candidates all_steps(const Specimen& c) {
+  Candidates out = single_stores(c);
+  fewer_settings(out, c);
+  fewer_opts(out, c);
+  for (auto& [u, size] : by_dominated(c.root))
+    for (auto& step : simpler_nodes(c, u)) out.push_back(std::move(step));
+  out.push_back([&c] { return plain_dtypes(c); });
+  out.push_back([&c] { return small_buffers(c); });
+  return out;
+}
+
+}  // namespace tgc
