@@ -21,6 +21,7 @@ void add_devices(CLI::App& app, int& exit_code);
 void add_diff(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_reduce(CLI::App& app, int& exit_code);
+void add_fuzz(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 void add_help(CLI::App& app, int& exit_code);

@@ -47,7 +47,7 @@ constexpr Command kCommands[] = {
     {"verify", tgc::add_verify},     {"stages", tgc::add_stages},   {"bench", tgc::add_bench},
     {"compile", tgc::add_compile},   {"devices", tgc::add_devices}, {"cache", tgc::add_cache},
     {"diff", tgc::add_diff},         {"bisect", tgc::add_bisect},   {"reduce", tgc::add_reduce},
-    {"patterns", tgc::add_patterns},
+    {"fuzz", tgc::add_fuzz},         {"patterns", tgc::add_patterns},
     {"stats", tgc::add_stats},       {"trace", tgc::add_trace},     {"view", tgc::add_view},
     {"beam", tgc::add_beam},
     {"completion", tgc::add_completion},

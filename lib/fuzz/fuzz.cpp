@@ -1,0 +1,371 @@
+#include "lib/fuzz/fuzz.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "lib/compilation/random_kernel.h"
+#include "lib/fuzz/trial_graph.h"
+#include "lib/inspect/rule_catalog.h"
+#include "lib/reduce/reduce.h"
+#include "lib/session/with_tinygrad.h"
+#include "lib/spec/loops.h"
+#include "lib/support/file_name.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/write_file.h"
+#include "lib/text/golden.h"
+#include "lib/text/graph_json.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/copy.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kTargets[] = {"CPU:LLVM",        "CPU:CLANG", "CPU:LLVM", "CUDA:CUDA:sm_80", "CUDA:PTX:sm_80",
+                                    "CUDA:CUDA:sm_89", "AMD",       "AMD:LLVM", "METAL",           "CL",
+                                    "WEBGPU",          "QCOM"};
+// Settings under which other rules apply, one of them in a quarter of the graphs.
+constexpr std::pair<const char*, const char*> kSettings[] = {
+    {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
+    {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "2"},
+    {"TC", "2"},       {"ALLOW_HALF8", "1"}};
+constexpr int64_t kMostNodes = 220;    // of a golden that others are grown from
+constexpr size_t kMostKept = 4000;     // graphs that hit what few hit
+constexpr uint64_t kRare = 3;
+constexpr size_t kMostExported = 500;
+
+std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
+
+// One campaign. Throws Failure.
+class Campaign {
+ public:
+  Campaign(const Session& session, const FuzzSpec& spec, FuzzReport& report)
+      : session_(session), spec_(spec), report_(report) {}
+
+  void run() {
+    if (!spec_.known.empty()) {
+      auto known = std::move(known_rules(spec_.known).value_or_throw());
+      known_.insert(known.begin(), known.end());
+    }
+    for (const std::string& file : spec_.grow) read_parents(file);
+    for (const CatalogRule& r : catalog_rules()) counts_[key_of(*r.rule)] = 0;
+    begin_ = Clock::now();
+    std::vector<std::thread> threads;
+    for (unsigned i = 1; i < session_.jobs; i++) threads.emplace_back([&] { work(); });
+    work();
+    for (std::thread& t : threads) t.join();
+    report_.seconds = seconds();
+    compare_with_tinygrad();
+    report_.rules = counts_.size();
+    for (auto& [rule, count] : counts_)
+      if (count) report_.rules_hit++;
+      else report_.never_hit.push_back(rule);
+    for (auto& [key, finding] : findings_) report_.findings.push_back(finding);
+  }
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  bool over(uint64_t number) const {
+    return session_.cancelled() || (spec_.minutes > 0 ? seconds() > 60 * spec_.minutes : number >= spec_.count);
+  }
+
+  void read_parents(const std::string& file) {
+    auto reader = std::move(GoldenReader::open(file).value_or_throw());
+    bool tensors = reader.header().level == "tensor";
+    while (auto record = std::move(reader.next().value_or_throw()))
+      if (record->nodes < kMostNodes)
+        (tensors ? tensors_ : kernels_).push_back({record->ast, settings_of(reader.header(), *record), record->target});
+  }
+
+  void work() {
+    for (uint64_t number; number = next_++, !over(number);) one(number);
+  }
+
+  // ---- making a kernel
+  static std::shared_ptr<Graph> graph_of(const GoldenSettings& recorded, Chance& chance) {
+    Settings settings;
+    settings.CPU_COUNT = 4;
+    for (auto& [name, value] : recorded) (void)settings.set(name, value);
+    settings.DEBUG = 0;
+    if (chance.one_in(4)) {
+      auto [name, value] = chance.one_of(kSettings);
+      (void)settings.set(name, value);
+    }
+    return std::make_shared<Graph>(settings);
+  }
+
+  std::optional<FuzzKernel> grown(const KernelText& parent, Chance& chance) const {
+    FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
+    auto ast = read_pyrender(*out.graph, parent.ast, "golden");
+    if (!ast) return std::nullopt;
+    out.ast = chance.one_in(6) ? *ast : grown_kernel(*ast, chance);
+    if (!out.ast) return std::nullopt;
+    return out;
+  }
+
+  std::optional<FuzzKernel> kernel(Chance& chance) {
+    size_t kind = chance.below(8);
+    std::optional<FuzzKernel> out;
+    if (kind >= 5) {
+      KernelText parent;
+      {
+        std::lock_guard guard(lock_);
+        bool rare = !rare_.empty() && chance.one_in(2);
+        if (rare || !kernels_.empty()) parent = rare ? chance.one_of(rare_) : chance.one_of(kernels_);
+      }
+      if (!parent.ast.empty()) out = grown(parent, chance);
+    }
+    if (!out) {
+      out = FuzzKernel{.graph = graph_of({}, chance), .ast = {}, .target = ""};
+      out->ast = kind >= 4 ? RandomKernel(*out->graph, chance.next()).ast() : algebra_kernel(*out->graph, chance);
+    }
+    if (out->target.empty() || chance.one_in(4)) out->target = chance.one_of(kTargets);
+    if (!parse_target(out->target, out->graph->settings())) out->target = "CPU:LLVM";
+    return out;
+  }
+
+  static bool is_well_formed(UOp ast) {
+    std::vector<UOp> nodes = toposort(ast);
+    return !first_malformed(nodes) && !verify(nodes, Spec::Kernel) && !verify_loops(nodes);
+  }
+
+  // ---- one graph
+  void one(uint64_t number) {
+    Chance chance(spec_.seed * 0x100000001B3ull + number);
+    if (!tensors_.empty() && chance.one_in(32)) return one_schedule(number, chance);
+    auto made = catch_failures([&] { return kernel(chance); });
+    if (!made || !*made || !(*made)->ast || !is_well_formed((*made)->ast)) return count(FuzzOutcome{});
+    try_one(number, **made, chance);
+  }
+
+  void try_one(uint64_t number, const FuzzKernel& kernel, Chance& chance) {
+    std::vector<std::string> devices;
+    if (!spec_.device.empty()) devices = {spec_.device};
+    else if (chance.one_in(16)) devices = {"CPU:LLVM", "CPU:CLANG"};
+    std::map<std::string, uint64_t> hits;
+    FuzzOutcome outcome = try_kernel(kernel, chance, devices, [&](const Application& a) { hits[key_of(*a.rule)]++; });
+    count(outcome);
+    note(hits, kernel, outcome.kind == FuzzOutcome::Kind::Compared);
+    if (outcome.failure) found(number, kernel, *outcome.failure);
+  }
+
+  // A tensor graph: its stages watched, and each of its kernels as any other.
+  void one_schedule(uint64_t number, Chance& chance) {
+    const KernelText& parent = chance.one_of(tensors_);
+    Settings settings;
+    settings.CPU_COUNT = 4;
+    for (auto& [name, value] : parent.settings) (void)settings.set(name, value);
+    auto loaded = load_text(settings, InputKind::Pyrender, parent.ast, "golden");
+    if (!loaded) return;
+    auto whole = Compilation::begin(std::move(*loaded), {});
+    if (!whole) return;
+    ApplicationLog log;
+    whole->watch(&log);
+    auto& schedule = whole->schedule();
+    std::map<std::string, uint64_t> hits;
+    for (const Application& a : log.list()) hits[key_of(*a.rule)]++;
+    whole->watch(nullptr);
+    note(hits, {});
+    if (!schedule) return;
+    for (size_t n : whole->kernel_numbers()) {
+      auto one = whole->kernel(n);
+      if (!one) continue;
+      std::string target = chance.one_of(kTargets);
+      Loaded in = std::move(*one).take();
+      FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
+      if (toposort(kernel.ast).size() < size_t(kMostNodes) && is_well_formed(kernel.ast))
+        try_one(number, kernel, chance);
+    }
+  }
+
+  void count(const FuzzOutcome& outcome) {
+    std::lock_guard guard(lock_);
+    using Kind = FuzzOutcome::Kind;
+    (outcome.kind == Kind::Refused   ? report_.refused
+     : outcome.kind == Kind::LeftOut ? report_.left_out
+                                     : report_.graphs)++;
+    report_.runs += outcome.runs, report_.device_runs += outcome.device_runs;
+    if (report_.graphs % 50 == 0)
+      session_.progress(std::to_string(report_.graphs) + " graphs, " + std::to_string(findings_.size()) + " findings");
+  }
+
+  // A kernel that hits what few hit is a parent from now on.
+  void note(const std::map<std::string, uint64_t>& hits, const FuzzKernel& kernel, bool compared = false) {
+    bool is_rare = false;
+    std::lock_guard guard(lock_);
+    for (auto& [rule, n] : hits) {
+      uint64_t& count = counts_[rule];
+      is_rare |= count < kRare;
+      count++;
+    }
+    is_rare &= kernel.ast && rare_.size() < kMostKept;
+    bool exported = compared && !spec_.tinygrad.empty() && exported_.size() < kMostExported;
+    auto text = is_rare || exported ? pyrender(kernel.ast) : Diag{""};
+    if (!text) return;
+    KernelText made{*text, changed_settings(kernel.graph->settings()), kernel.target};
+    if (exported) exported_.push_back(made);
+    if (is_rare) rare_.push_back(std::move(made));
+  }
+
+  // ---- text by text: tinygrad compiles the same graphs, and its records are replayed
+  void compare_with_tinygrad() {
+    if (exported_.empty()) return;
+    session_.progress("tinygrad compiles " + std::to_string(exported_.size()) + " graphs");
+    auto reports = std::move(compared_with_tinygrad(session_, spec_.tinygrad, exported_).value_or_throw());
+    for (size_t i = 0; i < reports.size(); i++) {
+      const RecordReport& report = reports[i];
+      if (report.identical()) {
+        report_.with_tinygrad++;
+        continue;
+      }
+      auto [it, is_new] = findings_.try_emplace("divergence " + report.first);
+      it->second.verdict = "divergence", it->second.stage = report.first, it->second.times++;
+      if (is_new) it->second.said = "for " + report.target + report.skipped + ": " + exported_[i].ast;
+    }
+  }
+
+  // ---- a finding
+  void found(uint64_t number, const FuzzKernel& kernel, const FuzzFailure& failure) {
+    Session quiet{.jobs = 1, .cancel = session_.cancel};
+    quiet.over.target = failure.device == "REF" ? kernel.target : "";
+    auto load = [&] {
+      Loaded in{.graph = std::make_shared<Graph>(kernel.graph->settings()),
+                .info = {.name = "fuzz" + std::to_string(number)}};
+      in.root = copy_into(*in.graph, kernel.ast);
+      return in;
+    };
+    TrialSpec trial{.device = failure.device, .timeout_seconds = 20};
+    for (UOp u : toposort(kernel.ast))
+      if (u.is(Op::DEFINE_VAR)) trial.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+    Loaded in = load();
+    BisectReport blamed = bisect(quiet, in, trial);
+    FuzzFinding finding{.verdict = std::string(name_of(blamed.verdict)),
+                        .stage = blamed.stage,
+                        .rule = blamed.rule,
+                        .branch = blamed.branch,
+                        .said = failure.said,
+                        .graph = number,
+                        .times = 1};
+    if (!blamed.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + blamed.error;
+    std::string key =
+        finding.rule.empty() ? finding.verdict + " " + failure.symptom : finding.rule + " " + finding.branch;
+    finding.known = known_.contains(finding.branch.empty() ? finding.rule : finding.rule + " [" + finding.branch + "]");
+    {
+      std::lock_guard guard(lock_);
+      auto [it, is_new] = findings_.try_emplace(key, finding);
+      if (!is_new) {
+        it->second.times++;
+        return;
+      }
+    }
+    Wanted wanted{failure.symptom == "crash"     ? Symptom::Kind::Crash
+                  : failure.symptom == "endless" ? Symptom::Kind::Endless
+                  : failure.symptom == "refused" ? Symptom::Kind::Refused
+                                                 : Symptom::Kind::Wrong,
+                  ""};
+    in = load();
+    ReduceReport reduced = reduce(quiet, in, trial, wanted);
+    if (!reduced.error.empty()) finding.said += "; not reduced: " + reduced.error;
+    else if (!spec_.folder.empty()) {
+      std::error_code error;
+      std::filesystem::create_directories(spec_.folder, error);
+      finding.file = spec_.folder + "/" + file_name_of(finding.rule.empty() ? finding.verdict : finding.rule) + "-" +
+                     std::to_string(number) + ".json";
+      if (auto status = write_file(finding.file, reduced.bundle); !status) session_.warn(status.diag());
+    }
+    std::lock_guard guard(lock_);
+    FuzzFinding& kept = findings_[key];
+    kept.nodes = reduced.after, kept.file = finding.file, kept.said = finding.said;
+  }
+
+  const Session& session_;
+  const FuzzSpec& spec_;
+  FuzzReport& report_;
+  std::set<std::string> known_;
+  std::vector<KernelText> kernels_, tensors_;
+  Clock::time_point begin_;
+  std::atomic<uint64_t> next_ = 0;
+  std::mutex lock_;  // of all that follows, and of the report
+  std::map<std::string, uint64_t> counts_;  // of rules: graphs that they applied in
+  std::vector<KernelText> rare_, exported_;
+  std::map<std::string, FuzzFinding> findings_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> known_rules(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return Diag{.message = "cannot open", .file = path};
+  std::vector<std::string> out;
+  for (std::string line; std::getline(file, line);) {
+    size_t begin = line.find('`'), end = line.find('`', begin + 1);
+    if (line.starts_with("### `") && end != line.npos) out.push_back(line.substr(begin + 1, end - begin - 1));
+  }
+  return out;
+}
+
+FuzzReport fuzz(const Session& session, const FuzzSpec& spec) {
+  FuzzReport report{.seed = spec.seed};
+  auto done = catch_failures([&] { return Campaign(session, spec, report).run(), Unit{}; });
+  if (!done) report.error = done.diag().text();
+  return report;
+}
+
+int FuzzReport::exit_code() const {
+  if (!error.empty()) return 2;
+  return std::ranges::any_of(findings, [](const FuzzFinding& f) { return !f.known; }) ? 1 : 0;
+}
+
+std::string FuzzReport::text() const {
+  char line[256];
+  std::snprintf(
+      line, sizeof line,
+      "%zu graphs from seed %llu in %.1f s, %.0f a second; %zu refused, %zu left out; %zu runs in REF, %zu on "
+      "devices\n%zu of %zu rewrite rules applied (%.1f %%)\n",
+      graphs, static_cast<unsigned long long>(seed), seconds, double(graphs) / std::max(seconds, 1e-9), refused,
+      left_out, runs, device_runs, rules_hit, rules, 100.0 * double(rules_hit) / double(std::max<size_t>(1, rules)));
+  std::string out = line;
+  if (with_tinygrad) out += std::to_string(with_tinygrad) + " graphs as tinygrad compiles them, text by text\n";
+  for (const FuzzFinding& f : findings) {
+    out += std::string(f.known ? "known: " : "FOUND: ") + f.verdict + (f.rule.empty() ? "" : " " + f.rule) +
+           (f.branch.empty() ? "" : " [" + f.branch + "]") + (f.stage.empty() ? "" : ", " + f.stage) + ": " +
+           std::to_string(f.times) + " times, first graph " + std::to_string(f.graph);
+    if (f.nodes) out += ", reduced to " + std::to_string(f.nodes) + " nodes";
+    out += (f.file.empty() ? "" : ": " + f.file) + "\n  " + f.said.substr(0, f.said.find('\n')) + "\n";
+  }
+  return out;
+}
+
+std::string FuzzReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    if (!error.empty()) {
+      json.member("error", error);
+      return;
+    }
+    json.member("seed", seed).member("graphs", graphs).member("refused", refused).member("left_out", left_out);
+    json.member("runs", runs).member("device_runs", device_runs).key("seconds").number(seconds, "%.3f");
+    json.member("with_tinygrad", with_tinygrad);
+    json.member("rules", rules).member("rules_hit", rules_hit).member("never_hit", never_hit);
+    json.key("findings").array([&] {
+      for (const FuzzFinding& f : findings)
+        json.object([&] {
+          json.member("verdict", f.verdict).member("stage", f.stage).member("rule", f.rule).member("branch", f.branch);
+          json.member("known", f.known).member("times", f.times).member("graph", f.graph).member("nodes", f.nodes);
+          json.member("file", f.file).member("said", f.said);
+        });
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

@@ -1,0 +1,56 @@
+// Random kernels through every stage, each held against what it means: what `tgc fuzz` does, as a library. A kernel
+// that computes something else is bisected and reduced, and told of once for each rule.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/session/session.h"
+
+namespace tgc {
+
+struct FuzzSpec {
+  uint64_t seed = 0;
+  uint64_t count = 1000;  // graphs
+  double minutes = 0;  // more than 0: until then, however many those are
+  std::string device;  // every kernel also runs there; empty: one in 16 on the CPU, by LLVM and clang
+  std::vector<std::string> grow;  // golden files whose kernels and tensor graphs others are grown from
+  std::string known;  // a file of known unsound rules (known_rules); empty: none is
+  // an export command, or a Python with tinygrad 0.12.0 and tgc.export: the first 500 graphs are compiled there, too
+  std::string tinygrad;
+  std::string folder;  // where bundles of findings go; empty: nowhere
+};
+
+struct FuzzFinding {
+  std::string verdict, stage, rule, branch;  // as bisect names them
+  std::string said;
+  uint64_t graph = 0;  // of the first: its number, counted from 0
+  size_t times = 0, nodes = 0;  // how often; of the smallest
+  std::string file;  // its bundle
+  bool known = false;
+};
+
+struct FuzzReport {
+  uint64_t seed = 0;
+  size_t graphs = 0;  // that were compared
+  size_t refused = 0;  // by a stage or the renderer, with a message
+  size_t left_out = 0;  // that say nothing: what they read or divide by is not there
+  size_t runs = 0, device_runs = 0;  // in REF; on devices
+  double seconds = 0;
+  size_t with_tinygrad = 0;        // compared with tinygrad, text by text
+  size_t rules = 0, rules_hit = 0;  // rewrite rules there are, and those that applied
+  std::vector<std::string> never_hit;
+  std::vector<FuzzFinding> findings;
+  std::string error = {};
+
+  int exit_code() const;  // 1: a finding that is not known
+  std::string text() const;
+  std::string json() const;  // one line
+};
+
+// The rules of a file such as testdata/known_unsound.md: of each line "### `RULE [BRANCH]`" what is quoted.
+Result<std::vector<std::string>> known_rules(const std::string& path);
+
+FuzzReport fuzz(const Session& session, const FuzzSpec& spec);
+
+}  // namespace tgc

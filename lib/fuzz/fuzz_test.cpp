@@ -1,0 +1,81 @@
+// Campaigns without a shell: what is generated is well formed and means something, equivalents compute the same, and a
+// seeded fault is found, reduced and told of once.
+#include "lib/fuzz/fuzz.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/fuzz/trial_graph.h"
+#include "lib/rewrite/fault.h"
+#include "lib/spec/loops.h"
+#include "lib/support/testing.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/wellformed.h"
+
+using namespace tgc;
+
+namespace {
+
+bool is_well_formed(UOp root) {
+  std::vector<UOp> nodes = toposort(root);
+  return !first_malformed(nodes) && !verify(nodes, Spec::Kernel) && !verify_loops(nodes);
+}
+
+}  // namespace
+
+TEST_CASE("fuzz: kernels of index algebra are well formed, mostly run, and are the same for the same seed") {
+  size_t compared = 0;
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    Chance first(seed), second(seed), trial(seed);
+    Graph other;
+    FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:LLVM"};
+    kernel.ast = algebra_kernel(*kernel.graph, first);
+    CHECK(pyrender(kernel.ast).value_or_throw() == pyrender(algebra_kernel(other, second)).value_or_throw());
+    CAPTURE(seed);
+    CHECK(is_well_formed(kernel.ast));
+    FuzzOutcome outcome = try_kernel(kernel, trial, {}, [](const Application&) {});
+    compared += outcome.kind != FuzzOutcome::Kind::LeftOut;
+  }
+  CHECK(compared > 40);
+}
+
+TEST_CASE("fuzz: what is grown is another kernel, and well formed; an equivalent one keeps its outputs") {
+  size_t grown = 0, equivalent = 0;
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    Chance chance(seed);
+    Graph g;
+    UOp ast = algebra_kernel(g, chance);
+    if (UOp other = grown_kernel(ast, chance)) {
+      CHECK(!(other == ast));
+      grown++;
+    }
+    if (UOp same = equivalent_kernel(ast, chance)) {
+      CHECK(is_well_formed(same));
+      equivalent++;
+    }
+  }
+  CHECK(grown > 5);
+  CHECK(equivalent > 20);
+}
+
+TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {
+  setenv("TGC_FAULT", "lower-binary", 1);
+  FuzzReport report = fuzz(Session(), {.count = 60});
+  unsetenv("TGC_FAULT");
+  CHECK(report.error == "");
+  auto is_it = [](const FuzzFinding& f) { return f.rule == "lower-binary"; };
+  REQUIRE(std::ranges::count_if(report.findings, is_it) >= 1);
+  CHECK(report.exit_code() == 1);
+  const FuzzFinding& found = *std::ranges::find_if(report.findings, is_it);
+  CHECK(found.times > 1);
+  CHECK(found.nodes > 0);
+  CHECK(found.nodes < 30);
+  CHECK(report.rules_hit > 50);
+  CHECK(report.json().find("\"rule\":\"lower-binary\"") != std::string::npos);
+}
+
+TEST_CASE("fuzz: rules that are known to be unsound are read from their headings") {
+  auto rules = known_rules(test_path("known_unsound.md"));
+  REQUIRE(rules.ok());
+  CHECK(!rules->empty());
+  CHECK(!known_rules(test_path("no_such_file.md")).ok());
+}

@@ -1,0 +1,309 @@
+#include "lib/fuzz/generator.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "lib/uop/facts.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kMostElements = 4096;  // that a kernel stores, or a buffer holds
+constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  15,  16,  17,
+                              31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256};
+constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 64, 100, 127, 128, 1000};
+constexpr int64_t kEdges[] = {0,
+                              1,
+                              -1,
+                              127,
+                              128,
+                              -128,
+                              255,
+                              256,
+                              32767,
+                              65535,
+                              65536,
+                              (int64_t(1) << 24) + 1,
+                              std::numeric_limits<int32_t>::max(),
+                              std::numeric_limits<int32_t>::min()};
+const Int kLargest(int64_t(1) << 40);  // of what is computed: lowered to longs, far from overflow
+
+// The graph with one node replaced, everywhere.
+UOp with(UOp root, UOp from, UOp to) {
+  UOpMap<UOp> now(root.graph());
+  for (UOp u : toposort(root)) {
+    std::vector<UOp> src;
+    for (UOp s : u.src()) src.push_back(now[s]);
+    now[u] = u == from ? to : u.with_src(src);
+  }
+  return now[root];
+}
+
+bool is_small(UOp u) {
+  Const low = u.vmin(), high = u.vmax();
+  return low.is_integral() && high.is_integral() && -kLargest < low.as_int() && high.as_int() < kLargest;
+}
+
+class Algebra {
+ public:
+  Algebra(Graph& g, Chance& chance) : g_(g), c_(chance) {}
+
+  UOp kernel() {
+    int64_t size = 1;
+    std::vector<UOp> loops, reduced;
+    for (size_t n = 1 + c_.below(3); loops.size() < n;) {
+      int64_t end = c_.one_of(kSizes);
+      if (size * end > kMostElements) end = 2;
+      loops.push_back(range(end, AxisType::LOOP));
+      size *= end;
+    }
+    terms_ = loops;
+    if (c_.one_in(4)) terms_.push_back(reduced.emplace_back(range(1 + int64_t(c_.below(9)), AxisType::REDUCE)));
+    UOp value = stored_value(2 + int(c_.below(3)));
+    if (!reduced.empty()) value = value.reduce(reduced, c_.one_in(3) ? Op::MAX : Op::ADD);
+    UOp at = loops.back();
+    int64_t stride = at.vmax().as_int().small() + 1;
+    for (size_t i = loops.size() - 1; i-- > 0;) {
+      at = loops[i] * Const(stride) + at;
+      stride *= loops[i].vmax().as_int().small() + 1;
+    }
+    UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
+    return g_.sink(out.index_ptr(at).store(value).end(loops));
+  }
+
+ private:
+  UOp range(int64_t end, AxisType type) { return g_.range(end, axis_++, type); }
+  UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
+
+  // Numbers that some rule may look at: a divisor, one beside it, a multiple, a size of a loop, an edge.
+  int64_t number() {
+    if (c_.one_in(8)) return c_.one_of(kEdges);
+    int64_t d = divisors_.empty() || c_.one_in(3) ? c_.one_of(kDivisors) : c_.one_of(divisors_);
+    if (c_.one_in(4)) d = c_.one_of(terms_).vmax().as_int().small() + 1;
+    switch (c_.below(6)) {
+      case 0: return d - 1;
+      case 1: return d + 1;
+      case 2: return -d;
+      case 3: return d * int64_t(1 + c_.below(5));
+      case 4: return -(d * int64_t(c_.below(4))) + int64_t(c_.below(3)) - 1;
+      default: return d;
+    }
+  }
+  int64_t divisor() {
+    int64_t d = c_.one_in(2) || divisors_.empty() ? c_.one_of(kDivisors) : c_.one_of(divisors_);
+    if (c_.one_in(5)) d *= int64_t(2 + c_.below(4));
+    if (c_.one_in(12)) d = std::max<int64_t>(1, number());
+    return divisors_.emplace_back(std::max<int64_t>(1, d));
+  }
+
+  UOp expression(int depth) {
+    UOp made = depth <= 0 ? leaf() : inner(depth - 1);
+    return is_small(made) ? made : leaf();
+  }
+  UOp leaf() { return c_.one_in(6) ? constant(number()) : c_.one_of(terms_); }
+  UOp inner(int depth) {
+    switch (c_.below(12)) {
+      case 0:
+      case 1:
+      case 2: return expression(depth) + expression(depth);
+      case 3: return expression(depth) + constant(number());
+      case 4:
+      case 5: return expression(depth) * constant(c_.one_in(2) ? divisor() : number());
+      case 6:
+      case 7: return expression(depth) / constant(divisor());
+      case 8:
+      case 9: return expression(depth) % constant(divisor());
+      case 10: return condition(depth).where(expression(depth), expression(depth));
+      default: return expression(depth).maximum(c_.one_in(2) ? constant(number()) : expression(depth));
+    }
+  }
+  UOp condition(int depth) {
+    UOp a = expression(depth), b = c_.one_in(3) ? expression(depth) : constant(number());
+    switch (c_.below(6)) {
+      case 0: return a.ne(b);
+      case 1: return a.lt(b).logical_not();
+      case 2: return a.lt(b).alu(Op::AND, expression(depth).lt(constant(number())));
+      case 3: return a.lt(b).alu(Op::OR, constant(number()).lt(expression(depth)));
+      default: return a.lt(b);
+    }
+  }
+
+  UOp load(int depth) {
+    UOp at = expression(depth);
+    int64_t size = c_.one_of(kSizes);
+    UOp wrapped = ((at % constant(size)) + constant(size)) % constant(size), valid;
+    bool fits = Int(0) <= at.vmin().as_int() && at.vmax().as_int() < Int(kMostElements);
+    if (fits && c_.one_in(2)) wrapped = at, size = at.vmax().as_int().small() + 1;
+    if (c_.one_in(2)) valid = condition(depth);
+    if (valid && valid.op() != Op::CONST) wrapped = valid.where(wrapped, g_.invalid());
+    static constexpr Scalar kTypes[] = {Scalar::Float32, Scalar::Int32, Scalar::Float32, Scalar::UInt8,
+                                        Scalar::Float16};
+    UOp buffer = g_.node(Op::DEFINE_GLOBAL, dtypes::of(c_.one_of(kTypes)).ptr(size), {}, Arg(buffer_++));
+    return buffer.index(wrapped);
+  }
+
+  UOp stored_value(int depth) {
+    switch (c_.below(5)) {
+      case 0: return load(depth);
+      case 1: {
+        UOp a = load(depth - 1), b = load(depth - 1);
+        return a.dtype() == b.dtype() ? a + b : condition(depth).where(a, a.const_like(1));
+      }
+      case 2: return expression(depth).cast(dtypes::int64);
+      case 3: {
+        UOp a = load(depth - 1);
+        return condition(depth).where(a, a.const_like(0));
+      }
+      default: {
+        UOp e = expression(depth + 1);
+        bool fits = Int(std::numeric_limits<int32_t>::min()) <= e.vmin().as_int() &&
+                    e.vmax().as_int() <= Int(std::numeric_limits<int32_t>::max());
+        return e.cast(fits ? dtypes::int32 : dtypes::int64);
+      }
+    }
+  }
+
+  Graph& g_;
+  Chance& c_;
+  std::vector<UOp> terms_;
+  std::vector<int64_t> divisors_;
+  int64_t axis_ = 0, buffer_ = 1;
+};
+
+// ---- kernels grown from others
+
+bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
+
+// Every buffer as large as what is reached in it; the empty UOp where that is before its beginning, or too much.
+UOp with_fitting_buffers(UOp root) {
+  // What is stored goes to a place of its own in each iteration: sizes that changed would make two stores of one.
+  for (UOp end : toposort(root)) {
+    if (!end.is(Op::END) || !end.src(0).is(Op::STORE)) continue;
+    UOp index = end.src(0).src(0), at;
+    if (!index.is(Op::INDEX) || index.num_src() != 2) return {};
+    int64_t size = 1;
+    for (size_t i = end.num_src(); i-- > 1;) {
+      Const most = end.src(i).vmax();
+      if (!most.is_integral() || most.as_int() >= Int(kMostElements)) return {};
+      UOp term = size == 1 ? end.src(i) : end.src(i) * Const(size);
+      at = at ? term + at : term;
+      size *= most.as_int().small() + 1;
+      if (size > 4 * kMostElements) return {};
+    }
+    UOp now =
+        index.with_src(std::vector<UOp>{index.src(0), at ? at : root.graph().constant(dtypes::index, int64_t(0))});
+    root = with(root, end.src(0), end.src(0).with_src(std::vector<UOp>{now, end.src(0).src(1)}));
+  }
+  std::map<uint32_t, std::pair<UOp, int64_t>> sizes;
+  for (UOp u : toposort(root)) {
+    if (!u.is(Op::INDEX) || u.num_src() != 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
+    UOp at = u.src(1).get_idx();
+    Const low = at.vmin(), high = at.vmax();
+    if (!low.is_integral() || !high.is_integral() || low.as_int() < Int(0) || high.as_int() >= Int(8 * kMostElements))
+      return {};
+    auto& [buffer, size] = sizes[u.src(0).id()];
+    buffer = u.src(0), size = std::max(size, high.as_int().small() + 1);
+  }
+  for (auto& [id, sized] : sizes) {
+    auto& [buffer, size] = sized;
+    if (buffer.dtype().is_image()) return {};
+    if (size != buffer.dtype().size()) root = with(root, buffer, buffer.with_dtype(buffer.dtype().base().ptr(size)));
+  }
+  return root;
+}
+
+Op similar(Op op, Chance& c) {
+  static constexpr Op kFloats[] = {Op::ADD, Op::MUL, Op::MAX},
+                      kUnary[] = {Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL};
+  if (std::ranges::find(kFloats, op) != std::end(kFloats)) return c.one_of(kFloats);
+  if (std::ranges::find(kUnary, op) != std::end(kUnary)) return c.one_of(kUnary);
+  if (op == Op::CMPLT) return Op::CMPNE;
+  if (op == Op::IDIV) return Op::MOD;
+  return op == Op::MOD ? Op::IDIV : op == Op::AND ? Op::OR : op == Op::OR ? Op::AND : op;
+}
+
+UOp changed(UOp u, Chance& c) {
+  Graph& g = u.graph();
+  auto number = [&](int64_t v) { return g.constant(u.dtype(), v); };
+  if (u.is(Op::RANGE) && u.src(0).is_const())
+    return u.with_src(std::vector<UOp>{g.constant(u.src(0).dtype(), c.one_of(kSizes))});
+  if (u.is(Op::CONST) && is_index(u)) {
+    int64_t v = u.arg().to_const().to_int().low64();
+    int64_t choices[] = {v + 1, v - 1, 2 * v, v / 2, -v, c.one_of(kDivisors)};
+    return number(c.one_of(choices));
+  }
+  if (u.is(Op::CONST) && dtypes::is_float(u.dtype())) {
+    double choices[] = {0.0, 1.0, -1.0, 2.0, 0.5, -0.0};
+    return g.constant(u.dtype(), c.one_of(choices));
+  }
+  if (is_index(u) && !u.is(Op::CONST)) {
+    int64_t d = c.one_of(kDivisors);
+    switch (c.below(5)) {
+      case 0: return (u * number(d)) / number(d);
+      case 1: return (u / number(d)) * number(d) + u % number(d);
+      case 2: return u % number(d);
+      case 3: return u / number(d);
+      default: return (u + number(d)) / number(d);
+    }
+  }
+  if (u.in(ops::ALU) && !u.is(Op::WHERE)) return u.replace({.op = similar(u.op(), c)});
+  if (u.is(Op::WHERE)) return u.with_src(std::vector<UOp>{u.src(0), u.src(2), u.src(1)});
+  return u;
+}
+
+}  // namespace
+
+uint64_t Chance::next() {
+  uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return z ^ z >> 31;
+}
+
+UOp algebra_kernel(Graph& graph, Chance& chance) { return Algebra(graph, chance).kernel(); }
+
+UOp grown_kernel(UOp ast, Chance& chance) {
+  UOp root = ast;
+  for (size_t n = 1 + chance.below(3); n > 0; n--) {
+    std::vector<UOp> nodes = toposort(root);
+    UOp u = chance.one_of(nodes), now = changed(u, chance);
+    if (!(now == u) && now.dtype() == u.dtype()) root = with(root, u, now);
+  }
+  if (root == ast || first_malformed_below(root)) return {};
+  UOp out = with_fitting_buffers(root);
+  return out == ast ? UOp() : out;
+}
+
+UOp equivalent_kernel(UOp ast, Chance& chance) {
+  Graph& g = ast.graph();
+  std::vector<UOp> nodes = toposort(ast);
+  for (int tries = 0; tries < 8; tries++) {
+    UOp u = chance.one_of(nodes);
+    if (u.in({Op::ADD, Op::MUL}) && chance.one_in(2))
+      return with(ast, u, u.with_src(std::vector<UOp>{u.src(1), u.src(0)}));
+    if (is_index(u) && !u.is(Op::CONST))
+      return with(ast, u,
+                  chance.one_in(2) ? u + g.constant(u.dtype(), int64_t(0)) : u * g.constant(u.dtype(), int64_t(1)));
+    if (!u.is(Op::RANGE) || !u.src(0).is_const() || u.arg().items().size() != 2) continue;
+    int64_t size = u.src(0).arg().to_const().to_int().low64(), by = int64_t(2 + chance.below(4)), axis = 100;
+    if (size % by || size == by) continue;
+    AxisType type = u.arg().items().back().axis_type();
+    UOp outer = g.range(size / by, axis, type), inner = g.range(by, axis + 1, type);
+    UOp both = outer * Const(by) + inner;
+    UOpMap<UOp> now(g);  // what ends the loop ends both
+    for (UOp x : nodes) {
+      std::vector<UOp> src;
+      for (size_t i = 0; i < x.num_src(); i++) {
+        if (x.in({Op::END, Op::REDUCE}) && i > 0 && x.src(i) == u) src.push_back(outer), src.push_back(inner);
+        else src.push_back(now[x.src(i)]);
+      }
+      now[x] = x == u ? both : x.with_src(src);
+    }
+    return now[ast];
+  }
+  return {};
+}
+
+}  // namespace tgc

@@ -1,0 +1,173 @@
+#include "lib/fuzz/trial_graph.h"
+
+#include <algorithm>
+
+#include "lib/execute/drawing.h"
+#include "lib/execute/lower.h"
+#include "lib/session/judge.h"
+#include "lib/text/print_uops.h"
+#include "lib/uop/copy.h"
+
+namespace tgc {
+namespace {
+
+using Kind = FuzzOutcome::Kind;
+
+constexpr int64_t kMostWork = 2'000'000;  // iterations times nodes of what REF runs
+
+int64_t work_of(UOp root) {
+  int64_t iterations = 1, nodes = 0;
+  for (UOp u : toposort(root)) {
+    nodes++;
+    if (!u.is(Op::RANGE)) continue;
+    Const most = u.vmax();
+    if (!most.is_integral() || most.as_int() > Int(1 << 20)) return INT64_MAX;
+    iterations = std::min<int64_t>(iterations * (most.as_int().low64() + 1), INT64_MAX >> 32);
+  }
+  return iterations * nodes;
+}
+
+class KernelTrial {
+ public:
+  KernelTrial(const FuzzKernel& kernel, Chance& chance, FuzzOutcome& out) : k_(kernel), c_(chance), out_(out) {}
+
+  void run(const std::vector<std::string>& devices, const std::function<void(const Application&)>& on_rule) {
+    if (work_of(k_.ast) > kMostWork) return;
+    auto kernel = Executable::for_ref(k_.ast);
+    if (!kernel) return;
+    auto inputs = input_arrays(kernel->buffers(), {}, "", Drawing{.floats = floats_for(k_.ast)});
+    if (!inputs) return;
+    for (const VariableSpec& v : kernel->variables()) variables_[v.name] = v.max;
+    inputs_ = std::move(*inputs);
+    auto done = in_ref(std::move(kernel));
+    if (!done) return;  // out of bounds, say: it means nothing
+    expected_ = std::move(*done);
+    out_.kind = Kind::Compared;
+
+    ApplicationLog log;
+    Compilation c = begin(k_.ast);
+    c.watch(&log);
+    bool well = stages(c);
+    for (const Application& a : log.list()) on_rule(a);
+    std::string listing = well ? print_uops(*c.list()) : "";
+    c.watch(nullptr);
+    if (!well) return;
+    if (c_.one_in(4)) unwatched(listing);
+    if (!out_.failure && c_.one_in(3)) equivalent();
+    for (const std::string& device : devices)
+      if (!out_.failure) on_device(device);
+  }
+
+ private:
+  Compilation begin(UOp ast, const Settings* settings = nullptr) const {
+    Loaded copy{.graph = std::make_shared<Graph>(settings ? *settings : k_.graph->settings())};
+    copy.root = copy_into(*copy.graph, ast);
+    return std::move(Compilation::begin(std::move(copy), {.target = k_.target}).value_or_throw());
+  }
+
+  Result<Arrays> in_ref(Result<Executable> kernel) {
+    if (!kernel) return kernel.diag();
+    auto own = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
+    if (!own) return own.diag();
+    auto ref = choose_placement("REF", "", k_.graph->settings());
+    out_.runs++;
+    auto done = execute(*kernel, *ref->device, *own, variables_, {.in_process = true});
+    if (!done) return done.diag();
+    return std::move(done->outputs);
+  }
+
+  void fail(const std::string& device, const std::string& symptom, const std::string& said) {
+    out_.kind = Kind::Failed;
+    out_.failure = {device, symptom, said};
+  }
+
+  // Whether it is as expected; else that is what failed.
+  bool as_expected(const Result<Arrays>& actual, const std::string& device, const std::string& what) {
+    if (!actual) return fail(device, "crash", what + ": " + actual.diag().text()), false;
+    auto compared = judge({k_.ast, inputs_, variables_, true}, *actual, expected_,
+                          [&](const Array& e) { return tolerance_for({}, k_.ast, e); });
+    if (!compared) return fail(device, "wrong", what + ": " + compared.diag().text()), false;
+    for (const Comparison& c : *compared)
+      if (!c.passed()) return fail(device, "wrong", what + ": " + c.text()), false;
+    return true;
+  }
+
+  // A refusal, or a rewrite that does not end, which is a failure.
+  bool refused(const Diag& diag) {
+    bool endless = diag.message.find("does not end") != std::string::npos;
+    if (endless) fail("REF", "endless", diag.message);
+    else if (diag.message.find("internal error") != std::string::npos) fail("REF", "refused", diag.message);
+    else out_.kind = Kind::Refused;
+    return false;
+  }
+
+  // WebGPU's buffers are words from there on, and the last one is larger than REF's array.
+  bool is_packed(const StageRow& row) const { return k_.target.starts_with("WEBGPU") && row.name == "final rewrite"; }
+
+  bool stages(Compilation& c) {
+    while (const StageRow* row = c.next()) {
+      if (!row->is_graph_stage()) break;
+      auto step = c.step();
+      if (!step) return refused(step.diag());
+      if (!step->changed() || is_packed(*row)) continue;
+      if (!as_expected(in_ref(Executable::for_ref(step->after)), "REF", "after '" + std::string(row->name) + "'"))
+        return false;
+    }
+    auto& list = c.list();
+    if (!list) return refused(list.diag());
+    return is_packed(row_of("final rewrite")) || as_expected(in_ref(Executable::for_ref(*list)), "REF", "the list");
+  }
+
+  void unwatched(const std::string& listing) {
+    Compilation c = begin(k_.ast);
+    auto& list = c.list();
+    if (!list || print_uops(*list) != listing) fail("REF", "wrong", "watched and unwatched differ");
+  }
+
+  // An equivalent kernel, or the same under other settings, computes the same.
+  void equivalent() {
+    Settings settings = k_.graph->settings();
+    UOp other = c_.one_in(2) ? UOp() : equivalent_kernel(k_.ast, c_);
+    if (!other) other = k_.ast, settings.NOOPT = !settings.NOOPT;
+    Compilation c = begin(other, &settings);
+    auto& list = c.list();
+    if (list && !is_packed(row_of("final rewrite")))
+      as_expected(in_ref(Executable::for_ref(*list)), "REF", "an equivalent kernel");
+  }
+
+  void on_device(const std::string& device) {
+    auto place = choose_placement(device, "", k_.graph->settings());
+    if (!place || !place->target) return;
+    Loaded copy{.graph = std::make_shared<Graph>(k_.graph->settings())};
+    copy.root = copy_into(*copy.graph, k_.ast);
+    Compilation c = std::move(Compilation::begin(std::move(copy), {.target = place->target->name()}).value_or_throw());
+    auto& list = c.list();
+    if (!list) return;
+    auto kernel = Executable::for_device(*list, *place->target, *place->device);
+    if (!kernel) return;
+    auto own = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
+    if (!own) return;
+    out_.device_runs++;
+    auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = 20});
+    as_expected(done ? Result<Arrays>(std::move(done->outputs)) : Result<Arrays>(done.diag()), device, "on " + device);
+  }
+
+  const FuzzKernel& k_;
+  Chance& c_;
+  FuzzOutcome& out_;
+  Arrays inputs_, expected_;
+  VariableValues variables_;
+};
+
+}  // namespace
+
+FuzzOutcome try_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
+                       const std::function<void(const Application&)>& on_rule) {
+  FuzzOutcome out;
+  auto done = catch_failures([&] { return KernelTrial(kernel, chance, out).run(devices, on_rule), Unit{}; });
+  if (!done && out.kind != FuzzOutcome::Kind::Failed)
+    out = {FuzzOutcome::Kind::Refused, std::nullopt, out.runs, out.device_runs};
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,41 @@
+// One graph of a campaign: made from a number, run through every stage and every oracle.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lib/compilation/loaded.h"
+#include "lib/execute/execution.h"
+#include "lib/fuzz/generator.h"
+#include "lib/inspect/applications.h"
+
+namespace tgc {
+
+// A kernel of the campaign, with where it is lowered for.
+struct FuzzKernel {
+  std::shared_ptr<Graph> graph;
+  UOp ast;
+  std::string target;
+};
+
+// What went wrong: on which device ("REF": the graph of a stage, or the list), and how.
+struct FuzzFailure {
+  std::string device;
+  std::string symptom;  // by a name of `tgc reduce --while`
+  std::string said;
+};
+
+struct FuzzOutcome {
+  enum class Kind : uint8_t { Compared, Refused, LeftOut, Failed };
+  Kind kind = Kind::LeftOut;
+  std::optional<FuzzFailure> failure = {};
+  size_t runs = 0, device_runs = 0;
+};
+
+// The oracles: every stage in REF, the list in REF, watched as unwatched, equivalents, and, when asked for, devices.
+// `on_rule` is told of each application.
+FuzzOutcome try_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
+                       const std::function<void(const Application&)>& on_rule);
+
+}  // namespace tgc
