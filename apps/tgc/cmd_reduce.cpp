@@ -75,7 +75,8 @@ void add_reduce(CLI::App& app, int& exit_code) {
   option("--seed", t.seed, "N", "draw the arrays that no file gives; default: 0")->check(whole_number(0, INT64_MAX));
   option("--var", o->variables, "NAME=N", "binds a variable of the kernel")->allow_extra_args(false)->take_all();
   add_tolerance_options(*cmd, t.tolerance);
-  add_timeout_option(*cmd, t.timeout_seconds);
+  option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take; 0: any time. Default: 60, in REF 600")
+      ->check(real_number(0, kMostSeconds));
   add_kernel_option(*cmd, t.kernel);
   cmd->add_flag("--json", o->json, "one JSON object");
   add_pipeline_options(*cmd, o->over, false);

@@ -78,9 +78,8 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
     Arrays inputs = std::move(input_arrays(kernel->buffers(), given, source, draw).value_or_throw());
     if (arrays) *arrays = copy_of(inputs);
     kernel->arguments(spec.variables).value_or_throw();
-    double seconds = place.is_ref ? 0 : spec.timeout_seconds;
     auto done = execute(*kernel, *place.device, inputs, spec.variables,
-                        {.in_process = place.is_ref || spec.in_process, .timeout_seconds = seconds});
+                        {.in_process = place.is_ref || spec.in_process, .timeout_seconds = spec.timeout_for(place)});
     if (!done) return symptom(Kind::Crash, done.diag());
 
     Arrays expected = given_expected(spec, in, source);
