@@ -71,7 +71,8 @@ class CompileWorker {
  public:
   std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
     std::string message = packed(job, what);
-    if (process_ && !process_->is_ours()) process_.reset();  // of the process that this one was forked from
+    // one of the process that this one was forked from is not ours; and another compiler wants another worker
+    if (process_ && (!process_->is_ours() || compiler != compiler_)) process_.reset();
     if (!process_ || !process_->send(message)) {
       start(compiler);
       (void)process_->send(message);  // one that is dead says so in its answer
@@ -84,7 +85,7 @@ class CompileWorker {
 
  private:
   void start(Compiler compiler) {
-    process_.reset();
+    process_.reset(), compiler_ = compiler;
     auto started = WorkerProcess::start([compiler](Worker& worker) -> Status {
       worker.confine({.rights = Rights::Compile, .memory = kMemory});
       for (;;) {
@@ -96,6 +97,7 @@ class CompileWorker {
   }
 
   std::optional<WorkerProcess> process_;
+  Compiler compiler_ = nullptr;  // the one that it runs
 };
 
 // By what it needs: the engines are loaded here, before, once for all workers. A process ends with the thread that has

@@ -313,7 +313,7 @@ Result<Placement> placement_for(const Session& session, const std::string& devic
 }
 
 void check_emulation(const Placement& place) {
-  if (emulation_was_asked_for() && !place.label.ends_with("emulated"))
+  if (emulation_was_asked_for() && !is_emulated(place.label))
     throw Failure(Diag{.message = "--emulate does nothing for " + place.label,
                        .expected = "a device that is emulated, for example --device=CUDA"});
 }
@@ -321,8 +321,15 @@ void check_emulation(const Placement& place) {
 TrialReport run_trial(const Session& session, Loaded& in, const TrialSpec& spec) {
   TrialReport report{
       .input = spec.one_of_several ? spec.input : "", .made_for = in.made_for, .kernel = in.info.name};
-  auto done = catch_failures([&] { return Trial(session, in, spec, report).run(), Unit{}; });
-  if (!done) report.error = done.diag().text(), report.convicted = done.diag().convicts;
+  auto done = catch_failures([&] {
+    const TrialSpec own = with_bundle(spec, in);
+    Trial trial(session, in, own, report);
+    auto ran = catch_failures([&] { return trial.run(), Unit{}; });
+    if (!ran) report.error = ran.diag().text(), report.convicted = ran.diag().convicts;
+    if (!spec.repro.empty() && report.exit_code() != 0) trial.keep_bundle();
+    return Unit{};
+  });
+  if (!done) report.error += (report.error.empty() ? "" : "\n") + done.diag().text();
   return report;
 }
 
