@@ -128,9 +128,9 @@ void add_run(CLI::App& app, int& exit_code) {
                   "kernels, tensor graphs of any kind, FILE#ID for one record; ONNX models; default: standard input");
   add_trial_options(
       *cmd, t,
-      "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, plugin:PATH, or REF, the interpreter of UOps, which "
-      "runs the graph as it stands; `tgc devices` tells what works here. Default: --target, else the target that the "
-      "input says, else CPU:LLVM");
+      "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the interpreter of UOps, "
+      "which runs the graph as it stands; `tgc devices` tells what works here. Default: --target, else the target "
+      "that the input says, else CPU:LLVM");
   option("--save", t.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
   cmd->add_flag("--each-stage", t.each_stage,
                 "also run the graph after every stage in REF, and name the first that computes something else");

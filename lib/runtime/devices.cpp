@@ -13,6 +13,7 @@
 #include "lib/runtime/metal/metal_device.h"
 #include "lib/runtime/plugin.h"
 #include "lib/runtime/ref/ref_device.h"
+#include "lib/runtime/webgpu/webgpu_device.h"
 
 namespace tgc {
 namespace {
@@ -35,6 +36,7 @@ const Backend kBackends[] = {
     {"CUDA", "", "PTX by the NVIDIA driver; CUDA C by NVRTC", [] { return make_cuda_device(); }},
     {"AMD", "", "code objects of HIP or LLVM IR by LLVM, run by ROCm's HIP", [] { return make_hip_device(); }},
     {"METAL", "", "Metal, compiled by the driver", make_metal},
+    {"WEBGPU", "", "WGSL, compiled by wgpu-native", [] { return make_webgpu_device(); }},
     {"REF", "", "the UOps themselves", [] { return make_ref_device(); }},
 };
 

@@ -1,0 +1,205 @@
+// Of WebGPU's C interface (webgpu.h of 2025) what the backend uses: it is loaded at run time, and no header of it is
+// needed to build this.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "lib/runtime/dynamic_library.h"
+
+namespace tgc::webgpu {
+
+struct Text {
+  const char* data = nullptr;
+  size_t length = std::numeric_limits<size_t>::max();  // up to a zero
+  std::string string() const {
+    return !data ? "" : length == std::numeric_limits<size_t>::max() ? std::string(data) : std::string(data, length);
+  }
+};
+inline Text text_of(const std::string& s) { return {s.data(), s.size()}; }
+
+struct Chained {
+  const Chained* next = nullptr;
+  uint32_t type = 0;
+};
+using Object = struct Opaque*;  // an instance, a device, a buffer, ...
+
+// A callback's last two pointers are the two behind it here.
+template <class Callback>
+struct CallbackInfo {
+  const Chained* next = nullptr;
+  uint32_t mode = 3;  // whenever it can
+  Callback* callback = nullptr;
+  void *first = nullptr, *second = nullptr;
+};
+using OnObject = void(uint32_t status, Object object, Text message, void*, void*);  // 1: success
+using OnMapped = void(uint32_t status, Text message, void*, void*);
+using OnLost = void(const Object* device, uint32_t reason, Text message, void*, void*);
+using OnError = void(const Object* device, uint32_t type, Text message, void*, void*);
+
+struct Limits {
+  const Chained* next = nullptr;
+  uint32_t textures[4], groups[2], bindings, dynamic_uniforms, dynamic_storages, sampled, samplers, storages,
+      storage_textures, uniforms;
+  uint64_t uniform_bytes, storage_bytes;
+  uint32_t uniform_alignment, storage_alignment, vertex_buffers;
+  uint64_t buffer_bytes;
+  uint32_t vertex[3], attachments[2], workgroup_bytes, workgroup_threads, workgroup[3], workgroups, immediate;
+};
+struct AdapterInfo {
+  const Chained* next = nullptr;
+  Text vendor, architecture, device, description;
+  uint32_t backend, type, vendor_id, device_id, subgroups[2];
+};
+struct DeviceDescriptor {
+  const Chained* next = nullptr;
+  Text label;
+  size_t feature_count = 0;
+  const uint32_t* features = nullptr;
+  const Limits* limits = nullptr;
+  const Chained* queue_next = nullptr;
+  Text queue_label;
+  CallbackInfo<OnLost> on_lost;
+  struct {
+    const Chained* next = nullptr;
+    OnError* callback = nullptr;
+    void *first = nullptr, *second = nullptr;
+  } on_error;
+};
+struct BufferDescriptor {
+  const Chained* next = nullptr;
+  Text label;
+  uint64_t usage = 0, size = 0;
+  uint32_t mapped = 0;
+};
+struct WgslSource {
+  Chained chain{nullptr, 2};
+  Text code;
+};
+struct Labelled {  // a shader module
+  const Chained* next = nullptr;
+  Text label;
+};
+struct LayoutEntry {
+  const Chained* next = nullptr;
+  uint32_t binding = 0;
+  uint64_t visibility = 4;  // compute
+  uint32_t array_size = 0;
+  struct {
+    const Chained* next = nullptr;
+    uint32_t type = 0, dynamic = 0;  // kUniform, kStorage
+    uint64_t least_bytes = 0;
+  } buffer;
+  struct {
+    const Chained* next = nullptr;
+    uint32_t type = 0;
+  } sampler;
+  struct {
+    const Chained* next = nullptr;
+    uint32_t type = 0, dimension = 0, multisampled = 0;
+  } texture;
+  struct {
+    const Chained* next = nullptr;
+    uint32_t access = 0, format = 0, dimension = 0;
+  } storage_texture;
+};
+struct LayoutDescriptor {
+  const Chained* next = nullptr;
+  Text label;
+  size_t count = 0;
+  const LayoutEntry* entries = nullptr;
+};
+struct PipelineLayoutDescriptor {
+  const Chained* next = nullptr;
+  Text label;
+  size_t count = 0;
+  const Object* layouts = nullptr;
+  uint32_t immediate = 0;
+};
+struct PipelineDescriptor {
+  const Chained* next = nullptr;
+  Text label;
+  Object layout = nullptr;
+  const Chained* compute_next = nullptr;
+  Object module = nullptr;
+  Text entry;
+  size_t constants = 0;
+  const void* constant = nullptr;
+};
+struct GroupEntry {
+  const Chained* next = nullptr;
+  uint32_t binding = 0;
+  Object buffer = nullptr;
+  uint64_t offset = 0, size = 0;
+  Object sampler = nullptr, texture = nullptr;
+};
+struct GroupDescriptor {
+  const Chained* next = nullptr;
+  Text label;
+  Object layout = nullptr;
+  size_t count = 0;
+  const GroupEntry* entries = nullptr;
+};
+
+inline constexpr uint32_t kUniform = 2, kStorage = 3, kShaderF16 = 11;
+inline constexpr uint64_t kMapRead = 1, kCopyFrom = 4, kCopyTo = 8, kUsesUniform = 64, kUsesStorage = 128;
+
+// The functions by their names, without "wgpu".
+struct Api {
+#define TGC_WEBGPU_FUNCTIONS(F) \
+  F(Object, CreateInstance, const void*) \
+  F(uint64_t, InstanceRequestAdapter, Object, const void*, CallbackInfo<OnObject>) \
+  F(uint64_t, AdapterRequestDevice, Object, const DeviceDescriptor*, CallbackInfo<OnObject>) \
+  F(uint32_t, AdapterGetInfo, Object, AdapterInfo*) \
+  F(uint32_t, AdapterHasFeature, Object, uint32_t) \
+  F(uint32_t, AdapterGetLimits, Object, Limits*) \
+  F(Object, DeviceGetQueue, Object) \
+  F(Object, DeviceCreateBuffer, Object, const BufferDescriptor*) \
+  F(void, QueueWriteBuffer, Object, Object, uint64_t, const void*, size_t) \
+  F(Object, DeviceCreateShaderModule, Object, const Labelled*) \
+  F(Object, DeviceCreateBindGroupLayout, Object, const LayoutDescriptor*) \
+  F(Object, DeviceCreatePipelineLayout, Object, const PipelineLayoutDescriptor*) \
+  F(Object, DeviceCreateComputePipeline, Object, const PipelineDescriptor*) \
+  F(Object, DeviceCreateBindGroup, Object, const GroupDescriptor*) \
+  F(Object, DeviceCreateCommandEncoder, Object, const void*) \
+  F(Object, CommandEncoderBeginComputePass, Object, const void*) \
+  F(void, ComputePassEncoderSetPipeline, Object, Object) \
+  F(void, ComputePassEncoderSetBindGroup, Object, uint32_t, Object, size_t, const uint32_t*) \
+  F(void, ComputePassEncoderDispatchWorkgroups, Object, uint32_t, uint32_t, uint32_t) \
+  F(void, ComputePassEncoderEnd, Object) \
+  F(void, CommandEncoderCopyBufferToBuffer, Object, Object, uint64_t, Object, uint64_t, uint64_t) \
+  F(Object, CommandEncoderFinish, Object, const void*) \
+  F(void, QueueSubmit, Object, size_t, const Object*) \
+  F(uint64_t, BufferMapAsync, Object, uint64_t, size_t, size_t, CallbackInfo<OnMapped>) \
+  F(const void*, BufferGetConstMappedRange, Object, size_t, size_t) \
+  F(void, BufferUnmap, Object) \
+  F(uint32_t, DevicePoll, Object, uint32_t, const void*) \
+  F(void, BufferRelease, Object) \
+  F(void, BindGroupRelease, Object) \
+  F(void, BindGroupLayoutRelease, Object) \
+  F(void, PipelineLayoutRelease, Object) \
+  F(void, ComputePipelineRelease, Object) \
+  F(void, ShaderModuleRelease, Object) \
+  F(void, ComputePassEncoderRelease, Object) \
+  F(void, CommandEncoderRelease, Object) \
+  F(void, CommandBufferRelease, Object)
+#define TGC_DECLARE(result, name, ...) result (*name)(__VA_ARGS__) = nullptr;
+  TGC_WEBGPU_FUNCTIONS(TGC_DECLARE)
+#undef TGC_DECLARE
+
+  Status load() {
+    auto library = DynamicLibrary::open("TGC_WEBGPU_LIBRARY", {"libwgpu_native.so", "libwgpu_native-release.so"});
+    if (!library)
+      return Diag{.message = "no WebGPU: " + library.diag().message,
+                  .expected = "TGC_WEBGPU_LIBRARY=libwgpu_native-release.so of PyPI's package wgpu"};
+#define TGC_BIND(result, name, ...) \
+  if (auto status = library->bind(name, "wgpu" #name); !status) return status;
+    TGC_WEBGPU_FUNCTIONS(TGC_BIND)
+#undef TGC_BIND
+    return Unit{};
+  }
+};
+
+}  // namespace tgc::webgpu

@@ -1,0 +1,225 @@
+#include "lib/runtime/webgpu/webgpu_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "lib/runtime/webgpu/webgpu_api.h"
+
+namespace tgc {
+namespace {
+
+using namespace webgpu;
+
+class WebGpuDevice : public Device {
+ public:
+  Status open() override;
+  std::string target() const override { return "WEBGPU:WGSL"; }
+  std::string description() const override { return name_; }
+
+  Result<DeviceBuffer> allocate(uint64_t bytes) override {
+    auto buffer = make_buffer(bytes, kUsesStorage | kCopyFrom | kCopyTo);
+    if (!buffer) return buffer.diag();
+    return DeviceBuffer{reinterpret_cast<uint64_t>(*buffer), 0, bytes};
+  }
+  void free(const DeviceBuffer& b) override { api.BufferRelease(object(b)); }
+  Status copy_in(const DeviceBuffer& to, const void* from) override;
+  Status copy_out(void* to, const DeviceBuffer& from) override;
+  Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
+  Status synchronize() override {
+    api.DevicePoll(device_, 1, nullptr);
+    return taken_error("a launch");
+  }
+
+  static Object object(const DeviceBuffer& b) { return reinterpret_cast<Object>(b.handle); }
+  // WebGPU works in whole words.
+  static uint64_t words(uint64_t bytes) { return std::max<uint64_t>(4, (bytes + 3) / 4 * 4); }
+  Result<Object> make_buffer(uint64_t bytes, uint64_t usage) {
+    BufferDescriptor descriptor{.usage = usage, .size = words(bytes)};
+    Object buffer = api.DeviceCreateBuffer(device_, &descriptor);
+    if (auto status = taken_error("a buffer of " + std::to_string(bytes) + " bytes"); !status) return status.diag();
+    return buffer;
+  }
+  Result<Object> uniform(const void* value) {
+    auto buffer = make_buffer(4, kUsesUniform | kCopyTo);
+    if (buffer) api.QueueWriteBuffer(queue_, *buffer, 0, value, 4);
+    return buffer;
+  }
+  // What WebGPU complained of since the last call.
+  Status taken_error(const std::string& what) {
+    std::string error = std::move(error_);
+    error_.clear();
+    return error.empty() ? Status(Unit{}) : Diag{.message = "WebGPU refuses " + what, .context = error};
+  }
+  void submit(Object encoder) {
+    Object commands = api.CommandEncoderFinish(encoder, nullptr);
+    api.QueueSubmit(queue_, 1, &commands);
+    api.CommandBufferRelease(commands);
+    api.CommandEncoderRelease(encoder);
+  }
+
+  Api api;
+  Object device() const { return device_; }
+
+ private:
+  Object device_ = nullptr, queue_ = nullptr;
+  std::string name_, error_;
+};
+
+class WebGpuKernel : public Kernel {
+ public:
+  WebGpuKernel(WebGpuDevice& device, Object layout, Object pipeline, size_t bindings)
+      : Kernel(device), api_(device.api), layout_(layout), pipeline_(pipeline), bindings_(bindings) {}
+  ~WebGpuKernel() override {
+    api_.ComputePipelineRelease(pipeline_);
+    api_.BindGroupLayoutRelease(layout_);
+  }
+
+  // Binding 0 is infinity, which WGSL has no literal for; then the buffers, then the variables.
+  Status launch(const LaunchArguments& a) override {
+    if (1 + a.buffers.size() + a.variables.size() != bindings_)
+      return Diag{"the kernel has " + std::to_string(bindings_ - 1) + " arguments, not " +
+                  std::to_string(a.buffers.size() + a.variables.size())};
+    std::vector<GroupEntry> entries;
+    std::vector<Object> uniforms;
+    Status status = Unit{};
+    auto add_uniform = [&](const void* value) {
+      auto made = device().uniform(value);
+      if (!made) return void(status = made.diag());
+      uniforms.push_back(*made);
+      entries.push_back({.binding = uint32_t(entries.size()), .buffer = *made, .size = 4});
+    };
+    const float infinity = std::numeric_limits<float>::infinity();
+    add_uniform(&infinity);
+    for (const DeviceBuffer& b : a.buffers)
+      entries.push_back({.binding = uint32_t(entries.size()), .buffer = WebGpuDevice::object(b), .offset = b.offset,
+                         .size = WebGpuDevice::words(b.bytes)});
+    for (int64_t v : a.variables) {
+      auto value = int32_t(v);
+      add_uniform(&value);
+    }
+    if (status) status = submit(entries, a.size.global);
+    for (Object u : uniforms) api_.BufferRelease(u);
+    return status;
+  }
+
+ private:
+  WebGpuDevice& device() { return static_cast<WebGpuDevice&>(device_); }
+
+  Status submit(const std::vector<GroupEntry>& entries, const std::array<uint32_t, 3>& groups) {
+    GroupDescriptor descriptor{.layout = layout_, .count = entries.size(), .entries = entries.data()};
+    Object group = api_.DeviceCreateBindGroup(device().device(), &descriptor);
+    if (auto status = device().taken_error("the kernel's arguments"); !status) return status;
+    Object encoder = api_.DeviceCreateCommandEncoder(device().device(), nullptr);
+    Object pass = api_.CommandEncoderBeginComputePass(encoder, nullptr);
+    api_.ComputePassEncoderSetPipeline(pass, pipeline_);
+    api_.ComputePassEncoderSetBindGroup(pass, 0, group, 0, nullptr);
+    api_.ComputePassEncoderDispatchWorkgroups(pass, groups[0], groups[1], groups[2]);
+    api_.ComputePassEncoderEnd(pass);
+    api_.ComputePassEncoderRelease(pass);
+    device().submit(encoder);
+    api_.BindGroupRelease(group);
+    return device().taken_error("a launch");
+  }
+
+  const Api& api_;
+  Object layout_, pipeline_;
+  size_t bindings_;
+};
+
+// What a request gives, or why it gives nothing: to `first` and `second`.
+void keep(uint32_t status, Object object, Text message, void* first, void* second) {
+  *static_cast<Object*>(first) = status == 1 ? object : nullptr;
+  *static_cast<std::string*>(second) = message.string();
+}
+
+Status WebGpuDevice::open() {
+  if (queue_) return Unit{};
+  if (auto status = api.load(); !status) return status;
+  setenv("XDG_RUNTIME_DIR", "/", 0);  // else Mesa says on standard error that it is missing, where displays would be
+  Object instance = api.CreateInstance(nullptr), adapter = nullptr;
+  std::string message;
+  api.InstanceRequestAdapter(instance, nullptr, {.callback = keep, .first = &adapter, .second = &message});
+  if (!adapter)
+    return Diag{.message = "WebGPU finds no device: " + message,
+                .expected = "on Debian: apt install mesa-vulkan-drivers"};
+  AdapterInfo info{};
+  Limits limits{};
+  api.AdapterGetInfo(adapter, &info);
+  api.AdapterGetLimits(adapter, &limits);
+  name_ = info.device.string() + ", " + info.description.string();
+  const uint32_t half = kShaderF16;
+  DeviceDescriptor wanted{.feature_count = api.AdapterHasFeature(adapter, half) ? size_t(1) : 0,
+                          .features = &half,
+                          .limits = &limits,
+                          .on_lost = {},
+                          .on_error = {}};
+  wanted.on_error.first = &error_;
+  wanted.on_error.callback = [](const Object*, uint32_t, Text text, void* to, void*) {
+    auto& error = *static_cast<std::string*>(to);
+    if (error.empty()) error = text.string();
+  };
+  api.AdapterRequestDevice(adapter, &wanted, {.callback = keep, .first = &device_, .second = &message});
+  if (!device_) return Diag{"WebGPU gives no device: " + message};
+  queue_ = api.DeviceGetQueue(device_);
+  return Unit{};
+}
+
+Status WebGpuDevice::copy_in(const DeviceBuffer& to, const void* from) {
+  if (to.bytes == 0) return Unit{};
+  std::vector<uint8_t> whole(words(to.bytes));
+  std::memcpy(whole.data(), from, to.bytes);
+  api.QueueWriteBuffer(queue_, object(to), to.offset, whole.data(), whole.size());
+  return taken_error("a copy");
+}
+
+Status WebGpuDevice::copy_out(void* to, const DeviceBuffer& from) {
+  if (from.bytes == 0) return Unit{};
+  auto staging = make_buffer(from.bytes, kMapRead | kCopyTo);
+  if (!staging) return staging.diag();
+  Object encoder = api.DeviceCreateCommandEncoder(device_, nullptr);
+  api.CommandEncoderCopyBufferToBuffer(encoder, object(from), from.offset, *staging, 0, words(from.bytes));
+  submit(encoder);
+  uint32_t mapped = 0;
+  auto on_mapped = [](uint32_t status, Text, void* out, void*) { *static_cast<uint32_t*>(out) = status; };
+  api.BufferMapAsync(*staging, kMapRead, 0, words(from.bytes), {.callback = on_mapped, .first = &mapped});
+  api.DevicePoll(device_, 1, nullptr);
+  Status status = taken_error("a copy");
+  if (status && mapped != 1) status = Diag{"WebGPU does not map a buffer"};
+  if (status) {
+    std::memcpy(to, api.BufferGetConstMappedRange(*staging, 0, words(from.bytes)), from.bytes);
+    api.BufferUnmap(*staging);
+  }
+  api.BufferRelease(*staging);
+  return status;
+}
+
+Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, const std::string& code) {
+  std::vector<LayoutEntry> entries;  // of all bindings that the text declares, used or not, as tinygrad binds them
+  for (size_t at = 0; (at = code.find("@binding(", at)) != code.npos; at++) {
+    entries.push_back({.binding = uint32_t(entries.size())});
+    bool is_uniform = code.substr(code.find("var<", at), 11) == "var<uniform";
+    entries.back().buffer.type = is_uniform ? kUniform : kStorage;
+  }
+  WgslSource text{.code = text_of(code)};
+  Labelled module_descriptor{.next = &text.chain};
+  Object module = api.DeviceCreateShaderModule(device_, &module_descriptor);
+  if (auto status = taken_error("the kernel '" + source.name + "'"); !status) return status.diag();
+  LayoutDescriptor group{.count = entries.size(), .entries = entries.data()};
+  Object layout = api.DeviceCreateBindGroupLayout(device_, &group);
+  PipelineLayoutDescriptor all{.count = 1, .layouts = &layout};
+  Object pipeline_layout = api.DeviceCreatePipelineLayout(device_, &all);
+  PipelineDescriptor descriptor{.layout = pipeline_layout, .module = module, .entry = text_of(source.function_name)};
+  Object pipeline = api.DeviceCreateComputePipeline(device_, &descriptor);
+  api.PipelineLayoutRelease(pipeline_layout);
+  api.ShaderModuleRelease(module);
+  if (auto status = taken_error("the kernel '" + source.name + "'"); !status) return status.diag();
+  return std::unique_ptr<Kernel>(std::make_unique<WebGpuKernel>(*this, layout, pipeline, entries.size()));
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_webgpu_device() { return std::make_unique<WebGpuDevice>(); }
+
+}  // namespace tgc
