@@ -3,7 +3,8 @@
 // Candidates run in a worker process that may do nothing but compute (lib/contain), so one that crashes, never ends or
 // means harm is left out with the reason, and the next ones get another worker. On the CPU a worker holds all
 // candidates that are ready, the clock is read within it, around the launch alone, and the arrays lie in memory that
-// all workers share: what is measured is what `tgc run --bench` measures. A device with a driver keeps one for the whole search.
+// all workers share: what is measured is what `tgc run --bench` measures. A device with a driver keeps one for the
+// whole search.
 #pragma once
 #include "lib/beam/beam_search.h"
 #include "lib/execute/execution.h"

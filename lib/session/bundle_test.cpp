@@ -39,6 +39,7 @@ TEST_CASE("bundle: a failing run leaves one file, which repeats it, and bisect t
     set_fault_of_thread(FaultSpec{"load-index", 1});
     Loaded in = loaded(InputKind::Pyrender, kDivision);
     TrialReport report = run_trial(session, in, {.device = "CPU:LLVM", .repro = file});
+    CHECK(report.error == "");
     CHECK(report.exit_code() == 1);
     CHECK(report.again == "tgc run " + file);
     text = std::move(read_file(file).value_or_throw());
