@@ -29,9 +29,23 @@ void compute(const Wave& w, const Op& o, Addresses& to) {
   }
 }
 
-void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
+// The lowest and the highest of the active lanes' addresses.
+Range bounds(const Wave& w, const Addresses& to) {
   uint64_t low = UINT64_MAX, high = 0;
-  each_active(w, [&](uint32_t lane) { low = std::min(low, to.host[lane]), high = std::max(high, to.host[lane]); });
+  for (int half = 0; half < int(w.halves); half++) {
+    const uint64_t* at = to.host + half * kLanes;
+    uint32_t active = w.exec(uint32_t(half));
+    TGC_LANES {
+      bool is_active = active >> i & 1;
+      low = is_active && at[i] < low ? at[i] : low;
+      high = is_active && at[i] > high ? at[i] : high;
+    }
+  }
+  return {low, high};
+}
+
+void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
+  auto [low, high] = bounds(w, to);
   if (high + o.bytes > high && find_range(w, o, low, high + o.bytes)) return;
   each_active(w, [&](uint32_t lane) {
     uint64_t from = to.host[lane], end = from + o.bytes;
@@ -95,11 +109,16 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
               what_at(access, o.bytes, hex(at)) + ", " + place_in(w.group->launch->ranges, at, at + o.bytes));
     });
     if (!is_global) return;
+  } else if constexpr (kSpace == Space::Private) {
+    uint64_t size = w.code->descriptor.private_bytes, base = reinterpret_cast<uint64_t>(w.own_memory);
+    uint64_t high = bounds(w, to).end;
+    if (high <= size && size - high >= o.bytes)
+      for (uint32_t lane = 0; lane < w.halves * kLanes; lane++) to.host[lane] += base + lane * size;
+    else each_active(w, [&](uint32_t lane) { check_lane(w, o, access, lane, to.host[lane], true); });
   } else {
     each_active(w, [&](uint32_t lane) {
-      uint64_t& at = to.host[lane];
-      if (kSpace == Space::Lds) at &= UINT32_MAX;
-      check_lane(w, o, access, lane, at, kSpace == Space::Private);
+      to.host[lane] &= UINT32_MAX;
+      check_lane(w, o, access, lane, to.host[lane], false);
     });
   }
   bool all = w.exec() == (w.halves == 2 ? UINT64_MAX : UINT32_MAX);

@@ -28,7 +28,7 @@ struct Layout {
 
 enum class Element : uint8_t { F16, Bf16, F32, I8, U8 };
 
-double element_of(const Wave& w, uint32_t place, uint32_t lane, uint32_t n, Element type) {
+float element_of(const Wave& w, uint32_t place, uint32_t lane, uint32_t n, Element type) {
   switch (type) {
     case Element::F16: return half_to_float(uint16_t(w.lane(place + n / 2, lane) >> (16 * (n & 1))));
     case Element::Bf16: return bf16_to_float(uint16_t(w.lane(place + n / 2, lane) >> (16 * (n & 1))));
@@ -46,15 +46,6 @@ struct Shape {
   bool is_integer = false;
 };
 
-struct Matrix {
-  double at[64][64];  // row, column: at most 32 by 64
-};
-
-void load(const Wave& w, uint32_t place, const Layout& l, Element type, Matrix& to) {
-  for (uint32_t lane = 0; lane < w.halves * kLanes; lane++)
-    for (uint32_t e = 0; e < l.in_lane; e++) to.at[lane % l.m][l.k_of(lane, e)] = element_of(w, place, lane, e, type);
-}
-
 // Indexed by Op::words.
 std::vector<Shape>& shapes() {
   static std::vector<Shape> all;
@@ -64,29 +55,40 @@ std::vector<Shape>& shapes() {
 void matrix_run(Wave& w, const Op& o) {
   const Shape& shape = shapes()[o.words];
   const Layout& l = shape.layout;
-  static thread_local Matrix a, b;
-  load(w, o.a.place, l, shape.from, a), load(w, o.b.place, l, shape.from, b);
+  constexpr uint32_t kMost = 32;  // rows, columns, and what is summed
+  float a[kMost * kMost], b[kMost * kMost];
+  double sum[kMost * kMost];
   uint32_t lanes = w.halves * kLanes, registers = l.m * l.n / lanes;
-  for (uint32_t lane = 0; lane < lanes; lane++)
-    for (uint32_t e = 0; e < registers; e++) {
-      uint32_t row = l.row_of(lane, e), column = lane % l.n;
-      bool is_half = shape.to != Element::F32;
-      // halves lie two in a register, or (gfx11) in the lower half of one
-      uint32_t at = is_half && l.packs_result ? e / 2 : e, shift = is_half && l.packs_result ? 16 * (e & 1) : 0;
-      u32 before = o.c.is_vector ? w.lane(o.c.place + at, lane) : w.s[o.c.place];
-      double sum = shape.is_integer           ? double(int32_t(before))
-                   : shape.to == Element::F32 ? std::bit_cast<float>(before)
-                   : shape.to == Element::F16 ? half_to_float(uint16_t(before >> shift))
-                                              : bf16_to_float(uint16_t(before >> shift));
-      for (uint32_t k = 0; k < l.k; k++) sum += a.at[row][k] * b.at[column][k];
-      u32& to = w.lane(o.to + at, lane);
-      if (shape.is_integer) to = u32(int64_t(sum));
-      else if (shape.to == Element::F32) to = std::bit_cast<u32>(float(sum));
-      else {
-        u32 bits = shape.to == Element::F16 ? encode(sum, kHalf) : encode(sum, kBfloat);
-        to = (to & ~(0xffffu << shift)) | bits << shift;
-      }
+  for (uint32_t lane = 0; lane < (l.is_doubled ? l.m : lanes); lane++)
+    for (uint32_t e = 0; e < l.in_lane; e++) {
+      uint32_t k = l.k_of(lane, e);
+      a[lane % l.m * l.k + k] = element_of(w, o.a.place, lane, e, shape.from);
+      b[k * l.n + lane % l.n] = element_of(w, o.b.place, lane, e, shape.from);
     }
+  // halves of the result lie two in a register, or (gfx11) in the lower half of one
+  bool is_half = shape.to != Element::F32, packs = is_half && l.packs_result;
+  auto each_result = [&](auto f) {
+    for (uint32_t e = 0; e < registers; e++)
+      for (uint32_t lane = 0; lane < lanes; lane++)
+        f(lane, packs ? e / 2 : e, packs ? 16 * (e & 1) : 0, sum[l.row_of(lane, e) * l.n + lane % l.n]);
+  };
+  each_result([&](uint32_t lane, uint32_t at, uint32_t shift, double& to) {
+    u32 before = o.c.is_vector ? w.lane(o.c.place + at, lane) : w.s[o.c.place];
+    to = shape.is_integer           ? double(int32_t(before))
+         : shape.to == Element::F32 ? std::bit_cast<float>(before)
+         : shape.to == Element::F16 ? half_to_float(uint16_t(before >> shift))
+                                    : bf16_to_float(uint16_t(before >> shift));
+  });
+  for (uint32_t row = 0; row < l.m; row++)
+    for (uint32_t k = 0; k < l.k; k++)
+      for (uint32_t column = 0; column < l.n; column++)
+        sum[row * l.n + column] += double(a[row * l.k + k]) * b[k * l.n + column];
+  each_result([&](uint32_t lane, uint32_t at, uint32_t shift, double& from) {
+    u32& to = w.lane(o.to + at, lane);
+    if (shape.is_integer) to = u32(int64_t(from));
+    else if (!is_half) to = std::bit_cast<u32>(float(from));
+    else to = (to & ~(0xffffu << shift)) | encode(from, shape.to == Element::F16 ? kHalf : kBfloat) << shift;
+  });
 }
 
 // The three numbers of "16x16x32".

@@ -45,9 +45,12 @@ void load_run(Wave& w, const Op& o) {
       return;
     }
     for (u32 word = 0; word < o.words; word++)
-      each_active(w, [&](u32 lane) {
-        std::memcpy(&w.lane(o.to + word, lane), reinterpret_cast<std::byte*>(at.host[lane]) + 4 * word, 4);
-      });
+      for (u32 half = 0; half < w.halves; half++) {
+        u32 active = w.exec(half), *to = w.vector(o.to + word, half);
+        const uint64_t* from = at.host + half * kLanes;
+        for (int i = 0; i < kLanes; i++)
+          if (active >> i & 1) std::memcpy(to + i, reinterpret_cast<std::byte*>(from[i]) + 4 * word, 4);
+      }
   } else {
     each_active(w, [&](u32 lane) {
       u32& to = w.lane(o.to, lane);
