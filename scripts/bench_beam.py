@@ -15,6 +15,10 @@ os.environ.update(CACHELEVEL="0", DEBUG="0", SPEC="0")
 
 from tinygrad_export import golden_lines
 
+# The same for both, whatever the records were made with: as many threads as this process may use.
+os.environ.setdefault("CPU_COUNT", str(len(os.sched_getaffinity(0))))
+THREADS = [f"--set=CPU_COUNT={os.environ['CPU_COUNT']}"]
+
 
 def chosen(path, ids, count, most):
   lines = map(json.loads, golden_lines(path))
@@ -62,14 +66,14 @@ class Tinygrad:
 def tgc_search(tgc, kernel, target, width, folder):
   env = dict(os.environ, TGC_CACHE_DIR=f"{folder}/cache", TGC_BEAM_DB=f"{folder}/results.db")
   watch = Stopwatch()
-  done = subprocess.run([tgc, "beam", kernel, f"--target={target}", f"--width={width}", "--json"], env=env, capture_output=True, text=True)
+  done = subprocess.run([tgc, "beam", kernel, f"--target={target}", f"--width={width}", "--json", *THREADS], env=env, capture_output=True, text=True)
   seconds = watch.seconds()
   if done.returncode: sys.exit(f"tgc beam {kernel} fails:\n{done.stderr}")
   return seconds, json.loads(done.stdout)
 
 
 def fastest(tgc, kernel, target, opts, runs=7):
-  command = [tgc, "run", kernel, f"--device={target}", f"--opts=[{', '.join(opts)}]", f"--bench={runs}", "--reference=none", "--json"]
+  command = [tgc, "run", kernel, f"--device={target}", f"--opts=[{', '.join(opts)}]", f"--bench={runs}", "--reference=none", "--json", *THREADS]
   return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["bench"]["min_s"]
 
 

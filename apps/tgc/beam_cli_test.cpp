@@ -1,0 +1,54 @@
+// The options of `tgc beam`, and what other commands make of its results.
+#include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+const std::string kRecords = test_path("golden/kernels.jsonl.gz");
+const std::string kRecord = "'" + kRecords + "#bert_mini.31' --target=CPU:LLVM";
+const std::string kResults = "TGC_BEAM_DB=results.db";
+
+}  // namespace
+
+TEST_CASE("cli: what beam finds is listed, used under BEAM, merged, handed to tinygrad and back, and removed") {
+  Ran found = run_tgc("beam " + kRecord + " --width=1 --set BEAM_UPCAST_MAX=8 --json", "/dev/null", kResults);
+  CHECK(found.code == 0);
+  for (const char* key : {"\"opts\":[", "\"seconds\":", "\"before\":", "\"candidates\":", "\"wall\":"})
+    CHECK(has(found.out, key));
+  CHECK(has(run_tgc("beam --list", "/dev/null", kResults).out, "bert_mini.31  CPU:LLVM  BEAM=1"));
+
+  Ran with = run_tgc("dump " + kRecord + " --stage=optimize", "/dev/null", kResults + " BEAM=1");
+  CHECK(has(with.err, "BEAM=1: 1 kernel with opts that `tgc beam` has found, 0 kernels by hand-coded opts"));
+  Ran wider = run_tgc("dump " + kRecord + " --stage=optimize --set BEAM=2", "/dev/null", kResults);
+  CHECK(has(wider.err, "BEAM=2: 0 kernels with opts"));
+  CHECK(run_tgc("dump " + kRecord + " --stage=optimize", "/dev/null", kResults).err.empty());
+
+  CHECK(run_tgc("beam merge results.db results.db -o both.db").code == 0);
+  CHECK(has(run_tgc("beam --list --results=both.db").out, "1 result\n"));
+  CHECK(has(run_tgc("beam --export-cache=cache.db", "/dev/null", kResults).out, "1 result exported"));
+  CHECK(has(run_tgc("beam --import-cache=cache.db --results=back.db --target=CPU:LLVM").out, "1 result imported"));
+  Ran back = run_tgc("dump " + kRecord + " --stage=optimize", "/dev/null", "TGC_BEAM_DB=back.db BEAM=1");
+  CHECK(back.out == with.out);
+  CHECK(has(run_tgc("beam --remove=CPU:LLVM", "/dev/null", kResults).out, "1 removed"));
+}
+
+TEST_CASE("cli: beam says what it cannot do") {
+  trouble("beam '" + kRecords + "#nosuch'", "nosuch");
+  trouble("beam " + kRecord + " --shard=3/2", "'3/2' is no shard, expected K/N");
+  trouble("beam " + kRecord + " --replay-times=" + kRecords, "no file of times");
+  trouble("beam " + kRecord + " --set BEAM_UOPS_MAX=x", "BEAM_UOPS_MAX");
+  trouble("beam --list --results=" + kRecords, "SQLite");
+  trouble("beam --list --results=none.db", "none.db");
+}
+
+TEST_CASE("cli: shards of check add up to the whole") {
+  Ran whole = run_tgc("check " + kRecords + " --stages=source --json");
+  for (const char* k : {"1", "2", "3"})
+    CHECK(shell(std::string("tgc check ") + kRecords + " --stages=source --json --shard=" + k + "/3 >s" + k).code == 0);
+  Ran merged = run_tgc("check merge s1 s2 s3");
+  CHECK(merged.code == 0);
+  CHECK(merged.out == whole.out);
+}
+
+}  // namespace tgc
