@@ -96,6 +96,19 @@ class Chromium:
     for kind in ("keyDown", "keyUp"):
       self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, modifiers=8 if shift else 0, **({"text": text} if text and kind == "keyDown" else {}))
 
+  def tasks(self, act):
+    """Calls act() and returns what the page's main thread did meanwhile: the milliseconds of processor time of each of its tasks, the longest
+    first. What else the machine does is not in them."""
+    first = len(self.events)
+    self.call("Tracing.start", whole=True, categories="toplevel", transferMode="ReportEvents")
+    act()
+    self.value("new Promise(r => requestAnimationFrame(() => setTimeout(r, 50)))")
+    self.call("Tracing.end", whole=True)
+    self._wait(lambda m: m.get("method") == "Tracing.tracingComplete", "the trace")
+    seen = [x for e in self.events[first:] if e["method"] == "Tracing.dataCollected" for x in e["params"]["value"]]
+    main = {(x["pid"], x["tid"]) for x in seen if x["name"] == "thread_name" and x["args"]["name"] == "CrRendererMain"}
+    return sorted((x.get("tdur", 0) / 1000 for x in seen if x["name"].endswith("RunTask") and (x["pid"], x["tid"]) in main), reverse=True)
+
   def screenshot(self, path):
     self.value("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
     with open(path, "wb") as f: f.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -97,6 +97,7 @@ export class App {
     showDetails(byId("details"), this);
     this.#showHeader();
     if (this.whenShown) this.whenShown(this);
+    if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));  // for measurements
     document.body.dataset.ready = "1";
     this.#prepareNext();
   }
