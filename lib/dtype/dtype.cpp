@@ -16,9 +16,6 @@
 namespace tgc {
 namespace {
 
-// tinygrad's attribute name of a scalar, as repr and vector names use it: "float", "uint", "half".
-std::string_view attribute(Scalar s) { return dtypes::kScalars[int(s)].repr.substr(7); }
-
 // Every dtype that is not a plain scalar, made once.
 class Table {
  public:
@@ -29,8 +26,11 @@ class Table {
 
   const DTypeInfo* intern(DTypeInfo d) {
     using Key = std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>;
-    Key key{int(d.kind), int(d.scalar), int(d.addrspace), d.count,     d.v,           d.size,
-            d.base,      d.pitch,       {d.shape.begin(), d.shape.end()}, d.bitsize};
+    const DTypeInfo* of = d.scalar == Scalar::Other && !d.base ? d.single : d.base;
+    Key key{int(d.kind), int(d.scalar), int(d.addrspace),
+            d.count,     d.v,           d.size,
+            of,          d.pitch,       {d.shape.begin(), d.shape.end()},
+            d.bitsize};
     std::lock_guard lock(mutex_);
     const DTypeInfo*& slot = by_key_[key];
     if (slot) return slot;
@@ -38,15 +38,23 @@ class Table {
     if (!d.shape.empty()) d.shape = shapes_.emplace_back(d.shape.begin(), d.shape.end());
     d.repr = strings_.emplace_back(make_repr(d));
     if (d.kind == DTypeInfo::Kind::Value)
-      d.name = strings_.emplace_back(std::string(attribute(d.scalar)) + std::to_string(d.count));
+      d.name = strings_.emplace_back(std::string(d.single->repr.substr(7)) + std::to_string(d.count));
     return slot = &infos_.emplace_back(d);
+  }
+
+  const DTypeInfo* open(std::string_view attribute) {
+    std::lock_guard lock(mutex_);
+    const DTypeInfo*& slot = open_[std::string(attribute)];
+    if (slot) return slot;
+    std::string_view repr = strings_.emplace_back("dtypes." + std::string(attribute));
+    return slot = &infos_.emplace_back(DTypeInfo{
+               .scalar = Scalar::Other, .value_class = uint8_t(kNumScalars), .name = repr.substr(7), .repr = repr});
   }
 
  private:
   static std::string make_repr(const DTypeInfo& d) {
     std::string out;
-    if (d.kind == DTypeInfo::Kind::Value)
-      return "dtypes." + std::string(attribute(d.scalar)) + ".vec(" + std::to_string(d.count) + ")";
+    if (d.kind == DTypeInfo::Kind::Value) return std::string(d.single->repr) + ".vec(" + std::to_string(d.count) + ")";
     if (d.kind == DTypeInfo::Kind::Image) {
       out = "dtypes." + std::string(d.name) + "((";
       for (size_t i = 0; i < d.shape.size(); i++) out += (i ? ", " : "") + std::to_string(d.shape[i]);
@@ -64,6 +72,7 @@ class Table {
   std::map<std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>,
            const DTypeInfo*>
       by_key_;
+  std::map<std::string, const DTypeInfo*> open_;
   std::deque<DTypeInfo> infos_;
   std::deque<std::string> strings_;
   std::deque<std::vector<int64_t>> shapes_;
@@ -131,7 +140,8 @@ DType DType::vec(int64_t n) const {
   if (p_->count != 1) throw Failure("can't vectorize " + std::string(repr()) + " with size " + std::to_string(n));
   if (n == 1 || p_->scalar == Scalar::Void) return *this;
   if (n < 0 || n > (1 << 24)) throw Failure("vector size " + std::to_string(n) + " is out of range");
-  std::atomic<const DTypeInfo*>* fast = n < kFastVec ? &fast_vec[int(p_->scalar)][n] : nullptr;
+  std::atomic<const DTypeInfo*>* fast =
+      n < kFastVec && p_->scalar != Scalar::Other ? &fast_vec[int(p_->scalar)][n] : nullptr;
   if (fast)
     if (const DTypeInfo* known = fast->load(std::memory_order_acquire)) return DType(known);
   DTypeInfo d = *p_;
@@ -209,6 +219,11 @@ std::optional<DType> parse(std::string_view name) {
   static const NameTable kTable(kAttributes);
   int i = kTable.find(name);
   return i < 0 ? std::nullopt : std::optional(DType(&kScalars[i / 2]));
+}
+
+DType open(std::string_view attribute) {
+  if (auto known = parse(attribute)) return *known;
+  return DType(Table::get().open(attribute));
 }
 
 std::span<const std::string_view> attribute_names() { return kAttributes; }

@@ -36,8 +36,9 @@ enum class Scalar : uint8_t {
 #define X(id, ...) id,
   TGC_SCALARS(X)
 #undef X
+      Other,  // one that another release of tinygrad has: see dtypes::open
 };
-inline constexpr int kNumScalars = 17;
+inline constexpr int kNumScalars = 17;  // without Other
 
 enum class AddrSpace : uint8_t { GLOBAL, LOCAL, REG };
 std::string_view name_of(AddrSpace space);  // "GLOBAL", ...
@@ -47,7 +48,7 @@ struct DTypeInfo {
   Kind kind = Kind::Value;
   // of the value, or of what is pointed to; for an image the storage's (Float16 or Float32)
   Scalar scalar = Scalar::Void;
-  // the scalar of a value; kNumScalars for pointers and images, which are in no DTypeSet
+  // the scalar of a value; kNumScalars for pointers, images and Other, which are in no DTypeSet
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // of promotion, and the first key of the order
@@ -170,6 +171,9 @@ inline bool is_bool(DType d) { return d.is(Scalar::Bool); }
 
 // The value dtype of an attribute name: "float32", "float", "half", ...; nullopt when there is none.
 std::optional<DType> parse(std::string_view attribute);
+// The scalar that another release has under such a name (weakint, fp8e4m3fnuz): kept by its name alone, without a size
+// and in no DTypeSet. Of a name that 0.12.0 has, that one.
+DType open(std::string_view attribute);
 // Every attribute name, for messages.
 std::span<const std::string_view> attribute_names();
 

@@ -4,8 +4,9 @@
 #include <chrono>
 
 #include "lib/rewrite/hits.h"
-#include "lib/rewrite/workspace.h"
+#include "lib/rewrite/our_release.h"
 #include "lib/rewrite/stats.h"
+#include "lib/rewrite/workspace.h"
 #include "lib/support/check.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
@@ -34,7 +35,7 @@ class Rewriter {
   // `results`: begun anew, or what these very rules made before.
   Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteState& state,
            Workspace& workspace, Where& results)
-      : graph_(graph),
+      : graph_(of_our_release(graph)),
         ctx_(options.ctx),
         name_(name_of(options, rules)),
         pm_(options.bottom_up ? nullptr : &rules.matcher()),

@@ -108,6 +108,7 @@ std::string_view dtype_text(DType scalar) {
   case Scalar::id: return long_name;
     TGC_SCALARS(X)
 #undef X
+    case Scalar::Other: break;
   }
   return "";
 }

@@ -5,6 +5,7 @@
 #include "lib/support/pytext.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/pyrender_open.h"
 #include "lib/text/repr.h"
 #include "lib/text/repro.h"
 #include "lib/uop/wellformed.h"
@@ -43,12 +44,20 @@ std::string below_header(const CompleteText& text, const GraphInfo& info) {
   return (text.lost || !info.stage.empty() ? text_header(info) : std::string()) + text.text;
 }
 
+// A text of another release than 0.12.0 says so.
+GraphInfo with_producer(GraphInfo info, const Graph& graph) {
+  if (!graph.is_foreign()) info.producer.clear();
+  else if (release_of(info.producer) != graph.release())
+    info.producer = graph.release() == Release::Other ? "unknown" : "tinygrad " + std::string(name_of(graph.release()));
+  return info;
+}
+
 // ADD dtypes.float None
 std::string nodes_text(std::span<const UOp> nodes) {
   std::string out;
   for (UOp u : nodes) {
-    out.append(name_of(u.op())).append(" ").append(u.dtype().repr()) += ' ';
-    u.arg().append_repr(out);
+    out.append(shown_op(u)).append(" ").append(u.dtype().repr()) += ' ';
+    shown_arg(u).append_repr(out);
     if (!u.tag().is_none()) out += " tag=", u.tag().append_repr(out);
     out += '\n';
   }
@@ -63,8 +72,8 @@ std::string dot_text(UOp root, const GraphInfo& info) {
   size_t next = 0;
   for (UOp u : toposort(root)) {
     number[u] = next++;
-    std::string label = std::string(name_of(u.op())) + "\n" + std::string(u.dtype().repr());
-    if (!u.arg().is_none()) label += "\n" + u.arg().repr();
+    std::string label = std::string(shown_op(u)) + "\n" + std::string(u.dtype().repr());
+    if (Arg a = shown_arg(u); !a.is_none()) label += "\n" + a.repr();
     if (!u.tag().is_none()) label += "\ntag=" + u.tag().repr();
     out += "  n" + std::to_string(number[u]) + " [label=";
     append_dot_string(out, label);
@@ -90,10 +99,16 @@ std::optional<Format> parse_format(std::string_view name) {
   return it == std::end(kNames) ? std::nullopt : std::optional(Format(it - std::begin(kNames)));
 }
 
-Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info) {
+Result<std::string> write_graph(Format format, UOp root, const GraphInfo& given) {
   return catch_failures([&]() -> std::string {
+    const GraphInfo info = with_producer(given, root.graph());
     switch (format) {
-      case Format::Pyrender: return below_header(pyrender_complete(root).value_or_throw(), info) + "\n";
+      case Format::Pyrender:
+        if (root.graph().is_foreign()) {
+          OpenText open = pyrender_open(root);
+          return below_header({std::move(open.text), open.generic}, info) + "\n";
+        }
+        return below_header(pyrender_complete(root).value_or_throw(), info) + "\n";
       case Format::Repr: return below_header(repr_complete(root), info) + "\n";
       case Format::Uops: return print_uops(toposort(root));
       case Format::Nodes: return nodes_text(toposort(root));
@@ -104,11 +119,14 @@ Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info) 
   });
 }
 
-Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info) {
+Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& given) {
   return catch_failures([&]() -> std::string {
     if (list.empty()) return {};
+    const GraphInfo info = with_producer(given, list[0].graph());
     switch (format) {
-      case Format::Uops: return info.stage.empty() ? print_uops(list) : below_header(print_uops_complete(list), info);
+      case Format::Uops:
+        return info.stage.empty() || list[0].graph().is_foreign() ? print_uops(list)
+                                                                  : below_header(print_uops_complete(list), info);
       case Format::Nodes: return nodes_text(list);
       case Format::Json: return list_to_json(list, info);
       default: return write_graph(format, list.back(), info).value_or_throw();
@@ -141,6 +159,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   Places* places = &report.places;
   auto header = read_header(text, file);
   if (!header) return header.diag();
+  graph.set_release(*header ? release_of((*header)->producer) : Release::v0_12);
   auto of_root = [&](Result<UOp> root) -> Result<GraphFile> {
     if (!root) return root.diag();
     return GraphFile{.info = header->value_or(GraphInfo()), .root = *root, .list = {}};

@@ -66,6 +66,7 @@ struct GoldenRecord {
   std::map<std::string, int64_t> var_vals;
   std::map<std::string, std::optional<std::string>> settings;  // on top of the header's; nullopt: not set here
   std::vector<GoldenMetadata> metadata;                        // of a kernel record
+  std::string rewrites;  // every match of a rule, as JSON: recorded_rewrites.h
   uint32_t line = 0;  // of the file
 };
 

@@ -23,7 +23,7 @@ std::string info_members(const GraphInfo& info) {
   auto text = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) key(name), append_json_string(out, value);
   };
-  text("name", info.name), text("stage", info.stage), text("target", info.target);
+  text("producer", info.producer), text("name", info.name), text("stage", info.stage), text("target", info.target);
   if (info.settings.empty()) return out;
   key("settings");
   char before = '{';
@@ -35,6 +35,7 @@ std::string info_members(const GraphInfo& info) {
 }
 
 bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info) {
+  if (key == "producer") return info.producer = in.string(), true;
   if (key == "name") return info.name = in.string(), true;
   if (key == "stage") return info.stage = in.string(), true;
   if (key == "target") return info.target = in.string(), true;

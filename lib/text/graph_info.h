@@ -13,6 +13,7 @@ class JsonScanner;
 
 // Each may be empty.
 struct GraphInfo {
+  std::string producer = {};  // whose graph it is, "tinygrad 0.14.0"; empty: 0.12.0's
   std::string name;                             // of the kernel or record
   std::string stage;                            // whose result this is: tinygrad's name; empty or "ast": no stage yet
   std::string target;

@@ -6,13 +6,27 @@
 #include "lib/support/deep_stack.h"
 #include "lib/support/pytext.h"
 #include "lib/text/json_scan.h"
+#include "lib/text/open_args.h"
 #include "lib/text/py_values.h"
+#include "lib/uop/release.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
 
 constexpr std::string_view kFormat = "tgc-graph";
+
+// "AxisType.WEAK": what an enum's value that we do not know looks like.
+bool is_dotted_name(std::string_view text) {
+  bool dot = false, start = true;
+  for (char c : text) {
+    if (c == '.' && !start) dot = start = true;
+    else if (c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (!start && c >= '0' && c <= '9'))
+      start = false;
+    else return false;
+  }
+  return dot && !start;
+}
 
 // ---- writing
 
@@ -71,14 +85,17 @@ class GraphJsonWriter {
   }
 
   void node(UOp u) {  // what follows the opening brace
-    out_.append("\"op\":\"").append(name_of(u.op())).append("\",\"dtype\":\"").append(complete_repr(u.dtype())) += '"';
+    Arg a = u.arg();
+    std::string_view op = name_of(u.op());
+    if (u.is(Op::OTHER)) op = shown_op(u), a = shown_arg(u);
+    out_.append("\"op\":\"").append(op).append("\",\"dtype\":\"").append(complete_repr(u.dtype())) += '"';
     if (u.num_src()) {
       out_ += ",\"src\":[";
       for (size_t i = 0; i < u.num_src(); i++)
         out_.append(i ? "," : "").append(std::to_string(*number_.find(u.src(i))));
       out_ += ']';
     }
-    if (!u.arg().is_none()) out_ += ",\"arg\":", arg(u.arg());
+    if (!a.is_none()) out_ += ",\"arg\":", arg(a);
     if (!u.tag().is_none()) out_ += ",\"tag\":", arg(u.tag());
     out_ += '}';
   }
@@ -107,7 +124,10 @@ class GraphJsonWriter {
         tagged("bytes", hex);
         break;
       }
-      case Arg::Kind::Raw: tagged("raw", a.text()); break;
+      case Arg::Kind::Raw:
+        if (a.text() == kNegativeZero) out_ += a.text();
+        else tagged(is_dotted_name(a.text()) ? "value" : "raw", a.text());
+        break;
       case Arg::Kind::DType: tagged("value", complete_repr(a.dtype())); break;
       case Arg::Kind::Invalid:
       case Arg::Kind::Op:
@@ -123,15 +143,27 @@ class GraphJsonWriter {
         }
         out_ += ']';
         break;
-      case Arg::Kind::Record:
-        out_.append("{\"").append(name_of(a.record_class())).append("\":{");
-        for (size_t i = 0; i < a.items().size(); i++) {
-          out_.append(i ? ",\"" : "\"").append(fields_of(a.record_class())[i]).append("\":");
-          arg(a[i]);
-        }
-        out_ += "}}";
-        break;
+      case Arg::Kind::Record: record(RecordView(a)); break;
     }
+  }
+
+  // {"NAME":{"field":value,...}}; values that have no field's name are a list, the member "*", and come first.
+  void record(RecordView r) {
+    out_.append("{\"").append(r.name()).append("\":{");
+    size_t i = 0, n = r.size();
+    if (n && r.field(0).empty()) {
+      out_ += "\"*\":[";
+      for (; i < n && r.field(i).empty(); i++) {
+        if (i) out_ += ',';
+        arg(r.values()[i]);
+      }
+      out_ += ']';
+    }
+    for (; i < n; i++) {
+      out_.append(i ? ",\"" : "\"").append(r.field(i)).append("\":");
+      arg(r.values()[i]);
+    }
+    out_ += "}}";
   }
 
   UOpMap<int64_t> number_;
@@ -170,11 +202,15 @@ class JsonReader {
   GraphFile read_object() {
     GraphFile out;
     std::string format, version;
+    graph_.set_release(Release::v0_12);
     in_.object([&](std::string_view key) {
       if (key == "format") format = in_.string();
       else if (key == "version") version = in_.number();
-      else if (read_info_member(in_, key, out.info)) return;
-      else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
+      else if (read_info_member(in_, key, out.info)) {
+        if (key != "producer") return;
+        if (!nodes_.empty()) in_.fail(in_.position(), "the producer after the nodes", "\"producer\" before \"nodes\"");
+        graph_.set_release(release_of(out.info.producer));
+      } else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
       else in_.skip();
     });
@@ -207,6 +243,7 @@ class JsonReader {
   UOp node() {
     size_t at = in_.position();
     std::optional<Op> op;
+    std::string other;  // the name of an op that no release has
     std::optional<DType> dtype;
     Arg a, tag;
     sources_.clear();
@@ -215,6 +252,7 @@ class JsonReader {
       if (key == "op") {
         std::string name = in_.string();
         op = parse_op(name);
+        if (graph_.is_foreign() && (!op || *op == Op::OTHER)) op = Op::OTHER, other = name;
         if (!op) in_.fail(value_at, "unknown op '" + name + "'", "an op of tinygrad 0.12.0");
       } else if (key == "dtype") {
         dtype = dtype_of(in_.string(), value_at);
@@ -231,7 +269,11 @@ class JsonReader {
       }
     });
     if (!op || !dtype) in_.fail(at, "a node without its op or dtype", R"("op" and "dtype")");
-    if (std::string trouble = structure_trouble(*op, sources_, a); !trouble.empty()) in_.fail(at, trouble);
+    if (!graph_.is_foreign()) {
+      if (std::string trouble = structure_trouble(*op, sources_, a); !trouble.empty()) in_.fail(at, trouble);
+    } else if (*op == Op::OTHER) {
+      a = other_arg(graph_, other, a);
+    }
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
     return graph_.node(*op, *dtype, sources_, a, tag);
   }
@@ -289,7 +331,7 @@ class JsonReader {
       if (text.size() > 5000) in_.fail(at, "an integer of " + std::to_string(text.size()) + " digits", "at most 5000");
       if (auto i = Int::parse(text)) return *i;
     } else if (auto d = parse_py_float(text)) {
-      return *d;
+      return graph_.is_foreign() ? const_float(graph_, *d) : Arg(*d);
     }
     in_.fail(at, "found " + std::string(text.substr(0, 40)), "a number");
   }
@@ -304,6 +346,7 @@ class JsonReader {
       in_.fail(at, "found '" + text + "'", "inf, -inf or nan");
     }
     if (kind == "bytes") return bytes(at);
+    if (graph_.is_foreign()) return open_record(kind);
     auto c = parse_record_class(kind);
     if (!c)
       in_.fail(at, "an argument of unknown kind '" + kind + "'",
@@ -317,6 +360,20 @@ class JsonReader {
     });
     if (!record_fits(*c, values)) in_.fail(at, "a " + kind + " with fields of wrong types");
     return graph_.record(*c, values);
+  }
+
+  // Any object: what it is called, and its values.
+  Arg open_record(const std::string& name) {
+    std::vector<Arg> items{graph_.str(name), Arg()}, fields;
+    in_.object([&](std::string_view key) {
+      std::string field(key);
+      if (field == "*" && fields.empty())
+        return in_.array([&] { items.push_back(arg()), fields.push_back(graph_.str("")); });
+      fields.push_back(graph_.str(field));
+      items.push_back(arg());
+    });
+    items[1] = graph_.tuple(fields);
+    return graph_.record(RecordClass::Open, items);
   }
 
   Arg bytes(size_t at) {

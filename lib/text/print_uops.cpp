@@ -1,6 +1,7 @@
 #include "lib/text/print_uops.h"
 
 #include "lib/support/pytext.h"
+#include "lib/text/open_args.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
@@ -41,7 +42,7 @@ std::string print_uops(std::span<const UOp> list) {
     if (number.size() < 4) out.append(4 - number.size(), ' ');
     out += number + " ";
     size_t start = out.size();
-    out.append("Ops.").append(name_of(u.op()));
+    out.append("Ops.").append(shown_op(u));
     pad_to(out, start, 20);
     out += ": " + multirange_str(ranges_of(u), true, 10) + " ";
     start = out.size();
@@ -51,7 +52,7 @@ std::string print_uops(std::span<const UOp> list) {
     start = out.size();
     append_sources(out, u, positions);
     pad_to(out, start, 32);
-    out += ' ' + u.arg().str() + '\n';
+    out += ' ' + (u.graph().is_foreign() ? open_arg_str(u) : u.arg().str()) + '\n';
   }
   return out;
 }

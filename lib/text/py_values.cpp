@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lib/support/settings.h"
+#include "lib/text/open_args.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/read_before.h"
 #include "lib/uop/wellformed.h"
@@ -30,8 +31,22 @@ void PyValues::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
   }
 }
 
+namespace {
+// The bytes of a literal, which a string's escapes made characters below 256 of.
+std::string bytes_of(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i++) {
+    const auto c = uint8_t(text[i]);
+    if ((c == 0xC2 || c == 0xC3) && i + 1 < text.size()) out += char(((c & 3) << 6) | (text[++i] & 0x3F));
+    else out += text[i];
+  }
+  return out;
+}
+}  // namespace
+
 UOp PyValues::make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
-  if (std::string trouble = structure_trouble(op, src, arg); !trouble.empty()) fail(at, trouble);
+  if (!is_open())
+    if (std::string trouble = structure_trouble(op, src, arg); !trouble.empty()) fail(at, trouble);
   return graph_.node(op, dtype, src, arg, tag);
 }
 
@@ -55,7 +70,7 @@ PyValues::Value PyValues::primary() {
   if (c == '(') return bracketed();
   if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return {Arg(number())};
   if (c == '\'' || c == '"') return {graph_.str(string())};
-  if (c == 'b' && (peek(1) == '\'' || peek(1) == '"')) return pos_++, Value{graph_.bytes(string())};
+  if (c == 'b' && (peek(1) == '\'' || peek(1) == '"')) return pos_++, Value{graph_.bytes(bytes_of(string()))};
   if (!is_name_start(c)) fail(at, "found " + found(at), "an expression");
   return named(identifier("a name"), at);
 }
@@ -161,21 +176,30 @@ PyValues::Value PyValues::other_name(std::string_view name, size_t at) {
   fail(at, "unknown name '" + std::string(name) + "'", "a value");
 }
 
+namespace {
+std::optional<AddrSpace> parse_addrspace(std::string_view word) {
+  for (AddrSpace s : {AddrSpace::GLOBAL, AddrSpace::LOCAL, AddrSpace::REG})
+    if (name_of(s) == word) return s;
+  return std::nullopt;
+}
+}  // namespace
+
 PyValues::Value PyValues::named(std::string_view name, size_t at) {
   auto enumerated = [&](auto parse, const char* what) -> Value {
     size_t word_at = pos_ + 1;
     std::string_view word = attribute(what);
     auto value = parse(word);
+    if (!value && is_open()) return {graph_.raw(std::string(name) + "." + std::string(word))};
     if (!value) fail(word_at, "unknown name '" + std::string(word) + "'", what);
     return {Arg(*value)};
   };
   switch (name.size()) {
     case 3:
       if (name == "UOp") return other_name(name, at);
-      if (name == "Ops") return {Arg(op_name())};
+      if (name == "Ops") return is_open() ? enumerated(parse_op, "an op") : Value{Arg(op_name())};
       if (name == "inf") return {Arg(std::numeric_limits<double>::infinity())};
       if (name == "nan") return {Arg(std::numeric_limits<double>::quiet_NaN())};
-      if (name == "Opt") return record(RecordClass::Opt, at);
+      if (name == "Opt" && !is_open()) return record(RecordClass::Opt, at);
       break;
     case 4:
       if (name == "True") return {Arg(true)};
@@ -187,7 +211,7 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
     case 6:
       if (name == "dtypes") return {Arg(dtype())};
       if (name == "OptOps") return enumerated(parse_opt_op, "an optimization");
-      if (name == "Kernel") return record(RecordClass::Kernel, at);
+      if (name == "Kernel" && !is_open()) return record(RecordClass::Kernel, at);
       break;
     case 7:
       if (name == "Invalid") return {Arg(Const::invalid())};
@@ -196,7 +220,7 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
       if (name == "AxisType") return enumerated(parse_axis_type, "an axis type");
       break;
     case 9:
-      if (name == "AddrSpace") return {addrspace()};
+      if (name == "AddrSpace") return is_open() ? enumerated(parse_addrspace, "an address space") : Value{addrspace()};
       break;
     default: break;
   }
@@ -205,6 +229,10 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
     if (identifier("panic") != "panic") fail(at, "found a CustomKernel of something", "CustomKernel(panic)");
     expect(')', "')'");
     return {graph_.raw("CustomKernel(panic)")};
+  }
+  if (is_open() && name[0] >= 'A' && name[0] <= 'Z') {
+    if (peek() == '(') return open_record(name, at);
+    if (peek() == '.') return {graph_.raw(std::string(name) + "." + std::string(attribute("a name")))};
   }
   if (name[0] >= 'A' && name[0] <= 'Z')
     if (auto c = parse_record_class(name)) return record(*c, at);
@@ -215,6 +243,7 @@ Op PyValues::op_name() {
   size_t word_at = pos_ + 1;
   std::string_view word = attribute("an op's name");
   if (auto op = parse_op(word)) return *op;
+  if (is_open()) return Op::OTHER;
   std::vector<std::string_view> names;
   for (int i = 0; i < kNumOps; i++) names.push_back(name_of(Op(i)));
   std::string near = nearest_names(word, names);
@@ -224,8 +253,7 @@ Op PyValues::op_name() {
 Arg PyValues::addrspace() {
   size_t at = pos_ + 1;
   std::string_view word = attribute("an address space");
-  for (AddrSpace s : {AddrSpace::GLOBAL, AddrSpace::LOCAL, AddrSpace::REG})
-    if (name_of(s) == word) return s;
+  if (auto s = parse_addrspace(word)) return *s;
   fail(at, "unknown address space '" + std::string(word) + "'", "GLOBAL, LOCAL or REG");
 }
 
@@ -274,7 +302,7 @@ DType PyValues::dtype() {
   std::string_view piece = text_.substr(begin, end - begin);
   if (const DType* known = known_dtypes.find(piece)) return pos_ = end, *known;
   DType d = dtype_slowly(begin);
-  if (pos_ == end) known_dtypes.keep(piece, d);
+  if (pos_ == end && d.scalar_kind() != Scalar::Other) known_dtypes.keep(piece, d);
   return d;
 }
 
@@ -295,6 +323,7 @@ DType PyValues::dtype_slowly(size_t at) {
     d = name == "imageh" ? dtypes::imageh(shape, pitch) : dtypes::imagef(shape, pitch);
   } else {
     auto known = dtypes::parse(name);
+    if (!known && is_open()) known = dtypes::open(name);
     if (!known) {
       std::string near = nearest_names(name, dtypes::attribute_names());
       fail(name_at, "unknown dtype '" + std::string(name) + "'", near.empty() ? "a dtype of tinygrad 0.12.0" : near);
@@ -352,6 +381,20 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
   if (c == RecordClass::Kernel && !values[0].is_uop()) fail(at, "a Kernel without an ast", "Kernel(k0(), ())");
   if (!record_fits(c, values)) fail(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
   return {.arg = graph_.record(c, values), .depth = one_deeper(inner, at)};
+}
+
+PyValues::Value PyValues::open_record(std::string_view name, size_t at) {
+  Arguments args = arguments();
+  if (name == "ConstFloat" && args.size() == 1) return {const_float(graph_, as_arg(args[0].value))};
+  std::vector<Arg> items{graph_.str(name), Arg()}, fields;
+  uint16_t inner = 0;
+  for (const Argument& a : args) {
+    inner = std::max(inner, a.value.depth);
+    fields.push_back(graph_.str(a.keyword));
+    items.push_back(as_arg(a.value));
+  }
+  items[1] = graph_.tuple(fields);
+  return {.arg = graph_.record(RecordClass::Open, items), .depth = one_deeper(inner, at)};
 }
 
 // ---- lists of Opt

@@ -110,6 +110,8 @@ class PyValues : public PyScan {
   DType dtype();                                   // after the word `dtypes`
   Value record(RecordClass c, size_t at);          // at its '('
   Op op_name();                                    // after the word `Ops`
+  bool is_open() const { return graph_.is_foreign(); }  // names of other releases are kept as they are
+  Value open_record(std::string_view name, size_t at);  // of another release, at its '('
 
   // The nodes made from now on stand at that byte.
   void note_place(size_t at) {

@@ -6,6 +6,7 @@
 #include "lib/support/deep_stack.h"
 #include "lib/support/limits.h"
 #include "lib/text/py_values.h"
+#include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_writer.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
@@ -391,6 +392,7 @@ std::string PyrenderWriter::expression_of(UOp u) {
 }
 
 Result<std::string> pyrender(UOp root) {
+  if (root.graph().is_foreign()) return pyrender_open(root).text;
   return catch_failures([&] { return PyrenderWriter(root).write(); });
 }
 

@@ -108,6 +108,7 @@ class CompleteWriter : public PyrenderWriter {
 }  // namespace
 
 Result<CompleteText> pyrender_complete(UOp root) {
+  if (root.graph().is_foreign()) return CompleteText{pyrender(root).value_or_throw(), true};
   auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
   if (text) return text;
   return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });  // which tinygrad cannot print

@@ -5,6 +5,7 @@
 #include "lib/support/deep_stack.h"
 #include "lib/support/limits.h"
 #include "lib/support/pytext.h"
+#include "lib/text/open_args.h"
 #include "lib/text/py_values.h"
 
 namespace tgc {
@@ -33,16 +34,24 @@ void append_arg(Printed& to, Arg a) {
   std::string& out = to.text;
   if (!holds_uop(a)) return a.append_repr(out);
   bool is_record = a.kind() == Arg::Kind::Record;
-  if (is_record) out += name_of(a.record_class());
+  if (is_record) out += RecordView(a).name();
   out += '(';
-  auto items = a.items();
+  auto items = is_record ? RecordView(a).values() : a.items();
   for (size_t i = 0; i < items.size(); i++) {
     if (i) out += ", ";
-    if (is_record) out.append(fields_of(a.record_class())[i]) += '=';
+    if (is_record && !RecordView(a).field(i).empty()) out.append(RecordView(a).field(i)) += '=';
     append_arg(to, items[i]);
   }
   if (a.is(RecordClass::Kernel)) out += ", grad_fxn=None";
   out += !is_record && items.size() == 1 ? ",)" : ")";
+}
+
+// The arg of a node. From 0.13 on a REDUCE shows its op by its own words, and a constant's float is a ConstFloat.
+void append_own_arg(Printed& to, UOp u) {
+  Arg a = shown_arg(u);
+  if (!u.graph().is_foreign() || u.graph().release() == Release::v0_11) return append_arg(to, a);
+  if (u.is(Op::CONST) && is_const_float(a)) to.text.append("ConstFloat(").append(a.repr()).append(")");
+  else append_arg(to, a);
 }
 
 // How often each node is a source, and its number in the order of first sight.
@@ -100,8 +109,8 @@ void append_repr(Printed& to, UOp root, size_t indent) {
       s->printed = s->uses > 1;
     }
     append_lost(to.lost, to.nodes++, u);
-    out.append("UOp(Ops.").append(name_of(u.op())).append(", ").append(u.dtype().repr()).append(", arg=");
-    append_arg(to, u.arg());
+    out.append("UOp(Ops.").append(shown_op(u)).append(", ").append(u.dtype().repr()).append(", arg=");
+    append_own_arg(to, u);
     if (holds_uop(u.tag())) out += ", tag=", append_arg(to, u.tag());
     else if (!u.tag().is_none()) out.append(", tag=").append(u.tag().str());
     out += ", src=(";
@@ -137,6 +146,7 @@ class ReprReader : public PyValues {
  private:
   struct Frame {
     Op op;
+    std::string_view other;  // the name of an op that no release has
     DType dtype;
     Arg arg, tag;
     std::string_view name;
@@ -207,6 +217,7 @@ class ReprReader : public PyValues {
     size_t op_at = (skip(), pos_);
     if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
     f.op = op_name();
+    if (f.op == Op::OTHER) f.other = text_.substr(op_at + 4, pos_ - op_at - 4);
     expect(',', "after the op");
     size_t dtype_at = (skip(), pos_);
     f.dtype = as_dtype(value(), dtype_at);
@@ -232,6 +243,7 @@ class ReprReader : public PyValues {
     Frame f = stack.back();
     stack.pop_back();
     note_place(f.at);
+    if (f.op == Op::OTHER) f.arg = other_arg(graph_, f.other, f.arg);
     UOp u = make(f.at, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first), f.arg, f.tag);
     sources.resize(f.first);
     if (!f.name.empty()) names[f.name] = u;

@@ -35,6 +35,22 @@ void append_items(std::string& out, std::span<const Arg> items) {
   out += items.size() == 1 ? ",)" : ")";
 }
 
+// repr(bytes): b'\x7fELF'
+void append_bytes(std::string& out, std::string_view bytes) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  const char quote = bytes.find('\'') != bytes.npos && bytes.find('"') == bytes.npos ? '"' : '\'';
+  out += 'b', out += quote;
+  for (char c : bytes) {
+    if (c == quote || c == '\\') out += '\\', out += c;
+    else if (c == '\t') out += "\\t";
+    else if (c == '\n') out += "\\n";
+    else if (c == '\r') out += "\\r";
+    else if (c >= ' ' && c < 0x7f) out += c;
+    else out += "\\x", out += kHex[uint8_t(c) >> 4], out += kHex[c & 15];
+  }
+  out += quote;
+}
+
 Order order_of(std::strong_ordering o) { return o < 0 ? Order::Less : o > 0 ? Order::Greater : Order::Equal; }
 
 Order compare_const(Const a, Const b) {
@@ -46,8 +62,10 @@ Order compare_const(Const a, Const b) {
 
 }  // namespace
 
-std::string_view name_of(RecordClass c) { return kRecords[int(c)].name; }
-std::span<const std::string_view> fields_of(RecordClass c) { return kRecords[int(c)].fields; }
+std::string_view name_of(RecordClass c) { return c == RecordClass::Open ? "object" : kRecords[int(c)].name; }
+std::span<const std::string_view> fields_of(RecordClass c) {
+  return c == RecordClass::Open ? std::span<const std::string_view>() : kRecords[int(c)].fields;
+}
 std::optional<RecordClass> parse_record_class(std::string_view name) {
   for (int i = 0; i < kNumRecordClasses; i++)
     if (kRecords[i].name == name) return RecordClass(i);
@@ -57,7 +75,7 @@ std::optional<RecordClass> parse_record_class(std::string_view name) {
 bool record_fits(RecordClass c, std::span<const Arg> v) {
   auto tuple_of = [](Arg a, auto is) { return a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), is); };
   auto is_opt = [](Arg a) { return a.is(RecordClass::Opt); };
-  if (v.size() != fields_of(c).size()) return false;
+  if (c != RecordClass::Open && v.size() != fields_of(c).size()) return false;
   switch (c) {
     case RecordClass::KernelInfo:
       return v[0].is_str() && tuple_of(v[1], [](Arg a) { return a.kind() == Arg::Kind::AxisType; }) &&
@@ -68,6 +86,9 @@ bool record_fits(RecordClass c, std::span<const Arg> v) {
     case RecordClass::BufferizeOpts: return v[1].kind() == Arg::Kind::AddrSpace && v[2].kind() == Arg::Kind::Bool;
     case RecordClass::Kernel: return v[0].is_uop();
     case RecordClass::Metadata: return true;
+    case RecordClass::Open:
+      return v.size() >= 2 && v[0].is_str() && tuple_of(v[1], [](Arg a) { return a.is_str(); }) &&
+             v[1].items().size() + 2 == v.size();
   }
   return false;
 }
@@ -109,7 +130,7 @@ void Arg::append_repr(std::string& out) const {
     case Kind::Invalid: to_const().append_str(out); break;
     case Kind::None: out += "None"; break;
     case Kind::Str: out += py_repr(text()); break;
-    case Kind::Bytes: out += 'b', out += py_repr(text()); break;
+    case Kind::Bytes: append_bytes(out, text()); break;
     case Kind::Raw: out += text(); break;
     case Kind::Tuple: append_items(out, items()); break;
     case Kind::Record: {
@@ -119,12 +140,12 @@ void Arg::append_repr(std::string& out) const {
         out += ')';
         break;
       }
-      out.append(name_of(record_class())) += '(';
-      auto names = fields_of(record_class());
-      for (size_t i = 0; i < items().size(); i++) {
+      RecordView record(*this);
+      out.append(record.name()) += '(';
+      for (size_t i = 0; i < record.size(); i++) {
         if (i) out += ", ";
-        out.append(names[i]) += '=';
-        items()[i].append_repr(out);
+        if (!record.field(i).empty()) out.append(record.field(i)) += '=';
+        record.values()[i].append_repr(out);
       }
       out += ')';
       break;

@@ -16,11 +16,12 @@ namespace tgc {
 class UOp;
 class Graph;
 
-// tinygrad's dataclasses that appear in texts. X(class, fields...)
-enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata };
-inline constexpr int kNumRecordClasses = 5;
+// tinygrad 0.12.0's dataclasses that appear in texts; Open is any object of another release, of which the name, the
+// arguments and the fields are kept as they came.
+enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
+inline constexpr int kNumRecordClasses = 5;  // without Open
 std::string_view name_of(RecordClass c);
-std::span<const std::string_view> fields_of(RecordClass c);
+std::span<const std::string_view> fields_of(RecordClass c);  // of Open none: see RecordView
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
 // Whether the fields have the types that code which takes such a record relies on. For readers.
@@ -113,6 +114,23 @@ class Arg {
     double d_;
     const void* p_;
   };
+};
+
+// A record of either kind as its texts show it: NAME(value, field=value). An Open one has its name, the names of its
+// fields as a tuple ("" where a value has none), and its values as items.
+class RecordView {
+ public:
+  explicit RecordView(Arg record) : record_(record) {}
+  std::string_view name() const { return is_open() ? record_[0].text() : name_of(record_.record_class()); }
+  size_t size() const { return values().size(); }
+  std::span<const Arg> values() const { return record_.items().subspan(is_open() ? 2 : 0); }
+  std::string_view field(size_t i) const {
+    return is_open() ? record_[1][i].text() : fields_of(record_.record_class())[i];
+  }
+
+ private:
+  bool is_open() const { return record_.is(RecordClass::Open); }
+  Arg record_;
 };
 
 // A three-way comparison as Python's tuple comparison needs it: values of which neither is less nor equal are

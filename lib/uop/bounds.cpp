@@ -1,6 +1,7 @@
 // vmin and vmax (ops.py _min_max).
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "lib/uop/bottom_up.h"
 #include "lib/uop/facts.h"
@@ -159,6 +160,8 @@ const Bounds& bounds_of_dtype(DType d) {
 }  // namespace
 
 const Bounds& UOp::compute_bounds() const {
+  static const Bounds kUnknown{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  if (graph().is_foreign()) return kUnknown;
   bottom_up(
       *this, [](UOp u) { return u.node()->bounds != nullptr; }, needs_sources,
       [](UOp u) {

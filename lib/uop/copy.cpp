@@ -50,6 +50,9 @@ class Copier {
 
 }  // namespace
 
-UOp copy_into(Graph& to, UOp root) { return Copier(to).copy(root); }
+UOp copy_into(Graph& to, UOp root) {
+  if (root.graph().is_foreign()) to.set_release(root.graph().release());
+  return Copier(to).copy(root);
+}
 
 }  // namespace tgc

@@ -10,6 +10,7 @@
 #include "lib/support/arena.h"
 #include "lib/support/inline_stack.h"
 #include "lib/support/settings.h"
+#include "lib/uop/release.h"
 #include "lib/uop/uop.h"
 
 namespace tgc {
@@ -72,6 +73,12 @@ class Graph {
   ~Graph();
 
   const Settings& settings() const { return settings_; }
+
+  // The release of tinygrad whose graph this is; readers say it. One that is not 0.12 is looked at, compared and
+  // written: no rule, no specification and no fact of 0.12's is asked of it.
+  Release release() const { return release_; }
+  void set_release(Release release) { release_ = release; }
+  bool is_foreign() const { return release_ != Release::v0_12; }
 
   // The node with these fields: UOp(op, dtype, src, arg, tag).
   UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}, Arg tag = {});
@@ -157,6 +164,7 @@ class Graph {
   friend class Arg;
 
   const Settings settings_;
+  Release release_ = Release::v0_12;
   Arena arena_;
   std::vector<const Node*> nodes_;
   std::vector<NodeKey> keys_;  // by id, as nodes_

@@ -8,7 +8,7 @@ namespace tgc {
 namespace {
 
 constexpr std::string_view kOps[] = {
-#define X(name) #name,
+#define X(name, ...) #name,
 #include "lib/uop/ops.def"
 #undef X
 };

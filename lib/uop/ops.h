@@ -8,12 +8,15 @@
 namespace tgc {
 
 enum class Op : uint8_t {
-#define X(name) name,
+#define X(name, ...) name,
 #include "lib/uop/ops.def"
 #undef X
 };
+// The ops of tinygrad 0.12.0, which the pipeline knows, come first: rules, specifications and tables have these alone.
 inline constexpr int kNumOps = int(Op::PTRCAT) + 1;
-static_assert(kNumOps <= 128);
+// With those of other releases, and OTHER (see release.h).
+inline constexpr int kNumAllOps = int(Op::OTHER) + 1;
+static_assert(kNumAllOps <= 128);
 
 std::string_view name_of(Op op);                     // "ADD"
 std::optional<Op> parse_op(std::string_view name);   // of "ADD"
@@ -26,7 +29,7 @@ class OpSet {
   constexpr OpSet(std::initializer_list<Op> ops) {
     for (Op op : ops) add(op);
   }
-  static constexpr OpSet all() {
+  static constexpr OpSet all() {  // of 0.12.0
     OpSet s;
     for (int i = 0; i < kNumOps; i++) s.add(Op(i));
     return s;
@@ -42,7 +45,7 @@ class OpSet {
   constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }
   template <class Visit>
   constexpr void for_each(Visit visit) const {  // in the order of the ops
-    for (int i = 0; i < kNumOps; i++)
+    for (int i = 0; i < kNumAllOps; i++)
       if (contains(Op(i))) visit(Op(i));
   }
   friend constexpr OpSet operator|(OpSet a, OpSet b) { return OpSet(a.word_[0] | b.word_[0], a.word_[1] | b.word_[1]); }

@@ -27,6 +27,22 @@ std::span<const UOp> view(const RangeList* list) { return {reinterpret_cast<cons
 
 bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
+// range_start of a release but 0.12.0, of which lib/uop/ops.h tells.
+int range_start_elsewhere(Op op) {
+  switch (op) {
+    case Op::LINEAR: return 0;
+    case Op::STAGE:
+    case Op::CALL:
+    case Op::FUNCTION:
+    case Op::UNSHARD:
+    case Op::BUFFER_VIEW: return 1;
+    case Op::COPY: return 2;
+    case Op::STORE: return -1;
+    default: return range_start(op);
+  }
+}
+
+template <int (*range_start)(Op)>
 void collect_ended(UOp u, std::vector<UOp>& out) {
   std::vector<UOp> stack{u};
   while (!stack.empty()) {
@@ -40,7 +56,10 @@ void collect_ended(UOp u, std::vector<UOp>& out) {
   }
 }
 
-bool may_end_ranges(UOp u) { return range_start(u.op()) >= 0 || u.is(Op::AFTER); }
+template <int (*range_start)(Op)>
+bool may_end_ranges(UOp u) {
+  return range_start(u.op()) >= 0 || u.is(Op::AFTER);
+}
 
 // Most nodes lie where one of their sources lies: its list. Null when none holds all others and begins with the first
 // one.
@@ -59,10 +78,11 @@ const RangeList* list_of_source(UOp u) {
   return widest;
 }
 
+template <int (*range_start)(Op) = tgc::range_start>
 void compute_ranges(UOp u) {
   const Node* n = u.node();
   std::vector<UOp> ended;
-  if (may_end_ranges(u)) collect_ended(u, ended);
+  if (may_end_ranges<range_start>(u)) collect_ended<range_start>(u, ended);
   if (!u.is(Op::RANGE) && ended.empty())
     if (const RangeList* shared = list_of_source(u)) {
       n->ranges = shared;
@@ -92,14 +112,15 @@ void compute_ranges(UOp u) {
 
 std::vector<UOp> ended_ranges(UOp u) {
   std::vector<UOp> out;
-  collect_ended(u, out);
+  collect_ended<range_start>(u, out);
   return out;
 }
 
 std::span<const UOp> ranges_of(UOp u) {
   if (!u.node()->ranges)
     bottom_up(
-        u, [](UOp x) { return x.node()->ranges != nullptr; }, [](UOp) { return true; }, compute_ranges);
+        u, [](UOp x) { return x.node()->ranges != nullptr; }, [](UOp) { return true; },
+        u.graph().is_foreign() ? compute_ranges<range_start_elsewhere> : compute_ranges<>);
   return view(u.node()->ranges);
 }
 

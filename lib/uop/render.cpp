@@ -7,6 +7,7 @@
 #include "lib/support/pytext.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
+#include "lib/uop/render_open.h"
 
 namespace tgc {
 
@@ -73,6 +74,7 @@ void append_infix(std::string& out, UOp x, std::string_view left, std::string_vi
 
 std::string range_str(UOp range) {
   std::string out;
+  if (!range.arg().is_tuple()) return range.arg().str();
   auto items = range.arg().items();
   for (size_t i = 0; i + 1 < items.size(); i++) {
     if (i) out += '_';
@@ -80,6 +82,14 @@ std::string range_str(UOp range) {
     out += negative ? "m" + (-items[i].as_int()).str() : items[i].str();
   }
   return out;
+}
+
+// Axis types of other releases are told by their names.
+static std::string_view color_of_range(UOp range) {
+  if (!range.arg().is_tuple() || range.arg().items().empty()) return "";
+  Arg type = range.arg().items().back();
+  if (type.kind() == Arg::Kind::AxisType) return axis_color(type.axis_type());
+  return type.repr() == "AxisType.DEVICE" ? "green" : type.repr() == "AxisType.WEAK" ? "WHITE" : "";
 }
 
 std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad) {
@@ -91,13 +101,14 @@ std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad) 
     if (length) out += ',', length++;
     std::string text = range_str(r);
     length += text.size();
-    out += color ? colored(text, axis_color(r.arg().items().back().axis_type())) : text;
+    out += color ? colored(text, color_of_range(r)) : text;
   }
   if (length < pad) out.append(pad - length, ' ');
   return out;
 }
 
 std::string render(UOp root, bool simplified) {
+  if (root.graph().is_foreign()) return render_open(root);
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // most often, of sizes: no walk for it
   std::unordered_map<uint32_t, std::string> text;  // by id; no array: small graphs are asked for within large ones

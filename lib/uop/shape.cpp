@@ -245,10 +245,12 @@ std::optional<Shape> shape_or_none(UOp u) {
   if (!u.node()->shape && u.dtype().is_value() && u.dtype() != dtypes::void_ &&
       !u.graph().ops().intersects(kGiveShapes))
     return std::nullopt;
-  if (!u.node()->shape)
+  if (!u.node()->shape) {
+    if (u.graph().is_foreign()) return std::nullopt;
     bottom_up(
         u, [](UOp x) { return x.node()->shape != nullptr; }, [](UOp) { return true; },
         [](UOp x) { x.node()->shape = compute_shape(x); });
+  }
   return known_shape(u);
 }
 
@@ -265,6 +267,7 @@ Int size_of(UOp u) {
 }
 
 Arg device_of(UOp u) {
+  if (!u.node()->device && u.graph().is_foreign()) return {};
   if (!u.node()->device && !u.graph().ops().intersects(kGiveDevices)) return {};
   if (!u.node()->device)
     bottom_up(
@@ -340,6 +343,7 @@ int32_t compute_axis(UOp u) {
 }  // namespace
 
 std::optional<int64_t> axis_of(UOp u) {
+  if (u.graph().is_foreign()) return std::nullopt;
   bottom_up(
       u, [](UOp x) { return x.node()->axis != Node::kAxisUnknown; }, [](UOp x) { return !x.is(Op::MULTI); },
       [](UOp x) { x.node()->axis = compute_axis(x); });
@@ -358,6 +362,7 @@ Sint sgep(UOp u, size_t i) {
 
 namespace {
 size_t size_count(UOp u, size_t which) {
+  if (u.graph().is_foreign()) fail(u, "is of another release of tinygrad, its sizes are not known");
   if (u.num_src() <= which) fail(u, "has no size argument");
   UOp sizes = u.src(which);
   auto n = size_t(sizes.dtype().count());

@@ -434,6 +434,7 @@ Wanted wanted_dtypes(UOp u) {
 }  // namespace
 
 std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
+  if (int(op) >= kNumOps) return named(op) + ", which tinygrad 0.12.0 does not have";
   const Row& row = kTable[size_t(op)];
   if (src.size() < row.least || src.size() > row.most) {
     std::string needs = row.most == kMany   ? std::to_string(row.least) + " or more"
@@ -459,6 +460,7 @@ std::string dtype_trouble(UOp u) {
 
 std::optional<Malformed> first_malformed_below(UOp root) {
   const Graph& graph = root.graph();
+  if (graph.is_foreign()) return std::nullopt;
   uint32_t id = 0;
   while (id <= root.id() && !wanted_dtypes(graph.at(id))) id++;
   if (id > root.id()) return std::nullopt;
@@ -487,6 +489,7 @@ std::optional<Malformed> first_out_of_order(std::span<const UOp> list) {
 }
 
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes) {
+  if (!nodes.empty() && nodes[0].graph().is_foreign()) return std::nullopt;
   for (UOp u : nodes)
     if (wanted_dtypes(u)) return Malformed{u, dtype_trouble(u)};
   return std::nullopt;

@@ -147,7 +147,7 @@ void RecordingWriter::write_nodes() {
         json_.value(number(u)).value(number(u.arg()[0].uop()));
   });
   std::vector<std::string_view> names;
-  for (int op = 0; op < kNumOps; op++) names.push_back(name_of(Op(op)));
+  for (int op = 0; op < kNumAllOps; op++) names.push_back(name_of(Op(op)));
   json_.member("ops", names);
 }
 

@@ -31,7 +31,8 @@ std::string_view scalar_type(Scalar s) {
     case Scalar::BFloat16: return "bfloat";
     case Scalar::Float32: return "float";
     case Scalar::Float64: return "double";
-    case Scalar::Index: return {};
+    case Scalar::Index:
+    case Scalar::Other: return {};
   }
   return {};
 }

@@ -59,7 +59,8 @@ Type type_of(DType dtype) {
     case Scalar::BFloat16:
     case Scalar::Float32: return Type::F32;
     case Scalar::Float64: return Type::F64;
-    case Scalar::Void: break;
+    case Scalar::Void:
+    case Scalar::Other: break;
   }
   throw Failure("a value cannot have the dtype " + std::string(dtype.repr()));
 }

@@ -197,7 +197,8 @@ Fn pick_kind(const Selector& s) {
     case Scalar::BFloat16: return pick_access<StoredBF16, Off>(s);
     case Scalar::Float32: return pick_access<Plain<float>, Off>(s);
     case Scalar::Float64: return pick_access<Plain<double>, Off>(s);
-    case Scalar::Void: break;
+    case Scalar::Void:
+    case Scalar::Other: break;
   }
   return nullptr;
 }

@@ -1,0 +1,19 @@
+// pyrender of the releases from 0.13 on, to the letter (uop/render.py), and for every graph that they cannot print, or
+// that is of no release we know, the same with every node as UOp(...).
+#pragma once
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+
+// The text of the graph under `root`, whose release its Graph says, without a final newline. `generic` says that
+// tinygrad's own pyrender of that release fails on such a graph.
+struct OpenText {
+  std::string text;
+  bool generic = false;
+};
+OpenText pyrender_open(UOp root);
+
+// What two dtypes of 0.14, both scalars, promote to (dtype.py least_upper_dtype); nullopt where tinygrad raises.
+std::optional<std::string_view> promoted_0_14(std::string_view a, std::string_view b);
+
+}  // namespace tgc

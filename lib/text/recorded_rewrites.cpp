@@ -1,0 +1,45 @@
+#include "lib/text/recorded_rewrites.h"
+
+#include "lib/text/graph_json.h"
+#include "lib/text/json_scan.h"
+
+namespace tgc {
+
+Result<std::vector<RecordedMatch>> read_rewrites(Graph& graph, std::string_view json, std::string_view producer,
+                                                 std::string_view file) {
+  return catch_failures([&] {
+    std::vector<RecordedMatch> out;
+    std::string_view nodes;
+    std::vector<int64_t> wanted;  // two a match
+    JsonScanner in(json, file, 1);
+    in.object([&](std::string_view key) {
+      if (key == "nodes") nodes = in.skip();
+      else if (key != "list") in.skip();
+      else
+        in.array([&] {
+          RecordedMatch match;
+          size_t at = in.position(), item = 0;
+          in.array([&] {
+            if (item == 0) match.stage = size_t(in.int64());
+            else if (item == 1) match.place = in.string();
+            else if (item > 3) in.skip();
+            else wanted.push_back(in.int64());
+            item++;
+          });
+          if (item != 4 || match.place.empty())
+            in.fail(at, "a match of " + std::to_string(item) + " items", "[stage, place, before, after]");
+          out.push_back(std::move(match));
+        });
+    });
+    if (out.empty()) return out;
+    std::string text = "{\"format\":\"tgc-graph\",\"version\":1,\"producer\":";
+    append_json_string(text, producer);
+    text.append(",\"nodes\":").append(nodes).append(",\"list\":[");
+    for (size_t i = 0; i < wanted.size(); i++) text += (i ? "," : "") + std::to_string(wanted[i]);
+    GraphFile read = graph_from_json(graph, text + "]}", file).value_or_throw();
+    for (size_t i = 0; i < out.size(); i++) out[i].before = read.list[2 * i], out[i].after = read.list[2 * i + 1];
+    return out;
+  });
+}
+
+}  // namespace tgc
