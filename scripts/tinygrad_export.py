@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write golden records of everything that a program compiles with an installed tinygrad 0.12.0.
+"""Write golden records of everything that a program compiles with an installed tinygrad, 0.11 to 0.14.
 
   tinygrad_export.py -o out.jsonl.gz [options] -- program.py args...
   tinygrad_export.py -o out.jsonl.gz [options] -- -m pytest test/test_ops.py -k gemm
@@ -18,6 +18,10 @@ source, the launch facts, the Tensor methods and the lines of the program behind
 
 `tgc check out*.jsonl.gz` replays them. A kernel on the program's own values, against what the program got:
   tgc run out.jsonl.gz#ID --inputs=out.inputs/ID.in.npz --expect=out.inputs/ID.out.npz
+
+Of another release than 0.12.0, and with --walk, --rewrites or --letters, each graph is kept as its nodes, every named
+rewrite is a stage, and the calls of TinyJits are recorded too, in out.jit.jsonl.gz: `tgc diff old.jsonl.gz new.jsonl.gz`
+compares two such recordings, `tgc lint out.jit.jsonl.gz` looks for what a jit does silently.
 
 --targets names what each kernel is compiled for (CPU:CLANG, CUDA:CUDA:sm_80, ...; no such device is needed); without
 it, what the program itself uses. What the program compiles under settings of its own (Context(NOOPT=1)) says so in its
@@ -95,6 +99,12 @@ def main():
   parser.add_argument("--id", help="what the records are called: NAME.0, NAME.1, ...; the program's name if not given")
   parser.add_argument("--save-inputs", action="store_true",
                       help="keep the arrays that each kernel read and stored when it first ran")
+  parser.add_argument("--walk", action="store_true",
+                      help="keep each graph as its nodes, as of any other release than 0.12.0, not as tinygrad prints it")
+  parser.add_argument("--letters", action="store_true",
+                      help="keep what tinygrad's own pyrender prints of each graph too; with --walk")
+  parser.add_argument("--rewrites", action="store_true",
+                      help="keep every match of a rule too: its place, what it matched, what it made; with --walk")
   parser.add_argument("--replay", nargs="+", metavar="FILE", help="compile the graphs of these golden files again")
   split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
   options, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
@@ -109,13 +119,16 @@ def main():
   if command and command[0] == "-m": sys.path.insert(0, os.getcwd())
   version = installed_version()
   if version is None: trouble(f"tinygrad is not installed here: pip install tinygrad=={WANTED}")
-  if version != WANTED:
-    trouble(f"the installed tinygrad is {version}, the records are of {WANTED}: pip install tinygrad=={WANTED}")
-  for name in UNRECORDED:
+  walks = options.walk or options.rewrites or options.letters or version != WANTED
+  if walks and (options.replay or options.targets or options.save_inputs):
+    trouble(f"--replay, --targets and --save-inputs are for tinygrad {WANTED}, recorded without --walk and --rewrites;"
+            f" this one is {version}")
+  for name in UNRECORDED if not walks else ():
     if os.environ.get(name): say(f"{name} is set; it changes the records and no header can say so")
 
   facts = {"output": options.output, "targets": [t for t in options.targets.split(",") if t],
-           "id": options.id or (program_name(command) if command else "replay"), "save_inputs": options.save_inputs}
+           "id": options.id or (program_name(command) if command else "replay"), "save_inputs": options.save_inputs,
+           **({"version": version, "rewrites": options.rewrites, "letters": options.letters} if walks else {})}
   recorder = begin(facts)
   recorder.writer.remove_old()
   if options.replay:

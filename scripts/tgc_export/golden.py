@@ -4,7 +4,10 @@ Each line of a gzip file is a member of its own and is written at once, so that 
 any moment."""
 import contextlib, fcntl, gzip, itertools, json, os, pathlib, re, stat, struct, sys, tempfile, zipfile, zlib
 
-WANTED = "0.12.0"  # the release of tinygrad
+WANTED = "0.12.0"  # the release of tinygrad whose text of each stage is kept; of others the nodes
+
+
+LEVELS = ("kernel", "tensor", "jit")  # each a file of its own
 
 
 def say(text): print(f"tinygrad_export: {text}", file=sys.stderr)
@@ -44,11 +47,12 @@ class Writer:
   def __init__(self, path, is_child=False):
     self.path, self.is_child, self.part = pathlib.Path(path), is_child, 0
     if self.path.is_symlink(): self.path = self.path.resolve()
+    self.producer = f"tinygrad {WANTED}"
     self.files = {}  # (descriptor, path) by level
     self.rights = {}  # of files that an earlier run has left, by path
 
   def file_for(self, level, part):
-    path = add_to_name(self.path, "tensor") if level == "tensor" else self.path
+    path = self.path if level == "kernel" else add_to_name(self.path, level)
     return add_to_name(path, f"part-{part}") if part else path
 
   def claim_part(self, settings):
@@ -64,7 +68,7 @@ class Writer:
     path = self.file_for(level, self.part)
     self.files[level] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if fd is None else fd, path
     if path in self.rights: os.fchmod(self.files[level][0], self.rights[path])
-    header = {"format": "tgc-golden", "version": 1, "level": level, "producer": f"tinygrad {WANTED}"}
+    header = {"format": "tgc-golden", "version": 1, "level": level, "producer": self.producer}
     self.write_line(level, json.dumps({**header, "settings": settings}))
 
   def write(self, level, settings, record):
@@ -94,7 +98,7 @@ class Writer:
 
   def remove_old(self):
     """What an earlier run has left under these names; a device or a FIFO is none of it."""
-    for level in ("kernel", "tensor"):
+    for level in LEVELS:
       for path in [self.file_for(level, 0), *self.parts(level).values()]:
         if not path.is_file(): continue
         self.rights[path] = stat.S_IMODE(path.stat().st_mode)
@@ -109,7 +113,7 @@ class Writer:
         except BlockingIOError:
           say(f"a process that the program started still runs: {lock}")
           continue
-        for level in ("kernel", "tensor"):
+        for level in LEVELS:
           path = self.file_for(level, part)
           if not path.exists(): continue
           self.append(level, golden_lines(path))

@@ -268,7 +268,10 @@ current = None
 def begin(options, is_child=False):
   """Records what this process compiles, from the moment that it imports tinygrad."""
   global current
-  current = Recorder(options, is_child)
+  if options.get("version"):
+    from tgc_export.anywhere import AnyRecorder
+    current = AnyRecorder(options, is_child)
+  else: current = Recorder(options, is_child)
   sys.modules.setdefault("tinygrad_export", sys.modules["tgc_export"])  # for a program that imports tgc_export from it
   sys.setrecursionlimit(max(sys.getrecursionlimit(), 20000))
   on_import("tinygrad", lambda _: current.watch())

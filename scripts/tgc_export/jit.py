@@ -1,0 +1,180 @@
+"""What a program's TinyJits are called with, what they return, and what happens in their functions besides kernels: the
+facts that `tgc lint` looks at. An event is a record of level "jit":
+
+  {"event":"call","jit":0,"function":"step","place":"train.py:12","call":1,"phase":"warmup"|"capture"|"replay",
+   "args":{"x":{"kind":"tensor","buffer":3,"shape":[4],"of":[0,1]}},  `of`: the jit and the call that returned it
+   "sees":{"mult":"2","model.training":"True","w":"buffer 5"},        variables of the function that are not its own
+   "changes":["count"], "reads":[{"place":"train.py:14"}],            what it changed; values that it read
+   "pending":[{"place":"train.py:15"}],                               assignments that nothing carried out
+   "outputs":[{"buffer":7}], "error":"JitError: ..."}
+  {"event":"read","jit":0,"call":1,"buffer":7,"place":"train.py:20"}  of a tensor that a call returned
+"""
+import inspect, itertools, os, sys, weakref
+
+from tgc_export.recorder import line_of_program, on_import
+
+SIMPLE = (int, float, bool, str, bytes, type(None))
+
+
+def shortened(text): return text if len(text) <= 200 else text[:200] + "..."
+
+
+def is_simple(x, depth=0):
+  if isinstance(x, SIMPLE): return True
+  if depth == 3: return False
+  if isinstance(x, dict): return len(x) <= 64 and all(is_simple(v, depth + 1) for v in x.values())
+  return isinstance(x, (list, tuple, set)) and len(x) <= 64 and all(is_simple(v, depth + 1) for v in x)
+
+
+def is_tensor(x): return type(x).__name__ == "Tensor" and hasattr(x, "uop")
+
+
+class JitWatch:
+  def __init__(self, recorder):
+    self.recorder, self.frames, self.buffers, self.objects = recorder, [], weakref.WeakKeyDictionary(), {}
+    self.numbers, self.jits, self.returned = itertools.count(), {}, {}  # `returned`: of tensors, by id
+
+  def watch(self): on_import("tinygrad.engine.jit", self.install)
+
+  def install(self, module):
+    from tinygrad.tensor import Tensor
+    kind = getattr(module, "_TinyJit", None) or module.TinyJit
+    call, buffer, assign = kind.__call__, Tensor._buffer, Tensor.assign
+    watch = self
+    def watched_call(jit, *args, **kwargs): return watch.call(call, jit, args, kwargs)
+    def watched_buffer(tensor):
+      watch.read(tensor)
+      return buffer(tensor)
+    def watched_assign(tensor, *args, **kwargs):
+      result = assign(tensor, *args, **kwargs)
+      if watch.frames: watch.frames[-1]["assigned"].append((tensor, line_of_program()))
+      return result
+    kind.__call__, Tensor._buffer, Tensor.assign = watched_call, watched_buffer, watched_assign
+
+  # -- facts
+
+  def buffer_of(self, tensor):
+    base = tensor.uop.base
+    if (number := self.buffers.get(base)) is None: number = self.buffers[base] = next(self.numbers)
+    return number
+
+  def object_number(self, x):
+    """A number for an object, as long as it lives."""
+    known = self.objects.get(id(x))
+    if known is not None and known[0]() is x: return known[1]
+    try: self.objects[id(x)] = weakref.ref(x), (number := next(self.numbers))
+    except TypeError: return -1
+    return number
+
+  def of_call(self, tensor):
+    known = self.returned.get(id(tensor))
+    return list(known[1:]) if known is not None and known[0]() is tensor else None
+
+  def fact(self, x):
+    if is_tensor(x):
+      view = x.uop is not x.uop.base
+      fact = {"kind": "tensor", "buffer": self.buffer_of(x), "shape": [s if isinstance(s, int) else str(s) for s in x.shape],
+              "dtype": str(x.dtype), "view": view}
+      of = self.of_call(x)
+      return fact | ({"of": of} if of else {})
+    if is_simple(x): return {"kind": "value", "value": shortened(repr(x))}
+    if isinstance(x, (list, tuple)): return {"kind": "several", "items": [self.fact(i) for i in x[:64]]}
+    if isinstance(x, dict): return {"kind": "several", "items": [self.fact(i) for i in list(x.values())[:64]]}
+    if hasattr(x, "op") and hasattr(x, "src"): return {"kind": "variable"}
+    tensors = [k for k, v in getattr(x, "__dict__", {}).items() if is_tensor(v)]
+    return {"kind": "object", "type": type(x).__name__, "object": self.object_number(x), "tensors": tensors}
+
+  def args(self, jit, args, kwargs):
+    try: named = dict(inspect.signature(jit.fxn).bind(*args, **kwargs).arguments)
+    except (TypeError, ValueError): named = {**{str(i): a for i, a in enumerate(args)}, **kwargs}
+    return named
+
+  def sees(self, jit, named):
+    """The variables of the function's that are not its own: its closure's, the module's, simple attributes of its
+    objects."""
+    function = inspect.unwrap(jit.fxn) if jit.fxn is not None else None
+    code = getattr(function, "__code__", None)
+    if code is None: return {}
+    seen = {}
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+      try: seen[name] = cell.cell_contents
+      except ValueError: pass
+    for name in code.co_names:
+      if name in function.__globals__: seen.setdefault(name, function.__globals__[name])
+    holders = {**seen, **{k: v for k, v in named.items() if not is_simple(v) and not is_tensor(v)}}
+    out = {}
+    for name, value in seen.items():
+      if is_tensor(value): out[name] = f"buffer {self.buffer_of(value)}"
+      elif is_simple(value): out[name] = shortened(repr(value))
+    for holder, value in holders.items():
+      if inspect.ismodule(value) or isinstance(value, type): continue
+      for name, part in getattr(value, "__dict__", {}).items():
+        if name in code.co_names and is_simple(part): out[f"{holder}.{name}"] = shortened(repr(part))
+    return out
+
+  # -- events
+
+  def read(self, tensor):
+    if self.frames:
+      frame = self.frames[-1]
+      if frame["phase"] != "replay": frame["reads"].append({"place": line_of_program()})
+      return
+    if (of := self.of_call(tensor)) is not None:
+      self.write({"event": "read", "jit": of[0], "call": of[1], "buffer": self.buffer_of(tensor), "place": line_of_program()})
+
+  def call(self, call, jit, args, kwargs):
+    if id(jit) not in self.jits: self.jits[id(jit)] = [len(self.jits), 0, jit]
+    known = self.jits[id(jit)]
+    code = getattr(inspect.unwrap(jit.fxn) if jit.fxn is not None else None, "__code__", None)
+    phase = "warmup" if jit.cnt == 0 else "capture" if jit.captured is None else "replay"
+    event = {"event": "call", "jit": known[0], "function": getattr(jit.fxn, "__qualname__", "?").replace("<locals>.", ""),
+             "place": f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else "", "call": known[1],
+             "phase": phase, "from": line_of_program()}
+    known[1] += 1
+    frame = {"phase": phase, "reads": [], "assigned": []}
+    before = {}
+    try:
+      named = self.args(jit, args, kwargs)
+      before = self.sees(jit, named)
+      event |= {"args": {k: self.fact(v) for k, v in named.items()}, "sees": before}
+    except Exception: self.recorder.failed("call of a TinyJit")
+    self.frames.append(frame)
+    try: result = call(jit, *args, **kwargs)
+    except Exception as e:
+      event["error"] = f"{type(e).__name__}: {shortened(str(e))}"
+      raise
+    finally:
+      self.frames.pop()
+      if "error" in event: self.write(event)
+    try:
+      result = self.remember(result, known[0], event)
+      event["reads"] = frame["reads"]
+      event["pending"] = [{"place": place} for t, place in frame["assigned"] if not self.is_done(t)]
+      after = self.sees(jit, named)
+      event["changes"] = sorted(k for k in before if k in after and before[k] != after[k] and not after[k].startswith("buffer "))
+      self.write(event)
+    except Exception: self.recorder.failed("call of a TinyJit")
+    return result
+
+  @staticmethod
+  def is_done(tensor):
+    base = tensor.uop.base
+    return base.op.name in ("BUFFER", "BUFFER_VIEW", "CONST", "MSTACK", "MSELECT", "PARAM") or bool(getattr(base, "is_realized", False))
+
+  def remember(self, result, jit, event):
+    """The result with tensors of its own in the place of those that the jit hands out again and again."""
+    outputs = event["outputs"] = []
+    def own(x):
+      if is_tensor(x):
+        if event["phase"] != "warmup":
+          try: x = type(x)(x.uop, device=x.device)
+          except Exception: pass
+        self.returned[id(x)] = weakref.ref(x), jit, event["call"]
+        outputs.append({"buffer": self.buffer_of(x), "shape": [s if isinstance(s, int) else str(s) for s in x.shape]})
+        return x
+      if type(x) in (list, tuple): return type(x)(own(i) for i in x)
+      return {k: own(v) for k, v in x.items()} if type(x) is dict else x
+    return own(result)
+
+  def write(self, event):
+    with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.name()}.jit{event['jit']}.{event['call']}", **event}, {})
