@@ -6,15 +6,16 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/session/diff_input.h"
+#include "lib/session/process_replay.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
 namespace {
 
 struct CompareOptions {
-  std::string a, b, ignore, stage;
-  bool json = false, quiet = false;
-  size_t max = 40;
+  std::string a, b, ignore, stage, renames;
+  bool json = false, quiet = false, sources_only = false;
+  size_t max = 40, show = 20;
 };
 
 class Comparison {
@@ -25,6 +26,7 @@ class Comparison {
     auto options = DiffOptions::ignoring(o_.ignore);
     if (!options) return trouble(options.diag());
     options_ = *options;
+    if (o_.stage.empty() && are_recordings(o_.a, o_.b)) return recordings();
     Session session = terminal_session(1);
     auto a = open_diff_input(session, o_.a);
     if (!a) return trouble(a.diag());
@@ -51,6 +53,15 @@ class Comparison {
       json.back() = ',', print(json + "\"stage\":\"" + stage_ + "\"}\n");
     else if (!o_.quiet) print_report(to_text(diff, style_));
     return diff.same ? 0 : 1;
+  }
+
+  int recordings() {
+    ReplayDiffPlan plan{options_, style_, o_.renames, o_.sources_only, o_.json};
+    auto diff = diff_recordings(terminal_session(0), o_.a, o_.b, plan);
+    if (!diff) return trouble(diff.diag());
+    if (o_.json) print_report(diff->json());
+    else if (!o_.quiet) print_report(diff->text(o_.show));
+    return diff->is_same() ? 0 : 1;
   }
 
   int runs(const DiffInput& a, const DiffInput& b) {
@@ -121,12 +132,16 @@ void add_diff(CLI::App& app, int& exit_code) {
       ->required();
   cmd->add_option("B", o->b, "the same; left out: what tgc makes of A's records");
   cmd->add_option("--stage", o->stage, "of runs: compare that stage alone")->type_name("STAGE");
-  cmd->add_option("--ignore", o->ignore,
-                  "what is no difference: names, tags, metadata, buffers, order; separated by commas")
-      ->type_name("LIST");
-  cmd->add_option("--max", o->max, "show at most N changes of a graph; default: 40")
-      ->type_name("N")
-      ->check(whole_number(0, kMostShown));
+  const char* ignore = "what is no difference: names, tags, metadata, buffers, order; separated by commas";
+  cmd->add_option("--ignore", o->ignore, ignore)->type_name("LIST");
+  const char* renames = "of two recordings: a file of renames, or none; default: those between the two releases";
+  cmd->add_option("--renames", o->renames, renames)->type_name("FILE");
+  cmd->add_flag("--sources-only", o->sources_only, "of two recordings: compare the kernels' sources alone");
+  auto count = [&](const char* name, size_t& value, const char* help) {
+    cmd->add_option(name, value, help)->type_name("N")->check(whole_number(0, kMostShown));
+  };
+  count("--show", o->show, "of two recordings: show N differences in detail; default: 20");
+  count("--max", o->max, "show at most N changes of a graph; default: 40");
   cmd->add_flag("--json", o->json, "as JSON");
   cmd->add_flag("-q,--quiet", o->quiet, "print nothing: the exit code tells");
   cmd->callback([o, &exit_code] { exit_code = Comparison(*o).run(); });

@@ -7,6 +7,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/watchers.h"
 #include "lib/session/debug_prints.h"
+#include "lib/session/elsewhere.h"
 #include "lib/session/environment.h"
 #include "lib/session/source.h"
 
@@ -22,7 +23,8 @@ struct DumpOptions {
 };
 
 int dump(const DumpOptions& o) {
-  auto plan = make_dump_plan(o.stage, o.json ? "json" : o.format);
+  const bool elsewhere = !producer_elsewhere(o.input).empty();  // whose stages are its own
+  auto plan = make_dump_plan(elsewhere ? "" : o.stage, o.json ? "json" : o.format);
   if (!plan) return trouble(plan.diag());
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;
@@ -35,6 +37,10 @@ int dump(const DumpOptions& o) {
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
   if (tracks_match_stats()) plan->watcher = &counter;
   auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
+    if (graph.graph->is_foreign()) {
+      auto texts = elsewhere_texts(graph, o.stage, plan->format.value_or(Format::Pyrender));
+      return texts ? out.write(*texts) : Status(texts.diag());
+    }
     if (o.recorded) {
       auto texts = recorded_texts(graph, *plan);
       return texts ? out.write(*texts) : Status(texts.diag());

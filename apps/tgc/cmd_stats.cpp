@@ -7,6 +7,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/inspect/watchers.h"
+#include "lib/session/elsewhere.h"
 #include "lib/session/source.h"
 
 namespace tgc {
@@ -30,11 +31,14 @@ int stats(const StatsOptions& o) {
   StatsWatcher counter(
       [&](const StageRow& row) { return stages.empty() || std::ranges::find(stages, row.name) != stages.end(); });
   Session session = terminal_session(o.over);
+  RecordedCounts elsewhere;
   auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
+    if (graph.graph->is_foreign()) return elsewhere.add(graph);
     auto compilation = session.begin(std::move(graph));
     return compilation ? run_watched(std::move(*compilation), counter) : Status(compilation.diag());
   });
   if (!status) return trouble(status.diag());
+  if (elsewhere.records) return print_report(o.json ? elsewhere.json() : elsewhere.text()), 0;
   std::vector<const RuleSet*> sets;
   for (const CatalogSet& s : rule_catalog()) sets.push_back(s.set);
   auto counted = counter.stats.by_rule();
@@ -51,7 +55,7 @@ void add_stats(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand(
       "stats",
       "run the pipeline and print for each rule: hits / attempts -- ms in matches / ms in all, as TRACK_MATCH_STATS=1 "
-      "does");
+      "does. Of a recording of another release: how often each rule matched, and the ops");
   cmd->add_option("INPUT", o->input,
                   "a file of any kind, FILE#ID for one record, of several the sum; default: standard input");
   cmd->add_option("--stage", o->stage, "count in these stages alone")->type_name("LIST");

@@ -10,6 +10,7 @@
 #include "lib/inspect/trace_file.h"
 #include "lib/inspect/trace_print.h"
 #include "lib/inspect/watchers.h"
+#include "lib/session/elsewhere.h"
 #include "lib/session/source.h"
 
 namespace tgc {
@@ -45,13 +46,15 @@ class Tracer {
     auto choices =
         choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.name == "linear"); });
     choices.push_back({"all", "", "", false});
-    if (!o_.stage.empty()) {
+    const bool elsewhere = !producer_elsewhere(o_.input).empty();  // whose stages and rules are its own
+    if (elsewhere && !o_.stage.empty()) stages_.insert(o_.stage);
+    if (!elsewhere && !o_.stage.empty()) {
       auto selected = select_stages(o_.stage, choices);
       if (!selected) return selected.diag();
       stages_.insert(selected->begin(), selected->end());
     }
     filter_.rule = o_.rule, filter_.nested = o_.nested;
-    if (!is_trace_file(o_.input))  // whose rules are its own
+    if (!elsewhere && !is_trace_file(o_.input))
       if (auto status = check_names_a_rule(filter_); !status) return status;
     if (!o_.op.empty()) {
       auto op = op_of_word(o_.op);
@@ -79,6 +82,7 @@ class Tracer {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     TraceWatcher watcher(to);
     return for_each_graph(session_, o_.input, o_.kernel, [&](Loaded graph) -> Status {
+      if (graph.graph->is_foreign()) return tell_recorded(graph, to);
       auto compilation = session_.begin(std::move(graph));
       return compilation ? run_watched(std::move(*compilation), watcher) : Status(compilation.diag());
     });
@@ -120,27 +124,24 @@ void add_trace(CLI::App& app, int& exit_code) {
   cmd->add_option("INPUT", o->input,
                   "a file of any kind, FILE#ID for one record, or a trace that -o wrote; default: standard input");
   cmd->add_option("--stage", o->stage, "the stages to trace; default: all")->type_name("LIST");
-  cmd->add_option("--rule", o->rule,
-                  "only rewrites by that rule: its name, `*` standing for anything, or a part of its file:line")
-      ->type_name("RULE");
+  const char* rule = "only rewrites by that rule: its name, `*` standing for anything, or a part of its file:line";
+  cmd->add_option("--rule", o->rule, rule)->type_name("RULE");
   cmd->add_option("--op", o->op, "only rewrites of nodes of that op")->type_name("OP");
   cmd->add_option("--node", o->node, "only rewrites that node #N takes part in, or was made by")->type_name("#N");
   cmd->add_flag("--nested", o->nested, "rewrites inside rules too (what simplify() does)");
   cmd->add_flag("-q,--quiet", o->quiet, "a line a rewrite, without the nodes");
-  cmd->add_option("--max-lines", o->max_lines, "at most N nodes that went and N that came; default: 12")
-      ->type_name("N")
-      ->check(whole_number(0, kMostShown));
+  auto* lines = cmd->add_option("--max-lines", o->max_lines, "at most N nodes that went and N that came; default: 12");
+  lines->type_name("N")->check(whole_number(0, kMostShown));
   cmd->add_option(
          "--explain", o->explain,
-         "instead: where node %N of the result of --stage (default: the last one) comes from, back to the AST, and "
-         "what becomes of it")
+         "instead: where node %N of the result of --stage (default: the last one) comes from, back to the AST, "
+         "and what becomes of it")
       ->type_name("%N");
   cmd->add_flag(
       "--replay", o->replay,
       "instead: apply the rewrites that are listed to each rewrite's input, and see that they give its result");
-  cmd->add_option("-o,--output", o->output,
-                  "write a trace file, which this command reads back; gzip when the name ends with .gz")
-      ->type_name("FILE");
+  const char* output = "write a trace file, which this command reads back; gzip when the name ends with .gz";
+  cmd->add_option("-o,--output", o->output, output)->type_name("FILE");
   add_kernel_option(*cmd, o->kernel);
   add_pipeline_options(*cmd, o->over);
   cmd->callback([o, &exit_code] { exit_code = Tracer(*o).run(); });

@@ -6,6 +6,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
+#include "lib/inspect/structure.h"
 #include "lib/session/source.h"
 #include "lib/spec/loops.h"
 #include "lib/support/json_writer.h"
@@ -16,7 +17,7 @@ namespace {
 
 struct VerifyOptions {
   std::string input = "-", kernel, spec;
-  bool json = false;
+  bool json = false, structure = false;
   Overrides over;
 };
 
@@ -40,6 +41,14 @@ std::optional<Finding> first_finding(std::span<const UOp> nodes, Spec spec, bool
   if (!malformed) return std::nullopt;
   size_t position = size_t(std::find(nodes.begin(), nodes.end(), malformed->node) - nodes.begin());
   return Finding{malformed->node, position, nullptr, "node " + std::to_string(position) + ": " + malformed->trouble};
+}
+
+// What any release's graph has: a list in which sources stand above their users, and ops and dtypes of its release.
+int verify_structure(const Loaded& in, bool json, HeldOutput& out) {
+  std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
+  StructureReport report = check_structure(nodes, !in.list.empty());
+  out.add(json ? report.json(in.info.name) : report.text(in.info.name));
+  return report.ok() ? 0 : 1;
 }
 
 std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
@@ -74,14 +83,22 @@ int verify_input(const VerifyOptions& o) {
   }
   int exit_code = 0;
   HeldOutput out;
-  auto status = for_each_graph(terminal_session(o.over), o.input, o.kernel, [&](Loaded in) -> Status {
-    Spec spec = asked.value_or(fitting_spec(in));
-    std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
-    auto violation = first_finding(nodes, spec, !in.list.empty());
-    if (violation) exit_code = 1;
-    out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
-    return Unit{};
-  }, true);
+  auto status = for_each_graph(
+      terminal_session(o.over), o.input, o.kernel,
+      [&](Loaded in) -> Status {
+        if (o.structure) return exit_code = std::max(exit_code, verify_structure(in, o.json, out)), Unit{};
+        if (in.graph->is_foreign())
+          return Diag{.message = "the specification is tinygrad 0.12.0's, the graph is of " + in.info.producer,
+                      .file = in.file,
+                      .expected = "--structure"};
+        Spec spec = asked.value_or(fitting_spec(in));
+        std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
+        auto violation = first_finding(nodes, spec, !in.list.empty());
+        if (violation) exit_code = 1;
+        out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
+        return Unit{};
+      },
+      true);
   if (!status) return trouble(status.diag());
   if (auto written = out.release(); !written) return trouble(written.diag());
   return exit_code;
@@ -94,7 +111,11 @@ void add_verify(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand(
       "verify", "check IR against tinygrad's specification: the first node that no rule accepts, and where it stands");
   cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one record; default: standard input");
-  cmd->add_option("--spec", o->spec, "tensor, kernel, program or full; default: what fits the input")->type_name("S");
+  auto* spec = cmd->add_option("--spec", o->spec, "tensor, kernel, program or full; default: what fits the input")
+                   ->type_name("S");
+  cmd->add_flag("--structure", o->structure,
+                "check what a graph of any release has instead: sources above their users, ops of its release")
+      ->excludes(spec);
   add_kernel_option(*cmd, o->kernel);
   cmd->add_flag("--json", o->json, "one JSON object a graph");
   add_pipeline_options(*cmd, o->over);

@@ -102,6 +102,7 @@ Compilation::~Compilation() {
 }
 
 Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
+  if (graph.root.graph().is_foreign()) return made_elsewhere(graph.info.producer, graph.file);
   auto s = std::make_unique<State>();
   s->in = std::move(graph);
   s->spec = std::move(spec);

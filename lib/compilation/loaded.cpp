@@ -14,6 +14,12 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
   return out;
 }
 
+Diag made_elsewhere(std::string_view producer, const std::string& file) {
+  return {.message = "records of " + std::string(producer) +
+                     "; the pipeline here is 0.12.0's; compare recordings with tgc diff",
+          .file = file};
+}
+
 bool looks_like_tensor_graph(UOp root) {
   return !op_in_backward_slice_with_self(root, {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::SPECIAL}) &&
          op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});

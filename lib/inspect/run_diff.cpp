@@ -198,6 +198,8 @@ Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, co
   auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
        b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
+  // the Graph is of both: what is not known of one is asked of neither
+  if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
   bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
   return std::pair(letters_b && !letters_a ? as_letters_say(a->root) : a->root,
                    letters_a && !letters_b ? as_letters_say(b->root) : b->root);

@@ -40,6 +40,8 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   const std::string& id = name.id.empty() ? plan.id : name.id;
   auto reader = GoldenReader::open(name.file);
   if (!reader) return reader.diag();
+  const std::string& producer = reader->header().producer;
+  if (release_of(producer) != Release::v0_12) return made_elsewhere(producer, name.shown());
   bool found = id.empty();
   OrderedPool pool(session.jobs);
   for (GoldenLine line;; line = {}) {

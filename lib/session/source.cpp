@@ -47,16 +47,16 @@ std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts
 
 // The graph that the record holds after `stage`; empty: its AST. A stage that left the graph as it was has the text of
 // the one before.
-Result<const std::string*> text_after(const GoldenRecord& record, const StageRow* stage, const std::string& file) {
+Result<const std::string*> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
   const std::string* text = &record.ast;
-  if (!stage || stage->kind == StageRow::Kind::Ast) return text;
+  if (stage.empty() || stage == "ast") return text;
   for (const GoldenStage& s : record.stages) {
     if (!s.same) text = s.ir ? &*s.ir : nullptr;
-    if (s.name != stage->name) continue;
+    if (s.name != stage) continue;
     if (text) return text;
     return Diag{.message = "tinygrad could not print the graph after '" + s.name + "'", .file = file};
   }
-  return Diag{.message = "the record has no stage '" + std::string(stage->name) + "'", .file = file};
+  return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
 }
 
 // Whether the record on that line may have that id, as far as can be told without parsing it: a string may be escaped.
@@ -218,6 +218,7 @@ Result<Loaded> Source::graph_of_text(InputKind kind, std::string_view text, cons
   if (!settings) return settings.diag();
   auto out = load_text(*settings, kind, text, file, take_malformed_);
   if (!out) return out;
+  if (out->graph->is_foreign()) return out;
   if (recorded.empty() && !out->info.settings.empty())  // it says itself which settings it was made with
     return graph_of_text(kind, text, file, out->info.settings);
   if (out->info.settings.empty()) out->info.settings = recorded;
@@ -302,8 +303,10 @@ Result<std::optional<Loaded>> Source::next_record() {
 Result<Loaded> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {
   std::string file = records_->path() + "#" + record->id;
   const bool one_of_schedule = !name_.id.empty() && !kernel_.empty();
-  const StageRow* from = session_->over.from.empty() ? nullptr : find_row(session_->over.from);
-  if (!session_->over.from.empty() && !from) return unknown_stage(session_->over.from);
+  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // its stages are its own
+  std::string from = session_->over.from;
+  if (const StageRow* row = find_row(from); row && !foreign) from = row->name;
+  else if (!from.empty() && !foreign) return unknown_stage(from);
   std::string name = record->id;
   Result<const std::string*> text = &record->ast;
   if (one_of_schedule) {
@@ -319,7 +322,8 @@ Result<Loaded> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {
     text = text_after(*record, from, file);
   }
   if (!text) return text.diag();
-  auto graph = graph_of_text(InputKind::Pyrender, **text, file, settings_of(records_->header(), *record));
+  auto graph = graph_of_text(detect_kind(**text), **text, file,
+                             foreign ? GoldenSettings() : settings_of(records_->header(), *record));
   if (!graph) return graph;
   graph->info.name = name;
   graph->info.target = record->target;

@@ -7,6 +7,7 @@
 #include "lib/inspect/trace_file.h"
 #include "lib/session/bisect.h"
 #include "lib/session/diff_input.h"
+#include "lib/session/elsewhere.h"
 #include "lib/session/model_trial.h"
 #include "lib/session/source.h"
 #include "lib/support/ordered_pool.h"
@@ -90,7 +91,10 @@ class Gatherer {
       if (!source) return source.diag();
       is_runs = source->kind() == InputKind::Golden;
     }
-    if (!is_runs) return add_input(name);
+    return is_runs ? add_runs(name) : add_input(name);
+  }
+
+  Status add_runs(const std::string& name) {
     auto side = open_diff_input(session_, name);
     if (!side) return side.diag();
     for (const Run& run : side->runs) {
@@ -106,6 +110,7 @@ class Gatherer {
       TraceGraphs graphs(content_.graphs);
       return read_trace(name, graphs);
     }
+    if (!producer_elsewhere(name).empty()) return add_runs(name);
     return for_each_graph(session_, name, plan_.kernel, [&](Loaded in) { return add(std::move(in)); });
   }
 

@@ -1,0 +1,171 @@
+#include "lib/inspect/renames.h"
+
+#include <algorithm>
+
+namespace tgc {
+namespace {
+
+struct Row {
+  std::string_view kind;
+  Release since;
+  std::string_view from, to;
+};
+constexpr Row kRows[] = {
+#define X(kind, since, from, to) {#kind, Release::since, from, to},
+#include "lib/inspect/renames.def"
+#undef X
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The number behind the last 'n' of a kernel's name, where it ends there or before a colour is reset.
+std::string without_number(std::string_view name) {
+  constexpr std::string_view kReset = "\x1b[0m";
+  std::string_view end = name.ends_with(kReset) ? kReset : "";
+  std::string_view text = name.substr(0, name.size() - end.size());
+  size_t at = text.size();
+  while (at > 0 && is_digit(text[at - 1])) at--;
+  if (at == text.size() || at < 2 || text[at - 1] != 'n') return std::string(name);
+  return std::string(text.substr(0, at - 1)) + std::string(end);
+}
+
+// A word or a "quoted" one at the beginning of `line`, which it is taken from; nullopt when there is none.
+std::optional<std::string> take_word(std::string_view& line) {
+  size_t begin = line.find_first_not_of(" \t");
+  if (begin == line.npos) return std::nullopt;
+  line.remove_prefix(begin);
+  const bool quoted = line[0] == '"';
+  size_t end = quoted ? line.find('"', 1) : std::min(line.find_first_of(" \t"), line.size());
+  if (end == line.npos) return std::nullopt;
+  std::string word(line.substr(quoted, end - quoted));
+  line.remove_prefix(end + quoted);
+  return word;
+}
+
+}  // namespace
+
+std::string plain_kernel_name(std::string_view name) {
+  std::string plain;
+  for (size_t i = 0; i < name.size(); i++) {
+    if (name[i] == '\x1b') i = std::min(name.find('m', i), name.size());
+    else plain += name[i];
+  }
+  return without_number(plain);
+}
+
+Renames Renames::between(Release a, Release b) {
+  Renames out;
+  for (const Row& row : kRows)
+    if (row.since > std::min(a, b) && row.since <= std::max(a, b)) out.add(row.kind, row.from, row.to);
+  return out;
+}
+
+Result<Renames> Renames::read(std::string_view text, std::string_view file) {
+  Renames out;
+  uint32_t number = 0;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    number++;
+    if (line.find_first_not_of(" \t\r") == line.npos || line.starts_with('#')) continue;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    auto kind = take_word(line), from = take_word(line), to = take_word(line);
+    if (!kind || !from || !to || !out.add(*kind, *from, *to))
+      return Diag{.message = "a line that is no rename",
+                  .file = std::string(file),
+                  .line = number,
+                  .expected = "op, dtype, value, stage or field, the old name and the new one"};
+  }
+  return out;
+}
+
+// Chains are followed: what 0.13 renamed 0.14 may rename again.
+bool Renames::add(std::string_view kind, std::string_view from, std::string_view to) {
+  auto* table = kind == "op"      ? &ops_
+                : kind == "dtype" ? &dtypes_
+                : kind == "value" ? &values_
+                : kind == "stage" ? &stages_
+                : kind == "field" ? &new_fields_
+                                  : nullptr;
+  if (!table) return false;
+  for (auto& [old_name, new_name] : *table)
+    if (new_name == from) new_name = to;
+  (*table)[std::string(from)] = to;
+  return true;
+}
+
+std::string Renames::stage(std::string_view name) const {
+  auto known = stages_.find(name);
+  return known == stages_.end() ? std::string(name) : known->second;
+}
+
+DType Renames::dtype(DType d) const {
+  if (dtypes_.empty() || d.is_image()) return d;
+  if (d.is_ptr()) {
+    DType base = dtype(d.base());
+    return base == d.base() ? d : base.ptr(d.size(), d.addrspace()).vec(d.vcount());
+  }
+  auto known = dtypes_.find(d.scalar().repr().substr(7));
+  return known == dtypes_.end() ? d : dtypes::open(known->second).vec(d.count());
+}
+
+Arg Renames::arg(Graph& graph, Arg a) const {
+  auto renamed = [&](const std::string& text) -> Arg {
+    auto known = values_.find(text);
+    return known == values_.end() ? a : graph.raw(known->second);
+  };
+  switch (a.kind()) {
+    case Arg::Kind::Op: {
+      auto known = ops_.find(name_of(a.op()));
+      return known == ops_.end() ? a : Arg(op_of(known->second));
+    }
+    case Arg::Kind::DType: return dtype(a.dtype());
+    case Arg::Kind::Raw:
+    case Arg::Kind::AxisType:
+    case Arg::Kind::AddrSpace:
+    case Arg::Kind::OptOps: return values_.empty() ? a : renamed(a.repr());
+    case Arg::Kind::Tuple: {
+      std::vector<Arg> items;
+      for (Arg item : a.items()) items.push_back(arg(graph, item));
+      return graph.tuple(items);
+    }
+    case Arg::Kind::Record: {
+      if (a.is(RecordClass::Kernel)) return a;
+      RecordView record(a);
+      std::vector<Arg> fields, items{graph.str(record.name()), Arg()};
+      for (size_t i = 0; i < record.size(); i++) {
+        std::string_view field = record.field(i);
+        if (new_fields_.contains(std::string(record.name()) + "." + std::string(field))) continue;
+        Arg value = arg(graph, record.values()[i]);
+        if (record.name() == "KernelInfo" && field == "name" && value.is_str())
+          value = graph.str(without_number(value.text()));
+        fields.push_back(graph.str(field));
+        items.push_back(value);
+      }
+      items[1] = graph.tuple(fields);
+      return graph.record(RecordClass::Open, items);
+    }
+    default: return a;
+  }
+}
+
+UOp Renames::apply(UOp root) const {
+  Graph& graph = root.graph();
+  UOpMap<UOp> made(graph);
+  std::vector<UOp> src;
+  for (UOp u : toposort(root)) {
+    src.clear();
+    bool same = true;
+    for (UOp s : u.src()) src.push_back(*made.find(s)), same &= src.back() == s;
+    auto known = ops_.empty() ? ops_.end() : ops_.find(shown_op(u));
+    Op op = known == ops_.end() ? u.op() : op_of(known->second);
+    DType d = dtype(u.dtype());
+    Arg a = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? arg(graph, u.arg()) : u.arg();
+    same &= op == u.op() && d == u.dtype() && a == u.arg();
+    made[u] = same ? u : graph.node(op, d, src, a, u.tag());
+  }
+  return *made.find(root);
+}
+
+}  // namespace tgc

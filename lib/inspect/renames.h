@@ -1,0 +1,43 @@
+// What one release calls by another name than another: graphs of both are brought to the names of the later one before
+// they are compared, so that a rename is no difference. The table is data (renames.def), or a file of its own:
+//
+//   op DEFINE_GLOBAL PARAM        a line a rename: its kind, the old name, the new one ("" for a field that is new)
+//   stage "remove_reduce" "remove reduces"
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "lib/support/result.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+class Renames {
+ public:
+  Renames() = default;
+  // Those between the earlier and the later of two releases.
+  static Renames between(Release a, Release b);
+  // A table as above; `file` names it in messages.
+  static Result<Renames> read(std::string_view text, std::string_view file);
+
+  bool empty() const {
+    return ops_.empty() && dtypes_.empty() && values_.empty() && stages_.empty() && new_fields_.empty();
+  }
+  std::string stage(std::string_view name) const;
+  // The graph under `root` by the later names, in the same Graph; names of kernels lose the number by which a program
+  // tells several of one name ("E_4n1").
+  UOp apply(UOp root) const;
+
+ private:
+  bool add(std::string_view kind, std::string_view from, std::string_view to);
+  DType dtype(DType d) const;
+  Arg arg(Graph& graph, Arg a) const;
+
+  std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_;
+};
+
+// A kernel's name without the number that tells it from others of that name, and without colours: "E_4".
+std::string plain_kernel_name(std::string_view name);
+
+}  // namespace tgc

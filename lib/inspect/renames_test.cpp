@@ -1,0 +1,57 @@
+#include "lib/inspect/renames.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/text/formats.h"
+
+namespace tgc {
+namespace {
+
+UOp read(Graph& graph, const std::string& nodes, const std::string& producer) {
+  std::string text =
+      "{\"format\":\"tgc-graph\",\"version\":1,\"producer\":\"" + producer + "\",\"nodes\":[" + nodes + "]}";
+  return graph_from_json(graph, text).value_or_throw().root;
+}
+
+TEST_CASE("Renames: a graph of 0.12 by 0.13's names is 0.13's") {
+  Graph graph;
+  UOp old = read(
+      graph,
+      R"j({"op":"DEFINE_GLOBAL","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"CONST","dtype":"dtypes.index","arg":4},
+    {"op":"INDEX","dtype":"dtypes.float.ptr(8)","src":[0,1]})j",
+      "tinygrad 0.12.0");
+  UOp now = read(
+      graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"CONST","dtype":"dtypes.weakint","arg":4},
+    {"op":"INDEX","dtype":"dtypes.float.ptr(8)","src":[0,1]})j",
+      "tinygrad 0.13.0");
+  Renames renames = Renames::between(Release::v0_13, Release::v0_12);
+  CHECK(renames.apply(old) == now);
+  CHECK(renames.apply(now) == now);
+  CHECK(renames.stage("bufferize to store") == "stage to store");
+}
+
+TEST_CASE("Renames: chains are followed, and what is no rename is refused with its line") {
+  Renames far = Renames::between(Release::v0_12, Release::v0_14);
+  Graph graph;
+  graph.set_release(Release::v0_14);
+  UOp loop = graph.node(Op::RANGE, dtypes::index, graph.node(Op::CONST, dtypes::index, {}, 4),
+                        graph.tuple({Arg(0), Arg(AxisType::LOOP)}));
+  UOp now = far.apply(loop);
+  CHECK(now.dtype().repr() == "dtypes.weakint");
+  CHECK(now.arg().repr() == "(0, AxisType.WEAK)");
+  auto own = Renames::read("# ours\nop OLD NEW\nstage \"a b\" \"c d\"\n", "t");
+  REQUIRE(own);
+  CHECK(own->stage("a b") == "c d");
+  auto wrong = Renames::read("op OLD NEW\nnothing\n", "t");
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.diag().line == 2);
+}
+
+TEST_CASE("Renames: kernels' names lose the number that tells them from others") {
+  CHECK(plain_kernel_name("E\x1b[90m_\x1b[0m\x1b[97m2\x1b[0m\x1b[90mn2\x1b[0m") == "E_2");
+  CHECK(plain_kernel_name("r_16_16") == "r_16_16");
+  CHECK(plain_kernel_name("E_4n12") == "E_4");
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,108 @@
+// What process replay says: a summary that is read in a minute, the first differences in detail, JSON.
+#include <algorithm>
+
+#include "lib/session/process_replay.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+using Counts = std::map<std::string, size_t>;
+
+Counts count_of(const ReplayDiff& d, auto add) {
+  Counts out;
+  for (const ReplayPair& p : d.pairs) add(out, p);
+  out.erase("");
+  return out;
+}
+Counts by_stage(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
+}
+Counts by_rule(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
+}
+Counts by_op(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) {
+    for (auto& [op, n] : p.ops) out[op] += n;
+  });
+}
+
+std::string table(std::string_view title, const Counts& counts) {
+  if (counts.empty()) return {};
+  constexpr size_t kMost = 12;
+  std::vector<std::pair<std::string, size_t>> rows(counts.begin(), counts.end());
+  std::stable_sort(rows.begin(), rows.end(), [](auto& a, auto& b) { return a.second > b.second; });
+  std::string out(title);
+  out += '\n';
+  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) {
+    std::string n = std::to_string(rows[i].second);
+    out += std::string(n.size() < 8 ? 8 - n.size() : 0, ' ') + n + "  " + rows[i].first + "\n";
+  }
+  if (rows.size() > kMost) out += "          and " + std::to_string(rows.size() - kMost) + " more\n";
+  return out;
+}
+
+std::string few(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < std::min<size_t>(names.size(), 3); i++) out += (i ? ", " : ": ") + names[i];
+  return out + (names.size() > 3 ? ", ..." : "");
+}
+
+}  // namespace
+
+std::string ReplayDiff::text(size_t show) const {
+  std::string out;
+  for (size_t i = 0; i < std::min(show, pairs.size()); i++) {
+    const ReplayPair& p = pairs[i];
+    out += "--- " + p.id_a + (p.id_b == p.id_a ? "" : " and " + p.id_b) +
+           (p.target.empty() ? "" : " (" + p.target + ")") + (p.name.empty() ? "" : " " + p.name) + ": " + p.stage +
+           "\n";
+    if (!p.rule.empty()) out += "by the rule " + p.rule + "\n";
+    out += p.detail;
+    if (!out.ends_with('\n')) out += '\n';
+  }
+  if (pairs.size() > show && show) out += "... and " + std::to_string(pairs.size() - show) + " more: --show=N\n";
+  if (producer_a != producer_b) out += producer_a + " and " + producer_b + "\n";
+  out += std::to_string(same + different) + " compared, " + std::to_string(same) + " the same, " +
+         std::to_string(different) + " different\n";
+  if (only_a) out += std::to_string(only_a) + " only in A" + few(names_only_a) + "\n";
+  if (only_b) out += std::to_string(only_b) + " only in B" + few(names_only_b) + "\n";
+  return out + table("the first stage that differs:", by_stage(*this)) +
+         table("the rule that did it:", by_rule(*this)) + table("nodes that differ there, by op:", by_op(*this));
+}
+
+std::string ReplayDiff::json() const {
+  std::string out;
+  JsonWriter json(out);
+  auto counts = [&](std::string_view key, const Counts& c) {
+    json.key(key).object([&] {
+      for (auto& [name, n] : c) json.member(name, n);
+    });
+  };
+  json.object([&] {
+    json.member("same", is_same()).member("runs", same + different).member("different", different);
+    json.member("only_in_a", only_a).member("only_in_b", only_b);
+    json.member("producer_a", producer_a).member("producer_b", producer_b);
+    json.key("kernels").object([&] {
+      json.member("same", same).member("different", different).member("only_a", only_a).member("only_b", only_b);
+    });
+    counts("first_difference", by_stage(*this)), counts("by_rule", by_rule(*this)), counts("by_op", by_op(*this));
+    json.key("list").array([&] {
+      for (const ReplayPair& p : pairs)
+        json.line().object([&] {
+          json.member("id", p.id_a).member("id_b", p.id_b).member("target", p.target).member("name", p.name);
+          json.member("stage", p.stage).member("rule", p.rule.empty() ? std::nullopt : std::optional(p.rule));
+        });
+    });
+    json.key("diffs").array([&] {
+      for (const ReplayPair& p : pairs)
+        json.line().object([&] {
+          json.member("id", p.id_a).member("target", p.target).member("same", false).member("stage", p.stage);
+          json.key(p.detail.starts_with("\"lines\"") ? "lines" : "diff").raw(p.detail.substr(p.detail.find(':') + 1));
+        });
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc
