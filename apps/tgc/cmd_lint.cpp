@@ -1,0 +1,56 @@
+// tgc lint RECORDING: what a jitted program does silently.
+#include <CLI/CLI.hpp>
+
+#include "apps/tgc/commands.h"
+#include "apps/tgc/terminal.h"
+#include "lib/inspect/jit_lint.h"
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+struct LintOptions {
+  std::vector<std::string> files;
+  bool json = false, kinds = false;
+};
+
+int run(const LintOptions& o) {
+  if (o.kinds) {
+    for (const JitFindingKind& k : jit_finding_kinds()) print(std::string(k.what) + "\t" + std::string(k.help) + "\n");
+    return 0;
+  }
+  if (o.files.empty()) return trouble({.message = "no recording was given", .expected = "NAME.jit.jsonl.gz"});
+  JitLint lint;
+  for (const std::string& file : o.files) {
+    auto lines = LineReader::open(file);
+    if (!lines) return trouble(lines.diag());
+    std::string line;
+    for (uint32_t number = 1;; number++) {
+      auto more = (*lines)->next(line);
+      if (!more) return trouble(more.diag());
+      if (!*more) break;
+      if (line.empty()) continue;
+      if (auto status = lint.add(line, file, number); !status) return trouble(status.diag());
+    }
+  }
+  print_report(o.json ? lint.json() : lint.text());
+  if (!lint.calls()) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
+  return lint.findings().empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_lint(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<LintOptions>();
+  CLI::App* cmd = app.add_subcommand(
+      "lint", "a jitted program's silent mistakes: values, tensors and branches that stay as they were captured");
+  cmd->add_option(
+      "RECORDING", o->files,
+      "what tinygrad_export.py records of TinyJits: OUT.jit.jsonl.gz beside the kernels of OUT.jsonl.gz; of "
+      "tinygrad 0.12.0 with --walk");
+  cmd->add_flag("--kinds", o->kinds, "list the kinds of findings instead");
+  cmd->add_flag("--json", o->json, "as JSON");
+  cmd->callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+}  // namespace tgc

@@ -1,0 +1,56 @@
+// What bites users of TinyJit silently, found in a recording of its calls (scripts/tinygrad_export.py writes
+// out.jit.jsonl.gz beside the kernels): a function is traced once and replayed, so whatever it does besides kernels on
+// its inputs stays as it was.
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+struct JitFinding {
+  std::string what;      // "frozen-value": one of kJitFindings
+  std::string function;  // that is jitted
+  std::string where;     // the line of Python
+  std::string happens;   // what comes of it
+  std::string mend;
+};
+
+struct JitFindingKind {
+  std::string_view what, help;
+};
+std::span<const JitFindingKind> jit_finding_kinds();
+
+class JitLint {
+ public:
+  // The events of a recording, a line each, in order; the first is its header. Errors: a line that is no event.
+  Status add(std::string_view line, std::string_view file, uint32_t number);
+
+  const std::vector<JitFinding>& findings() const { return findings_; }
+  size_t calls() const { return calls_; }
+  std::string text() const;
+  std::string json() const;
+
+ private:
+  struct Call;
+  struct Jit;
+  void call(const Call& now);
+  void compare_with_capture(Jit& jit, const Call& now);
+  void outputs(Jit& jit, const Call& now);
+  void used(size_t jit, size_t call, int64_t buffer, const std::string& where);
+  void find(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend,
+            const std::string& once = {});
+
+  std::map<size_t, std::shared_ptr<Jit>> jits_;
+  std::vector<JitFinding> findings_;
+  std::set<std::string> told_;
+  size_t calls_ = 0;
+};
+
+}  // namespace tgc

@@ -1,0 +1,31 @@
+// A program that answers questions, a line each: started once by /bin/sh, asked through its standard input, heard
+// through its standard output; what it says on standard error goes where ours goes.
+#pragma once
+#include <string>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+class Answerer {
+ public:
+  // Errors: it cannot be started.
+  static Result<Answerer> start(const std::string& command);
+  Answerer(Answerer&& other) noexcept;
+  Answerer& operator=(Answerer&&) = delete;
+  ~Answerer();  // its input is closed, and it is ended where it does not end itself
+
+  // The line that it answers, without the line end. Errors: it ended, it takes longer than `seconds`, or its line is
+  // longer than `--limit input-bytes`.
+  Result<std::string> ask(const std::string& question, double seconds);
+
+ private:
+  Answerer(int pid, int to, int from) : pid_(pid), to_(to), from_(from) {}
+  Status write_line(const std::string& question, double seconds);
+  std::string end_of_child();
+
+  int pid_, to_, from_;
+  std::string rest_;  // read, and not yet answered
+};
+
+}  // namespace tgc
