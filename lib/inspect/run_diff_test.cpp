@@ -39,7 +39,7 @@ Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   KernelJob job{graph, target};
   UOp ast = begin_kernel(job, read_pyrender(graph, record.ast).value_or_throw());
   auto keep = [&](const Stage& s, UOp u) {
-    GraphInfo info{record.id, std::string(s.name), record.target, run.settings};
+    GraphInfo info{.name = record.id, .stage = std::string(s.name), .target = record.target, .settings = run.settings};
     run.texts.push_back({std::string(s.name), write_graph(Format::Json, u, info).value_or_throw(), true});
   };
   (void)run_kernel_stages(job, ast, nullptr, keep);

@@ -119,7 +119,10 @@ TEST_CASE("JSON Schema: every graph of the golden records as tgc writes it is va
         if (!stage.ir) continue;
         Graph g;
         UOp root = read_pyrender(g, *stage.ir).value_or_throw();
-        GraphInfo info{(*record)->id, stage.name, (*record)->target, reader->header().settings};
+        GraphInfo info{.name = (*record)->id,
+                       .stage = stage.name,
+                       .target = (*record)->target,
+                       .settings = reader->header().settings};
         INFO((*record)->id, " ", stage.name);
         REQUIRE(schema.trouble(json::parse(graph_to_json(root, info))) == "");
         graphs++;
