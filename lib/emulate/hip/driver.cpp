@@ -44,6 +44,7 @@ bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value && *value && std::strcmp(value, "0") != 0;
 }
+bool checks_races() { return is_set("TGC_HIP_EMULATOR_RACE"); }
 
 // Behind a kernel's own arguments: the sizes of grid and groups, where the kernel reads them (code object 5).
 void add_hidden_arguments(Launch& launch, uint64_t own) {
@@ -77,7 +78,6 @@ Gpu::Gpu() : memory_(physical_bytes() / 2) {
   host_threads_ = std::max(1u, std::thread::hardware_concurrency());
   if (const char* threads = std::getenv("TGC_HIP_EMULATOR_THREADS"))
     host_threads_ = std::clamp(unsigned(std::atoi(threads)), 1u, 256u);
-  check_races_ = is_set("TGC_HIP_EMULATOR_RACE");
   tells_speed_ = is_set("TGC_HIP_EMULATOR_SPEED");
 }
 
@@ -100,7 +100,7 @@ const char* Gpu::text_of(int code) {
 int Gpu::load(const void* image, LoadedModule*& module) {
   uint64_t bytes = elf_bytes(image);
   if (!bytes) return fail(kInvalidImage, "no ELF file");
-  auto loaded = LoadedModule::load({static_cast<const char*>(image), bytes}, memory_, check_races_);
+  auto loaded = LoadedModule::load({static_cast<const char*>(image), bytes}, memory_, checks_races());
   if (!loaded) return fail(kInvalidImage, loaded.diag().text());
   std::lock_guard lock(mutex_);
   module = modules_.insert(std::move(*loaded)).first->get();
@@ -153,7 +153,7 @@ int Gpu::launch(const Kernel* kernel, std::array<uint32_t, 3> grid, std::array<u
                 .block = block,
                 .dynamic_group_bytes = group_bytes,
                 .ranges = memory_.ranges(),
-                .check_races = check_races_,
+                .check_races = checks_races(),
                 .host_threads = host_threads_};
   launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // loads may be widened
   if (buffer) std::memcpy(launch.arguments.data(), buffer, bytes);

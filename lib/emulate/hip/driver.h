@@ -56,7 +56,7 @@ class Gpu {
 
   std::string architecture_ = "gfx1100";
   unsigned host_threads_ = 1;
-  bool check_races_ = false, tells_speed_ = false;
+  bool tells_speed_ = false;
   Memory memory_;
   std::mutex mutex_;
   std::set<std::unique_ptr<LoadedModule>> modules_;
