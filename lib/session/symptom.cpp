@@ -92,9 +92,14 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
       expected =
           std::move(execute(same, *ref.device, own, spec.variables, {.in_process = true}).value_or_throw().outputs);
     }
-    JudgedKernel judged{in.list.empty() ? in.root : UOp(), inputs, spec.variables, true};
-    auto compared = judge(judged, done->outputs, expected,
-                          [&](const Array& e) { return tolerance_for(spec.tolerance, in.root, e); });
+    auto allowed = [&](const Array& e) { return tolerance_for(spec.tolerance, in.root, e); };
+    JudgedKernel judged{UOp(), inputs, spec.variables, true};
+    auto compared = judge(judged, done->outputs, expected, allowed);
+    // where few elements differ, those that hang on rounding say nothing; as bisect has it
+    if (compared && std::ranges::all_of(*compared, [](const Comparison& c) { return 10 * c.different <= c.size; })) {
+      judged.root = in.list.empty() ? in.root : UOp();
+      compared = judge(judged, done->outputs, expected, allowed);
+    }
     for (const Comparison& c : compared.value_or_throw())
       if (!c.passed()) return {Kind::Wrong, c.text().substr(0, c.text().find('\n')), ""};
     return {};
