@@ -8,6 +8,7 @@
 #include "lib/uop/graph.h"
 #include "renderers/cstyle/cstyle.h"
 #include "renderers/llvmir/llvmir.h"
+#include "renderers/misprint.h"
 #include "renderers/names.h"
 #include "renderers/ptx/ptx.h"
 #include "renderers/wgsl/wgsl.h"
@@ -25,6 +26,8 @@ std::string render_c(const Target& target, const Dialect& dialect, std::span<con
 }
 
 std::string render(const Target& target, std::span<const UOp> list, Added* added = nullptr) {
+  auto faulty = misprinted(target, list).value_or_throw();
+  if (faulty) list = *faulty;
   check_names(list);
   switch (target.renderer) {
     case RendererKind::Clang: return render_c(target, clang_dialect(), list, added);

@@ -28,7 +28,7 @@ struct Compilation::State {
   std::optional<KernelOutputs> outputs;   // of a kernel whose stages are done
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
-  std::unique_ptr<Fault> fault;           // of a kernel: what TGC_FAULT asks for; it moves with the graph
+  std::unique_ptr<Fault> fault;           // what TGC_FAULT asks for; it moves with the graph
   std::optional<Diag> failure;            // why there is no way on
   double seconds = 0;                     // of a tensor graph: what its steps took
 };
@@ -78,6 +78,17 @@ Diag needs_all_stages(const Loaded& in, const StageRow& begun_at) {
           .expected = "the tensor graph as it was before its first stage"};
 }
 
+// Puts the fault into the graph that TGC_FAULT asks for.
+template <class State>
+Status arm(State& s, FaultSpec::In in) {
+  auto fault = fault_of_environment(in);
+  if (!fault) return fault.diag();
+  if (!*fault) return Unit{};
+  s.fault = std::make_unique<Fault>(std::move(**fault));
+  set_intervention(*s.in.graph, s.fault.get());
+  return Unit{};
+}
+
 // Whether a graph that was taken for an AST is none: then what a stage makes of it tells nothing.
 template <class State>
 bool looks_like_no_ast(const State& s) {
@@ -116,6 +127,7 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
   }
   s->at = s->begun_at;
   if (s->in.is_tensor_graph) {
+    if (auto armed = arm(*s, FaultSpec::In::Tensor); !armed) return armed.diag();
     s->tensor.emplace(*s->in.graph);
     s->ast = s->current;
     return Compilation(std::move(s));
@@ -130,12 +142,7 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
     s->ast = s->current;
     return Compilation(std::move(s));
   }
-  auto fault = fault_of_environment();
-  if (!fault) return fault.diag();
-  if (*fault) {
-    s->fault = std::make_unique<Fault>(std::move(**fault));
-    set_intervention(*s->in.graph, s->fault.get());
-  }
+  if (auto armed = arm(*s, FaultSpec::In::Kernel); !armed) return armed.diag();
   s->kernel.emplace(KernelJob{*s->in.graph, s->target});
   if (s->spec.optimize) s->kernel->optimize = *s->spec.optimize;
   s->kernel->name_counts = s->spec.name_counts;

@@ -1,5 +1,7 @@
 #include "lib/compile/compile.h"
 
+#include <cstdlib>
+
 #include "lib/compile/backends.h"
 #include "lib/compile/cache.h"
 #include "lib/compile/closed.h"
@@ -54,13 +56,16 @@ std::string_view name_of(Language language) {
 }
 
 std::string_view name_of(Artifact artifact) {
-  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass", "disasm"};
+  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass", "disasm", "passes"};
   return names[size_t(artifact)];
 }
 
 Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
   CompileJob job;
   job.arch = arch;
+  constexpr std::string_view kFault = "llvm:";
+  if (std::string_view fault = std::getenv("TGC_FAULT") ? std::getenv("TGC_FAULT") : ""; fault.starts_with(kFault))
+    job.fault = fault.substr(kFault.size());
   if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
   if (renderer == "CLANG") job.language = Language::C;
   else if (renderer == "LLVM") job.language = Language::LlvmIr;
@@ -99,7 +104,8 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
   Machine m = machine_of(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
   return cache_key({kRevision, name_of(job.language), name_of(what), m.triple, m.cpu, m.features, job.arch,
-                    job.lines ? "lines" : "", job.name, identity, job.source});
+                    job.lines ? "lines" : "", job.name, identity, job.source, job.fault,
+                    std::to_string(job.passes) + (job.by_other ? " by the other" : "")});
 }
 
 }  // namespace

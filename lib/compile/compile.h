@@ -29,6 +29,7 @@ enum class Artifact : uint8_t {
   Cubin,     // NVIDIA's machine code (ELF), by ptxas; of CUDA and PTX sources
   Sass,      // the same disassembled; needs nvdisasm or cuobjdump
   Disassembly,  // the binary of a CPU or an AMD GPU as text: place, bytes and text of each instruction
+  Passes,    // of C and LLVM IR: LLVM's optional passes as they run, a line each: NAME\tWHAT IT RAN ON
 };
 std::string_view name_of(Artifact artifact);  // "asm"
 
@@ -41,7 +42,19 @@ struct CompileJob {
   std::string name;      // the kernel's, for listings and for the file where a source that does not compile is kept
   bool lines = false;    // assembly with the source line that each instruction came from
   double timeout_seconds = 600;  // that a compiler may take
+
+  // ---- of C and LLVM IR, for whoever looks for the compiler's mistake
+  // of LLVM's optional passes only the first so many run, code generation's included, counted as -opt-bisect-limit
+  // does; -1: all. C is then compiled in two steps: to LLVM IR by clang, and that by LLVM
+  int64_t passes = -1;
+  bool by_other = false;  // LLVM IR by clang's LLVM, C in those two steps
+  std::string fault;      // one of kLlvmFaults
 };
+
+// Faults on demand in LLVM, TGC_FAULT=llvm:NAME: each a pass that does wrong, but two. With "intrinsic" sqrt is taken
+// for fabs, whatever passes run; "wide-slp" is a mistake of LLVM 19 itself, on some computers with AVX-512.
+inline constexpr std::string_view kLlvmFaults[] = {"subtract", "compare",   "select",  "constant",
+                                                   "xor",      "intrinsic", "wide-slp"};
 
 // Where a target's source goes, without source and name. `device`, `renderer` and `arch` are a Target's: ("CPU",
 // "CLANG", "") is C for this computer. An error for targets whose source has no compiler here by nature (Metal away

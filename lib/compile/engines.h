@@ -37,12 +37,21 @@ struct Made {
   Complaint complaint;
 };
 
+// Which of LLVM's optional passes run.
+struct PassPlan {
+  int64_t most = -1;      // the first so many; -1: all
+  std::string fault;      // a pass that does wrong (compile.h, kLlvmFaults); empty: none
+  bool is_list = false;   // what is made is the list of the passes, a line each
+  bool is_plain() const { return most < 0 && fault.empty() && !is_list; }
+};
+
 class LlvmEngine {
  public:
   virtual ~LlvmEngine() = default;
   // LLVM IR text, optimized as `opt -O2` does, in that form. With `lines`,
   // instructions carry the line of the text they came from.
-  virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) = 0;
+  virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
+                                    const PassPlan& plan = {}) = 0;
   // An object, or a code object, of that machine as text: place, bytes and text of each instruction.
   virtual Made<std::string> disassemble(std::string_view object, const Machine& machine) = 0;
   virtual std::string version() const = 0;

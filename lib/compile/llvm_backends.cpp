@@ -1,6 +1,7 @@
 // LLVM IR by LLVM; C, HIP and OpenCL by clang: the flags of tinygrad's compiler_cpu.py and compiler_amd.py.
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -88,12 +89,33 @@ std::vector<std::string> hip_arguments(const CompileJob& job) {
   return args;
 }
 
+std::vector<std::string> ir_arguments(const CompileJob& job) {
+  std::vector<std::string> args = c_arguments(job);
+  std::ranges::replace(args, std::string("c"), std::string("ir"));
+  return args;
+}
+
 std::string by_clang(const CompileJob& job, Artifact what) {
-  auto [args, file] = job.language == Language::C     ? std::pair(c_arguments(job), "kernel.c")
+  auto [args, file] = job.language == Language::C        ? std::pair(c_arguments(job), "kernel.c")
+                      : job.language == Language::LlvmIr ? std::pair(ir_arguments(job), "kernel.ll")
                       : job.language == Language::Hip ? std::pair(hip_arguments(job), "kernel.hip")
                                                       : std::pair(opencl_arguments(job), "kernel.cl");
   if (job.lines) args.push_back("-gline-tables-only");
   return take(clang().compile(job.source, file, args, form_of(what)));
+}
+
+// In two steps: what clang makes of it is LLVM IR that no pass has seen.
+std::string c_as_ir(const CompileJob& job) {
+  std::vector<std::string> args = c_arguments(job);
+  args.insert(args.end(), {"-Xclang", "-disable-llvm-passes"});
+  return take(clang().compile(job.source, "kernel.c", args, Form::Ir));
+}
+
+std::string by_llvm(const CompileJob& job, Artifact what) {
+  PassPlan plan{job.passes, job.fault, what == Artifact::Passes};
+  bool is_ir = job.language == Language::LlvmIr;
+  std::string text = is_ir ? job.source : c_as_ir(job);
+  return take(llvm().compile(text, machine_of(job), form_of(what), job.lines && is_ir, plan));
 }
 
 // The line of /proc/cpuinfo that says what this CPU can do, for the cache's key;
@@ -137,15 +159,16 @@ Machine machine_of(const CompileJob& job) {
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   if (what == Artifact::Disassembly)
     return take(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
-  std::string out = job.language == Language::LlvmIr
-                        ? take(llvm().compile(job.source, machine_of(job), form_of(what), job.lines))
-                        : by_clang(job, what);
+  bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;
+  bool is_c = job.language == Language::C, goes_by_llvm = job.by_other ? job.fault.empty() : by_passes;
+  bool uses_llvm = job.language == Language::LlvmIr ? !job.by_other : is_c && goes_by_llvm;
+  std::string out = uses_llvm ? by_llvm(job, what) : by_clang(job, what);
   return what == Artifact::Binary && is_amd(job) ? take(lld_engine().value_or_throw()->link_code_object(out)) : out;
 }
 
 void load_engines(const CompileJob& job) {
   llvm();
-  if (job.language != Language::LlvmIr) clang();
+  if (job.language != Language::LlvmIr || job.by_other) clang();
   if (is_amd(job)) lld_engine().value_or_throw();
 }
 

@@ -395,7 +395,12 @@ Closed Closing::define(UOp u) {
   DType scalar = u.dtype().base().scalar();
   UOp own = graph_.node(Op::DEFINE_GLOBAL, scalar.ptr(size), {}, Arg(number));
   memories_.push_back({own, u, number, size});
-  return {.value = graph_.constant(dtypes::index, Const(int64_t(0))), .memory = own};
+  Closed out{.value = graph_.constant(dtypes::index, Const(int64_t(0))), .memory = own};
+  if (!u.is(Op::DEFINE_GLOBAL)) {
+    out.leaves = set_of({uint32_t(leaves_.size())});
+    leaves_.push_back({u, -1});
+  }
+  return out;
 }
 
 Closed Closing::index(UOp u, const Bound& bound) {

@@ -13,10 +13,11 @@
 
 namespace tgc {
 
-// Numbers that are given from outside: `count` of them for each point.
+// Numbers that are given from outside: `count` of them for each point. Local memory and registers are leaves without
+// numbers of their own: what they hold is known to whoever reads the same ones alone.
 struct Leaf {
   UOp node;
-  int64_t slot = 0;  // of the first number
+  int64_t slot = 0;  // of the first number; -1: it is memory
 };
 
 // Memory that loads read: a DEFINE_GLOBAL of the closed graph.

@@ -59,6 +59,9 @@ class Executable {
   // The kernel on an open device, the one it was made for, or for REF make_ref_device's.
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
+  // From now on it is `code`, which another compilation made of its source.
+  void set_code(std::string code) { code_ = std::move(code); }
+
   // Its groups with these values of the variables; an error names a variable without a value, or a value out of the
   // variable's range.
   Result<LaunchSize> launch_size(const VariableValues& values) const;

@@ -4,6 +4,7 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/execute/lower.h"
+#include "lib/execute/unfused.h"
 #include "lib/runtime/contained_device.h"
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/support/clocks.h"
@@ -58,6 +59,8 @@ ScheduleRunner::~ScheduleRunner() = default;
 Result<Schedule> ScheduleRunner::schedule(UOp sink) {
   observer_.progress("scheduling");
   auto begin = Clock::now();
+  constexpr int64_t kMostElements = 1 << 24;
+  if (!fuses_) sink = unfused(sink, kMostElements);
   auto whole = Compilation::begin({.graph = borrowed(sink.graph()), .root = sink, .is_tensor_graph = true}, {});
   if (!whole) return whole.diag();
   auto& out = whole->schedule();

@@ -68,6 +68,9 @@ class ScheduleRunner {
 
   Placement& place() { return place_; }
 
+  // From now on every operation gets a kernel of its own (unfused.h).
+  void do_not_fuse() { fuses_ = false; }
+
   // The schedule of the tensor graph under `sink`.
   Result<Schedule> schedule(UOp sink);
   // Runs it. Every input buffer needs a value in `known`. Errors: a kernel that cannot be lowered, compiled or
@@ -89,6 +92,7 @@ class ScheduleRunner {
 
   Placement& place_;
   unsigned jobs_;
+  bool fuses_ = true;
   ExecuteObserver& observer_;
   std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_;
   std::map<std::string, int> names_;  // of kernels, where they are watched

@@ -65,6 +65,7 @@ class Evaluation {
   // The numbers that the sides have in common; none: there is no telling.
   std::vector<Part> parts_of(const Sides& s) {
     std::vector<Part> out;
+    if (!s.before || !s.after) return out;
     std::vector<Effect> before, after;
     if (add_effects(before, s.before) && add_effects(after, s.after)) {
       bool same = before.size() == after.size();
@@ -79,7 +80,7 @@ class Evaluation {
     UOp x = closing_.loaded(s.before), y = closing_.loaded(s.after);
     if (!x || !y || closing_.is_opaque(s.before)) return {};
     bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // a range made of others
-    if (!ends_alone && !within(b.leaves, a.leaves)) return {};
+    if (ends_alone ? adds_variable(b.leaves, a.leaves) : !within(b.leaves, a.leaves)) return {};
     auto valid = [](const Closed& c) { return c.is_place() ? UOp() : c.valid; };
     if (!add(out, x, valid(a), y, valid(b))) return {};
     for (Part& p : out) p.ends_alone = ends_alone;
@@ -88,6 +89,14 @@ class Evaluation {
 
   bool within(uint32_t after, uint32_t before) const {
     return std::ranges::includes(closing_.leaves(before), closing_.leaves(after));
+  }
+
+  // Whether `after` hangs on a variable that `before` does not have: one that stands for something (a substitution).
+  bool adds_variable(uint32_t after, uint32_t before) const {
+    const auto& had = closing_.leaves(before);
+    return std::ranges::any_of(closing_.leaves(after), [&](uint32_t leaf) {
+      return closing_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
+    });
   }
 
   // One element that is stored.
@@ -103,7 +112,7 @@ class Evaluation {
     bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
     if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
     if (!u.is(Op::STORE)) return false;
-    const Closed place = closing_.of(u.src(0));
+    const Closed place = closing_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // before "add loads"
     UOp value = closing_.loaded(u.src(1));
     if (!place.is_place() || !value) return false;
     int64_t places = place.value.dtype().count(), n = std::max<int64_t>(value.dtype().count(), places);
@@ -181,6 +190,7 @@ class Evaluation {
     leaf_longs_.resize(size_t(std::max<int64_t>(1, closing_.leaf_slots()) * kPoints));
     leaf_doubles_.resize(leaf_longs_.size());
     for (const Leaf& leaf : closing_.leaf_list()) {
+      if (leaf.slot < 0) continue;
       auto [least, most] = bounds_of(leaf.node);
       for (int64_t i = 0; i < leaf.node.dtype().count() * kPoints; i++) {
         size_t at = size_t(leaf.slot * kPoints + i);
@@ -261,6 +271,7 @@ class Evaluation {
                                    : closing.of(u).leaves;
     for (uint32_t number : closing_.leaves(set)) {
       const Leaf& leaf = closing_.leaf_list()[number];
+      if (leaf.slot < 0) continue;
       size_t at = size_t(leaf.slot * kPoints + point);
       bool is_float = dtypes::is_float(leaf.node.dtype());
       out[name_of_leaf(leaf.node)] = (is_float ? Arg(leaf_doubles_[at]) : Arg(leaf_longs_[at])).repr();
@@ -292,8 +303,9 @@ class Evaluation {
 Result<std::vector<Seen>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
                                         const VariableValues& variables) {
   return catch_failures([&] {
-    if (pairs.empty()) return std::vector<Seen>();
-    return Evaluation(pairs[0].before.graph(), arrays, variables).run(pairs);
+    auto any = std::ranges::find_if(pairs, [](const Sides& s) { return bool(s.before); });
+    if (any == pairs.end()) return std::vector<Seen>(pairs.size());
+    return Evaluation(any->before.graph(), arrays, variables).run(pairs);
   });
 }
 

@@ -14,7 +14,7 @@
 namespace tgc {
 
 struct Sides {
-  UOp before, after;
+  UOp before, after;  // null: there is no telling
 };
 
 struct Seen {

@@ -1,7 +1,9 @@
 #include "lib/rewrite/fault.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <set>
 
@@ -36,7 +38,15 @@ bool has_value(UOp u) {
 }  // namespace
 
 Result<FaultSpec> parse_fault(std::string_view text) {
-  FaultSpec out{std::string(text.substr(0, text.find('@')))};
+  FaultSpec out;
+  std::string_view name = text.substr(0, text.find('@'));
+  if (size_t colon = name.find(':'); colon != name.npos) {
+    constexpr std::string_view kPlaces[] = {"", "tensor", "renderer", "llvm"};
+    auto place = std::ranges::find(kPlaces, name.substr(0, colon));
+    if (place != std::end(kPlaces)) out.in = FaultSpec::In(place - kPlaces), name.remove_prefix(colon + 1);
+    else name = {};
+  }
+  out.rule = name;
   bool good = !out.rule.empty();
   if (size_t at = text.find('@'); at != text.npos) {
     const char* end = text.data() + text.size();
@@ -45,7 +55,8 @@ Result<FaultSpec> parse_fault(std::string_view text) {
   }
   if (good) return out;
   return Diag{.message = "TGC_FAULT=" + std::string(text) + " is no fault",
-              .expected = "RULE or RULE@N, the N-th application of a rule, N from 1"};
+              .expected = "RULE or RULE@N, the N-th application of a rule, N from 1; tensor:RULE[@N]; "
+                          "renderer:NAME.OP[@N]; llvm:NAME"};
 }
 
 void set_fault_of_thread(std::optional<FaultSpec> fault) { fault_of_thread() = std::move(fault); }
@@ -56,6 +67,12 @@ Result<std::optional<FaultSpec>> fault_of_environment() {
   if (!text || !*text) return std::optional<FaultSpec>();
   auto spec = parse_fault(text);
   return spec ? Result(std::optional(std::move(*spec))) : Result<std::optional<FaultSpec>>(spec.diag());
+}
+
+Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in) {
+  auto fault = fault_of_environment();
+  if (fault && *fault && (*fault)->in != in) return std::optional<FaultSpec>();
+  return fault;
 }
 
 UOp something_else(UOp u) {

@@ -1,5 +1,6 @@
 // Faults on demand, for testing what finds faults: TGC_FAULT=RULE[@N] makes the N-th application of a rule in each
-// kernel compute something else. Whoever begins a kernel arms its graph (Compilation does).
+// kernel compute something else; tensor:RULE[@N] in each tensor graph. Whoever begins a graph arms it (Compilation
+// does). renderer:NAME.OP[@N] is renderers/misprint.h's, llvm:NAME lib/compile/llvm_engine's.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,8 +13,11 @@
 namespace tgc {
 
 struct FaultSpec {
-  std::string rule;
+  enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm };
+
+  std::string rule;          // or an op's name, or that of a fault in LLVM
   uint64_t application = 1;  // counted from 1 in each kernel, in the order of its trace, rewrites inside rules too
+  In in = In::Kernel;
 };
 
 // "add-zero@3". An error says what is no RULE[@N].
@@ -23,6 +27,8 @@ Result<FaultSpec> parse_fault(std::string_view text);
 void set_fault_of_thread(std::optional<FaultSpec> fault);
 // What is asked for of this thread, else by TGC_FAULT; nothing when that is not set, or empty.
 Result<std::optional<FaultSpec>> fault_of_environment();
+// The same, of a fault there and nowhere else.
+Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in);
 
 // Something else than a result: of an integer that plus one, of a float that times two, of a bool its negation, of a
 // store the stored value so. The empty UOp: it has no value that could be another (a place, a range, an end).

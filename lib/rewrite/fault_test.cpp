@@ -14,7 +14,12 @@ TEST_CASE("a fault is RULE or RULE@N") {
   CHECK(parse_fault("add-zero")->application == 1);
   CHECK(parse_fault("add-zero@12")->application == 12);
   CHECK(parse_fault("add-zero@12")->rule == "add-zero");
-  for (const char* wrong : {"", "@2", "add-zero@", "add-zero@0", "add-zero@x", "add-zero@1x"})
+  CHECK(parse_fault("add-zero")->in == FaultSpec::In::Kernel);
+  CHECK(parse_fault("tensor:add-zero@2")->in == FaultSpec::In::Tensor);
+  CHECK(parse_fault("renderer:ADD@2")->rule == "ADD");
+  CHECK(parse_fault("llvm:wide-slp")->in == FaultSpec::In::Llvm);
+  for (const char* wrong : {"", "@2", "add-zero@", "add-zero@0", "add-zero@x", "add-zero@1x",
+                            "elsewhere:add-zero", "tensor:"})
     CHECK_FALSE(parse_fault(wrong));
 }
 

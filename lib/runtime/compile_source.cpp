@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-Result<std::string> compile_source(const KernelSource& source, bool lines) {
+Result<CompileJob> job_for(const KernelSource& source) {
   std::string_view rest = source.target;
   auto part = [&] {
     size_t colon = rest.find(':');
@@ -17,6 +17,12 @@ Result<std::string> compile_source(const KernelSource& source, bool lines) {
   if (!job) return job.diag();
   job->source = source.text;
   job->name = source.name;
+  return job;
+}
+
+Result<std::string> compile_source(const KernelSource& source, bool lines) {
+  auto job = job_for(source);
+  if (!job) return job.diag();
   job->lines = lines;
   if (source.compile_seconds > 0) job->timeout_seconds = source.compile_seconds;
   return compile(*job, Artifact::Binary);

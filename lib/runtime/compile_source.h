@@ -7,6 +7,9 @@
 
 namespace tgc {
 
+// What its target's compiler is to compile.
+Result<CompileJob> job_for(const KernelSource& source);
+
 // The machine code, PTX or code object of a source for the compiler that its target names; with `lines` it says which
 // instructions come of which line.
 Result<std::string> compile_source(const KernelSource& source, bool lines = false);

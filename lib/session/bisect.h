@@ -12,15 +12,23 @@
 namespace tgc {
 
 struct BisectReport {
-  enum class Verdict : uint8_t { Same, Rewrite, Shortcut, Renderer, Compiler, Device, Flaky, Crash, Unresolved };
+  enum class Verdict : uint8_t {
+    Same, Rewrite, Shortcut, Renderer, Compiler, Device, Schedule, Divergence, Endless, Deep, Crash, Flaky, Unresolved
+  };
 
   std::string kernel, device;
   Verdict verdict = Verdict::Same;
   std::string stage = {}, rule = {}, branch = {}, location = {};  // of a rewrite; of a shortcut its name and location
   uint64_t rewrite = 0;              // the application of that rule in that stage, from 1
-  std::string before = {}, after = {};  // both sides
+  std::string before = {}, after = {};  // both sides; of a renderer the node, and how it is printed
+  struct Turn {
+    std::string rule, branch, location, before, after;
+  };
+  std::vector<Turn> cycle = {};      // of what does not end: one turn of it
   std::map<std::string, std::string> witness = {};  // ranges and variables where they differ; "before", "after": there
-  bool confirmed = false;
+  std::string pass = {}, function = {};  // of a compiler: of LLVM, what it ran on; its number, from 1
+  uint64_t pass_number = 0;
+  bool confirmed = false;            // it fails with what is accused, and passes without
   size_t rewrites = 0, looked_at = 0;  // of the compilation; those whose sides could be compared
   size_t runs = 0;
   double seconds = 0;
@@ -34,7 +42,21 @@ struct BisectReport {
 };
 std::string_view name_of(BisectReport::Verdict verdict);  // "rewrite"
 
-// The kernel run as run_trial runs it, and, if it fails, who is to blame.
-BisectReport bisect(const Session& session, Loaded& in, const TrialSpec& spec);
+// What to ask besides.
+struct BisectPlan {
+  std::string against;   // an INPUT: golden records; who is to blame that tgc makes something else than tinygrad made
+  std::string command;   // a shell command that takes the place of running and comparing: {} stands for the file of a
+                         // graph; it ends with 0 when that graph still shows what is wrong
+  bool crash = false;    // it is tgc that dies: it is compiled in a process of its own first
+};
+
+// The kernel run as run_trial runs it, and, if it fails, who is to blame. If it does not, a golden record is compared
+// with what tgc makes of it, unless something else is asked for than it was recorded with.
+BisectReport bisect(const Session& session, Loaded& in, const TrialSpec& spec, const BisectPlan& plan = {});
+
+// Of a model (an ONNX file) or a tensor graph: the first kernel that makes something else of its arrays than REF does,
+// and who is to blame for that; where each is right and the results are not what `spec.expect` says, the schedule.
+BisectReport bisect_model(const Session& session, const std::string& path, const TrialSpec& spec);
+BisectReport bisect_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec);
 
 }  // namespace tgc

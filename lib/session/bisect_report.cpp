@@ -5,16 +5,28 @@
 namespace tgc {
 
 std::string_view name_of(BisectReport::Verdict verdict) {
-  constexpr std::string_view kNames[] = {"same",   "rewrite", "shortcut", "renderer", "compiler",
-                                         "device", "flaky",   "crash",    "unresolved"};
+  constexpr std::string_view kNames[] = {"same",   "rewrite",  "shortcut",   "renderer", "compiler",
+                                         "device", "schedule", "divergence", "endless",  "deep",
+                                         "crash",  "flaky",    "unresolved"};
   return kNames[size_t(verdict)];
 }
+
+namespace {
+
+bool may_be_confirmed(BisectReport::Verdict v) {
+  using Verdict = BisectReport::Verdict;
+  return v == Verdict::Rewrite || v == Verdict::Shortcut || v == Verdict::Renderer || v == Verdict::Compiler ||
+         v == Verdict::Divergence;
+}
+
+}  // namespace
 
 int BisectReport::exit_code() const { return !error.empty() ? 2 : verdict == Verdict::Same ? 0 : 1; }
 
 std::string BisectReport::text() const {
   std::string out = kernel + " on " + device + ": ";
-  if (verdict == Verdict::Same) return out + "nothing to blame, it computes what is expected\n";
+  if (verdict == Verdict::Same)
+    return out + "nothing to blame, it computes what is expected" + (detail.empty() ? "" : ": " + detail) + "\n";
   out += std::string(name_of(verdict));
   if (!rule.empty()) out += " " + rule + (branch.empty() ? "" : " [" + branch + "]");
   if (!location.empty()) out += ", " + location;
@@ -23,6 +35,7 @@ std::string BisectReport::text() const {
     if (!value.empty()) out += "  " + name + ": " + value + "\n";
   };
   line("stage", stage);
+  if (!pass.empty()) line("pass", pass + ", number " + std::to_string(pass_number) + ", on " + function);
   if (rewrite) line("rewrite", "number " + std::to_string(rewrite) + " of that rule in that stage");
   auto block = [&](const char* sign, const std::string& text) {
     for (size_t at = 0; at < text.size();) {
@@ -31,8 +44,11 @@ std::string BisectReport::text() const {
       at = end + 1;
     }
   };
-  block("-", before);
-  block("+", after);
+  for (const Turn& t : cycle) {
+    line("turn", t.rule + (t.branch.empty() ? "" : " [" + t.branch + "]") + ", " + t.location);
+    block("-", t.before), block("+", t.after);
+  }
+  if (cycle.empty()) block("-", before), block("+", after);
   std::string where;
   for (auto& [name, value] : witness)
     if (name != "before" && name != "after") where += (where.empty() ? "" : ", ") + name + " = " + value;
@@ -40,8 +56,10 @@ std::string BisectReport::text() const {
     line("for", (where.empty() ? "every point" : where) + ": " + witness.at("before") + " before, " +
                     witness.at("after") + " after");
   line("also", detail);
-  if (verdict == Verdict::Rewrite || verdict == Verdict::Shortcut)
-    line("confirmed", confirmed ? "it fails with it and passes without it" : "no: nothing was found that passes");
+  if (may_be_confirmed(verdict))
+    line("confirmed", confirmed                         ? "it fails with it and passes without it"
+                        : verdict == Verdict::Divergence ? "no: without it the stage is another one, too"
+                                                         : "no: nothing was found that passes");
   char took[64];
   std::snprintf(took, sizeof took, "%zu in %.2f s; %zu of %zu rewrites compared", runs, seconds, looked_at, rewrites);
   line("runs", took);
@@ -65,11 +83,20 @@ std::string BisectReport::json() const {
     text("stage", stage), text("rule", rule), text("branch", branch), text("location", location);
     if (rewrite) json.member("rewrite", rewrite);
     text("before", before), text("after", after);
+    if (!cycle.empty())
+      json.key("cycle").array([&] {
+        for (const Turn& t : cycle)
+          json.object([&] {
+            json.member("rule", t.rule).member("branch", t.branch).member("location", t.location);
+            json.member("before", t.before).member("after", t.after);
+          });
+      });
     if (!witness.empty())
       json.key("witness").object([&] {
         for (auto& [name, value] : witness) json.member(name, value);
       });
-    if (verdict == Verdict::Rewrite || verdict == Verdict::Shortcut) json.member("confirmed", confirmed);
+    if (!pass.empty()) json.member("pass", pass).member("pass_number", pass_number).member("function", function);
+    if (may_be_confirmed(verdict)) json.member("confirmed", confirmed);
     text("detail", detail);
     json.member("rewrites", rewrites).member("compared", looked_at).member("runs", runs);
     json.key("seconds").number(seconds, "%.3f");

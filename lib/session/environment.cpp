@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "lib/compile/compile.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/rewrite/fault.h"
 
@@ -67,12 +68,18 @@ Status check_fault_of_environment() {
   auto fault = fault_of_environment();
   if (!fault) return fault.diag();
   if (!*fault) return Unit{};
+  using In = FaultSpec::In;
   std::vector<std::string_view> names;
-  for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
-  if (std::ranges::find(names, (*fault)->rule) != names.end()) return Unit{};
-  std::string near = nearest_names((*fault)->rule, names);
-  return Diag{.message = "TGC_FAULT: no rule is called '" + (*fault)->rule + "'",
-              .expected = near.empty() ? "a name that `tgc patterns` lists" : near};
+  if ((*fault)->in == In::Renderer) for (int op = 0; op < kNumOps; op++) names.push_back(name_of(Op(op)));
+  else if ((*fault)->in == In::Llvm) names.assign(std::begin(kLlvmFaults), std::end(kLlvmFaults));
+  else for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
+  std::string_view name = (*fault)->rule;
+  if ((*fault)->in == In::Renderer) name.remove_prefix(std::min(name.find('.') + 1, name.size()));
+  if (std::ranges::find(names, name) != names.end()) return Unit{};
+  std::string near = nearest_names(name, names);
+  const char* what = (*fault)->in == In::Renderer ? "op" : (*fault)->in == In::Llvm ? "fault in LLVM" : "rule";
+  return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
+              .expected = near.empty() ? "a name that `tgc patterns` or `tgc help faults` lists" : near};
 }
 
 bool tracks_match_stats() { return is_set("TRACK_MATCH_STATS"); }

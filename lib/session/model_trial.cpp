@@ -123,10 +123,12 @@ class ModelTrial {
                          .expected = "REF, which is compared kernel by kernel"});
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
+    if (o_.unfused) runner.do_not_fuse();
     ScheduleOptions options{.in_process = o_.in_process,
                             .timeout_seconds = o_.timeout_for(*place_),
                             .compile_seconds = o_.timeout_seconds.value_or(0),
-                            .timed_runs = report_.timed_runs = o_.bench};
+                            .timed_runs = report_.timed_runs = o_.bench,
+                            .on_kernel = o_.on_kernel};
     report_.reference = by_kernel ? "REF" : expect;
     if (o_.sanitize) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
     if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };

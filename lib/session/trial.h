@@ -2,6 +2,7 @@
 // of its own and compared with what is expected of it: a file's arrays, or what another device makes of the same inputs
 // (REF, unless asked otherwise).
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,8 @@
 #include "lib/support/file_name.h"
 
 namespace tgc {
+
+struct KernelStep;
 
 // What a user asks of a run: of one kernel, of a tensor graph or of a model. A {} in a file's name stands for the input
 // without its extension.
@@ -40,6 +43,8 @@ struct TrialSpec {
   bool recorded = false;    // of a golden record: its own linear list and stages are run, not what tgc makes of its AST
   std::string repro = {};   // the file for a bundle of what fails; {} as in the others; empty: npz files and a command
   bool one_of_several = false;  // INPUTs: reports say which they are of
+  bool unfused = false;     // of a model: every operation a kernel of its own
+  std::function<void(const KernelStep&)> on_kernel = {};  // of a model: see ScheduleOptions
   bool alone = false;       // the only kernel of the run: a variable that it does not have is an error
 
   // As ExecuteOptions take it. By default a device has a minute; REF, which interprets, what Limit::RefSeconds says.

@@ -31,6 +31,8 @@
 #include "lib/compile/llvm_engine/contain.h"
 #include "lib/compile/llvm_engine/disassemble.h"
 #include "lib/compile/llvm_engine/line_table.h"
+#include "lib/compile/llvm_engine/pass_gate.h"
+#include "lib/compile/llvm_engine/wrong_pass.h"
 
 namespace tgc {
 namespace {
@@ -124,7 +126,7 @@ std::unique_ptr<llvm::Module> parse(std::string_view text, llvm::LLVMContext& co
   return module;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan& plan, PassGate* gate) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -133,9 +135,12 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   tuning.LoopUnrolling = tuning.LoopVectorization = tuning.SLPVectorization = true;
   // of what is called through pointers, of which kernels have none, but it looks at every value
   llvm::PassInstrumentationCallbacks callbacks;
-  callbacks.registerShouldRunOptionalPassCallback(
-      [](llvm::StringRef pass, llvm::Any) { return pass != "CalledValuePropagationPass"; });
+  callbacks.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any unit) {
+    return (!gate || gate->should_run(callbacks.getPassNameForClassName(pass), pass, unit)) &&
+           pass != "CalledValuePropagationPass";
+  });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
+  if (!plan.fault.empty()) add_wrong_pass(builder, plan.fault);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -152,24 +157,28 @@ std::string print(const llvm::Module& module) {
 }
 
 std::string compile_with(CodeGenerator& generator, std::string_view text, const Machine& machine, Form form,
-                         bool lines) {
+                         bool lines, const PassPlan& plan) {
   llvm::LLVMContext context;
   std::string errors;
+  std::optional<PassGate> gate;
+  if (plan.most >= 0 || plan.is_list) context.setOptPassGate(gate.emplace(plan.most));
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
   auto module = parse(text, context);
   module->setTargetTriple(machine.triple);
   module->setDataLayout(generator.machine().createDataLayout());
   if (lines) add_line_table(*module, text);
-  optimize(*module, generator.machine());
+  if (plan.fault == "intrinsic") mistake_intrinsics(*module);
+  optimize(*module, generator.machine(), plan, gate ? &*gate : nullptr);
   std::string out = form == Form::Ir ? print(*module) : generator.emit(*module, form);
   if (!errors.empty()) refuse(errors);
-  return out;
+  return plan.is_list ? gate->list() : out;
 }
 
 // The generator comes back when the module is gone: its passes may watch the module's functions.
-std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines) {
+std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
+                         const PassPlan& plan) {
   auto generator = generators.take();
-  std::string out = compile_with(*generator, text, generators.machine(), form, lines);
+  std::string out = compile_with(*generator, text, generators.machine(), form, lines, plan);
   generators.give_back(std::move(generator));
   return out;
 }
@@ -178,10 +187,11 @@ class Engine final : public LlvmEngine {
  public:
   Engine() { initialize_targets(); }
 
-  Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines) override {
+  Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
+                            const PassPlan& plan) override {
     CodeGenerators& generators = generators_of(machine);
-    SlpWidth width(generators.has_avx512());
-    return contained([&] { return compile_text(text, generators, form, lines); });
+    SlpWidth width(generators.has_avx512() && plan.fault != "wide-slp");
+    return contained([&] { return compile_text(text, generators, form, lines, plan); });
   }
   Made<std::string> disassemble(std::string_view object, const Machine& machine) override {
     return contained([&] { return tgc::disassemble(object, CodeGenerator(resolved(machine)).machine()); });

@@ -1,0 +1,30 @@
+// What a kernel stores at some of its places, worked out in REF for those alone: a kernel of a model is too large to be
+// run in REF whole, and a kernel that is wrong is hardly ever wrong at few places.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/execute/executable.h"
+#include "lib/runtime/array.h"
+
+namespace tgc {
+
+struct Sample {
+  std::map<std::string, std::vector<int64_t>> places;  // elements of each array that is stored to; empty: all of them
+  Arrays values;                                       // what is stored there, in that order
+};
+
+// Those elements of an array.
+Array elements_of(const Array& array, const std::vector<int64_t>& places);
+
+// About how many UOps REF evaluates in one run of a kernel's AST; ranges whose size is no number count once.
+double work_of(UOp ast);
+
+// What the kernel of that AST makes of `inputs`, one array for each of its buffers: everywhere when that is no more
+// than `work` evaluations, or when it is no plain AST (a store for each element of its ranges); else at as many places
+// as that allows. Errors: REF cannot run it.
+Result<Sample> sampled(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
+
+}  // namespace tgc

@@ -1,0 +1,20 @@
+// Where tgc begins to make something else of a kernel than tinygrad made, as a golden record tells.
+#pragma once
+#include "lib/session/bisect.h"
+#include "lib/session/session.h"
+
+namespace tgc {
+
+// The first stage that is not the record's, and the first rewrite of it that makes a node which stays, and which the
+// record's graph does not have. Whether it differs at all; then the verdict is `divergence`. `in` is lowered as the
+// record says. It is confirmed when without that rewrite the stage is the record's.
+bool blame_divergence(const Session& session, const Loaded& in, const GoldenRecord& record, BisectReport& report);
+
+// The record of that id among golden records, `against` an INPUT; the only one where there is but one.
+Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
+                                                           const std::string& id);
+
+// Whether a record's own stages are to be expected of its graph: nothing makes it another compilation.
+bool is_as_recorded(const Session& session, const Loaded& in);
+
+}  // namespace tgc

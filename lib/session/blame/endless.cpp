@@ -1,0 +1,66 @@
+#include "lib/session/blame/endless.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kHigher = 64;  // times the limit
+
+// "120000 nodes, 119990 of them one above the other, mostly Ops.ADD"
+std::string depth_text(UOp root) {
+  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // and the source that makes it
+  std::vector<UOp> nodes = toposort(root);
+  for (UOp u : nodes) {
+    auto& [depth, through] = depths[u];
+    for (UOp s : u.src())
+      if (size_t d = depths.at(s).first + 1; d > depth) depth = d, through = s;
+  }
+  std::map<std::string_view, size_t> ops;
+  for (UOp u = root; u; u = depths.at(u).second) ops[name_of(u.op())]++;
+  auto most = std::ranges::max_element(ops, {}, [](auto& op) { return op.second; });
+  return "its graph has " + std::to_string(nodes.size()) + " nodes, " + std::to_string(depths.at(root).first + 1) +
+         " of them one above the other, mostly Ops." + std::string(most->first);
+}
+
+}  // namespace
+
+std::span<const Application> last_turn(std::span<const Application> all) {
+  if (all.empty()) return {};
+  constexpr size_t kMost = 64;
+  for (size_t n = 1; n <= std::min(kMost, all.size() - 1); n++)
+    if (all[all.size() - 1 - n].before == all.back().before) return all.last(n);
+  for (size_t n = 1; n <= kMost && 3 * n <= all.size(); n++) {
+    std::span<const Application> end = all.last(3 * n);
+    bool repeats = true;
+    for (size_t i = 0; repeats && i + n < end.size(); i++) repeats = end[i].rule == end[i + n].rule;
+    if (repeats) return all.last(n);
+  }
+  return all.last(std::min<size_t>(all.size(), 4));
+}
+
+bool blame_endless(FailingRun& run, const RewriteBlame& rewrites, const Outcome& refused, BisectReport& report) {
+  if (!is_endless(refused)) return false;
+  const StageRun* stage = nullptr;
+  for (const StageRun& s : rewrites.log().stages())
+    if (!s.result) stage = &s;
+  if (!stage) return false;
+  report.stage = stage->row->name;
+  int64_t limit = run.in().graph->settings().REWRITE_STACK_LIMIT;
+  if (run.ends_with_limit(limit * kHigher)) {
+    report.verdict = BisectReport::Verdict::Deep;
+    report.detail = depth_text(stage->input) + "; with REWRITE_STACK_LIMIT=" + std::to_string(limit * kHigher) +
+                    " in place of " + std::to_string(limit) + " it ends";
+    return true;
+  }
+  report.verdict = BisectReport::Verdict::Endless;
+  for (const Application& a : last_turn(rewrites.log().list())) {
+    name_application(a, report);
+    report.cycle.push_back({report.rule, report.branch, report.location, report.before, report.after});
+  }
+  report.detail = refused.diag.message;
+  return true;
+}
+
+}  // namespace tgc

@@ -1,0 +1,100 @@
+// A kernel that computes something else than is expected of it, and all the ways to run it again: compiled anew with
+// someone who watches or leaves out rewrites; a graph on the way, in REF; a list whose source is compiled another way.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "lib/execute/lower.h"
+#include "lib/session/bisect.h"
+#include "lib/session/session.h"
+
+namespace tgc {
+
+struct Outcome {
+  enum class Kind : uint8_t { Passes, Fails, Dies, Refused };
+  Kind kind = Kind::Passes;
+  Diag diag = {};  // of what dies or is refused
+  bool passes() const { return kind == Kind::Passes; }
+  bool is_refused() const { return kind == Kind::Refused; }
+  std::string error() const { return diag.message.empty() ? "" : diag.text(); }
+};
+
+// Whether it was refused because a rewrite does not end.
+inline bool is_endless(const Outcome& o) { return o.diag.message.find("does not end") != std::string::npos; }
+
+// Elements of arrays by their places, where not all are known: of each array named in it those places alone count.
+using KnownPlaces = std::map<std::string, std::vector<int64_t>>;
+
+// What is known of a kernel that runs among others: its arrays before, and what is expected of it, at some places.
+struct GivenRun {
+  Arrays inputs, expected;
+  KnownPlaces places;
+};
+
+// The command that bisects again; it begins with TGC_FAULT where that is set.
+std::string bisect_again(const TrialSpec& spec, const std::string& options);
+
+// All of it throws Failure: trouble, which is no verdict.
+class FailingRun {
+ public:
+  // They outlive this. Runs are counted in the report.
+  FailingRun(const Session& session, Loaded& in, const TrialSpec& spec, BisectReport& report);
+
+  // Finds out where it runs, what goes in and what is expected to come out.
+  void prepare(const GivenRun* given = nullptr);
+  // A shell command tells instead, of the file of a graph in the place of {}: 0 is that it fails.
+  void prepare(const std::string& command);
+
+  const Session& session() const { return session_; }
+  Loaded& in() const { return in_; }
+  const TrialSpec& spec() const { return o_; }
+  Placement& place() { return place_; }
+  const Arrays& inputs() const { return inputs_; }
+
+  // A compilation of its own, from a graph of its own.
+  Compilation begin() const { return begin(place_.target->name()); }
+  Compilation begin(const std::string& target) const { return begin(target, settings()); }
+  Compilation begin(const std::string& target, const Settings& settings) const;
+  // Whether it compiles when so many nodes may wait.
+  bool ends_with_limit(int64_t rewrite_stack_limit) const;
+  // Whether a linear list is run as it stands: there is nothing that could be compiled another way.
+  bool is_list() const { return !list_.empty(); }
+  // Compiled and run, with someone watching, or nobody.
+  Outcome attempt(Watcher* watcher = nullptr);
+  Outcome attempt(Compilation& c, Watcher* watcher);
+  Outcome run_list(std::span<const UOp> list);
+  Outcome run_graph(UOp root);  // at any stage, in REF
+  // Whether REF runs the kernel in a moment; else run_graph refuses.
+  bool is_small() const { return is_small_; }
+  // What an executable for `device` does.
+  Outcome run(Executable& kernel, Device& device);
+  // Whether the device makes something else of that list than REF does.
+  bool differs_from_ref(std::span<const UOp> list);
+  // The executable of a list for the place where it fails; of REF none.
+  Result<Executable> executable(std::span<const UOp> list);
+
+ private:
+  const Settings& settings() const { return in_.graph->settings(); }
+  void choose_place();
+  void expect();
+  Outcome run_command(UOp root) const;
+  Arrays inputs_of(const Executable& kernel) const;
+  ExecuteOptions options() const;
+  Outcome judged(const Result<Execution>& done);
+
+  const Session& session_;
+  Loaded& in_;
+  const TrialSpec& o_;
+  BisectReport& report_;
+  Placement place_;
+  std::span<const UOp> list_;        // that is run as it stands: a listing, or a record's own
+  std::vector<UOp> recorded_;
+  std::string command_;
+  Arrays inputs_, expected_;
+  KnownPlaces places_;
+  bool may_hang_on_rounding_ = true, is_small_ = true;
+  std::map<std::string, std::pair<Outcome, int>> outcomes_;  // by source: and how often it was asked for again
+};
+
+}  // namespace tgc

@@ -1,0 +1,300 @@
+#include "lib/session/blame/rewrites.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/execute/closed.h"
+#include "lib/inspect/trace.h"
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+// A side of a rewrite for people: algebra in a line, anything larger as a tree.
+std::string side_text(UOp u) {
+  if (u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype()))
+    if (std::string text = render(u, false); text.size() < 400) return text;
+  std::string text = describe(u, 3);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    out += (out.empty() ? "" : "\n") + line.substr(std::min(indent, line.size()));
+    at = end + 1;
+  }
+  return out;
+}
+
+Suspect suspect_of(const Application& a, const Seen& seen) {
+  return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen, side_text(a.before), side_text(a.after)};
+}
+
+// What an application is compared as. While an expression is simplified under a condition, variables that the kernel
+// does not have stand for parts of it: a substitution puts them in, its inverse takes them out again. What such a
+// variable stands for is what it was put in for.
+class Meanings {
+ public:
+  Meanings(UOp ast, const std::vector<Application>& list) : list_(list) {
+    for (UOp u : toposort(ast))
+      if (u.is(Op::DEFINE_VAR)) own_.insert(u);
+  }
+
+  Sides sides(size_t i) {
+    const Application& a = list_[i];
+    if (a.rule != substitute_rules().rules()[0]) return a.depth ? within(a) : Sides{a.before, a.after};
+    if (stands_for_another(a.before)) return {meanings_.contains(a.before) ? meanings_[a.before] : UOp(), a.after};
+    for (UOp u : toposort(a.after)) {
+      if (!stands_for_another(u)) continue;
+      meanings_[u] = a.before;
+      if (u == a.after) return {};  // what it stands for is what it is
+      return {a.before, meant(a.after, {{u, a.before}})};
+    }
+    return {a.before, a.after};
+  }
+
+ private:
+  bool stands_for_another(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_.contains(u); }
+  static UOp meant(UOp whole, const Substitution& meanings) {
+    auto out = catch_failures([&] { return substitute(whole, meanings); });
+    return out ? *out : UOp();
+  }
+  // What is rewritten in between: of what variables stand for, what lies within their bounds.
+  Sides within(const Application& a) {
+    Substitution all;
+    for (auto& [variable, meaning] : meanings_) {
+      UOp least = meaning.const_like(variable.vmin()), most = meaning.const_like(variable.vmax());
+      UOp value = py_less(meaning.vmin(), variable.vmin()) ? meaning.lt(least).where(least, meaning) : meaning;
+      if (py_less(variable.vmax(), meaning.vmax())) value = most.lt(value).where(most, value);
+      all.emplace_back(variable, value);
+    }
+    return all.empty() ? Sides{a.before, a.after} : Sides{meant(a.before, all), meant(a.after, all)};
+  }
+
+  const std::vector<Application>& list_;
+  std::unordered_set<UOp> own_;
+  std::unordered_map<UOp, UOp> meanings_;
+};
+
+// The first of `n` places, of which the last is wrong, where `is_right` no longer holds.
+template <class IsRight>
+size_t first_wrong(size_t n, IsRight is_right) {
+  size_t right = 0, wrong = n - 1;  // before `right` all are, as far as is known
+  while (right < wrong) {
+    size_t middle = (right + wrong) / 2;
+    if (is_right(middle)) right = middle + 1;
+    else wrong = middle;
+  }
+  return wrong;
+}
+
+bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
+
+}  // namespace
+
+void name_application(const Application& a, BisectReport& report) {
+  report.stage = a.stage ? a.stage->name : "";
+  report.rule = a.rule->name;
+  report.branch = a.branch ? a.branch : "";
+  report.location = std::string(short_file(*a.rule)) + ":" + std::to_string(a.rule->line);
+  report.rewrite = a.in_stage;
+  report.before = side_text(a.before), report.after = side_text(a.after);
+}
+
+// ---- the look
+
+Outcome RewriteBlame::compile() {
+  compilation_.watch(&log_);
+  auto& list = compilation_.list();
+  compilation_.watch(nullptr);
+  if (!list) return {Outcome::Kind::Refused, list.diag()};
+  list_ = *list;
+  return {};
+}
+
+Outcome RewriteBlame::look() {
+  Outcome out = compile();
+  if (out.passes()) out = run_.run_list(list_);
+  if (!out.passes() && !is_endless(out)) compare(log_.list());
+  return out;
+}
+
+void RewriteBlame::compare(const std::vector<Application>& list) {
+  report_.rewrites = list.size();
+  struct Alone {  // no fault in what is made for the comparison
+    Graph& graph;
+    Intervention* fault = intervention_of(graph);
+    ~Alone() { set_intervention(graph, fault); }
+  } alone{compilation_.graph()};
+  set_intervention(alone.graph, nullptr);
+  std::vector<Sides> sides;
+  Meanings meanings(compilation_.ast(), list);
+  for (size_t i = 0; i < list.size(); i++) sides.push_back(meanings.sides(i));
+  auto seen = compare_sides(sides, run_.inputs(), run_.spec().variables);
+  if (!seen) {
+    report_.detail = "the sides of the rewrites were not compared: " + seen.diag().text();
+    return;
+  }
+  for (size_t i = 0; i < list.size(); i++) {
+    report_.looked_at += (*seen)[i].kind != Seen::Kind::Open;
+    if ((*seen)[i].kind == Seen::Kind::Differ) suspects_.push_back(suspect_of(list[i], (*seen)[i]));
+  }
+  // those that no rounding explains first; of rewrites inside each other the inner one is done first
+  std::ranges::stable_sort(suspects_, std::greater(), [](const Suspect& s) { return s.seen.plainly; });
+}
+
+bool RewriteBlame::accuse_suspect() {
+  for (const Suspect& s : suspects_)
+    if (confirm(s)) {
+      const Suspect* part = part_to_blame(s);
+      return accuse(part ? *part : s, true), true;
+    }
+  if (accuse_two()) return true;
+  if (!run_.is_small() && accuse_only_rule()) return true;
+  for (const Suspect& s : suspects_)
+    if (is_in_first_wrong_stage(s)) return accuse(s, false), true;
+  return false;
+}
+
+// Whether the graph is right before the rewrite, or the one that it is a part of, and wrong after. Where REF cannot
+// run the graph between two rewrites: whether the run passes without that rewrite, or else without its rule.
+bool RewriteBlame::confirm(const Suspect& s) {
+  if (s.seen.plainly && 2 * s.seen.points >= Closing::kPoints && without(s).passes()) return true;
+  for (const TopRewrite& r : log_.rewrites())
+    for (size_t i = 0; i < r.applications.size(); i++) {
+      if (log_.list()[r.applications[i]].number < s.number) continue;
+      if (r.stage != s.stage || !can_run(r)) break;
+      Outcome before = run_after(r, i);
+      if (before.is_refused()) break;
+      if (!before.passes() || run_after(r, i + 1).passes()) return false;
+      // the whole of which it is a part is to blame: is it that part? Where it cannot be left out, its sides tell
+      if (s.depth == 0) return true;
+      Outcome other = without(s);
+      return other.passes() || (other.is_refused() && s.seen.plainly);
+    }
+  if (without(s).passes()) return true;
+  Veto all([&](uint64_t, const Hit& hit, UOp) { return hit.rule == s.rule && hit.branch == s.branch; });
+  return run_.attempt(&all).passes();
+}
+
+// Without a rewrite it passes; which of those that it is made of is to blame? One whose sides differ nearly everywhere,
+// and that cannot be left out alone. Null: it is itself.
+const Suspect* RewriteBlame::part_to_blame(const Suspect& whole) {
+  const auto& list = log_.list();
+  auto at = std::ranges::find(list, whole.number, &Application::number);
+  uint64_t first = whole.number;  // of its parts
+  while (at != list.begin() && std::prev(at)->depth > whole.depth) first = (--at)->number;
+  for (const Suspect& s : suspects_)
+    if (s.number >= first && s.number < whole.number && s.seen.plainly && 2 * s.seen.points >= Closing::kPoints &&
+        without(s).is_refused())
+      return &s;
+  return nullptr;
+}
+
+// Two that are only wrong together with each other, or each by itself.
+bool RewriteBlame::accuse_two() {
+  constexpr size_t kMost = 4;
+  for (size_t b = 1; b < std::min(suspects_.size(), kMost); b++)
+    for (size_t a = 0; a < b; a++)
+      if (without(suspects_[a], &suspects_[b]).passes()) {
+        accuse(suspects_[a], true);
+        const Suspect& s = suspects_[b];
+        report_.detail = "it is one of two, without which it passes: the other is number " +
+                         std::to_string(s.in_stage) + " of " + std::string(s.rule->name) + " in '" +
+                         std::string(s.stage->name) + "'";
+        return true;
+      }
+  return false;
+}
+
+// Of a kernel that is too large for REF: the first suspect, when all that differ plainly are of its rule.
+bool RewriteBlame::accuse_only_rule() {
+  const Suspect* first = nullptr;
+  for (const Suspect& s : suspects_) {
+    if (!s.seen.plainly || 4 * s.seen.points < Closing::kPoints) continue;
+    if (!first) first = &s;
+    if (s.rule != first->rule) return false;
+  }
+  if (first) accuse(*first, false);
+  return first;
+}
+
+// Of sides that differ nearly everywhere: whether the stage's graph is right before, and wrong after.
+bool RewriteBlame::is_in_first_wrong_stage(const Suspect& s) {
+  if (!s.seen.plainly || 4 * s.seen.points < Closing::kPoints) return false;
+  for (const StageRun& run : log_.stages())
+    if (run.row == s.stage) return run_graph(run.input).passes() && !(run.result && run_graph(run.result).passes());
+  return false;
+}
+
+// Behind the first that is left out numbers are others: a second one is known by its rule and what it rewrites.
+Outcome RewriteBlame::without(const Suspect& s, const Suspect* second) {
+  Veto veto([&](uint64_t number, const Hit& hit, UOp before) {
+    return number == s.number || (second && hit.rule == second->rule && side_text(before) == second->before);
+  });
+  return run_.attempt(&veto);
+}
+
+void RewriteBlame::accuse(const Suspect& s, bool confirmed) {
+  report_.verdict = BisectReport::Verdict::Rewrite;
+  report_.stage = s.stage ? s.stage->name : "";
+  report_.rule = s.rule->name;
+  report_.branch = s.branch ? s.branch : "";
+  report_.location = std::string(short_file(*s.rule)) + ":" + std::to_string(s.rule->line);
+  report_.rewrite = s.in_stage;
+  report_.before = s.before, report_.after = s.after;
+  report_.witness = s.seen.point;
+  if (s.seen.kind == Seen::Kind::Differ)
+    report_.witness["before"] = s.seen.before, report_.witness["after"] = s.seen.after;
+  report_.confirmed = confirmed;
+}
+
+// ---- the search
+
+Outcome RewriteBlame::run_graph(UOp root) {
+  auto [it, is_new] = graphs_.try_emplace(root.id());
+  if (is_new) it->second = run_.run_graph(root);
+  return it->second;
+}
+
+// The graph after the first `n` of the applications, in REF.
+Outcome RewriteBlame::run_after(const TopRewrite& r, size_t n) {
+  std::vector<std::pair<UOp, UOp>> first;
+  for (size_t i = 0; i < n; i++) {
+    const Application& a = log_.list()[r.applications[i]];
+    first.emplace_back(a.before, a.after);
+  }
+  auto graph = catch_failures([&] { return replayed(r.input, r.bottom_up, first, r.gates); });
+  return graph ? run_graph(*graph) : Outcome{Outcome::Kind::Refused, graph.diag()};
+}
+
+bool RewriteBlame::search() {
+  all_right_ = !run_.is_small();  // as far as is known
+  if (all_right_) return false;
+  std::vector<StageRun> stages;
+  for (const StageRun& s : log_.stages())
+    if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(s);
+  auto is_right = [&](size_t i) { return stages[i].result && run_graph(stages[i].result).passes(); };
+  all_right_ = stages.empty() || is_right(stages.size() - 1);
+  if (all_right_) return false;
+  const StageRun& stage = stages[first_wrong(stages.size(), is_right)];
+  report_.stage = stage.row->name;
+  return search_stage(stage.row);
+}
+
+bool RewriteBlame::search_stage(const StageRow* stage) {
+  for (const TopRewrite& r : log_.rewrites()) {
+    size_t n = r.applications.size();
+    if (r.stage != stage || !can_run(r) || n == 0) continue;
+    if (!run_after(r, 0).passes() || run_after(r, n).passes()) continue;
+    size_t i = first_wrong(n, [&](size_t k) { return run_after(r, k + 1).passes(); });
+    if (!run_after(r, i).passes() || run_after(r, i + 1).is_refused()) continue;
+    return accuse(suspect_of(log_.list()[r.applications[i]], {}), true), true;
+  }
+  return false;
+}
+
+}  // namespace tgc

@@ -1,0 +1,67 @@
+// Which rewrite is to blame. A look first: both sides of every rewrite of the failing compilation are evaluated in REF
+// (lib/execute/two_sides.h). Where no look tells, a search: the first stage, and the first of its rewrites, after which
+// the graph computes something else.
+#pragma once
+#include <vector>
+
+#include "lib/execute/two_sides.h"
+#include "lib/inspect/applications.h"
+#include "lib/session/blame/failing_run.h"
+
+namespace tgc {
+
+// An application that is under suspicion, with texts that outlive its graph.
+struct Suspect {
+  uint64_t number, in_stage;
+  const StageRow* stage;
+  const Rule* rule;
+  const char* branch;
+  int depth;
+  Seen seen;
+  std::string before, after;
+};
+
+// Names an application in a report: stage, rule, branch, location, number, both sides.
+void name_application(const Application& a, BisectReport& report);
+
+class RewriteBlame {
+ public:
+  RewriteBlame(FailingRun& run, BisectReport& report) : run_(run), report_(report), compilation_(run.begin()) {}
+
+  // Compiles it watched.
+  Outcome compile();
+  // Compiles it watched and runs what comes out; if that fails, compares both sides of every rewrite.
+  Outcome look();
+  // Whether a suspect of the look is to blame, or two of them together; the report then says so.
+  bool accuse_suspect();
+  // The search; the report may name the first wrong stage alone.
+  bool search();
+  // Whether the graph computes what is expected after every stage, and the linear list.
+  bool all_right() const { return all_right_; }
+  const std::vector<UOp>& list() { return list_; }  // of the watched compilation; empty: it was refused
+  const ApplicationLog& log() const { return log_; }
+
+ private:
+  void compare(const std::vector<Application>& list);
+  bool confirm(const Suspect& s);
+  bool is_in_first_wrong_stage(const Suspect& s);
+  const Suspect* part_to_blame(const Suspect& whole);
+  bool accuse_two();
+  bool accuse_only_rule();
+  Outcome without(const Suspect& s, const Suspect* second = nullptr);
+  void accuse(const Suspect& s, bool confirmed);
+  Outcome run_graph(UOp root);
+  Outcome run_after(const TopRewrite& r, size_t n);
+  bool search_stage(const StageRow* stage);
+
+  FailingRun& run_;
+  BisectReport& report_;
+  ApplicationLog log_;
+  Compilation compilation_;
+  std::vector<UOp> list_;
+  std::map<uint32_t, Outcome> graphs_;  // of that compilation, by id of the sink
+  std::vector<Suspect> suspects_;
+  bool all_right_ = false;
+};
+
+}  // namespace tgc
