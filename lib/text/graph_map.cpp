@@ -49,6 +49,7 @@ class MappedGraph {
 
   std::string write() {
     const json& nodes = in_.at(member("nodes"));
+    count_ = nodes.size();
     for (const json& node : nodes)
       if (node.contains(member("id"))) number_[node.at(member("id")).dump()] = number_.size();
     out_ = "{\"format\":\"tgc-graph\",\"version\":1,\"producer\":";
@@ -81,7 +82,7 @@ class MappedGraph {
   size_t number(const json& reference) const {
     auto known = number_.find(reference.dump());
     if (known != number_.end()) return known->second;
-    if (number_.empty() && reference.is_number_unsigned()) return reference.get<size_t>();
+    if (number_.empty() && reference.is_number_unsigned() && reference < count_) return reference.get<size_t>();
     throw Failure("a source " + reference.dump() + " that is no node");
   }
 
@@ -144,6 +145,7 @@ class MappedGraph {
 
   const GraphMap& map_;
   const json& in_;
+  size_t count_ = 0;                      // of nodes
   std::map<std::string, size_t> number_;  // of nodes with an id
   std::string out_;
 };
