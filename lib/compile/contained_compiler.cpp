@@ -23,6 +23,7 @@ bool is_by_llvm(const CompileJob& job, Artifact what) {
 std::string packed(const CompileJob& job, Artifact what) {
   ByteWriter out;
   out.number(uint64_t(job.language)).number(uint64_t(what)).number(job.lines);
+  out.number(uint64_t(job.passes)).number(job.by_other).text(job.fault);
   return out.text(job.machine).text(job.arch).text(job.name).text(job.source).take();
 }
 
@@ -35,6 +36,7 @@ Task unpacked(std::string_view message) {
   CompileJob job{.language = Language(in.number())};
   auto what = Artifact(in.number());
   job.lines = in.number() != 0;
+  job.passes = int64_t(in.number()), job.by_other = in.number() != 0, job.fault = in.text();
   job.machine = in.text(), job.arch = in.text(), job.name = in.text(), job.source = in.text();
   return {std::move(job), what};
 }
@@ -104,7 +106,7 @@ class CompileWorker {
 // started it, so workers are kept by thread.
 CompileWorker& worker_for(const CompileJob& job) {
   thread_local CompileWorker with_llvm, with_clang;
-  return job.language == Language::LlvmIr ? with_llvm : with_clang;
+  return job.language == Language::LlvmIr && !job.by_other ? with_llvm : with_clang;
 }
 
 }  // namespace
