@@ -12,6 +12,9 @@ class Rejected : public Failure {
   using Failure::Failure;
 };
 
+// With line tables: what is made does not tell in which folder, nor depend on it.
+inline constexpr const char* kNoFolder = "-fdebug-compilation-dir=.";
+
 // The machine of a job for CPUs and AMD GPUs.
 Machine machine_of(const CompileJob& job);
 // The name of this computer's kind of CPU: "x86_64", "aarch64".

@@ -78,7 +78,7 @@ std::string cuda_by_clang(const CompileJob& job, Form form) {
   std::vector<std::string> args{"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + job.arch, "-nocudainc",
                                 "-nocudalib", "-nogpuinc", "-O3", "-std=c++17", "-Wno-unknown-cuda-version",
                                 "--no-cuda-version-check"};
-  if (job.lines) args.push_back("-gline-tables-only");
+  if (job.lines) args.insert(args.end(), {"-gline-tables-only", kNoFolder});
   ClangEngine& clang = *clang_engine().value_or_throw();
   return take(clang.compile(std::string(kPrelude) + without_headers(job.source), "kernel.cu", args, form));
 }

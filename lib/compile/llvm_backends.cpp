@@ -100,7 +100,7 @@ std::string by_clang(const CompileJob& job, Artifact what) {
                       : job.language == Language::LlvmIr ? std::pair(ir_arguments(job), "kernel.ll")
                       : job.language == Language::Hip ? std::pair(hip_arguments(job), "kernel.hip")
                                                       : std::pair(opencl_arguments(job), "kernel.cl");
-  if (job.lines) args.push_back("-gline-tables-only");
+  if (job.lines) args.insert(args.end(), {"-gline-tables-only", kNoFolder});
   return take(clang().compile(job.source, file, args, form_of(what)));
 }
 

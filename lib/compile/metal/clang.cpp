@@ -16,7 +16,7 @@ std::string metal_by_clang(const CompileJob& job, Artifact what) {
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c++",
                                 "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
                                 "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-ffp-contract=off", "-fwrapv",
-                                "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only",
+                                "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only", kNoFolder,
                                 // an access of the source stays one, for the check of it
                                 "-fno-vectorize", "-fno-slp-vectorize", "-Xclang", "-fsanitize=thread",
                                 // half and bfloat round after each operation
