@@ -23,8 +23,10 @@ struct DumpOptions {
 };
 
 int dump(const DumpOptions& o) {
-  const bool elsewhere = !producer_elsewhere(o.input).empty();  // whose stages are its own
-  auto plan = make_dump_plan(elsewhere ? "" : o.stage, o.json ? "json" : o.format);
+  const std::string format = o.json ? "json" : o.format;
+  auto plan = make_dump_plan(o.stage, format);
+  // the stages of another release are its own; that is looked up, by a second look at the file, when they are not ours
+  if (!plan && !producer_elsewhere(o.input).empty()) plan = make_dump_plan("", format);
   if (!plan) return trouble(plan.diag());
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;

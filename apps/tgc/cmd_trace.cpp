@@ -46,7 +46,7 @@ class Tracer {
     auto choices =
         choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.name == "linear"); });
     choices.push_back({"all", "", "", false});
-    const bool elsewhere = !producer_elsewhere(o_.input).empty();  // whose stages and rules are its own
+    const bool elsewhere = !(o_.stage + o_.rule).empty() && !producer_elsewhere(o_.input).empty();  // names of its own
     if (elsewhere && !o_.stage.empty()) stages_.insert(o_.stage);
     if (!elsewhere && !o_.stage.empty()) {
       auto selected = select_stages(o_.stage, choices);
