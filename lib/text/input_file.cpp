@@ -5,21 +5,27 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "lib/support/limits.h"
 
 namespace tgc {
 namespace {
 
-constexpr size_t kChunk = 1 << 18;
+constexpr size_t kChunk = 1 << 18;  // bytes read at a time
 
 Diag trouble(const std::string& path, const std::string& what, int error) {
   return {.message = what + (error ? std::string(": ") + std::strerror(error) : ""), .file = input_name(path)};
 }
 
 }  // namespace
+
+// The chunk is not set to zeros: a small file touches but its first pages.
+LineReader::LineReader(std::string path, void* file)
+    : path_(std::move(path)), file_(file), chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
 std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
@@ -42,12 +48,13 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
 
 LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(file_)); }
 
-// Up to `size` bytes; 0 at the end.
-Result<size_t> LineReader::fill(char* into, size_t size) {
+// Reads the next piece of the file into left_, which has been used up; false at the end.
+Result<bool> LineReader::fill() {
   auto file = static_cast<gzFile>(file_);
   errno = 0;
-  int n = gzread(file, into, unsigned(size));
-  if (n > 0) return size_t(n);
+  int n = gzread(file, chunk_.get(), unsigned(kChunk));
+  left_ = {chunk_.get(), size_t(std::max(n, 0))};
+  if (n > 0) return true;
   int error = Z_OK;
   const char* text = gzerror(file, &error);
   if (error == Z_ERRNO) return trouble(path_, "cannot read", errno);
@@ -56,7 +63,7 @@ Result<size_t> LineReader::fill(char* into, size_t size) {
     return Diag{.message = cut_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
                 .file = input_name(path_), .expected = "a complete gzip file"};
   }
-  return size_t(0);
+  return false;
 }
 
 Diag LineReader::too_large() const {
@@ -70,36 +77,28 @@ Result<bool> LineReader::next(std::string& out) {
   line_++;
   line_ended_ = false;
   for (;;) {
-    if (at_ < buffer_.size()) {
-      const char* begin = buffer_.data() + at_;
-      size_t left = buffer_.size() - at_;
-      const auto* end = static_cast<const char*>(std::memchr(begin, '\n', left));
-      size_t n = end ? size_t(end - begin) : left;
-      if (out.size() + n > size_t(limit(Limit::InputBytes))) return too_large();
-      out.append(begin, n);
-      at_ += n + (end ? 1 : 0);
-      if (end) return line_ended_ = true;
+    if (!left_.empty()) {
+      size_t end = left_.find('\n');
+      std::string_view piece = left_.substr(0, end);
+      if (out.size() + piece.size() > size_t(limit(Limit::InputBytes))) return too_large();
+      out.append(piece);
+      line_ended_ = end != std::string_view::npos;
+      left_.remove_prefix(piece.size() + line_ended_);
+      if (line_ended_) return true;
     }
-    buffer_.resize(kChunk);
-    auto n = fill(buffer_.data(), kChunk);
-    buffer_.resize(n ? *n : 0);
-    at_ = 0;
-    if (!n) return n.diag();
-    if (*n == 0) return !out.empty();
+    auto more = fill();
+    if (!more) return more.diag();
+    if (!*more) return !out.empty();
   }
 }
 
 Status LineReader::rest(std::string& out) {
-  out.append(buffer_, at_);
-  at_ = buffer_.size();
   for (;;) {
-    size_t before = out.size();
-    if (before > size_t(limit(Limit::InputBytes))) return too_large();
-    out.resize(before + kChunk);
-    auto n = fill(out.data() + before, kChunk);
-    out.resize(before + (n ? *n : 0));
-    if (!n) return n.diag();
-    if (*n == 0) return Unit{};
+    out.append(std::exchange(left_, {}));
+    if (out.size() > size_t(limit(Limit::InputBytes))) return too_large();
+    auto more = fill();
+    if (!more) return more.diag();
+    if (!*more) return Unit{};
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "lib/support/result.h"
 
@@ -28,16 +29,16 @@ class LineReader {
   Status rest(std::string& out);
 
  private:
-  LineReader(std::string path, void* file) : path_(std::move(path)), file_(file) {}
-  Result<size_t> fill(char* into, size_t size);
+  LineReader(std::string path, void* file);
+  Result<bool> fill();
   Diag too_large() const;  // by Limit::InputBytes
 
   std::string path_;
   void* file_;  // zlib's gzFile
   uint32_t line_ = 0;
   bool line_ended_ = false, cut_ = false;
-  std::string buffer_;
-  size_t at_ = 0;
+  std::unique_ptr<char[]> chunk_;
+  std::string_view left_;  // of the chunk, what nobody has read yet
 };
 
 // The whole file, decompressed when it is gzip.
