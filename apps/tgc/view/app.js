@@ -12,6 +12,7 @@ import {colorOfRange} from "./colors.js";
 import {element} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
+import {nodeOf} from "./made.js";
 
 const byId = (id) => /** @type {any} */ (document.getElementById(id));
 
@@ -140,7 +141,8 @@ export class App {
     this.found = [];
     if (!this.query.empty)
       for (const box of scene.drawing.boxes)
-        if (this.query.node(this.graph, box.n)) marks.found.add(box.key), this.found.push(box);
+        if (this.query.node(this.graph, box.n) || box.fold && box.fold.members.some((key) => this.query.node(this.graph, key % this.graph.count)))
+          marks.found.add(box.key), this.found.push(box);
     this.canvas.show(this.graph, scene.drawing, marks);
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isNew) {
@@ -241,14 +243,23 @@ export class App {
   /** @param {number} key @param {boolean} again a second click */
   #picked(key, again) {
     const box = key >= 0 ? this.scene.drawing.byKey.get(key) : null;
-    if (box && again) return this.fold(box.key);
+    if (box && again) return this.fold(box);
     this.go({n: box ? box.n : -1});
   }
 
-  /** Hides what only this node uses, or shows it again. */
-  fold(key) {
-    const f = this.state.f.includes(key) ? this.state.f.filter((k) => k !== key) : [...this.state.f, key];
-    return this.go({f});
+  /** Folds the block that begins with a box, else what only it uses; or unfolds it. @param {import("./layout.js").Box} box */
+  fold(box) {
+    const {f} = this.state, without = (word) => f.filter((w) => w !== word);
+    if (box.fold) return this.go({f: box.fold.word.startsWith("m") && f.includes("m") ? [...f, box.fold.word] : without(box.fold.word)});
+    const opened = "m" + nodeOf(this.graph, this.story, this.state.s, box.n);
+    if (f.includes(opened)) return this.go({f: without(opened)});
+    const word = this.wordOf(box.key);
+    return this.go({f: f.includes(word) ? without(word) : [...f, word]});
+  }
+  /** The word by which the block that begins with a node is folded. @param {number} key */
+  wordOf(key) {
+    const block = this.drawings.blocksOf(this.scene.root).from(key);
+    return block && block.floor >= 0 ? key + "-" + block.floor : String(key);
   }
 
   foundRewrites() {

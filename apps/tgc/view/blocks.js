@@ -1,38 +1,153 @@
-// Blocks: a node with all that only it uses. Those that say the same, names apart, are alike: the layers of a model, the
-// lanes of an unrolled loop.
-import {isValue} from "./layout.js";
+// Blocks that are repeated, found by structure alone: the layers of a model, its residual blocks, the lanes of an unrolled
+// loop. A block is a node with what only it uses, down to a node, its floor, where the next block begins, if there is one.
+import {isValue} from "./values.js";
 import {labelOf} from "./match.js";
 import {Table} from "./table.js";
 
-const kLeast = 3;  // nodes of a block that is folded without being asked for
+/** `kind` is equal for blocks that are alike. @typedef {{head: number, floor: number, kind: string, size: number}} Block */
 
-/** @param {import("./data.js").Recorded} g @param {number} root */
-export function blocksOf(g, root) {
-  const nodes = g.nodesOf(root).filter((n) => n === root || !isValue(g, n)), at = new Map(nodes.map((n, i) => [n, i]));
-  const sources = nodes.map((n) => Array.from(g.sourcesOf(n), (s) => at.get(s)).filter((s) => s !== undefined));
-  const owner = owners(sources), size = nodes.map(() => 1), within = nodes.map(() => []), shape = [], shapes = new Table();
-  nodes.forEach((_, i) => {
-    if (owner[i] >= 0) size[owner[i]] += size[i], within[owner[i]].push(i);
-  });
-  nodes.forEach((n, i) => {
-    const values = Array.from(g.sourcesOf(n), (s) => (at.has(s) ? "" : g.argText(s)));
-    const own = sources[i].map((s) => (owner[s] === i ? shape[s] : "x"));
-    shape[i] = shapes.number(labelOf(g, n) + "|" + values.join() + "|" + own.join() + "|" + within[i].map((k) => shape[k]).sort().join());
-  });
-  return {
-    /** The heads of the blocks like that of a node. */
-    alike: (n) => (size[at.get(n)] > 1 ? nodes.filter((_, i) => shape[i] === shape[at.get(n)]) : []),
-    /** The heads of blocks that are there more than once and in no other such. */
-    repeats: () => {
-      const count = new Map(), heads = [], taken = nodes.map(() => false);
-      shape.forEach((s) => count.set(s, (count.get(s) || 0) + 1));
-      for (let i = nodes.length - 1; i >= 0; i--) {  // users come before what they use
-        taken[i] = owner[i] >= 0 && taken[owner[i]];
-        if (!taken[i] && size[i] >= kLeast && count.get(shape[i]) > 1) taken[i] = true, heads.push(i);
+const kLeast = 3;           // nodes of a block
+const kShortest = 4;        // nodes of a chain that is searched
+const kMostWork = 300000;   // comparisons when a chain is searched for what is repeated in it
+
+export class Blocks {
+  /** @param {import("./data.js").Recorded} g @param {number} root */
+  constructor(g, root) {
+    this.g = g, this.nodes = g.nodesOf(root).filter((n) => n === root || !isValue(g, n));
+    this.at = new Map(this.nodes.map((n, i) => [n, i]));
+    this.sources = this.nodes.map((n) => Array.from(g.sourcesOf(n), (s) => this.at.get(s)).filter((s) => s !== undefined));
+    this.owner = owners(this.sources);
+    this.size = this.nodes.map(() => 1), this.within = this.nodes.map(() => []);
+    this.nodes.forEach((_, i) => {
+      if (this.owner[i] >= 0) this.size[this.owner[i]] += this.size[i], this.within[this.owner[i]].push(i);
+    });
+    this.exact = this.#exactShapes();
+    /** @type {Block[]} */ this.chained = this.#chains();
+    this.headed = new Map(this.chained.map((b) => [b.head, b]));
+  }
+
+  /** The repeated block that begins with a node. @param {number} n @returns {Block | undefined} */
+  from(n) { return this.headed.get(n); }
+
+  /** The blocks like that of a node. @param {number} n @returns {Block[]} */
+  alike(n) {
+    const block = this.headed.get(n);
+    if (block) return this.chained.filter((b) => b.kind === block.kind);
+    const i = this.at.get(n);
+    return i === undefined || this.size[i] < 2 ? [] : this.nodes.filter((_, k) => this.exact[k] === this.exact[i]).map((m) => this.#below(m));
+  }
+
+  /** Blocks that are there more than once, each in no other such. @returns {Block[]} */
+  repeats() {
+    const count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
+    for (const {head, floor} of this.chained) this.#take(taken, this.at.get(head), floor < 0 ? -1 : this.at.get(floor));
+    this.exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
+    for (let i = this.nodes.length - 1; i >= 0; i--)  // users come before what they use
+      if (!taken[i] && this.size[i] >= kLeast && count.get(this.exact[i]) > 1) out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
+    return out;
+  }
+  #below(n) { return {head: n, floor: -1, kind: "=" + this.exact[this.at.get(n)], size: this.size[this.at.get(n)]}; }
+  #take(taken, head, floor) {
+    const stack = [head];
+    while (stack.length) {
+      const i = stack.pop();
+      if (i === floor || taken[i]) continue;
+      taken[i] = true, stack.push(...this.within[i]);
+    }
+  }
+
+  /** For each node a number of what it says with all that only it uses, to the letter. */
+  #exactShapes() {
+    const {g} = this, shape = [], shapes = new Table();
+    this.nodes.forEach((n, i) => {
+      const own = this.sources[i].map((s) => (this.owner[s] === i ? shape[s] : "x")).join(), others = this.within[i].map((k) => shape[k]).sort().join();
+      const values = Array.from(g.sourcesOf(n), (s) => (this.at.has(s) ? "" : g.argText(s))).join();
+      shape[i] = shapes.number(labelOf(g, n) + "|" + values + "|" + own + "|" + others);
+    });
+    return shape;
+  }
+
+  /** How a node of a chain is computed of the next one, `floor`: by which ops. Sizes do not count, for layers of different
+   * width are alike, nor whatever does not depend on the floor: weights, constants, and who else uses them.
+   * @returns {string} */
+  #way(head, floor, shapes) {
+    const part = [], stack = [head], says = new Map([[floor, "^"]]);
+    while (stack.length) {
+      const i = stack.pop();
+      if (i !== floor) part.push(i), stack.push(...this.within[i]);
+    }
+    for (const i of part.sort((a, b) => a - b)) {  // sources come first
+      const n = this.nodes[i];
+      if (i === head || this.sources[i].some((s) => says.has(s)))
+        says.set(i, shapes.number(this.g.opName(n) + "|" + this.g.dtypeName(n).replace(/\.ptr.*/, "") + "|" + this.sources[i].map((s) => says.get(s) ?? "w").join()));
+    }
+    return says.get(head);
+  }
+  /** The largest of the nodes that only this one uses: where a chain goes on; -1: none. */
+  #next(i) {
+    let best = -1;
+    for (const k of this.within[i]) if (best < 0 || this.size[k] > this.size[best]) best = k;
+    return best;
+  }
+
+  // Of every chain of nodes each of which all that follows leads through; the outer ones first.
+  #chains() {
+    const out = [], taken = this.nodes.map(() => false), isNext = this.nodes.map(() => false), shapes = new Table();
+    const next = this.nodes.map((_, i) => this.#next(i));
+    for (const k of next) if (k >= 0) isNext[k] = true;
+    for (let i = this.nodes.length - 1; i >= 0; i--) {
+      if (isNext[i] || taken[i]) continue;
+      const chain = [];
+      for (let k = i; k >= 0; k = next[k]) chain.push(k);
+      if (chain.length < kShortest) continue;
+      const floors = chain.slice(1).concat(-1), size = chain.map((k, at) => this.size[k] - (floors[at] < 0 ? 0 : this.size[floors[at]]));
+      for (const [begin, end, kind] of repeatsIn(chain.map((k, at) => this.#way(k, floors[at], shapes)), size)) {
+        const floor = floors[end - 1];
+        out.push({head: this.nodes[chain[begin]], floor: floor < 0 ? -1 : this.nodes[floor], kind, size: size.slice(begin, end).reduce((a, b) => a + b, 0)});
+        this.#take(taken, chain[begin], floor);
       }
-      return {heads: heads.map((i) => nodes[i]), kinds: new Set(heads.map((i) => shape[i])).size};
-    },
-  };
+    }
+    return out;
+  }
+}
+
+/** What is repeated in a row of things: parts [begin, end) with the name of their kind, not overlapping. What spares most
+ * is taken first: the size of the part, but for one, as often as it is there.
+ * @param {string[]} row @param {number[]} size @returns {[number, number, string][]} */
+export function repeatsIn(row, size) {
+  const sums = [0], taken = row.map(() => false), out = [], budget = {left: kMostWork};
+  for (const s of size) sums.push(sums[sums.length - 1] + s);
+  for (let found = bestPart(row, sums, taken, budget); found; found = bestPart(row, sums, taken, budget))
+    for (const at of found.places) {
+      out.push([at, at + found.length, row.slice(at, at + found.length).join()]);
+      taken.fill(true, at, at + found.length);
+    }
+  return out.sort((a, b) => a[0] - b[0]);
+}
+
+// Of what is free the part that spares most; of several the shortest, and of these the first.
+function bestPart(row, sums, taken, budget) {
+  let best = null, most = 0, places = row.map((_, at) => at).filter((at) => !taken[at]), named = places.map(() => 0);
+  for (let length = 1; places.length > 1 && budget.left > 0; length++) {
+    budget.left -= places.length;
+    const numbers = new Map(), groups = [];  // of parts of this length, by what they say
+    named = places.map((at, i) => {
+      const says = named[i] + "," + row[at + length - 1];
+      if (!numbers.has(says)) numbers.set(says, groups.length), groups.push({places: [], free: 0, count: 0, size: 0});
+      const group = groups[numbers.get(says)];
+      group.count++;
+      if (at >= group.free) group.places.push(at), group.free = at + length, group.size += sums[at + length] - sums[at];
+      return numbers.get(says);
+    });
+    for (const group of groups) {
+      const times = group.places.length, spared = group.size * (times - 1) / times;
+      if (times > 1 && group.size >= kLeast * times && spared > most) most = spared, best = {places: group.places, length};
+    }
+    const goesOn = (i) => groups[named[i]].count > 1 && places[i] + length < row.length && !taken[places[i] + length];
+    const kept = places.map((_, i) => i).filter(goesOn);
+    named = kept.map((i) => named[i]), places = kept.map((i) => places[i]);
+  }
+  return best;
 }
 
 /** For each node the one that alone uses it, be it through others: its immediate dominator, seen from the root; -1: none.

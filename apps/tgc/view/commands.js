@@ -2,7 +2,6 @@
 import {element} from "./list.js";
 import {addressOf} from "./state.js";
 import {nodesOfKernels} from "./made.js";
-import {blocksOf} from "./blocks.js";
 import {dotOf, save, svgOf} from "./export.js";
 /** @typedef {import("./app.js").App} App */
 
@@ -28,10 +27,11 @@ export const kCommands = [
   {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
   {name: "next-differing", keys: [">"], says: "next stage that differs from the other input's", run: (app) => differing(app, 1)},
   {name: "previous-differing", keys: ["<"], says: "previous stage that differs from the other input's", run: (app) => differing(app, -1)},
-  {name: "fold", keys: ["f"], says: "fold what only this node uses, or unfold it; of a range, what lies in it", run: fold},
-  {name: "fold-alike", keys: ["y"], says: "the same with all blocks that are like this one", run: (app) => foldAlike(app)},
-  {name: "fold-repeats", keys: ["Y"], says: "fold all blocks that are repeated", run: (app) => foldRepeats(app)},
-  {name: "unfold", keys: ["F"], says: "unfold everything", run: (app) => app.go({f: []})},
+  {name: "fold", keys: ["f"], says: "fold the repeated block that begins here, else what only this node uses; of a range, what lies in it; or unfold it", run: fold},
+  {name: "fold-alike", keys: ["y"], says: "the same with all blocks that are like this one", run: foldAlike},
+  {name: "fold-repeats", keys: ["Y"], says: "fold all blocks that are repeated: layers, residual blocks, lanes", run: foldRepeats},
+  {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model that the graph was made of, or unfold that", run: foldModel},
+  {name: "unfold", keys: ["F"], says: "unfold everything", run: unfold},
   {name: "next-text", keys: ["t"], says: "next text", run: (app) => app.textPanel.nextTab(1)},
   {name: "previous-text", keys: ["T"], says: "previous text", run: (app) => app.textPanel.nextTab(-1)},
   {name: "search", keys: ["/"], says: "search: op:ADD dtype:half arg:x rule:fold stage:symbolic device:CPU #12 /regular expression/", run: () => focusOn("search")},
@@ -138,23 +138,38 @@ function changed(app, by) {
 function fold(app) {
   const box = app.scene.drawing.home.get(app.state.n);
   if (!box) return app.say("select a node first");
-  if (app.graph.opName(box.n) !== "RANGE") return app.fold(box.key);
+  if (app.graph.opName(box.n) !== "RANGE") return app.fold(box);
   const ends = app.scene.drawing.boxes.filter((b) => b.sources.includes(box.key) && ["END", "REDUCE", "BUFFERIZE"].includes(app.graph.opName(b.n)));
-  return app.go({f: [...new Set([...app.state.f, ...ends.map((b) => b.key)])]});
+  return app.go({f: [...new Set([...app.state.f, ...ends.map((b) => String(b.key))])]});
 }
+async function unfold(app) {
+  const before = app.scene.drawing.boxes.length;
+  await app.go({f: []});
+  if (app.scene.drawing.boxes.length > 2 * before) app.canvas.fit();
+}
+const wordOf = (block) => (block.floor < 0 ? String(block.head) : block.head + "-" + block.floor);
 function foldAlike(app) {
-  const box = app.scene.drawing.home.get(app.state.n), blocks = box ? blocksOf(app.graph, app.scene.root) : null;
-  const alike = blocks && blocks.alike(box.key);
-  if (!alike || !alike.length) return app.say(box ? "nothing is used by this node alone" : "select a node first");
-  const isFolded = app.state.f.includes(box.key), rest = app.state.f.filter((k) => !alike.includes(k));
-  app.say(alike.length + " blocks are alike");
-  return app.go({f: isFolded ? rest : [...rest, ...alike]});
+  const box = app.scene.drawing.home.get(app.state.n), words = box ? app.drawings.blocksOf(app.scene.root).alike(box.key).map(wordOf) : [];
+  if (!words.length) return app.say(box ? "nothing is used by this node alone" : "select a node first");
+  const rest = app.state.f.filter((word) => !words.includes(word));
+  app.say(words.length + " blocks are alike");
+  return app.go({f: app.state.f.includes(words[0]) ? rest : [...rest, ...words]});
 }
-function foldRepeats(app) {
-  const {heads, kinds} = blocksOf(app.graph, app.scene.root).repeats();
-  if (!heads.length) return app.say("no block is repeated");
-  app.say(heads.length + " blocks of " + kinds + " kinds are folded");
-  return app.go({f: heads, n: -1});
+async function foldRepeats(app) {
+  const blocks = app.drawings.blocksOf(app.scene.root).repeats(), kinds = new Set(blocks.map((b) => b.kind)).size;
+  if (!blocks.length) return app.say("no block is repeated");
+  await app.go({f: blocks.map(wordOf), n: -1});
+  app.canvas.fit();
+  app.say(blocks.length + " blocks of " + kinds + " kinds are folded");
+}
+async function foldModel(app) {
+  const {f} = app.state;
+  if (!app.graph.madeOf.length) return app.say("nobody knows of which nodes of a model this graph was made");
+  const isFolded = f.some((word) => word.startsWith("m"));
+  await app.go({f: isFolded ? f.filter((word) => !word.startsWith("m")) : [...f, "m"], n: -1});
+  app.canvas.fit();
+  if (isFolded) return;
+  app.say("the graph by the model's " + app.graph.madeOf.length + " nodes");
 }
 async function copyLink(app) {
   const v = app.canvas.view;

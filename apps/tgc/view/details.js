@@ -1,7 +1,7 @@
 // What is known of the selected node: itself, its sources and users, where it comes from and what becomes of it.
 import {element, link} from "./list.js";
 import {plain} from "./data.js";
-import {isValue, valueText} from "./layout.js";
+import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 
 /** One line for a node: "#12 ADD index". */

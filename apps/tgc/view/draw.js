@@ -260,7 +260,7 @@ export class GraphCanvas {
 
   /** Where a line reaches its box. */
   entry(line) {
-    const box = line.to, count = this.graph.sourcesOf(box.n).length;
+    const box = line.to, count = Math.max(box.inputs, line.slot + 1);
     return {x: box.x + (line.slot + 1) * Size.width / (count + 1), y: box.y - box.height / 2};
   }
 
@@ -317,15 +317,15 @@ export class GraphCanvas {
     c.textBaseline = "middle", c.textAlign = "left";
     c.fillStyle = p.text, c.font = "600 12px " + p.sans;
     const sign = came ? "+ " : went ? "\u2212 " : "";
-    c.fillText(sign + op, left, line);
+    c.fillText(sign + box.title, left, line);
     const dtype = this.graph.dtypeName(box.n);
     c.fillStyle = this.strength > 0.24 ? p.text : p.quiet, c.font = "10.5px " + p.mono, c.textAlign = "right";
-    if (dtype) c.fillText(cut(dtype, 19 - op.length), right, line);
+    if (dtype && box.title.length < 15) c.fillText(cut(dtype, 19 - box.title.length), right, line);
     c.textAlign = "left", c.fillStyle = p.text, c.font = "11px " + p.mono;
     for (const text of box.lines) c.fillText(cut(plain(text), 23), left, line += Size.line);
-    if (!box.folded) return;
+    if (!box.fold || !box.fold.count) return;
     c.font = "600 10px " + p.sans, c.fillStyle = p.accent, c.textAlign = "right";
-    c.fillText("\u25b8 " + box.folded + " folded", right, y + box.height - 7);
+    c.fillText("\u25b8 " + box.fold.count + " folded", right, y + box.height - 7);
     c.textAlign = "left";
   }
 }

@@ -1,7 +1,11 @@
 // Which graph is drawn where: each place is laid out after the one before it, so that what stays keeps its order.
 import {Replacements, asItIs} from "./replay.js";
-import {drawingOf, isValue} from "./layout.js";
+import {drawingOf} from "./layout.js";
+import {isValue} from "./values.js";
 import {diffOf} from "./match.js";
+import {Blocks} from "./blocks.js";
+import {wordsOf} from "./folding.js";
+import {nodeOf} from "./made.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
@@ -14,6 +18,14 @@ export class Drawings {
     this.graph = graph, this.story = story;
     /** @type {Drawing[]} */ this.places = [];
     this.scenes = new Map();
+    /** @type {Map<number, Blocks>} */ this.blocks = new Map();
+    /** @type {Map<string, number>} */ this.homes = new Map();
+  }
+
+  /** The repeated blocks of the graph below a root. */
+  blocksOf(root) {
+    if (!this.blocks.has(root)) this.blocks.set(root, new Blocks(this.graph, root));
+    return this.blocks.get(root);
   }
 
   /** @param {import("./state.js").State} state @returns {Scene} */
@@ -70,9 +82,44 @@ export class Drawings {
       }
     }
     if (!state.f.length) return {drawing, came, went: new Set(), root};
-    const shown = asItIs(this.graph, root);
-    const folded = drawingOf(this.graph, [shown], this.#where(drawing, shown.order, () => undefined, true), new Set(state.f));
-    return {drawing: folded, came, went: new Set(), root};
+    const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
+    const folded = drawingOf(this.graph, [shown], this.#where(drawing, shown.order, () => undefined, false), wish);
+    // of one that is mostly folded nobody looks for the places that its nodes had
+    const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
+    return {drawing: isSmall ? drawingOf(this.graph, [shown], null, wish) : folded, came, went: new Set(), root};
+  }
+
+  /** What is to be folded in a graph. Words of the address name nodes of the place where they were folded first; what has
+   * become of them is folded here. @param {import("./state.js").State} state @param {import("./replay.js").Shown} shown
+   * @param {number} place @param {(key: number) => number} origin of a key, the node of that place
+   * @returns {import("./folding.js").Wish | null} */
+  #wish(state, place, shown, origin) {
+    if (!state.f.length) return null;
+    const g = this.graph, {heads, all, flipped} = wordsOf(state.f), out = {heads: new Map(), model: null};
+    const here = (n) => (n < 0 || shown.sources.has(n) ? n : this.#descendant(n, place));
+    for (const {head, floor, word} of heads) {
+      const key = here(head), alike = floor < 0 ? [] : this.blocksOf(this.story.root(place)).alike(key);
+      if (shown.sources.has(key)) out.heads.set(key, {floor: here(floor), word, lines: alike.length > 1 ? ["one of " + alike.length + " alike"] : []});
+    }
+    if (g.madeOf.length && (all || flipped.size)) {
+      const of = (key) => {
+        const label = nodeOf(g, this.story, place, origin(key));
+        return label >= 0 && all !== flipped.has(label) ? label : -1;
+      };
+      out.model = {of, labels: g.madeOf, says: (key) => (g.shapes.has(key % g.count) ? "(" + g.strings[g.shapes.get(key % g.count)] + ")" : "")};
+    }
+    return out;
+  }
+  // What a node of some other place has become at this one; -1: nothing.
+  #descendant(n, place) {
+    const key = n + "," + place;
+    if (!this.homes.has(key)) {
+      let from = 0;
+      while (from < this.story.last && !this.story.usersAt(from).has(n) && this.story.root(from) !== n) from++;
+      const there = this.story.relatives(from, [n])[place];
+      this.homes.set(key, there && there.size ? Math.max(...there) : -1);
+    }
+    return this.homes.get(key);
   }
   #alike(a, b) {
     const g = this.graph;
@@ -91,7 +138,8 @@ export class Drawings {
       return n;
     };
     const {came, went} = changes(this.graph, was, is);
-    return {drawing: this.#both(was, is, base, origin, went, state), came, went, root: is.root};
+    const wish = this.#wish(state, state.s - 1, is, origin);
+    return {drawing: this.#both(was, is, base, origin, came, went, wish), came, went, root: is.root};
   }
   // The graph that a rewrite found: as a rule the one that the rewrite before it left, which was looked at before.
   #before(state, run, stage, rewrite) {
@@ -101,7 +149,7 @@ export class Drawings {
   }
 
   // Two graphs as one. What came takes the place of what it came of, which stands behind it then.
-  #both(was, is, base, origin, went, state) {
+  #both(was, is, base, origin, came, went, wish) {
     const places = this.#where(base, is.order, origin, true), taken = new Set(is.order.map((k) => places.place(k))), ghosts = new Map();
     const own = new Map();
     for (const key of went) {
@@ -109,7 +157,9 @@ export class Drawings {
       if (box && taken.has(box)) ghosts.set(key, {...box, n: key % this.graph.count});
       else if (box) own.set(key, box);
     }
-    return drawingOf(this.graph, [was, is], {place: (key) => places.place(key) || own.get(key), rows: true, ghosts}, new Set(state.f));
+    const before = {place: (key) => places.place(key) || own.get(key), rows: true, ghosts}, drawing = drawingOf(this.graph, [was, is], before, wish);
+    const hiding = wish ? new Set([...went, ...came].map((key) => !drawing.byKey.has(key) && drawing.home.get(key % this.graph.count)).filter((box) => box && box.fold).map((box) => box.fold.word)) : null;
+    return hiding && hiding.size ? drawingOf(this.graph, [was, is], before, without(wish, hiding)) : drawing;
   }
 
   // A rewrite of a part: it is drawn alone, its nodes where they are in the whole.
@@ -146,8 +196,15 @@ export class Drawings {
     const came = boxes([...diff.came, ...diff.changed.keys()]), kept = new Set(is.order);
     const drawn = {...was, order: was.order.filter((n) => went.has(n) || kept.has(n) || isValue(g, n))};
     const home = (n) => (back.has(n) ? back.get(n) : diff.like.get(n));
-    return {drawing: this.#both(drawn, is, base, home, went, state), came, went, root: to, diff};
+    const wish = this.#wish(state, state.s, is, (key) => key);
+    return {drawing: this.#both(drawn, is, base, home, came, went, wish), came, went, root: to, diff};
   }
+}
+
+/** The wish but for some words: what would hide what changed. @param {import("./folding.js").Wish} wish @param {Set<string>} words */
+function without(wish, words) {
+  const {model} = wish, of = (key) => (words.has("m" + model.of(key)) ? -1 : model.of(key));
+  return {heads: new Map([...wish.heads].filter(([, how]) => !words.has(how.word))), model: model && {...model, of}};
 }
 
 /** What only one of them has; values apart, which are text in boxes. @param {Recorded} g */

@@ -25,7 +25,7 @@ export function svgOf(app) {
     const op = graph.opName(box.n), came = scene.came.has(box.key), went = scene.went.has(box.key), top = box.y - box.height / 2;
     const stroke = came ? "#17733b" : went ? "#b3261e" : "#b9bbc0", sign = came ? "+ " : went ? "\u2212 " : "";
     out.push(`<rect x="${box.x.toFixed(1)}" y="${top.toFixed(1)}" width="${Size.width}" height="${box.height}" rx="5" fill="${mixed("#ffffff", colorOfOp(op), 0.25)}" stroke="${stroke}"${went ? " stroke-dasharray=\"5 3\"" : ""}/>`);
-    out.push(`<text x="${(box.x + 12).toFixed(1)}" y="${(top + 16).toFixed(1)}" font-weight="600">${escaped(sign + op)}</text>`);
+    out.push(`<text x="${(box.x + 12).toFixed(1)}" y="${(top + 16).toFixed(1)}" font-weight="600">${escaped(sign + box.title)}</text>`);
     out.push(`<text x="${(box.x + Size.width - 8).toFixed(1)}" y="${(top + 16).toFixed(1)}" text-anchor="end" font-size="10" fill="#63666f">${escaped(graph.dtypeName(box.n).slice(0, 16))}</text>`);
     box.lines.forEach((text, i) => out.push(`<text x="${(box.x + 12).toFixed(1)}" y="${(top + 30 + i * Size.line).toFixed(1)}" font-family="monospace" font-size="10.5">${escaped(text.slice(0, 26))}</text>`));
   }
@@ -38,7 +38,7 @@ export function dotOf(app) {
   const out = ["digraph {", "  node [shape=box style=filled fontname=\"sans-serif\"]"];
   for (const box of scene.drawing.boxes) {
     const mark = scene.came.has(box.key) ? " color=darkgreen penwidth=2" : scene.went.has(box.key) ? " color=red style=\"filled,dashed\"" : "";
-    out.push(`  n${box.key} [label=${quoted([graph.opName(box.n) + " " + graph.dtypeName(box.n), ...box.lines].join(" | "))} fillcolor=${quoted(colorOfOp(graph.opName(box.n)))}${mark}]`);
+    out.push(`  n${box.key} [label=${quoted([box.title + " " + graph.dtypeName(box.n), ...box.lines].join(" | "))} fillcolor=${quoted(colorOfOp(graph.opName(box.n)))}${mark}]`);
   }
   for (const line of scene.drawing.lines) out.push(`  n${line.from.key} -> n${line.to.key}`);
   return out.join("\n") + "\n}\n";

@@ -1,5 +1,7 @@
 // Places for the nodes of a graph: which nodes are drawn, how large, and where; the places come from the program's own
 // layout (lib/view/layout_core.cpp), compiled to WebAssembly.
+import {foldedGraph} from "./folding.js";
+import {isValue, valueText} from "./values.js";
 /** @typedef {import("./replay.js").Shown} Shown */
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -7,8 +9,9 @@ export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4}
 
 /** A drawn node: `x` is its left edge, `y` its middle.
  * @typedef {{key: number, n: number, x: number, y: number, height: number, row: number, lines: string[],
- *   sources: number[], slots: number[], folded: number, users: number, ghost: boolean}} Box
- * A ghost went, and stands behind what took its place. */
+ *   sources: number[], slots: number[], inputs: number, users: number, ghost: boolean, title: string,
+ *   fold: import("./folding.js").Fold | null}} Box
+ * `inputs`: how many sources may reach it, those of slots among them; a ghost went, and stands behind what took its place. */
 /** A line from a box to a box that uses it; a stub is drawn as two ends with a name.
  * @typedef {{from: Box, to: Box, slot: number, stub: boolean, through: {x: number, y: number}[]}} Line */
 /** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Map<number, Box>, left: number, top: number,
@@ -21,36 +24,6 @@ let wasm = null;
 /** @param {BufferSource} code */
 export async function loadLayout(code) {
   wasm = (await WebAssembly.instantiate(code)).instance.exports;
-}
-
-const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);
-
-/** By recording, for each node: 0 not known, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
-const kIsValue = new WeakMap();
-
-/** Whether a node is shown inside of its users: constants, devices, and lists of constants that are an argument. */
-export function isValue(/** @type {Recorded} */ g, n) {
-  let known = kIsValue.get(g);
-  if (!known || known.length < g.count) kIsValue.set(g, known = new Uint8Array(g.count));
-  if (!known[n]) known[n] = isNewValue(g, n) ? 2 : 1;
-  return known[n] === 2;
-}
-function isNewValue(/** @type {Recorded} */ g, n) {
-  const op = g.opName(n);
-  if (kValues.has(op)) return true;
-  if (op === "VECTORIZE" || op === "NOOP" || op === "TUPLE") {
-    const list = g.sourcesOf(n);
-    return g.dtypeName(n).startsWith("index") && list.length > 0 && list.every((s) => kValues.has(g.opName(s)));
-  }
-  return false;
-}
-
-/** The text of a value. */
-export function valueText(/** @type {Recorded} */ g, n) {
-  const op = g.opName(n), arg = g.argText(n);
-  if (op === "VECTORIZE") return "(" + Array.from(g.sourcesOf(n), (s) => g.argText(s)).join(", ") + ")";
-  if (op === "UNIQUE" || op === "LUNIQUE") return "#" + arg;
-  return arg;
 }
 
 /** Short text of an arg, for a box. */
@@ -90,19 +63,18 @@ function newLinesOf(/** @type {Recorded} */ g, n, sources) {
  * rows: nothing moves at all; ghosts: what is drawn only behind what took its place */
 
 /** @param {Recorded} g @param {Shown[]} graphs drawn as one: what went and what came
- *  @param {Before | null} before @param {Set<number>} folded keys whose sources are hidden, where nothing else uses them
+ *  @param {Before | null} before @param {import("./folding.js").Wish | null} wish what is folded
  *  @returns {Drawing} */
-export function drawingOf(g, graphs, before, folded = new Set()) {
-  const {order, sources} = union(graphs);
-  const hidden = folded.size ? hiddenBelow(order, sources, folded, graphs[graphs.length - 1].root) : null;
-  const boxes = [], byKey = new Map();
+export function drawingOf(g, graphs, before, wish = null) {
+  const whole = union(graphs), hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish) : null;
+  const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map();
   for (const key of order) {
     if (isValue(g, key % g.count) && key !== graphs[0].root) continue;
-    if (hidden && hidden.owner.has(key) || before && before.ghosts && before.ghosts.has(key)) continue;
-    const list = sources.get(key), lines = linesOf(g, key % g.count, list);
-    const inside = hidden ? hidden.counts.get(key) || 0 : 0;
-    const box = {key, n: key % g.count, x: 0, y: 0, row: 0, lines, sources: [], slots: [], users: 0, ghost: false,
-      folded: inside, height: Size.pad * 2 + Size.line * (1 + lines.length + (inside ? 1 : 0))};
+    if (before && before.ghosts && before.ghosts.has(key)) continue;
+    const list = sources.get(key), n = key % g.count, fold = (hidden && hidden.folds.get(key)) || null;
+    const lines = !fold ? linesOf(g, n, list) : fold.title ? fold.lines : [...linesOf(g, n, g.sourceList(n)), ...fold.lines];
+    const box = {key, n, x: 0, y: 0, row: 0, lines, sources: [], slots: [], inputs: list.length, users: 0, ghost: false, fold,
+      title: (fold && fold.title) || g.opName(n), height: Size.pad * 2 + Size.line * (1 + lines.length + (fold && fold.count ? 1 : 0))};
     list.forEach((s, slot) => {
       const source = byKey.get(s);
       if (source) box.sources.push(s), box.slots.push(slot), source.users++;
@@ -112,7 +84,7 @@ export function drawingOf(g, graphs, before, folded = new Set()) {
   const lines = place(boxes, byKey, before);
   if (before && before.ghosts)
     for (const [key, was] of before.ghosts) {
-      const box = {...was, key, x: was.x + kBehind / 2, y: was.y - kBehind, sources: [], slots: [], folded: 0, ghost: true};
+      const box = {...was, key, x: was.x + kBehind / 2, y: was.y - kBehind, sources: [], slots: [], fold: null, ghost: true};
       boxes.unshift(box), byKey.set(key, box);
     }
   return withBounds({boxes, lines, byKey, home: homes(g, boxes, hidden, byKey), left: 0, top: 0, right: 0, bottom: 0});
@@ -126,23 +98,6 @@ function union(graphs) {
   for (const shown of [...graphs].reverse())
     for (const key of shown.order) if (!sources.has(key)) sources.set(key, shown.sources.get(key)), order.push(key);
   return {order, sources};
-}
-
-/** What is hidden by folding: a node is, when every way from it to the root leads through a folded one. */
-function hiddenBelow(order, sources, folded, root) {
-  const seen = new Set([root]), stack = [root];
-  while (stack.length) {
-    const key = stack.pop();
-    if (folded.has(key)) continue;
-    for (const s of sources.get(key) || []) if (!seen.has(s)) seen.add(s), stack.push(s);
-  }
-  const owner = new Map(), counts = new Map();
-  for (let i = order.length - 1; i >= 0; i--) {
-    const key = order[i], holder = folded.has(key) && seen.has(key) ? key : owner.get(key);
-    if (holder === undefined) continue;
-    for (const s of sources.get(key)) if (!seen.has(s) && !owner.has(s)) owner.set(s, holder), counts.set(holder, (counts.get(holder) || 0) + 1);
-  }
-  return {owner, counts};
 }
 
 /** For each node that is hidden inside a box, that box. */

@@ -1,0 +1,139 @@
+// What is folded: boxes that stand for several nodes. Three kinds can be asked for, each as a word of the address:
+// "20" what only node 20 uses, "20-12" the block from node 20 down to node 12, which stays, and, of a model, "m" all of
+// its nodes or "m5" one of them, which where all are folded is the one that is not.
+import {isValue} from "./values.js";
+/** @typedef {import("./data.js").Recorded} Recorded */
+
+/** A graph that is drawn: keys of nodes, sources first. @typedef {{order: number[], sources: Map<number, number[]>}} Keys */
+/** A box that stands for several nodes: what it says, and the word by which it was asked for.
+ * @typedef {{word: string, title: string, lines: string[], count: number, members: number[]}} Fold */
+/** What is asked for. `heads`, by key, down to which node (-1: everything), and what the box is to say; `model` by key
+ * the number of the model's node that is folded, -1: none.
+ * @typedef {{heads: Map<number, {floor: number, word: string, lines: string[]}>,
+ *   model: {of: (key: number) => number, labels: string[], says: (key: number) => string} | null}} Wish */
+
+/** The words of an address. @param {string[]} words
+ *  @returns {{heads: {head: number, floor: number, word: string}[], all: boolean, flipped: Set<number>}} */
+export function wordsOf(words) {
+  const out = {heads: [], all: words.includes("m"), flipped: new Set()};
+  for (const word of words) {
+    const [, head, floor] = /^(\d+)(?:-(\d+))?$/.exec(word) || [], one = /^m(\d+)$/.exec(word);
+    if (head) out.heads.push({head: Number(head), floor: floor ? Number(floor) : -1, word});
+    if (one) out.flipped.add(Number(one[1]));
+  }
+  return out;
+}
+
+/** The graph with what is folded as one node each; nothing it leads to is lost.
+ * @param {Recorded} g @param {Keys} graph @param {number} root @param {Wish} wish
+ * @returns {{graph: Keys, owner: Map<number, number>, folds: Map<number, Fold>}} owner: of what is hidden, its box */
+export function foldedGraph(g, graph, root, wish) {
+  const folds = new Map(), owner = new Map();
+  if (wish.model) {
+    for (const [label, members] of groupsOf(g, graph, wish.model.of)) {
+      const head = members[members.length - 1], [title, ...name] = wish.model.labels[label].split(" ");
+      for (const key of members) if (key !== head) owner.set(key, head);
+      folds.set(head, {word: "m" + label, title, lines: [name.join(" "), wish.model.says(head)].filter(Boolean), count: members.length - 1, members});
+    }
+    graph = contracted(graph, owner);
+  }
+  const heads = new Map();
+  for (const [key, how] of wish.heads) heads.set(owner.get(key) ?? key, {...how, floor: owner.get(how.floor) ?? how.floor});
+  const below = hiddenBelow(graph, heads, root);
+  for (const [key, head] of below) {
+    const {word, lines} = heads.get(head), fold = folds.get(head);
+    if (!fold || fold.word !== word) folds.set(head, {word, title: fold ? fold.title : "", lines: fold ? [...fold.lines, ...lines] : lines, count: 0, members: fold ? fold.members : [head]});
+    folds.get(head).members.push(...(folds.has(key) ? folds.get(key).members : [key]));
+  }
+  for (const [key, head] of owner) if (below.has(head)) owner.set(key, below.get(head));
+  for (const [key, head] of below) owner.set(key, head), folds.delete(key);
+  for (const fold of folds.values()) fold.count = fold.members.filter((key) => !isValue(g, key % g.count)).length - 1;
+  return {graph: below.size ? contracted(graph, below) : graph, owner, folds};
+}
+
+/** What a fold hides: a node is hidden when every way from it to the root leads through a folded one; by key, its box.
+ * @param {Keys} graph @param {Map<number, {floor: number}>} heads */
+function hiddenBelow({order, sources}, heads, root) {
+  const seen = new Set([root]), stack = [root], owner = new Map();
+  const see = (key) => { if (!seen.has(key)) seen.add(key), stack.push(key); };
+  if (!heads.size) return owner;
+  while (stack.length) {
+    const key = stack.pop(), head = heads.get(key);
+    if (!head) sources.get(key).forEach(see);
+    else if (head.floor >= 0 && sources.has(head.floor)) see(head.floor);
+  }
+  for (let i = order.length - 1; i >= 0; i--) {
+    const key = order[i], holder = heads.has(key) && seen.has(key) ? key : owner.get(key);
+    if (holder === undefined) continue;
+    for (const s of sources.get(key)) if (!seen.has(s) && !owner.has(s)) owner.set(s, holder);
+  }
+  return owner;
+}
+
+/** The nodes of each of the model's nodes that is folded, in order; none where as one node it would be its own source.
+ * @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of @returns {Map<number, number[]>} */
+function groupsOf(g, graph, of) {
+  const groups = new Map(), drawn = graph.order.filter((key) => !isValue(g, key % g.count)), label = new Map();
+  for (const key of drawn) {
+    const own = of(key);
+    if (own < 0) continue;
+    label.set(key, own);
+    groups.has(own) ? groups.get(own).push(key) : groups.set(own, [key]);
+  }
+  // Whatever is neither before nor behind a circle is taken away, from both ends; groups that are left are part of one.
+  const unit = (key) => (label.has(key) ? -1 - label.get(key) : key), uses = new Map(), usedBy = new Map();
+  const link = (map, from, to) => { map.has(from) ? map.get(from).add(to) : map.set(from, new Set([to])); };
+  for (const key of drawn) {
+    uses.has(unit(key)) || uses.set(unit(key), new Set()), usedBy.has(unit(key)) || usedBy.set(unit(key), new Set());
+    for (const s of graph.sources.get(key)) if (!isValue(g, s % g.count) && unit(s) !== unit(key)) link(uses, unit(key), unit(s)), link(usedBy, unit(s), unit(key));
+  }
+  const left = new Set(uses.keys());
+  for (const [ahead, back] of [[uses, usedBy], [usedBy, uses]]) {
+    const open = new Map([...left].map((u) => [u, [...ahead.get(u)].filter((v) => left.has(v)).length])), ready = [...left].filter((u) => !open.get(u));
+    for (let i = 0; i < ready.length; i++) {
+      left.delete(ready[i]);
+      for (const v of back.get(ready[i])) {
+        if (!left.has(v)) continue;
+        open.set(v, open.get(v) - 1);
+        if (!open.get(v)) ready.push(v);
+      }
+    }
+  }
+  for (const u of left) if (u < 0) groups.delete(-1 - u);
+  return groups;
+}
+
+/** The graph in which hidden nodes are part of their boxes. @param {Keys} graph @param {Map<number, number>} owner */
+function contracted(graph, owner) {
+  const boxOf = (key) => owner.get(key) ?? key, isBox = new Set(owner.values()), merged = new Map(), sources = new Map();
+  for (const key of graph.order) {
+    const own = graph.sources.get(key), box = boxOf(key);
+    if (!isBox.has(box)) {
+      sources.set(key, own.some((s) => owner.has(s)) ? own.map(boxOf) : own);
+      continue;
+    }
+    if (!merged.has(box)) merged.set(box, new Set());
+    for (const s of own) if (boxOf(s) !== box) merged.get(box).add(boxOf(s));
+  }
+  for (const [box, list] of merged) sources.set(box, [...list]);
+  return {order: sourcesFirst(graph.order.map(boxOf).reverse(), sources), sources};
+}
+
+/** @param {number[]} roots @param {Map<number, number[]>} sources */
+function sourcesFirst(roots, sources) {
+  const order = [], kOpen = 1, kDone = 2, state = new Map();
+  for (const root of roots) {
+    const stack = [root];
+    while (stack.length) {
+      const key = stack[stack.length - 1], list = sources.get(key);
+      if (!state.has(key)) {
+        state.set(key, kOpen);
+        for (let i = list.length - 1; i >= 0; i--) if (!state.has(list[i])) stack.push(list[i]);
+      } else {
+        stack.pop();
+        if (state.get(key) === kOpen) state.set(key, kDone), order.push(key);
+      }
+    }
+  }
+  return order;
+}

@@ -1,0 +1,32 @@
+// Which nodes are values: constants and the like, which are text in the boxes of their users.
+/** @typedef {import("./data.js").Recorded} Recorded */
+
+const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);
+
+/** By recording, for each node: 0 not known, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
+const kIsValue = new WeakMap();
+
+/** Whether a node is shown inside of its users: constants, devices, and lists of constants that are an argument. */
+export function isValue(/** @type {Recorded} */ g, n) {
+  let known = kIsValue.get(g);
+  if (!known || known.length < g.count) kIsValue.set(g, known = new Uint8Array(g.count));
+  if (!known[n]) known[n] = isNewValue(g, n) ? 2 : 1;
+  return known[n] === 2;
+}
+function isNewValue(/** @type {Recorded} */ g, n) {
+  const op = g.opName(n);
+  if (kValues.has(op)) return true;
+  if (op === "VECTORIZE" || op === "NOOP" || op === "TUPLE") {
+    const list = g.sourcesOf(n);
+    return g.dtypeName(n).startsWith("index") && list.length > 0 && list.every((s) => kValues.has(g.opName(s)));
+  }
+  return false;
+}
+
+/** The text of a value. */
+export function valueText(/** @type {Recorded} */ g, n) {
+  const op = g.opName(n), arg = g.argText(n);
+  if (op === "VECTORIZE") return "(" + Array.from(g.sourcesOf(n), (s) => g.argText(s)).join(", ") + ")";
+  if (op === "UNIQUE" || op === "LUNIQUE") return "#" + arg;
+  return arg;
+}
