@@ -6,6 +6,7 @@
   tinygrad_export.py -o out.jsonl.gz [options] -- -c 'from tinygrad import Tensor; (Tensor.ones(9) + 1).realize()'
   tinygrad_export.py -o out.jsonl.gz [options] -- - args... <program.py
   tinygrad_export.py -o out.jsonl.gz [--targets=T,T...] --replay old.jsonl.gz...
+  tinygrad_export.py -o out.jsonl.gz --viz rewrites.pkl
 
 The program runs as it would alone, and so do the Python processes that it starts. Each schedule that tinygrad makes
 becomes a tensor record, each kernel a kernel record per target: the graph after every stage, the linear list, the
@@ -25,7 +26,8 @@ compares two such recordings, `tgc lint out.jit.jsonl.gz` looks for what a jit d
 
 --targets names what each kernel is compiled for (CPU:CLANG, CUDA:CUDA:sm_80, ...; no such device is needed); without
 it, what the program itself uses. What the program compiles under settings of its own (Context(NOOPT=1)) says so in its
-record. --replay compiles the graphs of golden files again instead of running a program. Each record is on the disk as
+record. --replay compiles the graphs of golden files again instead of running a program. --viz converts a trace that
+tinygrad's VIZ=1, or TRACK_MATCH_STATS=2, has left in the folder for temporary files, with every match. Each record is on the disk as
 soon as it is made: whatever ends the program, those before are whole. The exit code is the program's own; 2 when
 nothing could be recorded.
 
@@ -90,7 +92,7 @@ def replay(paths, recorder):
 
 
 def main():
-  usage = "%(prog)s -o OUT.jsonl[.gz] [options] (-- (program.py | -m module | -c code | -) args... | --replay FILE...)"
+  usage = "%(prog)s -o OUT.jsonl[.gz] [options] (-- (program.py | -m module | -c code | -) args... | --replay FILE... | --viz FILE)"
   form = argparse.RawDescriptionHelpFormatter
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=form, usage=usage)
   parser.add_argument("-o", "--output", required=True, help="the golden file to write")
@@ -106,9 +108,11 @@ def main():
   parser.add_argument("--rewrites", action="store_true",
                       help="keep every match of a rule too: its place, what it matched, what it made; with --walk")
   parser.add_argument("--replay", nargs="+", metavar="FILE", help="compile the graphs of these golden files again")
+  parser.add_argument("--viz", metavar="FILE", help="convert a trace that VIZ saved, rewrites.pkl, with the same tinygrad")
   split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
   options, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
-  if bool(command) == bool(options.replay): parser.error("give a program after --, or --replay with golden files")
+  if sum(map(bool, (command, options.replay, options.viz))) != 1:
+    parser.error("give a program after --, or --replay with golden files, or --viz with a trace")
   if command in (["-m"], ["-c"]): parser.error(f"{command[0]} needs " + ("a module" if command[0] == "-m" else "code"))
 
   output = pathlib.Path(options.output)
@@ -119,7 +123,7 @@ def main():
   if command and command[0] == "-m": sys.path.insert(0, os.getcwd())
   version = installed_version()
   if version is None: trouble(f"tinygrad is not installed here: pip install tinygrad=={WANTED}")
-  walks = options.walk or options.rewrites or options.letters or version != WANTED
+  walks = options.walk or options.rewrites or options.letters or options.viz or version != WANTED
   if walks and (options.replay or options.targets or options.save_inputs):
     trouble(f"--replay, --targets and --save-inputs are for tinygrad {WANTED}, recorded without --walk and --rewrites;"
             f" this one is {version}")
@@ -127,10 +131,14 @@ def main():
     if os.environ.get(name): say(f"{name} is set; it changes the records and no header can say so")
 
   facts = {"output": options.output, "targets": [t for t in options.targets.split(",") if t],
-           "id": options.id or (program_name(command) if command else "replay"), "save_inputs": options.save_inputs,
+           "id": options.id or (program_name(command) if command else "viz" if options.viz else "replay"), "save_inputs": options.save_inputs,
            **({"version": version, "rewrites": options.rewrites, "letters": options.letters} if walks else {})}
   recorder = begin(facts)
   recorder.writer.remove_old()
+  if options.viz:
+    import tinygrad
+    from tgc_export.viz import convert
+    return 0 if convert(options.viz, recorder, facts["id"]) and finish(recorder) else 2
   if options.replay:
     import tinygrad
     replay(options.replay, recorder)
