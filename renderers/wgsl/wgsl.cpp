@@ -16,7 +16,11 @@ constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"},
 bool is_packed(DType d) {
   return d.itemsize() < 4 && d.base() != dtypes::float16 && (!d.is_ptr() || d.addrspace() != AddrSpace::REG);
 }
-int64_t packed_size(DType d) { return is_packed(d) ? d.size() / (4 / d.itemsize()) : d.size(); }
+int64_t packed_size(DType d) {
+  if (!is_packed(d)) return d.size();
+  if (d.itemsize() < 1) throw Failure("a buffer of " + std::string(d.base().repr()) + " has no elements");
+  return d.size() / (4 / d.itemsize());
+}
 
 std::string_view storage_type(CStyle& c, DType d) { return is_packed(d) ? "atomic<u32>" : c.own_type(d.base()); }
 

@@ -132,7 +132,6 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
 Element Values::viewed_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF cannot load from, or store to, what is no pointer");
   if (p.file >= 0 || p.pixel) return p;
-  if (!p.is_pointer()) throw Failure("REF cannot load from or store to what is no address");
   if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store what has no size");
   const MemoryInfo info = builder_.memory(p.memory);
   DType own = dtypes::of(info.scalar);

@@ -226,6 +226,8 @@ TEST_CASE("WGSL: narrow elements are bits of a word") {
   UOp reg = t.graph.node(Op::DEFINE_REG, dtypes::uint8.ptr(4, AddrSpace::REG), {}, 0);
   t.declines("packed-load", reg.index_ptr(x).load());
   t.declines("packed-load-alt", t.buffer(2, dtypes::int32).index_ptr(x, p).load(x.const_like(7), dtypes::int32));
+  UOp no_value = t.graph.node(Op::SINK, dtypes::void_, {x});
+  CHECK_THROWS_AS(t.declines("packed-store", bytes.index_ptr(x).store(no_value)), Failure);
   CHECK_THROWS_AS(t.declines("packed-load-alt", bytes.index_ptr(x).load(seven, dtypes::uint8)), Failure);
 
   UOp b = t.load(5, dtypes::uint8), mask = ((Const(0xFF) << shift) ^ Const(0xFFFFFFFFL)).cast(dtypes::uint32);
