@@ -1,5 +1,6 @@
 #include "lib/emulate/memory.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -49,6 +50,16 @@ std::vector<Range> Memory::ranges() const {
 uint64_t Memory::used() const {
   std::lock_guard lock(mutex_);
   return used_;
+}
+
+const Range* RecentRanges::find_anew(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to) {
+  auto after = std::ranges::upper_bound(ranges, from, {}, &Range::begin);
+  if (after == ranges.begin() || !std::prev(after)->contains(from, to)) return nullptr;
+  return &(recent = *std::prev(after));
+}
+
+const char* verb(Access access) {
+  return access == Access::Load ? "reads" : access == Access::Store ? "stores" : "changes";
 }
 
 std::string hex(uint64_t v) {

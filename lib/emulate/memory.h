@@ -1,5 +1,6 @@
 // The emulated GPU's memory: the host's, with a table of what was allocated, against which every access is checked.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -31,6 +32,24 @@ class Memory {
   std::map<uint64_t, uint64_t> sizes_;
   uint64_t limit_, used_ = 0;
 };
+
+// The range that an instruction's last access lay in is where its next one is looked for first.
+class RecentRanges {
+ public:
+  // The one of `ranges`, which are sorted, that holds all of [from, to); null when none does.
+  const Range* find(const std::vector<Range>& ranges, uint32_t instruction, uint64_t from, uint64_t to) {
+    Range& recent = by_instruction_[instruction % by_instruction_.size()];
+    return recent.contains(from, to) ? &recent : find_anew(ranges, recent, from, to);
+  }
+
+ private:
+  static const Range* find_anew(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to);
+  std::array<Range, 64> by_instruction_{};
+};
+
+// What an access does to memory; Atomic ones do not race with each other.
+enum class Access : uint8_t { Load, Store, Atomic };
+const char* verb(Access access);  // "reads", "stores", "changes"
 
 std::string hex(uint64_t v);  // "0x1f"
 // Where an address lies that lies in no allocation: "4 bytes beyond the end of 64 allocated bytes".

@@ -1,25 +1,6 @@
 #include "lib/emulate/cuda/access.h"
 
-#include <algorithm>
-
 namespace tgc::ptx {
-namespace {
-
-const char* verb(Access access) {
-  return access == Access::Load ? "reads" : access == Access::Store ? "stores" : "changes";
-}
-
-}  // namespace
-
-const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
-  Range& recent = w.block->recent[o.instruction % 64];
-  if (recent.contains(from, to)) return &recent;
-  const std::vector<Range>& ranges = w.block->launch->ranges;
-  auto after = std::ranges::upper_bound(ranges, from, {}, &Range::begin);
-  if (after == ranges.begin() || !std::prev(after)->contains(from, to)) return nullptr;
-  recent = *std::prev(after);
-  return &recent;
-}
 
 void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
                  uint32_t inside) {

@@ -13,8 +13,6 @@ Space take_space(Builder& b);
 // Sets the address of `op`: its register a and the offset `value`.
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
-enum class Access : uint8_t { Load, Store, Atomic };
-
 // Compilers widen loads: NVRTC reads three floats at the end of an array as four. A GPU's memory goes on there, and so
 // does ours (allocations are padded), so that of a vector that is loaded from global memory only the first element, of
 // `inside` bytes, must have been allocated.
@@ -28,7 +26,9 @@ struct Addresses {
 void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
                  uint32_t inside);
 // The range that holds all of [from, to); null when none does.
-const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to);
+inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
+  return w.block->recent.find(w.block->launch->ranges, o.instruction, from, to);
+}
 // Notes stores of shared memory, reports loads of what nobody stored, and races.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "lib/emulate/memory.h"
+#include "lib/emulate/blocks.h"
 #include "lib/emulate/cuda/ptx.h"
+#include "lib/emulate/memory.h"
 
 namespace tgc::ptx {
 
-using namespace emulate;  // memory, numbers: what emulators share
+using namespace emulate;  // memory, numbers, errors: what emulators share
 
 inline constexpr int kLanes = 32;
 inline constexpr uint32_t kNone = UINT32_MAX;
@@ -94,12 +95,6 @@ struct Code {
   std::string describe(uint32_t instruction) const;
 };
 
-// An error of a running kernel: the driver's code and what there is to say.
-struct Fault {
-  int code;
-  std::string text;
-};
-
 // What an operation may see of the block that runs it. Threads are numbered x first.
 struct Block;
 
@@ -115,6 +110,7 @@ struct Warp {
   const uint32_t* operands = nullptr;  // Code::operands
   uint32_t first_thread = 0;  // of the block, or, of a warp that holds several blocks, of the grid
   uint64_t executed = 0;      // instructions, each lane's counted
+  uint64_t jumps_left = UINT64_MAX;
 
   // Lanes that wait: where they go on, and where those above them join them.
   struct Waiting {

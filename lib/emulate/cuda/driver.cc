@@ -33,29 +33,22 @@ bool is_started = false;
 
 Gpu& gpu() { return Gpu::get(); }
 
-// A whole range of the device's memory.
-bool is_device(Address at, size_t bytes) { return gpu().memory().contains(at, bytes); }
-int bad_range(const char* call, Address at, size_t bytes) {
-  char text[160];
-  std::snprintf(text, sizeof text, "%s: %zu bytes at 0x%llx are not all allocated", call, bytes, at);
-  return gpu().fail(kInvalidValue, text);
-}
 int copy_in(Address to, const void* from, size_t bytes) {
   if (!is_started) return kNotInitialized;
-  if (!is_device(to, bytes)) return bad_range("cuMemcpyHtoD", to, bytes);
+  if (int wrong = gpu().check_range("cuMemcpyHtoD", to, bytes)) return wrong;
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return kSuccess;
 }
 int copy_out(void* to, Address from, size_t bytes) {
   if (!is_started) return kNotInitialized;
-  if (!is_device(from, bytes)) return bad_range("cuMemcpyDtoH", from, bytes);
+  if (int wrong = gpu().check_range("cuMemcpyDtoH", from, bytes)) return wrong;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return kSuccess;
 }
 int copy_within(Address to, Address from, size_t bytes) {
   if (!is_started) return kNotInitialized;
-  if (!is_device(to, bytes)) return bad_range("cuMemcpyDtoD", to, bytes);
-  if (!is_device(from, bytes)) return bad_range("cuMemcpyDtoD", from, bytes);
+  if (int wrong = gpu().check_range("cuMemcpyDtoD", to, bytes)) return wrong;
+  if (int wrong = gpu().check_range("cuMemcpyDtoD", from, bytes)) return wrong;
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return kSuccess;
 }
@@ -85,16 +78,13 @@ int load_module(void** module, const void* image, unsigned n, const int* options
 // ---- the device
 EXPORT int cuInit(unsigned flags) {
   if (flags != 0) return kInvalidValue;
-#if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return gpu().fail(kNotSupported, "the emulator needs a processor with AVX2 and FMA");
-#endif
+  if (int wrong = gpu().check_processor()) return wrong;
   is_started = true;
   return kSuccess;
 }
 EXPORT int cuDriverGetVersion(int* version) { return *version = 12040, kSuccess; }
 EXPORT int cuGetErrorName(int code, const char** name) {
-  *name = name_of(code);
+  *name = gpu().name_of(code);
   return *name ? kSuccess : kInvalidValue;
 }
 EXPORT int cuGetErrorString(int code, const char** text) {
@@ -192,7 +182,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, void*) { r
 EXPORT int cuMemcpyDtoD_v2(Address to, Address from, size_t bytes) { return copy_within(to, from, bytes); }
 EXPORT int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void*) { return copy_within(to, from, bytes); }
 EXPORT int cuMemsetD8_v2(Address to, unsigned char value, size_t bytes) {
-  if (!is_device(to, bytes)) return bad_range("cuMemsetD8", to, bytes);
+  if (int wrong = gpu().check_range("cuMemsetD8", to, bytes)) return wrong;
   std::memset(reinterpret_cast<void*>(to), value, bytes);
   return kSuccess;
 }
@@ -204,14 +194,15 @@ EXPORT int cuModuleLoadData(void** module, const void* image) {
 EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned n, int* options, void** values) {
   return load_module(module, image, n, options, values);
 }
-EXPORT int cuModuleUnload(void* module) { return gpu().unload(static_cast<LoadedModule*>(module)); }
+EXPORT int cuModuleUnload(void* module) { return gpu().modules().unload(static_cast<LoadedModule*>(module)); }
 EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
   Kernel* kernel = nullptr;
-  int code = gpu().find(static_cast<LoadedModule*>(module), name, kernel);
+  int code = gpu().modules().find(static_cast<LoadedModule*>(module), name, kernel);
   *function = kernel;
   return code;
 }
 EXPORT int cuModuleGetGlobal_v2(Address* address, size_t* bytes, void* module, const char* name) {
+  if (!gpu().modules().knows(static_cast<LoadedModule*>(module))) return kInvalidHandle;
   const LoadedModule::Place* place = static_cast<LoadedModule*>(module)->variable(name);
   if (!place) return kNotFound;
   if (address) *address = place->address;
@@ -220,14 +211,15 @@ EXPORT int cuModuleGetGlobal_v2(Address* address, size_t* bytes, void* module, c
 }
 EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
   constexpr int kMostDynamicShared = 8;
-  if (!gpu().knows(static_cast<Kernel*>(function))) return kInvalidHandle;
+  if (!gpu().modules().knows(static_cast<Kernel*>(function))) return kInvalidHandle;
   if (attribute == kMostDynamicShared) static_cast<Kernel*>(function)->most_dynamic_shared = uint64_t(value);
   return kSuccess;
 }
 EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void*, void** parameters, void** extra) {
-  LaunchNode node{.kernel = static_cast<Kernel*>(function), .size = {{gx, gy, gz}, {bx, by, bz}, shared}};
-  if (!gpu().knows(node.kernel)) return kInvalidHandle;
+  LaunchNode node{
+      .kernel = static_cast<Kernel*>(function), .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
+  if (!gpu().modules().knows(node.kernel)) return kInvalidHandle;
   int code = gpu().parameters_of(*node.kernel, parameters, extra, node.parameters);
   return code ? code : gpu().launch(node);
 }
@@ -272,8 +264,10 @@ struct MemcpyParams {
 namespace {
 int set_launch(Node& node, const KernelNodeParams& p) {
   node.launch = {.kernel = static_cast<Kernel*>(p.function),
-                 .size = {{p.gx, p.gy, p.gz}, {p.bx, p.by, p.bz}, p.shared}};
-  if (!gpu().knows(node.launch.kernel)) return kInvalidHandle;
+                 .grid = {p.gx, p.gy, p.gz},
+                 .block = {p.bx, p.by, p.bz},
+                 .shared = p.shared};
+  if (!gpu().modules().knows(node.launch.kernel)) return kInvalidHandle;
   return gpu().parameters_of(*node.launch.kernel, p.parameters, p.extra, node.launch.parameters);
 }
 int set_copy(Node& node, const MemcpyParams& p) {

@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
-#include <thread>
 
 namespace tgc::ptx {
 namespace {
-
-struct FreeBytes {
-  void operator()(std::byte* p) const { std::free(p); }
-};
-using File = std::unique_ptr<std::byte, FreeBytes>;
 
 // What one thread of the host runs blocks with.
 class Runner {
@@ -31,23 +24,20 @@ class Runner {
     for (uint32_t n = 0; n < files_; n++) make_file();
   }
 
-  uint64_t groups() const {
-    uint64_t blocks = uint64_t(launch_.grid[0]) * launch_.grid[1] * launch_.grid[2];
-    return (blocks + blocks_in_warp_ - 1) / blocks_in_warp_;
-  }
+  // Blocks, or as many together as share a warp.
+  uint64_t groups() const { return (volume(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
   uint64_t executed() const { return executed_; }
 
-  // A block, or the blocks that share a warp. Throws Fault.
+  // Throws Fault.
   void run(uint64_t group) {
-    uint64_t blocks = uint64_t(launch_.grid[0]) * launch_.grid[1] * launch_.grid[2];
+    uint64_t blocks = volume(launch_.grid);
     uint32_t threads = launch_.threads();
     if (block_.races) block_.races->forget();
     if (block_.is_packed) {
       uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
       return run_alone(first * threads, uint32_t(count * threads));
     }
-    block_.id = {uint32_t(group % launch_.grid[0]), uint32_t(group / launch_.grid[0] % launch_.grid[1]),
-                 uint32_t(group / launch_.grid[0] / launch_.grid[1])};
+    block_.id = place_of(group, launch_.grid);
     std::ranges::fill(block_.stored, uint8_t(0));
     if (code_.has_barrier) return run_together(threads);
     for (uint32_t t = 0; t < threads; t += kLanes) run_alone(t, std::min<uint32_t>(kLanes, threads - t));
@@ -55,11 +45,7 @@ class Runner {
 
  private:
   void make_file() {
-    size_t bytes = code_.file_bytes;
-    std::byte* file = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
-    if (!file) throw Fault{2, "the registers of a warp have no room"};
-    std::memset(file, 0, bytes);
-    file_.emplace_back(file);
+    std::byte* file = file_.emplace_back(zeroed<std::byte>(code_.file_bytes)).get();
     for (const Preset& p : code_.presets) {
       std::array<uint64_t, 2> value = p.value;
       if (p.kind == Preset::Special) continue;
@@ -79,6 +65,7 @@ class Runner {
     w.exists = lanes == kLanes ? UINT32_MAX : (1u << lanes) - 1;
     w.alive = w.path = w.exists;
     w.waiting[0] = {0, kNone, 0};
+    w.jumps_left = launch_.most_jumps;
     w.block = &block_;
     w.operands = code_.operands.data();
     w.first_thread = first_thread;
@@ -95,11 +82,7 @@ class Runner {
     for (uint32_t i = 0; i < kLanes; i++) {
       uint64_t global = uint64_t(w.first_thread) + i;
       uint32_t thread = block_.is_packed ? uint32_t(global % threads) : uint32_t(global);
-      std::array<uint32_t, 3> id = block_.id;
-      if (block_.is_packed) {
-        uint64_t block = global / threads;
-        id = {uint32_t(block % gx), uint32_t(block / gx % gy), uint32_t(block / gx / gy)};
-      }
+      Triple id = block_.is_packed ? place_of(global / threads, launch_.grid) : block_.id;
       switch (p.special) {
         case Special::TidX: d[i] = thread % bx; break;
         case Special::TidY: d[i] = thread / bx % by; break;
@@ -141,18 +124,15 @@ class Runner {
     std::vector<Warp> warps;
     for (uint32_t n = 0; n < warps_; n++)
       warps.push_back(begin(n, n * kLanes, std::min<uint32_t>(kLanes, threads - n * kLanes)));
-    for (;;) {
-      const Warp *done = nullptr, *waits = nullptr;
-      for (Warp& w : warps) {
-        if (w.state != Warp::Done) run_warp(w, code_);
-        (w.state == Warp::Done ? done : waits) = &w;
-      }
-      if (!waits) break;
-      if (done)
-        raise(*done, code_.ops[waits->pc - 1], 0, kLaunchFailed,
-              "returned and does not reach a barrier that others wait at");
-      if (block_.races) block_.races->forget();
-    }
+    take_turns(
+        warps, [&](Warp& w) { run_warp(w, code_); },
+        [&](const Warp& done, const Warp& waits) {
+          raise(done, code_.ops[waits.pc - 1], 0, kLaunchFailed,
+                "returned and does not reach a barrier that others wait at");
+        },
+        [&] {
+          if (block_.races) block_.races->forget();
+        });
     for (Warp& w : warps) executed_ += w.executed;
   }
 
@@ -160,7 +140,7 @@ class Runner {
   const Code& code_;
   uint32_t blocks_in_warp_ = 1, warps_ = 1, files_ = 1;
   Block block_;
-  std::vector<File> file_;
+  std::vector<std::unique_ptr<std::byte, FreeBytes>> file_;
   uint64_t executed_ = 0;
 };
 
@@ -168,17 +148,8 @@ class Runner {
 
 std::string name_thread(const Block& block, uint32_t thread) {
   const Launch& l = *block.launch;
-  std::array<uint32_t, 3> id = block.id;
-  if (block.is_packed) {
-    uint32_t n = thread / l.threads();
-    thread %= l.threads();
-    id = {n % l.grid[0], n / l.grid[0] % l.grid[1], n / l.grid[0] / l.grid[1]};
-  }
-  auto triple = [](uint32_t x, uint32_t y, uint32_t z) {
-    return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
-  };
-  return "thread " + triple(thread % l.block[0], thread / l.block[0] % l.block[1], thread / l.block[0] / l.block[1]) +
-         " of block " + triple(id[0], id[1], id[2]);
+  Triple id = block.is_packed ? place_of(thread / l.threads(), l.grid) : block.id;
+  return emulate::name_thread(block.is_packed ? thread % l.threads() : thread, l.block, id);
 }
 
 void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what) {
@@ -201,35 +172,7 @@ std::string Code::describe(uint32_t instruction) const {
 }
 
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed) {
-  std::atomic<uint64_t> next = 0, total = 0;
-  std::atomic<bool> stop = false;
-  std::mutex mutex;
-  std::optional<Fault> fault;
-  uint64_t fault_group = UINT64_MAX;
-  auto note = [&](uint64_t group, Fault f) {
-    std::lock_guard lock(mutex);
-    if (group < fault_group || !fault) fault_group = group, fault = std::move(f);
-    stop = true;
-  };
-  auto work = [&] {
-    uint64_t group = 0;
-    try {
-      Runner runner(launch);
-      // blocks are handed out in order, so that all before one that fails are run, too
-      while (!stop && (group = next++) < runner.groups()) runner.run(group);
-      total += runner.executed();
-    } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {
-      note(group, {2, "no room for a block's memory"});
-    }
-  };
-  uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-  unsigned threads = unsigned(std::min<uint64_t>(launch.host_threads, blocks * launch.threads() / 256 + 1));
-  std::vector<std::thread> others;
-  for (unsigned n = 1; n < threads; n++) others.emplace_back(work);
-  work();
-  for (std::thread& t : others) t.join();
-  executed = total;
-  return fault;
+  return run_blocks<Runner>(launch, executed);
 }
 
 }  // namespace tgc::ptx

@@ -1,7 +1,6 @@
 // A launch of a kernel: its blocks, spread over the host's threads, and what is checked while they run.
 #pragma once
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,19 +12,17 @@
 
 namespace tgc::ptx {
 
-// The driver's codes for what a kernel may do wrong.
-inline constexpr int kIllegalAddress = 700, kMisalignedAddress = 716, kIllegalInstruction = 715, kLaunchFailed = 719;
-
 struct Launch {
   const Code* code = nullptr;
-  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  Triple grid{1, 1, 1}, block{1, 1, 1};  // blocks, and threads of one
   uint64_t dynamic_shared = 0;
   std::vector<std::byte> parameters;
   std::vector<Range> ranges;  // the memory that there is
   bool check_races = false;
   unsigned host_threads = 1;
+  uint64_t most_jumps = UINT64_MAX;  // of a warp
 
-  uint32_t threads() const { return block[0] * block[1] * block[2]; }
+  uint32_t threads() const { return uint32_t(volume(block)); }
 };
 
 // Accesses of one address by two threads with no barrier between, of which one stores.
@@ -47,15 +44,15 @@ class Races {
 
 struct Block {
   const Launch* launch = nullptr;
-  std::array<uint32_t, 3> id{};
+  Triple id{};
   bool is_packed = false;  // a warp holds several blocks
   std::vector<std::byte> shared, local;
   std::vector<uint8_t> stored;     // of shared memory: which bytes were ever stored
   std::unique_ptr<Races> races;    // when asked for
-  std::array<Range, 64> recent{};  // by instruction: the range that its last access lay in
+  RecentRanges recent;
 };
 
-// Runs it. The fault is the first, in the order of blocks. `executed` counts instructions of threads.
+// The fault is the first, in the order of blocks. `executed` counts instructions of threads.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it is done or at a barrier. Throws Fault.

@@ -38,12 +38,19 @@ void part(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t joi
   w.path = taken, w.pc = target, current_join(w) = join;
 }
 
+void count_jump(Warp& w, const Op& o) {
+  if (w.jumps_left-- == 0)
+    raise(w, o, std::countr_zero(w.active), kLaunchFailed, "jumps more often than a launch here may");
+}
+
 void jump(Warp& w, const Op& o) {
+  count_jump(w, o);
   if (w.active == w.path) w.pc = uint32_t(o.value);
   else part(w, w.active, uint32_t(o.value), w.pc, o.join);
 }
 
 void jump_by_table(Warp& w, const Op& o) {
+  count_jump(w, o);
   const uint32_t* index = reg<uint32_t>(w, o.a);
   int first = std::countr_zero(w.active);
   uint32_t n = index[first], same = 0;

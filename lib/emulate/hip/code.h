@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "lib/emulate/blocks.h"
 #include "lib/emulate/hip/code_object.h"
 #include "lib/emulate/hip/instruction.h"
 #include "lib/emulate/memory.h"
 
 namespace tgc::hip {
 
-using namespace emulate;  // memory, numbers: what emulators share
+using namespace emulate;  // memory, numbers, errors: what emulators share
 
 // A wave has 32 or 64 lanes; operations work on 32 at a time, a half.
 inline constexpr int kLanes = 32;
@@ -81,12 +82,6 @@ struct Code {
   std::string describe(uint32_t instruction) const;
 };
 
-// An error of a running kernel: the driver's code and what there is to say.
-struct Fault {
-  int code;
-  std::string text;
-};
-
 struct Group;
 class Waits;
 
@@ -101,6 +96,7 @@ struct Wave {
   uint32_t first_thread = 0;
   std::byte* own_memory = nullptr;  // the threads' private memory, one after the other
   uint32_t mask[2] = {};  // a mask of lanes on its way to the scalar file
+  uint32_t outer_exec[2] = {};  // EXEC while an instruction with DPP runs in fewer lanes
   uint64_t executed = 0;  // instructions: of vector ones each lane's counted
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "lib/emulate/hip/driver.h"
+#include "lib/emulate/hip/properties.h"
 
 #define EXPORT extern "C" [[gnu::visibility("default")]]
 
@@ -15,38 +16,26 @@ using namespace tgc::hip;
 struct Event {
   std::chrono::steady_clock::time_point at;
 };
-// hipDeviceProp_t as of ROCm 6, of which few fields are told.
-struct Properties {
-  char name[256];
-  char before_arch[904];
-  char arch_name[256];
-  char after_arch[56];
-};
-static_assert(sizeof(Properties) == 1472);
 
 int the_stream;
 Gpu& gpu() { return Gpu::get(); }
 
 uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
-// A whole range of the device's memory.
-bool is_device(const void* at, size_t bytes) { return gpu().memory().contains(address(at), bytes); }
-int bad_range(const char* call, const void* at, size_t bytes) {
-  char text[160];
-  std::snprintf(text, sizeof text, "%s: %zu bytes at %p are not all allocated", call, bytes, at);
-  return gpu().fail(kInvalidValue, text);
-}
 
 }  // namespace
 
 EXPORT int hipInit(unsigned flags) {
-#if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return gpu().fail(kNotSupported, "the emulator needs a processor with AVX2 and FMA");
-#endif
+  if (int wrong = gpu().check_processor()) return wrong;
   return flags == 0 ? kSuccess : kInvalidValue;
 }
-EXPORT const char* hipGetErrorName(int code) { return name_of(code); }
-EXPORT const char* hipGetErrorString(int code) { return gpu().text_of(code); }
+EXPORT const char* hipGetErrorName(int code) {
+  const char* name = gpu().name_of(code);
+  return name ? name : "hipErrorUnknown";
+}
+EXPORT const char* hipGetErrorString(int code) {
+  const char* text = gpu().text_of(code);
+  return text ? text : "unknown error";
+}
 EXPORT int hipGetDeviceCount(int* count) { return *count = 1, kSuccess; }
 EXPORT int hipSetDevice(int device) { return device == 0 ? kSuccess : kInvalidDevice; }
 EXPORT int hipGetDevice(int* device) { return *device = 0, kSuccess; }
@@ -69,8 +58,10 @@ EXPORT int hipMalloc(void** to, size_t bytes) {
 EXPORT int hipFree(void* at) { return !at || gpu().memory().free(address(at)) ? kSuccess : kInvalidValue; }
 EXPORT int hipMemcpy(void* to, const void* from, size_t bytes, int kind) {
   constexpr int kToDevice = 1, kToHost = 2, kWithinDevice = 3;
-  if ((kind == kToDevice || kind == kWithinDevice) && !is_device(to, bytes)) return bad_range("hipMemcpy", to, bytes);
-  if ((kind == kToHost || kind == kWithinDevice) && !is_device(from, bytes)) return bad_range("hipMemcpy", from, bytes);
+  if (kind == kToDevice || kind == kWithinDevice)
+    if (int wrong = gpu().check_range("hipMemcpy", address(to), bytes)) return wrong;
+  if (kind == kToHost || kind == kWithinDevice)
+    if (int wrong = gpu().check_range("hipMemcpy", address(from), bytes)) return wrong;
   std::memmove(to, from, bytes);
   return kSuccess;
 }
@@ -78,7 +69,7 @@ EXPORT int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, vo
   return hipMemcpy(to, from, bytes, kind);
 }
 EXPORT int hipMemset(void* to, int value, size_t bytes) {
-  if (!is_device(to, bytes)) return bad_range("hipMemset", to, bytes);
+  if (int wrong = gpu().check_range("hipMemset", address(to), bytes)) return wrong;
   std::memset(to, value, bytes);
   return kSuccess;
 }
@@ -91,10 +82,10 @@ EXPORT int hipModuleLoadData(void** module, const void* image) {
   *module = loaded;
   return code;
 }
-EXPORT int hipModuleUnload(void* module) { return gpu().unload(static_cast<LoadedModule*>(module)); }
+EXPORT int hipModuleUnload(void* module) { return gpu().modules().unload(static_cast<LoadedModule*>(module)); }
 EXPORT int hipModuleGetFunction(void** function, void* module, const char* name) {
   Kernel* kernel = nullptr;
-  int code = gpu().find(static_cast<LoadedModule*>(module), name, kernel);
+  int code = gpu().modules().find(static_cast<LoadedModule*>(module), name, kernel);
   *function = kernel;
   return code;
 }

@@ -1,27 +1,11 @@
 #include "lib/emulate/hip/launch.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
-#include <mutex>
-#include <thread>
 
 #include "lib/emulate/hip/waits.h"
 
 namespace tgc::hip {
 namespace {
-
-struct FreeBytes {
-  void operator()(void* p) const { std::free(p); }
-};
-template <class T>
-std::unique_ptr<T, FreeBytes> zeroed(size_t bytes) {
-  bytes = (bytes + 63) / 64 * 64;
-  void* p = std::aligned_alloc(64, bytes);
-  if (!p) throw Fault{2, "no room for a wave's registers"};
-  std::memset(p, 0, bytes);
-  return std::unique_ptr<T, FreeBytes>(static_cast<T*>(p));
-}
 
 // The room of a wave: its registers and its threads' own memory.
 struct Room {
@@ -49,12 +33,12 @@ class Runner {
   }
   ~Runner() { set_float_mode(0xf0); }  // the host's: to nearest, with denormals
 
+  uint64_t groups() const { return volume(launch_.grid); }
   uint64_t executed() const { return executed_; }
 
   // Throws Fault.
   void run(uint64_t number) {
-    group_.id = {uint32_t(number % launch_.grid[0]), uint32_t(number / launch_.grid[0] % launch_.grid[1]),
-                 uint32_t(number / launch_.grid[0] / launch_.grid[1])};
+    group_.id = place_of(number, launch_.grid);
     std::ranges::fill(group_.stored, uint8_t(0));
     if (group_.races) group_.races->forget();
     if (code_.has_barrier) return run_together();
@@ -123,18 +107,15 @@ class Runner {
   void run_together() {
     std::vector<Wave> waves;
     for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
-    for (;;) {
-      const Wave *done = nullptr, *waiting = nullptr;
-      for (Wave& w : waves) {
-        if (w.state != Wave::Done) run_wave(w);
-        (w.state == Wave::Done ? done : waiting) = &w;
-      }
-      if (!waiting) break;
-      if (done)
-        raise(*done, code_.ops[waiting->pc - 1], 0, kLaunchFailed,
-              "returned and does not reach a barrier that others wait at");
-      if (group_.races) group_.races->forget();
-    }
+    take_turns(
+        waves, run_wave,
+        [&](const Wave& done, const Wave& waiting) {
+          raise(done, code_.ops[waiting.pc - 1], 0, kLaunchFailed,
+                "returned and does not reach a barrier that others wait at");
+        },
+        [&] {
+          if (group_.races) group_.races->forget();
+        });
     for (Wave& w : waves) executed_ += w.executed;
   }
 
@@ -169,12 +150,7 @@ void run_wave(Wave& w) {
 }
 
 std::string name_thread(const Group& group, uint32_t thread) {
-  const auto& [x, y, z] = group.launch->block;
-  auto triple = [](uint32_t a, uint32_t b, uint32_t c) {
-    return "(" + std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c) + ")";
-  };
-  return "thread " + triple(thread % x, thread / x % y, thread / x / y) + " of block " +
-         triple(group.id[0], group.id[1], group.id[2]);
+  return emulate::name_thread(thread, group.launch->block, group.id);
 }
 
 void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what) {
@@ -186,34 +162,7 @@ std::optional<Fault> run_launch(const Launch& asked, uint64_t& executed) {
   uint64_t begin = reinterpret_cast<uint64_t>(launch.arguments.data());
   launch.ranges.push_back({begin, begin + launch.arguments.size()});
   std::ranges::sort(launch.ranges, {}, &Range::begin);
-  std::atomic<uint64_t> next = 0, total = 0;
-  std::atomic<bool> stop = false;
-  std::mutex mutex;
-  std::optional<Fault> fault;
-  uint64_t fault_group = UINT64_MAX;
-  auto note = [&](uint64_t group, Fault f) {
-    std::lock_guard lock(mutex);
-    if (group < fault_group || !fault) fault_group = group, fault = std::move(f);
-    stop = true;
-  };
-  auto work = [&] {
-    uint64_t group = 0;
-    try {
-      Runner runner(launch);
-      // groups are handed out in order, so that all before one that fails are run, too
-      while (!stop && (group = next++) < launch.groups()) runner.run(group);
-      total += runner.executed();
-    } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {
-      note(group, {2, "no room for a group's memory"});
-    }
-  };
-  unsigned threads = unsigned(std::min<uint64_t>(launch.host_threads, launch.groups() * launch.threads() / 256 + 1));
-  std::vector<std::thread> others;
-  for (unsigned n = 1; n < threads; n++) others.emplace_back(work);
-  work();
-  for (std::thread& t : others) t.join();
-  executed = total;
-  return fault;
+  return run_blocks<Runner>(launch, executed);
 }
 
 }  // namespace tgc::hip

@@ -1,6 +1,5 @@
 // A launch of a kernel: its groups, spread over the host's threads, and what is checked while they run.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,12 +12,9 @@ namespace tgc::hip {
 
 class Races;
 
-// The driver's codes for what a kernel may do wrong.
-inline constexpr int kIllegalAddress = 700, kIllegalInstruction = 715, kLaunchFailed = 719;
-
 struct Launch {
   const Code* code = nullptr;
-  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};  // groups, and threads of one
+  Triple grid{1, 1, 1}, block{1, 1, 1};  // groups, and threads of one
   uint64_t dynamic_group_bytes = 0;
   std::vector<std::byte> arguments;
   std::vector<Range> ranges;  // the memory that there is, sorted; the arguments are added
@@ -26,21 +22,20 @@ struct Launch {
   unsigned host_threads = 1;
   uint64_t most_jumps = UINT64_MAX;  // of a wave
 
-  uint32_t threads() const { return block[0] * block[1] * block[2]; }
-  uint64_t groups() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+  uint32_t threads() const { return uint32_t(volume(block)); }
 };
 
 struct Group {
   const Launch* launch = nullptr;
-  std::array<uint32_t, 3> id{};
+  Triple id{};
   std::vector<std::byte> memory;   // of the group (LDS)
   std::vector<uint8_t> stored;     // which of its bytes were ever stored
   std::unique_ptr<Races> races;    // when asked for
-  std::array<Range, 64> recent{};  // by instruction: the range that its last access lay in
+  RecentRanges recent;
 };
 
-// Runs it. The fault is the first, in the order of groups. `executed` counts instructions: a vector instruction as many
-// times as it has active lanes.
+// The fault is the first, in the order of groups. `executed` counts instructions: a vector instruction as many times as
+// it has active lanes.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a wave until it is done or at a barrier. Throws Fault.

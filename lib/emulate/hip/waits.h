@@ -8,9 +8,6 @@
 
 namespace tgc::hip {
 
-// What an access does; Atomic ones do not race with each other.
-enum class Access : uint8_t { Load, Store, Atomic };
-
 // The loads of a wave that are under way. Loads of one kind end in order, but those of the scalar unit.
 class Waits {
  public:

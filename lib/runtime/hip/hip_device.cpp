@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "lib/emulate/hip/properties.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/runtime/dynamic_library.h"
 #include "lib/runtime/emulated.h"
@@ -19,22 +20,13 @@ using hipStream_t = struct ihipStream_t*;
 using hipEvent_t = struct ihipEvent_t*;
 constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // hipMemcpyKind
 
-// hipDeviceProp_t as of ROCm 6, of which two fields matter.
-struct Properties {
-  char name[256];
-  char before_arch[904];
-  char arch_name[256];
-  char after_arch[56];
-};
-static_assert(sizeof(Properties) == 1472);
-
 #define TGC_HIP_FUNCTIONS(X)                                                                                   \
   X(hipGetErrorName, const char*, (hipError_t))                                                                \
   X(hipGetErrorString, const char*, (hipError_t))                                                              \
   X(hipInit, hipError_t, (unsigned))                                                                           \
   X(hipGetDeviceCount, hipError_t, (int*))                                                                     \
   X(hipSetDevice, hipError_t, (int))                                                                           \
-  X(hipGetDevicePropertiesR0600, hipError_t, (Properties*, int))                                               \
+  X(hipGetDevicePropertiesR0600, hipError_t, (hip::Properties*, int))                                               \
   X(hipMalloc, hipError_t, (void**, size_t))                                                                   \
   X(hipFree, hipError_t, (void*))                                                                              \
   X(hipMemcpy, hipError_t, (void*, const void*, size_t, int))                                                  \
@@ -176,7 +168,7 @@ Status HipDevice::open() {
   if (auto status = check(hip.hipGetDeviceCount(&count), "hipGetDeviceCount"); !status) return status;
   if (count == 0) return Diag{"the AMD driver finds no GPU"};
   if (auto status = check(hip.hipSetDevice(0), "hipSetDevice"); !status) return status;
-  Properties properties{};
+  hip::Properties properties{};
   if (auto status = check(hip.hipGetDevicePropertiesR0600(&properties, 0), "hipGetDeviceProperties"); !status)
     return status;
   auto text = [](const char* from, size_t n) { return std::string(from, strnlen(from, n)); };

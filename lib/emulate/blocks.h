@@ -1,0 +1,99 @@
+// A launch's blocks: their numbers, and how they are spread over the host's threads, whatever code they run.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lib/emulate/fault.h"
+
+namespace tgc::emulate {
+
+// Sizes and places in three dimensions; numbers go along x first.
+using Triple = std::array<uint32_t, 3>;
+inline uint64_t volume(const Triple& size) { return uint64_t(size[0]) * size[1] * size[2]; }
+inline Triple place_of(uint64_t number, const Triple& size) {
+  return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
+}
+// "thread (3,0,0) of block (1,0,0)": its number in a block of that size, and the block's place.
+inline std::string name_thread(uint32_t thread, const Triple& size, const Triple& block) {
+  auto text = [](const Triple& t) {
+    return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";
+  };
+  return "thread " + text(place_of(thread, size)) + " of block " + text(block);
+}
+
+// So many bytes at a multiple of 64, all zero. Throws std::bad_alloc.
+struct FreeBytes {
+  void operator()(void* p) const { std::free(p); }
+};
+template <class T>
+std::unique_ptr<T, FreeBytes> zeroed(size_t bytes) {
+  bytes = (bytes + 63) / 64 * 64;
+  void* p = std::aligned_alloc(64, bytes);
+  if (!p) throw std::bad_alloc();
+  return std::unique_ptr<T, FreeBytes>(static_cast<T*>(std::memset(p, 0, bytes)));
+}
+
+// A block's warps take turns, each to its next barrier. All must come to one, or none: else `refuse(done, waiting)`
+// throws the Fault of a warp that returned while another waits. `pass` is called when all have come to one.
+template <class Warp, class Run, class Refuse, class Pass>
+void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
+  for (;;) {
+    const Warp *done = nullptr, *waiting = nullptr;
+    for (Warp& w : warps) {
+      if (w.state != Warp::Done) run(w);
+      (w.state == Warp::Done ? done : waiting) = &w;
+    }
+    if (!waiting) return;
+    if (done) refuse(*done, *waiting);
+    pass();
+  }
+}
+
+// Runs all blocks of a launch, on as many of the host's threads as it allows and as have work for it. The fault is the
+// first, in the order of blocks. A Runner is made of the launch, one a thread; its groups() are what is handed out, a
+// block or several; run(number) throws the Fault of one; executed() counts instructions of threads, which are added up.
+template <class Runner, class Launch>
+std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
+  constexpr uint64_t kThreadsForOne = 256;  // a thread of the host is not started for fewer of the kernel's
+  std::atomic<uint64_t> next = 0, total = 0;
+  std::atomic<bool> stop = false;
+  std::mutex mutex;
+  std::optional<Fault> fault;
+  uint64_t fault_group = UINT64_MAX;
+  auto note = [&](uint64_t group, Fault f) {
+    std::lock_guard lock(mutex);
+    if (group < fault_group || !fault) fault_group = group, fault = std::move(f);
+    stop = true;
+  };
+  auto work = [&] {
+    uint64_t group = 0;
+    try {
+      Runner runner(launch);
+      // handed out in order, so that all before one that fails are run, too
+      while (!stop && (group = next++) < runner.groups()) runner.run(group);
+      total += runner.executed();
+    } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {
+      note(group, {kOutOfMemory, "no room for the registers and the memory of a block"});
+    }
+  };
+  uint64_t useful = volume(launch.grid) * volume(launch.block) / kThreadsForOne + 1;
+  std::vector<std::thread> others;
+  for (uint64_t n = 1; n < std::min<uint64_t>(launch.host_threads, useful); n++) others.emplace_back(work);
+  work();
+  for (std::thread& t : others) t.join();
+  executed = total;
+  return fault;
+}
+
+}  // namespace tgc::emulate

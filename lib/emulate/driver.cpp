@@ -1,0 +1,107 @@
+#include "lib/emulate/driver.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace tgc::emulate {
+namespace {
+
+uint64_t physical_bytes() { return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+Driver::Driver(std::string prefix, std::span<const ErrorText> errors)
+    : prefix_(std::move(prefix)), errors_(errors), memory_(physical_bytes() / 2) {
+  const char* threads = setting("_THREADS");
+  host_threads_ =
+      threads ? std::clamp(unsigned(std::atoi(threads)), 1u, 256u) : std::max(1u, std::thread::hardware_concurrency());
+}
+
+const char* Driver::setting(const char* name) const { return std::getenv((prefix_ + name).c_str()); }
+
+bool Driver::is_set(const char* name) const {
+  const char* value = setting(name);
+  return value && *value && std::strcmp(value, "0") != 0;
+}
+
+const ErrorText* Driver::find_error(int code) const {
+  auto found = std::ranges::find(errors_, code, &ErrorText::code);
+  return found == errors_.end() ? nullptr : &*found;
+}
+
+const char* Driver::name_of(int code) const {
+  const ErrorText* e = find_error(code);
+  return e ? e->name : nullptr;
+}
+
+int Driver::fail(int code, std::string text) {
+  constexpr size_t kMostTexts = 1000;
+  std::lock_guard lock(mutex_);
+  const ErrorText* e = find_error(code);
+  failed_code_ = code;
+  texts_.push_back(std::string(e ? e->text : "error") + ": " + text);
+  if (texts_.size() > kMostTexts) texts_.pop_front();
+  return code;
+}
+
+const char* Driver::text_of(int code) {
+  std::lock_guard lock(mutex_);
+  if (code != kSuccess && code == failed_code_) return texts_.back().c_str();
+  const ErrorText* e = find_error(code);
+  return e ? e->text : nullptr;
+}
+
+int Driver::check_range(const char* function, uint64_t at, size_t bytes) {
+  if (memory_.contains(at, bytes)) return kSuccess;
+  return fail(kInvalidValue,
+              std::string(function) + ": " + std::to_string(bytes) + " bytes at " + hex(at) + " are not all allocated");
+}
+
+int Driver::check_processor() {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    return fail(kNotSupported, "the emulator needs a processor with AVX2 and FMA");
+#endif
+  return kSuccess;
+}
+
+int Driver::check_size(const Triple& grid, const Triple& block, const Limits& most) {
+  for (size_t n = 0; n < 3; n++) {
+    if (grid[n] == 0) return fail(kInvalidValue, "an empty grid");
+    if (grid[n] > most.grid[n]) return fail(kInvalidValue, "the grid is too large");
+  }
+  bool fits = volume(block) > 0 && volume(block) <= most.threads;
+  for (size_t n = 0; n < 3; n++) fits = fits && block[n] <= most.block[n];
+  return fits ? kSuccess : fail(kInvalidValue, "a block of " + std::to_string(volume(block)) + " threads");
+}
+
+int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
+  constexpr size_t kPointer = 1, kBytes = 2;
+  for (; extra && *extra != end; extra += 2) {
+    size_t what = reinterpret_cast<size_t>(*extra);
+    if (what == kPointer) to.data = extra[1];
+    else if (what == kBytes) to.bytes = *static_cast<size_t*>(extra[1]);
+    else return fail(kInvalidValue, "an unknown entry in the launch's extra options");
+  }
+  return kSuccess;
+}
+
+int Driver::run(const std::string& kernel, uint64_t block_threads,
+                const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
+  auto begin = std::chrono::steady_clock::now();
+  uint64_t executed = 0;
+  if (std::optional<Fault> fault = launch(executed)) return fail(fault->code, fault->text);
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (is_set("_SPEED"))
+    std::fprintf(stderr, "%s: %llu instructions of threads in %.6f s, %.0f million a second, blocks of %llu threads\n",
+                 kernel.c_str(), (unsigned long long)executed, seconds, double(executed) / seconds / 1e6,
+                 (unsigned long long)block_threads);
+  return kSuccess;
+}
+
+}  // namespace tgc::emulate
