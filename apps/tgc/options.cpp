@@ -71,7 +71,9 @@ void add_emulator_options(CLI::App& command) {
   auto* emulate = command.add_flag_callback(
       "--emulate", [take] { take(use_emulators()); },
       "CUDA, AMD and METAL emulated: kernels run on the CPU, checked, machine code instruction by instruction");
-  command.add_flag_callback("--race", watch_races, "with --emulate: also threads that race for an address")
+  command
+      .add_flag_callback("--race", watch_races,
+                         "with --emulate: also threads that race for an address; on AMD, values used before their wait")
       ->needs(emulate);
 }
 

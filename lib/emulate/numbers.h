@@ -9,38 +9,48 @@ namespace tgc::emulate {
 
 enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
 
-// A small float's layout. E4M3 has no infinity: all bits of exponent and mantissa set are its only NaN.
+// A small float's layout. E4M3 has no infinity: all bits of exponent and mantissa set are its only NaN. AMD's FNUZ
+// (gfx942) have neither that nor a negative zero, whose bits are their only NaN, and a bias of one more.
 struct FloatLayout {
   int exponent_bits, mantissa_bits;
   bool has_infinity;
   uint32_t nan;
+  bool is_fnuz = false;
+
+  uint32_t most_exponent() const { return (1u << exponent_bits) - 1; }
+  int bias() const { return int(most_exponent() >> 1) + is_fnuz; }
 };
 inline constexpr FloatLayout kHalf{5, 10, true, 0x7fff}, kBfloat{8, 7, true, 0x7fff}, kTf32{8, 10, true, 0x3ffff},
-    kE4m3{4, 3, false, 0x7f}, kE5m2{5, 2, true, 0x7f};
+    kE4m3{4, 3, false, 0x7f}, kE5m2{5, 2, true, 0x7f}, kE4m3Fnuz{4, 3, false, 0x80, true},
+    kE5m2Fnuz{5, 2, false, 0x80, true};
 
 inline double decode(uint32_t bits, const FloatLayout& f) {
-  uint32_t mantissa = bits & ((1u << f.mantissa_bits) - 1), most = (1u << f.exponent_bits) - 1;
+  uint32_t mantissa = bits & ((1u << f.mantissa_bits) - 1), most = f.most_exponent();
   uint32_t exponent = bits >> f.mantissa_bits & most;
   double sign = bits >> (f.mantissa_bits + f.exponent_bits) & 1 ? -1 : 1;
-  if (f.has_infinity ? exponent == most : (bits & 0x7f) == 0x7f)
+  if (f.is_fnuz) {
+    if (bits == f.nan) return std::numeric_limits<double>::quiet_NaN();
+  } else if (f.has_infinity ? exponent == most : (bits & 0x7f) == 0x7f) {
     return f.has_infinity && mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
                                            : std::numeric_limits<double>::quiet_NaN();
-  int bias = int(most >> 1);
+  }
+  int bias = f.bias();
   return exponent == 0
              ? sign * std::ldexp(double(mantissa), 1 - bias - f.mantissa_bits)
              : sign * std::ldexp(double(mantissa | 1u << f.mantissa_bits), int(exponent) - bias - f.mantissa_bits);
 }
 
-// `finite`: what is too large becomes the largest number, as .satfinite says; without it infinity, or E4M3's NaN.
+// `finite`: what is too large becomes the largest number, as .satfinite says; without it infinity, or NaN where there
+// is none.
 inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest, bool finite = false) {
-  uint32_t most = (1u << f.exponent_bits) - 1, sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
-  int bias = int(most >> 1);
+  uint32_t most = f.most_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
+  int bias = f.bias();
   if (std::isnan(x)) return f.nan;
-  uint32_t largest = f.has_infinity ? (most << f.mantissa_bits) - 1 : 0x7e;
+  uint32_t largest = f.has_infinity ? (most << f.mantissa_bits) - 1 : f.is_fnuz ? 0x7f : 0x7e;
   uint32_t too_large = f.has_infinity ? most << f.mantissa_bits : f.nan;
   double a = std::fabs(x);
   if (std::isinf(a)) return sign | (finite ? largest : too_large);
-  if (a == 0) return sign;
+  if (a == 0) return f.is_fnuz ? 0 : sign;
   // a = n * 2^unit, rounded to an integer n: the last bit of the mantissa counts 2^unit
   int unit = std::max(std::ilogb(a), 1 - bias) - f.mantissa_bits;
   double n = std::ldexp(a, -unit);
@@ -59,7 +69,7 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
         rounding == Rounding::Zero || (rounding == Rounding::Up && sign) || (rounding == Rounding::Down && !sign);
     return sign | (finite || stays ? largest : too_large);
   }
-  return sign | uint32_t(bits);
+  return bits == 0 && f.is_fnuz ? 0 : sign | uint32_t(bits);
 }
 
 // a + b with the last bit set where the sum is not exact: rounding it again to half the bits is then right.

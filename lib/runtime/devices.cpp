@@ -70,7 +70,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
   for (const Backend& b : kBackends)
     if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make();
   // tinygrad drives these without their vendors' drivers, which is what this folder calls
-  if (device == "NV" || device == "HIP" || device == "QCOM" || device == "WEBGPU") {
+  if (device == "NV" || device == "HIP" || device == "QCOM") {
     std::string same = device == "NV"    ? "CUDA, which runs the same kernels by NVIDIA's driver, or "
                        : device == "HIP" ? "AMD, which runs the same kernels by ROCm, or "
                                          : "";

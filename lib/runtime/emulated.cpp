@@ -73,6 +73,8 @@ std::string_view emulated_as(std::string_view device) {
 }
 
 Status check_emulated(std::string_view device) {
+  if (is_emulated(device) && is_one(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 does not know it
+    return Diag{.message = "there is no emulator for gfx950", .expected = "gfx942, gfx11xx or gfx12xx with --emulate"};
   if (was_asked_for && is_one(device, "CL"))
     return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};
   return Unit{};

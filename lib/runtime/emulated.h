@@ -24,7 +24,7 @@ bool is_emulated(std::string_view device);
 // What a report says of it behind the target: "emulated"; empty when they do not.
 std::string_view emulated_as(std::string_view device);
 
-// An error when emulation was asked for and there is no emulator for the device, which would then run unemulated.
+// An error when there is no emulator for a device, as --device has it, that was to be emulated.
 Status check_emulated(std::string_view device);
 
 }  // namespace tgc

@@ -1,13 +1,8 @@
 #include "lib/emulate/hip/access.h"
 
-#include <algorithm>
-
 namespace tgc::hip {
 namespace {
 
-const char* verb(Access access) {
-  return access == Access::Load ? "reads" : access == Access::Store ? "stores" : "changes";
-}
 std::string what_at(Access access, uint32_t bytes, const std::string& place) {
   return std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at " + place;
 }
@@ -75,16 +70,6 @@ void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at
 
 }  // namespace
 
-const Range* find_range(const Wave& w, const Op& o, uint64_t from, uint64_t to) {
-  Range& recent = w.group->recent[o.instruction % 64];
-  if (recent.contains(from, to)) return &recent;
-  const std::vector<Range>& ranges = w.group->launch->ranges;
-  auto after = std::ranges::upper_bound(ranges, from, {}, &Range::begin);
-  if (after == ranges.begin() || !std::prev(after)->contains(from, to)) return nullptr;
-  recent = *std::prev(after);
-  return &recent;
-}
-
 void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
   raise(w, o, 0, kIllegalAddress,
         what_at(Access::Load, 4u * o.words, hex(from)) + ", " +
@@ -132,6 +117,29 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
   }
   if (w.group->races && kSpace != Space::Private)
     each_active(w, [&](uint32_t lane) { w.group->races->note(w, o, lane, to.host[lane], o.bytes, access); });
+}
+
+void allow_offset_and_caches(const Builder& b) {
+  b.allow({"offset", "glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "gds"});
+}
+
+Space space_of(std::string_view name) {
+  return name.starts_with("global_")    ? Space::Global
+         : name.starts_with("flat_")    ? Space::Flat
+         : name.starts_with("scratch_") ? Space::Private
+                                        : Space::Lds;
+}
+
+void take_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar) {
+  op.offset = int32_t(b.instruction->value("offset"));
+  bool has_scalar = scalar && scalar->kind == Operand::Scalar;
+  op.c = has_scalar ? Source{.place = b.scalar_place(*scalar, space == Space::Private ? 1 : 2)} : b.constant(0, 2);
+  bool is_wide = (space == Space::Global && !has_scalar) || space == Space::Flat;
+  if (vector.kind == Operand::Vector)
+    op.a = Source{.place = b.vector_place(vector, is_wide ? 2 : 1), .is_vector = true};
+  else op.a = b.constant(0, 2);
+  op.wide_address = is_wide && op.a.is_vector;
+  op.narrow_base = has_scalar && space == Space::Private;
 }
 
 template void find_addresses<Space::Global>(Wave&, const Op&, Access, Addresses&);

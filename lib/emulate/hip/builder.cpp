@@ -86,7 +86,8 @@ const Table& opcodes() {
     Table t;
     for (auto add :
          {add_scalar_rows, add_scalar_float_rows, add_integer_rows, add_bit_rows, add_float_rows, add_convert_rows,
-          add_compare_rows, add_lane_rows, add_packed_rows, add_memory_rows, add_matrix_rows, add_control_rows})
+          add_compare_rows, add_lane_rows, add_packed_rows, add_memory_rows, add_matrix_rows, add_control_rows,
+          add_atomic_rows, add_permutation_rows})
       add(t);
     return t;
   }();
@@ -155,7 +156,7 @@ Source Builder::scratch(uint32_t n, Part part) const {
 
 Op Builder::begin(Run run, bool is_vector) const {
   Op op{.run = run, .is_vector = is_vector};
-  op.instruction = uint32_t(instruction - code.instructions.data());
+  op.instruction = number_;
   op.clamp = instruction->has("clamp");
   if (int64_t factor = instruction->value("mul")) op.scale = factor == 4 ? 2 : 1;
   if (instruction->has("div")) op.scale = -1;
@@ -169,7 +170,7 @@ void Builder::allow(std::initializer_list<std::string_view> modifiers) const {
 }
 
 void Builder::build_by_types() {
-  allow({"clamp", "mul", "div", "op_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
+  allow({"clamp", "mul", "div", "op_sel", "byte_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
   Op op = begin(row->run, row->is_vector);
   if (op.clamp && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not known");
   size_t next = 0;
@@ -185,6 +186,8 @@ void Builder::build_by_types() {
     *from[n] = source(operand(next + n), row->from[n]);
     if (is_scalar && from[n]->is_vector) refuse("a vector register in a scalar instruction");
     if (has_bit(*instruction, "op_sel", n, false)) from[n]->part = Part::Word1;
+    if (int64_t byte = instruction->value("byte_sel"); n == 0 && byte > 0 && byte < 4)
+      from[n]->part = Part(size_t(Part::Byte0) + size_t(byte));
   }
   if (is_16_bit(row->to)) {
     // gfx9 clears the upper half, later processors leave it
@@ -217,6 +220,7 @@ void Builder::add_sub_dword(Op& op, Type to) {
 }
 
 void Builder::build_one() {
+  if (instruction->opcode.ends_with("_dpp")) return build_dpp();
   name = instruction->opcode;
   for (std::string_view suffix : {"_e32", "_e64", "_sdwa"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
@@ -232,7 +236,7 @@ void Builder::build_one() {
 
 // Two instructions issued together both read their operands before either writes.
 void Builder::build_pair(uint32_t first) {
-  auto build_at = [&](uint32_t n) { instruction = &code.instructions[n], build_one(); };
+  auto build_at = [&](uint32_t n) { go_to(n), build_one(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {
     const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
     if (w.operands.empty()) return false;
@@ -251,7 +255,7 @@ void Builder::build_pair(uint32_t first) {
   if (code.ops.size() != begin + 1) refuse("operands of both halves cross");
   uint16_t to = std::exchange(code.ops.back().to, uint16_t(kScratch));
   build_at(first + 1);
-  instruction = &code.instructions[first];
+  go_to(first);
   Op move = Builder::begin(opcodes().at("v_mov_b32").run);
   move.to = to, move.a = scratch(0);
   emit(move);
@@ -262,7 +266,7 @@ void Builder::build() {
   std::vector<uint32_t> first_op(code.instructions.size());
   for (uint32_t n = 0; n < code.instructions.size(); n++) {
     first_op[n] = uint32_t(code.ops.size());
-    instruction = &code.instructions[n];
+    go_to(n);
     bool is_pair = instruction->bytes == 0 && n + 1 < code.instructions.size();
     if (is_pair) first_op[n + 1] = first_op[n], build_pair(n), n++;
     else build_one();
@@ -272,7 +276,7 @@ void Builder::build() {
   for (Op& op : code.ops) {
     if (op.target == 0) continue;  // an address until now
     auto found = op_at.find(op.target);
-    instruction = &code.instructions[op.instruction];
+    go_to(op.instruction);
     if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");
     op.target = found->second;
   }

@@ -61,6 +61,8 @@ void add_packed_rows(Table& to);
 void add_memory_rows(Table& to);
 void add_matrix_rows(Table& to);
 void add_control_rows(Table& to);
+void add_atomic_rows(Table& to);
+void add_permutation_rows(Table& to);
 
 // Builds the operations of one kernel. Throws Failure, which names the instruction.
 class Builder {
@@ -94,9 +96,13 @@ class Builder {
   void allow(std::initializer_list<std::string_view> modifiers) const;
 
  private:
+  void go_to(uint32_t n) { number_ = n, instruction = &code.instructions[n]; }
   void build_one();
+  void build_dpp();
   void build_pair(uint32_t first);
   void add_sub_dword(Op& op, Type to);
+
+  uint32_t number_ = 0;  // of the instruction
 };
 
 }  // namespace tgc::hip

@@ -8,7 +8,8 @@ namespace {
 
 constexpr Processor kProcessors[] = {
     {"gfx942", 0x4c, Family::Gfx9},   {"gfx1100", 0x41, Family::Gfx11}, {"gfx1101", 0x46, Family::Gfx11},
-    {"gfx1102", 0x47, Family::Gfx11}, {"gfx1200", 0x48, Family::Gfx12}, {"gfx1201", 0x4e, Family::Gfx12},
+    {"gfx1102", 0x47, Family::Gfx11}, {"gfx1103", 0x44, Family::Gfx11}, {"gfx1150", 0x43, Family::Gfx11},
+    {"gfx1151", 0x4a, Family::Gfx11}, {"gfx1200", 0x48, Family::Gfx12}, {"gfx1201", 0x4e, Family::Gfx12},
 };
 struct NamedNumber {
   uint32_t number;
@@ -18,7 +19,6 @@ struct NamedNumber {
 constexpr NamedNumber kOthers[] = {
     {0x2c, "gfx900"},  {0x2f, "gfx906"},  {0x30, "gfx908"},  {0x3f, "gfx90a"},  {0x40, "gfx940"},
     {0x4b, "gfx941"},  {0x4f, "gfx950"},  {0x33, "gfx1010"}, {0x36, "gfx1030"}, {0x37, "gfx1031"},
-    {0x44, "gfx1103"}, {0x43, "gfx1150"}, {0x4a, "gfx1151"},
 };
 
 // ELF64, what is needed of it
@@ -80,7 +80,7 @@ const Processor& processor_of(const FileHeader& header) {
   for (const NamedNumber& other : kOthers)
     if (other.number == number) name = other.name;
   throw Failure(Diag{.message = "a code object for the processor " + name,
-                     .expected = "gfx942, gfx1100, gfx1101, gfx1102, gfx1200 or gfx1201"});
+                     .expected = "gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or gfx1201"});
 }
 
 std::string image_of(const Reader& file, const FileHeader& header) {

@@ -114,7 +114,7 @@ TEST_CASE("HIP emulator: a launch from hipInit to hipFree, and what goes wrong")
 }
 
 TEST_CASE("HIP emulator: code objects for each processor compute; another's is refused by name") {
-  for (const char* arch : {"gfx1100", "gfx1201", "gfx942"}) {
+  for (const char* arch : {"gfx1100", "gfx1103", "gfx1150", "gfx1201", "gfx942"}) {
     Ran ran = run_object(code_object("ptr addrspace(1) %out", kTriple, arch), 100, 100);
     INFO(arch);
     CHECK(ran.error == "");
@@ -123,7 +123,8 @@ TEST_CASE("HIP emulator: code objects for each processor compute; another's is r
   std::string object = code_object("ptr addrspace(1) %out", kTriple);
   object[48] = 0x4f;  // EF_AMDGPU_MACH of gfx950: LLVM 19's disassembler ends the process on its tables
   CHECK(run_object(object, 1, 1).error ==
-        "a code object for the processor gfx950, expected gfx942, gfx1100, gfx1101, gfx1102, gfx1200 or gfx1201");
+        "a code object for the processor gfx950, expected gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or "
+        "gfx1201");
 }
 
 TEST_CASE("HIP emulator: shared memory and barriers; what nobody stored, races, barriers that some do not reach") {

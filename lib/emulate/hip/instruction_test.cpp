@@ -195,6 +195,95 @@ TEST_CASE("HIP emulator: the group's and a thread's own memory, lanes and loops"
   CHECK(t.wave.s[0] == 9);
 }
 
+TEST_CASE("HIP emulator: lanes that read from other lanes") {
+  struct Case {
+    const char* text;       // of v1, which holds the lane's number; v0 holds 100 before
+    Family family;
+    int from_5, from_0, from_20;  // what three lanes get
+  };
+  const Case cases[] = {
+      {"v_mov_b32_dpp v0, v1 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf", Family::Gfx9, 6, 3, 23},
+      {"v_mov_b32_dpp v0, v1 row_shr:1 row_mask:0xf bank_mask:0xf", Family::Gfx9, 4, 100, 19},
+      {"v_mov_b32_dpp v0, v1 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1", Family::Gfx9, 4, 0, 19},
+      {"v_mov_b32_dpp v0, v1 row_shl:12 row_mask:0xf bank_mask:0xf", Family::Gfx9, 100, 12, 100},
+      {"v_mov_b32_dpp v0, v1 row_ror:3 row_mask:0xf bank_mask:0xf", Family::Gfx9, 2, 13, 17},
+      {"v_mov_b32_dpp v0, v1 row_mirror row_mask:0x1 bank_mask:0xf", Family::Gfx9, 10, 15, 100},
+      {"v_mov_b32_dpp v0, v1 row_half_mirror row_mask:0xf bank_mask:0x2", Family::Gfx9, 2, 100, 19},
+      {"v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xa bank_mask:0xf", Family::Gfx9, 100, 100, 15},
+      {"v_mov_b32_dpp v0, v1 row_share:3 row_mask:0xf bank_mask:0xf", Family::Gfx11, 3, 3, 19},
+      {"v_mov_b32_dpp v0, v1 row_xmask:2 row_mask:0xf bank_mask:0xf", Family::Gfx11, 7, 2, 22},
+      {"v_mov_b32_dpp v0, v1 dpp8:[7,6,5,4,3,2,1,0]", Family::Gfx12, 2, 7, 19},
+      {"v_add_nc_u32_e64_dpp v0, v1, v1 row_xmask:1 row_mask:0xf bank_mask:0xf", Family::Gfx11, 9, 1, 41},
+      {"v_permlanex16_b32 v0, v1, s4, s5", Family::Gfx11, 22, 19, 4},
+      {"ds_bpermute_b32 v0, v2, v1", Family::Gfx11, 26, 31, 11},
+      {"ds_permute_b32 v0, v2, v1", Family::Gfx11, 26, 31, 11},
+  };
+  for (const Case& c : cases) {
+    INFO(c.text);
+    bool wide = c.family == Family::Gfx9;
+    TestWave t(c.text, c.family, wide ? 2 : 1);
+    for (uint32_t lane = 0; lane < 32 * t.wave.halves; lane++)
+      t.wave.lane(1, lane) = lane, t.wave.lane(2, lane) = 4 * (31 - lane % 32);
+    t.set(0, 100);
+    t.wave.s[4] = 0x77643213, t.wave.s[5] = 0xfedcba98;  // the lane of each, 4 bits
+    uint64_t exec = t.wave.exec();
+    REQUIRE(t.run() == "");
+    CHECK(t.wave.exec() == exec);
+    CHECK(t.wave.lane(0, 5) == uint32_t(c.from_5));
+    CHECK(t.wave.lane(0, 0) == uint32_t(c.from_0));
+    CHECK(t.wave.lane(0, 20) == uint32_t(c.from_20));
+  }
+}
+
+TEST_CASE("HIP emulator: fp8, gfx942's and gfx12's") {
+  auto run = [](const std::string& text, Family family, uint32_t one, uint32_t two) {
+    TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
+    t.set(0, 0xaaaaaaaa), t.set(2, one), t.set(3, two);
+    REQUIRE(t.run() == "");
+    return std::pair(t.wave.lane(0, 7), t.wave.lane(1, 7));
+  };
+  const Family old = Family::Gfx9, ocp = Family::Gfx12;
+  CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(1), f(-2)).first == 0xaaaac840);
+  CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3 op_sel:[0,0,1]", ocp, f(1), f(-2)).first == 0xc038aaaa);
+  CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(240), f(260)).first == 0xaaaa807f);  // too large: NaN
+  CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(-0.0f), f(-1e-9f)).first == 0xaaaa0000);
+  CHECK(run("v_cvt_pk_bf8_f32 v0, v2, v3", ocp, f(1.25f), f(1e9f)).first == 0xaaaa7c3d);
+  CHECK(run("v_cvt_pk_bf8_f32 v0, v2, v3", old, f(1.25f), f(57344)).first == 0xaaaa7f41);
+  CHECK(run("v_cvt_f32_fp8_e32 v0, v2", old, 0x40, 0).first == f(1));
+  CHECK(run("v_cvt_f32_fp8_sdwa v0, v2 src0_sel:BYTE_2", old, 0x00c80000, 0).first == f(-2));
+  CHECK(run("v_cvt_f32_fp8_e64 v0, v2 byte_sel:3", ocp, 0x38000000, 0).first == f(1));
+  CHECK(run("v_cvt_pk_f32_bf8_e32 v[0:1], v2", ocp, 0xbc3c, 0) == std::pair(f(1), f(-1)));
+  CHECK(std::isnan(std::bit_cast<float>(run("v_cvt_f32_bf8_e32 v0, v2", old, 0x80, 0).first)));
+}
+
+TEST_CASE("HIP emulator: atomic operations, of global memory and the group's") {
+  alignas(8) uint32_t memory[4] = {};
+  auto run = [&](const std::string& text, Family family, uint32_t before, uint32_t one, uint32_t two) {
+    TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
+    auto at = reinterpret_cast<uint64_t>(memory);
+    t.launch.ranges = {{at, at + sizeof memory}};
+    t.wave.s[4] = uint32_t(at), t.wave.s[5] = uint32_t(at >> 32);
+    t.set(2, 4), t.set(4, one), t.set(5, two);
+    memory[1] = before;
+    std::memcpy(t.group.memory.data() + 4, &before, 4);
+    std::string error = t.run();
+    if (text.starts_with("ds_")) std::memcpy(&memory[1], t.group.memory.data() + 4, 4);
+    return error.empty() ? std::pair(memory[1], t.wave.lane(0, 31)) : std::pair(0xdeadu, 0xdeadu);
+  };
+  const Family old = Family::Gfx9, next = Family::Gfx11;
+  CHECK(run("global_atomic_add_u32 v0, v2, v4, s[4:5] glc", next, 10, 3, 0) == std::pair(10u + 32 * 3, 10u + 31 * 3));
+  CHECK(run("global_atomic_add_u32 v2, v4, s[4:5]", next, 10, 3, 0).first == 10 + 32 * 3);
+  CHECK(run("global_atomic_add v2, v4, s[4:5]", old, 10, 3, 0).first == 10 + 64 * 3);
+  CHECK(run("global_atomic_add_f32 v2, v4, s[4:5]", old, f(0.5f), f(1), 0).first == f(64.5f));
+  CHECK(run("global_atomic_pk_add_f16 v2, v4, s[4:5]", old, 0x3c003c00, 0x00003c00, 0).first == 0x3c005410);
+  CHECK(run("global_atomic_cmpswap_b32 v0, v2, v[4:5], s[4:5] glc", next, 7, 9, 7) == std::pair(9u, 9u));
+  CHECK(run("ds_cmpstore_rtn_b32 v0, v2, v4, v5", next, 7, 9, 7) == std::pair(9u, 9u));
+  CHECK(run("ds_cmpst_rtn_b32 v0, v2, v4, v5", old, 7, 7, 9) == std::pair(9u, 9u));
+  CHECK(run("ds_max_rtn_i32 v0, v2, v4", next, 0xffffffff, 3, 0) == std::pair(3u, 3u));
+  CHECK(run("ds_inc_u32 v2, v4", next, 2, 2, 0).first == (2 + 32) % 3);
+  CHECK(run("global_atomic_umax v2, v4, s[4:5] offset:2", old, 1, 2, 0).first == 0xdead);  // not aligned
+}
+
 TEST_CASE("HIP emulator: matrix instructions are products of matrices") {
   // A is a permutation of rows times 2, so that the result is B's rows in another order; C is added.
   struct Kind {
@@ -235,8 +324,7 @@ TEST_CASE("HIP emulator: what is not known is refused by name") {
         "instruction at 0x100 of kernel 'k' ('v_frobnicate_b32 v0, v1'): unknown instruction 'v_frobnicate_b32'");
   CHECK(complaint_of("v_add_f32_e32 v0, v1").find("2 operands, expected 3") != std::string::npos);
   CHECK(complaint_of("v_add_f32_e32 v[0:1], v1, v2").find("expected 1 vector register") != std::string::npos);
-  CHECK(complaint_of("v_add_f32_dpp v0, v1, v2 row_shr:1").find("unknown instruction 'v_add_f32_dpp'") !=
-        std::string::npos);
+  CHECK(complaint_of("v_add_f32_dpp v0, v1, v2 row_mask:0xf").find("no lanes are named") != std::string::npos);
   CHECK(complaint_of("s_cbranch_scc1 100").find("where no instruction begins") != std::string::npos);
   CHECK(complaint_of("v_add_f32_e64 v0, v1, v2 frob:1").find("the modifier 'frob' is not known here") !=
         std::string::npos);

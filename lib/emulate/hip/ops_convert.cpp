@@ -22,6 +22,34 @@ constexpr auto byte_to_float = [](u32 a) { return float(a >> (8 * kByte) & 0xff)
 // Towards zero, two halves in a register.
 u32 toward_zero(float x) { return x != x ? 0x7fff : encode(x, kHalf, Rounding::Zero); }
 
+// ---- fp8 and bf8: OCP's on gfx12, FNUZ on gfx942
+template <const FloatLayout& kLayout>
+float of_fp8(u32 a) {
+  return float(decode(a & 0xff, kLayout));
+}
+template <const FloatLayout& kLayout>
+u16 two_fp8(float a, float b) {
+  return u16(encode(a, kLayout) | encode(b, kLayout) << 8);
+}
+// The other half of the register stays.
+void build_two_fp8(Builder& b) {
+  b.build_by_types();
+  Op& op = b.code.ops.back();
+  if (op.to_part == Part::Whole) op.to_part = Part::Word0;
+}
+
+template <const FloatLayout& kLayout>
+void add_fp8(Table& t, const std::string& prefix, const std::string& type) {
+  add_row(t, prefix + "v_cvt_f32_" + type, vector_row<[](u32 a) { return of_fp8<kLayout>(a); }>());
+  add_row(t, prefix + "v_cvt_pk_f32_" + type, vector_row<[](u32 a) {
+            u32 low = std::bit_cast<u32>(of_fp8<kLayout>(a)), high = std::bit_cast<u32>(of_fp8<kLayout>(a >> 8));
+            return uint64_t(low) | uint64_t(high) << 32;
+          }>());
+  Row row = vector_row<[](float a, float b) { return two_fp8<kLayout>(a, b); }>();
+  row.build = build_two_fp8;
+  add_row(t, prefix + "v_cvt_pk_" + type + "_f32", row);
+}
+
 }  // namespace
 
 void add_convert_rows(Table& t) {
@@ -59,6 +87,8 @@ void add_convert_rows(Table& t) {
             auto clamped = [](i32 v) { return u32(std::min(std::max(v, -32768), 32767)) & 0xffff; };
             return clamped(a) | clamped(b) << 16;
           }>());
+  add_fp8<kE4m3Fnuz>(t, "", "fp8"), add_fp8<kE5m2Fnuz>(t, "", "bf8");
+  add_fp8<kE4m3>(t, "gfx12:", "fp8"), add_fp8<kE5m2>(t, "gfx12:", "bf8");
 }
 
 }  // namespace tgc::hip

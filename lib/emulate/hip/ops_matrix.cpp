@@ -26,23 +26,30 @@ struct Layout {
   }
 };
 
-enum class Element : uint8_t { F16, Bf16, F32, I8, U8 };
+enum class Element : uint8_t { F16, Bf16, F32, I8, U8, Fp8, Bf8, Fp8Fnuz, Bf8Fnuz };
 
 float element_of(const Wave& w, uint32_t place, uint32_t lane, uint32_t n, Element type) {
   switch (type) {
     case Element::F16: return half_to_float(uint16_t(w.lane(place + n / 2, lane) >> (16 * (n & 1))));
     case Element::Bf16: return bf16_to_float(uint16_t(w.lane(place + n / 2, lane) >> (16 * (n & 1))));
     case Element::F32: return std::bit_cast<float>(w.lane(place + n, lane));
-    case Element::I8: return int8_t(w.lane(place + n / 4, lane) >> (8 * (n & 3)));
-    case Element::U8: return uint8_t(w.lane(place + n / 4, lane) >> (8 * (n & 3)));
+    default: break;
   }
-  return 0;
+  auto byte = uint8_t(w.lane(place + n / 4, lane) >> (8 * (n & 3)));
+  switch (type) {
+    case Element::I8: return int8_t(byte);
+    case Element::Fp8: return float(decode(byte, kE4m3));
+    case Element::Bf8: return float(decode(byte, kE5m2));
+    case Element::Fp8Fnuz: return float(decode(byte, kE4m3Fnuz));
+    case Element::Bf8Fnuz: return float(decode(byte, kE5m2Fnuz));
+    default: return byte;
+  }
 }
 
 // What an instruction's name tells: "v_wmma_f32_16x16x16_f16".
 struct Shape {
   Layout layout;
-  Element to = Element::F32, from = Element::F16;
+  Element to = Element::F32, from = Element::F16, from_b = from;
   bool is_integer = false;
 };
 
@@ -63,7 +70,7 @@ void matrix_run(Wave& w, const Op& o) {
     for (uint32_t e = 0; e < l.in_lane; e++) {
       uint32_t k = l.k_of(lane, e);
       a[lane % l.m * l.k + k] = element_of(w, o.a.place, lane, e, shape.from);
-      b[k * l.n + lane % l.n] = element_of(w, o.b.place, lane, e, shape.from);
+      b[k * l.n + lane % l.n] = element_of(w, o.b.place, lane, e, shape.from_b);
     }
   // halves of the result lie two in a register, or (gfx11) in the lower half of one
   bool is_half = shape.to != Element::F32, packs = is_half && l.packs_result;
@@ -138,7 +145,7 @@ void add_matrix_rows(Table& t) {
                             {"f16", "f16", Element::F16, Element::F16},
                             {"bf16", "bf16", Element::Bf16, Element::Bf16}};
   for (const Kind& k : kWmma) {
-    Shape shape{.layout = {.is_doubled = true}, .to = k.to_type, .from = k.from_type};
+    Shape shape{.layout = {.is_doubled = true}, .to = k.to_type, .from = k.from_type, .from_b = k.from_type};
     add_shape(t, std::string("v_wmma_") + k.to + "_16x16x16_" + k.from, shape);
     shape.layout = {.in_lane = 8, .family = Family::Gfx12, .packs_result = true};
     add_shape(t, std::string("gfx12:v_wmma_") + k.to + "_16x16x16_" + k.from, shape);
@@ -155,11 +162,24 @@ void add_matrix_rows(Table& t) {
       {"i32_16x16x32_i8", Element::I8, true},      {"i32_32x32x16_i8", Element::I8, true},
   };
   for (const Mfma& m : kMfma) {
-    Shape shape{.layout = {.family = Family::Gfx9}, .from = m.from, .is_integer = m.is_integer};
+    Shape shape{.layout = {.family = Family::Gfx9}, .from = m.from, .from_b = m.from, .is_integer = m.is_integer};
     take_shape(std::string_view(m.name).substr(4), shape.layout);
     shape.layout.in_lane = shape.layout.k * shape.layout.m / 64;
     add_shape(t, std::string("v_mfma_") + m.name, shape);
   }
+  for (bool a : {false, true})
+    for (bool b : {false, true}) {
+      std::string types = std::string(a ? "_bf8" : "_fp8") + (b ? "_bf8" : "_fp8");
+      Shape shape{.layout = {.in_lane = 8, .family = Family::Gfx12},
+                  .from = a ? Element::Bf8 : Element::Fp8,
+                  .from_b = b ? Element::Bf8 : Element::Fp8};
+      add_shape(t, "v_wmma_f32_16x16x16" + types, shape);
+      shape.from = a ? Element::Bf8Fnuz : Element::Fp8Fnuz, shape.from_b = b ? Element::Bf8Fnuz : Element::Fp8Fnuz;
+      shape.layout = {.k = 32, .in_lane = 8, .family = Family::Gfx9};
+      add_shape(t, "v_mfma_f32_16x16x32" + types, shape);
+      shape.layout = {.m = 32, .n = 32, .k = 16, .in_lane = 8, .family = Family::Gfx9};
+      add_shape(t, "v_mfma_f32_32x32x16" + types, shape);
+    }
 }
 
 }  // namespace tgc::hip

@@ -81,30 +81,6 @@ void store_run(Wave& w, const Op& o) {
 }
 
 // ---- operands
-void allow_offset_and_caches(const Builder& b) {
-  b.allow({"offset", "glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "gds"});
-}
-
-// Address operands: "v[0:1], off", "v0, s[2:3]", "off, s3", or of LDS "v0".
-void take_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar) {
-  op.offset = int32_t(b.instruction->value("offset"));
-  bool has_scalar = scalar && scalar->kind == Operand::Scalar;
-  op.c = has_scalar ? Source{.place = b.scalar_place(*scalar, space == Space::Private ? 1 : 2)} : b.constant(0, 2);
-  bool is_wide = (space == Space::Global && !has_scalar) || space == Space::Flat;
-  if (vector.kind == Operand::Vector)
-    op.a = Source{.place = b.vector_place(vector, is_wide ? 2 : 1), .is_vector = true};
-  else op.a = b.constant(0, 2);
-  op.wide_address = is_wide && op.a.is_vector;
-  op.narrow_base = has_scalar && space == Space::Private;
-}
-
-Space space_of(std::string_view name) {
-  return name.starts_with("global_")    ? Space::Global
-         : name.starts_with("flat_")    ? Space::Flat
-         : name.starts_with("scratch_") ? Space::Private
-                                        : Space::Lds;
-}
-
 void build_access(Builder& b) {
   allow_offset_and_caches(b);
   Space space = space_of(b.name);

@@ -1,0 +1,72 @@
+// Read, compute, write back, as one: what atomic instructions do, atomically towards the host's other threads.
+#pragma once
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "lib/emulate/numbers.h"
+
+namespace tgc::emulate {
+
+enum class AtomicOp : uint8_t { Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareAndSwap, Increment, Decrement };
+
+// 16-bit floats, and two of them in a word.
+template <float kDecode(uint16_t), uint16_t kEncode(float)>
+struct SmallFloat {
+  uint16_t bits;
+  friend SmallFloat operator+(SmallFloat a, SmallFloat b) { return {kEncode(kDecode(a.bits) + kDecode(b.bits))}; }
+  friend bool operator<(SmallFloat a, SmallFloat b) { return kDecode(a.bits) < kDecode(b.bits); }
+  friend bool operator==(SmallFloat a, SmallFloat b) { return a.bits == b.bits; }
+};
+using AtomicHalf = SmallFloat<half_to_float, float_to_half>;
+using AtomicBfloat = SmallFloat<bf16_to_float, float_to_bf16>;
+template <class T>
+struct PairOf {
+  uint32_t bits;
+  friend PairOf operator+(PairOf a, PairOf b) {
+    T low = T{uint16_t(a.bits)} + T{uint16_t(b.bits)}, high = T{uint16_t(a.bits >> 16)} + T{uint16_t(b.bits >> 16)};
+    return {uint32_t(low.bits) | uint32_t(high.bits) << 16};
+  }
+  friend bool operator<(PairOf, PairOf) { return false; }
+  friend bool operator==(PairOf a, PairOf b) { return a.bits == b.bits; }
+};
+
+// What takes the place of `old`; c is what CompareAndSwap puts where b was expected.
+template <AtomicOp kOp, class T>
+T atomic_result(T old, T b, T c) {
+  using enum AtomicOp;
+  if constexpr (kOp == Min) return b < old ? b : old;
+  if constexpr (kOp == Max) return old < b ? b : old;
+  if constexpr (kOp == Exchange) return b;
+  if constexpr (kOp == CompareAndSwap) return old == b ? c : old;
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    if constexpr (kOp == Add) return T(U(old) + U(b));
+    if constexpr (kOp == Sub) return T(U(old) - U(b));
+    if constexpr (kOp == And) return old & b;
+    if constexpr (kOp == Or) return old | b;
+    if constexpr (kOp == Xor) return old ^ b;
+    if constexpr (kOp == Increment) return old >= b ? T(0) : T(old + 1);
+    if constexpr (kOp == Decrement) return old == 0 || old > b ? b : T(old - 1);
+  } else if constexpr (kOp == Add) {
+    return old + b;
+  }
+  return old;
+}
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+
+// Does it to the value at `address`, which must be aligned; all values as their bits. The old value.
+template <AtomicOp kOp, class T>
+BitsOf<T> exchange(uint64_t address, BitsOf<T> b, BitsOf<T> c) {
+  using U = BitsOf<T>;
+  std::atomic_ref<U> cell(*reinterpret_cast<U*>(address));
+  U old = cell.load(), now;
+  do now = std::bit_cast<U>(atomic_result<kOp>(std::bit_cast<T>(old), std::bit_cast<T>(b), std::bit_cast<T>(c)));
+  while (!cell.compare_exchange_weak(old, now));
+  return old;
+}
+
+}  // namespace tgc::emulate

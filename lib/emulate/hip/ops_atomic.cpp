@@ -1,0 +1,98 @@
+// Atomic operations on global memory and on the group's (LDS): each lane in turn, atomically towards the host's other
+// threads.
+#include "lib/emulate/atomics.h"
+#include "lib/emulate/hip/access.h"
+
+namespace tgc::hip {
+namespace {
+
+using u32 = uint32_t;
+using enum AtomicOp;
+
+template <AtomicOp kOp, class T, Space kSpace>
+void atomic_run(Wave& w, const Op& o) {
+  if (w.exec() == 0) return;
+  Addresses at;
+  find_addresses<kSpace>(w, o, Access::Atomic, at);
+  auto value = [&](u32 place, u32 lane) {
+    BitsOf<T> out = w.lane(place, lane);
+    if constexpr (sizeof(T) == 8) out |= uint64_t(w.lane(place + 1, lane)) << 32;
+    return out;
+  };
+  each_active(w, [&](u32 lane) {
+    if (at.host[lane] % sizeof(T))
+      raise(w, o, lane, kIllegalAddress,
+            "changes " + hex(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
+    // CompareAndSwap: what is expected stands in a register of its own
+    BitsOf<T> b = value(kOp == CompareAndSwap ? o.to2 : o.b.place, lane);
+    BitsOf<T> old = exchange<kOp, T>(at.host[lane], b, value(o.b.place, lane));
+    if (!o.loads) return;
+    w.lane(o.to, lane) = u32(old);
+    if constexpr (sizeof(T) == 8) w.lane(o.to + 1, lane) = u32(old >> 32);
+  });
+}
+
+// "global_atomic_add_u32 v0, v1, v2, s[0:1]": the old value, an address, the operand; "ds_add_rtn_u32 v0, v1, v2".
+// Without the old value an operand less. To compare and swap, global memory's instruction has the new value and behind
+// it the expected one in a row of registers; LDS's has two operands, which changed places in gfx11.
+void build_atomic(Builder& b) {
+  allow_offset_and_caches(b);
+  Space space = space_of(b.name);
+  bool is_lds = space == Space::Lds, swaps = b.name.find("cmp") != b.name.npos;
+  Op op = b.begin(b.row->run);
+  op.bytes = b.row->count, op.words = uint8_t(op.bytes / 4);
+  size_t least = is_lds ? (swaps ? 3 : 2) : space == Space::Global ? 3 : 2;
+  op.loads = b.operands() > least;
+  size_t next = 0;
+  if (op.loads) op.to = b.vector_place(b.operand(next++), op.words);
+  const Operand &address = b.operand(next), &data = b.operand(next + 1);
+  take_address(b, op, space, address, space == Space::Global ? &b.operand(next + 2) : nullptr);
+  op.b = Source{.place = b.vector_place(data, swaps && !is_lds ? 2u * op.words : op.words), .is_vector = true};
+  op.to2 = uint16_t(op.b.place + op.words);
+  if (swaps && is_lds) {
+    op.to2 = b.vector_place(b.operand(next + 2), op.words);
+    if (b.code.family == Family::Gfx9) std::swap(op.b.place, op.to2);
+  }
+  op.counter = is_lds ? Counter::Lds : !op.loads && b.code.family != Family::Gfx9 ? Counter::Store : Counter::Load;
+  b.emit(op);
+}
+
+// Its names after the prefix of a space: those since gfx11, then gfx9's.
+template <AtomicOp kOp, class T>
+void add(Table& t, std::initializer_list<const char*> names) {
+  Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build = build_atomic};
+  for (std::string name : names) {
+    row.run = atomic_run<kOp, T, Space::Global>, add_row(t, "global_atomic_" + name, row);
+    row.run = atomic_run<kOp, T, Space::Flat>, add_row(t, "flat_atomic_" + name, row);
+    row.run = atomic_run<kOp, T, Space::Lds>, add_row(t, "ds_" + name, row);
+    size_t type = std::min(name.rfind('_'), name.size());  // "ds_add_rtn_u32"
+    if (name.starts_with("pk_")) type = name.size() - 4;
+    add_row(t, "ds_" + name.substr(0, type) + "_rtn" + name.substr(type), row);
+  }
+}
+
+}  // namespace
+
+void add_atomic_rows(Table& t) {
+  add<Add, u32>(t, {"add_u32", "add"}), add<Add, uint64_t>(t, {"add_u64", "add_x2"});
+  add<Sub, u32>(t, {"sub_u32", "sub"}), add<Sub, uint64_t>(t, {"sub_u64", "sub_x2"});
+  add<Min, int32_t>(t, {"min_i32", "smin"}), add<Min, int64_t>(t, {"min_i64", "smin_x2"});
+  add<Min, u32>(t, {"min_u32", "umin"}), add<Min, uint64_t>(t, {"min_u64", "umin_x2"});
+  add<Max, int32_t>(t, {"max_i32", "smax"}), add<Max, int64_t>(t, {"max_i64", "smax_x2"});
+  add<Max, u32>(t, {"max_u32", "umax"}), add<Max, uint64_t>(t, {"max_u64", "umax_x2"});
+  add<And, u32>(t, {"and_b32", "and"}), add<And, uint64_t>(t, {"and_b64", "and_x2"});
+  add<Or, u32>(t, {"or_b32", "or"}), add<Or, uint64_t>(t, {"or_b64", "or_x2"});
+  add<Xor, u32>(t, {"xor_b32", "xor"}), add<Xor, uint64_t>(t, {"xor_b64", "xor_x2"});
+  add<Increment, u32>(t, {"inc_u32", "inc"}), add<Increment, uint64_t>(t, {"inc_u64", "inc_x2"});
+  add<Decrement, u32>(t, {"dec_u32", "dec"}), add<Decrement, uint64_t>(t, {"dec_u64", "dec_x2"});
+  add<Exchange, u32>(t, {"swap_b32", "swap", "storexchg_b32", "wrxchg_b32"});
+  add<Exchange, uint64_t>(t, {"swap_b64", "swap_x2", "storexchg_b64", "wrxchg_b64"});
+  add<CompareAndSwap, u32>(t, {"cmpswap_b32", "cmpswap", "cmpstore_b32", "cmpst_b32"});
+  add<CompareAndSwap, uint64_t>(t, {"cmpswap_b64", "cmpswap_x2", "cmpstore_b64", "cmpst_b64"});
+  add<Add, float>(t, {"add_f32"}), add<Add, double>(t, {"add_f64"});
+  add<Min, float>(t, {"min_f32", "min_num_f32"}), add<Max, float>(t, {"max_f32", "max_num_f32"});
+  add<Min, double>(t, {"min_f64"}), add<Max, double>(t, {"max_f64"});
+  add<Add, PairOf<AtomicHalf>>(t, {"pk_add_f16"}), add<Add, PairOf<AtomicBfloat>>(t, {"pk_add_bf16"});
+}
+
+}  // namespace tgc::hip

@@ -1,0 +1,182 @@
+// Lanes that read from other lanes: DPP, which permutes the first source of an instruction, and instructions that do
+// nothing else.
+#include "lib/emulate/hip/access.h"
+#include "lib/emulate/hip/lanes.h"
+
+namespace tgc::hip {
+namespace {
+
+using u32 = uint32_t;
+constexpr int kNoLane = -1;
+constexpr u32 kRow = 16;
+
+// ---- DPP: which lane a lane reads from, kNoLane: none
+using From = int (*)(u32 lane, u32 lanes, u32 value);
+int within_row(u32 lane, int at) { return at < 0 || at >= int(kRow) ? kNoLane : int(lane / kRow * kRow) + at; }
+int quad_perm(u32 lane, u32, u32 v) { return int(lane / 4 * 4 + (v >> (2 * (lane % 4)) & 3)); }
+int dpp8(u32 lane, u32, u32 v) { return int(lane / 8 * 8 + (v >> (3 * (lane % 8)) & 7)); }
+int row_shl(u32 lane, u32, u32 v) { return within_row(lane, int(lane % kRow + v)); }
+int row_shr(u32 lane, u32, u32 v) { return within_row(lane, int(lane % kRow) - int(v)); }
+int row_ror(u32 lane, u32, u32 v) { return within_row(lane, int((lane + kRow - v % kRow) % kRow)); }
+int row_mirror(u32 lane, u32, u32) { return within_row(lane, int(15 - lane % kRow)); }
+int row_half_mirror(u32 lane, u32, u32) { return int(lane / 8 * 8 + 7 - lane % 8); }
+int row_share(u32 lane, u32, u32 v) { return within_row(lane, int(v % kRow)); }
+int row_xmask(u32 lane, u32, u32 v) { return within_row(lane, int((lane ^ v) % kRow)); }
+// 15: the last lane of each row into the next row; 31: lane 31 into the upper half
+int row_bcast(u32 lane, u32, u32 v) {
+  u32 size = v == 31 ? 32 : kRow;
+  return lane < size ? kNoLane : int(lane / size * size - 1);
+}
+int wave_shl(u32 lane, u32 lanes, u32) { return lane + 1 < lanes ? int(lane + 1) : kNoLane; }
+int wave_shr(u32 lane, u32, u32) { return int(lane) - 1; }
+int wave_rol(u32 lane, u32 lanes, u32) { return int((lane + 1) % lanes); }
+int wave_ror(u32 lane, u32 lanes, u32) { return int((lane + lanes - 1) % lanes); }
+
+struct Control {
+  std::string_view name;
+  From from;
+  u32 bits = 0;  // of each of its numbers, of which there are several
+};
+constexpr Control kControls[] = {
+    {"quad_perm", quad_perm, 2},
+    {"dpp8", dpp8, 3},
+    {"row_shl", row_shl},
+    {"row_shr", row_shr},
+    {"row_ror", row_ror},
+    {"row_mirror", row_mirror},
+    {"row_half_mirror", row_half_mirror},
+    {"row_share", row_share},
+    {"row_newbcast", row_share},
+    {"row_xmask", row_xmask},
+    {"row_bcast", row_bcast},
+    {"wave_shl", wave_shl},
+    {"wave_shr", wave_shr},
+    {"wave_rol", wave_rol},
+    {"wave_ror", wave_ror},
+};
+constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // bound_ctrl:1, fi:1
+
+// Into `to` what the lanes of `a` are given. EXEC is then that of the lanes that the instruction runs in: those that
+// are given something, of the rows and banks that its masks name. Op::scale: the control; offset: its value; bytes:
+// masks of rows and of banks; words: flags.
+void permute_run(Wave& w, const Op& o) {
+  const Control& control = kControls[size_t(o.scale)];
+  u32 lanes = w.halves * kLanes;
+  uint64_t active = w.exec(), runs = 0;
+  w.outer_exec[0] = w.s[kExec], w.outer_exec[1] = w.s[kExec + 1];
+  u32 given[2 * kLanes] = {};
+  for (u32 lane = 0; lane < lanes; lane++) {
+    int from = control.from(lane, lanes, u32(o.offset));
+    bool is_given = from != kNoLane && ((active >> from & 1) || (o.words & kFromInactive));
+    if (is_given) given[lane] = w.lane(o.a.place, u32(from));
+    bool is_selected = (o.bytes >> (lane / kRow) & 1) && (o.bytes >> (4 + lane / 4 % 4) & 1);
+    runs |= uint64_t(is_selected && (is_given || (o.words & kZeroWhereNone))) << lane;
+  }
+  runs &= active;
+  for (u32 lane = 0; lane < lanes; lane++) w.lane(o.to, lane) = given[lane];
+  w.s[kExec] = u32(runs), w.s[kExec + 1] = u32(runs >> 32);
+}
+void restore_run(Wave& w, const Op&) { w.s[kExec] = w.outer_exec[0], w.s[kExec + 1] = w.outer_exec[1]; }
+
+// ---- permutations of their own
+// Each lane reads from the lane whose number, times 4, its first operand holds; an inactive one gives 0.
+void backward_run(Wave& w, const Op& o) {
+  u32 lanes = w.halves * kLanes, given[2 * kLanes];
+  each_active(w, [&](u32 lane) {
+    u32 from = (w.lane(o.a.place, lane) + u32(o.offset)) / 4 % lanes;
+    given[lane] = w.exec() >> from & 1 ? w.lane(o.b.place, from) : 0;
+  });
+  each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+}
+// Each lane gives to that lane; of several the last.
+void forward_run(Wave& w, const Op& o) {
+  u32 lanes = w.halves * kLanes, given[2 * kLanes] = {};
+  each_active(
+      w, [&](u32 lane) { given[(w.lane(o.a.place, lane) + u32(o.offset)) / 4 % lanes] = w.lane(o.b.place, lane); });
+  each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+}
+void build_permutation(Builder& b) {
+  allow_offset_and_caches(b);
+  Op op = b.begin(b.row->run);
+  op.to = b.vector_place(b.operand(0), 1);
+  op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};
+  op.b = Source{.place = b.vector_place(b.operand(2), 1), .is_vector = true};
+  op.offset = int32_t(b.instruction->value("offset"));
+  op.words = 1, op.counter = Counter::Lds, op.loads = true;
+  b.emit(op);
+}
+
+// Each lane of a row reads from the lane that its 4 bits of two scalars name, of its own row or of the other of a pair.
+template <bool kOther>
+void within_rows_run(Wave& w, const Op& o) {
+  uint64_t names = w.s[o.b.place] | uint64_t(w.s[o.c.place]) << 32;
+  u32 given[2 * kLanes];
+  each_active(w, [&](u32 lane) {
+    u32 from = lane / kRow * kRow + u32(names >> (4 * (lane % kRow)) & 15);
+    if (kOther) from ^= kRow;
+    bool is_given = (w.exec() >> from & 1) || (o.words & kFromInactive);
+    given[lane] = is_given ? w.lane(o.a.place, from) : (o.words & kZeroWhereNone) ? 0 : w.lane(o.to, lane);
+  });
+  each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+}
+void build_within_rows(Builder& b) {
+  b.allow({"op_sel"});
+  Op op = b.begin(b.row->run);
+  op.to = b.vector_place(b.operand(0), 1);
+  op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};
+  op.b = b.source(b.operand(2), Type::U32), op.c = b.source(b.operand(3), Type::U32);
+  if (op.b.is_vector || op.c.is_vector) b.refuse("the lanes are named in a vector register");
+  const Modifier* flags = b.instruction->modifier("op_sel");
+  auto flag = [&](size_t n) { return flags && n < flags->values.size() && flags->values[n]; };
+  op.words = uint8_t((flag(0) ? kFromInactive : 0) | (flag(1) ? kZeroWhereNone : 0));
+  b.emit(op);
+}
+
+}  // namespace
+
+// Three operations: the first source permuted, the instruction on what came of it, EXEC as it was.
+void Builder::build_dpp() {
+  const Instruction& whole = *instruction;
+  Op permute = begin(permute_run, false), restore = begin(restore_run, false);
+  permute.clamp = false, permute.bytes = 0xff, permute.words = 0, permute.to = scratch(3).place;
+  Instruction plain = whole;
+  for (std::string_view suffix : {"_e64_dpp", "_dpp"})
+    if (plain.opcode.ends_with(suffix)) plain.opcode.remove_suffix(suffix.size());
+  plain.modifiers.clear();
+  const Control* control = nullptr;
+  for (const Modifier& m : whole.modifiers) {
+    auto value = [&](size_t n) { return n < m.values.size() ? u32(m.values[n]) : 0; };
+    auto found = std::ranges::find(kControls, m.name, &Control::name);
+    if (found != std::end(kControls)) {
+      control = found;
+      permute.offset = int32_t(value(0));
+      for (size_t n = 1; control->bits && n < m.values.size(); n++)
+        permute.offset |= int32_t(value(n) << n * control->bits);
+    } else if (m.name == "row_mask") permute.bytes = uint8_t((permute.bytes & 0xf0) | (value(0) & 15));
+    else if (m.name == "bank_mask") permute.bytes = uint8_t((permute.bytes & 15) | value(0) << 4);
+    else if (m.name == "bound_ctrl") permute.words |= kZeroWhereNone;
+    else if (m.name == "fi") permute.words |= value(0) ? kFromInactive : 0;
+    else plain.modifiers.push_back(m);
+  }
+  if (!control) refuse("no lanes are named");
+  permute.scale = int8_t(control - kControls);
+  auto first = std::ranges::find(plain.operands.begin() + !plain.operands.empty(), plain.operands.end(),
+                                 Operand::Vector, &Operand::kind);
+  if (first == plain.operands.end() || first->count != 1) refuse("its first source is no vector register");
+  permute.a = Source{.place = vector_place(*first, 1), .is_vector = true};
+  first->place = permute.to;
+  emit(permute);
+  instruction = &plain;
+  build_one();
+  instruction = &whole;
+  emit(restore);
+}
+
+void add_permutation_rows(Table& t) {
+  add_row(t, "ds_bpermute_b32", {.run = backward_run, .is_vector = true, .build = build_permutation});
+  add_row(t, "ds_permute_b32", {.run = forward_run, .is_vector = true, .build = build_permutation});
+  add_row(t, "v_permlane16_b32", {.run = within_rows_run<false>, .is_vector = true, .build = build_within_rows});
+  add_row(t, "v_permlanex16_b32", {.run = within_rows_run<true>, .is_vector = true, .build = build_within_rows});
+}
+
+}  // namespace tgc::hip
