@@ -1,35 +1,83 @@
-// What emulators are given: code objects for AMD's GPUs. They are refused with a message, or their kernels run on a
-// small array to their end or to an error.
+// What emulators are given: code objects for AMD's GPUs, PTX. They are refused with a message, or their kernels run on
+// a small array to their end or to an error.
 #include <algorithm>
 
 #include "apps/fuzz/target.h"
+#include "lib/emulate/cuda/launch.h"
+#include "lib/emulate/cuda/module.h"
 #include "lib/emulate/hip/launch.h"
 #include "lib/emulate/hip/module.h"
 
 namespace tgc::fuzz {
+namespace {
+
+constexpr uint64_t kMemory = 1 << 26, kArrayBytes = 4096, kMostJumps = 1000;
+constexpr emulate::Triple kGrid{2, 1, 1}, kBlock{40, 1, 1};
+
+// An array on the emulated device, gone with its owner.
+class DeviceArray {
+ public:
+  explicit DeviceArray(emulate::Memory& memory) : memory_(memory), at_(memory.allocate(kArrayBytes)) {
+    std::fill_n(reinterpret_cast<uint8_t*>(at_), kArrayBytes, uint8_t(1));
+  }
+  ~DeviceArray() { memory_.free(at_); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  // Its address as every argument of so many bytes in all.
+  std::vector<std::byte> as_arguments(size_t bytes) const {
+    std::vector<std::byte> out(bytes);
+    for (size_t n = 0; n < bytes; n++) out[n] = std::byte(at_ >> n % sizeof at_ * 8);
+    return out;
+  }
+
+ private:
+  emulate::Memory& memory_;
+  uint64_t at_;
+};
+
+template <class Launch>
+void run(const Launch& launch) {
+  uint64_t executed = 0;
+  auto fault = run_launch(launch, executed);
+  must(!fault || !fault->text.empty(), "an error without a text");
+}
+
+}  // namespace
+
+void run_ptx(Bytes bytes) {
+  constexpr uint64_t kMostShared = 48 << 10;
+  emulate::Memory memory(kMemory);
+  auto module = ptx::LoadedModule::load(text_of(bytes), memory);
+  if (!must_say(module)) return;
+  DeviceArray array(memory);
+  for (const ptx::Function& f : (*module)->module().functions) {
+    const ptx::Code* code = (*module)->kernel(f.name);
+    if (code->shared_bytes > kMostShared) continue;  // as the driver refuses it
+    for (bool races : {false, true})
+      run(ptx::Launch{.code = code,
+                      .grid = kGrid,
+                      .block = kBlock,
+                      .parameters = array.as_arguments(f.parameter_bytes),
+                      .ranges = memory.ranges(),
+                      .check_races = races,
+                      .most_jumps = kMostJumps});
+  }
+}
 
 void run_code_object(Bytes bytes) {
-  constexpr uint64_t kArrayBytes = 4096, kArguments = 4;
-  emulate::Memory memory(1 << 26);
+  constexpr size_t kArguments = 32;
+  emulate::Memory memory(kMemory);
   auto module = hip::LoadedModule::load(text_of(bytes), memory, true);
   if (!must_say(module)) return;
-  uint64_t array = memory.allocate(kArrayBytes);
-  std::fill_n(reinterpret_cast<uint8_t*>(array), kArrayBytes, uint8_t(1));
-  for (const auto& code : (*module)->kernels()) {
-    hip::Launch launch{.code = code.get(),
-                       .grid = {2, 1, 1},
-                       .block = {40, 1, 1},
-                       .ranges = memory.ranges(),
-                       .check_races = true,
-                       .most_jumps = 1000};
-    launch.arguments.resize(std::max<size_t>(code->descriptor.kernarg_bytes, kArguments * sizeof array));
-    for (uint64_t n = 0; n < kArguments; n++)
-      std::copy_n(reinterpret_cast<std::byte*>(&array), sizeof array, launch.arguments.data() + n * sizeof array);
-    uint64_t executed = 0;
-    auto fault = hip::run_launch(launch, executed);
-    must(!fault || !fault->text.empty(), "an error without a text");
-  }
-  memory.free(array);
+  DeviceArray array(memory);
+  for (const auto& code : (*module)->kernels())
+    run(hip::Launch{.code = code.get(),
+                    .grid = kGrid,
+                    .block = kBlock,
+                    .arguments = array.as_arguments(std::max<size_t>(code->descriptor.kernarg_bytes, kArguments)),
+                    .ranges = memory.ranges(),
+                    .check_races = true,
+                    .most_jumps = kMostJumps});
 }
 
 }  // namespace tgc::fuzz

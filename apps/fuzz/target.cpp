@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -29,6 +30,7 @@ std::span<const Target> all_targets() {
       {"cache", read_cache_entry},
       {"words", read_words, 200}, {"request", read_request},
       {"hsaco", run_code_object, 12288},
+      {"ptx", run_ptx, 12288, 1, true},
       {"kernels", run_kernel, 160, kStepBytes},
       {"stages", run_stage_graph, 160, kStepBytes},
       {"lists", run_list, 160, kStepBytes},
@@ -72,6 +74,28 @@ constexpr std::string_view kTokens[] = {
     "Invalid", "\"id\":", "\"src\":[", "\"op\":\"", "null", "[\"end\",0,null]", "[\"begin\",0,\"\",0,0,true,\"\"]",
     "\x93NUMPY", "PK\x03\x04", "PK\x05\x06", "\xff\xff\xff\xff", "\x1f\x8b\x08"};
 
+bool is_in_word(uint8_t c) { return std::isalnum(c) || c == '_' || c == '%' || c == '$' || c == '.'; }
+// The word of a text at a place or behind it, or its line: [first, last).
+std::pair<size_t, size_t> word_at(Bytes text, size_t at, bool is_line) {
+  auto belongs = [&](size_t i) { return is_line ? text[i] != '\n' : is_in_word(text[i]); };
+  while (at < text.size() && !belongs(at)) at++;
+  size_t first = at;
+  while (first > 0 && belongs(first - 1)) first--;
+  while (at < text.size() && belongs(at)) at++;
+  return {first, at};
+}
+// A word, or a line, of `other` in the place of one of the text; or behind it.
+void exchange_words(std::vector<uint8_t>& text, Bytes other, uint64_t random) {
+  bool is_line = random % 4 == 0, stays = random % 8 == 0;
+  auto [from, to] = word_at(other, random / 8 % (other.size() + 1), is_line);
+  auto [first, last] = word_at(text, random / 8 / (other.size() + 1) % (text.size() + 1), is_line);
+  std::vector<uint8_t> taken(other.begin() + int64_t(from), other.begin() + int64_t(to));
+  if (stays) taken.insert(taken.begin(), '\n');
+  auto place = text.begin() + int64_t(last);
+  if (!stays) place = text.erase(text.begin() + int64_t(first), place);
+  text.insert(place, taken.begin(), taken.end());
+}
+
 }  // namespace
 
 void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Target& target) {
@@ -80,6 +104,11 @@ void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Tar
   auto below = [&](size_t n) { return n ? size_t(next() % n) : 0; };
   auto record = [&](size_t size) { return below(size / step) * step; };
   for (size_t n = 1 + below(4); n > 0; n--) {
+    if (target.has_words && below(4)) {
+      const std::vector<uint8_t> own = bytes;
+      exchange_words(bytes, below(8) ? Bytes(own) : other, next());
+      continue;
+    }
     size_t at = record(bytes.size() + step), end = std::min(bytes.size(), at + step * (1 + below(8)));
     auto place = bytes.begin() + int64_t(std::min(at, bytes.size()));
     switch (below(8)) {

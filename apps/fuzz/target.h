@@ -19,6 +19,7 @@ struct Target {
   void (*run)(Bytes);
   size_t longest = 4096;  // bytes that it is given at most
   size_t step = 1;        // its bytes are records of that length: mutations keep them whole
+  bool has_words = false; // it reads a language: mutations put words and lines of it in the place of others, too
 };
 std::span<const Target> all_targets();
 const Target* find_target(std::string_view name);
@@ -28,7 +29,7 @@ void read_pyrender(Bytes), read_repr(Bytes), read_uops(Bytes), read_json(Bytes),
 void read_onnx(Bytes), read_weights(Bytes), read_npy_bytes(Bytes), read_npz_bytes(Bytes);
 void read_gzip(Bytes), read_trace_bytes(Bytes), read_cache_entry(Bytes), read_words(Bytes);
 void read_request(Bytes);
-void run_code_object(Bytes);
+void run_code_object(Bytes), run_ptx(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
 
 // Says what is wrong and ends the process by SIGABRT.

@@ -265,12 +265,13 @@ void Builder::jump_by_table(Op op, std::string_view table) {
 
 // ---- variables
 void Builder::lay_out_variables() {
+  constexpr uint64_t kMostBytes = 512 << 10;  // of a thread's local memory; a block's shared memory is less
   auto place = [&](const Variable& v, uint64_t& end, Space space) {
     end = (end + v.align - 1) / v.align * v.align;
     if (!variables_.emplace(v.name, Place{space, end}).second && space != Space::Shared)
       throw Failure(Diag{.message = "'" + std::string(v.name) + "' stands twice", .line = v.line});
     end += v.bytes;
-    if (end > (uint64_t(1) << 28))
+    if (end > kMostBytes)
       throw Failure(Diag{.message = "'" + std::string(v.name) + "' has no room", .line = v.line});
   };
   for (int last : {0, 1})  // dynamic shared memory comes after all else
