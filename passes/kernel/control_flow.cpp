@@ -66,6 +66,11 @@ class DepsOfNodes {
   std::unordered_map<uint64_t, uint32_t> united_;  // by the numbers of both
 };
 
+UOp range_of(UOp end) {
+  if (end.num_src() < 2) throw Failure("an END of no range:\n" + describe(end, 2));
+  return end.src(1);
+}
+
 // The loops that lie directly in `parent`, an END or the SINK.
 struct Siblings {
   UOp parent;
@@ -82,7 +87,7 @@ std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
     if (u.in({Op::END, Op::SINK})) {
       Siblings here{u, {}};
       for (UOp x : deps.of(u))
-        if (x.is(Op::END) && (u.is(Op::SINK) || contains(deps.of(x), u.src(1))) && !contains(nested, x))
+        if (x.is(Op::END) && (u.is(Op::SINK) || contains(deps.of(x), range_of(u))) && !contains(nested, x))
           here.ends.push_back(x);
       nested.insert(nested.end(), here.ends.begin(), here.ends.end());
       if (!here.ends.empty()) out.push_back(std::move(here));
@@ -111,10 +116,10 @@ CfgContext::CfgContext(UOp sink) {
           std::count_if(s.ends.begin(), s.ends.end(), [&](UOp other) { return contains(deps.of(x), other); }), x);
     std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.first < b.first; });
 
-    UOp before = s.parent.is(Op::SINK) ? UOp() : s.parent.src(1);
+    UOp before = s.parent.is(Op::SINK) ? UOp() : range_of(s.parent);
     for (auto& [count, end] : order) {
       if (before) {
-        UOp range = end.src(1);
+        UOp range = range_of(end);
         if (in_backward_slice_with_self(before, range))
           throw Failure("a loop would have to run both before and after another:\n" + describe(range, 2) + "\n" +
                         describe(before, 2));

@@ -98,6 +98,14 @@ TEST_CASE("loops that would have to run before each other are refused") {
   CHECK_THROWS_AS(add_control_flow(sink), Failure);
 }
 
+TEST_CASE("an END of no range is refused where its range is asked for") {
+  Kernel k;
+  UOp a = k.loop(0), inner = k.store(a, 1).end(a), empty = k.g.node(Op::END, dtypes::void_, inner);
+  CHECK_THROWS_AS(add_control_flow(k.g.sink(empty)), Failure);
+  UOp store = k.g.node(Op::END, dtypes::void_, k.store(k.g.constant(dtypes::index, 0), 2));
+  CHECK_THROWS_AS(add_control_flow(k.g.sink({inner, store})), Failure);
+}
+
 TEST_CASE("the rule that ties a loop to the one before it") {
   RuleTest t(add_control_flow_rules());
   UOp a = t.range(8, 0), b = t.range(8, 1), buffer = t.buffer(0, dtypes::float32), x = t.constant(dtypes::float32, 1.0);
