@@ -21,11 +21,13 @@ Machine machine_of(const CompileJob& job);
 std::string_view host_machine();
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what);  // LLVM IR; C, HIP and OpenCL by clang
-// The engines that it needs for the job, so that a process forked from here has them.
-void load_engines(const CompileJob& job);
+// Loads the engines that this needs, so that a process forked from here has them. Returns which: a bit each. Throws.
+unsigned load_engines(const CompileJob& job, Artifact what);
 // NVRTC where present, else clang; ptxas behind both
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
+// Whether one of the two goes by NVIDIA's own compilers, libraries or programs.
+bool wants_nvidia(const CompileJob& job, Artifact what);
 // by the OpenCL platform of this computer: its binary
 std::string compile_opencl(const CompileJob& job);
 

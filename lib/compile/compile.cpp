@@ -6,6 +6,7 @@
 #include "lib/compile/cache.h"
 #include "lib/compile/closed.h"
 #include "lib/compile/contained_compiler.h"
+#include "lib/compile/job_bytes.h"
 #include "lib/compile/listing.h"
 #include "lib/compile/load.h"
 #include "lib/compile/own_folder.h"
@@ -14,7 +15,7 @@ namespace tgc {
 namespace {
 
 // Part of every key: raise it when the same source and flags give other bytes.
-constexpr std::string_view kRevision = "6";
+constexpr std::string_view kRevision = "7";
 
 std::string_view extension_of(Language language) {
   switch (language) {
@@ -103,16 +104,24 @@ std::string run_compiler(const CompileJob& job, Artifact what) {
 Sha256 key_of(const CompileJob& job, Artifact what) {
   Machine m = machine_of(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
-  return cache_key({kRevision, name_of(job.language), name_of(what), m.triple, m.cpu, m.features, job.arch,
-                    job.lines ? "lines" : "", job.name, identity, job.source, job.fault,
-                    std::to_string(job.passes) + (job.by_other ? " by the other" : "")});
+  CompileJob same = job;
+  same.timeout_seconds = 0;  // makes no other code
+  ByteWriter bytes;
+  put(bytes, same);
+  return cache_key({kRevision, name_of(what), m.triple, m.cpu, m.features, identity, bytes.take()});
+}
+
+// PTX is its own binary, but for the words that its renderer leaves open.
+bool takes_no_compiler(const CompileJob& job, Artifact what) {
+  return job.language == Language::Ptx && !wants_nvidia(job, what);
 }
 
 }  // namespace
 
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
   try {
-    std::string made = compile_contained(job, what, run_compiler);
+    std::string made =
+        takes_no_compiler(job, what) ? run_compiler(job, what) : compile_contained(job, what, run_compiler);
     return what == Artifact::Assembly ? listing(made, job) : made;
   } catch (const Rejected& rejected) {
     return explained(job, rejected.diag());

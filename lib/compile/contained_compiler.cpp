@@ -1,10 +1,21 @@
 #include "lib/compile/contained_compiler.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
 #include <optional>
+#include <queue>
+#include <thread>
 
 #include "lib/compile/backends.h"
 #include "lib/compile/driver_room.h"
-#include "lib/contain/bytes.h"
+#include "lib/compile/job_bytes.h"
 #include "lib/support/sanitized.h"
 
 namespace tgc {
@@ -12,122 +23,226 @@ namespace {
 
 using Compiler = std::string (*)(const CompileJob& job, Artifact what);
 constexpr uint64_t kMemory = uint64_t(8) << 30;
-
-bool is_by_llvm(const CompileJob& job, Artifact what) {
-  if (job.language == Language::Cuda) return what == Artifact::LlvmIr;
-  bool links = job.machine == "amdgcn" && (what == Artifact::Binary || what == Artifact::Disassembly);  // by files
-  return !links && job.language != Language::Ptx && !(job.language == Language::OpenCl && what == Artifact::Binary);
-}
+const pid_t kFirstProcess = getpid();
+constexpr int kMostSources = 256;  // of one worker: what a compiler does not give back, it keeps no longer
 
 // ---- what goes to a worker, and what comes back
-std::string packed(const CompileJob& job, Artifact what) {
-  ByteWriter out;
-  out.number(uint64_t(job.language)).number(uint64_t(what)).number(job.lines);
-  out.number(uint64_t(job.passes)).number(job.by_other).text(job.fault);
-  return out.text(job.machine).text(job.arch).text(job.name).text(job.source).take();
-}
-
 struct Task {
   CompileJob job;
   Artifact what;
 };
+
+std::string packed(const CompileJob& job, Artifact what) {
+  ByteWriter out;
+  put(out, what), put(out, job);
+  return out.take();
+}
 Task unpacked(std::string_view message) {
   ByteReader in(message);
-  CompileJob job{.language = Language(in.number())};
-  auto what = Artifact(in.number());
-  job.lines = in.number() != 0;
-  job.passes = int64_t(in.number()), job.by_other = in.number() != 0, job.fault = in.text();
-  job.machine = in.text(), job.arch = in.text(), job.name = in.text(), job.source = in.text();
-  return {std::move(job), what};
+  Task task;
+  get(in, task.what), get(in, task.job);
+  return task;
 }
 
-constexpr char kMade = '+', kRejected = '-';
+// What this process and those that it has started took of the processor.
+double seconds_used() {
+  double out = 0;
+  for (int whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    getrusage(whose, &used);
+    for (const timeval& t : {used.ru_utime, used.ru_stime}) out += double(t.tv_sec) + double(t.tv_usec) * 1e-6;
+  }
+  return out;
+}
 
-Result<std::string> outcome(Compiler compiler, const CompileJob& job, Artifact what) {
+thread_local double worker_seconds = 0;
+
+// An answer: what the worker took of the processor since the one before, a mark, and what was made.
+constexpr char kMade = '+', kRejected = '-';
+constexpr size_t kHead = sizeof(double) + 1;
+
+Result<std::string> outcome(Compiler compiler, const Task& task, double& told) {
   return catch_failures([&] {
+    char mark = kMade;
+    std::string made;
     try {
-      return kMade + compiler(job, what);
+      made = compiler(task.job, task.what);
     } catch (const Rejected& rejected) {
       const Diag& d = rejected.diag();
-      return kRejected + ByteWriter().number(d.line).number(d.column).text(d.message).take();
+      mark = kRejected, made = ByteWriter().number(d.line).number(d.column).text(d.message).take();
     }
+    double used = seconds_used(), since = used - std::exchange(told, used);
+    return ByteWriter().raw(&since, sizeof since).raw(&mark, 1).raw(made.data(), made.size()).take();
   });
 }
 
-bool is_made(const Result<std::string>& outcome) { return outcome && !outcome->empty() && (*outcome)[0] == kMade; }
-
-// What it made, or throws. `outcome` is from a worker, or of its end.
-std::string made(Result<std::string> outcome, const CompileJob& job, bool died) {
-  if (is_made(outcome)) return outcome->erase(0, 1);
+// What it made, or throws. `answer` is from a worker, or of its end.
+std::string made(Result<std::string> answer, const CompileJob& job, bool died) {
   if (died)
     throw Failure("the compiler of kernel '" + job.name + "' (" + std::string(name_of(job.language)) + ") " +
-                  (outcome.diag().message.starts_with("killed") ? "was " : "") + outcome.diag().message);
-  ByteReader in(std::string_view(outcome.value_or_throw()).substr(std::min<size_t>(1, outcome->size())));
+                  (answer.diag().message.starts_with("killed") ? "was " : "") + answer.diag().message);
+  ByteReader in(answer.value_or_throw());
+  double seconds = 0;
+  char mark = 0;
+  in.raw(&seconds, sizeof seconds), in.raw(&mark, 1);
+  worker_seconds += seconds;
+  if (mark == kMade) return answer->erase(0, kHead);
   Diag diag;
   diag.line = uint32_t(in.number()), diag.column = uint32_t(in.number()), diag.message = in.text();
   throw Rejected(std::move(diag));
 }
 
+// ---- which worker a source wants
+struct Wants {
+  bool room = false;     // files to write and programs to start: drivers, linkers
+  unsigned engines = 0;  // that are loaded before it starts
+  Compiler compiler = nullptr;
+
+  bool are_met_by(const Wants& had) const {
+    return room == had.room && compiler == had.compiler && (engines & had.engines) == engines;
+  }
+};
+
+Wants wants_of(const CompileJob& job, Artifact what, Compiler compiler) {
+  bool is_file = what == Artifact::Binary || what == Artifact::Disassembly;
+  bool is_driver = (job.language == Language::OpenCl && what == Artifact::Binary) || wants_nvidia(job, what);
+  bool links = job.machine == "amdgcn" && is_file;
+  return {.room = is_driver || links, .engines = is_driver ? 0 : load_engines(job, what), .compiler = compiler};
+}
+
 // ---- a worker that compiles one source after the other
-class CompileWorker {
+// The system ends a worker together with the thread that has started it, and threads come and go: so one that stays
+// starts them all.
+class Starter {
  public:
-  std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
-    std::string message = packed(job, what);
-    // one of the process that this one was forked from is not ours; and another compiler wants another worker
-    if (process_ && (!process_->is_ours() || compiler != compiler_)) process_.reset();
-    if (!process_ || !process_->send(message)) {
-      start(compiler);
-      (void)process_->send(message);  // one that is dead says so in its answer
+  Result<WorkerProcess> start(const std::function<Status(Worker&)>& body) {
+    std::packaged_task<Result<WorkerProcess>()> task([&] { return WorkerProcess::start(body); });
+    auto started = task.get_future();
+    {
+      std::lock_guard lock(mutex_);
+      if (!std::exchange(runs_, true)) std::thread([this] { serve(); }).detach();
+      tasks_.push(&task);
     }
-    auto answer = process_->receive(job.timeout_seconds);
-    bool died = process_->death().has_value();
-    if (!is_made(answer)) process_.reset();  // a compiler that was stopped half way may hold anything
-    return made(std::move(answer), job, died);
+    any_.notify_one();
+    return started.get();
   }
 
  private:
-  void start(Compiler compiler) {
-    process_.reset(), compiler_ = compiler;
-    auto started = WorkerProcess::start([compiler](Worker& worker) -> Status {
-      worker.confine({.rights = Rights::Compile, .memory = kMemory});
-      for (;;) {
-        Task task = unpacked(worker.next_message());
-        worker.answer(outcome(compiler, task.job, task.what));
-      }
+  [[noreturn]] void serve() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      any_.wait(lock, [&] { return !tasks_.empty(); });
+      auto& task = *tasks_.front();
+      tasks_.pop();
+      lock.unlock();
+      task();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable any_;
+  std::queue<std::packaged_task<Result<WorkerProcess>()>*> tasks_;
+  bool runs_ = false;
+};
+
+class CompileWorker {
+ public:
+  CompileWorker(const Wants& has, Starter& starter) : has_(has) {
+    if (has.room) room_.emplace();
+    auto started = starter.start([this](Worker& worker) -> Status {
+      if (room_) room_->confine(worker, kMemory);
+      else worker.confine({.rights = Rights::Compile, .memory = kMemory});
+      for (double told = 0;;) worker.answer(outcome(has_.compiler, unpacked(worker.next_message()), told));
     });
     process_.emplace(std::move(started.value_or_throw()));
   }
 
-  std::optional<WorkerProcess> process_;
-  Compiler compiler_ = nullptr;  // the one that it runs
+  bool meets(const Wants& wants) const { return wants.are_met_by(has_); }
+  bool has_room() const { return has_.room; }
+  bool is_used_up() const { return sources_ >= kMostSources; }
+
+  std::string compile(const CompileJob& job, Artifact what) {
+    sources_++;
+    (void)process_->send(packed(job, what));  // one that is dead says so in its answer
+    auto answer = process_->receive(job.timeout_seconds);
+    return made(std::move(answer), job, process_->death().has_value());
+  }
+
+ private:
+  Wants has_;
+  int sources_ = 0;
+  std::optional<DriverRoom> room_;
+  std::optional<WorkerProcess> process_;  // which ends before its room does
 };
 
-// By what it needs: the engines are loaded here, before, once for all workers. A process ends with the thread that has
-// started it, so workers are kept by thread.
-CompileWorker& worker_for(const CompileJob& job) {
-  thread_local CompileWorker with_llvm, with_clang;
-  return job.language == Language::LlvmIr && !job.by_other ? with_llvm : with_clang;
+// The workers of a process that wait for a source. Never destroyed: its starter's thread stays to the end.
+class Workers {
+ public:
+  const pid_t process = getpid();
+
+  std::string compile(const CompileJob& job, Artifact what, const Wants& wants) {
+    auto worker = take(wants);
+    std::string made = worker->compile(job, what);
+    keep(std::move(worker));  // one that has refused or was stopped half way may hold anything: it ends here
+    return made;
+  }
+  void end() {
+    std::lock_guard lock(mutex_);
+    idle_.clear();
+  }
+
+ private:
+  std::unique_ptr<CompileWorker> take(const Wants& wants) {
+    std::unique_lock lock(mutex_);
+    engines_ |= wants.engines;
+    // the one that came back last has most of what it needs at hand
+    auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(wants); });
+    if (it == idle_.end()) {
+      Wants has = wants;
+      has.engines = engines_;
+      lock.unlock();
+      return std::make_unique<CompileWorker>(has, starter_);
+    }
+    auto out = std::move(*it);
+    idle_.erase(it);
+    return out;
+  }
+  void keep(std::unique_ptr<CompileWorker> worker) {
+    // a process that is forked ends without ado: a room's folder would stay
+    if (worker->is_used_up() || (worker->has_room() && process != kFirstProcess)) return;
+    std::lock_guard lock(mutex_);
+    idle_.push_front(std::move(worker));
+  }
+
+  Starter starter_;
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<CompileWorker>> idle_;
+  unsigned engines_ = 0;  // that this process has loaded
+};
+
+// Those of this very process: one that is forked has none of its parent's, and does not touch them.
+Workers& own_workers() {
+  static std::atomic<Workers*> all = nullptr;
+  static struct AtExit {
+    ~AtExit() {
+      if (Workers* w = all.load(); w && w->process == getpid()) w->end();
+    }
+  } at_exit;
+  Workers* own = all.load();
+  while (!own || own->process != getpid()) {
+    auto made = std::make_unique<Workers>();
+    if (all.compare_exchange_strong(own, made.get())) own = made.release();
+  }
+  return *own;
 }
 
 }  // namespace
 
 std::string compile_contained(const CompileJob& job, Artifact what, Compiler compiler) {
   if (kSanitized) return compiler(job, what);
-  if (is_by_llvm(job, what)) {
-    load_engines(job);
-    return worker_for(job).compile(job, what, compiler);
-  }
-  DriverRoom room;
-  bool is_nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
-  if (!is_nvidia) load_engines(job);
-  Death death;
-  auto answer = contain(
-      [&](Worker& worker) -> Result<std::string> {
-        room.confine(worker, kMemory);
-        return outcome(compiler, job, what);
-      },
-      {.timeout_seconds = job.timeout_seconds}, &death);
-  return made(std::move(answer), job, death.signal || death.timed_out);
+  return own_workers().compile(job, what, wants_of(job, what, compiler));
 }
+
+double compile_worker_seconds() { return worker_seconds; }
 
 }  // namespace tgc

@@ -209,6 +209,12 @@ std::string compile_cuda(const CompileJob& job, Artifact what) {
                     kLinesOfSource);
 }
 
+bool wants_nvidia(const CompileJob& job, Artifact what) {
+  if (job.language != Language::Cuda && job.language != Language::Ptx) return false;
+  if (what == Artifact::Cubin || what == Artifact::Sass) return true;
+  return job.language == Language::Cuda && what != Artifact::LlvmIr && !nvrtc().file.empty();
+}
+
 // tinygrad's renderer leaves the words VERSION and TARGET for the compiler to fill.
 std::string compile_ptx(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr)

@@ -156,20 +156,32 @@ Machine machine_of(const CompileJob& job) {
           .features = ""};
 }
 
+namespace {
+
+// C goes by LLVM where its passes are counted, or where a pass does wrong.
+bool goes_by_llvm(const CompileJob& job, Artifact what) {
+  if (job.language == Language::LlvmIr) return !job.by_other;
+  bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;
+  return job.language == Language::C && (job.by_other ? job.fault.empty() : by_passes);
+}
+
+}  // namespace
+
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   if (what == Artifact::Disassembly)
     return take(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
-  bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;
-  bool is_c = job.language == Language::C, goes_by_llvm = job.by_other ? job.fault.empty() : by_passes;
-  bool uses_llvm = job.language == Language::LlvmIr ? !job.by_other : is_c && goes_by_llvm;
-  std::string out = uses_llvm ? by_llvm(job, what) : by_clang(job, what);
+  std::string out = goes_by_llvm(job, what) ? by_llvm(job, what) : by_clang(job, what);
   return what == Artifact::Binary && is_amd(job) ? take(lld_engine().value_or_throw()->link_code_object(out)) : out;
 }
 
-void load_engines(const CompileJob& job) {
-  llvm();
-  if (job.language != Language::LlvmIr || job.by_other) clang();
-  if (is_amd(job)) lld_engine().value_or_throw();
+unsigned load_engines(const CompileJob& job, Artifact what) {
+  bool is_file = what == Artifact::Binary || what == Artifact::Disassembly;
+  bool by_llvm = goes_by_llvm(job, what), by_clang = !by_llvm || job.language != Language::LlvmIr;
+  unsigned out = 0;
+  if (by_llvm || what == Artifact::Disassembly) llvm(), out |= 1;
+  if (by_clang) clang(), out |= 2;
+  if (is_amd(job) && is_file) lld_engine().value_or_throw(), out |= 4;
+  return out;
 }
 
 std::string llvm_identity(const CompileJob& job) {

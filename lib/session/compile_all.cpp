@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/compile/contained_compiler.h"
 #include "lib/compile/load.h"
 #include "lib/session/source.h"
 #include "lib/support/clocks.h"
@@ -34,7 +35,7 @@ Artifact artifact_of(const CompileJob& job) {
 void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
   auto begin = Clock::now();
-  double cpu = thread_seconds();
+  double cpu = thread_seconds() + compile_worker_seconds();
   auto made = cache ? compile(c.job, what) : compile_uncached(c.job, what);
   if (!made) {
     c.failure = made.diag().text();
@@ -44,7 +45,7 @@ void compile_source(CompiledSource& c, bool cache) {
     if (here)
       if (auto code = load_object(*made); !code) c.failure = "cannot be loaded: " + code.diag().text();
   }
-  c.cpu_milliseconds = (thread_seconds() - cpu) * 1e3;
+  c.cpu_milliseconds = (thread_seconds() + compile_worker_seconds() - cpu) * 1e3;
   c.milliseconds = seconds_since(begin) * 1e3;
 }
 

@@ -22,7 +22,7 @@ struct CompiledSource {
   std::string target, kernel;
   CompileJob job;
   std::string failure;                            // empty: it compiled
-  double milliseconds = 0, cpu_milliseconds = 0;  // the second is this thread's alone: what an idle machine would take
+  double milliseconds = 0, cpu_milliseconds = 0;  // the second of the processor, by this thread and the worker
   size_t bytes = 0;
 };
 

@@ -1,0 +1,37 @@
+// A CompileJob as bytes and back, by one list of its members: a worker is told all of a job, and the key of the cache
+// has all of it.
+#pragma once
+#include <tuple>
+
+#include "lib/compile/compile.h"
+#include "lib/contain/bytes.h"
+
+namespace tgc {
+
+// All members of a job. A member that is not named here does not compile.
+auto members_of(auto& job) {
+  auto& [language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault] = job;
+  return std::tie(language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault);
+}
+
+inline void put(ByteWriter& out, const std::string& text) { out.text(text); }
+inline void put(ByteWriter& out, double number) { out.raw(&number, sizeof number); }
+template <class Number>
+void put(ByteWriter& out, Number number) {
+  out.number(uint64_t(number));
+}
+inline void put(ByteWriter& out, const CompileJob& job) {
+  std::apply([&](const auto&... member) { (put(out, member), ...); }, members_of(job));
+}
+
+inline void get(ByteReader& in, std::string& text) { text = in.text(); }
+inline void get(ByteReader& in, double& number) { in.raw(&number, sizeof number); }
+template <class Number>
+void get(ByteReader& in, Number& number) {
+  number = Number(in.number());
+}
+inline void get(ByteReader& in, CompileJob& job) {
+  std::apply([&](auto&... member) { (get(in, member), ...); }, members_of(job));
+}
+
+}  // namespace tgc
