@@ -41,7 +41,8 @@ int search(BeamOptions& o) {
   o.plan.shard = *shard;
   o.plan.search.settings = *settings;
   o.plan.search.width = o.width ? o.width : size_t(settings->BEAM >= 1 ? settings->BEAM : 2);
-  o.plan.results = o.file();
+  bool measures = o.plan.replay.empty() && !o.plan.enumerate;
+  o.plan.results = measures ? o.file() : o.results;  // given times are kept where a file is named alone
   Session session = terminal_session(o.over, o.jobs);
   bool any = false;
   auto status = run_beam(session, o.plan, [&](const BeamLog& log) { return any = true, tell(o, log); });

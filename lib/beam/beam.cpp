@@ -80,6 +80,11 @@ class Items {
   std::vector<Item> items_;
 };
 
+// The file of results, null where none is kept; throws Failure.
+std::unique_ptr<BeamResults> results_of(const BeamPlan& plan) {
+  return plan.results.empty() ? nullptr : std::make_unique<BeamResults>(plan.results, Database::Mode::Write);
+}
+
 Status replayed(Session session, const BeamPlan& plan, const Report& report) {
   auto times = ReplayTimes::open(plan.replay);
   if (!times) return times.diag();
@@ -89,6 +94,8 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
   search.width = times->width();
   auto items = Items(session, plan).all();
   if (!items) return items.diag();
+  auto results = catch_failures([&] { return results_of(plan); });
+  if (!results) return results.diag();
   for (Item& item : *items) {
     if (!times->has(item.kernel.name())) continue;
     Placement compiles;
@@ -100,6 +107,9 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
     times->begin(item.kernel.name(), compiles.device.get());
     auto log = beam_search(session, item.kernel, search, *times);
     if (!log) return log.diag();
+    log->device = "times of a file", log->reference = plan.replay;
+    auto kept = catch_failures([&] { return *results ? (*results)->put(BeamResult::of(*log)) : void(), Unit{}; });
+    if (!kept) return kept;
     if (auto status = report(*log); !status) return status;
   }
   return Unit{};
@@ -129,13 +139,9 @@ class Searches {
   Status run() {
     auto items = Items(session_, plan_).all();
     if (!items) return items.diag();
-    if (!plan_.results.empty()) {
-      auto opened = catch_failures([&] {
-        return std::make_unique<BeamResults>(plan_.results, Database::Mode::Write);
-      });
-      if (!opened) return opened.diag();
-      results_ = std::move(*opened);
-    }
+    auto results = catch_failures([&] { return results_of(plan_); });
+    if (!results) return results.diag();
+    results_ = std::move(*results);
     if (plan_.budget > 0) {
       for (Item& item : *items)
         if (auto status = time_by_hand(item); !status) return status;
@@ -183,16 +189,19 @@ class Searches {
   Status search(Item& item, size_t number, size_t of) {
     Placement place = std::move(place_of(item).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
-    if (results_ && !plan_.anew)
-      if (auto known = results_->find(item.kernel.key(), target, device, int64_t(plan_.search.width));
-          known && known->width == int64_t(plan_.search.width) && known->seconds > 0)
-        return report_(known_log(item, *known));
+    Measured measured;
+    if (results_ && !plan_.anew) {
+      auto known = results_->of_search(item.kernel.key(), target, device, int64_t(plan_.search.width));
+      if (known && known->seconds > 0 && !known->measured) return report_(known_log(item, *known));
+      if (known && known->measured) measured = read_measured(*known->measured);
+    }
     session_.progress("kernel " + std::to_string(number + 1) + " of " + std::to_string(of));
     auto log = catch_failures([&] {
       auto begin = Clock::now();
       DeviceTimes times(place, item.kernel, options());
       SearchPlan plan = plan_.search;
       plan.deadline = std::min(plan.deadline, left());
+      plan.measured = std::move(measured);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
       hold_contest(out, item.kernel, plan, times, plan_.confirm);
       out.device = device;

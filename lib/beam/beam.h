@@ -16,7 +16,7 @@ struct BeamPlan {
   Shard shard = {};            // of the kernels, by their keys
   int confirm = 5;             // turns in which the best take part at the end
   double budget = 0;           // seconds for all kernels, those that take the most time first; 0: no end
-  std::string results = {};    // the file of results; empty: none is kept
+  std::string results = {};    // the file of results, of given times too; empty: none is kept
   bool anew = false;           // search also what has a result
   bool enumerate = false;      // the candidates alone: without times, those of the first round
   std::string replay = {};     // a file of times

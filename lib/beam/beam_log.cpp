@@ -86,7 +86,8 @@ std::string result_json(const BeamLog& log) {
     json.member("key", to_hex(log.key)).member("width", log.width).member("opts", log.opts);
     json.member("seconds", log.seconds).member("before", log.before).member("before_opts", log.before_opts);
     json.member("candidates", log.candidates()).member("timed", log.count(Fate::Timed));
-    json.member("wall", log.wall).member("interrupted", log.interrupted).member("reference", log.reference);
+    json.member("wall", log.wall).member("interrupted", log.interrupted).member("resumed", log.resumed);
+    json.member("reference", log.reference);
     json.key("rounds").array([&] {
       for (const RoundLog& r : log.rounds)
         json.object([&] {

@@ -11,6 +11,8 @@ struct CandidateLog {
   Fate fate = Fate::Timed;
   double seconds = 0;  // of one that was timed
   std::string why;     // of one that was refused or failed
+  double ops = 0;      // floating-point operations
+  std::string code;    // what its code is known by: see Candidate
 };
 
 struct RoundLog {
@@ -30,6 +32,7 @@ struct BeamLog {
   OptTexts before_opts;
   double wall = 0;                     // of the whole search
   bool interrupted = false;            // by the user, or by a budget: the best so far
+  size_t resumed = 0;                  // candidates whose times an interrupted search had left
   std::string reference;               // what the result was compared with; empty: with nothing
 
   size_t count(Fate fate) const;

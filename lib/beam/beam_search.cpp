@@ -9,6 +9,9 @@
 namespace tgc {
 namespace {
 
+constexpr int kTurns = 3;        // that a candidate may take in its round
+constexpr double kClose = 1.25;  // times what would be kept: it may be kept, too
+
 using Clock = std::chrono::steady_clock;
 using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
 
@@ -71,30 +74,57 @@ class Search {
   // clock, when all of them are.
   void take(const Kernels& kernels, size_t begin, size_t end, RoundLog& log) {
     std::vector<UOp> asts;
-    for (size_t i = begin; i < end; i++) asts.push_back(optimized(*kernels[i]));
+    for (size_t i = begin; i < end; i++) asts.push_back(is_measured(log.candidates[i]) ? UOp() : optimized(*kernels[i]));
     std::vector<std::unique_ptr<Candidate>> ready(end - begin);
     auto time = [&](size_t i) {
-      if (!stopped()) judge(*ready[i], log.candidates[begin + i], log);
+      if (!stopped()) ready[i] ? judge(*ready[i], log.candidates[begin + i], log) : resume(log.candidates[begin + i]);
       if (times_.apart()) ready[i].reset();
     };
-    auto make = [&](size_t i) { ready[i] = std::make_unique<Candidate>(make_candidate(asts[i], spec_)); };
+    auto make = [&](size_t i) {
+      if (asts[i]) ready[i] = std::make_unique<Candidate>(make_candidate(asts[i], spec_));
+    };
     if (times_.apart()) {
       parallel_for(asts.size(), session_.jobs, make, time).value_or_throw();
       return;
     }
     parallel_for(asts.size(), session_.jobs, make).value_or_throw();
     std::vector<Candidate*> all;
-    for (auto& c : ready) all.push_back(c.get());
+    for (auto& c : ready)
+      if (c) all.push_back(c.get());
     times_.ready(all);
     for (size_t i = 0; i < asts.size(); i++) time(i);
+    time_again(ready, std::span(log.candidates).subspan(begin, end - begin));
     times_.ready({});
+  }
+
+  // One run tells little: those that may be kept take more turns.
+  void time_again(const std::vector<std::unique_ptr<Candidate>>& ready, std::span<CandidateLog> logs) {
+    for (int turn = 1; turn < kTurns; turn++)
+      for (size_t i = 0; i < ready.size() && !stopped(); i++) {
+        CandidateLog& log = logs[i];
+        if (!ready[i] || log.fate != Fate::Timed || log.seconds > kClose * kept()) continue;
+        CandidateLog unused;
+        double seconds = times_.time(log.opts, *ready[i], kept(), unused).value_or(log.seconds);
+        if (seconds >= log.seconds) continue;
+        fastest_.erase(fastest_.find(log.seconds));
+        fastest_.insert(log.seconds = seconds);
+      }
+  }
+
+  bool is_measured(const CandidateLog& log) const { return plan_.measured.contains(joined(log.opts)); }
+
+  void resume(CandidateLog& log) {
+    log = plan_.measured.at(joined(log.opts));
+    filter_.remember(log.fate, log.ops, log.code);
+    if (log.fate == Fate::Timed) fastest_.insert(log.seconds);
+    log_.resumed++;
   }
 
   void judge(Candidate& candidate, CandidateLog& log, const RoundLog& round) {
     log.fate = filter_.judge(candidate);
-    log.why = candidate.why;
+    log.why = candidate.why, log.ops = candidate.ops, log.code = candidate.identity;
     if (log.fate == Fate::Timed) {
-      if (auto seconds = times_.time(log.opts, candidate, early_stop(), log)) {
+      if (auto seconds = times_.time(log.opts, candidate, kept(), log)) {
         log.seconds = *seconds;
         fastest_.insert(*seconds);
       }
@@ -105,12 +135,12 @@ class Search {
                       std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
   }
 
-  // tinygrad's: three times the best of the rounds before. What takes three times as long as all that would be kept of
-  // this round cannot be kept either.
-  double early_stop() const {
+  // What a candidate may take at most to be kept: as long as the best of the rounds before, or as what would be kept of
+  // this one so far.
+  double kept() const {
     double out = rounds_.best().seconds;
     if (fastest_.size() >= plan_.width) out = std::min(out, *std::next(fastest_.begin(), long(plan_.width) - 1));
-    return 3 * out;
+    return out;
   }
 
   // Of those that would be kept, each is compared with the reference; one that fails makes room for the next.

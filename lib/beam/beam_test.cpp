@@ -145,6 +145,75 @@ TEST_CASE("beam: a search on this CPU finds a kernel that is right, keeps it, an
   std::filesystem::remove(plan.input);
 }
 
+TEST_CASE("beam: what an interrupted search has measured is not measured again, and the search goes on to its end") {
+  struct After : Events {  // so many candidates the user is tired of waiting
+    int left = 7;
+    Cancel& cancel;
+    explicit After(Cancel& cancel) : cancel(cancel) {}
+    void progress(std::string_view) override {
+      if (--left == 0) cancel.request();
+    }
+  };
+  Cancel cancel;
+  After user(cancel);
+  Session session{.jobs = 2, .events = &user, .cancel = &cancel};
+  BeamPlan plan{.input = product()};
+  plan.results = scratch_file("interrupted.db");
+  plan.search.width = 1;
+  plan.search.rounds = 2;
+  plan.confirm = 1;
+  std::filesystem::remove(plan.results);
+  std::vector<BeamLog> logs;
+  auto keep = [&](const BeamLog& log) { return logs.push_back(log), Status(Unit{}); };
+  REQUIRE(run_beam(session, plan, keep));
+  REQUIRE(logs.size() == 1);
+  REQUIRE(logs[0].interrupted);
+  size_t judged = logs[0].candidates() - logs[0].count(Fate::Unknown);
+  CHECK(judged >= 5);
+  CHECK(logs[0].count(Fate::Unknown) > 0);
+  auto list = BeamResults(plan.results, Database::Mode::Read).list();
+  REQUIRE(list.size() == 1);
+  CHECK(list[0].measured);  // it is no finished search, but a result that BEAM=1 uses
+
+  auto resumed = run(plan);
+  REQUIRE(resumed.size() == 1);
+  CHECK_FALSE(resumed[0].interrupted);
+  CHECK(resumed[0].resumed == judged);
+  CHECK(resumed[0].count(Fate::Unknown) == 0);
+  REQUIRE(resumed[0].rounds.size() > 0);
+  CHECK(resumed[0].rounds[0].candidates[0].seconds == logs[0].rounds[0].candidates[0].seconds);
+  auto again = run(plan);  // now it is known
+  CHECK(again[0].rounds.empty());
+  // a width that nobody has searched is searched; then both are known, whichever found the faster kernel
+  plan.search.width = 2;
+  CHECK_FALSE(run(plan)[0].rounds.empty());
+  CHECK(run(plan)[0].rounds.empty());
+  plan.search.width = 1;
+  CHECK(run(plan)[0].rounds.empty());
+  std::filesystem::remove(plan.results);
+  std::filesystem::remove(plan.input);
+}
+
+TEST_CASE("beam: a search that came to its end has the last word on whether one was interrupted") {
+  std::string a = scratch_file("a.db"), b = scratch_file("b.db"), c = scratch_file("c.db");
+  for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
+  BeamResult whole{.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3};
+  BeamResult part = whole;
+  part.seconds = 1e-3, part.measured = "[]";
+  BeamResults(a, Database::Mode::Write).put(whole);
+  BeamResults(b, Database::Mode::Write).put(part);
+  CHECK(BeamResults(b, Database::Mode::Read).list()[0].measured);
+  for (auto& order : {std::vector{a, b}, std::vector{b, a}}) {
+    std::filesystem::remove(c);
+    REQUIRE(merge_results(order, c));
+    BeamResults merged(c, Database::Mode::Write);
+    CHECK(merged.list().size() == 1);
+    CHECK_FALSE(merged.list()[0].measured);
+    CHECK(merged.list()[0].seconds == 1e-3);
+  }
+  for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
+}
+
 TEST_CASE("beam: of two results of a kernel the faster stays, and merging does the same") {
   std::string a = scratch_file("a.db"), b = scratch_file("b.db"), c = scratch_file("c.db");
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);

@@ -1,6 +1,7 @@
 #include "lib/beam/candidate.h"
 
 #include "lib/execute/lower.h"
+#include "lib/support/sha256.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/render.h"
 #include "renderers/renderer.h"
@@ -8,8 +9,8 @@
 namespace tgc {
 
 std::string_view name_of(Fate fate) {
-  constexpr std::string_view kNames[kNumFates] = {"timed",    "refused", "too large", "seen before",
-                                                     "too much", "failed",  "wrong",     "not in the file"};
+  constexpr std::string_view kNames[kNumFates] = {"timed",    "refused",  "too large", "seen before",    "too much",
+                                                  "too slow", "failed",   "wrong",     "not in the file"};
   return kNames[size_t(fate)];
 }
 
@@ -24,6 +25,8 @@ double ops_of(std::span<const UOp> list, const VariableValues& variables) {
   }).to_double();
 }
 
+std::string digest(std::string_view code) { return to_hex(sha256(code)); }
+
 void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
   out.graph = std::make_shared<Graph>(spec.settings);
   UOp root = copy_into(*out.graph, ast);
@@ -35,11 +38,11 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
   }
   out.ops = ops_of(list, spec.variables);
   if (!spec.device) {
-    out.identity = std::move(render_source(spec.target, list).value_or_throw());
+    out.identity = digest(render_source(spec.target, list).value_or_throw());
     return;
   }
   out.executable.emplace(std::move(Executable::for_device(list, spec.target, *spec.device).value_or_throw()));
-  out.identity = spec.identity == Identity::Source ? out.executable->source().text : out.executable->code();
+  out.identity = digest(spec.identity == Identity::Source ? out.executable->source().text : out.executable->code());
 }
 
 }  // namespace
@@ -59,6 +62,12 @@ Fate Filter::judge(const Candidate& candidate) {
   if (least_ops_ * 1000 < candidate.ops) return Fate::TooMuch;
   seen_.insert(candidate.identity);
   return Fate::Timed;
+}
+
+void Filter::remember(Fate fate, double ops, const std::string& identity) {
+  if (identity.empty() || fate == Fate::Seen) return;
+  least_ops_ = std::min(least_ops_, ops);
+  if (fate != Fate::TooMuch) seen_.insert(identity);
 }
 
 }  // namespace tgc

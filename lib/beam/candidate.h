@@ -13,6 +13,7 @@ enum class Fate : uint8_t {
   TooLarge,   // BEAM_UOPS_MAX
   Seen,       // the same code as a candidate before it
   TooMuch,    // 1000 times the operations of the least
+  TooSlow,    // it was stopped when it could not be kept any more
   Failed,     // it crashed, or ran for too long
   Wrong,      // it computes something else
   Unknown,    // a file of times does not have it
@@ -24,7 +25,7 @@ struct Candidate {
   std::shared_ptr<Graph> graph;            // of its own; the executable needs it
   size_t uops = 0;                         // of its linear list
   double ops = 0;                          // floating-point operations
-  std::string identity;                    // of two with the same one is run
+  std::string identity;                    // a digest of its code: of two with the same one is run
   std::optional<Executable> executable;    // where it was compiled
   Fate fate = Fate::Timed;        // Refused or TooLarge: the rest is missing
   std::string why;                         // of Refused
@@ -51,6 +52,8 @@ class Filter {
   void begin_round() { least_ops_ = std::numeric_limits<double>::infinity(); }
   // Timed: it is to be run.
   Fate judge(const Candidate& candidate);
+  // Takes note of one that was judged before, with this outcome.
+  void remember(Fate fate, double ops, const std::string& identity);
 
  private:
   std::set<std::string> seen_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "lib/support/result.h"
 
@@ -55,6 +56,20 @@ class Database {
 
   std::string path_;
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
+};
+
+// All of it or nothing: what is not committed is taken back.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(&database) { database.run("BEGIN IMMEDIATE"); }
+  Transaction(const Transaction&) = delete;
+  ~Transaction() {
+    if (database_) (void)catch_failures([&] { return database_->run("ROLLBACK"), Unit{}; });
+  }
+  void commit() { std::exchange(database_, nullptr)->run("COMMIT"); }
+
+ private:
+  Database* database_;
 };
 
 }  // namespace tgc

@@ -17,6 +17,10 @@ namespace {
 constexpr int kRuns = 3;               // as tinygrad
 constexpr int kMostRuns = 100;         // of a kernel so short that the clock's noise is more than it
 constexpr double kEnoughSeconds = 1e-3;
+constexpr double kHopeless = 3;        // times what would be kept, as tinygrad
+constexpr double kBehind = 1.25;       // the same of runs long enough to tell
+constexpr double kStopped = 2;         // the same of one that has not ended
+constexpr double kNewWorker = 0.03;    // seconds
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 constexpr double kMostForRef = 3e7;    // operations: what REF does in about a second
 
@@ -24,30 +28,27 @@ DeviceBuffer buffer_of(const Array& array) {
   return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};
 }
 
-// Runs until there are enough, or the fastest takes more than `early_stop`.
-template <class Run>
-std::vector<double> enough_runs(double early_stop, Run&& run) {
-  std::vector<double> out;
-  double fastest = INFINITY, sum = 0;
-  while (out.size() < kRuns || (sum < kEnoughSeconds && out.size() < kMostRuns)) {
-    out.push_back(run());
-    fastest = std::min(fastest, out.back());
-    sum += out.back();
-    if (early_stop < fastest) break;
-  }
-  return out;
-}
-
-std::string packed(const std::vector<double>& seconds) {
-  return std::string(reinterpret_cast<const char*>(seconds.data()), seconds.size() * sizeof(double));
-}
-std::vector<double> unpacked(std::string_view bytes) {
-  std::vector<double> out(bytes.size() / sizeof(double));
-  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
-  return out;
-}
-
 }  // namespace
+
+// How often a candidate runs.
+struct DeviceTimes::Patience {
+  double kept = INFINITY;  // one that takes much longer is given up
+  int runs = kRuns;        // at least, of one that is not
+
+  // Seconds after which one that runs is stopped. To get another worker takes some of them.
+  double limit() const { return kStopped * kept * runs + kNewWorker; }
+  // The fastest run of all of it, of which each run does one of `factor` parts.
+  template <class Run>
+  double fastest(double factor, Run&& run) const {
+    double out = INFINITY, sum = 0;
+    for (int n = 0; n < runs || (sum < kEnoughSeconds && n < kMostRuns); n++) {
+      double seconds = run();
+      out = std::min(out, seconds * factor), sum += seconds;
+      if (out > kept * (sum < kEnoughSeconds ? kHopeless : kBehind)) break;
+    }
+    return out;
+  }
+};
 
 TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most) {
   auto size = [&] { return uint64_t(global[0]) * global[1] * global[2]; };
@@ -99,16 +100,15 @@ DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options o
 
 DeviceTimes::~DeviceTimes() = default;
 
-std::optional<double> DeviceTimes::time(const OptTexts&, Candidate& candidate, double early_stop, CandidateLog& log) {
-  auto seconds = runs(candidate, early_stop);
-  if (seconds && !seconds->empty()) return *std::ranges::min_element(*seconds);
-  log.fate = Fate::Failed;
-  log.why = seconds ? "it told no time" : seconds.diag().message;
+std::optional<double> DeviceTimes::time(const OptTexts&, Candidate& candidate, double kept, CandidateLog& log) {
+  auto seconds = fastest_run(candidate, {.kept = kept, .runs = apart() ? kRuns : 1});
+  if (seconds) return *seconds;
+  log.fate = is_too_slow_ ? Fate::TooSlow : Fate::Failed, log.why = seconds.diag().message;
   return std::nullopt;
 }
 
-Result<std::vector<double>> DeviceTimes::runs(Candidate& candidate, double early_stop) {
-  return place_.device->has_driver() ? runs_on_driver(candidate, early_stop) : runs_in_worker(candidate, early_stop);
+Result<double> DeviceTimes::fastest_run(Candidate& candidate, const Patience& patience) {
+  return place_.device->has_driver() ? run_on_driver(candidate, patience) : run_in_worker(candidate, patience);
 }
 
 // In the worker: candidates that are loaded, and asked for by number.
@@ -132,12 +132,12 @@ class DeviceTimes::Holder {
     device.settle(threads);
   }
 
-  Result<std::string> time(size_t number, double early_stop) {
+  Result<std::string> time(size_t number, const Patience& patience) {
     return catch_failures([&] {
       auto& [kernel, launch] = held_.at(number).value_or_throw();
-      return packed(enough_runs(early_stop / launch.factor, [&] {
-        return kernel->time(launch.arguments()).value_or_throw() * launch.factor;
-      }));
+      double seconds =
+          patience.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
+      return ByteWriter().raw(&seconds, sizeof seconds).take();
     });
   }
 
@@ -159,15 +159,15 @@ Result<WorkerProcess> DeviceTimes::start_worker() {
         std::string message = self.next_message();
         ByteReader in(message);
         size_t number = in.number();
-        double early_stop = 0;
-        in.raw(&early_stop, sizeof early_stop);
-        self.answer(holder.time(number, early_stop));
+        Patience patience;
+        in.raw(&patience, sizeof patience);
+        self.answer(holder.time(number, patience));
       }
     });
   });
 }
 
-Result<std::vector<double>> DeviceTimes::runs_in_worker(Candidate& candidate, double early_stop) {
+Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const Patience& patience) {
   auto it = std::ranges::find(ready_, &candidate);
   if (it == ready_.end()) {
     Candidate* alone = &candidate;
@@ -180,12 +180,17 @@ Result<std::vector<double>> DeviceTimes::runs_in_worker(Candidate& candidate, do
     worker_.emplace(std::move(*started));
   }
   ByteWriter message;
-  message.number(size_t(it - ready_.begin())).raw(&early_stop, sizeof early_stop);
+  message.number(size_t(it - ready_.begin())).raw(&patience, sizeof patience);
   (void)worker_->send(message.take());  // one that is dead says so in its answer
-  auto answer = worker_->receive(options_.timeout_seconds);
+  double limit = std::min(options_.timeout_seconds, patience.limit());
+  auto answer = worker_->receive(limit);
+  is_too_slow_ = worker_->death() && worker_->death()->timed_out && limit < options_.timeout_seconds;
   if (!answer && worker_->death()) worker_.reset();
-  if (!answer) return answer.diag();
-  return unpacked(*answer);
+  return catch_failures([&] {
+    double seconds = 0;
+    ByteReader(answer.value_or_throw()).raw(&seconds, sizeof seconds);
+    return seconds;
+  });
 }
 
 ContainedDevice& DeviceTimes::driver() {
@@ -200,13 +205,12 @@ ContainedDevice& DeviceTimes::driver() {
   return *driver_;
 }
 
-Result<std::vector<double>> DeviceTimes::runs_on_driver(Candidate& candidate, double early_stop) {
+Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const Patience& patience) {
   auto out = catch_failures([&] {
     ContainedDevice& device = driver();
     auto kernel = std::move(candidate.executable->load(device).value_or_throw());
     Launch launch(*this, *candidate.executable, on_driver_);
-    return enough_runs(early_stop / launch.factor,
-                       [&] { return kernel->time(launch.arguments()).value_or_throw() * launch.factor; });
+    return patience.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
   });
   if (!out) driver_.reset();  // the worker may be dead: the next candidate gets another
   return out;
@@ -215,10 +219,12 @@ Result<std::vector<double>> DeviceTimes::runs_on_driver(Candidate& candidate, do
 std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates, int turns) {
   ready(candidates);
   std::vector<double> fastest(candidates.size(), INFINITY);
+  double best = INFINITY;
   for (int turn = 0; turn < turns; turn++)
     for (size_t i = 0; i < candidates.size(); i++) {
-      auto seconds = runs(*candidates[i], INFINITY);
-      if (seconds && !seconds->empty()) fastest[i] = std::min(fastest[i], *std::ranges::min_element(*seconds));
+      if (turn > 0 && !(fastest[i] <= kBehind * best)) continue;
+      if (auto seconds = fastest_run(*candidates[i], {.runs = 1})) fastest[i] = std::min(fastest[i], *seconds);
+      best = std::min(best, fastest[i]);
     }
   return fastest;
 }

@@ -27,23 +27,23 @@ class DeviceTimes : public TimeSource {
   Device* compiler() override { return place_.device.get(); }
   bool apart() const override { return place_.device->has_driver(); }
   void ready(std::span<Candidate* const> candidates) override;
-  std::optional<double> time(const OptTexts& opts, Candidate& candidate, double early_stop,
-                             CandidateLog& log) override;
+  std::optional<double> time(const OptTexts& opts, Candidate& candidate, double kept, CandidateLog& log) override;
   bool check(Candidate& candidate, CandidateLog& log) override;
 
-  // The fastest of `turns` runs of each, which take turns, so that a clock that drifts favours none. One that fails
-  // takes forever.
+  // The fastest runs of each, which take turns, so that a clock that drifts favours none. One that is far behind after a
+  // turn takes part in no other; one that fails takes forever.
   std::vector<double> compare(std::span<Candidate* const> candidates, int turns);
 
   const std::string& reference() const { return reference_label_; }
 
  private:
   struct Launch;
+  struct Patience;
   class Holder;
-  Result<std::vector<double>> runs(Candidate& candidate, double early_stop);
-  Result<std::vector<double>> runs_in_worker(Candidate& candidate, double early_stop);
+  Result<double> fastest_run(Candidate& candidate, const Patience& patience);
+  Result<double> run_in_worker(Candidate& candidate, const Patience& patience);
   Result<WorkerProcess> start_worker();
-  Result<std::vector<double>> runs_on_driver(Candidate& candidate, double early_stop);
+  Result<double> run_on_driver(Candidate& candidate, const Patience& patience);
   const Arrays& expected();
   ContainedDevice& driver();
 
@@ -57,6 +57,7 @@ class DeviceTimes : public TimeSource {
   std::string reference_label_;
   std::vector<Candidate*> ready_;        // what the next worker holds
   std::optional<WorkerProcess> worker_;
+  bool is_too_slow_ = false;             // why the last one has no time
   std::unique_ptr<ContainedDevice> driver_;
   std::vector<DeviceBuffer> on_driver_;  // inputs_, there
 };

@@ -18,7 +18,7 @@ class ReplayTimes : public TimeSource {
   void begin(const std::string& kernel, Device* compiler) { now_ = &kernels_.at(kernel), compiler_ = compiler; }
 
   Device* compiler() override { return compiler_; }
-  std::optional<double> time(const OptTexts& opts, Candidate&, double early_stop, CandidateLog& log) override;
+  std::optional<double> time(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
 
  private:
   using Times = std::unordered_map<std::string, double>;  // by the opts' text

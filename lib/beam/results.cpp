@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "lib/beam/measured.h"
 #include "lib/compile/cache.h"
 #include "lib/support/json_writer.h"
 
@@ -25,11 +26,14 @@ BeamResult row_of_result(const Statement& row) {
   out.opts = row.text(6);
   out.seconds = row.real(7), out.before = row.maybe_real(8);
   out.reference = row.text(9), out.made = row.text(10);
+  if (std::string measured = row.text(11); !measured.empty()) out.measured = std::move(measured);
   return out;
 }
 
-std::string select(const char* rest) {
-  return std::string("SELECT ") + kColumns + " FROM results " + rest;
+constexpr const char* kSameSearch = "key = ? AND target = ? AND device = ? AND width = ?";
+Statement& bind_search(Statement& s, const Sha256& key, const std::string& target, const std::string& device,
+                       int64_t width) {
+  return s.bind_blob(bytes_of(key)).bind(target).bind(device).bind(width);
 }
 
 }  // namespace
@@ -37,7 +41,8 @@ std::string select(const char* rest) {
 BeamResult BeamResult::of(const BeamLog& log) {
   return {.key = log.key, .kernel = log.kernel, .target = log.target, .device = log.device, .width = log.width,
           .estimate = log.estimate, .opts = joined(log.opts), .seconds = log.seconds, .before = log.before,
-          .reference = log.reference, .made = ""};
+          .reference = log.reference, .made = "",
+          .measured = log.interrupted ? std::optional(measured_text(log)) : std::nullopt};
 }
 
 std::string BeamResults::default_path() {
@@ -57,6 +62,10 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
   bool is_there = database_.has_table("results");
   if (is_there ? found != kVersion : found != 0 || mode == Database::Mode::Read)
     throw Failure(Diag{.message = "no results of tgc beam", .file = path, .expected = "a file that `tgc beam` wrote"});
+  if (mode == Database::Mode::Read) return;
+  database_.run(
+      "CREATE TABLE IF NOT EXISTS interrupted (key BLOB, target TEXT, device TEXT, width INTEGER, measured TEXT, "
+      "PRIMARY KEY (key, target, device, width))");
   if (is_there) return;
   database_.run(
       "CREATE TABLE IF NOT EXISTS results (key BLOB, kernel TEXT, target TEXT, device TEXT, width INTEGER, estimate "
@@ -65,7 +74,19 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
   database_.run("PRAGMA user_version = " + std::to_string(kVersion));
 }
 
+std::string BeamResults::select(const char* rest) {
+  // of a file that an older tgc wrote, or none was interrupted in
+  std::string measured = database_.has_table("interrupted")
+                             ? "(SELECT measured FROM interrupted i WHERE i.key = results.key AND i.target = "
+                               "results.target AND i.device = results.device AND i.width = results.width)"
+                             : "NULL";
+  return std::string("SELECT ") + kColumns + ", " + measured + " FROM results " + rest;
+}
+
 void BeamResults::put(const BeamResult& r) {
+  Transaction all(database_);
+  auto known = of_search(r.key, r.target, r.device, r.width);
+  bool is_complete = !r.measured || (known && known->seconds > 0 && !known->measured);
   Statement s = database_.prepare(
       std::string("INSERT INTO results (") + kColumns +
       ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, datetime('now'))) ON CONFLICT DO UPDATE SET kernel = "
@@ -80,14 +101,27 @@ void BeamResults::put(const BeamResult& r) {
   if (r.made.empty()) s.bind_null();
   else s.bind(r.made);
   s.step();
+  Statement interrupted = database_.prepare(
+      is_complete ? std::string("DELETE FROM interrupted WHERE ") + kSameSearch
+                  : "INSERT OR REPLACE INTO interrupted (key, target, device, width, measured) VALUES (?, ?, ?, ?, ?)");
+  bind_search(interrupted, r.key, r.target, r.device, r.width);
+  if (!is_complete) interrupted.bind(*r.measured);
+  interrupted.step();
+  all.commit();
 }
 
 std::optional<BeamResult> BeamResults::find(const Sha256& key, const std::string& target, const std::string& device,
                                             int64_t width) {
   Statement s = database_.prepare(select("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
                                          "ORDER BY seconds = 0, seconds, width LIMIT 1"));
-  s.bind_blob(bytes_of(key)).bind(target).bind(device).bind(width);
-  if (!s.step()) return std::nullopt;
+  if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
+  return row_of_result(s);
+}
+
+std::optional<BeamResult> BeamResults::of_search(const Sha256& key, const std::string& target,
+                                                 const std::string& device, int64_t width) {
+  Statement s = database_.prepare(select((std::string("WHERE ") + kSameSearch).c_str()));
+  if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
   return row_of_result(s);
 }
 
@@ -99,11 +133,16 @@ std::vector<BeamResult> BeamResults::list() {
 }
 
 size_t BeamResults::remove(const std::string& what) {
+  Transaction all(database_);
   Statement s = database_.prepare("DELETE FROM results WHERE kernel = ?1 OR target = ?1 OR (length(?1) >= 8 AND "
                                   "lower(hex(key)) LIKE ?1 || '%') RETURNING 1");
   s.bind(what);
   size_t out = 0;
   while (s.step()) out++;
+  database_.run(
+      "DELETE FROM interrupted WHERE NOT EXISTS (SELECT 1 FROM results r WHERE r.key = interrupted.key AND r.target = "
+      "interrupted.target AND r.device = interrupted.device AND r.width = interrupted.width)");
+  all.commit();
   return out;
 }
 
@@ -122,7 +161,7 @@ std::string results_text(const std::vector<BeamResult>& results) {
     std::string faster = r.before && r.seconds > 0 ? std::to_string(*r.before / r.seconds).substr(0, 4) : "-";
     std::string seconds = r.seconds > 0 ? seconds_text(r.seconds) : "-";
     out += to_hex(r.key).substr(0, 12) + "  " + r.kernel + "  " + r.target + "  BEAM=" + std::to_string(r.width);
-    out += "  " + seconds + "  x" + faster + "  " + r.made + "  " + r.device + "\n  " + r.opts + "\n";
+    out += "  " + seconds + "  x" + faster + "  " + r.made + "  " + r.device + (r.measured ? "  interrupted" : "") + "\n  " + r.opts + "\n";
   }
   return out + std::to_string(results.size()) + (results.size() == 1 ? " result\n" : " results\n");
 }
@@ -137,7 +176,7 @@ std::string results_json(const std::vector<BeamResult>& results) {
           json.member("key", to_hex(r.key)).member("kernel", r.kernel).member("target", r.target);
           json.member("device", r.device).member("width", r.width).member("opts", r.opts);
           json.member("seconds", r.seconds).member("before", r.before).member("reference", r.reference);
-          json.member("made", r.made);
+          json.member("made", r.made).member("interrupted", r.measured.has_value());
         });
     });
   });
