@@ -2,11 +2,13 @@
 """Times the kernel search of tgc and of tinygrad 0.12.0 (BEAM=2), both with empty caches, in one run.
 
   bench_beam.py TGC GOLDENS [--target=CPU:CLANG] [--width=2] [--ids=ID,ID...] [--count=30] [--most=OPS]
+                [--rows=FILE] [--at-once=N]
 
-Of each kernel: the wall time of both searches (tgc's with the start of its process, tinygrad's within a process that has
-started) and the processor's time, which a busy machine changes less; then both kernels, compiled by tgc from the opts found and run in turns, and whether each computes what REF
-does. Without --ids: the --count kernels with a REDUCE that do most, of at most --most operations, spread over the
-models. Run by scripts/bench.
+Of each kernel: the wall time of both searches (tgc's with the start of its process, tinygrad's within a process that
+has started) and the processor's time, which a busy machine changes less; then both kernels, compiled by tgc from the
+opts found and run in turns, and what tgc's was compared with. Without --ids: the --count kernels with a REDUCE that do
+most, of at most --most operations, spread over the models. --rows appends each row to FILE and leaves out the kernels
+that it has: a run that was interrupted goes on, and --at-once=N ends each after N kernels. Run by scripts/bench.
 """
 import argparse, json, os, resource, statistics, subprocess, sys, tempfile, time
 os.environ.setdefault("CC", "clang-19")
@@ -77,6 +79,31 @@ def fastest(tgc, kernel, target, opts, runs=7):
   return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["bench"]["min_s"]
 
 
+def measured(args, theirs, record):
+  """A row, as --rows keeps it."""
+  kernel = f"{args.goldens}#{record['id']}"
+  with tempfile.TemporaryDirectory() as folder:
+    (wall, cpu), found = tgc_search(args.tgc, kernel, args.target, args.width, folder)
+  try: (their_wall, their_cpu), their_opts = theirs.search(record["ast"])
+  except Exception as e: return {"kernel": record["id"], "fails": f"tinygrad's search fails: {type(e).__name__}"}
+  same = their_opts == found["opts"]  # one kernel: two timings of it would tell about the clock alone
+  a = b = float("inf")
+  for _ in range(3):
+    a = min(a, fastest(args.tgc, kernel, args.target, their_opts))
+    b = a if same else min(b, fastest(args.tgc, kernel, args.target, found["opts"]))
+  return {"kernel": record["id"], "wall": wall, "cpu": cpu, "their_wall": their_wall, "their_cpu": their_cpu, "seconds": b,
+          "their_seconds": a, "candidates": found["candidates"], "reference": found["reference"], "opts": found["opts"],
+          "their_opts": their_opts}
+
+
+def show(r):
+  if "fails" in r: return print(f"{r['kernel']:24} {r['fails']}", flush=True)
+  right = "" if r["reference"] else "  NOT COMPARED"
+  print(f"{r['kernel']:24} {r['their_wall']:8.2f}s {r['wall']:8.2f}s {r['their_wall'] / r['wall']:6.1f}x "
+        f"{r['their_cpu'] / r['cpu']:6.1f}x {r['candidates']:10d} {r['their_seconds'] * 1e6:9.1f}us {r['seconds'] * 1e6:9.1f}us "
+        f"{r['seconds'] / r['their_seconds']:6.3f}{right}", flush=True)
+
+
 def main():
   p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   p.add_argument("tgc")
@@ -86,33 +113,32 @@ def main():
   p.add_argument("--ids", default="")
   p.add_argument("--count", type=int, default=30)
   p.add_argument("--most", type=float, default=2e8)
+  p.add_argument("--rows")
+  p.add_argument("--at-once", type=int, default=10**9)
   args = p.parse_args()
   settings, records = chosen(args.goldens, set(filter(None, args.ids.split(","))), args.count, args.most)
   for key, value in settings.items(): os.environ.setdefault(key, str(value))
-  theirs = Tinygrad(args.target, args.width)
-  ratios, cpu_ratios, times, wrong = [], [], [], 0
+  rows = []
+  if args.rows and os.path.exists(args.rows): rows = [json.loads(line) for line in open(args.rows)]
   print(f"{'kernel':24} {'tinygrad':>9} {'tgc':>9} {'faster':>7} {'of cpu':>7} {'candidates':>10} {'its kernel':>11} {'tgc kernel':>11} {'ratio':>6}")
-  for record in records:
-    kernel = f"{args.goldens}#{record['id']}"
-    with tempfile.TemporaryDirectory() as folder:
-      (wall, cpu), found = tgc_search(args.tgc, kernel, args.target, args.width, folder)
-    try: (their_wall, their_cpu), their_opts = theirs.search(record["ast"])
-    except Exception as e:
-      print(f"{record['id']:24} tinygrad's search fails: {type(e).__name__}")
-      continue
-    a = b = float("inf")
-    for _ in range(3):
-      a = min(a, fastest(args.tgc, kernel, args.target, their_opts))
-      b = min(b, fastest(args.tgc, kernel, args.target, found["opts"]))
-    right = found["reference"] != ""
-    wrong += not right
-    ratios.append(their_wall / wall)
-    cpu_ratios.append(their_cpu / cpu)
-    times.append(b / a)
-    print(f"{record['id']:24} {their_wall:8.2f}s {wall:8.2f}s {their_wall / wall:6.1f}x {their_cpu / cpu:6.1f}x {found['candidates']:10d} {a * 1e6:9.1f}us {b * 1e6:9.1f}us {b / a:6.3f}{'' if right else '  NOT COMPARED'}", flush=True)
-  print(f"{len(ratios)} kernels: the search {statistics.median(ratios):.1f} times as fast in the median ({min(ratios):.1f} to {max(ratios):.1f}), "
-        f"by processor time {statistics.median(cpu_ratios):.1f}; "
-        f"tgc's kernel takes {statistics.median(times):.3f} of tinygrad's in the median (at most {max(times):.3f}); {wrong} not compared with a reference")
+  for r in rows: show(r)
+  there = {r["kernel"] for r in rows}
+  todo = [r for r in records if r["id"] not in there]
+  theirs = Tinygrad(args.target, args.width) if todo else None
+  for record in todo[:args.at_once]:
+    rows.append(measured(args, theirs, record))
+    show(rows[-1])
+    if args.rows:
+      with open(args.rows, "a") as f: print(json.dumps(rows[-1]), file=f)
+  good = [r for r in rows if "fails" not in r]
+  if not good: return
+  def spread(of): return statistics.median(map(of, good)), min(map(of, good)), max(map(of, good))
+  faster, times = spread(lambda r: r["their_wall"] / r["wall"]), spread(lambda r: r["seconds"] / r["their_seconds"])
+  cpu = spread(lambda r: r["their_cpu"] / r["cpu"])
+  slower = sum(r["seconds"] > 1.03 * r["their_seconds"] for r in good)
+  print(f"{len(good)} kernels, {len(todo[args.at_once:])} to go: the search {faster[0]:.1f} times as fast in the median ({faster[1]:.1f} to {faster[2]:.1f}), "
+        f"by processor time {cpu[0]:.1f}; tgc's kernel takes {times[0]:.3f} of tinygrad's in the median ({times[1]:.3f} to {times[2]:.3f}), "
+        f"{slower} more than 1.03; {sum(not r['reference'] for r in good)} not compared with a reference")
 
 
 if __name__ == "__main__": main()

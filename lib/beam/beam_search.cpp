@@ -74,7 +74,8 @@ class Search {
   // clock, when all of them are.
   void take(const Kernels& kernels, size_t begin, size_t end, RoundLog& log) {
     std::vector<UOp> asts;
-    for (size_t i = begin; i < end; i++) asts.push_back(is_measured(log.candidates[i]) ? UOp() : optimized(*kernels[i]));
+    for (size_t i = begin; i < end; i++)
+      asts.push_back(is_measured(log.candidates[i]) ? UOp() : optimized(*kernels[i]));
     std::vector<std::unique_ptr<Candidate>> ready(end - begin);
     auto time = [&](size_t i) {
       if (!stopped()) ready[i] ? judge(*ready[i], log.candidates[begin + i], log) : resume(log.candidates[begin + i]);

@@ -30,7 +30,7 @@ class DeviceTimes : public TimeSource {
   std::optional<double> time(const OptTexts& opts, Candidate& candidate, double kept, CandidateLog& log) override;
   bool check(Candidate& candidate, CandidateLog& log) override;
 
-  // The fastest runs of each, which take turns, so that a clock that drifts favours none. One that is far behind after a
+  // The fastest run of each; they take turns, so that a clock that drifts favours none. One that is far behind after a
   // turn takes part in no other; one that fails takes forever.
   std::vector<double> compare(std::span<Candidate* const> candidates, int turns);
 

@@ -161,7 +161,8 @@ std::string results_text(const std::vector<BeamResult>& results) {
     std::string faster = r.before && r.seconds > 0 ? std::to_string(*r.before / r.seconds).substr(0, 4) : "-";
     std::string seconds = r.seconds > 0 ? seconds_text(r.seconds) : "-";
     out += to_hex(r.key).substr(0, 12) + "  " + r.kernel + "  " + r.target + "  BEAM=" + std::to_string(r.width);
-    out += "  " + seconds + "  x" + faster + "  " + r.made + "  " + r.device + (r.measured ? "  interrupted" : "") + "\n  " + r.opts + "\n";
+    out += "  " + seconds + "  x" + faster + "  " + r.made + "  " + r.device;
+    out += std::string(r.measured ? "  interrupted" : "") + "\n  " + r.opts + "\n";
   }
   return out + std::to_string(results.size()) + (results.size() == 1 ? " result\n" : " results\n");
 }
