@@ -1,6 +1,7 @@
 #include "lib/rewrite/waiting.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace tgc {
 
@@ -12,7 +13,7 @@ constexpr uint64_t kEnd = uint64_t(1) << kPlaceBits;
 void WaitingFrames::clear() {
   for (const Entry& e : ring_)  // what a rewrite that failed left behind
     if (e.node) waits_for_[e.node.id()] = 0;
-  ring_.clear(), ahead_.clear(), next_round_.clear();
+  ring_.clear(), near_.clear(), far_.clear(), next_round_.clear();
   turn_ = free_ = 0, size_ = 0;
 }
 
@@ -45,20 +46,40 @@ void WaitingFrames::add(const RewriteFrame& frame, UOp waits_for) {
 
 // `first`: of those that wait for a node.
 void WaitingFrames::wake(uint32_t& first) {
+  const uint64_t now = ring_[turn_].place;
   for (uint32_t i = std::exchange(first, 0); i; i = ring_[i].also) {
-    auto& heap = later(i, turn_) ? ahead_ : next_round_;
-    heap.push_back(i);
-    std::ranges::push_heap(heap, [this](uint32_t a, uint32_t b) { return later(a, b); });
+    Ready ready{ring_[i].place, i};
+    if (ready.place > now) put_ahead(ready);
+    else next_round_.push_back(ready);
     ring_[i].node = {};
   }
 }
 
+void WaitingFrames::put_ahead(const Ready& ready) {
+  constexpr size_t kNear = 16;  // farther from the next, a heap is cheaper
+  size_t end = near_.size(), at = end;
+  while (at > 0 && end - at < kNear && ready > near_[at - 1]) at--;
+  if (at == 0 || !(ready > near_[at - 1])) {
+    near_.insert(near_.begin() + ptrdiff_t(at), ready);
+  } else {
+    far_.push_back(ready);
+    std::push_heap(far_.begin(), far_.end(), std::greater());
+  }
+}
+
 bool WaitingFrames::take(RewriteFrame& next) {
-  if (ahead_.empty()) ahead_.swap(next_round_);
-  if (ahead_.empty()) return false;
-  std::ranges::pop_heap(ahead_, [this](uint32_t a, uint32_t b) { return later(a, b); });
-  uint32_t at = ahead_.back();
-  ahead_.pop_back();
+  if (near_.empty() && far_.empty()) {
+    near_.swap(next_round_);
+    std::sort(near_.begin(), near_.end(), std::greater());
+    if (near_.empty()) return false;
+  }
+  if (near_.empty() || (!far_.empty() && near_.back() > far_.front())) {
+    std::pop_heap(far_.begin(), far_.end(), std::greater());
+    near_.push_back(far_.back());
+    far_.pop_back();
+  }
+  uint32_t at = near_.back().at;
+  near_.pop_back();
   Entry& e = ring_[at];
   next = e.frame;
   turn_ = e.prev;
@@ -82,6 +103,8 @@ void WaitingFrames::make_room_after(uint32_t at) {
     for (uint32_t n; (n = ring_[last].next) && ring_[n].place < low + length; count++) last = n;
     if (bits < kPlaceBits && double(count) > density * double(length)) continue;
     for (uint64_t i = 0; i < count; i++, first = ring_[first].next) ring_[first].place = low + i * (length / count);
+    for (auto* frames : {&near_, &far_, &next_round_})
+      for (Ready& ready : *frames) ready.place = ring_[ready.at].place;
     return;
   }
 }

@@ -3,7 +3,9 @@
 // tinygrad puts a frame that cannot go on yet at the bottom of its stack, and takes from there when nothing else is
 // left; one that still cannot go on is put back to the bottom. So they lie in a ring through which it goes round and
 // round. Here nobody goes past those that must wait: a frame has a place in the ring, a number that grows along it, and
-// those that may go on lie in two heaps by place: those ahead of where the round is now, and those of the next round.
+// those that may go on lie ready by place: those ahead of where the round is now, the nearest last, and those of the
+// next round, sorted when it begins. One that a node wakes is as a rule among the next to go on, and is put there by
+// hand; those farther off lie in a heap.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -49,16 +51,24 @@ class WaitingFrames {
     uint32_t also;            // the next that waits for the same node, or 0
   };
 
+  // A frame that may go on: its place and its entry.
+  struct Ready {
+    uint64_t place;
+    uint32_t at;
+    bool operator>(const Ready& other) const { return place > other.place; }
+  };
+
   void wake(uint32_t& first);
+  void put_ahead(const Ready& ready);
   void make_room_after(uint32_t at);
   uint32_t new_entry();
-  bool later(uint32_t a, uint32_t b) const { return ring_[a].place > ring_[b].place; }
 
   std::vector<Entry> ring_;             // the entry at 0 is no frame: a round begins behind it, and ends there
   uint32_t turn_ = 0;                   // the round has come to the end of this one
   uint32_t free_ = 0;                   // an entry that is free, or 0
   size_t size_ = 0;
-  std::vector<uint32_t> ahead_, next_round_;  // heaps: the first is on top
+  std::vector<Ready> near_, far_;       // ahead: sorted, the next is the last; a heap, the next is on top
+  std::vector<Ready> next_round_;       // in no order
   std::vector<uint32_t> waits_for_;     // by node: the entry that came to wait for it last, or 0
 };
 

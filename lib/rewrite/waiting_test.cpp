@@ -26,8 +26,9 @@ struct Plain {
   }
 };
 
-// Frames that come and go at random, `at_once` of them one behind the other. How many were taken.
-size_t compare(Graph& g, uint32_t seed, int nodes, int at_once) {
+// Frames that come and go at random, `at_once` of them one behind the other; fewer than `woken` nodes are done at once.
+// How many frames were taken.
+size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
   std::mt19937 random(seed);
   auto below = [&](int n) { return int(random() % uint32_t(n)); };
   WaitingFrames waiting;
@@ -43,7 +44,7 @@ size_t compare(Graph& g, uint32_t seed, int nodes, int at_once) {
       waiting.add({on, on, ++number}, on);
       plain.queue.push_back({number, on});
     }
-    for (int i = below(3); i-- > 0 && !open.empty();) {
+    for (int i = below(woken); i-- > 0 && !open.empty();) {
       std::swap(open[size_t(below(int(open.size())))], open.back());
       done.insert(open.back().id());
       waiting.done(open.back());
@@ -66,7 +67,9 @@ size_t compare(Graph& g, uint32_t seed, int nodes, int at_once) {
 TEST_CASE("frames that wait: taken in the order of a queue in which those that must wait are put back") {
   Graph g;
   size_t taken = 0;
-  for (uint32_t seed = 0; seed < 60; seed++) taken += compare(g, seed, 40 + int(seed), 2 + int(seed) % 20);
+  for (uint32_t seed = 0; seed < 60; seed++) taken += compare(g, seed, 40 + int(seed), 2 + int(seed) % 20, 3);
+  for (uint32_t seed = 0; seed < 40; seed++)
+    taken += compare(g, seed, 400, 2 + int(seed) % 90, 2 + int(seed) * 3);
   CHECK(taken > 5000);
 }
 
