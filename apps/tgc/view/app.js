@@ -1,20 +1,18 @@
 // The page: one state, which the address says, and what is shown of it.
-import {Recorded, pause, plain} from "./data.js";
+import {Recorded, pause} from "./data.js";
 import {Story} from "./story.js";
 import {Drawings} from "./drawings.js";
 import {GraphCanvas} from "./draw.js";
 import {StageList} from "./stages.js";
 import {TextPanel} from "./textpanel.js";
-import {showDetails, nodeTitle} from "./details.js";
+import {showDetails} from "./details.js";
+import {showHeader, showLegend} from "./header.js";
 import {queryOf} from "./search.js";
 import {addressOf, stateOf} from "./state.js";
-import {colorOfRange} from "./colors.js";
-import {element} from "./list.js";
+import {byId} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {nodeOf} from "./made.js";
-
-const byId = (id) => /** @type {any} */ (document.getElementById(id));
 
 export class App {
   /** @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed */
@@ -88,7 +86,8 @@ export class App {
     if (accused) return this.show({...state, ...accused});
     const rewrites = s ? this.graph.stages[s - 1].rewrites.length : 0;
     const old = this.state;
-    this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0), r: state.r < rewrites ? state.r : -1, n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
+    this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0), r: state.r < rewrites ? state.r : -1,
+      n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
     this.query = queryOf(this.state.q);
     this.scene = this.drawings.scene(this.state);
     this.relatives = this.state.n >= 0 ? this.story.relatives(this.state.s, [this.state.n]) : null;
@@ -96,7 +95,7 @@ export class App {
     this.stageList.show();
     this.textPanel.show();
     showDetails(byId("details"), this);
-    this.#showHeader();
+    showHeader(this), showLegend(this);
     if (this.whenShown) this.whenShown(this);
     if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));  // for measurements
     document.body.dataset.ready = "1";
@@ -115,8 +114,9 @@ export class App {
     const {accused} = this.index.graphs[g], {graph} = this.opened.get(g);
     if (!accused || !accused.rewrite) return null;
     const stage = graph.stages.find((s) => s.name === accused.stage);
-    const found = stage ? stage.rewrites.map((r, i) => ({rule: graph.rules[r.rule].name, i})).filter((r) => r.rule === accused.rule)[accused.rewrite - 1] : null;
-    return found ? {s: stage.index + 1, r: found.i} : null;
+    if (!stage) return null;
+    const ofRule = stage.rewrites.map((_, i) => i).filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
+    return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
   }
   // Of two inputs the first place where they differ.
   #firstPlace() {
@@ -138,11 +138,16 @@ export class App {
       if (home) marks.selected = home.key;
       for (const n of this.litAt(state.s)) if (scene.drawing.home.has(n)) marks.lit.add(scene.drawing.home.get(n).key);
     }
+    if (state.r >= 0) {  // what took its place was there already, or came
+      const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
+      if (after && !scene.came.has(after.key)) marks.lit.add(after.key);
+    }
     this.found = [];
     if (!this.query.empty)
-      for (const box of scene.drawing.boxes)
-        if (this.query.node(this.graph, box.n) || box.fold && box.fold.members.some((key) => this.query.node(this.graph, key % this.graph.count)))
-          marks.found.add(box.key), this.found.push(box);
+      for (const box of scene.drawing.boxes) {
+        const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
+        if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
+      }
     this.canvas.show(this.graph, scene.drawing, marks);
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isNew) {
@@ -160,7 +165,6 @@ export class App {
     byId("main").classList.toggle("model", state.m);
     const shown = "1" + this.state.e;
     if (state.m && byId("model").dataset.shown !== shown) showModel(byId("model"), this), byId("model").dataset.shown = shown;
-    this.#showLegend();
   }
   #revealChange() {
     const {drawing, came, went} = this.scene;
@@ -171,50 +175,7 @@ export class App {
     return drawing.right > v.x + 60 && drawing.left < v.x + w - 60 && drawing.bottom > v.y + 30 && drawing.top < v.y + h - 30;
   }
 
-  #showLegend() {
-    const ranges = new Set();
-    for (const box of this.scene.drawing.boxes) for (const r of this.graph.rangeLists[this.graph.ranges.get(box.n) || 0]) ranges.add(r);
-    byId("legend").replaceChildren(...[...ranges].slice(0, 12).map((r) => {
-      const arg = this.graph.argText(r), button = element("button");
-      const dot = document.createElementNS("http://www.w3.org/2000/svg", "svg"), circle = document.createElementNS("http://www.w3.org/2000/svg", "circle");
-      dot.setAttribute("viewBox", "0 0 10 10"), dot.setAttribute("aria-hidden", "true");
-      for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", colorOfRange(arg)]]) circle.setAttribute(k, v);
-      dot.append(circle);
-      button.append(dot, plain(arg.replace(/AxisType\./, "").replace(/[()]/g, "")));
-      button.title = "select this range";
-      button.addEventListener("click", () => this.go({n: r}));
-      return button;
-    }));
-  }
-
-  #showHeader() {
-    const {graph, state, scene} = this, stage = state.s ? graph.stages[state.s - 1] : null;
-    byId("graph-button").textContent = plain(graph.name || "graph");
-    document.title = plain(graph.name) + " \u2013 tgc view";
-    byId("where").textContent = plain([graph.target, stage ? stage.name : graph.isTensor ? "tensor graph" : "AST",
-      scene.drawing.boxes.length + " boxes"].filter(Boolean).join("  \u00b7  "));
-    const caption = byId("caption"), parts = [];
-    if (state.r >= 0) {
-      const rewrite = stage.rewrites[state.r], rule = graph.rules[rewrite.rule];
-      parts.push(element("b", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : ""))),
-        element("span", "place", plain("  " + rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : "") + "   " + (rewrite.ns ? "about " + Number((rewrite.ns / 1000).toPrecision(1)) + " \u00b5s" : ""))),
-        element("span", "", "   " + (state.r + 1) + " of " + stage.rewrites.length));
-    } else if (state.o) {
-      const names = [this.index.graphs[state.g], this.index.graphs[graph.other.index]].map((x) => x.name), same = !this.differs(state.s);
-      const theirs = this.drawings.otherRoot(state.s);
-      parts.push(element("b", "", this.placeName(state.s)), element("span", "", plain(theirs < 0 ? "  the other input has no such stage" :
-        same ? "  is the same in both" : "  A \u2212" + scene.went.size + "   B +" + scene.came.size + (names[0] === names[1] ? "" : "   " + names.join(" and ")))));
-    } else if (state.d >= 0) {
-      parts.push(element("b", "", "what changed"), element("span", "", plain("  from " + this.placeName(state.d) + " to " + this.placeName(state.s) + ":  +" + scene.came.size + "  \u2212" + scene.went.size)));
-    } else parts.push(element("b", "", this.placeName(state.s)), element("span", "place", scene.came.size ? "   +" + scene.came.size + " new" : ""));
-    caption.replaceChildren(...parts);
-    this.say(caption.textContent + (state.n >= 0 ? ". Selected " + nodeTitle(graph, state.n) : ""));
-    const search = byId("search");
-    if (document.activeElement !== search && search.value !== state.q) search.value = state.q;
-    byId("found").textContent = this.query.empty ? "" : this.query.error || this.found.length + " nodes, " + this.foundRewrites().length + " rewrites";
-  }
-
-  placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.isTensor ? "tensor graph" : "AST"; }
+  placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.firstName(); }
   nodeCount(place) {
     const root = this.story.root(place);
     if (!this.counts.has(root)) this.counts.set(root, this.graph.nodesOf(root).length);

@@ -8,7 +8,7 @@ import {Table} from "./table.js";
 
 const kLeast = 3;           // nodes of a block
 const kShortest = 4;        // nodes of a chain that is searched
-const kMostWork = 300000;   // comparisons when a chain is searched for what is repeated in it
+const kMostWork = 150000;   // comparisons when a chain is searched for what is repeated in it
 
 export class Blocks {
   /** @param {import("./data.js").Recorded} g @param {number} root */
@@ -78,8 +78,9 @@ export class Blocks {
     }
     for (const i of part.sort((a, b) => a - b)) {  // sources come first
       const n = this.nodes[i];
-      if (i === head || this.sources[i].some((s) => says.has(s)))
-        says.set(i, shapes.number(this.g.opName(n) + "|" + this.g.dtypeName(n).replace(/\.ptr.*/, "") + "|" + this.sources[i].map((s) => says.get(s) ?? "w").join()));
+      if (i !== head && !this.sources[i].some((s) => says.has(s))) continue;
+      const dtype = this.g.dtypeName(n).replace(/\.ptr.*/, ""), sources = this.sources[i].map((s) => says.get(s) ?? "w");
+      says.set(i, shapes.number([this.g.opName(n), dtype, ...sources].join("|")));
     }
     return says.get(head);
   }

@@ -22,6 +22,8 @@ export class Recorded {
     /** @type {string} */ this.madeFor = raw.made_for;
     /** @type {string} */ this.error = raw.error;
     this.isTensor = raw.kind === "tensor";
+    /** Another release of tinygrad that recorded it; empty: none. @type {string} */ this.producer = raw.producer || "";
+    /** The stage that the first graph is the result of; empty: of none. @type {string} */ this.begins = raw.begins || "";
     /** @type {number} */ this.ast = raw.ast;
     /** @type {string[]} */ this.strings = raw.strings;
     /** @type {string[]} */ this.ops = raw.ops;
@@ -33,7 +35,7 @@ export class Recorded {
       told.forEach((n, i) => { array[n] = values[i]; });
       return array;
     };
-    this.op = column(raw.op, new Uint8Array(this.count));
+    this.op = column(raw.op, new Uint16Array(this.count));
     this.dtype = column(raw.dtype, new Int32Array(this.count)), this.arg = column(raw.arg, new Int32Array(this.count));
     this.tag = new Int32Array(this.count);
     summed(raw.tags, 2).forEach((tag, i) => { if (i % 2) this.tag[raw.tags[i - 1]] = tag; });
@@ -78,6 +80,9 @@ export class Recorded {
     }
     return out;
   }
+
+  /** What the first graph is called. */
+  firstName() { return this.begins || (this.isTensor ? "tensor graph" : "AST"); }
 
   opName(n) { return this.ops[this.op[n]]; }
   dtypeName(n) { return this.strings[this.dtype[n]].replace(/^dtypes\./, ""); }

@@ -1,5 +1,6 @@
 // What is known of the selected node: itself, its sources and users, where it comes from and what becomes of it.
 import {element, link} from "./list.js";
+import {counted, inTime} from "./amounts.js";
 import {plain} from "./data.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
@@ -31,6 +32,8 @@ export function showDetails(home, app) {
   const ranges = graph.rangeLists[graph.ranges.get(n) || 0];
   fact("made for", graph.madeOf[nodeOf(graph, app.story, state.s, n)]);
   fact("ranges", ranges.map((r) => graph.argText(r).replace(/AxisType\./, "").replace(/[()]/g, "")).join("   "));
+  const {fold} = app.scene.drawing.home.get(n) || {};
+  if (fold) fact("folded", (fold.title ? [fold.title, ...fold.lines].join(" ") + ": " : "") + opsOf(graph, fold.members.map((key) => key % graph.count)));
   out.push(list);
   whatDiffers(out, app, n);
   nodeList(out, app, "sources", Array.from(graph.sourcesOf(n)));
@@ -39,6 +42,14 @@ export function showDetails(home, app) {
   whereFrom(out, app, n);
   whatBecomes(out, app);
   home.replaceChildren(...out);
+}
+
+// "12 nodes: 5 MUL, 3 ADD", the most frequent ops first.
+function opsOf(graph, nodes) {
+  const counts = new Map(), boxes = nodes.filter((n) => !isValue(graph, n));
+  for (const n of boxes) counts.set(graph.opName(n), (counts.get(graph.opName(n)) || 0) + 1);
+  const most = [...counts].sort((a, b) => b[1] - a[1]);
+  return counted(boxes.length, "node") + ": " + most.slice(0, 8).map(([op, count]) => count + " " + op).join(", ") + (most.length > 8 ? ", ..." : "");
 }
 
 function nodeList(out, app, title, nodes) {
@@ -93,7 +104,7 @@ function whereFrom(out, app, n) {
       item.append(element("span", "place", "  of "), link(nodeTitle(graph, step.node), () => app.selectAt(step.place - 1, step.node, true)));
     list.append(item);
   }
-  if (!steps.length) list.append(element("li", "place", "it is a node of the " + (graph.isTensor ? "tensor graph" : "AST") + " as it came"));
+  if (!steps.length) list.append(element("li", "place", "it is a node of the " + graph.firstName() + " as it came"));
   out.push(element("h3", "", "where it comes from, the latest first"), list);
 }
 
@@ -115,10 +126,14 @@ function whatBecomes(out, app) {
 function accusation(out, app) {
   const {accused} = app.index.graphs[app.state.g];
   if (!accused) return;
-  const list = element("dl"), place = app.accusedPlace(app.state.g), rule = accused.rule ? accused.rule + (accused.branch ? " [" + accused.branch + "]" : "") : "";
-  for (const [name, value] of [["blamed", accused.verdict === "same" ? "nothing: it computes what is expected" : accused.verdict], ["rule", rule], ["where", accused.location], ["stage", accused.stage],
-    ["before", accused.before], ["after", accused.after], ...Object.entries(accused.witness || {}).map(([k, v]) => ["for " + k, v]), ["confirmed", accused.rule ? String(accused.confirmed) : ""], ["also", accused.detail], ["again", accused.again]])
-    if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
+  const list = element("dl"), place = app.accusedPlace(app.state.g), branch = accused.branch ? ` [${accused.branch}]` : "";
+  const facts = [
+    ["blamed", accused.verdict === "same" ? "nothing: it computes what is expected" : accused.verdict],
+    ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
+    ["before", accused.before], ["after", accused.after],
+    ...Object.entries(accused.witness || {}).map(([name, value]) => ["for " + name, value]),
+    ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
+  for (const [name, value] of facts) if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
   out.push(element("h3", "", "tgc bisect"), list);
   if (place) out.push(link("to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
@@ -130,7 +145,7 @@ function rewriteOverview(app) {
   const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(value))); };
   fact("rule", rule.file + ":" + rule.line), fact("tinygrad's", rule.source), fact("stage", stage.name);
   fact("within", r.run && r.run.name !== stage.name ? r.run.name : "");
-  fact("made", r.madeCount === 1 ? "1 node" : r.madeCount + " nodes");
+  fact("made", counted(r.madeCount, "node"));
   out.push(list);
   nodeList(out, app, "\u2212 before", [r.before]);
   nodeList(out, app, "+ after", [r.after]);
@@ -147,12 +162,14 @@ function overview(app) {
   const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value)))); };
   fact("target", graph.target);
   fact("made for", graph.madeFor);
+  fact("recorded by", graph.producer);
+  if (graph.other) fact("A and B", app.index.title);
   fact("stages", graph.stages.length);
   fact("rewrites", graph.stages.reduce((sum, s) => sum + s.rewrites.length, 0));
-  if (graph.stages.some((s) => s.rewrites.length)) fact("time", graph.stages.reduce((sum, s) => sum + s.ms, 0).toFixed(2) + " ms, watched");
+  if (graph.stages.some((s) => s.rewrites.length)) fact("time", inTime(graph.stages.reduce((sum, s) => sum + s.ms, 0) / 1e3) + ", watched");
   fact("refused", graph.error);
   const {measured} = app.index.graphs[state.g];
-  if (measured) fact("measured", (measured * 1e6).toFixed(2) + " \u00b5s on " + app.index.measured_on + ", the fastest of several runs");
+  if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
   out.push(list);
   accusation(out, app);
   if (state.s > 0 && state.r < 0) {
@@ -162,8 +179,8 @@ function overview(app) {
       const rules = element("ul");
       for (const [rule, count] of [...counts].sort((a, b) => b[1] - a[1]).slice(0, 30)) {
         const item = element("li"), first = stage.rewrites.findIndex((r) => r.rule === rule);
-        item.append(element("span", "place", String(count).padStart(4) + "  "),
-          link(plain(graph.rules[rule].name), () => app.go({r: first})), element("span", "place", "  " + graph.rules[rule].file + ":" + graph.rules[rule].line));
+        const {name, file, line} = graph.rules[rule], chosen = link(plain(name), () => app.go({r: first}));
+        item.append(element("span", "place", String(count).padStart(4) + "  "), chosen, element("span", "place", `  ${file}:${line}`));
         rules.append(item);
       }
       out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);

@@ -272,7 +272,10 @@ export class GraphCanvas {
   // Each at least as large as can be seen; what is marked comes last, and larger.
   #drawDots(c, boxes) {
     const m = this.marks, p = this.paint, least = 1.5 / this.view.scale;
-    const marked = (box) => (m.selected === box.key ? p.accent : m.found.has(box.key) ? p.found : m.went.has(box.key) ? p.went : m.came.has(box.key) ? p.came : m.lit.has(box.key) ? p.accent : "");
+    const marked = ({key}) => {
+      if (m.selected === key) return p.accent;
+      return m.found.has(key) ? p.found : m.went.has(key) ? p.went : m.came.has(key) ? p.came : m.lit.has(key) ? p.accent : "";
+    };
     const dot = (box, width, height) => c.fillRect(box.x + (Size.width - width) / 2, box.y - height / 2, width, height);
     const left = [];
     for (const box of boxes) {

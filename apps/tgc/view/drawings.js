@@ -33,9 +33,15 @@ export class Drawings {
     const key = [state.s, state.r, state.d, state.o, ...state.f].join();
     if (!this.scenes.has(key)) {
       if (this.scenes.size > 40) this.scenes.delete(this.scenes.keys().next().value);
-      this.scenes.set(key, state.r >= 0 ? this.#ofRewrite(state) : state.o ? this.#ofOther(state) : state.d >= 0 ? this.#ofDifference(state) : this.#ofPlace(state));
+      this.scenes.set(key, this.#newScene(state));
     }
     return this.scenes.get(key);
+  }
+
+  #newScene(state) {
+    if (state.r >= 0) return this.#ofRewrite(state);
+    if (state.o) return this.#ofOther(state);
+    return state.d >= 0 ? this.#ofDifference(state) : this.#ofPlace(state);
   }
 
   /** The whole graph at a place. @returns {Drawing} */
@@ -158,8 +164,12 @@ export class Drawings {
       else if (box) own.set(key, box);
     }
     const before = {place: (key) => places.place(key) || own.get(key), rows: true, ghosts}, drawing = drawingOf(this.graph, [was, is], before, wish);
-    const hiding = wish ? new Set([...went, ...came].map((key) => !drawing.byKey.has(key) && drawing.home.get(key % this.graph.count)).filter((box) => box && box.fold).map((box) => box.fold.word)) : null;
-    return hiding && hiding.size ? drawingOf(this.graph, [was, is], before, without(wish, hiding)) : drawing;
+    const hiding = new Set();  // words of boxes in which something changed: these are opened
+    for (const key of wish ? [...went, ...came] : []) {
+      const box = drawing.byKey.has(key) ? null : drawing.home.get(key % this.graph.count);
+      if (box && box.fold) hiding.add(box.fold.word);
+    }
+    return hiding.size ? drawingOf(this.graph, [was, is], before, without(wish, hiding)) : drawing;
   }
 
   // A rewrite of a part: it is drawn alone, its nodes where they are in the whole.
@@ -175,7 +185,7 @@ export class Drawings {
 
   /** The root of the other input's graph at that stage; -1: it has none. */
   otherRoot(place) {
-    const {other} = this.graph, at = other ? other.names.indexOf(place ? this.graph.stages[place - 1].name : "") : -1;
+    const {other} = this.graph, at = other ? other.names.indexOf(place ? this.graph.stages[place - 1].name : this.graph.begins) : -1;
     return at < 0 ? -1 : other.roots[at];
   }
 

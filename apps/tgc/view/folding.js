@@ -41,8 +41,8 @@ export function foldedGraph(g, graph, root, wish) {
   for (const [key, how] of wish.heads) heads.set(owner.get(key) ?? key, {...how, floor: owner.get(how.floor) ?? how.floor});
   const below = hiddenBelow(graph, heads, root);
   for (const [key, head] of below) {
-    const {word, lines} = heads.get(head), fold = folds.get(head);
-    if (!fold || fold.word !== word) folds.set(head, {word, title: fold ? fold.title : "", lines: fold ? [...fold.lines, ...lines] : lines, count: 0, members: fold ? fold.members : [head]});
+    const {word, lines} = heads.get(head), fold = folds.get(head) || {word: "", title: "", lines: [], members: [head]};
+    if (fold.word !== word) folds.set(head, {...fold, word, lines: [...fold.lines, ...lines], count: 0});
     folds.get(head).members.push(...(folds.has(key) ? folds.get(key).members : [key]));
   }
   for (const [key, head] of owner) if (below.has(head)) owner.set(key, below.get(head));
@@ -85,7 +85,10 @@ function groupsOf(g, graph, of) {
   const link = (map, from, to) => { map.has(from) ? map.get(from).add(to) : map.set(from, new Set([to])); };
   for (const key of drawn) {
     uses.has(unit(key)) || uses.set(unit(key), new Set()), usedBy.has(unit(key)) || usedBy.set(unit(key), new Set());
-    for (const s of graph.sources.get(key)) if (!isValue(g, s % g.count) && unit(s) !== unit(key)) link(uses, unit(key), unit(s)), link(usedBy, unit(s), unit(key));
+    for (const s of graph.sources.get(key)) {
+      if (isValue(g, s % g.count) || unit(s) === unit(key)) continue;
+      link(uses, unit(key), unit(s)), link(usedBy, unit(s), unit(key));
+    }
   }
   const left = new Set(uses.keys());
   for (const [ahead, back] of [[uses, usedBy], [usedBy, uses]]) {

@@ -74,6 +74,9 @@ export class RowList {
   }
 }
 
+/** @param {string} id @returns {any} */
+export function byId(id) { return document.getElementById(id); }
+
 /** @param {string} tag @param {string} [kind] its class @param {string} [text] */
 export function element(tag, kind = "", text = "") {
   const out = document.createElement(tag);

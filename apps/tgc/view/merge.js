@@ -26,10 +26,10 @@ export function mergeInto(a, b) {
     op.push(index), dtype.push(string(b.strings[b.dtype[n]])), arg.push(string(b.argText(n))), tag.push(string(b.strings[b.tag[n]])), number.push(b.number[n]);
     source.push(...sources), first.push(source.length);
   }
-  a.op = Uint8Array.of(...a.op, ...op), a.dtype = Int32Array.from([...a.dtype, ...dtype]), a.arg = Int32Array.from([...a.arg, ...arg]);
+  a.op = Uint16Array.from([...a.op, ...op]), a.dtype = Int32Array.from([...a.dtype, ...dtype]), a.arg = Int32Array.from([...a.arg, ...arg]);
   a.tag = Int32Array.from([...a.tag, ...tag]);
   a.number = Int32Array.from([...a.number, ...number]), a.first = Int32Array.from(first), a.source = Int32Array.from(source);
   a.count += added.length, a.lists = [];
-  const names = ["", ...b.stages.map((s) => s.name)], roots = [b.ast, ...b.stages.map((s) => s.to)].map((n) => (n < 0 ? -1 : to[n]));
+  const names = [b.begins, ...b.stages.map((s) => s.name)], roots = [b.ast, ...b.stages.map((s) => s.to)].map((n) => (n < 0 ? -1 : to[n]));
   return {names, roots, graph: b};
 }

@@ -1,5 +1,6 @@
 // The list at the left: the stages, and below the one that is looked at its rewrites.
 import {RowList, element} from "./list.js";
+import {counted} from "./amounts.js";
 import {plain} from "./data.js";
 
 /** @typedef {{kind: "place" | "quiet" | "run" | "rewrite", place: number, index: number, count: number, depth: number}} Row */
@@ -26,7 +27,8 @@ export class StageList {
     rows.push({kind: "place", place: 0});
     const quietFrom = (p) => {
       let end = p;
-      while (end < graph.stages.length && !graph.stages[end].changed && !graph.stages[end].rewrites.length && !this.app.differs(end + 1) && end + 1 !== state.s && end < story.last) end++;
+      const isQuiet = (stage) => !stage.changed && !stage.rewrites.length && !this.app.differs(stage.index + 1);
+      while (end < story.last && isQuiet(graph.stages[end]) && end + 1 !== state.s) end++;
       return end;
     };
     for (let p = 0; p < graph.stages.length; p++) {
@@ -96,9 +98,9 @@ export class StageList {
       const stage = item.place ? graph.stages[item.place - 1] : null;
       if (stage && !stage.changed) row.classList.add("quiet");
       if (stage && stage.to < 0) row.classList.add("failed");
-      say("name", stage ? stage.name : graph.isTensor ? "tensor graph" : "AST");
-      if (stage && stage.to >= 0) say("count", app.nodeCount(item.place) + " nodes");
-      else if (!stage) say("count", app.nodeCount(0) + " nodes");
+      say("name", app.placeName(item.place));
+      if (stage && stage.to >= 0) say("count", counted(app.nodeCount(item.place), "node"));
+      else if (!stage) say("count", counted(app.nodeCount(0), "node"));
       if (stage && stage.rewrites.length) say("count", "\u00d7" + stage.rewrites.length);
       row.title = stage ? stage.name + ": " + stage.rewrites.length + " rewrites, " + stage.ms + " ms, watched" : "the graph as it came in";
       if (stage && stage.to < 0) say("count", "refused");

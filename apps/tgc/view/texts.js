@@ -24,7 +24,8 @@ export function textsAt(graph, story, place, cache) {
 }
 
 function made(graph, story, raw, cache) {
-  const lines = raw.lines ? withNames(summed([...raw.lines], 1).map((n) => graph.lines[n])) : (raw.text || "").replace(/\n$/, "").split("\n"), linesOf = new Map(), nodesOf = new Map();
+  const ofTable = () => withNames(summed([...raw.lines], 1).map((n) => graph.lines[n]));
+  const lines = raw.lines ? ofTable() : (raw.text || "").replace(/\n$/, "").split("\n"), linesOf = new Map(), nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
   const nodes = summed([...(raw.nodes || [])], 2);
   for (let i = 0; i < nodes.length; i += 2) push(linesOf, nodes[i], nodes[i + 1]), push(nodesOf, nodes[i + 1], nodes[i]);

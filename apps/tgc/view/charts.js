@@ -1,0 +1,64 @@
+// Charts of a model's schedule: its items one after the other, and where its buffers lie in memory meanwhile.
+import {amount, inTime} from "./amounts.js";
+import {colorOfOp} from "./colors.js";
+import {plain} from "./data.js";
+/** @typedef {import("./model.js").Item} Item */
+
+const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // of the drawing, in its own units
+const kLeastNamed = 64, kPerLetter = 7;                         // bars at least that wide have their name on them
+const kLeastHeight = 3;                                         // of a buffer, however small it is
+const kPaints = ["#5b8ff9", "#61ddaa", "#f6bd16", "#7262fd", "#78d3f8", "#f08bb4", "#9661bc", "#f6903d", "#008685", "#65789b"];
+
+/** @param {string} tag @param {Object<string, any>} attributes @param {string} [text] */
+function svg(tag, attributes, text = "") {
+  const out = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [k, v] of Object.entries(attributes)) out.setAttribute(k, String(v));
+  if (text) out.textContent = text;
+  return out;
+}
+
+/** A bar per item, as long as it takes. @param {Item[]} items @param {number} total seconds @param {(item: Item) => void} opened */
+export function timeline(items, total, opened) {
+  const label = "timeline; the table below says the same", root = svg("svg", {viewBox: `0 0 ${kWidth} 74`, role: "img", "aria-label": label});
+  let at = 0;
+  for (const item of items) {
+    const width = Math.max(item.seconds / total * kInner, 0.5), x = kEdge + at / total * kInner;
+    const fill = item.graph >= 0 ? kPaints[item.graph % kPaints.length] : colorOfOp(item.op);
+    const bar = svg("rect", {x, y: 14, width, height: 30, rx: Math.min(2, width / 3), fill, tabindex: -1});
+    bar.append(svg("title", {}, plain(`${item.number} ${item.name}  ${inTime(item.seconds)}  ${item.madeFor}`)));
+    bar.addEventListener("click", () => opened(item));
+    root.append(bar);
+    const name = plain(item.name).slice(0, Math.floor(width / kPerLetter));
+    if (width > kLeastNamed) root.append(svg("text", {x: x + 4, y: 33, class: "on", "pointer-events": "none"}, name));
+    at += item.seconds;
+  }
+  for (const [part, anchor] of /** @type {[number, string][]} */ ([[0, "start"], [1, "middle"], [2, "middle"], [3, "middle"], [4, "end"]]))
+    root.append(svg("text", {x: kEdge + part * kInner / 4, y: 62, class: "quiet", "text-anchor": anchor}, inTime(total * part / 4)));
+  return root;
+}
+
+/** The buffers that share memory: a box each, as wide as it is in use and as high as it is large.
+ * @param {any} schedule @param {Item[]} items */
+export function memoryPlan(schedule, items) {
+  const height = 220, label = "memory plan over the items of the schedule";
+  const root = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, role: "img", "aria-label": label});
+  const first = new Map(), last = new Map(), starts = [];
+  items.forEach((item, i) => {
+    for (const b of schedule.kernels[item.number].buffers) {
+      if (!first.has(b)) first.set(b, i);
+      last.set(b, i);
+    }
+  });
+  let all = 0;
+  for (const shared of schedule.shared) starts.push(all), all += shared.bytes;
+  const x = (i) => kEdge + i / items.length * kInner, y = (bytes) => height - 12 - bytes / (all || 1) * (height - 24);
+  schedule.buffers.forEach((b, i) => {
+    if (!b.place || b.place.shared === undefined || !first.has(i)) return;
+    const low = starts[b.place.shared] + b.place.offset, bottom = y(low), top = Math.min(y(low + b.bytes), bottom - kLeastHeight);
+    const left = x(first.get(i)), width = Math.max(1, x(last.get(i) + 1) - left), fill = kPaints[i % kPaints.length];
+    const box = svg("rect", {x: left, y: top, width, height: bottom - top, fill, "fill-opacity": 0.75, stroke: "currentColor", "stroke-width": 0.3});
+    box.append(svg("title", {}, plain(`buffer ${i}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first.get(i)} to ${last.get(i)}`)));
+    root.append(box);
+  });
+  return root;
+}

@@ -1,0 +1,72 @@
+// What stands above the graph: which graph, which place or rewrite of it, what is found; and the ranges below it.
+import {counted, inTime} from "./amounts.js";
+import {colorOfRange} from "./colors.js";
+import {plain} from "./data.js";
+import {nodeTitle} from "./details.js";
+import {byId, element} from "./list.js";
+/** @typedef {import("./app.js").App} App */
+
+const kMostRanges = 12;
+
+/** @param {App} app */
+export function showHeader(app) {
+  const {graph, state, scene, query} = app, boxes = scene.drawing.boxes.length;
+  byId("graph-button").textContent = plain(graph.name || "graph");
+  document.title = plain(graph.name) + " \u2013 tgc view";
+  const where = [graph.target, app.placeName(state.s), boxes + (boxes === 1 ? " box" : " boxes")];
+  byId("where").textContent = plain(where.filter(Boolean).join("  \u00b7  "));
+  const caption = byId("caption");
+  caption.replaceChildren(...captionOf(app));
+  app.say(caption.textContent + (state.n >= 0 ? ". Selected " + nodeTitle(graph, state.n) : ""));
+  const search = byId("search");
+  if (document.activeElement !== search && search.value !== state.q) search.value = state.q;
+  const found = () => counted(app.found.length, "node") + ", " + counted(app.foundRewrites().length, "rewrite");
+  byId("found").textContent = query.empty ? "" : query.error || found();
+}
+
+function captionOf(app) {
+  const {state, scene} = app, {came, went} = scene;
+  if (state.r >= 0) return captionOfRewrite(app);
+  if (state.o) return captionOfOther(app);
+  const [title, more] = state.d >= 0
+    ? ["what changed", `  from ${app.placeName(state.d)} to ${app.placeName(state.s)}:  +${came.size}  \u2212${went.size}`]
+    : [app.placeName(state.s), came.size ? `   +${came.size} new` : ""];
+  return [element("b", "", title), element("span", state.d >= 0 ? "" : "place", plain(more))];
+}
+
+function captionOfRewrite(app) {
+  const {graph, state} = app, {rewrites} = graph.stages[state.s - 1], {rule: number, ns} = rewrites[state.r], rule = graph.rules[number];
+  const source = rule.source ? ` (${rule.source})` : "", time = ns ? "about " + inTime(ns / 1e9, 1) : "";
+  return [element("b", "", plain(rule.name + (rule.branch ? ` [${rule.branch}]` : ""))),
+    element("span", "place", plain(`  ${rule.file}:${rule.line}${source}   ${time}`)),
+    element("span", "together", `   ${state.r + 1} of ${rewrites.length}`)];
+}
+
+function captionOfOther(app) {
+  const {graph, state, scene, index} = app, names = [state.g, graph.other.index].map((g) => index.graphs[g].name);
+  const differ = `  A \u2212${scene.went.size}   B +${scene.came.size}` + (names[0] === names[1] ? "" : "   " + names.join(" and "));
+  const isThere = app.drawings.otherRoot(state.s) >= 0;
+  const says = !isThere ? "  the other input has no such stage" : app.differs(state.s) ? differ : "  is the same in both";
+  return [element("b", "", app.placeName(state.s)), element("span", "", plain(says))];
+}
+
+/** The ranges of the graph, each a button that selects it. @param {App} app */
+export function showLegend(app) {
+  const {graph, scene} = app, ranges = new Set();
+  for (const box of scene.drawing.boxes) for (const r of graph.rangeLists[graph.ranges.get(box.n) || 0]) ranges.add(r);
+  byId("legend").replaceChildren(...[...ranges].slice(0, kMostRanges).map((r) => {
+    const arg = graph.argText(r), button = element("button");
+    button.append(dot(colorOfRange(arg)), plain(arg.replace(/AxisType\./, "").replace(/[()]/g, "")));
+    button.title = "select this range";
+    button.addEventListener("click", () => app.go({n: r}));
+    return button;
+  }));
+}
+
+function dot(color) {
+  const [svg, circle] = ["svg", "circle"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+  svg.setAttribute("viewBox", "0 0 10 10"), svg.setAttribute("aria-hidden", "true");
+  for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color]]) circle.setAttribute(k, v);
+  svg.append(circle);
+  return svg;
+}
