@@ -91,6 +91,9 @@ class AnyRecorder(Recorder):
     self.note_settings()
     rewrite = ops.graph_rewrite
     self.replace_everywhere(rewrite, self.watched_rewrite(rewrite))
+    if self.version.startswith("0.11"):  # whose schedules are made by rewrites that tell what became of each node
+      rewrite_map = ops.graph_rewrite_map
+      self.replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
     if self.version.startswith("0.12"): watch_metadata()
     if self.tracks: ops.PatternMatcher.rewrite = self.watched_matches()
     for table, record in ((KERNELS, self.kernel), (SCHEDULES, self.schedule), (INNER, self.inner)):
@@ -111,7 +114,7 @@ class AnyRecorder(Recorder):
     watched.tgc, self.names[function] = True, name
     self.replace_everywhere(function, watched)
 
-  def watched_rewrite(self, rewrite):
+  def watched_rewrite(self, rewrite, graph_of=lambda made, sink: made):
     def call(sink, *args, **kwargs):
       scope = getattr(self.here, "scope", None)
       if scope is None: return rewrite(sink, *args, **kwargs)
@@ -120,7 +123,7 @@ class AnyRecorder(Recorder):
       finally: scope.depth -= 1
       name = kwargs.get("name") or ""
       if scope.depth == 0 and name and name not in QUESTIONS and not name.startswith("View"):
-        try: scope.add(name, result)
+        try: scope.add(name, graph_of(result, sink))
         except Exception: self.failed(f"graph after '{name}'")
       return result
     return call
