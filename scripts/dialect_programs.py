@@ -1,8 +1,8 @@
 """Forty small programs for tinygrad 0.11 to 0.14, one after the other: what `scripts/dialects` records with each release.
 What a release cannot run is said on standard error and passed over."""
-import contextlib, sys
+import sys
 
-from tinygrad import Device, Tensor, TinyJit, Variable, dtypes, nn
+from tinygrad import Device, Tensor, TinyJit, Variable, dtypes, helpers, nn
 
 R = lambda *shape: Tensor.rand(*shape).realize()
 PROGRAMS = {}
@@ -44,7 +44,7 @@ def assign():
 
 @program
 def batchnorm_training_step():
-  with Tensor.train() if hasattr(Tensor, "train") else contextlib.nullcontext():
+  with Tensor.train() if hasattr(Tensor, "train") else helpers.Context(TRAINING=1):
     layer, norm = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)
     optimizer = nn.optim.SGD([layer.weight, layer.bias, norm.weight, norm.bias], lr=0.1)
     loss = norm(layer(R(2, 3, 6, 6))).relu().mean()

@@ -113,7 +113,9 @@ Compilation::~Compilation() {
 }
 
 Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
-  if (graph.root.graph().is_foreign()) return made_elsewhere(graph.info.producer, graph.file);
+  if (const Graph& g = graph.root.graph(); g.is_foreign())
+    return made_elsewhere(graph.info.producer.empty() ? "tinygrad " + std::string(name_of(g.release()))
+                                                      : graph.info.producer, graph.file);
   auto s = std::make_unique<State>();
   s->in = std::move(graph);
   s->spec = std::move(spec);

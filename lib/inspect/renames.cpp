@@ -42,7 +42,82 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
+// ---- forms: what says the same in another way, by the op that it is said of
+
+constexpr std::string_view kForms[] = {
+    "PARAM",    // its slot, or its name: not the device, the size and whatever a ParamArg holds besides
+    "BUFFER",   // the same
+    "COPY",     // of what, not to which device
+    "CAST",     // its dtype is not its arg too
+    "BITCAST",  // the same
+    "REDUCE",   // how many axes, not which
+    "CONST",    // by its value alone: a weak dtype, no device
+    "pointer",  // a pointer to a dtype is that dtype
+};
+bool is_form(std::string_view name) {
+  return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
+}
+
+// A ParamArg as its name or its slot; a tuple that begins with a name, as a DEFINE_VAR's, as that.
+Arg slot_of(Arg a) {
+  if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
+  if (!a.is(RecordClass::Open)) return a;
+  RecordView record(a);
+  for (size_t i = 0; i < record.size(); i++)
+    if (record.field(i) == "name" && record.values()[i].is_str()) return record.values()[i];
+  return record.size() && record.field(0).empty() ? record.values()[0] : a;
+}
+
+DType weak_dtype_of(Arg value, DType d) {
+  switch (value.kind()) {
+    case Arg::Kind::Bool:
+    case Arg::Kind::Invalid: return dtypes::bool_;
+    case Arg::Kind::Int:
+    case Arg::Kind::BigInt: return dtypes::open("weakint");
+    case Arg::Kind::Float: return dtypes::open("weakfloat");
+    default: return d;
+  }
+}
+
 }  // namespace
+
+struct Renames::Parts {
+  Op op;
+  DType dtype;
+  std::vector<UOp> src;
+  Arg arg;
+};
+
+void Renames::to_common_form(Graph& graph, Parts& node) const {
+  auto has = [&](std::string_view form) { return forms_.find(form) != forms_.end(); };
+  if (has("pointer") && node.dtype.is_ptr()) node.dtype = node.dtype.base();
+  if (node.op != Op::CONST && !has(name_of(node.op))) return;
+  switch (node.op) {
+    case Op::PARAM:
+    case Op::BUFFER:
+      node.arg = node.op == Op::BUFFER && node.src.size() == 2 && node.src[0].is(Op::UNIQUE) ? node.src[0].arg()
+                                                                                            : slot_of(node.arg);
+      node.src.clear();
+      break;
+    case Op::COPY:
+      node.src.resize(std::min<size_t>(node.src.size(), 1));
+      node.arg = {};
+      break;
+    case Op::CAST:
+    case Op::BITCAST: node.arg = {}; break;
+    case Op::REDUCE:
+      if (node.arg.is_op()) node.arg = graph.tuple({node.arg, Arg(int64_t(0))});
+      else if (node.arg.is_tuple() && node.arg.items().size() == 2 && node.arg[1].is_tuple())
+        node.arg = graph.tuple({node.arg[0], Arg(int64_t(node.arg[1].items().size()))});
+      break;
+    case Op::CONST:
+      if (!has("CONST")) break;
+      node.dtype = weak_dtype_of(node.arg, node.dtype);
+      std::erase_if(node.src, [](UOp s) { return s.is(Op::DEVICE); });
+      break;
+    default: break;
+  }
+}
 
 std::string plain_kernel_name(std::string_view name) {
   std::string plain;
@@ -71,11 +146,12 @@ Result<Renames> Renames::read(std::string_view text, std::string_view file) {
     if (line.find_first_not_of(" \t\r") == line.npos || line.starts_with('#')) continue;
     if (line.ends_with('\r')) line.remove_suffix(1);
     auto kind = take_word(line), from = take_word(line), to = take_word(line);
+    if (kind == "form") to.emplace();
     if (!kind || !from || !to || !out.add(*kind, *from, *to))
       return Diag{.message = "a line that is no rename",
                   .file = std::string(file),
                   .line = number,
-                  .expected = "op, dtype, value, stage or field, the old name and the new one"};
+                  .expected = "op, dtype, value, stage or field, the old name and the new one; or form and its name"};
   }
   return out;
 }
@@ -87,8 +163,9 @@ bool Renames::add(std::string_view kind, std::string_view from, std::string_view
                 : kind == "value" ? &values_
                 : kind == "stage" ? &stages_
                 : kind == "field" ? &new_fields_
+                : kind == "form"  ? &forms_
                                   : nullptr;
-  if (!table) return false;
+  if (!table || (table == &forms_ && !is_form(from))) return false;
   for (auto& [old_name, new_name] : *table)
     if (new_name == from) new_name = to;
   (*table)[std::string(from)] = to;
@@ -153,17 +230,18 @@ Arg Renames::arg(Graph& graph, Arg a) const {
 UOp Renames::apply(UOp root) const {
   Graph& graph = root.graph();
   UOpMap<UOp> made(graph);
-  std::vector<UOp> src;
+  Parts node;
   for (UOp u : toposort(root)) {
-    src.clear();
-    bool same = true;
-    for (UOp s : u.src()) src.push_back(*made.find(s)), same &= src.back() == s;
+    node.src.clear();
+    for (UOp s : u.src()) node.src.push_back(*made.find(s));
     auto known = ops_.empty() ? ops_.end() : ops_.find(shown_op(u));
-    Op op = known == ops_.end() ? u.op() : op_of(known->second);
-    DType d = dtype(u.dtype());
-    Arg a = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? arg(graph, u.arg()) : u.arg();
-    same &= op == u.op() && d == u.dtype() && a == u.arg();
-    made[u] = same ? u : graph.node(op, d, src, a, u.tag());
+    node.op = known == ops_.end() ? u.op() : op_of(known->second);
+    node.dtype = dtype(u.dtype());
+    node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? arg(graph, u.arg()) : u.arg();
+    if (!forms_.empty()) to_common_form(graph, node);
+    const bool same = node.op == u.op() && node.dtype == u.dtype() && node.arg == u.arg() &&
+                      std::ranges::equal(node.src, u.src());
+    made[u] = same ? u : graph.node(node.op, node.dtype, node.src, node.arg, u.tag());
   }
   return *made.find(root);
 }

@@ -3,6 +3,7 @@
 //
 //   op DEFINE_GLOBAL PARAM        a line a rename: its kind, the old name, the new one ("" for a field that is new)
 //   stage "remove_reduce" "remove reduces"
+//   form REDUCE                   what is not a name: the forms that a table may ask for are in renames.cpp
 #pragma once
 #include <map>
 #include <string>
@@ -22,7 +23,8 @@ class Renames {
   static Result<Renames> read(std::string_view text, std::string_view file);
 
   bool empty() const {
-    return ops_.empty() && dtypes_.empty() && values_.empty() && stages_.empty() && new_fields_.empty();
+    return ops_.empty() && dtypes_.empty() && values_.empty() && stages_.empty() && new_fields_.empty() &&
+           forms_.empty();
   }
   std::string stage(std::string_view name) const;
   // The graph under `root` by the later names, in the same Graph; names of kernels lose the number by which a program
@@ -33,8 +35,10 @@ class Renames {
   bool add(std::string_view kind, std::string_view from, std::string_view to);
   DType dtype(DType d) const;
   Arg arg(Graph& graph, Arg a) const;
+  struct Parts;  // of a node
+  void to_common_form(Graph& graph, Parts& node) const;
 
-  std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_;
+  std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
 };
 
 // A kernel's name without the number that tells it from others of that name, and without colours: "E_4".

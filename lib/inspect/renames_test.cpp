@@ -30,6 +30,34 @@ TEST_CASE("Renames: a graph of 0.12 by 0.13's names is 0.13's") {
   CHECK(renames.stage("bufferize to store") == "stage to store");
 }
 
+TEST_CASE("Renames: what 0.14 says of a node in another way is no difference") {
+  Graph graph;
+  UOp old = read(graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(16)","arg":1},
+    {"op":"CONST","dtype":"dtypes.weakint","arg":16},
+    {"op":"RANGE","dtype":"dtypes.weakint","src":[1],"arg":[0,{"value":"AxisType.LOOP"}]},
+    {"op":"INDEX","dtype":"dtypes.float.ptr(16)","src":[0,2]},
+    {"op":"DEVICE","dtype":"dtypes.void","arg":"CPU"},
+    {"op":"CONST","dtype":"dtypes.float","src":[4],"arg":0.5},
+    {"op":"MUL","dtype":"dtypes.float","src":[3,5]},
+    {"op":"CAST","dtype":"dtypes.half","src":[6]},
+    {"op":"REDUCE","dtype":"dtypes.half","src":[7],"arg":[{"value":"Ops.ADD"},[0,1]]})j",
+                 "tinygrad 0.13.0");
+  UOp now = read(graph, R"j({"op":"CONST","dtype":"dtypes.weakint","arg":16},
+    {"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[1,{"value":"dtypes.float"}],"device":"CPU"}}},
+    {"op":"RANGE","dtype":"dtypes.weakint","src":[0],"arg":[0,{"value":"AxisType.WEAK"}]},
+    {"op":"INDEX","dtype":"dtypes.float","src":[1,2]},
+    {"op":"CONST","dtype":"dtypes.weakfloat","arg":0.5},
+    {"op":"MUL","dtype":"dtypes.float","src":[3,4]},
+    {"op":"CAST","dtype":"dtypes.half","src":[5],"arg":{"value":"dtypes.half"}},
+    {"op":"REDUCE","dtype":"dtypes.half","src":[6],"arg":[{"value":"Ops.ADD"},2]})j",
+                 "tinygrad 0.14.0");
+  Renames renames = Renames::between(Release::v0_13, Release::v0_14);
+  CHECK(renames.apply(old) == renames.apply(now));
+  CHECK(Renames().apply(old) == old);
+  CHECK_FALSE(Renames::read("form NOTHING\n", "t"));
+  CHECK(Renames::read("form REDUCE\n", "t"));
+}
+
 TEST_CASE("Renames: chains are followed, and what is no rename is refused with its line") {
   Renames far = Renames::between(Release::v0_12, Release::v0_14);
   Graph graph;

@@ -1,5 +1,4 @@
 // Files in memory, and the elements of tensors.
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <map>
 
 #include "lib/model/onnx.h"
+#include "lib/support/open_input.h"
 
 namespace tgc::onnx {
 
@@ -27,7 +27,7 @@ Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
   auto trouble = [&](const char* what) {
     return Diag{.message = std::string(what) + ": " + std::strerror(errno), .file = path};
   };
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open_input(path);
   if (fd < 0) return trouble("cannot be opened");
   struct stat info;
   if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {

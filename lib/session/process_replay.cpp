@@ -149,6 +149,7 @@ class PairDiff {
       if (!diff) return diff.diag();
       if (diff->same) continue;
       out.stage = text.stage;
+      out.same_source = a.source && b.source && nameless(a) == nameless(b);
       out.detail = plan_.json ? "\"diff\":" + to_json(*diff) : to_text(*diff, plan_.style);
       for (const NodeChange& c : diff->changes) out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
       if (out.rule.empty() && !foreign_) blame_ours(out, run_a, run_b);

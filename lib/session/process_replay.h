@@ -25,6 +25,7 @@ struct ReplayPair {
   std::string id_a, id_b, target, name;
   bool same = false;
   std::string stage;  // the first that differs
+  bool same_source = false;  // though a stage differs
   // that made the difference, where it is known: "uop/symbolic.py:217"; "A -> B" where another one matched instead
   std::string rule;
   std::map<std::string, size_t> ops;  // of the nodes that differ there
@@ -34,6 +35,7 @@ struct ReplayPair {
 struct ReplayDiff {
   std::string producer_a, producer_b;
   size_t same = 0, different = 0, only_a = 0, only_b = 0;
+  size_t same_source() const;  // of the different ones
   std::vector<std::string> names_only_a, names_only_b;
   std::vector<ReplayPair> pairs;  // those that differ, in A's order
 

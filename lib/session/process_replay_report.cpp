@@ -50,6 +50,10 @@ std::string few(const std::vector<std::string>& names) {
 
 }  // namespace
 
+size_t ReplayDiff::same_source() const {
+  return size_t(std::count_if(pairs.begin(), pairs.end(), [](const ReplayPair& p) { return p.same_source; }));
+}
+
 std::string ReplayDiff::text(size_t show) const {
   std::string out;
   for (size_t i = 0; i < std::min(show, pairs.size()); i++) {
@@ -64,7 +68,8 @@ std::string ReplayDiff::text(size_t show) const {
   if (pairs.size() > show && show) out += "... and " + std::to_string(pairs.size() - show) + " more: --show=N\n";
   if (producer_a != producer_b) out += producer_a + " and " + producer_b + "\n";
   out += std::to_string(same + different) + " compared, " + std::to_string(same) + " the same, " +
-         std::to_string(different) + " different\n";
+         std::to_string(different) + " different" +
+         (same_source() ? ", " + std::to_string(same_source()) + " of these with the same source" : "") + "\n";
   if (only_a) out += std::to_string(only_a) + " only in A" + few(names_only_a) + "\n";
   if (only_b) out += std::to_string(only_b) + " only in B" + few(names_only_b) + "\n";
   return out + table("the first stage that differs:", by_stage(*this)) +
@@ -92,6 +97,7 @@ std::string ReplayDiff::json() const {
         json.line().object([&] {
           json.member("id", p.id_a).member("id_b", p.id_b).member("target", p.target).member("name", p.name);
           json.member("stage", p.stage).member("rule", p.rule.empty() ? std::nullopt : std::optional(p.rule));
+          json.member("same_source", p.same_source);
         });
     });
     json.key("diffs").array([&] {

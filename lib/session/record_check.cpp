@@ -12,8 +12,10 @@
 #include "lib/text/graph_lines.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "lib/uop/wellformed.h"
+#include "lib/text/pyrender_open.h"
 #include "lib/text/repr.h"
+#include "lib/text/round_trip.h"
+#include "lib/uop/wellformed.h"
 #include "passes/pipeline.h"
 
 namespace tgc {
@@ -83,13 +85,16 @@ class RecordCheck {
   // ---- text: every text of the record, read and written back
   void check_texts() {
     check_text("ast", r_.ast);
-    for (const GoldenStage& s : r_.stages)
+    for (const GoldenStage& s : r_.stages) {
       if (s.ir) check_text(s.name, *s.ir);
+      if (s.ir && s.letters) check_letters(s.name, *s.ir, *s.letters);
+    }
     for (size_t i = 0; i < r_.kernels.size(); i++)
       if (!r_.kernels[i].ast.empty()) check_text("kernel " + std::to_string(i), r_.kernels[i].ast);
     if (r_.linear && plan_.wanted.contains(kText)) check_listing(*r_.linear);
   }
   void check_text(const std::string& what, std::string_view text) {
+    if (detect_kind(text) == InputKind::Json) return check_nodes(what, text);
     Graph graph(settings_);
     auto read = read_graph(graph, InputKind::Pyrender, text, r_.id + " (" + what + ")");
     Result<UOp> root = read ? Result<UOp>(read->root) : Result<UOp>(read.diag());
@@ -103,6 +108,31 @@ class RecordCheck {
       if (!written) failed(kForms, written.diag());
       else compare(kForms, *written, text, true);
     }
+  }
+  // Of a graph that was recorded as its nodes, its JSON.
+  void check_nodes(const std::string& what, std::string_view json) {
+    if (!plan_.wanted.contains(kText)) return;
+    Graph graph(settings_);
+    auto read = graph_from_json(graph, json, r_.id + " (" + what + ")");
+    if (!read) return failed(kText, read.diag());
+    compare(kText, graph_to_json(read->root, read->info), json, false);
+  }
+  // What tinygrad's own pyrender printed of such a graph: that ours prints it, and that it is read as that graph.
+  void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
+    if (!plan_.wanted.contains(kText)) return;
+    Graph graph(settings_), second(settings_);
+    ReadReport report{.take_malformed = true};
+    std::string name = r_.id + " (" + what + ", as printed)";
+    auto nodes = read_graph(graph, InputKind::Json, json, name, &report);
+    if (!nodes) return failed(kText, nodes.diag());
+    auto written = graph.is_foreign() ? Result<std::string>(pyrender_open(nodes->root).text)
+                                      : pyrender(nodes->root);
+    compare("letters", written ? *written : written.diag().text(), letters, true);
+    ReadReport of_letters{.take_malformed = true, .producer = nodes->info.producer};
+    auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
+    std::string trouble = read ? graph_difference(nodes->root, read->root) : read.diag().text();
+    settle("letters read", trouble.empty() ? Verdict::Same : Verdict::Different);
+    if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
   // The graph written as JSON, that read and written as a repr, that read and written as pyrender.
   Result<std::string> through_all_forms(UOp root) const {

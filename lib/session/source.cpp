@@ -4,12 +4,12 @@
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
 #include "lib/rewrite/fault.h"
 #include "lib/support/file_name.h"
+#include "lib/support/open_input.h"
 #include "lib/text/input_file.h"
 #include "lib/text/repro.h"
 #include "lib/uop/wellformed.h"
@@ -115,12 +115,14 @@ std::string InputName::without_extension(const std::string& graph, bool is_recor
 
 Result<bool> is_model_file(const std::string& path) {
   if (path == "-") return false;
-  std::ifstream file(path, std::ios::binary);
+  int file = open_input(path);
+  if (file < 0) return false;  // whoever reads it says so
   char head[16];
-  file.read(head, sizeof head);
+  ssize_t size = ::read(file, head, sizeof head);
+  ::close(file);
   std::error_code error;
-  if (file.bad() && !fs::is_directory(path, error)) return Diag{.message = "cannot read", .file = path};
-  return onnx::looks_like_model({head, size_t(file.gcount())});
+  if (size < 0 && !fs::is_directory(path, error)) return Diag{.message = "cannot read", .file = path};
+  return onnx::looks_like_model({head, size < 0 ? 0 : size_t(size)});
 }
 
 Result<Source> Source::open(const Session& session, const std::string& spec, const std::string& kernel) {

@@ -5,7 +5,7 @@
 #include "lib/support/pytext.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/pyrender_open.h"
+#include "lib/text/pyrender_open_reader.h"
 #include "lib/text/repr.h"
 #include "lib/text/repro.h"
 #include "lib/uop/wellformed.h"
@@ -44,11 +44,15 @@ std::string below_header(const CompleteText& text, const GraphInfo& info) {
   return (text.lost || !info.stage.empty() ? text_header(info) : std::string()) + text.text;
 }
 
+std::string producer_name(Release release) {
+  return release == Release::Other ? "unknown" : "tinygrad " + std::string(name_of(release));
+}
+
 // A text of another release than 0.12.0 says so.
 GraphInfo with_producer(GraphInfo info, const Graph& graph) {
   if (!graph.is_foreign()) info.producer.clear();
   else if (release_of(info.producer) != graph.release())
-    info.producer = graph.release() == Release::Other ? "unknown" : "tinygrad " + std::string(name_of(graph.release()));
+    info.producer = producer_name(graph.release());
   return info;
 }
 
@@ -104,10 +108,6 @@ Result<std::string> write_graph(Format format, UOp root, const GraphInfo& given)
     const GraphInfo info = with_producer(given, root.graph());
     switch (format) {
       case Format::Pyrender:
-        if (root.graph().is_foreign()) {
-          OpenText open = pyrender_open(root);
-          return below_header({std::move(open.text), open.generic}, info) + "\n";
-        }
         return below_header(pyrender_complete(root).value_or_throw(), info) + "\n";
       case Format::Repr: return below_header(repr_complete(root), info) + "\n";
       case Format::Uops: return print_uops(toposort(root));
@@ -154,15 +154,25 @@ InputKind detect_kind(std::string_view head) {
 
 namespace {
 
+// Whose text this is, which has no header; empty: 0.12.0's.
+std::string producer_of_text(InputKind kind, std::string_view text, const ReadReport& report) {
+  if (!report.producer.empty()) return std::string(report.producer);
+  const bool is_python = kind == InputKind::Pyrender || kind == InputKind::Repr || kind == InputKind::Uops;
+  Release release = is_python ? release_in_text(text) : Release::v0_12;
+  return release == Release::v0_12 ? "" : producer_name(release);
+}
+
 Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                            ReadReport& report) {
   Places* places = &report.places;
   auto header = read_header(text, file);
   if (!header) return header.diag();
-  graph.set_release(*header ? release_of((*header)->producer) : Release::v0_12);
+  GraphInfo info = header->value_or(GraphInfo());
+  if (!*header) info.producer = producer_of_text(kind, text, report);
+  graph.set_release(release_of(info.producer));
   auto of_root = [&](Result<UOp> root) -> Result<GraphFile> {
     if (!root) return root.diag();
-    return GraphFile{.info = header->value_or(GraphInfo()), .root = *root, .list = {}};
+    return GraphFile{.info = info, .root = *root, .list = {}};
   };
   switch (kind) {
     case InputKind::Pyrender:
@@ -180,7 +190,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
       if (!listing) return listing.diag();
       report.notes = std::move(listing->notes);
       UOp root = listing->list.back();
-      return GraphFile{.info = header->value_or(GraphInfo()), .root = root, .list = std::move(listing->list)};
+      return GraphFile{.info = info, .root = root, .list = std::move(listing->list)};
     }
     default:
       return Diag{

@@ -59,6 +59,7 @@ InputKind detect_kind(std::string_view head);
 
 struct ReadReport {
   bool take_malformed = false;     // asked for: a graph whose dtypes do not belong together is no error
+  std::string_view producer;       // asked for: whose text it is where it does not say so: "tinygrad 0.14.0"
   std::vector<std::string> notes;  // what the text could not say
   Places places;                   // where nodes stand
   std::shared_ptr<const Repro> repro;  // of a bundle: what it holds besides the graph

@@ -65,6 +65,7 @@ GoldenStage stage_of(JsonScanner& in) {
     if (key == "name") s.name = in.string();
     else if (key == "same") s.same = in.boolean();
     else if (key == "ir") s.ir = in.string_or_null();
+    else if (key == "letters") s.letters = in.string_or_null();
     else in.skip();
   });
   if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");

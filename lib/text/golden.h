@@ -17,7 +17,9 @@ namespace tgc {
 struct GoldenStage {
   std::string name;
   bool same = false;              // the very graph of the stage before
-  std::optional<std::string> ir;  // pyrender; absent where same, or where tinygrad's own pyrender failed
+  // pyrender, or the JSON of a graph; absent where same, or where tinygrad's own pyrender failed
+  std::optional<std::string> ir;
+  std::optional<std::string> letters;  // beside JSON: what tinygrad's own pyrender printed, where it was asked for
 };
 
 // A kernel's launch facts, as text exactly as tinygrad prints them.

@@ -97,7 +97,8 @@ class Schema {
     return at + " is " + v.dump().substr(0, 80);
   }
   std::string conditional(const json& s, const json& v, const std::string& at) const {
-    return trouble(s["if"], v, at).empty() ? trouble(s["then"], v, at) : "";
+    if (trouble(s["if"], v, at).empty()) return trouble(s["then"], v, at);
+    return s.contains("else") ? trouble(s["else"], v, at) : "";
   }
 
   json root_;
@@ -160,4 +161,19 @@ TEST_CASE("JSON Schema: what is no graph is not valid") {
   CHECK(graph(R"({"op":"REDUCE","dtype":"dtypes.int","src":["a"],"arg":{"value":"Ops.ADD"}})") ==
         "/nodes/0/src/0 is no integer");
   CHECK(graph("") == "/nodes has 0 items");
+}
+
+TEST_CASE("JSON Schema: of another release, which the producer says, new ops and objects are valid") {
+  Schema schema;
+  auto graph = [&](const std::string& producer, const std::string& node) {
+    std::string head = R"({"format":"tgc-graph","version":1,"producer":")" + producer + R"(","nodes":[)";
+    return schema.trouble(json::parse(head + node + "]}"));
+  };
+  const std::string param =
+      R"({"op":"PARAM","dtype":"dtypes.weakint","arg":{"ParamArg":{"*":[0,{"value":"dtypes.int"}],"device":"CPU"}}})";
+  CHECK(graph("tinygrad 0.14.0", param) == "");
+  CHECK(graph("somebody", R"({"op":"TELEPORT","dtype":"dtypes.fp4","src":[],"tag":[{"raw":"<thing>"}]})") == "");
+  CHECK(graph("tinygrad 0.14.0", R"({"op":"PARAM"})") == "/nodes/0 has no dtype");
+  CHECK(graph("tinygrad 0.14.0", R"({"op":"PARAM","dtype":"dtypes.int","arg":{"a":1}})").starts_with("/nodes/0/arg is"));
+  CHECK(graph("tinygrad 0.12.0", R"({"op":"PARAM","dtype":"dtypes.int"})") == "/nodes/0/op is \"PARAM\"");
 }

@@ -79,10 +79,10 @@ class Lengths {
     for (UOp s : u.src()) {
       size_t k = *number_.find(s);
       if (!open_[k]) continue;
-      if (u.is(Op::VECTORIZE) && u.num_src()) learn(k, u.dtype().count() / int64_t(u.num_src()));
+      if (u.in({Op::VECTORIZE, Op::STACK}) && u.num_src()) learn(k, u.dtype().count() / int64_t(u.num_src()));
       if (u.is(Op::GEP) && u.arg().is_tuple())
         for (Arg e : u.arg().items()) taken_[k] = std::max(taken_[k], e.small_int() + 1);
-      if (u.is(Op::BUFFERIZE) && s == u.src(0)) learn(k, u.dtype().count());
+      if (u.in({Op::BUFFERIZE, Op::STAGE}) && s == u.src(0)) learn(k, u.dtype().count());
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }
   }

@@ -1,6 +1,5 @@
 #include "lib/text/input_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "lib/support/limits.h"
+#include "lib/support/open_input.h"
 
 namespace tgc {
 namespace {
@@ -30,7 +30,7 @@ LineReader::LineReader(std::string path, void* file)
 std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
 Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
-  int fd = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = path == "-" ? ::dup(STDIN_FILENO) : open_input(path);
   if (fd < 0) return trouble(path, "cannot open", errno);
   struct stat info;
   if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {

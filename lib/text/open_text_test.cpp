@@ -1,9 +1,12 @@
 #include <doctest/doctest.h>
 
+#include "lib/support/sha256.h"
 #include "lib/text/formats.h"
 #include "lib/text/graph_map.h"
 #include "lib/text/pyrender_open.h"
+#include "lib/text/pyrender_open_reader.h"
 #include "lib/text/recorded_rewrites.h"
+#include "lib/uop/facts.h"
 
 namespace tgc {
 namespace {
@@ -74,6 +77,130 @@ TEST_CASE("open dialect: a graph that the release cannot print is written as UOp
   INFO(*text);
   CHECK(text->starts_with("# tgc: {\"producer\":\"tinygrad 0.14\"}\n"));
   CHECK(text->ends_with("ast = UOp(Ops.FUNCTION, dtypes.void, (UOp.sink(),))\n"));
+}
+
+// What is read of a text of that release, as JSON.
+std::string read_as(std::string_view producer, std::string_view text) {
+  Graph graph;
+  ReadReport report{.producer = producer};
+  auto read = read_graph(graph, InputKind::Pyrender, text, "in.uop", &report);
+  return read ? graph_to_json(read->root, {.producer = std::string(producer)}) : read.diag().text();
+}
+
+TEST_CASE("open dialect: pyrender of 0.13 and 0.14 is read as each means it") {
+  CHECK(read_as("tinygrad 0.13.0",
+                "c0 = UOp.new_buffer('CPU', 8, dtypes.float, 3)\nc1 = UOp.const(dtypes.float, -0.0, device='CPU')\n"
+                "c2 = (c0*2.0)._rop(Ops.ADD, (0,))\nast = c2.store(c1).sink()") ==
+        graph_of("tinygrad 0.13.0", R"j({"op":"UNIQUE","dtype":"dtypes.void","arg":3},
+{"op":"DEVICE","dtype":"dtypes.void","arg":"CPU"},
+{"op":"BUFFER","dtype":"dtypes.float","src":[0,1],"arg":8},
+{"op":"CONST","dtype":"dtypes.float","src":[1],"arg":2.0},
+{"op":"MUL","dtype":"dtypes.float","src":[2,3]},
+{"op":"REDUCE","dtype":"dtypes.float","src":[4],"arg":[{"value":"Ops.ADD"},[0]]},
+{"op":"CONST","dtype":"dtypes.float","src":[1],"arg":-0.0},
+{"op":"STORE","dtype":"dtypes.void","src":[5,6]},
+{"op":"SINK","dtype":"dtypes.void","src":[7]})j"));
+  CHECK(read_as("tinygrad 0.14.0",
+                "c0 = UOp.new_buffer('CPU', 8, dtypes.float, 3)\nc1 = UOp.range(8, 0, AxisType.WEAK)\n"
+                "c2 = c0.index(c1%3).cast(dtypes.half)._rop(Ops.MAX, (0, 1))\n"
+                "c3 = (c1<UOp.const(4, dtypes.weakint)).alu(Ops.WHERE, c2, UOp.const(Invalid, dtypes.bool))\n"
+                "ast = c3.end(c1).sink(arg=KernelInfo(name='k'))") ==
+        graph_of("tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},
+{"op":"RANGE","dtype":"dtypes.weakint","src":[0],"arg":[0,{"value":"AxisType.WEAK"}]},
+{"op":"CONST","dtype":"dtypes.weakint","arg":4},
+{"op":"CMPLT","dtype":"dtypes.bool","src":[1,2]},
+{"op":"BUFFER","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[3,{"value":"dtypes.float"}],"device":"CPU"}}},
+{"op":"CONST","dtype":"dtypes.weakint","arg":3},
+{"op":"FLOORMOD","dtype":"dtypes.weakint","src":[1,5]},
+{"op":"INDEX","dtype":"dtypes.float","src":[4,6]},
+{"op":"CAST","dtype":"dtypes.half","src":[7],"arg":{"value":"dtypes.half"}},
+{"op":"REDUCE","dtype":"dtypes.half","src":[8],"arg":[{"value":"Ops.MAX"},2]},
+{"op":"CONST","dtype":"dtypes.bool","arg":{"value":"Invalid"}},
+{"op":"WHERE","dtype":"dtypes.half","src":[3,9,10]},
+{"op":"END","dtype":"dtypes.void","src":[11,1]},
+{"op":"SINK","dtype":"dtypes.void","src":[12],"arg":{"KernelInfo":{"name":"k"}}})j"));
+}
+
+TEST_CASE("open dialect: what 0.13's letters leave out follows from what is around") {
+  // a bare number is on the device of the text, a LOAD as long as there are pointers, a REDUCE as long as its use
+  std::string text = read_as("tinygrad 0.13.0",
+                             "c0 = UOp(Ops.PARAM, dtypes.float.ptr(8), (UOp(Ops.DEVICE, dtypes.void, (), 'CPU'),), 0)\n"
+                             "c1 = UOp.range(8, 0, AxisType.LOOP)\nc2 = c1.cast(dtypes.uint)+17\n"
+                             "c3 = UOp(Ops.STACK, dtypes.float.ptr(8).vec(2), (c0.index(c2, ptr=True), c0))\n"
+                             "c4 = c3.load()\nc5 = c4.reduce(c1, arg=(Ops.ADD, ()))\nast = c0.store(c5).sink()");
+  INFO(text);
+  for (const char* node : {R"j({"op":"CONST","dtype":"dtypes.uint","src":[0],"arg":17})j",
+                           R"j({"op":"LOAD","dtype":"dtypes.float.vec(2)",)j", R"j({"op":"REDUCE","dtype":"dtypes.float",)j"})
+    CHECK(text.find(node) != text.npos);
+}
+
+TEST_CASE("open dialect: UOps and Targets that an arg prints are read") {
+  std::string text = read_as("tinygrad 0.14.0",
+                             "c0 = UOp.sink()\nast = UOp(Ops.PROGRAM, dtypes.void, (c0,), ProgramInfo(vars=("
+                             "UOp(Ops.MUL, dtypes.weakint, src=(\n x0:=UOp(Ops.CONST, dtypes.weakint, arg=1, src=()),\n"
+                             "  x0,)),), target=CPU::x86_64,native))");
+  INFO(text);
+  for (const char* node : {R"j({"op":"MUL","dtype":"dtypes.weakint","src":[1,1]})j",
+                           R"j("arg":{"ProgramInfo":{"vars":[{"uop":2}],"target":{"raw":"CPU::x86_64,native"}}})j"})
+    CHECK(text.find(node) != text.npos);
+}
+
+TEST_CASE("open dialect: what cannot be read of another release's text is said with its place") {
+  CHECK(read_as("tinygrad 0.14.0", "c0 = UOp.sink()\nast = c0.teleport()").find("in.uop:2:10") == 0);
+  CHECK(read_as("tinygrad 0.14.0", "ast = UOp.sink()/UOp.sink()").find("in.uop:1:7") == 0);
+  CHECK(read_as("tinygrad 0.13.0", "ast = UOp.range(3)").find("without an axis") != std::string::npos);
+}
+
+TEST_CASE("open dialect: a text without a header tells by what it holds whose it is") {
+  CHECK(release_in_text("c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)") == Release::v0_12);
+  CHECK(release_in_text("ast = UOp.const(dtypes.float, 1.0)") == Release::v0_12);
+  CHECK(release_in_text("c1 = UOp.const(dtypes.weakint, 4)") == Release::v0_13);
+  CHECK(release_in_text("c1 = UOp.const(4, dtypes.weakint)") == Release::v0_14);
+  CHECK(release_in_text("c0 = UOp(Ops.PARAM, dtypes.float, (), 0)") == Release::v0_14);
+  CHECK(release_in_text("c0 = UOp(Ops.PARAM, dtypes.float, (), 0)\nc1 = c0.where(c0, c0)") == Release::v0_13);
+  CHECK(release_in_text("c0 = UOp(Ops.PARAM)\nc1 = UOp(Ops.DEFINE_GLOBAL)") == Release::v0_12);
+  CHECK(read_as("", "c1 = UOp.range(4, 0, AxisType.WEAK)\nast = c1.sink(UOp.const(4, dtypes.weakint))")[0] == '{');
+}
+
+// The graph written as tgc writes it, and read again.
+void check_comes_back(const std::string& json) {
+  Graph graph, again;
+  auto first = graph_from_json(graph, json).value_or_throw();
+  std::string text = write_graph(Format::Pyrender, first.root, first.info).value_or_throw();
+  INFO(text);
+  auto read = read_graph(again, InputKind::Pyrender, text);
+  REQUIRE(read);
+  CHECK(graph_to_json(read->root, first.info) == json);
+}
+
+TEST_CASE("open dialect: what the letters of another release lose comes back by a comment") {
+  check_comes_back(graph_of("tinygrad 0.14", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":2},
+{"op":"STACK","dtype":"dtypes.weakint","src":[0,0]},
+{"op":"BUFFER","dtype":"dtypes.float","src":[1],"arg":{"ParamArg":{"*":[3,{"value":"dtypes.float"}],"name":"x"}}},
+{"op":"LOAD","dtype":"dtypes.half","src":[2],"tag":[1,"t"]},
+{"op":"SQRT","dtype":"dtypes.int","src":[3]},
+{"op":"SINK","dtype":"dtypes.void","src":[4]})j"));
+  check_comes_back(graph_of("tinygrad 0.13", R"j({"op":"RANGE","dtype":"dtypes.int","arg":[0,{"value":"AxisType.LOOP"}]},
+{"op":"LOAD","dtype":"dtypes.half.vec(4)","src":[0]},
+{"op":"SINK","dtype":"dtypes.void","src":[1]})j"));
+  check_comes_back(graph_of("tinygrad 0.13", R"({"op":"SINK","dtype":"dtypes.void"})"));
+  check_comes_back(graph_of("somebody", R"({"op":"TELEPORT","dtype":"dtypes.fp4","arg":-0.0},
+{"op":"SINK","dtype":"dtypes.void","src":[0],"arg":{"Ticket":{"*":[1],"seat":null}}})"));
+}
+
+TEST_CASE("open dialect: nodes sort and have keys as in their release") {
+  const char* nodes = R"j({"op":"CONST","dtype":"dtypes.int","arg":1},
+{"op":"BUFFER","dtype":"dtypes.int","arg":1},
+{"op":"SINK","dtype":"dtypes.void","src":[0,1]})j";
+  using Known = std::pair<std::string_view, Order>;
+  for (auto [producer, order] : {Known("tinygrad 0.13.0", Order::Less), Known("tinygrad 0.14.0", Order::Greater)}) {
+    Graph graph;
+    UOp sink = graph_from_json(graph, graph_of(producer, nodes)).value_or_throw().root;
+    CHECK(compare_tuplize(sink.src(0), sink.src(1)) == order);
+  }
+  Graph graph;  // what UOp(Ops.SINK).key is in every release that has one
+  UOp sink = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"({"op":"SINK","dtype":"dtypes.void"})"))->root;
+  CHECK(to_hex(key_of(sink)).starts_with("bc014fc96d9de08e"));
 }
 
 TEST_CASE("recorded rewrites: places, and the graphs before and after") {

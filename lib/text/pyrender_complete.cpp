@@ -2,6 +2,7 @@
 // that node's dtype, or its expression in the form that leaves nothing out. Which lines these are is found by reading
 // them in the graph that they are of, where equal nodes are one: a line that is read as its own node has lost nothing.
 #include "lib/text/pyrender.h"
+#include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_reader.h"
 #include "lib/text/pyrender_writer.h"
 
@@ -108,7 +109,7 @@ class CompleteWriter : public PyrenderWriter {
 }  // namespace
 
 Result<CompleteText> pyrender_complete(UOp root) {
-  if (root.graph().is_foreign()) return CompleteText{pyrender(root).value_or_throw(), true};
+  if (root.graph().is_foreign()) return catch_failures([&] { return pyrender_open_complete(root); });
   auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
   if (text) return text;
   return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });  // which tinygrad cannot print

@@ -196,19 +196,23 @@ PyValues::Value PyrenderReader::postfix(Value v) {
     size_t at = ++pos_;
     std::string_view name = identifier("a method");
     if (!v.is_uop()) fail(at, describe_value(v) + " has no method '" + std::string(name) + "'");
-    static const std::vector<std::string_view> kNames = [] {
-      std::vector<std::string_view> names;
-      for (auto& m : kMethods) names.push_back(m.name);
-      return names;
-    }();
-    static const NameTable kTable(kNames);
-    int method = kTable.find(name);
-    if (method < 0) fail(at, "a UOp has no method '" + std::string(name) + "'", nearest_names(name, kNames));
-    Arguments args = arguments();
-    UOp out;
-    guarded(at, [&] { out = call(v.arg.uop(), kMethods[method].method, name, args, at); });
-    v = {out};
+    v = {method_call(v.arg.uop(), name, at)};
   }
+}
+
+UOp PyrenderReader::method_call(UOp self, std::string_view name, size_t at) {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names;
+    for (auto& m : kMethods) names.push_back(m.name);
+    return names;
+  }();
+  static const NameTable kTable(kNames);
+  int method = kTable.find(name);
+  if (method < 0) fail(at, "a UOp has no method '" + std::string(name) + "'", nearest_names(name, kNames));
+  Arguments args = arguments();
+  UOp out;
+  guarded(at, [&] { out = call(self, kMethods[method].method, name, args, at); });
+  return out;
 }
 
 void PyrenderReader::count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at) {
@@ -331,7 +335,7 @@ UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
   if (!args.empty() && args[0].value.is_uop())
     return generic_call(from, Op::LOAD, args[0].value.arg.uop().dtype(), args, at);
   UOp out = generic_call(from, Op::LOAD, from.src(0).dtype().base().scalar(), args, at);
-  open_.emplace_back(out, line_name_);
+  leave_open(out);
   return out;
 }
 DType PyrenderReader::loaded_dtype(UOp from) {
@@ -345,7 +349,7 @@ DType PyrenderReader::loaded_dtype(UOp from) {
 // one.
 UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
-  if (self.dtype().count() > 1 && !args.keyword("dtype") && infers()) open_.emplace_back(out, line_name_);
+  if (self.dtype().count() > 1 && !args.keyword("dtype") && infers()) leave_open(out);
   return out;
 }
 

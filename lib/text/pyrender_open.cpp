@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/text/open_args.h"
+#include "lib/text/pyrender_open_reader.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
@@ -74,9 +75,30 @@ class OpenWriter {
         continue;
       }
       texts_[i] = u == root_ ? "ast" : "c" + std::to_string(i);
-      out.text.append(out.text.empty() ? "" : "\n").append(texts_[i]).append(" = ").append(strip_parens(text));
+      if (!out.text.empty()) out.text += '\n';
+      lines_.emplace_back(u, out.text.size());
+      out.text.append(texts_[i]).append(" = ").append(strip_parens(text));
     }
     out.generic = generic_;
+    return out;
+  }
+
+  // Each line is read in the graph that it is of, where equal nodes are one.
+  CompleteText write_complete() {
+    const OpenText letters = write();
+    const std::string_view text = letters.text;
+    CompleteText out{"", letters.generic || release_in_text(text) != graph_.release()};
+    auto reader = open_pyrender_reader(graph_, text, {}, nullptr);
+    reader->assume(order_, {});
+    for (size_t i = 0; i < lines_.size(); i++) {
+      auto [u, begin] = lines_[i];
+      size_t end = i + 1 < lines_.size() ? lines_[i + 1].second - 1 : text.size();
+      out.text.append(i ? "\n" : "").append(text.substr(begin, end - begin));
+      auto read = catch_failures([&] { return reader->value_of_line(begin); });
+      if (read && *read == u) continue;
+      out.text.append("\n# ").append(texts_[place(u)]).append(" = ").append(plain(u));
+      out.lost = true;
+    }
     return out;
   }
 
@@ -132,6 +154,13 @@ class OpenWriter {
     Arg a = shown_arg(u);
     if (a.is_none()) return out + ")";
     return out + ", " + (u.is(Op::CONST) && is_const_float(a) ? "ConstFloat(" + a.repr() + ")" : repr(a)) + ")";
+  }
+
+  // The same, and so are those of its sources that have no line of their own.
+  std::string plain(UOp u) {
+    for (UOp s : u.src())
+      if (!named_[place(s)]) texts_[place(s)] = plain(s);
+    return whole(u) + (u.tag().is_none() ? "" : ".rtag(" + repr(u.tag()) + ")");
   }
 
   std::string constant(UOp u) const {
@@ -313,6 +342,7 @@ class OpenWriter {
   std::vector<std::string> texts_;   // of each: its name, or what it is
   UOpMap<size_t> place_;
   std::vector<bool> named_;
+  std::vector<std::pair<UOp, size_t>> lines_;  // of the named nodes, where each begins
   const bool is_0_13_, is_known_;
   bool generic_ = false;
 };
@@ -390,5 +420,7 @@ std::optional<std::string_view> promoted_0_14(std::string_view a, std::string_vi
 }
 
 OpenText pyrender_open(UOp root) { return OpenWriter(root).write(); }
+
+CompleteText pyrender_open_complete(UOp root) { return OpenWriter(root).write_complete(); }
 
 }  // namespace tgc

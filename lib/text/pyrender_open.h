@@ -13,6 +13,11 @@ struct OpenText {
 };
 OpenText pyrender_open(UOp root);
 
+// The same lines, and below each that is read as another node the whole of its expression as a comment, as
+// pyrender_complete of 0.12.0's graphs has them. `lost`, without a header above it: also where nothing in it says which
+// release printed it.
+CompleteText pyrender_open_complete(UOp root);
+
 // What two dtypes of 0.14, both scalars, promote to (dtype.py least_upper_dtype); nullopt where tinygrad raises.
 std::optional<std::string_view> promoted_0_14(std::string_view a, std::string_view b);
 

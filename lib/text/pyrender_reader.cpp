@@ -6,6 +6,7 @@
 #include "lib/text/graph_info.h"
 #include "lib/text/infer_dtypes.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/pyrender_open_reader.h"
 #include "lib/text/restore.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
@@ -366,6 +367,7 @@ PyValues::Value PyrenderReader::other_name(std::string_view name, size_t at) {
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file, Places* places,
                           std::vector<std::string>* warnings) {
   return catch_failures([&] {
+    if (graph.is_foreign()) return open_pyrender_reader(graph, text, file, places)->read();
     PyrenderReader reader(graph, text, file, places);
     UOp root = reader.read();
     if (warnings) *warnings = reader.warnings();

@@ -4,10 +4,22 @@
 #include "lib/uop/bottom_up.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
+#include "lib/uop/release.h"
 
 namespace tgc {
+namespace {
+
+// Whether the op of `a` comes before that of `b`, another one, in the release whose graph this is.
+inline bool before(UOp a, UOp b) {
+  if (const Graph& graph = a.graph(); graph.is_foreign()) [[unlikely]]
+    return order_of(graph.release(), a.op()) < order_of(graph.release(), b.op());
+  return a.op() < b.op();
+}
+
+}  // namespace
+
 Order compare_alone(UOp a, UOp b) {
-  if (a.op() != b.op()) return a.op() < b.op() ? Order::Less : Order::Greater;
+  if (a.op() != b.op()) return before(a, b) ? Order::Less : Order::Greater;
   Arg x = a.arg(), y = b.arg();
   if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // most of them
     if (x.small_int() != y.small_int()) return x.small_int() < y.small_int() ? Order::Less : Order::Greater;
@@ -76,8 +88,8 @@ Sha256 key_of(UOp u) {
   bottom_up(
       u, [&](UOp x) { return keys.contains(x); }, [](UOp) { return true; },
       [&](UOp x) {
-        std::string text = "(Ops." + std::string(name_of(x.op())) + ", " + std::string(x.dtype().repr()) + ", ";
-        x.arg().append_repr(text);
+        std::string text = "(Ops." + std::string(shown_op(x)) + ", " + std::string(x.dtype().repr()) + ", ";
+        shown_arg(x).append_repr(text);
         text += ')';
         for (UOp s : x.src()) {
           const Sha256& key = *keys.find(s);

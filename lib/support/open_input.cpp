@@ -1,0 +1,73 @@
+#include "lib/support/open_input.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "lib/support/limits.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kMostTexts = 16;  // a pipe's recording may be so many times as large as the largest text
+
+bool write_all(int fd, const char* data, size_t size) {
+  while (size > 0) {
+    ssize_t n = ::write(fd, data, size);
+    if (n < 0) return false;
+    data += n, size -= size_t(n);
+  }
+  return true;
+}
+
+// All that is left of `from`, in a file that has no name and lives as long as this process; null with errno.
+FILE* copy_of(int from) {
+  FILE* copy = std::tmpfile();
+  if (!copy) return nullptr;
+  std::vector<char> buffer(1 << 18);
+  int64_t size = 0;
+  for (;;) {
+    ssize_t n = ::read(from, buffer.data(), buffer.size());
+    if (n == 0) return copy;
+    if (n > 0 && (size += n) > kMostTexts * limit(Limit::InputBytes)) errno = EFBIG, n = -1;
+    if (n > 0 && write_all(fileno(copy), buffer.data(), size_t(n))) continue;
+    int error = errno;
+    std::fclose(copy);
+    errno = error;
+    return nullptr;
+  }
+}
+
+// The copy of the pipe of that name, made when it is first asked for.
+FILE* kept_copy(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, FILE*> copies;
+  std::lock_guard lock(mutex);
+  auto known = copies.find(path);
+  if (known != copies.end()) return known->second;
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  FILE* copy = copy_of(fd);
+  int error = errno;
+  ::close(fd);
+  errno = error;
+  return copy ? copies[path] = copy : nullptr;
+}
+
+}  // namespace
+
+int open_input(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0 || !S_ISFIFO(info.st_mode)) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  FILE* copy = kept_copy(path);
+  if (!copy) return -1;
+  return ::open(("/proc/self/fd/" + std::to_string(fileno(copy))).c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+}  // namespace tgc

@@ -1,0 +1,434 @@
+#include "lib/text/pyrender_open_reader.h"
+
+#include <algorithm>
+
+#include "lib/support/name_table.h"
+#include "lib/text/open_args.h"
+#include "lib/text/pyrender_open.h"
+#include "lib/uop/release.h"
+
+namespace tgc {
+namespace {
+
+constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
+constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
+constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
+
+DType open_dtype(std::string_view name) { return dtypes::parse(name).value_or(dtypes::open(name)); }
+bool is_float(DType d) { return d.scalar().repr() == "dtypes.weakfloat" || dtypes::is_float(d); }
+
+// What 0.14 makes of two operands; of dtypes that it cannot promote the first.
+DType promoted(DType a, DType b) {
+  auto out = promoted_0_14(a.repr(), b.repr());
+  return out ? open_dtype(out->substr(7)) : a;
+}
+
+class OpenReader : public PyrenderReader {
+ public:
+  OpenReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
+      : PyrenderReader(graph, text, file, places), is_0_13_(graph.release() == Release::v0_13), device_(graph) {}
+
+ private:
+  // ---- UOp(op, dtype, src, arg, tag)
+
+  Value uop_call(size_t at) override {
+    Arguments args = arguments();
+    only_keywords(args, {"op", "dtype", "src", "arg", "tag"});
+    const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
+                   *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
+    Arg name = op ? as_arg(op->value) : Arg(), a = arg ? as_arg(arg->value) : Arg();
+    const bool is_new = name.kind() == Arg::Kind::Raw && name.text().starts_with("Ops.");
+    if (!name.is_op() && !is_new) fail(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
+    Op o = is_new ? Op::OTHER : name.op();
+    if (o == Op::OTHER) a = other_arg(graph_, is_new ? name.text().substr(4) : name_of(o), a);
+    sources_.clear();
+    if (src) append_uops(sources_, src->value, src->at);
+    DType d = dtype && !(as_arg(dtype->value).is_none()) ? as_dtype(dtype->value, dtype->at) : dtypes::void_;
+    if (o == Op::DEVICE && first_device_.is_none()) first_device_ = a;
+    return {graph_.node(o, d, sources_, a, tag ? as_arg(tag->value) : Arg())};
+  }
+
+  // ---- constants
+
+  // A number as a CONST of that dtype holds it.
+  Arg number_of(DType dtype, Arg value) {
+    if (value.is_int() && is_float(dtype)) return Arg(value.to_const().to_double());
+    return value.is_const() ? const_float(graph_, value) : value;
+  }
+  UOp on_device(Arg device) {
+    if (first_device_.is_none()) first_device_ = device;
+    return graph_.node(Op::DEVICE, dtypes::void_, {}, device);
+  }
+
+  // "(3, dtypes.int)" of 0.14 and "(dtypes.int, 3, device='CPU')" of 0.13, after UOp.const
+  Value constant(size_t at) override {
+    Arguments args = arguments();
+    only_keywords(args, {"dtype", "device"});
+    const bool dtype_first = !args.empty() && !args[0].value.is_list && args[0].value.arg.kind() == Arg::Kind::DType;
+    const Argument& value = need(args, dtype_first ? 1 : 0, "a value", at);
+    const Argument* d = dtype_first ? &args[0] : args.find(1, "dtype");
+    Arg number = as_arg(value.value);
+    if (!number.is_const() && !number.is_tuple() && number.kind() != Arg::Kind::Raw)
+      wrong(value.value, value.at, "a number");
+    DType dtype = d ? as_dtype(d->value, d->at) : dtype_of(number);
+    UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
+    const Argument* device = args.keyword("device");
+    return {device ? c.with_src(on_device(device_argument(*device))) : c};
+  }
+  static DType dtype_of(Arg number) {
+    if (number.kind() == Arg::Kind::Bool || number.is_invalid()) return dtypes::bool_;
+    return open_dtype(number.is_int() ? "weakint" : "weakfloat");
+  }
+
+  // "(3, dtype=dtypes.int, device='CPU', unique=7)", after UOp.unique_const
+  UOp unique_constant(const Arguments& args, size_t at) {
+    only_keywords(args, {"dtype", "device", "unique"});
+    const Argument &value = need(args, 0, "a value", at), *device = args.keyword("device"),
+                   *unique = args.keyword("unique");
+    if (!device || !unique) fail(at, "UOp.unique_const without its number or device", "device= and unique=");
+    Arg number = as_arg(value.value);
+    DType dtype = dtype_keyword(args, dtype_of(number));
+    UOp own = graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(unique->value));
+    UOp src[] = {own, on_device(device_argument(*device))};
+    return graph_.node(Op::CONST, dtype, src, number_of(dtype, number));
+  }
+
+  // A size: a node, or the CONST that a number stands for.
+  UOp size(const Argument& a, DType dtype) {
+    if (a.value.is_uop()) return a.value.arg.uop();
+    return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.at))));
+  }
+
+  // ---- UOp.range(...), UOp.new_buffer(...), UOp.sink()
+
+  Value uop_static(size_t at) override {
+    size_t name_at = pos_ + 1;
+    std::string_view name = attribute("a method of UOp");
+    if (name == "const") return constant(at);
+    Arguments args = arguments();
+    if (name == "unique_const") return {unique_constant(args, at)};
+    if (name == "range") return {range(args, at)};
+    if (name == "special") return {special(args, at)};
+    if (name == "variable") return {variable(args, at)};
+    if (name == "new_buffer") return {buffer(args, at)};
+    auto op = op_named(name);
+    if (!op) fail(name_at, "UOp has no method '" + std::string(name) + "'");
+    sources_.clear();
+    return {generic(*op, args, name_at)};
+  }
+
+  UOp range(const Arguments& args, size_t at) {
+    only_keywords(args, {"dtype", "src"});
+    const Argument& end = need(args, 0, "an end", at);
+    DType dtype = dtype_keyword(args, open_dtype("weakint"));
+    std::vector<Arg> axis;
+    for (size_t i = 1; i < args.size() && args[i].keyword.empty(); i++) axis.push_back(as_arg(args[i].value));
+    if (axis.empty()) fail(at, "UOp.range without an axis number");
+    if (axis.size() == 1) axis.push_back(is_0_13_ ? Arg(AxisType::LOOP) : graph_.raw("AxisType.WEAK"));
+    sources_.assign(1, size(end, dtype));
+    if (const Argument* k = args.keyword("src")) append_uops(sources_, k->value, k->at);
+    return graph_.node(Op::RANGE, dtype, sources_, graph_.tuple(axis));
+  }
+
+  UOp special(const Arguments& args, size_t at) {
+    only_keywords(args, {"dtype"});
+    const Argument &end = need(args, 0, "an end", at), &name = need(args, 1, "a name", at);
+    DType dtype = dtype_keyword(args, open_dtype("weakint"));
+    return graph_.node(Op::SPECIAL, dtype, size(end, dtype), as_arg(name.value));
+  }
+
+  UOp variable(const Arguments& args, size_t at) {
+    only_keywords(args, {"dtype"});
+    const Argument &name = need(args, 0, "a name", at), &low = need(args, 1, "a minimum", at),
+                   &high = need(args, 2, "a maximum", at);
+    Arg arg = graph_.tuple({as_arg(name.value), as_arg(low.value), as_arg(high.value)});
+    return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, open_dtype("weakint")), {}, arg);
+  }
+
+  // ParamArg(3, dtypes.float, device='CPU')
+  Arg param_of_buffer(Arg slot, DType dtype, Arg device) {
+    std::vector<Arg> fields{graph_.str(""), graph_.str("")},
+        items{graph_.str("ParamArg"), Arg(), slot, Arg(dtype)};
+    if (!device.is_none()) fields.push_back(graph_.str("device")), items.push_back(device);
+    items[1] = graph_.tuple(fields);
+    return graph_.record(RecordClass::Open, items);
+  }
+
+  UOp buffer(const Arguments& args, size_t at) {
+    const Argument &of = need(args, 0, "a device", at), &elements = need(args, 1, "a size", at),
+                   &d = need(args, 2, "a dtype", at), &number = need(args, 3, "a number", at);
+    Arg device = as_arg(of.value), slot = as_arg(number.value);
+    DType dtype = as_dtype(d.value, d.at);
+    UOp shape = is_0_13_ ? UOp() : size(elements, open_dtype("weakint"));
+    if (!is_0_13_) return graph_.node(Op::BUFFER, dtype, shape, param_of_buffer(slot, dtype, device));
+    UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, slot), on_device(device)};
+    return graph_.node(Op::BUFFER, dtype, src, as_arg(elements.value));
+  }
+
+  // ---- methods
+
+  enum class Method : uint8_t { Cast, Bitcast, Alu, CopyToDevice, Rop, Rtag, Index, Op };
+
+  UOp method_call(UOp self, std::string_view name, size_t at) override {
+    static constexpr std::string_view kNames[] = {"cast", "bitcast", "alu", "copy_to_device", "_rop", "rtag", "index"};
+    static const NameTable kTable(kNames);
+    int method = kTable.find(name);
+    auto op = method < 0 ? op_named(name) : std::nullopt;
+    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // what a person may have written
+    Arguments args = arguments();
+    UOp out;
+    guarded(at, [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
+    return out;
+  }
+
+  UOp call(UOp self, Method method, Op op, const Arguments& args, size_t at) {
+    switch (method) {
+      case Method::Cast: return cast(Op::CAST, self, args, at);
+      case Method::Bitcast: return cast(Op::BITCAST, self, args, at);
+      case Method::Alu: return alu(self, args, at);
+      case Method::CopyToDevice: return copy(self, args, at);
+      case Method::Rop: return reduction(self, args, at);
+      case Method::Rtag:
+        count(args, 0, 1, "rtag", at);
+        return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
+      case Method::Index: return index(self, args);
+      case Method::Op: break;
+    }
+    sources_.assign(1, self);
+    return generic(op, args, at);
+  }
+
+  // From 0.14 on a CAST says its dtype in its arg too.
+  UOp cast(Op op, UOp self, const Arguments& args, size_t at) {
+    count(args, 1, 1, name_of(op), at);
+    DType d = as_dtype(args[0].value, args[0].at);
+    return graph_.node(op, d, self, is_0_13_ ? Arg() : Arg(d));
+  }
+
+  UOp alu(UOp self, const Arguments& args, size_t at) {
+    if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) fail(at, "alu() without an op");
+    sources_.assign(1, self);
+    for (size_t i = 1; i < args.size(); i++) sources_.push_back(as_uop(args[i].value, args[i].at));
+    Op op = args[0].value.arg.op();
+    if (op == Op::OTHER) fail(args[0].at, "alu() of an op that is not known");
+    return graph_.node(op, dtype_of_op(op), sources_);
+  }
+
+  UOp copy(UOp self, const Arguments& args, size_t at) {
+    count(args, 1, 1, "copy_to_device", at);
+    if (is_0_13_) return graph_.node(Op::COPY, self.dtype(), {self, on_device(device_argument(args[0]))});
+    return graph_.node(Op::COPY, self.dtype(), self, device_argument(args[0]));
+  }
+
+  // x._rop(Ops.ADD, (0, 1)): 0.13 keeps the axes, 0.14 how many of the first there are.
+  UOp reduction(UOp self, const Arguments& args, size_t at) {
+    count(args, 2, 2, "_rop", at);
+    Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
+    if (!axes.is_tuple() || axes.items().empty()) fail(args[1].at, "found " + axes.repr(), "the axes, as (0, 1)");
+    if (is_0_13_) return graph_.node(Op::REDUCE, self.dtype(), self, graph_.tuple({op, axes}));
+    for (size_t i = 0; i < axes.items().size(); i++)
+      if (axes[i] != Arg(int64_t(i))) fail(args[1].at, "a reduction of other axes than the first", "(0, 1, ...)");
+    return graph_.node(Op::REDUCE, self.dtype(), self, graph_.tuple({op, Arg(int64_t(axes.items().size()))}));
+  }
+
+  UOp index(UOp self, const Arguments& args) {
+    only_keywords(args, {"dtype", "ptr", "arg"});
+    const Argument *d = args.keyword("dtype"), *ptr = args.keyword("ptr"), *arg = args.keyword("arg");
+    DType usual = is_0_13_ && !ptr ? self.dtype().base() : self.dtype();
+    sources_.assign(1, self);
+    for (const Argument& a : args)
+      if (a.keyword.empty()) sources_.push_back(as_uop(a.value, a.at));
+    return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->at) : usual, sources_, arg ? as_arg(arg->value) : Arg());
+  }
+
+  // The node `op` of sources_ and the positional arguments, with arg=
+  UOp generic(Op op, const Arguments& args, size_t at) {
+    Arg arg;
+    const Argument* dtype = nullptr;
+    for (const Argument& a : args) {
+      if (a.keyword.empty()) sources_.push_back(as_uop(a.value, a.at));
+      else if (a.keyword == "arg") arg = as_arg(a.value);
+      else if (a.keyword == "dtype") dtype = &a;
+      else only_keywords(args, {"arg", "dtype"});
+    }
+    if (sources_.empty() && !kVoid.contains(op)) fail(at, std::string(name_of(op)) + " of nothing");
+    UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->at) : dtype_of_op(op), sources_, arg);
+    // of a vector 0.13's may be a shorter one
+    if (op == Op::REDUCE && !dtype && is_0_13_ && sources_[0].dtype().count() > 1 && infers()) leave_open(out);
+    return out;
+  }
+
+  // The op that pyrender writes as a method of that name.
+  static std::optional<Op> op_named(std::string_view name) {
+    struct Row {
+      std::string_view name;
+      Op op;
+    };
+    static constexpr Row kRows[] = {
+        {"sink", Op::SINK},         {"end", Op::END},     {"store", Op::STORE},           {"load", Op::LOAD},
+        {"unique", Op::UNIQUE},     {"sqrt", Op::SQRT},   {"reduce", Op::REDUCE},         {"after", Op::AFTER},
+        {"threefry", Op::THREEFRY}, {"where", Op::WHERE}, {"reciprocal", Op::RECIPROCAL}, {"exp2", Op::EXP2},
+        {"log2", Op::LOG2},         {"sin", Op::SIN},     {"contiguous", Op::CONTIGUOUS}, {"barrier", Op::BARRIER},
+        {"detach", Op::DETACH}};
+    for (const Row& row : kRows)
+      if (row.name == name) return row.op;
+    return std::nullopt;
+  }
+
+  // ---- dtypes that follow (0.14: ops.py dtype_from_uop; 0.13: what each method gives)
+
+  DType dtype_of_op(Op op) {
+    if (kVoid.contains(op) || sources_.empty()) return dtypes::void_;
+    DType first = sources_[0].dtype(), last = sources_.back().dtype();
+    if (op == Op::CMPLT || op == Op::CMPNE || op == Op::CMPEQ)
+      return is_0_13_ && last.count() > 1 ? dtypes::bool_.vec(last.count()) : dtypes::bool_;
+    if (op == Op::SHL || op == Op::SHR) return first;
+    if (is_0_13_) {
+      if (op == Op::LOAD) return loaded_dtype(sources_[0]);
+      return (ops::ALU | kDivisions).contains(op) ? last : first;
+    }
+    if (kFloatFunctions.contains(op) && !is_float(first) && first != dtypes::bool_)
+      return first.repr() == "dtypes.weakint" ? open_dtype("weakfloat") : promoted(first, dtypes::float32);
+    if (op == Op::WHERE && sources_.size() == 3) return promoted(sources_[1].dtype(), last);
+    if (sources_.size() == 2 && (ops::Binary | kDivisions).contains(op)) return promoted(first, last);
+    return first;
+  }
+  // ---- operators
+
+  Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) override {
+    if (!left.is_uop() && !right.is_uop())
+      return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
+    if (op.negate || op.op == Op::SUB || op.op == Op::FDIV || op.op == Op::POW)
+      fail(left_at, "an operator that pyrender of this release does not print", "one of + * // % << >> < != & | ^");
+    UOp a = left.is_uop() ? left.arg.uop() : literal_beside(right.arg.uop(), as_arg(left));
+    UOp b = right.is_uop() ? right.arg.uop() : literal_beside(left.arg.uop(), as_arg(right));
+    if (op.swap) std::swap(a, b);
+    Op o = op.op == Op::IDIV ? Op::FLOORDIV : op.op == Op::MOD ? Op::FLOORMOD : op.op;
+    sources_.assign({a, b});
+    return {graph_.node(o, dtype_of_op(o), sources_)};
+  }
+
+  // The constant that a bare number beside `u` stands for, which 0.13 prints for those on a device: the device of `u`,
+  // or where that has none the first of the text, on which its kernels are.
+  UOp literal_beside(UOp u, Arg number) {
+    DType dtype = u.dtype().base();
+    UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
+    Arg device = device_of(u);
+    if (device.is_none() && is_0_13_ && infers()) device = first_device_;
+    return device.is_none() ? c : c.with_src(on_device(device));
+  }
+
+  // 0.13's UOp.device.
+  Arg device_of(UOp root) {
+    for (UOp u : toposort(root, [&](UOp u) { return !device_.contains(u); }))
+      if (!device_.contains(u)) device_[u] = device_here(u);
+    return *device_.find(root);
+  }
+  Arg device_here(UOp u) {
+    if (u.is(Op::DEVICE)) return u.arg();
+    auto of = [&](UOp s) { return *device_.find(s); };
+    if (u.is(Op::STAGE) && u.arg().is(RecordClass::Open)) {
+      RecordView opts(u.arg());
+      for (size_t i = 0; i < opts.size(); i++)
+        if (opts.field(i) == "device") return opts.values()[i];
+    }
+    if (u.is(Op::MSELECT) && u.num_src() && of(u.src(0)).is_tuple() && u.arg().is_int()) {
+      auto devices = of(u.src(0)).items();
+      int64_t i = u.arg().small_int();
+      return i >= 0 && size_t(i) < devices.size() ? devices[size_t(i)] : Arg();
+    }
+    if (u.is(Op::MSTACK)) {
+      std::vector<Arg> devices;
+      for (UOp s : u.src()) devices.push_back(of(s));
+      return graph_.tuple(devices);
+    }
+    if ((u.is(Op::COPY) || u.is(Op::BUFFER) || u.is(Op::ALLREDUCE)) && u.num_src() > 1) return of(u.src(1));
+    if (u.is(Op::AFTER) && u.num_src()) return of(u.src(0));
+    for (UOp s : u.src())
+      if (Arg device = of(s); !device.is_none()) return device;
+    return {};
+  }
+
+  // ---- what args hold that is no plain Python: a UOp as it prints itself, a Target
+
+  Value other_name(std::string_view name, size_t at) override {
+    if (peek() != ':') return PyrenderReader::other_name(name, at);
+    if (peek(1) == '=') {  // x0:=UOp(...): named where it stands first
+      pos_ += 2;
+      Value v = item();
+      define(name, as_uop(v, at));
+      return v;
+    }
+    return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // target=CPU:CLANG:x86_64,native)
+  }
+  // Moves on to the bracket that closes what byte `at` stands in.
+  size_t to_the_bracket(size_t at) {
+    int open = 0;
+    for (pos_ = at; !at_end() && peek() != '\n'; pos_++) {
+      if (peek() == '(') open++;
+      else if (peek() == ')' && open-- == 0) return pos_;
+    }
+    fail(at, "found " + found(at), "a value, up to a ')'");
+  }
+
+  const bool is_0_13_;
+  UOpMap<Arg> device_;  // of nodes below which a bare number stands
+  Arg first_device_;    // None: none yet
+};
+
+// ---- whose text it is
+
+// A set of releases, a bit each.
+constexpr uint32_t bit(Release r) { return 1u << int(r); }
+constexpr uint32_t k12 = bit(Release::v0_12), k13 = bit(Release::v0_13), k14 = bit(Release::v0_14);
+
+struct Word {
+  std::string_view before, word;  // "dtypes" and "weakint"; of a method nothing stands before
+  uint32_t releases;
+};
+constexpr Word kWords[] = {
+    {"dtypes", "index", k12},         {"dtypes", "weakint", k13 | k14}, {"dtypes", "weakfloat", k14},
+    {"UOp", "unique_const", k12 | k13}, {"UOp", "variable", k12 | k13},   {"", "_rop", k13 | k14},
+    {"", "r", k12},                   {"", "reshape", k12},             {"", "expand", k12},
+    {"", "permute", k12},             {"", "assign", k12},              {"", "where", k12 | k13},
+};
+
+// The releases that write `word` behind `before` and a dot.
+uint32_t releases_with(std::string_view before, std::string_view word, std::string_view after) {
+  if (before == "Ops") {
+    auto op = parse_op(word);
+    uint32_t out = 0;
+    for (Release r : {Release::v0_12, Release::v0_13, Release::v0_14})
+      if (op && has_op(r, *op)) out |= bit(r);
+    return out;
+  }
+  if (before == "UOp" && word == "const") return after.starts_with("(dtypes.") ? k12 | k13 : k14;
+  for (const Word& w : kWords)
+    if (w.word == word && (w.before == before || (w.before.empty() && after.starts_with('(')))) return w.releases;
+  return k12 | k13 | k14;
+}
+
+bool is_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+}  // namespace
+
+std::unique_ptr<PyrenderReader> open_pyrender_reader(Graph& graph, std::string_view text, std::string_view file,
+                                                     Places* places) {
+  return std::make_unique<OpenReader>(graph, text, file, places);
+}
+
+Release release_in_text(std::string_view text) {
+  uint32_t may_be = k12 | k13 | k14;
+  for (size_t dot = text.find('.'); dot != text.npos; dot = text.find('.', dot + 1)) {
+    size_t begin = dot, end = dot + 1;
+    while (begin > 0 && is_name(text[begin - 1])) begin--;
+    while (end < text.size() && is_name(text[end])) end++;
+    may_be &= releases_with(text.substr(begin, dot - begin), text.substr(dot + 1, end - dot - 1), text.substr(end));
+    if (may_be == k13) return Release::v0_13;
+    if (may_be == k14) return Release::v0_14;
+    if (may_be == k12 || !may_be) break;
+  }
+  return may_be == (k13 | k14) ? Release::v0_14 : Release::v0_12;
+}
+
+}  // namespace tgc
