@@ -94,12 +94,14 @@ std::string made(Result<std::string> answer, const CompileJob& job, bool died) {
 
 // ---- which worker a source wants
 struct Wants {
-  bool room = false;     // files to write and programs to start: drivers, linkers
-  unsigned engines = 0;  // that are loaded before it starts
+  bool room = false;               // files to write and programs to start: drivers, linkers
+  std::optional<Language> driver;  // whose driver compiles: it may bring an LLVM of its own, and shares no process
+  unsigned engines = 0;            // that are loaded before it starts
   Compiler compiler = nullptr;
 
   bool are_met_by(const Wants& had) const {
-    return room == had.room && compiler == had.compiler && (engines & had.engines) == engines;
+    return room == had.room && driver == had.driver && compiler == had.compiler &&
+           (engines & had.engines) == engines;
   }
 };
 
@@ -107,7 +109,10 @@ Wants wants_of(const CompileJob& job, Artifact what, Compiler compiler) {
   bool is_file = what == Artifact::Binary || what == Artifact::Disassembly;
   bool is_driver = (job.language == Language::OpenCl && what == Artifact::Binary) || wants_nvidia(job, what);
   bool links = job.machine == "amdgcn" && is_file;
-  return {.room = is_driver || links, .engines = is_driver ? 0 : load_engines(job, what), .compiler = compiler};
+  return {.room = is_driver || links,
+          .driver = is_driver ? std::optional(job.language) : std::nullopt,
+          .engines = is_driver ? 0 : load_engines(job, what),
+          .compiler = compiler};
 }
 
 // ---- a worker that compiles one source after the other
@@ -115,6 +120,9 @@ Wants wants_of(const CompileJob& job, Artifact what, Compiler compiler) {
 // starts them all.
 class Starter {
  public:
+  // `loading` is held while a worker starts: one that is forked while an engine is half loaded dies of what it loads.
+  explicit Starter(std::mutex& loading) : loading_(loading) {}
+
   Result<WorkerProcess> start(const std::function<Status(Worker&)>& body) {
     std::packaged_task<Result<WorkerProcess>()> task([&] { return WorkerProcess::start(body); });
     auto started = task.get_future();
@@ -135,10 +143,12 @@ class Starter {
       auto& task = *tasks_.front();
       tasks_.pop();
       lock.unlock();
+      std::lock_guard no_loading(loading_);
       task();
     }
   }
 
+  std::mutex& loading_;
   std::mutex mutex_;
   std::condition_variable any_;
   std::queue<std::packaged_task<Result<WorkerProcess>()>*> tasks_;
@@ -180,8 +190,8 @@ class Workers {
  public:
   const pid_t process = getpid();
 
-  std::string compile(const CompileJob& job, Artifact what, const Wants& wants) {
-    auto worker = take(wants);
+  std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
+    auto worker = take(wanted(job, what, compiler));
     std::string made = worker->compile(job, what);
     keep(std::move(worker));  // one that has refused or was stopped half way may hold anything: it ends here
     return made;
@@ -192,6 +202,10 @@ class Workers {
   }
 
  private:
+  Wants wanted(const CompileJob& job, Artifact what, Compiler compiler) {
+    std::lock_guard lock(loading_);
+    return wants_of(job, what, compiler);
+  }
   std::unique_ptr<CompileWorker> take(const Wants& wants) {
     std::unique_lock lock(mutex_);
     engines_ |= wants.engines;
@@ -214,7 +228,8 @@ class Workers {
     idle_.push_front(std::move(worker));
   }
 
-  Starter starter_;
+  std::mutex loading_;  // engines
+  Starter starter_{loading_};
   std::mutex mutex_;
   std::deque<std::unique_ptr<CompileWorker>> idle_;
   unsigned engines_ = 0;  // that this process has loaded
@@ -240,7 +255,7 @@ Workers& own_workers() {
 
 std::string compile_contained(const CompileJob& job, Artifact what, Compiler compiler) {
   if (kSanitized) return compiler(job, what);
-  return own_workers().compile(job, what, wants_of(job, what, compiler));
+  return own_workers().compile(job, what, compiler);
 }
 
 double compile_worker_seconds() { return worker_seconds; }
