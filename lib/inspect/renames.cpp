@@ -216,7 +216,7 @@ Arg Renames::arg(Graph& graph, Arg a) const {
         if (new_fields_.contains(std::string(record.name()) + "." + std::string(field))) continue;
         Arg value = arg(graph, record.values()[i]);
         if (record.name() == "KernelInfo" && field == "name" && value.is_str())
-          value = graph.str(without_number(value.text()));
+          value = graph.str(plain_kernel_name(value.text()));
         fields.push_back(graph.str(field));
         items.push_back(value);
       }

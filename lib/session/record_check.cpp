@@ -214,6 +214,9 @@ class RecordCheck {
 
   // Why tgc cannot replay the record, empty when it can.
   std::string why_not_to_replay() const {
+    if (detect_kind(r_.ast) == InputKind::Json)
+      return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
+             "record it without these";
     if (is_kernel() && !parse_target(r_.target, settings_)) return "tgc has no renderer for " + r_.target;
     if (!is_kernel() && r_.ast.find("Ops.CUSTOM_KERNEL") != r_.ast.npos)
       return "a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call";
