@@ -87,6 +87,8 @@ int run_target(const Target& target, const CampaignOptions& o) {
   const double most = o.seconds > 0 || o.runs ? o.seconds : 10;
   auto more = [&] { return most <= 0 || seconds() < most; };
   Findings findings(o.findings);
+  SharedMemory<std::atomic<uint64_t>> run;
+  run_inputs = &*run;
   uint64_t at = 0, last = o.runs ? o.runs : UINT64_MAX;
   while (at < last && more()) {
     auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.limit_seconds, [&](uint64_t i) {
@@ -97,8 +99,10 @@ int run_target(const Target& target, const CampaignOptions& o) {
     if (ran.died && findings.is_new(*ran.died))
       findings.tell(std::string(target.name), *ran.died, input(ran.died->index), "");
   }
-  std::printf("%-12s %9llu inputs, %5.1f s, %d findings\n", std::string(target.name).c_str(),
-              static_cast<unsigned long long>(at), seconds(), findings.causes());
+  run_inputs = nullptr;
+  std::string ran = *run ? ", " + std::to_string(*run) + " of them run" : "";
+  std::printf("%-12s %9llu inputs%s, %5.1f s, %d findings\n", std::string(target.name).c_str(),
+              static_cast<unsigned long long>(at), ran.c_str(), seconds(), findings.causes());
   return findings.causes();
 }
 

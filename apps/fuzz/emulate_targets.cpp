@@ -49,6 +49,7 @@ void run_ptx(Bytes bytes) {
   emulate::Memory memory(kMemory);
   auto module = ptx::LoadedModule::load(text_of(bytes), memory);
   if (!must_say(module)) return;
+  count_as_run();
   DeviceArray array(memory);
   for (const ptx::Function& f : (*module)->module().functions) {
     const ptx::Code* code = (*module)->kernel(f.name);
@@ -69,6 +70,7 @@ void run_code_object(Bytes bytes) {
   emulate::Memory memory(kMemory);
   auto module = hip::LoadedModule::load(text_of(bytes), memory, true);
   if (!must_say(module)) return;
+  count_as_run();
   DeviceArray array(memory);
   for (const auto& code : (*module)->kernels())
     run(hip::Launch{.code = code.get(),

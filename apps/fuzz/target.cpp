@@ -44,6 +44,11 @@ const Target* find_target(std::string_view name) {
   return found == all_targets().end() ? nullptr : &*found;
 }
 
+std::atomic<uint64_t>* run_inputs = nullptr;
+void count_as_run() {
+  if (run_inputs) ++*run_inputs;
+}
+
 void finding(const std::string& what) {
   std::fprintf(stderr, "fuzz: %s\n", what.c_str());
   std::abort();

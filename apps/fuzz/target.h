@@ -2,6 +2,7 @@
 // exception, an "internal error" or a broken promise (what was written is not read) is a finding. The same targets are
 // run by libFuzzer (preset fuzz) and by a plain loop (every other build); testdata/fuzz/README.md says how.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,6 +32,10 @@ void read_gzip(Bytes), read_trace_bytes(Bytes), read_cache_entry(Bytes), read_wo
 void read_request(Bytes);
 void run_code_object(Bytes), run_ptx(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
+
+// Counts the inputs that were not refused but run, of targets that call it: a campaign's, across its processes.
+void count_as_run();
+extern std::atomic<uint64_t>* run_inputs;
 
 // Says what is wrong and ends the process by SIGABRT.
 [[noreturn]] void finding(const std::string& what);

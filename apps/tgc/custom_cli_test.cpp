@@ -97,7 +97,7 @@ TEST_CASE("cli: hostile code of CUSTOMI in CUDA C, on the emulated driver") {
   const Attack attacks[] = {
       {"cuda_include", "1\\n#include \"/etc/hostname\"\\n", "take in no files"},
       {"cuda_endless", "[]{{ volatile int i = 0; while (1) i++; return 1; }}()", "did not end within 5 seconds"},
-      {"cuda_outside", "(data0_4[1 << 28] = 1)", "bytes beyond the end of 16 allocated bytes"},
+      {"cuda_outside", "(data0_4[1 << 28] = 1)", "bytes behind the 16 bytes of argument 0"},
   };
   for (const Attack& a : attacks) attacked("CUDA --emulate", a);
 }

@@ -25,6 +25,22 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C, and says so; nothing is emula
   CHECK(run_tgc("run --race '" + records + "#bcast_pow.0'").code == 2);
 }
 
+TEST_CASE("cli: run --emulate convicts a kernel that leaves its arrays, and shows the line") {
+  const std::string records = test_path("golden/kernels.jsonl.gz");
+  std::string list = run_tgc("dump '" + records + "#bcast_pow.0' --stage=linear --target=CUDA:CUDA:sm_80").out;
+  for (size_t at; (at = list.find("384")) != list.npos;) list[at] = '4';  // an offset into data0, of 512 elements
+  Ran r = run_tgc("run --emulate --reference=none --device=CUDA:CUDA:sm_80 " + put("beyond.uops", list));
+  INFO(r.out, r.err);
+  CHECK(r.code == 1);
+  CHECK(has(r.err, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+  CHECK(has(r.err, " bytes of argument 0)"));
+  CHECK(has(r.err, " of the source ("));
+  CHECK(has(r.err, "\n  "));  // the line itself
+  Ran lacks = run_tgc("run --emulate --device=AMD:LLVM:gfx950 '" + records + "#bcast_pow.0'");
+  CHECK(lacks.code == 2);
+  CHECK(has(lacks.err, "there is no emulator for gfx950"));
+}
+
 TEST_CASE("cli: run --emulate runs AMD's code objects, and says so") {
   const std::string records = test_path("golden/kernels.jsonl.gz");
   for (const char* target : {"AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:HIP:gfx1201"}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace tgc::emulate {
 
@@ -62,24 +63,38 @@ const char* verb(Access access) {
   return access == Access::Load ? "reads" : access == Access::Store ? "stores" : "changes";
 }
 
+namespace {
+
+std::string bytes_text(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
+
+}  // namespace
+
 std::string hex(uint64_t v) {
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)v);
   return text;
 }
 
-std::string place_in(const std::vector<Range>& ranges, uint64_t from, uint64_t to) {
+std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
+                     uint64_t to) {
+  constexpr uint64_t kFar = uint64_t(1) << 30;
   const Range* nearest = nullptr;
   uint64_t distance = UINT64_MAX;
   for (const Range& r : ranges) {
     uint64_t away = from >= r.end ? from - r.end : to <= r.begin ? r.begin - to : 0;
     if (away < distance) nearest = &r, distance = away;
   }
-  if (!nearest || distance > (uint64_t(1) << 30)) return "where nothing is allocated";
-  std::string size = std::to_string(nearest->end - nearest->begin) + " allocated bytes";
-  if (from < nearest->begin) return std::to_string(nearest->begin - from) + " bytes before the begin of " + size;
-  return from >= nearest->end ? std::to_string(from - nearest->end) + " bytes beyond the end of " + size
-                              : "across the end of " + size;
+  if (!nearest || distance > kFar) return "where nothing is allocated";
+  std::string whole = "the " + bytes_text(nearest->end - nearest->begin) + " ";
+  size_t number = 0, count = arguments.size() / sizeof(uint64_t);
+  auto is_its = [&](size_t n) {
+    return std::memcmp(arguments.data() + n * sizeof(uint64_t), &nearest->begin, sizeof(uint64_t)) == 0;
+  };
+  while (number < count && !is_its(number)) number++;
+  whole += number < count ? "of argument " + std::to_string(number) : "of an allocation";
+  if (from < nearest->begin) return bytes_text(nearest->begin - from) + " before " + whole;
+  if (from < nearest->end) return "across the end of " + whole;
+  return (from == nearest->end ? "right" : bytes_text(from - nearest->end)) + " behind " + whole;
 }
 
 }  // namespace tgc::emulate

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,9 @@ enum class Access : uint8_t { Load, Store, Atomic };
 const char* verb(Access access);  // "reads", "stores", "changes"
 
 std::string hex(uint64_t v);  // "0x1f"
-// Where an address lies that lies in no allocation: "4 bytes beyond the end of 64 allocated bytes".
-std::string place_in(const std::vector<Range>& ranges, uint64_t from, uint64_t to);
+// Where an address lies that lies in no allocation: "4 bytes behind the 64 bytes of argument 1". What holds the address
+// of an allocation among the kernel's arguments names it.
+std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
+                     uint64_t to);
 
 }  // namespace tgc::emulate

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "lib/support/lines.h"
+
 namespace tgc {
 namespace {
 
@@ -78,6 +80,19 @@ Status check_emulated(std::string_view device) {
   if (was_asked_for && is_one(device, "CL"))
     return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};
   return Unit{};
+}
+
+Diag launch_error(int code, std::string message, const KernelSource& source) {
+  constexpr int kIllegalAddress = 700, kMisalignedAddress = 716, kLaunchFailed = 719;
+  Diag out{.message = std::move(message)};
+  out.convicts = code == kIllegalAddress || code == kMisalignedAddress || code == kLaunchFailed;
+  constexpr std::string_view kBefore = ", line ", kBehind = " of the source";
+  size_t behind = out.message.find(kBehind), before = out.message.rfind(kBefore, behind);
+  if (behind == std::string::npos || before == std::string::npos) return out;
+  size_t line = size_t(std::atol(out.message.c_str() + before + kBefore.size()));
+  auto lines = lines_of(source.text);
+  if (line && line <= lines.size()) out.context = "  " + std::string(trimmed(lines[line - 1]));
+  return out;
 }
 
 }  // namespace tgc

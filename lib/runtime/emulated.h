@@ -4,6 +4,7 @@
 #pragma once
 #include <string_view>
 
+#include "lib/runtime/device.h"
 #include "lib/support/result.h"
 
 namespace tgc {
@@ -26,5 +27,9 @@ std::string_view emulated_as(std::string_view device);
 
 // An error when there is no emulator for a device, as --device has it, that was to be emulated.
 Status check_emulated(std::string_view device);
+
+// The error of a driver's launch. `code` is CUDA's or HIP's, which are the same: what a kernel may not do convicts it.
+// An emulator's names a line of the source: where it does, the line goes along.
+Diag launch_error(int code, std::string message, const KernelSource& source);
 
 }  // namespace tgc

@@ -9,7 +9,8 @@ void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
     std::string what = std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at ";
     if (space == Space::Global) {
       if (!find_range(w, o, from, from + inside))
-        raise(w, o, lane, kIllegalAddress, what + hex(from) + ", " + place_in(w.block->launch->ranges, from, to));
+        raise(w, o, lane, kIllegalAddress,
+              what + hex(from) + ", " + place_in(w.block->launch->ranges, w.block->launch->parameters, from, to));
     } else {
       uint64_t size = space == Space::Shared ? w.block->shared.size() : w.block->launch->code->local_bytes;
       if (to < from || to > size)

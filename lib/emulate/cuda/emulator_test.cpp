@@ -233,10 +233,10 @@ TEST_CASE("PTX emulator: accesses out of bounds and misaligned are named") {
       contains(beyond.error,
                "kernel 'k', line 16 of the PTX, line 12 of the source ('st.global.u32 [%rd8], %r0'): thread (8,0,0) of "
                "block (0,0,0) stores 4 bytes at 0x"));
-  CHECK(contains(beyond.error, ", 0 bytes beyond the end of 32 allocated bytes"));
+  CHECK(contains(beyond.error, ", right behind the 32 bytes of argument 0"));
   auto before = run_text(kernel_text(1, kElement + "ld.global.u32 %r1, [%rd8-4];"), {.block = {2, 1, 1}}, out);
   CHECK(contains(before.error, "reads 4 bytes"));
-  CHECK(contains(before.error, ", 4 bytes before the begin of 32 allocated bytes"));
+  CHECK(contains(before.error, ", 4 bytes before the 32 bytes of argument 0"));
   auto crooked = run_text(kernel_text(1, "ld.global.v2.f32 {%f1, %f2}, [%rd0+4];"), {}, out);
   CHECK(crooked.fault->code == kMisalignedAddress);
   CHECK(contains(crooked.error, "which is no multiple of 8"));
@@ -245,7 +245,7 @@ TEST_CASE("PTX emulator: accesses out of bounds and misaligned are named") {
   CHECK(run_text(kernel_text(1, "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd0];"), {}, three).error == "");
   auto stored = run_text(kernel_text(1, "st.global.v4.f32 [%rd0], {%f1, %f2, %f3, %f4};"), {}, three);
   CHECK(contains(stored.error, "stores 16 bytes at 0x"));
-  CHECK(contains(stored.error, ", across the end of 12 allocated bytes"));
+  CHECK(contains(stored.error, ", across the end of the 12 bytes of argument 0"));
   auto shared = run_text(kernel_text(1, ".shared .b32 s[4];\nst.shared.u32 [s+16], %r0;"), {}, out);
   CHECK(contains(shared.error, "stores 4 bytes at 16 of 16 bytes of shared memory"));
 }

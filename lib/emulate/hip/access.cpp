@@ -7,6 +7,10 @@ std::string what_at(Access access, uint32_t bytes, const std::string& place) {
   return std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at " + place;
 }
 
+std::string nearest_to(const Wave& w, uint64_t from, uint64_t to) {
+  return place_in(w.group->launch->ranges, w.group->launch->arguments, from, to);
+}
+
 // What the lanes compute, before it is looked up.
 void compute(const Wave& w, const Op& o, Addresses& to) {
   uint64_t base = (uint64_t(w.s[o.c.place]) | (o.narrow_base ? 0 : uint64_t(w.s[o.c.place + 1]) << 32)) +
@@ -46,7 +50,7 @@ void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
     uint64_t from = to.host[lane], end = from + o.bytes;
     if (end < from || !find_range(w, o, from, end))
       raise(w, o, lane, kIllegalAddress,
-            what_at(access, o.bytes, hex(from)) + ", " + place_in(w.group->launch->ranges, from, end));
+            what_at(access, o.bytes, hex(from)) + ", " + nearest_to(w, from, end));
   });
 }
 
@@ -73,7 +77,7 @@ void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at
 void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
   raise(w, o, 0, kIllegalAddress,
         what_at(Access::Load, 4u * o.words, hex(from)) + ", " +
-            place_in(w.group->launch->ranges, from, from + 4u * o.words));
+            nearest_to(w, from, from + 4u * o.words));
 }
 
 template <Space kSpace>
@@ -91,7 +95,7 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
         check_lane(w, o, access, lane, at, is_private);
       else if (!find_range(w, o, at, at + o.bytes))
         raise(w, o, lane, kIllegalAddress,
-              what_at(access, o.bytes, hex(at)) + ", " + place_in(w.group->launch->ranges, at, at + o.bytes));
+              what_at(access, o.bytes, hex(at)) + ", " + nearest_to(w, at, at + o.bytes));
     });
     if (!is_global) return;
   } else if constexpr (kSpace == Space::Private) {

@@ -104,7 +104,7 @@ TEST_CASE("HIP emulator: a launch from hipInit to hipFree, and what goes wrong")
   CHECK(launch(33) == 700);
   CHECK(error_text(700).find("thread (32,0,0) of block (0,0,0) stores 4 bytes at 0x") != std::string::npos);
   CHECK(error_text(700).find("'), line 8 of the source: thread") != std::string::npos);
-  CHECK(error_text(700).find(", 0 bytes beyond the end of 128 allocated bytes") != std::string::npos);
+  CHECK(error_text(700).find(", right behind the 128 bytes of argument 0") != std::string::npos);
   bytes = 4;
   CHECK(launch(32) == 1);
   CHECK(call("hipModuleUnload", module) == 0);

@@ -99,16 +99,16 @@ class CudaDevice : public Device {
     if (code == 0) return Unit{};
     return Diag{std::string(function) + ": " + error_text(code)};
   }
-
-  Api cu;
-
- private:
   std::string error_text(CUresult code) const {
     const char *name = nullptr, *text = nullptr;
     if (cu.cuGetErrorName) cu.cuGetErrorName(code, &name);
     if (cu.cuGetErrorString) cu.cuGetErrorString(code, &text);
     return (name ? name : "CUDA error " + std::to_string(code)) + (text ? " (" + std::string(text) + ")" : "");
   }
+
+  Api cu;
+
+ private:
 
   std::string name_;
   CUdevice device_ = 0;
@@ -118,8 +118,8 @@ class CudaDevice : public Device {
 
 class CudaKernel : public Kernel {
  public:
-  CudaKernel(CudaDevice& device, CUmodule module, CUfunction function)
-      : Kernel(device), module_(module), function_(function) {}
+  CudaKernel(CudaDevice& device, KernelSource source, CUmodule module, CUfunction function)
+      : Kernel(device), source_(std::move(source)), module_(module), function_(function) {}
   ~CudaKernel() override {
     for (CUevent e : events_)
       if (e) device().cu.cuEventDestroy_v2(e);
@@ -134,9 +134,10 @@ class CudaKernel : public Kernel {
     for (uint64_t& v : values_) pointers_.push_back(&v);
     auto [gx, gy, gz] = a.size.global;
     auto [lx, ly, lz] = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
-    return device().check(
-        device().cu.cuLaunchKernel(function_, gx, gy, gz, lx, ly, lz, 0, nullptr, pointers_.data(), nullptr),
-        "cuLaunchKernel");
+    CUresult code =
+        device().cu.cuLaunchKernel(function_, gx, gy, gz, lx, ly, lz, 0, nullptr, pointers_.data(), nullptr);
+    if (code) return launch_error(code, "cuLaunchKernel: " + device().error_text(code), source_);
+    return Unit{};
   }
 
   Result<double> time(const LaunchArguments& a) override {
@@ -157,6 +158,7 @@ class CudaKernel : public Kernel {
  private:
   CudaDevice& device() { return static_cast<CudaDevice&>(device_); }
 
+  KernelSource source_;
   CUmodule module_;
   CUfunction function_;
   CUevent events_[2] = {};
@@ -187,16 +189,17 @@ Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, con
   int options[] = {kErrorLogBuffer, kErrorLogBufferBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUmodule module = nullptr;
-  if (CUresult error = cu.cuModuleLoadDataEx(&module, code.c_str(), 2, options, values))
-    return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " +
-                           error_text(error),
-                .context = log};
+  if (CUresult error = cu.cuModuleLoadDataEx(&module, code.c_str(), 2, options, values)) {
+    std::string why = error_text(error);  // of the emulator, with the log in it
+    return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " + why,
+                .context = why.find(log) == why.npos ? log : ""};
+  }
   CUfunction function = nullptr;
   if (CUresult error = cu.cuModuleGetFunction(&function, module, source.function_name.c_str())) {
     cu.cuModuleUnload(module);
     return Diag{"cuModuleGetFunction '" + source.function_name + "': " + error_text(error)};
   }
-  return std::unique_ptr<Kernel>(std::make_unique<CudaKernel>(*this, module, function));
+  return std::unique_ptr<Kernel>(std::make_unique<CudaKernel>(*this, source, module, function));
 }
 
 }  // namespace

@@ -91,13 +91,13 @@ class HipDevice : public Device {
     if (code == 0) return Unit{};
     return Diag{std::string(function) + ": " + error_text(code)};
   }
+  std::string error_text(hipError_t code) const {
+    return std::string(hip.hipGetErrorName(code)) + " (" + hip.hipGetErrorString(code) + ")";
+  }
 
   Api hip;
 
  private:
-  std::string error_text(hipError_t code) const {
-    return std::string(hip.hipGetErrorName(code)) + " (" + hip.hipGetErrorString(code) + ")";
-  }
 
   std::string name_, arch_;
   bool is_open_ = false;
@@ -105,8 +105,8 @@ class HipDevice : public Device {
 
 class HipKernel : public Kernel {
  public:
-  HipKernel(HipDevice& device, hipModule_t module, hipFunction_t function)
-      : Kernel(device), module_(module), function_(function) {}
+  HipKernel(HipDevice& device, KernelSource source, hipModule_t module, hipFunction_t function)
+      : Kernel(device), source_(std::move(source)), module_(module), function_(function) {}
   ~HipKernel() override {
     for (hipEvent_t e : events_)
       if (e) device().hip.hipEventDestroy(e);
@@ -130,9 +130,10 @@ class HipKernel : public Kernel {
     void* extra[] = {tag(1), block_.data(), tag(2), &bytes, tag(3)};  // pointer, size, end
     auto [gx, gy, gz] = a.size.global;
     auto [lx, ly, lz] = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
-    return device().check(
-        device().hip.hipModuleLaunchKernel(function_, gx, gy, gz, lx, ly, lz, 0, nullptr, nullptr, extra),
-        "hipModuleLaunchKernel");
+    hipError_t code =
+        device().hip.hipModuleLaunchKernel(function_, gx, gy, gz, lx, ly, lz, 0, nullptr, nullptr, extra);
+    if (code) return launch_error(code, "hipModuleLaunchKernel: " + device().error_text(code), source_);
+    return Unit{};
   }
 
   Result<double> time(const LaunchArguments& a) override {
@@ -154,6 +155,7 @@ class HipKernel : public Kernel {
  private:
   HipDevice& device() { return static_cast<HipDevice&>(device_); }
 
+  KernelSource source_;
   hipModule_t module_;
   hipFunction_t function_;
   hipEvent_t events_[2] = {};
@@ -188,7 +190,7 @@ Result<std::unique_ptr<Kernel>> HipDevice::load(const KernelSource& source, cons
     hip.hipModuleUnload(module);
     return Diag{"hipModuleGetFunction '" + source.function_name + "': " + error_text(error)};
   }
-  return std::unique_ptr<Kernel>(std::make_unique<HipKernel>(*this, module, function));
+  return std::unique_ptr<Kernel>(std::make_unique<HipKernel>(*this, source, module, function));
 }
 
 }  // namespace
