@@ -59,18 +59,25 @@ def run_stage(name, sink, renderer):
   return result
 
 
-def answer(question):
-  if not question["target"]: return {"not_supported": True}
+def stage_of(question):
+  """What tinygrad makes of the question's graph; None: nothing, it has no such stage there."""
+  if not question["target"]: return None
   target = question["target"]
   if target not in RENDERERS: RENDERERS[target] = make_renderer(target)
   sink = graph_of(question["graph"]["nodes"])
   if sink.arg is None: sink = sink.replace(arg=KernelInfo())
   with Context(**{k: int(v) for k, v in question["settings"].items() if v.lstrip("-").isdigit()}):
-    result = run_stage(question["stage"], sink, RENDERERS[target])
-  return {"not_supported": True} if result is None else {"graph": text_of(result)}
+    return run_stage(question["stage"], sink, RENDERERS[target])
 
 
-for line in sys.stdin:
-  try: reply = answer(json.loads(line))
-  except Exception as e: reply = {"error": repr(e)}
-  print(json.dumps(reply), flush=True)
+def reply_with(graph): return {"not_supported": True} if graph is None else {"graph": text_of(graph)}
+
+
+def answer_all(answer):
+  for line in sys.stdin:
+    try: reply = answer(json.loads(line))
+    except Exception as e: reply = {"error": repr(e)}
+    print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__": answer_all(lambda question: reply_with(stage_of(question)))

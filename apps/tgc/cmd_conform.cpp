@@ -13,31 +13,44 @@ namespace {
 struct ConformOptions {
   std::vector<std::string> goldens;
   std::string as = "text", baseline, map;
-  bool json = false;
+  bool json = false, write = false;
   ConformPlan plan;
 };
 
+Result<GraphMap> read_map(const std::string& file) {
+  if (file.empty()) return GraphMap();
+  auto text = read_file(file);
+  if (!text) return text.diag();
+  return GraphMap::read(*text, file);
+}
+
 int run(const ConformOptions& o) {
+  if (o.write && o.baseline.empty())
+    return trouble({.message = "--write-baseline writes the file of --baseline", .expected = "--baseline=FILE"});
   ConformPlan plan = o.plan;
   plan.style.color = use_color(1);
   plan.as = o.as == "text" ? ConformAs::Text : o.as == "structure" ? ConformAs::Structure : ConformAs::Values;
-  if (!o.map.empty()) {
-    auto text = read_file(o.map);
-    if (!text) return trouble(text.diag());
-    auto map = GraphMap::read(*text, o.map);
-    if (!map) return trouble(map.diag());
-    plan.map = std::move(*map);
-  }
+  auto map = read_map(o.map);
+  if (!map) return trouble(map.diag());
+  plan.map = std::move(*map);
+  if (!o.baseline.empty() && !o.write)  // a name that is wrong is said before the port has worked
+    if (auto status = ConformReport().hold_to(o.baseline); !status) return trouble(status.diag());
   auto report = conform(terminal_session(1), o.goldens, plan);
   if (!report) return trouble(report.diag());
-  if (!o.baseline.empty())
-    if (auto status = report->hold_to(o.baseline); !status) return trouble(status.diag());
-  print_report(o.json ? report->json() : report->text());
   ConformCounts all = report->total();
-  if (!all.same && !all.different && !all.errors)
+  const bool answered = all.same || all.different || all.not_supported;
+  if (!report->ended.empty() && !answered) return trouble({.message = report->ended});
+  if (!o.baseline.empty()) {
+    auto status = o.write ? report->write_baseline(o.baseline) : report->hold_to(o.baseline);
+    if (!status) return trouble(status.diag());
+  }
+  print_report(o.json ? report->json() : report->text(plan.style.color));
+  if (!report->ended.empty()) return trouble({.message = report->ended});
+  if (!all.judged())
     return trouble({.message = "nothing was compared", .expected = "records with stages that the command supports"});
-  if (!o.baseline.empty()) return report->worse.empty() ? 0 : 1;
-  return all.different || all.errors ? 1 : 0;
+  if (o.write) return 0;
+  if (report->held) return report->held->worse.empty() ? 0 : 1;
+  return all.same == all.judged() ? 0 : 1;
 }
 
 }  // namespace
@@ -49,8 +62,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   cmd->add_option("GOLDENS", o->goldens, "golden files, plain or gzip; FILE#ID: that record alone")->required();
   cmd->add_option(
          "--with", o->plan.command,
-         "the port: a command of /bin/sh that answers a line of JSON with a line of JSON; lib/session/README.md "
-         "says which")
+         "the port: a command of /bin/sh that answers each line that it reads with a line, see below")
       ->type_name("COMMAND")
       ->required();
   cmd->add_option("--as", o->as,
@@ -60,15 +72,28 @@ void add_conform(CLI::App& app, int& exit_code) {
   cmd->add_option("--stage", o->plan.stage, "ask of that stage alone")->type_name("STAGE");
   cmd->add_option(
          "--baseline", o->baseline,
-         "fail only when something that conformed no longer does: as that file says, which is written where it "
-         "does not exist")
+         "fail only when something is worse than that file says, which --write-baseline wrote: what conformed then and "
+         "does not now")
       ->type_name("FILE");
-  cmd->add_option("--map", o->map, "how the answers' JSON reads as tgc's: a table of names")->type_name("FILE");
+  cmd->add_flag("--write-baseline", o->write,
+                "write what conforms to the file of --baseline; what it says of other records and stages stays");
+  cmd->add_option("--map", o->map, "how the answers' JSON reads as tgc's: a table, such as testdata/maps/svod.map")
+      ->type_name("FILE");
   cmd->add_option("--show", o->plan.show, "show the first N differences; default: 3")
       ->type_name("N")
       ->check(whole_number(0, kMostShown));
-  cmd->add_option("--timeout", o->plan.seconds, "seconds for an answer; default: 60")->type_name("S");
+  cmd->add_option("--timeout", o->plan.seconds,
+                  "seconds for an answer, after which the port is started anew; default: 60")
+      ->type_name("S")
+      ->check(real_number(0.001, 86400));
   cmd->add_flag("--json", o->json, "the counts as JSON");
+  cmd->footer(
+      "A question:  {\"id\":\"add.0\",\"stage\":\"expander\",\"target\":\"CPU:CLANG\",\"settings\":{},"
+      "\"graph\":{...}}\n"
+      "An answer:   {\"graph\":...}, a text that tgc reads or its JSON; {\"not_supported\":true}; {\"error\":\"...\"}\n"
+      "The ratchet: tgc conform GOLDENS --with=PORT --baseline=FILE --write-baseline, and then without the last.\n"
+      "Exit codes:  0 what was answered conforms (with --baseline: nothing is worse), 1 it does not, 2 trouble: a\n"
+      "port that answers nothing, or fails ten times in a row.");
   cmd->callback([o, &exit_code] { exit_code = run(*o); });
 }
 

@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -21,25 +23,56 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Whether the descriptor is ready before the time is up.
-bool wait_for(int fd, short events, Clock::time_point until) {
-  for (;;) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-    pollfd p{fd, events, 0};
-    int n = poll(&p, 1, int(std::max<int64_t>(left, 0)));
-    if (n > 0) return true;
-    if (n == 0 || errno != EINTR) return false;
+// 2 s, in which it may end by itself.
+constexpr int kTries = 200;
+constexpr useconds_t kPause = 10000;
+
+bool is_ready(int fd, short events, int milliseconds) {
+  pollfd p{fd, events, 0};
+  return poll(&p, 1, milliseconds) > 0;
+}
+
+// A command that is gone is told by write(), not by a signal that would end us.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    sigemptyset(&pipe_), sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
   }
-}
+  ~WithoutSigpipe() {
+    timespec now{};
+    if (!sigismember(&before_, SIGPIPE)) sigtimedwait(&pipe_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
 
-Diag too_slow(double seconds) {
-  return {.message = "the command did not answer within " + std::to_string(int(seconds)) + " s",
-          .expected = "--timeout=S"};
-}
-
-Clock::time_point in(double seconds) { return Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000)); }
+ private:
+  sigset_t pipe_, before_;
+};
 
 }  // namespace
+
+// How long one question may take.
+struct Answerer::Patience {
+  double seconds;
+  const std::function<bool()>& stop;
+  Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
+
+  // Waits until the descriptor is ready. Errors: the time is up.
+  Status wait_for(int fd, short events) const {
+    constexpr int kLook = 100;  // milliseconds
+    for (;;) {
+      auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+      if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kLook)))) return Unit{};
+      if (stop && stop()) return Diag{"cancelled"};
+      if (left > 0) continue;
+      char text[32];
+      std::snprintf(text, sizeof text, "%g", seconds);
+      return Diag{.message = "the command did not answer within " + std::string(text) + " s",
+                  .expected = "--timeout=S"};
+    }
+  }
+};
 
 Result<Answerer> Answerer::start(const std::string& command) {
   int to[2], from[2];
@@ -54,7 +87,15 @@ Result<Answerer> Answerer::start(const std::string& command) {
   posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
   const char* words[] = {"sh", "-c", command.c_str(), nullptr};
   pid_t pid = 0;
-  int error = posix_spawn(&pid, "/bin/sh", &actions, nullptr, const_cast<char**>(words), environ);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t usual;  // what we ignore, it does not
+  sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, const_cast<char**>(words), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(to[0]), close(from[1]);
   if (error) {
@@ -75,41 +116,61 @@ Answerer::~Answerer() {
   if (to_ >= 0) close(to_);
   if (from_ >= 0) close(from_);
   if (pid_ < 0) return;
-  constexpr int kTries = 40;  // 2 s, in which it may end by itself
   for (int i = 0; i < kTries; i++) {
     if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
-    usleep(50000);
+    usleep(kPause);
   }
-  kill(pid_, SIGKILL);
+  kill();
+}
+
+void Answerer::kill() {
+  if (pid_ < 0) return;
+  ::kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+std::string Answerer::said_unasked() {
+  constexpr size_t kShown = 80;
+  char block[4096];
+  if (rest_.empty() && is_ready(from_, POLLIN, 0))
+    if (ssize_t n = read(from_, block, sizeof block); n > 0) rest_.append(block, size_t(n));
+  std::string line = rest_.substr(0, std::min(rest_.find('\n'), kShown));
+  return rest_.empty() ? "" : "'" + line + "'";
 }
 
 // How the child ended, in words.
 std::string Answerer::end_of_child() {
   int status = 0;
-  pid_t ended = waitpid(pid_, &status, 0);
+  pid_t ended = 0;
+  for (int i = 0; i < kTries && (ended = waitpid(pid_, &status, WNOHANG)) == 0; i++) usleep(kPause);
+  if (ended == 0) return "the command closed its input or output";
   pid_ = -1;
   if (ended < 0) return "the command ended";
   if (WIFSIGNALED(status)) return "the command was ended by signal " + std::to_string(WTERMSIG(status));
   return "the command ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-Status Answerer::write_line(const std::string& question, double seconds) {
+Status Answerer::write_line(const std::string& question, const Patience& patience) {
+  WithoutSigpipe held;
   std::string text = question + "\n";
-  auto until = in(seconds);
   for (size_t at = 0; at < text.size();) {
     ssize_t n = write(to_, text.data() + at, text.size() - at);
-    if (n > 0) at += size_t(n);
-    else if (errno == EAGAIN && !wait_for(to_, POLLOUT, until)) return too_slow(seconds);
-    else if (errno != EAGAIN && errno != EINTR) return Diag{end_of_child()};
+    if (n > 0) {
+      at += size_t(n);
+    } else if (errno == EAGAIN) {
+      if (auto status = patience.wait_for(to_, POLLOUT); !status) return status;
+    } else if (errno != EINTR) {
+      return Diag{end_of_child()};
+    }
   }
   return Unit{};
 }
 
-Result<std::string> Answerer::ask(const std::string& question, double seconds) {
+Result<std::string> Answerer::ask(const std::string& question, double seconds, const std::function<bool()>& stop) {
   if (pid_ < 0) return Diag{"the command has ended"};
-  if (auto status = write_line(question, seconds); !status) return status.diag();
-  auto until = in(seconds);
+  Patience patience{seconds, stop};
+  if (auto status = write_line(question, patience); !status) return status.diag();
   for (size_t looked = 0;;) {
     if (size_t end = rest_.find('\n', looked); end != rest_.npos) {
       std::string line = rest_.substr(0, end);
@@ -118,7 +179,7 @@ Result<std::string> Answerer::ask(const std::string& question, double seconds) {
     }
     looked = rest_.size();
     check_limit(Limit::InputBytes, int64_t(looked));
-    if (!wait_for(from_, POLLIN, until)) return too_slow(seconds);
+    if (auto status = patience.wait_for(from_, POLLIN); !status) return status.diag();
     char block[65536];
     ssize_t n = read(from_, block, sizeof block);
     if (n > 0) rest_.append(block, size_t(n));

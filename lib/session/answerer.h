@@ -1,6 +1,7 @@
-// A program that answers questions, a line each: started once by /bin/sh, asked through its standard input, heard
-// through its standard output; what it says on standard error goes where ours goes.
+// A program that answers questions, a line each: started once by /bin/sh in a process group of its own, asked through
+// its standard input, heard through its standard output; what it says on standard error goes where ours goes.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "lib/support/result.h"
@@ -15,14 +16,19 @@ class Answerer {
   Answerer& operator=(Answerer&&) = delete;
   ~Answerer();  // its input is closed, and it is ended where it does not end itself
 
-  // The line that it answers, without the line end. Errors: it ended, it takes longer than `seconds`, or its line is
-  // longer than `--limit input-bytes`.
-  Result<std::string> ask(const std::string& question, double seconds);
+  // The line that it answers, without the line end. Errors: it ended, it takes longer than `seconds`, `stop` said so
+  // (asked ten times a second), or its line is longer than `--limit input-bytes`.
+  Result<std::string> ask(const std::string& question, double seconds, const std::function<bool()>& stop);
+  // What it has said since its last answer, the beginning of it; empty: nothing.
+  std::string said_unasked();
+  // Ends it and what it started.
+  void kill();
 
  private:
   Answerer(int pid, int to, int from) : pid_(pid), to_(to), from_(from) {}
-  Status write_line(const std::string& question, double seconds);
   std::string end_of_child();
+  struct Patience;
+  Status write_line(const std::string& question, const Patience& patience);
 
   int pid_, to_, from_;
   std::string rest_;  // read, and not yet answered

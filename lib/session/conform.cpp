@@ -1,14 +1,13 @@
 #include "lib/session/conform.h"
 
-#include <filesystem>
-
+#include "lib/compilation/selection.h"
+#include "lib/compilation/stage_rows.h"
 #include "lib/inspect/run_diff.h"
 #include "lib/session/answerer.h"
 #include "lib/session/source.h"
 #include "lib/session/trial.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
-#include "lib/support/write_file.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/pyrender.h"
@@ -53,29 +52,100 @@ Result<std::string> letters(const std::string& text, const std::string& file) {
   return written;
 }
 
+// The program that answers, started when it is needed and anew after it failed.
+class Port {
+ public:
+  Port(const Session& session, const ConformPlan& plan) : session_(session), plan_(plan) {}
+
+  // The line that it answers. An error is what it did instead.
+  Result<std::string> ask(const std::string& question) {
+    if (!running_) {
+      auto started = Answerer::start(plan_.command);
+      if (!started) return failed(started.diag());
+      running_.emplace(std::move(*started));
+    }
+    if (auto early = running_->said_unasked(); !early.empty())
+      return failed({.message = "the command says more than it is asked: " + early});
+    auto line = running_->ask(question, plan_.seconds, [&] { return session_.cancelled(); });
+    if (!line) return failed(line.diag());
+    return line;
+  }
+  // It answered, and so that it can be understood.
+  void understood() { in_a_row_ = 0, answered_ = true; }
+  // Its line is no answer: whether the next one will belong to its question is not known.
+  void misunderstood(const Diag& diag) { failed(diag); }
+
+  // Why it is not asked any more: it fails again and again, or at the end has not answered once. Empty: it is.
+  std::string given_up(bool at_end = false) const {
+    if (in_a_row_ < (answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
+    return answered_ ? "the command failed " + std::to_string(in_a_row_) + " times in a row, last so: " + last_
+                     : "the command answers nothing: " + last_;
+  }
+
+ private:
+  static constexpr int kFailuresInARow = 10, kFailuresAtFirst = 3;
+
+  Diag failed(Diag diag) {
+    last_ = diag.message;
+    stop();
+    return diag;
+  }
+  void stop() {
+    if (running_) running_->kill();
+    running_.reset();
+    in_a_row_++;
+  }
+
+  const Session& session_;
+  const ConformPlan& plan_;
+  std::optional<Answerer> running_;
+  int in_a_row_ = 0;  // failures
+  bool answered_ = false;
+  std::string last_;  // failure
+};
+
 class Judge {
  public:
-  Judge(const Session& session, const ConformPlan& plan, Answerer& port, ConformReport& out)
-      : session_(session), plan_(plan), port_(port), out_(out) {}
+  Judge(const Session& session, const ConformPlan& plan, Port& port, ConformReport& out)
+      : session_(session), plan_(plan), port_(port), out_(out), row_(find_row(plan.stage)) {}
 
   Status ask_all(const std::string& spec) {
     InputName name = InputName::parse(spec);
     auto reader = GoldenReader::open(name.file);
     if (!reader) return reader.diag();
-    for (;;) {
+    bool found = name.id.empty();
+    while (out_.ended.empty()) {
       auto record = reader->next();
       if (!record) return record.diag();
-      if (!*record) return Unit{};
-      if (session_.cancelled()) return Diag{"cancelled"};
-      const std::string& wanted = name.id.empty() ? plan_.id : name.id;
-      if (!wanted.empty() && (*record)->id != wanted) continue;
-      for (const Question& q : questions_of(**record))
-        if (plan_.stage.empty() || plan_.stage == q.stage)
-          if (auto status = ask(**record, reader->header(), q, name.file); !status) return status;
+      if (!*record) break;
+      if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
+      if (!name.id.empty() && (*record)->id != name.id) continue;
+      found = true;
+      for (const Question& q : questions_of(**record)) {
+        if (!is_wanted(q.stage)) continue;
+        if (auto status = ask(**record, reader->header(), q, name.file); !status) return status;
+        if (out_.ended.empty()) out_.ended = port_.given_up();
+        if (!out_.ended.empty()) break;
+      }
     }
+    if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.shown()};
+    return Unit{};
+  }
+
+  // The stages that the records have, when none is the one that was asked for.
+  Status check_stage() const {
+    if (!out_.answers.empty() || plan_.stage.empty() || met_.empty()) return Unit{};
+    std::vector<std::string_view> names(met_.begin(), met_.end());
+    return unknown_name("stage", plan_.stage, names, "a stage of the records");
   }
 
  private:
+  bool is_wanted(const std::string& stage) {
+    met_.insert(stage);
+    return plan_.stage.empty() || names_choice(plan_.stage, {.name = stage, .alias = {}, .slug = {}}) ||
+           (row_ && row_->name == stage);
+  }
+
   ConformCounts& counts_of(const std::string& stage) {
     for (auto& [name, counts] : out_.stages)
       if (name == stage) return counts;
@@ -104,23 +174,41 @@ class Judge {
   Status ask(const GoldenRecord& r, const GoldenHeader& header, const Question& q, const std::string& file) {
     auto asked = question(r, header, q, file + "#" + r.id);
     if (!asked) return asked.diag();
-    auto line = port_.ask(*asked, plan_.seconds);
-    if (!line) {
-      Diag diag = line.diag();
-      diag.message += ", asked of '" + q.stage + "' of " + r.id;
-      return diag;
-    }
+    std::string difference;
+    Verdict verdict = judge(r, q, *asked, file, difference);
+    if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
-    auto answer = catch_failures([&] { return read_answer(*line); });
-    if (!answer) return counts.errors++, show(r, q, answer.diag().text() + "\n"), Unit{};
-    if (!answer->error.empty()) return counts.errors++, show(r, q, "error: " + answer->error + "\n"), Unit{};
-    if (answer->graph.empty()) return counts.not_supported++, Unit{};
-    auto difference = compare(r, q, answer->graph, file);
-    if (!difference) return counts.errors++, show(r, q, difference.diag().text() + "\n"), Unit{};
-    if (difference->empty()) return counts.same++, out_.same.insert(r.id + " " + r.target + " " + q.stage), Unit{};
-    counts.different++;
-    show(r, q, *difference);
+    (verdict == Verdict::Same        ? counts.same
+     : verdict == Verdict::Different ? counts.different
+     : verdict == Verdict::Error     ? counts.errors
+                                     : counts.not_supported)++;
+    out_.answers.push_back({r.id, r.target, q.stage, verdict});
+    if (verdict == Verdict::Different || verdict == Verdict::Error) {
+      std::string where = r.target.empty() ? r.id : r.id + " (" + r.target + ")";
+      if (counts.first.empty()) counts.first = where;
+      if (out_.shown.size() < plan_.show) out_.shown.push_back("--- " + where + ": " + q.stage + "\n" + difference);
+    }
+    if (verdict != Verdict::Same && verdict != Verdict::NotSupported) failures_++;
+    session_.progress(std::to_string(out_.answers.size()) + " questions, " + std::to_string(failures_) +
+                      " that do not conform; at " + r.id);
     return Unit{};
+  }
+
+  // `difference`: what differs or went wrong, for people.
+  Verdict judge(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
+                std::string& difference) {
+    auto error = [&](const std::string& what) { return difference = what + "\n", Verdict::Error; };
+    auto line = port_.ask(asked);
+    if (!line) return error(line.diag().text());
+    auto answer = catch_failures([&] { return read_answer(*line); });
+    if (!answer) return port_.misunderstood(answer.diag()), error(answer.diag().text());
+    port_.understood();
+    if (!answer->error.empty()) return error("error: " + answer->error);
+    if (answer->graph.empty()) return Verdict::NotSupported;
+    auto compared = compare(r, q, answer->graph, file);
+    if (!compared) return error(compared.diag().text());
+    difference = *compared;
+    return difference.empty() ? Verdict::Same : Verdict::Different;
   }
 
   struct Answer {
@@ -133,6 +221,7 @@ class Judge {
     if (in.peek() == JsonScanner::Type::String) {
       if (std::string word = in.string(); word != "not supported")
         in.fail(0, "the answer '" + word + "'", "\"not supported\"");
+      in.end();
       return out;
     }
     in.object([&](std::string_view key) {
@@ -142,6 +231,7 @@ class Judge {
       else if (in.peek() == JsonScanner::Type::String) out.graph = in.string();
       else out.graph = plan_.map.empty() ? std::string(in.skip()) : plan_.map.to_tgc(in.skip()).value_or_throw();
     });
+    in.end();
     if (!known)
       in.fail(0, "an answer that says nothing", R"({"graph":...}, {"not_supported":true} or {"error":"..."})");
     if (!plan_.map.empty() && out.graph.starts_with("{") && out.graph.find("\"tgc-graph\"") == out.graph.npos)
@@ -166,6 +256,16 @@ class Judge {
     });
   }
 
+  // Of each variable of a kernel, so that as much as there is of an array is looked at.
+  static VariableValues largest_values(const std::string& ast, const std::string& file) {
+    VariableValues out;
+    Graph graph;
+    if (auto root = read(graph, ast, file))
+      for (UOp u : toposort(root->root))
+        if (u.is(Op::DEFINE_VAR)) out[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+    return out;
+  }
+
   // Runs the answer in REF, and the record's own graph on the same arrays.
   Result<std::string> compare_values(const GoldenRecord& r, const Question& q, const std::string& answer,
                                      const std::string& file) {
@@ -176,104 +276,37 @@ class Judge {
     if (!loaded) return loaded.diag();
     if (loaded->graph->is_foreign()) return made_elsewhere(loaded->info.producer, "the answer");
     loaded->info.name = r.id, loaded->info.target = r.target, loaded->info.stage = q.stage;
-    TrialReport report =
-        run_trial(session_, *loaded, {.input = file + "#" + r.id, .device = "REF", .reference = file + "#" + r.id});
+    TrialReport report = run_trial(session_, *loaded,
+                                   {.input = file + "#" + r.id,
+                                    .device = "REF",
+                                    .reference = file + "#" + r.id,
+                                    .variables = largest_values(r.ast, file)});
+    if (report.convicted) return report.error + "\n";  // it does what none may do, and the reference does not
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }
 
-  void show(const GoldenRecord& r, const Question& q, const std::string& text) {
-    if (out_.shown.size() < plan_.show)
-      out_.shown.push_back("--- " + r.id + " (" + r.target + "): " + q.stage + "\n" + text);
-  }
-
   const Session& session_;
   const ConformPlan& plan_;
-  Answerer& port_;
+  Port& port_;
   ConformReport& out_;
+  const StageRow* row_;  // of the stage that is asked for, where it is one of 0.12.0's
+  std::set<std::string> met_;  // stages of the records
+  size_t failures_ = 0;
 };
 
 }  // namespace
 
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens,
                               const ConformPlan& plan) {
-  auto port = Answerer::start(plan.command);
-  if (!port) return port.diag();
   ConformReport out;
+  Port port(session, plan);
+  Judge judge(session, plan, port, out);
   for (const std::string& spec : goldens)
-    if (auto status = Judge(session, plan, *port, out).ask_all(spec); !status) return status.diag();
+    if (auto status = judge.ask_all(spec); !status) return status.diag();
+  if (auto status = judge.check_stage(); !status) return status.diag();
+  if (out.ended.empty()) out.ended = port.given_up(true);
   return out;
-}
-
-// ---- the report
-
-ConformCounts ConformReport::total() const {
-  ConformCounts out;
-  for (auto& [stage, c] : stages) {
-    out.same += c.same, out.different += c.different;
-    out.not_supported += c.not_supported, out.errors += c.errors;
-  }
-  return out;
-}
-
-Status ConformReport::hold_to(const std::string& file) {
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
-    std::string text = "# what conforms: record, target, stage\n";
-    for (const std::string& line : same) text += line + "\n";
-    return write_file(file, text);
-  }
-  auto text = read_file(file);
-  if (!text) return text.diag();
-  for (size_t at = 0; at < text->size();) {
-    size_t end = std::min(text->find('\n', at), text->size());
-    std::string line = text->substr(at, end - at);
-    at = end + 1;
-    if (!line.empty() && line[0] != '#' && !same.contains(line)) worse.push_back(line);
-  }
-  return Unit{};
-}
-
-std::string ConformReport::text() const {
-  std::string out;
-  for (const std::string& s : shown) out += s;
-  auto cell = [](std::string_view text, size_t width) {
-    return std::string(text.size() < width ? width - text.size() : 0, ' ') + std::string(text);
-  };
-  auto row = [&](std::string name, const ConformCounts& c) {
-    auto number = [&](size_t n) { return cell(n ? std::to_string(n) : "-", 10); };
-    name.resize(std::max<size_t>(name.size(), 36), ' ');
-    out += "  " + name + number(c.same) + number(c.different) +
-           cell(c.not_supported ? std::to_string(c.not_supported) : "-", 12) + number(c.errors) + "\n";
-  };
-  out += "  stage" + std::string(31, ' ') + cell("same", 10) + cell("different", 10) + cell("unsupported", 12) +
-         cell("error", 10) + "\n";
-  for (auto& [stage, c] : stages) row(stage, c);
-  ConformCounts all = total();
-  row("all", all);
-  size_t judged = all.same + all.different + all.errors;
-  if (judged) out += std::to_string(all.same) + " of " + std::to_string(judged) + " conform\n";
-  for (const std::string& w : worse) out += "worse than the baseline: " + w + "\n";
-  return out;
-}
-
-std::string ConformReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  auto counts = [&](const ConformCounts& c) {
-    json.member("same", c.same).member("different", c.different).member("not_supported", c.not_supported);
-    json.member("error", c.errors);
-  };
-  json.object([&] {
-    ConformCounts all = total();
-    json.member("questions", all.asked());
-    counts(all);
-    json.key("stages").object([&] {
-      for (auto& [stage, c] : stages) json.key(stage).object([&] { counts(c); });
-    });
-    json.member("shown", shown).member("worse", worse);
-  });
-  return out + "\n";
 }
 
 }  // namespace tgc

@@ -5,8 +5,10 @@
 // A question is a line of JSON, an answer too (README.md):
 //   {"id":"add.0","stage":"expander","target":"CPU:CLANG","settings":{"NOOPT":"1"},"graph":{"format":"tgc-graph",...}}
 //   {"graph":"..."} a text that tgc reads, or an object of tgc's JSON; {"not_supported":true}; {"error":"..."}
+//
+// A program that dies, hangs, answers what is no answer or says more than it was asked has failed at that question
+// alone: it is started anew for the next one, so that nothing late is taken for another question's answer.
 #pragma once
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,11 +20,13 @@
 namespace tgc {
 
 enum class ConformAs : uint8_t { Text, Structure, Values };  // to the letter, but for names, by what it computes
+enum class Verdict : uint8_t { Same, Different, NotSupported, Error };
+std::string_view name_of(Verdict verdict);  // "not supported"
 
 struct ConformPlan {
   std::string command;
   ConformAs as = ConformAs::Text;
-  std::string stage, id;  // that stage, that record alone; empty: all
+  std::string stage;  // that one alone, by any of its names; empty: all
   GraphMap map;  // of the answers' JSON
   DiffStyle style = {};
   size_t show = 3;  // first differences, in detail
@@ -31,25 +35,43 @@ struct ConformPlan {
 
 struct ConformCounts {
   size_t same = 0, different = 0, not_supported = 0, errors = 0;
-  size_t asked() const { return same + different + not_supported + errors; }
+  std::string first;  // where it first did not conform: "add.0 (CPU:CLANG)"
+  size_t judged() const { return same + different + errors; }
+  size_t asked() const { return judged() + not_supported; }
 };
 
 struct ConformReport {
+  struct Answered {
+    std::string id, target, stage;
+    Verdict verdict;
+    std::string key() const { return id + "\t" + target + "\t" + stage; }
+  };
+
   std::vector<std::pair<std::string, ConformCounts>> stages;  // in the order in which they were first asked
+  std::vector<Answered> answers;  // in the order of the questions
   std::vector<std::string> shown;  // the first differences
-  std::set<std::string> same;  // "ID TARGET STAGE" each
-  std::vector<std::string> worse;  // of a baseline that had them
+  std::string ended;  // why not all was asked; empty: all was
+
+  // Held to a baseline: what it has and no longer conforms, what conforms and it lacks, what of it was not asked.
+  struct Held {
+    std::vector<std::string> worse;  // "add.0 (CPU:CLANG): expander is different now"
+    size_t better = 0, not_asked = 0;
+  };
+  std::optional<Held> held;
 
   ConformCounts total() const;
-  // Compares with what a file of an earlier run says, or writes it where there is none. Errors: it cannot be read or
-  // written.
+  // Holds what conforms to a file of write_baseline's. Errors: it is not there, or cannot be read.
   Status hold_to(const std::string& file);
-  std::string text() const;
+  // Writes what conforms; of a file that is there what was not asked now is kept.
+  Status write_baseline(const std::string& file) const;
+  // `paint`: with colours of a terminal.
+  std::string text(bool paint = false) const;
   std::string json() const;
 };
 
-// Asks of every stage of the records in each of the files. Errors: what cannot be read, a command that cannot be
-// started, or that ends.
+// Asks of every stage of the records in each of the files ("FILE" or "FILE#ID"). Errors: what cannot be read, a record
+// or a stage that is not there, a command that cannot be started. A command that fails again and again ends the report
+// early.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
 }  // namespace tgc

@@ -1,0 +1,125 @@
+// tgc conform with ports that are a line of shell: what answers, what does not, and what is held to a baseline.
+#include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+const std::string kOne = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
+
+// The port as a script, so that there is nothing to quote.
+std::string port(const std::string& name, const std::string& text) { return "--with='sh " + put(name, text) + "'"; }
+
+// A port that gives the recorded graph for each question, but for what `sed` makes of the file of answers.
+std::string true_port(const std::string& name, const std::string& sed = "") {
+  std::string answers = (scratch() / (name + ".answers")).string();
+  const std::string as_json = "sed 's/\\\\/\\\\\\\\/g; s/\"/\\\\\"/g' $f | awk '{printf \"%s\\\\n\", $0}'";
+  shell("tgc dump '" + kOne + "' --recorded --stage=all -o '" + name + ".d'; for f in " + name + ".d/*.uop; do " +
+        "printf '{\"graph\":\"'; " + as_json + "; echo '\"}'; done | sed 1d " + sed + " >" + answers);
+  return port(name, "exec 3<" + answers + "; while read -r q; do read -r a <&3 || exit 9; printf '%s\\n' \"$a\"; done");
+}
+
+TEST_CASE("conform: a port that supports nothing compares nothing") {
+  Ran r = run_tgc("conform '" + kOne + "' " + port("none", "while read -r q; do echo '\"not supported\"'; done"));
+  CHECK(r.code == 2);
+  CHECK(has(r.out, "not supported at all: "));
+  CHECK(has(r.err, "nothing was compared"));
+}
+
+TEST_CASE("conform: a port that dies, answers nonsense, or says more than it is asked fails at that question alone") {
+  const std::string stage = "'" + kOne + "' --stage=expander ";
+  auto check = [&](const std::string& name, const std::string& script, const std::string& words) {
+    Ran r = run_tgc("conform " + stage + port(name, script));
+    CAPTURE(name);
+    CAPTURE(r.out);
+    CAPTURE(r.err);
+    CHECK(has(r.out + r.err, words));
+    return r.code;
+  };
+  CHECK(check("dies", "read -r q; exit 7", "the command ended with exit code 7") == 2);
+  CHECK(check("gone", "exec no-such-program-is-here 2>/dev/null", "ended with exit code 127") == 2);
+  CHECK(check("killed", "read -r q; kill -9 $$", "the command was ended by signal 9") == 2);
+  CHECK(check("garbage", "while read -r q; do echo fine; done", "the answer") == 2);
+  CHECK(check("empty", "while read -r q; do echo '{}'; done", "an answer that says nothing") == 2);
+  CHECK(check("wrong", "while read -r q; do echo '{\"error\":\"no luck\"}'; done", "error: no luck") == 1);
+  CHECK(check("text", "while read -r q; do echo '{\"graph\":\"c0 = UOp(\"}'; done", "+ c0 = UOp(") == 1);
+  CHECK(check("early", "echo ready; while read -r q; do echo '{\"not_supported\":true}'; done", "'ready'") == 2);
+}
+
+TEST_CASE("conform: a port that hangs is ended, and what it says too late is no other question's answer") {
+  // It answers every second question late; the first one of each start at once.
+  Ran r = run_tgc("conform '" + kOne + "' --timeout=0.2 " +
+                  port("late", "while read -r q; do echo '{\"error\":\"in time\"}'; read -r q; sleep 5; done"));
+  CHECK(r.code == 1);
+  CHECK(has(r.out, "the command did not answer within 0.2 s"));
+  CHECK(has(r.out, "error: in time"));
+  CHECK_FALSE(has(r.out, "says more"));
+}
+
+TEST_CASE("conform: what a port says on standard error is passed on, and harms nothing") {
+  Ran r = run_tgc("conform '" + kOne + "' --stage=expand " +
+                  port("talks", "while read -r q; do echo hello >&2; echo '{\"error\":\"x\"}'; done"));
+  CHECK(r.code == 1);
+  CHECK(has(r.err, "hello"));
+  CHECK(has(r.out, "0 of 1 conform"));
+}
+
+TEST_CASE("conform: the recorded graphs conform, to the letter, by structure and by value") {
+  for (const char* as : {"text", "structure", "values"}) {
+    Ran r = run_tgc("conform '" + kOne + "' --as=" + as + " " + true_port(std::string("true_") + as));
+    CAPTURE(r.out + r.err);
+    CHECK(r.code == 0);
+  }
+}
+
+TEST_CASE("conform: a defect is found where it is, and by values only where it changes them") {
+  // What the stage 'expander' answers has another stride.
+  for (const char* as : {"text", "structure", "values"}) {
+    Ran r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " +
+                    true_port(std::string("defect_") + as, "| sed '9s/ 12)/ 11)/'"));
+    CAPTURE(r.out + r.err);
+    CHECK(r.code == 1);
+    CHECK(has(r.out, "\"stage\":\"expander\",\"verdict\":\"different\""));
+    CHECK(r.out.find("\"verdict\"") == r.out.rfind("\"verdict\""));
+  }
+}
+
+TEST_CASE("conform: a baseline is written when asked for, holds what conformed, and knows what was not asked") {
+  const std::string file = (scratch() / "base.txt").string(), held = " --baseline=" + file;
+  std::filesystem::remove(file);
+  const std::string good = "conform '" + kOne + "' " + true_port("good");
+  Ran none = run_tgc(good + held);
+  CHECK(none.code == 2);
+  CHECK(has(none.err, "there is no such baseline yet"));
+  trouble(good + " --write-baseline", "--write-baseline writes the file of --baseline");
+  CHECK(run_tgc(good + held + " --write-baseline").code == 0);
+  CHECK(has(run_tgc(good + held).out, "nothing is worse than the baseline"));
+
+  Ran worse = run_tgc("conform '" + kOne + "' " + port("worse", "while read -r q; do echo '{\"error\":\"x\"}'; done") +
+                      held + " --stage=expander");
+  CHECK(worse.code == 1);
+  CHECK(has(worse.out, "worse than the baseline: bin_add_half.0 (CUDA:CUDA:sm_90): expander is an error now"));
+  CHECK(has(worse.out, " of the baseline were not asked"));
+
+  // A baseline without that stage: failing there is no worse than it was; conforming there is better.
+  std::string lines = read_text(file);
+  size_t at = lines.find("\texpander\n"), begin = lines.rfind('\n', at) + 1;
+  put("base.txt", lines.substr(0, begin) + lines.substr(at + 10));
+  CHECK(run_tgc("conform '" + kOne + "' " + port("same", "while read -r q; do echo '{\"error\":\"x\"}'; done") + held +
+                " --stage=expander")
+            .code == 0);
+  CHECK(has(run_tgc(good + held).out, "1 more conform than the baseline has: --write-baseline keeps them"));
+  put("base.txt", "something else\n");
+  trouble(good + held, "is no line of a baseline");
+}
+
+TEST_CASE("conform: a record, a stage, a map that is not there") {
+  const std::string with = " " + port("any", "cat");
+  trouble("conform '" + kOne.substr(0, kOne.find('#')) + "#nothing'" + with, "no record 'nothing'");
+  trouble("conform '" + kOne + "' --stage=expandre" + with, "expected expander");
+  trouble("conform '" + kOne + "' --map=nowhere.map" + with, "nowhere.map");
+  trouble("conform '" + kOne + "' --map=" + put("bad.map", "member nodes\n") + with, "a line that is no mapping");
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""A port with five defects, to try `tgc conform` on: tinygrad 0.12.0, whose stages make mistakes such as ports make.
+Each answer that a mistake changed is written to a file.
+
+  tgc conform kernels.jsonl.gz --with='python scripts/conform_defects.py changed.txt'
+  scripts/test-conform        what is found is what was changed: in scripts/test
+"""
+import collections, gzip, json, os, pathlib, subprocess, sys, tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from tinygrad.uop import Ops  # noqa: E402
+
+
+def first(sink, wanted, made):
+  """The graph with the first node that is wanted made another."""
+  node = next((u for u in sink.toposort() if wanted(u)), None)
+  return sink if node is None else sink.substitute({node: made(node)})
+
+
+def is_op(*names): return lambda u: u.op.name in names
+def swapped(u): return u.replace(src=u.src[::-1])
+def one_more(u): return u.replace(arg=u.arg + 1)
+def is_sized(name): return lambda u: u.op.name == name and u.src[0].op.name == "CONST"
+def longer(u): return u.replace(src=(one_more(u.src[0]), *u.src[1:]))
+def is_stride(u): return u.op.name == "CONST" and type(u.arg) is int and u.arg > 2
+
+
+DEFECTS = {  # by stage
+  "postopt symbolic": ("a stride that is one too large", lambda g: first(g, is_stride, one_more)),
+  "expander": ("a loop that is one too long", lambda g: first(g, is_sized("RANGE"), longer)),
+  "add gpudims": ("a launch that is one too large", lambda g: first(g, is_sized("SPECIAL"), longer)),
+  "devectorize": ("a sum in another order, which computes the same", lambda g: first(g, is_op("ADD"), swapped)),
+  "final rewrite": ("a product for a sum", lambda g: first(g, is_op("ADD"), lambda u: u.replace(op=Ops.MUL))),
+}
+SAME_VALUES = "devectorize"
+
+
+def serve(changed):
+  from conform_tinygrad import answer_all, reply_with, stage_of
+  with open(changed, "w") as out:
+    def answer(question):
+      made = stage_of(question)
+      if made is not None and question["stage"] in DEFECTS:
+        wrong = DEFECTS[question["stage"]][1](made)
+        if wrong is not made:
+          print(json.dumps([question["id"], question["target"], question["stage"]]), file=out, flush=True)
+          made = wrong
+      return reply_with(made)
+    answer_all(answer)
+
+
+def conform(goldens, command, *options):
+  tgc = os.environ.get("TGC", str(HERE.parent / "build/release/bin/tgc"))
+  ran = subprocess.run([tgc, "conform", goldens, f"--with={command}", "--json", "--show=0", *options], capture_output=True, text=True)
+  if ran.returncode == 2: sys.exit(f"tgc conform failed: {ran.stderr}")
+  report = json.loads(ran.stdout)
+  return report, {(a["id"], a["target"], a["stage"]) for a in report["list"]}
+
+
+def check(says, holds):
+  print(("ok: " if holds else "WRONG: ") + says)
+  return holds
+
+
+def test(every):
+  with tempfile.TemporaryDirectory() as folder:
+    goldens, changed = f"{folder}/some.jsonl", f"{folder}/changed.txt"
+    with gzip.open(HERE.parent / "testdata/golden/kernels.jsonl.gz", "rt") as lines, open(goldens, "w") as out:
+      out.writelines(line for i, line in enumerate(lines) if i == 0 or i % every == 1 or every == 1)
+    report, found = conform(goldens, f"exec {sys.executable} {HERE}/conform_tinygrad.py")
+    good = check(f"tinygrad itself: {report['same']} of {report['questions']} conform", report["same"] == report["questions"] > 100)
+    port = f"exec {sys.executable} {HERE}/conform_defects.py {changed}"
+    for how in ("text", "structure", "values"):
+      report, found = conform(goldens, port, f"--as={how}")
+      seeded = {tuple(json.loads(line)) for line in open(changed)}
+      of_stage = collections.Counter(stage for *_, stage in seeded)
+      if how != "values":
+        good &= check(f"as {how}: {len(found)} found, {len(seeded)} seeded by {len(of_stage)} defects", found == seeded and len(of_stage) == len(DEFECTS))
+        continue
+      good &= check(f"as values: {len(found)} found, of those seeded, and none of the sums in another order",
+                    0 < len(found) and found <= {s for s in seeded if s[2] != SAME_VALUES})
+  return good
+
+
+if __name__ == "__main__":
+  if sys.argv[1:2] == ["--test"]: sys.exit(not test(int((sys.argv[2:] or ["9"])[0])))
+  serve(sys.argv[1])
