@@ -1,43 +1,67 @@
 #include "lib/text/graph_map.h"
 
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lib/support/json_writer.h"
+#include "lib/support/pytext.h"
 
 namespace tgc {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
+
+namespace {
+
+std::string_view next_word(std::string_view& line) {
+  size_t at = std::min(line.find_first_not_of(" \t\r"), line.size());
+  size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+  std::string_view word = line.substr(at, end - at);
+  line.remove_prefix(end);
+  return word.starts_with('#') ? (line = {}, std::string_view()) : word;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = char(c - 32);
+  return text;
+}
+
+}  // namespace
 
 Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   GraphMap out;
   out.given_ = true;
-  uint32_t number = 0;
-  while (!text.empty()) {
+  for (uint32_t number = 1; !text.empty(); number++) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    number++;
-    std::string words[3];
-    size_t n = 0;
-    for (size_t at = 0; (at = line.find_first_not_of(" \t\r", at)) != line.npos && line[at] != '#';) {
-      size_t stop = std::min(line.find_first_of(" \t\r", at), line.size());
-      if (n < 3) words[n] = line.substr(at, stop - at);
-      n++, at = stop;
+    auto what = next_word(line);
+    if (what.empty()) continue;
+    std::string theirs(next_word(line)), ours;
+    if (what == "arg") {
+      ours = line;
+      if (!json::accept(ours)) ours.clear();
+      line = {};
+    } else {
+      ours = next_word(line);
     }
-    if (n == 0) continue;
-    auto* table = words[0] == "member"  ? &out.members_
-                  : words[0] == "op"    ? &out.ops_
-                  : words[0] == "dtype" ? &out.dtypes_
-                  : words[0] == "value" ? &out.values_
-                                        : nullptr;
-    if (words[0] == "lower" && n == 2 && words[1] == "op") out.upper_ops_ = true;
-    else if (words[0] == "release" && n == 2) out.producer_ = "tinygrad " + words[1];
-    else if (table && n == 3) (*table)[words[1]] = words[2];
+    auto* table = what == "member"  ? &out.members_
+                  : what == "op"    ? &out.ops_
+                  : what == "dtype" ? &out.dtypes_
+                  : what == "value" ? &out.values_
+                  : what == "arg"   ? &out.args_
+                                    : nullptr;
+    const bool ends = next_word(line).empty();
+    if (what == "lower" && theirs == "op" && ours.empty()) out.upper_ops_ = true;
+    else if (what == "release" && !theirs.empty() && ours.empty()) out.producer_ = "tinygrad " + theirs;
+    else if (table && !ours.empty() && ends) (*table)[theirs] = ours;
     else
       return Diag{.message = "a line that is no mapping",
                   .file = std::string(file),
                   .line = number,
-                  .expected = "member, op, dtype or value and two names, 'lower op' or 'release N'"};
+                  .expected = "member, op, dtype or value and two names, 'arg KIND JSON', 'lower op' or 'release N'"};
   }
   return out;
 }
@@ -45,13 +69,15 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
 // One graph while it is read.
 class MappedGraph {
  public:
-  MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {}
+  MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {
+    for (auto& [kind, text] : map.args_) forms_[kind] = json::parse(text);
+  }
 
   std::string write() {
     const json& nodes = in_.at(member("nodes"));
     count_ = nodes.size();
     for (const json& node : nodes)
-      if (node.contains(member("id"))) number_[node.at(member("id")).dump()] = number_.size();
+      if (node.contains(member("id"))) number_.emplace(node.at(member("id")).dump(), number_.size());
     out_ = "{\"format\":\"tgc-graph\",\"version\":1,\"producer\":";
     append_json_string(out_, map_.producer_);
     out_ += ",\"nodes\":[";
@@ -88,9 +114,7 @@ class MappedGraph {
 
   void write_node(const json& node) {
     std::string op = named(map_.ops_, node.at(member("op")).get<std::string>());
-    if (map_.upper_ops_)
-      for (char& c : op)
-        if (c >= 'a' && c <= 'z') c = char(c - 32);
+    if (map_.upper_ops_) op = upper(op);
     out_ += "\"op\":", append_json_string(out_, op);
     out_ += ",\"dtype\":",
         append_json_string(out_, dtype(node.contains(member("dtype")) ? node.at(member("dtype")) : json()));
@@ -99,7 +123,8 @@ class MappedGraph {
       for (size_t i = 0; i < src->size(); i++) out_ += (i ? "," : "") + std::to_string(number((*src)[i]));
       out_ += ']';
     }
-    if (auto a = node.find(member("arg")); a != node.end() && !a->is_null()) out_ += ",\"arg\":", arg(*a);
+    if (auto a = node.find(member("arg")); a != node.end())
+      if (json ours = arg(*a); !ours.is_null()) out_ += ",\"arg\":" + ours.dump();
     out_ += '}';
   }
 
@@ -121,32 +146,109 @@ class MappedGraph {
     return name;
   }
 
-  void arg(const json& a) {
-    if (a.is_string()) {
-      auto known = map_.values_.find(a.get<std::string>());
-      if (known == map_.values_.end()) return append_json_string(out_, a.get<std::string>());
-      out_ += "{\"value\":", append_json_string(out_, known->second), out_ += '}';
-    } else if (a.is_array()) {
-      out_ += '[';
-      for (size_t i = 0; i < a.size(); i++) out_ += i ? "," : "", arg(a[i]);
-      out_ += ']';
-    } else if (a.is_object()) {
-      out_ += "{\"object\":{";
-      bool first = true;
-      for (auto& [key, value] : a.items()) {
-        out_ += first ? "" : ",", append_json_string(out_, key), out_ += ':', arg(value);
-        first = false;
-      }
-      out_ += "}}";
-    } else {
-      out_ += a.dump();
+  // ---- args: theirs, as ours
+
+  json arg(const json& a) const {
+    if (a.is_string()) return value(a.get<std::string>());
+    if (a.is_array()) {
+      json out = json::array();
+      for (const json& item : a) out.push_back(arg(item));
+      return out;
     }
+    if (a.is_object()) {
+      if (auto form = forms_.find(kind_of(a)); form != forms_.end()) return filled(form->second, a);
+      json members = json::object();
+      for (auto& [key, item] : a.items()) members[key] = arg(item);
+      return {{"object", members}};
+    }
+    if (a.is_number_float() && !std::isfinite(a.get<double>())) return {{"float", py_repr(a.get<double>())}};
+    return a;
+  }
+
+  // A text, or what the table says that it stands for.
+  json value(const std::string& text) const {
+    auto known = map_.values_.find(text);
+    if (known == map_.values_.end()) return text;
+    return known->second == "null" ? json() : json{{"value", known->second}};
+  }
+
+  static std::string kind_of(const json& a) {
+    if (auto kind = a.find("kind"); kind != a.end() && kind->is_string()) return kind->get<std::string>();
+    std::set<std::string> names;
+    for (auto& [key, item] : a.items()) names.insert(key);
+    std::string out;
+    for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+    return out;
+  }
+
+  // A form of an `arg` line with the members of `of`.
+  json filled(const json& form, const json& of) const {
+    if (form.is_string()) return filled_text(form.get<std::string>(), of);
+    if (form.is_array()) {
+      json out = json::array();
+      for (const json& item : form) {
+        if (std::string text = item.is_string() ? item.get<std::string>() : ""; text.ends_with("...")) {
+          for (const json& each : filled_text(text.substr(0, text.size() - 3), of)) out.push_back(each);
+        } else {
+          out.push_back(filled(item, of));
+        }
+      }
+      return out;
+    }
+    if (!form.is_object()) return form;
+    json out = json::object();
+    for (auto& [key, item] : form.items()) {
+      json ours = filled(item, of);
+      if (key == "value" && ours.is_null()) return {};
+      size_t optional = std::min(key.find('?'), key.size());
+      if (optional < key.size() &&
+          (ours.is_null() || ours == false || ours == json{{"value", key.substr(optional + 1)}}))
+        continue;
+      out[key.substr(0, optional)] = ours;
+    }
+    return out;
+  }
+
+  json filled_text(const std::string& text, const json& of) const {
+    if (text.starts_with('$')) return referred(text.substr(1), of);
+    std::string out;
+    for (size_t at = 0; at < text.size();) {
+      size_t open = text.find('{', at), close = text.find('}', open);
+      if (close == text.npos) return out + text.substr(at);
+      const json& part = of.at(text.substr(open + 1, close - open - 1));
+      if (part.is_null()) return {};
+      out += text.substr(at, open - at) + (part.is_string() ? part.get<std::string>() : part.dump());
+      at = close + 1;
+    }
+    return out;
+  }
+
+  // NAME, NAME:dtype, NAME:f64, NAME:node, NAME=VALUE
+  json referred(const std::string& text, const json& of) const {
+    size_t name_end = std::min(text.find_first_of(":="), text.size());
+    const json& item = of.at(text.substr(0, name_end));
+    std::string how = text.substr(name_end);
+    if (item.is_null() && how.starts_with('=')) return {{"value", how.substr(1)}};
+    if (how.empty() || how.starts_with('=')) return arg(item);
+    if (how == ":dtype") return {{"value", dtype(item)}};
+    if (how == ":node" && item.is_array()) {
+      json out = json::array();
+      for (const json& each : item) out.push_back({{"uop", number(each)}});
+      return out;
+    }
+    if (how == ":node") return {{"uop", number(item)}};
+    if (how != ":f64") throw Failure("'$" + text + "' in the map");
+    uint64_t bits = std::stoull(item.get<std::string>(), nullptr, 16);
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return arg(json(value));
   }
 
   const GraphMap& map_;
   const json& in_;
-  size_t count_ = 0;                      // of nodes
+  size_t count_ = 0;  // of nodes
   std::map<std::string, size_t> number_;  // of nodes with an id
+  std::map<std::string, json, std::less<>> forms_;  // of args, by kind
   std::string out_;
 };
 
@@ -157,7 +259,7 @@ Result<std::string> GraphMap::to_tgc(std::string_view text) const {
       return MappedGraph(*this, in).write();
     } catch (const json::exception& e) {
       throw Failure("the graph cannot be read by the map: " + std::string(e.what()));
-    }
+    } catch (const std::logic_error& e) { throw Failure("the graph cannot be read by the map: a number that is none"); }
   });
 }
 
