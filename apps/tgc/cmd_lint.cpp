@@ -33,7 +33,7 @@ int run(const LintOptions& o) {
       if (auto status = lint.add(line, file, number); !status) return trouble(status.diag());
     }
   }
-  print_report(o.json ? lint.json() : lint.text());
+  if (lint.calls() || o.json) print_report(o.json ? lint.json() : lint.text());
   if (!lint.calls()) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
   return lint.findings().empty() ? 0 : 1;
 }
@@ -44,12 +44,12 @@ void add_lint(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<LintOptions>();
   CLI::App* cmd = app.add_subcommand(
       "lint", "a jitted program's silent mistakes: values, tensors and branches that stay as they were captured");
-  cmd->add_option(
-      "RECORDING", o->files,
-      "what tinygrad_export.py records of TinyJits: OUT.jit.jsonl.gz beside the kernels of OUT.jsonl.gz; of "
-      "tinygrad 0.12.0 with --walk");
+  cmd->add_option("RECORDING", o->files, "recordings of TinyJits: OUT.jit.jsonl.gz");
   cmd->add_flag("--kinds", o->kinds, "list the kinds of findings instead");
   cmd->add_flag("--json", o->json, "as JSON");
+  cmd->footer(
+      "To record:  python -m tgc.export -o OUT.jsonl.gz --walk -- program.py   writes OUT.jit.jsonl.gz as well\n"
+      "Exit codes: 0 no finding, 1 findings, 2 trouble.");
   cmd->callback([o, &exit_code] { exit_code = run(*o); });
 }
 

@@ -14,30 +14,39 @@ using Json = nlohmann::json;
 constexpr JitFindingKind kKinds[] = {
     {"frozen-value", "a number or a text that the function uses has changed since it was captured"},
     {"frozen-tensor", "a tensor that the function uses, and is not passed, is another one than was captured"},
+    {"unrealized-tensor", "a tensor that the function uses has a value that is not computed yet when it is called"},
     {"frozen-object", "the function is called with another object than was captured"},
     {"baked-value", "the function reads a tensor's value into Python"},
     {"side-effect", "the function changes a variable, which a replay does not"},
     {"lost-assign", "an assignment inside the function is carried out by no kernel of it"},
     {"overwritten-output", "what an earlier call returned is used after a later call wrote over it"},
     {"aliased-input", "the first replay's input is the captured output, and later ones are not"},
+    {"unread-input", "no captured kernel reads or writes an input"},
+    {"broken-batch", "a copy or another device's kernel stands between kernels that could be launched at once"},
     {"refused", "the jit raised an error"},
 };
 
-// What to do about an error of the jit's, by a word of its message.
+// What an error of the jit's means, by words of its message, and what to do about it.
 struct Remedy {
-  std::string_view word, mend;
+  std::string_view word, means, mend;
 };
 constexpr Remedy kRemedies[] = {
-    {"duplicate inputs", "pass each tensor once, or a copy of it: x.clone().realize()"},
-    {"non-Tensor", "return tensors alone, and compute the rest outside of the function"},
-    {"inside another TinyJit", "jit the outer function alone"},
-    {"didn't JIT anything", "realize something that depends on the inputs inside the function"},
-    {"access tensor data", "keep .item(), .tolist() and .numpy() outside of the function"},
-    {"must be", "pass a tensor with a buffer of its own: x.clone().realize()"},
-    {"const", "pass a tensor with a buffer of its own: Tensor([2]).realize(), or x.clone().realize()"},
-    {"args mismatch",
-     "call it as it was captured: the same shapes, dtypes, views and names of arguments; jit each shape "
-     "on its own, or make the size a Variable"},
+    {"duplicate inputs", "one buffer is passed as two arguments, and a replay could not tell which is which",
+     "pass each tensor once, or a copy of it: x.clone().realize()"},
+    {"non-Tensor", "what is no tensor is not computed again by a replay",
+     "return tensors alone, and compute the rest outside of the function"},
+    {"inside another TinyJit", "the inner function is captured while the outer one is", "jit the outer function alone"},
+    {"didn't JIT anything", "no kernel ran in the function",
+     "realize something that depends on the inputs inside the function"},
+    {"access tensor data", "the value of a tensor is not known while its kernels are only noted",
+     "keep .item(), .tolist() and .numpy() outside of the function"},
+    {"must be", "an input has no buffer of its own", "pass a tensor with a buffer of its own: x.clone().realize()"},
+    {"const", "an input is a constant, which has no buffer",
+     "pass a tensor with a buffer of its own: Tensor([2]).realize(), or x.clone().realize()"},
+    {"expected_names", "the arguments are not passed as they were",
+     "pass each by position or by name as in the captured call"},
+    {"args mismatch", "an input is not as it was captured",
+     "jit each shape on its own, make the size a Variable, or pass a copy of a view: x.clone().realize()"},
 };
 
 std::string text_of(const Json& j, const char* key) {
@@ -45,7 +54,43 @@ std::string text_of(const Json& j, const char* key) {
   return at != j.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-bool is_buffer(const std::string& value) { return value.starts_with("buffer "); }
+bool is_tensor(const std::string& value) { return value.starts_with("buffer ") || value.starts_with("unrealized "); }
+int64_t number_of(const std::string& value) { return std::strtoll(value.c_str() + value.find(' '), nullptr, 10); }
+
+// The first line of an error without what it prints of tinygrad's insides, and not more of it than is read.
+std::string shortened(std::string text) {
+  constexpr size_t kMost = 100;
+  for (std::string_view end : {"\n", ": self.", " len("}) text = text.substr(0, text.find(end));
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
+// "(20, 20)"
+std::string shape_of(const Json& fact) {
+  std::string out;
+  for (const Json& d : fact.value("shape", Json::array()))
+    out += (out.empty() ? "" : ", ") + (d.is_string() ? d.get<std::string>() : d.dump());
+  return "(" + out + ")";
+}
+
+// Whether "self.scale" is of an argument that is another object than was captured.
+bool of_another_object(const std::string& name, const std::map<std::string, Json>& now,
+                       const std::map<std::string, Json>& then) {
+  size_t dot = name.find('.');
+  if (dot == name.npos) return false;
+  auto passed = now.find(name.substr(0, dot)), captured = then.find(name.substr(0, dot));
+  return passed != now.end() && captured != then.end() &&
+         passed->second.value("object", 0) != captured->second.value("object", 0);
+}
+
+// Whether tensors of a container inside the container are others. Those of the outer one are inputs.
+bool differs_inside(const Json& a, const Json& b, int depth) {
+  if (depth > 1 && text_of(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
+  if (text_of(a, "kind") != "several" || text_of(b, "kind") != "several") return false;
+  const Json &x = a["items"], &y = b["items"];
+  for (size_t i = 0; i < std::min(x.size(), y.size()); i++)
+    if (differs_inside(x[i], y[i], depth + 1)) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -59,13 +104,28 @@ struct JitLint::Call {
   std::map<std::string, std::string> sees;
   std::vector<std::string> changes, reads, pending;
   std::vector<int64_t> outputs;
+  struct Kernel {
+    std::string name, place;
+    std::vector<std::string> devices;
+    std::vector<int64_t> reads, writes;
+  };
+  std::vector<Kernel> kernels;  // of a capture
+  std::vector<std::string> unread;
+
+  const std::string& where() const { return from.empty() ? place : from; }
+  // The first kernel that reads or writes the buffer.
+  std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
+    for (const Kernel& k : kernels)
+      if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;
+    return {};
+  }
 };
 
 struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
   std::map<size_t, std::vector<int64_t>> outputs;  // of each call
-  std::set<std::string> aliased;                   // arguments that were the captured output in the first replay
+  std::set<std::string> aliased;  // arguments that were the captured output in the first replay
   size_t replays = 0;
 };
 
@@ -82,19 +142,10 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
       used(j.at("jit").get<size_t>(), j.at("call").get<size_t>(), j.at("buffer").get<int64_t>(), text_of(j, "place"));
       return Unit{};
     }
-    Call now{j.at("jit"),
-             j.at("call"),
-             text_of(j, "function"),
-             text_of(j, "place"),
-             text_of(j, "from"),
-             text_of(j, "phase"),
-             text_of(j, "error"),
-             {},
-             {},
-             {},
-             {},
-             {},
-             {}};
+    Call now;
+    now.jit = j.at("jit"), now.number = j.at("call");
+    now.function = text_of(j, "function"), now.place = text_of(j, "place"), now.from = text_of(j, "from");
+    now.phase = text_of(j, "phase"), now.error = text_of(j, "error");
     const Json none;  // what is left out has no items
     auto of = [&](const char* key) -> const Json& { return j.contains(key) ? j[key] : none; };
     for (auto& [name, fact] : of("args").items()) now.args[name] = fact;
@@ -103,20 +154,28 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     for (const Json& read : of("reads")) now.reads.push_back(text_of(read, "place"));
     for (const Json& lost : of("pending")) now.pending.push_back(text_of(lost, "place"));
     for (const Json& out : of("outputs")) now.outputs.push_back(out.at("buffer").get<int64_t>());
+    for (const Json& k : of("kernels"))
+      now.kernels.push_back({text_of(k, "name"), text_of(k, "place"), k.value("devices", std::vector<std::string>()),
+                             k.value("reads", std::vector<int64_t>()), k.value("writes", std::vector<int64_t>())});
+    for (const Json& name : of("unread")) now.unread.push_back(name.get<std::string>());
     call(now);
     return Unit{};
   } catch (const Json::exception& e) {
-    return Diag{
-        .message = "a line that is no event: " + std::string(e.what()), .file = std::string(file), .line = number};
+    std::string_view what = e.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
+    return Diag{.message = "a line that is no event: " + std::string(what.substr(what.find("] ") + 2)),
+                .file = std::string(file),
+                .line = number,
+                .expected = "a recording of TinyJits: NAME.jit.jsonl.gz"};
   }
 }
 
-void JitLint::find(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
-                   std::string mend, const std::string& once) {
+JitFinding* JitLint::find(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
+                          std::string mend, const std::string& once) {
   if (!told_.insert(jit.function + "\n" + jit.place + "\n" + std::string(what) + "\n" + (once.empty() ? where : once))
            .second)
-    return;
+    return nullptr;
   findings_.push_back({std::string(what), jit.function, where, std::move(happens), std::move(mend)});
+  return &findings_.back();
 }
 
 void JitLint::call(const Call& now) {
@@ -124,47 +183,111 @@ void JitLint::call(const Call& now) {
   auto& slot = jits_[now.jit];
   if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.place, {}, {}, {}, 0});
   Jit& jit = *slot;
-  const std::string& where = now.from.empty() ? now.place : now.from;
-  if (!now.error.empty()) {
-    std::string mend = "see the message";
-    for (const Remedy& r : kRemedies)
-      if (now.error.find(r.word) != now.error.npos) {
-        mend = r.mend;
-        break;
-      }
-    return find(jit, "refused", where, "call " + std::to_string(now.number) + " raises " + now.error, mend);
-  }
+  if (!now.error.empty()) return refused(jit, now);
   for (const std::string& place : now.reads)
     find(jit, "baked-value", place, "the value that is read when the function is traced is used in every later call",
          "read it outside of the function, and pass what depends on it");
   for (const std::string& name : now.changes)
     find(jit, "side-effect", now.place, "'" + name + "' changes while the function is traced, and no more after that",
          "change it outside of the function", name);
-  if (now.phase == "capture")
-    for (const std::string& place : now.pending)
-      find(jit, "lost-assign", place,
-           "nothing of the captured kernels carries the assignment out, so a replay leaves it out",
-           "realize it inside the function: x.assign(y).realize()");
-  if (now.phase == "capture") jit.captured = now;
+  if (now.phase == "capture") {
+    look_at_capture(jit, now);
+    jit.captured = now;
+  }
   for (auto& [name, fact] : now.args)
-    if (fact.contains("of")) used(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), where);
+    if (fact.contains("of")) used(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), now.where());
   if (now.phase == "replay" && jit.captured) compare_with_capture(jit, now);
   outputs(jit, now);
 }
 
+// What an error says, and of arguments that are not as they were captured what is different.
+void JitLint::refused(const Jit& jit, const Call& now) {
+  const Remedy* remedy = nullptr;
+  for (const Remedy& r : kRemedies)
+    if (!remedy && now.error.find(r.word) != now.error.npos) remedy = &r;
+  std::string different;
+  if (jit.captured && now.error.find("args mismatch") != now.error.npos)
+    for (auto& [name, fact] : now.args) {
+      auto then = jit.captured->args.find(name);
+      if (then == jit.captured->args.end() || text_of(fact, "kind") != "tensor") continue;
+      std::string shape = shape_of(fact), before = shape_of(then->second);
+      std::string dtype = text_of(fact, "dtype"), dtype_before = text_of(then->second, "dtype");
+      if (shape != before) different += "; '" + name + "' has the shape " + shape + " here, and had " + before;
+      else if (dtype != dtype_before) different += "; '" + name + "' is " + dtype + " here, and was " + dtype_before;
+      else if (fact.value("view", false) && now.error.find("input_info") != now.error.npos)
+        different += "; '" + name + "' is a view that lies elsewhere in its buffer than the captured one";
+    }
+  find(jit, "refused", now.where(),
+       "call " + std::to_string(now.number) + " raises " + shortened(now.error) +
+           (remedy ? ": " + std::string(remedy->means) : std::string()) + different,
+       remedy ? std::string(remedy->mend) : "see the message");
+}
+
+void JitLint::look_at_capture(Jit& jit, const Call& now) {
+  for (const std::string& place : now.pending)
+    find(jit, "lost-assign", place,
+         "nothing of the captured kernels carries the assignment out, so a replay leaves it out",
+         "realize it inside the function: x.assign(y).realize()");
+  for (const std::string& name : now.unread)
+    if (JitFinding* f =
+            find(jit, "unread-input", now.where(),
+                 "none of the " + std::to_string(now.kernels.size()) + " captured kernels touches '" + name +
+                     "': whatever is passed there, the result is the same",
+                 "use it in the function as a tensor (not by .item() or a Python branch), or do not pass it", name))
+      if (auto arg = now.args.find(name); arg != now.args.end() && arg->second.contains("buffer"))
+        f->buffer = arg->second["buffer"].get<int64_t>();
+  // Kernels are launched as one batch as long as they run on devices of one kind.
+  auto kinds = [](const Call::Kernel& k) {
+    std::set<std::string> out;
+    for (const std::string& d : k.devices) out.insert(d.substr(0, d.find(':')));
+    return out;
+  };
+  for (size_t i = 1; i + 1 < now.kernels.size(); i++) {
+    const Call::Kernel& k = now.kernels[i];
+    std::set<std::string> home = kinds(now.kernels[i - 1]);
+    if (home.size() != 1 || kinds(k) == home) continue;
+    size_t back = i + 1;
+    while (back < now.kernels.size() && kinds(now.kernels[back]) != home) back++;
+    if (back == now.kernels.size()) continue;
+    std::string devices;
+    for (const std::string& d : k.devices) devices += (devices.empty() ? "" : " and ") + d;
+    if (JitFinding* f = find(jit, "broken-batch", k.place.empty() ? now.where() : k.place,
+                             (k.name == "copy" ? "a copy between " + devices : "'" + k.name + "' on " + devices) +
+                                 " stands between kernels on " + *home.begin() +
+                                 ": they are launched in two batches, and each replay waits between them",
+                             "keep what the function computes on one device, or move the copy before or after it"))
+      f->kernel = k.name;
+    i = back;
+  }
+}
+
 void JitLint::compare_with_capture(Jit& jit, const Call& now) {
   const Call& then = *jit.captured;
-  const std::string& where = now.from.empty() ? now.place : now.from;
+  const std::string& where = now.where();
   for (auto& [name, value] : now.sees) {
     auto before = then.sees.find(name);
     if (before == then.sees.end() || before->second == value) continue;
-    if (is_buffer(value))
-      find(jit, "frozen-tensor", where, "'" + name + "' is another tensor than was captured; the captured one is used",
-           "pass it as an argument, or assign to it in place: " + name + ".assign(...).realize()", name);
+    const bool is_side_effect = std::find(then.changes.begin(), then.changes.end(), name) != then.changes.end();
+    if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // which is said for itself
+    JitFinding* found = nullptr;
+    if (value.starts_with("unrealized "))
+      found = find(jit, "unrealized-tensor", where,
+                   "'" + name +
+                       "' has a new value that is not computed yet, and a replay does not: it reads what was "
+                       "in the buffer before",
+                   "compute it before the call: " + name + ".assign(...).realize()", name);
+    else if (is_tensor(value))
+      found = find(jit, "frozen-tensor", where,
+                   "'" + name + "' is another tensor than was captured; the captured one is used",
+                   "pass it as an argument, or assign to it in place: " + name + ".assign(...).realize()", name);
     else
       find(jit, "frozen-value", where,
            "'" + name + "' is " + value + " here, and stays " + before->second + ", as captured",
            "pass it as a tensor, or as a Variable", name);
+    if (found && is_tensor(before->second)) {
+      found->buffer = number_of(before->second);
+      found->kernel = then.kernel_of(*found->buffer, &Call::Kernel::reads);
+    }
   }
   jit.replays++;
   for (auto& [name, fact] : now.args) {
@@ -180,16 +303,23 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
       find(jit, "frozen-object", where,
            "'" + name + "' is another " + text_of(fact, "type") + " than was captured, whose tensors are used",
            "make a TinyJit for each object: self.step = TinyJit(self.step)", name);
+    if (kind == "several" && differs_inside(fact, before->second, 0))
+      find(
+          jit, "frozen-tensor", where,
+          "'" + name + "' holds other tensors than were captured, in a container inside it; the captured ones are used",
+          "pass them in one list, or as arguments of their own", name);
     if (kind != "tensor") continue;
     const bool is_output =
         std::find(then.outputs.begin(), then.outputs.end(), fact.value("buffer", int64_t(-1))) != then.outputs.end();
     if (jit.replays == 1 && is_output) jit.aliased.insert(name);
+    JitFinding* aliased = nullptr;
     if (jit.replays > 1 && !is_output && jit.aliased.contains(name))
-      find(jit, "aliased-input", where,
-           "'" + name +
-               "' was the captured output in the first replay, and is not here: a graph that "
-               "was made then leaves that buffer out",
-           "pass a copy in the first replay: x.clone().realize()", name);
+      aliased = find(jit, "aliased-input", where,
+                     "'" + name +
+                         "' was the captured output in the first replay, and is not here: a graph that "
+                         "was made then leaves that buffer out",
+                     "pass a copy in the first replay: x.clone().realize()", name);
+    if (aliased) aliased->buffer = fact.value("buffer", int64_t(-1));
   }
 }
 
@@ -206,17 +336,24 @@ void JitLint::used(size_t number, size_t call, int64_t buffer, const std::string
   auto known = jits_.find(number);
   if (known == jits_.end()) return;
   for (auto later = known->second->outputs.upper_bound(call); later != known->second->outputs.end(); ++later)
-    if (std::find(later->second.begin(), later->second.end(), buffer) != later->second.end())
-      return find(
+    if (std::find(later->second.begin(), later->second.end(), buffer) != later->second.end()) {
+      JitFinding* f = find(
           *known->second, "overwritten-output", where,
           "what call " + std::to_string(call) + " returned was written over by call " + std::to_string(later->first),
           "keep a copy of it: f(x).clone().realize()");
+      if (!f) return;
+      f->buffer = buffer;
+      if (known->second->captured) f->kernel = known->second->captured->kernel_of(buffer, &Call::Kernel::writes);
+      return;
+    }
 }
 
 std::string JitLint::text() const {
   std::string out;
   for (const JitFinding& f : findings_)
-    out += f.where + ": " + f.what + " in " + f.function + "\n  " + f.happens + "\n  to mend it: " + f.mend + "\n";
+    out += f.where + ": " + f.what + " in " + f.function + (f.kernel.empty() ? "" : ", kernel " + f.kernel) +
+           (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "") + "\n  " + f.happens +
+           "\n  to mend it: " + f.mend + "\n";
   return out + std::to_string(calls_) + " calls of " + std::to_string(jits_.size()) + " TinyJits, " +
          std::to_string(findings_.size()) + (findings_.size() == 1 ? " finding\n" : " findings\n");
 }
@@ -231,6 +368,8 @@ std::string JitLint::json() const {
         json.line().object([&] {
           json.member("what", f.what).member("function", f.function).member("where", f.where);
           json.member("happens", f.happens).member("mend", f.mend);
+          if (!f.kernel.empty()) json.member("kernel", f.kernel);
+          if (f.buffer) json.member("buffer", *f.buffer);
         });
     });
   });

@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@ struct JitFinding {
   std::string where;     // the line of Python
   std::string happens;   // what comes of it
   std::string mend;
+  std::string kernel = {};  // of the captured ones, the first that it is about; empty: none, or not recorded
+  std::optional<int64_t> buffer = {};  // by its number in the recording
 };
 
 struct JitFindingKind {
@@ -44,8 +47,11 @@ class JitLint {
   void compare_with_capture(Jit& jit, const Call& now);
   void outputs(Jit& jit, const Call& now);
   void used(size_t jit, size_t call, int64_t buffer, const std::string& where);
-  void find(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend,
-            const std::string& once = {});
+  void look_at_capture(Jit& jit, const Call& now);
+  void refused(const Jit& jit, const Call& now);
+  // Adds a finding; of each jit one of that kind with that `once`, or else at that place. Null: it is known.
+  JitFinding* find(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
+                   std::string mend, const std::string& once = {});
 
   std::map<size_t, std::shared_ptr<Jit>> jits_;
   std::vector<JitFinding> findings_;

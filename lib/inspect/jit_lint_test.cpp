@@ -78,6 +78,78 @@ TEST_CASE("JitLint: the captured output as the first replay's input, and another
   CHECK(lint_of({capture, call(2, "replay", in(9)), call(3, "replay", in(8))}).findings().empty());
 }
 
+TEST_CASE("JitLint: what the captured kernels do not touch, or cannot be launched together") {
+  auto kernel = [](std::string_view name, std::string_view devices, int reads, int writes) {
+    return R"({"name":")" + std::string(name) + R"(","devices":[)" + std::string(devices) + R"(],"reads":[)" +
+           std::to_string(reads) + R"(],"writes":[)" + std::to_string(writes) + R"(],"place":"f.py:5"})";
+  };
+  const std::string cpu = R"("CPU")", two = R"("CPU","CPU:1")", both = R"("PYTHON","CPU")";
+  auto kernels = [](std::initializer_list<std::string> all) {
+    std::string out;
+    for (const std::string& k : all) out += (out.empty() ? "" : ",") + k;
+    return R"(,"kernels":[)" + out + "]";
+  };
+  JitFinding unread = only(
+      {call(1, "capture",
+            R"(,"args":{"y":{"kind":"tensor","buffer":4}},"unread":["y"])" + kernels({kernel("E_4", cpu, 1, 2)}))});
+  CHECK(unread.what == "unread-input");
+  CHECK(unread.buffer == 4);
+  CHECK(unread.happens.find("none of the 1 captured kernels touches 'y'") == 0);
+
+  JitFinding broken =
+      only({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3), kernel("b", cpu, 3, 4)}))});
+  CHECK(broken.what == "broken-batch");
+  CHECK(broken.where == "f.py:5");
+  CHECK(broken.kernel == "copy");
+  // At the end, or between devices of one kind, it breaks nothing.
+  CHECK(
+      lint_of({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3)}))}).findings().empty());
+  CHECK(lint_of(
+            {call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", two, 2, 3), kernel("b", cpu, 3, 4)}))})
+            .findings()
+            .empty());
+
+  JitFinding frozen = only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})" + kernels({kernel("E_8", cpu, 1, 2)})),
+                            call(2, "replay", R"(,"sees":{"w":"buffer 9"})")});
+  CHECK(frozen.kernel == "E_8");
+  CHECK(frozen.buffer == 1);
+}
+
+TEST_CASE("JitLint: a pending value of a tensor that the function uses, and tensors in a container inside another") {
+  CHECK(only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})"), call(2, "replay", R"(,"sees":{"w":"unrealized 5"})")})
+            .what == "unrealized-tensor");
+  auto nested = [](int outer, int inner) {
+    return R"(,"args":{"a":{"kind":"several","items":[{"kind":"tensor","buffer":)" + std::to_string(outer) +
+           R"(},{"kind":"several","items":[{"kind":"tensor","buffer":)" + std::to_string(inner) + "}]}]}}";
+  };
+  CHECK(only({call(1, "capture", nested(1, 2)), call(2, "replay", nested(1, 3))}).what == "frozen-tensor");
+  CHECK(lint_of({call(1, "capture", nested(1, 2)), call(2, "replay", nested(4, 2))}).findings().empty());
+}
+
+TEST_CASE("JitLint: one mistake is one finding: a side effect, another object whose tensors are others, too") {
+  CHECK(only({call(1, "capture", R"(,"changes":["n"],"sees":{"n":"1"})"), call(2, "replay", R"(,"sees":{"n":"2"})")})
+            .what == "side-effect");
+  auto of = [](int object, int buffer) {
+    return R"(,"args":{"self":{"kind":"object","type":"M","object":)" + std::to_string(object) +
+           R"(}},"sees":{"self.scale":"buffer )" + std::to_string(buffer) + "\"}";
+  };
+  CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(2, 2))}).what == "frozen-object");
+  CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(1, 2))}).what == "frozen-tensor");
+}
+
+TEST_CASE("JitLint: an error says what it means, and which argument is not as it was captured") {
+  auto shaped = [](std::string_view shape) {
+    return R"(,"args":{"a":{"kind":"tensor","buffer":1,"dtype":"dtypes.float","shape":[)" + std::string(shape) + "]}}";
+  };
+  JitFinding f =
+      only({call(1, "capture", shaped("10,10")),
+            call(2, "replay",
+                 shaped("20,20") + R"(,"error":"JitError: args mismatch in JIT: self.expected_input_info=[(\nx")")});
+  CHECK(f.happens ==
+        "call 2 raises JitError: args mismatch in JIT: an input is not as it was captured; 'a' has the shape (20, 20) "
+        "here, and had (10, 10)");
+}
+
 TEST_CASE("JitLint: what is no recording of TinyJits is refused with its line") {
   JitLint lint;
   CHECK_FALSE(lint.add(R"({"format":"tgc-golden","version":1,"level":"kernel"})", "t", 1));

@@ -3,14 +3,18 @@ facts that `tgc lint` looks at. An event is a record of level "jit":
 
   {"event":"call","jit":0,"function":"step","place":"train.py:12","call":1,"phase":"warmup"|"capture"|"replay",
    "args":{"x":{"kind":"tensor","buffer":3,"shape":[4],"of":[0,1]}},  `of`: the jit and the call that returned it
-   "sees":{"mult":"2","model.training":"True","w":"buffer 5"},        variables of the function that are not its own
+   "sees":{"mult":"2","model.training":"True","w":"buffer 5"},        variables of the function that are not its own;
+                                                                      "unrealized 6": a tensor that is not computed yet
    "changes":["count"], "reads":[{"place":"train.py:14"}],            what it changed; values that it read
    "pending":[{"place":"train.py:15"}],                               assignments that nothing carried out
+   "kernels":[{"name":"E_4","devices":["CPU"],"reads":[3],"writes":[7],"place":"train.py:13"}],  of a capture
+   "unread":["y"],                                                    inputs that none of them touches
    "outputs":[{"buffer":7}], "error":"JitError: ..."}
   {"event":"read","jit":0,"call":1,"buffer":7,"place":"train.py:20"}  of a tensor that a call returned
 """
 import inspect, itertools, os, sys, weakref
 
+from tgc_export.captured import Captured, input_tensors
 from tgc_export.recorder import line_of_program, on_import
 
 SIMPLE = (int, float, bool, str, bytes, type(None))
@@ -53,10 +57,16 @@ class JitWatch:
 
   # -- facts
 
-  def buffer_of(self, tensor):
-    base = tensor.uop.base
-    if (number := self.buffers.get(base)) is None: number = self.buffers[base] = next(self.numbers)
+  def number_of(self, buffer):
+    """Of a buffer, or of a node that is none yet."""
+    if (number := self.buffers.get(buffer)) is None: number = self.buffers[buffer] = next(self.numbers)
     return number
+
+  def buffer_of(self, tensor): return self.buffer_of_node(tensor.uop.base)
+
+  def buffer_of_node(self, base):
+    buffer = getattr(base, "realized", None)
+    return self.number_of(base if buffer is None else buffer)
 
   def object_number(self, x):
     """A number for an object, as long as it lives."""
@@ -103,13 +113,15 @@ class JitWatch:
       if name in function.__globals__: seen.setdefault(name, function.__globals__[name])
     holders = {**seen, **{k: v for k, v in named.items() if not is_simple(v) and not is_tensor(v)}}
     out = {}
+    def of_tensor(x): return f"{'buffer' if self.is_done(x) else 'unrealized'} {self.buffer_of(x)}"
     for name, value in seen.items():
-      if is_tensor(value): out[name] = f"buffer {self.buffer_of(value)}"
+      if is_tensor(value): out[name] = of_tensor(value)
       elif is_simple(value): out[name] = shortened(repr(value))
     for holder, value in holders.items():
       if inspect.ismodule(value) or isinstance(value, type): continue
       for name, part in getattr(value, "__dict__", {}).items():
         if name in code.co_names and is_simple(part): out[f"{holder}.{name}"] = shortened(repr(part))
+        if name in code.co_names and is_tensor(part): out[f"{holder}.{name}"] = of_tensor(part)
     return out
 
   # -- events
@@ -151,10 +163,23 @@ class JitWatch:
       event["reads"] = frame["reads"]
       event["pending"] = [{"place": place} for t, place in frame["assigned"] if not self.is_done(t)]
       after = self.sees(jit, named)
-      event["changes"] = sorted(k for k in before if k in after and before[k] != after[k] and not after[k].startswith("buffer "))
+      of_tensors = {k for k, v in (before | after).items() if v.startswith(("buffer ", "unrealized "))}
+      if event["phase"] == "capture":
+        event |= self.captured(jit, args, kwargs, named)
+        event["sees"] = before | {k: v for k, v in after.items() if k in of_tensors}  # which the function may compute
+      event["changes"] = sorted(k for k in before if k in after and before[k] != after[k] and k not in of_tensors)
       self.write(event)
     except Exception: self.recorder.failed("call of a TinyJit")
     return result
+
+  def captured(self, jit, args, kwargs, named):
+    tensors = input_tensors(args, kwargs, is_tensor)
+    if any(t.uop.op.name in ("MULTI", "UNSHARD") for _, t in tensors): return {}  # one input is several buffers
+    number = lambda b: None if b is None else self.buffer_of_node(b) if hasattr(b, "op") else self.number_of(b)
+    made = Captured(jit.captured, [self.buffer_of(t) for _, t in tensors], number)
+    names = {id(t): name for name, t in named.items() if is_tensor(t)}
+    unread = [names.get(id(t), name) for i, (name, t) in enumerate(tensors) if i not in made.used]
+    return {"kernels": made.kernels, "unread": unread}
 
   @staticmethod
   def is_done(tensor):

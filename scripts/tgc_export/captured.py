@@ -1,0 +1,69 @@
+"""What a TinyJit captured, of any release: its kernels in order with the buffers that they read and write, and which of
+its inputs no kernel touches. Releases before 0.13 keep a list of runners, those after it a graph of calls."""
+import re
+
+from tgc_export.records import metadata_list
+
+
+def plain(name): return re.sub(r"\x1b\[[0-9;]*m", "", name)
+
+
+def input_tensors(args, kwargs, is_tensor):
+  """(name, tensor) of each tensor that the jit takes as an input, in its order: arguments, then what containers hold."""
+  named = [(str(i), t) for i, t in enumerate(args) if is_tensor(t)] + [(k, t) for k, t in sorted(kwargs.items()) if is_tensor(t)]
+  for name, x in [*((str(i), a) for i, a in enumerate(args)), *kwargs.items()]:
+    items = list(enumerate(x)) if isinstance(x, (list, tuple)) else list(x.items()) if isinstance(x, dict) else []
+    named += [(f"{name}[{key!r}]", t) for key, t in items if is_tensor(t) and not any(t is known for _, known in named)]
+  return named
+
+
+class Captured:
+  """`inputs`: the number of each input's buffer; `number`: of a buffer as the release has it."""
+
+  def __init__(self, captured, inputs, number):
+    self.inputs, self.number, self.used, self.kernels = inputs, number, set(), []
+    if hasattr(captured, "input_replace"): self.of_runners(captured)
+    else: self.of_calls(captured._linear if hasattr(captured, "_linear") else captured.linear)
+
+  def input(self, slot):
+    self.used.add(slot)
+    return self.inputs[slot] if slot < len(self.inputs) else None
+
+  def add(self, name, devices, reads, writes, metadata):
+    places = [m["caller"] for m in metadata or () if m.get("caller")]
+    self.kernels.append({"name": plain(name), "devices": devices, "reads": [b for b in reads if b is not None],
+                         "writes": [b for b in writes if b is not None], **({"place": places[0]} if places else {})})
+
+  def of_runners(self, captured):
+    views = {len(self.inputs) + i: view[0] for i, view in enumerate(captured.extra_view_inputs)}  # of an input each
+    for j, item in enumerate(captured.jit_cache):
+      slots = {i: slot for (k, i), slot in captured.input_replace.items() if k == j}
+      buffers = [self.input(views.get(slots[i], slots[i])) if i in slots else self.number(b) for i, b in enumerate(item.bufs)]
+      program = getattr(item.prg, "p", None)
+      devices = list(dict.fromkeys(b.device for b in item.bufs if b is not None)) or [item.prg.device]
+      if program is not None:
+        reads, writes = [buffers[i] for i in program.ins], [buffers[i] for i in program.outs]
+        self.add(program.function_name, devices, reads, writes, metadata_list(item.metadata))
+      elif type(item.prg).__name__ != "ViewOp":
+        self.add("copy", devices, buffers[1:], buffers[:1], metadata_list(item.metadata))
+
+  def of_calls(self, linear):
+    for call in linear.src:
+      what = call.src[0]
+      if what.op.name == "CUSTOM_FUNCTION" and what.arg == "graph":
+        self.of_calls(what.src[0])
+        continue
+      buffers, devices = [], []
+      for source in call.src[1:]:
+        if source.op.name == "BIND" or getattr(source, "is_bound_var", False): continue
+        param = next((u for u in source.toposort() if u.op.name == "PARAM"), None)  # an input, or a view of it
+        slot = None if param is None else getattr(param.arg, "slot", param.arg)
+        buffers.append(self.input(slot) if isinstance(slot, int) and slot >= 0 else self.number(source))
+        device = getattr(source, "device", None)
+        devices += [device] if isinstance(device, str) else list(device or ())
+      metadata = metadata_list(getattr(call.arg, "metadata", None))
+      devices = list(dict.fromkeys(devices))
+      if what.op.name == "PROGRAM":
+        pick = lambda which: [buffers[i] for i in which if i < len(buffers)]
+        self.add(what.arg.function_name, devices, pick(what.arg.ins), pick(what.arg.outs), metadata)
+      elif what.op.name == "COPY": self.add("copy", devices, buffers[1:], buffers[:1], metadata)
