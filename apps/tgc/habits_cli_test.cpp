@@ -61,6 +61,8 @@ TEST_CASE("cli: what a record of a broken tinygrad holds can be dumped and run i
   std::string broken = test_path("wrong.jsonl.gz"), id = "#bin_add_half.0";
   Ran ours = run_tgc("dump '" + broken + id + "' --stage=postopt"),
       theirs = run_tgc("dump '" + broken + id + "' --stage=postopt --recorded");
+  Ran as_json = run_tgc("dump '" + broken + id + "' --stage=postopt --recorded --json");
+  CHECK(has(as_json.out, "\"stage\":\"postopt symbolic\""));
   CHECK(ours.code == 0);
   CHECK(theirs.code == 0);
   CHECK(ours.out != theirs.out);

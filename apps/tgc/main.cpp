@@ -34,7 +34,12 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
                          .expected = near.empty() ? "one that `tgc --help` lists" : near});
   }
   std::string command = argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "";
-  return tgc::trouble({.message = std::string(error.what()) + "; see `tgc " + command + "--help`"});
+  std::string what = error.what();
+  // An option that there is not is worth more words than an INPUT that is missing beside it.
+  if (error.get_name() == "RequiredError")
+    for (const std::string& extra : app.remaining(true))
+      if (extra.starts_with('-') && extra.size() > 1) what = "The following argument was not expected: " + extra;
+  return tgc::trouble({.message = what + "; see `tgc " + command + "--help`"});
 }
 
 struct Command {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include "lib/compilation/schedule_listing.h"
 #include "lib/support/ordered_pool.h"
+#include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {
@@ -225,10 +227,21 @@ Result<Texts> recorded_texts(const Loaded& in, const DumpPlan& plan) {
         .message = "'" + in.info.name + "' is no golden record", .file = in.file, .expected = "FILE#ID for --recorded"};
   const GoldenRecord& r = *in.record;
   Texts out;
-  auto add = [&](const StageRow& row, const std::string& text) {
-    std::string_view extension = row.output ? row.extension : extension_of(Format::Pyrender);
-    if (plan.wants(row))
-      out.push_back({in.info.name, &row, std::string(extension), text + (text.ends_with('\n') ? "" : "\n")});
+  std::optional<Diag> unreadable;
+  const Format format = plan.format.value_or(Format::Pyrender);
+  auto add = [&](const StageRow& row, std::string text) {
+    if (!plan.wants(row) || unreadable) return;
+    std::string_view extension = row.output ? row.extension : extension_of(format);
+    if (!row.output && format != Format::Pyrender) {
+      Graph graph(in.graph->settings());
+      auto root = read_pyrender(graph, text, in.file);
+      GraphInfo info{.name = in.info.name, .stage = std::string(row.name), .target = in.info.target, .settings = {}};
+      auto written = root ? write_graph(format, *root, info) : Result<std::string>(root.diag());
+      if (!written) return void(unreadable = written.diag());
+      text = *written;
+    }
+    if (!text.ends_with('\n')) text += '\n';
+    out.push_back({in.info.name, &row, std::string(extension), std::move(text)});
   };
   add(row_of("ast"), r.ast);
   const std::string* graph = &r.ast;
@@ -241,6 +254,7 @@ Result<Texts> recorded_texts(const Loaded& in, const DumpPlan& plan) {
   if (r.linear) add(row_of("linear"), *r.linear);
   if (r.source) add(row_of("source"), *r.source);
   if (r.program) add(row_of("program"), program_text(*r.program));
+  if (unreadable) return *unreadable;
   if (out.empty()) return Diag{.message = "the record holds nothing of what was asked for", .file = in.file};
   return out;
 }

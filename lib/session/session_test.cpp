@@ -77,6 +77,7 @@ TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the
   Session session;
   CHECK(InputName::parse("a/b.c.gz#x").file == "a/b.c.gz");
   CHECK(InputName::parse("a/b.c.gz#x").id == "x");
+  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // no id: a file of that name, or none
   CHECK(InputName::parse("a/b.c.gz").stem() == "b");
   CHECK(InputName::parse("-").stem() == "kernel");
   CHECK(InputName::parse("a/b.uop").without_extension("k", false) == "a/b");

@@ -96,6 +96,7 @@ InputName InputName::parse(const std::string& spec) {
   auto is_input = [&](const std::string& file) { return file == "-" || fs::exists(file, error); };
   while (hash != spec.npos && !is_input(spec.substr(0, hash))) hash = spec.find('#', hash + 1);
   if (hash == spec.npos) hash = first;
+  if (hash + 1 == spec.size()) return {spec, ""};  // no id is no record's, and not all of them
   return {spec.substr(0, hash), spec.substr(hash + 1)};
 }
 

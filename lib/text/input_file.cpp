@@ -27,7 +27,7 @@ Diag trouble(const std::string& path, const std::string& what, int error) {
 LineReader::LineReader(std::string path, void* file)
     : path_(std::move(path)), file_(file), chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
-std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path.empty() ? "''" : path; }
 
 Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
   int fd = path == "-" ? ::dup(STDIN_FILENO) : open_input(path);
