@@ -130,7 +130,9 @@ TEST_CASE("trace: a file tells what the run told") {
   }
 }
 
-#define SINK R"({"id":0,"op":"SINK","dtype":"dtypes.void","src":[]})" "\n"
+#define SINK                                               \
+  R"({"id":0,"op":"SINK","dtype":"dtypes.void","src":[]})" \
+  "\n"
 #define KERNEL "[\"graph\"]\n" SINK "[\"kernel\",\"k\",\"CPU\",0]\n"
 #define STAGE KERNEL "[\"stage\",\"s\",0]\n"
 
@@ -151,6 +153,31 @@ TEST_CASE("trace: a kernel that a stage refuses leaves a file whose events befor
   TraceReplay replay;
   CHECK(read_trace(path, replay).ok());
   std::filesystem::remove(path);
+}
+
+TEST_CASE("stats: a stage that fails takes the counting off its graph, and the next graph is counted") {
+  StatsWatcher counter([](const StageRow&) { return true; });
+  auto run = [&](int64_t stack_limit) {
+    Settings settings;
+    settings.REWRITE_STACK_LIMIT = stack_limit;
+    auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "k");
+    REQUIRE(loaded.ok());
+    std::shared_ptr<Graph> graph = loaded->graph;  // so that it can be asked after its compilation is gone
+    auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
+    REQUIRE(compilation.ok());
+    bool done = run_watched(std::move(*compilation), counter).ok();
+    CHECK(observer_of(*graph) == nullptr);
+    return done;
+  };
+  auto hits = [&] {
+    uint64_t sum = 0;
+    for (const RuleCounters& r : counter.stats.by_rule()) sum += r.hits;
+    return sum;
+  };
+  CHECK_FALSE(run(3));  // a rewrite of any size "does not end"
+  uint64_t before = hits();
+  CHECK(run(250000));
+  CHECK(hits() > before);
 }
 
 TEST_CASE("trace: a damaged file is an error that says where") {
