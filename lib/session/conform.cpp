@@ -86,7 +86,8 @@ class Port {
   static constexpr int kFailuresInARow = 10, kFailuresAtFirst = 3;
 
   Diag failed(Diag diag) {
-    last_ = diag.message;
+    last_ = diag.text();
+    last_.erase(std::min(last_.find('\n'), last_.size()));
     stop();
     return diag;
   }

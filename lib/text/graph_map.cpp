@@ -223,13 +223,15 @@ class MappedGraph {
     return out;
   }
 
-  // NAME, NAME:dtype, NAME:f64, NAME:node, NAME=VALUE
+  // NAME, NAME:dtype, NAME:f64, NAME:node, NAME=VALUE, NAME='TEXT', NAME?
   json referred(const std::string& text, const json& of) const {
-    size_t name_end = std::min(text.find_first_of(":="), text.size());
+    size_t name_end = std::min(text.find_first_of(":=?"), text.size());
     const json& item = of.at(text.substr(0, name_end));
     std::string how = text.substr(name_end);
+    if (item.is_null() && how.starts_with("='") && how.size() > 2) return how.substr(2, how.size() - 3);
     if (item.is_null() && how.starts_with('=')) return {{"value", how.substr(1)}};
-    if (how.empty() || how.starts_with('=')) return arg(item);
+    if (how == "?" && item.empty()) return {};
+    if (how.empty() || how == "?" || how.starts_with('=')) return arg(item);
     if (how == ":dtype") return {{"value", dtype(item)}};
     if (how == ":node" && item.is_array()) {
       json out = json::array();

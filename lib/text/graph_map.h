@@ -13,10 +13,11 @@
 // "count", "size"), and an arg any JSON: one without an `arg` line of its kind is kept as a record of its members.
 //
 // In the JSON of an `arg` line a text "$NAME" stands for that member, which is read as an arg itself; "$NAME..." in a
-// list for its items; "$NAME=VALUE" for the value VALUE (of an enum, say) where the member is null; "$NAME:dtype",
-// "$NAME:f64" (the bits of a double, in hexadecimal) and "$NAME:node" (a node's id) for one that is to be read so.
-// "{NAME}" inside a text is the member's own text. A member called "NAME?" is left out where it would be null or
-// false, one called "NAME?VALUE" where it would be that value, and so is a {"value":...} of null.
+// list for its items; "$NAME=VALUE" for the value VALUE (of an enum, say) where the member is null, "$NAME='TEXT'" for
+// a text; "$NAME?" for null where it is an empty list; "$NAME:dtype", "$NAME:f64" (the bits of a double, in
+// hexadecimal) and "$NAME:node" (a node's id) for one that is to be read so. "{NAME}" inside a text is the member's own
+// text. A member called "NAME?" is left out where it would be null or false, one called "NAME?VALUE" where it would be
+// that value, and so is a {"value":...} of null.
 // testdata/maps/svod.map is such a table.
 #pragma once
 #include <map>

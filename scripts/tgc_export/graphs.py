@@ -78,7 +78,8 @@ class Nodes:
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
       positional = {"*": [self.parsed(x) for x in e.args]} if e.args else {}
       return {e.func.id: positional | {k.arg: self.parsed(k.value) for k in e.keywords}}
-    return {"value": ast.unparse(e)}  # an enum's, a dtype
+    text = ast.unparse(e)
+    return {"value" if "." in text or text == "Invalid" else "raw": text}  # an enum's, a dtype; a name such as CPU
 
 
 def compact(value): return json.dumps(value, separators=(",", ":"))
