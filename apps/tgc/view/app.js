@@ -228,7 +228,7 @@ export class App {
     if (this.query.empty) return out;
     for (const stage of this.graph.stages) {
       const wanted = this.graph.rules.map((r) => this.query.rule(r.name, stage.name + " " + stage.alias));
-      stage.rewrites.forEach((r, i) => { if (wanted[r.rule]) out.push({s: stage.index + 1, r: i}); });
+      if (wanted.includes(true)) stage.rewrites.forEach((r, i) => { if (wanted[r.rule]) out.push({s: stage.index + 1, r: i}); });
     }
     return out;
   }

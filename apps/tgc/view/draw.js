@@ -160,6 +160,7 @@ export class GraphCanvas {
     const [near, far, dots] = this.paint.dark ? [0.1, 0.26, 0.6] : [0.18, 0.45, 0.85];
     const small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - kNames)));
     this.strength = v.scale < kNames ? dots : near + small * (far - near);
+    this.fills = new Map();
     const boxes = this.boxesIn(seen);
     if (this.regions) this.#drawRegions(c, boxes);
     this.#drawLines(c, seen);
@@ -269,6 +270,12 @@ export class GraphCanvas {
     return this.paint.dark || this.view.scale > 0.6 ? color : mixed(color, deep(color), (0.6 - this.view.scale) / 0.6);
   }
 
+  /** The ground of an op's boxes in this drawing. @param {string} op */
+  #fillOf(op) {
+    if (!this.fills.has(op)) this.fills.set(op, mixed(this.paint.card, this.#colorOf(op), this.strength));
+    return this.fills.get(op);
+  }
+
   // Each at least as large as can be seen; what is marked comes last, and larger.
   #drawDots(c, boxes) {
     const m = this.marks, p = this.paint, least = 1.5 / this.view.scale;
@@ -283,7 +290,7 @@ export class GraphCanvas {
         left.push(box);
         continue;
       }
-      c.fillStyle = mixed(p.card, this.#colorOf(this.graph.opName(box.n)), this.strength);
+      c.fillStyle = this.#fillOf(this.graph.opName(box.n));
       dot(box, Math.max(Size.width, least), Math.max(box.height, least));
     }
     for (const box of left) {
@@ -297,7 +304,7 @@ export class GraphCanvas {
     const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key), selected = m.selected === box.key;
     const x = box.x, y = box.y - box.height / 2, names = this.view.scale >= kNames;
     c.globalAlpha = went ? 0.75 : 1;
-    c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : mixed(p.card, color, this.strength);
+    c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : this.#fillOf(op);
     c.beginPath(), c.roundRect(x, y, Size.width, box.height, 5), c.fill();
     c.lineWidth = selected ? 2.5 : lit || came || went ? 1.8 : 1;
     c.strokeStyle = selected || lit ? p.accent : came ? p.came : went ? p.went : mixed(p.line, p.quiet, 0.3);
