@@ -21,7 +21,6 @@ export class Blocks {
     this.nodes.forEach((_, i) => {
       if (this.owner[i] >= 0) this.size[this.owner[i]] += this.size[i], this.within[this.owner[i]].push(i);
     });
-    this.exact = this.#exactShapes();
     /** @type {Block[]} */ this.chained = this.#chains();
     this.headed = new Map(this.chained.map((b) => [b.head, b]));
   }
@@ -34,16 +33,18 @@ export class Blocks {
     const block = this.headed.get(n);
     if (block) return this.chained.filter((b) => b.kind === block.kind);
     const i = this.at.get(n);
-    return i === undefined || this.size[i] < 2 ? [] : this.nodes.filter((_, k) => this.exact[k] === this.exact[i]).map((m) => this.#below(m));
+    if (i === undefined || this.size[i] < 2) return [];
+    const {exact} = this;
+    return this.nodes.filter((_, k) => exact[k] === exact[i]).map((m) => this.#below(m));
   }
 
   /** Blocks that are there more than once, each in no other such. @returns {Block[]} */
   repeats() {
-    const count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
+    const {exact} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
     for (const {head, floor} of this.chained) this.#take(taken, this.at.get(head), floor < 0 ? -1 : this.at.get(floor));
-    this.exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
+    exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
     for (let i = this.nodes.length - 1; i >= 0; i--)  // users come before what they use
-      if (!taken[i] && this.size[i] >= kLeast && count.get(this.exact[i]) > 1) out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
+      if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1) out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
     return out;
   }
   #below(n) { return {head: n, floor: -1, kind: "=" + this.exact[this.at.get(n)], size: this.size[this.at.get(n)]}; }
@@ -57,8 +58,9 @@ export class Blocks {
   }
 
   /** For each node a number of what it says with all that only it uses, to the letter. */
-  #exactShapes() {
-    const {g} = this, shape = [], shapes = new Table();
+  get exact() {
+    if (this.shapes) return this.shapes;
+    const {g} = this, shape = this.shapes = [], shapes = new Table();
     this.nodes.forEach((n, i) => {
       const own = this.sources[i].map((s) => (this.owner[s] === i ? shape[s] : "x")).join(), others = this.within[i].map((k) => shape[k]).sort().join();
       const values = Array.from(g.sourcesOf(n), (s) => (this.at.has(s) ? "" : g.argText(s))).join();

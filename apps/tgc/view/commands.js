@@ -2,6 +2,7 @@
 import {element} from "./list.js";
 import {addressOf} from "./state.js";
 import {nodesOfKernels} from "./made.js";
+import {pause} from "./data.js";
 import {dotOf, save, svgOf} from "./export.js";
 /** @typedef {import("./app.js").App} App */
 
@@ -156,7 +157,9 @@ function foldAlike(app) {
   return app.go({f: app.state.f.includes(words[0]) ? rest : [...rest, ...words]});
 }
 async function foldRepeats(app) {
-  const blocks = app.drawings.blocksOf(app.scene.root).repeats(), kinds = new Set(blocks.map((b) => b.kind)).size;
+  const all = app.drawings.blocksOf(app.scene.root);
+  await pause();
+  const blocks = all.repeats(), kinds = new Set(blocks.map((b) => b.kind)).size;
   if (!blocks.length) return app.say("no block is repeated");
   await app.go({f: blocks.map(wordOf), n: -1});
   app.canvas.fit();
