@@ -79,11 +79,16 @@ def fastest(tgc, kernel, target, opts, runs=7):
   return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["bench"]["min_s"]
 
 
-def measured(args, theirs, record):
+def measured(args, theirs, header, record):
   """A row, as --rows keeps it."""
-  kernel = f"{args.goldens}#{record['id']}"
   with tempfile.TemporaryDirectory() as folder:
-    (wall, cpu), found = tgc_search(args.tgc, kernel, args.target, args.width, folder)
+    kernel = f"{folder}/kernel.jsonl"  # alone: to look it up among all others is no part of the search
+    with open(kernel, "w") as f: f.write(header + json.dumps(record) + "\n")
+    return row(args, theirs, record, kernel, folder)
+
+
+def row(args, theirs, record, kernel, folder):
+  (wall, cpu), found = tgc_search(args.tgc, kernel, args.target, args.width, folder)
   try: (their_wall, their_cpu), their_opts = theirs.search(record["ast"])
   except Exception as e: return {"kernel": record["id"], "fails": f"tinygrad's search fails: {type(e).__name__}"}
   same = their_opts == found["opts"]  # one kernel: two timings of it would tell about the clock alone
@@ -126,7 +131,7 @@ def main():
   todo = [r for r in records if r["id"] not in there]
   theirs = Tinygrad(args.target, args.width) if todo else None
   for record in todo[:args.at_once]:
-    rows.append(measured(args, theirs, record))
+    rows.append(measured(args, theirs, next(iter(golden_lines(args.goldens))), record))
     show(rows[-1])
     if args.rows:
       with open(args.rows, "a") as f: print(json.dumps(rows[-1]), file=f)

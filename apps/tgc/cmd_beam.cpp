@@ -1,5 +1,6 @@
 // tgc beam INPUT: tinygrad's kernel search, and what it has found.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
@@ -47,7 +48,8 @@ int search(BeamOptions& o) {
   bool any = false;
   auto status = run_beam(session, o.plan, [&](const BeamLog& log) { return any = true, tell(o, log); });
   if (!status) return trouble(status.diag());
-  if (session.cancelled()) warn({.message = "interrupted; what was found is kept"});
+  if (session.cancelled())
+    warn({.message = "interrupted; what was found is kept, and the same command goes on from there"});
   if (!any && shard->of == 1)
     return trouble({.message = "nothing was searched: no kernel is in it", .file = o.plan.input});
   return 0;
@@ -64,6 +66,11 @@ int transfer(const Result<CacheTransfer>& moved, const char* what) {
 int manage(const BeamOptions& o) {
   auto done = catch_failures([&]() -> int {
     bool writes = !o.remove.empty() || !o.import_from.empty();
+    if (!writes && !std::filesystem::exists(o.file())) {  // nothing was searched yet
+      if (!o.results.empty()) throw Failure(Diag{.message = "there is no such file of results", .file = o.results});
+      if (!o.export_to.empty()) throw Failure("there are no results to export: `tgc beam INPUT` finds some");
+      return print(o.json ? results_json({}) : results_text({})), 0;
+    }
     BeamResults results(o.file(), writes ? Database::Mode::Write : Database::Mode::Read);
     if (!o.import_from.empty())
       return transfer(import_cache(o.import_from, results, o.over.target), "imported");
@@ -93,7 +100,7 @@ void add_beam(CLI::App& app, int& exit_code) {
   cmd->add_option("INPUT", p.input, "kernels, tensor graphs, models, FILE#ID for one record; default: standard input");
   option("--device", p.device, "DEV", "where to time, as `tgc run --device` takes it; default: what the target says");
   option("--width", o->width, "N", "kernels that a round keeps; default: BEAM, else 2")->check(whole_number(1, 1000));
-  option("--budget", p.budget, "SECONDS", "for all kernels together; those that take most of the time come first")
+  option("--budget", p.budget, "SECONDS", "for all kernels together, shared out as they share the time")
       ->check(real_number(0, kMostSeconds));
   option("--confirm", p.confirm, "N", "turns that the best and the hand-coded kernel take at the end (5)")
       ->check(whole_number(1, 1000));
@@ -111,6 +118,9 @@ void add_beam(CLI::App& app, int& exit_code) {
   auto* remove = option("--remove", o->remove, "WHAT", "remove results: a kernel, a target, or how a key begins");
   auto* from = option("--import-cache", o->import_from, "DB", "take the results of tinygrad's cache.db");
   auto* to = option("--export-cache", o->export_to, "DB", "write the results into tinygrad's cache.db");
+  for (auto* one : {list, remove, from, to})
+    for (auto* other : {list, remove, from, to})
+      if (one != other) one->excludes(other);
   option("-j,--jobs", o->jobs, "N", "threads that compile; default: as many as processors")
       ->check(whole_number(1, kMostThreads));
   add_kernel_option(*cmd, p.kernel);

@@ -29,6 +29,7 @@ struct Item {
   SearchKernel kernel;
   size_t runs = 1;     // how often the input runs it
   double seconds = 0;  // by hand-coded opts, where a budget is to be shared out
+  double share() const { return seconds * double(runs); }
 };
 
 uint64_t start_of(const Sha256& key) { return uint64_t(key[0]) << 16 | uint64_t(key[1]) << 8 | key[2]; }
@@ -145,10 +146,14 @@ class Searches {
     if (plan_.budget > 0) {
       for (Item& item : *items)
         if (auto status = time_by_hand(item); !status) return status;
-      std::ranges::stable_sort(*items, std::greater(), [](const Item& i) { return i.seconds * double(i.runs); });
+      std::ranges::stable_sort(*items, std::greater(), &Item::share);
     }
+    double shares = 0;
+    for (const Item& item : *items) shares += item.share();
     for (size_t i = 0; i < items->size() && !session_.cancelled() && left() > 0; i++) {
-      auto status = catch_failures([&] { return search((*items)[i], i, items->size()); });
+      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // of the time that is left
+      shares -= (*items)[i].share();
+      auto status = catch_failures([&] { return search((*items)[i], i, items->size(), left() * part); });
       if (!status) return status.diag();
       if (!*status) session_.warn(status->diag());
       else found_++;
@@ -185,8 +190,8 @@ class Searches {
     return Unit{};
   }
 
-  // Throws Failure of what ends all; an error of this kernel alone is returned.
-  Status search(Item& item, size_t number, size_t of) {
+  // For `deadline` seconds at most. Throws Failure of what ends all; an error of this kernel alone is returned.
+  Status search(Item& item, size_t number, size_t of, double deadline) {
     Placement place = std::move(place_of(item).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
     Measured measured;
@@ -200,7 +205,7 @@ class Searches {
       auto begin = Clock::now();
       DeviceTimes times(place, item.kernel, options());
       SearchPlan plan = plan_.search;
-      plan.deadline = std::min(plan.deadline, left());
+      plan.deadline = std::min(plan.deadline, deadline);
       plan.measured = std::move(measured);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
       hold_contest(out, item.kernel, plan, times, plan_.confirm);
@@ -219,6 +224,7 @@ class Searches {
     Graph& graph = item.kernel.graph();
     out.opts = opt_texts(graph, read_opt_list(graph, known.opts));
     out.seconds = known.seconds, out.before = known.before, out.reference = known.reference;
+    out.found = known.made;
     return out;
   }
 

@@ -16,6 +16,8 @@ std::string formatted(const char* format, Values... values) {
   return line;
 }
 
+constexpr const char* kFoundBefore = "  found before: --anew searches again, and has rounds to tell of\n";
+
 // "UPCAST 0 4, UNROLL 0 all": opts for people, without what Python needs around them.
 std::string short_opt(const std::string& opt) {
   auto part = [&](std::string_view from, std::string_view to) {
@@ -87,6 +89,7 @@ std::string result_json(const BeamLog& log) {
     json.member("seconds", log.seconds).member("before", log.before).member("before_opts", log.before_opts);
     json.member("candidates", log.candidates()).member("timed", log.count(Fate::Timed));
     json.member("wall", log.wall).member("interrupted", log.interrupted).member("resumed", log.resumed);
+    json.member("found_before", !log.found.empty());
     json.member("reference", log.reference);
     json.key("rounds").array([&] {
       for (const RoundLog& r : log.rounds)
@@ -103,12 +106,15 @@ std::string result_line(const BeamLog& log) {
   if (log.before)
     out += ", " + formatted("%.2f", *log.before / log.seconds) + " times as fast as by hand-coded opts (" +
            seconds_text(*log.before) + ")";
-  out += formatted(", %zu candidates in %.2f s%s\n", log.candidates(), log.wall,
-                   log.interrupted ? ", interrupted: the best so far" : "");
+  if (!log.found.empty()) out += ", found before, " + log.found + "\n";
+  else
+    out += formatted(", %zu candidates in %.2f s%s\n", log.candidates(), log.wall,
+                     log.interrupted ? ", interrupted: the best so far" : "");
   return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined(log.opts) + "'\n";
 }
 
 std::string rounds_table(const BeamLog& log) {
+  if (!log.found.empty()) return kFoundBefore;
   std::string out = formatted("%5s %10s %6s %6s %6s %6s %12s %9s  %s\n", "round", "candidates", "timed", "seen",
                               "refuse", "other", "best", "wall", "best so far");
   size_t number = 0;
@@ -125,6 +131,7 @@ std::string rounds_table(const BeamLog& log) {
 }
 
 std::string explanation(const BeamLog& log) {
+  if (!log.found.empty()) return kFoundBefore;
   std::string out;
   double last = 0;
   for (size_t n = 1; n <= log.opts.size(); n++) {

@@ -32,6 +32,7 @@ struct BeamLog {
   OptTexts before_opts;
   double wall = 0;                     // of the whole search
   bool interrupted = false;            // by the user, or by a budget: the best so far
+  std::string found;                   // when, of a result that an earlier search has left; then there are no rounds
   size_t resumed = 0;                  // candidates whose times an interrupted search had left
   std::string reference;               // what the result was compared with; empty: with nothing
 
