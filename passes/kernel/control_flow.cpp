@@ -97,6 +97,19 @@ std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
   return out;
 }
 
+using Ordered = std::vector<std::pair<size_t, UOp>>;
+
+// Two ENDs of one RANGE beside each other: it would have to come after itself. tinygrad fails an assertion, or, where
+// another loop lies between them, does not end.
+void refuse_ended_twice(const Ordered& ends) {
+  for (size_t i = 0; i < ends.size(); i++)
+    for (size_t k = 0; k < i; k++)
+      if (range_of(ends[i].second) == range_of(ends[k].second))
+        throw Failure("two ENDs end the same loop, which would have to run both before and after itself:\n" +
+                      describe(range_of(ends[i].second), 2) + "\n" + describe(ends[k].second, 2) + "\n" +
+                      describe(ends[i].second, 2));
+}
+
 }  // namespace
 
 void CfgContext::add_edge(UOp range, UOp before) {
@@ -110,12 +123,13 @@ CfgContext::CfgContext(UOp sink) {
   DepsOfNodes deps(sink);
   for (Siblings& s : find_nesting(sink, deps)) {
     // a loop that needs others of its level comes after them
-    std::vector<std::pair<size_t, UOp>> order;
+    Ordered order;
     for (UOp x : s.ends)
       order.emplace_back(
           std::count_if(s.ends.begin(), s.ends.end(), [&](UOp other) { return contains(deps.of(x), other); }), x);
     std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.first < b.first; });
 
+    refuse_ended_twice(order);
     UOp before = s.parent.is(Op::SINK) ? UOp() : range_of(s.parent);
     for (auto& [count, end] : order) {
       if (before) {

@@ -106,6 +106,17 @@ TEST_CASE("an END of no range is refused where its range is asked for") {
   CHECK_THROWS_AS(add_control_flow(k.g.sink({inner, store})), Failure);
 }
 
+TEST_CASE("a loop that two ENDs beside each other end is refused, another loop between them or not") {
+  Kernel k;
+  UOp a = k.loop(0), b = k.loop(1);
+  UOp first = k.store(a, 1).end(a), between = k.store(b, 2).end(b), second = k.store(a, 3).end(a);
+  for (UOp sink : {k.g.sink({first, second}), k.g.sink({first, between, second})}) {
+    auto out = catch_failures([&] { return add_control_flow(sink); });
+    REQUIRE_FALSE(out);
+    CHECK(out.diag().message.find("two ENDs end the same loop") != std::string::npos);
+  }
+}
+
 TEST_CASE("the rule that ties a loop to the one before it") {
   RuleTest t(add_control_flow_rules());
   UOp a = t.range(8, 0), b = t.range(8, 1), buffer = t.buffer(0, dtypes::float32), x = t.constant(dtypes::float32, 1.0);
