@@ -14,9 +14,11 @@ namespace {
 
 UOp apply_kernels(TensorJob& job, UOp kernels) {
   Substitution tensors = job.multi_map;
-  for (size_t i = 0; i < kernels.num_src() && i < job.sink_tags.size(); i++)
+  for (size_t i = 0; i < kernels.num_src() && i < job.sink_tags.size(); i++) {
+    if (!job.sink_tags[i].is_tuple()) throw Failure("a result has lost the tags that say which tensors it is");
     for (Arg tag : job.sink_tags[i].items())
       tensors.emplace_back(job.numbered[size_t(tag.small_int())], kernels.src(i));
+  }
   return substitute(job.scheduled, tensors, nullptr, "Apply Kernelize Map");
 }
 
