@@ -4,30 +4,13 @@
 
 #include <map>
 
+#include "lib/rewrite/fault.h"
 #include "passes/golden_cases.h"
 
 namespace tgc {
 namespace {
 
 // ---- trials
-
-// The same with another value: an integer one more, a float doubled, a bool its negation; of what has no value,
-// a part that has one.
-UOp with_fault(UOp u) {
-  DType type = u.dtype();
-  bool is_value = !type.is_ptr() && !u.in({Op::INDEX, Op::BUFFERIZE, Op::VECTORIZE});
-  if (is_value && dtypes::is_bool(type)) return u.logical_not();
-  if (is_value && (dtypes::is_int(type) || type.scalar() == dtypes::index)) return u + 1;
-  if (is_value && dtypes::is_float(type)) return u * 2;
-  std::vector<UOp> src(u.src().begin(), u.src().end());
-  for (size_t i = src.size(); i-- > 0;) {
-    UOp faulty = src[i].in({Op::RANGE, Op::CONST, Op::DEVICE}) ? src[i] : with_fault(src[i]);
-    if (faulty == src[i]) continue;
-    src[i] = faulty;
-    return u.with_src(src);
-  }
-  return u;
-}
 
 // Everything the quick way, but for one shortcut that may go the faithful one; and a fault in one way of one.
 struct Trial : ShortcutTrial {
@@ -42,7 +25,7 @@ struct Trial : ShortcutTrial {
     size_t& count = (way == Way::Quick ? quick : faithful)[&what];
     if (&what == faulty && way == faulty_way && count < kMostFaults)
       for (UOp& u : result)
-        if (u) u = with_fault(u);
+        if (u) u = something_else_within(u);
     count++;
   }
 };

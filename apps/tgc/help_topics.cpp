@@ -108,15 +108,15 @@ std::string debug() {
 }
 
 std::string faults() {
-  return "Faults on demand, to test what finds faults. TGC_FAULT=RULE[@N] makes the N-th application (default 1) of\n"
-         "the rule of that name in each kernel, rewrites inside rules counted, compute something else: of an integer\n"
-         "that plus one, of a float that times two, of a bool its negation, of a STORE what it stores, changed so.\n"
-         "What has no value that could be another stays, and a warning says so. Elsewhere:\n" +
+  return "Faults on demand, to test what finds faults. TGC_FAULT=RULE[@N]: in each kernel the N-th application of a\n"
+         "rule (default 1), inner ones counted, makes something else: of an integer that plus one, of a float twice\n"
+         "that, of a bool its negation, of a STORE so what it stores; of what has no value nothing. Elsewhere:\n" +
          rows(24, {{"tensor:RULE[@N]", "the same in each tensor graph"},
+                   {"endless:RULE[@N]", "from then on that rule undoes what it does: the rewrite does not end"},
+                   {"shortcut:NAME[@N]", "the N-th time that shortcut is taken it makes something else"},
                    {"renderer:NAME.OP[@N]", "that renderer prints the N-th node of an op as something else: b - a"},
                    {"llvm:NAME", "LLVM: subtract, compare, select, constant, xor, wide-slp (passes), intrinsic"}}) +
-         "While it is set every kernel takes the faithful ways, so that applications are the same, watched or not.\n"
-         "Rules that apply, in order: `tgc trace INPUT --nested --quiet`. Who is to blame: `tgc bisect INPUT`.\n";
+         "Several: A,B. All in order: `tgc trace INPUT --nested --quiet`. Who is to blame: `tgc bisect INPUT`.\n";
 }
 
 std::string exit_codes() {

@@ -29,6 +29,7 @@ struct Compilation::State {
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
   std::unique_ptr<Fault> fault;           // what TGC_FAULT asks for; it moves with the graph
+  std::unique_ptr<ShortcutFault> in_shortcut;
   std::optional<Diag> failure;            // why there is no way on
   double seconds = 0;                     // of a tensor graph: what its steps took
 };
@@ -78,15 +79,31 @@ Diag needs_all_stages(const Loaded& in, const StageRow& begun_at) {
           .expected = "the tensor graph as it was before its first stage"};
 }
 
-// Puts the fault into the graph that TGC_FAULT asks for.
+// Puts the faults into the graph that TGC_FAULT asks for.
 template <class State>
-Status arm(State& s, FaultSpec::In in) {
-  auto fault = fault_of_environment(in);
-  if (!fault) return fault.diag();
-  if (!*fault) return Unit{};
-  s.fault = std::make_unique<Fault>(std::move(**fault));
-  set_intervention(*s.in.graph, s.fault.get());
+Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
+  std::optional<FaultSpec> faults;
+  for (FaultSpec::In in : in_rules) {
+    auto some = fault_of_environment(in);
+    if (!some) return some.diag();
+    if (*some && faults) faults->others.push_back(std::move(**some));
+    else if (*some) faults = std::move(**some);
+  }
+  if (faults) s.fault = std::make_unique<Fault>(*faults), set_intervention(*s.in.graph, s.fault.get());
+  auto shortcut = fault_of_environment(FaultSpec::In::Shortcut);
+  if (!shortcut) return shortcut.diag();
+  if (!*shortcut) return Unit{};
+  s.in_shortcut = std::make_unique<ShortcutFault>(std::move(**shortcut));
+  set_trial(*s.in.graph, s.in_shortcut.get());
   return Unit{};
+}
+
+// The graph, which others may go on with, without them.
+template <class State>
+void disarm(State& s) {
+  if (s.fault) set_intervention(*s.in.graph, nullptr);
+  if (s.in_shortcut) set_trial(*s.in.graph, nullptr);
+  s.fault.reset(), s.in_shortcut.reset();
 }
 
 // Whether a graph that was taken for an AST is none: then what a stage makes of it tells nothing.
@@ -109,7 +126,7 @@ Compilation::~Compilation() {
     watch(nullptr);
   } catch (...) {  // a watcher has no memory, or a full disk; whoever wants to hear of it calls watch(nullptr)
   }
-  if (s_->fault) set_intervention(graph(), nullptr);
+  disarm(*s_);
 }
 
 Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
@@ -129,7 +146,7 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
   }
   s->at = s->begun_at;
   if (s->in.is_tensor_graph) {
-    if (auto armed = arm(*s, FaultSpec::In::Tensor); !armed) return armed.diag();
+    if (auto armed = arm(*s, {FaultSpec::In::Tensor}); !armed) return armed.diag();
     s->tensor.emplace(*s->in.graph);
     s->ast = s->current;
     return Compilation(std::move(s));
@@ -144,7 +161,7 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
     s->ast = s->current;
     return Compilation(std::move(s));
   }
-  if (auto armed = arm(*s, FaultSpec::In::Kernel); !armed) return armed.diag();
+  if (auto armed = arm(*s, {FaultSpec::In::Kernel, FaultSpec::In::Endless}); !armed) return armed.diag();
   s->kernel.emplace(KernelJob{*s->in.graph, s->target});
   if (s->spec.optimize) s->kernel->optimize = *s->spec.optimize;
   s->kernel->name_counts = s->spec.name_counts;
@@ -363,8 +380,7 @@ Result<Compilation> Compilation::fork() const {
 
 Loaded Compilation::take() && {
   watch(nullptr);
-  if (s_->fault) set_intervention(graph(), nullptr);
-  s_->fault.reset();
+  disarm(*s_);
   return std::move(s_->in);
 }
 

@@ -37,26 +37,52 @@ bool has_value(UOp u) {
 
 }  // namespace
 
-Result<FaultSpec> parse_fault(std::string_view text) {
+namespace {
+
+constexpr std::string_view kPlaces[] = {"", "tensor", "renderer", "llvm", "endless", "shortcut"};
+
+std::optional<FaultSpec> parse_one(std::string_view text) {
   FaultSpec out;
   std::string_view name = text.substr(0, text.find('@'));
   if (size_t colon = name.find(':'); colon != name.npos) {
-    constexpr std::string_view kPlaces[] = {"", "tensor", "renderer", "llvm"};
     auto place = std::ranges::find(kPlaces, name.substr(0, colon));
-    if (place != std::end(kPlaces)) out.in = FaultSpec::In(place - kPlaces), name.remove_prefix(colon + 1);
-    else name = {};
+    if (place == std::end(kPlaces)) return std::nullopt;
+    out.in = FaultSpec::In(place - kPlaces), name.remove_prefix(colon + 1);
   }
   out.rule = name;
-  bool good = !out.rule.empty();
+  if (out.rule.empty()) return std::nullopt;
   if (size_t at = text.find('@'); at != text.npos) {
     const char* end = text.data() + text.size();
     auto parsed = std::from_chars(text.data() + at + 1, end, out.application);
-    good &= parsed.ec == std::errc() && parsed.ptr == end && out.application > 0;
+    if (parsed.ec != std::errc() || parsed.ptr != end || out.application == 0) return std::nullopt;
   }
-  if (good) return out;
+  return out;
+}
+
+}  // namespace
+
+std::string FaultSpec::text() const {
+  std::string out = in == In::Kernel ? "" : std::string(kPlaces[size_t(in)]) + ":";
+  out += rule + (application > 1 ? "@" + std::to_string(application) : "");
+  for (const FaultSpec& other : others) out += "," + other.text();
+  return out;
+}
+
+Result<FaultSpec> parse_fault(std::string_view text) {
+  std::optional<FaultSpec> out;
+  bool good = true;
+  for (size_t begin = 0; good && begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    auto one = parse_one(text.substr(begin, end - begin));
+    good = one.has_value();
+    if (good && out) out->others.push_back(std::move(*one));
+    else if (good) out = std::move(one);
+    begin = end + 1;
+  }
+  if (good) return std::move(*out);
   return Diag{.message = "TGC_FAULT=" + std::string(text) + " is no fault",
               .expected = "RULE or RULE@N, the N-th application of a rule, N from 1; tensor:RULE[@N]; "
-                          "renderer:NAME.OP[@N]; llvm:NAME"};
+                          "endless:RULE[@N]; shortcut:NAME[@N]; renderer:NAME.OP[@N]; llvm:NAME; several as A,B"};
 }
 
 void set_fault_of_thread(std::optional<FaultSpec> fault) { fault_of_thread() = std::move(fault); }
@@ -70,9 +96,18 @@ Result<std::optional<FaultSpec>> fault_of_environment() {
 }
 
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in) {
-  auto fault = fault_of_environment();
-  if (fault && *fault && (*fault)->in != in) return std::optional<FaultSpec>();
-  return fault;
+  auto all = fault_of_environment();
+  if (!all || !*all) return all;
+  std::optional<FaultSpec> out;
+  auto add = [&](const FaultSpec& one) {
+    if (one.in != in) return;
+    FaultSpec alone{one.rule, one.application, one.in};
+    if (out) out->others.push_back(std::move(alone));
+    else out = std::move(alone);
+  };
+  add(**all);
+  for (const FaultSpec& one : (*all)->others) add(one);
+  return out;
 }
 
 UOp something_else(UOp u) {
@@ -88,23 +123,67 @@ UOp something_else(UOp u) {
   return dtypes::is_float(u.dtype()) ? u * Const(2.0) : u + Const(int64_t(1));
 }
 
-Fault::Fault(FaultSpec spec, uint64_t seen) : spec_(std::move(spec)), seen_(seen) {
+UOp something_else_within(UOp u) {
+  bool is_value = has_value(u) && !u.in({Op::VECTORIZE});
+  if (UOp other = is_value ? something_else(u) : UOp()) return other;
+  std::vector<UOp> src(u.src().begin(), u.src().end());
+  for (size_t i = src.size(); i-- > 0;) {
+    UOp other = src[i].in({Op::RANGE, Op::CONST, Op::DEVICE}) ? src[i] : something_else_within(src[i]);
+    if (other == src[i]) continue;
+    src[i] = other;
+    return u.with_src(src);
+  }
+  return u;
+}
+
+namespace {
+
+void expect_fault(const FaultSpec& spec) {
   std::lock_guard guard(warnings().lock);
   static bool first = true;
-  if (std::exchange(first, false)) warnings().never = spec_;
+  if (std::exchange(first, false)) warnings().never = spec;
+}
+
+}  // namespace
+
+Fault::Fault(const FaultSpec& spec) {
+  add(spec);
+  expect_fault(spec);
+}
+
+void Fault::add(const FaultSpec& spec) {
+  all_.push_back({spec});
+  for (const FaultSpec& other : spec.others) add(other);
 }
 
 UOp Fault::instead(const Hit& hit, UOp before, UOp after) {
-  if (hit.rule->name != spec_.rule) return after;
+  for (One& one : all_) {
+    if (hit.rule->name != one.spec.rule) continue;
+    std::lock_guard guard(warnings().lock);
+    warnings().most = std::max(warnings().most, ++one.seen);
+    if (one.spec.in == FaultSpec::In::Endless && one.seen >= one.spec.application) {  // there, and back again
+      warnings().never.reset();
+      return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
+    }
+    if (one.seen != one.spec.application) continue;
+    warnings().never.reset();
+    if (UOp other = something_else(after); other && !(other == before)) return other;
+    warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application) + " of " + one.spec.rule +
+                            " makes a node without a value (" + std::string(name_of(after.op())) +
+                            "): nothing is changed");
+  }
+  return after;
+}
+
+void ShortcutFault::made(const Shortcut& what, Way way, std::span<UOp> result) {
+  if (way != Way::Quick || what.name != spec_.rule) return;
+  expect_fault(spec_);
   std::lock_guard guard(warnings().lock);
   warnings().most = std::max(warnings().most, ++seen_);
-  if (seen_ != spec_.application) return after;
+  if (seen_ != spec_.application) return;
   warnings().never.reset();
-  if (UOp other = something_else(after); other && !(other == before)) return other;
-  warnings().texts.insert("TGC_FAULT: application " + std::to_string(spec_.application) + " of " + spec_.rule +
-                          " makes a node without a value (" + std::string(name_of(after.op())) +
-                          "): nothing is changed");
-  return after;
+  for (UOp& u : result)
+    if (u) u = something_else_within(u);
 }
 
 std::vector<std::string> take_fault_warnings() {

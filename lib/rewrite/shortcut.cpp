@@ -30,6 +30,8 @@ std::vector<const Shortcut*> shortcuts() {
 
 void set_trial(Graph& graph, ShortcutTrial* trial) { graph.extension<RewriteState>().trial = trial; }
 
+ShortcutTrial* trial_of(Graph& graph) { return graph.extension<RewriteState>().trial; }
+
 detail::ShortcutChoice detail::choose(Graph& graph, const Shortcut& what) {
   return graph.extension<RewriteState>().choose(what);
 }

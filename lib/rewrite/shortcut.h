@@ -50,6 +50,7 @@ class ShortcutTrial {
 };
 // Null ends the trial.
 void set_trial(Graph& graph, ShortcutTrial* trial);
+ShortcutTrial* trial_of(Graph& graph);
 
 namespace detail {
 

@@ -64,22 +64,43 @@ std::vector<std::string> idle_variables() {
   return out;
 }
 
+namespace {
+
+// Whether a fault's name is one that there is.
+Status check_fault(const FaultSpec& fault) {
+  using In = FaultSpec::In;
+  std::vector<std::string_view> names;
+  const char* what = "rule";
+  if (fault.in == In::Renderer) {
+    what = "op";
+    for (int op = 0; op < kNumOps; op++) names.push_back(name_of(Op(op)));
+  } else if (fault.in == In::Llvm) {
+    what = "fault in LLVM";
+    names.assign(std::begin(kLlvmFaults), std::end(kLlvmFaults));
+  } else if (fault.in == In::Shortcut) {
+    what = "shortcut";
+    for (const Shortcut* s : shortcuts()) names.push_back(s->name);
+  } else {
+    for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
+  }
+  std::string_view name = fault.rule;
+  if (fault.in == In::Renderer) name.remove_prefix(std::min(name.find('.') + 1, name.size()));
+  if (std::ranges::find(names, name) != names.end()) return Unit{};
+  std::string near = nearest_names(name, names);
+  return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
+              .expected = near.empty() ? "a name that `tgc patterns` or `tgc help faults` lists" : near};
+}
+
+}  // namespace
+
 Status check_fault_of_environment() {
   auto fault = fault_of_environment();
   if (!fault) return fault.diag();
   if (!*fault) return Unit{};
-  using In = FaultSpec::In;
-  std::vector<std::string_view> names;
-  if ((*fault)->in == In::Renderer) for (int op = 0; op < kNumOps; op++) names.push_back(name_of(Op(op)));
-  else if ((*fault)->in == In::Llvm) names.assign(std::begin(kLlvmFaults), std::end(kLlvmFaults));
-  else for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
-  std::string_view name = (*fault)->rule;
-  if ((*fault)->in == In::Renderer) name.remove_prefix(std::min(name.find('.') + 1, name.size()));
-  if (std::ranges::find(names, name) != names.end()) return Unit{};
-  std::string near = nearest_names(name, names);
-  const char* what = (*fault)->in == In::Renderer ? "op" : (*fault)->in == In::Llvm ? "fault in LLVM" : "rule";
-  return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
-              .expected = near.empty() ? "a name that `tgc patterns` or `tgc help faults` lists" : near};
+  if (auto good = check_fault(**fault); !good) return good;
+  for (const FaultSpec& other : (*fault)->others)
+    if (auto good = check_fault(other); !good) return good;
+  return Unit{};
 }
 
 bool tracks_match_stats() { return is_set("TRACK_MATCH_STATS"); }
