@@ -1,5 +1,6 @@
 // tgc bisect [INPUT]: who is to blame.
 #include <CLI/CLI.hpp>
+#include <set>
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
@@ -29,14 +30,27 @@ int run_bisect(BisectOptions& o) {
   auto is_model = is_model_file(o.trial.input);
   if (!is_model) return trouble(is_model.diag());
   if (*is_model) return tell(bisect_model(session, o.trial.input, o.trial), o.json);
+  auto source = Source::open(session, o.trial.input, o.trial.kernel);
+  if (!source) return trouble(source.diag());
+  auto graph = source->next();
+  if (graph && !*graph) return trouble({.message = "there is no graph in it", .file = source->name().shown()});
   int worst = 0;
-  auto status = for_each_graph(session, o.trial.input, o.trial.kernel, [&](Loaded graph) -> Status {
-    BisectReport report = graph.is_tensor_graph ? bisect_tensor_graph(session, graph, o.trial)
-                                                : bisect(session, graph, o.trial, o.plan);
+  std::set<std::string> bound;  // variables that a kernel has
+  for (o.trial.alone = true; graph && *graph;) {
+    if (session.cancelled()) return trouble({.message = "cancelled"});
+    auto following = source->next();
+    if (following && *following) o.trial.alone = false;
+    BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial)
+                                                    : bisect(session, **graph, o.trial, o.plan);
     worst = std::max(worst, tell(report, o.json));
-    return Unit{};
-  });
-  return status ? worst : trouble(status.diag());
+    bound.insert(report.variables.begin(), report.variables.end());
+    graph = std::move(following);
+  }
+  if (!graph) return trouble(graph.diag());
+  for (auto& [name, value] : o.trial.variables)
+    if (!o.trial.alone && !bound.contains(name))
+      worst = trouble({.message = "no kernel has a variable '" + name + "'"});
+  return worst;
 }
 
 }  // namespace
@@ -62,6 +76,8 @@ void add_bisect(CLI::App& app, int& exit_code) {
   option("--cmd", o->plan.command, "'SCRIPT {}'",
          "instead of running it: the first stage, and its first rewrite, after which this shell command ends with 0; "
          "{} stands for a file with the graph");
+  option("--from", o->over.from, "STAGE",
+         "the input is the graph after that stage, of a record what it holds of it: what follows is to blame");
   cmd->add_flag("--crash", o->plan.crash, "tgc itself dies: compile in a process of its own and say where that ends");
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   add_pipeline_options(*cmd, o->over, false);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <unordered_set>
 
+#include "lib/execute/contained_ref.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
@@ -24,10 +26,18 @@ int64_t number_of(const std::string& array) {
   return n;
 }
 
+using Places = std::map<std::string, std::vector<int64_t>>;
+
 struct PlainStore {
   UOp memory, offset, value;
   std::vector<UOp> ranges;
 };
+
+RefBuffer buffer_of(const NamedArray& a) {
+  return {number_of(a.name), const_cast<uint8_t*>(a.array.data()), a.array.nbytes()};
+}
+
+std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
 // The stores of a plain AST; nothing when it is another.
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
@@ -74,16 +84,16 @@ class Sampling {
     point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
-  Sample run(const Arrays& inputs, const VariableValues& variables) {
+  // `given`: the places, as many of each array as there are points; null: they are drawn.
+  Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr) {
     auto plain = plain_stores(ast_);
-    for (const PlainStore& s : *plain) add(s);
+    for (const PlainStore& s : *plain) add(s, given ? &given->at(array_of(s)) : nullptr);
     RefProgram program =
         std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(point_))).value_or_throw());
-    Arrays read = copy_of(inputs);
     std::vector<RefBuffer> buffers;
-    for (NamedArray& a : read) buffers.push_back({number_of(a.name), a.array.data(), a.array.nbytes()});
+    for (const NamedArray& a : inputs) buffers.push_back(buffer_of(a));
     for (size_t i = 0; i < own_.size(); i++) buffers.push_back({kOwn + int64_t(i), own_[i].data(), own_[i].nbytes()});
-    program.run(buffers, variables).value_or_throw();
+    run_contained(program, buffers, variables).value_or_throw();
     Sample out;
     for (auto& [name, offsets, values] : results_) {
       auto* at = reinterpret_cast<const int64_t*>(own_[offsets].data());
@@ -96,7 +106,7 @@ class Sampling {
  private:
   UOp array(DType dtype, size_t& number) {
     number = own_.size();
-    own_.emplace_back(dtype, std::vector<int64_t>{points_});
+    own_.push_back(Array::shared(dtype, {points_}));
     return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
   }
 
@@ -111,14 +121,49 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  void add(const PlainStore& s) {
+  // What a RANGE is at each place. Offsets are sums of ranges times strides, the last one running fastest.
+  UOp turned_back(const PlainStore& s, UOp range, const std::vector<int64_t>& places) {
+    size_t number;
+    UOp table = array(dtypes::int64, number);
+    auto* numbers = reinterpret_cast<int64_t*>(own_[number].data());
+    std::vector<std::pair<int64_t, UOp>> strides = strides_of(s);
+    for (int64_t i = 0; i < points_; i++) {
+      int64_t rest = places[size_t(i)] - offset_at(s, UOp());
+      for (auto [stride, r] : strides) {
+        int64_t turn = stride ? std::min(rest / stride, int64_t(extent_of(r)) - 1) : 0;
+        rest -= turn * stride;
+        if (r == range) numbers[i] = turn;
+      }
+      if (rest != 0) throw Failure("no turn of the loops stores element " + std::to_string(places[size_t(i)]));
+    }
+    return table.index_ptr(point_).load().cast(range.dtype());
+  }
+
+  // Largest first.
+  std::vector<std::pair<int64_t, UOp>> strides_of(const PlainStore& s) {
+    std::vector<std::pair<int64_t, UOp>> out;
+    for (UOp r : s.ranges) out.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - offset_at(s, UOp()) : 0, r);
+    std::ranges::stable_sort(out, std::greater(), &std::pair<int64_t, UOp>::first);
+    return out;
+  }
+
+  // The offset where all ranges are 0, but `one`, which is 1.
+  int64_t offset_at(const PlainStore& s, UOp one) {
+    Substitution numbers;
+    for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
+    UOp offset = substitute(s.offset, numbers).simplify();
+    if (!offset.is_const()) throw Failure("an offset that is no number");
+    return offset.arg().to_const().to_int().low64();
+  }
+
+  void add(const PlainStore& s, const std::vector<int64_t>* given) {
     Substitution points;
-    for (UOp r : s.ranges) points.emplace_back(r, drawn(r));
+    for (UOp r : s.ranges) points.emplace_back(r, given ? turned_back(s, r, *given) : drawn(r));
     size_t offsets, values;
     UOp to_offsets = array(dtypes::int64, offsets), to_values = array(s.value.dtype(), values);
     stores_.push_back(to_offsets.index_ptr(point_).store(substitute(s.offset, points).cast(dtypes::int64)));
     stores_.push_back(to_values.index_ptr(point_).store(substitute(s.value, points)));
-    results_.push_back({"data" + std::to_string(s.memory.arg().small_int()), offsets, values});
+    results_.push_back({array_of(s), offsets, values});
   }
 
   struct Stored {
@@ -137,16 +182,15 @@ class Sampling {
 
 Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
   Sample out;
-  Arrays arrays = copy_of(inputs);
   std::vector<RefBuffer> buffers;
-  for (NamedArray& a : arrays) buffers.push_back({number_of(a.name), a.array.data(), a.array.nbytes()});
-  std::move(RefProgram::from_graph(ast).value_or_throw()).run(buffers, variables).value_or_throw();
   std::vector<UOp> nodes = toposort(ast);
-  for (const BufferSpec& b : buffers_of(nodes))
-    if (b.written) {
-      auto made = std::ranges::find(arrays, b.name(), &NamedArray::name);
-      if (made != arrays.end()) out.values.push_back({b.name(), std::move(made->array)});
-    }
+  for (const BufferSpec& b : buffers_of(nodes)) {
+    auto given = std::ranges::find(inputs, b.name(), &NamedArray::name);
+    if (given == inputs.end()) continue;
+    if (b.written) out.values.push_back({b.name(), shared_copy(given->array)});
+    buffers.push_back(buffer_of(b.written ? out.values.back() : *given));
+  }
+  run_contained(RefProgram::from_graph(ast).value_or_throw(), buffers, variables).value_or_throw();
   return out;
 }
 
@@ -169,6 +213,28 @@ Result<Sample> sampled(UOp ast, const Arrays& inputs, const VariableValues& vari
     double each = 0;
     for (const PlainStore& s : *stores) each += work_below(s.value, {s.ranges.begin(), s.ranges.end()});
     return Sampling(ast, std::clamp(int64_t(work / each), kFewest, kMost)).run(inputs, variables);
+  });
+}
+
+Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables, const Places& places) {
+  return catch_failures([&] {
+    auto stores = plain_stores(ast);
+    if (!stores) throw Failure("the kernel is no plain AST");
+    for (const PlainStore& s : *stores)
+      if (auto it = places.find(array_of(s)); it == places.end() || it->second.empty())
+        throw Failure("no places of " + array_of(s));
+    size_t most = 0;
+    for (auto& [name, list] : places) most = std::max(most, list.size());
+    Places all = places;  // all as long
+    for (auto& [name, list] : all) list.resize(most, list.at(0));
+    Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all);
+    if (sample.places != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");
+    for (NamedArray& a : sample.values) {
+      std::vector<int64_t> first(places.at(a.name).size());
+      std::iota(first.begin(), first.end(), 0);
+      a.array = elements_of(a.array, first);
+    }
+    return std::move(sample.values);
   });
 }
 

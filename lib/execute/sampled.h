@@ -27,4 +27,8 @@ double work_of(UOp ast);
 // as that allows. Errors: REF cannot run it.
 Result<Sample> sampled(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
+// What it stores at those places. An error: it is no plain AST, or a place is none of its own.
+Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
+                         const std::map<std::string, std::vector<int64_t>>& places);
+
 }  // namespace tgc

@@ -63,7 +63,9 @@ Result<Schedule> ScheduleRunner::schedule(UOp sink) {
   if (!fuses_) sink = unfused(sink, kMostElements);
   auto whole = Compilation::begin({.graph = borrowed(sink.graph()), .root = sink, .is_tensor_graph = true}, {});
   if (!whole) return whole.diag();
+  if (watcher_) whole->watch(watcher_);
   auto& out = whole->schedule();
+  whole->watch(nullptr);
   if (out) observer_.scheduled(whole->tensor_job(), *out, seconds_since(begin));
   return out;
 }
@@ -135,9 +137,10 @@ class ScheduleRunner::Run {
   double item(const ScheduleItem& item, bool timed) {
     if (item.ast.is(Op::COPY)) return copy(item), 0;
     if (!item.ast.is(Op::SINK)) return 0;  // a view
-    Prepared& p = o_.prepare(item.ast, device_);
     VariableValues values = bound_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
+    if (options_.before_kernel && o_.lowered(item.ast).trouble) show_unprepared(item, values);
+    Prepared& p = o_.prepare(item.ast, device_);
     std::vector<DeviceBuffer> buffers;
     for (const BufferSpec& spec : p.executable->buffers())
       buffers.push_back(memory_.at(item.buffers[size_t(spec.number)]));
@@ -158,6 +161,14 @@ class ScheduleRunner::Run {
   }
 
  private:
+  void show_unprepared(const ScheduleItem& item, const VariableValues& values) {
+    std::vector<UOp> nodes = toposort(item.ast);
+    std::vector<BufferSpec> specs = buffers_of(nodes);
+    std::vector<DeviceBuffer> buffers;
+    for (const BufferSpec& spec : specs) buffers.push_back(memory_.at(item.buffers.at(size_t(spec.number))));
+    options_.before_kernel({"", launched_, item.ast, values, arrays_in(device_, specs, buffers), {}});
+  }
+
   void copy(const ScheduleItem& item) {
     copy_between(device_, memory_.at(item.buffers[0]), memory_.at(item.buffers[1])).value_or_throw();
   }
@@ -225,7 +236,7 @@ ScheduleResult ScheduleRunner::run_on(Device& device, std::vector<Array> values,
   device.open().value_or_throw();
   if (!observer_.watches_kernels())
     for (const ScheduleItem& item : schedule.items)
-      if (item.ast.is(Op::SINK)) prepare(item.ast, device);
+      if (item.ast.is(Op::SINK) && !(options.before_kernel && lowered(item.ast).trouble)) prepare(item.ast, device);
   Run run(*this, device, schedule, known, options);
   const MemoryPlan& plan = run.memory().plan();
   out.bytes_before = uint64_t(plan.planned_before), out.bytes_after = uint64_t(plan.planned_after);

@@ -19,6 +19,7 @@
 namespace tgc {
 
 class ContainedDevice;
+class Watcher;
 
 // A buffer of a schedule, by its number, as the array that is wanted of it.
 struct WantedArray {
@@ -47,7 +48,8 @@ struct ScheduleOptions {
   double timeout_seconds = 0;                             // of each kernel; 0: none, but REF's own
   double compile_seconds = 0;                             // that the compiler of a kernel may take; 0: as long as any
   int timed_runs = 0;                                     // of all kernels, after the first, each kernel timed
-  // are shown what every kernel is given, and what it did; may throw Failure
+  // are shown what every kernel is given, also one that cannot be lowered or compiled (its name is then not known), and
+  // what it did; may throw Failure
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
 };
 
@@ -71,6 +73,9 @@ class ScheduleRunner {
   // From now on every operation gets a kernel of its own (unfused.h).
   void do_not_fuse() { fuses_ = false; }
 
+  // Who sees tensor graphs become schedules, or leaves rewrites out; null: nobody.
+  void watch(Watcher* watcher) { watcher_ = watcher; }
+
   // The schedule of the tensor graph under `sink`.
   Result<Schedule> schedule(UOp sink);
   // Runs it. Every input buffer needs a value in `known`. Errors: a kernel that cannot be lowered, compiled or
@@ -93,6 +98,7 @@ class ScheduleRunner {
   Placement& place_;
   unsigned jobs_;
   bool fuses_ = true;
+  Watcher* watcher_ = nullptr;
   ExecuteObserver& observer_;
   std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_;
   std::map<std::string, int> names_;  // of kernels, where they are watched

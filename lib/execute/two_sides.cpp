@@ -5,8 +5,8 @@
 #include <random>
 
 #include "lib/execute/closed.h"
+#include "lib/execute/contained_ref.h"
 #include "lib/runtime/random.h"
-#include "lib/runtime/ref/ref.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
@@ -164,11 +164,11 @@ class Evaluation {
     UOp root = graph_.sink(graph_.group(stores_).end(closing_.point()));
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
     fill_leaves();
-    doubles_out_.resize(size_t(num_doubles_ * kPoints));
-    longs_out_.resize(size_t(num_longs_ * kPoints));
+    doubles_out_ = Array::shared(dtypes::float64, {num_doubles_ * kPoints});
+    longs_out_ = Array::shared(dtypes::int64, {num_longs_ * kPoints});
     std::vector<RefBuffer> buffers{
-        {kOutputs, doubles_out_.data(), doubles_out_.size() * sizeof(double)},
-        {kOutputs + 1, longs_out_.data(), longs_out_.size() * sizeof(int64_t)},
+        {kOutputs, doubles_out_.data(), doubles_out_.nbytes()},
+        {kOutputs + 1, longs_out_.data(), longs_out_.nbytes()},
         {Closing::kLeaves, leaf_doubles_.data(), leaf_doubles_.size() * sizeof(double)},
         {Closing::kLeaves + 1, leaf_longs_.data(), leaf_longs_.size() * sizeof(int64_t)}};
     std::vector<Array> drawn;
@@ -182,7 +182,14 @@ class Evaluation {
       }
       buffers.push_back({m.number, const_cast<uint8_t*>(own->data()), own->nbytes()});  // it is only read
     }
-    program.run(buffers).value_or_throw();
+    run_contained(program, buffers).value_or_throw();
+  }
+
+  double double_at(int64_t slot, int64_t point) const {
+    return doubles_out_.as<double>()[size_t(slot * kPoints + point)];
+  }
+  int64_t long_at(int64_t slot, int64_t point) const {
+    return longs_out_.as<int64_t>()[size_t(slot * kPoints + point)];
   }
 
   void fill_leaves() {
@@ -223,7 +230,7 @@ class Evaluation {
 
   // ---- comparing
 
-  bool holds(int64_t slot, int64_t point) const { return slot < 0 || longs_out_[size_t(slot * kPoints + point)]; }
+  bool holds(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
 
   Seen compare(const Sides& s, const std::vector<Part>& parts) const {
     if (parts.empty()) return {};
@@ -249,10 +256,8 @@ class Evaluation {
 
   // How far apart two numbers are, relative to their size; 0: no farther than rounding explains; integers: 1.
   double distance(const Part& p, int64_t point) const {
-    if (!p.is_float) {
-      return longs_out_[size_t(p.before * kPoints + point)] != longs_out_[size_t(p.after * kPoints + point)];
-    }
-    double a = doubles_out_[size_t(p.before * kPoints + point)], b = doubles_out_[size_t(p.after * kPoints + point)];
+    if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
+    double a = double_at(p.before, point), b = double_at(p.after, point);
     if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
     if (!std::isfinite(a) || !std::isfinite(b)) return 0.05;
     double apart = std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), 1e-6});
@@ -260,8 +265,7 @@ class Evaluation {
   }
 
   std::string text(const Part& p, int64_t slot, int64_t point) const {
-    size_t at = size_t(slot * kPoints + point);
-    return (p.is_float ? Arg(doubles_out_[at]) : Arg(longs_out_[at])).repr();
+    return (p.is_float ? Arg(double_at(slot, point)) : Arg(long_at(slot, point))).repr();
   }
 
   std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
@@ -294,8 +298,9 @@ class Evaluation {
   std::unordered_map<uint32_t, int64_t> slots_;  // by id of a closed value
   std::vector<UOp> stores_;
   int64_t num_doubles_ = 0, num_longs_ = 0;
-  std::vector<double> doubles_out_, leaf_doubles_;
-  std::vector<int64_t> longs_out_, leaf_longs_;
+  Array doubles_out_, longs_out_;
+  std::vector<double> leaf_doubles_;
+  std::vector<int64_t> leaf_longs_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "lib/session/blame/failing_run.h"
 #include "lib/session/blame/model.h"
 #include "lib/session/blame/rewrites.h"
+#include "lib/session/blame/schedule.h"
 #include "lib/session/bundle.h"
 #include "lib/support/clocks.h"
 
@@ -22,25 +23,32 @@ void blame(BisectReport& report, Verdict verdict, const std::string& detail) {
   if (!detail.empty()) report.detail = detail;
 }
 
-// The shortcut that alone, gone the faithful way, makes it another outcome.
+// The shortcut that alone, gone the faithful way, makes it another outcome. Hands on to whoever tried before (a fault).
 class GoesFaithfully : public ShortcutTrial {
  public:
-  explicit GoesFaithfully(const Shortcut& what) : what_(what) {}
-  Way choose(const Shortcut& what, Way usual) override { return &what == &what_ ? Way::Faithful : usual; }
+  GoesFaithfully(const Shortcut& what, Graph& graph) : what_(what), graph_(graph), inner_(trial_of(graph)) {
+    set_trial(graph, this);
+  }
+  ~GoesFaithfully() override { set_trial(graph_, inner_); }
+  Way choose(const Shortcut& what, Way usual) override {
+    return &what == &what_ ? Way::Faithful : inner_ ? inner_->choose(what, usual) : usual;
+  }
+  void made(const Shortcut& what, Way way, std::span<UOp> result) override {
+    if (inner_) inner_->made(what, way, result);
+  }
 
  private:
   const Shortcut& what_;
+  Graph& graph_;
+  ShortcutTrial* inner_;
 };
 
 void blame_shortcut(FailingRun& run, bool passes, BisectReport& report) {
   blame(report, Verdict::Shortcut, passes ? "it fails only when watched" : "it passes when watched");
   for (const Shortcut* s : shortcuts()) {
-    GoesFaithfully trial(*s);
     Compilation c = run.begin();
-    set_trial(c.graph(), &trial);
-    bool other = run.attempt(c, nullptr).passes() != passes;
-    set_trial(c.graph(), nullptr);
-    if (!other) continue;
+    GoesFaithfully trial(*s, c.graph());
+    if (run.attempt(c, nullptr).passes() == passes) continue;
     report.rule = s->name, report.location = std::string(s->file) + ":" + std::to_string(s->line);
     report.confirmed = true;
     return;
@@ -52,8 +60,9 @@ void bisect_by_command(FailingRun& run, BisectReport& report) {
   if (Outcome made = rewrites.compile(); !made.passes()) return blame(report, Verdict::Crash, made.error());
   if (!run.run_graph(run.in().root).passes())
     return blame(report, Verdict::Unresolved, "the graph as it came in shows it already");
-  if (!rewrites.search() && !rewrites.all_right())
-    blame(report, Verdict::Unresolved, "it shows behind this stage; none of its rewrites alone makes it so");
+  if (rewrites.search()) return;
+  if (rewrites.all_right()) return blame(report, Verdict::Same, "the last graph does not show it to the command");
+  blame(report, Verdict::Unresolved, "it shows behind this stage; none of its rewrites alone makes it so");
 }
 
 // One bisection: what is cheap to see first. Throws Failure.
@@ -88,47 +97,25 @@ BisectReport reported(const std::string& name, Work work) {
   return report;
 }
 
-// Of a model whose kernels are all right: whether its results are those that are expected, or that it has when nothing
-// is fused.
-void check_schedule(const ModelReport& model, const TrialSpec& spec, size_t kernels, BisectReport& report,
-                    const std::function<ModelReport(const TrialSpec&)>& run) {
-  report.detail = std::to_string(kernels) + " kernels, each as REF has it";
-  if (!spec.expect.empty()) {
-    if (model.result() == TrialReport::Result::Failed) report.verdict = Verdict::Schedule;
-    return;
-  }
-  TrialSpec other = spec;
-  other.unfused = true, other.reference = "none";
-  ModelReport same = run(other);
-  if (!same.error.empty() || same.ran.values.size() != model.ran.values.size()) return;
-  for (size_t i = 0; i < model.names.size(); i++) {
-    const Array& e = same.ran.values[i];
-    auto c = compare_arrays(model.names[i], model.ran.values[i], e, tolerance_between_devices(e, e.dtype(), true));
-    if (!c || c->passed()) continue;
-    report.verdict = Verdict::Schedule;
-    report.detail += "; with " + std::to_string(same.ran.kernels) + " in place of " +
-                     std::to_string(model.ran.kernels) + ", one for each operation: " + c->text();
-    return;
-  }
-}
-
 // `run` runs the whole of it as it is told.
-void bisect_kernels(const Session& session, const TrialSpec& spec, BisectReport& report,
-                    const std::function<ModelReport(const TrialSpec&)>& run) {
+void bisect_kernels(const Session& session, const TrialSpec& spec, BisectReport& report, const WholeRun& run) {
   KernelWatch watch(session);
   TrialSpec watched = spec;
-  watched.reference = "none", watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
+  watched.reference = "none";
+  watched.before_kernel = [&](const KernelStep& step) { watch.begins(step); };
+  watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
   ModelReport model = run(watched);
   report.device = model.device, report.runs = watch.seen();
-  if (!watch.found()) {
-    if (!model.error.empty()) throw Failure(model.error);
-    return check_schedule(model, spec, watch.seen(), report, run);
-  }
+  if (!watch.found() && !model.error.empty()) (void)watch.take_last();
+  ScheduleCheck schedule(session, spec, run, report);
+  if (!watch.itself().empty()) return schedule.check(watch.itself());
+  if (!watch.found() && !model.error.empty()) throw Failure(model.error);
+  if (!watch.found()) return schedule.check(model, watch.seen());
   TrialSpec of_kernel = spec;
   of_kernel.device = model.device.substr(0, model.device.find(',')), of_kernel.variables = watch.variables();
   of_kernel.arrays = of_kernel.expect = of_kernel.reference = "";
   FailingRun failing(session, watch.kernel(), of_kernel, report);
-  failing.prepare(&watch.given());
+  (void)failing.prepare(&watch.given());
   TrialSpec whole = spec;
   whole.device = of_kernel.device;
   report.again = bisect_again(whole, options_again(session, whole, watch.kernel(), failing.place()));
@@ -154,7 +141,8 @@ BisectReport bisect(const Session& session, Loaded& in, const TrialSpec& spec, c
       run.prepare(plan.command);
       return bisect_by_command(run, report);
     }
-    run.prepare();
+    if (Outcome itself = run.prepare(); !itself.passes())
+      return blame(report, Verdict::Crash, "the kernel itself, as it came in, in REF: " + itself.error());
     if (plan.crash && blame_crash(run, own.timeout_for(run.place()), report)) return;
     bisect_kernel(run, report);
     if (report.verdict == Verdict::Same && is_as_recorded(session, in))

@@ -5,6 +5,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lib/session/trial.h"
@@ -29,11 +30,13 @@ struct BisectReport {
   std::string pass = {}, function = {};  // of a compiler: of LLVM, what it ran on; its number, from 1
   uint64_t pass_number = 0;
   bool confirmed = false;            // it fails with what is accused, and passes without
+  std::string proof = {};            // how that is known, or why it is not; empty: it was run without
   size_t rewrites = 0, looked_at = 0;  // of the compilation; those whose sides could be compared
   size_t runs = 0;
   double seconds = 0;
   std::string again = {};            // the command that repeats it
   std::string detail = {};           // what else there is to say
+  std::set<std::string> variables = {};  // of --var, that the kernel has
   std::string error = {};            // trouble: everything else may be missing
 
   int exit_code() const;

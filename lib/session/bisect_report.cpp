@@ -13,10 +13,11 @@ std::string_view name_of(BisectReport::Verdict verdict) {
 
 namespace {
 
-bool may_be_confirmed(BisectReport::Verdict v) {
+bool may_be_confirmed(const BisectReport& r) {
   using Verdict = BisectReport::Verdict;
+  Verdict v = r.verdict;
   return v == Verdict::Rewrite || v == Verdict::Shortcut || v == Verdict::Renderer || v == Verdict::Compiler ||
-         v == Verdict::Divergence;
+         v == Verdict::Divergence || (v == Verdict::Schedule && !r.rule.empty());
 }
 
 }  // namespace
@@ -26,7 +27,7 @@ int BisectReport::exit_code() const { return !error.empty() ? 2 : verdict == Ver
 std::string BisectReport::text() const {
   std::string out = kernel + " on " + device + ": ";
   if (verdict == Verdict::Same)
-    return out + "nothing to blame, it computes what is expected" + (detail.empty() ? "" : ": " + detail) + "\n";
+    return out + "nothing to blame, " + (detail.empty() ? "it computes what is expected" : detail) + "\n";
   out += std::string(name_of(verdict));
   if (!rule.empty()) out += " " + rule + (branch.empty() ? "" : " [" + branch + "]");
   if (!location.empty()) out += ", " + location;
@@ -56,10 +57,12 @@ std::string BisectReport::text() const {
     line("for", (where.empty() ? "every point" : where) + ": " + witness.at("before") + " before, " +
                     witness.at("after") + " after");
   line("also", detail);
-  if (may_be_confirmed(verdict))
-    line("confirmed", confirmed                         ? "it fails with it and passes without it"
-                        : verdict == Verdict::Divergence ? "no: without it the stage is another one, too"
-                                                         : "no: nothing was found that passes");
+  if (may_be_confirmed(*this))
+    line("confirmed", confirmed && proof.empty()       ? "it fails with it and passes without it"
+                      : confirmed                      ? proof
+                      : verdict == Verdict::Divergence ? "no: without it the stage is another one, too"
+                      : proof.empty()                  ? "no: nothing was found that passes"
+                                                       : "no: " + proof);
   char took[64];
   std::snprintf(took, sizeof took, "%zu in %.2f s; %zu of %zu rewrites compared", runs, seconds, looked_at, rewrites);
   line("runs", took);
@@ -96,7 +99,8 @@ std::string BisectReport::json() const {
         for (auto& [name, value] : witness) json.member(name, value);
       });
     if (!pass.empty()) json.member("pass", pass).member("pass_number", pass_number).member("function", function);
-    if (may_be_confirmed(verdict)) json.member("confirmed", confirmed);
+    if (may_be_confirmed(*this)) json.member("confirmed", confirmed);
+    text("proof", proof);
     text("detail", detail);
     json.member("rewrites", rewrites).member("compared", looked_at).member("runs", runs);
     json.key("seconds").number(seconds, "%.3f");

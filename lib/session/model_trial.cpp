@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <unordered_map>
 
 #include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
@@ -91,7 +92,7 @@ class ModelTrial {
           auto begin = Clock::now();
           Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
           report_.build_seconds = seconds_since(begin);
-          give_values(graph, schedule);
+          give_values(graph, schedule, is_another_schedule() ? numbers_of_plain_schedule(in) : Numbers());
           std::vector<WantedArray> wanted;
           for (auto& buffers : schedule.outputs)
             for (size_t number : buffers) {
@@ -118,16 +119,21 @@ class ModelTrial {
     refuse_what_kernels_alone_have();
     check_emulation(*place_);
     bool by_kernel = !o_.reference.empty() && o_.reference != "none";
+    if (!o_.repro.empty() && !by_kernel)
+      throw Failure(Diag{.message = "--repro of a model or a tensor graph keeps the first kernel that differs from REF",
+                         .expected = "--reference=REF besides"});
     if (by_kernel && o_.reference != "REF")
       throw Failure(Diag{.message = "--reference=" + o_.reference + " of a model",
                          .expected = "REF, which is compared kernel by kernel"});
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
     if (o_.unfused) runner.do_not_fuse();
+    runner.watch(o_.watcher);
     ScheduleOptions options{.in_process = o_.in_process,
                             .timeout_seconds = o_.timeout_for(*place_),
                             .compile_seconds = o_.timeout_seconds.value_or(0),
                             .timed_runs = report_.timed_runs = o_.bench,
+                            .before_kernel = o_.before_kernel,
                             .on_kernel = o_.on_kernel};
     report_.reference = by_kernel ? "REF" : expect;
     if (o_.sanitize) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
@@ -167,13 +173,26 @@ class ModelTrial {
       if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
   }
 
+  // Arrays are named by the buffers' numbers in the schedule that a run has, whatever schedule this one has: so it gets
+  // the same arrays.
+  using Numbers = std::unordered_map<UOp, size_t>;
+  bool is_another_schedule() const { return o_.unfused || o_.watcher; }
+  Numbers numbers_of_plain_schedule(Loaded& in) {
+    ScheduleRunner runner(*place_);
+    Schedule plain = std::move(runner.schedule(in.root).value_or_throw());
+    Numbers out;
+    for (size_t i = 0; i < plain.buffers.size(); i++) out.try_emplace(plain.buffers[i].uop, i);
+    return out;
+  }
+
   // Arrays for the buffers that the graph reads, given or drawn.
-  void give_values(Graph& graph, const Schedule& schedule) {
+  void give_values(Graph& graph, const Schedule& schedule, const Numbers& numbers) {
     std::set<std::string> used;
     for (size_t i = 0; i < schedule.buffers.size(); i++) {
       const ScheduleBuffer& b = schedule.buffers[i];
       if (!b.is_input || b.view_of) continue;
-      std::string name = data_name(i);
+      auto known = numbers.find(b.uop);
+      std::string name = data_name(known == numbers.end() ? i : known->second);
       used.insert(name);
       auto array = std::make_shared<Array>(b.dtype, std::vector<int64_t>{b.size});
       if (const Array* a = find_array(given_, name)) {

@@ -14,6 +14,7 @@
 #include "lib/session/bundle.h"
 #include "lib/session/debug_prints.h"
 #include "lib/session/judge.h"
+#include "lib/session/kernel_variables.h"
 #include "lib/session/known_causes.h"
 #include "lib/session/source.h"
 #include "lib/session/stage_trial.h"
@@ -148,18 +149,10 @@ class Trial {
     return {.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(place), .repeats = repeats};
   }
 
-  // Which variables of the command line the kernel has; a name that it does not have is a mistake when it is the only
-  // kernel.
+  // A name that the kernel does not have is a mistake when it is the only kernel.
   void note_variables(const Executable& kernel) {
-    std::string known;
-    for (const VariableSpec& v : kernel.variables()) {
-      known += (known.empty() ? "--var " : ", --var ") + v.name + "=N";
-      if (o_.variables.contains(v.name)) report_.variables.insert(v.name);
-    }
-    for (auto& [name, value] : o_.variables)
-      if (o_.alone && !report_.variables.contains(name))
-        throw Failure(Diag{.message = "the kernel has no variable '" + name + "'",
-                           .expected = known.empty() ? "no --var: the kernel has none" : known});
+    report_.variables = bound_variables(kernel, o_.variables);
+    if (o_.alone) check_variables(kernel, o_.variables).value_or_throw();
   }
 
   // ---- what goes in

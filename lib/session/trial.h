@@ -16,6 +16,7 @@
 namespace tgc {
 
 struct KernelStep;
+class Watcher;
 
 // What a user asks of a run: of one kernel, of a tensor graph or of a model. A {} in a file's name stands for the input
 // without its extension.
@@ -44,7 +45,8 @@ struct TrialSpec {
   std::string repro = {};   // the file for a bundle of what fails; {} as in the others; empty: npz files and a command
   bool one_of_several = false;  // INPUTs: reports say which they are of
   bool unfused = false;     // of a model: every operation a kernel of its own
-  std::function<void(const KernelStep&)> on_kernel = {};  // of a model: see ScheduleOptions
+  std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};  // of a model: see ScheduleOptions
+  Watcher* watcher = nullptr;  // of a model: sees its graph become a schedule
   bool alone = false;       // the only kernel of the run: a variable that it does not have is an error
 
   // As ExecuteOptions take it. By default a device has a minute; REF, which interprets, what Limit::RefSeconds says.

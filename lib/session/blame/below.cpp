@@ -5,6 +5,8 @@
 
 #include "lib/compile/compile.h"
 #include "lib/runtime/compile_source.h"
+#include "lib/session/blame/by_elements.h"
+#include "lib/session/blame/rewrites.h"
 #include "lib/support/lines.h"
 #include "lib/uop/graph.h"
 #include "renderers/renderer.h"
@@ -40,7 +42,10 @@ class Below {
                                         : "the source is right when clang and LLVM compile it in two steps");
     }
     std::string other = job_.language == Language::C ? "CPU:LLVM" : "CPU:CLANG";
-    if (!passes_on(other))
+    bool other_passes = passes_on(other);
+    if (!other_passes && name_moved_vector())
+      return say(Verdict::Renderer, "element by element it is right; the kernel of " + other + " fails, too");
+    if (!other_passes)
       return say(failed.kind == Outcome::Kind::Dies ? Verdict::Crash
                  : run_.is_small()                  ? Verdict::Device
                                                     : Verdict::Unresolved,
@@ -108,6 +113,21 @@ class Below {
     return attempt && *attempt;
   }
 
+  // Whether it passes when vectors are stored, or loaded, element by element: names the first of those.
+  bool name_moved_vector() {
+    for (Op op : {Op::STORE, Op::LOAD}) {
+      auto first = std::ranges::find_if(list_, [&](UOp u) { return u.is(op) && moves_vector(u); });
+      if (first == list_.end()) continue;
+      std::vector<UOp> list = by_elements(list_, op);
+      auto kernel = run_.executable(list);
+      if (!kernel || !run_.run(*kernel, *run_.place().device).passes()) continue;
+      report_.confirmed = true;
+      name_node(*first);
+      return true;
+    }
+    return false;
+  }
+
   // From a value that is stored down to the first that is wrong while its sources are right.
   void name_node() {
     for (size_t i = 0; i < list_.size(); i++) {
@@ -125,8 +145,7 @@ class Below {
   }
 
   void name_node(UOp node) {
-    std::string text = describe(node, 1);
-    report_.before = text.substr(std::min(text.find_first_not_of(' '), text.size()));
+    report_.before = tree_text(node, 1);
     auto map = source_map(*run_.place().target, list_);
     auto at = std::ranges::find(list_, node);
     if (!map || at == list_.end()) return;

@@ -24,6 +24,16 @@ std::string depth_text(UOp root) {
          " of them one above the other, mostly Ops." + std::string(most->first);
 }
 
+// Whether the node that was rewritten last had been rewritten before: then it goes on for ever.
+bool comes_back(std::span<const Application> turn, std::span<const Application> all) {
+  return turn.size() < all.size() && all[all.size() - 1 - turn.size()].before == turn.back().before;
+}
+
+// Where the nodes of that turn were first rewritten so.
+const Application& first_like(const Application& a, std::span<const Application> all) {
+  return *std::ranges::find_if(all, [&](const Application& b) { return b.before == a.before && b.rule == a.rule; });
+}
+
 }  // namespace
 
 std::span<const Application> last_turn(std::span<const Application> all) {
@@ -47,18 +57,21 @@ bool blame_endless(FailingRun& run, const RewriteBlame& rewrites, const Outcome&
     if (!s.result) stage = &s;
   if (!stage) return false;
   report.stage = stage->row->name;
+  std::span<const Application> all = rewrites.log().list(), turn = last_turn(all);
   int64_t limit = run.in().graph->settings().REWRITE_STACK_LIMIT;
-  if (run.ends_with_limit(limit * kHigher)) {
+  if (!comes_back(turn, all) && run.ends_with_limit(limit * kHigher)) {
     report.verdict = BisectReport::Verdict::Deep;
     report.detail = depth_text(stage->input) + "; with REWRITE_STACK_LIMIT=" + std::to_string(limit * kHigher) +
                     " in place of " + std::to_string(limit) + " it ends";
     return true;
   }
   report.verdict = BisectReport::Verdict::Endless;
-  for (const Application& a : last_turn(rewrites.log().list())) {
+  for (const Application& a : turn) {
     name_application(a, report);
+    if (report.before == report.after) report.after += "  (with another tag)";
     report.cycle.push_back({report.rule, report.branch, report.location, report.before, report.after});
   }
+  if (!turn.empty()) name_application(first_like(turn.front(), all), report);
   report.detail = refused.diag.message;
   return true;
 }

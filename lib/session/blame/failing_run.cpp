@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "lib/execute/cut_short.h"
 #include "lib/execute/drawing.h"
 #include "lib/execute/sampled.h"
 #include "lib/execute/sanitized.h"
@@ -14,6 +15,7 @@
 #include "lib/session/again.h"
 #include "lib/session/bundle.h"
 #include "lib/session/judge.h"
+#include "lib/session/kernel_variables.h"
 #include "lib/support/write_file.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
@@ -23,6 +25,9 @@ namespace tgc {
 namespace {
 
 Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
+
+// Whether that is a kernel's own doing, and no trouble with running it.
+bool dies(const Diag& d) { return d.convicts || d.message.starts_with("killed by "); }
 
 }  // namespace
 
@@ -48,7 +53,7 @@ void FailingRun::choose_place() {
   report_.again = bisect_again(o_, options_again(session_, o_, in_, place_));
 }
 
-void FailingRun::prepare(const GivenRun* given) {
+Outcome FailingRun::prepare(const GivenRun* given) {
   choose_place();
   list_ = in_.list;
   if (o_.recorded) {
@@ -62,6 +67,7 @@ void FailingRun::prepare(const GivenRun* given) {
   if (!given) return expect();
   inputs_ = copy_of(given->inputs), expected_ = copy_of(given->expected), places_ = given->places;
   is_small_ = places_.empty();
+  return {};
 }
 
 void FailingRun::prepare(const std::string& command) {
@@ -72,9 +78,11 @@ void FailingRun::prepare(const std::string& command) {
 
 // ---- what goes in, what comes out
 
-void FailingRun::expect() {
+Outcome FailingRun::expect() {
   Executable kernel =
       std::move((in_.list.empty() ? Executable::for_ref(in_.root) : Executable::for_ref(in_.list)).value_or_throw());
+  report_.variables = bound_variables(kernel, o_.variables);
+  if (o_.alone) check_variables(kernel, o_.variables).value_or_throw();
   std::string file;
   Arrays given = given_inputs(o_, in_, file);
   std::optional<Drawing> draw;
@@ -89,12 +97,14 @@ void FailingRun::expect() {
     expected_ = std::move(done.value_or_throw().outputs);
   } else {
     Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
-    expected_ =
-        std::move(execute(kernel, *ref.device, inputs_, o_.variables, {.in_process = true}).value_or_throw().outputs);
+    auto done = execute(kernel, *ref.device, inputs_, o_.variables, ref_options());
+    if (!done && dies(done.diag())) return {Outcome::Kind::Dies, done.diag()};
+    expected_ = std::move(done.value_or_throw().outputs);
   }
   constexpr double kWork = 1e8;  // evaluations of UOps: a second or two
   is_small_ = !in_.list.empty() || work_of(in_.root) <= kWork;
   if (expected_.empty()) throw Failure("nothing can be compared: the kernel stores no array");
+  return {};
 }
 
 Arrays FailingRun::inputs_of(const Executable& kernel) const {
@@ -102,7 +112,7 @@ Arrays FailingRun::inputs_of(const Executable& kernel) const {
 }
 
 ExecuteOptions FailingRun::options() const {
-  return {.in_process = place_.is_ref || o_.in_process, .timeout_seconds = o_.timeout_for(place_)};
+  return {.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(place_)};
 }
 
 Outcome FailingRun::judged(const Result<Execution>& done) {
@@ -110,7 +120,7 @@ Outcome FailingRun::judged(const Result<Execution>& done) {
   auto tolerance = [&](const Array& e) {
     return o_.expect.empty() ? tolerance_for(o_.tolerance, in_.root, e) : o_.tolerance;
   };
-  JudgedKernel kernel{UOp(), inputs_, o_.variables, {.in_process = true}};
+  JudgedKernel kernel{UOp(), inputs_, o_.variables};
   Arrays some;
   for (auto& [name, places] : places_)
     if (const Array* all = find_array(done->outputs, name)) some.push_back({name, elements_of(*all, places)});
@@ -181,14 +191,39 @@ Outcome FailingRun::run_command(UOp root) const {
 
 Outcome FailingRun::run_graph(UOp root) {
   if (!command_.empty()) return run_command(root);
-  if (!is_small_) return refused({"too large for REF"});
+  if (!is_small_) return run_cut_short(root);
   auto kernel = Executable::for_ref(root);
   if (!kernel) return refused(kernel.diag());
   auto inputs = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
   if (!inputs) return refused(inputs.diag());
   Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
   report_.runs++;
-  return judged(execute(*kernel, *ref.device, *inputs, o_.variables, {.in_process = true}));
+  return judged(execute(*kernel, *ref.device, *inputs, o_.variables, ref_options()));
+}
+
+Outcome FailingRun::run_cut_short(UOp root) {
+  constexpr double kWork = 4e6;  // evaluations of UOps, of the graph and of what is expected of it
+  constexpr size_t kMost = 512;  // elements of each array
+  auto done = catch_failures([&]() -> Outcome {
+    Graph graph(settings());
+    report_.runs++;
+    Stored stored =
+        std::move(stored_in_ref(cut_short(graph, root, kWork), inputs_, o_.variables, kMost).value_or_throw());
+    auto allowed = [&](const Array& e) { return tolerance_for(o_.tolerance, in_.root, e); };
+    auto arrays = std::move(
+        judge({UOp(), inputs_, o_.variables}, stored.values, expected_at(stored.places), allowed).value_or_throw());
+    if (std::ranges::all_of(arrays, &Comparison::passed)) return {};
+    return {Outcome::Kind::Fails, {}};
+  });
+  return done ? *done : refused(done.diag());
+}
+
+Arrays FailingRun::expected_at(const KnownPlaces& places) const {
+  if (!places_.empty()) return std::move(values_at(in_.root, inputs_, o_.variables, places).value_or_throw());
+  Arrays out;
+  for (auto& [name, list] : places)
+    if (const Array* all = find_array(expected_, name)) out.push_back({name, elements_of(*all, list)});
+  return out;
 }
 
 bool FailingRun::differs_from_ref(std::span<const UOp> list) {
@@ -196,12 +231,12 @@ bool FailingRun::differs_from_ref(std::span<const UOp> list) {
   if (!kernel || !same) return false;
   Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
   report_.runs++;
-  auto expected = execute(*same, *ref.device, inputs_of(*same), o_.variables, {.in_process = true});
+  auto expected = execute(*same, *ref.device, inputs_of(*same), o_.variables, ref_options());
   if (!expected) return false;
   auto done = execute(*kernel, *place_.device, inputs_of(*kernel), o_.variables, options());
   if (!done) return true;
   auto allowed = [&](const Array& e) { return tolerance_for({}, in_.root, e); };
-  auto arrays = judge({UOp(), inputs_, o_.variables, {.in_process = true}}, done->outputs, expected->outputs, allowed);
+  auto arrays = judge({UOp(), inputs_, o_.variables}, done->outputs, expected->outputs, allowed);
   return !arrays || !std::ranges::all_of(*arrays, &Comparison::passed);
 }
 

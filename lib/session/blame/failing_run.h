@@ -41,8 +41,9 @@ class FailingRun {
   // They outlive this. Runs are counted in the report.
   FailingRun(const Session& session, Loaded& in, const TrialSpec& spec, BisectReport& report);
 
-  // Finds out where it runs, what goes in and what is expected to come out.
-  void prepare(const GivenRun* given = nullptr);
+  // Finds out where it runs, what goes in and what is expected to come out. What does not pass: the kernel itself, as
+  // it came in, dies in REF.
+  Outcome prepare(const GivenRun* given = nullptr);
   // A shell command tells instead, of the file of a graph in the place of {}: 0 is that it fails.
   void prepare(const std::string& command);
 
@@ -64,8 +65,9 @@ class FailingRun {
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher);
   Outcome run_list(std::span<const UOp> list);
-  Outcome run_graph(UOp root);  // at any stage, in REF
-  // Whether REF runs the kernel in a moment; else run_graph refuses.
+  // At any stage, in REF. Of a kernel that is not small with its outer loops cut short: some elements are compared.
+  Outcome run_graph(UOp root);
+  // Whether REF runs the whole kernel in a moment.
   bool is_small() const { return is_small_; }
   // What an executable for `device` does.
   Outcome run(Executable& kernel, Device& device);
@@ -77,10 +79,13 @@ class FailingRun {
  private:
   const Settings& settings() const { return in_.graph->settings(); }
   void choose_place();
-  void expect();
+  Outcome expect();
   Outcome run_command(UOp root) const;
+  Outcome run_cut_short(UOp root);
+  Arrays expected_at(const KnownPlaces& places) const;
   Arrays inputs_of(const Executable& kernel) const;
   ExecuteOptions options() const;
+  ExecuteOptions ref_options() const { return {.in_process = o_.in_process}; }
   Outcome judged(const Result<Execution>& done);
 
   const Session& session_;

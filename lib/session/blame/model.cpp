@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/execute/sampled.h"
 #include "lib/session/judge.h"
 #include "lib/support/pytext.h"
 #include "lib/uop/copy.h"
@@ -14,10 +13,34 @@ constexpr double kWork = 2e7;  // evaluations of UOps that REF does for one kern
 
 }  // namespace
 
+void KernelWatch::keep(const KernelStep& step) {
+  std::string name = step.name.empty() ? "not compiled" : ansistrip(step.name);
+  kernel_.emplace(Loaded{.graph = std::make_unique<Graph>(step.ast.graph().settings()), .info = {.name = name}});
+  kernel_->root = copy_into(*kernel_->graph, step.ast);
+  given_ = {copy_of(step.before), {}, {}};
+  variables_ = step.variables, number_ = step.number;
+}
+
+void KernelWatch::begins(const KernelStep& step) {
+  keep(step);
+  runs_ = true;
+}
+
+// What the kernel should store; false: it cannot be right.
+bool KernelWatch::expect(const KernelStep& step, Sample& out) {
+  auto sample = sampled(step.ast, step.before, step.variables, kWork);
+  if (!sample && !sample.diag().convicts) throw Failure(sample.diag());
+  if (sample) return out = std::move(*sample), true;
+  itself_ = "kernel " + std::to_string(step.number) + ", as it was scheduled: " + sample.diag().text();
+  return false;
+}
+
 void KernelWatch::see(const KernelStep& step) {
   session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
+  runs_ = false;
   seen_++;
-  Sample sample = std::move(sampled(step.ast, step.before, step.variables, kWork).value_or_throw());
+  Sample sample;
+  if (!expect(step, sample)) throw Failure(itself_);
   Arrays actual;
   for (const NamedArray& v : sample.values) {
     const Array* all = find_array(step.after, v.name);
@@ -25,15 +48,22 @@ void KernelWatch::see(const KernelStep& step) {
     actual.push_back({v.name, sample.places.empty() ? all->copy() : elements_of(*all, sample.places[v.name])});
   }
   auto allowed = [&](const Array& e) { return tolerance_for({}, step.ast, e); };
-  JudgedKernel judged{sample.places.empty() ? step.ast : UOp(), step.before, step.variables, {.in_process = true}};
+  JudgedKernel judged{sample.places.empty() ? step.ast : UOp(), step.before, step.variables};
   auto arrays = std::move(judge(judged, actual, sample.values, allowed).value_or_throw());
   if (std::ranges::all_of(arrays, &Comparison::passed)) return;
-  kernel_.emplace(
-      Loaded{.graph = std::make_unique<Graph>(step.ast.graph().settings()), .info = {.name = ansistrip(step.name)}});
-  kernel_->root = copy_into(*kernel_->graph, step.ast);
-  given_ = {copy_of(step.before), std::move(sample.values), std::move(sample.places)};
-  variables_ = step.variables, number_ = step.number;
+  keep(step);
+  given_.expected = std::move(sample.values), given_.places = std::move(sample.places);
+  found_ = true;
   throw Failure("a kernel differs");
+}
+
+bool KernelWatch::take_last() {
+  if (!runs_) return false;
+  Sample sample;
+  KernelStep step{kernel_->info.name, number_, kernel_->root, variables_, copy_of(given_.inputs), {}};
+  if (!expect(step, sample)) return false;
+  given_.expected = std::move(sample.values), given_.places = std::move(sample.places);
+  return found_ = true;
 }
 
 }  // namespace tgc

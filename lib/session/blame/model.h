@@ -1,20 +1,27 @@
 // Models and tensor graphs: which of their kernels is to blame, if it is one.
 #pragma once
+#include "lib/execute/sampled.h"
 #include "lib/session/blame/failing_run.h"
 #include "lib/session/model_trial.h"
 
 namespace tgc {
 
 // Watches a run of many kernels, and keeps the first that makes something else of its arrays than its AST does in REF:
-// of a large one at some places (lib/execute/sampled.h).
+// of a large one at some places (lib/execute/sampled.h). One that dies, or is not compiled, is the one that began last.
 class KernelWatch {
  public:
   explicit KernelWatch(const Session& session) : session_(session) {}
 
+  void begins(const KernelStep& step);
   // Throws Failure when it has found one: the run may end.
   void see(const KernelStep& step);
+  // After a run that ended early: the kernel that had begun is the one that is found. Whether there is such a one.
+  bool take_last();
 
-  bool found() const { return kernel_.has_value(); }
+  bool found() const { return found_; }
+  // Of a kernel that cannot be right however it is compiled, for REF finds that its AST reads beside its arrays: what
+  // it does. Else empty.
+  const std::string& itself() const { return itself_; }
   size_t seen() const { return seen_; }
   // The one that was found.
   Loaded& kernel() { return *kernel_; }
@@ -24,7 +31,12 @@ class KernelWatch {
 
  private:
   const Session& session_;
-  std::optional<Loaded> kernel_;
+  void keep(const KernelStep& step);
+  bool expect(const KernelStep& step, Sample& sample);
+
+  bool found_ = false, runs_ = false;
+  std::string itself_;
+  std::optional<Loaded> kernel_;  // that runs, or was found
   GivenRun given_;
   VariableValues variables_;
   size_t seen_ = 0, number_ = 0;

@@ -7,30 +7,38 @@
 #include "lib/execute/closed.h"
 #include "lib/inspect/trace.h"
 #include "lib/rewrite/rewrite.h"
+#include "lib/support/lines.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
 namespace {
 
-// A side of a rewrite for people: algebra in a line, anything larger as a tree.
-std::string side_text(UOp u) {
-  if (u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype()))
-    if (std::string text = render(u, false); text.size() < 400) return text;
-  std::string text = describe(u, 3);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  size_t indent = std::min(text.find_first_not_of(' '), text.size());
+// A tree's lines without its indent; of lines that are the same one, and how many; the end of a long one left out.
+std::string folded(std::string_view tree) {
+  constexpr size_t kMost = 16;
+  std::vector<std::string_view> lines = lines_of(tree);
+  size_t indent = lines.empty() ? 0 : std::min(lines[0].find_first_not_of(' '), lines[0].size());
   std::string out;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = text.substr(at, end - at);
-    out += (out.empty() ? "" : "\n") + line.substr(std::min(indent, line.size()));
-    at = end + 1;
+  size_t shown = 0;
+  for (size_t i = 0, next; i < lines.size(); i = next) {
+    for (next = i + 1; next < lines.size() && lines[next] == lines[i];) next++;
+    if (shown++ == kMost) return out + "\n... " + std::to_string(lines.size() - i) + " lines more";
+    out += (out.empty() ? "" : "\n") + std::string(lines[i].substr(std::min(indent, lines[i].size())));
+    if (next - i > 1) out += "  (" + std::to_string(next - i) + " times)";
   }
   return out;
 }
 
+// A side of a rewrite for people: algebra in a line, anything larger as a tree.
+std::string side_text(UOp u) {
+  if (u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype()))
+    if (std::string text = render(u, false); text.size() < 400) return text;
+  return tree_text(u, 3);
+}
+
 Suspect suspect_of(const Application& a, const Seen& seen) {
-  return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen, side_text(a.before), side_text(a.after)};
+  return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen,
+          side_text(a.before), side_text(a.after), describe(a.before)};
 }
 
 // What an application is compared as. While an expression is simplified under a condition, variables that the kernel
@@ -91,9 +99,20 @@ size_t first_wrong(size_t n, IsRight is_right) {
   return wrong;
 }
 
+constexpr size_t kMostPartners = 4;  // suspects that are tried two by two
+
 bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
 }  // namespace
+
+std::string tree_text(UOp u, int depth) { return folded(describe(u, depth)); }
+
+std::vector<Sides> sides_of(UOp ast, const std::vector<Application>& list) {
+  Meanings meanings(ast, list);
+  std::vector<Sides> out;
+  for (size_t i = 0; i < list.size(); i++) out.push_back(meanings.sides(i));
+  return out;
+}
 
 void name_application(const Application& a, BisectReport& report) {
   report.stage = a.stage ? a.stage->name : "";
@@ -130,10 +149,7 @@ void RewriteBlame::compare(const std::vector<Application>& list) {
     ~Alone() { set_intervention(graph, fault); }
   } alone{compilation_.graph()};
   set_intervention(alone.graph, nullptr);
-  std::vector<Sides> sides;
-  Meanings meanings(compilation_.ast(), list);
-  for (size_t i = 0; i < list.size(); i++) sides.push_back(meanings.sides(i));
-  auto seen = compare_sides(sides, run_.inputs(), run_.spec().variables);
+  auto seen = compare_sides(sides_of(compilation_.ast(), list), run_.inputs(), run_.spec().variables);
   if (!seen) {
     report_.detail = "the sides of the rewrites were not compared: " + seen.diag().text();
     return;
@@ -148,36 +164,38 @@ void RewriteBlame::compare(const std::vector<Application>& list) {
 
 bool RewriteBlame::accuse_suspect() {
   for (const Suspect& s : suspects_)
-    if (confirm(s)) {
+    if (Proof proof = confirm(s); proof != Proof::None) {
+      if (const Suspect* other = proof == Proof::ByGraph ? partner_of(s) : nullptr) return accuse_two(s, *other);
       const Suspect* part = part_to_blame(s);
-      return accuse(part ? *part : s, true), true;
+      return accuse(part ? *part : s, proof), true;
     }
   if (accuse_two()) return true;
   if (!run_.is_small() && accuse_only_rule()) return true;
   for (const Suspect& s : suspects_)
-    if (is_in_first_wrong_stage(s)) return accuse(s, false), true;
+    if (is_in_first_wrong_stage(s)) return accuse(s, Proof::None), true;
   return false;
 }
 
 // Whether the graph is right before the rewrite, or the one that it is a part of, and wrong after. Where REF cannot
 // run the graph between two rewrites: whether the run passes without that rewrite, or else without its rule.
-bool RewriteBlame::confirm(const Suspect& s) {
-  if (s.seen.plainly && 2 * s.seen.points >= Closing::kPoints && without(s).passes()) return true;
+Proof RewriteBlame::confirm(const Suspect& s) {
+  if (s.seen.plainly && 2 * s.seen.points >= Closing::kPoints && without(s).passes()) return Proof::ByRun;
   for (const TopRewrite& r : log_.rewrites())
     for (size_t i = 0; i < r.applications.size(); i++) {
       if (log_.list()[r.applications[i]].number < s.number) continue;
       if (r.stage != s.stage || !can_run(r)) break;
       Outcome before = run_after(r, i);
       if (before.is_refused()) break;
-      if (!before.passes() || run_after(r, i + 1).passes()) return false;
+      if (!before.passes() || run_after(r, i + 1).passes()) return Proof::None;
       // the whole of which it is a part is to blame: is it that part? Where it cannot be left out, its sides tell
-      if (s.depth == 0) return true;
+      if (s.depth == 0) return Proof::ByGraph;
       Outcome other = without(s);
-      return other.passes() || (other.is_refused() && s.seen.plainly);
+      if (other.passes()) return Proof::ByRun;
+      return other.is_refused() && s.seen.plainly ? Proof::ByGraph : Proof::None;
     }
-  if (without(s).passes()) return true;
+  if (without(s).passes()) return Proof::ByRun;
   Veto all([&](uint64_t, const Hit& hit, UOp) { return hit.rule == s.rule && hit.branch == s.branch; });
-  return run_.attempt(&all).passes();
+  return run_.attempt(&all).passes() ? Proof::ByRule : Proof::None;
 }
 
 // Without a rewrite it passes; which of those that it is made of is to blame? One whose sides differ nearly everywhere,
@@ -194,20 +212,31 @@ const Suspect* RewriteBlame::part_to_blame(const Suspect& whole) {
   return nullptr;
 }
 
-// Two that are only wrong together with each other, or each by itself.
+// Of a rewrite that makes the graph wrong: another one, when it still fails without the first and passes without both.
+const Suspect* RewriteBlame::partner_of(const Suspect& s) {
+  if (without(s).kind != Outcome::Kind::Fails) return nullptr;
+  size_t tries = 0;
+  for (const Suspect& other : suspects_)
+    if (&other != &s && other.seen.plainly && tries++ < kMostPartners && without(s, &other).passes()) return &other;
+  return nullptr;
+}
+
+// Two that are only wrong together.
 bool RewriteBlame::accuse_two() {
-  constexpr size_t kMost = 4;
-  for (size_t b = 1; b < std::min(suspects_.size(), kMost); b++)
+  for (size_t b = 1; b < std::min(suspects_.size(), kMostPartners); b++)
     for (size_t a = 0; a < b; a++)
-      if (without(suspects_[a], &suspects_[b]).passes()) {
-        accuse(suspects_[a], true);
-        const Suspect& s = suspects_[b];
-        report_.detail = "it is one of two, without which it passes: the other is number " +
-                         std::to_string(s.in_stage) + " of " + std::string(s.rule->name) + " in '" +
-                         std::string(s.stage->name) + "'";
-        return true;
-      }
+      if (without(suspects_[a], &suspects_[b]).passes()) return accuse_two(suspects_[a], suspects_[b]);
   return false;
+}
+
+bool RewriteBlame::accuse_two(const Suspect& first, const Suspect& second) {
+  accuse(first, Proof::ByRun);
+  report_.detail = "it is one of two, and passes without both: the other is number " +
+                   std::to_string(second.in_stage) + " of " + std::string(second.rule->name) + " in '" +
+                   std::string(second.stage->name) + "', " + std::string(short_file(*second.rule)) + ":" +
+                   std::to_string(second.rule->line);
+  report_.proof = "it fails without this one alone, and passes without both";
+  return true;
 }
 
 // Of a kernel that is too large for REF: the first suspect, when all that differ plainly are of its rule.
@@ -218,7 +247,7 @@ bool RewriteBlame::accuse_only_rule() {
     if (!first) first = &s;
     if (s.rule != first->rule) return false;
   }
-  if (first) accuse(*first, false);
+  if (first) accuse(*first, Proof::None);
   return first;
 }
 
@@ -233,12 +262,12 @@ bool RewriteBlame::is_in_first_wrong_stage(const Suspect& s) {
 // Behind the first that is left out numbers are others: a second one is known by its rule and what it rewrites.
 Outcome RewriteBlame::without(const Suspect& s, const Suspect* second) {
   Veto veto([&](uint64_t number, const Hit& hit, UOp before) {
-    return number == s.number || (second && hit.rule == second->rule && side_text(before) == second->before);
+    return number == s.number || (second && hit.rule == second->rule && describe(before) == second->whole_before);
   });
   return run_.attempt(&veto);
 }
 
-void RewriteBlame::accuse(const Suspect& s, bool confirmed) {
+void RewriteBlame::accuse(const Suspect& s, Proof proof) {
   report_.verdict = BisectReport::Verdict::Rewrite;
   report_.stage = s.stage ? s.stage->name : "";
   report_.rule = s.rule->name;
@@ -249,7 +278,11 @@ void RewriteBlame::accuse(const Suspect& s, bool confirmed) {
   report_.witness = s.seen.point;
   if (s.seen.kind == Seen::Kind::Differ)
     report_.witness["before"] = s.seen.before, report_.witness["after"] = s.seen.after;
-  report_.confirmed = confirmed;
+  report_.confirmed = proof != Proof::None;
+  report_.proof = proof == Proof::ByRule    ? "it passes when that rule never applies"
+                  : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
+                  : proof == Proof::None    ? "its sides differ, but nothing was found that passes"
+                                            : "";
 }
 
 // ---- the search
@@ -272,13 +305,12 @@ Outcome RewriteBlame::run_after(const TopRewrite& r, size_t n) {
 }
 
 bool RewriteBlame::search() {
-  all_right_ = !run_.is_small();  // as far as is known
-  if (all_right_) return false;
   std::vector<StageRun> stages;
   for (const StageRun& s : log_.stages())
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(s);
   auto is_right = [&](size_t i) { return stages[i].result && run_graph(stages[i].result).passes(); };
-  all_right_ = stages.empty() || is_right(stages.size() - 1);
+  auto is_unknown = [&](UOp result) { return !run_.is_small() && result && run_graph(result).is_refused(); };
+  all_right_ = stages.empty() || is_right(stages.size() - 1) || is_unknown(stages.back().result);
   if (all_right_) return false;
   const StageRun& stage = stages[first_wrong(stages.size(), is_right)];
   report_.stage = stage.row->name;
@@ -292,7 +324,7 @@ bool RewriteBlame::search_stage(const StageRow* stage) {
     if (!run_after(r, 0).passes() || run_after(r, n).passes()) continue;
     size_t i = first_wrong(n, [&](size_t k) { return run_after(r, k + 1).passes(); });
     if (!run_after(r, i).passes() || run_after(r, i + 1).is_refused()) continue;
-    return accuse(suspect_of(log_.list()[r.applications[i]], {}), true), true;
+    return accuse(suspect_of(log_.list()[r.applications[i]], {}), Proof::ByGraph), true;
   }
   return false;
 }

@@ -18,11 +18,27 @@ struct Suspect {
   const char* branch;
   int depth;
   Seen seen;
-  std::string before, after;
+  std::string before, after;  // as they are shown
+  std::string whole_before;
 };
+
+// A node as a tree of that depth, short enough to be read: of lines that are the same one, the end of a long one left
+// out.
+std::string tree_text(UOp u, int depth);
+
+// What the applications of a compilation, which began with `ast`, are compared as.
+std::vector<Sides> sides_of(UOp ast, const std::vector<Application>& list);
 
 // Names an application in a report: stage, rule, branch, location, number, both sides.
 void name_application(const Application& a, BisectReport& report);
+
+// How it is known that a rewrite is to blame.
+enum class Proof : uint8_t {
+  None,
+  ByRun,    // the run passes when it alone is left out
+  ByRule,   // the run passes when its rule is left out
+  ByGraph,  // in REF the graph is right before it and wrong after it
+};
 
 class RewriteBlame {
  public:
@@ -43,13 +59,15 @@ class RewriteBlame {
 
  private:
   void compare(const std::vector<Application>& list);
-  bool confirm(const Suspect& s);
+  Proof confirm(const Suspect& s);
   bool is_in_first_wrong_stage(const Suspect& s);
   const Suspect* part_to_blame(const Suspect& whole);
   bool accuse_two();
+  bool accuse_two(const Suspect& first, const Suspect& second);
+  const Suspect* partner_of(const Suspect& s);
   bool accuse_only_rule();
   Outcome without(const Suspect& s, const Suspect* second = nullptr);
-  void accuse(const Suspect& s, bool confirmed);
+  void accuse(const Suspect& s, Proof proof);
   Outcome run_graph(UOp root);
   Outcome run_after(const TopRewrite& r, size_t n);
   bool search_stage(const StageRow* stage);

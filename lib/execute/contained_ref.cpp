@@ -1,0 +1,28 @@
+#include "lib/execute/contained_ref.h"
+
+#include <cstring>
+
+#include "lib/contain/contain.h"
+
+namespace tgc {
+
+Status run_contained(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables) {
+  auto answer = contain(
+      [&](Worker& worker) -> Result<std::string> {
+        return catch_failures([&] {
+          worker.confine({.rights = Rights::Compute, .memory = available_memory()});
+          program.run(buffers, variables).value_or_throw();
+          return std::string();
+        });
+      },
+      {});
+  return answer ? Status(Unit{}) : Status(answer.diag());
+}
+
+Array shared_copy(const Array& array) {
+  Array out = Array::shared(array.dtype(), {array.shape().begin(), array.shape().end()});
+  if (array.nbytes()) std::memcpy(out.data(), array.data(), array.nbytes());
+  return out;
+}
+
+}  // namespace tgc

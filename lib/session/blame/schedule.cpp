@@ -1,0 +1,220 @@
+#include "lib/session/blame/schedule.h"
+
+#include <algorithm>
+
+#include "lib/execute/closed.h"
+#include "lib/execute/two_sides.h"
+#include "lib/inspect/applications.h"
+#include "lib/session/blame/model.h"
+#include "lib/session/blame/rewrites.h"
+#include "lib/support/clocks.h"
+
+namespace tgc {
+namespace {
+
+using IsRight = std::function<bool(const ModelReport&)>;
+
+constexpr double kSeconds = 30;    // for leaving out rules
+constexpr size_t kMostSuspects = 8;
+
+// An application without its nodes, whose graph is gone when the schedule is made.
+struct Place {
+  uint64_t number;
+  const Rule* rule;
+  bool differs = false;  // its sides, plainly and at most points
+};
+
+// Notes the applications, compares their sides, and ends the run: no kernel is needed.
+class Look : public ApplicationLog {
+ public:
+  std::vector<Place> places;
+
+  void end(Compilation& c) override {
+    ApplicationLog::end(c);
+    struct Alone {  // no fault in what is made for the comparison
+      Graph& graph;
+      Intervention* fault = intervention_of(graph);
+      ~Alone() { set_intervention(graph, fault); }
+    } alone{c.graph()};
+    set_intervention(c.graph(), nullptr);
+    for (const Application& a : list()) places.push_back({a.number, a.rule});
+    auto seen = compare_sides(sides_of(c.ast(), list()), {}, {});
+    for (size_t i = 0; seen && i < places.size(); i++)
+      places[i].differs = (*seen)[i].kind == Seen::Kind::Differ && (*seen)[i].plainly &&
+                          2 * (*seen)[i].points >= Closing::kPoints;
+    throw Failure("the schedule is made");
+  }
+};
+
+// Names one application in a report, and ends the run.
+class Name : public ApplicationLog {
+ public:
+  Name(uint64_t number, BisectReport& report) : number_(number), report_(report) {}
+
+  void end(Compilation& c) override {
+    ApplicationLog::end(c);
+    auto it = std::ranges::find(list(), number_, &Application::number);
+    if (it != list().end()) name_application(*it, report_);
+    throw Failure("the schedule is made");
+  }
+
+ private:
+  uint64_t number_;
+  BisectReport& report_;
+};
+
+class ScheduleBlame {
+ public:
+  ScheduleBlame(const Session& session, const TrialSpec& spec, const WholeRun& run, IsRight is_right,
+                BisectReport& report)
+      : session_(session), spec_(spec), run_(run), is_right_(std::move(is_right)), report_(report) {}
+
+  void blame() {
+    Look look;
+    watched(&look);
+    report_.rewrites = look.places.size();
+    if (!accuse_suspect(look.places)) leave_out_rules(look.places);
+  }
+
+ private:
+  ModelReport watched(Watcher* watcher) {
+    TrialSpec spec = spec_;
+    spec.watcher = watcher;
+    return run_(spec);
+  }
+
+  bool is_right_without(const Veto::Test& leaves_out) {
+    Veto veto(leaves_out);
+    report_.runs++;
+    return is_right_(watched(&veto));
+  }
+  bool is_right_without(uint64_t number) {
+    return is_right_without([=](uint64_t n, const Hit&, UOp) { return n == number; });
+  }
+
+  void accuse(uint64_t number) {
+    Name name(number, report_);
+    watched(&name);
+    report_.confirmed = true;
+  }
+
+  bool accuse_suspect(std::vector<Place> places) {
+    std::erase_if(places, [](const Place& p) { return !p.differs; });
+    places.resize(std::min(places.size(), kMostSuspects));
+    auto it = std::ranges::find_if(places, [&](const Place& p) { return is_right_without(p.number); });
+    if (it == places.end()) return false;
+    return accuse(it->number), true;
+  }
+
+  void leave_out_rules(const std::vector<Place>& places) {
+    std::vector<const Rule*> rules;
+    for (const Place& p : places)
+      if (std::ranges::find(rules, p.rule) == rules.end()) rules.push_back(p.rule);
+    auto begin = Clock::now();
+    for (size_t i = 0; i < rules.size(); i++) {
+      if (seconds_since(begin) > kSeconds) {
+        report_.detail += "; " + std::to_string(i) + " of " + std::to_string(rules.size()) + " rules were left out";
+        return;
+      }
+      session_.progress("leaving out rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
+      const Rule* rule = rules[i];
+      if (!is_right_without([=](uint64_t, const Hit& hit, UOp) { return hit.rule == rule; })) continue;
+      report_.detail += "; it is right when " + std::string(rule->name) + " (" + std::string(short_file(*rule)) + ":" +
+                        std::to_string(rule->line) + ") is left out";
+      return;
+    }
+    report_.detail += "; no rule was found without which it is right";
+  }
+
+  const Session& session_;
+  const TrialSpec& spec_;
+  const WholeRun& run_;
+  const IsRight is_right_;
+  BisectReport& report_;
+};
+
+// Whether each result is what it is when nothing is fused; `said`: the first that is not.
+bool is_as_unfused(const ModelReport& model, const ModelReport& unfused, std::string& said) {
+  if (!model.error.empty()) return false;
+  if (size_t n = model.ran.values.size(); n != unfused.ran.values.size()) {
+    said = std::to_string(n) + " results, not " + std::to_string(unfused.ran.values.size());
+    return false;
+  }
+  for (size_t i = 0; i < model.names.size(); i++) {
+    const Array& e = unfused.ran.values[i];
+    auto c = compare_arrays(model.names[i], model.ran.values[i], e, tolerance_between_devices(e, e.dtype(), true));
+    if (c && c->passed()) continue;
+    said = c ? c->text() : c.diag().text();
+    return false;
+  }
+  return true;
+}
+
+// The first kernel of a run that makes something else than REF; "" is none.
+std::string wrong_kernel(const Session& session, const TrialSpec& spec, const WholeRun& run) {
+  KernelWatch watch(session);
+  TrialSpec watched = spec;
+  watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
+  (void)run(watched);
+  return watch.found() ? watch.kernel().info.name : watch.itself();
+}
+
+bool failed(const ModelReport& m) { return !m.error.empty() || m.result() == TrialReport::Result::Failed; }
+
+}  // namespace
+
+ScheduleCheck::ScheduleCheck(const Session& session, const TrialSpec& spec, const WholeRun& run, BisectReport& report)
+    : session_(session), plain_(spec), run_(run), report_(report) {
+  plain_.reference = "none";
+}
+
+void ScheduleCheck::check(const ModelReport& model, size_t kernels) {
+  report_.detail = std::to_string(kernels) + " kernels, each as REF has it";
+  if (kernels == 0 || (is_expected() && !failed(model)) || !run_unfused()) return;
+  std::string said;
+  if (!is_expected() && is_as_unfused(model, unfused_, said)) return;
+  for (const Comparison& c : model.outputs)
+    if (said.empty() && !c.passed()) said = c.text();
+  if (std::string wrong = wrong_kernel(session_, unfused_spec(), run_); !wrong.empty()) {
+    report_.detail += "; of the schedule nothing is known: of kernels for each operation " + wrong + " is wrong itself";
+    return;
+  }
+  report_.detail += "; with " + std::to_string(unfused_.ran.kernels) + " in place of " +
+                    std::to_string(model.ran.kernels) + ", one for each operation: " + said.substr(0, said.find('\n'));
+  blame_schedule();
+}
+
+void ScheduleCheck::check(const std::string& wrong_itself) {
+  report_.detail = wrong_itself;
+  report_.verdict = BisectReport::Verdict::Schedule;
+  if (run_unfused()) blame_schedule();
+}
+
+TrialSpec ScheduleCheck::unfused_spec() const {
+  TrialSpec out = plain_;
+  out.unfused = true;
+  return out;
+}
+
+// Whether there is something to hold its results against.
+bool ScheduleCheck::run_unfused() {
+  unfused_ = run_(unfused_spec());
+  if (is_expected() && failed(unfused_)) {
+    report_.verdict = BisectReport::Verdict::Unresolved;
+    report_.detail += ", and with a kernel for each operation the results are not those of " + plain_.expect +
+                      ", either: the graph, or that file";
+    return false;
+  }
+  return unfused_.error.empty();
+}
+
+void ScheduleCheck::blame_schedule() {
+  report_.verdict = BisectReport::Verdict::Schedule;
+  auto is_right = [&](const ModelReport& m) {
+    std::string ignored;
+    return is_expected() ? !failed(m) : is_as_unfused(m, unfused_, ignored);
+  };
+  ScheduleBlame(session_, plain_, run_, is_right, report_).blame();
+}
+
+}  // namespace tgc

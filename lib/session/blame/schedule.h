@@ -1,0 +1,42 @@
+// A model or a tensor graph of which no kernel was miscompiled: whether its schedule is wrong, and the rewrite of the
+// tensor stages that makes it so.
+#pragma once
+#include <functional>
+
+#include "lib/session/blame/failing_run.h"
+#include "lib/session/model_trial.h"
+
+namespace tgc {
+
+// The whole of it, run as it is told.
+using WholeRun = std::function<ModelReport(const TrialSpec&)>;
+
+// Whether its results are those that are expected, and those that it has with a kernel for each operation. Only what
+// is right when nothing is fused can be the schedule's fault: the verdict is then Schedule. The rewrite is named by a
+// look, as of kernels, at both sides of those that have values (expressions of indices), when the results are right
+// without it. Else rules are left out one by one, for half a minute; that it is right without one is said, but accuses
+// none: whatever comes later is then another, too.
+class ScheduleCheck {
+ public:
+  // They outlive this.
+  ScheduleCheck(const Session& session, const TrialSpec& spec, const WholeRun& run, BisectReport& report);
+
+  // Of `model`, which ran to its end.
+  void check(const ModelReport& model, size_t kernels);
+  // A kernel of it cannot be right, however it is compiled: what it does.
+  void check(const std::string& wrong_itself);
+
+ private:
+  bool is_expected() const { return !plain_.expect.empty(); }
+  TrialSpec unfused_spec() const;
+  bool run_unfused();
+  void blame_schedule();
+
+  const Session& session_;
+  TrialSpec plain_;
+  const WholeRun& run_;
+  BisectReport& report_;
+  ModelReport unfused_;
+};
+
+}  // namespace tgc
