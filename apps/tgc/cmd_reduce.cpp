@@ -15,7 +15,6 @@ namespace {
 struct ReduceOptions {
   TrialSpec trial;
   std::string symptom = "wrong", output, tinygrad;
-  std::vector<std::string> variables;
   bool json = false;
   Overrides over;
 };
@@ -29,22 +28,26 @@ Result<Wanted> wanted_of(const std::string& text) {
               .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
 }
 
+ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
+  auto is_model = is_model_file(o.trial.input);
+  if (!is_model) return {.error = is_model.diag().text()};
+  if (*is_model) return reduce_model(session, o.trial.input, o.trial, wanted);
+  auto source = Source::open(session, o.trial.input, o.trial.kernel);
+  if (!source) return {.error = source.diag().text()};
+  auto graph = source->next();
+  if (!graph) return {.error = graph.diag().text()};
+  if (!*graph) return {.error = "there is no graph in " + source->name().shown()};
+  return reduce_input(session, **graph, o.trial, wanted);
+}
+
 int run_reduce(ReduceOptions& o) {
-  auto variables = parse_variables(o.variables);
-  if (!variables) return trouble(variables.diag());
-  o.trial.variables = std::move(*variables);
   auto wanted = wanted_of(o.symptom);
   if (!wanted) return trouble(wanted.diag());
   if (wanted->kind == Symptom::Kind::Differs) wanted->script = o.tinygrad;
   if (wanted->kind == Symptom::Kind::Differs && o.tinygrad.empty())
     return trouble({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
   Session session = terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
-  auto source = Source::open(session, o.trial.input, o.trial.kernel);
-  if (!source) return trouble(source.diag());
-  auto graph = source->next();
-  if (!graph) return trouble(graph.diag());
-  if (!*graph) return trouble({.message = "there is no graph in it", .file = source->name().shown()});
-  ReduceReport report = reduce_input(session, **graph, o.trial, *wanted);
+  ReduceReport report = reduced(session, o, *wanted);
   if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});
   if (auto status = write_file(o.output, report.bundle); !status) return trouble(status.diag());
   print(o.json ? report.json() : report.text() + "  again: tgc run " + o.output + "\n");
@@ -62,7 +65,8 @@ void add_reduce(CLI::App& app, int& exit_code) {
   };
   cmd->add_option(
       "INPUT", t.input,
-      "a kernel, or a tensor graph, of whose kernels the first that fails is taken; default: standard input");
+      "a kernel; a tensor graph or an ONNX model, of whose kernels the first that fails is taken; default: standard "
+      "input");
   option("--while", o->symptom, "WHAT",
          "what must stay: wrong (another result than REF's; the default), crash (the kernel dies), differs (from "
          "tinygrad's texts), endless (a rewrite that does not end), refused (by a stage or the renderer), compile (by "
@@ -70,14 +74,8 @@ void add_reduce(CLI::App& app, int& exit_code) {
   option("-o,--output", o->output, "FILE", "where the repro bundle goes: `tgc run FILE` says whether it still happens")
       ->required();
   option("--tinygrad", o->tinygrad, "PYTHON", "of differs: a Python with tinygrad 0.12.0 and tgc.export, or a command");
-  option("--device", t.device, "DEV", "where it fails, as `tgc run --device` takes it");
-  option("--inputs", t.arrays, "F.npz", "an npz (or npy) file with the arrays data0, data1, ...");
-  option("--seed", t.seed, "N", "draw the arrays that no file gives; default: 0")->check(whole_number(0, INT64_MAX));
-  option("--var", o->variables, "NAME=N", "binds a variable of the kernel")->allow_extra_args(false)->take_all();
-  add_tolerance_options(*cmd, t.tolerance);
-  option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take; 0: any time. Default: 60, in REF 600")
-      ->check(real_number(0, kMostSeconds));
-  add_kernel_option(*cmd, t.kernel);
+  add_trial_options(*cmd, t, "where it fails, as `tgc run --device` takes it");
+  add_emulator_options(*cmd), add_weights_option(*cmd, o->over);
   cmd->add_flag("--json", o->json, "one JSON object");
   add_pipeline_options(*cmd, o->over, false);
   cmd->footer(

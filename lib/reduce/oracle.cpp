@@ -29,12 +29,6 @@ std::string identity(const Specimen& c) {
   return out;
 }
 
-// TGC_FAULT of this thread for as long as this lives.
-struct FaultHere {
-  explicit FaultHere(const std::optional<FaultSpec>& fault) { set_fault_of_thread(fault); }
-  ~FaultHere() { set_fault_of_thread(std::nullopt); }
-};
-
 }  // namespace
 
 bool is_well_formed(const Specimen& c) {
@@ -75,20 +69,21 @@ bool Oracle::is_the_same(const Shown& other) const {
   return is_either_ || other.symptom.cause == shown_.symptom.cause;
 }
 
-bool Oracle::fails(const Specimen& c) {
+std::optional<bool> Oracle::known(const Specimen& c) {
   std::string key = identity(c);
-  {
-    std::lock_guard guard(lock_);
-    if (auto it = known_.find(key); it != known_.end()) return it->second;
-  }
-  bool same = false;
-  if (is_well_formed(c)) {
-    calls_++;
-    auto shown = catch_failures([&] { return look(c, &shown_).value_or_throw(); });
-    same = shown && is_the_same(*shown);
-  }
   std::lock_guard guard(lock_);
-  return known_[key] = same;
+  auto it = known_.find(key);
+  if (it == known_.end() && !is_well_formed(c)) it = known_.emplace(key, false).first;
+  return it == known_.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool Oracle::fails(const Specimen& c) {
+  if (auto answer = known(c)) return *answer;
+  calls_++;
+  auto shown = catch_failures([&] { return look(c, &shown_).value_or_throw(); });
+  bool same = shown && is_the_same(*shown);
+  std::lock_guard guard(lock_);
+  return known_[identity(c)] = same;
 }
 
 // `same`: what it has to be; where it is plain that it is not, nothing more is looked at.
@@ -116,6 +111,7 @@ Result<Shown> Oracle::look(const Specimen& c, const Shown* same) {
     if (!value.empty()) out.blamed[name] = value;
   };
   note("stage", report.stage), note("rule", report.rule), note("branch", report.branch);
+  out.rewrite = report.rewrite;
   return out;
 }
 

@@ -23,6 +23,7 @@ struct Wanted {
 struct Shown {
   Symptom symptom;
   std::map<std::string, std::string> blamed;  // by bisect: verdict, stage, rule, branch; empty: it was not asked
+  uint64_t rewrite = 0;  // of a rule that is blamed: which application in that stage, from 1
   std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
@@ -33,8 +34,11 @@ class Oracle {
 
   // What the case shows at first; an error when it does not show what is wanted.
   Result<Shown> first(const Specimen& c);
-  // Whether it is well formed and shows the same. Every case is looked at once. Several threads may ask.
+  // Whether it is well formed and shows the same. Every case is looked at once. Several threads may ask at once, each
+  // of a case in a Graph of its own (in_own_graph): even who only reads a Graph takes room from it.
   bool fails(const Specimen& c);
+  // The same where no try is needed: one like it was looked at, or it is not well formed.
+  std::optional<bool> known(const Specimen& c);
 
   // What the case shows now, uncounted.
   Result<Shown> shown_by(const Specimen& c) { return look(c, nullptr); }

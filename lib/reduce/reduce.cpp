@@ -8,16 +8,21 @@
 #include <thread>
 
 #include "lib/execute/drawing.h"
+#include "lib/reduce/cuts.h"
+#include "lib/reduce/leap.h"
 #include "lib/reduce/steps.h"
+#include "lib/session/blame/model.h"
 #include "lib/session/bundle.h"
+#include "lib/session/source.h"
 #include "lib/support/json_writer.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
+#include "lib/uop/facts.h"
 
 namespace tgc {
 namespace {
 
-constexpr size_t kWorthACut = 6;  // nodes that are there for one node alone: a buffer in their place is smaller
+constexpr size_t kWorthACut = 6;  // nodes that are there for one node alone: an array in their place is smaller
 
 // The session without what the case itself says: opts are in its graph, settings with it, the target in its info.
 Session without_overrides(const Session& session) {
@@ -40,13 +45,9 @@ class Reduction {
     begin();
     report_.before = best_.nodes();
     show();
-    if (!stopped()) begin_at_stage();
-    for (auto before = size_of(best_); !stopped(); before = size_of(best_)) {
-      accept_first(single_stores(best_));
-      while (descend()) {}
-      cut_parts();
-      if (size_of(best_) == before && !sweep()) break;
-    }
+    if (!stopped()) approach();
+    make_plain(plainer_steps());
+    sweep();
     report_.interrupted = session_.cancelled();
     end();
   }
@@ -85,11 +86,6 @@ class Reduction {
           bundled(input_arrays(kernel->buffers(), given_inputs(spec_, in_, source), source, draw).value_or_throw());
     }
     (void)oracle_.first(best_).value_or_throw();
-    auto it = oracle_.shown().blamed.find("verdict");
-    if (it == oracle_.shown().blamed.end() || it->second != "rewrite" || best_.device == "REF") return;
-    Specimen in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
-    in_ref.device = "REF";
-    if (oracle_.fails(in_ref)) best_ = std::move(in_ref);
   }
 
   // The stage that is to blame.
@@ -101,28 +97,56 @@ class Reduction {
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
+  bool is_rewrite() const {
+    auto it = oracle_.shown().blamed.find("verdict");
+    return it != oracle_.shown().blamed.end() && it->second == "rewrite";
+  }
 
-  // Goes on from the graph that the stage took in, and from the plainest settings.
-  void begin_at_stage() {
-    const StageRow* row = find_row(stage());
-    if (!row || !row->kernel) return;
-    set_fault_of_thread(best_.fault);
-    Loaded copy = best_.loaded();
-    auto compilation = own_.begin(std::move(copy));
-    while (compilation && compilation->next() && compilation->next() != row)
-      if (!compilation->step()) break;
-    set_fault_of_thread(std::nullopt);
-    if (!compilation || compilation->next() != row || !compilation->at()) return;
-    Specimen later = best_;
-    later.graph = std::make_shared<Graph>(best_.graph->settings());
-    later.root = copy_into(*later.graph, compilation->current());
-    later.info.stage = compilation->at()->name;
-    if (later.fault) {  // the first application in that stage
-      Specimen first = later;
-      first.fault->application = 1;
-      if (oracle_.fails(first)) return take(std::move(first));
+  // From the whole kernel to where it goes wrong: at once to the rewrite, else to the stage and to parts of its graph.
+  void approach() {
+    if (leap()) return;
+    Specimen in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
+    in_ref.device = "REF";
+    if (is_rewrite() && best_.device != "REF" && oracle_.fails(in_ref)) take(std::move(in_ref));
+    if (auto later = at_stage(own_, best_, stage())) {
+      if (oracle_.fails(*later)) take(std::move(*later));
+      else if (later->fault) later->fault = best_.fault, (void)accept(*later);
     }
-    if (oracle_.fails(later)) take(std::move(later));
+    accept_first(single_stores(best_));
+    while (descend()) {}
+    cut_parts();
+    for (size_t depth = 2; cut_level(depth); depth++) {}
+  }
+
+  // The nodes around the accused rewrite: those that its rule looks at, or as few more as it takes.
+  bool leap() {
+    const Shown& shown = oracle_.shown();
+    std::optional<Leap> leap;
+    if (is_rewrite() && shown.rewrite)
+      leap = Leap::find(own_, best_, stage(), shown.blamed.at("rule"), shown.rewrite);
+    else if (shown.symptom.kind == Symptom::Kind::Refused || shown.symptom.kind == Symptom::Kind::Endless)
+      leap = Leap::find_last(own_, best_, stage());
+    return leap && (leap_to(*leap) || (leap->outer() && leap_to(*leap->outer())));
+  }
+
+  bool leap_to(const Leap& leap) {
+    std::optional<Specimen> found;
+    auto fails = [&](size_t depth) {
+      auto c = catch_failures([&] { return leap.around(depth, spec_.variables); });
+      if (!c || !c->root) return false;
+      if (is_rewrite()) c->device = "REF";
+      if (!is_smaller(*c) || !oracle_.fails(*c)) return false;
+      found = std::move(*c);
+      return true;
+    };
+    size_t least = leap.looked_at(), most = leap.depth();
+    if (!fails(std::min(least, most)) && least < most && fails(most))
+      while (most - least > 1 && !stopped()) {
+        size_t middle = (least + most) / 2;
+        (fails(middle) ? most : least) = middle;
+      }
+    if (found) take(std::move(*found));
+    return found.has_value();
   }
 
   // ---- taking what is smaller
@@ -131,47 +155,44 @@ class Reduction {
     show();
   }
   bool is_smaller(const Specimen& c) const { return c.root && size_of(c) < size_of(best_); }
+  bool accept(const Specimen& c) {
+    if (!is_smaller(c)) return false;
+    Specimen own = in_own_graph(c);
+    if (!oracle_.fails(own)) return false;
+    return take(std::move(own)), true;
+  }
 
-  // The first of the candidates that is smaller and fails; as many are tried at once as there are threads.
-  bool accept_first(const Candidates& candidates) {
-    std::vector<Specimen> smaller;
-    for (auto& make : candidates) {
-      auto c = catch_failures([&] { return make(); });
-      if (c && is_smaller(*c)) smaller.push_back(std::move(*c));
-    }
-    const size_t width = std::max(1u, session_.jobs);
-    for (size_t begin = 0; begin < smaller.size() && !stopped(); begin += width) {
-      size_t n = std::min(width, smaller.size() - begin);
-      std::vector<char> fails(n);
+  // The first of the candidates, from number `from` on and round, that is smaller and fails; as many are tried at once
+  // as there are threads.
+  std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
+    const size_t n = candidates.size(), width = std::max(1u, session_.jobs);
+    for (size_t i = 0; i < n && !stopped();) {
+      std::vector<std::pair<size_t, Specimen>> batch;
+      for (; i < n && batch.size() < width; i++) {
+        size_t number = (from + i) % n;
+        auto c = catch_failures([&] { return candidates[number](); });
+        if (!c || !is_smaller(*c)) continue;
+        Specimen own = in_own_graph(*c);
+        if (oracle_.known(own).value_or(true)) batch.emplace_back(number, std::move(own));
+      }
+      std::vector<char> fails(batch.size());
       std::vector<std::thread> threads;
-      for (size_t i = 1; i < n; i++) threads.emplace_back([&, i] { fails[i] = oracle_.fails(smaller[begin + i]); });
-      fails[0] = oracle_.fails(smaller[begin]);
+      for (size_t k = 1; k < batch.size(); k++)
+        threads.emplace_back([&, k] { fails[k] = oracle_.fails(batch[k].second); });
+      if (!batch.empty()) fails[0] = oracle_.fails(batch[0].second);
       for (std::thread& t : threads) t.join();
-      for (size_t i = 0; i < n; i++)
-        if (fails[i]) return take(std::move(smaller[begin + i])), true;
+      for (size_t k = 0; k < batch.size(); k++)
+        if (fails[k]) return take(std::move(batch[k].second)), batch[k].first;
     }
-    return false;
+    return std::nullopt;
   }
 
   // ---- down: the value that is stored becomes one that it is made of
-  UOp stored_value() const {
-    UOp found;
-    for (UOp u : toposort(best_.root))
-      if (u.is(Op::STORE) && u.num_src() > 1) found = found ? best_.root : u.src(1);
-    return found == best_.root ? UOp() : found;  // several: none
-  }
-
-  Specimen alone(UOp u) {
-    UOp root = stored_alone(u, first_free_buffer(best_.root), index_dtype_of(best_.root));
-    if (!root) return {};
-    if (best_.root.arg().kind() == Arg::Kind::Record) root = root.with_arg(best_.root.arg());
-    return with_root(best_, root.rtag(best_.root.tag()));
-  }
 
   // By the way down that has most below it: the last node on it that fails when it alone is stored, then, at that node,
   // the other ways. Whether anything was taken.
   bool descend() {
-    UOp value = stored_value();
+    UOp value = stored_value(best_.root);
     if (!value || stopped()) return false;
     std::map<uint32_t, double> weight;
     for (UOp u : toposort(value)) {
@@ -190,7 +211,7 @@ class Reduction {
     std::optional<Specimen> deepest;
     while (passes - fails > 1 && !stopped()) {
       size_t middle = (fails + passes) / 2;
-      auto c = catch_failures([&] { return alone(way[middle]); });
+      auto c = catch_failures([&] { return in_own_graph(alone(best_, way[middle])); });
       if (c && c->root && oracle_.fails(*c)) fails = middle, deepest = std::move(*c);
       else passes = middle;
     }
@@ -199,46 +220,89 @@ class Reduction {
     Candidates others;
     for (UOp s : at.src())
       if (is_storable(s) && s.num_src() > 0 && (fails + 1 >= way.size() || !(s == way[fails + 1])))
-        others.push_back([this, s] { return alone(s); });
-    return accept_first(others);
+        others.push_back([this, s] { return alone(best_, s); });
+    return accept_first(others).has_value();
   }
 
-  // ---- up: parts that feed it become buffers of what they were, or less
-  Specimen with_buffer(UOp u) {
-    int64_t number = first_free_buffer(best_.root);
-    DType index = index_dtype_of(best_.root);
-    bool has_loads = op_in_backward_slice_with_self(best_.root, {Op::LOAD});
-    UOp root = stored_alone(u, number, index), back = loaded_back(u, number, index, has_loads);
-    if (!root || !back) return {};
-    Executable kernel = std::move(Executable::for_ref(root).value_or_throw());
-    Placement ref = std::move(choose_placement("REF", "", best_.graph->settings()).value_or_throw());
-    Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(best_.inputs), "", Drawing{}).value_or_throw());
-    auto done = std::move(execute(kernel, *ref.device, inputs, spec_.variables, {.in_process = true}).value_or_throw());
-    Specimen out = with_root(best_, replaced(best_.root, {{u, back}}));
-    for (ReproArray& a : bundled(done.outputs)) out.inputs.push_back(std::move(a));
-    return out;
-  }
-
+  // ---- up: parts that feed it become buffers of what they were: all at once, else half of them, down to one
   void cut_parts() {
-    std::set<uint32_t> seen;
-    for (bool again = true; again && !stopped();) {
-      again = false;
-      UOp value = stored_value();
-      for (auto& [u, size] : by_dominated(best_.root)) {
-        if (size < 2 || !is_storable(u) || (value && u == value) || !seen.insert(u.id()).second) continue;
-        Candidates forms;
-        if (size >= kWorthACut) forms.push_back([this, u = u] { return with_buffer(u); });
-        else forms = simpler_nodes(best_, u);
-        if (accept_first(forms)) {
-          again = true;
-          break;
-        }
+    std::set<std::string> needed;  // by key
+    while (!stopped()) {
+      std::vector<UOp> parts = large_parts(needed);
+      bool cut = false;
+      while (!parts.empty() && !stopped()) {
+        auto c = catch_failures([&] { return with_buffers(best_, parts, spec_.variables); });
+        if ((cut = c && accept(*c))) break;
+        if (parts.size() == 1) needed.insert(to_hex(key_of(parts[0])));
+        parts.resize(parts.size() / 2);
       }
+      if (!cut && large_parts(needed).empty()) return;
     }
   }
 
-  // ---- the end: no single step is possible
-  bool sweep() { return accept_first(all_steps(best_)); }
+  // The largest that are there for one node alone, none below another.
+  std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
+    std::vector<UOp> out;
+    UOp value = stored_value(best_.root);
+    UOpSet covered(*best_.graph);
+    for (auto& [u, size] : by_dominated(best_.root)) {
+      if (size < kWorthACut || !is_storable(u) || (value && u == value) || covered.contains(u)) continue;
+      if (needed.contains(to_hex(key_of(u)))) continue;
+      out.push_back(u);
+      for (UOp below : toposort(u)) covered.insert(below);
+    }
+    return out;
+  }
+
+  // What lies that many nodes below the stores becomes constants: all of it, else half of it, down to a few. Whether
+  // anything lies there.
+  bool cut_level(size_t depth) {
+    std::vector<UOp> level{best_.root}, values;
+    UOpSet seen(*best_.graph);
+    for (size_t at = 0; at <= depth; at++) {
+      std::vector<UOp> next;
+      for (UOp u : level)
+        for (UOp s : u.src())
+          if (seen.insert(s)) next.push_back(s);
+      level = std::move(next);
+    }
+    for (UOp u : level)
+      if (is_storable(u) && u.num_src() > 0) values.push_back(u);
+    for (size_t width = values.size(); width > 1 && !stopped(); width /= 2)
+      for (size_t from = 0; from < values.size() && !stopped(); from += width) {
+        auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
+        auto c = catch_failures([&] { return with_constants(best_, some); });
+        if (!c || !is_smaller(*c) || !oracle_.fails(*c)) continue;
+        take(std::move(*c));  // in the same graph: the other values are still nodes of it
+        values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));
+        from -= width;
+      }
+    return !level.empty() && !stopped();
+  }
+
+  // ---- the end
+  // What is odd and no matter: all at once, else halves.
+  void make_plain(std::span<const Plainer> steps) {
+    if (steps.empty() || stopped()) return;
+    Specimen c = best_;
+    size_t made = 0;
+    for (Plainer step : steps) {
+      auto plainer = catch_failures([&] { return step(c); });
+      if (plainer && plainer->root) c = std::move(*plainer), made++;
+    }
+    if (made == 0 || accept(c) || made == 1) return;
+    make_plain(steps.first(steps.size() / 2)), make_plain(steps.subspan(steps.size() / 2));
+  }
+
+  // No single step is possible: each was tried since the last one that was taken.
+  void sweep() {
+    for (size_t from = 0; !stopped();) {
+      Candidates steps = all_steps(best_);
+      auto taken = accept_first(steps, from);
+      if (!taken) return;
+      from = *taken;
+    }
+  }
 
   void end() {
     report_.after = best_.nodes();
@@ -279,22 +343,74 @@ ReduceReport reduce(const Session& session, Loaded& in, const TrialSpec& spec, c
   return report;
 }
 
-ReduceReport reduce_input(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
-  if (!in.is_tensor_graph) return reduce(session, in, spec, wanted);
+namespace {
+
+// Of many kernels the first that makes something else of its arrays than REF does; `run` runs all of them as it is
+// told.
+ReduceReport reduce_first_wrong(const Session& session, const TrialSpec& spec, const Wanted& wanted,
+                                const std::function<ModelReport(const TrialSpec&)>& run) {
+  KernelWatch watch(session);
+  TrialSpec watched = spec;
+  watched.reference = "none", watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
+  ModelReport model = run(watched);
+  if (!watch.found() && !model.error.empty()) return {.error = model.error};
+  if (!watch.found())
+    return {.error = "each of its " + std::to_string(watch.seen()) + " kernels makes of its arrays what REF does"};
+  session.note("kernel " + std::to_string(watch.number()) + " (" + watch.kernel().info.name + ")");
+  auto arrays = std::make_shared<Repro>();
+  arrays->device = model.device.substr(0, model.device.find(','));
+  arrays->inputs = bundled(watch.given().inputs), arrays->variables = watch.variables();
+  watch.kernel().report.repro = std::move(arrays);
+  TrialSpec of_kernel = spec;
+  of_kernel.arrays.clear(), of_kernel.expect.clear(), of_kernel.reference.clear();
+  return reduce(session, watch.kernel(), of_kernel, wanted);
+}
+
+ReduceReport reduce_each(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
   auto whole = session.begin(std::move(in));
   if (!whole) return {.error = whole.diag().text()};
   if (auto& schedule = whole->schedule(); !schedule) return {.error = schedule.diag().text()};
-  auto begin = std::chrono::steady_clock::now();
   for (size_t number : whole->kernel_numbers()) {
     auto compilation = whole->kernel(number);
     if (!compilation) return {.error = compilation.diag().text()};
     session.progress("kernel " + std::to_string(number));
     Loaded kernel = std::move(*compilation).take();
     ReduceReport report = reduce(session, kernel, spec, wanted);
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (report.error.empty() || session.cancelled()) return report;
   }
   return {.error = "none of its kernels, alone and with arrays of its own, shows that"};
+}
+
+ReduceReport timed(const std::function<ReduceReport()>& work) {
+  auto begin = std::chrono::steady_clock::now();
+  auto report = catch_failures(work);
+  if (!report) return {.error = report.diag().text()};
+  report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return std::move(*report);
+}
+
+}  // namespace
+
+ReduceReport reduce_input(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
+  if (!in.is_tensor_graph) return reduce(session, in, spec, wanted);
+  return timed([&] {
+    if (wanted.kind != Symptom::Kind::Wrong) return reduce_each(session, in, spec, wanted);
+    return reduce_first_wrong(session, spec, wanted,
+                              [&](const TrialSpec& watched) { return run_tensor_graph(session, in, watched); });
+  });
+}
+
+ReduceReport reduce_model(const Session& session, const std::string& path, const TrialSpec& spec,
+                          const Wanted& wanted) {
+  return timed([&]() -> ReduceReport {
+    if (wanted.kind == Symptom::Kind::Wrong)
+      return reduce_first_wrong(session, spec, wanted,
+                                [&](const TrialSpec& watched) { return run_model(session, path, watched); });
+    auto source = std::move(Source::open(session, path).value_or_throw());
+    auto graph = std::move(source.next().value_or_throw());
+    if (!graph) return {.error = "there is no graph in " + path};
+    return reduce_each(session, *graph, spec, wanted);
+  });
 }
 
 std::string ReduceReport::text() const {

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/reduce/cuts.h"
 #include "lib/reduce/steps.h"
 #include "lib/session/bundle.h"
 

@@ -10,46 +10,6 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // elements that a cut part may have
-
-// The loops that a node lies in: ranges, and what became of them on a GPU.
-std::vector<UOp> loops_of(UOp u) {
-  auto ranges = ranges_of(u);
-  std::vector<UOp> out(ranges.begin(), ranges.end());
-  for (UOp s : toposort(u))
-    if (s.is(Op::SPECIAL)) out.push_back(s);
-  return out;
-}
-
-// Where the values of these iterations lie, the last loop fastest; `size` receives how many there are. The empty UOp:
-// too many, or nobody knows how many.
-UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
-  UOp out;
-  size = 1;
-  for (size_t i = loops.size(); i-- > 0;) {
-    Const most = loops[i].vmax();
-    if (!most.is_int() || most.as_int() >= Int(kMostStored) || most.as_int() < Int(0)) return {};
-    UOp loop = loops[i].dtype() == index ? loops[i] : loops[i].cast(index);
-    UOp term = size == 1 ? loop : loop * Const(size);
-    out = out ? term + out : term;
-    size *= most.as_int().small() + 1;
-    if (size > kMostStored) return {};
-  }
-  return out ? out : g.constant(index, int64_t(0));
-}
-
-// What an array holds of a node, and its dtype there.
-DType stored_dtype(UOp u) {
-  DType scalar = u.dtype().scalar();
-  return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
-}
-
-// What a loop is where nothing is added up in it.
-AxisType outer(AxisType type) {
-  bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
-  return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;
-}
-
 // 0 for what one writes without thinking.
 double oddness(DType d) {
   if (!d.is_value() && !d.is_ptr()) return 0;
@@ -67,6 +27,14 @@ double magnitude(const Arg& a) {
   return std::log2(1 + v) + (c.is_float() && v != std::floor(v) ? 1 : 0);
 }
 
+// The arrays of buffers that are gone are not kept.
+void drop_unused_inputs(Specimen& c) {
+  std::vector<std::string> names;
+  for (UOp u : toposort(c.root))
+    if (u.is(Op::DEFINE_GLOBAL)) names.push_back("data" + std::to_string(u.arg().small_int()));
+  std::erase_if(c.inputs, [&](const ReproArray& a) { return std::ranges::find(names, a.name) == names.end(); });
+}
+
 }  // namespace
 
 Loaded Specimen::loaded() const {
@@ -79,6 +47,21 @@ Loaded Specimen::loaded() const {
 }
 
 size_t Specimen::nodes() const { return toposort(root).size(); }
+
+Specimen in_own_graph(const Specimen& c) {
+  Specimen out = c;
+  if (!c.root) return out;
+  out.graph = std::make_shared<Graph>(c.graph->settings());
+  out.root = copy_into(*out.graph, c.root);
+  return out;
+}
+
+Specimen with_root(const Specimen& c, UOp root) {
+  Specimen out = c;
+  out.root = root;
+  if (root) drop_unused_inputs(out);
+  return out;
+}
 
 bool is_ast(const Specimen& c) { return c.info.stage.empty() || c.info.stage == "ast"; }
 
@@ -121,60 +104,6 @@ UOp replaced(UOp root, const Replacements& pairs) {
     now[u] = is_empty ? src[0] : u.with_src(src);
   }
   return now[root];
-}
-
-bool is_storable(UOp u) {
-  DType d = u.dtype();
-  return d.is_value() && !d.is(Scalar::Void) && !u.is_invalid() &&
-         !u.in({Op::SINK, Op::GROUP, Op::STORE, Op::END, Op::RANGE, Op::SPECIAL, Op::CONST, Op::VCONST, Op::UNROLL,
-                Op::CONTRACT, Op::DEFINE_VAR, Op::BUFFERIZE, Op::WMMA});
-}
-
-DType index_dtype_of(UOp root) {
-  for (UOp u : toposort(root))
-    if (u.dtype().is(Scalar::Index)) return dtypes::index;
-  return dtypes::int32;
-}
-
-UOp stored_alone(UOp u, int64_t buffer, DType index) {
-  Graph& g = u.graph();
-  std::vector<UOp> loops = loops_of(u), ends;
-  int64_t size = 1;
-  UOp at = position(g, loops, index, size);
-  if (!at) return {};
-  UOp value = u.dtype().count() > 1 ? u.gep(0) : u;
-  if (value.dtype().is(Scalar::Index)) value = value.cast(dtypes::int32);
-  UOp out = g.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(buffer));
-  for (UOp loop : loops)
-    if (loop.is(Op::RANGE)) ends.push_back(loop);
-  UOp sink = g.sink(out.index_ptr(at).store(value).end(ends));
-  Replacements types;
-  for (UOp loop : ends) {
-    std::vector<Arg> arg(loop.arg().items().begin(), loop.arg().items().end());
-    AxisType type = arg.back().axis_type();
-    if (outer(type) == type) continue;
-    arg.back() = outer(type);
-    types.emplace_back(loop, loop.with_arg(g.tuple(arg)));
-  }
-  return types.empty() ? sink : replaced(sink, types);
-}
-
-UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads) {
-  Graph& g = u.graph();
-  int64_t size = 1;
-  UOp at = position(g, loops_of(u), index, size);
-  if (!at) return {};
-  UOp memory = g.node(Op::DEFINE_GLOBAL, stored_dtype(u).ptr(size), {}, Arg(buffer));
-  UOp value = has_loads ? memory.index_ptr(at).load() : memory.index(at);
-  if (u.dtype().is(Scalar::Index)) value = value.cast(u.dtype().scalar());
-  return u.dtype().count() > 1 ? value.broadcast(u.dtype().count()) : value;
-}
-
-int64_t first_free_buffer(UOp root) {
-  int64_t out = 0;
-  for (UOp u : toposort(root))
-    if (u.is(Op::DEFINE_GLOBAL)) out = std::max(out, u.arg().small_int() + 1);
-  return out;
 }
 
 std::vector<std::pair<UOp, size_t>> by_dominated(UOp root) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/reduce/cuts.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
 
@@ -36,6 +37,11 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
 }
 
 void smaller_constants(Candidates& out, const Specimen& c, UOp u) {
+  for (UOp other : toposort(c.root))  // one that is there
+    if (is_number(other) && other.dtype() == u.dtype() && other.id() < u.id()) {
+      out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
+      break;
+    }
   double now = u.arg().to_const().is_float() ? u.arg().to_const().as_float() : u.arg().to_const().to_double();
   auto offer = [&](Const value) {
     UOp other = u.graph().constant(u.dtype(), value);
@@ -64,6 +70,31 @@ void smaller_loop(Candidates& out, const Specimen& c, UOp range) {
 
 // ---- of the whole case
 
+Specimen default_settings(const Specimen& c) {
+  Settings plain;
+  plain.CPU_COUNT = c.graph->settings().CPU_COUNT;
+  bool any = false;
+  for (const SettingInfo& s : all_settings()) any |= c.graph->settings().*s.value != plain.*s.value;
+  return any ? with_settings(c, plain) : Specimen();
+}
+
+Specimen no_opts(const Specimen& c) {
+  return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(plain_info(c))) : Specimen();
+}
+
+// Constants 2 or 1.0, loops of two iterations.
+Specimen small_numbers(const Specimen& c) {
+  Replacements pairs;
+  for (UOp u : toposort(c.root)) {
+    if (!is_number(u)) continue;
+    double v = u.arg().to_const().to_double();
+    bool is_float = dtypes::is_float(u.dtype());
+    bool is_large = is_float ? v != 0 && v != 1 : !dtypes::is_bool(u.dtype()) && v > 2;
+    if (is_large) pairs.emplace_back(u, u.graph().constant(u.dtype(), is_float ? Const(1.0) : Const(2)));
+  }
+  return pairs.empty() ? Specimen() : with_root(c, replaced(c.root, pairs));
+}
+
 // What is odd made plain: floats float32, integers int32; with the arrays.
 Specimen plain_dtypes(const Specimen& c) {
   auto plainer = [](DType d) {
@@ -81,6 +112,7 @@ Specimen plain_dtypes(const Specimen& c) {
     now[u] =
         is_number(u) ? c.graph->constant(plainer(u.dtype()), u.arg().to_const()) : same.with_dtype(plainer(u.dtype()));
   }
+  if (now[c.root] == c.root) return {};
   Specimen out = with_root(c, now[c.root]);
   std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });  // drawn anew
   return out;
@@ -114,14 +146,6 @@ Specimen small_buffers(const Specimen& c) {
   return out;
 }
 
-// An INDEX keeps its buffer; the arrays of those that are gone are not kept.
-void drop_unused_inputs(Specimen& c) {
-  std::vector<std::string> names;
-  for (UOp u : toposort(c.root))
-    if (u.is(Op::DEFINE_GLOBAL)) names.push_back("data" + std::to_string(u.arg().small_int()));
-  std::erase_if(c.inputs, [&](const ReproArray& a) { return std::ranges::find(names, a.name) == names.end(); });
-}
-
 void fewer_settings(Candidates& out, const Specimen& c) {
   Settings now = c.graph->settings();
   for (const SettingInfo& s : all_settings()) {
@@ -143,10 +167,7 @@ void fewer_opts(Candidates& out, const Specimen& c) {
   if (c.root.arg().kind() != Arg::Kind::Record) return;
   auto info = c.root.arg().items();
   if (!is_ast(c)) {  // what it says was done already
-    Graph& g = *c.graph;
-    UOp root = c.root.with_arg(
-        g.record(RecordClass::KernelInfo, {g.str("reduced"), g.tuple({}), false, g.tuple({}), g.tuple({})}));
-    out.push_back([&c, root] { return with_root(c, root); });
+    out.push_back([&c] { return no_opts(c); });
     return;
   }
   auto offer = [&](std::vector<Arg> opts) {
@@ -165,13 +186,30 @@ void fewer_opts(Candidates& out, const Specimen& c) {
   }
 }
 
+// What a stored value is made of, of other dtypes than its own: stored in its place.
+void sources_alone(Candidates& out, const Specimen& c) {
+  UOp value = stored_value(c.root);
+  if (!value) return;
+  for (UOp s : value.src())
+    if (is_storable(s) && s.num_src() > 0 && !(s.dtype() == value.dtype()))
+      out.push_back([&c, s] { return alone(c, s); });
+}
+
 }  // namespace
 
-Specimen with_root(const Specimen& c, UOp root) {
-  Specimen out = c;
-  out.root = root;
-  if (root) drop_unused_inputs(out);
-  return out;
+Arg plain_info(const Specimen& c) {
+  Graph& g = *c.graph;
+  Arg none = g.tuple({});
+  if (!is_ast(c)) return g.record(RecordClass::KernelInfo, {g.str("reduced"), none, false, none, none});
+  if (c.root.arg().kind() != Arg::Kind::Record) return c.root.arg();
+  std::vector<Arg> info(c.root.arg().items().begin(), c.root.arg().items().end());
+  info.back() = none;
+  return g.record(RecordClass::KernelInfo, info);
+}
+
+std::span<const Plainer> plainer_steps() {
+  static constexpr Plainer kSteps[] = {default_settings, no_opts, small_buffers, plain_dtypes, small_numbers};
+  return kSteps;
 }
 
 Specimen with_settings(const Specimen& c, const Settings& settings) {
@@ -179,6 +217,15 @@ Specimen with_settings(const Specimen& c, const Settings& settings) {
   out.graph = std::make_shared<Graph>(settings);
   out.root = copy_into(*out.graph, c.root);
   return out;
+}
+
+Specimen with_constants(const Specimen& c, std::span<const UOp> values) {
+  Replacements pairs;
+  for (UOp u : values) {
+    bool is_place = u.dtype().is(Scalar::Index) || dtypes::is_bool(u.dtype());
+    pairs.emplace_back(u, plain(u, is_place ? 0 : 2));
+  }
+  return with_root(c, replaced(c.root, pairs));
 }
 
 Candidates single_stores(const Specimen& c) {
@@ -217,14 +264,17 @@ Candidates simpler_nodes(const Specimen& c, UOp u) {
         become(other);
         break;
       }
+    bool is_bool = dtypes::is_bool(u.dtype());
+    if (!is_bool) become(plain(u, 2));  // rules take 1 and 0 away
     become(plain(u, 1));
-    if (u.in({Op::LOAD, Op::INDEX}) || dtypes::is_bool(u.dtype())) become(plain(u, 0));
+    if (is_bool || u.dtype().is(Scalar::Index)) become(plain(u, 0));
   }
   return out;
 }
 
 Candidates all_steps(const Specimen& c) {
   Candidates out = single_stores(c);
+  sources_alone(out, c);
   fewer_settings(out, c);
   fewer_opts(out, c);
   for (auto& [u, size] : by_dominated(c.root))

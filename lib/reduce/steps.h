@@ -2,18 +2,26 @@
 // the smallest.
 #pragma once
 #include <functional>
+#include <span>
 
 #include "lib/reduce/specimen.h"
 
 namespace tgc {
 
-// The same case with another graph.
-Specimen with_root(const Specimen& c, UOp root);
 // In a Graph with other settings.
 Specimen with_settings(const Specimen& c, const Settings& settings);
 
 using Candidates = std::vector<std::function<Specimen()>>;  // an empty graph: the step cannot be made
 
+// What a kernel's SINK says where nothing is left to decide by.
+Arg plain_info(const Specimen& c);
+// The case without what is odd and no matter to its structure: other settings, opts, dtypes, numbers and buffers larger
+// than need be; each alone, those that change least first. Of one that has nothing of it an empty graph.
+using Plainer = Specimen (*)(const Specimen& c);
+std::span<const Plainer> plainer_steps();
+
+// The case with constants in the place of values.
+Specimen with_constants(const Specimen& c, std::span<const UOp> values);
 // One store of many; of a graph with one none.
 Candidates single_stores(const Specimen& c);
 // A node becomes a source of its dtype, a load that is there, or a constant; at one node.

@@ -1,0 +1,147 @@
+#include "lib/reduce/cuts.h"
+
+#include <algorithm>
+
+#include "lib/execute/execution.h"
+#include "lib/execute/placement.h"
+#include "lib/session/bundle.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kMostStored = 1 << 16;  // elements that a cut part may have
+
+// The loops that a node lies in: ranges, and what became of them on a GPU.
+std::vector<UOp> loops_of(UOp u) {
+  auto ranges = ranges_of(u);
+  std::vector<UOp> out(ranges.begin(), ranges.end());
+  for (UOp s : toposort(u))
+    if (s.is(Op::SPECIAL)) out.push_back(s);
+  return out;
+}
+
+// Where the values of these iterations lie, the last loop fastest; `size` receives how many there are. The empty UOp:
+// too many, or nobody knows how many.
+UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
+  UOp out;
+  size = 1;
+  for (size_t i = loops.size(); i-- > 0;) {
+    Const most = loops[i].vmax();
+    if (!most.is_int() || most.as_int() >= Int(kMostStored) || most.as_int() < Int(0)) return {};
+    UOp loop = loops[i].dtype() == index ? loops[i] : loops[i].cast(index);
+    UOp term = size == 1 ? loop : loop * Const(size);
+    out = out ? term + out : term;
+    size *= most.as_int().small() + 1;
+    if (size > kMostStored) return {};
+  }
+  return out ? out : g.constant(index, int64_t(0));
+}
+
+// What an array holds of a node, and its dtype there.
+DType stored_dtype(UOp u) {
+  DType scalar = u.dtype().scalar();
+  return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
+}
+
+// What a loop is where nothing is added up in it.
+AxisType outer(AxisType type) {
+  bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
+  return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;
+}
+
+}  // namespace
+
+bool is_storable(UOp u) {
+  DType d = u.dtype();
+  return d.is_value() && !d.is(Scalar::Void) && !u.is_invalid() &&
+         !u.in({Op::SINK, Op::GROUP, Op::STORE, Op::END, Op::RANGE, Op::SPECIAL, Op::CONST, Op::VCONST, Op::UNROLL,
+                Op::CONTRACT, Op::DEFINE_VAR, Op::BUFFERIZE, Op::WMMA});
+}
+
+DType index_dtype_of(UOp root) {
+  for (UOp u : toposort(root))
+    if (u.dtype().is(Scalar::Index)) return dtypes::index;
+  return dtypes::int32;
+}
+
+UOp stored_alone(UOp u, int64_t buffer, DType index) {
+  Graph& g = u.graph();
+  std::vector<UOp> loops = loops_of(u), ends;
+  int64_t size = 1;
+  UOp at = position(g, loops, index, size);
+  if (!at) return {};
+  UOp value = u.dtype().count() > 1 ? u.gep(0) : u;
+  if (value.dtype().is(Scalar::Index)) value = value.cast(dtypes::int32);
+  UOp out = g.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(buffer));
+  for (UOp loop : loops)
+    if (loop.is(Op::RANGE)) ends.push_back(loop);
+  UOp sink = g.sink(out.index_ptr(at).store(value).end(ends));
+  Replacements types;
+  for (UOp loop : ends) {
+    std::vector<Arg> arg(loop.arg().items().begin(), loop.arg().items().end());
+    AxisType type = arg.back().axis_type();
+    if (outer(type) == type) continue;
+    arg.back() = outer(type);
+    types.emplace_back(loop, loop.with_arg(g.tuple(arg)));
+  }
+  return types.empty() ? sink : replaced(sink, types);
+}
+
+UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads) {
+  Graph& g = u.graph();
+  int64_t size = 1;
+  UOp at = position(g, loops_of(u), index, size);
+  if (!at) return {};
+  UOp memory = g.node(Op::DEFINE_GLOBAL, stored_dtype(u).ptr(size), {}, Arg(buffer));
+  UOp value = has_loads ? memory.index_ptr(at).load() : memory.index(at);
+  if (u.dtype().is(Scalar::Index)) value = value.cast(u.dtype().scalar());
+  return u.dtype().count() > 1 ? value.broadcast(u.dtype().count()) : value;
+}
+
+int64_t first_free_buffer(UOp root) {
+  int64_t out = 0;
+  for (UOp u : toposort(root))
+    if (u.is(Op::DEFINE_GLOBAL)) out = std::max(out, u.arg().small_int() + 1);
+  return out;
+}
+
+UOp stored_value(UOp root) {
+  UOp found;
+  for (UOp u : toposort(root))
+    if (u.is(Op::STORE) && u.num_src() > 1) found = found ? root : u.src(1);
+  return found == root ? UOp() : found;
+}
+
+Specimen alone(const Specimen& c, UOp u) {
+  UOp root = stored_alone(u, first_free_buffer(c.root), index_dtype_of(c.root));
+  if (!root) return {};
+  if (c.root.arg().kind() == Arg::Kind::Record) root = root.with_arg(c.root.arg());
+  return with_root(c, root.rtag(c.root.tag()));
+}
+
+Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const VariableValues& variables) {
+  int64_t number = first_free_buffer(c.root);
+  DType index = index_dtype_of(c.root);
+  bool has_loads = op_in_backward_slice_with_self(c.root, {Op::LOAD});
+  Replacements pairs;
+  std::vector<ReproArray> made;
+  auto cut = [&](UOp u) {
+    UOp root = stored_alone(u, number, index), back = loaded_back(u, number, index, has_loads);
+    if (!root || !back) return;
+    Executable kernel = std::move(Executable::for_ref(root).value_or_throw());
+    Placement ref = std::move(choose_placement("REF", "", c.graph->settings()).value_or_throw());
+    Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", Drawing{}).value_or_throw());
+    auto done = std::move(execute(kernel, *ref.device, inputs, variables, {.in_process = true}).value_or_throw());
+    for (ReproArray& a : bundled(done.outputs)) made.push_back(std::move(a));
+    pairs.emplace_back(u, back);
+    number++;
+  };
+  for (UOp u : parts) (void)catch_failures([&] { return cut(u), Unit{}; });  // what REF cannot run stays
+  if (pairs.empty() && !parts.empty()) return {};
+  Specimen out = c;
+  out.inputs.insert(out.inputs.end(), made.begin(), made.end());
+  return with_root(out, replaced(c.root, pairs));
+}
+
+}  // namespace tgc

@@ -1,0 +1,29 @@
+// Cuts: a part of a kernel alone, and a kernel without a part, which becomes a buffer that holds what REF computes
+// there, so that what follows stays the same. A cut leaves a graph well formed where the one before was.
+#pragma once
+#include <span>
+
+#include "lib/execute/executable.h"
+#include "lib/reduce/specimen.h"
+
+namespace tgc {
+
+// Whether a node's values can be stored to an array: a number, or a vector of numbers.
+bool is_storable(UOp u);
+// The dtype of indices at the graph's stage: index, until that is lowered.
+DType index_dtype_of(UOp root);
+// A kernel that stores nothing but the values of `u` in all iterations of the loops that it lies in, in a buffer of
+// that number; the empty UOp when they are too many. Of a vector its first element.
+UOp stored_alone(UOp u, int64_t buffer, DType index);
+// The value that a kernel with one store stores; the empty UOp: there are several.
+UOp stored_value(UOp root);
+// The case that stores nothing but the values of `u`; an empty graph: it cannot.
+Specimen alone(const Specimen& c, UOp u);
+// What stands for `u` where its values lie in that buffer as stored_alone leaves them; the empty UOp: nothing does.
+UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads);
+int64_t first_free_buffer(UOp root);
+// The case with buffers in the place of `parts`, which hold what REF computes there; parts without values that can be
+// stored stay. An empty graph: all of them.
+Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const VariableValues& variables);
+
+}  // namespace tgc
