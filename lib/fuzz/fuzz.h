@@ -33,8 +33,10 @@ struct FuzzFinding {
 struct FuzzReport {
   uint64_t seed = 0;
   size_t graphs = 0;  // that were compared
+  size_t compiled = 0;  // too large for REF: watched and unwatched compared alone
   size_t refused = 0;  // by a stage or the renderer, with a message
   size_t left_out = 0;  // that say nothing: what they read or divide by is not there
+  size_t rounding = 0;  // a few floats differ after a stage, and the kernel's result does not
   size_t runs = 0, device_runs = 0;  // in REF; on devices
   double seconds = 0;
   size_t with_tinygrad = 0;        // compared with tinygrad, text by text

@@ -276,6 +276,14 @@ UOp grown_kernel(UOp ast, Chance& chance) {
   return out == ast ? UOp() : out;
 }
 
+UOp smaller_kernel(UOp ast, int64_t most) {
+  UOp root = ast;
+  for (UOp u : toposort(ast))
+    if (u.is(Op::RANGE) && u.src(0).is_const() && u.src(0).arg().to_const().to_int() > Int(most))
+      root = with(root, u, u.with_src(std::vector<UOp>{u.graph().constant(u.src(0).dtype(), most)}));
+  return root == ast ? UOp() : with_fitting_buffers(root);
+}
+
 UOp equivalent_kernel(UOp ast, Chance& chance) {
   Graph& g = ast.graph();
   std::vector<UOp> nodes = toposort(ast);

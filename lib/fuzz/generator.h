@@ -32,6 +32,10 @@ UOp algebra_kernel(Graph& graph, Chance& chance);
 // as it is or folds it. Its buffers are as large as what is reached in them. The empty UOp: nothing came of it.
 UOp grown_kernel(UOp ast, Chance& chance);
 
+// The kernel with loops of at most that many iterations, and buffers as large as what is reached. The empty UOp: it has
+// none that are longer, or its buffers cannot be fitted.
+UOp smaller_kernel(UOp ast, int64_t most);
+
 // Another kernel that computes the same: x + 0, swapped sources, a loop split in two. The empty UOp: there is none.
 UOp equivalent_kernel(UOp ast, Chance& chance);
 

@@ -24,14 +24,23 @@ struct FuzzFailure {
   std::string device;
   std::string symptom;  // by a name of `tgc reduce --while`
   std::string said;
+  bool may_be_rounding = false;  // floats of which at most one in twenty differs
+  bool is_coarse = false;        // those, of 16 bits or fewer: a sum in another order is another one
 };
 
 struct FuzzOutcome {
-  enum class Kind : uint8_t { Compared, Refused, LeftOut, Failed };
+  // Compiled: too large for REF, or it means nothing; the list is the same watched and unwatched
+  enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};
   size_t runs = 0, device_runs = 0;
 };
+
+// Whether REF would take more than a moment for it.
+bool is_too_large(UOp ast);
+
+// Whether kernels can be compiled for that device here.
+Status works(const std::string& device);
 
 // The oracles: every stage in REF, the list in REF, watched as unwatched, equivalents, and, when asked for, devices.
 // `on_rule` is told of each application.

@@ -52,7 +52,9 @@ Result<std::vector<RecordReport>> compared_with_tinygrad(const Session& session,
   std::string given = stem + ".jsonl", made = stem + ".out.jsonl.gz", log = stem + ".log";
   if (auto status = write_file(given, golden_text(kernels)); !status) return status.diag();
   bool is_python = tinygrad.find(' ') == std::string::npos;
-  std::string command = tinygrad + (is_python ? " -m tgc.export" : "") + " -o " + made + " --replay " + given;
+  // what the header says is no setting of a Context: the program has to begin with it
+  std::string command =
+      "CPU_COUNT=4 " + tinygrad + (is_python ? " -m tgc.export" : "") + " -o " + made + " --replay " + given;
   if (std::system((command + " >" + log + " 2>&1 </dev/null").c_str()) != 0)
     return Diag{.message = "'" + command + "' failed", .file = log};
   std::vector<RecordReport> out;

@@ -1,0 +1,264 @@
+#include "lib/fuzz/from_pattern.h"
+
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+using pat::PatNode;
+
+constexpr OpSet kMade =
+    ops::Elementwise | OpSet{Op::CONST, Op::VCONST, Op::RANGE, Op::DEFINE_VAR, Op::INDEX, Op::REDUCE};
+constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Int32,    Scalar::Index,   Scalar::Index,
+                               Scalar::Bool,    Scalar::Float16, Scalar::BFloat16, Scalar::Float64, Scalar::Int64,
+                               Scalar::UInt32,  Scalar::UInt8,   Scalar::Int8,     Scalar::Int16,   Scalar::UInt64,
+                               Scalar::UInt16,  Scalar::FP8E4M3, Scalar::FP8E5M2};
+constexpr int64_t kLoops[] = {1, 2, 3, 4, 7, 8, 16, 17, 32};
+constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 100, 127, 128, -1, -2, -3, -8};
+// where a bound, a float or a dtype ends
+constexpr int64_t kEdges[] = {255,
+                              300,
+                              65537,
+                              (int64_t(1) << 24) + 1,
+                              std::numeric_limits<int32_t>::max(),
+                              (int64_t(1) << 53) + 1,
+                              int64_t(1) << 54};
+constexpr double kFloats[] = {0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -0.25};
+constexpr int64_t kScales[] = {2, 3, 4, 6, 8, 12}, kMosts[] = {8, 16, 33};
+constexpr int64_t kMostElements = 4096;
+
+class FromPattern {
+ public:
+  FromPattern(Graph& graph, Chance& chance) : g_(graph), c_(chance) {}
+
+  UOp kernel(const Rule& rule) {
+    while (loops_.size() < 2) loops_.push_back(range(AxisType::LOOP));
+    auto dtype = dtype_of(rule.left, std::nullopt);
+    UOp value = dtype ? make(rule.left, *dtype) : UOp();
+    return value ? stored(value) : UOp();
+  }
+
+ private:
+  UOp range(AxisType type) { return g_.range(c_.one_of(kLoops), axis_++, type); }
+  DType any_dtype() { return dtypes::of(c_.one_of(kScalars)); }
+  UOp number(DType d) {
+    if (dtypes::is_float(d)) return g_.constant(d, c_.one_of(kFloats));
+    if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
+    int64_t v = c_.one_of(kNumbers);
+    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);  // two of them lie together
+    return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
+  }
+
+  // ---- dtypes
+
+  // The dtype that a node of this pattern has when `wanted` is asked for; nothing: it cannot have that.
+  std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
+    if (!p->dtypes.empty()) {
+      if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;
+      for (int tries = 0; tries < 64; tries++)
+        if (DType d = any_dtype(); p->dtypes.contains(d)) return d;
+      return std::nullopt;
+    }
+    if (auto own = restricted(p)) return !wanted || *wanted == *own ? own : std::nullopt;
+    return wanted ? wanted : any_dtype();
+  }
+
+  // The only dtype that a pattern allows, by what it is or by its operands.
+  std::optional<DType> restricted(const PatNode* p) {
+    if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
+    if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
+    if (p->ops.empty()) return std::nullopt;
+    if (ops::Comparison.contains_all(p->ops)) return dtypes::bool_;
+    if (OpSet{Op::RANGE, Op::DEFINE_VAR}.contains_all(p->ops)) return dtypes::index;
+    if (p->has_arg && p->arg.is_const() && p->arg.to_const().is_invalid()) return dtypes::index;
+    if (!(ops::ALU - ops::Comparison).contains_all(p->ops)) return std::nullopt;
+    bool is_where = p->ops == OpSet(Op::WHERE);
+    for (size_t i = is_where ? 1 : 0; i < p->children.size(); i++)
+      if (auto own = restricted(p->children[i])) return own;
+    return std::nullopt;
+  }
+
+  // ---- nodes
+
+  UOp make(const PatNode* p, DType d) {
+    if (p->capture >= 0)
+      if (auto it = bound_.find(p->capture); it != bound_.end()) return it->second.dtype() == d ? it->second : UOp();
+    UOp out = p->alternatives ? alternative(p, d) : node(p, d);
+    if (out && p->capture >= 0) bound_[p->capture] = out;
+    return out;
+  }
+
+  UOp alternative(const PatNode* p, DType d) {
+    const PatNode* chosen = p->children[c_.below(p->children.size())];
+    auto dtype = dtype_of(chosen, d);
+    return dtype ? make(chosen, *dtype) : UOp();
+  }
+
+  UOp node(const PatNode* p, DType d) {
+    if (p->ops.empty()) return leaf(d);
+    std::vector<Op> can;
+    p->ops.for_each([&](Op op) {
+      if (kMade.contains(op)) can.push_back(op);
+    });
+    if (can.empty() || p->sources == PatNode::Sources::Each) return {};
+    Op op = c_.one_of(can);
+    if (op == Op::VCONST) op = Op::CONST;
+    if (op == Op::CONST) return constant(p, d);
+    if (op == Op::RANGE) return c_.one_of(loops_);
+    if (op == Op::DEFINE_VAR) return variable();
+    if (op == Op::REDUCE) return reduction(p, d);
+    if (op == Op::INDEX) return loaded(p, d);
+    return elementwise(op, p, d);
+  }
+
+  UOp constant(const PatNode* p, DType d) {
+    if (!p->has_arg) return number(d);
+    if (!p->arg.is_const()) return {};
+    Const v = p->arg.to_const();
+    return v.is_invalid() ? g_.invalid() : g_.constant(d, v);
+  }
+
+  UOp elementwise(Op op, const PatNode* p, DType d) {
+    size_t n = ops::Unary.contains(op) || op == Op::CAST || op == Op::BITCAST ? 1 : ops::Ternary.contains(op) ? 3 : 2;
+    bool compares = ops::Comparison.contains(op);
+    if (compares && !dtypes::is_bool(d)) return {};
+    if (p->children.size() > n) return {};
+    std::optional<DType> operand = d;  // of those that are alike
+    if (compares || n == 1) {
+      for (const PatNode* child : p->children)
+        if (auto own = restricted(child); own && (compares || op == Op::CAST || op == Op::BITCAST)) operand = own;
+      if (operand == d && (compares || op == Op::CAST || op == Op::BITCAST)) operand = any_dtype();
+    }
+    if (op == Op::BITCAST && operand->itemsize() != d.itemsize()) return {};
+    std::vector<UOp> src;
+    for (size_t i = 0; i < n; i++) {
+      std::optional<DType> of = op == Op::WHERE && i == 0 ? dtypes::bool_ : *operand;
+      if (i < p->children.size()) of = dtype_of(p->children[i], of);
+      UOp s = !of ? UOp() : i < p->children.size() ? make(p->children[i], *of) : leaf(*of);
+      if (!s) return {};
+      src.push_back(s);
+    }
+    if (p->permute && n == 2 && c_.one_in(2)) std::swap(src[0], src[1]);
+    return g_.node(op, d, src);
+  }
+
+  UOp reduction(const PatNode* p, DType d) {
+    if (p->children.empty()) return {};
+    UOp r = range(AxisType::REDUCE);
+    loops_.push_back(r);
+    auto of = dtype_of(p->children[0], d);
+    UOp value = of ? make(p->children[0], *of) : UOp();
+    std::erase(loops_, r);
+    if (!value) return {};
+    for (size_t i = 1; i < p->children.size(); i++)
+      if (p->children[i]->capture >= 0) bound_.try_emplace(p->children[i]->capture, r);
+    return value.reduce(std::vector<UOp>{r}, p->has_arg && p->arg.kind() == Arg::Kind::Op ? p->arg.op() : Op::ADD);
+  }
+
+  UOp loaded(const PatNode* p, DType d) {
+    UOp at = p->children.size() > 1 ? make(p->children[1], dtypes::index) : algebra();
+    return at ? element(at, d) : UOp();
+  }
+
+  // ---- what stands where a pattern takes anything
+
+  UOp variable() { return g_.variable("n" + std::to_string(variables_++), int64_t(1), c_.one_of(kMosts)); }
+
+  UOp algebra() {
+    UOp a = c_.one_of(loops_), b = c_.one_of(loops_);
+    switch (c_.below(8)) {
+      case 0: return a * Const(c_.one_of(kScales)) + b;
+      case 1: return a + g_.constant(dtypes::index, c_.one_of(kNumbers));
+      case 2: return a / g_.constant(dtypes::index, int64_t(1 + c_.below(8)));
+      case 3: return a % g_.constant(dtypes::index, int64_t(1 + c_.below(8)));
+      case 4: return c_.one_in(4) ? variable() : a;
+      case 5: return a * Const(c_.one_of(kScales)) + b * Const(c_.one_of(kScales));
+      default: return a;
+    }
+  }
+
+  UOp leaf(DType d) {
+    if (c_.one_in(12)) return number(d);
+    if (d.is(Scalar::Index)) return algebra();
+    if (dtypes::is_bool(d) && c_.one_in(2)) {
+      UOp r = c_.one_of(loops_);
+      return r.lt(r.const_like(int64_t(1 + c_.below(8))));
+    }
+    if (c_.one_in(10)) return algebra().cast(d);
+    UOp at;
+    for (UOp r : loops_)
+      if (!c_.one_in(4)) at = at ? at * Const(r.vmax().as_int().small() + 1) + r : r;
+    return element(at ? at : loops_[0], d);
+  }
+
+  // Of a new buffer, as large as what is reached in it. Numbers before its beginning are gated.
+  UOp element(UOp at, DType d) {
+    UOp place = at.get_idx();
+    Const low = place.vmin(), high = place.vmax();
+    if (!low.is_integral() || !high.is_integral() || high.as_int() >= Int(kMostElements)) return {};
+    if (high.as_int() < Int(0) || (!(place == at) && low.as_int() < Int(0))) return {};
+    if (low.as_int() < Int(0)) at = place.lt(place.const_like(0)).logical_not().where(place, g_.invalid());
+    if (d.is(Scalar::Index)) return {};
+    UOp buffer = g_.node(Op::DEFINE_GLOBAL, d.ptr(high.as_int().small() + 1), {}, Arg(buffer_++));
+    return buffer.index(at);
+  }
+
+  static bool fits(UOp u) {
+    const Int most(int64_t(1) << 62);
+    Const low = u.vmin(), high = u.vmax();
+    return low.is_integral() && high.is_integral() && -most < low.as_int() && high.as_int() < most;
+  }
+
+  // ---- the kernel
+
+  UOp stored(UOp value) {
+    for (UOp u : toposort(value))
+      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // where one iteration may read, and others do not
+        UOp r = c_.one_of(loops_);
+        value = element(r.lt(r.const_like(1)).where(r, value), dtypes::float32);
+        break;
+      }
+    if (!value) return {};
+    if (value.dtype().is(Scalar::Index)) {
+      if (c_.one_in(3))
+        if (UOp read = element(value % value.const_like(17) + value.const_like(16), dtypes::float32)) value = read;
+      if (value.dtype().is(Scalar::Index)) value = value.cast(c_.one_in(2) ? dtypes::int32 : dtypes::int64);
+    } else if (dtypes::is_bool(value.dtype()) && c_.one_in(2)) {
+      value = value.where(g_.constant(dtypes::float32, 1.0), g_.constant(dtypes::float32, 0.0));
+    }
+    if (c_.one_in(5) && !dtypes::is_bool(value.dtype())) value = value + leaf(value.dtype());
+    if (!value || !value.dtype().is_value()) return {};
+    for (UOp u : toposort(value))  // an index that overflows means nothing
+      if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !fits(u)) return {};
+    UOp at;
+    int64_t size = 1;
+    for (UOp r : loops_) {
+      int64_t n = r.vmax().as_int().small() + 1;
+      at = at ? at * Const(n) + r : r;
+      size *= n;
+    }
+    UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));
+    return g_.sink(out.index_ptr(at).store(value).end(loops_));
+  }
+
+  Graph& g_;
+  Chance& c_;
+  std::vector<UOp> loops_;
+  std::map<int, UOp> bound_;  // by capture
+  int64_t axis_ = 0, buffer_ = 1, edge_ = 0;
+  int variables_ = 0;
+};
+
+}  // namespace
+
+UOp pattern_kernel(Graph& graph, Chance& chance, const Rule& rule) {
+  if (!rule.left) return {};
+  return FromPattern(graph, chance).kernel(rule);
+}
+
+}  // namespace tgc
