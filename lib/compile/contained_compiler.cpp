@@ -95,7 +95,7 @@ std::string made(Result<std::string> answer, const CompileJob& job, bool died) {
 // ---- which worker a source wants
 struct Wants {
   bool room = false;               // files to write and programs to start: drivers, linkers
-  std::optional<Language> driver;  // whose driver compiles: it may bring an LLVM of its own, and shares no process
+  bool driver = false;             // a vendor's driver compiles
   unsigned engines = 0;            // that are loaded before it starts
   Compiler compiler = nullptr;
 
@@ -110,7 +110,7 @@ Wants wants_of(const CompileJob& job, Artifact what, Compiler compiler) {
   bool is_driver = (job.language == Language::OpenCl && what == Artifact::Binary) || wants_nvidia(job, what);
   bool links = job.machine == "amdgcn" && is_file;
   return {.room = is_driver || links,
-          .driver = is_driver ? std::optional(job.language) : std::nullopt,
+          .driver = is_driver,
           .engines = is_driver ? 0 : load_engines(job, what),
           .compiler = compiler};
 }
@@ -169,7 +169,8 @@ class CompileWorker {
 
   bool meets(const Wants& wants) const { return wants.are_met_by(has_); }
   bool has_room() const { return has_.room; }
-  bool is_used_up() const { return sources_ >= kMostSources; }
+  // A driver gets a process for each source: PoCL dies of the second one when two of its processes compile at once.
+  bool is_used_up() const { return has_.driver || sources_ >= kMostSources; }
 
   std::string compile(const CompileJob& job, Artifact what) {
     sources_++;
