@@ -9,10 +9,11 @@ namespace tgc {
 namespace {
 
 const char* kText =
-    "c0 = UOp.new_buffer('CPU', 8, dtypes.float, 3)\n"
-    "c1 = UOp.range(8, 0, AxisType.WEAK)\n"
-    "c2 = c0.index(c1%UOp.const(3, dtypes.weakint)).load()\n"
-    "ast = c0.store(c2).end(c1).sink()\n";
+    "c1 = UOp.new_buffer('CPU', 8, dtypes.float, 3)\n"
+    "c2 = UOp.range(8, 0, AxisType.WEAK)\n"
+    "c6 = c1.index((c2%UOp.const(3, dtypes.weakint))).load()\n"
+    "c8 = c1.store(c6).end(c2)\n"
+    "ast = c8.sink()\n";
 
 TEST_CASE("tgc: a text of tinygrad 0.14 is known by what it holds, and is dumped, compared, counted, verified") {
   std::string file = put("new.uop", kText);
