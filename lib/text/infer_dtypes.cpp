@@ -47,6 +47,7 @@ class Lengths {
 
  private:
   static constexpr int64_t kUnknown = 0, kContradiction = -1;
+  static constexpr int64_t kMostElements = 1 << 20;  // of a vector; graphs of other releases may say anything
 
   size_t find(size_t i) {
     while (class_[i] != i) i = class_[i] = class_[class_[i]];
@@ -81,7 +82,8 @@ class Lengths {
       if (!open_[k]) continue;
       if (u.in({Op::VECTORIZE, Op::STACK}) && u.num_src()) learn(k, u.dtype().count() / int64_t(u.num_src()));
       if (u.is(Op::GEP) && u.arg().is_tuple())
-        for (Arg e : u.arg().items()) taken_[k] = std::max(taken_[k], e.small_int() + 1);
+        for (Arg e : u.arg().items())
+          if (e.is_int() && e.as_int() < kMostElements) taken_[k] = std::max(taken_[k], e.small_int() + 1);
       if (u.in({Op::BUFFERIZE, Op::STAGE}) && s == u.src(0)) learn(k, u.dtype().count());
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }
