@@ -126,6 +126,7 @@ void add_beam(CLI::App& app, int& exit_code) {
   add_kernel_option(*cmd, p.kernel);
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   add_pipeline_options(*cmd, o->over, false);
+  add_size_option(*cmd, o->over);
   CLI::App* join = cmd->add_subcommand("merge", "join files of results; the fastest of a kernel stays");
   join->add_option("FILES", o->merge, "files of results")->required();
   join->add_option("-o,--output", o->merged, "the file they go to")->required();

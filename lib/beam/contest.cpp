@@ -43,7 +43,7 @@ void hold_contest(BeamLog& log, const SearchKernel& kernel, const SearchPlan& pl
     if (c.candidate->executable) all.push_back(std::move(c));
   };
   log.before_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel));
-  add(log.before_opts);
+  add(log.before_opts);  // the first: its time is told, too
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 

@@ -224,7 +224,8 @@ std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates,
   double best = INFINITY;
   for (int turn = 0; turn < turns; turn++)
     for (size_t i = 0; i < candidates.size(); i++) {
-      if (turn > (fastest[i] < kHiccup) && !(fastest[i] <= kBehind * best)) continue;
+      int least = i == 0 ? turns : fastest[i] < kHiccup ? 2 : 1;
+      if (turn >= least && !(fastest[i] <= kBehind * best)) continue;
       if (auto seconds = fastest_run(*candidates[i], {.runs = 1})) fastest[i] = std::min(fastest[i], *seconds);
       best = std::min(best, fastest[i]);
     }

@@ -31,7 +31,7 @@ class DeviceTimes : public TimeSource {
   bool check(Candidate& candidate, CandidateLog& log) override;
 
   // The fastest run of each; they take turns, so that a clock that drifts favours none. One that is far behind after a
-  // turn takes part in no other; one that fails takes forever.
+  // turn or two takes part in no other, but for the first; one that fails takes forever.
   std::vector<double> compare(std::span<Candidate* const> candidates, int turns);
 
   const std::string& reference() const { return reference_label_; }
