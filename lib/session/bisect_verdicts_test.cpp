@@ -1,0 +1,129 @@
+// Each verdict that a seeded rewrite does not show: two that fail together, a shortcut, rules that undo each other, a
+// schedule, a kernel that does what none may do, vectors that both renderers print wrongly.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "lib/session/bisect.h"
+#include "lib/session/source.h"
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+using Verdict = BisectReport::Verdict;
+
+struct WithFault {
+  explicit WithFault(const std::string& fault) { setenv("TGC_FAULT", fault.c_str(), 1); }
+  ~WithFault() { unsetenv("TGC_FAULT"); }
+};
+
+BisectReport bisected(const std::string& text, const std::string& fault, const TrialSpec& spec = {.device = "CPU:LLVM"},
+                      Settings settings = {}) {
+  std::optional<WithFault> with;
+  if (!fault.empty()) with.emplace(fault);
+  Loaded in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  in.info.name = "kernel";
+  return bisect(Session(), in, spec);
+}
+
+// data0[i] = a[i % 5] * 3 + b[i // 5]
+const std::string kDivided =
+    "i = UOp.range(40, 0, AxisType.LOOP)\n"
+    "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(5), (), 1).index(i%5)\n"
+    "b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 2).index(i//5)\n"
+    "v = a*UOp.const(dtypes.int, 3)+b\n"
+    "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+
+BisectReport bisected_schedule(const std::string& id, const std::string& fault) {
+  std::optional<WithFault> with;
+  if (!fault.empty()) with.emplace(fault);
+  auto source = std::move(Source::open(Session(), test_path("golden/tensor.jsonl.gz") + "#" + id).value_or_throw());
+  Loaded in = std::move(*std::move(source.next().value_or_throw()));
+  return bisect_tensor_graph(Session(), in, {.device = "REF"});
+}
+
+}  // namespace
+
+TEST_CASE("bisect: a schedule is held against a kernel for each operation, on the same arrays") {
+  for (const char* id : {"gemm_int8", "bin_pow_half", "nn_randn", "mod_const_1"}) {
+    CAPTURE(id);
+    BisectReport report = bisected_schedule(id, "");
+    INFO(report.text(), report.error);
+    CHECK(report.verdict == Verdict::Same);
+  }
+}
+
+TEST_CASE("bisect: of two faults, each of which is enough, both are named") {
+  const std::string two =
+      "i = UOp.range(24, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 2).index(i).maximum(UOp.const(dtypes.float, 0.5))\n"
+      "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 3).index(i).maximum(UOp.const(dtypes.float, 0.25))\n"
+      "s = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 0).index(i, ptr=True).store(a)\n"
+      "t = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i, ptr=True).store(b)\n"
+      "ast = UOp.group(s, t).end(i).sink()\n";
+  BisectReport report = bisected(two, "max-to-where@1,max-to-where@2", {.device = "REF"});
+  INFO(report.text(), report.error);
+  CHECK(report.verdict == Verdict::Rewrite);
+  CHECK(report.rule == "max-to-where");
+  CHECK(report.confirmed);
+  CHECK(report.detail.starts_with("it is one of two, and passes without both: the other is number "));
+  CHECK(report.detail.find(" of max-to-where in 'decompositions', passes/kernel/") != std::string::npos);
+}
+
+TEST_CASE("bisect: a shortcut that makes something else is named, its line, and that it passes when watched") {
+  BisectReport report = bisected(kDivided, "shortcut:divmod-once");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict == Verdict::Shortcut);
+  CHECK(report.rule == "divmod-once");
+  CHECK(report.location.starts_with("passes/symbolic/divmod.cpp:"));
+  CHECK(report.detail == "it passes when watched");
+  CHECK(report.confirmed);
+}
+
+TEST_CASE("bisect: rules that undo each other are endless, with one turn of them") {
+  BisectReport report = bisected(kDivided, "endless:load-index");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict == Verdict::Endless);
+  CHECK(report.stage == "** add loads (code)");
+  REQUIRE_FALSE(report.cycle.empty());
+  CHECK(report.cycle[0].rule == "load-index");
+  CHECK(report.cycle[0].location.starts_with("passes/kernel/"));
+  CHECK(report.json().find("\"cycle\":[{\"rule\":\"load-index\"") != std::string::npos);
+}
+
+TEST_CASE("bisect: a kernel that reads beside its array is to blame itself") {
+  std::string outside = kDivided;
+  outside.replace(outside.find("index(i%5)"), 10, "index(i%9)");
+  BisectReport report = bisected(outside, "");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict == Verdict::Crash);
+  CHECK(report.exit_code() == 1);
+  CHECK(report.detail.starts_with("the kernel itself, as it came in, in REF: "));
+}
+
+TEST_CASE("bisect: a variable that the kernel lacks is an error, as in run") {
+  BisectReport report = bisected(kDivided, "", {.device = "CPU:LLVM", .variables = {{"n", 3}}, .alone = true});
+  CHECK(report.exit_code() == 2);
+  CHECK(report.error.starts_with("the kernel has no variable 'n'"));
+}
+
+TEST_CASE("bisect: vectors of bools are printed wrongly by both renderers: the store is named") {
+  Settings settings;
+  settings.DEVECTORIZE = 2;
+  std::string bools =
+      "i = UOp.range(64, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(64), (), 1).index(i)\n"
+      "b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(64), (), 2).index(i)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bool.ptr(64), (), 0).index(i, ptr=True).store(a<b).end(i).sink()\n";
+  for (const char* device : {"CPU:LLVM", "CPU:CLANG"}) {
+    BisectReport report = bisected(bools, "", {.device = device}, settings);
+    INFO(report.text(), report.error);
+    CHECK(report.verdict == Verdict::Renderer);
+    CHECK(report.confirmed);
+    CHECK(report.before.starts_with("Ops.STORE"));
+    CHECK(report.location.starts_with("line "));
+  }
+}
+
+}  // namespace tgc
