@@ -168,9 +168,6 @@ TEST_CASE("what a renderer cannot express is refused, naming node and renderer")
 // What is read is well formed; what a pass made, or another front end, is not looked at again.
 TEST_CASE("LLVM IR: a node that lacks what its line is made of is refused") {
   CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::WHERE, 1), "it lacks source 1"));
-  CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::ADD, 1), "it lacks source 1"));
-  CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::SQRT, 0), "it lacks source 0"));
-  CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::GEP, 1), "its arg is no tuple"));
 }
 
 TEST_CASE("PTX: the operands of a tensor core fill registers of four bytes") {
