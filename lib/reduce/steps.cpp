@@ -59,6 +59,8 @@ void smaller_loop(Candidates& out, const Specimen& c, UOp range) {
   Graph& g = range.graph();
   out.push_back(
       [&c, range, &g] { return with_root(c, replaced(c.root, {{range, g.constant(range.dtype(), int64_t(0))}})); });
+  UOp last = range.const_like(range.vmax());  // where an access is out of bounds
+  out.push_back([&c, range, last] { return with_root(c, replaced(c.root, {{range, last}})); });
   if (!is_number(range.src(0))) return;
   int64_t size = range.src(0).arg().to_const().to_int().low64();
   for (int64_t other : {int64_t(2), size / 2})
