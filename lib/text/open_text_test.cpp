@@ -5,6 +5,7 @@
 #include "lib/text/graph_map.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_open_reader.h"
+#include "lib/text/pyrender_places.h"
 #include "lib/text/recorded_rewrites.h"
 #include "lib/uop/facts.h"
 
@@ -56,6 +57,18 @@ TEST_CASE("open dialect: pyrender of 0.13 and 0.14 as each has it") {
         "c1 = UOp.range(4, 0, AxisType.LOOP)\nc3 = c1//UOp.const(dtypes.weakint, 3)\nast = c3.sink()");
   CHECK(pyrendered(graph_of("tinygrad 0.14.0", nodes)) ==
         "c1 = UOp.range(4, 0, AxisType.LOOP)\nc3 = c1//UOp.const(3, dtypes.weakint)\nast = c3.sink()");
+}
+
+TEST_CASE("open dialect: whose each line of pyrender is, of objects that 0.12.0 has not, too") {
+  Graph graph;
+  UOp root = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},
+{"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[0,{"value":"dtypes.float"}],"device":"CPU"}}},
+{"op":"SINK","dtype":"dtypes.void","src":[1]})j")).value_or_throw().root;
+  PlacedText placed = pyrender_with_places(root).value_or_throw();
+  CHECK(placed.text == pyrender_open(root).text);
+  REQUIRE(placed.lines.size() == 2);
+  CHECK(placed.lines[0].first == root.src()[0]);
+  CHECK(placed.lines[1] == std::pair(root, uint32_t(1)));
 }
 
 TEST_CASE("open dialect: 0.14 writes an operator that would promote its operands as alu") {

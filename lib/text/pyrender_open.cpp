@@ -75,6 +75,7 @@ class OpenWriter {
         continue;
       }
       texts_[i] = u == root_ ? "ast" : "c" + std::to_string(i);
+      out.lines.push_back(u);
       if (!out.text.empty()) out.text += '\n';
       lines_.emplace_back(u, out.text.size());
       out.text.append(texts_[i]).append(" = ").append(strip_parens(text));

@@ -10,6 +10,7 @@ namespace tgc {
 struct OpenText {
   std::string text;
   bool generic = false;
+  std::vector<UOp> lines = {};  // whose each line is
 };
 OpenText pyrender_open(UOp root);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_writer.h"
 
 namespace tgc {
@@ -28,6 +29,12 @@ class PlacesWriter : public PyrenderWriter {
 }  // namespace
 
 Result<PlacedText> pyrender_with_places(UOp root) {
+  if (root.graph().is_foreign()) {
+    OpenText open = pyrender_open(root);
+    PlacedText out{std::move(open.text), {}};
+    for (UOp u : open.lines) out.lines.emplace_back(u, uint32_t(out.lines.size()));
+    return out;
+  }
   return catch_failures([&] { return PlacesWriter(root).write_placed(); });
 }
 

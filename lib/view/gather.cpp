@@ -44,7 +44,9 @@ Result<RecordedGraph> recorded_run(const Run& run) {
     auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
     if (!read) return read.diag();
     if (!last) recorder.kernel(run.id, run.target, read->root);
-    else recorder.stage(t.stage, last), recorder.stage_end(read->root);
+    if (!last && t.stage != "ast") recorder.begins_behind(t.stage);
+    if (!last && graph.is_foreign()) recorder.recorded_by(read->info.producer);
+    if (last) recorder.stage(t.stage, last), recorder.stage_end(read->root);
     last = read->root;
   }
   if (!last) return Diag{.message = "there is no graph in it", .file = run.file};
@@ -58,13 +60,13 @@ class Gatherer {
   Result<ViewContent> run() {
     content_.title = shown_name(plan_.input) + (plan_.other.empty() ? "" : " and " + shown_name(plan_.other));
     if (plan_.other.empty()) {
-      if (auto status = add_input(plan_.input); !status) return status.diag();
+      if (auto status = add_input(plan_.input, false); !status) return status.diag();
       return std::move(content_);
     }
     size_t first_of_b = 0;
     for (int side : {0, 1}) {
       size_t before = first_of_b = content_.graphs.size();
-      if (auto status = add_side(side ? plan_.other : plan_.input); !status) return status.diag();
+      if (auto status = add_input(side ? plan_.other : plan_.input, true); !status) return status.diag();
       for (size_t i = before; i < content_.graphs.size(); i++) content_.graphs[i].side = side;
     }
     for (size_t first : {size_t(0), first_of_b})
@@ -83,20 +85,34 @@ class Gatherer {
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  Status add_side(const std::string& name) {
+  // `as_recorded`: golden records are shown as they were recorded, as those of another release always are.
+  Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
-    bool is_runs = std::filesystem::is_directory(name, error);
-    if (!is_runs && !is_trace_file(name)) {
+    if (std::filesystem::is_directory(name, error)) return add_runs(name);
+    if (is_trace_file(name)) {
+      TraceGraphs graphs(content_.graphs);
+      return read_trace(name, graphs);
+    }
+    if (as_recorded) {
       auto source = Source::open(session_, name);
       if (!source) return source.diag();
-      is_runs = source->kind() == InputKind::Golden;
+      if (source->kind() == InputKind::Golden) return add_runs(name);
     }
-    return is_runs ? add_runs(name) : add_input(name);
+    const size_t before = content_.graphs.size();
+    auto status = for_each_graph(session_, name, plan_.kernel, [&](Loaded in) { return add(std::move(in)); });
+    if (status || content_.graphs.size() > before || producer_elsewhere(name).empty()) return status;
+    return add_runs(name);
   }
 
   Status add_runs(const std::string& name) {
     auto side = open_diff_input(session_, name);
     if (!side) return side.diag();
+    if (side->is_graph) {
+      Run alone;
+      alone.id = InputName::parse(name).stem(), alone.file = side->file;
+      alone.texts.push_back({"ast", side->text, true});
+      side->runs.push_back(std::move(alone));
+    }
     for (const Run& run : side->runs) {
       auto graph = recorded_run(run);
       if (!graph) return graph.diag();
@@ -105,22 +121,10 @@ class Gatherer {
     return Unit{};
   }
 
-  Status add_input(const std::string& name) {
-    if (is_trace_file(name)) {
-      TraceGraphs graphs(content_.graphs);
-      return read_trace(name, graphs);
-    }
-    if (!producer_elsewhere(name).empty()) return add_runs(name);
-    return for_each_graph(session_, name, plan_.kernel, [&](Loaded in) { return add(std::move(in)); });
-  }
-
   Status add(Loaded in) {
     auto begun = session_.begin(std::move(in));
     if (!begun) return begun.diag();
     auto compilation = std::make_shared<Compilation>(std::move(*begun));
-    if (!compilation->loaded().list.empty())
-      return Diag{.message = "a linear list has no stages to show", .file = compilation->loaded().file,
-                  .expected = "a graph"};
     RecordedGraph graph = recorded(*compilation, plan_.assembly);
     if (auto status = try_out(*compilation, graph); !status) return status;
     bool scheduled = graph.is_tensor_graph && graph.error.empty();

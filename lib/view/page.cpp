@@ -31,12 +31,17 @@ std::string view_index(const ViewContent& content) {
   return out;
 }
 
-std::string packed(std::string_view text) {
-  uLongf size = compressBound(uLong(text.size()));
-  std::string out(size, '\0');
-  compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
-            uLong(text.size()), 8);
-  out.resize(size);
+std::string packed(std::string_view text, bool of_numbers) {
+  z_stream stream = {};
+  const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS, MAX_MEM_LEVEL - 1, strategy) != Z_OK)
+    throw Failure("zlib has no memory");
+  std::string out(deflateBound(&stream, uLong(text.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data())), stream.avail_in = uInt(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data()), stream.avail_out = uInt(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
   return out;
 }
 
@@ -61,12 +66,13 @@ std::string as_letters(std::string_view bytes) {
 std::string view_page(std::string_view page_code, const ViewContent& content) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
-  auto add = [&](const std::string& id, std::string_view json) {
-    out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + as_letters(packed(json)) + "</script>\n";
+  auto add = [&](const std::string& id, const std::string& bytes) {
+    out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + as_letters(bytes) + "</script>\n";
   };
-  add("index", view_index(content));
+  add("index", packed(view_index(content)));
   for (size_t i = 0; i < content.graphs.size(); i++)
-    if (!content.graphs[i].data.empty()) add("graph" + std::to_string(i), content.graphs[i].data);
+    if (const RecordedGraph& g = content.graphs[i]; !g.data.empty())
+      add("graph" + std::to_string(i), packed(g.data, g.is_tensor_graph));
   if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
   return out;
 }

@@ -21,8 +21,8 @@ struct ViewContent {
 // The list of graphs, without what each holds, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.
 std::string view_index(const ViewContent& content);
 
-// zlib's format.
-std::string packed(std::string_view text);
+// zlib's format. `of_numbers`: most of the text is columns of numbers, of which few are repeated.
+std::string packed(std::string_view text, bool of_numbers = false);
 // Bytes as text for a page, 13 bits as two of 91 letters, at the end 6 bits as one: a fourteenth less than base64.
 std::string as_letters(std::string_view bytes);
 

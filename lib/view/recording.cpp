@@ -70,6 +70,9 @@ RecordedGraph record(Compilation& compilation, const TextChoice& texts) {
   } else if (auto status = compilation.run_through(row_of("linear")); !status) {
     error = without_folders(status.diag());
   }
+  const StageRow* begun = find_row(compilation.loaded().info.stage);
+  if (!compilation.loaded().list.empty()) recorder.begins_behind("linear");
+  else if (begun && begun->kind != StageRow::Kind::Ast) recorder.begins_behind(begun->name);
   RecordedGraph out = recorder.finish(&compilation, texts, error);
   compilation.watch(nullptr);
   return out;

@@ -15,6 +15,8 @@ namespace tgc {
 // One graph in the list of all that a page shows.
 struct RecordedGraph {
   std::string name, target, made_for;
+  std::string begins;    // the stage whose result its first graph is; empty: that is the AST, or the tensor graph
+  std::string producer;  // another release that recorded it; empty: none
   bool is_tensor_graph = false;
   size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: of its AST
   double ms = 0;                               // of all stages, watched
@@ -68,6 +70,11 @@ class Recorder : public TraceConsumer {
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
   void rebuilt(int depth, UOp before, UOp after) override;
   void gated(int depth, UOp node) override;
+
+  // It was recorded by another release of tinygrad, of that name.
+  void recorded_by(std::string_view producer) { graph_.producer = producer; }
+  // The first graph is what that stage left.
+  void begins_behind(std::string_view stage) { graph_.begins = stage; }
 
   // All of it. `of`, where there is one, is the compilation that was watched: its list, source and so on are made and
   // recorded, too. `error`: why it stopped.

@@ -97,7 +97,7 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   meet(before), meet(after);
   for (int64_t n = made; n < made + count; n++) meet(n);
   kinds_.push_back(kRewrite), rules_.push_back(e.numbers[0]), made_count_.push_back(count);
-  times_.push_back(std::lround(std::log2(std::max<int64_t>(1, e.numbers[3]))));
+  times_.push_back(std::lround(std::log2(std::max<int64_t>(1, e.numbers[3])) / 2));  // as the nearest power of four
   rewritten_.push_back(before - std::exchange(last_before_, before));
   made_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();

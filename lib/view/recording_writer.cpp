@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "lib/support/pytext.h"
+#include "lib/text/open_args.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender_places.h"
 #include "lib/uop/facts.h"
+#include "lib/uop/release.h"
 #include "passes/program.h"
 #include "renderers/renderer.h"
 
@@ -53,7 +55,8 @@ std::string RecordingWriter::write() {
   json_.object([&] {
     json_.member("name", r_.graph_.name).member("target", r_.graph_.target).member("made_for", r_.graph_.made_for);
     json_.member("kind", r_.graph_.is_tensor_graph ? "tensor" : "kernel").member("error", r_.graph_.error);
-    json_.member("ast", number(r_.ast_));
+    json_.member("ast", number(r_.ast_)).member("begins", r_.graph_.begins);
+    json_.member("producer", r_.graph_.producer);
     write_nodes();
     write_facts();
     write_model();
@@ -108,7 +111,8 @@ void RecordingWriter::choose_nodes() {
 
 std::string RecordingWriter::text_of_arg(UOp u) {
   if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) return u.arg()[1].repr();
-  std::string out = u.arg().is_none() ? "" : u.arg().repr();
+  const bool is_foreign = u.graph().is_foreign();
+  std::string out = shown_arg(u).is_none() ? "" : is_foreign ? open_arg_str(u) : u.arg().repr();
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
@@ -120,7 +124,9 @@ void RecordingWriter::write_nodes() {
         if (!events_->is_derived(n)) json_.value(value(n));
     });
   };
-  column("op", [&](size_t n) { return int64_t(nodes_[n].op()); });
+  NumberedTexts ops;
+  for (int op = 0; op < kNumAllOps; op++) ops.number(name_of(Op(op)));
+  column("op", [&](size_t n) { return ops.number(shown_op(nodes_[n])); });
   column("dtype", [&](size_t n) { return rows_[n].dtype; });
   column("arg", [&](size_t n) { return rows_[n].arg; });
   json_.key("number").array([&] {
@@ -146,9 +152,7 @@ void RecordingWriter::write_nodes() {
       if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel))
         json_.value(number(u)).value(number(u.arg()[0].uop()));
   });
-  std::vector<std::string_view> names;
-  for (int op = 0; op < kNumAllOps; op++) names.push_back(name_of(Op(op)));
-  json_.member("ops", names);
+  json_.member("ops", ops.texts());
 }
 
 // A node and `values` numbers about it, again and again, in the order of the nodes; each is told by how far it is from

@@ -63,7 +63,7 @@ struct ViewServer::State {
       if (!made) return made.diag();
       g.data = std::move(made->data);
     }
-    return packed(g.data);
+    return packed(g.data, g.is_tensor_graph);
   }
 };
 

@@ -94,7 +94,7 @@ export class EventReader {
     const after = code === 0 ? this.became.get(before) : code < 0 ? g.source[g.first[before] - 1 - code] : from - (far & 1 ? -((far + 1) >> 1) : far >> 1);
     this.became.set(before, after);
     this.#replace(before, after);
-    out.push(Kind.Rewrite, rule, before, after, made, count, time ? 2 ** time : 0);
+    out.push(Kind.Rewrite, rule, before, after, made, count, time ? 4 ** time : 0);
   }
 
   // The node with what its sources have become: a row that is there, or the next of those that are to be made.
