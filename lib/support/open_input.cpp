@@ -11,20 +11,12 @@
 #include <vector>
 
 #include "lib/support/limits.h"
+#include "lib/support/staged_file.h"
 
 namespace tgc {
 namespace {
 
 constexpr int64_t kMostTexts = 16;  // a pipe's recording may be so many times as large as the largest text
-
-bool write_all(int fd, const char* data, size_t size) {
-  while (size > 0) {
-    ssize_t n = ::write(fd, data, size);
-    if (n < 0) return false;
-    data += n, size -= size_t(n);
-  }
-  return true;
-}
 
 // All that is left of `from`, in a file that has no name and lives as long as this process; null with errno.
 FILE* copy_of(int from) {
@@ -36,8 +28,8 @@ FILE* copy_of(int from) {
     ssize_t n = ::read(from, buffer.data(), buffer.size());
     if (n == 0) return copy;
     if (n > 0 && (size += n) > kMostTexts * limit(Limit::InputBytes)) errno = EFBIG, n = -1;
-    if (n > 0 && write_all(fileno(copy), buffer.data(), size_t(n))) continue;
-    int error = errno;
+    int error = n > 0 ? write_all(fileno(copy), {buffer.data(), size_t(n)}) : errno;
+    if (error == 0) continue;
     std::fclose(copy);
     errno = error;
     return nullptr;
