@@ -35,12 +35,14 @@ void hold_contest(BeamLog& log, const SearchKernel& kernel, const SearchPlan& pl
   CandidateSpec spec = candidate_spec(kernel, plan, times.compiler());
   spec.uops_max = 0;
   std::vector<Contestant> all;
+  std::string why;  // the first of them is none, or fails
   auto add = [&](const OptTexts& opts) {
     if (std::ranges::find(all, opts, &Contestant::opts) != all.end()) return;
     Contestant c{.opts = opts};
     c.candidate =
         std::make_unique<Candidate>(candidate_of(kernel, read_opt_list(kernel.graph(), joined(opts)), spec));
     if (c.candidate->executable) all.push_back(std::move(c));
+    else if (why.empty()) why = c.candidate->why;
   };
   log.before_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel));
   add(log.before_opts);  // the first: its time is told, too
@@ -57,13 +59,18 @@ void hold_contest(BeamLog& log, const SearchKernel& kernel, const SearchPlan& pl
   std::ranges::stable_sort(all, {}, &Contestant::seconds);
   for (Contestant& c : all) {
     CandidateLog checked{.opts = c.opts};
-    if (!std::isfinite(c.seconds) || !times.check(*c.candidate, checked)) continue;
+    if (!times.check(*c.candidate, checked)) {
+      if (why.empty()) why = checked.why;
+      continue;
+    }
+    if (!std::isfinite(c.seconds)) continue;
     log.opts = c.opts;
     log.seconds = c.seconds;
     log.reference = times.reference();
     return;
   }
-  throw Failure("none of the best candidates of '" + log.kernel + "' runs and computes what it should");
+  throw Failure("none of the best candidates of '" + log.kernel + "' runs and computes what it should" +
+                (why.empty() ? "" : ": " + why));
 }
 
 }  // namespace tgc
