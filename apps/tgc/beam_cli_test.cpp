@@ -31,6 +31,9 @@ TEST_CASE("cli: what beam finds is listed, used under BEAM, merged, handed to ti
   Ran back = run_tgc("dump " + kRecord + " --stage=optimize", "/dev/null", "TGC_BEAM_DB=back.db BEAM=1");
   CHECK(back.out == with.out);
   CHECK(has(run_tgc("beam --remove=CPU:LLVM", "/dev/null", kResults).out, "1 removed"));
+  Ran nothing = run_tgc("beam --remove=CPU:LLVM", "/dev/null", kResults);
+  CHECK(nothing.code == 2);
+  CHECK(has(nothing.err, "no result has the kernel, the target or the key 'CPU:LLVM'"));
 }
 
 TEST_CASE("cli: beam says what it cannot do") {

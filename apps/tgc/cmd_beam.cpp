@@ -75,7 +75,12 @@ int manage(const BeamOptions& o) {
     if (!o.import_from.empty())
       return transfer(import_cache(o.import_from, results, o.over.target), "imported");
     if (!o.export_to.empty()) return transfer(export_cache(results, o.export_to, o.over.target), "exported");
-    if (!o.remove.empty()) return print(std::to_string(results.remove(o.remove)) + " removed\n"), 0;
+    if (!o.remove.empty()) {
+      size_t removed = results.remove(o.remove);
+      if (removed == 0)
+        throw Failure("no result has the kernel, the target or the key '" + o.remove + "'; --list shows them");
+      return print(std::to_string(removed) + " removed\n"), 0;
+    }
     print(o.json ? results_json(results.list()) : results_text(results.list()));
     return 0;
   });

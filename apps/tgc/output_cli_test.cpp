@@ -222,13 +222,13 @@ TEST_CASE("output: an interrupt stops between two graphs and tells what there is
   Ran once = shell(start + "wait $p");
   CHECK(once.code == 2);
   CHECK(has(once.out, " records, "));
-  CHECK(has(once.err, "tgc: stopping before the next graph"));
+  CHECK(has(once.err, "tgc: stopping soon"));
   CHECK(has(once.err, "tgc: cancelled"));
 
   // it waits for its input, which does not come
   Ran twice = shell("sleep 3 | env --default-signal=INT tgc dump -o held.uop & p=$!; sleep 0.5; kill -INT $p; "
                     "sleep 0.2; kill -INT $p; wait $p; echo $? >code");
   CHECK(read_text(scratch() / "code") == "130\n");
-  CHECK(has(twice.err, "tgc: stopping before the next graph"));
+  CHECK(has(twice.err, "tgc: stopping soon"));
   CHECK(!fs::exists(scratch() / "held.uop"));
 }

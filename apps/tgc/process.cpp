@@ -96,7 +96,7 @@ void on_interrupt(int) {
     return;
   }
   interrupted.request();
-  say("tgc: stopping before the next graph; interrupt once more to stop at once\n");
+  say("tgc: stopping soon; interrupt once more to stop at once\n");
 }
 
 }  // namespace
