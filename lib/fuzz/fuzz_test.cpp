@@ -58,9 +58,8 @@ TEST_CASE("fuzz: what is grown is another kernel, and well formed; an equivalent
 }
 
 TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {
-  setenv("TGC_FAULT", "lower-binary", 1);
+  WithEnvironment fault("TGC_FAULT", "lower-binary");
   FuzzReport report = fuzz(Session(), {.count = 60});
-  unsetenv("TGC_FAULT");
   CHECK(report.error == "");
   auto is_it = [](const FuzzFinding& f) { return f.rule == "lower-binary"; };
   REQUIRE(std::ranges::count_if(report.findings, is_it) >= 1);

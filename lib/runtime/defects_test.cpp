@@ -2,7 +2,6 @@
 // the result differs or because a check reports it, with the line.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -16,20 +15,6 @@
 
 namespace tgc {
 namespace {
-
-// While this lives, a variable of the environment has a value.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value, 1);
-  }
-  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 struct SeededKernel {
   KernelSource source;
@@ -94,7 +79,7 @@ Outcome run(const SeededKernel& kernel, const std::string& text) {
 }
 
 TEST_CASE("defects seeded into PTX, CUDA, HIP and Metal: each is found, by comparison or by a check with the line") {
-  Variable cuda("TGC_CUDA_LIBRARY", TGC_CUDA_EMULATOR), hip("TGC_HIP_LIBRARY", TGC_HIP_EMULATOR),
+  WithEnvironment cuda("TGC_CUDA_LIBRARY", TGC_CUDA_EMULATOR), hip("TGC_HIP_LIBRARY", TGC_HIP_EMULATOR),
       races_cuda("TGC_CUDA_EMULATOR_RACE", "1"), races_hip("TGC_HIP_EMULATOR_RACE", "1"),
       races_metal("TGC_METAL_EMULATOR_RACE", "1");
   std::string table = file_text("table.txt"), what, from, to;

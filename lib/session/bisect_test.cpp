@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -15,12 +14,6 @@ namespace tgc {
 namespace {
 
 using Verdict = BisectReport::Verdict;
-
-// TGC_FAULT for as long as this lives.
-struct WithFault {
-  explicit WithFault(const std::string& fault) { setenv("TGC_FAULT", fault.c_str(), 1); }
-  ~WithFault() { unsetenv("TGC_FAULT"); }
-};
 
 // data0[i * 4 + k] = a sum of products of two arrays, 12 x 8 and 8 x 16
 constexpr const char* kMatmul =
@@ -51,8 +44,7 @@ constexpr const char* kSqrt =
 
 BisectReport bisected(const std::string& device, const std::string& fault = "", const char* text = kMatmul,
                       const BisectPlan& plan = {}) {
-  std::optional<WithFault> with;
-  if (!fault.empty()) with.emplace(fault);
+  WithEnvironment with("TGC_FAULT", fault);
   Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
   BisectReport out = bisect(Session(), in, {.device = device}, plan);
@@ -174,7 +166,7 @@ TEST_CASE("bisect: a record that tgc does not make diverges: stage, rule, and wh
 
 TEST_CASE("bisect: a model: the kernel, and the rewrite in it; a schedule whose kernels are right") {
   auto bisect_mlp = [](const std::string& fault) {
-    WithFault with(fault);
+    WithEnvironment with("TGC_FAULT", fault);
     Session session{.over = {.weights = test_path("models/mlp.safetensors")}};
     return bisect_model(session, test_path("models/mlp.onnx"), {.input = "mlp.onnx", .device = "CPU:LLVM"});
   };

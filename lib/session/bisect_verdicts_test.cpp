@@ -2,8 +2,6 @@
 // schedule, a kernel that does what none may do, vectors that both renderers print wrongly.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-
 #include "lib/session/bisect.h"
 #include "lib/session/source.h"
 #include "lib/support/testing.h"
@@ -13,15 +11,9 @@ namespace {
 
 using Verdict = BisectReport::Verdict;
 
-struct WithFault {
-  explicit WithFault(const std::string& fault) { setenv("TGC_FAULT", fault.c_str(), 1); }
-  ~WithFault() { unsetenv("TGC_FAULT"); }
-};
-
 BisectReport bisected(const std::string& text, const std::string& fault, const TrialSpec& spec = {.device = "CPU:LLVM"},
                       Settings settings = {}) {
-  std::optional<WithFault> with;
-  if (!fault.empty()) with.emplace(fault);
+  WithEnvironment with("TGC_FAULT", fault);
   Loaded in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
   return bisect(Session(), in, spec);
@@ -36,8 +28,7 @@ const std::string kDivided =
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
 
 BisectReport bisected_schedule(const std::string& id, const std::string& fault) {
-  std::optional<WithFault> with;
-  if (!fault.empty()) with.emplace(fault);
+  WithEnvironment with("TGC_FAULT", fault);
   auto source = std::move(Source::open(Session(), test_path("golden/tensor.jsonl.gz") + "#" + id).value_or_throw());
   Loaded in = std::move(*std::move(source.next().value_or_throw()));
   return bisect_tensor_graph(Session(), in, {.device = "REF"});

@@ -2,8 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <vector>
+
+#include "lib/support/testing.h"
 
 using namespace tgc;
 
@@ -20,13 +21,12 @@ TEST_CASE("settings: by name, with defaults, with help in trouble") {
 }
 
 TEST_CASE("settings: the environment is the fallback") {
-  setenv("TC_SELECT", "3", 1);
+  WithEnvironment three("TC_SELECT", "3");
   auto s = Settings::from_environment();
   REQUIRE(s.ok());
   CHECK(s->TC_SELECT == 3);
-  setenv("TC_SELECT", "x", 1);
+  WithEnvironment letter("TC_SELECT", "x");
   CHECK(!Settings::from_environment().ok());
-  unsetenv("TC_SELECT");
 }
 
 TEST_CASE("nearest_names: near ones in order, none that is far") {

@@ -1,6 +1,8 @@
-// What tests share: where the source tree is, and the files of testdata/.
+// What tests share: where the source tree is, the files of testdata/, and variables of the environment.
 #pragma once
+#include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,5 +26,21 @@ inline std::vector<std::string> words_of(const std::string& line) {
   for (std::string word; in >> word;) out.push_back(word);
   return out;
 }
+
+// While this lives, a variable of the environment has a value; then it has the one before again, or none.
+class WithEnvironment {
+ public:
+  WithEnvironment(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~WithEnvironment() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  WithEnvironment(const WithEnvironment&) = delete;
+  WithEnvironment& operator=(const WithEnvironment&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 }  // namespace tgc

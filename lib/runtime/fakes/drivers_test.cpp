@@ -2,12 +2,12 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "lib/runtime/devices.h"
 #include "lib/runtime/testing.h"
+#include "lib/support/testing.h"
 
 namespace tgc {
 namespace {
@@ -15,22 +15,8 @@ namespace {
 // The fakes in place of the drivers, with a log of their calls.
 class Fakes {
  public:
-  explicit Fakes(const std::string& fail = "") {
-    log_ = (std::filesystem::temp_directory_path() / ("tgc_fakes." + std::to_string(getpid()))).string();
-    std::ofstream(log_).close();
-    setenv("TGC_CUDA_LIBRARY", TGC_FAKE_CUDA, 1);
-    setenv("TGC_HIP_LIBRARY", TGC_FAKE_HIP, 1);
-    setenv("TGC_OBJC_LIBRARY", TGC_FAKE_METAL, 1);
-    setenv("TGC_METAL_LIBRARY", TGC_FAKE_METAL, 1);
-    setenv("TGC_FAKE_LOG", log_.c_str(), 1);
-    setenv("TGC_FAKE_FAIL", fail.c_str(), 1);
-  }
-  ~Fakes() {
-    for (const char* name : {"TGC_CUDA_LIBRARY", "TGC_HIP_LIBRARY", "TGC_OBJC_LIBRARY", "TGC_METAL_LIBRARY",
-                             "TGC_FAKE_LOG", "TGC_FAKE_FAIL"})
-      unsetenv(name);
-    std::filesystem::remove(log_);
-  }
+  explicit Fakes(const std::string& fail = "") : fail_("TGC_FAKE_FAIL", fail) { std::ofstream(log_).close(); }
+  ~Fakes() { std::filesystem::remove(log_); }
   // The calls since the last time, one a line.
   std::string calls() {
     std::ifstream in(log_);
@@ -41,7 +27,10 @@ class Fakes {
   }
 
  private:
-  std::string log_;
+  std::string log_ = (std::filesystem::temp_directory_path() / ("tgc_fakes." + std::to_string(getpid()))).string();
+  WithEnvironment cuda_{"TGC_CUDA_LIBRARY", TGC_FAKE_CUDA}, hip_{"TGC_HIP_LIBRARY", TGC_FAKE_HIP},
+      objc_{"TGC_OBJC_LIBRARY", TGC_FAKE_METAL}, metal_{"TGC_METAL_LIBRARY", TGC_FAKE_METAL},
+      fake_log_{"TGC_FAKE_LOG", log_}, fail_;
   size_t seen_ = 0;
 };
 
@@ -181,9 +170,8 @@ TEST_CASE("METAL on a fake runtime: the messages") {
 }
 
 TEST_CASE("a missing driver is an error that names it, and no more") {
-  setenv("TGC_CUDA_LIBRARY", "/nonexistent/libcuda.so", 1);
-  setenv("TGC_HIP_LIBRARY", "/nonexistent/libhip.so", 1);
-  setenv("TGC_OPENCL_LIBRARY", "/nonexistent/libcl.so", 1);
+  WithEnvironment cuda("TGC_CUDA_LIBRARY", "/nonexistent/libcuda.so"),
+      hip("TGC_HIP_LIBRARY", "/nonexistent/libhip.so"), cl("TGC_OPENCL_LIBRARY", "/nonexistent/libcl.so");
   for (auto [name, words] : {std::pair("CUDA", "no NVIDIA driver: /nonexistent/libcuda.so"),
                              {"AMD", "no AMD driver (ROCm): /nonexistent/libhip.so"},
                              {"CL", "no OpenCL loader: /nonexistent/libcl.so"}}) {
@@ -192,9 +180,8 @@ TEST_CASE("a missing driver is an error that names it, and no more") {
     CHECK(info.detail.starts_with(words));
   }
   // a library that is no driver
-  setenv("TGC_CUDA_LIBRARY", TGC_FAKE_HIP, 1);
+  WithEnvironment other("TGC_CUDA_LIBRARY", TGC_FAKE_HIP);
   CHECK(probe_device("CUDA").detail.find("has no function 'cuInit'") != std::string::npos);
-  for (const char* name : {"TGC_CUDA_LIBRARY", "TGC_HIP_LIBRARY", "TGC_OPENCL_LIBRARY"}) unsetenv(name);
   CHECK(!make_device("TPU").ok());
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lib/runtime/testing.h"
+#include "lib/support/testing.h"
 
 namespace tgc {
 namespace {
@@ -116,10 +117,9 @@ TEST_CASE("Metal's emulator: what a kernel may not do is named with its line, it
 
 TEST_CASE("Metal's emulator: --race finds two threads at one address with no barrier between") {
   LaunchSize size{.global = {1, 1, 1}, .local = {{64, 1, 1}}};
-  setenv("TGC_METAL_EMULATOR_RACE", "1", 1);
+  WithEnvironment race("TGC_METAL_EMULATOR_RACE", "1");
   Ran ran = run(kernel_text(kTwo, "  data0[lid.x/2] = data1[lid.x];\n"), std::vector<float>(64), counted(64), size);
   Ran fine = run(kernel_text(kTwo, kSum), std::vector<float>(64), counted(64), size);
-  unsetenv("TGC_METAL_EMULATOR_RACE");
   CHECK(has(ran.error, "stores what thread 0 stores with no barrier between, in data0 at byte 0, line 4, thread (1,"));
   CHECK(fine.error == "");
 }
