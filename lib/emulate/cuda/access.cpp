@@ -38,30 +38,13 @@ void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
   }
   if (block.races && space != Space::Local)
     each_active(w, [&](int lane) {
-      block.races->note(w, o, lane, at.host[lane], bytes, access != Access::Load, access == Access::Atomic);
-    });
-}
-
-void Races::note(Warp& w, const Op& o, int lane, uint64_t address, uint32_t bytes, bool stores, bool is_atomic) {
-  uint32_t thread = w.first_thread + uint32_t(lane);
-  for (uint64_t byte = address; byte < address + bytes; byte++) {
-    Cell& cell = seen_[byte];
-    auto conflicts = [&](const Access& a) {
-      return a.thread != kNone && a.thread != thread && !(a.is_atomic && is_atomic);
-    };
-    const Access* other = conflicts(cell.store) ? &cell.store : nullptr;
-    if (stores && !other)
-      other = conflicts(cell.load) ? &cell.load : conflicts(cell.other_load) ? &cell.other_load : nullptr;
-    if (other)
+      auto race = block.races->note(at.host[lane], bytes,
+                                    {o.instruction, w.syncs, uint16_t(w.first_thread + uint32_t(lane)), access});
+      if (!race) return;
+      const Races::Party& other = race->other;
       raise(w, o, lane, kLaunchFailed,
-            std::string(stores ? "stores" : "reads") + " an address that " + name_thread(*w.block, other->thread) +
-                (other == &cell.store ? " stored" : " read") +
-                " with no barrier between: " + w.block->launch->code->describe(other->instruction));
-    Access now{thread, o.instruction, is_atomic};
-    if (stores) cell.store = now;
-    else if (cell.load.thread == kNone || cell.load.thread == thread) cell.load = now;
-    else cell.other_load = now;
-  }
+            race->text(name_thread(block, other.thread), block.launch->code->describe(other.instruction)));
+    });
 }
 
 }  // namespace tgc::ptx

@@ -111,6 +111,7 @@ struct Warp {
   uint32_t first_thread = 0;  // of the block, or, of a warp that holds several blocks, of the grid
   uint64_t executed = 0;      // instructions, each lane's counted
   uint64_t jumps_left = UINT64_MAX;
+  uint32_t syncs = 0;         // barriers of this warp alone that it has passed
 
   // Lanes that wait: where they go on, and where those above them join them.
   struct Waiting {

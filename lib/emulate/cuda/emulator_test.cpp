@@ -184,13 +184,14 @@ TEST_CASE("PTX emulator: small blocks share a warp and are still blocks") {
   for (uint32_t i = 0; i < 40; i++) CHECK(out[i] == i / 5 * 100 + i % 5);
 }
 
-// Each thread of four warps stores to shared memory and reads its mirror image.
-std::string reversal(const std::string& barrier) {
+// Each thread, by default of four warps, stores to shared memory and reads its mirror image.
+std::string reversal(const std::string& barrier, int threads = 128) {
   return kernel_text(1, kElement +
                             ".shared .align 4 .b8 s[512];\nmov.u64 %rd1, s;\nadd.s64 %rd2, %rd1, %rd7;\n"
                             "st.shared.u32 [%rd2], %r0;\n" +
                             barrier +
-                            "\nsub.u32 %r1, 127, %r0;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\n"
+                            "\nsub.u32 %r1, " + std::to_string(threads - 1) +
+                            ", %r0;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\n"
                             "ld.shared.u32 %r2, [%rd4];\nst.global.u32 [%rd8], %r2;");
 }
 
@@ -212,6 +213,9 @@ TEST_CASE("PTX emulator: barriers, and a missing one") {
                "barrier between: kernel 'k', line"));
   CHECK(run_text(kernel_text(1, kElement + "red.global.add.u32 [%rd0], %r0;"), {.races = true}, one).error == "");
   CHECK(one[0] == 31 * 16);
+  // threads of one warp may wait for each other alone
+  CHECK(run_text(reversal("bar.warp.sync 0xffffffff;", 32), {.races = true}, one).error == "");
+  CHECK(contains(run_text(reversal("", 32), {.races = true}, one).error, "with no barrier between"));
 }
 
 TEST_CASE("PTX emulator: a barrier that not all threads reach") {

@@ -20,7 +20,7 @@ class Runner {
     block_.shared.resize(code_.shared_bytes + launch.dynamic_shared);
     block_.stored.resize(block_.shared.size());
     block_.local.resize(code_.local_bytes * std::max<uint64_t>(threads, kLanes));
-    if (launch.check_races) block_.races = std::make_unique<Races>();
+    if (launch.check_races) block_.races = std::make_unique<Races>(kLanes);
     for (uint32_t n = 0; n < files_; n++) make_file();
   }
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "lib/emulate/cuda/code.h"
+#include "lib/emulate/races.h"
 
 namespace tgc::ptx {
 
@@ -23,23 +23,6 @@ struct Launch {
   uint64_t most_jumps = UINT64_MAX;  // of a warp
 
   uint32_t threads() const { return uint32_t(volume(block)); }
-};
-
-// Accesses of one address by two threads with no barrier between, of which one stores.
-class Races {
- public:
-  void note(Warp& w, const Op& o, int lane, uint64_t host_address, uint32_t bytes, bool stores, bool is_atomic);
-  void forget() { seen_.clear(); }  // at a barrier
-
- private:
-  struct Access {
-    uint32_t thread = kNone, instruction = 0;
-    bool is_atomic = false;
-  };
-  struct Cell {
-    Access store, load, other_load;
-  };
-  std::unordered_map<uint64_t, Cell> seen_;  // by byte
 };
 
 struct Block {

@@ -84,6 +84,7 @@ void barrier(Warp& w, const Op& o) {
 }
 
 void trap(Warp& w, const Op& o) { raise(w, o, std::countr_zero(w.active), kLaunchFailed, "came to a trap"); }
+void sync_warp(Warp& w, const Op&) { w.syncs++; }
 void nothing(Warp&, const Op&) {}
 
 void bra(Builder& b) {
@@ -116,7 +117,7 @@ void bar(Builder& b) {
   if (b.take("warp")) {
     if (!b.take("sync")) b.fail("only bar.warp.sync is supported");
     b.no_more();
-    return b.emit({.run = nothing});
+    return b.emit({.run = sync_warp});
   }
   if (!b.take("sync")) b.fail("only .sync is supported");
   b.take("aligned");

@@ -80,6 +80,14 @@ void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
             nearest_to(w, from, from + 4u * o.words));
 }
 
+// Within a wave lanes go together, and the compiler drops barriers: there only one instruction races.
+void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
+  auto race = w.group->races->note(address, bytes, {o.instruction, w.moment, uint16_t(w.first_thread + lane), access});
+  if (race)
+    raise(w, o, lane, kLaunchFailed,
+          race->text(name_thread(*w.group, race->other.thread), w.code->describe(race->other.instruction)));
+}
+
 template <Space kSpace>
 void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
   compute(w, o, to);
@@ -120,7 +128,7 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
     to.is_row = off_row == 0;
   }
   if (w.group->races && kSpace != Space::Private)
-    each_active(w, [&](uint32_t lane) { w.group->races->note(w, o, lane, to.host[lane], o.bytes, access); });
+    each_active(w, [&](uint32_t lane) { watch_race(w, o, lane, to.host[lane], o.bytes, access); });
 }
 
 void allow_offset_and_caches(const Builder& b) {

@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/emulate/hip/builder.h"
 #include "lib/emulate/hip/lanes.h"
-#include "lib/emulate/hip/waits.h"
+#include "lib/emulate/hip/launch.h"
 
 namespace tgc::hip {
 
@@ -24,6 +24,9 @@ inline const Range* find_range(const Wave& w, const Op& o, uint64_t from, uint64
 // allowed to; notes what is watched.
 template <Space kSpace>
 void find_addresses(Wave& w, const Op& o, Access access, Addresses& to);
+
+// Notes an access of the host's memory where races are looked for. Throws the Fault of one.
+void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
 
 // ---- the operands of an access
 // The modifiers that an access may have: offsets, and what says something about caches.

@@ -101,6 +101,7 @@ struct Wave {
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
   Waits* waits = nullptr;  // when asked for
+  uint32_t moment = 0;  // operations begun, where those are watched
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
   uint64_t exec() const { return s[kExec] | (halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }

@@ -22,7 +22,7 @@ class Runner {
     group_.launch = &launch;
     group_.memory.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
     group_.stored.resize(group_.memory.size());
-    if (launch.check_races) group_.races = std::make_unique<Races>();
+    if (launch.check_races) group_.races = std::make_unique<Races>(lanes_);
     for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
       rooms_.push_back({zeroed<uint32_t>(code_.scalars() * sizeof(uint32_t)),
                         zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
@@ -134,7 +134,7 @@ void run_until_stop(Wave& w) {
   uint64_t executed = 0;
   while (w.state == Wave::Running) {
     const Op& o = ops[w.pc++];
-    if (kWatches) w.executed++, w.waits->check(w, o);
+    if (kWatches) w.moment++, w.waits->check(w, o);
     o.run(w, o);
     executed += o.is_vector ? uint32_t(std::popcount(w.exec())) : 1;
   }

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "lib/emulate/hip/code.h"
+#include "lib/emulate/races.h"
 
 namespace tgc::hip {
-
-class Races;
 
 struct Launch {
   const Code* code = nullptr;

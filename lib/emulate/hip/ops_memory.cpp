@@ -196,7 +196,7 @@ void scalar_load_run(Wave& w, const Op& o) {
   uint64_t there = std::min<uint64_t>(4u * o.words, range->end - from);
   std::memset(w.s + o.to, 0, 4u * o.words);
   std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);
-  if (w.group->races) w.group->races->note(w, o, 0, from, u32(there), Access::Load);
+  if (w.group->races) watch_race(w, o, 0, from, u32(there), Access::Load);
 }
 void build_scalar_load(Builder& b) {
   allow_offset_and_caches(b);

@@ -12,7 +12,14 @@ void* Runner::threadgroup(uint32_t number, uint64_t bytes, const char* name, uin
 }
 
 void Runner::watch(const Access& a, uint64_t at) {
-  if (std::string wrong = memory_.watch(a, thread_); !wrong.empty()) fail(std::move(wrong), at);
+  if (auto never = memory_.never_stored(a))
+    fail("reads threadgroup memory that no thread of the group has stored, " + memory_.place_within(*never), at);
+  uint64_t entry = reinterpret_cast<uint64_t>(grid_.entry);
+  if (auto race = memory_.race(a, thread_, uint32_t(at - entry)))
+    fail(std::string(a.stores ? "stores" : "reads") + " what thread " +
+             three_numbers(position_of(race->other.thread).thread) + (race->other.stores() ? " stored" : " read") +
+             " with no barrier between, " + memory_.place_within(race->address),
+         at, entry + uint64_t(int32_t(race->other.instruction)));
 }
 
 void Runner::fail_access(const Access& a, uint64_t at) {

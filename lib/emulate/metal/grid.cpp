@@ -133,19 +133,22 @@ void Runner::fail_for(uint32_t thread, std::string what) {
   fault_ = Fault{std::move(what), waiting_[thread].at, position_of(thread)};
 }
 
-void Runner::fail(std::string what, uint64_t at) {
-  fault_ = Fault{std::move(what), at, position_of(thread_)};
+void Runner::fail(std::string what, uint64_t at, uint64_t other_at) {
+  fault_ = Fault{std::move(what), at, position_of(thread_), other_at};
   fiber_->leave();  // for good
 }
 
 std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }
 
-std::string Fault::text(uint32_t line) const {
-  auto three = [](const std::array<uint32_t, 3>& n) {
-    return "(" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + ")";
-  };
-  return what + (line ? ", line " + std::to_string(line) : "") + ", thread " + three(position.thread) + " of group " +
-         three(position.group);
+std::string three_numbers(const std::array<uint32_t, 3>& n) {
+  return "(" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + ")";
+}
+
+std::string Fault::text(const std::function<uint32_t(uint64_t)>& line_of) const {
+  uint32_t line = line_of(at), other = other_at ? line_of(other_at) : 0;
+  return what + (line ? ", line " + std::to_string(line) : "") + ", thread " + three_numbers(position.thread) +
+         " of group " + three_numbers(position.group) +
+         (other ? "; the other access is in line " + std::to_string(other) : "");
 }
 
 }  // namespace tgc::metal

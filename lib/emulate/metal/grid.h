@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,8 +37,12 @@ struct Fault {
   std::string what;    // "reads 4 bytes 8 bytes after the end of data1 (32 bytes)"
   uint64_t at = 0;     // the address of the instruction behind the one that did it
   Position position;   // of the thread
-  std::string text(uint32_t line) const;  // with line, thread and group
+  uint64_t other_at = 0;  // of a race: likewise of the other access; 0: none
+  // With thread, group and lines, which `line_of` says of addresses; 0: not known.
+  std::string text(const std::function<uint32_t(uint64_t)>& line_of) const;
 };
+
+std::string three_numbers(const std::array<uint32_t, 3>& n);  // "(1, 0, 0)"
 
 inline constexpr uint32_t kSimdWidth = 32, kMostThreads = 1024;
 inline constexpr uint64_t kMostThreadgroupBytes = 32 << 10;  // Apple's limit

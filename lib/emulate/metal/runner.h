@@ -48,7 +48,7 @@ class Runner {
   void multiply(uint32_t first);
   void watch(const Access& a, uint64_t at);
   void fail_access(const Access& a, uint64_t at);
-  void fail(std::string what, uint64_t at);
+  void fail(std::string what, uint64_t at, uint64_t other_at = 0);
   void fail_for(uint32_t thread, std::string what);
   Position position_of(uint32_t thread) const;
 

@@ -74,9 +74,10 @@ class EmulatedKernel : public Kernel {
 
   Diag explained(const metal::Fault& fault) const {
     uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
-    uint32_t line = line_at(lines_, fault.at - begin - 1);  // `at` is behind the call
-    Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line), .convicts = true};
+    auto line_of = [&](uint64_t behind) { return line_at(lines_, behind - begin - 1); };
+    Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .convicts = true};
     auto lines = lines_of(source_.text);
+    uint32_t line = line_of(fault.at);
     if (line && line <= lines.size()) out.context = std::string(lines[line - 1]);
     return out;
   }

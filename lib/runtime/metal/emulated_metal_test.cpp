@@ -120,7 +120,9 @@ TEST_CASE("Metal's emulator: --race finds two threads at one address with no bar
   WithEnvironment race("TGC_METAL_EMULATOR_RACE", "1");
   Ran ran = run(kernel_text(kTwo, "  data0[lid.x/2] = data1[lid.x];\n"), std::vector<float>(64), counted(64), size);
   Ran fine = run(kernel_text(kTwo, kSum), std::vector<float>(64), counted(64), size);
-  CHECK(has(ran.error, "stores what thread 0 stores with no barrier between, in data0 at byte 0, line 4, thread (1,"));
+  CHECK(has(ran.error,
+            "stores what thread (0, 0, 0) stored with no barrier between, data0 at byte 0, line 4, thread (1,"));
+  CHECK(has(ran.error, "; the other access is in line 4"));
   CHECK(fine.error == "");
 }
 

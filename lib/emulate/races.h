@@ -1,0 +1,112 @@
+// Races: two threads at one address with no barrier between, one of them storing. A table of what each piece of memory
+// was last accessed by, which every emulator keeps for the blocks that a thread of the host runs (--race).
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/emulate/memory.h"
+
+namespace tgc::emulate {
+
+class Races {
+ public:
+  // Who accesses. Threads of one team (a warp, a wave) go together between the moments that they count: of them only
+  // two of one moment race. Where `team` is one number for each thread, any two do.
+  struct Party {
+    uint32_t instruction = 0, moment = 0;
+    uint16_t thread = kNobody;  // of the block
+    Access access = Access::Load;
+
+    bool stores() const { return access != Access::Load; }
+  };
+  struct Race {
+    uint64_t address;
+    Party now, other;
+    // "stores an address that THREAD read with no barrier between: INSTRUCTION", both the other's
+    std::string text(const std::string& thread, const std::string& instruction) const {
+      return std::string(now.stores() ? "stores" : "reads") + " an address that " + thread +
+             (other.stores() ? " stored" : " read") + " with no barrier between: " + instruction;
+    }
+  };
+
+  // `team`: how many threads, one behind the other, are a team.
+  explicit Races(uint32_t team = 1) : team_(team) {}
+
+  // Notes an access of the host's memory; the race that it is, with the first of its bytes.
+  std::optional<Race> note(uint64_t address, uint32_t bytes, const Party& now) {
+    for (uint64_t end = address + bytes; address < end;) {
+      Page& page = page_of(address);
+      // of whole words one cell holds all that is known; else the page is told apart into smaller ones
+      while ((address | (end - address)) & (page.unit - 1)) page.split();
+      Cell& cell = page.cells[address % kPageBytes / page.unit];
+      if (cell.epoch != epoch_) cell = {.epoch = epoch_};
+      if (const Party* other = against(cell, now)) return Race{address, now, *other};
+      remember(cell, now);
+      address += page.unit;
+    }
+    return {};
+  }
+
+  // At a barrier, and before another block: what was is over.
+  void forget() {
+    constexpr size_t kMostPages = 4096;
+    if (pages_.size() > kMostPages) pages_.clear(), recent_ = nullptr;
+    epoch_++;
+  }
+
+ private:
+  static constexpr uint16_t kNobody = UINT16_MAX;
+  static constexpr uint64_t kPageBytes = 4096;
+
+  struct Cell {
+    uint32_t epoch = 0;              // what is of another is forgotten
+    Party store, load, other_load;   // the last; loads of two teams, of one where there was no other, of two threads
+  };
+  struct Page {
+    uint64_t unit = 4;  // bytes that a cell is for: as small as accesses were that are no whole words
+    std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
+
+    void split() {
+      std::vector<Cell> halves;
+      halves.reserve(cells.size() * 2);
+      for (const Cell& c : cells) halves.push_back(c), halves.push_back(c);
+      cells = std::move(halves), unit /= 2;
+    }
+  };
+
+  Page& page_of(uint64_t address) {
+    uint64_t number = address / kPageBytes;
+    if (number != recent_number_ || !recent_) recent_ = &pages_[number], recent_number_ = number;
+    return *recent_;
+  }
+
+  bool is_one_team(const Party& a, const Party& b) const { return a.thread / team_ == b.thread / team_; }
+  bool conflict(const Party& before, const Party& now) const {
+    if (before.thread == kNobody || before.thread == now.thread) return false;
+    if (before.access == Access::Atomic && now.access == Access::Atomic) return false;
+    return !is_one_team(before, now) || before.moment == now.moment;
+  }
+  const Party* against(const Cell& cell, const Party& now) const {
+    if (conflict(cell.store, now)) return &cell.store;
+    if (!now.stores()) return nullptr;
+    return conflict(cell.load, now) ? &cell.load : conflict(cell.other_load, now) ? &cell.other_load : nullptr;
+  }
+  void remember(Cell& cell, const Party& now) const {
+    Party &load = cell.load, &other = cell.other_load;
+    bool together = is_one_team(load, now);
+    if (now.stores()) cell.store = now;
+    else if (load.thread == kNobody || load.thread == now.thread || (together && load.moment != now.moment)) load = now;
+    else if (!together || other.thread == kNobody || is_one_team(load, other)) other = now;
+  }
+
+  uint32_t team_, epoch_ = 1;
+  std::unordered_map<uint64_t, Page> pages_;  // by number
+  uint64_t recent_number_ = 0;
+  Page* recent_ = nullptr;
+};
+
+}  // namespace tgc::emulate
