@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <thread>
 
 namespace tgc::emulate {
@@ -94,12 +95,16 @@ int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
 int Driver::run(const std::string& kernel, uint64_t block_threads,
                 const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
   auto begin = std::chrono::steady_clock::now();
+  std::clock_t begin_work = std::clock();  // of all threads
   uint64_t executed = 0;
   if (std::optional<Fault> fault = launch(executed)) return fail(fault->code, fault->text);
+  double work = std::max(double(std::clock() - begin_work), 1.0) / CLOCKS_PER_SEC;
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (is_set("_SPEED"))
-    std::fprintf(stderr, "%s: %llu instructions of threads in %.6f s, %.0f million a second, blocks of %llu threads\n",
-                 kernel.c_str(), (unsigned long long)executed, seconds, double(executed) / seconds / 1e6,
+    std::fprintf(stderr,
+                 "%s: %llu instructions of threads in %.6f s, %.6f s of processors: %.0f million a second and core, "
+                 "blocks of %llu threads\n",
+                 kernel.c_str(), (unsigned long long)executed, seconds, work, double(executed) / work / 1e6,
                  (unsigned long long)block_threads);
   return kSuccess;
 }

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Times the emulators on the corpus's kernels for CUDA:PTX, AMD:LLVM and METAL, with drawn inputs, one thread of the host each.
+
+  bench_emulators.py TGC RECORDS.jsonl.gz... [--target=T]... [--every=N]
+
+Of PTX and RDNA the emulators count instructions of threads (a vector instruction once for each active lane) and processor time of each
+launch. Metal's kernels are machine code of this processor, so that operations are counted, as tinygrad estimates them, by the clock.
+Beside that, per target, the time of all kernels from their AST: compiling, drawing of inputs, the run. Run by scripts/bench emulators.
+"""
+import argparse, gzip, json, os, re, subprocess, time
+
+kTargets = ["CUDA:PTX:sm_80", "AMD:LLVM:gfx1100", "METAL:METAL"]
+kLaunch = re.compile(r"(\d+) instructions of threads in ([\d.]+) s, ([\d.]+) s of processors")
+
+
+def records_for(paths, target):
+  for path in paths:
+    with gzip.open(path, "rt") as lines:
+      for line in lines:
+        record = json.loads(line)
+        if record.get("target") == target and "program" in record: yield f"{path}#{record['id']}", record["program"]
+
+
+def timed(tgc, target, name, program):
+  """Processor seconds of `tgc run`, and how many millions it did in how many seconds of launches; None where it failed."""
+  command = [tgc, "run", name, "--emulate", "--reference=none", "--json"] + [f"--var={v}={most}" for v, _, most in program["vars"]]
+  metal = target.startswith("METAL")
+  begun = os.times()
+  ran = subprocess.run(command + ["--bench=1"] * metal, capture_output=True, text=True,
+                       env={**os.environ, **{f"TGC_{gpu}_EMULATOR_{key}": "1" for gpu in ("CUDA", "HIP") for key in ("SPEED", "THREADS")}})
+  done = os.times()
+  if ran.returncode: return print(f"  {name}: {ran.stderr.strip()[:200]}")
+  processor = done.children_user + done.children_system - begun.children_user - begun.children_system
+  if metal:
+    seconds = json.loads(ran.stdout)["bench"]["min_s"]
+    return processor, int(program["ops"]) / 1e6 if program["ops"].isdigit() else 0, seconds
+  launches = kLaunch.findall(ran.stderr)
+  return processor, sum(int(l[0]) for l in launches) / 1e6, sum(float(l[2]) for l in launches)
+
+
+def main():
+  parser = argparse.ArgumentParser()
+  parser.add_argument("tgc")
+  parser.add_argument("records", nargs="+")
+  parser.add_argument("--target", action="append")
+  parser.add_argument("--every", type=int, default=1)
+  options = parser.parse_args()
+  for target in options.target or kTargets:
+    rows, begun = [], time.perf_counter()
+    kernels = list(records_for(options.records, target))
+    for name, program in kernels[::options.every]:
+      if row := timed(options.tgc, target, name, program): rows.append((*row, name))
+    if not rows: continue
+    clock = time.perf_counter() - begun
+    processor, millions, seconds = (sum(r[n] for r in rows) for n in range(3))
+    unit = "operations" if target.startswith("METAL") else "instructions"
+    large = sorted(r[1] / r[2] for r in rows if r[1] >= 1)  # of a million and more: of the others a launch is mostly its start
+    print(f"{target}: {len(rows)} of {len(kernels)} kernels, {millions:,.0f} million {unit} in {seconds:.1f} s of launches: {millions / seconds:.0f} million a second and core"
+          + (f"; a kernel's median {large[len(large) // 2]:.0f}, least {large[0]:.0f}, most {large[-1]:.0f}" if large else ""))
+    print(f"  with compiling and inputs {processor:.1f} s of processors, {clock:.1f} s by the clock; the longest: "
+          + ", ".join(f"{r[3].rsplit('#')[-1]} {r[2]:.1f} s" for r in sorted(rows, key=lambda r: -r[2])[:3]))
+
+
+main()
