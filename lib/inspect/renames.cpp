@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/support/lines.h"
+#include "lib/support/pytext.h"
+
 namespace tgc {
 namespace {
 
@@ -17,17 +20,6 @@ constexpr Row kRows[] = {
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// The number behind the last 'n' of a kernel's name, where it ends there or before a colour is reset.
-std::string without_number(std::string_view name) {
-  constexpr std::string_view kReset = "\x1b[0m";
-  std::string_view end = name.ends_with(kReset) ? kReset : "";
-  std::string_view text = name.substr(0, name.size() - end.size());
-  size_t at = text.size();
-  while (at > 0 && is_digit(text[at - 1])) at--;
-  if (at == text.size() || at < 2 || text[at - 1] != 'n') return std::string(name);
-  return std::string(text.substr(0, at - 1)) + std::string(end);
-}
 
 // A word or a "quoted" one at the beginning of `line`, which it is taken from; nullopt when there is none.
 std::optional<std::string> take_word(std::string_view& line) {
@@ -120,12 +112,11 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
 }
 
 std::string plain_kernel_name(std::string_view name) {
-  std::string plain;
-  for (size_t i = 0; i < name.size(); i++) {
-    if (name[i] == '\x1b') i = std::min(name.find('m', i), name.size());
-    else plain += name[i];
-  }
-  return without_number(plain);
+  std::string plain = ansistrip(name);
+  size_t at = plain.size();
+  while (at > 0 && is_digit(plain[at - 1])) at--;
+  if (at < plain.size() && at >= 2 && plain[at - 1] == 'n') plain.resize(at - 1);
+  return plain;
 }
 
 Renames Renames::between(Release a, Release b) {
@@ -138,13 +129,10 @@ Renames Renames::between(Release a, Release b) {
 Result<Renames> Renames::read(std::string_view text, std::string_view file) {
   Renames out;
   uint32_t number = 0;
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::string_view line : lines_of(text)) {
     number++;
-    if (line.find_first_not_of(" \t\r") == line.npos || line.starts_with('#')) continue;
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    line = trimmed(line);
+    if (line.empty() || line.starts_with('#')) continue;
     auto kind = take_word(line), from = take_word(line), to = take_word(line);
     if (kind == "form") to.emplace();
     if (!kind || !from || !to || !out.add(*kind, *from, *to))

@@ -37,9 +37,7 @@ void note_names(StructureReport& out, Release release, DType d) {
     out.not_known[std::string(d.scalar().repr())]++;
 }
 
-bool is_numeric(UOp u) { return u.in(ops::ALU) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD}); }
-
-// How many operands an op of arithmetic takes; 0: any number.
+// How many operands an op of arithmetic takes; 0: it is none, or takes any number.
 size_t operands_of(UOp u) {
   if (u.in(ops::Unary)) return 1;
   if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;
@@ -58,7 +56,7 @@ StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
     if (u.is(Op::OTHER) || !has_op(graph.release(), u.op())) out.not_known["Ops." + std::string(shown_op(u))]++;
     note_names(out, graph.release(), u.dtype());
     note_names(out, graph.release(), shown_arg(u));
-    if (is_numeric(u) && operands_of(u) && u.num_src() != operands_of(u))
+    if (operands_of(u) && u.num_src() != operands_of(u))
       out.wrong.push_back(where + " with " + std::to_string(u.num_src()) + " sources, needs " +
                           std::to_string(operands_of(u)));
     if (u.is(Op::RANGE) && u.num_src() == 0) out.wrong.push_back(where + " without a size");

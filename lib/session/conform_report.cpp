@@ -3,6 +3,7 @@
 
 #include "lib/session/conform.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
 #include "lib/support/write_file.h"
 #include "lib/text/input_file.h"
 
@@ -15,20 +16,16 @@ constexpr std::string_view kBaselineHead = "# tgc conform: what conforms, by rec
 Result<std::set<std::string>> read_baseline(const std::string& file) {
   auto text = read_file(file);
   if (!text) return text.diag();
-  std::set<std::string> lines;
-  for (size_t at = 0; at < text->size();) {
-    size_t end = std::min(text->find('\n', at), text->size());
-    std::string line = text->substr(at, end - at);
-    if (!line.empty() && line[0] != '#') {
-      if (std::count(line.begin(), line.end(), '\t') != 2)
-        return Diag{.message = "'" + line + "' is no line of a baseline",
-                    .file = file,
-                    .expected = "a file that --write-baseline wrote"};
-      lines.insert(line);
-    }
-    at = end + 1;
+  std::set<std::string> out;
+  for (std::string_view line : lines_of(*text)) {
+    if (line.empty() || line[0] == '#') continue;
+    if (std::ranges::count(line, '\t') != 2)
+      return Diag{.message = "'" + std::string(line) + "' is no line of a baseline",
+                  .file = file,
+                  .expected = "a file that --write-baseline wrote"};
+    out.emplace(line);
   }
-  return lines;
+  return out;
 }
 
 std::string with_commas(size_t n) {

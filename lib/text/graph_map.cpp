@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
 #include "lib/support/pytext.h"
 
 namespace tgc {
@@ -33,10 +34,9 @@ std::string upper(std::string text) {
 Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   GraphMap out;
   out.given_ = true;
-  for (uint32_t number = 1; !text.empty(); number++) {
-    size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  uint32_t number = 0;
+  for (std::string_view line : lines_of(text)) {
+    number++;
     auto what = next_word(line);
     if (what.empty()) continue;
     std::string theirs(next_word(line)), ours;
