@@ -9,17 +9,20 @@ namespace tgc {
 
 void append_json_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
-  bool valid = is_valid_utf8(text);
+  const bool valid = is_valid_utf8(text);
   out += '"';
+  size_t written = 0;
   for (size_t i = 0; i < text.size(); i++) {
     auto c = uint8_t(text[i]);
+    if (c != '"' && c != '\\' && c >= 0x20 && (c < 0x80 || valid)) continue;
+    out.append(text, written, i - written);
+    written = i + 1;
     if (c == '"' || c == '\\') out += '\\', out += char(c);
     else if (c == '\n') out += "\\n";
     else if (c < 0x20) out.append("\\u00").append({kHex[c >> 4], kHex[c & 15]});
-    else if (c >= 0x80 && !valid) out += "\xEF\xBF\xBD";
-    else out += char(c);
+    else out += "\xEF\xBF\xBD";
   }
-  out += '"';
+  out.append(text, written) += '"';
 }
 
 void JsonWriter::begin_value() {

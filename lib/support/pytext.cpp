@@ -205,7 +205,8 @@ size_t utf8_error(std::string_view text) {
       continue;
     }
     size_t at = i;
-    if (decode(text, i) < 0) return at;
+    if (uint8_t(text[i]) < 0x80) i++;
+    else if (decode(text, i) < 0) return at;
   }
   return text.npos;
 }

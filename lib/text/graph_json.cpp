@@ -1,7 +1,9 @@
 #include "lib/text/graph_json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <unordered_map>
 
 #include "lib/support/deep_stack.h"
 #include "lib/support/pytext.h"
@@ -91,13 +93,20 @@ class GraphJsonWriter {
     out_.append("\"op\":\"").append(op).append("\",\"dtype\":\"").append(complete_repr(u.dtype())) += '"';
     if (u.num_src()) {
       out_ += ",\"src\":[";
-      for (size_t i = 0; i < u.num_src(); i++)
-        out_.append(i ? "," : "").append(std::to_string(*number_.find(u.src(i))));
+      for (size_t i = 0; i < u.num_src(); i++) {
+        if (i) out_ += ',';
+        append_number(*number_.find(u.src(i)));
+      }
       out_ += ']';
     }
     if (!a.is_none()) out_ += ",\"arg\":", arg(a);
     if (!u.tag().is_none()) out_ += ",\"tag\":", arg(u.tag());
     out_ += '}';
+  }
+
+  void append_number(int64_t n) {
+    char text[20];
+    out_.append(text, std::to_chars(text, text + sizeof text, n).ptr);
   }
 
   void tagged(std::string_view key, std::string_view value) {
@@ -250,12 +259,15 @@ class JsonReader {
     in_.object([&](std::string_view key) {
       size_t value_at = in_.position();
       if (key == "op") {
-        std::string name = in_.string();
+        std::string_view name = in_.string_view(room_);
         op = parse_op(name);
         if (graph_.is_foreign() && (!op || *op == Op::OTHER)) op = Op::OTHER, other = name;
-        if (!op) in_.fail(value_at, "unknown op '" + name + "'", "an op of tinygrad 0.12.0");
+        if (!op) in_.fail(value_at, "unknown op '" + std::string(name) + "'", "an op of tinygrad 0.12.0");
       } else if (key == "dtype") {
-        dtype = dtype_of(in_.string(), value_at);
+        std::string_view text = in_.string_view(room_);
+        Arg value = value_of(text, value_at);
+        if (value.kind() != Arg::Kind::DType) in_.fail(value_at, "found '" + std::string(text) + "'", "a dtype");
+        dtype = value.dtype();
       } else if (key == "src") {
         in_.array([&] { sources_.push_back(known()); });
       } else if (key == "arg") {
@@ -278,17 +290,13 @@ class JsonReader {
     return graph_.node(*op, *dtype, sources_, a, tag);
   }
 
-  DType dtype_of(const std::string& text, size_t at) {
-    if (last_dtype_text_ == text) return last_dtype_;
-    Arg a = value_of(text, at);
-    if (a.kind() != Arg::Kind::DType) in_.fail(at, "found '" + text + "'", "a dtype");
-    last_dtype_text_ = text;
-    return last_dtype_ = a.dtype();
-  }
-  Arg value_of(const std::string& text, size_t at) {
+  // A dtype or an enum's value. A graph has few of them, again and again.
+  Arg value_of(std::string_view text, size_t at) {
+    auto known = values_.find(text);
+    if (known != values_.end()) return known->second;
     auto value = catch_failures([&] { return ValueReader(graph_, text, {}).read(); });
     if (!value) in_.fail(at, value.diag().message, value.diag().expected);
-    return *value;
+    return values_.emplace(text, *value).first->second;
   }
 
   Arg arg() {
@@ -304,12 +312,14 @@ class JsonReader {
       case Type::Null: in_.null(); return {};
       case Type::True:
       case Type::False: return in_.boolean();
-      case Type::String: return graph_.str(in_.string());
+      case Type::String: return graph_.str(in_.string_view(room_));
       case Type::Number: return number();
       case Type::Array: {
-        std::vector<Arg> items;
-        in_.array([&] { items.push_back(arg()); });
-        return graph_.tuple(items);
+        const size_t first = args_.size();
+        in_.array([&] { args_.push_back(arg()); });
+        Arg out = graph_.tuple(std::span(args_).subspan(first));
+        args_.resize(first);
+        return out;
       }
       case Type::Object: break;
     }
@@ -338,7 +348,7 @@ class JsonReader {
   Arg object_arg(const std::string& kind) {
     size_t at = in_.position();
     if (kind == "uop") return known();
-    if (kind == "value") return value_of(in_.string(), at);
+    if (kind == "value") return value_of(in_.string_view(room_), at);
     if (kind == "raw") return graph_.raw(in_.string());
     if (kind == "float") {
       std::string text = in_.string();
@@ -394,8 +404,12 @@ class JsonReader {
   JsonScanner in_;
   size_t begin_;  // of the graph, in the text
   std::vector<UOp> nodes_, sources_;
-  std::string last_dtype_text_;
-  DType last_dtype_;
+  std::vector<Arg> args_;  // of the tuples that are being read
+  std::string room_;       // of the string that is being looked at
+  struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, Arg, TextHash, std::equal_to<>> values_;
   int64_t id_ = -1;  // that the node had, of a stream
   int arg_depth_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "lib/text/json_scan.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 
@@ -84,7 +85,7 @@ size_t JsonScanner::run_end(size_t at) const {
     uint64_t v;
     std::memcpy(&v, text_.data() + at, 8);
     uint64_t stop = has_zero(v ^ (kOnes * '"')) | has_zero(v ^ (kOnes * '\\')) | ((v - kOnes * 0x20) & ~v & kHigh);
-    if (stop) break;
+    if (stop) return at + size_t(std::countr_zero(stop)) / 8;  // below the lowest mark no byte borrowed from another
   }
   while (at < text_.size() && text_[at] != '"' && text_[at] != '\\' && uint8_t(text_[at]) >= 0x20) at++;
   return at;
@@ -123,6 +124,16 @@ void JsonScanner::string(std::string& out) {
   if (size_t bad = utf8_error(text_.substr(begin, pos_ - begin)); bad != text_.npos)
     fail(begin + bad, "a string that is not UTF-8");
   pos_++;
+}
+
+std::string_view JsonScanner::string_view(std::string& room) {
+  blanks();
+  const size_t begin = pos_ + 1;
+  if (size_t end = begin <= text_.size() && text_[pos_] == '"' ? run_end(begin) : text_.size();
+      end < text_.size() && text_[end] == '"')
+    if (auto plain = text_.substr(begin, end - begin); is_valid_utf8(plain)) return pos_ = end + 1, plain;
+  string(room);
+  return room;
 }
 
 uint32_t JsonScanner::hex4(size_t at) {

@@ -38,6 +38,8 @@ class JsonScanner {
 
   std::string string();
   void string(std::string& out);                 // into `out`, whose memory is used again
+  // The same without a copy where there is no escape in it: valid as long as the text and `room` are.
+  std::string_view string_view(std::string& room);
   std::optional<std::string> string_or_null();
   bool boolean();
   bool null();                                   // consumes a null; false when something else comes next
