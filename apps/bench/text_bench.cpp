@@ -1,6 +1,7 @@
-// tgc_text_bench GOLDENS... [--every=N]: how fast pyrender text is read and written, on one thread, in CPU time. Each
-// text of each N-th record is read into a graph of its own and written back; the time of both is counted, that of
-// unpacking the golden file is not. For scripts/bench.
+// tgc_text_bench GOLDENS... [--every=N]: how fast the texts of graphs are read and written, on one thread, in CPU time.
+// Each text of each N-th record (pyrender, or the JSON of recordings of any release, and what that release's own
+// pyrender printed) is read into a graph of its own and written back; the time of both is counted, that of unpacking
+// the golden file is not. For scripts/bench.
 #include <sys/resource.h>
 
 #include <charconv>
@@ -9,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "lib/text/formats.h"
 #include "lib/text/golden.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/pyrender_open.h"
 #include "lib/uop/graph.h"
 
 namespace {
@@ -25,42 +28,100 @@ double now() {
 struct Totals {
   size_t texts = 0, nodes = 0, bytes = 0;
   double read = 0, written = 0;
+
+  void add(const Totals& t) {
+    texts += t.texts, nodes += t.nodes, bytes += t.bytes;
+    read += t.read, written += t.written;
+  }
+  std::string json() const {
+    char out[256];
+    std::snprintf(out, sizeof out,
+                  "\"texts\":%zu,\"nodes\":%zu,\"bytes\":%zu,\"read_s\":%.4f,\"write_s\":%.4f,\"nodes_per_s\":%.0f", texts,
+                  nodes, bytes, read, written, double(nodes) / (read + written));
+    return out;
+  }
 };
 
-// False when the text cannot be read or comes back otherwise.
-bool measure(const std::string& text, Totals& totals) {
+// Reads and writes one text; `read(graph)` gives its root, `write(root)` the text. False when it cannot be read or
+// comes back otherwise.
+bool measure(const std::string& text, Totals& totals, auto read, auto write) {
   double begin = now();
   tgc::Graph graph;
-  auto root = tgc::read_pyrender(graph, text);
-  double read = now() - begin;
+  auto root = read(graph);
+  totals.read += now() - begin;
   if (!root) return false;
   begin = now();
-  auto written = tgc::pyrender(*root);
+  tgc::Result<std::string> written = write(*root);
   totals.written += now() - begin;
-  totals.read += read;
   totals.texts++;
   totals.nodes += tgc::toposort(*root).size();
   totals.bytes += text.size();
   return written && *written == text;
 }
 
-tgc::Status measure_file(const std::string& path, size_t every, Totals& totals) {
-  auto reader = tgc::GoldenReader::open(path);
-  if (!reader) return reader.diag();
-  tgc::GoldenLine line;
-  for (size_t n = 0;; n++) {
-    auto more = reader->next_line(line);
-    if (!more) return more.diag();
-    if (!*more) return tgc::Unit{};
-    if (n % every) continue;
-    auto record = tgc::parse_golden_record(line, path);
-    if (!record) return record.diag();
-    bool same = measure(record->ast, totals);
-    for (auto& stage : record->stages)
-      if (stage.ir) same &= measure(*stage.ir, totals);
-    if (!same) return tgc::Diag{.message = "record '" + record->id + "' does not come back as it was", .file = path};
+class Bench {
+ public:
+  tgc::Status measure_file(const std::string& path, size_t every) {
+    auto reader = tgc::GoldenReader::open(path);
+    if (!reader) return reader.diag();
+    producer_ = reader->header().producer;
+    tgc::GoldenLine line;
+    for (size_t n = 0;; n++) {
+      auto more = reader->next_line(line);
+      if (!more) return more.diag();
+      if (!*more) return tgc::Unit{};
+      if (n % every) continue;
+      auto record = tgc::parse_golden_record(line, path);
+      if (!record) return record.diag();
+      bool same = graph(record->ast);
+      for (auto& stage : record->stages) {
+        if (stage.ir) same &= graph(*stage.ir);
+        if (stage.ir && stage.letters) same &= letters(*stage.letters);
+      }
+      if (!same) return tgc::Diag{.message = "record '" + record->id + "' does not come back as it was", .file = path};
+    }
   }
-}
+  std::string json(long peak_mib) const {
+    Totals all = pyrender_;
+    all.add(json_);
+    std::string out = "{" + all.json() + ",\"peak_mib\":" + std::to_string(peak_mib) + ",\"forms\":{";
+    if (pyrender_.texts) out += "\"pyrender\":{" + pyrender_.json() + "}" + (json_.texts ? "," : "");
+    if (json_.texts) out += "\"json\":{" + json_.json() + "}";
+    return out + "}}";
+  }
+
+ private:
+  bool graph(const std::string& text) {
+    if (tgc::detect_kind(text) == tgc::InputKind::Pyrender) return letters(text);
+    tgc::GraphInfo info;
+    return measure(
+        text, json_,
+        [&](tgc::Graph& into) {
+          auto read = tgc::graph_from_json(into, text);
+          if (read) info = read->info;
+          return read ? tgc::Result<tgc::UOp>(read->root) : read.diag();
+        },
+        [&](tgc::UOp root) { return tgc::graph_to_json(root, info); });
+  }
+  // What a release's own pyrender printed. It may have printed less than the graph: then another one is read.
+  bool letters(const std::string& text) {
+    if (tgc::release_of(producer_) == tgc::Release::v0_12)
+      return measure(
+          text, pyrender_, [&](tgc::Graph& into) { return tgc::read_pyrender(into, text); },
+          [](tgc::UOp root) { return tgc::pyrender(root); });
+    tgc::ReadReport report{.take_malformed = true, .producer = producer_};
+    return measure(
+        text, pyrender_,
+        [&](tgc::Graph& into) {
+          auto read = tgc::read_graph(into, tgc::InputKind::Pyrender, text, {}, &report);
+          return read ? tgc::Result<tgc::UOp>(read->root) : read.diag();
+        },
+        [](tgc::UOp root) { return tgc::pyrender_open(root).text; });
+  }
+
+  std::string producer_;
+  Totals pyrender_, json_;
+};
 
 }  // namespace
 
@@ -73,14 +134,11 @@ int main(int argc, char** argv) {
     else files.emplace_back(word);
   }
   if (files.empty() || every == 0) return std::fprintf(stderr, "usage: tgc_text_bench GOLDENS... [--every=N]\n"), 2;
-  Totals t;
+  Bench bench;
   for (const std::string& file : files)
-    if (auto status = measure_file(file, every, t); !status)
+    if (auto status = bench.measure_file(file, every); !status)
       return std::fprintf(stderr, "tgc_text_bench: %s\n", status.diag().text().c_str()), 2;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf(
-      "{\"texts\":%zu,\"nodes\":%zu,\"bytes\":%zu,\"read_s\":%.4f,\"write_s\":%.4f,"
-      "\"nodes_per_s\":%.0f,\"peak_mib\":%ld}\n",
-      t.texts, t.nodes, t.bytes, t.read, t.written, double(t.nodes) / (t.read + t.written), usage.ru_maxrss / 1024);
+  std::printf("%s\n", bench.json(usage.ru_maxrss / 1024).c_str());
 }
