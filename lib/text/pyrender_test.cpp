@@ -137,6 +137,24 @@ TEST_CASE("pyrender: tags, metadata, images, kernels in functions, several devic
     CHECK(again(text) == text);
 }
 
+TEST_CASE("pyrender: where several devices are, a constant lies on that of what it is computed with") {
+  Graph g;
+  auto root = read_pyrender(g, R"(
+c2 = UOp(Ops.BUFFER, dtypes.int, (UOp(Ops.LUNIQUE, dtypes.void, (), 0), UOp(Ops.DEVICE, dtypes.void, (), 'PYTHON')), 3)
+c4 = c2.copy_to_device('CPU')
+c5 = UOp.const(dtypes.int, 1).reshape((1,)).expand((3,))
+ast = ((c5+2)*c4).sink()
+)");
+  REQUIRE(root.ok());
+  size_t constants = 0;
+  for (UOp u : toposort(*root))
+    if (u.is(Op::CONST) && u.dtype() == dtypes::int32 && u.num_src()) {
+      CHECK(u.src(0).arg().text() == "CPU");
+      constants++;
+    }
+  CHECK(constants == 2);
+}
+
 TEST_CASE("pyrender: a bracket in a name keeps the brackets around it, as in tinygrad") {
   for (const char* text : {
            R"x(ast = ((UOp.variable("a)", 0, 9)+UOp.variable("b", 0, 9))+UOp.variable("c", 0, 9)))x",

@@ -28,6 +28,36 @@ UOp rebuild(UOp root, Replace replace) {
   return *done.find(root);
 }
 
+// The devices of stand-ins in a graph of several: what is computed with one lies on its device.
+class NearbyDevices {
+ public:
+  explicit NearbyDevices(std::span<const UOp> nodes) : users_(nodes[0].graph()) {
+    for (UOp u : nodes)
+      for (UOp s : u.src()) users_[s].push_back(u);
+  }
+
+  // Of the nearest node above that has another source on a device; None: there is none short of a COPY.
+  Arg of(UOp stand_in) {
+    UOpSet seen(stand_in.graph());
+    std::vector<UOp> level{stand_in};
+    while (!level.empty()) {
+      std::vector<UOp> next;
+      for (UOp below : level)
+        for (UOp user : users_[below]) {
+          if (user.is(Op::COPY) || !seen.insert(user)) continue;
+          for (UOp s : user.src())
+            if (Arg device = device_of(s); device.is_str() && device.text() != kUnknownDevice) return device;
+          next.push_back(user);
+        }
+      level = std::move(next);
+    }
+    return {};
+  }
+
+ private:
+  UOpMap<std::vector<UOp>> users_;
+};
+
 }  // namespace
 
 bool is_stand_in(UOp u) { return u.is(Op::CONST) && u.num_src() > 0 && is_unknown_device(u.src(0)); }
@@ -57,17 +87,26 @@ UOp restore_constants(UOp root) {
   Graph& g = root.graph();
   std::set<Int> taken;
   std::vector<UOp> unique;
-  Arg device;
-  bool in_kernel = false;
-  for (UOp u : toposort(root)) {
+  Arg device;  // the graph's, or its first
+  bool in_kernel = false, several = false;
+  auto nodes = toposort(root);
+  for (UOp u : nodes) {
     if (is_stand_in(u) && u.num_src() == 2) unique.push_back(u);
     else if (u.is(Op::LUNIQUE) && u.arg().is_integral()) taken.insert(u.arg().as_int());
-    else if (u.is(Op::DEVICE) && device.is_none() && u.arg().is_str() && !is_unknown_device(u)) device = u.arg();
+    else if (u.is(Op::DEVICE) && u.arg().is_str() && !is_unknown_device(u))
+      device.is_none() ? void(device = u.arg()) : void(several |= device != u.arg());
     else if (u.is(Op::DEFINE_GLOBAL)) in_kernel = true;
     else if (u.is(Op::BUFFERIZE) && device.is_none() && device_of(u).is_str()) device = device_of(u);
   }
   bool known = !device.is_none();
-  UOp place = g.node(Op::DEVICE, dtypes::void_, {}, known ? device : g.str("CPU"));
+  auto device_node = [&](Arg d) { return g.node(Op::DEVICE, dtypes::void_, {}, d); };
+  UOp place = device_node(known ? device : g.str("CPU"));
+  std::optional<NearbyDevices> nearby;
+  if (several) nearby.emplace(nodes);
+  auto place_of = [&](UOp stand_in) {
+    Arg near = nearby ? nearby->of(stand_in) : Arg();
+    return near.is_none() ? place : device_node(near);
+  };
   std::sort(unique.begin(), unique.end(),
             [](UOp a, UOp b) { return b.src(1).arg().as_int() < a.src(1).arg().as_int(); });
   UOpMap<Int> number(g);
@@ -80,8 +119,8 @@ UOp restore_constants(UOp root) {
   return rebuild(root, [&](UOp before, UOp after) {
     if (!is_stand_in(before)) return after;
     if (in_kernel) return before.with_src({});
-    if (before.num_src() == 1) return known ? before.with_src(place) : before.with_src({});
-    UOp src[] = {place, g.node(Op::LUNIQUE, dtypes::void_, {}, *number.find(before))};
+    if (before.num_src() == 1) return known ? before.with_src(place_of(before)) : before.with_src({});
+    UOp src[] = {place_of(before), g.node(Op::LUNIQUE, dtypes::void_, {}, *number.find(before))};
     return before.with_src(src);
   });
 }
