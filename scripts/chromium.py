@@ -70,11 +70,11 @@ class Chromium:
 
   # ---- what tests do
   def open(self, url):
-    """Opens a page and waits until it has drawn."""
+    """Opens a page and waits until it has drawn, and has read all of its graph."""
     self.events.clear()
     self.call("Page.navigate", url="about:blank")
     self.call("Page.navigate", url=url)
-    self.until("document.body && document.body.dataset.ready")
+    self.until("document.body && document.body.dataset.whole")
 
   def until(self, condition, seconds=20):
     end = time.monotonic() + seconds

@@ -227,6 +227,7 @@ void RecordingWriter::write_model() {
 // ---- stages
 
 void RecordingWriter::write_stages() {
+  size_t nodes = r_.graph_.nodes;  // of the graph so far
   json_.key("stages").array([&] {
     for (const auto& s : r_.stages_)
       json_.line().object([&] {
@@ -235,6 +236,8 @@ void RecordingWriter::write_stages() {
         json_.member("from", number(s.input)).member("to", number(s.result));
         json_.key("ms").number(s.ms, "%.3f");
         json_.member("events", s.last - s.first);
+        if (s.result && !(s.result == s.input)) nodes = toposort(s.result).size();
+        json_.member("nodes", nodes);
       });
   });
 }

@@ -50,17 +50,23 @@ export class App {
     return this.go({g, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
   }
 
-  async open(g) {
+  /** A graph of the page with all that is kept of it. @param {number} g
+   *  @param {boolean} whole with its rewrites, without which only its first graph can be shown */
+  async open(g, whole = true) {
     if (!this.opened.has(g)) {
-      const graph = await Recorded.read(await this.fetchGraph(g)), pair = this.pairOf(g);
+      const graph = await Recorded.begin(await this.fetchGraph(g)), pair = this.pairOf(g);
       if (pair >= 0) {
+        await graph.readEvents();
         const other = await Recorded.read(await this.fetchGraph(pair));
         graph.other = {...mergeInto(graph, other), index: pair, isFirst: this.index.graphs[g].side === 1};
       }
       const story = new Story(graph);
-      this.opened.set(g, {graph, story, drawings: new Drawings(graph, story), cache: new Map(), counts: new Map()});
+      if (!this.opened.has(g))
+        this.opened.set(g, {graph, story, drawings: new Drawings(graph, story), cache: new Map()});
     }
-    return this.opened.get(g);
+    const opened = this.opened.get(g);
+    if (whole) await opened.graph.readEvents();
+    return opened;
   }
 
   /** The graph of the other input that belongs to this one; -1: none. */
@@ -75,16 +81,17 @@ export class App {
   /** @param {import("./state.js").State} state */
   async show(state) {
     const turn = this.turn = (this.turn || 0) + 1;
-    const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1), opened = await this.open(g), before = this.graph;
+    const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
+    const opened = await this.open(g, !this.#isFirst(state, g)), before = this.graph;
     const far = Math.min(Math.max(state.s, state.d), opened.story.last);
     for (let p = 0; p <= far; p++) if (opened.drawings.prepare(p)) await pause();
     if (turn !== this.turn) return;  // somebody asked for another state meanwhile
     Object.assign(this, {graph: opened.graph, story: opened.story, drawings: opened.drawings});
-    this.textPanel.cache = opened.cache, this.counts = opened.counts;
+    this.textPanel.cache = opened.cache;
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
     const accused = state.s < 0 ? this.accusedPlace(g) : null;
     if (accused) return this.show({...state, ...accused});
-    const rewrites = s ? this.graph.stages[s - 1].rewrites.length : 0;
+    const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0), r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
@@ -101,13 +108,21 @@ export class App {
     document.body.dataset.ready = "1";
     this.#prepareNext();
   }
-  // While nothing else is to be done: the next stages that are not drawn yet.
+  // Whether a state is the first graph alone, for which no rewrite has to be known.
+  #isFirst({s, r, n, d, q, m, f}, g) {
+    return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].accused;
+  }
+  // While nothing else is to be done: the rewrites, and the next stages that are not drawn yet.
   #prepareNext() {
-    const {drawings, story} = this, next = () => {
+    const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
       for (let p = 0; p <= story.last; p++) if (drawings.prepare(p)) return requestIdleCallback(next);
     };
-    requestIdleCallback(next);
+    requestIdleCallback(async () => {
+      await graph.readEvents();
+      document.body.dataset.whole = "1";
+      requestIdleCallback(next);
+    });
   }
   /** The rewrite that a bisection accuses of a graph; null: none. @returns {{s: number, r: number} | null} */
   accusedPlace(g) {
@@ -176,11 +191,7 @@ export class App {
   }
 
   placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.firstName(); }
-  nodeCount(place) {
-    const root = this.story.root(place);
-    if (!this.counts.has(root)) this.counts.set(root, this.graph.nodesOf(root).length);
-    return this.counts.get(root);
-  }
+  nodeCount(place) { return place ? this.graph.stages[place - 1].nodes : this.index.graphs[this.state.g].nodes; }
 
   /** The nodes of a place that are what is selected, or came of it, or it of them. @returns {Set<number>} */
   litAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }

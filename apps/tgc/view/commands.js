@@ -93,7 +93,7 @@ const focusOn = (id) => document.getElementById(id).focus();
 function stage(app, by) {
   const {graph, state, story} = app;
   for (let s = state.s + by; s >= 0 && s <= story.last; s += by)
-    if (!s || graph.stages[s - 1].changed || graph.stages[s - 1].rewrites.length) return app.stageList.goTo(s);
+    if (!s || graph.stages[s - 1].changed || graph.stages[s - 1].count) return app.stageList.goTo(s);
 }
 function graph(app, by) {
   const count = app.index.graphs.length;

@@ -10,12 +10,14 @@ import {EventReader, Kind} from "./events.js";
  *   events: number[], begin: number, rewrites: number}} Run */
 /** @typedef {{at: number, run: Run, rule: number, before: number, after: number, madeFrom: number, madeCount: number,
  *   ns: number}} Rewrite */
-/** @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, events: Int32Array,
- *   runs: Run[], rewrites: Rewrite[], changed: boolean}} Stage */
+/** `nodes`: of its result; `count`: of its rewrites; `told`: of its events. Both are there only once readEvents() is done.
+ * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number, count: number,
+ *   changed: boolean, told: number, events: Int32Array, runs: Run[], rewrites: Rewrite[]}} Stage */
 
 /** One graph on its way through the pipeline. Nodes are numbers; sources have smaller ones than their users. */
 export class Recorded {
-  /** Of the table; its stages are read by read(). @param {any} raw */
+  /** All but the events and what follows from them, which readEvents() reads: the first graph is whole.
+   * @param {any} raw */
   constructor(raw) {
     /** @type {string} */ this.name = raw.name;
     /** @type {string} */ this.target = raw.target;
@@ -61,23 +63,35 @@ export class Recorded {
     /** @type {Rule[]} */
     this.rules = raw.rules.map((r) => ({name: this.strings[r[0]], branch: this.strings[r[1]], file: this.strings[r[2]],
       line: r[3], source: this.strings[r[4]]}));
-    /** @type {Stage[]} */ this.stages = [];
-    this.derived = derived;
+    /** @type {Stage[]} */ this.stages = this.#stages(raw.stages, raw.events.kind);
+    /** What readEvents() is to read, and has read once it was called. @type {any} */ this.unread = {told: raw.events, derived};
     /** @type {RawText[]} */ this.texts = raw.texts;
     /** @type {string[]} */ this.lines = raw.lines;
   }
 
-  /** Reads what was packed, with pauses in which the page answers. @param {string} text @returns {Promise<Recorded>} */
-  static async read(text) {
+  /** Reads what was packed, but for the events. @param {string} text @returns {Promise<Recorded>} */
+  static async begin(text) {
     const raw = await unpacked(text);
     await pause();
-    const out = new Recorded(raw);
+    return new Recorded(raw);
+  }
+
+  /** Reads the events, with pauses in which the page answers. Whoever asks meanwhile waits for the same. */
+  readEvents() { return this.reading || (this.reading = this.#readEvents()); }
+  async #readEvents() {
+    const reader = new EventReader(this, this.unread.told, this.unread.derived);
     await pause();
-    const reader = new EventReader(out, raw.events, out.derived);
-    for (const s of raw.stages) {
-      out.stages.push(out.#stage(s, out.stages.length, Int32Array.from(reader.next(s.events))));
-      if (s.events > 4000) await pause();
+    for (const stage of this.stages) {
+      this.#split(stage, Int32Array.from(reader.next(stage.told)));
+      if (stage.told > 4000) await pause();
     }
+    this.unread = null;
+  }
+
+  /** Reads all of it. @param {string} text @returns {Promise<Recorded>} */
+  static async read(text) {
+    const out = await Recorded.begin(text);
+    await out.readEvents();
     return out;
   }
 
@@ -115,8 +129,20 @@ export class Recorded {
     return this.ast;
   }
 
-  #stage(raw, index, events) {
-    const runs = [], rewrites = [], open = [];
+  // The stages, yet without their events; `kinds`: those of all events, one after the other.
+  #stages(told, kinds) {
+    let next = 0;
+    return told.map(({name, alias, from, to, ms, nodes, events}, index) => {
+      let count = 0;
+      for (const end = next + events; next < end; next++) if (kinds[next] === Kind.Rewrite) count++;
+      return {index, name, alias, from, to, ms, nodes, count, changed: from !== to, told: events, events: new Int32Array(0), runs: [],
+        rewrites: []};
+    });
+  }
+  /** @param {Stage} stage @param {Int32Array} events */
+  #split(stage, events) {
+    const {runs, rewrites} = stage, open = [];
+    stage.events = events;
     for (let i = 0; i < events.length;) {
       const at = i, kind = events[i];
       if (kind === Kind.Begin) {
@@ -138,8 +164,6 @@ export class Recorded {
         i += kind === Kind.Rebuilt ? 3 : 2;
       }
     }
-    return {index, name: raw.name, alias: raw.alias, from: raw.from, to: raw.to, ms: raw.ms, events, runs, rewrites,
-      changed: raw.from !== raw.to};
   }
 }
 

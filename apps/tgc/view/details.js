@@ -165,8 +165,8 @@ function overview(app) {
   fact("recorded by", graph.producer);
   if (graph.other) fact("A and B", app.index.title);
   fact("stages", graph.stages.length);
-  fact("rewrites", graph.stages.reduce((sum, s) => sum + s.rewrites.length, 0));
-  if (graph.stages.some((s) => s.rewrites.length)) fact("time", inTime(graph.stages.reduce((sum, s) => sum + s.ms, 0) / 1e3) + ", watched");
+  fact("rewrites", graph.stages.reduce((sum, s) => sum + s.count, 0));
+  if (graph.stages.some((s) => s.count)) fact("time", inTime(graph.stages.reduce((sum, s) => sum + s.ms, 0) / 1e3) + ", watched");
   fact("refused", graph.error);
   const {measured} = app.index.graphs[state.g];
   if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");

@@ -27,7 +27,7 @@ export class StageList {
     rows.push({kind: "place", place: 0});
     const quietFrom = (p) => {
       let end = p;
-      const isQuiet = (stage) => !stage.changed && !stage.rewrites.length && !this.app.differs(stage.index + 1);
+      const isQuiet = (stage) => !stage.changed && !stage.count && !this.app.differs(stage.index + 1);
       while (end < story.last && isQuiet(graph.stages[end]) && end + 1 !== state.s) end++;
       return end;
     };
@@ -101,8 +101,8 @@ export class StageList {
       say("name", app.placeName(item.place));
       if (stage && stage.to >= 0) say("count", counted(app.nodeCount(item.place), "node"));
       else if (!stage) say("count", counted(app.nodeCount(0), "node"));
-      if (stage && stage.rewrites.length) say("count", "\u00d7" + stage.rewrites.length);
-      row.title = stage ? stage.name + ": " + stage.rewrites.length + " rewrites, " + stage.ms + " ms, watched" : "the graph as it came in";
+      if (stage && stage.count) say("count", "\u00d7" + stage.count);
+      row.title = stage ? stage.name + ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "the graph as it came in";
       if (stage && stage.to < 0) say("count", "refused");
       if (app.differs(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "run") {
