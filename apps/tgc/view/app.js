@@ -36,7 +36,8 @@ export class App {
     });
   }
 
-  /** Goes to another state. @param {Partial<import("./state.js").State>} changes @param {boolean} noted in the history */
+  /** Goes to another state. @param {Partial<import("./state.js").State>} changes
+   *  @param {boolean} noted in the history */
   go(changes, noted = true) {
     const next = {...this.state, v: null, ...changes};
     if (addressOf(next) === addressOf(this.state)) return Promise.resolve();
@@ -71,7 +72,8 @@ export class App {
 
   /** The graph of the other input that belongs to this one; -1: none. */
   pairOf(g) {
-    const {graphs} = this.index, own = graphs[g], others = graphs.map((_, i) => i).filter((i) => graphs[i].side !== own.side);
+    const {graphs} = this.index, own = graphs[g];
+    const others = graphs.map((_, i) => i).filter((i) => graphs[i].side !== own.side);
     if (!others.length) return -1;
     const same = others.find((i) => graphs[i].name === own.name && graphs[i].target === own.target);
     const place = graphs.slice(0, g).filter((x) => x.side === own.side).length;
@@ -93,7 +95,8 @@ export class App {
     if (accused) return this.show({...state, ...accused});
     const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
-    this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0), r: state.r < rewrites ? state.r : -1,
+    this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
+      r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
     this.query = queryOf(this.state.q);
     this.scene = this.drawings.scene(this.state);
@@ -104,7 +107,8 @@ export class App {
     showDetails(byId("details"), this);
     showHeader(this), showLegend(this);
     if (this.whenShown) this.whenShown(this);
-    if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));  // for measurements
+    // for measurements
+    if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));
     document.body.dataset.ready = "1";
     this.#prepareNext();
   }
@@ -130,7 +134,8 @@ export class App {
     if (!accused || !accused.rewrite) return null;
     const stage = graph.stages.find((s) => s.name === accused.stage);
     if (!stage) return null;
-    const ofRule = stage.rewrites.map((_, i) => i).filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
+    const ofRule = stage.rewrites.map((_, i) => i)
+      .filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
     return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
   }
   // Of two inputs the first place where they differ.
@@ -147,7 +152,8 @@ export class App {
   }
 
   #showGraph(isNew, old) {
-    const {state, scene} = this, marks = {came: scene.came, went: scene.went, lit: new Set(), found: new Set(), selected: -1};
+    const {state, scene} = this;
+    const marks = {came: scene.came, went: scene.went, lit: new Set(), found: new Set(), selected: -1};
     if (state.n >= 0) {
       const home = scene.drawing.home.get(state.n);
       if (home) marks.selected = home.key;
@@ -174,20 +180,22 @@ export class App {
       if (!this.canvas.size.width) this.canvas.whenSized = look;
       look();
     } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
-    else if (marks.selected >= 0 && (state.n !== old.n || isNew)) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
+    else if (marks.selected >= 0 && (state.n !== old.n || isNew))
+      this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
     else if (!state.v && state.s !== old.s && !this.#anythingSeen()) this.canvas.fit();
     byId("model").hidden = !state.m;
     byId("main").classList.toggle("model", state.m);
     const shown = "1" + this.state.e;
-    if (state.m && byId("model").dataset.shown !== shown) showModel(byId("model"), this), byId("model").dataset.shown = shown;
+    if (state.m && byId("model").dataset.shown !== shown)
+      showModel(byId("model"), this), byId("model").dataset.shown = shown;
   }
   #revealChange() {
     const {drawing, came, went} = this.scene;
     this.canvas.revealAll(drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key)));
   }
   #anythingSeen() {
-    const {drawing} = this.scene, v = this.canvas.view, w = this.canvas.size.width / v.scale, h = this.canvas.size.height / v.scale;
-    return drawing.right > v.x + 60 && drawing.left < v.x + w - 60 && drawing.bottom > v.y + 30 && drawing.top < v.y + h - 30;
+    const {left, right, top, bottom} = this.scene.drawing, seen = this.canvas.seen();
+    return right > seen.left + 60 && left < seen.right - 60 && bottom > seen.top + 30 && top < seen.bottom - 30;
   }
 
   placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.firstName(); }
@@ -219,10 +227,14 @@ export class App {
     this.go({n: box ? box.n : -1});
   }
 
-  /** Folds the block that begins with a box, else what only it uses; or unfolds it. @param {import("./layout.js").Box} box */
+  /** Folds the block that begins with a box, else what only it uses; or unfolds it.
+   *  @param {import("./layout.js").Box} box */
   fold(box) {
     const {f} = this.state, without = (word) => f.filter((w) => w !== word);
-    if (box.fold) return this.go({f: box.fold.word.startsWith("m") && f.includes("m") ? [...f, box.fold.word] : without(box.fold.word)});
+    if (box.fold) {
+      const {word} = box.fold, isOneOfAll = word.startsWith("m") && f.includes("m");
+      return this.go({f: isOneOfAll ? [...f, word] : without(word)});
+    }
     const opened = "m" + nodeOf(this.graph, this.story, this.state.s, box.n);
     if (f.includes(opened)) return this.go({f: without(opened)});
     const word = this.wordOf(box.key);
@@ -239,7 +251,8 @@ export class App {
     if (this.query.empty) return out;
     for (const stage of this.graph.stages) {
       const wanted = this.graph.rules.map((r) => this.query.rule(r.name, stage.name + " " + stage.alias));
-      if (wanted.includes(true)) stage.rewrites.forEach((r, i) => { if (wanted[r.rule]) out.push({s: stage.index + 1, r: i}); });
+      if (!wanted.includes(true)) continue;
+      stage.rewrites.forEach((r, i) => { if (wanted[r.rule]) out.push({s: stage.index + 1, r: i}); });
     }
     return out;
   }

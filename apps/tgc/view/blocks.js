@@ -1,10 +1,12 @@
-// Blocks that are repeated, found by structure alone: the layers of a model, its residual blocks, the lanes of an unrolled
-// loop. A block is a node with what only it uses, down to a node, its floor, where the next block begins, if there is one.
+// Blocks that are repeated, found by structure alone: the layers of a model, its residual blocks, the lanes of an
+// unrolled loop. A block is a node with what only it uses, down to a node, its floor, where the next block begins, if
+// there is one.
 import {isValue} from "./values.js";
 import {labelOf} from "./match.js";
 import {Table} from "./table.js";
 
-/** `kind` is equal for blocks that are alike. @typedef {{head: number, floor: number, kind: string, size: number}} Block */
+/** `kind` is equal for blocks that are alike.
+ * @typedef {{head: number, floor: number, kind: string, size: number}} Block */
 
 const kLeast = 3;           // nodes of a block
 const kShortest = 4;        // nodes of a chain that is searched
@@ -15,7 +17,8 @@ export class Blocks {
   constructor(g, root) {
     this.g = g, this.nodes = g.nodesOf(root).filter((n) => n === root || !isValue(g, n));
     this.at = new Map(this.nodes.map((n, i) => [n, i]));
-    this.sources = this.nodes.map((n) => Array.from(g.sourcesOf(n), (s) => this.at.get(s)).filter((s) => s !== undefined));
+    const placesOf = (list) => Array.from(list, (s) => this.at.get(s)).filter((s) => s !== undefined);
+    this.sources = this.nodes.map((n) => placesOf(g.sourcesOf(n)));
     this.owner = owners(this.sources);
     this.size = this.nodes.map(() => 1), this.within = this.nodes.map(() => []);
     this.nodes.forEach((_, i) => {
@@ -44,7 +47,8 @@ export class Blocks {
     for (const {head, floor} of this.chained) this.#take(taken, this.at.get(head), floor < 0 ? -1 : this.at.get(floor));
     exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
     for (let i = this.nodes.length - 1; i >= 0; i--)  // users come before what they use
-      if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1) out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
+      if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1)
+        out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
     return out;
   }
   #below(n) { return {head: n, floor: -1, kind: "=" + this.exact[this.at.get(n)], size: this.size[this.at.get(n)]}; }
@@ -62,15 +66,16 @@ export class Blocks {
     if (this.shapes) return this.shapes;
     const {g} = this, shape = this.shapes = [], shapes = new Table();
     this.nodes.forEach((n, i) => {
-      const own = this.sources[i].map((s) => (this.owner[s] === i ? shape[s] : "x")).join(), others = this.within[i].map((k) => shape[k]).sort().join();
+      const own = this.sources[i].map((s) => (this.owner[s] === i ? shape[s] : "x")).join();
+      const others = this.within[i].map((k) => shape[k]).sort().join();
       const values = Array.from(g.sourcesOf(n), (s) => (this.at.has(s) ? "" : g.argText(s))).join();
       shape[i] = shapes.number(labelOf(g, n) + "|" + values + "|" + own + "|" + others);
     });
     return shape;
   }
 
-  /** How a node of a chain is computed of the next one, `floor`: by which ops. Sizes do not count, for layers of different
-   * width are alike, nor whatever does not depend on the floor: weights, constants, and who else uses them.
+  /** How a node of a chain is computed of the next one, `floor`: by which ops. Sizes do not count, for layers of
+   * different width are alike, nor whatever does not depend on the floor: weights, constants, and who else uses them.
    * @returns {string} */
   #way(head, floor, shapes) {
     const part = [], stack = [head], says = new Map([[floor, "^"]]);
@@ -81,7 +86,8 @@ export class Blocks {
     for (const i of part.sort((a, b) => a - b)) {  // sources come first
       const n = this.nodes[i];
       if (i !== head && !this.sources[i].some((s) => says.has(s))) continue;
-      const dtype = this.g.dtypeName(n).replace(/\.ptr.*/, ""), sources = this.sources[i].map((s) => says.get(s) ?? "w");
+      const dtype = this.g.dtypeName(n).replace(/\.ptr.*/, "");
+      const sources = this.sources[i].map((s) => says.get(s) ?? "w");
       says.set(i, shapes.number([this.g.opName(n), dtype, ...sources].join("|")));
     }
     return says.get(head);
@@ -103,10 +109,12 @@ export class Blocks {
       const chain = [];
       for (let k = i; k >= 0; k = next[k]) chain.push(k);
       if (chain.length < kShortest) continue;
-      const floors = chain.slice(1).concat(-1), size = chain.map((k, at) => this.size[k] - (floors[at] < 0 ? 0 : this.size[floors[at]]));
+      const floors = chain.slice(1).concat(-1);
+      const size = chain.map((k, at) => this.size[k] - (floors[at] < 0 ? 0 : this.size[floors[at]]));
       for (const [begin, end, kind] of repeatsIn(chain.map((k, at) => this.#way(k, floors[at], shapes)), size)) {
         const floor = floors[end - 1];
-        out.push({head: this.nodes[chain[begin]], floor: floor < 0 ? -1 : this.nodes[floor], kind, size: size.slice(begin, end).reduce((a, b) => a + b, 0)});
+        out.push({head: this.nodes[chain[begin]], floor: floor < 0 ? -1 : this.nodes[floor], kind,
+          size: size.slice(begin, end).reduce((a, b) => a + b, 0)});
         this.#take(taken, chain[begin], floor);
       }
     }
@@ -114,8 +122,8 @@ export class Blocks {
   }
 }
 
-/** What is repeated in a row of things: parts [begin, end) with the name of their kind, not overlapping. What spares most
- * is taken first: the size of the part, but for one, as often as it is there.
+/** What is repeated in a row of things: parts [begin, end) with the name of their kind, not overlapping. What spares
+ * most is taken first: the size of the part, but for one, as often as it is there.
  * @param {string[]} row @param {number[]} size @returns {[number, number, string][]} */
 export function repeatsIn(row, size) {
   const sums = [0], taken = row.map(() => false), out = [], budget = {left: kMostWork};
@@ -144,7 +152,8 @@ function bestPart(row, sums, taken, budget) {
     });
     for (const group of groups) {
       const times = group.places.length, spared = group.size * (times - 1) / times;
-      if (times > 1 && group.size >= kLeast * times && spared > most) most = spared, best = {places: group.places, length};
+      if (times > 1 && group.size >= kLeast * times && spared > most)
+        most = spared, best = {places: group.places, length};
     }
     const goesOn = (i) => groups[named[i]].count > 1 && places[i] + length < row.length && !taken[places[i] + length];
     const kept = places.map((_, i) => i).filter(goesOn);
@@ -153,8 +162,8 @@ function bestPart(row, sums, taken, budget) {
   return best;
 }
 
-/** For each node the one that alone uses it, be it through others: its immediate dominator, seen from the root; -1: none.
- * @param {number[][]} sources by place, sources first */
+/** For each node the one that alone uses it, be it through others: its immediate dominator, seen from the root;
+ * -1: none.  @param {number[][]} sources by place, sources first */
 function owners(sources) {
   const last = sources.length - 1, owner = sources.map(() => -2), depth = sources.map(() => 0);
   owner[last] = -1;

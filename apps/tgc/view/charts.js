@@ -7,7 +7,8 @@ import {plain} from "./data.js";
 const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // of the drawing, in its own units
 const kLeastNamed = 64, kPerLetter = 7;                         // bars at least that wide have their name on them
 const kLeastHeight = 3;                                         // of a buffer, however small it is
-const kPaints = ["#5b8ff9", "#61ddaa", "#f6bd16", "#7262fd", "#78d3f8", "#f08bb4", "#9661bc", "#f6903d", "#008685", "#65789b"];
+const kPaints = ["#5b8ff9", "#61ddaa", "#f6bd16", "#7262fd", "#78d3f8", "#f08bb4", "#9661bc", "#f6903d",
+  "#008685", "#65789b"];
 
 /** @param {string} tag @param {Object<string, any>} attributes @param {string} [text] */
 function svg(tag, attributes, text = "") {
@@ -17,9 +18,11 @@ function svg(tag, attributes, text = "") {
   return out;
 }
 
-/** A bar per item, as long as it takes. @param {Item[]} items @param {number} total seconds @param {(item: Item) => void} opened */
+/** A bar per item, as long as it takes.
+ * @param {Item[]} items @param {number} total seconds @param {(item: Item) => void} opened */
 export function timeline(items, total, opened) {
-  const label = "timeline; the table below says the same", root = svg("svg", {viewBox: `0 0 ${kWidth} 74`, role: "img", "aria-label": label});
+  const label = "timeline; the table below says the same";
+  const root = svg("svg", {viewBox: `0 0 ${kWidth} 74`, role: "img", "aria-label": label});
   let at = 0;
   for (const item of items) {
     const width = Math.max(item.seconds / total * kInner, 0.5), x = kEdge + at / total * kInner;
@@ -32,8 +35,10 @@ export function timeline(items, total, opened) {
     if (width > kLeastNamed) root.append(svg("text", {x: x + 4, y: 33, class: "on", "pointer-events": "none"}, name));
     at += item.seconds;
   }
-  for (const [part, anchor] of /** @type {[number, string][]} */ ([[0, "start"], [1, "middle"], [2, "middle"], [3, "middle"], [4, "end"]]))
-    root.append(svg("text", {x: kEdge + part * kInner / 4, y: 62, class: "quiet", "text-anchor": anchor}, inTime(total * part / 4)));
+  ["start", "middle", "middle", "middle", "end"].forEach((anchor, part) => {
+    const where = {x: kEdge + part * kInner / 4, y: 62, class: "quiet", "text-anchor": anchor};
+    root.append(svg("text", where, inTime(total * part / 4)));
+  });
   return root;
 }
 
@@ -54,10 +59,13 @@ export function memoryPlan(schedule, items) {
   const x = (i) => kEdge + i / items.length * kInner, y = (bytes) => height - 12 - bytes / (all || 1) * (height - 24);
   schedule.buffers.forEach((b, i) => {
     if (!b.place || b.place.shared === undefined || !first.has(i)) return;
-    const low = starts[b.place.shared] + b.place.offset, bottom = y(low), top = Math.min(y(low + b.bytes), bottom - kLeastHeight);
+    const low = starts[b.place.shared] + b.place.offset, bottom = y(low);
+    const top = Math.min(y(low + b.bytes), bottom - kLeastHeight);
     const left = x(first.get(i)), width = Math.max(1, x(last.get(i) + 1) - left), fill = kPaints[i % kPaints.length];
-    const box = svg("rect", {x: left, y: top, width, height: bottom - top, fill, "fill-opacity": 0.75, stroke: "currentColor", "stroke-width": 0.3});
-    box.append(svg("title", {}, plain(`buffer ${i}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first.get(i)} to ${last.get(i)}`)));
+    const box = svg("rect", {x: left, y: top, width, height: bottom - top, fill, "fill-opacity": 0.75,
+      stroke: "currentColor", "stroke-width": 0.3});
+    box.append(svg("title", {},
+      plain(`buffer ${i}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first.get(i)} to ${last.get(i)}`)));
     root.append(box);
   });
   return root;

@@ -12,30 +12,40 @@ import {dotOf, save, svgOf} from "./export.js";
 export const kCommands = [
   {name: "next", keys: ["ArrowDown", "j"], says: "next rewrite or stage", run: (app) => app.stageList.step(1)},
   {name: "previous", keys: ["ArrowUp", "k"], says: "previous rewrite or stage", run: (app) => app.stageList.step(-1)},
-  {name: "next-stage", keys: ["ArrowRight", "l"], says: "next stage that changed something", run: (app) => stage(app, 1)},
-  {name: "previous-stage", keys: ["ArrowLeft", "h"], says: "previous stage that changed something", run: (app) => stage(app, -1)},
+  {name: "next-stage", keys: ["ArrowRight", "l"], says: "next stage that changed something",
+    run: (app) => stage(app, 1)},
+  {name: "previous-stage", keys: ["ArrowLeft", "h"], says: "previous stage that changed something",
+    run: (app) => stage(app, -1)},
   {name: "first-stage", keys: ["Home"], says: "the first graph", run: (app) => app.stageList.goTo(0)},
   {name: "last-stage", keys: ["End"], says: "the last graph", run: (app) => app.stageList.goTo(app.story.last)},
   {name: "next-node", keys: ["]"], says: "next node", run: (app) => neighbour(app, 1)},
   {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
   {name: "source", keys: ["s"], says: "to the first source of the node", run: (app) => relative(app, "source")},
   {name: "user", keys: ["u"], says: "to the first user of the node", run: (app) => relative(app, "user")},
-  {name: "nothing", keys: ["Escape"], says: "select and compare nothing, close the model", run: (app) => { app.pinned = -1; return app.go({n: -1, d: -1, o: false, m: false}); }},
+  {name: "nothing", keys: ["Escape"], says: "select and compare nothing, close the model", run: nothing},
   {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
   {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop that", run: compareFrom},
   {name: "other", keys: ["o"], says: "compare with the other input", run: other},
   {name: "next-difference", keys: ["."], says: "next difference", run: (app) => changed(app, 1)},
   {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
-  {name: "next-differing", keys: [">"], says: "next stage that differs from the other input's", run: (app) => differing(app, 1)},
-  {name: "previous-differing", keys: ["<"], says: "previous stage that differs from the other input's", run: (app) => differing(app, -1)},
-  {name: "fold", keys: ["f"], says: "fold the repeated block that begins here, else what only this node uses; of a range, what lies in it; or unfold it", run: fold},
+  {name: "next-differing", keys: [">"], says: "next stage that differs from the other input's",
+    run: (app) => differing(app, 1)},
+  {name: "previous-differing", keys: ["<"], says: "previous stage that differs from the other input's",
+    run: (app) => differing(app, -1)},
+  {name: "fold", keys: ["f"],
+    says: "fold the repeated block that begins here, else what only this node uses; of a range, what lies in it; "
+      + "or unfold it", run: fold},
   {name: "fold-alike", keys: ["y"], says: "the same with all blocks that are like this one", run: foldAlike},
-  {name: "fold-repeats", keys: ["Y"], says: "fold all blocks that are repeated: layers, residual blocks, lanes", run: foldRepeats},
-  {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model that the graph was made of, or unfold that", run: foldModel},
+  {name: "fold-repeats", keys: ["Y"], says: "fold all blocks that are repeated: layers, residual blocks, lanes",
+    run: foldRepeats},
+  {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model that the graph was made of, or unfold that",
+    run: foldModel},
   {name: "unfold", keys: ["F"], says: "unfold everything", run: unfold},
   {name: "next-text", keys: ["t"], says: "next text", run: (app) => app.textPanel.nextTab(1)},
   {name: "previous-text", keys: ["T"], says: "previous text", run: (app) => app.textPanel.nextTab(-1)},
-  {name: "search", keys: ["/"], says: "search: op:ADD dtype:half arg:x rule:fold stage:symbolic device:CPU #12 /regular expression/", run: () => focusOn("search")},
+  {name: "search", keys: ["/"],
+    says: "search: op:ADD dtype:half arg:x rule:fold stage:symbolic device:CPU #12 /regular expression/",
+    run: () => focusOn("search")},
   {name: "next-found", keys: ["n"], says: "next that is found", run: (app) => app.nextFound(1)},
   {name: "previous-found", keys: ["N"], says: "previous that is found", run: (app) => app.nextFound(-1)},
   {name: "zoom-in", keys: ["+", "="], says: "larger", run: (app) => app.canvas.zoom(1.25)},
@@ -45,8 +55,9 @@ export const kCommands = [
   {name: "pan-right", keys: ["Shift+ArrowRight"], says: "move the view right", run: (app) => app.canvas.pan(90, 0)},
   {name: "pan-up", keys: ["Shift+ArrowUp"], says: "move the view up", run: (app) => app.canvas.pan(0, -90)},
   {name: "pan-down", keys: ["Shift+ArrowDown"], says: "move the view down", run: (app) => app.canvas.pan(0, 90)},
-  {name: "regions", keys: ["r"], says: "show or hide the ranges as regions", run: (app) => { app.canvas.regions = !app.canvas.regions; app.canvas.redraw(); }},
-  {name: "times", keys: ["M"], says: "the model by measured or by estimated times", run: (app) => app.go({m: true, e: !app.state.e})},
+  {name: "regions", keys: ["r"], says: "show or hide the ranges as regions", run: regions},
+  {name: "times", keys: ["M"], says: "the model by measured or by estimated times",
+    run: (app) => app.go({m: true, e: !app.state.e})},
   {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory", run: (app) => app.go({m: !app.state.m})},
   {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
   {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => graph(app, 1)},
@@ -54,20 +65,25 @@ export const kCommands = [
   {name: "back", keys: ["b", "Backspace"], says: "back", run: () => history.back()},
   {name: "forward", keys: ["B"], says: "forward", run: () => history.forward()},
   {name: "link", keys: ["c"], says: "copy a link to what is seen", run: copyLink},
-  {name: "svg", keys: ["e"], says: "save what is seen as SVG", run: (app) => save(app.graph.name + ".svg", "image/svg+xml", svgOf(app))},
-  {name: "dot", keys: ["E"], says: "save the graph as dot", run: (app) => save(app.graph.name + ".dot", "text/vnd.graphviz", dotOf(app))},
-  {name: "theme", keys: ["x"], says: "light or dark", run: () => theme(!document.documentElement.classList.contains("dark"))},
+  {name: "svg", keys: ["e"], says: "save what is seen as SVG",
+    run: (app) => save(app.graph.name + ".svg", "image/svg+xml", svgOf(app))},
+  {name: "dot", keys: ["E"], says: "save the graph as dot",
+    run: (app) => save(app.graph.name + ".dot", "text/vnd.graphviz", dotOf(app))},
+  {name: "theme", keys: ["x"], says: "light or dark",
+    run: () => theme(!document.documentElement.classList.contains("dark"))},
   {name: "help", keys: ["?"], says: "this list", run: showHelp},
 ];
 
 /** @param {App} app */
 export function installCommands(app) {
-  Object.assign(window, {theApp: app, kCommands, svgOf, dotOf, nodesOfKernels});  // for tests, and whoever looks at the page with a debugger
+  // for tests, and whoever looks at the page with a debugger
+  Object.assign(window, {theApp: app, kCommands, svgOf, dotOf, nodesOfKernels});
   let kept = null;
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
   theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
   addEventListener("keydown", (e) => {
-    if (/** @type {HTMLElement} */ (e.target).matches("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (/** @type {HTMLElement} */ (e.target).matches("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey)
+      return;
     if (dialog().open) return;
     const key = (e.shiftKey && e.key.startsWith("Arrow") ? "Shift+" : "") + e.key;
     const command = kCommands.find((c) => c.keys.includes(key));
@@ -90,6 +106,14 @@ function obey(app, command) {
 const dialog = () => /** @type {HTMLDialogElement} */ (document.getElementById("dialog"));
 const focusOn = (id) => document.getElementById(id).focus();
 
+function nothing(app) {
+  app.pinned = -1;
+  return app.go({n: -1, d: -1, o: false, m: false});
+}
+function regions(app) {
+  app.canvas.regions = !app.canvas.regions;
+  app.canvas.redraw();
+}
 function stage(app, by) {
   const {graph, state, story} = app;
   for (let s = state.s + by; s >= 0 && s <= story.last; s += by)
@@ -101,7 +125,9 @@ function graph(app, by) {
 }
 function neighbour(app, by) {
   const boxes = app.scene.drawing.boxes, at = boxes.findIndex((b) => b.n === app.state.n);
-  if (boxes.length) return app.go({n: boxes[at < 0 ? (by > 0 ? 0 : boxes.length - 1) : (at + by + boxes.length) % boxes.length].n});
+  if (!boxes.length) return;
+  const first = by > 0 ? 0 : boxes.length - 1, next = at < 0 ? first : (at + by + boxes.length) % boxes.length;
+  return app.go({n: boxes[next].n});
 }
 function relative(app, what) {
   const {drawing} = app.scene, box = drawing.home.get(app.state.n);
@@ -126,7 +152,8 @@ function compareFrom(app) {
   return app.say("all stages are compared with " + app.placeName(app.pinned));
 }
 function differing(app, by) {
-  for (let s = app.state.s + by; s >= 0 && s <= app.story.last; s += by) if (app.differs(s)) return app.go({s, r: -1, d: -1, o: true, n: -1});
+  for (let s = app.state.s + by; s >= 0 && s <= app.story.last; s += by)
+    if (app.differs(s)) return app.go({s, r: -1, d: -1, o: true, n: -1});
   return app.say(app.graph.other ? "no further stage differs" : "there is no other input: tgc view A B");
 }
 function changed(app, by) {
@@ -140,7 +167,8 @@ function fold(app) {
   const box = app.scene.drawing.home.get(app.state.n);
   if (!box) return app.say("select a node first");
   if (app.graph.opName(box.n) !== "RANGE") return app.fold(box);
-  const ends = app.scene.drawing.boxes.filter((b) => b.sources.includes(box.key) && ["END", "REDUCE", "BUFFERIZE"].includes(app.graph.opName(b.n)));
+  const isEnd = (b) => ["END", "REDUCE", "BUFFERIZE"].includes(app.graph.opName(b.n));
+  const ends = app.scene.drawing.boxes.filter((b) => b.sources.includes(box.key) && isEnd(b));
   return app.go({f: [...new Set([...app.state.f, ...ends.map((b) => String(b.key))])]});
 }
 async function unfold(app) {
@@ -150,7 +178,8 @@ async function unfold(app) {
 }
 const wordOf = (block) => (block.floor < 0 ? String(block.head) : block.head + "-" + block.floor);
 function foldAlike(app) {
-  const box = app.scene.drawing.home.get(app.state.n), words = box ? app.drawings.blocksOf(app.scene.root).alike(box.key).map(wordOf) : [];
+  const box = app.scene.drawing.home.get(app.state.n);
+  const words = box ? app.drawings.blocksOf(app.scene.root).alike(box.key).map(wordOf) : [];
   if (!words.length) return app.say(box ? "nothing is used by this node alone" : "select a node first");
   const rest = app.state.f.filter((word) => !words.includes(word));
   app.say(words.length + " blocks are alike");
@@ -176,7 +205,8 @@ async function foldModel(app) {
 }
 async function copyLink(app) {
   const v = app.canvas.view;
-  history.replaceState(null, "", addressOf({...app.state, v: [v.x.toFixed(1), v.y.toFixed(1), v.scale.toFixed(3)].map(Number)}));
+  history.replaceState(null, "",
+    addressOf({...app.state, v: [v.x.toFixed(1), v.y.toFixed(1), v.scale.toFixed(3)].map(Number)}));
   try {
     await navigator.clipboard.writeText(location.href);
     app.say("the link is copied");
@@ -227,11 +257,13 @@ function showHelp(app) {
 
 function showGraphs(app) {
   const {graphs} = app.index;
-  showTable("Graphs", [{name: "graph"}, {name: "target"}, {name: "nodes", num: true}, {name: "rewrites", num: true}, {name: "time, watched", num: true}, {name: "runs", num: true}],
-    graphs.map((g, i) => {
-      const button = /** @type {HTMLButtonElement} */ (element("button", "", g.name || "graph " + i));
-      button.type = "button";
-      button.addEventListener("click", () => { dialog().close(); app.openGraph(i); });
-      return [button, g.target || "tensor graph", String(g.nodes), String(g.rewrites), g.ms.toFixed(2) + " ms", g.numbers.length ? String(g.numbers.length) : ""];
-    }));
+  const heads = [{name: "graph"}, {name: "target"}, {name: "nodes", num: true}, {name: "rewrites", num: true},
+    {name: "time, watched", num: true}, {name: "runs", num: true}];
+  showTable("Graphs", heads, graphs.map((g, i) => {
+    const button = /** @type {HTMLButtonElement} */ (element("button", "", g.name || "graph " + i));
+    button.type = "button";
+    button.addEventListener("click", () => { dialog().close(); app.openGraph(i); });
+    return [button, g.target || "tensor graph", String(g.nodes), String(g.rewrites), g.ms.toFixed(2) + " ms",
+      g.numbers.length ? String(g.numbers.length) : ""];
+  }));
 }

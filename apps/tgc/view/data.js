@@ -3,16 +3,17 @@ import {EventReader, Kind} from "./events.js";
 
 /** @typedef {{name: string, branch: string, file: string, line: number, source: string}} Rule */
 /** `lines`: of pyrender, numbers of lines of all of its texts, each by how far it is from the one before.
- * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], error?: string, nodes?: number[]}} RawText */
+ * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], error?: string,
+ *   nodes?: number[]}} RawText */
 
 /** A rewrite of the whole graph or of a part of it, with all that it did, as numbers of events.
  * @typedef {{name: string, set: string, rules: number, bottomUp: boolean, input: number, result: number, depth: number,
  *   events: number[], begin: number, rewrites: number}} Run */
 /** @typedef {{at: number, run: Run, rule: number, before: number, after: number, madeFrom: number, madeCount: number,
  *   ns: number}} Rewrite */
-/** `nodes`: of its result; `count`: of its rewrites; `told`: of its events. Both are there only once readEvents() is done.
- * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number, count: number,
- *   changed: boolean, told: number, events: Int32Array, runs: Run[], rewrites: Rewrite[]}} Stage */
+/** `nodes`: how many its result has; `count`: how many rewrites, `told`: how many events, which readEvents() reads.
+ * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number,
+ *   count: number, told: number, changed: boolean, events: Int32Array, runs: Run[], rewrites: Rewrite[]}} Stage */
 
 /** One graph on its way through the pipeline. Nodes are numbers; sources have smaller ones than their users. */
 export class Recorded {
@@ -25,7 +26,8 @@ export class Recorded {
     /** @type {string} */ this.error = raw.error;
     this.isTensor = raw.kind === "tensor";
     /** Another release of tinygrad that recorded it; empty: none. @type {string} */ this.producer = raw.producer || "";
-    /** The stage that the first graph is the result of; empty: of none. @type {string} */ this.begins = raw.begins || "";
+    /** The stage that the first graph is the result of; empty: of none. @type {string} */
+    this.begins = raw.begins || "";
     /** @type {number} */ this.ast = raw.ast;
     /** @type {string[]} */ this.strings = raw.strings;
     /** @type {string[]} */ this.ops = raw.ops;
@@ -48,8 +50,10 @@ export class Recorded {
     this.source = new Int32Array(this.first[this.count]);
     /** @type {number[][]} */ this.lists = [];
     let next = 0;
-    for (const n of told) for (let e = this.first[n]; e < this.first[n + 1]; e++) this.source[e] = n - raw.source[next++];
-    /** Of a model: its nodes, and by node of the table the one that it was made for; the graphs of the schedule's items. */
+    for (const n of told)
+      for (let e = this.first[n]; e < this.first[n + 1]; e++) this.source[e] = n - raw.source[next++];
+    /** Of a model: its nodes, and by node of the table the one that it was made for; the graphs of the schedule's
+     * items. */
     /** @type {string[]} */ this.madeOf = raw.made_of || [];
     this.madeForNode = pairs(summed(raw.made_for_node || [], 2));
     /** @type {number[]} */ this.kernels = raw.kernels || [];
@@ -59,12 +63,13 @@ export class Recorded {
     /** @type {number[][]} */ this.rangeLists = raw.range_lists;
     /** @type {Map<number, [number, number]>} */ this.bounds = new Map();
     summed(raw.bounds, 3);
-    for (let i = 0; i < raw.bounds.length; i += 3) this.bounds.set(raw.bounds[i], [raw.bounds[i + 1], raw.bounds[i + 2]]);
+    for (let i = 0; i < raw.bounds.length; i += 3)
+      this.bounds.set(raw.bounds[i], [raw.bounds[i + 1], raw.bounds[i + 2]]);
     /** @type {Rule[]} */
     this.rules = raw.rules.map((r) => ({name: this.strings[r[0]], branch: this.strings[r[1]], file: this.strings[r[2]],
       line: r[3], source: this.strings[r[4]]}));
     /** @type {Stage[]} */ this.stages = this.#stages(raw.stages, raw.events.kind);
-    /** What readEvents() is to read, and has read once it was called. @type {any} */ this.unread = {told: raw.events, derived};
+    /** What readEvents() is to read. @type {any} */ this.unread = {told: raw.events, derived};
     /** @type {RawText[]} */ this.texts = raw.texts;
     /** @type {string[]} */ this.lines = raw.lines;
   }
@@ -114,7 +119,8 @@ export class Recorded {
       const n = stack[stack.length - 1];
       if (seen[n] === 0) {
         seen[n] = 1;
-        for (let e = this.first[n + 1] - 1; e >= this.first[n]; e--) if (!seen[this.source[e]]) stack.push(this.source[e]);
+        for (let e = this.first[n + 1] - 1; e >= this.first[n]; e--)
+          if (!seen[this.source[e]]) stack.push(this.source[e]);
       } else {
         stack.pop();
         if (seen[n] === 1) seen[n] = 2, out.push(n);
@@ -125,7 +131,8 @@ export class Recorded {
 
   /** The place of a stage's result: the text and graph "after stage s", s from 0 for the AST. */
   rootAfter(s) {
-    for (let i = s; i > 0; i--) if (this.stages[i - 1].name !== "linear" && this.stages[i - 1].to >= 0) return this.stages[i - 1].to;
+    for (let i = s; i > 0; i--)
+      if (this.stages[i - 1].name !== "linear" && this.stages[i - 1].to >= 0) return this.stages[i - 1].to;
     return this.ast;
   }
 
@@ -135,8 +142,8 @@ export class Recorded {
     return told.map(({name, alias, from, to, ms, nodes, events}, index) => {
       let count = 0;
       for (const end = next + events; next < end; next++) if (kinds[next] === Kind.Rewrite) count++;
-      return {index, name, alias, from, to, ms, nodes, count, changed: from !== to, told: events, events: new Int32Array(0), runs: [],
-        rewrites: []};
+      return {index, name, alias, from, to, ms, nodes, count, told: events, changed: from !== to,
+        events: new Int32Array(0), runs: [], rewrites: []};
     });
   }
   /** @param {Stage} stage @param {Int32Array} events */
@@ -147,7 +154,8 @@ export class Recorded {
       const at = i, kind = events[i];
       if (kind === Kind.Begin) {
         const run = {input: events[i + 1], name: this.strings[events[i + 2]], set: this.strings[events[i + 3]],
-          rules: events[i + 4], bottomUp: events[i + 5] === 1, result: -1, depth: open.length, events: [], begin: at, rewrites: 0};
+          rules: events[i + 4], bottomUp: events[i + 5] === 1, result: -1, depth: open.length, events: [],
+          begin: at, rewrites: 0};
         open.push(run), runs.push(run);
         i += 6;
         continue;
@@ -156,8 +164,8 @@ export class Recorded {
       if (kind === Kind.End) open.pop().result = events[i + 1], i += 2;
       else if (kind === Kind.Rewrite) {
         if (run) run.events.push(at), run.rewrites++;
-        rewrites.push({at, run, rule: events[i + 1], before: events[i + 2], after: events[i + 3], madeFrom: events[i + 4],
-          madeCount: events[i + 5], ns: events[i + 6]});
+        rewrites.push({at, run, rule: events[i + 1], before: events[i + 2], after: events[i + 3],
+          madeFrom: events[i + 4], madeCount: events[i + 5], ns: events[i + 6]});
         i += 7;
       } else {
         if (run) run.events.push(at);
@@ -199,9 +207,12 @@ export async function unpacked(text) {
 /** Lets the page answer to whoever uses it, and goes on. */
 export function pause() { return new Promise((go) => { setTimeout(go, 0); }); }
 
+const kHidden = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
+  + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");
+
 /** Text in which nothing is hidden: control characters and those that turn the direction of what follows are shown by
  * their number. @param {string} text */
 export function plain(text) {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
-    (c) => "\u27e8" + "U+" + c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0") + "\u27e9");
+  const number = (c) => c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return text.replace(kHidden, (c) => "\u27e8U+" + number(c) + "\u27e9");
 }

@@ -8,7 +8,8 @@ import {nodeOf} from "./made.js";
 /** One line for a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
   const dtype = graph.dtypeName(n), arg = graph.argText(n).replace(/AxisType\.|Ops\./g, "");
-  return plain("#" + graph.number[n] + " " + graph.opName(n) + (dtype ? " " + dtype : "") + (arg && arg.length < 40 ? " " + arg : ""));
+  return plain("#" + graph.number[n] + " " + graph.opName(n) + (dtype ? " " + dtype : "")
+    + (arg && arg.length < 40 ? " " + arg : ""));
 }
 
 /** @param {HTMLElement} home @param {import("./app.js").App} app */
@@ -33,7 +34,10 @@ export function showDetails(home, app) {
   fact("made for", graph.madeOf[nodeOf(graph, app.story, state.s, n)]);
   fact("ranges", ranges.map((r) => graph.argText(r).replace(/AxisType\./, "").replace(/[()]/g, "")).join("   "));
   const {fold} = app.scene.drawing.home.get(n) || {};
-  if (fold) fact("folded", (fold.title ? [fold.title, ...fold.lines].join(" ") + ": " : "") + opsOf(graph, fold.members.map((key) => key % graph.count)));
+  if (fold) {
+    const ops = opsOf(graph, fold.members.map((key) => key % graph.count));
+    fact("folded", fold.title ? [fold.title, ...fold.lines].join(" ") + ": " + ops : ops);
+  }
   out.push(list);
   whatDiffers(out, app, n);
   nodeList(out, app, "sources", Array.from(graph.sourcesOf(n)));
@@ -49,7 +53,8 @@ function opsOf(graph, nodes) {
   const counts = new Map(), boxes = nodes.filter((n) => !isValue(graph, n));
   for (const n of boxes) counts.set(graph.opName(n), (counts.get(graph.opName(n)) || 0) + 1);
   const most = [...counts].sort((a, b) => b[1] - a[1]);
-  return counted(boxes.length, "node") + ": " + most.slice(0, 8).map(([op, count]) => count + " " + op).join(", ") + (most.length > 8 ? ", ..." : "");
+  const told = most.slice(0, 8).map(([op, count]) => count + " " + op).join(", ");
+  return counted(boxes.length, "node") + ": " + told + (most.length > 8 ? ", ..." : "");
 }
 
 function nodeList(out, app, title, nodes) {
@@ -57,7 +62,8 @@ function nodeList(out, app, title, nodes) {
   const list = element("ul");
   for (const s of nodes.slice(0, 40)) {
     const item = element("li");
-    if (isValue(app.graph, s)) item.append(element("span", "place", plain(valueText(app.graph, s) + "  " + app.graph.opName(s))));
+    if (isValue(app.graph, s))
+      item.append(element("span", "place", plain(valueText(app.graph, s) + "  " + app.graph.opName(s))));
     else item.append(link(nodeTitle(app.graph, s), () => app.go({n: s})));
     list.append(item);
   }
@@ -65,11 +71,13 @@ function nodeList(out, app, title, nodes) {
   out.push(element("h3", "", title + (nodes.length > 3 ? " (" + nodes.length + ")" : "")), list);
 }
 
-const kKinds = {rule: "", part: "a part of what came by ", sources: "with the sources that its sources became", stage: "made by the stage itself"};
+const kKinds = {rule: "", part: "a part of what came by ", sources: "with the sources that its sources became",
+  stage: "made by the stage itself"};
 
 // Of a KERNEL: its graph, and its own way through the pipeline.
 function kernelOf(out, app, n) {
-  const ast = app.graph.inner.get(n), item = app.graph.kernels.indexOf(ast), g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
+  const ast = app.graph.inner.get(n), item = app.graph.kernels.indexOf(ast);
+  const g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
   nodeList(out, app, "its kernel's graph", [ast]);
   if (g >= 0) out.push(link("open " + plain(app.index.graphs[g].name) + " in its pipeline", () => app.openGraph(g)));
 }
@@ -85,7 +93,8 @@ function whatDiffers(out, app, n) {
       list.append(element("dt", "", d.what), element("dd", "", plain(d.before + "  \u2192  " + d.after)));
     out.push(element("h3", "", "what differs"), list);
     nodeList(out, app, n === now ? "it was" : "it is", [n === now ? change.of : now]);
-  } else if (diff.came.has(n) || diff.went.has(n)) out.push(element("h3", "", diff.came.has(n) ? "it came" : "it went"));
+  } else if (diff.came.has(n)) out.push(element("h3", "", "it came"));
+  else if (diff.went.has(n)) out.push(element("h3", "", "it went"));
 }
 
 function whereFrom(out, app, n) {
@@ -97,11 +106,14 @@ function whereFrom(out, app, n) {
     if (step.rewrite >= 0) {
       const rule = graph.rules[stage.rewrites[step.rewrite].rule];
       if (kKinds[step.kind]) item.append(kKinds[step.kind]);
-      item.append(link(plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")), () => app.go({s: step.place, r: step.rewrite, d: -1})));
-      item.append(element("span", "place", "  " + plain(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""))));
+      item.append(link(plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")),
+        () => app.go({s: step.place, r: step.rewrite, d: -1})));
+      item.append(element("span", "place",
+        "  " + plain(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""))));
     } else item.append(kKinds[step.kind]);
     if (step.node >= 0 && step.node !== n)
-      item.append(element("span", "place", "  of "), link(nodeTitle(graph, step.node), () => app.selectAt(step.place - 1, step.node, true)));
+      item.append(element("span", "place", "  of "),
+        link(nodeTitle(graph, step.node), () => app.selectAt(step.place - 1, step.node, true)));
     list.append(item);
   }
   if (!steps.length) list.append(element("li", "place", "it is a node of the " + graph.firstName() + " as it came"));
@@ -126,22 +138,26 @@ function whatBecomes(out, app) {
 function accusation(out, app) {
   const {accused} = app.index.graphs[app.state.g];
   if (!accused) return;
-  const list = element("dl"), place = app.accusedPlace(app.state.g), branch = accused.branch ? ` [${accused.branch}]` : "";
+  const list = element("dl"), place = app.accusedPlace(app.state.g);
+  const branch = accused.branch ? ` [${accused.branch}]` : "";
   const facts = [
     ["blamed", accused.verdict === "same" ? "nothing: it computes what is expected" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
     ["before", accused.before], ["after", accused.after],
     ...Object.entries(accused.witness || {}).map(([name, value]) => ["for " + name, value]),
     ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
-  for (const [name, value] of facts) if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
+  for (const [name, value] of facts)
+    if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
   out.push(element("h3", "", "tgc bisect"), list);
   if (place) out.push(link("to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
 
 // Of a rewrite: both sides of it.
 function rewriteOverview(app) {
-  const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r], rule = graph.rules[r.rule];
-  const out = [element("h2", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")))], list = element("dl");
+  const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r];
+  const rule = graph.rules[r.rule];
+  const out = [element("h2", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")))];
+  const list = element("dl");
   const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(value))); };
   fact("rule", rule.file + ":" + rule.line), fact("tinygrad's", rule.source), fact("stage", stage.name);
   fact("within", r.run && r.run.name !== stage.name ? r.run.name : "");
@@ -159,14 +175,17 @@ function rewriteOverview(app) {
 function overview(app) {
   if (app.state.r >= 0) return rewriteOverview(app);
   const {graph, state} = app, out = [element("h2", "", plain(graph.name))], list = element("dl");
-  const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value)))); };
+  const fact = (name, value) => {
+    if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
+  };
   fact("target", graph.target);
   fact("made for", graph.madeFor);
   fact("recorded by", graph.producer);
   if (graph.other) fact("A and B", app.index.title);
   fact("stages", graph.stages.length);
   fact("rewrites", graph.stages.reduce((sum, s) => sum + s.count, 0));
-  if (graph.stages.some((s) => s.count)) fact("time", inTime(graph.stages.reduce((sum, s) => sum + s.ms, 0) / 1e3) + ", watched");
+  if (graph.stages.some((s) => s.count))
+    fact("time", inTime(graph.stages.reduce((sum, s) => sum + s.ms, 0) / 1e3) + ", watched");
   fact("refused", graph.error);
   const {measured} = app.index.graphs[state.g];
   if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
@@ -180,7 +199,8 @@ function overview(app) {
       for (const [rule, count] of [...counts].sort((a, b) => b[1] - a[1]).slice(0, 30)) {
         const item = element("li"), first = stage.rewrites.findIndex((r) => r.rule === rule);
         const {name, file, line} = graph.rules[rule], chosen = link(plain(name), () => app.go({r: first}));
-        item.append(element("span", "place", String(count).padStart(4) + "  "), chosen, element("span", "place", `  ${file}:${line}`));
+        item.append(element("span", "place", String(count).padStart(4) + "  "), chosen,
+          element("span", "place", `  ${file}:${line}`));
         rules.append(item);
       }
       out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);

@@ -20,7 +20,8 @@ export class GraphCanvas {
     this.size = {width: canvas.clientWidth, height: canvas.clientHeight};
     /** @type {Drawing | null} */ this.drawing = null;
     this.graph = null;
-    /** @type {Marks} */ this.marks = {came: new Set(), went: new Set(), lit: new Set(), found: new Set(), selected: -1};
+    /** @type {Marks} */
+    this.marks = {came: new Set(), went: new Set(), lit: new Set(), found: new Set(), selected: -1};
     this.regions = true;
     this.picked = picked;
     this.waiting = false;
@@ -80,8 +81,10 @@ export class GraphCanvas {
     const {width, height} = this.#size(), v = this.view, margin = 40 / v.scale;
     if (!width) return;
     if (v.scale < kNames) this.zoom(0.8 / v.scale);
-    if (box.x < v.x + margin || box.x + Size.width > v.x + width / v.scale - margin) v.x = box.x + Size.width / 2 - width / 2 / v.scale;
-    if (box.y - box.height < v.y + margin || box.y + box.height > v.y + height / v.scale - margin) v.y = box.y - height / 2 / v.scale;
+    if (box.x < v.x + margin || box.x + Size.width > v.x + width / v.scale - margin)
+      v.x = box.x + Size.width / 2 - width / 2 / v.scale;
+    if (box.y - box.height < v.y + margin || box.y + box.height > v.y + height / v.scale - margin)
+      v.y = box.y - height / 2 / v.scale;
     this.redraw();
   }
 
@@ -90,11 +93,13 @@ export class GraphCanvas {
     const {width, height} = this.#size(), v = this.view;
     if (!width || !boxes.length) return;
     const left = Math.min(...boxes.map((b) => b.x)), right = Math.max(...boxes.map((b) => b.x)) + Size.width;
-    const top = Math.min(...boxes.map((b) => b.y - b.height / 2)), bottom = Math.max(...boxes.map((b) => b.y + b.height / 2));
+    const top = Math.min(...boxes.map((b) => b.y - b.height / 2));
+    const bottom = Math.max(...boxes.map((b) => b.y + b.height / 2));
     const scale = Math.min((width - 60) / (right - left), (height - 140) / (bottom - top), Math.max(v.scale, 0.8));
     if (scale < kNames) return this.reveal(boxes[0]);
     const seen = this.seen();
-    if (v.scale >= kNames && left > seen.left && right < seen.right && top > seen.top + 60 / v.scale && bottom < seen.bottom) return;
+    const isSeen = left > seen.left && right < seen.right && top > seen.top + 60 / v.scale && bottom < seen.bottom;
+    if (v.scale >= kNames && isSeen) return;
     v.scale = Math.min(scale, v.scale < kNames ? 0.8 : v.scale);
     v.x = (left + right) / 2 - width / 2 / v.scale, v.y = (top + bottom) / 2 - height / 2 / v.scale;
     this.redraw();
@@ -102,7 +107,8 @@ export class GraphCanvas {
 
   /** The box at a point of the canvas. @returns {Box | null} */
   at(x, y) {
-    const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale, row = Math.round(gy / Size.row);
+    const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale;
+    const row = Math.round(gy / Size.row);
     for (const box of (this.rows && this.rows.get(row)) || [])
       if (gx >= box.x && gx <= box.x + Size.width && Math.abs(gy - box.y) <= box.height / 2) return box;
     return null;
@@ -121,7 +127,9 @@ export class GraphCanvas {
   #listen() {
     const c = this.canvas;
     let from = null, moved = false;
-    c.addEventListener("pointerdown", (e) => { from = {x: e.clientX, y: e.clientY}, moved = false, c.setPointerCapture(e.pointerId); });
+    c.addEventListener("pointerdown", (e) => {
+      from = {x: e.clientX, y: e.clientY}, moved = false, c.setPointerCapture(e.pointerId);
+    });
     c.addEventListener("pointermove", (e) => {
       if (!from) return;
       const dx = e.clientX - from.x, dy = e.clientY - from.y;
@@ -138,7 +146,8 @@ export class GraphCanvas {
     });
     c.addEventListener("wheel", (e) => {
       e.preventDefault();
-      if (e.ctrlKey || e.metaKey || !e.shiftKey && Math.abs(e.deltaX) < 1) this.zoom(Math.exp(-e.deltaY * 0.0016), {x: e.offsetX, y: e.offsetY});
+      if (e.ctrlKey || e.metaKey || !e.shiftKey && Math.abs(e.deltaX) < 1)
+        this.zoom(Math.exp(-e.deltaY * 0.0016), {x: e.offsetX, y: e.offsetY});
       else this.pan(e.deltaX || e.deltaY, e.deltaX ? e.deltaY : 0);
     }, {passive: false});
   }
@@ -147,9 +156,10 @@ export class GraphCanvas {
   #draw() {
     const c = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1, v = this.view;
     const css = getComputedStyle(document.documentElement), of = (name) => css.getPropertyValue("--" + name).trim();
-    this.paint = {back: of("back"), card: of("raised"), line: of("line"), text: of("text"), quiet: of("quiet"), accent: of("accent"),
-      came: of("came"), cameBack: of("came-back"), went: of("went"), wentBack: of("went-back"), found: of("found"), lit: of("accent-back"),
-      mono: of("mono"), sans: of("sans"), dark: document.documentElement.classList.contains("dark")};
+    this.paint = {back: of("back"), card: of("raised"), line: of("line"), text: of("text"), quiet: of("quiet"),
+      accent: of("accent"), came: of("came"), cameBack: of("came-back"), went: of("went"), wentBack: of("went-back"),
+      found: of("found"), lit: of("accent-back"), mono: of("mono"), sans: of("sans"),
+      dark: document.documentElement.classList.contains("dark")};
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.fillStyle = this.paint.back;
     c.fillRect(0, 0, this.canvas.width, this.canvas.height);
@@ -230,7 +240,10 @@ export class GraphCanvas {
         else path.bezierCurveTo(px, middle, qx, middle, qx, qy);
         px = qx, py = qy;
       };
-      for (const p of line.through) curve(p.x, p.y - kStraight), path.lineTo(p.x, p.y + kStraight), py = p.y + kStraight;
+      for (const p of line.through) {
+        curve(p.x, p.y - kStraight);
+        path.lineTo(p.x, p.y + kStraight), py = p.y + kStraight;
+      }
       curve(to.x, to.y);
     }
     c.lineWidth = Math.max(thin ? 2 : 1.2, 0.5 / this.view.scale);
@@ -255,7 +268,8 @@ export class GraphCanvas {
   stubName(box) {
     const g = this.graph, op = g.opName(box.n), arg = g.argText(box.n);
     const name = op === "RANGE" ? "r" + (/\(?(-?\d+)/.exec(arg) || ["", "?"])[1] : op === "DEFINE_GLOBAL" ? "data" + arg
-      : op === "SPECIAL" ? arg.replace(/'/g, "") : op === "DEFINE_VAR" ? (/'([^']*)'/.exec(arg) || ["", arg])[1] : "#" + g.number[box.n];
+      : op === "SPECIAL" ? arg.replace(/'/g, "") : op === "DEFINE_VAR" ? (/'([^']*)'/.exec(arg) || ["", arg])[1]
+        : "#" + g.number[box.n];
     return plain(name).slice(0, 8);
   }
 
@@ -281,7 +295,8 @@ export class GraphCanvas {
     const m = this.marks, p = this.paint, least = 1.5 / this.view.scale;
     const marked = ({key}) => {
       if (m.selected === key) return p.accent;
-      return m.found.has(key) ? p.found : m.went.has(key) ? p.went : m.came.has(key) ? p.came : m.lit.has(key) ? p.accent : "";
+      if (m.found.has(key)) return p.found;
+      return m.went.has(key) ? p.went : m.came.has(key) ? p.came : m.lit.has(key) ? p.accent : "";
     };
     const dot = (box, width, height) => c.fillRect(box.x + (Size.width - width) / 2, box.y - height / 2, width, height);
     const left = [];
@@ -301,7 +316,8 @@ export class GraphCanvas {
 
   #drawBox(c, box) {
     const g = this.graph, m = this.marks, p = this.paint, op = g.opName(box.n), color = this.#colorOf(op);
-    const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key), selected = m.selected === box.key;
+    const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key);
+    const selected = m.selected === box.key;
     const x = box.x, y = box.y - box.height / 2, names = this.view.scale >= kNames;
     c.globalAlpha = went ? 0.75 : 1;
     c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : this.#fillOf(op);

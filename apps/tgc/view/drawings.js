@@ -9,7 +9,8 @@ import {nodeOf} from "./made.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
-/** `diff`, of two graphs beside each other. @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number,
+/** `diff`, of two graphs beside each other.
+ * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number,
  *   diff?: import("./match.js").Diff}} Scene */
 
 export class Drawings {
@@ -58,7 +59,8 @@ export class Drawings {
       return false;
     }
     const shown = asItIs(this.graph, this.story.root(p));
-    const before = p ? this.#where(this.places[p - 1], shown.order, (n) => this.story.originsAt(p).get(n), false) : null;
+    const was = (n) => this.story.originsAt(p).get(n);
+    const before = p ? this.#where(this.places[p - 1], shown.order, was, false) : null;
     this.places[p] = drawingOf(this.graph, [shown], before);
     return true;
   }
@@ -95,9 +97,10 @@ export class Drawings {
     return {drawing: isSmall ? drawingOf(this.graph, [shown], null, wish) : folded, came, went: new Set(), root};
   }
 
-  /** What is to be folded in a graph. Words of the address name nodes of the place where they were folded first; what has
-   * become of them is folded here. @param {import("./state.js").State} state @param {import("./replay.js").Shown} shown
-   * @param {number} place @param {(key: number) => number} origin of a key, the node of that place
+  /** What is to be folded in a graph. Words of the address name nodes of the place where they were folded first; what
+   * has become of them is folded here. @param {import("./state.js").State} state
+   * @param {import("./replay.js").Shown} shown @param {number} place
+   * @param {(key: number) => number} origin of a key, the node of that place
    * @returns {import("./folding.js").Wish | null} */
   #wish(state, place, shown, origin) {
     if (!state.f.length) return null;
@@ -105,14 +108,16 @@ export class Drawings {
     const here = (n) => (n < 0 || shown.sources.has(n) ? n : this.#descendant(n, place));
     for (const {head, floor, word} of heads) {
       const key = here(head), alike = floor < 0 ? [] : this.blocksOf(this.story.root(place)).alike(key);
-      if (shown.sources.has(key)) out.heads.set(key, {floor: here(floor), word, lines: alike.length > 1 ? ["one of " + alike.length + " alike"] : []});
+      const lines = alike.length > 1 ? ["one of " + alike.length + " alike"] : [];
+      if (shown.sources.has(key)) out.heads.set(key, {floor: here(floor), word, lines});
     }
     if (g.madeOf.length && (all || flipped.size)) {
       const of = (key) => {
         const label = nodeOf(g, this.story, place, origin(key));
         return label >= 0 && all !== flipped.has(label) ? label : -1;
       };
-      out.model = {of, labels: g.madeOf, says: (key) => (g.shapes.has(key % g.count) ? "(" + g.strings[g.shapes.get(key % g.count)] + ")" : "")};
+      const says = (key) => (g.shapes.has(key % g.count) ? "(" + g.strings[g.shapes.get(key % g.count)] + ")" : "");
+      out.model = {of, labels: g.madeOf, says};
     }
     return out;
   }
@@ -156,14 +161,16 @@ export class Drawings {
 
   // Two graphs as one. What came takes the place of what it came of, which stands behind it then.
   #both(was, is, base, origin, came, went, wish) {
-    const places = this.#where(base, is.order, origin, true), taken = new Set(is.order.map((k) => places.place(k))), ghosts = new Map();
+    const places = this.#where(base, is.order, origin, true), taken = new Set(is.order.map((k) => places.place(k)));
+    const ghosts = new Map();
     const own = new Map();
     for (const key of went) {
       const box = base.byKey.get(key) || base.byKey.get(origin(key));
       if (box && taken.has(box)) ghosts.set(key, {...box, n: key % this.graph.count});
       else if (box) own.set(key, box);
     }
-    const before = {place: (key) => places.place(key) || own.get(key), rows: true, ghosts}, drawing = drawingOf(this.graph, [was, is], before, wish);
+    const before = {place: (key) => places.place(key) || own.get(key), rows: true, ghosts};
+    const drawing = drawingOf(this.graph, [was, is], before, wish);
     const hiding = new Set();  // words of boxes in which something changed: these are opened
     for (const key of wish ? [...went, ...came] : []) {
       const box = drawing.byKey.has(key) ? null : drawing.home.get(key % this.graph.count);
@@ -185,7 +192,8 @@ export class Drawings {
 
   /** The root of the other input's graph at that stage; -1: it has none. */
   otherRoot(place) {
-    const {other} = this.graph, at = other ? other.names.indexOf(place ? this.graph.stages[place - 1].name : this.graph.begins) : -1;
+    const {other} = this.graph;
+    const at = other ? other.names.indexOf(place ? this.graph.stages[place - 1].name : this.graph.begins) : -1;
     return at < 0 ? -1 : other.roots[at];
   }
 
@@ -197,7 +205,7 @@ export class Drawings {
     return this.#ofTwo(state, a, b, this.at(state.s));
   }
 
-  // Two graphs as one, by what differs: what only follows from that is not told again, and drawn as it is in the second.
+  // Two graphs as one, by what differs: what only follows from that is not told again, and is as the second has it.
   #ofTwo(state, from, to, base) {
     const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), diff = diffOf(g, from, to), back = new Map();
     for (const [old, now] of diff.like) back.set(now, old);
@@ -211,7 +219,8 @@ export class Drawings {
   }
 }
 
-/** The wish but for some words: what would hide what changed. @param {import("./folding.js").Wish} wish @param {Set<string>} words */
+/** The wish but for some words: what would hide what changed.
+ * @param {import("./folding.js").Wish} wish @param {Set<string>} words */
 function without(wish, words) {
   const {model} = wish, of = (key) => (words.has("m" + model.of(key)) ? -1 : model.of(key));
   return {heads: new Map([...wish.heads].filter(([, how]) => !words.has(how.word))), model: model && {...model, of}};
@@ -219,6 +228,7 @@ function without(wish, words) {
 
 /** What only one of them has; values apart, which are text in boxes. @param {Recorded} g */
 function changes(g, was, is) {
-  const before = new Set(was.order), after = new Set(is.order), boxes = (list, other) => new Set(list.filter((k) => !other.has(k) && !isValue(g, k % g.count)));
+  const before = new Set(was.order), after = new Set(is.order);
+  const boxes = (list, other) => new Set(list.filter((k) => !other.has(k) && !isValue(g, k % g.count)));
   return {came: boxes(is.order, before), went: boxes(was.order, after)};
 }

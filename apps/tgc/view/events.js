@@ -1,5 +1,5 @@
-// Reads the events of a recording, whose columns lib/view/recording_events.cpp writes: what follows from the rest was not
-// told, and is worked out here step by step as there.
+// Reads the events of a recording, whose columns lib/view/recording_events.cpp writes: what follows from the rest was
+// not told, and is worked out here step by step as there.
 
 export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
 const kEndTold = 5, kRebuiltTold = 6;
@@ -25,7 +25,8 @@ class RowsByContent {
   }
   #hash(like, sources) {
     const g = this.g;
-    let hash = Math.imul(g.op[like] * 31 + g.dtype[like], 0x9e3779b1) ^ Math.imul(g.arg[like] * 31 + g.tag[like], 0x85ebca77);
+    let hash = Math.imul(g.op[like] * 31 + g.dtype[like], 0x9e3779b1);
+    hash ^= Math.imul(g.arg[like] * 31 + g.tag[like], 0x85ebca77);
     for (const s of sources) hash = Math.imul((hash << 5 | hash >>> 27) ^ s, 0x9e3779b1);
     return hash ^ hash >>> 15;
   }
@@ -34,8 +35,11 @@ class RowsByContent {
     const g = this.g;
     for (let i = this.#hash(like, sources) & this.mask; ; i = (i + 1) & this.mask) {
       const n = this.slots[i];
-      if (n < 0 || g.op[n] === g.op[like] && g.dtype[n] === g.dtype[like] && g.arg[n] === g.arg[like] && g.tag[n] === g.tag[like]
-          && g.first[n + 1] - g.first[n] === sources.length && sources.every((s, k) => g.source[g.first[n] + k] === s)) return i;
+      if (n < 0) return i;
+      if (g.op[n] !== g.op[like] || g.dtype[n] !== g.dtype[like]) continue;
+      if (g.arg[n] !== g.arg[like] || g.tag[n] !== g.tag[like]) continue;
+      if (g.first[n + 1] - g.first[n] !== sources.length) continue;
+      if (sources.every((s, k) => g.source[g.first[n] + k] === s)) return i;
     }
   }
 }
@@ -69,7 +73,8 @@ export class EventReader {
     for (let i = 0; i < count; i++) {
       const kind = this.#next("kind");
       if (kind === Kind.Begin) {
-        const [name, set, rules, bottomUp] = this.told.run_kinds[this.#next("run")], input = this.lastBefore + this.#next("input");
+        const [name, set, rules, bottomUp] = this.told.run_kinds[this.#next("run")];
+        const input = this.lastBefore + this.#next("input");
         this.open.push({input, to: new Map()});
         out.push(kind, input, name, set, rules, bottomUp);
       } else if (kind === Kind.End || kind === kEndTold) {
@@ -78,7 +83,8 @@ export class EventReader {
       } else if (kind === Kind.Rewrite) this.#rewrite(out);
       else if (kind === Kind.Gated) out.push(kind, this.#before("gated"));
       else {
-        const before = this.#before("rebuilt"), after = kind === kRebuiltTold ? before + this.#next("rebuilt_to") : this.#rebuilt(before);
+        const before = this.#before("rebuilt");
+        const after = kind === kRebuiltTold ? before + this.#next("rebuilt_to") : this.#rebuilt(before);
         this.#replace(before, after);
         out.push(Kind.Rebuilt, before, after);
       }
@@ -87,11 +93,13 @@ export class EventReader {
   }
 
   #rewrite(out) {
-    const g = this.g, rule = this.#next("rule"), before = this.#before("rewritten"), made = this.madeEnd + this.#next("made");
+    const g = this.g, rule = this.#next("rule"), before = this.#before("rewritten");
+    const made = this.madeEnd + this.#next("made");
     const count = this.#next("made_count"), code = this.#next("became"), time = this.#next("time");
     this.madeEnd = made + count;
     const from = count ? this.madeEnd - 1 : before, far = code - 1;
-    const after = code === 0 ? this.became.get(before) : code < 0 ? g.source[g.first[before] - 1 - code] : from - (far & 1 ? -((far + 1) >> 1) : far >> 1);
+    const created = from - (far & 1 ? -((far + 1) >> 1) : far >> 1), kept = g.source[g.first[before] - 1 - code];
+    const after = code === 0 ? this.became.get(before) : code < 0 ? kept : created;
     this.became.set(before, after);
     this.#replace(before, after);
     out.push(Kind.Rewrite, rule, before, after, made, count, time ? 4 ** time : 0);
@@ -99,7 +107,8 @@ export class EventReader {
 
   // The node with what its sources have become: a row that is there, or the next of those that are to be made.
   #rebuilt(before) {
-    const g = this.g, {to} = this.open[this.open.length - 1], sources = Array.from(g.sourcesOf(before), (s) => resolved(to, s));
+    const g = this.g, {to} = this.open[this.open.length - 1];
+    const sources = Array.from(g.sourcesOf(before), (s) => resolved(to, s));
     const slot = this.rows.slot(before, sources);
     if (this.rows.slots[slot] >= 0) return this.rows.slots[slot];
     const n = this.rows.slots[slot] = this.derived[this.nextDerived++];

@@ -4,7 +4,8 @@
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-/** A graph that is drawn: keys of nodes, sources first. @typedef {{order: number[], sources: Map<number, number[]>}} Keys */
+/** A graph that is drawn: keys of nodes, sources first.
+ * @typedef {{order: number[], sources: Map<number, number[]>}} Keys */
 /** A box that stands for several nodes: what it says, and the word by which it was asked for.
  * @typedef {{word: string, title: string, lines: string[], count: number, members: number[]}} Fold */
 /** What is asked for. `heads`, by key, down to which node (-1: everything), and what the box is to say; `model` by key
@@ -33,12 +34,14 @@ export function foldedGraph(g, graph, root, wish) {
     for (const [label, members] of groupsOf(g, graph, wish.model.of)) {
       const head = members[members.length - 1], [title, ...name] = wish.model.labels[label].split(" ");
       for (const key of members) if (key !== head) owner.set(key, head);
-      folds.set(head, {word: "m" + label, title, lines: [name.join(" "), wish.model.says(head)].filter(Boolean), count: members.length - 1, members});
+      folds.set(head, {word: "m" + label, title, lines: [name.join(" "), wish.model.says(head)].filter(Boolean),
+        count: members.length - 1, members});
     }
     graph = contracted(graph, owner);
   }
   const heads = new Map();
-  for (const [key, how] of wish.heads) heads.set(owner.get(key) ?? key, {...how, floor: owner.get(how.floor) ?? how.floor});
+  for (const [key, how] of wish.heads)
+    heads.set(owner.get(key) ?? key, {...how, floor: owner.get(how.floor) ?? how.floor});
   const below = hiddenBelow(graph, heads, root);
   for (const [key, head] of below) {
     const {word, lines} = heads.get(head), fold = folds.get(head) || {word: "", title: "", lines: [], members: [head]};
@@ -92,7 +95,8 @@ function groupsOf(g, graph, of) {
   }
   const left = new Set(uses.keys());
   for (const [ahead, back] of [[uses, usedBy], [usedBy, uses]]) {
-    const open = new Map([...left].map((u) => [u, [...ahead.get(u)].filter((v) => left.has(v)).length])), ready = [...left].filter((u) => !open.get(u));
+    const open = new Map([...left].map((u) => [u, [...ahead.get(u)].filter((v) => left.has(v)).length]));
+    const ready = [...left].filter((u) => !open.get(u));
     for (let i = 0; i < ready.length; i++) {
       left.delete(ready[i]);
       for (const v of back.get(ready[i])) {
@@ -108,7 +112,8 @@ function groupsOf(g, graph, of) {
 
 /** The graph in which hidden nodes are part of their boxes. @param {Keys} graph @param {Map<number, number>} owner */
 function contracted(graph, owner) {
-  const boxOf = (key) => owner.get(key) ?? key, isBox = new Set(owner.values()), merged = new Map(), sources = new Map();
+  const boxOf = (key) => owner.get(key) ?? key, isBox = new Set(owner.values()), merged = new Map();
+  const sources = new Map();
   for (const key of graph.order) {
     const own = graph.sources.get(key), box = boxOf(key);
     if (!isBox.has(box)) {

@@ -28,14 +28,16 @@ function captionOf(app) {
   const {state, scene} = app, {came, went} = scene;
   if (state.r >= 0) return captionOfRewrite(app);
   if (state.o) return captionOfOther(app);
+  const counts = `+${came.size}  \u2212${went.size}`;
   const [title, more] = state.d >= 0
-    ? ["what changed", `  from ${app.placeName(state.d)} to ${app.placeName(state.s)}:  +${came.size}  \u2212${went.size}`]
+    ? ["what changed", `  from ${app.placeName(state.d)} to ${app.placeName(state.s)}:  ${counts}`]
     : [app.placeName(state.s), came.size ? `   +${came.size} new` : ""];
   return [element("b", "", title), element("span", state.d >= 0 ? "" : "place", plain(more))];
 }
 
 function captionOfRewrite(app) {
-  const {graph, state} = app, {rewrites} = graph.stages[state.s - 1], {rule: number, ns} = rewrites[state.r], rule = graph.rules[number];
+  const {graph, state} = app, {rewrites} = graph.stages[state.s - 1], {rule: number, ns} = rewrites[state.r];
+  const rule = graph.rules[number];
   const source = rule.source ? ` (${rule.source})` : "", time = ns ? "about " + inTime(ns / 1e9, 1) : "";
   return [element("b", "", plain(rule.name + (rule.branch ? ` [${rule.branch}]` : ""))),
     element("span", "place", plain(`  ${rule.file}:${rule.line}${source}   ${time}`)),
@@ -44,9 +46,11 @@ function captionOfRewrite(app) {
 
 function captionOfOther(app) {
   const {graph, state, scene, index} = app, names = [state.g, graph.other.index].map((g) => index.graphs[g].name);
-  const differ = `  A \u2212${scene.went.size}   B +${scene.came.size}` + (names[0] === names[1] ? "" : "   " + names.join(" and "));
+  const both = names[0] === names[1] ? "" : "   " + names.join(" and ");
+  const differ = `  A \u2212${scene.went.size}   B +${scene.came.size}` + both;
   const isThere = app.drawings.otherRoot(state.s) >= 0;
-  const says = !isThere ? "  the other input has no such stage" : app.differs(state.s) ? differ : "  is the same in both";
+  const alike = isThere ? "  is the same in both" : "  the other input has no such stage";
+  const says = app.differs(state.s) ? differ : alike;
   return [element("b", "", app.placeName(state.s)), element("span", "", plain(says))];
 }
 

@@ -7,11 +7,11 @@ import {isValue, valueText} from "./values.js";
 
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
-/** A drawn node: `x` is its left edge, `y` its middle.
+/** A drawn node: `x` is its left edge, `y` its middle. `inputs`: how many sources may reach it, those of slots among
+ * them; a ghost went, and stands behind what took its place.
  * @typedef {{key: number, n: number, x: number, y: number, height: number, row: number, lines: string[],
  *   sources: number[], slots: number[], inputs: number, users: number, ghost: boolean, title: string,
- *   fold: import("./folding.js").Fold | null}} Box
- * `inputs`: how many sources may reach it, those of slots among them; a ghost went, and stands behind what took its place. */
+ *   fold: import("./folding.js").Fold | null}} Box */
 /** A line from a box to a box that uses it; a stub is drawn as two ends with a name.
  * @typedef {{from: Box, to: Box, slot: number, stub: boolean, through: {x: number, y: number}[]}} Line */
 /** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Map<number, Box>, left: number, top: number,
@@ -35,7 +35,8 @@ function shortArg(g, n) {
   return arg.replace(/Ops\.|dtypes\.|AxisType\.|AddrSpace\./g, "");
 }
 
-/** By recording and node: what a box says whose sources are the node's own. @type {WeakMap<Recorded, Map<number, string[]>>} */
+/** By recording and node: what a box says whose sources are the node's own.
+ * @type {WeakMap<Recorded, Map<number, string[]>>} */
 const kLines = new WeakMap();
 
 /** What a box says, one line each: the arg, and the values among its sources. */
@@ -72,9 +73,10 @@ export function drawingOf(g, graphs, before, wish = null) {
     if (isValue(g, key % g.count) && key !== graphs[0].root) continue;
     if (before && before.ghosts && before.ghosts.has(key)) continue;
     const list = sources.get(key), n = key % g.count, fold = (hidden && hidden.folds.get(key)) || null;
-    const lines = !fold ? linesOf(g, n, list) : fold.title ? fold.lines : [...linesOf(g, n, g.sourceList(n)), ...fold.lines];
-    const box = {key, n, x: 0, y: 0, row: 0, lines, sources: [], slots: [], inputs: list.length, users: 0, ghost: false, fold,
-      title: (fold && fold.title) || g.opName(n), height: Size.pad * 2 + Size.line * (1 + lines.length + (fold && fold.count ? 1 : 0))};
+    const lines = fold ? [...(fold.title ? [] : linesOf(g, n, g.sourceList(n))), ...fold.lines] : linesOf(g, n, list);
+    const height = Size.pad * 2 + Size.line * (1 + lines.length + (fold && fold.count ? 1 : 0));
+    const box = {key, n, x: 0, y: 0, row: 0, height, lines, sources: [], slots: [], inputs: list.length, users: 0,
+      ghost: false, fold, title: (fold && fold.title) || g.opName(n)};
     list.forEach((s, slot) => {
       const source = byKey.get(s);
       if (source) box.sources.push(s), box.slots.push(slot), source.users++;
@@ -84,7 +86,8 @@ export function drawingOf(g, graphs, before, wish = null) {
   const lines = place(boxes, byKey, before);
   if (before && before.ghosts)
     for (const [key, was] of before.ghosts) {
-      const box = {...was, key, x: was.x + kBehind / 2, y: was.y - kBehind, sources: [], slots: [], fold: null, ghost: true};
+      const there = {x: was.x + kBehind / 2, y: was.y - kBehind};
+      const box = {...was, key, ...there, sources: [], slots: [], fold: null, ghost: true};
       boxes.unshift(box), byKey.set(key, box);
     }
   return withBounds({boxes, lines, byKey, home: homes(g, boxes, hidden, byKey), left: 0, top: 0, right: 0, bottom: 0});
@@ -105,7 +108,8 @@ function homes(g, boxes, hidden, byKey) {
   const home = new Map();
   for (const box of boxes) home.set(box.n, box);
   for (const box of boxes) for (const s of g.sourcesOf(box.n)) if (isValue(g, s) && !home.has(s)) home.set(s, box);
-  if (hidden) for (const [key, owner] of hidden.owner) if (!home.has(key % g.count) && byKey.has(owner)) home.set(key % g.count, byKey.get(owner));
+  for (const [key, owner] of hidden ? hidden.owner : [])
+    if (!home.has(key % g.count) && byKey.has(owner)) home.set(key % g.count, byKey.get(owner));
   return home;
 }
 
@@ -119,8 +123,8 @@ function place(boxes, byKey, before) {
     row: room(n), stub: room(edges, 1), chainFirst: room(n + 1), chainAt: room(n * (Size.longest - 1))};
   const ints = (offset, count) => new Int32Array(wasm.memory.buffer, offset, count);
   const floats = (offset, count) => new Float32Array(wasm.memory.buffer, offset, count);
-  const first = ints(at.first, n + 1), source = ints(at.source, edges), size = floats(at.size, n), want = floats(at.want, n);
-  const wantRow = ints(at.wantRow, n);
+  const first = ints(at.first, n + 1), source = ints(at.source, edges);
+  const size = floats(at.size, n), want = floats(at.want, n), wantRow = ints(at.wantRow, n);
   let e = 0;
   boxes.forEach((box, i) => {
     first[i] = e;
@@ -131,7 +135,9 @@ function place(boxes, byKey, before) {
     wantRow[i] = was && before.rows ? was.row : -1;
   });
   first[n] = e;
-  wasm.layout(n, at.first, at.source, at.size, at.want, at.wantRow, Size.longest, Size.gap, before && before.rows ? 1 : 0, at.at, at.row, at.stub, at.chainFirst, at.chainAt);
+  const isStill = before && before.rows ? 1 : 0;
+  wasm.layout(n, at.first, at.source, at.size, at.want, at.wantRow, Size.longest, Size.gap, isStill, at.at, at.row,
+    at.stub, at.chainFirst, at.chainAt);
   const x = floats(at.at, n), row = ints(at.row, n), stub = new Uint8Array(wasm.memory.buffer, at.stub, edges);
   const chainFirst = ints(at.chainFirst, n + 1), chainAt = floats(at.chainAt, n * (Size.longest - 1));
   boxes.forEach((box, i) => { box.x = x[i] - Size.width / 2, box.row = row[i], box.y = row[i] * Size.row; });
@@ -152,7 +158,8 @@ function withBounds(drawing) {
   drawing.left = drawing.top = Infinity, drawing.right = drawing.bottom = -Infinity;
   for (const b of drawing.boxes) {
     drawing.left = Math.min(drawing.left, b.x), drawing.right = Math.max(drawing.right, b.x + Size.width);
-    drawing.top = Math.min(drawing.top, b.y - b.height / 2), drawing.bottom = Math.max(drawing.bottom, b.y + b.height / 2);
+    drawing.top = Math.min(drawing.top, b.y - b.height / 2);
+    drawing.bottom = Math.max(drawing.bottom, b.y + b.height / 2);
   }
   if (!drawing.boxes.length) drawing.left = drawing.top = drawing.right = drawing.bottom = 0;
   return drawing;

@@ -51,8 +51,10 @@ export class RowList {
   isSeen(index) { return index * this.how.height >= this.top && (index + 1) * this.how.height <= this.top + this.room; }
 
   #fill() {
-    const {height, fill, rowRole} = this.how, top = Math.max(0, Math.min(this.top, this.items.length * height - this.room));
-    const first = Math.max(0, Math.floor(top / height) - 4), last = Math.min(this.items.length, Math.ceil((top + this.room) / height) + 4);
+    const {height, fill, rowRole} = this.how;
+    const top = Math.max(0, Math.min(this.top, this.items.length * height - this.room));
+    const first = Math.max(0, Math.floor(top / height) - 4);
+    const last = Math.min(this.items.length, Math.ceil((top + this.room) / height) + 4);
     const rows = [];
     let selectedId = "";
     for (let i = first; i < last; i++) {

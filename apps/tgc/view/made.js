@@ -1,5 +1,5 @@
-// Which nodes of a model kernels came of. The stage "number the uops" tags every tensor that may become a buffer, and the
-// tags stay through all that follows, until a kernel is made of what has them: tinygrad's own way to know it.
+// Which nodes of a model kernels came of. The stage "number the uops" tags every tensor that may become a buffer, and
+// the tags stay through all that follows, until a kernel is made of what has them: tinygrad's own way to know it.
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
 
@@ -7,7 +7,8 @@ const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // where what other ker
 
 const numbersIn = (/** @type {string} */ tag) => (tag.match(/\d+/g) || []).map(Number);
 
-/** By number of a tag, the node of the model. @param {Recorded} g @param {Story} story @returns {Map<number, number>} */
+/** By number of a tag, the node of the model.
+ * @param {Recorded} g @param {Story} story @returns {Map<number, number>} */
 function nodesOfTags(g, story) {
   const out = new Map();
   for (const stage of g.stages)
@@ -27,7 +28,8 @@ export function nodesOfKernels(g, story) {
   for (const stage of g.stages)
     for (const r of stage.rewrites)
       for (const n of [r.after, ...g.sourcesOf(r.after)])
-        if (g.inner.has(n) && !kOthers.has(g.opName(r.before)) && !madeOf.has(g.inner.get(n))) madeOf.set(g.inner.get(n), r.before);
+        if (g.inner.has(n) && !kOthers.has(g.opName(r.before)) && !madeOf.has(g.inner.get(n)))
+          madeOf.set(g.inner.get(n), r.before);
   return g.kernels.map((ast) => {
     const out = new Set(), first = madeOf.get(ast), stack = first === undefined ? [] : [first], seen = new Set(stack);
     while (stack.length) {

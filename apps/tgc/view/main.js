@@ -8,7 +8,8 @@ const kLayout = "LAYOUT_WASM";
 
 async function begin() {
   const packedData = (id) => document.getElementById(id).textContent;
-  const code = new Blob([Uint8Array.from(atob(kLayout), (c) => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const code = new Blob([Uint8Array.from(atob(kLayout), (c) => c.charCodeAt(0))]).stream()
+    .pipeThrough(new DecompressionStream("deflate"));
   await loadLayout(await new Response(code).arrayBuffer());
   const app = new App(await unpacked(packedData("index")), async (g) => {
     const here = document.getElementById("graph" + g);

@@ -3,7 +3,8 @@
 import {Table} from "./table.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-const kNameless = new Set(["UNIQUE", "LUNIQUE", "DEFINE_LOCAL", "DEFINE_REG"]), kConstants = new Set(["CONST", "VCONST", "DEVICE"]);
+const kNameless = new Set(["UNIQUE", "LUNIQUE", "DEFINE_LOCAL", "DEFINE_REG"]);
+const kConstants = new Set(["CONST", "VCONST", "DEVICE"]);
 const kPartners = 4, kWindow = 64, kMostUsers = 64;  // bounds of the work on graphs that are very regular
 
 /** A node's arg without what is only a name. @param {Recorded} g */
@@ -50,8 +51,10 @@ class Matcher {
   /** @param {Side} a @param {Side} b */
   constructor(a, b) {
     this.a = a, this.b = b;
-    this.inA = new Set(a.shape.filter((_, i) => !a.isValue[i])), this.inB = new Set(b.shape.filter((_, i) => !b.isValue[i]));
-    this.known = new Map(), this.candidates = [], this.queue = [], this.followedA = new Map(), this.followedB = new Map();
+    this.inA = new Set(a.shape.filter((_, i) => !a.isValue[i]));
+    this.inB = new Set(b.shape.filter((_, i) => !b.isValue[i]));
+    this.known = new Map(), this.candidates = [], this.queue = [];
+    this.followedA = new Map(), this.followedB = new Map();
   }
   run() {
     this.#propose(this.a.nodes.length - 1, this.b.nodes.length - 1);
@@ -88,7 +91,8 @@ class Matcher {
     else {
       let front = 0;
       while (front < common && this.#alike(sx[front], sy[front])) take(front, front), front++;
-      for (let k = 1; front + k <= common && this.#alike(sx[sx.length - k], sy[sy.length - k]); k++) take(sx.length - k, sy.length - k);
+      for (let k = 1; front + k <= common && this.#alike(sx[sx.length - k], sy[sy.length - k]); k++)
+        take(sx.length - k, sy.length - k);
     }
     sx.forEach((s, i) => {
       const j = usedX[i] ? -1 : sy.findIndex((t, k) => !usedY[k] && this.#alike(s, t));
@@ -112,7 +116,8 @@ class Matcher {
     const sx = this.a.sources[x], sy = this.b.sources[y], n = Math.min(sx.length, sy.length);
     let alike = 0;
     for (let i = 0; i < n; i++) alike += this.#alike(sx[i], sy[i]) ? 1 : 0;
-    return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#sameLabel(x, y) ? 0.5 : 0) + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
+    return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#sameLabel(x, y) ? 0.5 : 0)
+      + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
   }
   // Two sources in the same place that are not alike: one may be the other with a node put between.
   #pairUnlike(x, y) {
@@ -139,8 +144,10 @@ class Matcher {
   }
   // Candidates become matches, the surest first.
   #settle() {
-    const rank = ({x, y}) => (this.#alike(x, y) ? 0 : this.#sameLabel(x, y) ? 1 : this.a.op[x] === this.b.op[y] ? 2 : 3);
-    const ranked = this.candidates.map((c) => ({...c, rank: rank(c)})).sort((c, d) => c.rank - d.rank || d.votes - c.votes);
+    const sameOp = (x, y) => this.a.op[x] === this.b.op[y];
+    const rank = ({x, y}) => (this.#alike(x, y) ? 0 : this.#sameLabel(x, y) ? 1 : sameOp(x, y) ? 2 : 3);
+    const ranked = this.candidates.map((c) => ({...c, rank: rank(c)}))
+      .sort((c, d) => c.rank - d.rank || d.votes - c.votes);
     for (const {x, y, rank: r} of ranked) if ((r < 3 || this.#related(x, y)) && this.#isFree(x, y)) this.#accept(x, y);
   }
   // What nobody proposed, alike on both sides: subgraphs that moved. The greatest first.
@@ -170,8 +177,10 @@ class Matcher {
       const score = new Map(), consider = (y) => {
         if (b.match[y] < 0 && !b.isValue[y] && b.op[y] === a.op[x]) score.set(y, (score.get(y) || 0) + 1);
       };
-      for (const s of a.sources[x]) if (a.match[s] >= 0 && b.users[a.match[s]].length < kMostUsers) b.users[a.match[s]].forEach(consider);
-      for (const user of a.users[x]) if (a.match[user] >= 0) b.sources[a.match[user]].slice(0, kMostUsers).forEach(consider);
+      for (const s of a.sources[x])
+        if (a.match[s] >= 0 && b.users[a.match[s]].length < kMostUsers) b.users[a.match[s]].forEach(consider);
+      for (const user of a.users[x])
+        if (a.match[user] >= 0) b.sources[a.match[user]].slice(0, kMostUsers).forEach(consider);
       let best = 0, bestY = -1;
       for (const [y, n] of score) {
         const weight = 2 * n + (this.#sameLabel(x, y) ? 1 : 0);
@@ -185,16 +194,20 @@ class Matcher {
 /** @typedef {{what: string, before: string, after: string}} Difference */
 /** What differs: `like` has for each node of the first graph the one of the other that it is; `changed`, by the node of
  * the other graph, what is not as it was; `came` and `went`: what only one has.
- * @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>, came: Set<number>,
- *   went: Set<number>}} Diff */
+ * @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>,
+ *   came: Set<number>, went: Set<number>}} Diff */
 
 /** @param {Recorded} g @param {number} from @param {number} to roots @returns {Diff} */
 export function diffOf(g, from, to) {
-  const shapes = new Table(), labels = new Table(), a = new Side(g, from, shapes, labels), b = new Side(g, to, shapes, labels);
+  const shapes = new Table(), labels = new Table(), a = new Side(g, from, shapes, labels);
+  const b = new Side(g, to, shapes, labels);
   new Matcher(a, b).run();
   const out = {like: new Map(), changed: new Map(), came: new Set(), went: new Set()};
-  const valueOf = (side, i) => g.argText(side.nodes[i]), nameOf = (side, i) => (side.isValue[i] ? valueOf(side, i) : "#" + g.number[side.nodes[i]] + " " + g.opName(side.nodes[i]));
-  const corresponds = (s, t) => (a.isValue[s] || b.isValue[t] ? a.isValue[s] && b.isValue[t] && a.shape[s] === b.shape[t] : a.match[s] === t);
+  const valueOf = (side, i) => g.argText(side.nodes[i]);
+  const titleOf = (n) => "#" + g.number[n] + " " + g.opName(n);
+  const nameOf = (side, i) => (side.isValue[i] ? valueOf(side, i) : titleOf(side.nodes[i]));
+  const sameValue = (s, t) => a.isValue[s] && b.isValue[t] && a.shape[s] === b.shape[t];
+  const corresponds = (s, t) => (a.isValue[s] || b.isValue[t] ? sameValue(s, t) : a.match[s] === t);
   const isGone = (s) => !a.isValue[s] && a.match[s] < 0, isNew = (t) => !b.isValue[t] && b.match[t] < 0;
   a.nodes.forEach((n, x) => { if (isGone(x)) out.went.add(n); });
   b.nodes.forEach((n, y) => {
@@ -208,10 +221,14 @@ export function diffOf(g, from, to) {
     if (labelOfArg(g, was) !== labelOfArg(g, n)) add("arg", g.argText(was), g.argText(n));
     if (g.tag[was] !== g.tag[n]) add("tag", g.strings[g.tag[was]], g.strings[g.tag[n]]);
     const sx = a.sources[x], sy = b.sources[y];
-    if (sx.length === sy.length) sx.forEach((s, i) => { if (!corresponds(s, sy[i]) && !isNew(sy[i]) && !isGone(s)) add("source " + i, nameOf(a, s), nameOf(b, sy[i])); });
+    if (sx.length === sy.length) sx.forEach((s, i) => {
+      if (!corresponds(s, sy[i]) && !isNew(sy[i]) && !isGone(s)) add("source " + i, nameOf(a, s), nameOf(b, sy[i]));
+    });
     else {
-      const gone = sx.filter((s) => !sy.some((t) => corresponds(s, t))), come = sy.filter((t) => !sx.some((s) => corresponds(s, t)));
-      if (!gone.every(isGone) || !come.every(isNew)) add("sources", gone.map((s) => nameOf(a, s)).join(", "), come.map((t) => nameOf(b, t)).join(", "));
+      const gone = sx.filter((s) => !sy.some((t) => corresponds(s, t)));
+      const come = sy.filter((t) => !sx.some((s) => corresponds(s, t)));
+      if (!gone.every(isGone) || !come.every(isNew))
+        add("sources", gone.map((s) => nameOf(a, s)).join(", "), come.map((t) => nameOf(b, t)).join(", "));
     }
     if (differences.length) out.changed.set(n, {of: was, differences});
   });

@@ -20,9 +20,12 @@ export function itemsOf(index, estimated) {
   return index.schedule.kernels.map((k, number) => {
     const graph = graphOf.has(number) ? graphOf.get(number) : -1, of = graph >= 0 ? index.graphs[graph] : null;
     const touched = [...new Set(k.buffers)].reduce((sum, b) => sum + index.schedule.buffers[b].bytes, 0);
-    const ops = of && /^\d+$/.test(of.ops) ? Number(of.ops) : 0, bytes = of && /^\d+$/.test(of.mem) ? Number(of.mem) : touched;
-    const estimate = Math.max(ops / kOpsPerSecond, bytes / kBytesPerSecond, 1e-9), measured = (index.measured && index.measured[number]) || 0;
-    return {number, graph, name: of ? of.name : k.op, op: k.op, nodes: k.ast_nodes, madeFor: k.made_for || (of ? of.made_for : ""), ops, bytes,
+    const ops = of && /^\d+$/.test(of.ops) ? Number(of.ops) : 0;
+    const bytes = of && /^\d+$/.test(of.mem) ? Number(of.mem) : touched;
+    const estimate = Math.max(ops / kOpsPerSecond, bytes / kBytesPerSecond, 1e-9);
+    const measured = (index.measured && index.measured[number]) || 0;
+    const madeFor = k.made_for || (of ? of.made_for : "");
+    return {number, graph, name: of ? of.name : k.op, op: k.op, nodes: k.ast_nodes, madeFor, ops, bytes,
       estimate, measured, seconds: isMeasured ? measured : estimate, reads: k.reads, writes: k.writes};
   });
 }
@@ -31,20 +34,25 @@ export function itemsOf(index, estimated) {
 export async function showModel(home, app) {
   const {index} = app, {schedule} = index;
   if (!schedule) {
-    home.replaceChildren(element("h2", "", "no schedule"), element("p", "facts", "This page is of kernels, or of a graph that was not scheduled."));
+    home.replaceChildren(element("h2", "", "no schedule"),
+      element("p", "facts", "This page is of kernels, or of a graph that was not scheduled."));
     return;
   }
   const isMeasured = Boolean(index.measured) && !app.state.e, {before = 0, after = 0} = schedule.bytes || {}, out = [];
   const items = itemsOf(index, app.state.e), total = items.reduce((s, i) => s + i.seconds, 0);
   const {graph, story} = await app.open(index.graphs.findIndex((g) => g.kind === "tensor"));
   const nodes = nodesOfKernels(graph, story);
-  for (const item of items) item.madeFor = item.madeFor || (nodes[item.number] || []).map((i) => graph.madeOf[i]).join(", ");
-  const heading = (text) => out.push(element("h2", "", text)), facts = (...texts) => out.push(element("p", "facts", texts.join("")));
+  const labels = (item) => (nodes[item.number] || []).map((i) => graph.madeOf[i]).join(", ");
+  for (const item of items) item.madeFor = item.madeFor || labels(item);
+  const heading = (text) => out.push(element("h2", "", text));
+  const facts = (...texts) => out.push(element("p", "facts", texts.join("")));
   heading("Schedule of " + plain(graph.name || index.title));
-  facts(counted(items.length, "item"), ", ", counted(schedule.buffers.length, "buffer"), ", ", amount(before, "B"), " of memory, ", amount(after, "B"),
-    " as planned", after > before ? ", where each place begins at a round address" : "");
+  facts(counted(items.length, "item"), ", ", counted(schedule.buffers.length, "buffer"), ", ",
+    amount(before, "B"), " of memory, ", amount(after, "B"), " as planned",
+    after > before ? ", where each place begins at a round address" : "");
   heading(isMeasured ? "Timeline, measured" : "Timeline, estimated");
-  if (isMeasured) facts(inTime(total), " in all. The fastest of several runs of each kernel on ", plain(index.measured_on), "; M: estimated times.");
+  const fastest = "The fastest of several runs of each kernel on ";
+  if (isMeasured) facts(inTime(total), " in all. ", fastest, plain(index.measured_on), "; M: estimated times.");
   else facts(inTime(total), " in all. The larger of bytes at 40 GB/s and operations at 200 G/s. ",
     index.measured ? "M: measured times." : "Nothing was run: tgc view --run does.");
   out.push(timeline(items, total, (item) => openItem(app, item)));
@@ -72,7 +80,10 @@ function cells(row, ...texts) {
 }
 function tableOf(heads) {
   const out = element("table"), head = element("tr");
-  for (const name of heads) head.append(Object.assign(element("th", name.startsWith("#") ? "num" : "", name.replace(/^#/, "")), {scope: "col"}));
+  for (const name of heads) {
+    const cell = element("th", name.startsWith("#") ? "num" : "", name.replace(/^#/, ""));
+    head.append(Object.assign(cell, {scope: "col"}));
+  }
   out.append(element("thead"), element("tbody"));
   out.firstChild.append(head);
   return out;
@@ -105,11 +116,14 @@ function openItem(app, item) {
 
 function table(app, items, total) {
   const measured = app.index.measured ? ["#measured"] : [];
-  const out = tableOf(["#item", "kernel", "#share", "#estimate", ...measured, "#bytes", "#operations", "#nodes", "writes", "reads", "made for"]);
+  const out = tableOf(["#item", "kernel", "#share", "#estimate", ...measured, "#bytes", "#operations", "#nodes",
+    "writes", "reads", "made for"]);
   for (const item of [...items].sort((a, b) => b.seconds - a.seconds)) {
-    const share = (100 * item.seconds / total).toFixed(1) + " %", took = measured.map(() => [item.measured ? inTime(item.measured) : ""]);
-    out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)), [share], [inTime(item.estimate)], ...took,
-      [amount(item.bytes, "B")], [item.ops ? amount(item.ops, "") : ""], [String(item.nodes)], item.writes.join(" "), item.reads.join(" "), plain(item.madeFor)));
+    const share = (100 * item.seconds / total).toFixed(1) + " %";
+    const took = measured.map(() => [item.measured ? inTime(item.measured) : ""]);
+    out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)), [share],
+      [inTime(item.estimate)], ...took, [amount(item.bytes, "B")], [item.ops ? amount(item.ops, "") : ""],
+      [String(item.nodes)], item.writes.join(" "), item.reads.join(" "), plain(item.madeFor)));
   }
   return out;
 }

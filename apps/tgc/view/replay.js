@@ -9,7 +9,8 @@ import {Kind, resolved} from "./events.js";
 
 /** The replacements that a run has done up to an event. */
 export class Replacements {
-  /** @param {Recorded} graph @param {Run} run @param {Int32Array} events @param {number} until the event to stop behind */
+  /** @param {Recorded} graph @param {Run} run @param {Int32Array} events
+   *  @param {number} until the event to stop behind */
   constructor(graph, run, events, until = Infinity) {
     this.graph = graph;
     /** @type {Map<number, number>} */ this.to = new Map();
@@ -18,10 +19,11 @@ export class Replacements {
     for (const at of run.events) {
       if (at > until) break;
       if (events[at] === Kind.Gated) this.gates.add(events[at + 1]);
-      else this.#replace(events[at] === Kind.Rewrite ? [events[at + 2], events[at + 3]] : [events[at + 1], events[at + 2]]);
+      else if (events[at] === Kind.Rewrite) this.#replace(events[at + 2], events[at + 3]);
+      else this.#replace(events[at + 1], events[at + 2]);
     }
   }
-  #replace([before, after]) {
+  #replace(before, after) {
     if (before === after) return;
     this.to.set(before, after);
     if (!this.from.has(after)) this.from.set(after, before);

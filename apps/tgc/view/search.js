@@ -25,19 +25,30 @@ export function queryOf(text) {
       }
     }
     const wanted = word.toLowerCase();
-    if (kind === "op") return {kind, says: (t) => (wanted.endsWith("*") ? t.toLowerCase().startsWith(wanted.slice(0, -1)) : t.toLowerCase() === wanted)};
+    if (kind === "op" && wanted.endsWith("*"))
+      return {kind, says: (t) => t.toLowerCase().startsWith(wanted.slice(0, -1))};
+    if (kind === "op") return {kind, says: (t) => t.toLowerCase() === wanted};
     return {kind, says: (t) => t.toLowerCase().includes(wanted)};
   });
   const asks = (kinds) => asked.some((a) => kinds.includes(a.kind));
   const ofNode = {
-    op: (g, n, says) => says(g.opName(n)), dtype: (g, n, says) => says(g.dtypeName(n)), arg: (g, n, says) => says(g.argText(n)),
+    op: (g, n, says) => says(g.opName(n)),
+    dtype: (g, n, says) => says(g.dtypeName(n)),
+    arg: (g, n, says) => says(g.argText(n)),
     number: (g, n, says) => says("#" + g.number[n] + " "),
-    device: (g, n, says) => (g.target ? says(g.target) : [n, ...g.sourcesOf(n)].some((s) => g.opName(s) === "DEVICE" && says(g.argText(s)))),
+    device: (g, n, says) => {
+      if (g.target) return says(g.target);
+      return [n, ...g.sourcesOf(n)].some((s) => g.opName(s) === "DEVICE" && says(g.argText(s)));
+    },
     any: (g, n, says) => says(g.opName(n)) || says(g.dtypeName(n)) || says(g.argText(n)),
   };
-  for (const a of asked) if (a.kind === "number") { const exact = parts[asked.indexOf(a)] + " "; a.says = (t) => t === exact; }
+  for (const a of asked) if (a.kind === "number") {
+    const exact = parts[asked.indexOf(a)] + " ";
+    a.says = (t) => t === exact;
+  }
   return {empty: !parts.length, error,
     node: (g, n) => parts.length > 0 && !asks(kOfRewrites) && asked.every((a) => ofNode[a.kind](g, n, a.says)),
-    rule: (name, stage) => parts.length > 0 && !asks(kOfNodes) && asked.every((a) => a.says(a.kind === "stage" ? stage : name)),
+    rule: (name, stage) => parts.length > 0 && !asks(kOfNodes)
+      && asked.every((a) => a.says(a.kind === "stage" ? stage : name)),
     line: (t) => parts.length > 0 && !asks(kOfNodes) && !asks(kOfRewrites) && asked.every((a) => a.says(t))};
 }

@@ -3,7 +3,8 @@ import {RowList, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
 
-/** @typedef {{kind: "place" | "quiet" | "run" | "rewrite", place: number, index: number, count: number, depth: number}} Row */
+/** @typedef {{kind: "place" | "quiet" | "run" | "rewrite", place: number, index: number, count: number,
+ *   depth: number}} Row */
 
 const kRowHeight = 25;
 
@@ -18,7 +19,8 @@ export class StageList {
 
   show() {
     const {graph, state} = this.app, of = [state.s, ...this.openQuiet].join();
-    if (this.rowsOf !== of || this.rowsGraph !== graph) this.rows = this.#rows(), this.rowsOf = of, this.rowsGraph = graph;
+    if (this.rowsOf !== of || this.rowsGraph !== graph)
+      this.rows = this.#rows(), this.rowsOf = of, this.rowsGraph = graph;
     const selected = this.rows.findIndex((r) => this.#isShown(r));
     this.list.show(this.rows, selected, true);
   }
@@ -46,7 +48,8 @@ export class StageList {
   }
   #isShown(row) {
     const {state} = this.app;
-    return row.place === state.s && (row.kind === "place" ? state.r < 0 : row.kind === "rewrite" && row.index === state.r);
+    if (row.place !== state.s) return false;
+    return row.kind === "place" ? state.r < 0 : row.kind === "rewrite" && row.index === state.r;
   }
 
   #rewrites(rows, place) {
@@ -56,7 +59,8 @@ export class StageList {
     stage.rewrites.forEach((rewrite, index) => {
       while (next < runs.length && runs[next].begin < rewrite.at) {
         const run = runs[next++];
-        if (run.rewrites && (run.depth || runs.length > 1 && run.name !== stage.name)) rows.push({kind: "run", place, run, depth: run.depth});
+        if (run.rewrites && (run.depth || runs.length > 1 && run.name !== stage.name))
+          rows.push({kind: "run", place, run, depth: run.depth});
       }
       rows.push({kind: "rewrite", place, index, depth: rewrite.run ? rewrite.run.depth : 0});
     });
@@ -87,12 +91,14 @@ export class StageList {
   #fill(row, item) {
     const {graph, app} = {graph: this.app.graph, app: this.app};
     const say = (kind, text) => row.append(element("span", kind, plain(text)));
-    row.setAttribute("aria-level", item.kind === "rewrite" ? String(2 + item.depth) : item.kind === "run" ? String(1 + item.depth) : "1");
+    const level = item.kind === "rewrite" ? 2 + item.depth : item.kind === "run" ? 1 + item.depth : 1;
+    row.setAttribute("aria-level", String(level));
     if (item.kind === "quiet") {
       row.classList.add("stage", "quiet");
       row.setAttribute("aria-expanded", String(this.openQuiet.has(item.place)));
       const one = graph.stages[item.place - 1];
-      say("name", (this.openQuiet.has(item.place) ? "\u25be " : "\u25b8 ") + (item.count === 1 ? one.name : item.count + " stages") + ", no change");
+      const sign = this.openQuiet.has(item.place) ? "\u25be " : "\u25b8 ";
+      say("name", sign + (item.count === 1 ? one.name : item.count + " stages") + ", no change");
     } else if (item.kind === "place") {
       row.classList.add("stage");
       const stage = item.place ? graph.stages[item.place - 1] : null;
@@ -102,7 +108,8 @@ export class StageList {
       if (stage && stage.to >= 0) say("count", counted(app.nodeCount(item.place), "node"));
       else if (!stage) say("count", counted(app.nodeCount(0), "node"));
       if (stage && stage.count) say("count", "\u00d7" + stage.count);
-      row.title = stage ? stage.name + ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "the graph as it came in";
+      row.title = stage ? stage.name + ": " + stage.count + " rewrites, " + stage.ms + " ms, watched"
+        : "the graph as it came in";
       if (stage && stage.to < 0) say("count", "refused");
       if (app.differs(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "run") {

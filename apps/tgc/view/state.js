@@ -1,12 +1,13 @@
 // What is looked at, as the address says it: every state is a link.
 
-/** @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean, o: boolean, e: boolean,
- *   f: string[], v: number[] | null}} State
- * g: which graph; s: the place between stages; r: the rewrite of the stage before it, -1: none; n: the selected node;
- * e: estimated times though there are measured ones;
- * d: the place it is compared with, -1: none; o: with the other input; t: the text; q: the search; m: the model; f: what is folded (folding.js); v: the view */
+/** g: which graph; s: the place between stages; r: the rewrite of the stage before it, -1: none; n: the selected node;
+ * d: the place it is compared with, -1: none; o: with the other input; t: the text; q: the search; m: the model;
+ * e: estimated times though there are measured ones; f: what is folded (folding.js); v: the view
+ * @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean, o: boolean,
+ *   e: boolean, f: string[], v: number[] | null}} State */
 
-export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, e: false, o: false, f: [], v: null};
+export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, e: false, o: false,
+  f: [], v: null};
 
 /** @param {State} state */
 export function addressOf(state) {
@@ -28,7 +29,8 @@ export function stateOf(address) {
   const number = (text) => (/^\d{1,9}$/.test(text || "") ? Number(text) : -1);
   for (const key of ["s", "r", "n", "d"]) out[key] = number(from.get(key));
   out.g = number(from.get("g"));
-  out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.m = from.get("m") === "1", out.o = from.get("o") === "1", out.e = from.get("e") === "1";
+  out.t = from.get("t") || out.t, out.q = from.get("q") || "";
+  for (const key of ["m", "o", "e"]) out[key] = from.get(key) === "1";
   out.f = (from.get("f") || "").split(".").filter((word) => /^(\d{1,9}(-\d{1,9})?|m\d{0,9})$/.test(word));
   const view = (from.get("v") || "").split("_").map(Number);
   out.v = view.length === 3 && view.every(Number.isFinite) && view[2] > 0 ? view : null;

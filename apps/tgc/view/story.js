@@ -88,7 +88,8 @@ export class Story {
     if (found >= 0) return {place, rewrite: found, kind: "rule", node: stage.rewrites[found].before};
     for (const run of stage.runs)
       for (const at of run.events)
-        if (e[at] === Kind.Rebuilt && e[at + 2] === node && e[at + 1] !== node) return {place, rewrite: -1, kind: "sources", node: e[at + 1]};
+        if (e[at] === Kind.Rebuilt && e[at + 2] === node && e[at + 1] !== node)
+          return {place, rewrite: -1, kind: "sources", node: e[at + 1]};
     const part = stage.rewrites.findIndex((r) => node >= r.madeFrom && node < r.madeFrom + r.madeCount);
     if (part >= 0) return {place, rewrite: part, kind: "part", node: stage.rewrites[part].before};
     const origin = this.originsAt(place).get(node);

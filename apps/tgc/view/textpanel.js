@@ -27,7 +27,8 @@ export class TextPanel {
     this.texts = texts;
     this.tabs.replaceChildren(...texts.map((t) => {
       const tab = element("button", "", t.title);
-      tab.setAttribute("role", "tab"), tab.setAttribute("aria-selected", String(t === this.text)), tab.setAttribute("aria-controls", "text");
+      tab.setAttribute("role", "tab"), tab.setAttribute("aria-controls", "text");
+      tab.setAttribute("aria-selected", String(t === this.text));
       tab.addEventListener("click", () => this.app.go({t: t.kind}));
       return tab;
     }));
@@ -43,12 +44,15 @@ export class TextPanel {
     if (text.kind === "pyrender" && text.place === state.s) {
       for (const kind of ["came", "went"]) {
         const {own, near} = linesOfNodes(text, story, this.app.scene[kind]);
-        this.marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;  // of a rewrite, what of it is left in the end
+        // of a rewrite, what of it is left in the end
+        this.marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;
       }
     }
     if (!query.empty) text.lines.forEach((line, i) => { if (query.line(line)) this.marks.found.add(i); });
-    const sameText = this.list.items === text.lines, first = Math.min(...this.marks.own, ...(this.marks.own.size ? [] : this.marks.near));
-    const selected = this.chosen !== undefined && this.marks.own.has(this.chosen) ? this.chosen : Number.isFinite(first) ? first : -1;
+    const sameText = this.list.items === text.lines;
+    const first = Math.min(...this.marks.own, ...(this.marks.own.size ? [] : this.marks.near));
+    const isChosen = this.chosen !== undefined && this.marks.own.has(this.chosen);
+    const selected = isChosen ? this.chosen : Number.isFinite(first) ? first : -1;
     if (sameText) this.list.refresh(selected);
     else this.list.show(text.lines, selected), this.list.scrollTo(0);
     if (![...this.marks.own].some((l) => this.list.isSeen(l))) this.list.reveal(selected);
@@ -72,6 +76,7 @@ export class TextPanel {
     const m = this.marks;
     for (const kind of ["came", "went", "near", "found"]) if (m[kind].has(i)) row.classList.add(kind);
     if (m.own.has(i)) row.classList.add("lit");
-    row.append(element("span", "number", (m.came.has(i) ? "+ " : m.went.has(i) ? "\u2212 " : "") + (i + 1)), element("span", "code", plain(line)));
+    row.append(element("span", "number", (m.came.has(i) ? "+ " : m.went.has(i) ? "\u2212 " : "") + (i + 1)),
+      element("span", "code", plain(line)));
   }
 }

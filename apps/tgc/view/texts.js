@@ -6,7 +6,8 @@ import {summed} from "./data.js";
 /** @typedef {{kind: string, title: string, place: number, lines: string[], error: string,
  *   linesOf: Map<number, number[]>, nodesOf: Map<number, number[]>}} Text */
 
-const kTitles = {pyrender: "pyrender", linear: "linear", source: "source", "llvm-ir": "LLVM IR", asm: "assembly", program: "program"};
+const kTitles = {pyrender: "pyrender", linear: "linear", source: "source", "llvm-ir": "LLVM IR", asm: "assembly",
+  program: "program"};
 
 /** @param {Map<number, number[]>} map */
 function push(map, key, value) { map.has(key) ? map.get(key).push(value) : map.set(key, [value]); }
@@ -25,12 +26,15 @@ export function textsAt(graph, story, place, cache) {
 
 function made(graph, story, raw, cache) {
   const ofTable = () => withNames(summed([...raw.lines], 1).map((n) => graph.lines[n]));
-  const lines = raw.lines ? ofTable() : (raw.text || "").replace(/\n$/, "").split("\n"), linesOf = new Map(), nodesOf = new Map();
+  const lines = raw.lines ? ofTable() : (raw.text || "").replace(/\n$/, "").split("\n"), linesOf = new Map();
+  const nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
   const nodes = summed([...(raw.nodes || [])], 2);
-  for (let i = 0; i < nodes.length; i += 2) push(linesOf, nodes[i], nodes[i + 1]), push(nodesOf, nodes[i + 1], nodes[i]);
+  for (let i = 0; i < nodes.length; i += 2)
+    push(linesOf, nodes[i], nodes[i + 1]), push(nodesOf, nodes[i + 1], nodes[i]);
   if (raw.kind === "asm") {
-    const source = graph.texts.find((t) => t.kind === "source"), from = source && (cache.get(source) || made(graph, story, source, cache));
+    const source = graph.texts.find((t) => t.kind === "source");
+    const from = source && (cache.get(source) || made(graph, story, source, cache));
     let line = -1;
     lines.forEach((text, i) => {
       const comment = /^\s*(?:#|\/\/|;)\s*(\d+): /.exec(text);
@@ -38,7 +42,8 @@ function made(graph, story, raw, cache) {
       for (const n of (from && line >= 0 && from.nodesOf.get(line)) || []) push(linesOf, n, i), push(nodesOf, i, n);
     });
   }
-  return {kind: raw.kind, title: isLlvm ? "LLVM IR" : kTitles[raw.kind] || raw.kind, place: raw.kind === "pyrender" ? raw.stage : story.last,
+  const title = isLlvm ? "LLVM IR" : kTitles[raw.kind] || raw.kind;
+  return {kind: raw.kind, title, place: raw.kind === "pyrender" ? raw.stage : story.last,
     lines: raw.error ? ["(" + raw.error + ")"] : lines, error: raw.error || "", linesOf, nodesOf};
 }
 

@@ -17,13 +17,15 @@ assert.equal(partsOf("x".repeat(20000)).join("").length, 20000, "a long row");
 const graph = {order: [1, 2, 3, 4, 5], sources: new Map([[1, []], [2, [1]], [3, [2]], [4, [2]], [5, [4, 3]]])};
 const g = {count: 100, opName: () => "ADD", dtypeName: () => "float", sourcesOf: (n) => graph.sources.get(n)};
 const head = (floor) => ({floor, word: "5", lines: []});
-const folded = (heads, of = null) => foldedGraph(g, graph, 5, {heads: new Map(heads), model: of && {of, labels: ["A a", "B b"], says: () => ""}});
+const folded = (heads, of = null) => foldedGraph(g, graph, 5,
+  {heads: new Map(heads), model: of && {of, labels: ["A a", "B b"], says: () => ""}});
 const shown = ({graph: {order, sources}}) => order.map((key) => key + ":" + sources.get(key).join(",")).join(" ");
 assert.equal(shown(folded([[5, head(-1)]])), "5:", "all that it uses");
 assert.equal(shown(folded([[5, head(2)]])), "1: 2:1 5:2", "down to a floor, which it uses then");
 assert.equal(shown(folded([[4, head(-1)]])), "1: 2:1 3:2 4:2 5:4,3", "what others use stays");
 assert.equal(shown(folded([], (key) => ({3: 0, 4: 0}[key] ?? -1))), "1: 2:1 4:2 5:4,4", "one of the model's nodes");
-assert.equal(shown(folded([], (key) => ({2: 0, 5: 0}[key] ?? -1))), "1: 2:1 4:2 3:2 5:4,3", "none that would be its own source");
+assert.equal(shown(folded([], (key) => ({2: 0, 5: 0}[key] ?? -1))), "1: 2:1 4:2 3:2 5:4,3",
+  "none that would be its own source");
 assert.equal(folded([[5, head(2)]]).owner.get(3), 5, "what is hidden has a home");
 assert.deepEqual(wordsOf(["20", "20-12", "m", "m5"]).heads.map((h) => [h.head, h.floor]), [[20, -1], [20, 12]]);
 console.log("repeated blocks and folded graphs are as they should be");

@@ -1,5 +1,6 @@
-// How still a graph stands from stage to stage, in pages: of the nodes that survive a stage, those that keep their order
-// within their row, pair by neighbouring pair. Prints the share; exits 1 below 95 %.  order_test.mjs LAYOUT.wasm PAGE...
+// How still a graph stands from stage to stage, in pages: of the nodes that survive a stage, those that keep their
+// order within their row, pair by neighbouring pair. Prints the share; exits 1 below 95 %.
+//   order_test.mjs LAYOUT.wasm PAGE...
 import {readFileSync} from "node:fs";
 import {Drawings} from "../drawings.js";
 import {loadLayout} from "../layout.js";
@@ -14,12 +15,13 @@ for (const file of files)
     const story = new Story(graph), drawings = new Drawings(graph, story);
     for (let p = 1; p <= story.last; p++) {
       if (!graph.stages[p - 1].changed) continue;
-      const before = drawings.at(p - 1), after = drawings.at(p), origins = story.originsAt(p), was = new Map(), rows = new Map();
+      const before = drawings.at(p - 1), after = drawings.at(p), origins = story.originsAt(p), was = new Map();
+      const rows = new Map();
       for (const box of after.boxes) {
         const old = before.byKey.get(origins.get(box.n));
         if (old && !was.has(old)) was.set(old, box);
       }
-      for (const [old, box] of was) rows.has(old.row) ? rows.get(old.row).push([old, box]) : rows.set(old.row, [[old, box]]);
+      for (const pair of was) rows.has(pair[0].row) ? rows.get(pair[0].row).push(pair) : rows.set(pair[0].row, [pair]);
       for (const row of rows.values()) {
         row.sort((a, b) => a[0].x - b[0].x);
         for (let i = 1; i < row.length; i++) pairs++, kept += row[i - 1][1].x <= row[i][1].x ? 1 : 0;

@@ -4,6 +4,7 @@ import {Recorded} from "../data.js";
 
 /** @param {string} file */
 export async function graphsOf(file) {
-  const blobs = [...readFileSync(file, "utf8").matchAll(/<script type="application\/octet-stream" id="graph\d+">([^<]*)/g)];
+  const blobs = [...readFileSync(file, "utf8")
+    .matchAll(/<script type="application\/octet-stream" id="graph\d+">([^<]*)/g)];
   return Promise.all(blobs.map((b) => Recorded.read(b[1])));
 }

@@ -16,5 +16,6 @@ for (const file of process.argv.slice(2))
       if (stage.to < 0 || stage.name === "linear") continue;
       for (const origin of origins(graph, stage.index).values()) nodes++, unknown += origin < 0 ? 1 : 0;
     }
-console.log(`${same + different} graph rewrites replayed, ${same} give the same graph; ${nodes} nodes of stages, ${unknown} without an origin`);
+const said = `${same + different} graph rewrites replayed, ${same} give the same graph`;
+console.log(`${said}; ${nodes} nodes of stages, ${unknown} without an origin`);
 process.exit(different || !same ? 1 : 0);
