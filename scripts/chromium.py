@@ -74,7 +74,7 @@ class Chromium:
     self.events.clear()
     self.call("Page.navigate", url="about:blank")
     self.call("Page.navigate", url=url)
-    self.until("document.body && document.body.dataset.whole")
+    self.until("document.body && document.body.dataset.whole", 60)
 
   def until(self, condition, seconds=20):
     end = time.monotonic() + seconds

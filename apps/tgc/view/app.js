@@ -126,7 +126,7 @@ export class App {
       await graph.readEvents();
       document.body.dataset.whole = "1";
       requestIdleCallback(next);
-    });
+    }, {timeout: 200});
   }
   /** The rewrite that a bisection accuses of a graph; null: none. @returns {{s: number, r: number} | null} */
   accusedPlace(g) {

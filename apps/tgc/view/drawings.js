@@ -60,22 +60,21 @@ export class Drawings {
     }
     const shown = asItIs(this.graph, this.story.root(p));
     const was = (n) => this.story.originsAt(p).get(n);
-    const before = p ? this.#where(this.places[p - 1], shown.order, was, false) : null;
+    const before = p ? this.#where(this.places[p - 1], shown, was, false) : null;
     this.places[p] = drawingOf(this.graph, [shown], before);
     return true;
   }
 
-  // What keys keep of a drawing: a node its own place, what came of one that of it when it is free.
-  #where(drawing, keys, origin, rows) {
-    const places = new Map(), taken = new Set();
-    for (const key of keys) if (drawing.byKey.has(key)) places.set(key, drawing.byKey.get(key)), taken.add(key);
-    for (const key of keys) {
-      if (places.has(key)) continue;
+  // What the nodes of a graph keep of a drawing: one its own place, what came of one that of it when it is free.
+  #where(drawing, {order, sources}, origin, rows) {
+    const moved = new Map(), taken = new Set();  // of these the keys whose places others took
+    for (const key of order) {
+      if (drawing.byKey.has(key)) continue;
       const from = origin(key);
-      if (from === undefined || taken.has(from) || !drawing.byKey.has(from)) continue;
-      taken.add(from), places.set(key, drawing.byKey.get(from));
+      if (from === undefined || taken.has(from) || sources.has(from) || !drawing.byKey.has(from)) continue;
+      taken.add(from), moved.set(key, drawing.byKey.get(from));
     }
-    return {place: (key) => places.get(key), rows};
+    return {place: (key) => drawing.byKey.get(key) || moved.get(key), taken, rows, base: drawing};
   }
 
   #ofPlace(state) {
@@ -91,7 +90,7 @@ export class Drawings {
     }
     if (!state.f.length) return {drawing, came, went: new Set(), root};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-    const folded = drawingOf(this.graph, [shown], this.#where(drawing, shown.order, () => undefined, false), wish);
+    const folded = drawingOf(this.graph, [shown], this.#where(drawing, shown, () => undefined, false), wish);
     // of one that is mostly folded nobody looks for the places that its nodes had
     const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
     return {drawing: isSmall ? drawingOf(this.graph, [shown], null, wish) : folded, came, went: new Set(), root};
@@ -161,15 +160,14 @@ export class Drawings {
 
   // Two graphs as one. What came takes the place of what it came of, which stands behind it then.
   #both(was, is, base, origin, came, went, wish) {
-    const places = this.#where(base, is.order, origin, true), taken = new Set(is.order.map((k) => places.place(k)));
-    const ghosts = new Map();
-    const own = new Map();
+    const places = this.#where(base, is, origin, true), ghosts = new Map(), own = new Map();
     for (const key of went) {
       const box = base.byKey.get(key) || base.byKey.get(origin(key));
-      if (box && taken.has(box)) ghosts.set(key, {...box, n: key % this.graph.count});
+      const isTaken = box && (is.sources.has(box.key) || places.taken.has(box.key));
+      if (isTaken) ghosts.set(key, {...box, n: key % this.graph.count});
       else if (box) own.set(key, box);
     }
-    const before = {place: (key) => places.place(key) || own.get(key), rows: true, ghosts};
+    const before = {...places, place: (key) => places.place(key) || own.get(key), ghosts};
     const drawing = drawingOf(this.graph, [was, is], before, wish);
     const hiding = new Set();  // words of boxes in which something changed: these are opened
     for (const key of wish ? [...went, ...came] : []) {
@@ -182,7 +180,7 @@ export class Drawings {
   // A rewrite of a part: it is drawn alone, its nodes where they are in the whole.
   #ofPart(place, root) {
     const shown = asItIs(this.graph, root);
-    return drawingOf(this.graph, [shown], this.#where(this.at(place), shown.order, () => undefined, false));
+    return drawingOf(this.graph, [shown], this.#where(this.at(place), shown, () => undefined, false));
   }
 
   #ofDifference(state) {
@@ -228,7 +226,6 @@ function without(wish, words) {
 
 /** What only one of them has; values apart, which are text in boxes. @param {Recorded} g */
 function changes(g, was, is) {
-  const before = new Set(was.order), after = new Set(is.order);
-  const boxes = (list, other) => new Set(list.filter((k) => !other.has(k) && !isValue(g, k % g.count)));
-  return {came: boxes(is.order, before), went: boxes(was.order, after)};
+  const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && !isValue(g, k % g.count)));
+  return {came: boxes(is, was), went: boxes(was, is)};
 }

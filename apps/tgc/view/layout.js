@@ -8,13 +8,13 @@ import {isValue, valueText} from "./values.js";
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
 /** A drawn node: `x` is its left edge, `y` its middle. `inputs`: how many sources may reach it, those of slots among
- * them; a ghost went, and stands behind what took its place.
+ * them; list: its sources, by key; a ghost went, and stands behind what took its place.
  * @typedef {{key: number, n: number, x: number, y: number, height: number, row: number, lines: string[],
- *   sources: number[], slots: number[], inputs: number, users: number, ghost: boolean, title: string,
+ *   list: number[], sources: number[], slots: number[], inputs: number, ghost: boolean, title: string,
  *   fold: import("./folding.js").Fold | null}} Box */
 /** A line from a box to a box that uses it; a stub is drawn as two ends with a name.
  * @typedef {{from: Box, to: Box, slot: number, stub: boolean, through: {x: number, y: number}[]}} Line */
-/** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Map<number, Box>, left: number, top: number,
+/** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Homes, left: number, top: number,
  *   right: number, bottom: number}} Drawing */
 
 const kBehind = 21;  // how far a ghost looks out behind what took its place
@@ -58,65 +58,95 @@ function newLinesOf(/** @type {Recorded} */ g, n, sources) {
   return out;
 }
 
-/** What may be kept of an earlier drawing: where a key stood, by key.
- * @typedef {{place: (key: number) => {x: number, row: number} | undefined, rows: boolean,
- *   ghosts?: Map<number, Box>}} Before
- * rows: nothing moves at all; ghosts: what is drawn only behind what took its place */
+/** What may be kept of an earlier drawing: where a key stood, by key. rows: nothing moves at all, and what is in `base`
+ * with the same sources stays the same box; ghosts: what is drawn only behind what took its place.
+ * @typedef {{place: (key: number) => {x: number, row: number} | undefined, rows: boolean, base: Drawing,
+ *   ghosts?: Map<number, Box>}} Before */
 
 /** @param {Recorded} g @param {Shown[]} graphs drawn as one: what went and what came
  *  @param {Before | null} before @param {import("./folding.js").Wish | null} wish what is folded
  *  @returns {Drawing} */
 export function drawingOf(g, graphs, before, wish = null) {
   const whole = union(graphs), hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish) : null;
-  const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map();
+  const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map(), fresh = [];
+  const base = before && before.rows && !hidden ? before.base : null;
+  const ghosts = (before && before.ghosts) || new Map(), isSolid = (key) => !ghosts.has(key);
   for (const key of order) {
-    if (isValue(g, key % g.count) && key !== graphs[0].root) continue;
-    if (before && before.ghosts && before.ghosts.has(key)) continue;
-    const list = sources.get(key), n = key % g.count, fold = (hidden && hidden.folds.get(key)) || null;
-    const lines = fold ? [...(fold.title ? [] : linesOf(g, n, g.sourceList(n))), ...fold.lines] : linesOf(g, n, list);
-    const height = Size.pad * 2 + Size.line * (1 + lines.length + (fold && fold.count ? 1 : 0));
-    const box = {key, n, x: 0, y: 0, row: 0, height, lines, sources: [], slots: [], inputs: list.length, users: 0,
-      ghost: false, fold, title: (fold && fold.title) || g.opName(n)};
-    list.forEach((s, slot) => {
-      const source = byKey.get(s);
-      if (source) box.sources.push(s), box.slots.push(slot), source.users++;
-    });
+    if (isValue(g, key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
+    const list = sources.get(key), was = base ? base.byKey.get(key) : undefined;
+    const stays = was !== undefined && was.list === list && list.every(isSolid);
+    const box = stays ? was : newBox(g, key, list, (hidden && hidden.folds.get(key)) || null, byKey);
+    if (!stays) fresh.push(boxes.length);
     boxes.push(box), byKey.set(key, box);
   }
-  const lines = place(boxes, byKey, before);
-  if (before && before.ghosts)
-    for (const [key, was] of before.ghosts) {
-      const there = {x: was.x + kBehind / 2, y: was.y - kBehind};
-      const box = {...was, key, ...there, sources: [], slots: [], fold: null, ghost: true};
-      boxes.unshift(box), byKey.set(key, box);
-    }
-  return withBounds({boxes, lines, byKey, home: homes(g, boxes, hidden, byKey), left: 0, top: 0, right: 0, bottom: 0});
+  const lines = base ? linesThatStay(base, byKey) : [];
+  place(g, boxes, fresh, lines, before);
+  for (const [key, was] of ghosts) {
+    const there = {x: was.x + kBehind / 2, y: was.y - kBehind};
+    const box = {...was, key, ...there, sources: [], slots: [], fold: null, ghost: true};
+    boxes.unshift(box), byKey.set(key, box);
+  }
+  const home = new Homes(g, boxes, byKey, hidden ? hidden.owner : new Map());
+  return withBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
 }
 
-/** Several graphs as one, sources first. A node that both have is as the last one has it; what only an earlier one has
- * comes behind, for its sources are there by then. */
-function union(graphs) {
-  if (graphs.length === 1) return graphs[0];
-  const sources = new Map(), order = [];
-  for (const shown of [...graphs].reverse())
-    for (const key of shown.order) if (!sources.has(key)) sources.set(key, shown.sources.get(key)), order.push(key);
-  return {order, sources};
+/** A box without a place. @param {number[]} list its sources @param {Map<number, Box>} byKey those that are boxes
+ *  @param {import("./folding.js").Fold | null} fold @returns {Box} */
+function newBox(/** @type {Recorded} */ g, key, list, fold, byKey) {
+  const n = key % g.count, sources = [], slots = [];
+  const lines = fold ? [...(fold.title ? [] : linesOf(g, n, g.sourceList(n))), ...fold.lines] : linesOf(g, n, list);
+  const height = Size.pad * 2 + Size.line * (1 + lines.length + (fold && fold.count ? 1 : 0));
+  for (let slot = 0; slot < list.length; slot++) if (byKey.has(list[slot])) sources.push(list[slot]), slots.push(slot);
+  return {key, n, x: 0, y: 0, row: 0, height, lines, list, sources, slots, inputs: list.length, ghost: false, fold,
+    title: (fold && fold.title) || g.opName(n)};
 }
 
-/** For each node that is hidden inside a box, that box. */
-function homes(g, boxes, hidden, byKey) {
-  const home = new Map();
-  for (const box of boxes) home.set(box.n, box);
-  for (const box of boxes) for (const s of g.sourcesOf(box.n)) if (isValue(g, s) && !home.has(s)) home.set(s, box);
-  for (const [key, owner] of hidden ? hidden.owner : [])
-    if (!home.has(key % g.count) && byKey.has(owner)) home.set(key % g.count, byKey.get(owner));
-  return home;
+/** Two graphs as one, sources first. A node that both have is as the last one has it; what only the first one has comes
+ * behind, for its sources are there by then. @param {Shown[]} graphs one or two */
+function union([was, is]) {
+  if (!is) return was;
+  const order = [...is.order, ...was.order.filter((key) => !is.sources.has(key))];
+  const of = (key) => (is.sources.has(key) ? is : was).sources;
+  return {order, sources: {has: (key) => of(key).has(key), get: (key) => of(key).get(key)}};
 }
 
-/** Lays out and returns the lines. */
-function place(boxes, byKey, before) {
-  const n = boxes.length, index = new Map(boxes.map((b, i) => [b.key, i]));
-  const edges = boxes.reduce((sum, b) => sum + b.sources.length, 0);
+/** Which box shows a node, as a Map has it: its own, the one that it is text in, or that it is hidden inside of. */
+class Homes {
+  /** @param {Recorded} g @param {Box[]} boxes @param {Map<number, Box>} byKey
+   *  @param {Map<number, number>} owner of what is hidden, its box */
+  constructor(g, boxes, byKey, owner) { this.g = g, this.boxes = boxes, this.byKey = byKey, this.owner = owner; }
+  has(n) { return this.get(n) !== undefined; }
+  /** @param {number} n @returns {Box | undefined} */
+  get(n) {
+    const copy = n + this.g.count, box = this.byKey.get(n) || this.byKey.get(copy) || this.#values().get(n);
+    return box || this.byKey.get(this.owner.get(n) ?? this.owner.get(copy));
+  }
+  #values() {
+    if (this.values) return this.values;
+    this.values = new Map();
+    for (const box of this.boxes)
+      for (const s of this.g.sourcesOf(box.n)) if (isValue(this.g, s) && !this.values.has(s)) this.values.set(s, box);
+    return this.values;
+  }
+}
+
+/** The lines to boxes that stay. @param {Drawing} base @param {Map<number, Box>} byKey */
+function linesThatStay(base, byKey) {
+  const out = [];
+  for (const line of base.lines) {
+    if (byKey.get(line.to.key) !== line.to) continue;
+    const from = byKey.get(line.from.key);
+    out.push(from === line.from ? line : {...line, from});
+  }
+  return out;
+}
+
+/** Gives boxes their places, and adds the lines to them. @param {Recorded} g @param {Box[]} boxes
+ *  @param {number[]} fresh which of them have none yet; the others stay @param {Line[]} lines
+ *  @param {Before | null} before */
+function place(g, boxes, fresh, lines, before) {
+  const n = boxes.length, index = new Int32Array(2 * g.count);
+  const edges = fresh.reduce((sum, i) => sum + boxes[i].sources.length, 0);
   wasm.reset();
   const room = (count, bytes = 4) => wasm.allocate(Math.max(count, 1) * bytes);
   const at = {first: room(n + 1), source: room(edges), size: room(n), want: room(n), wantRow: room(n), at: room(n),
@@ -126,32 +156,33 @@ function place(boxes, byKey, before) {
   const first = ints(at.first, n + 1), source = ints(at.source, edges);
   const size = floats(at.size, n), want = floats(at.want, n), wantRow = ints(at.wantRow, n);
   let e = 0;
-  boxes.forEach((box, i) => {
-    first[i] = e;
-    for (const s of box.sources) source[e++] = index.get(s);
-    size[i] = Size.width;
-    const was = before && before.place(box.key);
+  for (let i = 0, k = 0; i < n; i++) {
+    const box = boxes[i], isFresh = fresh[k] === i, was = isFresh ? before && before.place(box.key) : box;
+    index[box.key] = i, first[i] = e, size[i] = Size.width;
     want[i] = was ? was.x + Size.width / 2 : NaN;
     wantRow[i] = was && before.rows ? was.row : -1;
-  });
+    if (!isFresh) continue;
+    for (const s of box.sources) source[e++] = index[s];
+    k++;
+  }
   first[n] = e;
   const isStill = before && before.rows ? 1 : 0;
   wasm.layout(n, at.first, at.source, at.size, at.want, at.wantRow, Size.longest, Size.gap, isStill, at.at, at.row,
     at.stub, at.chainFirst, at.chainAt);
   const x = floats(at.at, n), row = ints(at.row, n), stub = new Uint8Array(wasm.memory.buffer, at.stub, edges);
   const chainFirst = ints(at.chainFirst, n + 1), chainAt = floats(at.chainAt, n * (Size.longest - 1));
-  boxes.forEach((box, i) => { box.x = x[i] - Size.width / 2, box.row = row[i], box.y = row[i] * Size.row; });
-  const lines = [];
+  for (const i of fresh) boxes[i].x = x[i] - Size.width / 2, boxes[i].row = row[i], boxes[i].y = row[i] * Size.row;
   e = 0;
-  for (const box of boxes)
+  for (const i of fresh) {
+    const box = boxes[i];
     box.sources.forEach((s, k) => {
-      const from = byKey.get(s), through = [], isStub = stub[e++] === 1;
+      const from = boxes[index[s]], through = [], isStub = stub[e++] === 1;
       if (!isStub)
         for (let r = 1; r < box.row - from.row; r++)
-          through.push({x: chainAt[chainFirst[index.get(s)] + r - 1], y: (from.row + r) * Size.row});
+          through.push({x: chainAt[chainFirst[index[s]] + r - 1], y: (from.row + r) * Size.row});
       lines.push({from, to: box, slot: box.slots[k], stub: isStub, through});
     });
-  return lines;
+  }
 }
 
 function withBounds(drawing) {

@@ -4,8 +4,18 @@ import {Kind, resolved} from "./events.js";
 /** @typedef {import("./data.js").Run} Run */
 
 /** A graph as it is drawn. A node is a number of the recording, or, for one whose sources are kept as they were while
- * they are replaced elsewhere, that number and `count`.
- * @typedef {{order: number[], sources: Map<number, number[]>, root: number, count: number}} Shown */
+ * they are replaced elsewhere, that number and `count`; that is its key.
+ * @typedef {{order: number[], sources: DrawnSources, root: number, count: number}} Shown */
+
+/** The sources of what is drawn, by key, as a Map has them: a node's own, but where something was replaced. */
+export class DrawnSources {
+  /** @param {Recorded} graph @param {Uint8Array} seen by key, 0: it is not drawn
+   *  @param {Map<number, number[]>} replaced */
+  constructor(graph, seen, replaced) { this.graph = graph, this.seen = seen, this.replaced = replaced; }
+  has(key) { return Boolean(this.seen[key]); }
+  /** @returns {number[]} */
+  get(key) { return this.replaced.get(key) || this.graph.sourceList(key % this.graph.count); }
+}
 
 /** The replacements that a run has done up to an event. */
 export class Replacements {
@@ -34,8 +44,9 @@ export class Replacements {
 
   /** The graph below `root`. @param {number} root @returns {Shown} */
   shown(root) {
-    const g = this.graph, count = g.count, order = [], sources = new Map(), untouched = new Map();
+    const g = this.graph, count = g.count, order = [], lists = new Map(), untouched = new Map();
     const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key
+    const sources = new DrawnSources(g, state, lists);
     // the drawn sources of a drawn node
     const below = (key) => {
       const n = key % count, own = g.sourceList(n), isRaw = key >= count || this.gates.has(n);
@@ -52,7 +63,7 @@ export class Replacements {
       if (!state[key]) {
         state[key] = kOpen;
         const list = below(key);
-        sources.set(key, list);
+        if (list !== g.lists[key]) lists.set(key, list);
         for (let i = list.length - 1; i >= 0; i--) if (!state[list[i]]) stack.push(list[i]);
       } else {
         stack.pop();
@@ -88,9 +99,9 @@ export class Replacements {
 
 /** A graph as it stands, nothing replaced. @param {Recorded} graph @param {number} root @returns {Shown} */
 export function asItIs(graph, root) {
-  const order = graph.nodesOf(root), sources = new Map();
-  for (const n of order) sources.set(n, graph.sourceList(n));
-  return {order, sources, root, count: graph.count};
+  const order = graph.nodesOf(root), seen = new Uint8Array(2 * graph.count);
+  for (const n of order) seen[n] = 1;
+  return {order, sources: new DrawnSources(graph, seen, new Map()), root, count: graph.count};
 }
 
 /** Whether what is shown is the graph below `root`, node for node. @param {Recorded} graph @param {Shown} shown */
