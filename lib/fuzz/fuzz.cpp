@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -18,7 +17,6 @@
 #include "lib/session/with_tinygrad.h"
 #include "lib/spec/loops.h"
 #include "lib/support/file_name.h"
-#include "lib/support/json_writer.h"
 #include "lib/support/write_file.h"
 #include "lib/text/golden.h"
 #include "lib/text/graph_json.h"
@@ -234,7 +232,7 @@ class Campaign {
      : outcome.kind == Kind::LeftOut  ? report_.left_out
      : outcome.kind == Kind::Compiled ? report_.compiled
                                       : report_.graphs)++;
-    report_.runs += outcome.runs, report_.device_runs += outcome.device_runs;
+    report_.runs += outcome.runs, report_.device_runs += outcome.device_runs, report_.rounding += outcome.rounding;
     if (report_.graphs % 50 == 0)
       session_.progress(std::to_string(report_.graphs) + " graphs, " + std::to_string(findings_.size()) + " findings");
   }
@@ -275,6 +273,16 @@ class Campaign {
   }
 
   // ---- a finding
+  // By its rule and branch; where none is blamed by its symptom and what is said: "compile: invalid cast opcode".
+  bool is_known(const FuzzFinding& f, const std::string& symptom) const {
+    if (!f.rule.empty()) return known_.contains(f.branch.empty() ? f.rule : f.rule + " [" + f.branch + "]");
+    return std::ranges::any_of(known_, [&](const std::string& known) {
+      size_t colon = known.find(": ");
+      bool is_it = colon != known.npos && known.substr(0, colon) == symptom;
+      return is_it && f.said.find(known.substr(colon + 2)) != f.said.npos;
+    });
+  }
+
   void found(uint64_t number, const FuzzKernel& kernel, const FuzzFailure& failure) {
     Session quiet{.jobs = 1, .cancel = session_.cancel};
     quiet.over.target = failure.device == "REF" ? kernel.target : "";
@@ -297,16 +305,10 @@ class Campaign {
                         .graph = number,
                         .times = 1};
     if (!blamed.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + blamed.error;
-    bool is_right = blamed.error.empty() && blamed.verdict == BisectReport::Verdict::Same;
-    // on the way to a result that is right, a few floats differ
-    if ((is_right && failure.may_be_rounding) || failure.is_coarse) {
-      std::lock_guard guard(lock_);
-      report_.rounding++;
-      return;
-    }
+    finding.known = is_known(finding, failure.symptom);
     std::string key =
         finding.rule.empty() ? finding.verdict + " " + failure.symptom : finding.rule + " " + finding.branch;
-    finding.known = known_.contains(finding.branch.empty() ? finding.rule : finding.rule + " [" + finding.branch + "]");
+    if (finding.known) key += " (known)";  // of one symptom there may be another
     {
       std::lock_guard guard(lock_);
       auto [it, is_new] = findings_.try_emplace(key, finding);
@@ -353,73 +355,11 @@ class Campaign {
 
 }  // namespace
 
-Result<std::vector<std::string>> known_rules(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Diag{.message = "cannot open", .file = path};
-  std::vector<std::string> out;
-  for (std::string line; std::getline(file, line);) {
-    size_t begin = line.find('`'), end = line.find('`', begin + 1);
-    if (line.starts_with("### `") && end != line.npos) out.push_back(line.substr(begin + 1, end - begin - 1));
-  }
-  return out;
-}
-
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec) {
   FuzzReport report{.seed = spec.seed};
   auto done = catch_failures([&] { return Campaign(session, spec, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();
   return report;
-}
-
-int FuzzReport::exit_code() const {
-  if (!error.empty()) return 2;
-  return std::ranges::any_of(findings, [](const FuzzFinding& f) { return !f.known; }) ? 1 : 0;
-}
-
-std::string FuzzReport::text() const {
-  char line[256];
-  std::snprintf(
-      line, sizeof line,
-      "%zu graphs from seed %llu in %.1f s, %.0f a second; %zu compiled alone, %zu refused, %zu left out; %zu runs in "
-      "REF, %zu on devices\n%zu of %zu rewrite rules applied (%.1f %%)\n",
-      graphs, static_cast<unsigned long long>(seed), seconds, double(graphs) / std::max(seconds, 1e-9), compiled,
-      refused, left_out, runs, device_runs, rules_hit, rules,
-      100.0 * double(rules_hit) / double(std::max<size_t>(1, rules)));
-  std::string out = line;
-  if (with_tinygrad) out += std::to_string(with_tinygrad) + " graphs as tinygrad compiles them, text by text\n";
-  for (const FuzzFinding& f : findings) {
-    out += std::string(f.known ? "known: " : "FOUND: ") + f.verdict + (f.rule.empty() ? "" : " " + f.rule) +
-           (f.branch.empty() ? "" : " [" + f.branch + "]") + (f.stage.empty() ? "" : ", " + f.stage) + ": " +
-           std::to_string(f.times) + " times, first graph " + std::to_string(f.graph);
-    if (f.nodes) out += ", reduced to " + std::to_string(f.nodes) + " nodes";
-    out += (f.file.empty() ? "" : ": " + f.file) + "\n  " + f.said.substr(0, f.said.find('\n')) + "\n";
-  }
-  return out;
-}
-
-std::string FuzzReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
-    if (!error.empty()) {
-      json.member("error", error);
-      return;
-    }
-    json.member("seed", seed).member("graphs", graphs).member("compiled", compiled).member("refused", refused);
-    json.member("left_out", left_out).member("rounding", rounding);
-    json.member("runs", runs).member("device_runs", device_runs).key("seconds").number(seconds, "%.3f");
-    json.member("with_tinygrad", with_tinygrad);
-    json.member("rules", rules).member("rules_hit", rules_hit).member("never_hit", never_hit);
-    json.key("findings").array([&] {
-      for (const FuzzFinding& f : findings)
-        json.object([&] {
-          json.member("verdict", f.verdict).member("stage", f.stage).member("rule", f.rule).member("branch", f.branch);
-          json.member("known", f.known).member("times", f.times).member("graph", f.graph).member("nodes", f.nodes);
-          json.member("file", f.file).member("said", f.said);
-        });
-    });
-  });
-  return out + "\n";
 }
 
 }  // namespace tgc

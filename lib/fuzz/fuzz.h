@@ -36,12 +36,12 @@ struct FuzzReport {
   size_t compiled = 0;  // too large for REF: watched and unwatched compared alone
   size_t refused = 0;  // by a stage or the renderer, with a message
   size_t left_out = 0;  // that say nothing: what they read or divide by is not there
-  size_t rounding = 0;  // a few floats differ after a stage, and the kernel's result does not
+  size_t rounding = 0;  // runs whose results differ by no more than what their operations' last bits add up to
   size_t runs = 0, device_runs = 0;  // in REF; on devices
   double seconds = 0;
   size_t with_tinygrad = 0;        // compared with tinygrad, text by text
   size_t rules = 0, rules_hit = 0;  // rewrite rules there are, and those that applied
-  std::vector<std::string> never_hit;
+  std::vector<std::string> never_hit;  // "NAME FILE"
   std::vector<FuzzFinding> findings;
   std::string error = {};
 
@@ -50,7 +50,8 @@ struct FuzzReport {
   std::string json() const;  // one line
 };
 
-// The rules of a file such as testdata/known_unsound.md: of each line "### `RULE [BRANCH]`" what is quoted.
+// What a file such as testdata/known_unsound.md names: of each line "### `RULE [BRANCH]`" or "### `SYMPTOM: MESSAGE`"
+// what is quoted.
 Result<std::vector<std::string>> known_rules(const std::string& path);
 
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec);

@@ -4,12 +4,15 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/fuzz/from_pattern.h"
 #include "lib/fuzz/trial_graph.h"
+#include "lib/inspect/rule_catalog.h"
 #include "lib/rewrite/fault.h"
 #include "lib/spec/loops.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/wellformed.h"
+#include "passes/symbolic/symbolic.h"
 
 using namespace tgc;
 
@@ -55,6 +58,30 @@ TEST_CASE("fuzz: what is grown is another kernel, and well formed; an equivalent
   }
   CHECK(grown > 5);
   CHECK(equivalent > 20);
+}
+
+TEST_CASE("fuzz: kernels made from left sides are well formed, and most of them hit their rule") {
+  size_t tried = 0, hit = 0;
+  for (const CatalogRule& r : catalog_rules(&symbolic())) {
+    bool made = false, applied = false;
+    for (uint64_t seed = 0; seed < 6 && !applied; seed++) {
+      Chance chance(seed);
+      auto g = std::make_shared<Graph>();
+      UOp ast = pattern_kernel(*g, chance, *r.rule);
+      if (!ast || !is_well_formed(ast)) continue;
+      made = true;
+      ApplicationLog log;
+      Compilation c = std::move(
+          Compilation::begin({.graph = g, .root = ast}, {.target = "CPU:LLVM"}).value_or_throw());
+      c.watch(&log);
+      (void)c.list();
+      applied = std::ranges::any_of(log.list(), [&](const Application& a) { return a.rule->name == r.rule->name; });
+      c.watch(nullptr);
+    }
+    tried += made, hit += applied;
+  }
+  CHECK(tried > 30);
+  CHECK(2 * hit > tried);
 }
 
 TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {

@@ -24,8 +24,6 @@ struct FuzzFailure {
   std::string device;
   std::string symptom;  // by a name of `tgc reduce --while`
   std::string said;
-  bool may_be_rounding = false;  // floats of which at most one in twenty differs
-  bool is_coarse = false;        // those, of 16 bits or fewer: a sum in another order is another one
 };
 
 struct FuzzOutcome {
@@ -34,6 +32,7 @@ struct FuzzOutcome {
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};
   size_t runs = 0, device_runs = 0;
+  size_t rounding = 0;  // runs that differ by what rounding explains
 };
 
 // Whether REF would take more than a moment for it.

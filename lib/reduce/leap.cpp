@@ -53,17 +53,24 @@ Region region_below(UOp root, size_t depth) {
   return out;
 }
 
-// A SINK that stores nothing but `u`; the empty UOp: that makes no kernel.
-UOp kernel_of(UOp u, DType index) {
+// A SINK that stores nothing but `u`, in a buffer of that number; the empty UOp: that makes no kernel.
+UOp kernel_of(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   if (u.is(Op::SINK)) return u;
-  if (is_storable(u)) return stored_alone(u, first_free_buffer(u), index);
+  if (is_storable(u)) return stored_alone(u, buffer, index);
   if (u.is(Op::INDEX) && u.dtype().is_ptr()) u = u.store(g.constant(u.dtype().base(), int64_t(1)));
   if (!u.in({Op::STORE, Op::END, Op::GROUP})) return {};
   std::vector<UOp> ends;
   for (UOp loop : ranges_of(u))
     if (loop.is(Op::RANGE)) ends.push_back(loop);
   return g.sink(ends.empty() ? u : u.end(ends));
+}
+
+// Whether a stage that takes `input` in may be given `u`: half way through it there may be vectors for which there are
+// no ranges any more.
+bool is_taken_in(UOp u, UOp input) {
+  constexpr OpSet kHalfWay = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
+  return op_in_backward_slice_with_self(input, kHalfWay) || !op_in_backward_slice_with_self(u, kHalfWay);
 }
 
 // The compilation of the case where that stage is next.
@@ -101,6 +108,7 @@ std::optional<Leap> Leap::find_where(const Session& session, const Specimen& c, 
   if (!compilation) return std::nullopt;
   Leap out;
   out.input_ = current(*compilation, c);
+  UOp input = compilation->current();
   ApplicationLog log;
   compilation->watch(&log);
   (void)compilation->step();
@@ -108,9 +116,12 @@ std::optional<Leap> Leap::find_where(const Session& session, const Specimen& c, 
   auto at = find(log.list());
   if (at == log.list().end()) return std::nullopt;
   out.looked_at_ = levels_of(at->rule->left);
-  out.before_ = copy_into(*out.input_.graph, at->before);
   auto outer = std::find_if(at, log.list().end(), [](const Application& a) { return a.depth == 0; });
-  if (at->depth && outer != log.list().end()) out.outer_ = copy_into(*out.input_.graph, outer->before);
+  if (at->depth && outer != log.list().end() && is_taken_in(outer->before, input))
+    out.outer_ = copy_into(*out.input_.graph, outer->before);
+  if (is_taken_in(at->before, input)) out.before_ = copy_into(*out.input_.graph, at->before);
+  else if (out.outer_) return out.outer();
+  else return std::nullopt;
   return out;
 }
 
@@ -153,7 +164,7 @@ Specimen Leap::around(size_t depth, const VariableValues& variables) const {
   for (UOp u : toposort(before_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));
-  UOp before = replaced(before_, fixed), root = kernel_of(before, index);
+  UOp before = replaced(before_, fixed), root = kernel_of(before, first_free_buffer(input_.root), index);
   if (!root) return {};
   Specimen out = with_root(input_, root);
   out = with_root(out, root.with_arg(plain_info(input_)));

@@ -16,7 +16,8 @@ std::optional<Specimen> at_stage(const Session& session, const Specimen& c, cons
 
 class Leap {
  public:
-  // The application of a rule in a stage that bisect names, counted from 1 in that stage. Nothing: it does not come.
+  // The application of a rule in a stage that bisect names, counted from 1 in that stage. Nothing: it does not come, or
+  // what it rewrites has ops that only the stage itself makes.
   static std::optional<Leap> find(const Session& session, const Specimen& c, const std::string& stage,
                                   const std::string& rule, uint64_t application);
   // The last rewrite before `stage` gives up.

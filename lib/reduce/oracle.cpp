@@ -24,7 +24,7 @@ using Kind = Symptom::Kind;
 std::string identity(const Specimen& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
-  if (c.fault) out += c.fault->rule + "@" + std::to_string(c.fault->application);
+  if (c.fault) out += c.fault->text();
   for (const ReproArray& a : c.inputs) out += a.name + a.bytes;
   return out;
 }
@@ -61,6 +61,8 @@ Result<Shown> Oracle::first(const Specimen& c) {
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
                            std::string(name_of(shown->symptom.kind)) + "'" +
                            (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
+  glance_.emplace(session_, shown->symptom, shown->blamed, spec_.variables);
+  known_[identity(c)] = {Answer::Yes, shown->symptom.kind};
   return shown_ = *shown;
 }
 
@@ -69,21 +71,40 @@ bool Oracle::is_the_same(const Shown& other) const {
   return is_either_ || other.symptom.cause == shown_.symptom.cause;
 }
 
-std::optional<bool> Oracle::known(const Specimen& c) {
-  std::string key = identity(c);
+Oracle::Answer Oracle::answer(const Specimen& c, const std::string& key) {
+  {
+    std::lock_guard guard(lock_);
+    if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
+  }
+  bool may = is_well_formed(c);
+  if (may && has_glances()) {
+    glances_++;
+    may = glance_->may_fail(c);
+  }
   std::lock_guard guard(lock_);
-  auto it = known_.find(key);
-  if (it == known_.end() && !is_well_formed(c)) it = known_.emplace(key, false).first;
-  return it == known_.end() ? std::nullopt : std::optional(it->second);
+  return known_[key].answer = may ? Answer::Maybe : Answer::No;
+}
+
+std::optional<bool> Oracle::known(const Specimen& c) {
+  Answer known = answer(c, identity(c));
+  return known == Answer::Maybe ? std::nullopt : std::optional(known == Answer::Yes);
 }
 
 bool Oracle::fails(const Specimen& c) {
-  if (auto answer = known(c)) return *answer;
+  std::string key = identity(c);
+  if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
   calls_++;
   auto shown = catch_failures([&] { return look(c, &shown_).value_or_throw(); });
   bool same = shown && is_the_same(*shown);
   std::lock_guard guard(lock_);
-  return known_[identity(c)] = same;
+  known_[key] = {same ? Answer::Yes : Answer::No, same ? shown->symptom.kind : Kind::None};
+  return same;
+}
+
+Symptom::Kind Oracle::symptom_in(const Specimen& c) const {
+  std::lock_guard guard(lock_);
+  auto it = known_.find(identity(c));
+  return it == known_.end() || it->second.answer != Answer::Yes ? shown_.symptom.kind : it->second.symptom;
 }
 
 // `same`: what it has to be; where it is plain that it is not, nothing more is looked at.
@@ -133,7 +154,7 @@ bool Oracle::script_says_so(const Specimen& c) const {
   TrialSpec spec = with_bundle(spec_, in);
   auto place = placement_for(session_, spec.device, in);
   if (!place) return false;
-  Repro repro{.fault = c.fault ? c.fault->rule + "@" + std::to_string(c.fault->application) : "", .inputs = c.inputs};
+  Repro repro{.fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};
   bool says_so = false;
   if (write_file(path.string(), bundle_text(session_, spec, in, *place, std::move(repro)))) {
     std::string command = wanted_.script;

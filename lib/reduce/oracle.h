@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "lib/reduce/glance.h"
 #include "lib/reduce/specimen.h"
 #include "lib/session/bisect.h"
 #include "lib/session/symptom.h"
@@ -37,20 +38,24 @@ class Oracle {
   // Whether it is well formed and shows the same. Every case is looked at once. Several threads may ask at once, each
   // of a case in a Graph of its own (in_own_graph): even who only reads a Graph takes room from it.
   bool fails(const Specimen& c);
-  // The same where no try is needed: one like it was looked at, or it is not well formed.
+  // The same where no try is needed: one like it was looked at, it is not well formed, or a glance says that it cannot.
   std::optional<bool> known(const Specimen& c);
+  // Whether glances tell anything of this failure.
+  bool has_glances() const { return glance_ && glance_->tells(); }
 
-  // What the case shows now, uncounted.
-  Result<Shown> shown_by(const Specimen& c) { return look(c, nullptr); }
+  // The symptom of a case that failed; of another that of the first.
+  Symptom::Kind symptom_in(const Specimen& c) const;
 
   const Shown& shown() const { return shown_; }
-  TrialSpec& spec() { return spec_; }
-  size_t calls() const { return calls_; }
+  size_t calls() const { return calls_; }      // cases that were compiled, run and, of a wrong value, bisected
+  size_t glances() const { return glances_; }  // cases that a glance was cast at
 
  private:
   bool is_wanted(const Symptom& symptom) const;
   bool is_the_same(const Shown& other) const;
   Result<Shown> look(const Specimen& c, const Shown* same);
+  enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: well formed, and a glance has nothing against it
+  Answer answer(const Specimen& c, const std::string& key);
   bool script_says_so(const Specimen& c) const;
   Symptom difference(const Specimen& c) const;
 
@@ -59,9 +64,14 @@ class Oracle {
   Wanted wanted_;
   Shown shown_;
   bool is_either_ = false;  // asked for 'wrong', a crash in REF will do
-  std::atomic<size_t> calls_ = 0;
-  std::mutex lock_;
-  std::map<std::string, bool> known_;  // by what the case is
+  std::optional<Glance> glance_;  // once it is known what is shown
+  std::atomic<size_t> calls_ = 0, glances_ = 0;
+  mutable std::mutex lock_;
+  struct Known {
+    Answer answer;
+    Symptom::Kind symptom = Symptom::Kind::None;  // of Yes
+  };
+  std::map<std::string, Known> known_;  // by what the case is
 };
 
 // Whether `tgc verify` would let the case pass.

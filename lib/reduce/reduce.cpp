@@ -22,6 +22,7 @@
 namespace tgc {
 namespace {
 
+constexpr size_t kSmall = 100;    // nodes of a case that is walked down without cuts
 constexpr size_t kWorthACut = 6;  // nodes that are there for one node alone: an array in their place is smaller
 
 // The session without what the case itself says: opts are in its graph, settings with it, the target in its info.
@@ -46,10 +47,12 @@ class Reduction {
     report_.before = best_.nodes();
     show();
     if (!stopped()) approach();
-    make_plain(plainer_steps());
+    if (!oracle_.has_glances()) make_plain(plainer_steps());
     sweep();
+    if (!is_rewrite() && leap()) sweep();
     report_.interrupted = session_.cancelled();
     end();
+    (void)take_fault_warnings();  // of smaller cases: those of the case itself came with its first look
   }
 
  private:
@@ -102,20 +105,26 @@ class Reduction {
     return it != oracle_.shown().blamed.end() && it->second == "rewrite";
   }
 
-  // From the whole kernel to where it goes wrong: at once to the rewrite, else to the stage and to parts of its graph.
+  // From the whole kernel to where it goes wrong: at once to the rewrite, else to the stage; of what has no rewrite to
+  // parts of its AST.
   void approach() {
-    if (leap()) return;
-    Specimen in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
-    in_ref.device = "REF";
-    if (is_rewrite() && best_.device != "REF" && oracle_.fails(in_ref)) take(std::move(in_ref));
-    if (auto later = at_stage(own_, best_, stage())) {
-      if (oracle_.fails(*later)) take(std::move(*later));
-      else if (later->fault) later->fault = best_.fault, (void)accept(*later);
-    }
+    if (is_rewrite() && (leap() || stopped())) return;
+    if (is_rewrite()) begin_at_stage();
+    if (is_rewrite() && oracle_.has_glances() && best_.nodes() < kSmall) return;  // single steps are cheap
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();
     for (size_t depth = 2; cut_level(depth); depth++) {}
+  }
+
+  void begin_at_stage() {
+    Specimen in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
+    in_ref.device = "REF";
+    if (best_.device != "REF" && oracle_.fails(in_ref)) take(std::move(in_ref));
+    auto later = at_stage(own_, best_, stage());
+    if (!later) return;
+    if (oracle_.fails(*later)) return take(std::move(*later));
+    if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
   // The nodes around the accused rewrite: those that its rule looks at, or as few more as it takes.
@@ -296,6 +305,7 @@ class Reduction {
 
   // No single step is possible: each was tried since the last one that was taken.
   void sweep() {
+    if (oracle_.has_glances()) return walk();
     for (size_t from = 0; !stopped();) {
       Candidates steps = all_steps(best_);
       auto taken = accept_first(steps, from);
@@ -304,21 +314,48 @@ class Reduction {
     }
   }
 
+  // The same with glances: steps that they have nothing against are made one after the other, and the oracle is asked
+  // of the last case alone, else of those on the way, by halves. The fewer at once, the less glances tell.
+  void walk() {
+    for (size_t most = SIZE_MAX, from = 0; !stopped();) {
+      std::vector<Specimen> way{best_};
+      while (way.size() - 1 < most)
+        if (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
+        else break;
+      if (way.size() == 1) return;
+      size_t fails = 0, passes = way.size();
+      for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
+        (oracle_.fails(way[at]) ? fails : passes) = at;
+      most = fails == 0 ? 1 : 2 * fails;
+      if (fails) take(std::move(way[fails]));
+    }
+  }
+
+  // The first step from number `from` on and round that a glance has nothing against; `from` receives its number.
+  std::optional<Specimen> next_that_may_fail(const Specimen& c, size_t& from) {
+    Candidates steps = all_steps(c);
+    for (size_t i = 0; i < steps.size() && !stopped(); i++) {
+      size_t number = (from + i) % steps.size();
+      auto next = catch_failures([&] { return steps[number](); });
+      if (!next || !next->root || !(size_of(*next) < size_of(c))) continue;
+      if (oracle_.known(*next).value_or(true)) return from = number, std::move(*next);
+    }
+    return std::nullopt;
+  }
+
   void end() {
     report_.after = best_.nodes();
-    report_.calls = oracle_.calls();
+    report_.calls = oracle_.calls(), report_.glances = oracle_.glances();
     report_.verdict = oracle_.shown().text();
     Loaded in = best_.loaded();
     TrialSpec spec = with_bundle(spec_without_place(spec_), in);
     Placement place = std::move(placement_for(own_, spec.device, in).value_or_throw());
-    auto shown = oracle_.shown_by(best_);
-    const Symptom symptom = shown ? shown->symptom : oracle_.shown().symptom;
-    Repro repro{.symptom = std::string(name_of(symptom.kind)),
+    Repro repro{.symptom = std::string(name_of(oracle_.symptom_in(best_))),
                 .said = oracle_.shown().text(),
                 .script = script_,
                 .blamed = oracle_.shown().blamed,
                 .inputs = best_.inputs};
-    if (best_.fault) repro.fault = best_.fault->rule + "@" + std::to_string(best_.fault->application);
+    if (best_.fault) repro.fault = best_.fault->text();
     report_.bundle = bundle_text(own_, spec, in, place, std::move(repro));
   }
 
@@ -415,8 +452,9 @@ ReduceReport reduce_model(const Session& session, const std::string& path, const
 
 std::string ReduceReport::text() const {
   char took[160];
-  std::snprintf(took, sizeof took, "%zu nodes of %zu, after %zu tries in %.2f s%s\n", after, before, calls, seconds,
-                interrupted ? "; interrupted, the best so far" : "");
+  std::string looked = glances ? " and " + std::to_string(glances) + " glances" : "";
+  std::snprintf(took, sizeof took, "%zu nodes of %zu, after %zu tries%s in %.2f s%s\n", after, before, calls,
+                looked.c_str(), seconds, interrupted ? "; interrupted, the best so far" : "");
   return took + ("  still " + verdict) + "\n";
 }
 
@@ -430,7 +468,7 @@ std::string ReduceReport::json() const {
     }
     json.key("before").object([&] { json.member("nodes", before); });
     json.key("after").object([&] { json.member("nodes", after); });
-    json.member("calls", calls).key("seconds").number(seconds, "%.3f");
+    json.member("calls", calls).member("glances", glances).key("seconds").number(seconds, "%.3f");
     json.member("verdict", verdict);
     if (interrupted) json.member("interrupted", true);
   });

@@ -10,7 +10,8 @@ namespace tgc {
 
 struct ReduceReport {
   size_t before = 0, after = 0;  // nodes
-  size_t calls = 0;  // of the oracle
+  size_t calls = 0;  // of the oracle: cases that were compiled and run
+  size_t glances = 0;  // cases of which the accused stage alone was looked at
   double seconds = 0;
   std::string verdict;  // what it shows
   bool interrupted = false;  // the best so far

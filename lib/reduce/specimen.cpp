@@ -66,9 +66,9 @@ Specimen with_root(const Specimen& c, UOp root) {
 bool is_ast(const Specimen& c) { return c.info.stage.empty() || c.info.stage == "ast"; }
 
 std::vector<double> size_of(const Specimen& c) {
-  double nodes = 0, odd = 0, numbers = 0, settings = 0, bytes = 0;
+  double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = 0, bytes = 0;
   for (UOp u : toposort(c.root)) {
-    nodes++, odd += oddness(u.dtype());
+    nodes++, odd += oddness(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
     if (u.is(Op::CONST)) numbers += magnitude(u.arg());
     if (u.dtype().is_ptr() && !u.dtype().is_image()) numbers += std::log2(2 + double(u.dtype().size()));
   }
@@ -81,7 +81,7 @@ std::vector<double> size_of(const Specimen& c) {
   }
   if (c.fault) settings += double(c.fault->application - 1);
   for (const ReproArray& a : c.inputs) bytes += double(a.bytes.size());
-  return {nodes, settings, odd, numbers, bytes};
+  return {nodes, loops, settings, odd, numbers, bytes};
 }
 
 UOp replaced(UOp root, const Replacements& pairs) {

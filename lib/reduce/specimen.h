@@ -38,8 +38,8 @@ Specimen in_own_graph(const Specimen& c);
 // The same case with another graph; arrays that it does not have are dropped.
 Specimen with_root(const Specimen& c, UOp root);
 
-// How large a case is, for comparison: its nodes, what is left of opts, settings and the fault's number, dtypes that
-// are not the plain ones, the sizes of constants and loops, and bytes of arrays.
+// How large a case is, for comparison: its nodes, its loops, what is left of opts, settings and the fault's number,
+// dtypes that are not the plain ones, the sizes of constants and loops, and bytes of arrays.
 std::vector<double> size_of(const Specimen& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;

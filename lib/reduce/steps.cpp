@@ -20,6 +20,17 @@ UOp plain(UOp u, int value) {
 
 // ---- at one node
 
+// A constant of its dtype that is there, before u is made: first or last.
+std::vector<UOp> constants_there(const Specimen& c, UOp u) {
+  std::vector<UOp> out;
+  for (UOp other : toposort(c.root)) {
+    if (other == u) break;
+    if (other.in({Op::CONST, Op::VCONST}) && !other.is_invalid() && other.dtype() == u.dtype()) out.push_back(other);
+  }
+  if (out.size() > 2) out = {out.front(), out.back()};
+  return out;
+}
+
 // What u may become of what it is made of: on each way down the first node of its dtype.
 std::vector<UOp> nearest_of_its_dtype(UOp u) {
   constexpr OpSet kSources = {Op::CONST, Op::VCONST, Op::RANGE, Op::SPECIAL, Op::STORE, Op::END};
@@ -248,6 +259,8 @@ Candidates simpler_nodes(const Specimen& c, UOp u) {
     out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
   };
   if (is_number(u)) return smaller_constants(out, c, u), out;
+  if (u.num_src() > 0 && (is_storable(u) || u.in({Op::RANGE, Op::SPECIAL})))
+    for (UOp there : constants_there(c, u)) become(there);
   if (u.in({Op::RANGE, Op::SPECIAL})) return smaller_loop(out, c, u), out;
   if (u.in({Op::SINK, Op::GROUP}) && u.num_src() > 1) {
     for (size_t i = 0; i < u.num_src(); i++) {
@@ -257,7 +270,8 @@ Candidates simpler_nodes(const Specimen& c, UOp u) {
     }
     return out;
   }
-  if (!u.in({Op::SINK, Op::INDEX}))
+  if (u.is(Op::INDEX) && u.dtype() == u.src(0).dtype()) become(u.src(0));
+  else if (!u.in({Op::SINK, Op::INDEX}))
     for (UOp s : nearest_of_its_dtype(u)) become(s);
   if (!is_storable(u)) return out;
   if (u.num_src() > 0) {  // a load of that dtype that is there

@@ -30,9 +30,10 @@ std::string cause_of(std::string_view message) {
 }
 
 Symptom symptom(Kind kind, const Diag& diag) {
-  // where a kernel died, after which loops, is of no matter: "out of bounds: load from ..."
-  std::string_view message = diag.message;
-  if (kind == Kind::Crash) message = message.substr(0, message.find_first_of(":("));
+  // where a kernel died, after which loops, is of no matter: "out of bounds: load" from where it may be
+  std::string_view message = diag.message, outside = "out of bounds: ";
+  if (message.starts_with(outside)) message = message.substr(0, message.find(' ', outside.size()));
+  else if (kind == Kind::Crash) message = message.substr(0, message.find_first_of(":("));
   return {kind, diag.message, cause_of(message)};
 }
 
