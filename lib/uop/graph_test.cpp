@@ -25,6 +25,13 @@ TEST_CASE("graph: a node exists once, and what differs in any field is another")
   CHECK(&sum.graph() == &g);
 }
 
+TEST_CASE("graph: a source that a node has not is said to be missing") {
+  Graph g;
+  UOp store = g.node(Op::STORE, dtypes::void_, {g.node(Op::SINK, dtypes::void_, {})}, {});
+  CHECK_THROWS_WITH_AS(store.src(1), "STORE with 1 source lacks source 1", Failure);
+  CHECK_THROWS_WITH_AS(store.src(0).src(0), "SINK with 0 sources lacks source 0", Failure);
+}
+
 TEST_CASE("graph: many nodes, many sources") {
   Graph g;
   std::vector<UOp> nodes;

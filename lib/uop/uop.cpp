@@ -18,6 +18,11 @@ uint8_t kind_of_const(Arg arg) {
   return v == -1 ? uint8_t(kMinusOne) : kOther;
 }
 
+void throw_no_source(UOp u, size_t i) {
+  throw Failure(std::string(name_of(u.op())) + " with " + std::to_string(u.num_src()) +
+                (u.num_src() == 1 ? " source" : " sources") + " lacks source " + std::to_string(i));
+}
+
 // ---- rebuilding
 
 UOp UOp::replace(const Changes& c) const {

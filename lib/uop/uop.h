@@ -38,7 +38,7 @@ class UOp {
   inline Op op() const;
   inline DType dtype() const;
   inline std::span<const UOp> src() const;
-  inline UOp src(size_t i) const;
+  inline UOp src(size_t i) const;  // throws Failure where there is none: a graph from outside may lack any
   inline size_t num_src() const;
   inline const Arg& arg() const;
   inline Arg tag() const;
@@ -214,7 +214,11 @@ static_assert(sizeof(Node) == 104 && alignof(Node) == alignof(UOp));
 inline Op UOp::op() const { return n_->op; }
 inline DType UOp::dtype() const { return n_->dtype; }
 inline std::span<const UOp> UOp::src() const { return {n_->src(), n_->num_src}; }
-inline UOp UOp::src(size_t i) const { return n_->src()[i]; }
+[[noreturn, gnu::cold]] void throw_no_source(UOp u, size_t i);
+inline UOp UOp::src(size_t i) const {
+  if (i >= n_->num_src) [[unlikely]] throw_no_source(*this, i);
+  return n_->src()[i];
+}
 inline size_t UOp::num_src() const { return n_->num_src; }
 inline const Arg& UOp::arg() const { return n_->arg; }
 inline Arg UOp::tag() const { return n_->tag; }
