@@ -41,6 +41,20 @@ TEST_CASE("cli: run --emulate convicts a kernel that leaves its arrays, and show
   CHECK(has(lacks.err, "there is no emulator for gfx950"));
 }
 
+TEST_CASE("cli: run --emulate --race shows both lines of a race, which a missing barrier makes") {
+  std::string list = run_tgc("dump '" + test_path("golden/kernels.jsonl.gz") +
+                             "#bert_mini.31' --stage=linear --target=CUDA:CUDA:sm_80").out;
+  const std::string barrier = "Ops.BARRIER";
+  REQUIRE(has(list, barrier));
+  list.replace(list.find(barrier), barrier.size(), "Ops.NOOP   ");
+  Ran r = run_tgc("run --emulate --race --device=CUDA:CUDA:sm_80 " + put("no_barrier.uops", list));
+  INFO(r.out, r.err);
+  CHECK(r.code == 1);
+  CHECK(has(r.err, " reads an address that thread "));
+  CHECK(has(r.err, " stored with no barrier between"));
+  CHECK(has(r.err, "\n  line 14: float val2 = (*(temp0+Ridx102));\n  line 11: *(temp0+"));
+}
+
 TEST_CASE("cli: run --emulate runs AMD's code objects, and says so") {
   const std::string records = test_path("golden/kernels.jsonl.gz");
   for (const char* target : {"AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:HIP:gfx1201"}) {

@@ -39,7 +39,8 @@ void add_trial_options(CLI::App& command, TrialSpec& t, const std::string& about
          "default: REF on the graph as it stands; none: do not compare")
       ->excludes(expect);
   add_tolerance_options(command, t.tolerance);
-  option("--timeout", t.timeout_seconds, "S", "seconds that a kernel may take; 0: any time. Default: 60, in REF 600")
+  option("--timeout", t.timeout_seconds, "S",
+         "seconds that a kernel may take; 0: any time. Default: 60, emulated and in REF 600")
       ->check(real_number(0, kMostSeconds));
   add_kernel_option(command, t.kernel);
 }

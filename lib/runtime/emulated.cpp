@@ -87,11 +87,21 @@ Diag launch_error(int code, std::string message, const KernelSource& source) {
   Diag out{.message = std::move(message)};
   out.convicts = code == kIllegalAddress || code == kMisalignedAddress || code == kLaunchFailed;
   constexpr std::string_view kBefore = ", line ", kBehind = " of the source";
-  size_t behind = out.message.find(kBehind), before = out.message.rfind(kBefore, behind);
-  if (behind == std::string::npos || before == std::string::npos) return out;
-  size_t line = size_t(std::atol(out.message.c_str() + before + kBefore.size()));
-  auto lines = lines_of(source.text);
-  if (line && line <= lines.size()) out.context = "  " + std::string(trimmed(lines[line - 1]));
+  std::vector<size_t> named;
+  for (size_t behind = 0; (behind = out.message.find(kBehind, behind + 1)) != std::string::npos;)
+    if (size_t before = out.message.rfind(kBefore, behind); before != std::string::npos)
+      named.push_back(size_t(std::atol(out.message.c_str() + before + kBefore.size())));
+  out.context = shown_lines(source.text, named);
+  return out;
+}
+
+std::string shown_lines(std::string_view text, const std::vector<size_t>& numbers) {
+  auto lines = lines_of(text);
+  std::string out;
+  for (auto n = numbers.begin(); n != numbers.end(); ++n) {
+    if (*n == 0 || *n > lines.size() || std::find(numbers.begin(), n, *n) != n) continue;
+    out += (out.empty() ? "  line " : "\n  line ") + std::to_string(*n) + ": " + std::string(trimmed(lines[*n - 1]));
+  }
   return out;
 }
 

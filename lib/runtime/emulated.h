@@ -2,7 +2,9 @@
 // for Metal a device of our own. None is ever chosen by itself: `tgc run --emulate` or a variable asks for it, that
 // which names a driver's library, or TGC_METAL_EMULATOR=1.
 #pragma once
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/runtime/device.h"
 #include "lib/support/result.h"
@@ -29,7 +31,9 @@ std::string_view emulated_as(std::string_view device);
 Status check_emulated(std::string_view device);
 
 // The error of a driver's launch. `code` is CUDA's or HIP's, which are the same: what a kernel may not do convicts it.
-// An emulator's names a line of the source: where it does, the line goes along.
+// An emulator's names lines of the source, of a race two: where it does, they go along.
 Diag launch_error(int code, std::string message, const KernelSource& source);
+// Lines of a text by number, from 1, each once; those that there are: "  line 4: x = y;\n  line 2: z = x;"
+std::string shown_lines(std::string_view text, const std::vector<size_t>& numbers);
 
 }  // namespace tgc

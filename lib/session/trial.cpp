@@ -13,6 +13,7 @@
 #include "lib/session/again.h"
 #include "lib/session/bundle.h"
 #include "lib/session/debug_prints.h"
+#include "lib/session/elapsed.h"
 #include "lib/session/judge.h"
 #include "lib/session/kernel_variables.h"
 #include "lib/session/known_causes.h"
@@ -74,9 +75,7 @@ class Trial {
     const Arrays& expected = expected_ = expected_arrays(kernel, place);
     // first: what dies on the device is then named by its stage
     if (o_.each_stage) each_stage(place, inputs, expected);
-    Execution done = std::move((o_.sanitize ? execute_sanitized(kernel, inputs, o_.variables, options_for(place))
-                                            : execute(kernel, *place.device, inputs, o_.variables, options_for(place)))
-                                   .value_or_throw());
+    Execution done = std::move(executed(kernel, place, inputs, options_for(place)).value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;
     if (settings().DEBUG >= 2 && kernel.info())
       debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(inputs)), done.seconds);
@@ -149,6 +148,21 @@ class Trial {
     return {.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(place), .repeats = repeats};
   }
 
+  // Tells how long it takes, where it is the only kernel.
+  Result<Execution> executed(Executable& kernel, Placement& place, const Arrays& inputs,
+                             const ExecuteOptions& options) {
+    std::optional<Elapsed> elapsed;
+    if (o_.alone) elapsed.emplace(session_, in_.info.name + " on " + place.label);
+    auto done = o_.sanitize && &place == &*place_ ? execute_sanitized(kernel, inputs, o_.variables, options)
+                                                  : execute(kernel, *place.device, inputs, o_.variables, options);
+    if (!done && done.diag().message.starts_with("did not end within")) {
+      Diag longer = done.diag();
+      longer.expected = "--timeout=S where it may take longer";
+      return longer;
+    }
+    return done;
+  }
+
   // A name that the kernel does not have is a mistake when it is the only kernel.
   void note_variables(const Executable& kernel) {
     report_.variables = bound_variables(kernel, o_.variables);
@@ -213,7 +227,7 @@ class Trial {
   Arrays reference_outputs(Executable& kernel, Placement& place, const Arrays& inputs) {
     ExecuteOptions options = options_for(place);
     options.repeats = 0;
-    auto result = execute(kernel, *place.device, inputs, o_.variables, options);
+    auto result = executed(kernel, place, inputs, options);
     if (!result) throw failure_at("the reference, " + report_.reference, result.diag());
     report_.notes = result->notes;
     return std::move(result->outputs);
@@ -288,8 +302,8 @@ class Trial {
 }  // namespace
 
 double TrialSpec::timeout_for(const Placement& place) const {
-  constexpr double kOfADevice = 60, kAnyTime = 1e9;
-  if (!timeout_seconds) return place.is_ref ? 0 : kOfADevice;
+  constexpr double kOfADevice = 60, kOfAnEmulator = 600, kAnyTime = 1e9;
+  if (!timeout_seconds) return place.is_ref ? 0 : is_emulated(place.label) ? kOfAnEmulator : kOfADevice;
   return *timeout_seconds > 0 ? *timeout_seconds : kAnyTime;
 }
 

@@ -49,7 +49,7 @@ struct TrialSpec {
   Watcher* watcher = nullptr;  // of a model: sees its graph become a schedule
   bool alone = false;       // the only kernel of the run: a variable that it does not have is an error
 
-  // As ExecuteOptions take it. By default a device has a minute; REF, which interprets, what Limit::RefSeconds says.
+  // As ExecuteOptions take it. A minute by default, ten of an emulator; REF, which interprets, has Limit::RefSeconds.
   double timeout_for(const Placement& place) const;
 };
 

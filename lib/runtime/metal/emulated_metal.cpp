@@ -9,7 +9,6 @@
 #include "lib/emulate/metal/grid.h"
 #include "lib/runtime/emulated.h"
 #include "lib/runtime/host_device.h"
-#include "lib/support/lines.h"
 
 namespace tgc {
 namespace {
@@ -76,9 +75,7 @@ class EmulatedKernel : public Kernel {
     uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
     auto line_of = [&](uint64_t behind) { return line_at(lines_, behind - begin - 1); };
     Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .convicts = true};
-    auto lines = lines_of(source_.text);
-    uint32_t line = line_of(fault.at);
-    if (line && line <= lines.size()) out.context = std::string(lines[line - 1]);
+    out.context = shown_lines(source_.text, {line_of(fault.at), fault.other_at ? line_of(fault.other_at) : 0});
     return out;
   }
 
