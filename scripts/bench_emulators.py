@@ -29,7 +29,7 @@ def timed(tgc, target, name, program):
   ran = subprocess.run(command + ["--bench=1"] * metal, capture_output=True, text=True,
                        env={**os.environ, **{f"TGC_{gpu}_EMULATOR_{key}": "1" for gpu in ("CUDA", "HIP") for key in ("SPEED", "THREADS")}})
   done = os.times()
-  if ran.returncode: return print(f"  {name}: {ran.stderr.strip()[:200]}")
+  if ran.returncode: return print(f"  not run: {name}: {json.loads(ran.stdout).get('error', ran.stderr).splitlines()[0][:200]}")
   processor = done.children_user + done.children_system - begun.children_user - begun.children_system
   if metal:
     seconds = json.loads(ran.stdout)["bench"]["min_s"]
@@ -54,9 +54,10 @@ def main():
     clock = time.perf_counter() - begun
     processor, millions, seconds = (sum(r[n] for r in rows) for n in range(3))
     unit = "operations" if target.startswith("METAL") else "instructions"
-    large = sorted(r[1] / r[2] for r in rows if r[1] >= 1)  # of a million and more: of the others a launch is mostly its start
+    large = sorted((r[1] / r[2], r[3]) for r in rows if r[2] >= 1e-3)  # the rest is mostly the start of a launch
     print(f"{target}: {len(rows)} of {len(kernels)} kernels, {millions:,.0f} million {unit} in {seconds:.1f} s of launches: {millions / seconds:.0f} million a second and core"
-          + (f"; a kernel's median {large[len(large) // 2]:.0f}, least {large[0]:.0f}, most {large[-1]:.0f}" if large else ""))
+          + (f"; a kernel's median {large[len(large) // 2][0]:.0f}, least {large[0][0]:.0f} ({large[0][1].rsplit('#')[-1]}), most {large[-1][0]:.0f}"
+             if large else ""))
     print(f"  with compiling and inputs {processor:.1f} s of processors, {clock:.1f} s by the clock; the longest: "
           + ", ".join(f"{r[3].rsplit('#')[-1]} {r[2]:.1f} s" for r in sorted(rows, key=lambda r: -r[2])[:3]))
 
