@@ -177,6 +177,9 @@ GoldenHeader header_of(JsonScanner& in) {
   in.end();
   if (format != "tgc-golden") in.fail(0, "the first line is no golden header", R"({"format":"tgc-golden",...})");
   if (version != "1") in.fail(0, "golden version '" + version + "'", "version 1");
+  if (h.level == "jit")
+    in.fail(0, "these are calls of TinyJits, which have no graph",
+            "records of kernels or tensors; `tgc lint` reads these");
   if (h.level != "kernel" && h.level != "tensor") in.fail(0, "unknown level '" + h.level + "'", "kernel or tensor");
   return h;
 }

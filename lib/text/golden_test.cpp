@@ -128,4 +128,6 @@ TEST_CASE("golden: files that are none") {
   CHECK(header(R"({"format":"other"})") == "the first line is no golden header");
   CHECK(header(R"({"format":"tgc-golden","version":2,"level":"kernel"})") == "golden version '2'");
   CHECK(header(R"({"format":"tgc-golden","version":1,"level":"x"})") == "unknown level 'x'");
+  CHECK(header(R"({"format":"tgc-golden","version":1,"level":"jit"})") ==
+        "these are calls of TinyJits, which have no graph");
 }

@@ -12,6 +12,7 @@
 #include "lib/session/source.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/text/formats.h"
+#include "lib/view/bundle_facts.h"
 #include "passes/program.h"
 
 namespace tgc {
@@ -29,8 +30,9 @@ class TraceGraphs : public Recorder {
   std::vector<RecordedGraph>& to_;
 };
 
-// A run as golden records and folders hold it: its graphs, and no rewrites.
-Result<RecordedGraph> recorded_run(const Run& run) {
+// A run as golden records and folders hold it: its graphs, and no rewrites. `by`: who recorded it, where that is to be
+// said.
+Result<RecordedGraph> recorded_run(const Run& run, const std::string& by = "") {
   Graph graph;
   Recorder recorder;
   UOp last;
@@ -45,7 +47,7 @@ Result<RecordedGraph> recorded_run(const Run& run) {
     if (!read) return read.diag();
     if (!last) recorder.kernel(run.id, run.target, read->root);
     if (!last && t.stage != "ast") recorder.begins_behind(t.stage);
-    if (!last && graph.is_foreign()) recorder.recorded_by(read->info.producer);
+    if (!last && (!by.empty() || graph.is_foreign())) recorder.recorded_by(by.empty() ? read->info.producer : by);
     if (last) recorder.stage(t.stage, last), recorder.stage_end(read->root);
     last = read->root;
   }
@@ -113,19 +115,28 @@ class Gatherer {
       alone.texts.push_back({"ast", side->text, true});
       side->runs.push_back(std::move(alone));
     }
-    for (const Run& run : side->runs) {
-      auto graph = recorded_run(run);
-      if (!graph) return graph.diag();
-      content_.graphs.push_back(std::move(*graph));
-    }
+    for (const Run& run : side->runs)
+      if (auto status = add_recorded(run); !status) return status;
+    return Unit{};
+  }
+  Status add_recorded(const Run& run, const std::string& by = "") {
+    auto graph = recorded_run(run, by);
+    if (!graph) return graph.diag();
+    content_.graphs.push_back(std::move(*graph));
     return Unit{};
   }
 
   Status add(Loaded in) {
+    if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
+        !parse_target(in.record->target, in.graph->settings()))
+      return add_recorded(run_of(*in.record, {}, in.file),
+                          "tinygrad 0.12.0, as it stands: tgc makes nothing for " + in.record->target);
+    const std::string bundle = in.report.repro ? bundle_facts(*in.report.repro, plan_.strip_paths) : "";
     auto begun = session_.begin(std::move(in));
     if (!begun) return begun.diag();
     auto compilation = std::make_shared<Compilation>(std::move(*begun));
     RecordedGraph graph = recorded(*compilation, plan_.assembly);
+    graph.bundle = bundle;
     if (auto status = try_out(*compilation, graph); !status) return status;
     bool scheduled = graph.is_tensor_graph && graph.error.empty();
     content_.graphs.push_back(std::move(graph));

@@ -1,4 +1,5 @@
 // What is known of the selected node: itself, its sources and users, where it comes from and what becomes of it.
+import {showBundle} from "./bundle.js";
 import {element, link} from "./list.js";
 import {counted, inTime} from "./amounts.js";
 import {plain} from "./data.js";
@@ -190,7 +191,7 @@ function overview(app) {
   const {measured} = app.index.graphs[state.g];
   if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
   out.push(list);
-  accusation(out, app);
+  showBundle(out, app), accusation(out, app);
   if (state.s > 0 && state.r < 0) {
     const stage = graph.stages[state.s - 1], counts = new Map();
     for (const r of stage.rewrites) counts.set(r.rule, (counts.get(r.rule) || 0) + 1);

@@ -1,0 +1,54 @@
+// What a repro bundle says besides its graph (lib/view/bundle_facts.h): what goes wrong with it, who knows better, who
+// is to blame, and with which arrays.
+import {counted} from "./amounts.js";
+import {plain} from "./data.js";
+import {element, link} from "./list.js";
+/** @typedef {import("./app.js").App} App */
+
+const kSymptoms = {wrong: "another result than expected", crash: "the kernel dies, or runs out of time",
+  differs: "another text at a stage than tinygrad's", endless: "a rewrite that does not end",
+  refused: "a stage or the renderer refuses the graph", compile: "the compiler refuses the source",
+  cmd: "a command says so"};
+const kListed = 12;  // of an array, in a line
+
+/** @param {HTMLElement[]} out @param {App} app */
+export function showBundle(out, app) {
+  const {bundle} = app.index.graphs[app.state.g];
+  if (!bundle) return;
+  const list = element("dl"), {blamed} = bundle, place = firstOf(app, blamed);
+  const pairs = (map, sign) => Object.entries(map).map(([name, value]) => name + sign + value).join(", ");
+  const rule = blamed.rule && blamed.rule + (blamed.branch ? ` [${blamed.branch}]` : "");
+  const facts = [
+    ["symptom", bundle.symptom && bundle.symptom + ", " + (kSymptoms[bundle.symptom] || "")], ["said", bundle.said],
+    ["ran on", bundle.device], ["oracle", bundle.oracle], ["command", bundle.script], ["verdict", blamed.verdict],
+    ["rule", rule], ["stage", blamed.stage], ["fault", bundle.fault && "TGC_FAULT=" + bundle.fault],
+    ["variables", pairs(bundle.variables, " = ")], ["tolerance", pairs(bundle.tolerance, " ")],
+    ["made by", pairs(bundle.made_by, " ")]];
+  for (const [name, value] of facts)
+    if (value) list.append(element("dt", "", name), element("dd", "", plain(value)));
+  out.push(element("h3", "", "what the bundle says"), list);
+  if (place) out.push(link("to the first rewrite by that rule", () => app.go({...place, d: -1, n: -1})));
+  for (const [title, arrays] of [["its inputs", bundle.inputs], ["what it expects", bundle.expected]])
+    if (arrays.length) out.push(element("h3", "", title), listOf(arrays));
+}
+
+function listOf(arrays) {
+  const list = element("dl");
+  for (const {name, dtype, shape, count, values} of arrays) {
+    const kind = dtype.replace(/^dtypes\./, "") + " (" + shape.join(", ") + ")";
+    const more = count > kListed ? ", \u2026" : "";
+    const item = element("dd", "", plain(values.slice(0, kListed).join(", ") + more));
+    const all = values.join(", ") + (count > values.length ? ", \u2026" : "");
+    item.title = plain(counted(count, "value") + ": " + all);
+    list.append(element("dt", "", plain(name)), element("dd", "place", plain(kind)), element("dt"), item);
+  }
+  return list;
+}
+
+/** The first rewrite by the rule that is blamed; null: there is none. @param {App} app @param {any} blamed
+ *  @returns {{s: number, r: number} | null} */
+function firstOf(app, {stage: name, rule}) {
+  const {graph} = app, stage = rule && graph.stages.find((s) => s.name === name);
+  const r = stage ? stage.rewrites.findIndex((x) => graph.rules[x.rule].name === rule) : -1;
+  return r < 0 ? null : {s: stage.index + 1, r};
+}

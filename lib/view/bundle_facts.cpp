@@ -1,0 +1,51 @@
+#include "lib/view/bundle_facts.h"
+
+#include <algorithm>
+
+#include "lib/session/bundle.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kShown = 64;  // values of an array
+
+void write_arrays(JsonWriter& json, std::string_view key, const std::vector<ReproArray>& arrays) {
+  json.key(key).array([&] {
+    for (const auto& [name, array] : unbundled(arrays))
+      json.object([&] {
+        json.member("name", name).member("dtype", array.dtype().repr());
+        json.member("shape", std::vector<int64_t>(array.shape().begin(), array.shape().end()));
+        json.member("count", array.size());
+        json.key("values").array([&] {
+          for (int64_t i = 0; i < std::min(array.size(), kShown); i++) json.value(element_text(array, i));
+        });
+      });
+  });
+}
+
+}  // namespace
+
+std::string bundle_facts(const Repro& b, bool strip_paths) {
+  std::string out;
+  JsonWriter json(out);
+  auto write_map = [&](std::string_view key, const auto& map) {
+    json.key(key).object([&] {
+      for (auto& [name, value] : map) json.member(name, value);
+    });
+  };
+  const bool is_given = !b.expected.empty(), is_told = b.symptom == "cmd" || b.symptom == "differs";
+  json.object([&] {
+    json.member("symptom", b.symptom).member("said", b.said).member("device", b.device).member("fault", b.fault);
+    json.member("script", strip_paths ? "" : b.script);
+    json.member("oracle", is_told    ? "a command, which is not run here"
+                          : is_given ? "the arrays that it expects, which are in it"
+                                     : "REF, of the graph as it stands");
+    write_map("blamed", b.blamed), write_map("variables", b.variables), write_map("tolerance", b.tolerance);
+    write_map("made_by", b.made_by);
+    write_arrays(json, "inputs", b.inputs), write_arrays(json, "expected", b.expected);
+  });
+  return out;
+}
+
+}  // namespace tgc
