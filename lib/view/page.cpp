@@ -22,6 +22,7 @@ std::string view_index(const ViewContent& content) {
           json.member("error", g.error).member("ops", g.ops).member("mem", g.mem);
           json.member("numbers", g.numbers).member("side", g.side).member("measured", g.measured);
           if (!g.accused.empty()) json.key("accused").raw(g.accused);
+          if (!g.bundle.empty()) json.key("bundle").raw(g.bundle);
         });
     });
     if (!content.schedule.empty()) json.key("schedule").raw(content.schedule);
@@ -34,7 +35,8 @@ std::string view_index(const ViewContent& content) {
 std::string packed(std::string_view text, bool of_numbers) {
   z_stream stream = {};
   const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS, MAX_MEM_LEVEL - 1, strategy) != Z_OK)
+  const int memory = of_numbers ? 5 : 8;  // less of it means shorter blocks, each with codes of its own: columns differ
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data())), stream.avail_in = uInt(text.size());
@@ -63,16 +65,20 @@ std::string as_letters(std::string_view bytes) {
   return out;
 }
 
+std::string graph_letters(const RecordedGraph& g) {
+  return as_letters(packed(g.data, g.is_tensor_graph)) + " " + as_letters(packed(g.events, g.is_tensor_graph));
+}
+
 std::string view_page(std::string_view page_code, const ViewContent& content) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
-  auto add = [&](const std::string& id, const std::string& bytes) {
-    out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + as_letters(bytes) + "</script>\n";
+  auto add = [&](const std::string& id, const std::string& letters) {
+    out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + letters + "</script>\n";
   };
-  add("index", packed(view_index(content)));
+  add("index", as_letters(packed(view_index(content))));
   for (size_t i = 0; i < content.graphs.size(); i++)
     if (const RecordedGraph& g = content.graphs[i]; !g.data.empty())
-      add("graph" + std::to_string(i), packed(g.data, g.is_tensor_graph));
+      add("graph" + std::to_string(i), graph_letters(g));
   if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
   return out;
 }

@@ -26,6 +26,9 @@ std::string packed(std::string_view text, bool of_numbers = false);
 // Bytes as text for a page, 13 bits as two of 91 letters, at the end 6 bits as one: a fourteenth less than base64.
 std::string as_letters(std::string_view bytes);
 
+// A graph as the page reads it: its data, and behind a space its events, each packed on its own.
+std::string graph_letters(const RecordedGraph& graph);
+
 // `page_code` with the content in the place of kDataMark.
 constexpr std::string_view kDataMark = "<!--data-->";
 std::string view_page(std::string_view page_code, const ViewContent& content);

@@ -50,7 +50,8 @@ RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const s
   graph_.error = error;
   graph_.stages = stages_.size();
   if (!stages_.empty() && !stages_.back().result) stages_.back().last = events_.size();
-  graph_.data = RecordingWriter(*this, of, texts).write();
+  RecordingWriter writer(*this, of, texts);
+  graph_.data = writer.write(), graph_.events = writer.events();
   return std::move(graph_);
 }
 

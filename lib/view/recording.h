@@ -25,8 +25,10 @@ struct RecordedGraph {
   std::vector<int64_t> numbers;                // of a schedule's kernel: its places in it
   double measured = 0;                         // of a kernel that was run alone: seconds; 0: it was not
   std::string accused;                         // what a bisection says of it (BisectReport::json), or empty
+  std::string bundle;                          // of a repro bundle: what else is in it (bundle_facts.h), or empty
   int side = 0;                                // 1: of the second input
-  std::string data;                            // the JSON; empty: it is to be made when it is asked for, by
+  std::string events;                          // the JSON of its rewrites, which the page reads once it has drawn data
+  std::string data;                            // the JSON; empty: both are to be made when they are asked for, by
   std::function<Result<RecordedGraph>()> later = {};
 };
 

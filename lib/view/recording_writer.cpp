@@ -61,7 +61,6 @@ std::string RecordingWriter::write() {
     write_facts();
     write_model();
     write_stages();
-    json_.key("events").object([&] { events_->write(json_); });
     write_texts();
     json_.member("lines", lines_.texts());
     json_.key("rules").array([&] {
@@ -71,6 +70,13 @@ std::string RecordingWriter::write() {
     json_.member("strings", r_.strings_.texts());
   });
   return std::move(out_);
+}
+
+std::string RecordingWriter::events() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] { events_->write(json); });
+  return out;
 }
 
 // ---- nodes
@@ -236,6 +242,9 @@ void RecordingWriter::write_stages() {
         json_.member("from", number(s.input)).member("to", number(s.result));
         json_.key("ms").number(s.ms, "%.3f");
         json_.member("events", s.last - s.first);
+        int64_t rewrites = 0;
+        for (size_t i = s.first; i < s.last; i++) rewrites += r_.events_[i].kind == RecordedEvent::Kind::Rewrite;
+        json_.member("rewrites", rewrites);
         if (s.result && !(s.result == s.input)) nodes = toposort(s.result).size();
         json_.member("nodes", nodes);
       });

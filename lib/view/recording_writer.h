@@ -13,6 +13,7 @@ class RecordingWriter {
  public:
   RecordingWriter(Recorder& from, Compilation* of, const TextChoice& texts) : r_(from), of_(of), choice_(texts) {}
   std::string write();
+  std::string events() const;  // after write()
 
  private:
   void choose_nodes();

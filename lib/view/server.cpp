@@ -54,16 +54,16 @@ struct ViewServer::State {
   std::mutex mutex;     // of the content
   std::atomic<int> connections{0};
 
-  // A graph, packed; made when it is asked for first.
+  // A graph, as the page reads it; made when it is asked for first.
   Result<std::string> graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];
     if (g.data.empty() && g.later) {
       auto made = g.later();
       if (!made) return made.diag();
-      g.data = std::move(made->data);
+      g.data = std::move(made->data), g.events = std::move(made->events);
     }
-    return packed(g.data, g.is_tensor_graph);
+    return graph_letters(g);
   }
 };
 
@@ -84,7 +84,7 @@ Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view
     out->address_ = "http://" + out->host_ + "/" + out->token_ + "/";
     out->s_ = std::make_unique<State>();
     ViewContent index = content;
-    for (RecordedGraph& g : index.graphs) g.data.clear();
+    for (RecordedGraph& g : index.graphs) g.data.clear(), g.events.clear();
     out->s_->page = view_page(page_code, index);
     out->s_->content = std::move(content);
     return out;
@@ -118,7 +118,7 @@ std::string ViewServer::answer(std::string_view head) {
   if (path.size() == kGraph.size() || number >= s_->content.graphs.size()) return refusal("404 Not Found");
   auto graph = s_->graph(number);
   if (!graph) return response("500 Internal Server Error", "text/plain", graph.diag().text());
-  return response("200 OK", "application/octet-stream", as_letters(*graph));
+  return response("200 OK", "application/octet-stream", *graph);
 }
 
 void ViewServer::talk(int connection) {

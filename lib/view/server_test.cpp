@@ -14,7 +14,7 @@ struct Served {
   std::string host, path;
 
   Served() {
-    ViewContent content{.title = "x", .graphs = {{.name = "a", .data = "{}"}}, .schedule = {}};
+    ViewContent content{.title = "x", .graphs = {{.name = "a", .events = "[]", .data = "{}"}}, .schedule = {}};
     content.graphs.push_back(
         {.name = "late", .later = [] { return Result<RecordedGraph>(RecordedGraph{.data = "{1}"}); }});
     content.graphs.push_back({.name = "bad", .later = [] { return Result<RecordedGraph>(Diag{"no such kernel"}); }});
@@ -36,8 +36,11 @@ TEST_CASE("view server: the page and its graphs for who knows the token") {
   CHECK(status_of(s.get(s.path, s.host)) == "200");
   CHECK(s.get(s.path, s.host).find("id=\"index\"") != std::string::npos);
   CHECK(s.get(s.path, s.host).find("id=\"graph") == std::string::npos);
-  CHECK(s.get(s.path + "graph/0", s.host).ends_with("\r\n\r\n" + as_letters(packed("{}"))));
-  CHECK(s.get(s.path + "graph/1", s.host).ends_with("\r\n\r\n" + as_letters(packed("{1}"))));
+  auto letters = [](std::string data, std::string events) {
+    return "\r\n\r\n" + as_letters(packed(data)) + " " + as_letters(packed(events));
+  };
+  CHECK(s.get(s.path + "graph/0", s.host).ends_with(letters("{}", "[]")));
+  CHECK(s.get(s.path + "graph/1", s.host).ends_with(letters("{1}", "")));
   CHECK(status_of(s.get(s.path + "graph/2", s.host)) == "500");
   CHECK(status_of(s.get(s.path, "localhost" + s.host.substr(9))) == "200");
   CHECK(status_of(s.get(s.path, s.host, "Origin: http://" + s.host + "\r\n")) == "200");

@@ -86,8 +86,12 @@ export class App {
     const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
     const opened = await this.open(g, !this.#isFirst(state, g)), before = this.graph;
     const far = Math.min(Math.max(state.s, state.d), opened.story.last);
-    for (let p = 0; p <= far; p++) if (opened.drawings.prepare(p)) await pause();
-    if (turn !== this.turn) return;  // somebody asked for another state meanwhile
+    for (let p = 0; p <= far; p++)
+      while (opened.drawings.prepare(p)) {
+        await pause();
+        if (turn !== this.turn) return;  // somebody asked for another state meanwhile
+      }
+    if (turn !== this.turn) return;
     Object.assign(this, {graph: opened.graph, story: opened.story, drawings: opened.drawings});
     this.textPanel.cache = opened.cache;
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
@@ -114,13 +118,15 @@ export class App {
   }
   // Whether a state is the first graph alone, for which no rewrite has to be known.
   #isFirst({s, r, n, d, q, m, f}, g) {
-    return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].accused;
+    return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].accused
+      && !this.index.graphs[g].bundle;
   }
-  // While nothing else is to be done: the rewrites, and the next stages that are not drawn yet.
+  // While nothing else is to be done: the rewrites, and the next stages' drawings and texts.
   #prepareNext() {
     const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
-      for (let p = 0; p <= story.last; p++) if (drawings.prepare(p)) return requestIdleCallback(next);
+      for (let p = 0; p <= story.last; p++)
+        if (drawings.prepare(p) || this.textPanel.prepare(p)) return requestIdleCallback(next);
     };
     requestIdleCallback(async () => {
       await graph.readEvents();
@@ -228,7 +234,7 @@ export class App {
   }
 
   /** Folds the block that begins with a box, else what only it uses; or unfolds it.
-   *  @param {import("./layout.js").Box} box */
+   *  @param {import("./box.js").Box} box */
   fold(box) {
     const {f} = this.state, without = (word) => f.filter((w) => w !== word);
     if (box.fold) {

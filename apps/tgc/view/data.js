@@ -48,7 +48,7 @@ export class Recorded {
     this.first = new Int32Array(this.count + 1);
     raw.sources.forEach((count, n) => { this.first[n + 1] = this.first[n] + (count < 0 ? ~count : count); });
     this.source = new Int32Array(this.first[this.count]);
-    /** @type {number[][]} */ this.lists = [];
+    /** @type {number[][]} */ this.lists = new Array(this.count);
     let next = 0;
     for (const n of told)
       for (let e = this.first[n]; e < this.first[n + 1]; e++) this.source[e] = n - raw.source[next++];
@@ -58,39 +58,42 @@ export class Recorded {
     this.madeForNode = pairs(summed(raw.made_for_node || [], 2));
     /** @type {number[]} */ this.kernels = raw.kernels || [];
     this.inner = pairs(raw.inner);
-    this.shapes = pairs(summed(raw.shapes, 2));
     this.ranges = pairs(summed(raw.ranges, 2));
     /** @type {number[][]} */ this.rangeLists = raw.range_lists;
-    /** @type {Map<number, [number, number]>} */ this.bounds = new Map();
-    summed(raw.bounds, 3);
-    for (let i = 0; i < raw.bounds.length; i += 3)
-      this.bounds.set(raw.bounds[i], [raw.bounds[i + 1], raw.bounds[i + 2]]);
+    this.facts = {shapes: raw.shapes, bounds: raw.bounds};  // until they are asked for
     /** @type {Rule[]} */
     this.rules = raw.rules.map((r) => ({name: this.strings[r[0]], branch: this.strings[r[1]], file: this.strings[r[2]],
       line: r[3], source: this.strings[r[4]]}));
-    /** @type {Stage[]} */ this.stages = this.#stages(raw.stages, raw.events.kind);
-    /** What readEvents() is to read. @type {any} */ this.unread = {told: raw.events, derived};
+    /** @type {Stage[]} */
+    this.stages = raw.stages.map(({events, rewrites, ...stage}, index) => ({...stage, index, count: rewrites,
+      told: events, changed: stage.from !== stage.to, events: new Int32Array(0), runs: [], rewrites: []}));
+    /** What readEvents() is to read. */ this.unread = {packed: "", derived};
     /** @type {RawText[]} */ this.texts = raw.texts;
     /** @type {string[]} */ this.lines = raw.lines;
   }
 
   /** Reads what was packed, but for the events. @param {string} text @returns {Promise<Recorded>} */
   static async begin(text) {
-    const raw = await unpacked(text);
+    const [first, second] = text.split(" "), raw = await unpacked(first);
     await pause();
-    return new Recorded(raw);
+    const out = new Recorded(raw);
+    out.unread.packed = second;
+    await pause();
+    return out;
   }
 
   /** Reads the events, with pauses in which the page answers. Whoever asks meanwhile waits for the same. */
   readEvents() { return this.reading || (this.reading = this.#readEvents()); }
   async #readEvents() {
-    const reader = new EventReader(this, this.unread.told, this.unread.derived);
+    const told = await unpacked(this.unread.packed);
+    await pause();
+    const reader = new EventReader(this, told, this.unread.derived);
     await pause();
     for (const stage of this.stages) {
       this.#split(stage, Int32Array.from(reader.next(stage.told)));
       if (stage.told > 4000) await pause();
     }
-    this.unread = null;
+    this.unread = {packed: "", derived: []};
   }
 
   /** Reads all of it. @param {string} text @returns {Promise<Recorded>} */
@@ -98,6 +101,19 @@ export class Recorded {
     const out = await Recorded.begin(text);
     await out.readEvents();
     return out;
+  }
+
+  /** By node the number of its shape's text. @returns {Map<number, number>} */
+  get shapes() {
+    return this.shapeOf || (this.shapeOf = pairs(summed(this.facts.shapes, 2)));
+  }
+  /** By node the numbers of the texts of its least and greatest value. @returns {Map<number, [number, number]>} */
+  get bounds() {
+    if (this.boundsOf) return this.boundsOf;
+    const told = summed(this.facts.bounds, 3);
+    this.boundsOf = new Map();
+    for (let i = 0; i < told.length; i += 3) this.boundsOf.set(told[i], [told[i + 1], told[i + 2]]);
+    return this.boundsOf;
   }
 
   /** What the first graph is called. */
@@ -136,16 +152,6 @@ export class Recorded {
     return this.ast;
   }
 
-  // The stages, yet without their events; `kinds`: those of all events, one after the other.
-  #stages(told, kinds) {
-    let next = 0;
-    return told.map(({name, alias, from, to, ms, nodes, events}, index) => {
-      let count = 0;
-      for (const end = next + events; next < end; next++) if (kinds[next] === Kind.Rewrite) count++;
-      return {index, name, alias, from, to, ms, nodes, count, told: events, changed: from !== to,
-        events: new Int32Array(0), runs: [], rewrites: []};
-    });
-  }
   /** @param {Stage} stage @param {Int32Array} events */
   #split(stage, events) {
     const {runs, rewrites} = stage, open = [];
@@ -188,10 +194,13 @@ function pairs(list) {
   return out;
 }
 
+/** The digits that letters are: those from "!" to "~" but for "&", "<" and "\\". */
+const kDigits = Uint8Array.from({length: 127}, (_, c) => c - 33 - [38, 60, 92].filter((left) => c > left).length);
+
 /** JSON that was packed by zlib and written as letters (as_letters of lib/view/page.cpp): two of 91 are 13 bits, one
  * at the end is 6. @param {string} text */
 export async function unpacked(text) {
-  const digit = (i) => { const c = text.charCodeAt(i); return c - 33 - (c > 38) - (c > 60) - (c > 92); };
+  const digit = (i) => kDigits[text.charCodeAt(i)];
   const out = new Uint8Array(((text.length >> 1) * 13 + (text.length & 1) * 6) >> 3);
   for (let i = 0, at = 0, bits = 0, have = 0; i < text.length; i += 2) {
     const isLast = i + 1 === text.length;
@@ -205,7 +214,13 @@ export async function unpacked(text) {
 }
 
 /** Lets the page answer to whoever uses it, and goes on. */
-export function pause() { return new Promise((go) => { setTimeout(go, 0); }); }
+export function pause() {
+  return new Promise((go) => {  // a timer would wait for 4 ms
+    const {port1, port2} = new MessageChannel();
+    port1.onmessage = () => { port1.close(), go(undefined); };
+    port2.postMessage(0);
+  });
+}
 
 const kHidden = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
   + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");

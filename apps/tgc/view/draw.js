@@ -1,9 +1,9 @@
 // Draws a graph on a canvas: what is seen of it and no more. Panning and zooming move the view, never the graph.
-import {Size} from "./layout.js";
+import {Size} from "./box.js";
 import {colorOfOp, colorOfRange, deep, mixed} from "./colors.js";
 import {plain} from "./data.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
-/** @typedef {import("./layout.js").Box} Box */
+/** @typedef {import("./box.js").Box} Box */
 
 /** What is said of boxes, by key: each a set. @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
  *  found: Set<number>, selected: number}} Marks */
@@ -160,6 +160,7 @@ export class GraphCanvas {
       accent: of("accent"), came: of("came"), cameBack: of("came-back"), went: of("went"), wentBack: of("went-back"),
       found: of("found"), lit: of("accent-back"), mono: of("mono"), sans: of("sans"),
       dark: document.documentElement.classList.contains("dark")};
+    this.paint.edge = mixed(this.paint.line, this.paint.quiet, 0.3);
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.fillStyle = this.paint.back;
     c.fillRect(0, 0, this.canvas.width, this.canvas.height);
@@ -275,7 +276,7 @@ export class GraphCanvas {
 
   /** Where a line reaches its box. */
   entry(line) {
-    const box = line.to, count = Math.max(box.inputs, line.slot + 1);
+    const box = line.to, count = Math.max(box.list.length, line.slot + 1);
     return {x: box.x + (line.slot + 1) * Size.width / (count + 1), y: box.y - box.height / 2};
   }
 
@@ -323,7 +324,7 @@ export class GraphCanvas {
     c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : this.#fillOf(op);
     c.beginPath(), c.roundRect(x, y, Size.width, box.height, 5), c.fill();
     c.lineWidth = selected ? 2.5 : lit || came || went ? 1.8 : 1;
-    c.strokeStyle = selected || lit ? p.accent : came ? p.came : went ? p.went : mixed(p.line, p.quiet, 0.3);
+    c.strokeStyle = selected || lit ? p.accent : came ? p.came : went ? p.went : p.edge;
     if (went) c.setLineDash([5, 3]);
     c.stroke();
     if (went) c.setLineDash([]);

@@ -1,6 +1,6 @@
 // Which graph is drawn where: each place is laid out after the one before it, so that what stays keeps its order.
 import {Replacements, asItIs} from "./replay.js";
-import {drawingOf} from "./layout.js";
+import {boxesOf, drawingOf, placed} from "./layout.js";
 import {isValue} from "./values.js";
 import {diffOf} from "./match.js";
 import {Blocks} from "./blocks.js";
@@ -47,21 +47,24 @@ export class Drawings {
 
   /** The whole graph at a place. @returns {Drawing} */
   at(place) {
-    for (let p = 0; p <= place; p++) this.prepare(p);
+    for (let p = 0; p <= place; p++) while (this.prepare(p));
     return this.places[place];
   }
 
-  /** Draws a place whose predecessor is drawn. @returns {boolean} whether that took time */
+  /** Goes on to draw a place whose predecessor is drawn, one of its steps. @returns {boolean} whether that took time */
   prepare(p) {
     if (this.places[p]) return false;
     if (p && !this.graph.stages[p - 1].changed) {
       this.places[p] = this.places[p - 1];
       return false;
     }
-    const shown = asItIs(this.graph, this.story.root(p));
-    const was = (n) => this.story.originsAt(p).get(n);
-    const before = p ? this.#where(this.places[p - 1], shown, was, false) : null;
-    this.places[p] = drawingOf(this.graph, [shown], before);
+    const step = this.step && this.step.p === p ? this.step : null;
+    if (!step) this.step = {p, origins: p ? this.story.originsAt(p) : null, boxes: null};
+    else if (!step.boxes) {
+      const shown = asItIs(this.graph, this.story.root(p)), was = (n) => step.origins.get(n);
+      const before = p ? this.#where(this.places[p - 1], shown, was, false) : null;
+      step.boxes = boxesOf(this.graph, [shown], before);
+    } else this.places[p] = placed(step.boxes), this.step = null;
     return true;
   }
 
@@ -164,7 +167,7 @@ export class Drawings {
     for (const key of went) {
       const box = base.byKey.get(key) || base.byKey.get(origin(key));
       const isTaken = box && (is.sources.has(box.key) || places.taken.has(box.key));
-      if (isTaken) ghosts.set(key, {...box, n: key % this.graph.count});
+      if (isTaken) ghosts.set(key, box);
       else if (box) own.set(key, box);
     }
     const before = {...places, place: (key) => places.place(key) || own.get(key), ghosts};

@@ -1,5 +1,5 @@
 // What is seen, as SVG; the graph that is drawn, as dot.
-import {Size} from "./layout.js";
+import {Size} from "./box.js";
 import {colorOfOp, mixed} from "./colors.js";
 import {plain} from "./data.js";
 

@@ -1,22 +1,17 @@
 // Places for the nodes of a graph: which nodes are drawn, how large, and where; the places come from the program's own
 // layout (lib/view/layout_core.cpp), compiled to WebAssembly.
 import {foldedGraph} from "./folding.js";
-import {isValue, valueText} from "./values.js";
+import {Box, Size} from "./box.js";
+import {isValue} from "./values.js";
 /** @typedef {import("./replay.js").Shown} Shown */
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
-
-/** A drawn node: `x` is its left edge, `y` its middle. `inputs`: how many sources may reach it, those of slots among
- * them; list: its sources, by key; a ghost went, and stands behind what took its place.
- * @typedef {{key: number, n: number, x: number, y: number, height: number, row: number, lines: string[],
- *   list: number[], sources: number[], slots: number[], inputs: number, ghost: boolean, title: string,
- *   fold: import("./folding.js").Fold | null}} Box */
 /** A line from a box to a box that uses it; a stub is drawn as two ends with a name.
  * @typedef {{from: Box, to: Box, slot: number, stub: boolean, through: {x: number, y: number}[]}} Line */
 /** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Homes, left: number, top: number,
  *   right: number, bottom: number}} Drawing */
 
+const kDirect = [];  // a line through no row
 const kBehind = 21;  // how far a ghost looks out behind what took its place
 
 let wasm = null;
@@ -24,38 +19,6 @@ let wasm = null;
 /** @param {BufferSource} code */
 export async function loadLayout(code) {
   wasm = (await WebAssembly.instantiate(code)).instance.exports;
-}
-
-/** Short text of an arg, for a box. */
-function shortArg(g, n) {
-  let arg = g.argText(n);
-  const op = g.opName(n);
-  if (op === "RANGE") return arg.replace(/AxisType\./g, "").replace(/[()]/g, "");
-  if (arg.startsWith("KernelInfo")) return (/name='([^']*)'/.exec(arg) || ["", arg])[1].replace(/\\x1b\[\d+m/g, "");
-  return arg.replace(/Ops\.|dtypes\.|AxisType\.|AddrSpace\./g, "");
-}
-
-/** By recording and node: what a box says whose sources are the node's own.
- * @type {WeakMap<Recorded, Map<number, string[]>>} */
-const kLines = new WeakMap();
-
-/** What a box says, one line each: the arg, and the values among its sources. */
-function linesOf(/** @type {Recorded} */ g, n, sources) {
-  if (sources !== g.sourceList(n)) return newLinesOf(g, n, sources);
-  if (!kLines.has(g)) kLines.set(g, new Map());
-  const known = kLines.get(g);
-  if (!known.has(n)) known.set(n, newLinesOf(g, n, sources));
-  return known.get(n);
-}
-function newLinesOf(/** @type {Recorded} */ g, n, sources) {
-  const out = [], arg = shortArg(g, n);
-  if (arg) out.push(arg);
-  const values = [];
-  sources.forEach((s, i) => {
-    if (isValue(g, s % g.count)) values.push((sources.length > 1 ? i + ": " : "") + valueText(g, s % g.count));
-  });
-  if (values.length) out.push(values.join("   "));
-  return out;
 }
 
 /** What may be kept of an earlier drawing: where a key stood, by key. rows: nothing moves at all, and what is in `base`
@@ -66,7 +29,12 @@ function newLinesOf(/** @type {Recorded} */ g, n, sources) {
 /** @param {Recorded} g @param {Shown[]} graphs drawn as one: what went and what came
  *  @param {Before | null} before @param {import("./folding.js").Wish | null} wish what is folded
  *  @returns {Drawing} */
-export function drawingOf(g, graphs, before, wish = null) {
+export function drawingOf(g, graphs, before, wish = null) { return placed(boxesOf(g, graphs, before, wish)); }
+
+/** Its first half: the boxes, which placed() gives places and lines; both take a while.
+ * @param {Recorded} g @param {Shown[]} graphs @param {Before | null} before
+ * @param {import("./folding.js").Wish | null} wish */
+export function boxesOf(g, graphs, before, wish = null) {
   const whole = union(graphs), hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish) : null;
   const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map(), fresh = [];
   const base = before && before.rows && !hidden ? before.base : null;
@@ -75,30 +43,24 @@ export function drawingOf(g, graphs, before, wish = null) {
     if (isValue(g, key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
     const list = sources.get(key), was = base ? base.byKey.get(key) : undefined;
     const stays = was !== undefined && was.list === list && list.every(isSolid);
-    const box = stays ? was : newBox(g, key, list, (hidden && hidden.folds.get(key)) || null, byKey);
+    const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null);
     if (!stays) fresh.push(boxes.length);
     boxes.push(box), byKey.set(key, box);
   }
+  return {g, before, base, boxes, byKey, fresh, ghosts, whole, hidden};
+}
+
+/** The second half. @param {ReturnType<typeof boxesOf>} begun @returns {Drawing} */
+export function placed({g, before, base, boxes, byKey, fresh, ghosts, whole, hidden}) {
   const lines = base ? linesThatStay(base, byKey) : [];
   place(g, boxes, fresh, lines, before);
-  for (const [key, was] of ghosts) {
-    const there = {x: was.x + kBehind / 2, y: was.y - kBehind};
-    const box = {...was, key, ...there, sources: [], slots: [], fold: null, ghost: true};
+  for (const [key, {x, y, row}] of ghosts) {
+    const box = new Box(g, key, whole.sources.get(key), new Map(), null);
+    Object.assign(box, {x: x + kBehind / 2, y: y - kBehind, row, ghost: true});
     boxes.unshift(box), byKey.set(key, box);
   }
   const home = new Homes(g, boxes, byKey, hidden ? hidden.owner : new Map());
   return withBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
-}
-
-/** A box without a place. @param {number[]} list its sources @param {Map<number, Box>} byKey those that are boxes
- *  @param {import("./folding.js").Fold | null} fold @returns {Box} */
-function newBox(/** @type {Recorded} */ g, key, list, fold, byKey) {
-  const n = key % g.count, sources = [], slots = [];
-  const lines = fold ? [...(fold.title ? [] : linesOf(g, n, g.sourceList(n))), ...fold.lines] : linesOf(g, n, list);
-  const height = Size.pad * 2 + Size.line * (1 + lines.length + (fold && fold.count ? 1 : 0));
-  for (let slot = 0; slot < list.length; slot++) if (byKey.has(list[slot])) sources.push(list[slot]), slots.push(slot);
-  return {key, n, x: 0, y: 0, row: 0, height, lines, list, sources, slots, inputs: list.length, ghost: false, fold,
-    title: (fold && fold.title) || g.opName(n)};
 }
 
 /** Two graphs as one, sources first. A node that both have is as the last one has it; what only the first one has comes
@@ -176,10 +138,10 @@ function place(g, boxes, fresh, lines, before) {
   for (const i of fresh) {
     const box = boxes[i];
     box.sources.forEach((s, k) => {
-      const from = boxes[index[s]], through = [], isStub = stub[e++] === 1;
-      if (!isStub)
-        for (let r = 1; r < box.row - from.row; r++)
-          through.push({x: chainAt[chainFirst[index[s]] + r - 1], y: (from.row + r) * Size.row});
+      const from = boxes[index[s]], isStub = stub[e++] === 1, rows = isStub ? 0 : box.row - from.row - 1;
+      const through = rows > 0 ? new Array(rows) : kDirect;
+      for (let r = 0; r < rows; r++)
+        through[r] = {x: chainAt[chainFirst[index[s]] + r], y: (from.row + r + 1) * Size.row};
       lines.push({from, to: box, slot: box.slots[k], stub: isStub, through});
     });
   }

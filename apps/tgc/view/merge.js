@@ -35,7 +35,7 @@ export function mergeInto(a, b) {
   a.tag = Int32Array.from([...a.tag, ...tag]);
   a.number = Int32Array.from([...a.number, ...number]);
   a.first = Int32Array.from(first), a.source = Int32Array.from(source);
-  a.count += added.length, a.lists = [];
+  a.count += added.length, a.lists = new Array(a.count);
   const names = [b.begins, ...b.stages.map((s) => s.name)];
   const roots = [b.ast, ...b.stages.map((s) => s.to)].map((n) => (n < 0 ? -1 : to[n]));
   return {names, roots, graph: b};

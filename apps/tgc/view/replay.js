@@ -44,6 +44,7 @@ export class Replacements {
 
   /** The graph below `root`. @param {number} root @returns {Shown} */
   shown(root) {
+    if (!this.to.size && !this.gates.size) return asItIs(this.graph, root);
     const g = this.graph, count = g.count, order = [], lists = new Map(), untouched = new Map();
     const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key
     const sources = new DrawnSources(g, state, lists);

@@ -4,6 +4,22 @@ import {Kind} from "./events.js";
 import {origins} from "./replay.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
+/** The users of each node of a graph, as one array. */
+class Users {
+  /** @param {Recorded} graph @param {number} root */
+  constructor(graph, root) {
+    const nodes = graph.nodesOf(root), {first, source} = graph;
+    this.first = new Int32Array(graph.count + 2);
+    for (const n of nodes) for (let e = first[n]; e < first[n + 1]; e++) this.first[source[e] + 2]++;
+    for (let n = 2; n < this.first.length; n++) this.first[n] += this.first[n - 1];
+    this.user = new Int32Array(this.first[graph.count + 1]);
+    for (const n of nodes) for (let e = first[n]; e < first[n + 1]; e++) this.user[this.first[source[e] + 1]++] = n;
+  }
+  /** Whether it is used. @param {number} n */
+  has(n) { return this.first[n] < this.first[n + 1]; }
+  get(n) { return this.user.subarray(this.first[n], this.first[n + 1]); }
+}
+
 /** @typedef {{place: number, rewrite: number, kind: "rule" | "part" | "sources" | "stage", node: number}} Step */
 
 export class Story {
@@ -11,7 +27,7 @@ export class Story {
   constructor(graph) {
     this.graph = graph;
     /** @type {Map<number, Map<number, number>>} */ this.known = new Map();
-    /** @type {Map<number, Map<number, number[]>>} */ this.users = new Map();
+    /** @type {Map<number, Users>} */ this.users = new Map();
     this.last = graph.stages.length;
     while (this.last > 0 && graph.stages[this.last - 1].to < 0) this.last--;
   }
@@ -31,15 +47,10 @@ export class Story {
     return node;
   }
 
-  /** The users of each node of the graph at a place. */
+  /** The users of each node of the graph at a place. @param {number} place @returns {Users} */
   usersAt(place) {
     const root = this.root(place);
-    if (!this.users.has(root)) {
-      const users = new Map();
-      for (const n of this.graph.nodesOf(root))
-        for (const s of this.graph.sourcesOf(n)) users.has(s) ? users.get(s).push(n) : users.set(s, [n]);
-      this.users.set(root, users);
-    }
+    if (!this.users.has(root)) this.users.set(root, new Users(this.graph, root));
     return this.users.get(root);
   }
 

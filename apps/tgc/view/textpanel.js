@@ -35,6 +35,13 @@ export class TextPanel {
     this.mark();
   }
 
+  /** Makes the texts of a place. @returns {boolean} whether that took time */
+  prepare(place) {
+    const {graph, story} = this.app, had = this.cache.size;
+    textsAt(graph, story, place, this.cache), story.usersAt(place);
+    return this.cache.size > had;
+  }
+
   mark() {
     const {story, state, query} = this.app, text = this.text;
     this.marks = {own: new Set(), near: new Set(), came: new Set(), went: new Set(), found: new Set()};

@@ -69,7 +69,7 @@ export function linesOfNodes(text, story, nodes) {
     else {
       const seen = new Set([node]), queue = [node];
       for (let i = 0; i < queue.length && queue.length < 400; i++)
-        for (const user of users.get(queue[i]) || []) {
+        for (const user of users.get(queue[i])) {
           if (seen.has(user)) continue;
           seen.add(user);
           const there = text.linesOf.get(user);

@@ -1,0 +1,53 @@
+// A drawn node: what its box says, and how high it is for that.
+import {isValue, valueText} from "./values.js";
+/** @typedef {import("./data.js").Recorded} Recorded */
+
+export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
+
+export class Box {
+  /** @param {Recorded} g @param {number} key @param {number[]} list its sources, by key
+   *  @param {Map<number, Box>} byKey which of these are boxes; values are text in it
+   *  @param {import("./folding.js").Fold | null} fold */
+  constructor(g, key, list, byKey, fold) {
+    this.g = g, this.key = key, this.n = key % g.count, this.list = list, this.fold = fold;
+    this.title = (fold && fold.title) || g.opName(this.n);
+    this.x = 0, this.y = 0, this.row = 0;  // its left edge and its middle
+    this.ghost = false;                    // it went, and stands behind what took its place
+    /** The sources that are boxes, and where in the list they stand. */
+    /** @type {number[]} */ this.sources = [];
+    /** @type {number[]} */ this.slots = [];
+    for (let slot = 0; slot < list.length; slot++)
+      if (byKey.has(list[slot])) this.sources.push(list[slot]), this.slots.push(slot);
+    let count = 1;  // lines of text
+    if (!fold || !fold.title) {
+      if (g.argText(this.n)) count++;
+      if (this.#told().some((s) => this.#isValue(s))) count++;
+    }
+    if (fold) count += fold.lines.length + (fold.count ? 1 : 0);
+    this.height = Size.pad * 2 + Size.line * count;
+  }
+
+  /** What it says below its title, one line each: the arg, and the values among its sources; made when it is seen. */
+  get lines() { return this.said || (this.said = this.#says()); }
+  #says() {
+    const {g, n, fold} = this, out = [], told = this.#told(), values = [];
+    if (fold && fold.title) return fold.lines;
+    if (g.argText(n)) out.push(shortArg(g, n));
+    told.forEach((s, i) => {
+      if (this.#isValue(s)) values.push((told.length > 1 ? i + ": " : "") + valueText(g, s % g.count));
+    });
+    if (values.length) out.push(values.join("   "));
+    return fold ? [...out, ...fold.lines] : out;
+  }
+  #isValue(key) { return isValue(this.g, key % this.g.count); }
+  // A folded box says what its first node says.
+  #told() { return this.fold ? this.g.sourceList(this.n) : this.list; }
+}
+
+/** Short text of an arg, for a box. */
+function shortArg(/** @type {Recorded} */ g, n) {
+  const arg = g.argText(n);
+  if (g.opName(n) === "RANGE") return arg.replace(/AxisType\./g, "").replace(/[()]/g, "");
+  if (arg.startsWith("KernelInfo")) return (/name='([^']*)'/.exec(arg) || ["", arg])[1].replace(/\\x1b\[\d+m/g, "");
+  return arg.replace(/Ops\.|dtypes\.|AxisType\.|AddrSpace\./g, "");
+}
