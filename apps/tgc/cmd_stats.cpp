@@ -8,6 +8,7 @@
 #include "lib/inspect/rule_catalog.h"
 #include "lib/inspect/watchers.h"
 #include "lib/session/elsewhere.h"
+#include "lib/session/refusals.h"
 #include "lib/session/source.h"
 
 namespace tgc {
@@ -32,20 +33,25 @@ int stats(const StatsOptions& o) {
       [&](const StageRow& row) { return stages.empty() || std::ranges::find(stages, row.name) != stages.end(); });
   Session session = terminal_session(o.over);
   RecordedCounts elsewhere;
-  auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
+  Refusals refusals(session);
+  auto count = [&](Loaded graph) -> Status {
     if (graph.graph->is_foreign()) return elsewhere.add(graph);
     auto compilation = session.begin(std::move(graph));
     return compilation ? run_watched(std::move(*compilation), counter) : Status(compilation.diag());
-  });
+  };
+  auto status = for_each_graph(session, o.input, o.kernel,
+                               [&](Loaded graph) { return refusals.around(std::move(graph), count); });
+  if (status) status = refusals.any_done();
   if (!status) return trouble(status.diag());
-  if (elsewhere.records) return print_report(o.json ? elsewhere.json() : elsewhere.text()), 0;
+  if (std::string text = refusals.text(); !text.empty()) session.note(text);
+  if (elsewhere.records) return print_report(o.json ? elsewhere.json() : elsewhere.text()), refusals.failed();
   std::vector<const RuleSet*> sets;
   for (const CatalogSet& s : rule_catalog()) sets.push_back(s.set);
   auto counted = counter.stats.by_rule();
   if (o.json) print(stats_json(counted, sets) + "\n");
   else if (o.never) print_report(never_hit_text(counted, sets));
   else print_report(stats_text(counted));
-  return 0;
+  return refusals.failed();
 }
 
 }  // namespace
@@ -63,6 +69,7 @@ void add_stats(CLI::App& app, int& exit_code) {
   cmd->add_flag("--never", o->never, "print the rules that never hit instead");
   cmd->add_flag("--json", o->json, "as JSON, the rules that were never tried included");
   add_pipeline_options(*cmd, o->over);
+  cmd->footer("Exit codes: 0; 1 a stage refused a graph of several, which tinygrad takes; 2 trouble.");
   cmd->callback([o, &exit_code] { exit_code = stats(*o); });
 }
 

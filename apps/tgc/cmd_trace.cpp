@@ -11,6 +11,7 @@
 #include "lib/inspect/trace_print.h"
 #include "lib/inspect/watchers.h"
 #include "lib/session/elsewhere.h"
+#include "lib/session/refusals.h"
 #include "lib/session/source.h"
 
 namespace tgc {
@@ -40,7 +41,7 @@ class Tracer {
   }
 
  private:
-  static int finish(const Status& status) { return status ? 0 : trouble(status.diag()); }
+  int finish(const Status& status) const { return status ? int(refusals_.failed()) : trouble(status.diag()); }
 
   Status prepare() {
     auto choices =
@@ -81,11 +82,15 @@ class Tracer {
   Status feed_all(TraceConsumer& to) {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     TraceWatcher watcher(to);
-    return for_each_graph(session_, o_.input, o_.kernel, [&](Loaded graph) -> Status {
+    auto trace = [&](Loaded graph) -> Status {
       if (graph.graph->is_foreign()) return tell_recorded(graph, to);
       auto compilation = session_.begin(std::move(graph));
       return compilation ? run_watched(std::move(*compilation), watcher) : Status(compilation.diag());
-    });
+    };
+    auto status = for_each_graph(session_, o_.input, o_.kernel,
+                                 [&](Loaded graph) { return refusals_.around(std::move(graph), trace); });
+    if (std::string text = refusals_.text(); status && !text.empty()) session_.note(text);
+    return status ? refusals_.any_done() : status;
   }
 
   int replay() {
@@ -94,7 +99,7 @@ class Tracer {
     print(std::to_string(replay.same() + replay.different()) +
           " graph rewrites replayed from their lists of rewrites, " + std::to_string(replay.same()) +
           " give the same graph\n");
-    return replay.different() ? 1 : 0;
+    return replay.different() || refusals_.failed() ? 1 : 0;
   }
 
   Status explain() {
@@ -111,6 +116,7 @@ class Tracer {
 
   const TraceOptions& o_;
   Session session_;
+  Refusals refusals_{session_};
   TraceFilter filter_;
   std::set<std::string_view> stages_;
 };
@@ -144,6 +150,9 @@ void add_trace(CLI::App& app, int& exit_code) {
   cmd->add_option("-o,--output", o->output, output)->type_name("FILE");
   add_kernel_option(*cmd, o->kernel);
   add_pipeline_options(*cmd, o->over);
+  cmd->footer(
+      "Exit codes: 0; 1 a stage refused a graph of several, which tinygrad takes, or with --replay something else came\n"
+      "out; 2 trouble.");
   cmd->callback([o, &exit_code] { exit_code = Tracer(*o).run(); });
 }
 

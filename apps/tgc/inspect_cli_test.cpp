@@ -6,6 +6,7 @@
 
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
+#include "lib/text/input_file.h"
 
 using namespace tgc;
 
@@ -90,6 +91,32 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   CHECK(load.out == from_file.out);
   CHECK(run_tgc("trace " + kKernel + " --explain=%99999").code == 2);
   std::filesystem::remove(file);
+}
+
+TEST_CASE("stats and trace: a record that a stage refuses is counted, and those after it have their turn") {
+  auto lines = LineReader::open(kFile);
+  REQUIRE(lines.ok());
+  std::string header, good, refused;  // the second by tinygrad too, which its record says
+  for (std::string line; (*lines)->next(line).value_or_throw();)
+    if (header.empty()) header = line + "\n";
+    else if (tgc::has(line, "\"id\": \"bin_add_half.0\"")) good = line + "\n";
+    else if (tgc::has(line, "\"error\":")) refused = line + "\n";
+  std::string unexpected = refused;
+  unexpected.replace(unexpected.find("\"error\":"), 8, "\"was\":  ");
+  auto check = [&](const std::string& file, int code, const std::string& words) {
+    for (const char* command : {"stats ", "trace -q "}) {
+      Ran r = run_tgc(command + file);
+      CAPTURE(command + file);
+      CAPTURE(r.err);
+      CHECK(r.code == code);
+      CHECK(tgc::has(r.err, words));
+      CHECK(tgc::has(r.out, code == 2 ? "" : "merge-adjacent-ranges"));
+    }
+  };
+  check(put("expected.jsonl", header + refused + good), 0, "1 of 2 graphs were refused, 1 of them by tinygrad too");
+  check(put("refused.jsonl", header + unexpected + good), 1, "warning: bin_sub___bf16.0: stage 'final rewrite'");
+  check(put("refused.jsonl", header + unexpected + good), 1, "1 of 2 graphs were refused\n");
+  check(put("all.jsonl", header + unexpected), 2, "stage 'final rewrite'");
 }
 
 TEST_CASE("completion: scripts that the shells accept, and that complete") {

@@ -7,6 +7,7 @@
 
 #include "lib/session/source.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
 #include "lib/text/input_file.h"
 #include "lib/text/recorded_rewrites.h"
 
@@ -109,6 +110,19 @@ Result<std::string> converted(const Loaded& in, const Recorded& r, Format format
 
 }  // namespace
 
+namespace {
+// The member "producer" of the JSON that begins with this line; empty: the line ends before it.
+std::string producer_in(std::string_view line) {
+  constexpr std::string_view kMember = "\"producer\"";
+  size_t at = line.find(kMember);
+  if (at == line.npos) return {};
+  line = trimmed(line.substr(at + kMember.size()));
+  if (!line.starts_with(':')) return {};
+  line = trimmed(line.substr(1));
+  return line.starts_with('"') ? std::string(line.substr(1, line.find('"', 1) - 1)) : std::string();
+}
+}  // namespace
+
 std::string producer_elsewhere(const std::string& spec) {
   InputName name = InputName::parse(spec);
   if (name.file == "-") return {};
@@ -120,9 +134,8 @@ std::string producer_elsewhere(const std::string& spec) {
   std::string producer;
   if (detect_kind(first) == InputKind::Golden) {
     if (auto header = parse_golden_header({first, 1}, name.file)) producer = header->producer;
-  } else if (auto at = first.find("\"producer\":\""); at != first.npos && (first[0] == '{' || has_header(first))) {
-    at += 12;
-    producer = first.substr(at, first.find('"', at) - at);
+  } else if (first.starts_with('{') || has_header(first)) {
+    producer = producer_in(first);
   }
   return release_of(producer) == Release::v0_12 ? "" : producer;
 }
@@ -173,7 +186,7 @@ Status tell_recorded(const Loaded& in, TraceConsumer& to) {
     UOp result = last;
     if (s.ir) {
       auto read = read_graph(graph, detect_kind(*s.ir), *s.ir, in.file, &report);
-      if (!read) return read.diag();
+      if (!read) return to.kernel_given_up(), read.diag();
       result = read->root;
     }
     to.stage(s.name, last);
