@@ -9,7 +9,6 @@
 #include "lib/inspect/watchers.h"
 #include "lib/session/elsewhere.h"
 #include "lib/session/refusals.h"
-#include "lib/session/source.h"
 
 namespace tgc {
 namespace {
@@ -34,16 +33,12 @@ int stats(const StatsOptions& o) {
   Session session = terminal_session(o.over);
   RecordedCounts elsewhere;
   Refusals refusals(session);
-  auto count = [&](Loaded graph) -> Status {
+  auto status = refusals.for_each(o.input, o.kernel, [&](Loaded graph) -> Status {
     if (graph.graph->is_foreign()) return elsewhere.add(graph);
     auto compilation = session.begin(std::move(graph));
     return compilation ? run_watched(std::move(*compilation), counter) : Status(compilation.diag());
-  };
-  auto status = for_each_graph(session, o.input, o.kernel,
-                               [&](Loaded graph) { return refusals.around(std::move(graph), count); });
-  if (status) status = refusals.any_done();
+  });
   if (!status) return trouble(status.diag());
-  if (std::string text = refusals.text(); !text.empty()) session.note(text);
   if (elsewhere.records) return print_report(o.json ? elsewhere.json() : elsewhere.text()), refusals.failed();
   std::vector<const RuleSet*> sets;
   for (const CatalogSet& s : rule_catalog()) sets.push_back(s.set);

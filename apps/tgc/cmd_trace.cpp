@@ -12,7 +12,6 @@
 #include "lib/inspect/watchers.h"
 #include "lib/session/elsewhere.h"
 #include "lib/session/refusals.h"
-#include "lib/session/source.h"
 
 namespace tgc {
 namespace {
@@ -82,15 +81,11 @@ class Tracer {
   Status feed_all(TraceConsumer& to) {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     TraceWatcher watcher(to);
-    auto trace = [&](Loaded graph) -> Status {
+    return refusals_.for_each(o_.input, o_.kernel, [&](Loaded graph) -> Status {
       if (graph.graph->is_foreign()) return tell_recorded(graph, to);
       auto compilation = session_.begin(std::move(graph));
       return compilation ? run_watched(std::move(*compilation), watcher) : Status(compilation.diag());
-    };
-    auto status = for_each_graph(session_, o_.input, o_.kernel,
-                                 [&](Loaded graph) { return refusals_.around(std::move(graph), trace); });
-    if (std::string text = refusals_.text(); status && !text.empty()) session_.note(text);
-    return status ? refusals_.any_done() : status;
+    });
   }
 
   int replay() {
@@ -136,23 +131,19 @@ void add_trace(CLI::App& app, int& exit_code) {
   cmd->add_option("--node", o->node, "only rewrites that node #N takes part in, or was made by")->type_name("#N");
   cmd->add_flag("--nested", o->nested, "rewrites inside rules too (what simplify() does)");
   cmd->add_flag("-q,--quiet", o->quiet, "a line a rewrite, without the nodes");
-  auto* lines = cmd->add_option("--max-lines", o->max_lines, "at most N nodes that went and N that came; default: 12");
-  lines->type_name("N")->check(whole_number(0, kMostShown));
-  cmd->add_option(
-         "--explain", o->explain,
-         "instead: where node %N of the result of --stage (default: the last one) comes from, back to the AST, "
-         "and what becomes of it")
+  cmd->add_option("--max-lines", o->max_lines, "at most N nodes that went and N that came; default: 12")
+      ->type_name("N")->check(whole_number(0, kMostShown));
+  cmd->add_option("--explain", o->explain,
+                  "instead: where node %N of the result of --stage (default: the last one) comes from, back to the "
+                  "AST, and what becomes of it")
       ->type_name("%N");
-  cmd->add_flag(
-      "--replay", o->replay,
-      "instead: apply the rewrites that are listed to each rewrite's input, and see that they give its result");
-  const char* output = "write a trace file, which this command reads back; gzip when the name ends with .gz";
-  cmd->add_option("-o,--output", o->output, output)->type_name("FILE");
+  cmd->add_flag("--replay", o->replay,
+                "instead: apply the rewrites that are listed to each rewrite's input: they must give its result");
+  cmd->add_option("-o,--output", o->output, "write a trace file, which this command reads back; gzip if named .gz")
+      ->type_name("FILE");
   add_kernel_option(*cmd, o->kernel);
   add_pipeline_options(*cmd, o->over);
-  cmd->footer(
-      "Exit codes: 0; 1 a stage refused a graph of several, which tinygrad takes, or with --replay something else came\n"
-      "out; 2 trouble.");
+  cmd->footer("Exit codes: 0; 1 a stage refused one of several graphs, or --replay made something else; 2 trouble.");
   cmd->callback([o, &exit_code] { exit_code = Tracer(*o).run(); });
 }
 

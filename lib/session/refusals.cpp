@@ -1,5 +1,7 @@
 #include "lib/session/refusals.h"
 
+#include "lib/session/source.h"
+
 namespace tgc {
 
 void Refusals::note(const std::string& name, bool expected, const Diag& diag) {
@@ -12,14 +14,22 @@ void Refusals::note(const std::string& name, bool expected, const Diag& diag) {
   session_.warn(named);
 }
 
-Status Refusals::any_done() const { return done_ || !first_ ? Status(Unit{}) : Status(*first_); }
-
-std::string Refusals::text() const {
-  const size_t all = refused_ + expected_;
-  if (!all) return {};
-  std::string out = std::to_string(all) + " of " + std::to_string(all + done_) + " graphs were refused";
-  if (expected_) out += ", " + std::to_string(expected_) + " of them by tinygrad too";
-  return out;
+Status Refusals::for_each(const std::string& spec, const std::string& kernel,
+                          const std::function<Status(Loaded)>& each) {
+  Status all = for_each_graph(session_, spec, kernel, [&](Loaded graph) -> Status {
+    const std::string name = graph.info.name;
+    const bool expected = graph.record && graph.record->error;
+    Status status = each(std::move(graph));
+    if (session_.cancelled()) return status;
+    status ? void(done_++) : note(name, expected, status.diag());
+    return Unit{};
+  });
+  if (!all || !first_) return all;
+  if (!done_) return *first_;
+  const size_t refused = refused_ + expected_;
+  session_.note(std::to_string(refused) + " of " + std::to_string(refused + done_) + " graphs were refused" +
+                (expected_ ? ", " + std::to_string(expected_) + " of them by tinygrad too" : ""));
+  return Unit{};
 }
 
 }  // namespace tgc
