@@ -36,8 +36,9 @@ struct Totals {
   std::string json() const {
     char out[256];
     std::snprintf(out, sizeof out,
-                  "\"texts\":%zu,\"nodes\":%zu,\"bytes\":%zu,\"read_s\":%.4f,\"write_s\":%.4f,\"nodes_per_s\":%.0f", texts,
-                  nodes, bytes, read, written, double(nodes) / (read + written));
+                  "\"texts\":%zu,\"nodes\":%zu,\"bytes\":%zu,\"read_s\":%.4f,\"write_s\":%.4f,"
+                  "\"nodes_per_s\":%.0f",
+                  texts, nodes, bytes, read, written, double(nodes) / (read + written));
     return out;
   }
 };

@@ -20,7 +20,7 @@ UOp constant_on_some_device(UOp constant);
 bool is_stand_in(UOp constant);
 
 // `root` with the stand-ins made constants on the graph's device (of several that of what they are computed with), with
-// the numbers that no other LUNIQUE has, in order of occurrence; in a graph without a device constants have none either.
+// the numbers that no other LUNIQUE has, in order of occurrence; in a graph without a device constants have none.
 UOp restore_constants(UOp root);
 
 }  // namespace tgc
