@@ -37,13 +37,17 @@ std::optional<std::string> take_word(std::string_view& line) {
 // ---- forms: what says the same in another way, by the op that it is said of
 
 constexpr std::string_view kForms[] = {
-    "PARAM",    // its slot, or its name: not the device, the size and whatever a ParamArg holds besides
-    "BUFFER",   // the same
+    "PARAM",    // its slot, or its name: not the device, the size and whatever a ParamArg holds besides; no empty tag
+    "BUFFER",   // the same, and its number counts the graph's buffers
     "COPY",     // of what, not to which device
     "CAST",     // its dtype is not its arg too
     "BITCAST",  // the same
     "REDUCE",   // how many axes, not which
-    "CONST",    // by its value alone: a weak dtype, no device
+    "CONST",    // by its value alone: a weak dtype, no device, no shape; what is computed of such alone is weak, too
+    "STACK",    // its elements' dtype, and so is a constant of several elements
+    "SHRINK",   // where it begins and how long it is, where the earlier release says where it ends
+    "PAD",      // what it puts before: the earlier release says what comes behind, the later one how long it becomes
+    "CALL",     // without the metadata that the earlier release keeps in its CallInfo
     "pointer",  // a pointer to a dtype is that dtype
 };
 bool is_form(std::string_view name) {
@@ -71,6 +75,23 @@ DType weak_dtype_of(Arg value, DType d) {
   }
 }
 
+bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
+
+// A shape or a place in one, by dimensions.
+std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
+
+// The lengths of what begins at `begin` and ends at `end`; the empty UOp where these are not all numbers.
+UOp lengths(UOp begin, UOp end) {
+  auto from = dimensions(begin), to = dimensions(end);
+  std::vector<UOp> out;
+  for (size_t i = 0; i < std::min(from.size(), to.size()); i++) {
+    if (!from[i].is_const() || !to[i].is_const() || !from[i].arg().is_int() || !to[i].arg().is_int()) return {};
+    out.push_back(to[i].with_arg(to[i].arg().as_int() - from[i].arg().as_int()));
+  }
+  if (from.size() != to.size() || out.empty()) return {};
+  return end.is(Op::STACK) ? end.with_src(out) : out[0];
+}
+
 }  // namespace
 
 struct Renames::Parts {
@@ -78,17 +99,46 @@ struct Renames::Parts {
   DType dtype;
   std::vector<UOp> src;
   Arg arg;
+  bool is_older;        // it is of the earlier release
+  int64_t buffers = 0;  // of the graph, before this node
+  UOp instead = {};     // what says the same as the node
 };
 
 void Renames::to_common_form(Graph& graph, Parts& node) const {
   auto has = [&](std::string_view form) { return forms_.find(form) != forms_.end(); };
   if (has("pointer") && node.dtype.is_ptr()) node.dtype = node.dtype.base();
+  if (has("CONST") && !node.src.empty()) {
+    const bool moves = OpSet{Op::RESHAPE, Op::EXPAND, Op::PERMUTE}.contains(node.op);
+    if (moves && node.src[0].is_const()) return void(node.instead = node.src[0]);
+    const bool computes = (ops::Unary | ops::Binary).contains(node.op) && node.dtype != dtypes::bool_;
+    auto is_int = [](DType d) { return d.repr() == "dtypes.weakint"; };
+    if (computes && std::ranges::all_of(node.src, is_weak, &UOp::dtype))
+      node.dtype = dtypes::open(std::ranges::all_of(node.src, is_int, &UOp::dtype) ? "weakint" : "weakfloat");
+  }
   if (node.op != Op::CONST && !has(name_of(node.op))) return;
   switch (node.op) {
+    case Op::STACK: node.dtype = node.dtype.scalar(); break;
+    case Op::SHRINK:
+      if (!node.is_older || node.src.size() != 3) break;
+      if (UOp size = lengths(node.src[1], node.src[2])) node.src[2] = size;
+      break;
+    case Op::PAD: node.src.resize(std::min<size_t>(node.src.size(), 2)); break;
+    case Op::CALL:
+      if (node.is_older && node.arg.is(RecordClass::Open) && RecordView(node.arg).size() == 5) {
+        RecordView call(node.arg);
+        std::vector<Arg> fields, values{graph.str(call.name()), Arg()};
+        for (size_t i = 0; i < call.size(); i++)
+          if (i != 1) fields.push_back(graph.str(call.field(i))), values.push_back(call.values()[i]);
+        values[1] = graph.tuple(fields);
+        node.arg = graph.record(RecordClass::Open, values);
+      }
+      break;
     case Op::PARAM:
+      node.arg = slot_of(node.arg);
+      node.src.clear();
+      break;
     case Op::BUFFER:
-      node.arg = node.op == Op::BUFFER && node.src.size() == 2 && node.src[0].is(Op::UNIQUE) ? node.src[0].arg()
-                                                                                            : slot_of(node.arg);
+      node.arg = node.buffers++;
       node.src.clear();
       break;
     case Op::COPY:
@@ -104,8 +154,17 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
       break;
     case Op::CONST:
       if (!has("CONST")) break;
-      node.dtype = weak_dtype_of(node.arg, node.dtype);
       std::erase_if(node.src, [](UOp s) { return s.is(Op::DEVICE); });
+      if (has("STACK") && node.dtype.count() > 1) {
+        std::vector<UOp> elements;
+        for (int32_t i = 0; i < node.dtype.count(); i++) {
+          Arg value = node.arg.is_tuple() && size_t(i) < node.arg.items().size() ? node.arg[size_t(i)] : node.arg;
+          elements.push_back(graph.node(Op::CONST, weak_dtype_of(value, node.dtype.scalar()), node.src, value));
+        }
+        node.instead = graph.node(Op::STACK, elements[0].dtype(), elements);
+        break;
+      }
+      node.dtype = weak_dtype_of(node.arg, node.dtype);
       break;
     default: break;
   }
@@ -215,21 +274,27 @@ Arg Renames::arg(Graph& graph, Arg a) const {
   }
 }
 
-UOp Renames::apply(UOp root) const {
+UOp Renames::apply(UOp root, bool is_older) const {
   Graph& graph = root.graph();
   UOpMap<UOp> made(graph);
-  Parts node;
+  Parts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};
   for (UOp u : toposort(root)) {
-    node.src.clear();
+    node.src.clear(), node.instead = {};
     for (UOp s : u.src()) node.src.push_back(*made.find(s));
     auto known = ops_.empty() ? ops_.end() : ops_.find(shown_op(u));
     node.op = known == ops_.end() ? u.op() : op_of(known->second);
     node.dtype = dtype(u.dtype());
     node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? arg(graph, u.arg()) : u.arg();
     if (!forms_.empty()) to_common_form(graph, node);
+    if (node.instead) {
+      made[u] = node.instead;
+      continue;
+    }
+    const bool is_named = forms_.contains(name_of(node.op)) && OpSet{Op::PARAM, Op::BUFFER}.contains(node.op);
+    Arg tag = is_named && u.tag().is_tuple() && u.tag().items().empty() ? Arg() : u.tag();
     const bool same = node.op == u.op() && node.dtype == u.dtype() && node.arg == u.arg() &&
-                      std::ranges::equal(node.src, u.src());
-    made[u] = same ? u : graph.node(node.op, node.dtype, node.src, node.arg, u.tag());
+                      std::ranges::equal(node.src, u.src()) && tag == u.tag();
+    made[u] = same ? u : graph.node(node.op, node.dtype, node.src, node.arg, tag);
   }
   return *made.find(root);
 }

@@ -28,8 +28,9 @@ class Renames {
   }
   std::string stage(std::string_view name) const;
   // The graph under `root` by the later names, in the same Graph; names of kernels lose the number by which a program
-  // tells several of one name ("E_4n1").
-  UOp apply(UOp root) const;
+  // tells several of one name ("E_4n1"). `is_older`: the graph is of the earlier release, some of whose forms are to be
+  // brought to the later one's.
+  UOp apply(UOp root, bool is_older = false) const;
 
  private:
   bool add(std::string_view kind, std::string_view from, std::string_view to);

@@ -58,6 +58,40 @@ TEST_CASE("Renames: what 0.14 says of a node in another way is no difference") {
   CHECK(Renames::read("form REDUCE\n", "t"));
 }
 
+TEST_CASE("Renames: shapes, places, constants of any shape and numbers of buffers as 0.14 says them") {
+  Graph graph;
+  UOp old = read(graph, R"j({"op":"UNIQUE","dtype":"dtypes.void","arg":7},{"op":"DEVICE","dtype":"dtypes.void","arg":"CPU"},
+    {"op":"BUFFER","dtype":"dtypes.float","src":[0,1],"arg":16},
+    {"op":"CONST","dtype":"dtypes.weakint.vec(2)","arg":4},{"op":"RESHAPE","dtype":"dtypes.float","src":[2,3]},
+    {"op":"CONST","dtype":"dtypes.weakint","arg":1},{"op":"CONST","dtype":"dtypes.weakint","arg":3},
+    {"op":"STACK","dtype":"dtypes.weakint.vec(2)","src":[5,5]},{"op":"STACK","dtype":"dtypes.weakint.vec(2)","src":[6,5]},
+    {"op":"SHRINK","dtype":"dtypes.float","src":[4,7,8]},
+    {"op":"PAD","dtype":"dtypes.float","src":[9,7,8]},
+    {"op":"CONST","dtype":"dtypes.float","src":[1],"arg":0.5},{"op":"EXPAND","dtype":"dtypes.float","src":[11,3]},
+    {"op":"MUL","dtype":"dtypes.float","src":[12,12]},{"op":"MUL","dtype":"dtypes.float","src":[10,13]},
+    {"op":"CALL","dtype":"dtypes.void","src":[14],"arg":{"CallInfo":{"*":[null,[],"f",false,false]}}}
+    )j",
+                 "tinygrad 0.13.0");
+  UOp now = read(graph, R"j({"op":"CONST","dtype":"dtypes.weakint","arg":16},
+    {"op":"BUFFER","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[3,{"value":"dtypes.float"}],"device":"CPU"}}},
+    {"op":"CONST","dtype":"dtypes.weakint","arg":4},{"op":"STACK","dtype":"dtypes.weakint","src":[2,2]},
+    {"op":"RESHAPE","dtype":"dtypes.float","src":[1,3]},
+    {"op":"CONST","dtype":"dtypes.weakint","arg":1},{"op":"CONST","dtype":"dtypes.weakint","arg":2},
+    {"op":"CONST","dtype":"dtypes.weakint","arg":0},
+    {"op":"STACK","dtype":"dtypes.weakint","src":[5,5]},{"op":"STACK","dtype":"dtypes.weakint","src":[6,7]},
+    {"op":"SHRINK","dtype":"dtypes.float","src":[4,8,9]},
+    {"op":"CONST","dtype":"dtypes.weakint","arg":6},{"op":"STACK","dtype":"dtypes.weakint","src":[11,6]},
+    {"op":"PAD","dtype":"dtypes.float","src":[10,8,12]},
+    {"op":"CONST","dtype":"dtypes.weakfloat","arg":0.5},
+    {"op":"MUL","dtype":"dtypes.weakfloat","src":[14,14]},{"op":"MUL","dtype":"dtypes.float","src":[13,15]},
+    {"op":"CALL","dtype":"dtypes.void","src":[16],"arg":{"CallInfo":{"*":[null,"f",false,false]}}}
+    )j",
+                 "tinygrad 0.14.0");
+  Renames renames = Renames::between(Release::v0_13, Release::v0_14);
+  CHECK(renames.apply(old, true) == renames.apply(now));
+  CHECK(renames.apply(old) != renames.apply(now));  // it does not end where the other one ends
+}
+
 TEST_CASE("Renames: chains are followed, and what is no rename is refused with its line") {
   Renames far = Renames::between(Release::v0_12, Release::v0_14);
   Graph graph;

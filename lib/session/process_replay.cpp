@@ -20,6 +20,9 @@ namespace {
 
 struct Entry {
   std::string id, target, name;
+  std::string asked_by;  // the lines of the program that it was made for, where they were recorded
+  std::string nodes;  // of the AST, how many
+  size_t source = 0;  // of the source, but for the kernel's name; 0: there is none
   size_t ast = 0;    // hashes of texts as they stand in the file
   size_t whole = 0;  // of all that is compared
 };
@@ -33,24 +36,38 @@ size_t mix(size_t h, std::string_view text) {
   return (h ^ std::hash<std::string_view>()(text)) * 0x9E3779B97F4A7C15ull;
 }
 
+// The source with the kernel's name as a name alone.
+std::string without_name(std::string source, const std::string& name) {
+  if (name.empty()) return source;
+  for (size_t at = source.find(name); at != source.npos; at = source.find(name, at + 6))
+    source.replace(at, name.size(), "KERNEL");
+  return source;
+}
+
 Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_only) {
   Entry e;
+  std::string_view source;  // with its quotes
+  std::string function;
   JsonScanner in(line.text, file, line.line);
   in.object([&](std::string_view key) {
     std::string what(key);
     if (what == "id") e.id = in.string();
     else if (what == "target") e.target = in.string();
+    else if (what == "asked_by") e.asked_by = in.skip();
     else if (what == "ast") e.ast = mix(1, in.skip());
     else if (what == "stages" && !sources_only) e.whole = mix(e.whole, in.skip());
-    else if (what == "source") e.whole = mix(e.whole, in.skip());
+    else if (what == "source") e.whole = mix(e.whole, source = in.skip());
+    else if (what == "nodes") e.nodes = in.skip();
     else if (what == "kernels" && !sources_only) e.whole = mix(e.whole, in.skip());
     else if (what == "program" && in.peek() == JsonScanner::Type::Object)
       in.object([&](std::string_view field) {
         if (field == "name") e.name = plain_kernel_name(in.string());
+        else if (field == "function_name") function = in.string();
         else in.skip();
       });
     else in.skip();
   });
+  if (source.size() > 2) e.source = mix(2, without_name(std::string(source), function));
   e.whole = (e.whole ^ (sources_only ? 0 : e.ast)) * 31 + 1;
   return e;
 }
@@ -69,8 +86,9 @@ Result<Index> index_of(const std::string& path, bool sources_only) {
 
 constexpr size_t kNone = SIZE_MAX;
 
-// Of each record of A its partner in B. What is surest comes first: the same graph, then the same name, then the same
-// number; of several the first with the first.
+// Of each record of A its partner in B. What is surest comes first: the same graph, the same source, the same lines of
+// the program and name, the lines, the name and as many nodes, the name; of several the first with the first. The
+// number counts where no lines were recorded.
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
@@ -88,8 +106,13 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
   };
   pair_by([](const Entry& e) { return e.id + "\n" + e.target + "\n" + std::to_string(e.ast); });
   pair_by([](const Entry& e) { return e.target + "\n" + std::to_string(e.ast); });
-  pair_by([](const Entry& e) { return e.name.empty() ? std::string() : e.target + "\n" + e.name; });
-  pair_by([](const Entry& e) { return e.id + "\n" + e.target; });
+  pair_by([](const Entry& e) { return e.source ? e.target + "\n" + std::to_string(e.source) : std::string(); });
+  auto by = [](const Entry& e, const std::string& what) { return what.empty() ? what : e.target + "\n" + what; };
+  pair_by([&](const Entry& e) { return e.name.empty() || e.asked_by.empty() ? "" : by(e, e.asked_by + e.name); });
+  pair_by([&](const Entry& e) { return by(e, e.asked_by); });
+  pair_by([&](const Entry& e) { return e.name.empty() ? "" : by(e, e.nodes + e.name); });
+  pair_by([&](const Entry& e) { return by(e, e.name); });
+  pair_by([&](const Entry& e) { return e.asked_by.empty() ? by(e, e.id) : std::string(); });
   return of_a;
 }
 
@@ -116,14 +139,8 @@ class PairDiff {
   }
 
  private:
-  // The source with the kernel's name as a name alone.
   static std::string nameless(const GoldenRecord& r) {
-    std::string text = r.source.value_or(r.error.value_or(""));
-    if (!r.program || r.program->function_name.empty()) return text;
-    const std::string& name = r.program->function_name;
-    for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 6))
-      text.replace(at, name.size(), "KERNEL");
-    return text;
+    return without_name(r.source.value_or(r.error.value_or("")), r.program ? r.program->function_name : "");
   }
   void compare_sources(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b) const {
     std::string before = nameless(a), after = nameless(b);
@@ -151,7 +168,10 @@ class PairDiff {
       out.stage = text.stage;
       out.same_source = a.source && b.source && nameless(a) == nameless(b);
       out.detail = plan_.json ? "\"diff\":" + to_json(*diff) : to_text(*diff, plan_.style);
-      for (const NodeChange& c : diff->changes) out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
+      for (const NodeChange& c : diff->changes) {
+        out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
+        for (const std::string& cause : causes_of(c)) out.causes[cause]++;
+      }
       if (out.rule.empty() && !foreign_) blame_ours(out, run_a, run_b);
       return Unit{};
     }
@@ -171,13 +191,28 @@ class PairDiff {
     return std::string(line.substr(0, line.find(' ')));
   }
 
+  // What a change is, whatever the numbers in it are: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
+  static std::vector<std::string> causes_of(const NodeChange& c) {
+    const std::string op = op_in(c.before.empty() ? c.after : c.before);
+    if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
+    std::vector<std::string> out;
+    for (const Difference& d : c.differences) {
+      const bool by_name = d.what == "op" || d.what == "dtype" || d.what == "axis type" || d.what == "reduce op";
+      out.push_back(op + ": " + d.what + (by_name ? " " + d.before + " -> " + d.after : std::string()));
+    }
+    return out;
+  }
+
   Result<GraphDiff> compare(const RunText& in_a, const std::string& file_a, const RunText& in_b,
                             const std::string& file_b, ReplayPair& out, const GoldenRecord& a,
                             const GoldenRecord& b) const {
     return catch_failures([&] {
       Graph graph;
       auto sides = read_alike(graph, in_a.text, file_a, in_b.text, file_b).value_or_throw();
-      if (foreign_ || !renames_.empty()) sides = {renames_.apply(sides.first), renames_.apply(sides.second)};
+      if (foreign_ || !renames_.empty()) {
+        auto of_a = release_of(a_.producer), of_b = release_of(b_.producer);
+        sides = {renames_.apply(sides.first, of_a < of_b), renames_.apply(sides.second, of_b < of_a)};
+      }
       GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
       const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // and by rules that can be compared
       if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);

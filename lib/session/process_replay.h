@@ -29,6 +29,7 @@ struct ReplayPair {
   // that made the difference, where it is known: "uop/symbolic.py:217"; "A -> B" where another one matched instead
   std::string rule;
   std::map<std::string, size_t> ops;  // of the nodes that differ there
+  std::map<std::string, size_t> causes;  // what is different about them: "EXPAND removed", "STACK: dtype A -> B"
   std::string detail;  // the difference for people, or as JSON
 };
 

@@ -21,10 +21,22 @@ Counts by_stage(const ReplayDiff& d) {
 Counts by_rule(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
 }
+// In how many of the records.
+Counts by_cause(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) {
+    for (auto& [cause, n] : p.causes) out[cause]++;
+  });
+}
 Counts by_op(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     for (auto& [op, n] : p.ops) out[op] += n;
   });
+}
+
+// "      12  what" and a line end.
+std::string row(size_t count, std::string_view what) {
+  std::string n = std::to_string(count);
+  return std::string(n.size() < 8 ? 8 - n.size() : 0, ' ') + n + "  " + std::string(what) + "\n";
 }
 
 std::string table(std::string_view title, const Counts& counts) {
@@ -34,11 +46,42 @@ std::string table(std::string_view title, const Counts& counts) {
   std::stable_sort(rows.begin(), rows.end(), [](auto& a, auto& b) { return a.second > b.second; });
   std::string out(title);
   out += '\n';
-  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) {
-    std::string n = std::to_string(rows[i].second);
-    out += std::string(n.size() < 8 ? 8 - n.size() : 0, ' ') + n + "  " + rows[i].first + "\n";
-  }
+  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) out += row(rows[i].second, rows[i].first);
   if (rows.size() > kMost) out += "          and " + std::to_string(rows.size() - kMost) + " more\n";
+  return out;
+}
+
+// What is different, a line for what comes together: the commonest change, those that nearly always come with it and
+// hardly ever without, and a record to look at.
+std::string causes_table(const ReplayDiff& d) {
+  constexpr size_t kMost = 12, kNamed = 3;
+  Counts left = by_cause(d);
+  if (left.empty()) return {};
+  std::string out = "what is different there, in how many of them:\n";
+  for (size_t line = 0; line < kMost && !left.empty(); line++) {
+    auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
+    auto [cause, count] = *common;
+    Counts beside;  // in the records that have it
+    const ReplayPair* first = nullptr;
+    for (const ReplayPair& p : d.pairs) {
+      if (!p.causes.contains(cause)) continue;
+      if (!first) first = &p;
+      for (auto& [other, n] : p.causes) beside[other]++;
+    }
+    std::string with;
+    size_t more = 0;
+    for (auto& [other, n] : beside) {
+      auto of = left.find(other);
+      if (other == cause || of == left.end() || n * 10 < count * 9 || of->second * 9 > n * 10) continue;
+      more++;
+      if (more <= kNamed) with += (more == 1 ? "; with it " : ", ") + other;
+      left.erase(of);
+    }
+    left.erase(cause);
+    out += row(count, cause + with + (more > kNamed ? " and " + std::to_string(more - kNamed) + " more" : "") +
+                          "  (" + first->id_a + ")");
+  }
+  if (!left.empty()) out += "          and " + std::to_string(left.size()) + " more\n";
   return out;
 }
 
@@ -73,7 +116,7 @@ std::string ReplayDiff::text(size_t show) const {
   if (only_a) out += std::to_string(only_a) + " only in A" + few(names_only_a) + "\n";
   if (only_b) out += std::to_string(only_b) + " only in B" + few(names_only_b) + "\n";
   return out + table("the first stage that differs:", by_stage(*this)) +
-         table("the rule that did it:", by_rule(*this)) + table("nodes that differ there, by op:", by_op(*this));
+         table("the rule that did it:", by_rule(*this)) + causes_table(*this);
 }
 
 std::string ReplayDiff::json() const {
@@ -92,6 +135,7 @@ std::string ReplayDiff::json() const {
       json.member("same", same).member("different", different).member("only_a", only_a).member("only_b", only_b);
     });
     counts("first_difference", by_stage(*this)), counts("by_rule", by_rule(*this)), counts("by_op", by_op(*this));
+    counts("by_cause", by_cause(*this));
     json.key("list").array([&] {
       for (const ReplayPair& p : pairs)
         json.line().object([&] {

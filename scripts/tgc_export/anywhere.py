@@ -6,7 +6,7 @@ import contextlib, importlib, io, os, sys, threading
 from tgc_export.graphs import Nodes, graph_text
 from tgc_export.jit import JitWatch
 from tgc_export.records import metadata_list, target_of
-from tgc_export.recorder import Recorder, line_of_program, on_import, watch_metadata
+from tgc_export.recorder import Recorder, lines_of_program, on_import, watch_metadata
 
 # Where kernels and schedules begin, in each release that has it: (module, function).
 KERNELS = [("tinygrad.codegen", "do_to_program"), ("tinygrad.codegen", "get_program"),
@@ -179,8 +179,9 @@ class AnyRecorder(Recorder):
     else: record |= self.program_of(result)
     record["stages"] = scope.stages
     if scope.matches: record["rewrites"] = scope.rewrites()
-    caller = line_of_program()
-    self.write("kernel", record, settings, self.metadata.get(ast.key) or ([{"name": "kernel", "caller": caller}] if caller else None))
+    if callers := lines_of_program(): record["asked_by"] = callers
+    named = [{"name": "kernel", "caller": callers[0]}] if callers else None
+    self.write("kernel", record, settings, self.metadata.get(ast.key) or named)
 
   @staticmethod
   def target_of(renderer):
@@ -246,6 +247,7 @@ class AnyRecorder(Recorder):
     record = {"id": f"{self.name()}.{self.schedules}", "what": what, "device": self.device_of(sink),
               "nodes": len(sink.toposort()), "ast": graph_text(sink, self.producer), "stages": scope.stages}
     self.schedules += 1
+    if callers := lines_of_program(): record["asked_by"] = callers
     if error is not None: record["error"] = repr(error)
     else: record["kernels"] = self.kernels_of(scope, result)
     if scope.matches: record["rewrites"] = scope.rewrites()

@@ -50,12 +50,20 @@ class NamedNodes(tuple):
     NamedNodes.running = None
 
 
+def lines_of_program(most=8):
+  """FILE:LINE::FUNCTION of the innermost frames that are not tinygrad's, nor ours, nor Python's own library's."""
+  frame, out = sys._getframe(1), []
+  while frame and len(out) < most:
+    module = (frame.f_globals.get("__name__") or "").split(".")[0]
+    if module not in ("tinygrad", "tgc_export", "tinygrad_export") and module not in sys.stdlib_module_names:
+      out.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}::{frame.f_code.co_name}")
+    frame = frame.f_back
+  return out
+
+
 def line_of_program():
-  """FILE:LINE::FUNCTION of the innermost frame that is neither tinygrad's nor ours; empty when there is none."""
-  frame = sys._getframe(1)
-  def is_inside(name): return (name or "").split(".")[0] in ("tinygrad", "tgc_export")
-  while frame and is_inside(frame.f_globals.get("__name__")): frame = frame.f_back
-  return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}::{frame.f_code.co_name}" if frame else ""
+  """The innermost of these; empty when there is none."""
+  return next(iter(lines_of_program(1)), "")
 
 
 def watch_metadata():

@@ -1,0 +1,76 @@
+// Process replay: which records of two recordings belong together, and what the summary says.
+#include "lib/session/process_replay.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace tgc {
+namespace {
+
+// A graph of 0.14 that stores `value`, as a golden file has it.
+std::string graph_storing(const std::string& value) {
+  return R"({\"format\":\"tgc-graph\",\"version\":1,\"producer\":\"tinygrad 0.14.0\",\"nodes\":[)"
+         R"({\"op\":\"PARAM\",\"dtype\":\"dtypes.float\",\"arg\":0},)"
+         R"({\"op\":\"CONST\",\"dtype\":\"dtypes.weakfloat\",\"arg\":)" +
+         value + R"(},{\"op\":\"STORE\",\"dtype\":\"dtypes.void\",\"src\":[0,1]}]})";
+}
+
+struct Record {
+  std::string id, name, value, asked_by = "", source = "";
+};
+
+std::string recording(const std::string& name, std::initializer_list<Record> records) {
+  auto path = std::filesystem::temp_directory_path() / ("tgc_process_replay." + std::to_string(getpid()) + name);
+  std::ofstream out(path);
+  out << R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.14.0","settings":{}})" << "\n";
+  for (const Record& r : records)
+    out << R"({"id":")" << r.id << R"(","target":"CPU:CLANG","nodes":3,"ast":")" << graph_storing(r.value)
+        << R"(","source":")" << r.source << R"(","program":{"name":")" << r.name << R"(","function_name":")" << r.name
+        << "\"}" << (r.asked_by.empty() ? "" : ",\"asked_by\":[\"" + r.asked_by + "\"]") << R"(,"stages":[]})" << "\n";
+  return path;
+}
+
+ReplayDiff diff_of(std::initializer_list<Record> a, std::initializer_list<Record> b) {
+  std::string in_a = recording("a", a), in_b = recording("b", b);
+  auto diff = diff_recordings(Session(), in_a, in_b, {});
+  std::filesystem::remove(in_a), std::filesystem::remove(in_b);
+  return diff.value_or_throw();
+}
+
+std::string pairs_of(const ReplayDiff& d) {
+  std::string out;
+  for (const ReplayPair& p : d.pairs) out += p.id_a + "-" + p.id_b + " ";
+  return out;
+}
+
+TEST_CASE("process replay: one record more shifts nothing") {
+  ReplayDiff d = diff_of({{"k0", "E_1", "1.0"}, {"k1", "E_2", "2.0"}},
+                         {{"k0", "E_9", "9.0"}, {"k1", "E_1", "1.0"}, {"k2", "E_2", "2.0"}});
+  CHECK(d.same == 2);
+  CHECK(d.different == 0);
+  CHECK(d.names_only_b == std::vector<std::string>{"k0 (E_9)"});
+}
+
+TEST_CASE("process replay: records that differ are aligned by source, the program's lines, name, then number") {
+  CHECK(pairs_of(diff_of({{"k0", "E_1", "1.0", "", "f E_1()"}, {"k1", "E_1n1", "2.0", "", "g E_1n1()"}},
+                         {{"k0", "E_1", "3.0", "", "g E_1()"}, {"k1", "E_1n1", "4.0", "", "f E_1n1()"}})) ==
+        "k0-k1 k1-k0 ");
+  CHECK(pairs_of(diff_of({{"k0", "E_1", "1.0", "p.py:1"}, {"k1", "E_1", "2.0", "p.py:2"}},
+                         {{"k0", "E_1", "3.0", "p.py:2"}, {"k1", "E_1", "4.0", "p.py:1"}})) == "k0-k1 k1-k0 ");
+  CHECK(pairs_of(diff_of({{"k0", "E_1", "1.0"}, {"k1", "E_2", "2.0"}},
+                         {{"k0", "E_2", "3.0"}, {"k1", "E_1", "4.0"}})) == "k0-k1 k1-k0 ");
+  CHECK(pairs_of(diff_of({{"k0", "", "1.0"}, {"k1", "", "2.0"}}, {{"k0", "", "3.0"}, {"k1", "", "4.0"}})) ==
+        "k0-k0 k1-k1 ");
+}
+
+TEST_CASE("process replay: the summary says what is different in a line for all that have it") {
+  ReplayDiff d = diff_of({{"k0", "E_1", "1.0"}, {"k1", "E_2", "2.0"}, {"k2", "E_3", "3.0"}},
+                         {{"k0", "E_1", "4.0"}, {"k1", "E_2", "5.0"}, {"k2", "E_3", "3.0"}});
+  CHECK(d.text(0).find("       2  STORE: value  (k0)\n") != std::string::npos);
+  CHECK(d.json().find("\"by_cause\":{\"STORE: value\":2}") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace tgc
