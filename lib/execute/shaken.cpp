@@ -14,6 +14,8 @@ double epsilon(DType dtype) {
     case Scalar::Float32: return 0x1p-23;
     case Scalar::Float16: return 0x1p-10;
     case Scalar::BFloat16: return 0x1p-7;
+    case Scalar::FP8E4M3: return 0x1p-3;
+    case Scalar::FP8E5M2: return 0x1p-2;
     default: return 0;
   }
 }

@@ -42,6 +42,7 @@ constexpr int64_t kMostNodes = 220;    // of a golden kernel that others are gro
 constexpr size_t kMostKept = 4000;     // graphs that hit what few hit
 constexpr uint64_t kRare = 3;
 constexpr size_t kMostExported = 500;
+constexpr const char* kWild = "a constant that its dtype does not hold";  // as known_unsound.md has it
 constexpr const char* kFixedSetting = "ALLOW_HALF8";  // tinygrad reads it once, as the program begins
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
@@ -62,6 +63,7 @@ class Campaign {
     for (const CatalogRule& r : catalog_rules())
       if (!short_file(*r.rule).starts_with("lib/spec/"))  // what tests a node rewrites none
         rules_.push_back(r.rule), counts_[key_of(*r.rule)] = 0;
+    find_targets();
     choose_devices();
     begin_ = Clock::now();
     std::vector<std::thread> threads;
@@ -134,17 +136,35 @@ class Campaign {
     return out;
   }
 
-  // From the left side of one of two rules, the one that fewer kernels hit.
-  UOp from_rule(Graph& graph, Chance& chance) {
+  // From the left side of one of a few rules, the one that the fewest kernels hit; for a target that has it.
+  UOp from_rule(Graph& graph, Chance& chance, std::string& target) {
     for (int tries = 0; tries < 16; tries++) {
-      const Rule *a = chance.one_of(rules_), *b = chance.one_of(rules_);
+      const Rule* rule = chance.one_of(rules_);
       {
         std::lock_guard guard(lock_);
-        if (counts_[key_of(*b)] < counts_[key_of(*a)]) a = b;
+        for (int others = 0; others < 3; others++)
+          if (const Rule* other = chance.one_of(rules_); counts_[key_of(*other)] < counts_[key_of(*rule)]) rule = other;
       }
-      if (UOp ast = pattern_kernel(graph, chance, *a)) return ast;
+      UOp ast = pattern_kernel(graph, chance, *rule);
+      if (!ast) continue;
+      if (auto it = targets_.find(rule); it != targets_.end()) target = chance.one_of(it->second);
+      return ast;
     }
     return {};
+  }
+
+  // By rule: the targets that have it in one of their stages.
+  void find_targets() {
+    Graph graph;
+    for (const char* name : kTargets) {
+      auto target = parse_target(name, graph.settings());
+      if (!target) continue;
+      for (const StageRow& row : stage_rows()) {
+        const RuleSet* set = row.kernel ? rules_of(row, *target, graph) : nullptr;
+        if (!set) continue;
+        for (const Rule* rule : set->rules()) targets_[rule].push_back(name);
+      }
+    }
   }
 
   std::optional<FuzzKernel> kernel(uint64_t number, Chance& chance) {
@@ -163,17 +183,20 @@ class Campaign {
     if (!out) {
       out = FuzzKernel{.graph = graph_of({}, chance), .ast = {}, .target = ""};
       Graph& graph = *out->graph;
-      out->ast = kind < 3    ? from_rule(graph, chance)
+      out->ast = chance.one_in(24) ? matmul_kernel(graph, chance)
+                 : kind < 3  ? from_rule(graph, chance, out->target)
                  : kind >= 7 ? RandomKernel(graph, chance.next()).ast()
                              : algebra_kernel(graph, chance);
     }
-    if (out->target.empty() || chance.one_in(4)) out->target = chance.one_of(kTargets);
+    if (out->target.empty() || chance.one_in(8)) out->target = chance.one_of(kTargets);
     if (!parse_target(out->target, out->graph->settings())) out->target = "CPU:LLVM";
     return out;
   }
 
   static bool is_well_formed(UOp ast) {
     std::vector<UOp> nodes = toposort(ast);
+    auto is_empty_loop = [](UOp u) { return u.is(Op::RANGE) && u.vmax().to_double() < 0; };
+    if (std::ranges::any_of(nodes, is_empty_loop)) return false;  // there are none in a kernel that tinygrad makes
     return !first_malformed(nodes) && !verify(nodes, Spec::Kernel) && !verify_loops(nodes);
   }
 
@@ -273,13 +296,22 @@ class Campaign {
   }
 
   // ---- a finding
-  // By its rule and branch; where none is blamed by its symptom and what is said: "compile: invalid cast opcode".
+  // By its rule and branch, or by its symptom and what is said: "compile: invalid cast opcode".
   bool is_known(const FuzzFinding& f, const std::string& symptom) const {
-    if (!f.rule.empty()) return known_.contains(f.branch.empty() ? f.rule : f.rule + " [" + f.branch + "]");
+    if (!f.rule.empty() && known_.contains(f.branch.empty() ? f.rule : f.rule + " [" + f.branch + "]")) return true;
     return std::ranges::any_of(known_, [&](const std::string& known) {
       size_t colon = known.find(": ");
       bool is_it = colon != known.npos && known.substr(0, colon) == symptom;
       return is_it && f.said.find(known.substr(colon + 2)) != f.said.npos;
+    });
+  }
+
+  // A constant that its dtype does not hold: its bounds are those of its Python number.
+  static bool has_wild_constant(UOp root) {
+    return std::ranges::any_of(toposort(root), [](UOp u) {
+      if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
+      Const value = u.arg().to_const();
+      return py_less(value, dtypes::min(u.dtype().scalar())) || py_less(dtypes::max(u.dtype().scalar()), value);
     });
   }
 
@@ -309,6 +341,7 @@ class Campaign {
     std::string key =
         finding.rule.empty() ? finding.verdict + " " + failure.symptom : finding.rule + " " + finding.branch;
     if (finding.known) key += " (known)";  // of one symptom there may be another
+    if (has_wild_constant(kernel.ast)) finding.known |= known_.contains(kWild), key += " (constant)";
     {
       std::lock_guard guard(lock_);
       auto [it, is_new] = findings_.try_emplace(key, finding);
@@ -344,6 +377,7 @@ class Campaign {
   std::set<std::string> known_;
   std::vector<std::string> devices_;
   std::vector<const Rule*> rules_;
+  std::map<const Rule*, std::vector<const char*>> targets_;
   std::vector<KernelText> kernels_, tensors_;
   Clock::time_point begin_;
   std::atomic<uint64_t> next_ = 0;

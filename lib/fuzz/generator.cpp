@@ -264,6 +264,23 @@ uint64_t Chance::next() {
 
 UOp algebra_kernel(Graph& graph, Chance& chance) { return Algebra(graph, chance).kernel(); }
 
+UOp matmul_kernel(Graph& g, Chance& c) {
+  static constexpr Scalar kIn[] = {Scalar::Float16, Scalar::BFloat16, Scalar::FP8E4M3,
+                                   Scalar::FP8E5M2, Scalar::Float32,  Scalar::Int8};
+  static constexpr int64_t kDims[] = {16, 16, 32};
+  DType in = dtypes::of(c.one_of(kIn)), sum = in.is(Scalar::Int8) ? dtypes::int32 : dtypes::float32;
+  if (c.one_in(3)) sum = in;
+  int64_t m = c.one_of(kDims), n = c.one_of(kDims), k = 16 * int64_t(1 + c.below(4));
+  UOp i = g.range(m, 0, AxisType::LOOP), j = g.range(n, 1, AxisType::LOOP), l = g.range(k, 2, AxisType::REDUCE);
+  auto buffer = [&](DType d, int64_t size, int64_t number) {
+    return g.node(Op::DEFINE_GLOBAL, d.ptr(size), {}, Arg(number));
+  };
+  UOp product = buffer(in, m * k, 1).index(i * Const(k) + l) * buffer(in, k * n, 2).index(l * Const(n) + j);
+  UOp value = product.cast(sum).reduce(std::vector<UOp>{l}, Op::ADD);
+  if (c.one_in(2)) value = value.cast(in);
+  return g.sink(buffer(value.dtype(), m * n, 0).index_ptr(i * Const(n) + j).store(value).end(std::vector<UOp>{i, j}));
+}
+
 UOp grown_kernel(UOp ast, Chance& chance) {
   UOp root = ast;
   for (size_t n = 1 + chance.below(3); n > 0; n--) {

@@ -28,6 +28,9 @@ class Chance {
 // A kernel's AST of index algebra.
 UOp algebra_kernel(Graph& graph, Chance& chance);
 
+// A matrix product of dtypes that tensor cores take, and others.
+UOp matmul_kernel(Graph& graph, Chance& chance);
+
 // The kernel with a few things in it changed: constants, sizes of loops, operations, an index wrapped in what leaves it
 // as it is or folds it. Its buffers are as large as what is reached in them. The empty UOp: nothing came of it.
 UOp grown_kernel(UOp ast, Chance& chance);

@@ -63,8 +63,9 @@ bool Glance::rule_errs(const Specimen& c) const {
   auto branch = blamed_.find("branch");
   bool is_seeded = c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
   auto is_accused = [&](const Application& a) {
-    return (!is_seeded || log.changed(a)) && a.stage && a.stage->name == blamed_.at("stage") && a.rule->name == blamed_.at("rule") &&
-           (branch == blamed_.end() || (a.branch && a.branch == branch->second));
+    if (!a.stage || a.stage->name != blamed_.at("stage") || a.rule->name != blamed_.at("rule")) return false;
+    if (branch != blamed_.end() && !(a.branch && a.branch == branch->second)) return false;
+    return !is_seeded || log.changed(a);
   };
   std::vector<Sides> all = sides_of(compilation->ast(), log.list()), accused;
   for (size_t i = 0; i < all.size(); i++)

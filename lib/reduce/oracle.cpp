@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -34,6 +35,8 @@ std::string identity(const Specimen& c) {
 bool is_well_formed(const Specimen& c) {
   std::vector<UOp> nodes = toposort(c.root);
   Spec spec = is_ast(c) ? Spec::Kernel : Spec::Full;
+  auto is_empty_loop = [](UOp u) { return u.is(Op::RANGE) && u.src(0).is_const() && u.src(0).vmax().to_double() < 1; };
+  if (std::ranges::any_of(nodes, is_empty_loop)) return false;  // what is in there happens nowhere
   return !first_malformed(nodes) && !verify(nodes, spec) && !verify_loops(nodes);
 }
 
@@ -112,7 +115,7 @@ Result<Shown> Oracle::look(const Specimen& c, const Shown* same) {
   FaultHere fault(c.fault);
   Shown out;
   if (wanted_.kind == Kind::Script) {
-    if (script_says_so(c)) out.symptom = {Kind::Script, "", ""};
+    if (script_says_so(c)) out.symptom = {Kind::Script, wanted_.script, ""};
     return out;
   }
   if (wanted_.kind == Kind::Differs) return out.symptom = difference(c), out;

@@ -22,6 +22,7 @@
 namespace tgc {
 namespace {
 
+constexpr size_t kFew = 8;        // nodes of a case of which nobody asks for less
 constexpr size_t kSmall = 100;    // nodes of a case that is walked down without cuts
 constexpr size_t kWorthACut = 6;  // nodes that are there for one node alone: an array in their place is smaller
 
@@ -46,10 +47,11 @@ class Reduction {
     begin();
     report_.before = best_.nodes();
     show();
+    const Specimen given = best_;
     if (!stopped()) approach();
     if (!oracle_.has_glances()) make_plain(plainer_steps());
     sweep();
-    if (!is_rewrite() && leap()) sweep();
+    if (!is_rewrite() && best_.nodes() > kFew && !stopped()) try_leap_from(given);
     report_.interrupted = session_.cancelled();
     end();
     (void)take_fault_warnings();  // of smaller cases: those of the case itself came with its first look
@@ -105,16 +107,34 @@ class Reduction {
     return it != oracle_.shown().blamed.end() && it->second == "rewrite";
   }
 
+  // Of a stage that gives up: whether the way from its last rewrite leads to less.
+  void try_leap_from(const Specimen& given) {
+    Specimen reduced = std::exchange(best_, given);
+    if (leap()) sweep();
+    if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
+  }
+
   // From the whole kernel to where it goes wrong: at once to the rewrite, else to the stage; of what has no rewrite to
   // parts of its AST.
   void approach() {
     if (is_rewrite() && (leap() || stopped())) return;
+    try_first_application();
     if (is_rewrite()) begin_at_stage();
     if (is_rewrite() && oracle_.has_glances() && best_.nodes() < kSmall) return;  // single steps are cheap
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();
     for (size_t depth = 2; cut_level(depth); depth++) {}
+  }
+
+  // A seeded fault is counted in each case anew, and what is cut away before it counts, too.
+  void try_first_application() {
+    if (!best_.fault) return;
+    for (uint64_t n : {uint64_t(1), best_.fault->application / 2}) {
+      Specimen other = best_;
+      other.fault->application = n;
+      if (n > 0 && n < best_.fault->application && accept(other)) return;
+    }
   }
 
   void begin_at_stage() {
@@ -163,7 +183,8 @@ class Reduction {
     best_ = std::move(c);
     show();
   }
-  bool is_smaller(const Specimen& c) const { return c.root && size_of(c) < size_of(best_); }
+  static bool is_smaller_than(const Specimen& a, const Specimen& b) { return a.root && size_of(a) < size_of(b); }
+  bool is_smaller(const Specimen& c) const { return is_smaller_than(c, best_); }
   bool accept(const Specimen& c) {
     if (!is_smaller(c)) return false;
     Specimen own = in_own_graph(c);
@@ -337,7 +358,7 @@ class Reduction {
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
       size_t number = (from + i) % steps.size();
       auto next = catch_failures([&] { return steps[number](); });
-      if (!next || !next->root || !(size_of(*next) < size_of(c))) continue;
+      if (!next || !is_smaller_than(*next, c)) continue;
       if (oracle_.known(*next).value_or(true)) return from = number, std::move(*next);
     }
     return std::nullopt;
@@ -453,8 +474,9 @@ ReduceReport reduce_model(const Session& session, const std::string& path, const
 std::string ReduceReport::text() const {
   char took[160];
   std::string looked = glances ? " and " + std::to_string(glances) + " glances" : "";
-  std::snprintf(took, sizeof took, "%zu nodes of %zu, after %zu tries%s in %.2f s%s\n", after, before, calls,
-                looked.c_str(), seconds, interrupted ? "; interrupted, the best so far" : "");
+  std::snprintf(took, sizeof took, "%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", after, before, calls,
+                calls == 1 ? "try" : "tries", looked.c_str(), seconds,
+                interrupted ? "; interrupted, the best so far" : "");
   return took + ("  still " + verdict) + "\n";
 }
 

@@ -18,6 +18,11 @@ UOp plain(UOp u, int value) {
   return u.graph().constant(d, c);
 }
 
+bool is_below(UOp u, UOp root) {
+  std::vector<UOp> all = toposort(root);
+  return std::ranges::find(all, u) != all.end();
+}
+
 // ---- at one node
 
 // A constant of its dtype that is there, before u is made: first or last.
@@ -48,11 +53,12 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
 }
 
 void smaller_constants(Candidates& out, const Specimen& c, UOp u) {
-  for (UOp other : toposort(c.root))  // one that is there
-    if (is_number(other) && other.dtype() == u.dtype() && other.id() < u.id()) {
-      out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
-      break;
-    }
+  size_t there = 0;
+  for (UOp other : toposort(c.root)) {  // a constant that is there, or a value
+    bool fits = other.dtype() == u.dtype() && !(other == u) && (is_number(other) || is_storable(other));
+    if (fits && there < 4 && (is_number(other) || !is_below(u, other)))
+      there++, out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
+  }
   double now = u.arg().to_const().is_float() ? u.arg().to_const().as_float() : u.arg().to_const().to_double();
   auto offer = [&](Const value) {
     UOp other = u.graph().constant(u.dtype(), value);
@@ -203,7 +209,10 @@ void fewer_opts(Candidates& out, const Specimen& c) {
 void sources_alone(Candidates& out, const Specimen& c) {
   UOp value = stored_value(c.root);
   if (!value) return;
-  for (UOp s : value.src())
+  std::vector<UOp> below(value.src().begin(), value.src().end());
+  if (value.is(Op::GEP))  // an element of a vector: one of another dtype is what the vector is made of
+    for (UOp s : value.src(0).src()) below.push_back(s);
+  for (UOp s : below)
     if (is_storable(s) && s.num_src() > 0 && !(s.dtype() == value.dtype()))
       out.push_back([&c, s] { return alone(c, s); });
 }
