@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
+#include <tuple>
 
 #include "lib/execute/closed.h"
 #include "lib/execute/contained_ref.h"
@@ -40,6 +42,13 @@ struct Part {
   bool is_float = false;
   DType dtype;
   bool ends_alone = false;  // only where all leaves are least, or greatest, must both be the same
+  uint32_t memory = 0;      // of stores: by id
+};
+
+// What the two sides have in common. Of stores two parts for each element: its place, its value.
+struct Common {
+  std::vector<Part> parts = {};
+  bool are_stores = false;
 };
 
 class Evaluation {
@@ -51,27 +60,46 @@ class Evaluation {
   }
 
   std::vector<Seen> run(std::span<const Sides> pairs) {
-    std::vector<std::vector<Part>> parts;
-    for (const Sides& s : pairs) parts.push_back(parts_of(s));
+    std::vector<Common> common;
+    for (const Sides& s : pairs) common.push_back(common_of(s));
     if (!stores_.empty()) evaluate();
     std::vector<Seen> out(pairs.size());
-    for (size_t i = 0; i < pairs.size(); i++) out[i] = compare(pairs[i], parts[i]);
+    for (size_t i = 0; i < pairs.size(); i++) out[i] = compare(pairs[i], common[i]);
     return out;
   }
 
  private:
   // ---- what is to be computed
 
-  // The numbers that the sides have in common; none: there is no telling.
+  // One element that is stored.
+  struct Effect {
+    UOp memory, offset, valid, value;
+    uint32_t leaves;
+  };
+
+  // Without parts: there is no telling.
+  Common common_of(const Sides& s) {
+    if (!s.before || !s.after) return {};
+    std::vector<Effect> before, after;
+    if (add_effects(before, s.before) && add_effects(after, s.after)) return {parts_of(before, after), true};
+    return {parts_of(s)};
+  }
+
+  std::vector<Part> parts_of(std::vector<Effect>& before, std::vector<Effect>& after) {
+    std::vector<Part> out;
+    bool same = before.size() == after.size();
+    for (auto* side : {&before, &after})
+      std::ranges::stable_sort(*side, {}, [](const Effect& e) { return e.memory.id(); });
+    uint32_t leaves = 0;
+    for (const Effect& e : before) leaves = closing_.joined(leaves, e.leaves);
+    for (size_t i = 0; same && i < before.size(); i++)
+      same = within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
+    return same ? out : std::vector<Part>();
+  }
+
+  // The numbers of values, or places.
   std::vector<Part> parts_of(const Sides& s) {
     std::vector<Part> out;
-    if (!s.before || !s.after) return out;
-    std::vector<Effect> before, after;
-    if (add_effects(before, s.before) && add_effects(after, s.after)) {
-      bool same = before.size() == after.size();
-      for (size_t i = 0; same && i < before.size(); i++) same = add_effect(out, before[i], after[i]);
-      return same ? out : std::vector<Part>();
-    }
     const Closed a = closing_.of(s.before), b = closing_.of(s.after);
     if (a.is_place() && b.is_place()) {
       if (!(a.memory == b.memory) || !within(b.leaves, a.leaves)) return {};
@@ -99,12 +127,6 @@ class Evaluation {
     });
   }
 
-  // One element that is stored.
-  struct Effect {
-    UOp memory, offset, valid, value;
-    uint32_t leaves;
-  };
-
   // What a store, or a group of them, stores, element by element; false: it is none, or there is no telling.
   bool add_effects(std::vector<Effect>& to, UOp u) {
     if (u.is(Op::GROUP))
@@ -126,8 +148,11 @@ class Evaluation {
   }
 
   bool add_effect(std::vector<Part>& to, const Effect& a, const Effect& b) {
-    return a.memory == b.memory && within(b.leaves, a.leaves) && add(to, a.offset, a.valid, b.offset, b.valid) &&
-           add(to, a.value, a.valid, b.value, b.valid);
+    if (!(a.memory == b.memory) || !add(to, a.offset, a.valid, b.offset, b.valid) ||
+        !add(to, a.value, a.valid, b.value, b.valid))
+      return false;
+    to.back().memory = to[to.size() - 2].memory = a.memory.id();
+    return true;
   }
 
   bool add(std::vector<Part>& to, UOp x, UOp x_valid, UOp y, UOp y_valid) {
@@ -232,12 +257,37 @@ class Evaluation {
 
   bool holds(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
 
-  Seen compare(const Sides& s, const std::vector<Part>& parts) const {
-    if (parts.empty()) return {};
+  // The parts of stores at a point by where they store there: in which order they are done is of no matter.
+  std::vector<Part> by_place(const std::vector<Part>& parts, int64_t point) const {
+    auto sorted = [&](int64_t Part::*place, int64_t Part::*valid) {
+      std::vector<size_t> out(parts.size() / 2);
+      std::iota(out.begin(), out.end(), 0);
+      std::ranges::stable_sort(out, {}, [&](size_t i) {
+        const Part& p = parts[2 * i];
+        bool stores = holds(p.*valid, point);
+        return std::tuple(p.memory, !stores, stores ? long_at(p.*place, point) : 0);
+      });
+      return out;
+    };
+    std::vector<size_t> before = sorted(&Part::before, &Part::before_valid);
+    std::vector<size_t> after = sorted(&Part::after, &Part::after_valid);
+    std::vector<Part> out = parts;
+    for (size_t i = 0; i < out.size(); i++) {
+      const Part &b = parts[2 * before[i / 2] + i % 2], &a = parts[2 * after[i / 2] + i % 2];
+      out[i].before = b.before, out[i].before_valid = b.before_valid;
+      out[i].after = a.after, out[i].after_valid = a.after_valid;
+    }
+    return out;
+  }
+
+  Seen compare(const Sides& s, const Common& common) const {
+    if (common.parts.empty()) return {};
     Seen out{.kind = Seen::Kind::Same};
     int64_t last = -1;  // point where they differ
-    for (int64_t point = 0; point < kPoints; point++)
-      for (const Part& p : parts) {
+    std::vector<Part> placed;
+    for (int64_t point = 0; point < kPoints; point++) {
+      if (common.are_stores) placed = by_place(common.parts, point);
+      for (const Part& p : common.are_stores ? placed : common.parts) {
         if (p.ends_alone && point > 1) continue;
         bool a = holds(p.before_valid, point), b = holds(p.after_valid, point);
         if (!a && !b) continue;
@@ -251,6 +301,7 @@ class Evaluation {
         out.point = point_of(s.before, point);
         out.before = before, out.after = after;
       }
+    }
     return out;
   }
 
@@ -304,6 +355,8 @@ class Evaluation {
 };
 
 }  // namespace
+
+bool Seen::differs_at_one_in(int n) const { return kind == Kind::Differ && plainly && n * points >= kPoints; }
 
 Result<std::vector<Seen>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
                                         const VariableValues& variables) {

@@ -29,6 +29,9 @@ struct Seen {
   int points = 0;  // at how many of Closing::kPoints they differ
   std::map<std::string, std::string> point;  // of ranges and variables, by name, where they differ
   std::string before, after;                 // what they are there
+
+  // Whether they differ plainly, and at one point in `n` at least: hardly by chance.
+  bool differs_at_one_in(int n) const;
 };
 
 // What `pairs`, nodes of one graph, compute. `arrays` are the run's by name (data0), `variables` its variables.

@@ -101,6 +101,12 @@ TEST_CASE("two sides: stores are their elements, a store of a vector those of as
   };
   CHECK(p.see(wide, narrow(1)).kind == Kind::Same);
   CHECK(p.see(wide, narrow(2)).kind == Kind::Differ);
+  auto backwards = [&](int64_t first) {
+    return p.g.group({out.index_ptr(p.r + Const(int64_t(1))).store(x + Const(int64_t(1))),
+                      out.index_ptr(p.r + Const(first)).store(x)});
+  };
+  CHECK(p.see(wide, backwards(0)).kind == Kind::Same);  // in another order
+  CHECK(p.see(wide, backwards(2)).kind == Kind::Differ);
 }
 
 }  // namespace
