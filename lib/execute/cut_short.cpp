@@ -7,6 +7,7 @@
 #include "lib/execute/sampled.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/copy.h"
+#include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -14,20 +15,22 @@ namespace {
 
 bool is_outer(UOp range) {
   AxisType type = range.arg().items().back().axis_type();
-  return range.src(0).is_const() && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
+  return constant_size_of(range) && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
 }
 
-// What may be cut: the loops that end around stores, and the number of workgroups.
+// What may be cut: the loops that end around stores, or that nothing ends yet, and the number of workgroups.
 std::vector<UOp> loops_of(UOp root) {
   std::vector<UOp> out;
   auto add = [&](UOp u) {
     if (std::ranges::find(out, u) == out.end()) out.push_back(u);
   };
+  for (UOp r : ranges_of(root))
+    if (r.is(Op::RANGE) && is_outer(r)) add(r);
   for (UOp u : toposort(root)) {
     if (u.is(Op::END))
       for (UOp r : u.src().subspan(1))
         if (r.is(Op::RANGE) && is_outer(r)) add(r);
-    if (u.is(Op::SPECIAL) && u.arg().text().starts_with("g") && u.src(0).is_const()) add(u);
+    if (u.is(Op::SPECIAL) && u.arg().text().starts_with("g") && constant_size_of(u)) add(u);
   }
   return out;
 }
@@ -41,8 +44,6 @@ UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_
   }
   return substitute(root, shorter);
 }
-
-int64_t number_of(const std::string& array) { return std::stoll(array.substr(4)); }
 
 // Elements that have the same bytes in both.
 std::vector<int64_t> same_elements(const Array& a, const Array& b) {
@@ -67,7 +68,7 @@ UOp cut_short(Graph& into, UOp root, double work) {
   UOp whole = copy_into(into, root);
   std::vector<UOp> loops = loops_of(whole);
   std::vector<int64_t> sizes(loops.size(), 1), full;
-  for (UOp l : loops) full.push_back(l.src(0).arg().to_const().to_int().low64());
+  for (UOp l : loops) full.push_back(constant_size_of(l).arg().to_const().to_int().low64());
   UOp out = with_sizes(whole, loops, sizes);
   if (work_of(out) > work) throw Failure("even one turn of its outermost loops is too large for REF");
   for (bool grows = true; grows;) {
@@ -104,7 +105,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
           data = made.back().array.data();
           std::memset(data, fill, given->nbytes());
         }
-        buffers.push_back({number_of(b.name()), data, given->nbytes()});
+        buffers.push_back({b.number, data, given->nbytes()});
       }
       run_contained(program, buffers, variables).value_or_throw();
     }

@@ -63,13 +63,13 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   return out.empty() ? std::nullopt : std::optional(std::move(out));
 }
 
-double extent_of(UOp range) { return range.src(0).is_const() ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
+double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
 
-// The evaluations below `root`, once for each element of the ranges that are not in `without`.
+// The evaluations below `root`, once for each element of the ranges that are not in `without`, and of vectors.
 double work_below(UOp root, const std::unordered_set<UOp>& without) {
   double out = 0;
   for (UOp u : toposort(root)) {
-    double times = 1;
+    double times = double(u.dtype().vcount());
     for (UOp r : ranges_of(u))
       if (!without.contains(r)) times *= extent_of(r);
     out += times;
@@ -202,6 +202,12 @@ Array elements_of(const Array& array, const std::vector<int64_t>& places) {
   for (size_t i = 0; i < places.size(); i++)
     std::memcpy(out.data() + i * item, array.data() + size_t(places[i]) * item, item);
   return out;
+}
+
+UOp constant_size_of(UOp range) {
+  UOp size = range.src(0);
+  while (size.is(Op::CAST)) size = size.src(0);
+  return size.is_const() ? size : UOp();
 }
 
 double work_of(UOp ast) { return work_below(ast, {}); }

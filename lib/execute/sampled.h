@@ -22,6 +22,9 @@ Array elements_of(const Array& array, const std::vector<int64_t>& places);
 // About how many UOps REF evaluates in one run of a kernel's AST; ranges whose size is no number count once.
 double work_of(UOp ast);
 
+// The constant that is the size of a RANGE, as it is or cast (while indices are lowered); null: it is none.
+UOp constant_size_of(UOp range);
+
 // What the kernel of that AST makes of `inputs`, one array for each of its buffers: everywhere when that is no more
 // than `work` evaluations, or when it is no plain AST (a store for each element of its ranges); else at as many places
 // as that allows. Errors: REF cannot run it.
