@@ -70,7 +70,7 @@ void add_bisect(CLI::App& app, int& exit_code) {
       "target that the input says, else CPU:LLVM");
   cmd->add_flag("--recorded", t.recorded, "it is a golden record's own list that fails, not what tgc makes");
   cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
-  add_emulator_options(*cmd), add_weights_option(*cmd, o->over);
+  add_emulator_options(*cmd), add_weights_option(*cmd, o->over), add_repro_option(*cmd, t.repro);
   option("--against", o->plan.against, "GOLDEN",
          "golden records (FILE#ID): where tgc begins to make something else of the kernel than tinygrad made");
   option("--cmd", o->plan.command, "'SCRIPT {}'",

@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "lib/compilation/compilation.h"
@@ -11,6 +12,11 @@
 #include "lib/rewrite/rewrite.h"
 
 namespace tgc {
+
+// Where a rule stands: "passes/symbolic/simple.cpp:131".
+inline std::string location_of(const Rule& rule) {
+  return std::string(short_file(rule)) + ":" + std::to_string(rule.line);
+}
 
 struct Application {
   const StageRow* stage;   // null: before the first

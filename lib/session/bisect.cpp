@@ -68,6 +68,7 @@ void bisect_by_command(FailingRun& run, BisectReport& report) {
 // One bisection: what is cheap to see first. Throws Failure.
 void bisect_kernel(FailingRun& run, BisectReport& report) {
   Outcome first = run.attempt(), second = run.attempt();
+  if (!first.passes() && first.kind != Outcome::Kind::Fails) run.expect_place_works();
   if (run.is_list()) {
     if (!first.passes()) blame(report, Verdict::Unresolved, "a linear list has no rewrites: " + first.error());
     return;
@@ -98,29 +99,35 @@ BisectReport reported(const std::string& name, Work work) {
 }
 
 // `run` runs the whole of it as it is told.
-void bisect_kernels(const Session& session, const TrialSpec& spec, BisectReport& report, const WholeRun& run) {
+void bisect_kernels(const Session& session, const Loaded& whole, const TrialSpec& spec, BisectReport& report,
+                    const WholeRun& run) {
   KernelWatch watch(session);
-  TrialSpec watched = spec;
+  TrialSpec plain = spec;
+  plain.repro = "";  // of the kernel that is found
+  TrialSpec watched = plain;
   watched.reference = "none";
   watched.before_kernel = [&](const KernelStep& step) { watch.begins(step); };
   watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
   ModelReport model = run(watched);
   report.device = model.device, report.runs = watch.seen();
+  TrialSpec there = spec;
+  there.device = model.device.substr(0, model.device.find(','));
+  report.again = bisect_again(there, options_again(session, there, whole, Placement()));
   if (!watch.found() && !model.error.empty()) (void)watch.take_last();
-  ScheduleCheck schedule(session, spec, run, report);
+  ScheduleCheck schedule(session, plain, run, report);
   if (!watch.itself().empty()) return schedule.check(watch.itself());
   if (!watch.found() && !model.error.empty()) throw Failure(model.error);
   if (!watch.found()) return schedule.check(model, watch.seen());
-  TrialSpec of_kernel = spec;
-  of_kernel.device = model.device.substr(0, model.device.find(',')), of_kernel.variables = watch.variables();
+  const std::string again = report.again;
+  TrialSpec of_kernel = there;
+  of_kernel.variables = watch.variables();
   of_kernel.arrays = of_kernel.expect = of_kernel.reference = "";
   FailingRun failing(session, watch.kernel(), of_kernel, report);
   (void)failing.prepare(&watch.given());
-  TrialSpec whole = spec;
-  whole.device = of_kernel.device;
-  report.again = bisect_again(whole, options_again(session, whole, watch.kernel(), failing.place()));
+  report.again = again;
   report.kernel += ", kernel " + std::to_string(watch.number()) + " (" + watch.kernel().info.name + ")";
   bisect_kernel(failing, report);
+  failing.keep();
 }
 
 }  // namespace
@@ -145,20 +152,23 @@ BisectReport bisect(const Session& session, Loaded& in, const TrialSpec& spec, c
       return blame(report, Verdict::Crash, "the kernel itself, as it came in, in REF: " + itself.error());
     if (plan.crash && blame_crash(run, own.timeout_for(run.place()), report)) return;
     bisect_kernel(run, report);
+    if (report.verdict == Verdict::Same && run.expect_all()) bisect_kernel(run, report);
     if (report.verdict == Verdict::Same && is_as_recorded(session, in))
       blame_divergence(session, in, *in.record, report);
+    run.keep();
   });
 }
 
 BisectReport bisect_model(const Session& session, const std::string& path, const TrialSpec& spec) {
   return reported(path, [&](BisectReport& report) {
-    bisect_kernels(session, spec, report, [&](const TrialSpec& watched) { return run_model(session, path, watched); });
+    bisect_kernels(session, Loaded(), spec, report,
+                   [&](const TrialSpec& watched) { return run_model(session, path, watched); });
   });
 }
 
 BisectReport bisect_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec) {
   return reported(in.info.name, [&](BisectReport& report) {
-    bisect_kernels(session, spec, report,
+    bisect_kernels(session, in, spec, report,
                    [&](const TrialSpec& watched) { return run_tensor_graph(session, in, watched); });
   });
 }

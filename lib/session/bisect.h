@@ -34,6 +34,7 @@ struct BisectReport {
   size_t rewrites = 0, looked_at = 0;  // of the compilation; those whose sides could be compared
   size_t runs = 0;
   double seconds = 0;
+  std::string failure = {};          // what the run that failed did, in a line
   std::string again = {};            // the command that repeats it
   std::string detail = {};           // what else there is to say
   std::set<std::string> variables = {};  // of --var, that the kernel has

@@ -35,6 +35,7 @@ std::string BisectReport::text() const {
   auto line = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += "  " + name + ": " + value + "\n";
   };
+  if (!detail.starts_with(failure) && (detail.empty() || !failure.ends_with(detail))) line("fails", failure);
   line("stage", stage);
   if (!pass.empty()) line("pass", pass + ", number " + std::to_string(pass_number) + ", on " + function);
   if (rewrite) line("rewrite", "number " + std::to_string(rewrite) + " of that rule in that stage");
@@ -83,6 +84,7 @@ std::string BisectReport::json() const {
       return;
     }
     json.member("verdict", name_of(verdict));
+    text("failure", failure);
     text("stage", stage), text("rule", rule), text("branch", branch), text("location", location);
     if (rewrite) json.member("rewrite", rewrite);
     text("before", before), text("after", after);

@@ -2,6 +2,8 @@
 // schedule, a kernel that does what none may do, vectors that both renderers print wrongly.
 #include <doctest/doctest.h>
 
+#include <cstring>
+
 #include "lib/session/bisect.h"
 #include "lib/session/source.h"
 #include "lib/support/testing.h"
@@ -45,6 +47,20 @@ TEST_CASE("bisect: a schedule is held against a kernel for each operation, on th
   }
 }
 
+TEST_CASE("bisect: a schedule whose kernel reads beside its array: the rewrite that made it so, by its own kernels") {
+  // in mv_flip the fault is in the kernels for each operation, too: these cannot tell
+  for (auto [id, fault] : {std::pair("mv_flip", "add-zero@2"), std::pair("gemm_int8", "divmod-general@2")}) {
+    BisectReport report = bisected_schedule(id, "tensor:" + std::string(fault));
+    INFO(report.text(), report.error);
+    CHECK(report.verdict == Verdict::Schedule);
+    CHECK(report.rule == std::string(fault, strcspn(fault, "@")));
+    CHECK(report.stage == "apply rangeify");
+    CHECK(report.rewrite == 2);
+    CHECK(report.confirmed);
+    CHECK(report.detail.starts_with("kernel 0, as it was scheduled: out of bounds: load from data1"));
+  }
+}
+
 TEST_CASE("bisect: of two faults, each of which is enough, both are named") {
   const std::string two =
       "i = UOp.range(24, 0, AxisType.LOOP)\n"
@@ -81,6 +97,22 @@ TEST_CASE("bisect: rules that undo each other are endless, with one turn of them
   CHECK(report.cycle[0].rule == "load-index");
   CHECK(report.cycle[0].location.starts_with("passes/kernel/"));
   CHECK(report.json().find("\"cycle\":[{\"rule\":\"load-index\"") != std::string::npos);
+}
+
+TEST_CASE("bisect: a wrong rewrite that makes nodes wait for each other is named, not those that wait for it") {
+  std::string plus_one = kDivided;
+  plus_one.replace(plus_one.find("index(i%5)"), 10, "index(i%4+1)");
+  size_t endless = 0;
+  for (const char* fault : {"lower-const@1", "lower-const@2", "lower-const@3"}) {
+    BisectReport report = bisected(plus_one, fault);
+    INFO(report.text(), report.error);
+    CHECK(report.verdict == Verdict::Rewrite);
+    CHECK(report.rule == "lower-const");
+    CHECK(report.rewrite == uint64_t(fault[strlen(fault) - 1] - '0'));
+    CHECK(report.confirmed);
+    endless += report.detail.find("does not end: nodes wait for each other") != std::string::npos;
+  }
+  CHECK(endless == 1);  // of the constant 1, to which the fault adds 1
 }
 
 TEST_CASE("bisect: a kernel that reads beside its array is to blame itself") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lib/compile/compile.h"
 #include "lib/runtime/compile_source.h"
@@ -22,12 +23,13 @@ class Below {
       : run_(run), list_(list), report_(report), kernel_(std::move(run.executable(list).value_or_throw())) {}
 
   void blame(const Outcome& failed) {
+    dies_ = failed.kind == Outcome::Kind::Dies;
     if (is_wrong_in_ref())
       return say(Verdict::Unresolved, "the linear list is wrong in REF, every stage before it right");
     const Target& target = *run_.place().target;
     if (target.device != "CPU" || run_.place().is_ref)
       return say(Verdict::Device, "its linear list is right in REF: the renderer, the compiler or the device of " +
-                                      target.name() + after(failed));
+                                      target.name());
     job_ = std::move(job_for(kernel_.source()).value_or_throw());
     job_.passes = kAll;
     bool by_passes = fails();
@@ -46,10 +48,10 @@ class Below {
     if (!other_passes && name_moved_vector())
       return say(Verdict::Renderer, "element by element it is right; the kernel of " + other + " fails, too");
     if (!other_passes)
-      return say(failed.kind == Outcome::Kind::Dies ? Verdict::Crash
+      return say(dies_              ? Verdict::Crash
                  : run_.is_small()                  ? Verdict::Device
                                                     : Verdict::Unresolved,
-                 "the kernel of " + other + " does the same: what both share, or REF" + after(failed));
+                 "the kernel of " + other + " does the same: what both share, or REF");
     report_.confirmed = true;
     say(Verdict::Renderer, "the source is wrong however it is compiled, that of " + other + " is right");
     name_node();
@@ -60,14 +62,8 @@ class Below {
   static constexpr size_t kMostLooks = 60;
 
   void say(Verdict verdict, const std::string& detail) { report_.verdict = verdict, report_.detail = detail; }
-  static std::string after(const Outcome& o) { return o.error().empty() ? "" : "; " + o.error(); }
 
-  bool is_wrong_in_ref() {
-    if (!run_.is_small()) return false;
-    auto ref = Executable::for_ref(list_);
-    Placement place = std::move(choose_placement("REF", "", list_[0].graph().settings()).value_or_throw());
-    return ref && !run_.run(*ref, *place.device).passes();
-  }
+  bool is_wrong_in_ref() { return run_.is_small() && !run_.is_right_in_ref(list_); }
 
   // ---- the compiler
 
@@ -138,7 +134,7 @@ class Below {
         if (!is_value_wrong(i, at)) break;
         wrong = at;
         for (UOp s : at.src())
-          if (!next && can_store(i, s) && is_value_wrong(i, s)) next = s;
+          if (UOp value = value_of(s); !next && can_store(i, value) && is_value_wrong(i, value)) next = value;
       }
       if (wrong) return name_node(wrong);
     }
@@ -152,6 +148,12 @@ class Below {
     SourceLines where = map->of_node[size_t(at - list_.begin())];
     for (size_t k = 0; k < where.count; k++) report_.after += map->lines[where.first - 1 + k] + "\n";
     if (where.count) report_.location = "line " + std::to_string(where.first) + " of the source";
+  }
+
+  // Of a place what it is computed from: its offset.
+  static UOp value_of(UOp u) {
+    UOp place = u.is(Op::CAST) ? u.src(0) : u;
+    return place.is(Op::INDEX) && place.num_src() > 1 ? place.src(1) : u;
   }
 
   // Whether a value stands in the function's own block, where the store is, and fits into the result.
@@ -181,6 +183,11 @@ class Below {
       if (!std::ranges::equal(src, u.src())) instead[u] = u.with_src(src);
       other.push_back(instead.contains(u) ? instead[u] : u);
     }
+    if (dies_) {  // what is not needed might still do that
+      std::vector<UOp> needed = toposort(other.back());
+      std::unordered_set<UOp> kept(needed.begin(), needed.end());
+      std::erase_if(other, [&](UOp u) { return !kept.contains(u); });
+    }
     return run_.differs_from_ref(other);
   }
 
@@ -190,6 +197,7 @@ class Below {
   Executable kernel_;
   CompileJob job_;
   size_t looks_ = 0;
+  bool dies_ = false;
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ class Tell : public ApplicationWatcher {
   UOp decide(const Hit& hit, UOp, UOp after) override {
     if (number() == left_out_) return {};
     put(last_.rule, hit.rule->name);
-    put(last_.location, std::string(short_file(*hit.rule)) + ":" + std::to_string(hit.rule->line));
+    put(last_.location, location_of(*hit.rule));
     last_.number = number(), last_.in_stage = ++in_stage_[hit.rule->name];
     return after;
   }

@@ -9,7 +9,6 @@
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/source.h"
 #include "lib/text/pyrender.h"
-#include "lib/uop/copy.h"
 
 namespace tgc {
 namespace {
@@ -45,11 +44,7 @@ class Divergence {
   }
 
   Compilation begin() const {
-    Loaded copy{.graph = std::make_unique<Graph>(in_.graph->settings()), .info = in_.info, .file = in_.file};
-    copy.root = copy_into(*copy.graph, in_.root);
-    JobSpec job = std::move(session_.job_for(in_).value_or_throw());
-    job.target = record_.target;
-    return std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
+    return begin_anew(session_, in_, record_.target, in_.graph->settings());
   }
 
   // What the record has of a stage; null: nothing, or the graph of the stage before.

@@ -16,6 +16,7 @@
 #include "lib/session/bundle.h"
 #include "lib/session/judge.h"
 #include "lib/session/kernel_variables.h"
+#include "lib/session/symptom.h"
 #include "lib/support/write_file.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
@@ -76,9 +77,30 @@ void FailingRun::prepare(const std::string& command) {
   report_.again += " --cmd=" + shell_word(command);
 }
 
+void FailingRun::keep() {
+  if (o_.repro.empty() || failed_.passes()) return;
+  TrialSpec spec = o_;
+  spec.save = o_.repro;
+  std::string path = path_to_save(spec, in_.info.name, in_.record != nullptr);
+  Symptom::Kind kind = failed_.kind == Outcome::Kind::Dies ? Symptom::Kind::Crash : Symptom::Kind::Wrong;
+  if (failed_.is_refused()) kind = symptom_of(session_, in_, o_).value_or_throw().kind;  // by whom
+  Repro bundle{.symptom = std::string(name_of(kind)), .said = report_.failure};
+  for (auto& [name, value] : {std::pair("verdict", std::string(name_of(report_.verdict))), {"stage", report_.stage},
+                              {"rule", report_.rule}, {"branch", report_.branch}})
+    if (!value.empty()) bundle.blamed[name] = value;
+  bundle.inputs = bundled(inputs_);
+  if (places_.empty()) bundle.expected = bundled(expected_);  // else but some elements are known
+  write_file(path, bundle_text(session_, spec, in_, place_, std::move(bundle))).value_or_throw();
+  report_.again = "tgc bisect " + shell_word(path);
+}
+
 // ---- what goes in, what comes out
 
-Outcome FailingRun::expect() {
+bool FailingRun::expect_all() { return !places_.empty() && expect(true).passes(); }
+
+Outcome FailingRun::expect(bool all) {
+  constexpr double kWork = 1e8, kSampled = 2e7;  // evaluations of UOps: a second or two
+  places_.clear(), outcomes_.clear();
   Executable kernel =
       std::move((in_.list.empty() ? Executable::for_ref(in_.root) : Executable::for_ref(in_.list)).value_or_throw());
   report_.variables = bound_variables(kernel, o_.variables);
@@ -88,6 +110,7 @@ Outcome FailingRun::expect() {
   std::optional<Drawing> draw;
   if (o_.seed || o_.arrays.empty()) draw = {.seed = o_.seed.value_or(0), .floats = floats_for(in_.root)};
   inputs_ = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
+  is_small_ = !in_.list.empty() || work_of(in_.root) <= kWork;
   if (expected_ = given_expected(o_, in_, file); !expected_.empty()) {
   } else if (!o_.reference.empty() && o_.reference != "REF") {
     Placement other = std::move(choose_placement(o_.reference, "", settings()).value_or_throw());
@@ -95,14 +118,16 @@ Outcome FailingRun::expect() {
     Executable same = std::move(make_executable(graph, other).value_or_throw());
     auto done = execute(same, *other.device, inputs_of(same), o_.variables, options());
     expected_ = std::move(done.value_or_throw().outputs);
+  } else if (!is_small_ && !all) {
+    auto some = sampled(in_.root, inputs_, o_.variables, kSampled);
+    if (!some && dies(some.diag())) return {Outcome::Kind::Dies, some.diag()};
+    Sample sample = std::move(some.value_or_throw());
+    expected_ = std::move(sample.values), places_ = std::move(sample.places);
   } else {
-    Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
-    auto done = execute(kernel, *ref.device, inputs_, o_.variables, ref_options());
+    auto done = run_in_ref(kernel, inputs_);
     if (!done && dies(done.diag())) return {Outcome::Kind::Dies, done.diag()};
     expected_ = std::move(done.value_or_throw().outputs);
   }
-  constexpr double kWork = 1e8;  // evaluations of UOps: a second or two
-  is_small_ = !in_.list.empty() || work_of(in_.root) <= kWork;
   if (expected_.empty()) throw Failure("nothing can be compared: the kernel stores no array");
   return {};
 }
@@ -127,19 +152,38 @@ Outcome FailingRun::judged(const Result<Execution>& done) {
   const Arrays& actual = places_.empty() ? done->outputs : some;
   auto arrays = judge(kernel, actual, expected_, tolerance);
   if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};
-  if (std::ranges::all_of(*arrays, &Comparison::passed)) return {};
+  auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
+  if (wrong == arrays->end()) return {};
+  Diag said{.message = wrong->text().substr(0, wrong->text().find('\n'))};
   // what hangs on rounding is left out: five more runs in REF, so that they are done where few elements differ, and
   // not again when nothing was left out
   bool few = std::ranges::all_of(*arrays, [](const Comparison& c) { return 10 * c.different <= c.size; });
-  if (!few || !may_hang_on_rounding_ || !is_small_) return {Outcome::Kind::Fails, {}};
+  if (!few || !may_hang_on_rounding_ || !is_small_) return {Outcome::Kind::Fails, said};
   kernel.root = in_.root;
   arrays = judge(kernel, actual, expected_, tolerance);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::passed)) return {};
   may_hang_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](const Comparison& c) { return c.left_out > 0; });
-  return {Outcome::Kind::Fails, {}};
+  return {Outcome::Kind::Fails, said};
 }
 
 // ---- running it
+
+// A list that stores a number: no rewrite, and so no fault, is in its way.
+void FailingRun::expect_place_works() {
+  if (place_.is_ref) return;
+  auto works = catch_failures([&] {
+    Graph graph(settings());
+    UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
+    UOp zero = graph.constant(dtypes::int32, Const(int64_t(0))), one = graph.constant(dtypes::int32, Const(int64_t(1)));
+    UOp at = out.index_ptr(zero), store = at.store(one), sink = with_opts(graph.sink({store}), {});
+    const UOp list[] = {out, zero, at, one, store, sink};
+    Executable kernel = std::move(executable(list).value_or_throw());
+    Arrays arrays;
+    arrays.push_back({"data0", Array(dtypes::int32, {1})});
+    return execute(kernel, *place_.device, arrays, {}, options()).value_or_throw(), Unit{};
+  });
+  if (!works) throw Failure(place_.label + " runs no kernel at all: " + works.diag().text());
+}
 
 bool FailingRun::ends_with_limit(int64_t rewrite_stack_limit) const {
   Settings higher = settings();
@@ -147,16 +191,29 @@ bool FailingRun::ends_with_limit(int64_t rewrite_stack_limit) const {
   return begin(place_.target->name(), higher).list().ok();
 }
 
-Compilation FailingRun::begin(const std::string& target, const Settings& settings) const {
-  Loaded copy{.graph = std::make_unique<Graph>(settings), .info = in_.info, .file = in_.file};
-  copy.root = copy_into(*copy.graph, in_.root);
-  JobSpec job = std::move(session_.job_for(in_).value_or_throw());
+Compilation begin_anew(const Session& session, const Loaded& in, const std::string& target, const Settings& settings) {
+  Loaded copy{.graph = std::make_unique<Graph>(settings), .info = in.info, .file = in.file};
+  copy.root = copy_into(*copy.graph, in.root);
+  JobSpec job = std::move(session.job_for(in).value_or_throw());
   job.target = target;
   return std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
 }
 
+Compilation FailingRun::begin(const std::string& target, const Settings& settings) const {
+  return begin_anew(session_, in_, target, settings);
+}
+
+// What the first attempt that did not pass does is what the report tells of.
+Outcome FailingRun::noted(Outcome outcome) {
+  if (failed_.passes() && !outcome.passes()) {
+    failed_ = outcome;
+    report_.failure = outcome.error().substr(0, outcome.error().find('\n'));
+  }
+  return outcome;
+}
+
 Outcome FailingRun::attempt(Watcher* watcher) {
-  if (is_list()) return run_list(list_);
+  if (is_list()) return noted(run_list(list_));
   Compilation c = begin();
   return attempt(c, watcher);
 }
@@ -165,7 +222,7 @@ Outcome FailingRun::attempt(Compilation& c, Watcher* watcher) {
   if (watcher) c.watch(watcher);
   auto& list = c.list();
   if (watcher) c.watch(nullptr);
-  return list ? run_list(*list) : refused(list.diag());
+  return noted(list ? run_list(*list) : refused(list.diag()));
 }
 
 Outcome FailingRun::run_command(UOp root) const {
@@ -196,13 +253,12 @@ Outcome FailingRun::run_graph(UOp root) {
   if (!kernel) return refused(kernel.diag());
   auto inputs = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
   if (!inputs) return refused(inputs.diag());
-  Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
   report_.runs++;
-  return judged(execute(*kernel, *ref.device, *inputs, o_.variables, ref_options()));
+  return judged(run_in_ref(*kernel, *inputs));
 }
 
 Outcome FailingRun::run_cut_short(UOp root) {
-  constexpr double kWork = 4e6;  // evaluations of UOps, of the graph and of what is expected of it
+  constexpr double kWork = 1.6e7;  // evaluations of UOps, of the graph and of what is expected of it
   constexpr size_t kMost = 512;  // elements of each array
   auto done = catch_failures([&]() -> Outcome {
     Graph graph(settings());
@@ -229,9 +285,8 @@ Arrays FailingRun::expected_at(const KnownPlaces& places) const {
 bool FailingRun::differs_from_ref(std::span<const UOp> list) {
   auto kernel = executable(list), same = Executable::for_ref(list);
   if (!kernel || !same) return false;
-  Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
   report_.runs++;
-  auto expected = execute(*same, *ref.device, inputs_of(*same), o_.variables, ref_options());
+  auto expected = run_in_ref(*same, inputs_of(*same));
   if (!expected) return false;
   auto done = execute(*kernel, *place_.device, inputs_of(*kernel), o_.variables, options());
   if (!done) return true;
@@ -253,6 +308,17 @@ Outcome FailingRun::run_list(std::span<const UOp> list) {
   Outcome out = run(*kernel, *place_.device);
   if (!code.empty()) outcomes_.try_emplace(code, out, 0);
   return out;
+}
+
+bool FailingRun::is_right_in_ref(std::span<const UOp> list) {
+  auto kernel = Executable::for_ref(list);
+  report_.runs += kernel.ok();
+  return !kernel || judged(run_in_ref(*kernel, inputs_of(*kernel))).passes();
+}
+
+Result<Execution> FailingRun::run_in_ref(Executable& kernel, const Arrays& inputs) const {
+  Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
+  return execute(kernel, *ref.device, inputs, o_.variables, {.in_process = o_.in_process});
 }
 
 Outcome FailingRun::run(Executable& kernel, Device& device) {

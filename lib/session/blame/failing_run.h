@@ -35,6 +35,9 @@ struct GivenRun {
 // The command that bisects again; it begins with TGC_FAULT where that is set.
 std::string bisect_again(const TrialSpec& spec, const std::string& options);
 
+// A compilation of its own for that target, of a copy of the graph; the session says the rest.
+Compilation begin_anew(const Session& session, const Loaded& in, const std::string& target, const Settings& settings);
+
 // All of it throws Failure: trouble, which is no verdict.
 class FailingRun {
  public:
@@ -44,6 +47,8 @@ class FailingRun {
   // Finds out where it runs, what goes in and what is expected to come out. What does not pass: the kernel itself, as
   // it came in, dies in REF.
   Outcome prepare(const GivenRun* given = nullptr);
+  // Of a kernel too large for REF but some elements are known: whether that was so; now all of them are.
+  bool expect_all();
   // A shell command tells instead, of the file of a graph in the place of {}: 0 is that it fails.
   void prepare(const std::string& command);
 
@@ -53,10 +58,16 @@ class FailingRun {
   Placement& place() { return place_; }
   const Arrays& inputs() const { return inputs_; }
 
+  // A bundle of the kernel with its arrays, and whom the report blames, in the file that `repro` of the spec says; the
+  // report names it, and the command that takes it.
+  void keep();
+
   // A compilation of its own, from a graph of its own.
   Compilation begin() const { return begin(place_.target->name()); }
   Compilation begin(const std::string& target) const { return begin(target, settings()); }
   Compilation begin(const std::string& target, const Settings& settings) const;
+  // Throws Failure when the place where it fails runs no kernel at all: then there is nobody to blame.
+  void expect_place_works();
   // Whether it compiles when so many nodes may wait.
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
   // Whether a linear list is run as it stands: there is nothing that could be compiled another way.
@@ -71,6 +82,8 @@ class FailingRun {
   bool is_small() const { return is_small_; }
   // What an executable for `device` does.
   Outcome run(Executable& kernel, Device& device);
+  // Whether a list, run by REF, computes what is expected; also when REF cannot run it.
+  bool is_right_in_ref(std::span<const UOp> list);
   // Whether the device makes something else of that list than REF does.
   bool differs_from_ref(std::span<const UOp> list);
   // The executable of a list for the place where it fails; of REF none.
@@ -79,14 +92,15 @@ class FailingRun {
  private:
   const Settings& settings() const { return in_.graph->settings(); }
   void choose_place();
-  Outcome expect();
+  Outcome expect(bool all = false);
   Outcome run_command(UOp root) const;
   Outcome run_cut_short(UOp root);
   Arrays expected_at(const KnownPlaces& places) const;
   Arrays inputs_of(const Executable& kernel) const;
   ExecuteOptions options() const;
-  ExecuteOptions ref_options() const { return {.in_process = o_.in_process}; }
+  Result<Execution> run_in_ref(Executable& kernel, const Arrays& inputs) const;
   Outcome judged(const Result<Execution>& done);
+  Outcome noted(Outcome outcome);
 
   const Session& session_;
   Loaded& in_;
@@ -98,6 +112,7 @@ class FailingRun {
   std::string command_;
   Arrays inputs_, expected_;
   KnownPlaces places_;
+  Outcome failed_;                   // of the first attempt that did not pass
   bool may_hang_on_rounding_ = true, is_small_ = true;
   std::map<std::string, std::pair<Outcome, int>> outcomes_;  // by source: and how often it was asked for again
 };

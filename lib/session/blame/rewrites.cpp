@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "lib/execute/closed.h"
 #include "lib/inspect/trace.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/lines.h"
@@ -46,7 +45,7 @@ Suspect suspect_of(const Application& a, const Seen& seen) {
 // variable stands for is what it was put in for.
 class Meanings {
  public:
-  Meanings(UOp ast, const std::vector<Application>& list) : list_(list) {
+  Meanings(UOp ast, std::span<const Application> list) : list_(list) {
     for (UOp u : toposort(ast))
       if (u.is(Op::DEFINE_VAR)) own_.insert(u);
   }
@@ -82,7 +81,7 @@ class Meanings {
     return all.empty() ? Sides{a.before, a.after} : Sides{meant(a.before, all), meant(a.after, all)};
   }
 
-  const std::vector<Application>& list_;
+  std::span<const Application> list_;
   std::unordered_set<UOp> own_;
   std::unordered_map<UOp, UOp> meanings_;
 };
@@ -107,21 +106,30 @@ bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
 std::string tree_text(UOp u, int depth) { return folded(describe(u, depth)); }
 
-std::vector<Sides> sides_of(UOp ast, const std::vector<Application>& list) {
-  Meanings meanings(ast, list);
-  std::vector<Sides> out;
-  for (size_t i = 0; i < list.size(); i++) out.push_back(meanings.sides(i));
-  return out;
+Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
+                                  const VariableValues& variables) {
+  struct Alone {
+    Graph& graph;
+    Intervention* fault = intervention_of(graph);
+    ~Alone() { set_intervention(graph, fault); }
+  } alone{c.graph()};
+  set_intervention(alone.graph, nullptr);
+  Meanings meanings(c.ast(), list);
+  std::vector<Sides> sides;
+  for (size_t i = 0; i < list.size(); i++) sides.push_back(meanings.sides(i));
+  return compare_sides(sides, arrays, variables);
 }
 
-void name_application(const Application& a, BisectReport& report) {
-  report.stage = a.stage ? a.stage->name : "";
-  report.rule = a.rule->name;
-  report.branch = a.branch ? a.branch : "";
-  report.location = std::string(short_file(*a.rule)) + ":" + std::to_string(a.rule->line);
-  report.rewrite = a.in_stage;
-  report.before = side_text(a.before), report.after = side_text(a.after);
+void name_suspect(const Suspect& s, BisectReport& report) {
+  report.stage = s.stage ? s.stage->name : "";
+  report.rule = s.rule->name;
+  report.branch = s.branch ? s.branch : "";
+  report.location = location_of(*s.rule);
+  report.rewrite = s.in_stage;
+  report.before = s.before, report.after = s.after;
 }
+
+void name_application(const Application& a, BisectReport& report) { name_suspect(suspect_of(a, {}), report); }
 
 // ---- the look
 
@@ -141,15 +149,9 @@ Outcome RewriteBlame::look() {
   return out;
 }
 
-void RewriteBlame::compare(const std::vector<Application>& list) {
+void RewriteBlame::compare(std::span<const Application> list) {
   report_.rewrites = list.size();
-  struct Alone {  // no fault in what is made for the comparison
-    Graph& graph;
-    Intervention* fault = intervention_of(graph);
-    ~Alone() { set_intervention(graph, fault); }
-  } alone{compilation_.graph()};
-  set_intervention(alone.graph, nullptr);
-  auto seen = compare_sides(sides_of(compilation_.ast(), list), run_.inputs(), run_.spec().variables);
+  auto seen = look_at(compilation_, list, run_.inputs(), run_.spec().variables);
   if (!seen) {
     report_.detail = "the sides of the rewrites were not compared: " + seen.diag().text();
     return;
@@ -179,7 +181,7 @@ bool RewriteBlame::accuse_suspect() {
 // Whether the graph is right before the rewrite, or the one that it is a part of, and wrong after. Where REF cannot
 // run the graph between two rewrites: whether the run passes without that rewrite, or else without its rule.
 Proof RewriteBlame::confirm(const Suspect& s) {
-  if (s.seen.plainly && 2 * s.seen.points >= Closing::kPoints && without(s).passes()) return Proof::ByRun;
+  if (s.seen.differs_at_one_in(2) && without(s).passes()) return Proof::ByRun;
   for (const TopRewrite& r : log_.rewrites())
     for (size_t i = 0; i < r.applications.size(); i++) {
       if (log_.list()[r.applications[i]].number < s.number) continue;
@@ -206,7 +208,7 @@ const Suspect* RewriteBlame::part_to_blame(const Suspect& whole) {
   uint64_t first = whole.number;  // of its parts
   while (at != list.begin() && std::prev(at)->depth > whole.depth) first = (--at)->number;
   for (const Suspect& s : suspects_)
-    if (s.number >= first && s.number < whole.number && s.seen.plainly && 2 * s.seen.points >= Closing::kPoints &&
+    if (s.number >= first && s.number < whole.number && s.seen.differs_at_one_in(2) &&
         without(s).is_refused())
       return &s;
   return nullptr;
@@ -233,17 +235,30 @@ bool RewriteBlame::accuse_two(const Suspect& first, const Suspect& second) {
   accuse(first, Proof::ByRun);
   report_.detail = "it is one of two, and passes without both: the other is number " +
                    std::to_string(second.in_stage) + " of " + std::string(second.rule->name) + " in '" +
-                   std::string(second.stage->name) + "', " + std::string(short_file(*second.rule)) + ":" +
-                   std::to_string(second.rule->line);
+                   std::string(second.stage->name) + "', " + location_of(*second.rule);
   report_.proof = "it fails without this one alone, and passes without both";
   return true;
+}
+
+bool RewriteBlame::accuse_of_endless() {
+  constexpr size_t kMostCompared = 4000, kMostTried = 16;
+  std::span<const Application> list = log_.list();
+  compare(list.first(std::min(list.size(), kMostCompared)));  // what goes on for ever has gone wrong long before
+  std::erase_if(suspects_, [](const Suspect& s) { return !s.seen.differs_at_one_in(2); });
+  for (size_t i = 0; i < std::min(suspects_.size(), kMostTried); i++)
+    if (Proof proof = confirm(suspects_[i]); proof != Proof::None) {
+      accuse(suspects_[i], proof);
+      if (proof == Proof::ByGraph) report_.proof = "in REF the graph is right before it, and with it does not end";
+      return true;
+    }
+  return false;
 }
 
 // Of a kernel that is too large for REF: the first suspect, when all that differ plainly are of its rule.
 bool RewriteBlame::accuse_only_rule() {
   const Suspect* first = nullptr;
   for (const Suspect& s : suspects_) {
-    if (!s.seen.plainly || 4 * s.seen.points < Closing::kPoints) continue;
+    if (!s.seen.differs_at_one_in(4)) continue;
     if (!first) first = &s;
     if (s.rule != first->rule) return false;
   }
@@ -253,7 +268,7 @@ bool RewriteBlame::accuse_only_rule() {
 
 // Of sides that differ nearly everywhere: whether the stage's graph is right before, and wrong after.
 bool RewriteBlame::is_in_first_wrong_stage(const Suspect& s) {
-  if (!s.seen.plainly || 4 * s.seen.points < Closing::kPoints) return false;
+  if (!s.seen.differs_at_one_in(4)) return false;
   for (const StageRun& run : log_.stages())
     if (run.row == s.stage) return run_graph(run.input).passes() && !(run.result && run_graph(run.result).passes());
   return false;
@@ -269,12 +284,7 @@ Outcome RewriteBlame::without(const Suspect& s, const Suspect* second) {
 
 void RewriteBlame::accuse(const Suspect& s, Proof proof) {
   report_.verdict = BisectReport::Verdict::Rewrite;
-  report_.stage = s.stage ? s.stage->name : "";
-  report_.rule = s.rule->name;
-  report_.branch = s.branch ? s.branch : "";
-  report_.location = std::string(short_file(*s.rule)) + ":" + std::to_string(s.rule->line);
-  report_.rewrite = s.in_stage;
-  report_.before = s.before, report_.after = s.after;
+  name_suspect(s, report_);
   report_.witness = s.seen.point;
   if (s.seen.kind == Seen::Kind::Differ)
     report_.witness["before"] = s.seen.before, report_.witness["after"] = s.seen.after;

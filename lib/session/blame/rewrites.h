@@ -26,10 +26,12 @@ struct Suspect {
 // out.
 std::string tree_text(UOp u, int depth);
 
-// What the applications of a compilation, which began with `ast`, are compared as.
-std::vector<Sides> sides_of(UOp ast, const std::vector<Application>& list);
+// What both sides of applications of that compilation compute. No fault is in what is made for the comparison.
+Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
+                                  const VariableValues& variables);
 
-// Names an application in a report: stage, rule, branch, location, number, both sides.
+// Names it in a report: stage, rule, branch, location, number, both sides.
+void name_suspect(const Suspect& s, BisectReport& report);
 void name_application(const Application& a, BisectReport& report);
 
 // How it is known that a rewrite is to blame.
@@ -50,6 +52,8 @@ class RewriteBlame {
   Outcome look();
   // Whether a suspect of the look is to blame, or two of them together; the report then says so.
   bool accuse_suspect();
+  // Of a compilation that does not end: whether a rewrite whose sides differ makes it so; the report then says that.
+  bool accuse_of_endless();
   // The search; the report may name the first wrong stage alone.
   bool search();
   // Whether the graph computes what is expected after every stage, and the linear list.
@@ -58,7 +62,7 @@ class RewriteBlame {
   const ApplicationLog& log() const { return log_; }
 
  private:
-  void compare(const std::vector<Application>& list);
+  void compare(std::span<const Application> list);
   Proof confirm(const Suspect& s);
   bool is_in_first_wrong_stage(const Suspect& s);
   const Suspect* part_to_blame(const Suspect& whole);

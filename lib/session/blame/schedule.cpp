@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/execute/closed.h"
-#include "lib/execute/two_sides.h"
 #include "lib/inspect/applications.h"
 #include "lib/session/blame/model.h"
 #include "lib/session/blame/rewrites.h"
@@ -12,7 +10,7 @@
 namespace tgc {
 namespace {
 
-using IsRight = std::function<bool(const ModelReport&)>;
+using IsRight = std::function<bool(const TrialSpec&)>;  // of a run as it is told
 
 constexpr double kSeconds = 30;    // for leaving out rules
 constexpr size_t kMostSuspects = 8;
@@ -28,20 +26,16 @@ struct Place {
 class Look : public ApplicationLog {
  public:
   std::vector<Place> places;
+  size_t compared = 0;
 
   void end(Compilation& c) override {
     ApplicationLog::end(c);
-    struct Alone {  // no fault in what is made for the comparison
-      Graph& graph;
-      Intervention* fault = intervention_of(graph);
-      ~Alone() { set_intervention(graph, fault); }
-    } alone{c.graph()};
-    set_intervention(c.graph(), nullptr);
     for (const Application& a : list()) places.push_back({a.number, a.rule});
-    auto seen = compare_sides(sides_of(c.ast(), list()), {}, {});
-    for (size_t i = 0; seen && i < places.size(); i++)
-      places[i].differs = (*seen)[i].kind == Seen::Kind::Differ && (*seen)[i].plainly &&
-                          2 * (*seen)[i].points >= Closing::kPoints;
+    auto seen = look_at(c, list(), {}, {});
+    for (size_t i = 0; seen && i < places.size(); i++) {
+      places[i].differs = (*seen)[i].differs_at_one_in(2);
+      compared += (*seen)[i].kind != Seen::Kind::Open;
+    }
     throw Failure("the schedule is made");
   }
 };
@@ -71,16 +65,16 @@ class ScheduleBlame {
 
   void blame() {
     Look look;
-    watched(&look);
-    report_.rewrites = look.places.size();
+    (void)run_(watched(&look));
+    report_.rewrites = look.places.size(), report_.looked_at = look.compared;
     if (!accuse_suspect(look.places)) leave_out_rules(look.places);
   }
 
  private:
-  ModelReport watched(Watcher* watcher) {
+  TrialSpec watched(Watcher* watcher) const {
     TrialSpec spec = spec_;
     spec.watcher = watcher;
-    return run_(spec);
+    return spec;
   }
 
   bool is_right_without(const Veto::Test& leaves_out) {
@@ -92,18 +86,19 @@ class ScheduleBlame {
     return is_right_without([=](uint64_t n, const Hit&, UOp) { return n == number; });
   }
 
-  void accuse(uint64_t number) {
+  void accuse(uint64_t number, bool confirmed) {
     Name name(number, report_);
-    watched(&name);
-    report_.confirmed = true;
+    (void)run_(watched(&name));
+    report_.confirmed = confirmed;
+    if (!confirmed) report_.proof = "it alone has sides that differ, but nothing was found that is right";
   }
 
   bool accuse_suspect(std::vector<Place> places) {
     std::erase_if(places, [](const Place& p) { return !p.differs; });
     places.resize(std::min(places.size(), kMostSuspects));
     auto it = std::ranges::find_if(places, [&](const Place& p) { return is_right_without(p.number); });
-    if (it == places.end()) return false;
-    return accuse(it->number), true;
+    if (it == places.end() && places.size() != 1) return false;
+    return accuse(it == places.end() ? places[0].number : it->number, it != places.end()), true;
   }
 
   void leave_out_rules(const std::vector<Place>& places) {
@@ -119,8 +114,7 @@ class ScheduleBlame {
       session_.progress("leaving out rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
       const Rule* rule = rules[i];
       if (!is_right_without([=](uint64_t, const Hit& hit, UOp) { return hit.rule == rule; })) continue;
-      report_.detail += "; it is right when " + std::string(rule->name) + " (" + std::string(short_file(*rule)) + ":" +
-                        std::to_string(rule->line) + ") is left out";
+      report_.detail += "; it is right when " + std::string(rule->name) + " (" + location_of(*rule) + ") is left out";
       return;
     }
     report_.detail += "; no rule was found without which it is right";
@@ -150,13 +144,13 @@ bool is_as_unfused(const ModelReport& model, const ModelReport& unfused, std::st
   return true;
 }
 
-// The first kernel of a run that makes something else than REF; "" is none.
+// The first kernel of a run that makes something else than REF, or what ends the run; "" is none.
 std::string wrong_kernel(const Session& session, const TrialSpec& spec, const WholeRun& run) {
   KernelWatch watch(session);
   TrialSpec watched = spec;
   watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
-  (void)run(watched);
-  return watch.found() ? watch.kernel().info.name : watch.itself();
+  ModelReport model = run(watched);
+  return watch.found() ? watch.kernel().info.name : watch.itself().empty() ? model.error : watch.itself();
 }
 
 bool failed(const ModelReport& m) { return !m.error.empty() || m.result() == TrialReport::Result::Failed; }
@@ -187,7 +181,12 @@ void ScheduleCheck::check(const ModelReport& model, size_t kernels) {
 void ScheduleCheck::check(const std::string& wrong_itself) {
   report_.detail = wrong_itself;
   report_.verdict = BisectReport::Verdict::Schedule;
-  if (run_unfused()) blame_schedule();
+  // Kernels for each operation may be as wrong: then it is right when each of its own can be.
+  bool has_reference = run_unfused() && wrong_kernel(session_, unfused_spec(), run_).empty();
+  if (has_reference) return blame_schedule();
+  if (report_.verdict != BisectReport::Verdict::Schedule) return;
+  auto is_right = [&](const TrialSpec& spec) { return wrong_kernel(session_, spec, run_).empty(); };
+  ScheduleBlame(session_, plain_, run_, is_right, report_).blame();
 }
 
 TrialSpec ScheduleCheck::unfused_spec() const {
@@ -210,8 +209,9 @@ bool ScheduleCheck::run_unfused() {
 
 void ScheduleCheck::blame_schedule() {
   report_.verdict = BisectReport::Verdict::Schedule;
-  auto is_right = [&](const ModelReport& m) {
+  auto is_right = [&](const TrialSpec& spec) {
     std::string ignored;
+    ModelReport m = run_(spec);
     return is_expected() ? !failed(m) : is_as_unfused(m, unfused_, ignored);
   };
   ScheduleBlame(session_, plain_, run_, is_right, report_).blame();

@@ -1,0 +1,74 @@
+// Bundles from the command line: one file, which says the same in another folder, without the input, the cache and the
+// environment that it was made in, in every command.
+#include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
+
+using namespace tgc;
+
+namespace {
+
+// What a bundle says in a folder that has nothing else, in an environment that has nothing but PATH.
+void says_the_same(const std::string& bundle, const std::string& rule) {
+  namespace fs = std::filesystem;
+  fs::path elsewhere = scratch() / ("elsewhere." + bundle);
+  fs::create_directories(elsewhere);
+  fs::rename(scratch() / bundle, elsewhere / bundle);
+  auto there = [&](const std::string& arguments, int code) {
+    Ran r = shell("cd '" + elsewhere.string() + "' && env -i PATH=\"$PATH\" HOME='" + elsewhere.string() + "' tgc " +
+                  arguments);
+    INFO(arguments << "\n" << r.out << r.err);
+    CHECK(r.code == code);
+    return r.out;
+  };
+  CHECK(has(there("run " + bundle, 1), "it still happens, '"));
+  std::string blamed = there("bisect " + bundle, 1);
+  CHECK(has(blamed, ": rewrite " + rule));
+  CHECK(has(blamed, "again: tgc bisect " + bundle));
+  CHECK(has(there("trace " + bundle + " --stage=all", 0), rule));
+  CHECK(has(there("dump " + bundle + " --stage=linear", 0), "Ops.STORE"));
+  CHECK(has(there("verify " + bundle, 0), "all good by the specification"));
+  there("view " + bundle + " -o page.html", 0);
+  CHECK(std::filesystem::file_size(elsewhere / "page.html") > 100000);
+}
+
+}  // namespace
+
+TEST_CASE("cli: a kernel's bundle is one file and says the same elsewhere") {
+  std::string kernel = test_path("golden/kernels.jsonl.gz#bert_mini.31");
+  Ran r = run_tgc("run '" + kernel + "' --device=CPU:LLVM --repro=kernel.repro", "/dev/null", "TGC_FAULT=load-index");
+  INFO(r.out << r.err);
+  REQUIRE(r.code == 1);
+  CHECK(has(r.out, "again: tgc run kernel.repro"));
+  says_the_same("kernel.repro", "load-index");
+}
+
+TEST_CASE("cli: a model's bundle is its first kernel that differs, with the arrays it was given") {
+  std::string model = test_path("models/mlp");
+  Ran r = run_tgc("run " + model + ".onnx --weights=" + model + ".safetensors --device=CPU:LLVM --reference=REF" +
+                      " --repro=mlp.repro",
+                  "/dev/null", "TGC_FAULT=load-index");
+  INFO(r.out << r.err);
+  REQUIRE(r.code == 1);
+  CHECK(has(r.out, "again: tgc run mlp.repro"));
+  says_the_same("mlp.repro", "load-index");
+}
+
+TEST_CASE("cli: bisect --repro keeps the kernel that is to blame, of a tensor graph too, and whom it blames") {
+  for (const char* input : {"golden/kernels.jsonl.gz#bert_mini.31", "golden/tensor.jsonl.gz#gemm_int8"}) {
+    CAPTURE(input);
+    Ran r = run_tgc("bisect '" + test_path(input) + "' --device=CPU:LLVM --repro=blamed.repro", "/dev/null",
+                    "TGC_FAULT=load-index");
+    INFO(r.out << r.err);
+    REQUIRE(r.code == 1);
+    CHECK(has(r.out, "again: tgc bisect blamed.repro"));
+    CHECK(has(read_text(scratch() / "blamed.repro"), "\"blamed\":{\"rule\":\"load-index\""));
+    says_the_same("blamed.repro", "load-index");
+  }
+}
+
+TEST_CASE("cli: bisect --repro of what nobody is to blame for writes nothing") {
+  std::string kernel = test_path("golden/kernels.jsonl.gz#bert_mini.31");
+  Ran r = run_tgc("bisect '" + kernel + "' --device=CPU:LLVM --repro=no.repro");
+  CHECK(r.code == 0);
+  CHECK_FALSE(std::filesystem::exists(scratch() / "no.repro"));
+}
