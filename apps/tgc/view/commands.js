@@ -3,6 +3,7 @@ import {element} from "./list.js";
 import {addressOf} from "./state.js";
 import {nodesOfKernels} from "./made.js";
 import {pause} from "./data.js";
+import {focusOnBorder, installBorders} from "./borders.js";
 import {dotOf, save, svgOf} from "./export.js";
 /** @typedef {import("./app.js").App} App */
 
@@ -22,7 +23,7 @@ export const kCommands = [
   {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
   {name: "source", keys: ["s"], says: "to the first source of the node", run: (app) => relative(app, "source")},
   {name: "user", keys: ["u"], says: "to the first user of the node", run: (app) => relative(app, "user")},
-  {name: "nothing", keys: ["Escape"], says: "select and compare nothing, close the model", run: nothing},
+  {name: "nothing", keys: ["Escape"], says: "select, compare and search nothing, close the model", run: nothing},
   {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
   {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop that", run: compareFrom},
   {name: "other", keys: ["o"], says: "compare with the other input", run: other},
@@ -69,6 +70,7 @@ export const kCommands = [
     run: (app) => save(app.graph.name + ".svg", "image/svg+xml", svgOf(app))},
   {name: "dot", keys: ["E"], says: "save the graph as dot",
     run: (app) => save(app.graph.name + ".dot", "text/vnd.graphviz", dotOf(app))},
+  {name: "borders", keys: ["|"], says: "to the next border between panes, which arrow keys move", run: focusOnBorder},
   {name: "theme", keys: ["x"], says: "light or dark",
     run: () => theme(!document.documentElement.classList.contains("dark"))},
   {name: "help", keys: ["?"], says: "this list", run: showHelp},
@@ -91,6 +93,7 @@ export function installCommands(app) {
     e.preventDefault();
     obey(app, command);
   });
+  installBorders();
   document.getElementById("commands-button").addEventListener("click", () => showHelp(app));
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
 }
@@ -108,7 +111,7 @@ const focusOn = (id) => document.getElementById(id).focus();
 
 function nothing(app) {
   app.pinned = -1;
-  return app.go({n: -1, d: -1, o: false, m: false});
+  return app.go({n: -1, d: -1, o: false, m: false, q: ""});
 }
 function regions(app) {
   app.canvas.regions = !app.canvas.regions;

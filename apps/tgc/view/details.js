@@ -6,6 +6,8 @@ import {plain} from "./data.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 
+const kMostListed = 40;  // nodes of a list
+
 /** One line for a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
   const dtype = graph.dtypeName(n), arg = graph.argText(n).replace(/AxisType\.|Ops\./g, "");
@@ -61,14 +63,14 @@ function opsOf(graph, nodes) {
 function nodeList(out, app, title, nodes) {
   if (!nodes.length) return;
   const list = element("ul");
-  for (const s of nodes.slice(0, 40)) {
+  for (const s of nodes.slice(0, kMostListed)) {
     const item = element("li");
     if (isValue(app.graph, s))
       item.append(element("span", "place", plain(valueText(app.graph, s) + "  " + app.graph.opName(s))));
     else item.append(link(nodeTitle(app.graph, s), () => app.go({n: s})));
     list.append(item);
   }
-  if (nodes.length > 40) list.append(element("li", "place", "and " + (nodes.length - 40) + " more"));
+  if (nodes.length > kMostListed) list.append(element("li", "place", "and " + (nodes.length - kMostListed) + " more"));
   out.push(element("h3", "", title + (nodes.length > 3 ? " (" + nodes.length + ")" : "")), list);
 }
 
@@ -81,6 +83,24 @@ function kernelOf(out, app, n) {
   const g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
   nodeList(out, app, "its kernel's graph", [ast]);
   if (g >= 0) out.push(link("open " + plain(app.index.graphs[g].name) + " in its pipeline", () => app.openGraph(g)));
+}
+
+// Of two graphs beside each other: all that is not in both.
+function allDifferences(out, app) {
+  const {diff} = app.scene, {graph} = app, list = element("ul");
+  if (!diff) return;
+  const told = (d) => d.what + ": " + d.before + " \u2192 " + d.after;
+  const boxes = (nodes) => [...nodes].filter((n) => !isValue(graph, n));
+  const all = [...[...diff.changed].map(([n, c]) => ["\u2260 ", n, c.differences.map(told).join(", ")]),
+    ...boxes(diff.went).map((n) => ["\u2212 ", n, ""]), ...boxes(diff.came).map((n) => ["+ ", n, ""])];
+  for (const [sign, n, says] of all.slice(0, kMostListed)) {
+    const item = element("li");
+    item.append(element("span", "place", sign), link(nodeTitle(graph, n), () => app.go({n})));
+    item.append(element("span", "place", "  " + plain(says)));
+    list.append(item);
+  }
+  if (all.length > kMostListed) list.append(element("li", "place", "and " + (all.length - kMostListed) + " more"));
+  if (all.length) out.push(element("h3", "", "what differs"), list);
 }
 
 // Beside the other graph: what is not as it was.
@@ -191,7 +211,7 @@ function overview(app) {
   const {measured} = app.index.graphs[state.g];
   if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
   out.push(list);
-  showBundle(out, app), accusation(out, app);
+  showBundle(out, app), accusation(out, app), allDifferences(out, app);
   if (state.s > 0 && state.r < 0) {
     const stage = graph.stages[state.s - 1], counts = new Map();
     for (const r of stage.rewrites) counts.set(r.rule, (counts.get(r.rule) || 0) + 1);

@@ -343,11 +343,11 @@ export class GraphCanvas {
     let line = y + Size.pad + Size.line / 2;
     c.textBaseline = "middle", c.textAlign = "left";
     c.fillStyle = p.text, c.font = "600 12px " + p.sans;
-    const sign = came ? "+ " : went ? "\u2212 " : "";
-    c.fillText(sign + box.title, left, line);
+    const title = (came ? "+ " : went ? "\u2212 " : "") + box.title;
+    c.fillText(title, left, line);
     const dtype = this.graph.dtypeName(box.n);
     c.fillStyle = this.strength > 0.24 ? p.text : p.quiet, c.font = "10.5px " + p.mono, c.textAlign = "right";
-    if (dtype && box.title.length < 15) c.fillText(cut(dtype, 19 - box.title.length), right, line);
+    if (dtype && title.length < 15) c.fillText(cut(dtype, 19 - title.length), right, line);
     c.textAlign = "left", c.fillStyle = p.text, c.font = "11px " + p.mono;
     for (const text of box.lines) c.fillText(cut(plain(text), 23), left, line += Size.line);
     if (!box.fold || !box.fold.count) return;

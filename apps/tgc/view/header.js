@@ -40,8 +40,8 @@ function captionOfRewrite(app) {
   const rule = graph.rules[number];
   const source = rule.source ? ` (${rule.source})` : "", time = ns ? "about " + inTime(ns / 1e9, 1) : "";
   return [element("b", "", plain(rule.name + (rule.branch ? ` [${rule.branch}]` : ""))),
-    element("span", "place", plain(`  ${rule.file}:${rule.line}${source}   ${time}`)),
-    element("span", "together", `   ${state.r + 1} of ${rewrites.length}`)];
+    element("span", "place", plain(`  ${rule.file}:${rule.line}${source}`)),
+    element("span", "together", `   ${time}${time ? ", " : ""}${state.r + 1} of ${rewrites.length}`)];
 }
 
 function captionOfOther(app) {
