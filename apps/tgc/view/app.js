@@ -31,7 +31,7 @@ export class App {
     search.addEventListener("input", () => this.go({q: search.value}, false));
     search.addEventListener("keydown", (e) => {
       if (e.key === "Enter") this.nextFound(e.shiftKey ? -1 : 1), e.preventDefault();
-      if (e.key === "Escape") this.go({q: ""}), byId("graph").focus();
+      if (e.key === "Escape") byId("graph").focus();
       e.stopPropagation();
     });
   }
@@ -85,7 +85,7 @@ export class App {
     const turn = this.turn = (this.turn || 0) + 1;
     const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
     const opened = await this.open(g, !this.#isFirst(state, g)), before = this.graph;
-    const far = Math.min(Math.max(state.s, state.d), opened.story.last);
+    const far = Math.min(Math.max(0, state.s, state.d), opened.story.last);
     for (let p = 0; p <= far; p++)
       while (opened.drawings.prepare(p)) {
         await pause();

@@ -15,6 +15,8 @@ import {EventReader, Kind} from "./events.js";
  * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number,
  *   count: number, told: number, changed: boolean, events: Int32Array, runs: Run[], rewrites: Rewrite[]}} Stage */
 
+const kSlice = 8000;  // events that are read without a pause
+
 /** One graph on its way through the pipeline. Nodes are numbers; sources have smaller ones than their users. */
 export class Recorded {
   /** All but the events and what follows from them, which readEvents() reads: the first graph is whole.
@@ -90,8 +92,13 @@ export class Recorded {
     const reader = new EventReader(this, told, this.unread.derived);
     await pause();
     for (const stage of this.stages) {
-      this.#split(stage, Int32Array.from(reader.next(stage.told)));
-      if (stage.told > 4000) await pause();
+      const events = [];
+      for (let left = stage.told; left > 0; left -= kSlice) {
+        reader.next(Math.min(left, kSlice), events);
+        if (left > kSlice) await pause();
+      }
+      this.#split(stage, Int32Array.from(events));
+      if (stage.told > kSlice) await pause();
     }
     this.unread = {packed: "", derived: []};
   }

@@ -67,9 +67,8 @@ export class EventReader {
 
   /** The next events as numbers, one after the other: 0 begin (input, name, set, number of rules, bottom-up), 1 end
    * (result), 2 rewrite (rule, before, after, the first node that it made, how many, ns), 3 rebuilt (before, after),
-   * 4 gated (node). @param {number} count */
-  next(count) {
-    const out = [];
+   * 4 gated (node). @param {number} count @param {number[]} out they are added to it */
+  next(count, out) {
     for (let i = 0; i < count; i++) {
       const kind = this.#next("kind");
       if (kind === Kind.Begin) {
@@ -89,7 +88,6 @@ export class EventReader {
         out.push(Kind.Rebuilt, before, after);
       }
     }
-    return out;
   }
 
   #rewrite(out) {

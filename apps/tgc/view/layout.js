@@ -42,7 +42,7 @@ export function boxesOf(g, graphs, before, wish = null) {
   for (const key of order) {
     if (isValue(g, key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
     const list = sources.get(key), was = base ? base.byKey.get(key) : undefined;
-    const stays = was !== undefined && was.list === list && list.every(isSolid);
+    const stays = was !== undefined && was.list === list && (!ghosts.size || list.every(isSolid));
     const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null);
     if (!stays) fresh.push(boxes.length);
     boxes.push(box), byKey.set(key, box);

@@ -47,12 +47,15 @@ export class Replacements {
     if (!this.to.size && !this.gates.size) return asItIs(this.graph, root);
     const g = this.graph, count = g.count, order = [], lists = new Map(), untouched = new Map();
     const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key
-    const sources = new DrawnSources(g, state, lists);
+    const sources = new DrawnSources(g, state, lists), isReplaced = new Uint8Array(count);
+    for (const n of this.to.keys()) isReplaced[n] = 1;
     // the drawn sources of a drawn node
     const below = (key) => {
       const n = key % count, own = g.sourceList(n), isRaw = key >= count || this.gates.has(n);
       if (isRaw) return own.map((s) => (this.#isTouched(s, untouched) ? s + count : s));
-      if (!own.some((s) => this.to.has(s) || state[s] === kOpen)) return own;
+      let isOwn = true;
+      for (const s of own) if (isReplaced[s] || state[s] === kOpen) isOwn = false;
+      if (isOwn) return own;
       return own.map((s) => {
         const to = this.resolve(s);
         return state[to] === kOpen ? s + count : to;

@@ -38,7 +38,7 @@ export class TextPanel {
   /** Makes the texts of a place. @returns {boolean} whether that took time */
   prepare(place) {
     const {graph, story} = this.app, had = this.cache.size;
-    textsAt(graph, story, place, this.cache), story.usersAt(place);
+    textsAt(graph, story, place, this.cache);
     return this.cache.size > had;
   }
 

@@ -9,6 +9,8 @@ import {summed} from "./data.js";
 const kTitles = {pyrender: "pyrender", linear: "linear", source: "source", "llvm-ir": "LLVM IR", asm: "assembly",
   program: "program"};
 
+const kColours = /\u001b\[\d+m/g;  // of a terminal, which are in kernels' names
+
 /** @param {Map<number, number[]>} map */
 function push(map, key, value) { map.has(key) ? map.get(key).push(value) : map.set(key, [value]); }
 
@@ -26,8 +28,9 @@ export function textsAt(graph, story, place, cache) {
 
 function made(graph, story, raw, cache) {
   const ofTable = () => withNames(summed([...raw.lines], 1).map((n) => graph.lines[n]));
-  const lines = raw.lines ? ofTable() : (raw.text || "").replace(/\n$/, "").split("\n"), linesOf = new Map();
-  const nodesOf = new Map();
+  const text = raw.kind === "program" ? (raw.text || "").replace(kColours, "") : raw.text || "";
+  const lines = raw.lines ? ofTable() : text.replace(/\n$/, "").split("\n");
+  const linesOf = new Map(), nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
   const nodes = summed([...(raw.nodes || [])], 2);
   for (let i = 0; i < nodes.length; i += 2)
@@ -62,12 +65,12 @@ function withNames(lines) {
 /** The lines of nodes: their own, and where a node has none those of what uses it. @param {Text} text
  *  @param {Story} story @param {Iterable<number>} nodes @returns {{own: Set<number>, near: Set<number>}} */
 export function linesOfNodes(text, story, nodes) {
-  const own = new Set(), near = new Set(), users = story.usersAt(text.place);
+  const own = new Set(), near = new Set();
   for (const node of nodes) {
     const lines = text.linesOf.get(node);
     if (lines) lines.forEach((l) => own.add(l));
     else {
-      const seen = new Set([node]), queue = [node];
+      const seen = new Set([node]), queue = [node], users = story.usersAt(text.place);
       for (let i = 0; i < queue.length && queue.length < 400; i++)
         for (const user of users.get(queue[i])) {
           if (seen.has(user)) continue;

@@ -5,11 +5,17 @@ const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);
 
 /** By recording, for each node: 0 not known, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
 const kIsValue = new WeakMap();
+/** That of the recording that was asked for last. @type {{g: Recorded | null, known: Uint8Array}} */
+const kLatest = {g: null, known: new Uint8Array(0)};
 
 /** Whether a node is shown inside of its users: constants, devices, and lists of constants that are an argument. */
 export function isValue(/** @type {Recorded} */ g, n) {
-  let known = kIsValue.get(g);
-  if (!known || known.length < g.count) kIsValue.set(g, known = new Uint8Array(g.count));
+  if (kLatest.g !== g || kLatest.known.length < g.count) {
+    let known = kIsValue.get(g);
+    if (!known || known.length < g.count) kIsValue.set(g, known = new Uint8Array(g.count));
+    kLatest.g = g, kLatest.known = known;
+  }
+  const {known} = kLatest;
   if (!known[n]) known[n] = isNewValue(g, n) ? 2 : 1;
   return known[n] === 2;
 }
