@@ -176,14 +176,17 @@ export class App {
         if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
       }
     this.canvas.show(this.graph, scene.drawing, marks);
+    const isUnseen = isNew || this.isUnseen;  // behind the model nothing of the graph is seen
+    this.isUnseen = isUnseen && state.m;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
-    else if (isNew) {
+    else if (isUnseen && !state.m) {
       const look = () => {
-        this.canvas.fit();
+        this.canvas.begin();
         if (state.r >= 0) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
-      if (!this.canvas.size.width) this.canvas.whenSized = look;
+      if (!this.canvas.size.width || old.m) this.canvas.whenSized = look;  // the model takes more room than the graph
+      setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
       look();
     } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew))

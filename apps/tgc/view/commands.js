@@ -194,7 +194,7 @@ async function foldRepeats(app) {
   const blocks = all.repeats(), kinds = new Set(blocks.map((b) => b.kind)).size;
   if (!blocks.length) return app.say("no block is repeated");
   await app.go({f: blocks.map(wordOf), n: -1});
-  app.canvas.fit();
+  app.canvas.begin();
   app.say(blocks.length + " blocks of " + kinds + " kinds are folded");
 }
 async function foldModel(app) {
@@ -202,7 +202,7 @@ async function foldModel(app) {
   if (!app.graph.madeOf.length) return app.say("nobody knows of which nodes of a model this graph was made");
   const isFolded = f.some((word) => word.startsWith("m"));
   await app.go({f: isFolded ? f.filter((word) => !word.startsWith("m")) : [...f, "m"], n: -1});
-  app.canvas.fit();
+  app.canvas.begin();
   if (isFolded) return;
   app.say("the graph by the model's " + app.graph.madeOf.length + " nodes");
 }

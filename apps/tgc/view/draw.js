@@ -10,7 +10,7 @@ import {plain} from "./data.js";
 
 const kStraight = 22;  // how far a line runs straight down beside a row that it passes
 // Scales: boxes have text from kNames on, and are no more than dots of their colour below kDots.
-const kFewest = 0.004, kMost = 3, kNames = 0.34, kDots = 0.12;
+const kFewest = 0.004, kMost = 3, kNames = 0.34, kDots = 0.12, kRead = 0.7;
 
 export class GraphCanvas {
   /** @param {HTMLCanvasElement} canvas @param {(key: number, again: boolean) => void} picked -1: nothing */
@@ -56,6 +56,15 @@ export class GraphCanvas {
     });
   }
 
+  /** For a start: all of it, or, of what is high and narrow, as much from the top as can be read. */
+  begin() {
+    const d = this.drawing, {width} = this.#size();
+    this.fit();
+    if (!d || !width || this.view.scale >= kNames || (d.right - d.left) * kRead > width - 60) return;
+    this.view.scale = kRead;
+    this.view.x = (d.left + d.right) / 2 - width / 2 / kRead, this.view.y = d.top - 70 / kRead;
+    this.redraw();
+  }
   /** All of it into view. */
   fit() {
     const d = this.drawing, {width, height} = this.#size();
