@@ -11,12 +11,13 @@ namespace {
 
 struct LintOptions {
   std::vector<std::string> files;
-  bool json = false, kinds = false;
+  bool json = false, kinds = false, notes = false;
 };
 
 int run(const LintOptions& o) {
   if (o.kinds) {
-    for (const JitFindingKind& k : jit_finding_kinds()) print(std::string(k.what) + "\t" + std::string(k.help) + "\n");
+    for (auto kinds : {jit_finding_kinds(), o.notes ? jit_note_kinds() : std::span<const JitFindingKind>()})
+      for (const JitFindingKind& k : kinds) print(std::string(k.what) + "\t" + std::string(k.help) + "\n");
     return 0;
   }
   if (o.files.empty()) return trouble({.message = "no recording was given", .expected = "NAME.jit.jsonl.gz"});
@@ -33,7 +34,7 @@ int run(const LintOptions& o) {
       if (auto status = lint.add(line, file, number); !status) return trouble(status.diag());
     }
   }
-  if (lint.calls() || o.json) print_report(o.json ? lint.json() : lint.text());
+  if (lint.calls() || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
   if (!lint.calls()) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
   return lint.findings().empty() ? 0 : 1;
 }
@@ -46,6 +47,7 @@ void add_lint(CLI::App& app, int& exit_code) {
       "lint", "a jitted program's silent mistakes: values, tensors and branches that stay as they were captured");
   cmd->add_option("RECORDING", o->files, "recordings of TinyJits: OUT.jit.jsonl.gz");
   cmd->add_flag("--kinds", o->kinds, "list the kinds of findings instead");
+  cmd->add_flag("--notes", o->notes, "what goes well, too, as long as the program keeps to something; no findings");
   cmd->add_flag("--json", o->json, "as JSON");
   cmd->footer(
       "To record:  python -m tgc.export -o OUT.jsonl.gz --walk -- program.py   writes OUT.jit.jsonl.gz as well\n"

@@ -26,6 +26,12 @@ constexpr JitFindingKind kKinds[] = {
     {"refused", "the jit raised an error"},
 };
 
+constexpr JitFindingKind kNotes[] = {
+    {"shared-output", "what a call returns lies in one buffer: it is to be used, or copied, before the next call"},
+    {"implicit-input", "a tensor is not passed, but assigned to between calls: that is to be realized before the next"},
+    {"contained-input", "tensors are passed in a container: they are inputs, and would not be in one inside it"},
+};
+
 // What an error of the jit's means, by words of its message, and what to do about it.
 struct Remedy {
   std::string_view word, means, mend;
@@ -95,6 +101,7 @@ bool differs_inside(const Json& a, const Json& b, int depth) {
 }  // namespace
 
 std::span<const JitFindingKind> jit_finding_kinds() { return kKinds; }
+std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
 
 // A call as it was recorded.
 struct JitLint::Call {
@@ -142,6 +149,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
       used(j.at("jit").get<size_t>(), j.at("call").get<size_t>(), j.at("buffer").get<int64_t>(), text_of(j, "place"));
       return Unit{};
     }
+    if (j.at("event") == "assign") return assigned_[j.at("buffer").get<int64_t>()] = text_of(j, "place"), Unit{};
     Call now;
     now.jit = j.at("jit"), now.number = j.at("call");
     now.function = text_of(j, "function"), now.place = text_of(j, "place"), now.from = text_of(j, "from");
@@ -176,6 +184,12 @@ JitFinding* JitLint::find(const Jit& jit, std::string_view what, const std::stri
     return nullptr;
   findings_.push_back({std::string(what), jit.function, where, std::move(happens), std::move(mend)});
   return &findings_.back();
+}
+
+void JitLint::note(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
+                   std::string mend) {
+  if (told_.insert(jit.function + "\n" + jit.place + "\n" + std::string(what)).second)
+    notes_.push_back({std::string(what), jit.function, where, std::move(happens), std::move(mend)});
 }
 
 void JitLint::call(const Call& now) {
@@ -289,11 +303,24 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
       found->kernel = then.kernel_of(*found->buffer, &Call::Kernel::reads);
     }
   }
+  for (auto& [name, value] : now.sees)
+    if (auto at = value.starts_with("buffer ") ? assigned_.find(number_of(value)) : assigned_.end();
+        at != assigned_.end())
+      note(jit, "implicit-input", where,
+           "'" + name + "' is not passed, and is assigned to at " + at->second +
+               ": a replay reads what its buffer holds",
+           "realize each assignment before the call, as here, or pass it");
   jit.replays++;
   for (auto& [name, fact] : now.args) {
     auto before = then.args.find(name);
     if (before == then.args.end()) continue;
     std::string kind = text_of(fact, "kind");
+    if (kind == "several")
+      for (const Json& item : fact["items"])
+        if (text_of(item, "kind") == "tensor")
+          note(jit, "contained-input", where,
+               "tensors in '" + name + "' are inputs; in a container inside it they would not be",
+               "keep it flat, as here");
     if (kind == "value" && before->second != fact)
       find(jit, "frozen-value", where,
            "the argument '" + name + "' is " + text_of(fact, "value") + " here, and stays " +
@@ -330,6 +357,11 @@ void JitLint::outputs(Jit& jit, const Call& now) {
     auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };  // and changed in place
     if (std::none_of(now.args.begin(), now.args.end(), passed)) written.push_back(buffer);
   }
+  for (auto& [earlier, buffers] : jit.outputs)
+    for (int64_t buffer : written)
+      if (earlier < now.number && std::ranges::count(buffers, buffer))
+        note(jit, "shared-output", now.where(), "what a call returns lies where the next call writes what it returns",
+             "use it before the next call, or keep a copy: f(x).clone().realize()");
 }
 
 void JitLint::used(size_t number, size_t call, int64_t buffer, const std::string& where) {
@@ -342,20 +374,29 @@ void JitLint::used(size_t number, size_t call, int64_t buffer, const std::string
           "what call " + std::to_string(call) + " returned was written over by call " + std::to_string(later->first),
           "keep a copy of it: f(x).clone().realize()");
       if (!f) return;
+      std::erase_if(notes_, [&](const JitFinding& n) {
+        return n.what == "shared-output" && n.function == known->second->function;
+      });
       f->buffer = buffer;
       if (known->second->captured) f->kernel = known->second->captured->kernel_of(buffer, &Call::Kernel::writes);
       return;
     }
 }
 
-std::string JitLint::text() const {
+std::string JitLint::text(bool with_notes) const {
   std::string out;
-  for (const JitFinding& f : findings_)
-    out += f.where + ": " + f.what + " in " + f.function + (f.kernel.empty() ? "" : ", kernel " + f.kernel) +
-           (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "") + "\n  " + f.happens +
-           "\n  to mend it: " + f.mend + "\n";
-  return out + std::to_string(calls_) + " calls of " + std::to_string(jits_.size()) + " TinyJits, " +
-         std::to_string(findings_.size()) + (findings_.size() == 1 ? " finding\n" : " findings\n");
+  auto tell = [&](const JitFinding& f, std::string_view before, std::string_view mend) {
+    out.append(f.where).append(": ").append(before).append(f.what).append(" in ").append(f.function);
+    out += (f.kernel.empty() ? "" : ", kernel " + f.kernel) + (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "");
+    out.append("\n  ").append(f.happens).append("\n  ").append(mend).append(f.mend) += '\n';
+  };
+  for (const JitFinding& f : findings_) tell(f, "", "to mend it: ");
+  if (with_notes)
+    for (const JitFinding& f : notes_) tell(f, "note: ", "");
+  auto counted = [](size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+  return out + counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", " +
+         counted(findings_.size(), "finding") + (notes_.empty() ? "" : ", " + counted(notes_.size(), "note")) +
+         (notes_.empty() || with_notes ? "" : " (--notes)") + "\n";
 }
 
 std::string JitLint::json() const {
@@ -363,15 +404,18 @@ std::string JitLint::json() const {
   JsonWriter json(out);
   json.object([&] {
     json.member("calls", calls_).member("jits", jits_.size());
-    json.key("findings").array([&] {
-      for (const JitFinding& f : findings_)
-        json.line().object([&] {
-          json.member("what", f.what).member("function", f.function).member("where", f.where);
-          json.member("happens", f.happens).member("mend", f.mend);
-          if (!f.kernel.empty()) json.member("kernel", f.kernel);
-          if (f.buffer) json.member("buffer", *f.buffer);
-        });
-    });
+    auto list = [&](std::string_view key, const std::vector<JitFinding>& findings) {
+      json.key(key).array([&] {
+        for (const JitFinding& f : findings)
+          json.line().object([&] {
+            json.member("what", f.what).member("function", f.function).member("where", f.where);
+            json.member("happens", f.happens).member("mend", f.mend);
+            if (!f.kernel.empty()) json.member("kernel", f.kernel);
+            if (f.buffer) json.member("buffer", *f.buffer);
+          });
+      });
+    };
+    list("findings", findings_), list("notes", notes_);
   });
   return out + "\n";
 }

@@ -29,6 +29,7 @@ struct JitFindingKind {
   std::string_view what, help;
 };
 std::span<const JitFindingKind> jit_finding_kinds();
+std::span<const JitFindingKind> jit_note_kinds();
 
 class JitLint {
  public:
@@ -36,8 +37,11 @@ class JitLint {
   Status add(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
+  // What goes well as it is, and would not if the program did without something: `what` is a kind of note.
+  const std::vector<JitFinding>& notes() const { return notes_; }
   size_t calls() const { return calls_; }
-  std::string text() const;
+  // `with_notes`: they are told, too; else how many there are.
+  std::string text(bool with_notes = false) const;
   std::string json() const;
 
  private:
@@ -49,12 +53,14 @@ class JitLint {
   void used(size_t jit, size_t call, int64_t buffer, const std::string& where);
   void look_at_capture(Jit& jit, const Call& now);
   void refused(const Jit& jit, const Call& now);
+  void note(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend);
   // Adds a finding; of each jit one of that kind with that `once`, or else at that place. Null: it is known.
   JitFinding* find(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
                    std::string mend, const std::string& once = {});
 
   std::map<size_t, std::shared_ptr<Jit>> jits_;
-  std::vector<JitFinding> findings_;
+  std::vector<JitFinding> findings_, notes_;
+  std::map<int64_t, std::string> assigned_;  // outside of every jit: the buffer, and where
   std::set<std::string> told_;
   size_t calls_ = 0;
 };

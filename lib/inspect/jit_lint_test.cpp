@@ -50,6 +50,29 @@ TEST_CASE("JitLint: arguments, objects and tensors that are not those of the cap
             .what == "frozen-tensor");
 }
 
+TEST_CASE("JitLint: what goes well as long as the program keeps to something is a note, and no finding") {
+  auto notes = [](std::initializer_list<std::string> events) {
+    JitLint lint = lint_of(events);
+    CHECK(lint.findings().empty());
+    std::string out;
+    for (const JitFinding& n : lint.notes()) out += n.what + " ";
+    return out;
+  };
+  const std::string out = R"(,"outputs":[{"buffer":7}])", sees = R"(,"sees":{"x":"buffer 5"})",
+                    assign = R"({"id":"a","event":"assign","buffer":5,"place":"f.py:30"})",
+                    list = R"(,"args":{"a":{"kind":"several","items":[{"kind":"tensor","buffer":1}]}})";
+  CHECK(notes({call(1, "capture", out), call(2, "replay", out), call(3, "replay", out)}) == "shared-output ");
+  CHECK(notes({call(1, "capture", sees), assign, call(2, "replay", sees)}) == "implicit-input ");
+  CHECK(notes({call(1, "capture", sees), call(2, "replay", sees)}) == "");
+  CHECK(notes({call(1, "capture", list), call(2, "replay", list)}) == "contained-input ");
+  JitLint bitten = lint_of({call(1, "capture", out), call(2, "replay", out),
+                            R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
+  CHECK(bitten.findings().size() == 1);
+  CHECK(bitten.notes().empty());  // which the finding says
+  std::string text = lint_of({call(1, "capture", out), call(2, "replay", out)}).text(true);
+  CHECK(text.find("f.py:12: note: shared-output in f\n") != std::string::npos);
+}
+
 TEST_CASE("JitLint: what the function does besides kernels") {
   CHECK(only({call(1, "capture", R"(,"reads":[{"place":"f.py:3"}])")}).what == "baked-value");
   CHECK(only({call(0, "warmup", R"(,"changes":["count"])"), call(1, "capture", R"(,"changes":["count"])")}).what ==

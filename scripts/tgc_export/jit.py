@@ -10,6 +10,7 @@ facts that `tgc lint` looks at. An event is a record of level "jit":
    "kernels":[{"name":"E_4","devices":["CPU"],"reads":[3],"writes":[7],"place":"train.py:13"}],  of a capture
    "unread":["y"],                                                    inputs that none of them touches
    "outputs":[{"buffer":7}], "error":"JitError: ..."}
+  {"event":"assign","buffer":5,"place":"train.py:18"}                outside of every jit, of a tensor that one uses
   {"event":"read","jit":0,"call":1,"buffer":7,"place":"train.py:20"}  of a tensor that a call returned
 """
 import inspect, itertools, os, sys, weakref
@@ -37,6 +38,7 @@ class JitWatch:
   def __init__(self, recorder):
     self.recorder, self.frames, self.buffers, self.objects = recorder, [], weakref.WeakKeyDictionary(), {}
     self.numbers, self.jits, self.returned = itertools.count(), {}, {}  # `returned`: of tensors, by id
+    self.assigned = set()  # places outside of every jit, with the buffer
 
   def watch(self): on_import("tinygrad.engine.jit", self.install)
 
@@ -50,8 +52,10 @@ class JitWatch:
       watch.read(tensor)
       return buffer(tensor)
     def watched_assign(tensor, *args, **kwargs):
+      buffer = watch.known_buffer(tensor)
       result = assign(tensor, *args, **kwargs)
-      if watch.frames: watch.frames[-1]["assigned"].append((tensor, line_of_program()))
+      if not watch.frames: watch.assigned_outside(buffer)
+      else: watch.frames[-1]["assigned"].append((tensor, line_of_program()))
       return result
     kind.__call__, Tensor._buffer, Tensor.assign = watched_call, watched_buffer, watched_assign
 
@@ -67,6 +71,11 @@ class JitWatch:
   def buffer_of_node(self, base):
     buffer = getattr(base, "realized", None)
     return self.number_of(base if buffer is None else buffer)
+
+  def known_buffer(self, tensor):
+    """Its number, where a jit has met it."""
+    try: return self.buffers.get(getattr(tensor.uop.base, "realized", None))
+    except TypeError: return None
 
   def object_number(self, x):
     """A number for an object, as long as it lives."""
@@ -133,6 +142,12 @@ class JitWatch:
       return
     if (of := self.of_call(tensor)) is not None:
       self.write({"event": "read", "jit": of[0], "call": of[1], "buffer": self.buffer_of(tensor), "place": line_of_program()})
+
+  def assigned_outside(self, buffer):
+    if buffer is None or (place := line_of_program(), buffer) in self.assigned: return
+    self.assigned.add((place, buffer))
+    event = {"event": "assign", "buffer": buffer, "place": place}
+    with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.name()}.assign{len(self.assigned)}", **event}, {})
 
   def call(self, call, jit, args, kwargs):
     if id(jit) not in self.jits: self.jits[id(jit)] = [len(self.jits), 0, jit]
