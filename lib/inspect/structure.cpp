@@ -4,25 +4,16 @@
 
 #include "lib/support/json_writer.h"
 #include "lib/text/open_args.h"
+#include "lib/uop/release_names.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
 
-// What 0.12.0 lacks and other releases have: values of enums, and dtypes. (Of ops the table of ops says it.)
-struct Name {
-  std::string_view name;
-  Release first, last;
-};
-constexpr Name kNames[] = {
-    {"AxisType.WEAK", Release::v0_14, Release::v0_14},       {"AxisType.DEVICE", Release::v0_14, Release::v0_14},
-    {"AddrSpace.ALU", Release::v0_14, Release::v0_14},       {"dtypes.weakint", Release::v0_13, Release::v0_14},
-    {"dtypes.weakfloat", Release::v0_14, Release::v0_14},    {"dtypes.fp8e4m3fnuz", Release::v0_13, Release::v0_14},
-    {"dtypes.fp8e5m2fnuz", Release::v0_13, Release::v0_14},
-};
+// Whether a name that 0.12.0 lacks is the release's.
 bool knows(Release release, std::string_view name) {
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](const Name& n) { return n.name == name && n.first <= release && release <= n.last; });
+  const ReleaseName* known = release_name(name);
+  return known && known->is_in(release);
 }
 
 // Names that are kept though the release has none of them: in an arg however deep, and of a dtype.

@@ -5,7 +5,7 @@
 #include "lib/support/name_table.h"
 #include "lib/text/open_args.h"
 #include "lib/text/pyrender_open.h"
-#include "lib/uop/release.h"
+#include "lib/uop/release_names.h"
 
 namespace tgc {
 namespace {
@@ -383,24 +383,30 @@ constexpr uint32_t bit(Release r) { return 1u << int(r); }
 constexpr uint32_t k12 = bit(Release::v0_12), k13 = bit(Release::v0_13), k14 = bit(Release::v0_14);
 
 struct Word {
-  std::string_view before, word;  // "dtypes" and "weakint"; of a method nothing stands before
+  std::string_view before, word;  // "UOp" and "variable"; of a method nothing stands before
   uint32_t releases;
 };
 constexpr Word kWords[] = {
-    {"dtypes", "index", k12},         {"dtypes", "weakint", k13 | k14}, {"dtypes", "weakfloat", k14},
-    {"UOp", "unique_const", k12 | k13}, {"UOp", "variable", k12 | k13},   {"", "_rop", k13 | k14},
-    {"", "r", k12},                   {"", "reshape", k12},             {"", "expand", k12},
-    {"", "permute", k12},             {"", "assign", k12},              {"", "where", k12 | k13},
+    {"UOp", "unique_const", k12 | k13}, {"UOp", "variable", k12 | k13}, {"", "_rop", k13 | k14},
+    {"", "r", k12},                     {"", "reshape", k12},           {"", "expand", k12},
+    {"", "permute", k12},               {"", "assign", k12},            {"", "where", k12 | k13},
 };
 
 // The releases that write `word` behind `before` and a dot.
 uint32_t releases_with(std::string_view before, std::string_view word, std::string_view after) {
-  if (before == "Ops") {
-    auto op = parse_op(word);
+  auto those = [](auto has) {
     uint32_t out = 0;
     for (Release r : {Release::v0_12, Release::v0_13, Release::v0_14})
-      if (op && has_op(r, *op)) out |= bit(r);
+      if (has(r)) out |= bit(r);
     return out;
+  };
+  if (before == "Ops") {
+    auto op = parse_op(word);
+    return those([&](Release r) { return op && has_op(r, *op); });
+  }
+  if (before == "dtypes" || before == "AxisType" || before == "AddrSpace") {
+    const ReleaseName* name = release_name(std::string(before).append(".").append(word));
+    return those([&](Release r) { return !name || name->is_in(r); });
   }
   if (before == "UOp" && word == "const") return after.starts_with("(dtypes.") ? k12 | k13 : k14;
   for (const Word& w : kWords)
