@@ -76,6 +76,9 @@ void bisect_kernel(FailingRun& run, BisectReport& report) {
   RewriteBlame rewrites(run, report);
   Outcome watched = rewrites.look();
   if (first.passes() && watched.passes()) return;
+  if (!watched.is_refused() && run.is_wrong_itself())
+    return blame(report, Verdict::Unresolved, "the graph as it came in does so in REF, before any rewrite: it is wrong "
+                                              "itself, or what is expected of it is");
   if (watched.is_refused() && blame_endless(run, rewrites, watched, report)) return;
   bool flaky = first.passes() != second.passes();
   if (!flaky && first.passes() != watched.passes()) return blame_shortcut(run, first.passes(), report);

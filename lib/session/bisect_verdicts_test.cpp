@@ -1,9 +1,12 @@
 // Each verdict that a seeded rewrite does not show: two that fail together, a shortcut, rules that undo each other, a
 // schedule, a kernel that does what none may do, vectors that both renderers print wrongly.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 
+#include "lib/runtime/npz.h"
 #include "lib/session/bisect.h"
 #include "lib/session/source.h"
 #include "lib/support/testing.h"
@@ -123,6 +126,20 @@ TEST_CASE("bisect: a kernel that reads beside its array is to blame itself") {
   CHECK(report.verdict == Verdict::Crash);
   CHECK(report.exit_code() == 1);
   CHECK(report.detail.starts_with("the kernel itself, as it came in, in REF: "));
+}
+
+TEST_CASE("bisect: where another result is expected than the graph computes no rewrite is accused") {
+  std::string other = std::filesystem::temp_directory_path() / ("tgc_expected." + std::to_string(getpid()) + ".npz");
+  Arrays arrays;
+  arrays.push_back({"data0", Array(dtypes::int32, {40})});
+  write_npz(other, arrays).value_or_throw();
+  BisectReport report = bisected(kDivided, "", {.device = "CPU:LLVM", .expect = other});
+  std::filesystem::remove(other);
+  INFO(report.text(), report.error);
+  CHECK(report.verdict == Verdict::Unresolved);
+  CHECK(report.stage.empty());
+  CHECK(report.detail.starts_with("the graph as it came in does so in REF, before any rewrite"));
+  CHECK(report.failure.starts_with("data0 int32 (40,): "));
 }
 
 TEST_CASE("bisect: a variable that the kernel lacks is an error, as in run") {

@@ -66,6 +66,7 @@ Outcome FailingRun::prepare(const GivenRun* given) {
     list_ = recorded_;
   }
   if (!given) return expect();
+  is_expected_by_ref_ = true;
   inputs_ = copy_of(given->inputs), expected_ = copy_of(given->expected), places_ = given->places;
   is_small_ = places_.empty();
   return {};
@@ -96,6 +97,12 @@ void FailingRun::keep() {
 
 // ---- what goes in, what comes out
 
+bool FailingRun::is_wrong_itself() {
+  if (is_expected_by_ref_ || is_list()) return false;
+  Outcome o = run_graph(in_.root);
+  return !o.passes() && !o.is_refused();
+}
+
 bool FailingRun::expect_all() { return !places_.empty() && expect(true).passes(); }
 
 Outcome FailingRun::expect(bool all) {
@@ -111,7 +118,9 @@ Outcome FailingRun::expect(bool all) {
   if (o_.seed || o_.arrays.empty()) draw = {.seed = o_.seed.value_or(0), .floats = floats_for(in_.root)};
   inputs_ = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
   is_small_ = !in_.list.empty() || work_of(in_.root) <= kWork;
-  if (expected_ = given_expected(o_, in_, file); !expected_.empty()) {
+  expected_ = given_expected(o_, in_, file);
+  is_expected_by_ref_ = expected_.empty() && (o_.reference.empty() || o_.reference == "REF");
+  if (!expected_.empty()) {
   } else if (!o_.reference.empty() && o_.reference != "REF") {
     Placement other = std::move(choose_placement(o_.reference, "", settings()).value_or_throw());
     KernelGraph graph{.root = in_.root, .stage = in_.info.stage, .list = in_.list, .opts = session_.over.opts};
@@ -322,6 +331,8 @@ Result<Execution> FailingRun::run_in_ref(Executable& kernel, const Arrays& input
 }
 
 Outcome FailingRun::run(Executable& kernel, Device& device) {
+  // a variable without a value: it stood for something, and what puts that back was left out
+  if (auto arguments = kernel.arguments(o_.variables); !arguments) return refused(arguments.diag());
   report_.runs++;
   Arrays inputs = inputs_of(kernel);
   return judged(o_.sanitize ? execute_sanitized(kernel, inputs, o_.variables, options())

@@ -47,6 +47,8 @@ class FailingRun {
   // Finds out where it runs, what goes in and what is expected to come out. What does not pass: the kernel itself, as
   // it came in, dies in REF.
   Outcome prepare(const GivenRun* given = nullptr);
+  // Whether the graph as it came in, run by REF, is not what a file or another device expects: no rewrite is to blame.
+  bool is_wrong_itself();
   // Of a kernel too large for REF but some elements are known: whether that was so; now all of them are.
   bool expect_all();
   // A shell command tells instead, of the file of a graph in the place of {}: 0 is that it fails.
@@ -113,6 +115,7 @@ class FailingRun {
   Arrays inputs_, expected_;
   KnownPlaces places_;
   Outcome failed_;                   // of the first attempt that did not pass
+  bool is_expected_by_ref_ = false;  // what is expected is what REF makes of the graph
   bool may_hang_on_rounding_ = true, is_small_ = true;
   std::map<std::string, std::pair<Outcome, int>> outcomes_;  // by source: and how often it was asked for again
 };
