@@ -203,8 +203,8 @@ class Campaign {
   // ---- one graph
   void one(uint64_t number) {
     Chance chance(spec_.seed * 0x100000001B3ull + number);
-    if (number < tensors_.size()) return one_schedule(number, tensors_[number], chance);
-    if (!tensors_.empty() && chance.one_in(32)) return one_schedule(number, chance.one_of(tensors_), chance);
+    if (number < tensors_.size()) return one_schedule(number, tensors_[number], chance, true);
+    if (!tensors_.empty() && chance.one_in(32)) return one_schedule(number, chance.one_of(tensors_), chance, false);
     auto made = catch_failures([&] { return kernel(number - tensors_.size(), chance); });
     if (!made || !*made || !(*made)->ast || !is_well_formed((*made)->ast)) return count(FuzzOutcome{});
     try_one(number, **made, chance);
@@ -221,12 +221,17 @@ class Campaign {
   }
 
   // A tensor graph: its stages watched, and each of its kernels as any other.
-  void one_schedule(uint64_t number, const KernelText& parent, Chance& chance) {
+  void one_schedule(uint64_t number, const KernelText& parent, Chance& chance, bool as_it_is) {
     Settings settings;
     settings.CPU_COUNT = 4;
     for (auto& [name, value] : parent.settings) (void)settings.set(name, value);
     auto loaded = load_text(settings, InputKind::Pyrender, parent.ast, "golden");
     if (!loaded) return;
+    if (!as_it_is) {
+      UOp grown = grown_tensor_graph(loaded->root, chance);
+      if (!grown || verify(toposort(grown), Spec::Tensor)) return count(FuzzOutcome{});
+      loaded->root = grown;
+    }
     auto whole = Compilation::begin(std::move(*loaded), {});
     if (!whole) return;
     ApplicationLog log;

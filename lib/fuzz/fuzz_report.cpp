@@ -51,7 +51,8 @@ std::string FuzzReport::text() const {
       refused, left_out, runs, device_runs, rules_hit, rules,
       100.0 * double(rules_hit) / double(std::max<size_t>(1, rules)));
   std::string out = line;
-  if (!never_hit.empty()) out += "that never applied:\n" + never_hit_text(never_hit);
+  if (2 * rules_hit < rules) out += "those that never applied are named by --json\n";
+  else if (!never_hit.empty()) out += "those that never applied:\n" + never_hit_text(never_hit);
   if (with_tinygrad) out += std::to_string(with_tinygrad) + " graphs as tinygrad compiles them, text by text\n";
   for (const FuzzFinding& f : findings) {
     out += std::string(f.known ? "known: " : "FOUND: ") + f.verdict + (f.rule.empty() ? "" : " " + f.rule) +

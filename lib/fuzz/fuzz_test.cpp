@@ -84,6 +84,39 @@ TEST_CASE("fuzz: kernels made from left sides are well formed, and most of them 
   CHECK(2 * hit > tried);
 }
 
+TEST_CASE("fuzz: a sum of halves in another order is no finding, and something else is") {
+  for (double factor : {1.0, 1.5}) {
+    FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CUDA:CUDA:sm_80"};
+    Graph& g = *kernel.graph;
+    UOp i = g.range(4, 0, AxisType::LOOP), r = g.range(1024, 1, AxisType::REDUCE);
+    UOp in = g.node(Op::DEFINE_GLOBAL, dtypes::float16.ptr(4096), {}, Arg(int64_t(1)));
+    UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::float16.ptr(4), {}, Arg(int64_t(0)));
+    UOp sum = in.index(i * Const(1024) + r).reduce(std::vector<UOp>{r}, Op::ADD);
+    kernel.ast = g.sink(out.index_ptr(i).store(sum).end(std::vector<UOp>{i}));
+    if (factor > 1) set_fault_of_thread(FaultSpec{"group-for-reduce", 1});
+    Chance chance(1);
+    FuzzOutcome outcome = try_kernel(kernel, chance, {}, [](const Application&) {});
+    set_fault_of_thread(std::nullopt);
+    CHECK((outcome.kind == FuzzOutcome::Kind::Compared) == (factor == 1));
+  }
+}
+
+TEST_CASE("fuzz: matrix products are well formed, and tensor cores take some of them") {
+  size_t products = 0;
+  for (uint64_t seed = 0; seed < 12; seed++) {
+    Chance chance(seed), trial(seed);
+    FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:HIP:gfx942"};
+    kernel.ast = matmul_kernel(*kernel.graph, chance);
+    CHECK(is_well_formed(kernel.ast));
+    Compilation c = std::move(
+        Compilation::begin({.graph = kernel.graph, .root = kernel.ast}, {.target = kernel.target}).value_or_throw());
+    auto& list = c.list();
+    REQUIRE(list);
+    products += std::ranges::any_of(*list, [](UOp u) { return u.is(Op::WMMA); });
+  }
+  CHECK(products > 0);
+}
+
 TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {
   WithEnvironment fault("TGC_FAULT", "lower-binary");
   FuzzReport report = fuzz(Session(), {.count = 60});

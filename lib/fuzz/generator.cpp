@@ -70,6 +70,10 @@ class Algebra {
       stride *= loops[i].vmax().as_int().small() + 1;
     }
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
+    if (c_.one_in(24)) {  // what is there already stays, everywhere or in some iterations
+      UOp own = out.index(at);
+      value = c_.one_in(2) ? own : loops[0].lt(loops[0].const_like(1)).where(value, own);
+    }
     return g_.sink(out.index_ptr(at).store(value).end(loops));
   }
 
@@ -291,6 +295,30 @@ UOp grown_kernel(UOp ast, Chance& chance) {
   if (root == ast || first_malformed_below(root)) return {};
   UOp out = with_fitting_buffers(root);
   return out == ast ? UOp() : out;
+}
+
+UOp grown_tensor_graph(UOp sink, Chance& c) {
+  Graph& g = sink.graph();
+  UOp root = sink, device;
+  for (UOp u : toposort(root))
+    if (u.is(Op::DEVICE) && u.arg().kind() == Arg::Kind::Str) device = u;
+  for (size_t n = 1 + c.below(3); n > 0; n--) {
+    UOp u = c.one_of(toposort(root)), now = u;
+    if (!u.dtype().is_value() || u.dtype().is(Scalar::Void) || u.in({Op::BIND, Op::DEFINE_VAR})) continue;
+    switch (c.below(6)) {
+      case 0: now = g.node(Op::CONTIGUOUS, u.dtype(), u); break;
+      case 1: now = g.node(c.one_in(2) ? Op::DETACH : Op::CONTIGUOUS_BACKWARD, u.dtype(), u); break;
+      case 2:
+        if (device) now = g.node(Op::COPY, u.dtype(), {u, device.with_arg(g.str(c.one_in(2) ? "CPU:1" : "CPU"))});
+        break;
+      case 3: now = u + u; break;
+      case 4: now = u.cast(dtypes::float32).cast(u.dtype()); break;
+      default:
+        if (dtypes::is_float(u.dtype())) now = c.one_in(2) ? u.exp2() : u.reciprocal();
+    }
+    root = with(root, u, now);
+  }
+  return root == sink || first_malformed_below(root) ? UOp() : root;
 }
 
 UOp smaller_kernel(UOp ast, int64_t most) {

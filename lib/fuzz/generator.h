@@ -35,6 +35,10 @@ UOp matmul_kernel(Graph& graph, Chance& chance);
 // as it is or folds it. Its buffers are as large as what is reached in them. The empty UOp: nothing came of it.
 UOp grown_kernel(UOp ast, Chance& chance);
 
+// The same of a tensor graph: copies, contiguous tensors, casts and operations in between. The empty UOp: nothing came
+// of it.
+UOp grown_tensor_graph(UOp sink, Chance& chance);
+
 // The kernel with loops of at most that many iterations, and buffers as large as what is reached. The empty UOp: it has
 // none that are longer, or its buffers cannot be fitted.
 UOp smaller_kernel(UOp ast, int64_t most);

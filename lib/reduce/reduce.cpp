@@ -11,9 +11,7 @@
 #include "lib/reduce/cuts.h"
 #include "lib/reduce/leap.h"
 #include "lib/reduce/steps.h"
-#include "lib/session/blame/model.h"
 #include "lib/session/bundle.h"
-#include "lib/session/source.h"
 #include "lib/support/json_writer.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
@@ -118,9 +116,9 @@ class Reduction {
   // parts of its AST.
   void approach() {
     if (is_rewrite() && (leap() || stopped())) return;
-    try_first_application();
     if (is_rewrite()) begin_at_stage();
-    if (is_rewrite() && oracle_.has_glances() && best_.nodes() < kSmall) return;  // single steps are cheap
+    else try_first_application();
+    if (is_rewrite() && oracle_.has_glances() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();
@@ -140,8 +138,14 @@ class Reduction {
   void begin_at_stage() {
     Specimen in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
     in_ref.device = "REF";
+    auto later = at_stage(own_, in_ref, stage());
+    bool is_likely = later && later->nodes() < kSmall && oracle_.has_glances() && oracle_.known(*later).value_or(true);
+    if (trusts_glances_ && is_likely) {
+      ahead_ = std::move(later);
+      return;
+    }
     if (best_.device != "REF" && oracle_.fails(in_ref)) take(std::move(in_ref));
-    auto later = at_stage(own_, best_, stage());
+    later = at_stage(own_, best_, stage());
     if (!later) return;
     if (oracle_.fails(*later)) return take(std::move(*later));
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
@@ -164,18 +168,26 @@ class Reduction {
       auto c = catch_failures([&] { return leap.around(depth, spec_.variables); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
-      if (!is_smaller(*c) || !oracle_.fails(*c)) return false;
+      if (!is_smaller(*c) || !(trusts_glances_ ? oracle_.known(*c).value_or(true) : oracle_.fails(*c))) return false;
       found = std::move(*c);
       return true;
     };
+    trusts_glances_ &= oracle_.has_glances();
     size_t least = leap.looked_at(), most = leap.depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
       while (most - least > 1 && !stopped()) {
         size_t middle = (least + most) / 2;
         (fails(middle) ? most : least) = middle;
       }
-    if (found) take(std::move(*found));
-    return found.has_value();
+    if (found && trusts_glances_) ahead_ = std::move(found);
+    else if (found) take(std::move(*found));
+    return found.has_value() || ahead_.has_value();
+  }
+
+  // Where a glance had nothing against the leap, and the oracle had.
+  void leap_carefully() {
+    trusts_glances_ = false;
+    if (!leap()) begin_at_stage();
   }
 
   // ---- taking what is smaller
@@ -340,6 +352,8 @@ class Reduction {
   void walk() {
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
       std::vector<Specimen> way{best_};
+      const bool leaped = ahead_.has_value();
+      if (leaped) way.push_back(std::move(*std::exchange(ahead_, std::nullopt)));
       while (way.size() - 1 < most)
         if (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
         else break;
@@ -349,6 +363,7 @@ class Reduction {
         (oracle_.fails(way[at]) ? fails : passes) = at;
       most = fails == 0 ? 1 : 2 * fails;
       if (fails) take(std::move(way[fails]));
+      else if (leaped && !stopped()) leap_carefully(), most = SIZE_MAX;
     }
   }
 
@@ -388,6 +403,8 @@ class Reduction {
   Oracle oracle_;
   ReduceReport& report_;
   Specimen best_;
+  bool trusts_glances_ = true;     // of the first leap: the oracle is asked later, of the last step of a walk
+  std::optional<Specimen> ahead_;  // where that leap leads
 };
 
 }  // namespace
@@ -399,76 +416,6 @@ ReduceReport reduce(const Session& session, Loaded& in, const TrialSpec& spec, c
   if (!done) report.error = done.diag().text();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;
-}
-
-namespace {
-
-// Of many kernels the first that makes something else of its arrays than REF does; `run` runs all of them as it is
-// told.
-ReduceReport reduce_first_wrong(const Session& session, const TrialSpec& spec, const Wanted& wanted,
-                                const std::function<ModelReport(const TrialSpec&)>& run) {
-  KernelWatch watch(session);
-  TrialSpec watched = spec;
-  watched.reference = "none", watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
-  ModelReport model = run(watched);
-  if (!watch.found() && !model.error.empty()) return {.error = model.error};
-  if (!watch.found())
-    return {.error = "each of its " + std::to_string(watch.seen()) + " kernels makes of its arrays what REF does"};
-  session.note("kernel " + std::to_string(watch.number()) + " (" + watch.kernel().info.name + ")");
-  auto arrays = std::make_shared<Repro>();
-  arrays->device = model.device.substr(0, model.device.find(','));
-  arrays->inputs = bundled(watch.given().inputs), arrays->variables = watch.variables();
-  watch.kernel().report.repro = std::move(arrays);
-  TrialSpec of_kernel = spec;
-  of_kernel.arrays.clear(), of_kernel.expect.clear(), of_kernel.reference.clear();
-  return reduce(session, watch.kernel(), of_kernel, wanted);
-}
-
-ReduceReport reduce_each(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
-  auto whole = session.begin(std::move(in));
-  if (!whole) return {.error = whole.diag().text()};
-  if (auto& schedule = whole->schedule(); !schedule) return {.error = schedule.diag().text()};
-  for (size_t number : whole->kernel_numbers()) {
-    auto compilation = whole->kernel(number);
-    if (!compilation) return {.error = compilation.diag().text()};
-    session.progress("kernel " + std::to_string(number));
-    Loaded kernel = std::move(*compilation).take();
-    ReduceReport report = reduce(session, kernel, spec, wanted);
-    if (report.error.empty() || session.cancelled()) return report;
-  }
-  return {.error = "none of its kernels, alone and with arrays of its own, shows that"};
-}
-
-ReduceReport timed(const std::function<ReduceReport()>& work) {
-  auto begin = std::chrono::steady_clock::now();
-  auto report = catch_failures(work);
-  if (!report) return {.error = report.diag().text()};
-  report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return std::move(*report);
-}
-
-}  // namespace
-
-ReduceReport reduce_input(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
-  if (!in.is_tensor_graph) return reduce(session, in, spec, wanted);
-  return timed([&] {
-    if (wanted.kind != Symptom::Kind::Wrong) return reduce_each(session, in, spec, wanted);
-    return reduce_first_wrong(session, spec, wanted,
-                              [&](const TrialSpec& watched) { return run_tensor_graph(session, in, watched); });
-  });
-}
-
-ReduceReport reduce_model(const Session& session, const std::string& path, const TrialSpec& spec,
-                          const Wanted& wanted) {
-  return timed([&]() -> ReduceReport {
-    if (wanted.kind == Symptom::Kind::Wrong)
-      return reduce_first_wrong(session, spec, wanted,
-                                [&](const TrialSpec& watched) { return run_model(session, path, watched); });
-    auto source = std::move(Source::open(session, path).value_or_throw());
-    auto graph = std::move(source.next().value_or_throw());
-    if (!graph) return {.error = "there is no graph in " + path};
-    return reduce_each(session, *graph, spec, wanted);
-  });
 }
 
 std::string ReduceReport::text() const {

@@ -279,7 +279,7 @@ Candidates simpler_nodes(const Specimen& c, UOp u) {
     }
     return out;
   }
-  if (u.is(Op::INDEX) && u.dtype() == u.src(0).dtype()) become(u.src(0));
+  if (u.is(Op::INDEX) && u.dtype().is_ptr() && u.dtype().base() == u.src(0).dtype().base()) become(u.src(0));
   else if (!u.in({Op::SINK, Op::INDEX}))
     for (UOp s : nearest_of_its_dtype(u)) become(s);
   if (!is_storable(u)) return out;

@@ -1,0 +1,80 @@
+#include <chrono>
+#include <cstdio>
+
+#include "lib/reduce/reduce.h"
+#include "lib/session/blame/model.h"
+#include "lib/session/bundle.h"
+#include "lib/session/source.h"
+
+namespace tgc {
+namespace {
+
+// Of many kernels the first that makes something else of its arrays than REF does; `run` runs all of them as it is
+// told.
+ReduceReport reduce_first_wrong(const Session& session, const TrialSpec& spec, const Wanted& wanted,
+                                const std::function<ModelReport(const TrialSpec&)>& run) {
+  KernelWatch watch(session);
+  TrialSpec watched = spec;
+  watched.reference = "none", watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
+  ModelReport model = run(watched);
+  if (!watch.found() && !model.error.empty()) return {.error = model.error};
+  if (!watch.found())
+    return {.error = "each of its " + std::to_string(watch.seen()) + " kernels makes of its arrays what REF does"};
+  session.note("kernel " + std::to_string(watch.number()) + " (" + watch.kernel().info.name + ")");
+  auto arrays = std::make_shared<Repro>();
+  arrays->device = model.device.substr(0, model.device.find(','));
+  arrays->inputs = bundled(watch.given().inputs), arrays->variables = watch.variables();
+  watch.kernel().report.repro = std::move(arrays);
+  TrialSpec of_kernel = spec;
+  of_kernel.arrays.clear(), of_kernel.expect.clear(), of_kernel.reference.clear();
+  return reduce(session, watch.kernel(), of_kernel, wanted);
+}
+
+ReduceReport reduce_each(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
+  auto whole = session.begin(std::move(in));
+  if (!whole) return {.error = whole.diag().text()};
+  if (auto& schedule = whole->schedule(); !schedule) return {.error = schedule.diag().text()};
+  for (size_t number : whole->kernel_numbers()) {
+    auto compilation = whole->kernel(number);
+    if (!compilation) return {.error = compilation.diag().text()};
+    session.progress("kernel " + std::to_string(number));
+    Loaded kernel = std::move(*compilation).take();
+    ReduceReport report = reduce(session, kernel, spec, wanted);
+    if (report.error.empty() || session.cancelled()) return report;
+  }
+  return {.error = "none of its kernels, alone and with arrays of its own, shows that"};
+}
+
+ReduceReport timed(const std::function<ReduceReport()>& work) {
+  auto begin = std::chrono::steady_clock::now();
+  auto report = catch_failures(work);
+  if (!report) return {.error = report.diag().text()};
+  report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return std::move(*report);
+}
+
+}  // namespace
+
+ReduceReport reduce_input(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
+  if (!in.is_tensor_graph) return reduce(session, in, spec, wanted);
+  return timed([&] {
+    if (wanted.kind != Symptom::Kind::Wrong) return reduce_each(session, in, spec, wanted);
+    return reduce_first_wrong(session, spec, wanted,
+                              [&](const TrialSpec& watched) { return run_tensor_graph(session, in, watched); });
+  });
+}
+
+ReduceReport reduce_model(const Session& session, const std::string& path, const TrialSpec& spec,
+                          const Wanted& wanted) {
+  return timed([&]() -> ReduceReport {
+    if (wanted.kind == Symptom::Kind::Wrong)
+      return reduce_first_wrong(session, spec, wanted,
+                                [&](const TrialSpec& watched) { return run_model(session, path, watched); });
+    auto source = std::move(Source::open(session, path).value_or_throw());
+    auto graph = std::move(source.next().value_or_throw());
+    if (!graph) return {.error = "there is no graph in " + path};
+    return reduce_each(session, *graph, spec, wanted);
+  });
+}
+
+}  // namespace tgc
