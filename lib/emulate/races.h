@@ -1,6 +1,7 @@
 // Races: two threads at one address with no barrier between, one of them storing. A table of what each piece of memory
 // was last accessed by, which every emulator keeps for the blocks that a thread of the host runs (--race).
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -54,7 +55,7 @@ class Races {
   // At a barrier, and before another block: what was is over.
   void forget() {
     constexpr size_t kMostPages = 4096;
-    if (pages_.size() > kMostPages) pages_.clear(), recent_ = nullptr;
+    if (pages_.size() > kMostPages) pages_.clear(), recent_ = {};
     epoch_++;
   }
 
@@ -80,8 +81,9 @@ class Races {
 
   Page& page_of(uint64_t address) {
     uint64_t number = address / kPageBytes;
-    if (number != recent_number_ || !recent_) recent_ = &pages_[number], recent_number_ = number;
-    return *recent_;
+    Recent& recent = recent_[number % recent_.size()];
+    if (recent.number != number) recent = {number, &pages_[number]};
+    return *recent.page;
   }
 
   bool is_one_team(const Party& a, const Party& b) const { return a.thread / team_ == b.thread / team_; }
@@ -105,8 +107,11 @@ class Races {
 
   uint32_t team_, epoch_ = 1;
   std::unordered_map<uint64_t, Page> pages_;  // by number
-  uint64_t recent_number_ = 0;
-  Page* recent_ = nullptr;
+  struct Recent {
+    uint64_t number = UINT64_MAX;
+    Page* page = nullptr;
+  };
+  std::array<Recent, 64> recent_{};
 };
 
 }  // namespace tgc::emulate
