@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "lib/session/count_rows.h"
 #include "lib/session/source.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
@@ -226,23 +227,12 @@ Status RecordedCounts::add(const Loaded& in) {
   return Unit{};
 }
 
-namespace {
-std::vector<std::pair<std::string, size_t>> by_count(const std::map<std::string, size_t>& counts) {
-  std::vector<std::pair<std::string, size_t>> out(counts.begin(), counts.end());
-  std::stable_sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.second > b.second; });
-  return out;
-}
-}  // namespace
-
 std::string RecordedCounts::text() const {
   std::string out = std::to_string(records) + " records, " + std::to_string(stages) + " graphs\n";
   auto rows = [&](std::string_view what, const std::map<std::string, size_t>& counts) {
     if (counts.empty()) return;
     out.append(what) += '\n';
-    for (auto& [name, count] : by_count(counts)) {
-      std::string number = std::to_string(count);
-      out += std::string(number.size() < 10 ? 10 - number.size() : 0, ' ') + number + "  " + name + "\n";
-    }
+    for (auto& [name, count] : by_count(counts)) out += count_row(count, name);
   };
   rows("matches of each rule:", matches);
   rows("nodes of each op:", ops);

@@ -1,6 +1,7 @@
 // What process replay says: a summary that is read in a minute, the first differences in detail, JSON.
 #include <algorithm>
 
+#include "lib/session/count_rows.h"
 #include "lib/session/process_replay.h"
 #include "lib/support/json_writer.h"
 
@@ -33,20 +34,13 @@ Counts by_op(const ReplayDiff& d) {
   });
 }
 
-// "      12  what" and a line end.
-std::string row(size_t count, std::string_view what) {
-  std::string n = std::to_string(count);
-  return std::string(n.size() < 8 ? 8 - n.size() : 0, ' ') + n + "  " + std::string(what) + "\n";
-}
-
 std::string table(std::string_view title, const Counts& counts) {
   if (counts.empty()) return {};
   constexpr size_t kMost = 12;
-  std::vector<std::pair<std::string, size_t>> rows(counts.begin(), counts.end());
-  std::stable_sort(rows.begin(), rows.end(), [](auto& a, auto& b) { return a.second > b.second; });
+  auto rows = by_count(counts);
   std::string out(title);
   out += '\n';
-  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) out += row(rows[i].second, rows[i].first);
+  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) out += count_row(rows[i].second, rows[i].first);
   if (rows.size() > kMost) out += "          and " + std::to_string(rows.size() - kMost) + " more\n";
   return out;
 }
@@ -78,8 +72,8 @@ std::string causes_table(const ReplayDiff& d) {
       left.erase(of);
     }
     left.erase(cause);
-    out += row(count, cause + with + (more > kNamed ? " and " + std::to_string(more - kNamed) + " more" : "") +
-                          "  (" + first->id_a + ")");
+    out += count_row(count, cause + with + (more > kNamed ? " and " + std::to_string(more - kNamed) + " more" : "") +
+                                "  (" + first->id_a + ")");
   }
   if (!left.empty()) out += "          and " + std::to_string(left.size()) + " more\n";
   return out;
