@@ -12,11 +12,16 @@ LAYOUT = """(() => { theApp.drawings.places = []; const begun = performance.now(
 SEARCH = "theApp.go({s: 0, q: 'op:MUL'}).then(() => 0)"
 MOVE = """(async () => { await theApp.go({q: ''}); theApp.canvas.fit();
   for (let i = 0; i < 60; i++) { i < 30 ? theApp.canvas.zoom(1.12) : theApp.canvas.pan(60, 30); await new Promise(requestAnimationFrame); } })()"""
-# rewrites of a whole graph, one after the other, each drawn
-STEPS = """(async () => {
-  const ofAll = (x) => x.rewrites.map((r, i) => [r, i]).filter(([r]) => r.run && r.run.input === x.from).map((y) => y[1]), stage = theApp.graph.stages.find((x) => ofAll(x).length > 40) || theApp.graph.stages.find((x) => ofAll(x).length);
+# to a stage with rewrites of a whole graph, and then through them, one after the other, each drawn; who looks at one leaves a moment
+STAGE = """(async () => {
+  const ofAll = (x) => x.rewrites.map((r, i) => [r, i]).filter(([r]) => r.run && r.run.input === x.from).map((y) => y[1]);
+  const stage = theApp.graph.stages.find((x) => ofAll(x).length > 40) || theApp.graph.stages.find((x) => ofAll(x).length);
   if (!stage) return;
-  for (const r of ofAll(stage).slice(0, 40)) { await theApp.go({s: stage.index + 1, r}); await new Promise((f) => requestAnimationFrame(() => setTimeout(f, 0))); } })()"""
+  window.steps = ofAll(stage).slice(0, 40);
+  await theApp.go({s: stage.index + 1});
+  await new Promise((f) => setTimeout(f, 400)); })()"""
+STEPS = """(async () => {
+  for (const r of window.steps || []) { await theApp.go({r}); await new Promise((f) => setTimeout(f, 100)); } })()"""
 
 
 def p95(values): return sorted(values)[int(len(values) * 0.95)] if values else 0
@@ -83,6 +88,7 @@ def main():
         boxes, layout = browser.value(LAYOUT)
         searches = browser.tasks(lambda: browser.value(SEARCH))
         moves = [t for t in browser.tasks(lambda: browser.value(MOVE)) if t > 0.2]
+        stage = browser.tasks(lambda: browser.value(STAGE))
         steps = [t for t in browser.tasks(lambda: browser.value(STEPS)) if t > 2]  # the others are the protocol's
       print(f" {name}, {boxes} boxes")
       limits.say("opened, cold, to the first complete drawing", opened, 1000, "ms")
@@ -90,7 +96,7 @@ def main():
       limits.say("panning and zooming, a frame (p95)", p95(moves), 33, "ms")
       limits.say("a rewrite step (p95)", p95(steps), 50, "ms")
       limits.say("a search", searches[0], 50, "ms")
-      limits.say("the longest task of all that", max(opening[0], searches[0], max(moves, default=0), max(steps, default=0)), 100, "ms")
+      limits.say("the longest task of all that", max(opening[0], searches[0], stage[0], max(moves, default=0), max(steps, default=0)), 100, "ms")
   print(f"{limits.held} of {limits.all} within their limits")
 
 

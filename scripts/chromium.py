@@ -100,13 +100,16 @@ class Chromium:
     """Calls act() and returns what the page's main thread did meanwhile: the milliseconds of processor time of each of its tasks, the longest
     first. What else the machine does is not in them."""
     first = len(self.events)
-    self.call("Tracing.start", whole=True, categories="toplevel", transferMode="ReportEvents")
+    self.call("Tracing.start", whole=True, categories="toplevel,blink.user_timing", transferMode="ReportEvents")
+    mark = "performance.mark('of the page'), 0"  # by which its thread is known: the browser's own pages have such threads, too
+    self.value(mark)
     act()
+    self.value(mark)
     self.value("new Promise(r => requestAnimationFrame(() => setTimeout(r, 50)))")
     self.call("Tracing.end", whole=True)
     self._wait(lambda m: m.get("method") == "Tracing.tracingComplete", "the trace")
     seen = [x for e in self.events[first:] if e["method"] == "Tracing.dataCollected" for x in e["params"]["value"]]
-    main = {(x["pid"], x["tid"]) for x in seen if x["name"] == "thread_name" and x["args"]["name"] == "CrRendererMain"}
+    main = {(x["pid"], x["tid"]) for x in seen if x["name"] == "of the page"}
     return sorted((x.get("tdur", 0) / 1000 for x in seen if x["name"].endswith("RunTask") and (x["pid"], x["tid"]) in main), reverse=True)
 
   def screenshot(self, path):
