@@ -121,12 +121,14 @@ export class App {
     return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].accused
       && !this.index.graphs[g].bundle;
   }
-  // While nothing else is to be done: the rewrites, and the next stages' drawings and texts.
+  // While nothing else is to be done: the rewrites, the next stages' drawings and texts, the next rewrite's drawing.
   #prepareNext() {
     const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
       for (let p = 0; p <= story.last; p++)
         if (drawings.prepare(p) || this.textPanel.prepare(p)) return requestIdleCallback(next);
+      const {s, r} = this.state, isNext = s > 0 && r + 1 < this.graph.stages[s - 1].count;
+      if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // where the next step leads, as a rule
     };
     requestIdleCallback(async () => {
       await graph.readEvents();
