@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/execute/two_sides.h"
 #include "lib/inspect/applications.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/bundle.h"
@@ -67,12 +66,8 @@ bool Glance::rule_errs(const Specimen& c) const {
     if (branch != blamed_.end() && !(a.branch && a.branch == branch->second)) return false;
     return !is_seeded || log.changed(a);
   };
-  std::vector<Sides> all = sides_of(compilation->ast(), log.list()), accused;
-  for (size_t i = 0; i < all.size(); i++)
-    if (is_accused(log.list()[i])) accused.push_back(all[i]);
-  set_intervention(compilation->graph(), nullptr);  // no fault in what is made for the comparison
-  auto seen = compare_sides(accused, unbundled(c.inputs), variables_);
-  if (!seen) return !accused.empty();
+  auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), variables_, is_accused);
+  if (!seen) return std::ranges::any_of(log.list(), is_accused);
   return std::ranges::any_of(*seen, [](const Seen& s) { return s.kind != Seen::Kind::Same; });
 }
 

@@ -107,7 +107,8 @@ bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 std::string tree_text(UOp u, int depth) { return folded(describe(u, depth)); }
 
 Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
-                                  const VariableValues& variables) {
+                                  const VariableValues& variables,
+                                  const std::function<bool(const Application&)>& wanted) {
   struct Alone {
     Graph& graph;
     Intervention* fault = intervention_of(graph);
@@ -116,7 +117,8 @@ Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> l
   set_intervention(alone.graph, nullptr);
   Meanings meanings(c.ast(), list);
   std::vector<Sides> sides;
-  for (size_t i = 0; i < list.size(); i++) sides.push_back(meanings.sides(i));
+  for (size_t i = 0; i < list.size(); i++)
+    if (!wanted || wanted(list[i])) sides.push_back(meanings.sides(i));
   return compare_sides(sides, arrays, variables);
 }
 

@@ -2,6 +2,7 @@
 // (lib/execute/two_sides.h). Where no look tells, a search: the first stage, and the first of its rewrites, after which
 // the graph computes something else.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "lib/execute/two_sides.h"
@@ -26,9 +27,11 @@ struct Suspect {
 // out.
 std::string tree_text(UOp u, int depth);
 
-// What both sides of applications of that compilation compute. No fault is in what is made for the comparison.
+// What both sides of applications of that compilation compute, of all in the list or of those that are wanted. No
+// fault is in what is made for the comparison.
 Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
-                                  const VariableValues& variables);
+                                  const VariableValues& variables,
+                                  const std::function<bool(const Application&)>& wanted = {});
 
 // Names it in a report: stage, rule, branch, location, number, both sides.
 void name_suspect(const Suspect& s, BisectReport& report);
