@@ -118,6 +118,20 @@ TEST_CASE("bisect: a wrong rewrite that makes nodes wait for each other is named
   CHECK(endless == 1);  // of the constant 1, to which the fault adds 1
 }
 
+TEST_CASE("bisect: a stand-in that is taken out wrongly is blamed, and not the rule within which it stood") {
+  auto input = test_path("golden/kernels.jsonl.gz") + "#mv_interp_nearest.0";
+  for (int n : {4, 5}) {  // what is put in for a range is made of in0; in0 is taken out
+    WithFault with("substitute@" + std::to_string(n));
+    auto source = std::move(Source::open(Session(), input).value_or_throw());
+    Loaded in = std::move(*std::move(source.next().value_or_throw()));
+    BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
+    INFO(report.text(), report.error);
+    CHECK(report.rule == "substitute");
+    CHECK(report.stage == "load collapse");
+    CHECK(report.rewrite == uint64_t(n));
+  }
+}
+
 TEST_CASE("bisect: a kernel that reads beside its array is to blame itself") {
   std::string outside = kDivided;
   outside.replace(outside.find("index(i%5)"), 10, "index(i%9)");

@@ -53,10 +53,16 @@ class Meanings {
   Sides sides(size_t i) {
     const Application& a = list_[i];
     if (a.rule != substitute_rules().rules()[0]) return a.depth ? within(a) : Sides{a.before, a.after};
-    if (stands_for_another(a.before)) return {meanings_.contains(a.before) ? meanings_[a.before] : UOp(), a.after};
+    if (stands_for_another(a.before)) {
+      put_in_.erase(a.before);
+      return {meanings_.contains(a.before) ? meanings_[a.before] : UOp(), a.after};
+    }
     for (UOp u : toposort(a.after)) {
       if (!stands_for_another(u)) continue;
-      meanings_[u] = a.before;
+      // another's stand-in, in the turn of a loop where the loop is at it: there it is what the loop's number is
+      if (!(u == a.after) && put_in_.contains(u))
+        return a.before.is(Op::RANGE) ? Sides{a.before, meant(a.after, {{u, a.before}})} : Sides{};
+      meanings_[u] = a.before, put_in_.insert(u);
       if (u == a.after) return {};  // what it stands for is what it is
       return {a.before, meant(a.after, {{u, a.before}})};
     }
@@ -83,6 +89,7 @@ class Meanings {
 
   std::span<const Application> list_;
   std::unordered_set<UOp> own_;
+  std::unordered_set<UOp> put_in_;  // variables that have not been taken out since
   std::unordered_map<UOp, UOp> meanings_;
 };
 
