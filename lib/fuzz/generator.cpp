@@ -273,7 +273,7 @@ UOp matmul_kernel(Graph& g, Chance& c) {
                                    Scalar::FP8E5M2, Scalar::Float32,  Scalar::Int8};
   static constexpr int64_t kDims[] = {16, 16, 32};
   DType in = dtypes::of(c.one_of(kIn)), sum = in.is(Scalar::Int8) ? dtypes::int32 : dtypes::float32;
-  if (c.one_in(3)) sum = in;
+  if (c.one_in(3) && in.itemsize() > 1) sum = in;
   int64_t m = c.one_of(kDims), n = c.one_of(kDims), k = 16 * int64_t(1 + c.below(4));
   UOp i = g.range(m, 0, AxisType::LOOP), j = g.range(n, 1, AxisType::LOOP), l = g.range(k, 2, AxisType::REDUCE);
   auto buffer = [&](DType d, int64_t size, int64_t number) {
