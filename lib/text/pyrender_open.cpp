@@ -22,6 +22,15 @@ constexpr size_t kMostInlined = 100;  // expressions in each other
 std::string_view symbol(Op op) { return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op); }
 int precedence(Op op) { return op == Op::FLOORDIV || op == Op::FLOORMOD ? 1 : infix_precedence(op); }
 
+// The pieces one after the other: with one allocation where `+` makes one a piece.
+template <class... Pieces>
+std::string joined(const Pieces&... pieces) {
+  std::string out;
+  out.reserve((std::string_view(pieces).size() + ...));
+  (out.append(std::string_view(pieces)), ...);
+  return out;
+}
+
 std::string lower(std::string_view name) {
   std::string out(name);
   for (char& c : out)
@@ -142,8 +151,8 @@ class OpenWriter {
   static std::string str(Arg a) { return a.is_str() ? std::string(a.text()) : repr(a); }
   std::string sources(std::span<const UOp> list) const {
     std::string out = "(";
-    for (size_t i = 0; i < list.size(); i++) out += (i ? ", " : "") + texts_[place(list[i])];
-    return out + (list.size() == 1 ? ",)" : ")");
+    for (size_t i = 0; i < list.size(); i++) out.append(i ? ", " : "").append(texts_[place(list[i])]);
+    return out.append(list.size() == 1 ? ",)" : ")");
   }
   static std::string_view dtype(UOp u) { return u.dtype().repr(); }
 
@@ -151,9 +160,9 @@ class OpenWriter {
 
   // UOp(Ops.X, dtype, (sources), arg): what every node can be written as.
   std::string whole(UOp u) const {
-    std::string out = "UOp(Ops." + std::string(shown_op(u)) + ", " + std::string(dtype(u)) + ", " + sources(u.src());
+    std::string out = joined("UOp(Ops.", shown_op(u), ", ", dtype(u), ", ", sources(u.src()));
     Arg a = shown_arg(u);
-    if (a.is_none()) return out + ")";
+    if (a.is_none()) return out += ")";
     return out + ", " + (u.is(Op::CONST) && is_const_float(a) ? "ConstFloat(" + a.repr() + ")" : repr(a)) + ")";
   }
 
@@ -165,9 +174,9 @@ class OpenWriter {
   }
 
   std::string constant(UOp u) const {
-    if (!is_0_13_) return "UOp.const(" + str(u.arg()) + ", " + std::string(dtype(u)) + ")";
+    if (!is_0_13_) return joined("UOp.const(", str(u.arg()), ", ", dtype(u), ")");
     std::string value = str(u.arg()), d(dtype(u));
-    if (u.num_src() == 0) return "UOp.const(" + d + ", " + value + ")";
+    if (u.num_src() == 0) return joined("UOp.const(", d, ", ", value, ")");
     if (u.num_src() == 1) return "UOp.const(" + d + ", " + value + ", device=" + repr(u.src(0).arg()) + ")";
     return "UOp.unique_const(" + value + ", dtype=" + d + ", device=" + repr(u.src(1).arg()) +
            ", unique=" + str(u.src(0).arg()) + ")";
@@ -257,24 +266,24 @@ class OpenWriter {
     const auto is_number = [&](UOp s) {
       return is_0_13_ && s.is_const() && s.num_src() == 1 && s.src(0).is(Op::DEVICE);
     };
-    if (!is_0_13_ && !stays(u)) return src(u, 0) + ".alu(Ops." + std::string(shown_op(u)) + ", " + src(u, 1) + ")";
+    if (!is_0_13_ && !stays(u)) return joined(src(u, 0), ".alu(Ops.", shown_op(u), ", ", src(u, 1), ")");
     UOp a = u.src(0), b = u.src(1);
-    std::string left = src(u, 0), right = src(u, 1);
-    if (is_number(a) && !u.is(Op::CMPNE)) left = str(a.arg());
-    else if (is_number(b)) right = str(b.arg());
-    std::string_view l = left, r = right;
+    std::string number;
+    std::string_view l = src(u, 0), r = src(u, 1);
+    if (is_number(a) && !u.is(Op::CMPNE)) l = number = str(a.arg());
+    else if (is_number(b)) r = number = str(b.arg());
     if (int p = precedence(u.op()); p != 99) {
       if (precedence(a.op()) <= p) l = strip_parens(l);
       if (precedence(b.op()) < p) r = strip_parens(r);
     }
-    return "(" + std::string(l) + std::string(symbol(u.op())) + std::string(r) + ")";
+    return joined("(", l, symbol(u.op()), r, ")");
   }
 
   // x.exp2(), a.store(b, c, arg=...), UOp.sink()
   std::string method(UOp u) const {
-    std::string out = (u.num_src() ? src(u, 0) : "UOp") + "." + lower(shown_op(u)) + "(";
-    for (size_t i = 1; i < u.num_src(); i++) out += (i > 1 ? ", " : "") + src(u, i);
-    if (u.arg().is_none()) return out + ")";
+    std::string out = joined(u.num_src() ? src(u, 0) : "UOp", ".", lower(shown_op(u)), "(");
+    for (size_t i = 1; i < u.num_src(); i++) out.append(i > 1 ? ", " : "").append(src(u, i));
+    if (u.arg().is_none()) return out += ")";
     return out + (u.num_src() > 1 ? ", arg=" : "arg=") + repr(u.arg()) + ")";
   }
 
