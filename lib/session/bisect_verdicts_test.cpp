@@ -121,7 +121,7 @@ TEST_CASE("bisect: a wrong rewrite that makes nodes wait for each other is named
 TEST_CASE("bisect: a stand-in that is taken out wrongly is blamed, and not the rule within which it stood") {
   auto input = test_path("golden/kernels.jsonl.gz") + "#mv_interp_nearest.0";
   for (int n : {1, 4, 5}) {  // in0 is put in; what is put in for a range is made of in0; in0 is taken out
-    WithFault with("substitute@" + std::to_string(n));
+    WithEnvironment with("TGC_FAULT", "substitute@" + std::to_string(n));
     auto source = std::move(Source::open(Session(), input).value_or_throw());
     Loaded in = std::move(*std::move(source.next().value_or_throw()));
     BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
