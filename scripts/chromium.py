@@ -5,6 +5,12 @@ import base64, json, os, select, shutil, subprocess, tempfile, time
 class PageError(Exception): pass
 
 
+def told(message):
+  """An exception that nobody caught, in words."""
+  details = message["params"]["exceptionDetails"]
+  return details.get("exception", {}).get("description", details["text"])
+
+
 class Chromium:
   """One browser with one page. Use it in a `with`."""
 
@@ -26,7 +32,7 @@ class Chromium:
       preexec_fn=give_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(to_browser), os.close(from_browser)
     self.number, self.buffer = 0, b""
-    self.events = []
+    self.events, self.uncaught = [], []  # uncaught: exceptions of all pages so far
     target = self.call("Target.createTarget", url="about:blank")["targetId"]
     self.session = None
     self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -59,6 +65,7 @@ class Chromium:
         text, self.buffer = self.buffer.split(b"\0", 1)
         message = json.loads(text)
         if "method" in message: self.events.append(message)
+        if message.get("method") == "Runtime.exceptionThrown": self.uncaught.append(told(message))
         if not wanted(message): continue
         if "error" in message: raise PageError(f"{what}: {message['error']}")
         return message.get("result", message)
@@ -124,8 +131,6 @@ class Chromium:
     """What went to the console as an error, and exceptions that nobody caught."""
     out = []
     for e in self.events:
-      if e["method"] == "Runtime.exceptionThrown":
-        details = e["params"]["exceptionDetails"]
-        out.append(details.get("exception", {}).get("description", details["text"]))
+      if e["method"] == "Runtime.exceptionThrown": out.append(told(e))
       if e["method"] == "Log.entryAdded" and e["params"]["entry"]["level"] == "error": out.append(e["params"]["entry"]["text"])
     return out

@@ -38,11 +38,12 @@ export function boxesOf(g, graphs, before, wish = null) {
   const whole = union(graphs), hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish) : null;
   const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map(), fresh = [];
   const base = before && before.rows && !hidden ? before.base : null;
-  const ghosts = (before && before.ghosts) || new Map(), isSolid = (key) => !ghosts.has(key);
+  const ghosts = (before && before.ghosts) || new Map(), isBox = (key) => byKey.has(key);
   for (const key of order) {
     if (isValue(g, key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
     const list = sources.get(key), was = base ? base.byKey.get(key) : undefined;
-    const stays = was !== undefined && was.list === list && (!ghosts.size || list.every(isSolid));
+    // not where one of its sources is a ghost now, or is not drawn
+    const stays = was !== undefined && was.list === list && was.sources.every(isBox);
     const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null);
     if (!stays) fresh.push(boxes.length);
     boxes.push(box), byKey.set(key, box);
