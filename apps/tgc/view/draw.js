@@ -65,14 +65,14 @@ export class GraphCanvas {
     this.view.x = (d.left + d.right) / 2 - width / 2 / kRead, this.view.y = d.top - 70 / kRead;
     this.redraw();
   }
-  /** All of it into view. */
+  /** All of it into view, below the caption's two lines and above the legend. */
   fit() {
     const d = this.drawing, {width, height} = this.#size();
     if (!d || !width) return;
-    const scale = Math.min((width - 60) / (d.right - d.left), (height - 100) / (d.bottom - d.top), 1.1);
+    const scale = Math.min((width - 60) / (d.right - d.left), (height - 120) / (d.bottom - d.top), 1.1);
     this.view.scale = Math.max(kFewest, Math.min(kMost, scale));
     this.view.x = (d.left + d.right) / 2 - width / 2 / this.view.scale;
-    this.view.y = (d.top + d.bottom) / 2 - height / 2 / this.view.scale;
+    this.view.y = (d.top + d.bottom) / 2 - (height / 2 + 6) / this.view.scale;
     this.redraw();
   }
   zoom(factor, at = null) {
