@@ -168,7 +168,9 @@ class ContainedDevice::Server {
 class ContainedDevice::ProxyKernel : public Kernel {
  public:
   ProxyKernel(ContainedDevice& device, uint64_t number) : Kernel(device), owner_(device), number_(number) {}
-  ~ProxyKernel() override { (void)owner_.tell(ByteWriter().number(uint64_t(Call::Unload)).number(number_).take()); }
+  ~ProxyKernel() override {
+    owner_.give_back([&] { return ByteWriter().number(uint64_t(Call::Unload)).number(number_).take(); });
+  }
 
   Status launch(const LaunchArguments& arguments) override { return owner_.tell(message(Call::Launch, arguments)); }
   Result<double> time(const LaunchArguments& arguments) override {
@@ -270,9 +272,18 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
   });
 }
 
+void ContainedDevice::give_back(const std::function<std::string()>& message) noexcept {
+  try {
+    (void)tell(message());
+  } catch (...) {  // no memory is left: the worker gives everything back when it ends
+  }
+}
+
 void ContainedDevice::free(const DeviceBuffer& buffer) {
-  ByteWriter out;
-  (void)tell((out.number(uint64_t(Call::Free)) << buffer).take());
+  give_back([&] {
+    ByteWriter out;
+    return (out.number(uint64_t(Call::Free)) << buffer).take();
+  });
 }
 
 Status ContainedDevice::copy_in(const DeviceBuffer& to, const void* from) {

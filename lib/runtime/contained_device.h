@@ -2,6 +2,7 @@
 // crashes, hangs or means harm is an error here; the kernels of a schedule share one such worker. Launches are not
 // waited for.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -46,6 +47,7 @@ class ContainedDevice : public Device {
   class ProxyKernel;
   enum class Call : uint64_t;
   Status tell(std::string message);
+  void give_back(const std::function<std::string()>& message) noexcept;  // for destructors
   Result<std::string> ask(std::string message);
   std::string about(uint64_t kernel) const;  // "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;
