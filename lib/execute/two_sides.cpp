@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 #include <tuple>
+#include <unordered_set>
 
 #include "lib/execute/closed.h"
 #include "lib/execute/contained_ref.h"
@@ -61,14 +62,33 @@ class Evaluation {
 
   std::vector<Seen> run(std::span<const Sides> pairs) {
     std::vector<Common> common;
-    for (const Sides& s : pairs) common.push_back(common_of(s));
+    for (const Sides& s : pairs) common.push_back(are_alike(s) ? Common() : common_of(s));
     if (!stores_.empty()) evaluate();
     std::vector<Seen> out(pairs.size());
-    for (size_t i = 0; i < pairs.size(); i++) out[i] = compare(pairs[i], common[i]);
+    for (size_t i = 0; i < pairs.size(); i++)
+      out[i] = are_alike(pairs[i]) ? Seen{.kind = Seen::Kind::Same} : compare(pairs[i], common[i]);
     return out;
   }
 
  private:
+  // Whether they are one node, or do the same in the same loops, said in another order or by what is made of them.
+  static bool are_alike(const Sides& s) {
+    if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
+    int64_t start = range_start(s.before.op());
+    if (start < 0 || s.before.op() != s.after.op() || s.before.dtype() != s.after.dtype() ||
+        !(s.before.arg() == s.after.arg()))
+      return false;
+    auto inner = [&](UOp u) { return u.src().first(std::min(size_t(start), u.num_src())); };
+    return std::ranges::equal(inner(s.before), inner(s.after)) && loops(s.before, start) == loops(s.after, start);
+  }
+  static std::unordered_set<UOp> loops(UOp u, int64_t start) {
+    std::unordered_set<UOp> out;
+    for (UOp end : u.src().subspan(std::min(size_t(start), u.num_src())))
+      for (UOp x : toposort(end))
+        if (x.is(Op::RANGE)) out.insert(x);
+    return out;
+  }
+
   // ---- what is to be computed
 
   // One element that is stored.

@@ -26,6 +26,7 @@ struct Application {
   uint64_t in_stage;       // of that rule in that stage, from 1
   int depth;               // 0: the stage's own rewrites
   UOp before, after;
+  UOp told = {};           // of a substitution: what it was told to replace `before` by
 };
 
 // A graph rewrite that a stage itself does, with the applications of its own (depth 0), a span of the list.
@@ -100,7 +101,10 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
   }
   void rewritten(const Hit& hit, UOp before, UOp after, Cost) override {
     if (depth_ == 1) rewrites_.back().applications.push_back(list_.size());
-    list_.push_back({at(), hit.rule, hit.branch, number(), ++in_stage_[hit.rule->name], depth_ - 1, before, after});
+    UOp told;
+    if (hit.rule == substitute_rules().rules()[0]) told = substitution_of(before.graph())->find(before);
+    list_.push_back(
+        {at(), hit.rule, hit.branch, number(), ++in_stage_[hit.rule->name], depth_ - 1, before, after, told});
   }
 
  private:

@@ -9,4 +9,11 @@ void set_intervention(Graph& graph, Intervention* intervention) {
 }
 Intervention* intervention_of(Graph& graph) { return graph.extension<RewriteState>().intervention; }
 
+const SubstituteContext* substitution_of(Graph& graph) {
+  const ContextRef& ctx = graph.extension<RewriteState>().observed;
+  bool is_substitution =
+      ctx.type() == type_key<SubstituteContext>() || ctx.type() == type_key<const SubstituteContext>();
+  return is_substitution ? static_cast<const SubstituteContext*>(ctx.ptr()) : nullptr;
+}
+
 }  // namespace tgc

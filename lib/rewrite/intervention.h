@@ -8,6 +8,7 @@
 namespace tgc {
 
 class Graph;
+class SubstituteContext;
 
 class Intervention {
  public:
@@ -20,5 +21,8 @@ class Intervention {
 // One a graph; null: nobody intervenes. It must outlive the rewrites.
 void set_intervention(Graph& graph, Intervention* intervention);
 Intervention* intervention_of(Graph& graph);
+
+// What the innermost rewrite that runs replaces by what, for its observer; null: it is no substitution, or not observed.
+const SubstituteContext* substitution_of(Graph& graph);
 
 }  // namespace tgc

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "lib/rewrite/intervention.h"
@@ -146,6 +147,7 @@ struct RewriteState {
   RewriteObserver* observer = nullptr;
   Intervention* intervention = nullptr;
   ShortcutTrial* trial = nullptr;
+  ContextRef observed;  // of the innermost rewrite that the observer was told of
 
   bool is_watched() const { return observer || intervention; }
 
@@ -163,24 +165,32 @@ inline std::string_view name_of(const RewriteOptions& options, const RuleSet& ru
 // Tells whoever wants to hear of rewrites that one begins, and that it ends.
 class Told {
  public:
-  Told(const RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
-      : observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
+  Told(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
+      : state_(state),
+        observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
         name_(name_of(options, rules)) {
-    if (observer_) observer_->begin(name_, sink, rules, options.bottom_up);
+    if (!observer_) return;
+    around_ = std::exchange(state.observed, options.ctx);
+    observer_->begin(name_, sink, rules, options.bottom_up);
   }
   Told(const Told&) = delete;
-  ~Told() {  // left by an exception: there is no result
-    if (observer_) observer_->end(name_, UOp());
-  }
+  ~Told() { end(UOp()); }  // left by an exception: there is no result
   UOp done(UOp result) {
-    if (observer_) observer_->end(name_, result);
-    observer_ = nullptr;
+    end(result);
     return result;
   }
 
  private:
+  void end(UOp result) {
+    if (!observer_) return;
+    std::exchange(observer_, nullptr)->end(name_, result);
+    state_.observed = around_;
+  }
+
+  RewriteState& state_;
   RewriteObserver* observer_;
   std::string_view name_;
+  ContextRef around_;
 };
 
 // A work space from the pool, for as long as this lives.

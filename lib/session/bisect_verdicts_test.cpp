@@ -132,6 +132,23 @@ TEST_CASE("bisect: a stand-in that is taken out wrongly is blamed, and not the r
   }
 }
 
+TEST_CASE("bisect: a substitution that does not make what it was told to is blamed, and not the rule that asked for it") {
+  const std::string cut =
+      "i = UOp.range(40, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 1).index(i)\n"
+      "v = (i<24).where(a, UOp.const(dtypes.int, 7))\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+  for (uint64_t n : {1, 2}) {  // the loops below 24 and from 24 on
+    BisectReport report = bisected(cut, "substitute@" + std::to_string(n));
+    INFO(report.text(), report.error);
+    CHECK(report.verdict == Verdict::Rewrite);
+    CHECK(report.rule == "substitute");
+    CHECK(report.stage == "cut store ranges");
+    CHECK(report.rewrite == n);
+    CHECK(report.before == (n == 1 ? "(r0_0+0)" : "(r0_1+24)"));
+  }
+}
+
 TEST_CASE("bisect: a kernel that reads beside its array is to blame itself") {
   std::string outside = kDivided;
   outside.replace(outside.find("index(i%5)"), 10, "index(i%9)");

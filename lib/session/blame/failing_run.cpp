@@ -231,7 +231,8 @@ Outcome FailingRun::attempt(Compilation& c, Watcher* watcher) {
   if (watcher) c.watch(watcher);
   auto& list = c.list();
   if (watcher) c.watch(nullptr);
-  return noted(list ? run_list(*list) : refused(list.diag()));
+  if (!list) return noted(refused(list.diag()));
+  return noted(command_.empty() ? run_list(*list) : run_command(c.current()));
 }
 
 Outcome FailingRun::run_command(UOp root) const {

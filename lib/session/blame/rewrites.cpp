@@ -36,13 +36,21 @@ std::string side_text(UOp u) {
 }
 
 Suspect suspect_of(const Application& a, const Seen& seen) {
+  // a substitution that does not make what it was told to: that beside what it made
+  UOp before = a.told && !(a.told == a.after) ? a.told : a.before;
   return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen,
-          side_text(a.before), side_text(a.after), describe(a.before)};
+          side_text(before), side_text(a.after), describe(a.before)};
 }
 
-// What an application is compared as. While an expression is simplified under a condition, variables that the kernel
-// does not have stand for parts of it: a substitution puts them in, its inverse takes them out again. What such a
-// variable stands for is what it was put in for.
+// "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37"
+std::string described(const Suspect& s) {
+  return "number " + std::to_string(s.in_stage) + " of " + std::string(s.rule->name) + " in '" +
+         std::string(s.stage->name) + "', " + location_of(*s.rule);
+}
+
+// What an application is compared as. A substitution is to make what it was told to, to the letter. While an expression
+// is simplified under a condition, variables that the kernel does not have stand for parts of it: a substitution puts
+// them in, its inverse takes them out again. What such a variable stands for is what it was put in for.
 class Meanings {
  public:
   Meanings(UOp ast, std::span<const Application> list) : list_(list) {
@@ -52,31 +60,31 @@ class Meanings {
 
   Sides sides(size_t i) {
     const Application& a = list_[i];
-    if (a.rule != substitute_rules().rules()[0]) return a.depth ? within(a) : Sides{a.before, a.after};
-    if (stands_for_another(a.before)) {
-      put_in_.erase(a.before);
-      return {meanings_.contains(a.before) ? meanings_[a.before] : UOp(), a.after};
-    }
-    for (UOp u : toposort(a.after)) {
-      if (!stands_for_another(u)) continue;
-      // another's stand-in, in the turn of a loop where the loop is at it: there it is what the loop's number is
-      if (!(u == a.after) && put_in_.contains(u))
-        return a.before.is(Op::RANGE) ? Sides{a.before, meant(a.after, {{u, a.before.cast(u.dtype())}})} : Sides{};
-      meanings_[u] = a.before, put_in_.insert(u);
-      if (u == a.after) return {};  // what it stands for is what it is
-      return {a.before, meant(a.after, {{u, a.before}})};
-    }
-    return {a.before, a.after};
+    if (a.told) note(a);
+    UOp before = a.told ? a.told : a.before;  // whether that is the right one: the sides of who told tell
+    return a.depth ? within(before, a.after) : Sides{before, a.after};
   }
 
  private:
+  void note(const Application& a) {
+    if (stands_for_another(a.before)) {
+      put_in_.erase(a.before);
+      return;
+    }
+    for (UOp u : toposort(a.told)) {
+      if (!stands_for_another(u)) continue;
+      if (u == a.told || !put_in_.contains(u)) meanings_[u] = a.before, put_in_.insert(u);  // else it is another's
+      return;
+    }
+  }
   bool stands_for_another(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_.contains(u); }
   static UOp meant(UOp whole, const Substitution& meanings) {
     auto out = catch_failures([&] { return substitute(whole, meanings); });
     return out ? *out : UOp();
   }
   // What is rewritten in between: of what variables stand for, what lies within their bounds.
-  Sides within(const Application& a) {
+  Sides within(UOp before, UOp after) {
+    if (before == after) return {before, after};
     Substitution all;
     for (auto& [variable, meaning] : meanings_) {
       UOp least = meaning.const_like(variable.vmin()), most = meaning.const_like(variable.vmax());
@@ -84,7 +92,7 @@ class Meanings {
       if (py_less(variable.vmax(), meaning.vmax())) value = most.lt(value).where(most, value);
       all.emplace_back(variable, value);
     }
-    return all.empty() ? Sides{a.before, a.after} : Sides{meant(a.before, all), meant(a.after, all)};
+    return all.empty() ? Sides{before, after} : Sides{meant(before, all), meant(after, all)};
   }
 
   std::span<const Application> list_;
@@ -105,7 +113,8 @@ size_t first_wrong(size_t n, IsRight is_right) {
   return wrong;
 }
 
-constexpr size_t kMostPartners = 4;  // suspects that are tried two by two
+constexpr size_t kMostPartners = 4;     // suspects that are tried two by two
+constexpr size_t kMostPartsTried = 64;  // rewrites inside one that are left out
 
 bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
@@ -184,9 +193,10 @@ void RewriteBlame::compare(std::span<const Application> list) {
     report_.detail = "the sides of the rewrites were not compared: " + seen.diag().text();
     return;
   }
+  seen_ = std::move(*seen);
   for (size_t i = 0; i < list.size(); i++) {
-    report_.looked_at += (*seen)[i].kind != Seen::Kind::Open;
-    if ((*seen)[i].kind == Seen::Kind::Differ) suspects_.push_back(suspect_of(list[i], (*seen)[i]));
+    report_.looked_at += seen_[i].kind != Seen::Kind::Open;
+    if (seen_[i].kind == Seen::Kind::Differ) suspects_.push_back(suspect_of(list[i], seen_[i]));
   }
   // those that no rounding explains first; of rewrites inside each other the inner one is done first
   std::ranges::stable_sort(suspects_, std::greater(), [](const Suspect& s) { return s.seen.plainly; });
@@ -196,8 +206,7 @@ bool RewriteBlame::accuse_suspect() {
   for (const Suspect& s : suspects_)
     if (Proof proof = confirm(s); proof != Proof::None) {
       if (const Suspect* other = proof == Proof::ByGraph ? partner_of(s) : nullptr) return accuse_two(s, *other);
-      const Suspect* part = part_to_blame(s);
-      return accuse(part ? *part : s, proof), true;
+      return accuse_within(s, proof), true;
     }
   if (accuse_two()) return true;
   if (!run_.is_small() && accuse_only_rule()) return true;
@@ -228,18 +237,29 @@ Proof RewriteBlame::confirm(const Suspect& s) {
   return run_.attempt(&all).passes() ? Proof::ByRule : Proof::None;
 }
 
-// Without a rewrite it passes; which of those that it is made of is to blame? One whose sides differ nearly everywhere,
-// and that cannot be left out alone. Null: it is itself.
-const Suspect* RewriteBlame::part_to_blame(const Suspect& whole) {
+// A rewrite makes it wrong; which of those that it is made of is to blame? One whose sides differ nearly everywhere, and
+// that cannot be left out alone; or one that has no sides, and without which it passes. None: it is itself, or there is
+// no telling, when it has parts that nothing is known of.
+void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
   const auto& list = log_.list();
-  auto at = std::ranges::find(list, whole.number, &Application::number);
-  uint64_t first = whole.number;  // of its parts
-  while (at != list.begin() && std::prev(at)->depth > whole.depth) first = (--at)->number;
+  const size_t end = size_t(std::ranges::find(list, whole.number, &Application::number) - list.begin());
+  size_t first = end;
+  while (first > 0 && list[first - 1].depth > whole.depth) first--;
   for (const Suspect& s : suspects_)
-    if (s.number >= first && s.number < whole.number && s.seen.differs_at_one_in(2) &&
+    if (s.number >= list[first].number && s.number < whole.number && s.seen.differs_at_one_in(2) &&
         without(s).is_refused())
-      return &s;
-  return nullptr;
+      return accuse(s, proof);
+  if (seen_.empty()) compare(list);  // a command tells what is wrong: there was no look
+  std::vector<Suspect> unknown;
+  for (size_t i = first; i < end; i++)
+    if (i >= seen_.size() || seen_[i].kind == Seen::Kind::Open) unknown.push_back(suspect_of(list[i], {}));
+  for (size_t i = 0; i < std::min(unknown.size(), kMostPartsTried); i++)
+    if (without(unknown[i]).passes()) return accuse(unknown[i], Proof::ByRun);
+  if (unknown.empty()) return accuse(whole, proof);
+  report_.verdict = BisectReport::Verdict::Unresolved;
+  report_.stage = whole.stage->name;
+  report_.detail = "it is " + described(whole) + ", or what is done inside it: " + described(unknown[0]) +
+                   (unknown.size() > 1 ? " and " + std::to_string(unknown.size() - 1) + " more" : "");
 }
 
 // Of a rewrite that makes the graph wrong: another one, when it still fails without the first and passes without both.
@@ -261,9 +281,7 @@ bool RewriteBlame::accuse_two() {
 
 bool RewriteBlame::accuse_two(const Suspect& first, const Suspect& second) {
   accuse(first, Proof::ByRun);
-  report_.detail = "it is one of two, and passes without both: the other is number " +
-                   std::to_string(second.in_stage) + " of " + std::string(second.rule->name) + " in '" +
-                   std::string(second.stage->name) + "', " + location_of(*second.rule);
+  report_.detail = "it is one of two, and passes without both: the other is " + described(second);
   report_.proof = "it fails without this one alone, and passes without both";
   return true;
 }
@@ -362,7 +380,7 @@ bool RewriteBlame::search_stage(const StageRow* stage) {
     if (!run_after(r, 0).passes() || run_after(r, n).passes()) continue;
     size_t i = first_wrong(n, [&](size_t k) { return run_after(r, k + 1).passes(); });
     if (!run_after(r, i).passes() || run_after(r, i + 1).is_refused()) continue;
-    return accuse(suspect_of(log_.list()[r.applications[i]], {}), Proof::ByGraph), true;
+    return accuse_within(suspect_of(log_.list()[r.applications[i]], {}), Proof::ByGraph), true;
   }
   return false;
 }

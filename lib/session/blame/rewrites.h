@@ -68,7 +68,7 @@ class RewriteBlame {
   void compare(std::span<const Application> list);
   Proof confirm(const Suspect& s);
   bool is_in_first_wrong_stage(const Suspect& s);
-  const Suspect* part_to_blame(const Suspect& whole);
+  void accuse_within(const Suspect& whole, Proof proof);
   bool accuse_two();
   bool accuse_two(const Suspect& first, const Suspect& second);
   const Suspect* partner_of(const Suspect& s);
@@ -85,6 +85,7 @@ class RewriteBlame {
   Compilation compilation_;
   std::vector<UOp> list_;
   std::map<uint32_t, Outcome> graphs_;  // of that compilation, by id of the sink
+  std::vector<Seen> seen_;  // of the log's list, as far as it was compared; empty: it was not
   std::vector<Suspect> suspects_;
   bool all_right_ = false;
 };
