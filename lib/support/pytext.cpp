@@ -119,9 +119,12 @@ std::string py_repr(std::string_view s) {
 std::optional<std::string> py_unescape(std::string_view body) {
   if (body.find('\\') == body.npos) return std::string(body);
   std::string out;
+  out.reserve(body.size());
   for (size_t i = 0; i < body.size(); i++) {
     if (body[i] != '\\') {
-      out += body[i];
+      const size_t plain = std::min(body.find('\\', i), body.size());
+      out.append(body, i, plain - i);
+      i = plain - 1;
       continue;
     }
     if (++i >= body.size()) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "lib/text/json_scan.h"
 #include "lib/text/open_args.h"
 #include "lib/text/py_values.h"
+#include "lib/text/read_before.h"
 #include "lib/uop/release.h"
 #include "lib/uop/wellformed.h"
 
@@ -290,12 +291,18 @@ class JsonReader {
     return graph_.node(*op, *dtype, sources_, a, tag);
   }
 
-  // A dtype or an enum's value. A graph has few of them, again and again.
+  // A dtype or an enum's value. A graph has few of them, again and again, and graphs have the same.
   Arg value_of(std::string_view text, size_t at) {
+    static constinit thread_local ReadBefore<DType> known_dtypes;
+    const bool is_dtype = text.size() >= sizeof(uint64_t) && text.starts_with("dtypes.");
+    if (is_dtype)
+      if (const DType* d = known_dtypes.find(text); d && (graph_.is_foreign() || d->scalar_kind() != Scalar::Other))
+        return *d;
     auto known = values_.find(text);
     if (known != values_.end()) return known->second;
     auto value = catch_failures([&] { return ValueReader(graph_, text, {}).read(); });
     if (!value) in_.fail(at, value.diag().message, value.diag().expected);
+    if (is_dtype && value->kind() == Arg::Kind::DType) return known_dtypes.keep(text, value->dtype()), *value;
     return values_.emplace(text, *value).first->second;
   }
 

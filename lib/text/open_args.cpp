@@ -37,4 +37,18 @@ Arg const_float(Graph& graph, Arg a) {
   return negative_zero ? graph.raw(kNegativeZero) : a;
 }
 
+DType weakint() {
+  static const DType d = dtypes::open("weakint");
+  return d;
+}
+DType weakfloat() {
+  static const DType d = dtypes::open("weakfloat");
+  return d;
+}
+
+bool is_float_of_any_release(DType d) {
+  if (d.scalar_kind() != Scalar::Other) return dtypes::is_float(d);
+  return d.scalar().repr().find("float") != std::string_view::npos || d.scalar().repr().starts_with("dtypes.fp");
+}
+
 }  // namespace tgc

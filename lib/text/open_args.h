@@ -1,4 +1,4 @@
-// Args of graphs of other releases than 0.12.0 as their texts write them.
+// Args and dtypes of graphs of other releases than 0.12.0 as their texts write them.
 #pragma once
 #include <string>
 
@@ -16,5 +16,11 @@ std::string open_arg_str(UOp u);
 bool is_const_float(Arg a);
 Arg const_float(Graph& graph, Arg a);
 inline constexpr std::string_view kNegativeZero = "-0.0";
+
+// What 0.13 and 0.14 have for numbers whose size does not matter.
+DType weakint();
+DType weakfloat();
+// Whether its elements are floats, of those that other releases have too.
+bool is_float_of_any_release(DType d);
 
 }  // namespace tgc

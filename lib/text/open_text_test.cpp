@@ -3,6 +3,7 @@
 #include "lib/support/sha256.h"
 #include "lib/text/formats.h"
 #include "lib/text/graph_map.h"
+#include "lib/text/promoted.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_open_reader.h"
 #include "lib/text/pyrender_places.h"
@@ -76,9 +77,9 @@ TEST_CASE("open dialect: 0.14 writes an operator that would promote its operands
 {"op":"SPECIAL","dtype":"dtypes.long","arg":"b"},
 {"op":"ADD","dtype":"dtypes.long","src":[0,1]})j";
   CHECK(pyrendered(graph_of("tinygrad 0.14.0", nodes)).ends_with("ast = c0.alu(Ops.ADD, c1)"));
-  CHECK(promoted_0_14("dtypes.weakint", "dtypes.half") == "dtypes.half");
-  CHECK(promoted_0_14("dtypes.char", "dtypes.uchar") == "dtypes.short");
-  CHECK_FALSE(promoted_0_14("dtypes.void", "dtypes.int"));
+  CHECK(promoted_0_14(dtypes::open("weakint"), dtypes::float16) == dtypes::float16);
+  CHECK(promoted_0_14(dtypes::int8, dtypes::uint8) == dtypes::int16);
+  CHECK_FALSE(promoted_0_14(dtypes::void_, dtypes::int32));
 }
 
 TEST_CASE("open dialect: a graph that the release cannot print is written as UOp(...), below a header") {

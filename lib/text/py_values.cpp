@@ -300,9 +300,11 @@ DType PyValues::dtype() {
   while (is_name(text_[end]) || text_[end] == '.' || text_[end] == '(')
     end = text_[end] == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
   std::string_view piece = text_.substr(begin, end - begin);
-  if (const DType* known = known_dtypes.find(piece)) return pos_ = end, *known;
+  // those of other releases are none in a text of 0.12.0
+  if (const DType* known = known_dtypes.find(piece); known && (is_open() || known->scalar_kind() != Scalar::Other))
+    return pos_ = end, *known;
   DType d = dtype_slowly(begin);
-  if (pos_ == end && d.scalar_kind() != Scalar::Other) known_dtypes.keep(piece, d);
+  if (pos_ == end) known_dtypes.keep(piece, d);
   return d;
 }
 

@@ -24,17 +24,6 @@ constexpr OpSet kMethods{Op::SINK,  Op::END,       Op::STORE, Op::LOAD, Op::UNIQ
 constexpr OpSet kInfix{Op::ADD,   Op::IDIV,  Op::MOD, Op::SHL, Op::SHR, Op::MUL,
                        Op::CMPLT, Op::CMPNE, Op::AND, Op::OR,  Op::XOR};
 
-// "sink" for Op::SINK, and so on: the names of methods.
-std::string_view method_name(Op op) {
-  static const auto kLower = [] {
-    std::array<std::string, kNumOps> names;
-    for (int i = 0; i < kNumOps; i++)
-      for (char c : name_of(Op(i))) names[size_t(i)] += char(c >= 'A' && c <= 'Z' ? c | 32 : c);
-    return names;
-  }();
-  return kLower[size_t(op)];
-}
-
 // What in args asks for care: a string with a bracket, which may unbalance the text around it, and a graph.
 struct Oddities {
   bool text = false, graph = false;
@@ -65,6 +54,16 @@ bool on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).i
 bool is_infix(UOp u) { return u.in(kInfix) && u.num_src() == 2; }
 
 }  // namespace
+
+std::string_view method_name(Op op) {
+  static const auto kLower = [] {
+    std::array<std::string, kNumOps> names;
+    for (int i = 0; i < kNumOps; i++)
+      for (char c : name_of(Op(i))) names[size_t(i)] += char(c >= 'A' && c <= 'Z' ? c | 32 : c);
+    return names;
+  }();
+  return kLower[size_t(op)];
+}
 
 void PyrenderWriter::write_lines() {
   mark_named();

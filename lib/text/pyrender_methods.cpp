@@ -77,20 +77,21 @@ UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   return out;
 }
 
-// "(dtypes.int, 3)", after UOp.const
+// "(dtypes.int, 3)", after UOp.const: a text has few of them, again and again.
 PyValues::Value PyrenderReader::constant(size_t at) {
   struct KnownConst {
     DType dtype;
     Arg value;
   };
-  static constinit thread_local ReadBefore<KnownConst> known_consts;
+  static constinit thread_local ReadBefore<KnownConst> known_by_dialect[2];
+  auto& known_consts = known_by_dialect[is_open()];
   size_t end = std::min(text_.find(')', pos_), text_.size() - 1) + 1;
   std::string_view piece = text_.substr(pos_, end - pos_);
   if (const KnownConst* known = known_consts.find(piece))
     return pos_ = end, Value{graph_.node(Op::CONST, known->dtype, {}, known->value)};
   Arguments args = arguments();
   UOp c = make_const(args, at);
-  bool of_no_graph = c.is_const() && c.num_src() == 0 && c.arg().kind() != Arg::Kind::BigInt;
+  bool of_no_graph = c.is_const() && c.num_src() == 0 && c.arg().is_const() && c.arg().kind() != Arg::Kind::BigInt;
   if (pos_ == end && of_no_graph) known_consts.keep(piece, {c.dtype(), c.arg()});
   return {c};
 }

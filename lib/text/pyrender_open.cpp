@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "lib/text/open_args.h"
+#include "lib/text/promoted.h"
 #include "lib/text/pyrender_open_reader.h"
+#include "lib/text/pyrender_writer.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
@@ -22,24 +24,6 @@ constexpr size_t kMostInlined = 100;  // expressions in each other
 std::string_view symbol(Op op) { return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op); }
 int precedence(Op op) { return op == Op::FLOORDIV || op == Op::FLOORMOD ? 1 : infix_precedence(op); }
 
-// The pieces one after the other: with one allocation where `+` makes one a piece.
-template <class... Pieces>
-std::string joined(const Pieces&... pieces) {
-  std::string out;
-  out.reserve((std::string_view(pieces).size() + ...));
-  (out.append(std::string_view(pieces)), ...);
-  return out;
-}
-
-std::string lower(std::string_view name) {
-  std::string out(name);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c |= 32;
-  return out;
-}
-
-bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
-
 UOp base_of_open(UOp u) {
   while (u.num_src() && (u.in(ops::Movement) || u.is(Op::DETACH))) u = u.src(0);
   return u;
@@ -54,41 +38,54 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   return {};
 }
 
+// Whether a text in it has a bracket, which may unbalance those around it.
+bool holds_bracket(Arg a) {
+  if (a.is_none() || a.kind() == Arg::Kind::Int) return false;  // most are
+  switch (a.kind()) {
+    case Arg::Kind::Str:
+    case Arg::Kind::Bytes:
+    case Arg::Kind::Raw: return a.text().find_first_of("()") != std::string_view::npos;
+    case Arg::Kind::Tuple:
+    case Arg::Kind::Record: return std::ranges::any_of(a.items(), holds_bracket);
+    case Arg::Kind::UOp: return true;
+    default: return false;
+  }
+}
+
+// Every node is a piece of text, its name or what it is, which its users copy.
 class OpenWriter {
  public:
   explicit OpenWriter(UOp root)
       : root_(root),
         graph_(root.graph()),
         order_(toposort(root)),
-        texts_(order_.size()),
-        place_(graph_),
+        info_(root.id() + 1),
         is_0_13_(graph_.release() == Release::v0_13),
-        is_known_(is_0_13_ || graph_.release() == Release::v0_14) {
-    for (size_t i = 0; i < order_.size(); i++) place_[order_[i]] = i;
-  }
+        is_known_(is_0_13_ || graph_.release() == Release::v0_14) {}
 
   OpenText write() {
     mark_named();
-    std::vector<size_t> depth(order_.size());
     OpenText out;
     for (size_t i = 0; i < order_.size(); i++) {
       UOp u = order_[i];
-      size_t deepest = 0;
-      for (UOp s : u.src()) deepest = std::max(deepest, depth[place(s)]);
-      if (deepest + 1 > kMostInlined) named_[i] = true;
-      depth[i] = named_[i] ? 0 : deepest + 1;
-      std::string text = expression(u);
-      if (!u.tag().is_none()) text += ".rtag(" + repr(u.tag()) + ")";
-      if (!named_[i]) {
-        texts_[i] = std::move(text);
+      Info& info = info_[u.id()];
+      uint32_t deepest = 0;
+      for (UOp s : u.src()) deepest = std::max(deepest, info_[s.id()].depth);
+      if (deepest + 1 > kMostInlined) info.named = true;
+      if (!info.named) {
+        info.depth = deepest + 1;
+        piece(u, [&] { info.is_bracketed = expression(u, false) && u.tag().is_none(); });
+        if (odd_text_) info.is_bracketed = strip_parens(text(info)).size() < info.size;
         continue;
       }
-      texts_[i] = u == root_ ? "ast" : "c" + std::to_string(i);
+      info.begin = pieces_.size();
+      if (u == root_) pieces_.put("ast");
+      else pieces_.put('c'), pieces_.put_int(int64_t(i));
+      info.size = pieces_.size() - info.begin;
       out.lines.push_back(u);
-      if (!out.text.empty()) out.text += '\n';
-      lines_.emplace_back(u, out.text.size());
-      out.text.append(texts_[i]).append(" = ").append(strip_parens(text));
+      line(u, info);
     }
+    out.text = lines_.str();
     out.generic = generic_;
     return out;
   }
@@ -100,334 +97,332 @@ class OpenWriter {
     CompleteText out{"", letters.generic || release_in_text(text) != graph_.release()};
     auto reader = open_pyrender_reader(graph_, text, {}, nullptr);
     reader->assume(order_, {});
-    for (size_t i = 0; i < lines_.size(); i++) {
-      auto [u, begin] = lines_[i];
-      size_t end = i + 1 < lines_.size() ? lines_[i + 1].second - 1 : text.size();
+    for (size_t i = 0; i < letters.lines.size(); i++) {
+      UOp u = letters.lines[i];
+      size_t begin = begins_[i], end = i + 1 < begins_.size() ? begins_[i + 1] - 1 : text.size();
       out.text.append(i ? "\n" : "").append(text.substr(begin, end - begin));
       auto read = catch_failures([&] { return reader->value_of_line(begin); });
       if (read && *read == u) continue;
-      out.text.append("\n# ").append(texts_[place(u)]).append(" = ").append(plain(u));
+      out.text.append("\n# ").append(this->text(info_[u.id()])).append(" = ");
+      make_plain(u);
+      out.text.append(this->text(info_[u.id()]));
       out.lost = true;
     }
     return out;
   }
 
  private:
-  size_t place(UOp u) const { return *place_.find(u); }
-  const std::string& src(UOp u, size_t i) const { return texts_[place(u.src(i))]; }
+  struct Info {
+    size_t begin = 0, size = 0;   // of its piece
+    uint32_t users = 0;           // distinct ones
+    uint32_t last_user = 0;       // its id, plus 1
+    uint32_t depth = 0;           // of expressions in each other
+    bool twice = false;           // used twice by one user
+    bool named = false;           // it has a line, and its piece is its name
+    bool is_bracketed = false;    // its piece is an expression in one pair of brackets
+  };
 
   void mark_named() {
-    named_.assign(order_.size(), false);
-    std::vector<size_t> users(order_.size()), last(order_.size(), SIZE_MAX);
-    std::vector<bool> twice(order_.size());
-    for (size_t i = 0; i < order_.size(); i++)
-      for (UOp s : order_[i].src()) {
-        size_t p = place(s);
-        if (last[p] == i) twice[p] = true;
-        else users[p]++, last[p] = i;
+    for (UOp u : order_) {
+      odd_text_ = odd_text_ || holds_bracket(u.arg()) || holds_bracket(u.tag());
+      for (UOp s : u.src()) {
+        Info& info = info_[s.id()];
+        if (info.last_user == u.id() + 1) info.twice = true;
+        else info.users++, info.last_user = u.id() + 1;
       }
-    named_.back() = true;
-    for (size_t i = 0; i < order_.size(); i++) {
-      UOp u = order_[i];
+    }
+    auto name = [&](UOp u) { info_[u.id()].named = true; };
+    name(root_);
+    for (UOp u : order_) {
       if (u.is(Op::SINK))
-        for (UOp s : u.src()) named_[place(s)] = true;
-      if (u.is(Op::STORE) && u.num_src() > 1) named_[place(u.src(1))] = true;
-      if (u.is(Op::REDUCE) && u.num_src()) named_[place(u.src(0))] = true;
+        for (UOp s : u.src()) name(s);
+      if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
+      if (u.is(Op::REDUCE) && u.num_src()) name(u.src(0));
       if (u.is(Op::CONST) || (is_0_13_ && u.in(kNeverNamed))) continue;
-      if (users[i] != 1 || twice[i] || u.in(kAlwaysNamed)) named_[i] = true;
+      const Info& info = info_[u.id()];
+      if (info.users != 1 || info.twice || u.in(kAlwaysNamed)) name(u);
       if (u.is(Op::FUNCTION) || (u.is(Op::CALL) && (is_0_13_ || !u.num_src() || u.src(0).dtype() == dtypes::void_)))
         generic_ = true;
     }
     if (!is_known_) generic_ = true;
   }
 
-  // ---- values
+  // ---- pieces and lines
 
-  static std::string repr(Arg a) {
-    std::string out;
-    append_open_repr(out, a);
-    return out;
+  std::string_view text(const Info& info) const { return pieces_.view(info.begin, info.size); }
+
+  template <class Write>
+  void piece(UOp u, Write write) {
+    const size_t begin = pieces_.size();
+    to_ = &pieces_;
+    write();
+    tag(u);
+    info_[u.id()].begin = begin, info_[u.id()].size = pieces_.size() - begin;
   }
-  static std::string str(Arg a) { return a.is_str() ? std::string(a.text()) : repr(a); }
-  std::string sources(std::span<const UOp> list) const {
-    std::string out = "(";
-    for (size_t i = 0; i < list.size(); i++) out.append(i ? ", " : "").append(texts_[place(list[i])]);
-    return out.append(list.size() == 1 ? ",)" : ")");
+
+  // "c12 = ...": one pair of brackets around the whole is left out.
+  void line(UOp u, const Info& info) {
+    if (lines_.size()) lines_.put('\n');
+    begins_.push_back(lines_.size());
+    lines_.put(pieces_, info.begin, info.size);
+    lines_.put(" = ");
+    const size_t begin = lines_.size();
+    to_ = &lines_;
+    expression(u, u.tag().is_none() && !odd_text_);
+    tag(u);
+    if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
   }
-  static std::string_view dtype(UOp u) { return u.dtype().repr(); }
+
+  // The piece of a node is UOp(...) now, and so are those of its sources that have no line of their own.
+  void make_plain(UOp u) {
+    for (UOp s : u.src())
+      if (!info_[s.id()].named) make_plain(s);
+    piece(u, [&] { whole(u); });
+  }
+
+  void put(char c) { to_->put(c); }
+  void put(std::string_view s) { to_->put(s); }
+  void src(UOp u) { to_->put(pieces_, info_[u.id()].begin, info_[u.id()].size); }
+  void operand(UOp u, bool strip) {
+    const Info& info = info_[u.id()];
+    const size_t ends = strip && info.is_bracketed;
+    to_->put(pieces_, info.begin + ends, info.size - 2 * ends);
+  }
+  void repr(Arg a) {
+    if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
+    scratch_.clear();
+    append_open_repr(scratch_, a);
+    put(scratch_);
+  }
+  void str(Arg a) { a.is_str() ? put(a.text()) : repr(a); }
+  void tag(UOp u) {
+    if (!u.tag().is_none()) put(".rtag("), repr(u.tag()), put(')');
+  }
+  void sources(std::span<const UOp> list) {
+    put('(');
+    for (size_t i = 0; i < list.size(); i++) {
+      if (i) put(", ");
+      src(list[i]);
+    }
+    put(list.size() == 1 ? ",)" : ")");
+  }
+  void dtype(UOp u) { put(u.dtype().repr()); }
 
   // ---- forms
 
   // UOp(Ops.X, dtype, (sources), arg): what every node can be written as.
-  std::string whole(UOp u) const {
-    std::string out = joined("UOp(Ops.", shown_op(u), ", ", dtype(u), ", ", sources(u.src()));
-    Arg a = shown_arg(u);
-    if (a.is_none()) return out += ")";
-    return out + ", " + (u.is(Op::CONST) && is_const_float(a) ? "ConstFloat(" + a.repr() + ")" : repr(a)) + ")";
+  void whole(UOp u) {
+    put("UOp(Ops."), put(shown_op(u)), put(", "), dtype(u), put(", "), sources(u.src());
+    if (Arg a = shown_arg(u); !a.is_none()) {
+      put(", ");
+      if (u.is(Op::CONST) && is_const_float(a)) put("ConstFloat("), repr(a), put(')');
+      else repr(a);
+    }
+    put(')');
   }
 
-  // The same, and so are those of its sources that have no line of their own.
-  std::string plain(UOp u) {
-    for (UOp s : u.src())
-      if (!named_[place(s)]) texts_[place(s)] = plain(s);
-    return whole(u) + (u.tag().is_none() ? "" : ".rtag(" + repr(u.tag()) + ")");
+  bool constant(UOp u) {
+    const size_t n = u.num_src();
+    const bool on_device = is_0_13_ && n == 1 && u.src(0).is(Op::DEVICE),
+               is_unique = is_0_13_ && n == 2 && u.src(0).is(Op::UNIQUE) && u.src(1).is(Op::DEVICE);
+    if (n && !on_device && !is_unique) return false;
+    put(is_unique ? "UOp.unique_const(" : "UOp.const(");
+    if (is_0_13_ && !is_unique) dtype(u), put(", "), str(u.arg());
+    else str(u.arg()), put(is_unique ? ", dtype=" : ", "), dtype(u);
+    if (n) put(", device="), repr(u.src(n - 1).arg());
+    if (is_unique) put(", unique="), str(u.src(0).arg());
+    put(')');
+    return true;
   }
 
-  std::string constant(UOp u) const {
-    if (!is_0_13_) return joined("UOp.const(", str(u.arg()), ", ", dtype(u), ")");
-    std::string value = str(u.arg()), d(dtype(u));
-    if (u.num_src() == 0) return joined("UOp.const(", d, ", ", value, ")");
-    if (u.num_src() == 1) return "UOp.const(" + d + ", " + value + ", device=" + repr(u.src(0).arg()) + ")";
-    return "UOp.unique_const(" + value + ", dtype=" + d + ", device=" + repr(u.src(1).arg()) +
-           ", unique=" + str(u.src(0).arg()) + ")";
-  }
-  bool has_const_form(UOp u) const {
-    if (u.num_src() == 0) return true;
-    if (!is_0_13_) return false;
-    if (u.num_src() == 1) return u.src(0).is(Op::DEVICE);
-    return u.num_src() == 2 && u.src(0).is(Op::UNIQUE) && u.src(1).is(Op::DEVICE);
+  void range(UOp u) {
+    put("UOp.range("), str(u.src(0).arg());
+    for (Arg a : u.arg().items()) put(", "), repr(a);
+    if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
+    if (u.dtype() != weakint()) put(", dtype="), dtype(u);
+    put(')');
   }
 
-  std::string range(UOp u) const {
-    std::string out = "UOp.range(" + str(u.src(0).arg());
-    for (Arg a : u.arg().items()) out += ", " + repr(a);
-    if (u.num_src() > 1) out += ", src=" + sources(u.src().subspan(1));
-    if (u.dtype().repr() != "dtypes.weakint") out += ", dtype=" + std::string(dtype(u));
-    return out + ")";
-  }
-
-  std::string index(UOp u) const {
-    std::string out = src(u, 0) + ".index(" + src(u, 1) + ", ";
-    for (size_t i = 2; i < u.num_src(); i++) out += src(u, i) + ", ";
-    if (u.src(0).dtype() == u.dtype()) return out + "ptr=True)";
-    return out + "dtype=" + std::string(dtype(u)) + ")";
+  void index(UOp u) {
+    src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
+    for (UOp s : u.src().subspan(2)) src(s), put(", ");
+    if (u.src(0).dtype() == u.dtype()) put("ptr=True)");
+    else put("dtype="), dtype(u), put(')');
   }
 
   // The number of elements of a shape given as a source, where it is known; nullopt otherwise.
-  static std::optional<std::string> count_of(UOp shape) {
+  static std::optional<Int> count_of(UOp shape) {
     Int n = 1;
     auto times = [&](UOp s) {
       if (!s.is_const() || !s.arg().is_int()) return false;
       n = n * s.arg().as_int();
       return true;
     };
-    if (!shape.is(Op::STACK)) return times(shape) ? std::optional(n.str()) : std::nullopt;
+    if (!shape.is(Op::STACK)) return times(shape) ? std::optional(n) : std::nullopt;
     for (UOp s : shape.src())
       if (!times(s)) return std::nullopt;
-    return n.str();
+    return n;
   }
-  std::optional<std::string> buffer(UOp u) const {
+  void new_buffer(UOp u, Arg device, std::string_view size, Arg number) {
+    put("UOp.new_buffer("), repr(device), put(", "), put(size), put(", "), dtype(u), put(", "), str(number), put(')');
+  }
+  bool buffer(UOp u) {
     if (is_0_13_) {
-      if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return std::nullopt;
-      return "UOp.new_buffer(" + repr(u.src(1).arg()) + ", " + str(u.arg()) + ", " + std::string(dtype(u)) + ", " +
-             str(u.src(0).arg()) + ")";
+      if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return false;
+      return new_buffer(u, u.src(1).arg(), u.arg().str(), u.src(0).arg()), true;
     }
-    if (u.num_src() != 1 || !u.arg().is(RecordClass::Open) || RecordView(u.arg()).name() != "ParamArg")
-      return std::nullopt;
-    Arg space = param_field(u.arg(), "addrspace"), device = param_field(u.arg(), "device");
+    if (u.num_src() != 1 || !u.arg().is(RecordClass::Open) || RecordView(u.arg()).name() != "ParamArg") return false;
+    Arg space = param_field(u.arg(), "addrspace");
     auto count = count_of(u.src(0));
-    if (!count || (!space.is_none() && space.repr() != "AddrSpace.GLOBAL")) return std::nullopt;
-    return "UOp.new_buffer(" + repr(device) + ", " + *count + ", " + std::string(dtype(u)) + ", " +
-           str(param_field(u.arg(), "slot", 0)) + ")";
+    if (!count || (!space.is_none() && space.repr() != "AddrSpace.GLOBAL")) return false;
+    return new_buffer(u, param_field(u.arg(), "device"), count->str(), param_field(u.arg(), "slot", 0)), true;
   }
 
-  std::optional<std::string> reduction(UOp u) const {
-    if (!u.arg().is_tuple() || u.arg().items().size() != 2 || !u.num_src()) return std::nullopt;
+  bool reduction(UOp u) {
+    if (!u.arg().is_tuple() || u.arg().items().size() != 2 || !u.num_src()) return false;
     Arg axes = u.arg()[1];
-    std::string of = src(u, 0) + "._rop(" + str(u.arg()[0]) + ", ";
-    if (axes.is_tuple()) return axes.items().empty() ? std::nullopt : std::optional(of + repr(axes) + ")");
-    if (!axes.is_int() || axes.small_int() <= 0) return std::nullopt;
-    of += "(";
-    for (int64_t i = 0; i < axes.small_int(); i++) of += (i ? ", " : "") + std::to_string(i);
-    return of + (axes.small_int() == 1 ? ",))" : "))");
+    if (axes.is_tuple() ? axes.items().empty() : !axes.is_int() || axes.small_int() <= 0) return false;
+    src(u.src(0)), put("._rop("), str(u.arg()[0]), put(", ");
+    if (axes.is_tuple()) return repr(axes), put(')'), true;
+    put('(');
+    for (int64_t i = 0; i < axes.small_int(); i++) {
+      if (i) put(", ");
+      to_->put_int(i);
+    }
+    put(axes.small_int() == 1 ? ",))" : "))");
+    return true;
   }
 
   // Whether 0.14's promotion leaves the operands as they are.
   static bool stays(UOp u) {
-    auto out = promoted_0_14(u.src(0).dtype().repr(), u.src(1).dtype().repr());
+    const DType a = u.src(0).dtype(), b = u.src(1).dtype();
+    const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };
+    if (a == b && a != dtypes::void_ && !is_weak(a)) return true;
+    auto out = promoted_0_14(a, b);
     if (!out) return false;
     for (UOp s : u.src()) {
       UOp base = base_of_open(s);
       if (base.is_const() && base.arg().is_invalid()) continue;
       bool plain = s.is_const() || (s.is(Op::EXPAND) && s.src(0).is_const());
       if (is_weak(s.dtype()) && base.is_const()) {
-        const bool is_float = out->find("float") != out->npos || out->find("half") != out->npos ||
-                              out->find("double") != out->npos || out->find("fp8") != out->npos;
-        std::string_view weak = *out == "dtypes.bool" ? *out : is_float ? "dtypes.weakfloat" : "dtypes.weakint";
-        if (!plain || s.dtype().repr() != weak || !s.tag().is_none()) return false;
-      } else if (s.dtype().repr() != *out) {
+        DType weak = *out == dtypes::bool_ ? *out : is_float_of_any_release(*out) ? weakfloat() : weakint();
+        if (!plain || s.dtype() != weak || !s.tag().is_none()) return false;
+      } else if (s.dtype() != *out) {
         return false;
       }
     }
     return true;
   }
 
-  std::string infix(UOp u) const {
+  // left+right in brackets, or bare. Operands that bind tightly enough lose theirs; 0.13 writes a constant on a device
+  // as the number alone.
+  void infix(UOp u, bool bare) {
     const auto is_number = [&](UOp s) {
       return is_0_13_ && s.is_const() && s.num_src() == 1 && s.src(0).is(Op::DEVICE);
     };
-    if (!is_0_13_ && !stays(u)) return joined(src(u, 0), ".alu(Ops.", shown_op(u), ", ", src(u, 1), ")");
     UOp a = u.src(0), b = u.src(1);
-    std::string number;
-    std::string_view l = src(u, 0), r = src(u, 1);
-    if (is_number(a) && !u.is(Op::CMPNE)) l = number = str(a.arg());
-    else if (is_number(b)) r = number = str(b.arg());
-    if (int p = precedence(u.op()); p != 99) {
-      if (precedence(a.op()) <= p) l = strip_parens(l);
-      if (precedence(b.op()) < p) r = strip_parens(r);
-    }
-    return joined("(", l, symbol(u.op()), r, ")");
+    const bool a_is_number = !u.is(Op::CMPNE) && is_number(a), b_is_number = !a_is_number && is_number(b);
+    const int p = precedence(u.op());
+    if (!bare) put('(');
+    if (a_is_number) str(a.arg());
+    else operand(a, p != 99 && precedence(a.op()) <= p);
+    put(symbol(u.op()));
+    if (b_is_number) str(b.arg());
+    else operand(b, p != 99 && precedence(b.op()) < p);
+    if (!bare) put(')');
+  }
+
+  // a.alu(Ops.X, b)
+  void alu(UOp u) {
+    src(u.src(0)), put(".alu(Ops."), put(shown_op(u));
+    for (UOp s : u.src().subspan(1)) put(", "), src(s);
+    put(')');
   }
 
   // x.exp2(), a.store(b, c, arg=...), UOp.sink()
-  std::string method(UOp u) const {
-    std::string out = joined(u.num_src() ? src(u, 0) : "UOp", ".", lower(shown_op(u)), "(");
-    for (size_t i = 1; i < u.num_src(); i++) out.append(i > 1 ? ", " : "").append(src(u, i));
-    if (u.arg().is_none()) return out += ")";
-    return out + (u.num_src() > 1 ? ", arg=" : "arg=") + repr(u.arg()) + ")";
+  void method(UOp u) {
+    if (u.num_src()) src(u.src(0));
+    else put("UOp");
+    put('.'), put(method_name(u.op())), put('(');
+    for (size_t i = 1; i < u.num_src(); i++) {
+      if (i > 1) put(", ");
+      src(u.src(i));
+    }
+    if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), repr(u.arg());
+    put(')');
   }
 
-  // The form that the op alone has; nullopt when this node has none.
-  std::optional<std::string> special_form(UOp u) const {
+  // Forms that one op alone has; false when this node has none.
+  bool special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {
-      case Op::CONST:
-        if (has_const_form(u)) return constant(u);
-        break;
+      case Op::CONST: return constant(u);
       case Op::DEFINE_VAR:
-        if (!is_0_13_ || n != 0 || !u.arg().is_tuple() || u.arg().items().size() < 3) break;
-        return "UOp.variable(\"" + str(u.arg()[0]) + "\", " + str(u.arg()[1]) + ", " + str(u.arg()[2]) +
-               (u.dtype().repr() != "dtypes.weakint" ? ", dtype=" + std::string(dtype(u)) : "") + ")";
+        if (!is_0_13_ || n != 0 || !u.arg().is_tuple() || u.arg().items().size() < 3) return false;
+        put("UOp.variable(\""), str(u.arg()[0]), put("\", "), str(u.arg()[1]), put(", "), str(u.arg()[2]);
+        if (u.dtype() != weakint()) put(", dtype="), dtype(u);
+        put(')');
+        return true;
       case Op::CAST:
       case Op::BITCAST:
-        if (n == 0 || (!is_0_13_ && u.dtype() == u.src(0).dtype())) break;
-        return src(u, 0) + "." + lower(shown_op(u)) + "(" + std::string(dtype(u)) + ")";
+        if (n == 0 || (!is_0_13_ && u.dtype() == u.src(0).dtype())) return false;
+        src(u.src(0)), put(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u), put(')');
+        return true;
       case Op::SPECIAL:
-        if (n != 1 || !u.src(0).is_const()) break;
-        return "UOp.special(" + str(u.src(0).arg()) + ", " + repr(u.arg()) + ", dtype=" + std::string(dtype(u)) + ")";
+        if (n != 1 || !u.src(0).is_const()) return false;
+        put("UOp.special("), str(u.src(0).arg()), put(", "), repr(u.arg()), put(", dtype="), dtype(u), put(')');
+        return true;
       case Op::BUFFER: return buffer(u);
       case Op::COPY:
-        if (n != (is_0_13_ ? 2u : 1u) || (is_0_13_ && !u.src(1).is(Op::DEVICE))) break;
-        return src(u, 0) + ".copy_to_device(" + repr(is_0_13_ ? u.src(1).arg() : u.arg()) + ")";
+        if (n != (is_0_13_ ? 2u : 1u) || (is_0_13_ && !u.src(1).is(Op::DEVICE))) return false;
+        src(u.src(0)), put(".copy_to_device("), repr(is_0_13_ ? u.src(1).arg() : u.arg()), put(')');
+        return true;
       case Op::CUSTOM_FUNCTION:
-        return "UOp(Ops.CUSTOM_FUNCTION, " + (is_0_13_ ? std::string(dtype(u)) + ", " : "") +
-               "src=" + sources(u.src()) + ", arg=" + repr(u.arg()) + ")";
+        put("UOp(Ops.CUSTOM_FUNCTION, ");
+        if (is_0_13_) dtype(u), put(", ");
+        put("src="), sources(u.src()), put(", arg="), repr(u.arg()), put(')');
+        return true;
       case Op::REDUCE: return reduction(u);
-      case Op::RANGE:
-        if (n >= 1 && u.src(0).is_const() && u.arg().is_tuple()) return range(u);
-        break;
-      case Op::INDEX: {
-        if (n < 2) break;
-        DType from = is_0_13_ ? u.src(0).dtype().base() : u.src(0).dtype();
-        if (from != u.dtype()) return index(u);
-        break;
-      }
+      case Op::RANGE: return n >= 1 && u.src(0).is_const() && u.arg().is_tuple() ? range(u), true : false;
+      case Op::INDEX:
+        if (n < 2 || (is_0_13_ ? u.src(0).dtype().base() : u.src(0).dtype()) == u.dtype()) return false;
+        return index(u), true;
       case Op::CDIV:
-      case Op::CMOD:
-        if (n != 2) break;
-        return src(u, 0) + ".alu(Ops." + std::string(shown_op(u)) + ", " + src(u, 1) + ")";
+      case Op::CMOD: return n == 2 ? alu(u), true : false;
       case Op::WHERE:
-        if (n != 3) break;
-        if (is_0_13_) return method(u);
-        return src(u, 0) + ".alu(Ops.WHERE, " + src(u, 1) + ", " + src(u, 2) + ")";
-      case Op::UNIQUE:
-        if (is_0_13_) return method(u);
-        break;
-      default: break;
+        if (n != 3) return false;
+        return is_0_13_ ? method(u) : alu(u), true;
+      case Op::UNIQUE: return is_0_13_ ? method(u), true : false;
+      default: return false;
     }
-    return std::nullopt;
   }
 
-  std::string expression(UOp u) const {
-    if (!is_known_) return whole(u);
-    if (auto form = special_form(u)) return *form;
-    if (u.in(kInfix) && u.num_src() == 2) return infix(u);
-    if (u.in(kMethods)) return method(u);
-    return whole(u);
+  // True when it is an infix, which `bare` writes without the brackets around it.
+  bool expression(UOp u, bool bare) {
+    if (!is_known_) return whole(u), false;
+    if (u.in(kInfix) && u.num_src() == 2) {
+      if (is_0_13_ || stays(u)) return infix(u, bare), true;
+      return alu(u), false;
+    }
+    if (special_form(u)) return false;
+    u.in(kMethods) ? method(u) : whole(u);
+    return false;
   }
 
   UOp root_;
   Graph& graph_;
-  std::vector<UOp> order_;           // c12 is order_[12]
-  std::vector<std::string> texts_;   // of each: its name, or what it is
-  UOpMap<size_t> place_;
-  std::vector<bool> named_;
-  std::vector<std::pair<UOp, size_t>> lines_;  // of the named nodes, where each begins
+  std::vector<UOp> order_;  // c12 is order_[12]
+  std::vector<Info> info_;  // by id: what is below the root is older than it
+  TextBuffer pieces_, lines_;
+  TextBuffer* to_ = &lines_;
+  std::vector<size_t> begins_;  // of the lines
+  std::string scratch_;
   const bool is_0_13_, is_known_;
   bool generic_ = false;
+  bool odd_text_ = false;       // a text with a bracket is in the graph
 };
-
-// 0.14's dtypes in their order, each with those that it promotes to directly, as bits.
-struct Promotion {
-  std::string_view dtype;
-  uint32_t to;
-};
-enum : uint32_t {
-  kBool,
-  kWeakInt,
-  kI8,
-  kU8,
-  kI16,
-  kU16,
-  kI32,
-  kU32,
-  kI64,
-  kU64,
-  kWeakFloat,
-  kE4M3,
-  kE4M3Z,
-  kE5M2,
-  kE5M2Z,
-  kHalf,
-  kBF16,
-  kFloat,
-  kDouble,
-  kNumPromoted
-};
-constexpr uint32_t bit(uint32_t i) { return 1u << i; }
-constexpr Promotion kPromotions[kNumPromoted] = {
-    {"dtypes.bool", bit(kWeakInt)},
-    {"dtypes.weakint", bit(kI8) | bit(kU8)},
-    {"dtypes.char", bit(kI16)},
-    {"dtypes.uchar", bit(kI16) | bit(kU16)},
-    {"dtypes.short", bit(kI32)},
-    {"dtypes.ushort", bit(kI32) | bit(kU32)},
-    {"dtypes.int", bit(kI64)},
-    {"dtypes.uint", bit(kI64) | bit(kU64)},
-    {"dtypes.long", bit(kWeakFloat)},
-    {"dtypes.ulong", bit(kWeakFloat)},
-    {"dtypes.weakfloat", bit(kE4M3) | bit(kE5M2) | bit(kE4M3Z) | bit(kE5M2Z)},
-    {"dtypes.fp8e4m3", bit(kHalf) | bit(kBF16)},
-    {"dtypes.fp8e4m3fnuz", bit(kHalf) | bit(kBF16)},
-    {"dtypes.fp8e5m2", bit(kHalf) | bit(kBF16)},
-    {"dtypes.fp8e5m2fnuz", bit(kHalf) | bit(kBF16)},
-    {"dtypes.half", bit(kFloat)},
-    {"dtypes.bfloat16", bit(kFloat)},
-    {"dtypes.float", bit(kDouble)},
-    {"dtypes.double", 0},
-};
-
-// All that it promotes to, itself too.
-constexpr uint32_t reachable(uint32_t i) {
-  uint32_t out = bit(i);
-  for (uint32_t k = i; k < kNumPromoted; k++)  // what a dtype promotes to stands behind it
-    if (out >> k & 1) out |= kPromotions[k].to;
-  return out;
-}
 
 }  // namespace
-
-std::optional<std::string_view> promoted_0_14(std::string_view a, std::string_view b) {
-  if (a == b && a != "dtypes.void") return a;
-  uint32_t both = ~0u;
-  for (std::string_view d : {a, b}) {
-    auto it =
-        std::find_if(std::begin(kPromotions), std::end(kPromotions), [&](const Promotion& p) { return p.dtype == d; });
-    if (it == std::end(kPromotions)) return std::nullopt;
-    both &= reachable(uint32_t(it - kPromotions));
-  }
-  return kPromotions[__builtin_ctz(both)].dtype;
-}
 
 OpenText pyrender_open(UOp root) { return OpenWriter(root).write(); }
 

@@ -19,7 +19,4 @@ OpenText pyrender_open(UOp root);
 // release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
-// What two dtypes of 0.14, both scalars, promote to (dtype.py least_upper_dtype); nullopt where tinygrad raises.
-std::optional<std::string_view> promoted_0_14(std::string_view a, std::string_view b);
-
 }  // namespace tgc

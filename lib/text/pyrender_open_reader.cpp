@@ -1,10 +1,12 @@
 #include "lib/text/pyrender_open_reader.h"
 
 #include <algorithm>
+#include <array>
 
 #include "lib/support/name_table.h"
 #include "lib/text/open_args.h"
-#include "lib/text/pyrender_open.h"
+#include "lib/text/promoted.h"
+#include "lib/text/pyrender_writer.h"
 #include "lib/uop/release_names.h"
 
 namespace tgc {
@@ -14,14 +16,8 @@ constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
 constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
 
-DType open_dtype(std::string_view name) { return dtypes::parse(name).value_or(dtypes::open(name)); }
-bool is_float(DType d) { return d.scalar().repr() == "dtypes.weakfloat" || dtypes::is_float(d); }
-
 // What 0.14 makes of two operands; of dtypes that it cannot promote the first.
-DType promoted(DType a, DType b) {
-  auto out = promoted_0_14(a.repr(), b.repr());
-  return out ? open_dtype(out->substr(7)) : a;
-}
+DType promoted(DType a, DType b) { return promoted_0_14(a, b).value_or(a); }
 
 class OpenReader : public PyrenderReader {
  public:
@@ -52,7 +48,7 @@ class OpenReader : public PyrenderReader {
 
   // A number as a CONST of that dtype holds it.
   Arg number_of(DType dtype, Arg value) {
-    if (value.is_int() && is_float(dtype)) return Arg(value.to_const().to_double());
+    if (value.is_int() && is_float_of_any_release(dtype)) return Arg(value.to_const().to_double());
     return value.is_const() ? const_float(graph_, value) : value;
   }
   UOp on_device(Arg device) {
@@ -60,9 +56,8 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::DEVICE, dtypes::void_, {}, device);
   }
 
-  // "(3, dtypes.int)" of 0.14 and "(dtypes.int, 3, device='CPU')" of 0.13, after UOp.const
-  Value constant(size_t at) override {
-    Arguments args = arguments();
+  // "(3, dtypes.int)" of 0.14 and "(dtypes.int, 3, device='CPU')" of 0.13
+  UOp make_const(const Arguments& args, size_t at) override {
     only_keywords(args, {"dtype", "device"});
     const bool dtype_first = !args.empty() && !args[0].value.is_list && args[0].value.arg.kind() == Arg::Kind::DType;
     const Argument& value = need(args, dtype_first ? 1 : 0, "a value", at);
@@ -73,11 +68,11 @@ class OpenReader : public PyrenderReader {
     DType dtype = d ? as_dtype(d->value, d->at) : dtype_of(number);
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
     const Argument* device = args.keyword("device");
-    return {device ? c.with_src(on_device(device_argument(*device))) : c};
+    return device ? c.with_src(on_device(device_argument(*device))) : c;
   }
   static DType dtype_of(Arg number) {
     if (number.kind() == Arg::Kind::Bool || number.is_invalid()) return dtypes::bool_;
-    return open_dtype(number.is_int() ? "weakint" : "weakfloat");
+    return number.is_int() ? weakint() : weakfloat();
   }
 
   // "(3, dtype=dtypes.int, device='CPU', unique=7)", after UOp.unique_const
@@ -120,7 +115,7 @@ class OpenReader : public PyrenderReader {
   UOp range(const Arguments& args, size_t at) {
     only_keywords(args, {"dtype", "src"});
     const Argument& end = need(args, 0, "an end", at);
-    DType dtype = dtype_keyword(args, open_dtype("weakint"));
+    DType dtype = dtype_keyword(args, weakint());
     std::vector<Arg> axis;
     for (size_t i = 1; i < args.size() && args[i].keyword.empty(); i++) axis.push_back(as_arg(args[i].value));
     if (axis.empty()) fail(at, "UOp.range without an axis number");
@@ -133,7 +128,7 @@ class OpenReader : public PyrenderReader {
   UOp special(const Arguments& args, size_t at) {
     only_keywords(args, {"dtype"});
     const Argument &end = need(args, 0, "an end", at), &name = need(args, 1, "a name", at);
-    DType dtype = dtype_keyword(args, open_dtype("weakint"));
+    DType dtype = dtype_keyword(args, weakint());
     return graph_.node(Op::SPECIAL, dtype, size(end, dtype), as_arg(name.value));
   }
 
@@ -142,7 +137,7 @@ class OpenReader : public PyrenderReader {
     const Argument &name = need(args, 0, "a name", at), &low = need(args, 1, "a minimum", at),
                    &high = need(args, 2, "a maximum", at);
     Arg arg = graph_.tuple({as_arg(name.value), as_arg(low.value), as_arg(high.value)});
-    return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, open_dtype("weakint")), {}, arg);
+    return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, weakint()), {}, arg);
   }
 
   // ParamArg(3, dtypes.float, device='CPU')
@@ -159,7 +154,7 @@ class OpenReader : public PyrenderReader {
                    &d = need(args, 2, "a dtype", at), &number = need(args, 3, "a number", at);
     Arg device = as_arg(of.value), slot = as_arg(number.value);
     DType dtype = as_dtype(d.value, d.at);
-    UOp shape = is_0_13_ ? UOp() : size(elements, open_dtype("weakint"));
+    UOp shape = is_0_13_ ? UOp() : size(elements, weakint());
     if (!is_0_13_) return graph_.node(Op::BUFFER, dtype, shape, param_of_buffer(slot, dtype, device));
     UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, slot), on_device(device)};
     return graph_.node(Op::BUFFER, dtype, src, as_arg(elements.value));
@@ -260,19 +255,17 @@ class OpenReader : public PyrenderReader {
 
   // The op that pyrender writes as a method of that name.
   static std::optional<Op> op_named(std::string_view name) {
-    struct Row {
-      std::string_view name;
-      Op op;
-    };
-    static constexpr Row kRows[] = {
-        {"sink", Op::SINK},         {"end", Op::END},     {"store", Op::STORE},           {"load", Op::LOAD},
-        {"unique", Op::UNIQUE},     {"sqrt", Op::SQRT},   {"reduce", Op::REDUCE},         {"after", Op::AFTER},
-        {"threefry", Op::THREEFRY}, {"where", Op::WHERE}, {"reciprocal", Op::RECIPROCAL}, {"exp2", Op::EXP2},
-        {"log2", Op::LOG2},         {"sin", Op::SIN},     {"contiguous", Op::CONTIGUOUS}, {"barrier", Op::BARRIER},
-        {"detach", Op::DETACH}};
-    for (const Row& row : kRows)
-      if (row.name == name) return row.op;
-    return std::nullopt;
+    static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
+                                  Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,
+                                  Op::LOG2,  Op::SIN,    Op::CONTIGUOUS, Op::BARRIER,  Op::DETACH};
+    static const auto kNames = [] {
+      std::array<std::string_view, std::size(kOps)> out;
+      std::ranges::transform(kOps, out.begin(), method_name);
+      return out;
+    }();
+    static const NameTable kTable(kNames);
+    const int i = kTable.find(name);
+    return i < 0 ? std::nullopt : std::optional(kOps[i]);
   }
 
   // ---- dtypes that follow (0.14: ops.py dtype_from_uop; 0.13: what each method gives)
@@ -287,8 +280,8 @@ class OpenReader : public PyrenderReader {
       if (op == Op::LOAD) return loaded_dtype(sources_[0]);
       return (ops::ALU | kDivisions).contains(op) ? last : first;
     }
-    if (kFloatFunctions.contains(op) && !is_float(first) && first != dtypes::bool_)
-      return first.repr() == "dtypes.weakint" ? open_dtype("weakfloat") : promoted(first, dtypes::float32);
+    if (kFloatFunctions.contains(op) && !is_float_of_any_release(first) && first != dtypes::bool_)
+      return first == weakint() ? weakfloat() : promoted(first, dtypes::float32);
     if (op == Op::WHERE && sources_.size() == 3) return promoted(sources_[1].dtype(), last);
     if (sources_.size() == 2 && (ops::Binary | kDivisions).contains(op)) return promoted(first, last);
     return first;

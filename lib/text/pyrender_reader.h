@@ -41,9 +41,10 @@ class PyrenderReader : public PyValues {
   virtual Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
   virtual Value uop_call(size_t at);                                          // UOp(...)
   virtual Value uop_static(size_t at);                                        // UOp.range(...)
-  virtual Value constant(size_t at);                                          // UOp.const(...)
+  virtual UOp make_const(const Arguments& args, size_t at);                   // UOp.const(...)
   virtual UOp method_call(UOp self, std::string_view name, size_t at);        // self.store(...), after the name
   Value other_name(std::string_view name, size_t at) override;
+  Value constant(size_t at);                                                  // after UOp.const
   Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at);
   const Argument& need(const Arguments& args, size_t i, const char* what, size_t at);
   Arg device_argument(const Argument& a);
@@ -89,7 +90,6 @@ class PyrenderReader : public PyValues {
   UOp literal_beside(UOp u, Const value);
 
   // ---- UOp(...), UOp.const(...), x.where(...)
-  UOp make_const(const Arguments& args, size_t at);
   UOp make_range(const Arguments& args, size_t at);
   UOp make_special(const Arguments& args, size_t at);
   UOp make_variable(const Arguments& args, size_t at);

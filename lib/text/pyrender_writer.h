@@ -12,6 +12,9 @@
 
 namespace tgc {
 
+// "sink" for Op::SINK: the name of the method that makes such a node.
+std::string_view method_name(Op op);
+
 class PyrenderWriter {
  public:
   explicit PyrenderWriter(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
