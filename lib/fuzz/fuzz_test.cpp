@@ -5,25 +5,17 @@
 #include <doctest/doctest.h>
 
 #include "lib/fuzz/from_pattern.h"
+#include "lib/fuzz/tensor_graph.h"
 #include "lib/fuzz/trial_graph.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/rewrite/fault.h"
 #include "lib/spec/loops.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
-#include "lib/uop/wellformed.h"
+#include "lib/uop/facts.h"
 #include "passes/symbolic/symbolic.h"
 
 using namespace tgc;
-
-namespace {
-
-bool is_well_formed(UOp root) {
-  std::vector<UOp> nodes = toposort(root);
-  return !first_malformed(nodes) && !verify(nodes, Spec::Kernel) && !verify_loops(nodes);
-}
-
-}  // namespace
 
 TEST_CASE("fuzz: kernels of index algebra are well formed, mostly run, and are the same for the same seed") {
   size_t compared = 0;
@@ -34,7 +26,7 @@ TEST_CASE("fuzz: kernels of index algebra are well formed, mostly run, and are t
     kernel.ast = algebra_kernel(*kernel.graph, first);
     CHECK(pyrender(kernel.ast).value_or_throw() == pyrender(algebra_kernel(other, second)).value_or_throw());
     CAPTURE(seed);
-    CHECK(is_well_formed(kernel.ast));
+    CHECK(is_sound(kernel.ast, Spec::Kernel));
     FuzzOutcome outcome = try_kernel(kernel, trial, {}, [](const Application&) {});
     compared += outcome.kind != FuzzOutcome::Kind::LeftOut;
   }
@@ -52,7 +44,7 @@ TEST_CASE("fuzz: what is grown is another kernel, and well formed; an equivalent
       grown++;
     }
     if (UOp same = equivalent_kernel(ast, chance)) {
-      CHECK(is_well_formed(same));
+      CHECK(is_sound(same, Spec::Kernel));
       equivalent++;
     }
   }
@@ -68,7 +60,7 @@ TEST_CASE("fuzz: kernels made from left sides are well formed, and most of them 
       Chance chance(seed);
       auto g = std::make_shared<Graph>();
       UOp ast = pattern_kernel(*g, chance, *r.rule);
-      if (!ast || !is_well_formed(ast)) continue;
+      if (!ast || !is_sound(ast, Spec::Kernel)) continue;
       made = true;
       ApplicationLog log;
       Compilation c = std::move(
@@ -107,7 +99,7 @@ TEST_CASE("fuzz: matrix products are well formed, and tensor cores take some of 
     Chance chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:HIP:gfx942"};
     kernel.ast = matmul_kernel(*kernel.graph, chance);
-    CHECK(is_well_formed(kernel.ast));
+    CHECK(is_sound(kernel.ast, Spec::Kernel));
     Compilation c = std::move(
         Compilation::begin({.graph = kernel.graph, .root = kernel.ast}, {.target = kernel.target}).value_or_throw());
     auto& list = c.list();
@@ -115,6 +107,38 @@ TEST_CASE("fuzz: matrix products are well formed, and tensor cores take some of 
     products += std::ranges::any_of(*list, [](UOp u) { return u.is(Op::WMMA); });
   }
   CHECK(products > 0);
+}
+
+TEST_CASE("fuzz: tensor graphs are the same for the same seed, and most are scheduled, some on several devices") {
+  size_t scheduled = 0, on_several = 0;
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    CAPTURE(seed);
+    auto made = [&] {
+      Loaded out{.graph = std::make_shared<Graph>(), .is_tensor_graph = true};
+      Chance chance(seed);
+      auto sink = catch_failures([&] { return tensor_graph(*out.graph, chance); });
+      if (sink && is_sound(*sink, Spec::Tensor)) out.root = *sink;
+      return out;
+    };
+    Loaded first = made(), second = made();
+    if (!first.root) continue;
+    CHECK(to_hex(key_of(first.root)) == to_hex(key_of(second.root)));
+    on_several += std::ranges::any_of(toposort(first.root), [](UOp u) { return u.in({Op::MULTI, Op::MSELECT}); });
+    Compilation c = std::move(Compilation::begin(std::move(first), {}).value_or_throw());
+    scheduled += c.schedule().ok();
+  }
+  CHECK(scheduled > 30);
+  CHECK(on_several > 3);
+}
+
+TEST_CASE("fuzz: a kernel that reads what another iteration stores is none") {
+  for (int64_t next : {0, 1}) {
+    Graph g;
+    UOp i = g.range(4, 0, AxisType::LOOP);
+    UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(8), {}, Arg(int64_t(0)));
+    UOp value = buffer.index(next ? i + i.const_like(next) : i) + g.constant(dtypes::int32, 1);
+    CHECK(is_kernel(g.sink(buffer.index_ptr(i).store(value).end(std::vector<UOp>{i}))) == (next == 0));
+  }
 }
 
 TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {

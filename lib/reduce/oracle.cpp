@@ -14,7 +14,6 @@
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/facts.h"
-#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -32,12 +31,8 @@ std::string identity(const Specimen& c) {
 
 }  // namespace
 
-bool is_well_formed(const Specimen& c) {
-  std::vector<UOp> nodes = toposort(c.root);
-  Spec spec = is_ast(c) ? Spec::Kernel : Spec::Full;
-  auto is_empty_loop = [](UOp u) { return u.is(Op::RANGE) && u.src(0).is_const() && u.src(0).vmax().to_double() < 1; };
-  if (std::ranges::any_of(nodes, is_empty_loop)) return false;  // what is in there happens nowhere
-  return !first_malformed(nodes) && !verify(nodes, spec) && !verify_loops(nodes);
+bool is_sound(const Specimen& c) {
+  return is_sound(c.root, is_ast(c) ? Spec::Kernel : Spec::Full);
 }
 
 std::string Shown::text() const {
@@ -79,7 +74,7 @@ Oracle::Answer Oracle::answer(const Specimen& c, const std::string& key) {
     std::lock_guard guard(lock_);
     if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
   }
-  bool may = is_well_formed(c);
+  bool may = is_sound(c);
   if (may && has_glances()) {
     glances_++;
     may = glance_->may_fail(c);

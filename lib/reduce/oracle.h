@@ -75,6 +75,6 @@ class Oracle {
 };
 
 // Whether `tgc verify` would let the case pass.
-bool is_well_formed(const Specimen& c);
+bool is_sound(const Specimen& c);
 
 }  // namespace tgc

@@ -150,7 +150,7 @@ TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own
       Specimen small = leap->around(leap->looked_at(), {});
       if (!small.root) continue;
       found++;
-      CHECK(is_well_formed(small));
+      CHECK(is_sound(small));
       CHECK(small.fault->application == 1);
       auto whole = at_stage(session, c, std::string(row.name));
       REQUIRE(whole);
@@ -188,7 +188,7 @@ TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {
   UOp reduction = the(Op::REDUCE, c.root), product = reduction.src(0);
   UOp alone = stored_alone(product, 5, dtypes::index);
   REQUIRE(alone);
-  CHECK(is_well_formed(with_root(c, alone)));
+  CHECK(is_sound(with_root(c, alone)));
   CHECK(the(Op::DEFINE_GLOBAL, alone).graph().size() > 0);
   bool has_reduce_loop = false;
   for (UOp u : toposort(alone))
@@ -196,7 +196,7 @@ TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {
   CHECK(!has_reduce_loop);
   UOp back = loaded_back(product, 5, dtypes::index, false);
   Specimen cut = with_root(c, replaced(c.root, {{product, back}}));
-  CHECK(is_well_formed(cut));
+  CHECK(is_sound(cut));
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
   UOp once = replaced(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});

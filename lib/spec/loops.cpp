@@ -5,6 +5,7 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -54,6 +55,13 @@ std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes) {
       }
   }
   return std::nullopt;
+}
+
+bool is_sound(UOp root, Spec spec) {
+  std::vector<UOp> nodes = toposort(root);
+  auto is_empty_loop = [](UOp u) { return u.is(Op::RANGE) && u.num_src() > 0 && u.vmax().to_double() < 0; };
+  return std::ranges::none_of(nodes, is_empty_loop) && !first_malformed(nodes) && !verify(nodes, spec) &&
+         !verify_loops(nodes);
 }
 
 }  // namespace tgc

@@ -14,4 +14,8 @@ namespace tgc {
 //   - RANGE of a negative constant size.
 std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes);
 
+// Whether a graph that a tool made is worth trying: well formed, within the specification, free of what verify_loops
+// finds, and each of its loops runs, of those whose size is known.
+bool is_sound(UOp root, Spec spec);
+
 }  // namespace tgc
