@@ -74,7 +74,7 @@ class FromPattern {
     if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
     if (p->ops.empty()) return std::nullopt;
     if (ops::Comparison.contains_all(p->ops)) return dtypes::bool_;
-    if (OpSet{Op::RANGE, Op::DEFINE_VAR}.contains_all(p->ops)) return dtypes::index;
+    if (p->ops == OpSet(Op::RANGE)) return dtypes::index;
     if (p->has_arg && p->arg.is_const() && p->arg.to_const().is_invalid()) return dtypes::index;
     if (!(ops::ALU - ops::Comparison).contains_all(p->ops)) return std::nullopt;
     bool is_where = p->ops == OpSet(Op::WHERE);
@@ -105,12 +105,12 @@ class FromPattern {
     p->ops.for_each([&](Op op) {
       if (kMade.contains(op)) can.push_back(op);
     });
-    if (can.empty() || p->sources == PatNode::Sources::Each) return {};
+    if (can.empty()) return {};
     Op op = c_.one_of(can);
     if (op == Op::VCONST) op = Op::CONST;
     if (op == Op::CONST) return constant(p, d);
     if (op == Op::RANGE) return c_.one_of(loops_);
-    if (op == Op::DEFINE_VAR) return variable();
+    if (op == Op::DEFINE_VAR) return variable(d);
     if (op == Op::REDUCE) return reduction(p, d);
     if (op == Op::INDEX) return loaded(p, d);
     return elementwise(op, p, d);
@@ -124,13 +124,15 @@ class FromPattern {
   }
 
   UOp elementwise(Op op, const PatNode* p, DType d) {
+    const auto& children = p->children;
+    bool are_alike = p->sources == PatNode::Sources::Each;  // each source as the first child
     size_t n = ops::Unary.contains(op) || op == Op::CAST || op == Op::BITCAST ? 1 : ops::Ternary.contains(op) ? 3 : 2;
     bool compares = ops::Comparison.contains(op);
     if (compares && !dtypes::is_bool(d)) return {};
-    if (p->children.size() > n) return {};
+    if (children.size() > n) return {};
     std::optional<DType> operand = d;  // of those that are alike
     if (compares || n == 1) {
-      for (const PatNode* child : p->children)
+      for (const PatNode* child : children)
         if (auto own = restricted(child); own && (compares || op == Op::CAST || op == Op::BITCAST)) operand = own;
       if (operand == d && (compares || op == Op::CAST || op == Op::BITCAST)) operand = any_dtype();
     }
@@ -138,8 +140,9 @@ class FromPattern {
     std::vector<UOp> src;
     for (size_t i = 0; i < n; i++) {
       std::optional<DType> of = op == Op::WHERE && i == 0 ? dtypes::bool_ : *operand;
-      if (i < p->children.size()) of = dtype_of(p->children[i], of);
-      UOp s = !of ? UOp() : i < p->children.size() ? make(p->children[i], *of) : leaf(*of);
+      const PatNode* child = i < children.size() ? children[i] : are_alike ? children[0] : nullptr;
+      if (child) of = dtype_of(child, of);
+      UOp s = !of ? UOp() : child ? make(child, *of) : leaf(*of);
       if (!s) return {};
       src.push_back(s);
     }
@@ -151,12 +154,12 @@ class FromPattern {
     if (p->children.empty()) return {};
     UOp r = range(AxisType::REDUCE);
     loops_.push_back(r);
+    for (const PatNode* child : p->children.subspan(1))  // the value may name its loop, too
+      if (child->capture >= 0) bound_.try_emplace(child->capture, r);
     auto of = dtype_of(p->children[0], d);
     UOp value = of ? make(p->children[0], *of) : UOp();
     std::erase(loops_, r);
     if (!value) return {};
-    for (size_t i = 1; i < p->children.size(); i++)
-      if (p->children[i]->capture >= 0) bound_.try_emplace(p->children[i]->capture, r);
     return value.reduce(std::vector<UOp>{r}, p->has_arg && p->arg.kind() == Arg::Kind::Op ? p->arg.op() : Op::ADD);
   }
 
@@ -167,7 +170,10 @@ class FromPattern {
 
   // ---- what stands where a pattern takes anything
 
-  UOp variable() { return g_.variable("n" + std::to_string(variables_++), int64_t(1), c_.one_of(kMosts)); }
+  UOp variable(DType d = dtypes::index) {
+    std::string name = "n" + std::to_string(variables_++);
+    return dtypes::is_bool(d) ? g_.variable(name, false, true, d) : g_.variable(name, int64_t(1), c_.one_of(kMosts), d);
+  }
 
   UOp algebra() {
     UOp a = c_.one_of(loops_), b = c_.one_of(loops_);

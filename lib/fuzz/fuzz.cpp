@@ -10,6 +10,7 @@
 
 #include "lib/compilation/random_kernel.h"
 #include "lib/fuzz/from_pattern.h"
+#include "lib/fuzz/tensor_graph.h"
 #include "lib/fuzz/trial_graph.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/reduce/reduce.h"
@@ -22,7 +23,6 @@
 #include "lib/text/graph_json.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
-#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -38,6 +38,9 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "2"},
     {"TC", "2"},       {"ALLOW_HALF8", "1"}};
+// The same of tensor graphs, in half of them.
+constexpr std::pair<const char*, const char*> kTensorSettings[] = {
+    {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
 constexpr int64_t kMostNodes = 220;    // of a golden kernel that others are grown from; of a tensor graph ten times
 constexpr size_t kMostKept = 4000;     // graphs that hit what few hit
 constexpr uint64_t kRare = 3;
@@ -145,7 +148,8 @@ class Campaign {
         for (int others = 0; others < 3; others++)
           if (const Rule* other = chance.one_of(rules_); counts_[key_of(*other)] < counts_[key_of(*rule)]) rule = other;
       }
-      UOp ast = pattern_kernel(graph, chance, *rule);
+      bool is_product = rule->left && rule->left->ops.contains(Op::WMMA) && rule->left->ops != OpSet::all();
+      UOp ast = is_product ? matmul_kernel(graph, chance) : pattern_kernel(graph, chance, *rule);
       if (!ast) continue;
       if (auto it = targets_.find(rule); it != targets_.end()) target = chance.one_of(it->second);
       return ast;
@@ -193,21 +197,43 @@ class Campaign {
     return out;
   }
 
-  static bool is_well_formed(UOp ast) {
-    std::vector<UOp> nodes = toposort(ast);
-    auto is_empty_loop = [](UOp u) { return u.is(Op::RANGE) && u.vmax().to_double() < 0; };
-    if (std::ranges::any_of(nodes, is_empty_loop)) return false;  // there are none in a kernel that tinygrad makes
-    return !first_malformed(nodes) && !verify(nodes, Spec::Kernel) && !verify_loops(nodes);
-  }
-
   // ---- one graph
   void one(uint64_t number) {
     Chance chance(spec_.seed * 0x100000001B3ull + number);
-    if (number < tensors_.size()) return one_schedule(number, tensors_[number], chance, true);
-    if (!tensors_.empty() && chance.one_in(32)) return one_schedule(number, chance.one_of(tensors_), chance, false);
+    bool is_parent = number < tensors_.size();
+    if (is_parent || chance.one_in(16)) {
+      auto made = catch_failures([&] { return schedulable(is_parent ? &tensors_[number] : nullptr, chance); });
+      return made && *made ? try_schedule(number, std::move(**made), chance) : count(FuzzOutcome{});
+    }
     auto made = catch_failures([&] { return kernel(number - tensors_.size(), chance); });
-    if (!made || !*made || !(*made)->ast || !is_well_formed((*made)->ast)) return count(FuzzOutcome{});
+    if (!made || !*made || !(*made)->ast || !is_kernel((*made)->ast)) return count(FuzzOutcome{});
     try_one(number, **made, chance);
+  }
+
+  // A tensor graph: that parent as it is, one grown from a parent, or a new one.
+  std::optional<Loaded> schedulable(const KernelText* parent, Chance& chance) const {
+    bool as_it_is = parent;
+    if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.below(tensors_.size())];
+    Settings settings;
+    settings.CPU_COUNT = 4;
+    if (parent)
+      for (auto& [name, value] : parent->settings) (void)settings.set(name, value);
+    if (!as_it_is && chance.one_in(2)) {
+      auto [name, value] = chance.one_of(kTensorSettings);
+      (void)settings.set(name, value);
+    }
+    if (!parent) {
+      Loaded out{.graph = std::make_shared<Graph>(settings), .is_tensor_graph = true};
+      out.root = tensor_graph(*out.graph, chance);
+      return is_sound(out.root, Spec::Tensor) ? std::optional(std::move(out)) : std::nullopt;
+    }
+    auto out = load_text(settings, InputKind::Pyrender, parent->ast, "golden");
+    if (!out) return std::nullopt;
+    if (!as_it_is) {
+      out->root = grown_tensor_graph(out->root, chance);
+      if (!out->root || !is_sound(out->root, Spec::Tensor)) return std::nullopt;
+    }
+    return std::move(*out);
   }
 
   void try_one(uint64_t number, const FuzzKernel& kernel, Chance& chance) {
@@ -221,18 +247,8 @@ class Campaign {
   }
 
   // A tensor graph: its stages watched, and each of its kernels as any other.
-  void one_schedule(uint64_t number, const KernelText& parent, Chance& chance, bool as_it_is) {
-    Settings settings;
-    settings.CPU_COUNT = 4;
-    for (auto& [name, value] : parent.settings) (void)settings.set(name, value);
-    auto loaded = load_text(settings, InputKind::Pyrender, parent.ast, "golden");
-    if (!loaded) return;
-    if (!as_it_is) {
-      UOp grown = grown_tensor_graph(loaded->root, chance);
-      if (!grown || verify(toposort(grown), Spec::Tensor)) return count(FuzzOutcome{});
-      loaded->root = grown;
-    }
-    auto whole = Compilation::begin(std::move(*loaded), {});
+  void try_schedule(uint64_t number, Loaded loaded, Chance& chance) {
+    auto whole = Compilation::begin(std::move(loaded), {});
     if (!whole) return;
     ApplicationLog log;
     whole->watch(&log);
@@ -248,7 +264,7 @@ class Campaign {
       std::string target = chance.one_of(kTargets);
       Loaded in = std::move(*one).take();
       FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
-      if (toposort(kernel.ast).size() < size_t(kMostNodes) && is_well_formed(kernel.ast))
+      if (toposort(kernel.ast).size() < size_t(kMostNodes) && is_kernel(kernel.ast))
         try_one(number, kernel, chance);
     }
   }

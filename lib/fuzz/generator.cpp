@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "lib/spec/loops.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/wellformed.h"
 
@@ -149,8 +150,16 @@ class Algebra {
   }
 
   UOp stored_value(int depth) {
-    switch (c_.below(5)) {
+    switch (c_.below(6)) {
       case 0: return load(depth);
+      case 5: {  // read on one side of a choice alone
+        UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
+        bool is_yes = c_.one_in(2);
+        UOp wanted = (is_yes ? gate : gate.logical_not()).where(at, g_.invalid());
+        UOp buffer = g_.node(Op::DEFINE_GLOBAL, other.dtype().ptr(at.vmax().as_int().small() + 1), {}, Arg(buffer_++));
+        UOp read = buffer.index(wanted);
+        return is_yes ? gate.where(read, other) : gate.where(other, read);
+      }
       case 1: {
         UOp a = load(depth - 1), b = load(depth - 1);
         return a.dtype() == b.dtype() ? a + b : condition(depth).where(a, a.const_like(1));
@@ -266,6 +275,23 @@ uint64_t Chance::next() {
   return z ^ z >> 31;
 }
 
+bool is_kernel(UOp ast) {
+  if (!is_sound(ast, Spec::Kernel)) return false;
+  std::map<uint32_t, std::vector<UOp>> stored;  // by buffer: where
+  std::vector<UOp> nodes = toposort(ast);
+  for (UOp u : nodes)
+    if (u.is(Op::STORE) && u.src(0).is(Op::INDEX) && u.src(0).num_src() > 1)
+      stored[u.src(0).src(0).id()].push_back(u.src(0).src(1).get_idx());
+  auto is_elsewhere = [&](UOp u) {
+    if (!u.is(Op::INDEX) || u.num_src() < 2) return false;
+    auto it = stored.find(u.src(0).id());
+    return it != stored.end() && std::ranges::any_of(it->second, [&](UOp at) { return !(at == u.src(1).get_idx()); });
+  };
+  return std::ranges::none_of(nodes, [&](UOp u) {
+    return is_elsewhere(u) || (u.is(Op::RANGE) && !ranges_of(u.src(0)).empty());
+  });
+}
+
 UOp algebra_kernel(Graph& graph, Chance& chance) { return Algebra(graph, chance).kernel(); }
 
 UOp matmul_kernel(Graph& g, Chance& c) {
@@ -334,6 +360,7 @@ UOp equivalent_kernel(UOp ast, Chance& chance) {
   std::vector<UOp> nodes = toposort(ast);
   for (int tries = 0; tries < 8; tries++) {
     UOp u = chance.one_of(nodes);
+    if (chance.one_in(24)) return with(ast, u, u.rtag(int64_t(1)));
     if (u.in({Op::ADD, Op::MUL}) && chance.one_in(2))
       return with(ast, u, u.with_src(std::vector<UOp>{u.src(1), u.src(0)}));
     if (is_index(u) && !u.is(Op::CONST))

@@ -25,6 +25,10 @@ class Chance {
   uint64_t state_;
 };
 
+// Whether it is a kernel's AST as tinygrad's scheduler may make it: sound, no loop is as long as another's turn says,
+// and no element that is stored is read but by what stores it, for loops run in any order.
+bool is_kernel(UOp ast);
+
 // A kernel's AST of index algebra.
 UOp algebra_kernel(Graph& graph, Chance& chance);
 

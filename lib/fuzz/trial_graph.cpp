@@ -186,12 +186,18 @@ class KernelTrial {
     return false;
   }
 
-  // WebGPU's buffers are words from there on, and the last one is larger than REF's array; LLVM's tensor cores of AMD
-  // take bfloat16 as integers, which REF's do not.
+  // WebGPU's buffers are words from there on, and the last one is larger than REF's array; some tensor cores take their
+  // operands as the bits of integers, or spread, which REF's do not.
   bool is_packed(const StageRow& row, UOp root) const {
     if (&row < &row_of("final rewrite")) return false;
-    bool packs_operands = k_.target.starts_with("AMD:LLVM") && op_in_backward_slice_with_self(root, {Op::WMMA});
-    return k_.target.starts_with("WEBGPU") || packs_operands;
+    return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
+  }
+  // Than its arg names: the dtypes of A and of the result, and how many elements of the result a thread holds.
+  static bool takes_other_operands(UOp u) {
+    if (!u.is(Op::WMMA)) return false;
+    int64_t held = 1;
+    for (Arg axis : u.arg()[6][2].items()) held *= axis[1].small_int();
+    return u.src(0).dtype().scalar() != u.arg()[2].dtype() || u.dtype() != u.arg()[3].dtype().vec(int(held));
   }
 
   bool stages(Compilation& c) {
