@@ -20,7 +20,7 @@ struct Slot {
   enum State { Free, Taken, Live };
   std::atomic<int> state{Free};
   pid_t owner = 0;  // a child of fork has the table, too, but not the files
-  char path[PATH_MAX];
+  char path[PATH_MAX] = {};
 };
 constinit Slot slots[32];
 
