@@ -42,6 +42,17 @@ TEST_CASE("cli: a kernel's bundle is one file and says the same elsewhere") {
   says_the_same("kernel.repro", "load-index");
 }
 
+TEST_CASE("cli: a bundle that cannot be written is trouble, whatever the kernel did") {
+  std::string kernel = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
+  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // beside its arrays; wrong
+    Ran r = run_tgc("run '" + kernel + "' --target=CPU:LLVM --device=CPU:LLVM --repro=none/kernel.repro", "/dev/null",
+                    fault);
+    INFO(r.out << r.err);
+    CHECK(r.code == 2);
+    CHECK(has(r.err, "none/kernel.repro"));
+  }
+}
+
 TEST_CASE("cli: a model's bundle is its first kernel that differs, with the arrays it was given") {
   std::string model = test_path("models/mlp");
   Ran r = run_tgc("run " + model + ".onnx --weights=" + model + ".safetensors --device=CPU:LLVM --reference=REF" +

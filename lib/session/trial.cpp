@@ -336,7 +336,10 @@ TrialReport run_trial(const Session& session, Loaded& in, const TrialSpec& spec)
     if (!spec.repro.empty() && report.exit_code() != 0) trial.keep_bundle();
     return Unit{};
   });
-  if (!done) report.error += (report.error.empty() ? "" : "\n") + done.diag().text();
+  if (!done) {  // trouble even when the kernel had failed: the bundle that was asked for is not there
+    report.error += (report.error.empty() ? "" : "\n") + done.diag().text();
+    report.convicted = false;
+  }
   return report;
 }
 
