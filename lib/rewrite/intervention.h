@@ -22,7 +22,7 @@ class Intervention {
 void set_intervention(Graph& graph, Intervention* intervention);
 Intervention* intervention_of(Graph& graph);
 
-// What the innermost rewrite that runs replaces by what, for its observer; null: it is no substitution, or not observed.
+// What the innermost rewrite that runs replaces by what, for its observer. Null: no substitution, or not observed.
 const SubstituteContext* substitution_of(Graph& graph);
 
 }  // namespace tgc

@@ -132,7 +132,7 @@ TEST_CASE("bisect: a stand-in that is taken out wrongly is blamed, and not the r
   }
 }
 
-TEST_CASE("bisect: a substitution that does not make what it was told to is blamed, and not the rule that asked for it") {
+TEST_CASE("bisect: a substitution that does not make what it was told to is blamed, not the rule that asked for it") {
   const std::string cut =
       "i = UOp.range(40, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 1).index(i)\n"

@@ -237,9 +237,9 @@ Proof RewriteBlame::confirm(const Suspect& s) {
   return run_.attempt(&all).passes() ? Proof::ByRule : Proof::None;
 }
 
-// A rewrite makes it wrong; which of those that it is made of is to blame? One whose sides differ nearly everywhere, and
-// that cannot be left out alone; or one that has no sides, and without which it passes. None: it is itself, or there is
-// no telling, when it has parts that nothing is known of.
+// A rewrite makes it wrong; which of those that it is made of is to blame? One whose sides differ nearly everywhere,
+// and that cannot be left out alone; or one that has no sides, and without which it passes. None: it is itself, or
+// there is no telling, when it has parts that nothing is known of.
 void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
   const auto& list = log_.list();
   const size_t end = size_t(std::ranges::find(list, whole.number, &Application::number) - list.begin());
