@@ -70,7 +70,8 @@ Array::Array(DType dtype, std::vector<int64_t> shape, bool shared) : dtype_(dtyp
   int64_t bytes;
   if (__builtin_mul_overflow(size_, int64_t(dtype.itemsize()), &bytes))
     throw Failure("an array of shape " + shape_text(shape_) + " is too large");
-  if (uint64_t(bytes) > available_memory())
+  constexpr int64_t kLittle = 1 << 20;  // which is taken without asking first: to ask costs more than most kernels
+  if (bytes > kLittle && uint64_t(bytes) > available_memory())
     throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" +
                   bytes_text(available_memory()) + " are free)");
   memory_ = shared ? HostMemory::shared(size_t(bytes)) : HostMemory(size_t(bytes));
