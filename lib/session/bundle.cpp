@@ -93,7 +93,10 @@ std::string bundle_text(const Session& session, const TrialSpec& spec, const Loa
   repro.device = place.is_ref ? "REF" : place.label.substr(0, place.label.find(','));
   const char* fault = std::getenv("TGC_FAULT");
   if (repro.fault.empty() && fault) repro.fault = fault;
-  repro.variables = spec.variables;
+  for (UOp u : in.list.empty() ? toposort(in.root) : in.list)  // a smaller graph may lack some
+    if (auto it = u.is(Op::DEFINE_VAR) ? spec.variables.find(std::string(u.arg()[0].text())) : spec.variables.end();
+        it != spec.variables.end())
+      repro.variables.insert(*it);
   const ToleranceOptions& t = spec.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
   if (t.atol) repro.tolerance["atol"] = *t.atol;

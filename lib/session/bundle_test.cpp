@@ -63,6 +63,16 @@ TEST_CASE("bundle: a failing run leaves one file, which repeats it, and bisect t
   CHECK(repeated.text().find("no longer happens") != std::string::npos);
 }
 
+TEST_CASE("bundle: a variable that the graph no longer has is left out") {
+  Session session;
+  Loaded in = loaded(InputKind::Pyrender, kDivision);
+  auto place = std::move(choose_placement("REF", "", {}).value_or_throw());
+  TrialSpec spec{.device = "REF", .variables = {{"n", 3}}};
+  std::string text = bundle_text(session, spec, in, place, Repro{.symptom = "wrong"});
+  CHECK(text.find("variables") == std::string::npos);
+  CHECK(loaded(InputKind::Repro, text).report.repro->variables.empty());
+}
+
 TEST_CASE("bundle: symptoms tell a refusal from a wrong value, and one refusal from another") {
   Session session;
   auto symptom = [&](const std::string& text, const char* device) {
