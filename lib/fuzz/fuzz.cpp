@@ -36,8 +36,8 @@ constexpr const char* kTargets[] = {
 // Settings under which other rules apply, one of them in a quarter of the graphs.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
-    {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "2"},
-    {"TC", "2"},       {"ALLOW_HALF8", "1"}};
+    {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
+    {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
 // The same of tensor graphs, in half of them.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
@@ -145,7 +145,7 @@ class Campaign {
       const Rule* rule = chance.one_of(rules_);
       {
         std::lock_guard guard(lock_);
-        for (int others = 0; others < 3; others++)
+        for (int others = 0; others < 7; others++)
           if (const Rule* other = chance.one_of(rules_); counts_[key_of(*other)] < counts_[key_of(*rule)]) rule = other;
       }
       bool is_product = rule->left && rule->left->ops.contains(Op::WMMA) && rule->left->ops != OpSet::all();
@@ -317,12 +317,25 @@ class Campaign {
   }
 
   // ---- a finding
-  // By its rule and branch, or by its symptom and what is said: "compile: invalid cast opcode".
-  bool is_known(const FuzzFinding& f, const std::string& symptom) const {
-    if (!f.rule.empty() && known_.contains(f.branch.empty() ? f.rule : f.rule + " [" + f.branch + "]")) return true;
-    return std::ranges::any_of(known_, [&](const std::string& known) {
+  // By its rule and branch, or by its symptom and what is said: "compile: invalid cast opcode". Perhaps under one
+  // condition alone, which stands before it: "DEVECTORIZE=2, crash: a vector at an address", "non-finite, mul-fdiv".
+  bool is_known(const FuzzFinding& f, const FuzzFailure& failure, const Settings& settings) const {
+    auto changed = changed_settings(settings);
+    auto holds = [&](const std::string& condition) {
+      if (condition == "non-finite") return failure.is_non_finite;
+      size_t equals = condition.find('=');
+      auto it = changed.find(condition.substr(0, equals));
+      return it != changed.end() && it->second == condition.substr(equals + 1);
+    };
+    const std::string rule = f.branch.empty() ? f.rule : f.rule + " [" + f.branch + "]";
+    return std::ranges::any_of(known_, [&](std::string known) {
+      if (size_t comma = known.find(", "); comma != known.npos && comma < known.find(": ")) {
+        if (!holds(known.substr(0, comma))) return false;
+        known = known.substr(comma + 2);
+      }
+      if (known == rule) return true;
       size_t colon = known.find(": ");
-      bool is_it = colon != known.npos && known.substr(0, colon) == symptom;
+      bool is_it = colon != known.npos && known.substr(0, colon) == failure.symptom;
       return is_it && f.said.find(known.substr(colon + 2)) != f.said.npos;
     });
   }
@@ -358,7 +371,8 @@ class Campaign {
                         .graph = number,
                         .times = 1};
     if (!blamed.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + blamed.error;
-    finding.known = is_known(finding, failure.symptom);
+    if (blamed.verdict == BisectReport::Verdict::Renderer) finding.said += "; of " + blamed.before;
+    finding.known = is_known(finding, failure, kernel.graph->settings());
     std::string key =
         finding.rule.empty() ? finding.verdict + " " + failure.symptom : finding.rule + " " + finding.branch;
     if (finding.known) key += " (known)";  // of one symptom there may be another
@@ -379,13 +393,19 @@ class Campaign {
                   ""};
     in = load();
     ReduceReport reduced = reduce(quiet, in, trial, wanted);
-    if (!reduced.error.empty()) finding.said += "; not reduced: " + reduced.error;
-    else if (!spec_.folder.empty()) {
+    std::string text = reduced.bundle;
+    if (!reduced.error.empty()) {
+      finding.said += "; not reduced: " + reduced.error;
+      text = graph_to_json(kernel.ast, {.name = in.info.name,
+                                        .target = kernel.target,
+                                        .settings = changed_settings(kernel.graph->settings())});
+    }
+    if (!spec_.folder.empty()) {
       std::error_code error;
       std::filesystem::create_directories(spec_.folder, error);
       finding.file = spec_.folder + "/" + file_name_of(finding.rule.empty() ? finding.verdict : finding.rule) + "-" +
                      std::to_string(number) + ".json";
-      if (auto status = write_file(finding.file, reduced.bundle); !status) session_.warn(status.diag());
+      if (auto status = write_file(finding.file, text); !status) session_.warn(status.diag());
     }
     std::lock_guard guard(lock_);
     FuzzFinding& kept = findings_[key];

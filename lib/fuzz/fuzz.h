@@ -26,7 +26,7 @@ struct FuzzFinding {
   std::string said;
   uint64_t graph = 0;  // of the first: its number, counted from 0
   size_t times = 0, nodes = 0;  // how often; of the smallest
-  std::string file;  // its bundle
+  std::string file;  // its bundle; where it could not be reduced, its graph
   bool known = false;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "lib/spec/loops.h"
 #include "lib/uop/facts.h"
@@ -287,7 +289,9 @@ bool is_kernel(UOp ast) {
     auto it = stored.find(u.src(0).id());
     return it != stored.end() && std::ranges::any_of(it->second, [&](UOp at) { return !(at == u.src(1).get_idx()); });
   };
+  std::set<std::string_view> variables;
   return std::ranges::none_of(nodes, [&](UOp u) {
+    if (u.is(Op::DEFINE_VAR) && !variables.insert(u.arg()[0].text()).second) return true;
     return is_elsewhere(u) || (u.is(Op::RANGE) && !ranges_of(u.src(0)).empty());
   });
 }

@@ -25,8 +25,9 @@ class Chance {
   uint64_t state_;
 };
 
-// Whether it is a kernel's AST as tinygrad's scheduler may make it: sound, no loop is as long as another's turn says,
-// and no element that is stored is read but by what stores it, for loops run in any order.
+// Whether it is a kernel's AST as tinygrad's scheduler may make it: sound, each variable has a name of its own, no loop
+// is as long as another's turn says, and no element that is stored is read but by what stores it, for loops run in any
+// order.
 bool is_kernel(UOp ast);
 
 // A kernel's AST of index algebra.

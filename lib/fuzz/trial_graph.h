@@ -24,6 +24,7 @@ struct FuzzFailure {
   std::string device;
   std::string symptom;  // by a name of `tgc reduce --while`
   std::string said;
+  bool is_non_finite = false;  // each element that is off is a NaN or an infinity, or should be
 };
 
 struct FuzzOutcome {
