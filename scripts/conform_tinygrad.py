@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """tinygrad 0.12.0 itself behind the protocol of `tgc conform`: the stages of kernels, each run on the graph that is
-asked about. It conforms to its own records, and shows what a question's JSON is in tinygrad's objects.
+asked about, the linear list of the last one and its source. It conforms to its own records, and shows what a question's
+JSON is in tinygrad's objects.
 
   tgc conform kernels.jsonl.gz --with='python scripts/conform_tinygrad.py'
 """
-import json, pathlib, sys
+import contextlib, io, json, pathlib, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.setrecursionlimit(20000)
@@ -12,7 +13,7 @@ from tgc_export.records import make_renderer, replaced, replay_names, text_of  #
 import tinygrad.codegen as codegen  # noqa: E402
 from tinygrad.codegen.opt.postrange import Scheduler  # noqa: E402
 from tinygrad.helpers import Context  # noqa: E402
-from tinygrad.uop.ops import KernelInfo, Ops, UOp  # noqa: E402
+from tinygrad.uop.ops import KernelInfo, Ops, UOp, print_uops  # noqa: E402
 
 NAMES, RENDERERS = replay_names(), {}
 
@@ -32,12 +33,12 @@ def value(a, nodes):
   return NAMES[kind](**{k: value(v, nodes) for k, v in of.items()})
 
 
-def graph_of(nodes):
+def nodes_of(graph):
   made = []
-  for n in nodes:
+  for n in graph["nodes"]:
     dtype = eval(n["dtype"], NAMES)
     made.append(UOp(Ops[n["op"]], dtype, tuple(made[s] for s in n.get("src", ())), value(n.get("arg"), made), value(n.get("tag"), made)))
-  return made[-1]
+  return made
 
 
 def run_stage(name, sink, renderer):
@@ -59,18 +60,31 @@ def run_stage(name, sink, renderer):
   return result
 
 
+def linear_list(sink): return codegen.line_rewrite(codegen.linearize(sink), codegen.pm_linearize_cleanups)
+
+
+def listing(lines):
+  out = io.StringIO()
+  with contextlib.redirect_stdout(out): print_uops(lines)
+  return out.getvalue()
+
+
 def stage_of(question):
-  """What tinygrad makes of the question's graph; None: nothing, it has no such stage there."""
-  if not question["target"]: return None
-  target = question["target"]
+  """What tinygrad makes of the question's graph, or list: a graph, a list, a source. None: it has no such stage there."""
+  target, stage = question["target"], question["stage"]
+  if not target: return None
   if target not in RENDERERS: RENDERERS[target] = make_renderer(target)
-  sink = graph_of(question["graph"]["nodes"])
-  if sink.arg is None: sink = sink.replace(arg=KernelInfo())
+  nodes = nodes_of(question["graph"])
   with Context(**{k: int(v) for k, v in question["settings"].items() if v.lstrip("-").isdigit()}):
-    return run_stage(question["stage"], sink, RENDERERS[target])
+    if stage == "source": return RENDERERS[target].render([nodes[i] for i in question["graph"]["list"]])
+    sink = nodes[-1] if nodes[-1].arg is not None else nodes[-1].replace(arg=KernelInfo())
+    return linear_list(sink) if stage == "linear" else run_stage(stage, sink, RENDERERS[target])
 
 
-def reply_with(graph): return {"not_supported": True} if graph is None else {"graph": text_of(graph)}
+def reply_with(made):
+  if made is None: return {"not_supported": True}
+  if isinstance(made, str): return {"source": made}
+  return {"graph": listing(made) if isinstance(made, list) else text_of(made)}
 
 
 def answer_all(answer):

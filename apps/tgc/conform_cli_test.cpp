@@ -12,12 +12,13 @@ std::string port(const std::string& name, const std::string& text) {
   return "--with='exec sh " + put(name, text) + "'";
 }
 
-// A port that gives the recorded graph for each question, but for what `sed` makes of the file of answers.
+// A port that gives what was recorded for each question, but for what `sed` makes of the file of answers.
 std::string true_port(const std::string& name, const std::string& sed = "") {
   std::string answers = (scratch() / (name + ".answers")).string();
   const std::string as_json = "sed 's/\\\\/\\\\\\\\/g; s/\"/\\\\\"/g' $f | awk '{printf \"%s\\\\n\", $0}'";
-  shell("tgc dump '" + kOne + "' --recorded --stage=all -o '" + name + ".d'; for f in " + name + ".d/*.uop; do " +
-        "printf '{\"graph\":\"'; " + as_json + "; echo '\"}'; done | sed 1d " + sed + " >" + answers);
+  shell("tgc dump '" + kOne + "' --recorded --stage=all -o '" + name + ".d'; for f in " + name + ".d/*.uop* " + name +
+        ".d/*.src; do case $f in *.src) key=source;; *) key=graph;; esac; printf '{\"%s\":\"' $key; " + as_json +
+        "; echo '\"}'; done | sed 1d " + sed + " >" + answers);
   return port(name, "exec 3<" + answers + "; while read -r q; do read -r a <&3 || exit 9; printf '%s\\n' \"$a\"; done");
 }
 
@@ -72,6 +73,21 @@ TEST_CASE("conform: the recorded graphs conform, to the letter, by structure and
     CAPTURE(r.out + r.err);
     CHECK(r.code == 0);
   }
+}
+
+TEST_CASE("conform: the list is asked for in its order, and the source to the letter") {
+  auto asked = [](const std::string& as, const std::string& name, const std::string& sed) {
+    Ran r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " + true_port(name, sed));
+    CAPTURE(r.err);
+    CHECK(r.code == (has(r.out, "\"verdict\"") ? 1 : 0));
+    return r.out;
+  };
+  const std::string plus = "| sed '$s/+/-/'";  // of the last answer
+  CHECK(has(asked("text", "other_source", plus), "\"stage\":\"source\",\"verdict\":\"different\""));
+  CHECK_FALSE(has(asked("structure", "other_source_2", plus), "\"source\""));
+  Ran r = run_tgc("conform '" + kOne + "' --stage=linear " +
+                  port("graph", "while read -r q; do echo '{\"graph\":\"ast = UOp.sink()\"}'; done"));
+  CHECK(has(r.out, "a graph without the order of its nodes, expected a listing of print_uops"));
 }
 
 TEST_CASE("conform: a defect is found where it is, and by values only where it changes them") {

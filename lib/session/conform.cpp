@@ -10,18 +10,24 @@
 #include "lib/support/line_diff.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
+#include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {
 
-// A stage of a record: the graph before it and after it, as they were recorded.
+constexpr const char* kWantedList = "a listing of print_uops, or JSON with a \"list\"";
+
+// A stage of a record: what there was before it and after it, as it was recorded. The last two stages of a kernel are no
+// rewrites: `linear` makes a list of a graph, `source` a text of the list.
 struct Question {
+  enum class After : uint8_t { Graph, List, Source };
   std::string stage;
   const std::string *before, *after;
+  After kind = After::Graph;
 };
 
-std::vector<Question> questions_of(const GoldenRecord& r) {
+std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, ConformAs as) {
   std::vector<Question> out;
   const std::string* before = &r.ast;
   for (const GoldenStage& s : r.stages) {
@@ -29,6 +35,10 @@ std::vector<Question> questions_of(const GoldenRecord& r) {
     if (before && after) out.push_back({s.name, before, after});
     before = after;
   }
+  if (!r.linear || release_of(header.producer) != Release::v0_12) return out;  // listings of others are not read
+  if (before) out.push_back({"linear", before, &*r.linear, Question::After::List});
+  if (r.source && as == ConformAs::Text)
+    out.push_back({"source", &*r.linear, &*r.source, Question::After::Source});
   return out;
 }
 
@@ -37,19 +47,31 @@ Result<GraphFile> read(Graph& graph, const std::string& text, const std::string&
   return read_graph(graph, detect_kind(text), text, file, &report);
 }
 
+std::string without_last_lines(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 // The letters of a graph: as they came where they are pyrender's, else written.
 Result<std::string> letters(const std::string& text, const std::string& file) {
-  if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) {
-    std::string plain = text;
-    while (plain.ends_with('\n')) plain.pop_back();
-    return plain;
-  }
+  if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_last_lines(text);
   Graph graph;
   auto root = read(graph, text, file);
   if (!root) return root.diag();
   auto written = graph.is_foreign() ? write_graph(Format::Pyrender, root->root) : pyrender(root->root);
   if (written && written->ends_with('\n')) written->pop_back();
   return written;
+}
+
+// The listing of a linear list: as it came where it is one and `as_it_came`, else written.
+Result<std::string> listing(const std::string& text, const std::string& file, bool as_it_came) {
+  if (as_it_came && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_last_lines(text);
+  Graph graph;
+  auto read_list = read(graph, text, file);
+  if (!read_list) return read_list.diag();
+  if (read_list->list.empty())
+    return Diag{.message = "a graph without the order of its nodes", .file = file, .expected = kWantedList};
+  return without_last_lines(print_uops(read_list->list));
 }
 
 // The program that answers, started when it is needed and anew after it failed.
@@ -122,7 +144,7 @@ class Judge {
       if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
       if (!name.id.empty() && (*record)->id != name.id) continue;
       found = true;
-      for (const Question& q : questions_of(**record)) {
+      for (const Question& q : questions_of(**record, reader->header(), plan_.as)) {
         if (!is_wanted(q.stage)) continue;
         if (auto status = ask(**record, reader->header(), q, name.file); !status) return status;
         if (out_.ended.empty()) out_.ended = port_.given_up();
@@ -159,7 +181,8 @@ class Judge {
     Graph graph;
     auto input = read(graph, *q.before, file);
     if (!input) return input.diag();
-    std::string text, nodes = graph_to_json(input->root, input->info);
+    std::string text, nodes = input->list.empty() ? graph_to_json(input->root, input->info)
+                                                  : list_to_json(input->list, input->info);
     std::erase(nodes, '\n');
     JsonWriter json(text);
     json.object([&] {
@@ -201,21 +224,22 @@ class Judge {
     auto error = [&](const std::string& what) { return difference = what + "\n", Verdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());
-    auto answer = catch_failures([&] { return read_answer(*line); });
+    auto answer = catch_failures([&] { return read_answer(*line, q.kind == Question::After::Source); });
     if (!answer) return port_.misunderstood(answer.diag()), error(answer.diag().text());
     port_.understood();
     if (!answer->error.empty()) return error("error: " + answer->error);
-    if (answer->graph.empty()) return Verdict::NotSupported;
-    auto compared = compare(r, q, answer->graph, file);
+    if (answer->made.empty()) return Verdict::NotSupported;
+    auto compared = compare(r, q, answer->made, file);
     if (!compared) return error(compared.diag().text());
     difference = *compared;
     return difference.empty() ? Verdict::Same : Verdict::Different;
   }
 
   struct Answer {
-    std::string graph, error;  // both empty: not supported
+    std::string made, error;  // the graph, list or source; both empty: not supported
   };
-  Answer read_answer(const std::string& line) const {
+  Answer read_answer(const std::string& line, bool of_source) const {
+    const std::string_view wanted = of_source ? "source" : "graph";
     Answer out;
     bool known = false;
     JsonScanner in(line, "the answer", 1);
@@ -226,29 +250,36 @@ class Judge {
       return out;
     }
     in.object([&](std::string_view key) {
-      known |= key == "graph" || key == "error" || key == "not_supported";
+      known |= key == wanted || key == "error" || key == "not_supported";
       if (key == "error") out.error = in.string();
-      else if (key != "graph") in.skip();
-      else if (in.peek() == JsonScanner::Type::String) out.graph = in.string();
-      else out.graph = plan_.map.empty() ? std::string(in.skip()) : plan_.map.to_tgc(in.skip()).value_or_throw();
+      else if (key != wanted) in.skip();
+      else if (of_source || in.peek() == JsonScanner::Type::String) out.made = in.string();
+      else out.made = plan_.map.empty() ? std::string(in.skip()) : plan_.map.to_tgc(in.skip()).value_or_throw();
     });
     in.end();
     if (!known)
-      in.fail(0, "an answer that says nothing", R"({"graph":...}, {"not_supported":true} or {"error":"..."})");
-    if (!plan_.map.empty() && out.graph.starts_with("{") && out.graph.find("\"tgc-graph\"") == out.graph.npos)
-      out.graph = plan_.map.to_tgc(out.graph).value_or_throw();
+      in.fail(0, "an answer that says nothing",
+              "{\"" + std::string(wanted) + R"(":...}, {"not_supported":true} or {"error":"..."})");
+    if (!of_source && !plan_.map.empty() && out.made.starts_with("{") && out.made.find("\"tgc-graph\"") == out.made.npos)
+      out.made = plan_.map.to_tgc(out.made).value_or_throw();
     return out;
   }
 
   // What differs, for people; empty: nothing.
   Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
                               const std::string& file) {
-    if (plan_.as == ConformAs::Values) return compare_values(r, q, answer, file);
-    if (plan_.as == ConformAs::Text) {
-      auto wanted = letters(*q.after, file), got = letters(answer, "the answer");
+    const bool to_the_letter = plan_.as == ConformAs::Text;
+    auto texts = [&](const auto& of) -> Result<std::string> {
+      Result<std::string> wanted = of(*q.after, file), got = of(answer, "the answer");
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
       return *wanted == *got ? std::string() : line_diff(*wanted, *got);
-    }
+    };
+    if (q.kind == Question::After::Source)
+      return texts([](const std::string& text, const std::string&) { return Result(without_last_lines(text)); });
+    if (plan_.as == ConformAs::Values) return compare_values(r, q, answer, file);
+    if (q.kind == Question::After::List)
+      return texts([&](const std::string& text, const std::string& of) { return listing(text, of, to_the_letter); });
+    if (to_the_letter) return texts(letters);
     return catch_failures([&]() -> std::string {
       Graph graph;
       auto sides = read_alike(graph, *q.after, file, answer, "the answer").value_or_throw();
@@ -276,6 +307,8 @@ class Judge {
     auto loaded = load_text(settings, detect_kind(answer), answer, "the answer", true);
     if (!loaded) return loaded.diag();
     if (loaded->graph->is_foreign()) return made_elsewhere(loaded->info.producer, "the answer");
+    if (q.kind == Question::After::List && loaded->list.empty())
+      return Diag{.message = "a graph without the order of its nodes", .file = "the answer", .expected = kWantedList};
     loaded->info.name = r.id, loaded->info.target = r.target, loaded->info.stage = q.stage;
     TrialReport report = run_trial(session_, *loaded,
                                    {.input = file + "#" + r.id,
