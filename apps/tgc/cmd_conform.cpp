@@ -91,8 +91,8 @@ void add_conform(CLI::App& app, int& exit_code) {
       "A question:  {\"id\":\"add.0\",\"stage\":\"expander\",\"target\":\"CPU:CLANG\",\"settings\":{},"
       "\"graph\":{...}}\n"
       "An answer:   {\"graph\":...}, a text that tgc reads or its JSON; {\"not_supported\":true}; {\"error\":\"...\"}\n"
-      "After the stages `linear` is asked for: a listing of print_uops, or JSON with a \"list\"; and, of that list, with\n"
-      "--as=text, `source`: {\"source\":\"...\"}.\n"
+      "             After the stages comes `linear`: a listing of print_uops, or JSON with a \"list\"; and of that\n"
+      "             list, with --as=text, `source`: {\"source\":\"...\"}.\n"
       "The ratchet: tgc conform GOLDENS --with=PORT --baseline=FILE --write-baseline, and then without the last.\n"
       "Exit codes:  0 what was answered conforms (with --baseline: nothing is worse), 1 it does not, 2 trouble: a\n"
       "port that answers nothing, or fails ten times in a row.");

@@ -4,6 +4,7 @@
 #include "lib/compilation/stage_rows.h"
 #include "lib/inspect/run_diff.h"
 #include "lib/session/answerer.h"
+#include "lib/session/conform_questions.h"
 #include "lib/session/source.h"
 #include "lib/session/trial.h"
 #include "lib/support/json_writer.h"
@@ -17,30 +18,6 @@ namespace tgc {
 namespace {
 
 constexpr const char* kWantedList = "a listing of print_uops, or JSON with a \"list\"";
-
-// A stage of a record: what there was before it and after it, as it was recorded. The last two stages of a kernel are no
-// rewrites: `linear` makes a list of a graph, `source` a text of the list.
-struct Question {
-  enum class After : uint8_t { Graph, List, Source };
-  std::string stage;
-  const std::string *before, *after;
-  After kind = After::Graph;
-};
-
-std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, ConformAs as) {
-  std::vector<Question> out;
-  const std::string* before = &r.ast;
-  for (const GoldenStage& s : r.stages) {
-    const std::string* after = s.same ? before : s.ir ? &*s.ir : nullptr;
-    if (before && after) out.push_back({s.name, before, after});
-    before = after;
-  }
-  if (!r.linear || release_of(header.producer) != Release::v0_12) return out;  // listings of others are not read
-  if (before) out.push_back({"linear", before, &*r.linear, Question::After::List});
-  if (r.source && as == ConformAs::Text)
-    out.push_back({"source", &*r.linear, &*r.source, Question::After::Source});
-  return out;
-}
 
 Result<GraphFile> read(Graph& graph, const std::string& text, const std::string& file) {
   ReadReport report{.take_malformed = true};
@@ -144,7 +121,7 @@ class Judge {
       if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
       if (!name.id.empty() && (*record)->id != name.id) continue;
       found = true;
-      for (const Question& q : questions_of(**record, reader->header(), plan_.as)) {
+      for (const Question& q : questions_of(**record, reader->header(), plan_.as == ConformAs::Text)) {
         if (!is_wanted(q.stage)) continue;
         if (auto status = ask(**record, reader->header(), q, name.file); !status) return status;
         if (out_.ended.empty()) out_.ended = port_.given_up();
@@ -179,7 +156,7 @@ class Judge {
   Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const Question& q,
                                const std::string& file) const {
     Graph graph;
-    auto input = read(graph, *q.before, file);
+    auto input = read(graph, q.before, file);
     if (!input) return input.diag();
     std::string text, nodes = input->list.empty() ? graph_to_json(input->root, input->info)
                                                   : list_to_json(input->list, input->info);
@@ -260,7 +237,8 @@ class Judge {
     if (!known)
       in.fail(0, "an answer that says nothing",
               "{\"" + std::string(wanted) + R"(":...}, {"not_supported":true} or {"error":"..."})");
-    if (!of_source && !plan_.map.empty() && out.made.starts_with("{") && out.made.find("\"tgc-graph\"") == out.made.npos)
+    const bool is_own_json = out.made.starts_with("{") && out.made.find("\"tgc-graph\"") == out.made.npos;
+    if (!of_source && is_own_json && !plan_.map.empty())
       out.made = plan_.map.to_tgc(out.made).value_or_throw();
     return out;
   }

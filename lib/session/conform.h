@@ -5,8 +5,8 @@
 // A question is a line of JSON, an answer too (README.md):
 //   {"id":"add.0","stage":"expander","target":"CPU:CLANG","settings":{"NOOPT":"1"},"graph":{"format":"tgc-graph",...}}
 //   {"graph":"..."} a text that tgc reads, or an object of tgc's JSON; {"not_supported":true}; {"error":"..."}
-// Of kernels recorded with 0.12.0 the last two are `linear`, whose answer is a list (a listing of print_uops, or JSON with
-// a "list"), and `source`, asked of the list and answered by {"source":"..."}.
+// Of kernels recorded with 0.12.0 the last two are `linear`, whose answer is a list (a listing of print_uops, or JSON
+// with a "list"), and `source`, asked of the list and answered by {"source":"..."}.
 //
 // A program that dies, hangs, answers what is no answer or says more than it was asked has failed at that question
 // alone: it is started anew for the next one, so that nothing late is taken for another question's answer.

@@ -9,14 +9,6 @@ namespace {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Those of the record alone: what tinygrad did under them does not depend on the environment here.
-Result<Settings> settings_from(const GoldenSettings& recorded) {
-  Settings settings;
-  for (auto& [key, value] : recorded)
-    if (auto status = settings.set(key, value); !status) return status.diag();
-  return settings;
-}
-
 // The report of one record; nullopt when the plan does not want it.
 Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std::string& file, const std::string& id,
                                                const GoldenHeader& header, const ReplayPlan& plan) {
@@ -35,6 +27,13 @@ Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std
 }
 
 }  // namespace
+
+Result<Settings> settings_from(const GoldenSettings& recorded) {
+  Settings settings;
+  for (auto& [key, value] : recorded)
+    if (auto status = settings.set(key, value); !status) return status.diag();
+  return settings;
+}
 
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report) {
   InputName name = InputName::parse(spec);

@@ -23,6 +23,10 @@ struct ReplayPlan {
 using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
 
+// Settings of a record alone: what tinygrad did under them does not depend on the environment here. Errors: a value
+// that a setting cannot have.
+Result<Settings> settings_from(const GoldenSettings& recorded);
+
 // Values by name, in the order the names first came.
 template <class T>
 class Tally {
