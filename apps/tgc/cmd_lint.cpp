@@ -16,8 +16,11 @@ struct LintOptions {
 
 int run(const LintOptions& o) {
   if (o.kinds) {
-    for (auto kinds : {jit_finding_kinds(), o.notes ? jit_note_kinds() : std::span<const JitFindingKind>()})
-      for (const JitFindingKind& k : kinds) print(std::string(k.what) + "\t" + std::string(k.help) + "\n");
+    auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
+      for (const JitFindingKind& k : kinds)
+        if (!k.is_usual || o.notes) print(std::string(k.what) + "\t" + before + std::string(k.help) + "\n");
+    };
+    list(jit_finding_kinds(), ""), list(jit_note_kinds(), "note: ");
     return 0;
   }
   if (o.files.empty()) return trouble({.message = "no recording was given", .expected = "NAME.jit.jsonl.gz"});
@@ -47,10 +50,11 @@ void add_lint(CLI::App& app, int& exit_code) {
       "lint", "a jitted program's silent mistakes: values, tensors and branches that stay as they were captured");
   cmd->add_option("RECORDING", o->files, "recordings of TinyJits: OUT.jit.jsonl.gz");
   cmd->add_flag("--kinds", o->kinds, "list the kinds of findings instead");
-  cmd->add_flag("--notes", o->notes, "what goes well, too, as long as the program keeps to something; no findings");
+  cmd->add_flag("--notes", o->notes, "tell the notes, too, that nearly every program has");
   cmd->add_flag("--json", o->json, "as JSON");
   cmd->footer(
       "To record:  python -m tgc.export -o OUT.jsonl.gz --walk -- program.py   writes OUT.jit.jsonl.gz as well\n"
+      "A note is no finding: it tells what goes well as it is, and what it hangs on.\n"
       "Exit codes: 0 no finding, 1 findings, 2 trouble.");
   cmd->callback([o, &exit_code] { exit_code = run(*o); });
 }

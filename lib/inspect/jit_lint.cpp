@@ -27,9 +27,9 @@ constexpr JitFindingKind kKinds[] = {
 };
 
 constexpr JitFindingKind kNotes[] = {
-    {"shared-output", "what a call returns lies in one buffer: it is to be used, or copied, before the next call"},
     {"implicit-input", "a tensor is not passed, but assigned to between calls: that is to be realized before the next"},
     {"contained-input", "tensors are passed in a container: they are inputs, and would not be in one inside it"},
+    {"shared-output", "what a call returns lies in one buffer: it is to be used, or copied, before the next call", true},
 };
 
 // What an error of the jit's means, by words of its message, and what to do about it.
@@ -102,6 +102,10 @@ bool differs_inside(const Json& a, const Json& b, int depth) {
 
 std::span<const JitFindingKind> jit_finding_kinds() { return kKinds; }
 std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
+
+static bool is_usual(const JitFinding& note) {
+  return std::ranges::any_of(kNotes, [&](const JitFindingKind& k) { return k.is_usual && k.what == note.what; });
+}
 
 // A call as it was recorded.
 struct JitLint::Call {
@@ -309,7 +313,7 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
       note(jit, "implicit-input", where,
            "'" + name + "' is not passed, and is assigned to at " + at->second +
                ": a replay reads what its buffer holds",
-           "realize each assignment before the call, as here, or pass it");
+           "realize each assignment before the call, as here, or pass the tensor");
   jit.replays++;
   for (auto& [name, fact] : now.args) {
     auto before = then.args.find(name);
@@ -320,7 +324,7 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
         if (text_of(item, "kind") == "tensor")
           note(jit, "contained-input", where,
                "tensors in '" + name + "' are inputs; in a container inside it they would not be",
-               "keep it flat, as here");
+               "a flat container, as here");
     if (kind == "value" && before->second != fact)
       find(jit, "frozen-value", where,
            "the argument '" + name + "' is " + text_of(fact, "value") + " here, and stays " +
@@ -361,7 +365,7 @@ void JitLint::outputs(Jit& jit, const Call& now) {
     for (int64_t buffer : written)
       if (earlier < now.number && std::ranges::count(buffers, buffer))
         note(jit, "shared-output", now.where(), "what a call returns lies where the next call writes what it returns",
-             "use it before the next call, or keep a copy: f(x).clone().realize()");
+             "use it before the next call, or a copy of it: f(x).clone().realize()");
 }
 
 void JitLint::used(size_t number, size_t call, int64_t buffer, const std::string& where) {
@@ -383,20 +387,25 @@ void JitLint::used(size_t number, size_t call, int64_t buffer, const std::string
     }
 }
 
-std::string JitLint::text(bool with_notes) const {
+std::string JitLint::text(bool all_notes) const {
   std::string out;
   auto tell = [&](const JitFinding& f, std::string_view before, std::string_view mend) {
     out.append(f.where).append(": ").append(before).append(f.what).append(" in ").append(f.function);
     out += (f.kernel.empty() ? "" : ", kernel " + f.kernel) + (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "");
     out.append("\n  ").append(f.happens).append("\n  ").append(mend).append(f.mend) += '\n';
   };
-  for (const JitFinding& f : findings_) tell(f, "", "to mend it: ");
-  if (with_notes)
-    for (const JitFinding& f : notes_) tell(f, "note: ", "");
   auto counted = [](size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
-  return out + counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", " +
-         counted(findings_.size(), "finding") + (notes_.empty() ? "" : ", " + counted(notes_.size(), "note")) +
-         (notes_.empty() || with_notes ? "" : " (--notes)") + "\n";
+  for (const JitFinding& f : findings_) tell(f, "", "to mend it: ");
+  size_t usual = 0;
+  for (const JitFinding& n : notes_) {
+    if (all_notes || !is_usual(n)) tell(n, "note: ", "to keep it so: ");
+    else usual++;
+  }
+  const size_t told = notes_.size() - usual;
+  out += counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", " +
+         counted(findings_.size(), "finding") + (told ? ", " + counted(told, "note") : "");
+  if (usual) out += told ? ", " + std::to_string(usual) + " more" : ", " + counted(usual, "note");
+  return out + (usual ? " with --notes\n" : "\n");
 }
 
 std::string JitLint::json() const {

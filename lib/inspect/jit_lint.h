@@ -27,6 +27,7 @@ struct JitFinding {
 
 struct JitFindingKind {
   std::string_view what, help;
+  bool is_usual = false;  // of notes: nearly every program has it
 };
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
@@ -40,8 +41,8 @@ class JitLint {
   // What goes well as it is, and would not if the program did without something: `what` is a kind of note.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t calls() const { return calls_; }
-  // `with_notes`: they are told, too; else how many there are.
-  std::string text(bool with_notes = false) const;
+  // Findings, then notes: of the usual ones only how many there are, unless `all_notes`.
+  std::string text(bool all_notes = false) const;
   std::string json() const;
 
  private:

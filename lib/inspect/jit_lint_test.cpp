@@ -69,8 +69,12 @@ TEST_CASE("JitLint: what goes well as long as the program keeps to something is 
                             R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
   CHECK(bitten.findings().size() == 1);
   CHECK(bitten.notes().empty());  // which the finding says
-  std::string text = lint_of({call(1, "capture", out), call(2, "replay", out)}).text(true);
-  CHECK(text.find("f.py:12: note: shared-output in f\n") != std::string::npos);
+  JitLint usual = lint_of({call(1, "capture", out), call(2, "replay", out)});
+  CHECK(usual.text(true).find("f.py:12: note: shared-output in f\n") != std::string::npos);
+  CHECK(usual.text() == "2 calls of 1 TinyJit, 0 findings, 1 note with --notes\n");
+  JitLint both = lint_of({call(1, "capture", sees + out), assign, call(2, "replay", sees + out)});
+  CHECK(both.text().starts_with("f.py:12: note: implicit-input in f\n"));
+  CHECK(both.text().ends_with("2 calls of 1 TinyJit, 0 findings, 1 note, 1 more with --notes\n"));
 }
 
 TEST_CASE("JitLint: what the function does besides kernels") {
