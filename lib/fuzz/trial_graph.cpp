@@ -123,7 +123,7 @@ class KernelTrial {
     if (!actual && (says("REF has no instruction") || says("there is no tensor core"))) return true;
     if (!actual) return fail(device, device == "REF" ? "wrong" : "crash", what + ": " + actual.diag().text()), false;
     const Arrays made = with_untouched(*actual);
-    auto compared = judge({k_.ast, inputs_, variables_, true}, made, expected_,
+    auto compared = judge({k_.ast, inputs_, variables_, {.in_process = true}}, made, expected_,
                           [&](const Array& e) { return tolerance_for({}, k_.ast, e); });
     if (!compared) return fail(device, "wrong", what + ": " + compared.diag().text()), false;
     for (const Comparison& c : *compared) {

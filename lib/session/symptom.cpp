@@ -94,7 +94,7 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
           std::move(execute(same, *ref.device, own, spec.variables, {.in_process = true}).value_or_throw().outputs);
     }
     auto allowed = [&](const Array& e) { return tolerance_for(spec.tolerance, in.root, e); };
-    JudgedKernel judged{UOp(), inputs, spec.variables, true};
+    JudgedKernel judged{UOp(), inputs, spec.variables, {.in_process = true}};
     auto compared = judge(judged, done->outputs, expected, allowed);
     // where few elements differ, those that hang on rounding say nothing; as bisect has it
     if (compared && std::ranges::all_of(*compared, [](const Comparison& c) { return 10 * c.different <= c.size; })) {

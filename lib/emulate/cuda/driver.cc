@@ -53,7 +53,7 @@ int copy_within(Address to, Address from, size_t bytes) {
   return kSuccess;
 }
 
-constexpr int kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;  // CUjit_option
+constexpr int kErrorLog = 5, kErrorLogBytes = 6;  // CUjit_option
 
 int load_module(void** module, const void* image, unsigned n, const int* options, void** values) {
   if (!is_started) return kNotInitialized;
