@@ -29,7 +29,7 @@ constexpr JitFindingKind kKinds[] = {
 constexpr JitFindingKind kNotes[] = {
     {"implicit-input", "a tensor is not passed, but assigned to between calls: that is to be realized before the next"},
     {"contained-input", "tensors are passed in a container: they are inputs, and would not be in one inside it"},
-    {"shared-output", "what a call returns lies in one buffer: it is to be used, or copied, before the next call", true},
+    {"shared-output", "what a call returns lies in one buffer: to be used, or copied, before the next call", true},
 };
 
 // What an error of the jit's means, by words of its message, and what to do about it.
