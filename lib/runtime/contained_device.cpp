@@ -273,6 +273,7 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
 }
 
 void ContainedDevice::give_back(const std::function<std::string()>& message) noexcept {
+  if (!worker_) return;  // it was never opened: nothing is there
   try {
     (void)tell(message());
   } catch (...) {  // no memory is left: the worker gives everything back when it ends
