@@ -311,6 +311,7 @@ class Evaluation {
         if (p.ends_alone && point > 1) continue;
         bool a = holds(p.before_valid, point), b = holds(p.after_valid, point);
         if (!a && !b) continue;
+        if (!a && !p.dtype.is(Scalar::Index)) continue;  // a value that is not used: it may be any
         std::string before = a ? text(p, p.before, point) : "Invalid", after = b ? text(p, p.after, point) : "Invalid";
         double apart = a != b ? INFINITY : distance(p, point);
         if (!(apart > 0)) continue;

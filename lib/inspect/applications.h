@@ -26,7 +26,8 @@ struct Application {
   uint64_t in_stage;       // of that rule in that stage, from 1
   int depth;               // 0: the stage's own rewrites
   UOp before, after;
-  UOp told = {};           // of a substitution: what it was told to replace `before` by
+  UOp told;                // of a substitution: what it was told to replace `before` by
+  std::string_view within; // the rewrite's name
 };
 
 // A graph rewrite that a stage itself does, with the applications of its own (depth 0), a span of the list.
@@ -92,19 +93,20 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
     set_observer(c.graph(), nullptr);
     ApplicationWatcher::end(c);
   }
-  void begin(std::string_view, UOp input, const RuleSet&, bool bottom_up) override {
-    if (depth_++ == 0) rewrites_.push_back({at(), input, bottom_up, {}, {}});
+  void begin(std::string_view name, UOp input, const RuleSet&, bool bottom_up) override {
+    if (names_.empty()) rewrites_.push_back({at(), input, bottom_up, {}, {}});
+    names_.push_back(name);
   }
-  void end(std::string_view, UOp) override { depth_--; }
+  void end(std::string_view, UOp) override { names_.pop_back(); }
   void gated(UOp node) override {
-    if (depth_ == 1) rewrites_.back().gates.push_back(node);
+    if (names_.size() == 1) rewrites_.back().gates.push_back(node);
   }
   void rewritten(const Hit& hit, UOp before, UOp after, Cost) override {
-    if (depth_ == 1) rewrites_.back().applications.push_back(list_.size());
+    if (names_.size() == 1) rewrites_.back().applications.push_back(list_.size());
     UOp told;
     if (hit.rule == substitute_rules().rules()[0]) told = substitution_of(before.graph())->find(before);
-    list_.push_back(
-        {at(), hit.rule, hit.branch, number(), ++in_stage_[hit.rule->name], depth_ - 1, before, after, told});
+    list_.push_back({at(), hit.rule, hit.branch, number(), ++in_stage_[hit.rule->name], int(names_.size()) - 1, before,
+                     after, told, names_.back()});
   }
 
  private:
@@ -112,7 +114,7 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
   std::vector<TopRewrite> rewrites_;
   std::vector<StageRun> stages_;
   std::map<std::string_view, uint64_t> in_stage_;
-  int depth_ = 0;
+  std::vector<std::string_view> names_;  // of the rewrites that have begun
 };
 
 // Leaves out applications: those rules decline.

@@ -12,6 +12,7 @@
 #include "lib/session/blame/schedule.h"
 #include "lib/session/bundle.h"
 #include "lib/support/clocks.h"
+#include "lib/uop/copy.h"
 
 namespace tgc {
 namespace {
@@ -119,7 +120,10 @@ void bisect_kernels(const Session& session, const Loaded& whole, const TrialSpec
   if (!watch.found() && !model.error.empty()) (void)watch.take_last();
   ScheduleCheck schedule(session, plain, run, report);
   if (!watch.itself().empty()) return schedule.check(watch.itself());
-  if (!watch.found() && !model.error.empty()) throw Failure(model.error);
+  if (!watch.found() && !model.error.empty()) {
+    if (schedule.check_error(model.error)) return;
+    throw Failure(model.error);
+  }
   if (!watch.found()) return schedule.check(model, watch.seen());
   const std::string again = report.again;
   TrialSpec of_kernel = there;
@@ -171,8 +175,12 @@ BisectReport bisect_model(const Session& session, const std::string& path, const
 
 BisectReport bisect_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec) {
   return reported(in.info.name, [&](BisectReport& report) {
-    bisect_kernels(session, in, spec, report,
-                   [&](const TrialSpec& watched) { return run_tensor_graph(session, in, watched); });
+    bisect_kernels(session, in, spec, report, [&](const TrialSpec& watched) {
+      Loaded copy = in;  // a graph that was scheduled before is rewritten otherwise
+      copy.graph = std::make_shared<Graph>(in.graph->settings());
+      copy.root = copy_into(*copy.graph, in.root);
+      return run_tensor_graph(session, copy, watched);
+    });
   });
 }
 

@@ -64,6 +64,35 @@ TEST_CASE("bisect: a schedule whose kernel reads beside its array: the rewrite t
   }
 }
 
+TEST_CASE("bisect: rewrites of tensors are named, whatever their stage: their sides are compared element by element") {
+  struct Seeded {
+    const char *id, *rule;
+    uint64_t number;
+    const char* stage;
+    uint64_t in_stage;
+  };
+  for (const Seeded& f : {Seeded{"unary_ceil", "number", 9, "number the uops", 9},
+                          {"int_xor_unsigned_char", "remove-tag", 2, "remove all tags", 1},
+                          {"gemm_int8", "remove-bufferize", 1, "symbolic+reduce_collapse+debuf", 1},
+                          {"red_min_all", "flatten-bufferize", 1, "bufferize to store", 1},
+                          {"gemm_int8", "drop-movement", 4, "apply rangeify", 4},
+                          {"mv_flip", "read-sources", 2, "apply rangeify", 2},
+                          {"mv_arange", "reduce-over-ranges", 1, "apply rangeify", 1}}) {
+    BisectReport report = bisected_schedule(f.id, std::string("tensor:") + f.rule + "@" + std::to_string(f.number));
+    INFO(report.text(), report.error);
+    CHECK(report.verdict == Verdict::Schedule);
+    CHECK(report.rule == f.rule);
+    CHECK(report.stage == f.stage);
+    CHECK(report.rewrite == f.in_stage);
+  }
+}
+
+TEST_CASE("bisect: a fault in a graph that was scheduled before is where it is in a fresh one") {
+  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // of a RANGE: it changes nothing
+  INFO(report.text(), report.error);
+  CHECK(report.verdict == Verdict::Same);
+}
+
 TEST_CASE("bisect: of two faults, each of which is enough, both are named") {
   const std::string two =
       "i = UOp.range(24, 0, AxisType.LOOP)\n"

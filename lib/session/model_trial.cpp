@@ -22,6 +22,7 @@
 #include "lib/support/pytext.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
+#include "lib/uop/copy.h"
 
 namespace tgc {
 namespace {
@@ -177,11 +178,18 @@ class ModelTrial {
   // the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
   bool is_another_schedule() const { return o_.unfused || o_.watcher; }
-  Numbers numbers_of_plain_schedule(Loaded& in) {
+  // It is made of a copy: what a graph has been asked once it knows, and would then be rewritten otherwise.
+  Numbers numbers_of_plain_schedule(const Loaded& in) {
+    Graph graph(in.graph->settings());
+    UOp same = copy_into(graph, in.root);
     ScheduleRunner runner(*place_);
-    Schedule plain = std::move(runner.schedule(in.root).value_or_throw());
+    Schedule plain = std::move(runner.schedule(same).value_or_throw());
+    std::unordered_map<UOp, UOp> own;  // nodes of `in`
+    std::vector<UOp> copies = toposort(same), nodes = toposort(in.root);
+    for (size_t i = 0; i < nodes.size(); i++) own.emplace(copies[i], nodes[i]);
     Numbers out;
-    for (size_t i = 0; i < plain.buffers.size(); i++) out.try_emplace(plain.buffers[i].uop, i);
+    for (size_t i = 0; i < plain.buffers.size(); i++)
+      if (auto it = own.find(plain.buffers[i].uop); it != own.end()) out.try_emplace(it->second, i);
     return out;
   }
 

@@ -33,7 +33,7 @@ class Look : public ApplicationLog {
     for (const Application& a : list()) places.push_back({a.number, a.rule});
     auto seen = look_at(c, list(), {}, {});
     for (size_t i = 0; seen && i < places.size(); i++) {
-      places[i].differs = (*seen)[i].differs_at_one_in(2);
+      places[i].differs = (*seen)[i].differs_at_one_in(4);
       compared += (*seen)[i].kind != Seen::Kind::Open;
     }
     throw Failure("the schedule is made");
@@ -63,11 +63,14 @@ class ScheduleBlame {
                 BisectReport& report)
       : session_(session), spec_(spec), run_(run), is_right_(std::move(is_right)), report_(report) {}
 
-  void blame() {
+  // Whether a rewrite is named; else rules are left out.
+  bool blame() {
     Look look;
     (void)run_(watched(&look));
     report_.rewrites = look.places.size(), report_.looked_at = look.compared;
-    if (!accuse_suspect(look.places)) leave_out_rules(look.places);
+    if (accuse_suspect(look.places)) return true;
+    leave_out_rules(look.places);
+    return false;
   }
 
  private:
@@ -175,7 +178,8 @@ void ScheduleCheck::check(const ModelReport& model, size_t kernels) {
   }
   report_.detail += "; with " + std::to_string(unfused_.ran.kernels) + " in place of " +
                     std::to_string(model.ran.kernels) + ", one for each operation: " + said.substr(0, said.find('\n'));
-  blame_schedule();
+  report_.verdict = BisectReport::Verdict::Schedule;
+  (void)blame_schedule(true);
 }
 
 void ScheduleCheck::check(const std::string& wrong_itself) {
@@ -183,10 +187,18 @@ void ScheduleCheck::check(const std::string& wrong_itself) {
   report_.verdict = BisectReport::Verdict::Schedule;
   // Kernels for each operation may be as wrong: then it is right when each of its own can be.
   bool has_reference = run_unfused() && wrong_kernel(session_, unfused_spec(), run_).empty();
-  if (has_reference) return blame_schedule();
-  if (report_.verdict != BisectReport::Verdict::Schedule) return;
-  auto is_right = [&](const TrialSpec& spec) { return wrong_kernel(session_, spec, run_).empty(); };
-  ScheduleBlame(session_, plain_, run_, is_right, report_).blame();
+  if (report_.verdict == BisectReport::Verdict::Schedule) (void)blame_schedule(has_reference);
+}
+
+bool ScheduleCheck::check_error(const std::string& error) {
+  report_.detail = error;
+  unfused_ = run_(unfused_spec());
+  bool has_reference = unfused_.error.empty() && !(is_expected() && failed(unfused_)) &&
+                       wrong_kernel(session_, unfused_spec(), run_).empty();
+  if (has_reference) report_.detail += "; with a kernel for each operation it runs";
+  bool is_schedule = blame_schedule(has_reference) || has_reference;
+  if (is_schedule) report_.verdict = BisectReport::Verdict::Schedule;
+  return is_schedule;
 }
 
 TrialSpec ScheduleCheck::unfused_spec() const {
@@ -207,14 +219,16 @@ bool ScheduleCheck::run_unfused() {
   return unfused_.error.empty();
 }
 
-void ScheduleCheck::blame_schedule() {
-  report_.verdict = BisectReport::Verdict::Schedule;
+// Whether a rewrite is named. What is right: results as with a kernel for each operation, where these have a say
+// (`has_reference`); else each kernel as REF has it.
+bool ScheduleCheck::blame_schedule(bool has_reference) {
   auto is_right = [&](const TrialSpec& spec) {
+    if (!has_reference) return wrong_kernel(session_, spec, run_).empty();
     std::string ignored;
     ModelReport m = run_(spec);
     return is_expected() ? !failed(m) : is_as_unfused(m, unfused_, ignored);
   };
-  ScheduleBlame(session_, plain_, run_, is_right, report_).blame();
+  return ScheduleBlame(session_, plain_, run_, is_right, report_).blame();
 }
 
 }  // namespace tgc

@@ -13,9 +13,9 @@ using WholeRun = std::function<ModelReport(const TrialSpec&)>;
 
 // Whether its results are those that are expected, and those that it has with a kernel for each operation. Only what
 // is right when nothing is fused can be the schedule's fault: the verdict is then Schedule. The rewrite is named by a
-// look, as of kernels, at both sides of those that have values (expressions of indices), when the results are right
-// without it. Else rules are left out one by one, for half a minute; that it is right without one is said, but accuses
-// none: whatever comes later is then another, too.
+// look, as of kernels, at both sides of each (lib/execute/element.h): when the results are right without it, or when
+// its sides alone differ. Else rules are left out one by one, for half a minute; that it is right without one is said,
+// but accuses none: whatever comes later is then another, too.
 class ScheduleCheck {
  public:
   // They outlive this.
@@ -23,6 +23,8 @@ class ScheduleCheck {
 
   // Of `model`, which ran to its end.
   void check(const ModelReport& model, size_t kernels);
+  // Of one that could not be scheduled, or run: whether a rewrite is to blame for that.
+  bool check_error(const std::string& error);
   // A kernel of it cannot be right, however it is compiled: what it does.
   void check(const std::string& wrong_itself);
 
@@ -30,7 +32,7 @@ class ScheduleCheck {
   bool is_expected() const { return !plain_.expect.empty(); }
   TrialSpec unfused_spec() const;
   bool run_unfused();
-  void blame_schedule();
+  bool blame_schedule(bool has_reference);
 
   const Session& session_;
   TrialSpec plain_;
