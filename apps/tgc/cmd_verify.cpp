@@ -22,7 +22,9 @@ struct VerifyOptions {
 };
 
 Spec fitting_spec(const Loaded& in) {
-  return !in.list.empty() ? Spec::Program : in.is_tensor_graph ? Spec::Tensor : Spec::Kernel;
+  if (!in.list.empty()) return Spec::Program;
+  if (in.is_tensor_graph) return Spec::Tensor;
+  return in.info.stage.empty() || in.info.stage == "ast" ? Spec::Kernel : Spec::Full;  // stages make what no AST has
 }
 
 // What is wrong, and where. Of a graph that the specification lets pass, what no pass could take.

@@ -68,10 +68,7 @@ std::string FuzzReport::json() const {
   std::string out;
   JsonWriter json(out);
   json.object([&] {
-    if (!error.empty()) {
-      json.member("error", error);
-      return;
-    }
+    if (!error.empty()) return (void)json.member("error", error);
     json.member("seed", seed).member("graphs", graphs).member("compiled", compiled).member("refused", refused);
     json.member("left_out", left_out).member("rounding", rounding);
     json.member("runs", runs).member("device_runs", device_runs).key("seconds").number(seconds, "%.3f");

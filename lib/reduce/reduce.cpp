@@ -49,7 +49,7 @@ class Reduction {
     if (!stopped()) approach();
     if (!oracle_.has_glances()) make_plain(plainer_steps());
     sweep();
-    if (!is_rewrite() && best_.nodes() > kFew && !stopped()) try_leap_from(given);
+    if (best_.nodes() > kFew && !stopped()) is_rewrite() ? try_without_leap(given) : try_leap_from(given);
     report_.interrupted = session_.cancelled();
     end();
     (void)take_fault_warnings();  // of smaller cases: those of the case itself came with its first look
@@ -109,6 +109,17 @@ class Reduction {
   void try_leap_from(const Specimen& given) {
     Specimen reduced = std::exchange(best_, given);
     if (leap()) sweep();
+    if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
+  }
+
+  // Of a leap that left out less than half of the stage's graph: whether the way from all of it leads to less, since
+  // single steps from there may keep what the leap cut off.
+  void try_without_leap(Specimen given) {
+    given.device = "REF";
+    auto all = at_stage(own_, given, stage());
+    if (!all || all->nodes() >= 2 * best_.nodes() || !oracle_.fails(*all)) return;
+    Specimen reduced = std::exchange(best_, std::move(*all));
+    sweep();
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
 
@@ -431,10 +442,7 @@ std::string ReduceReport::json() const {
   std::string out;
   JsonWriter json(out);
   json.object([&] {
-    if (!error.empty()) {
-      json.member("error", error);
-      return;
-    }
+    if (!error.empty()) return (void)json.member("error", error);
     json.key("before").object([&] { json.member("nodes", before); });
     json.key("after").object([&] { json.member("nodes", after); });
     json.member("calls", calls).member("glances", glances).key("seconds").number(seconds, "%.3f");

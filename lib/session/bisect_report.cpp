@@ -79,10 +79,7 @@ std::string BisectReport::json() const {
   };
   json.object([&] {
     text("kernel", kernel), text("device", device);
-    if (!error.empty()) {
-      json.member("error", error);
-      return;
-    }
+    if (!error.empty()) return (void)json.member("error", error);
     json.member("verdict", name_of(verdict));
     text("failure", failure);
     text("stage", stage), text("rule", rule), text("branch", branch), text("location", location);
