@@ -28,6 +28,17 @@ Result<Wanted> wanted_of(const std::string& text) {
               .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
 }
 
+// The command that shows it again: where a program of the user's said that it is there, that one.
+std::string again(const ReduceOptions& o, const Wanted& wanted) {
+  if (wanted.kind == Symptom::Kind::Differs)
+    return "tgc reduce " + o.output + " --while=differs --tinygrad='" + o.tinygrad + "' -o " + o.output;
+  if (wanted.kind != Symptom::Kind::Script) return "tgc run " + o.output;
+  std::string command = wanted.script;
+  for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += o.output.size())
+    command.replace(at, 2, o.output);
+  return command;
+}
+
 ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
   auto is_model = is_model_file(o.trial.input);
   if (!is_model) return {.error = is_model.diag().text()};
@@ -50,7 +61,7 @@ int run_reduce(ReduceOptions& o) {
   ReduceReport report = reduced(session, o, *wanted);
   if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});
   if (auto status = write_file(o.output, report.bundle); !status) return trouble(status.diag());
-  print(o.json ? report.json() : report.text() + "  again: tgc run " + o.output + "\n");
+  print(o.json ? report.json() : report.text() + "  again: " + again(o, *wanted) + "\n");
   return 0;
 }
 

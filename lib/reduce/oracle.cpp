@@ -139,7 +139,8 @@ Symptom Oracle::difference(const Specimen& c) const {
   auto ast = pyrender(c.root);
   if (!ast) return {};
   KernelText kernel{*ast, changed_settings(c.graph->settings()), c.info.target};
-  auto reports = compared_with_tinygrad(session_, wanted_.script, {&kernel, 1}).value_or_throw();
+  Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, which has the fault
+  auto reports = compared_with_tinygrad(here, wanted_.script, {&kernel, 1}).value_or_throw();
   if (reports.size() != 1 || reports[0].first.empty()) return {};
   return {Kind::Differs, "the first stage that differs is '" + reports[0].first + "'", reports[0].first};
 }

@@ -17,7 +17,9 @@ ReduceReport reduce_first_wrong(const Session& session, const TrialSpec& spec, c
   TrialSpec watched = spec;
   watched.reference = "none", watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
   ModelReport model = run(watched);
-  if (!watch.found() && !model.error.empty()) return {.error = model.error};
+  if (!watch.found() && !model.error.empty())
+    return {.error = "it is not 'wrong': " + model.error +
+                     "\n  what dies, or is refused, is reduced with --while=crash, compile, refused or endless"};
   if (!watch.found())
     return {.error = "each of its " + std::to_string(watch.seen()) + " kernels makes of its arrays what REF does"};
   session.note("kernel " + std::to_string(watch.number()) + " (" + watch.kernel().info.name + ")");
