@@ -46,16 +46,16 @@ UNRECORDED = ["ALIGNED", "REDUCE_LEADERS"]
 
 
 def installed_version():
-  try: return importlib.metadata.version("tinygrad")
-  except importlib.metadata.PackageNotFoundError: pass
-  spec = importlib.util.find_spec("tinygrad")  # a checkout on the path: its pyproject.toml says which
+  """Of the tinygrad that is imported: a checkout on the path says it in its pyproject.toml, an installed one to pip."""
+  spec = importlib.util.find_spec("tinygrad")
   if spec is None or spec.origin is None: return None
   project = pathlib.Path(spec.origin).parent.parent / "pyproject.toml"
   if project.exists():
     import tomllib
     with contextlib.suppress(KeyError, tomllib.TOMLDecodeError):
       return tomllib.loads(project.read_text())["project"]["version"]
-  return "of unknown version"
+  try: return importlib.metadata.version("tinygrad")
+  except importlib.metadata.PackageNotFoundError: return "of unknown version"
 
 
 def replay(paths, recorder):
