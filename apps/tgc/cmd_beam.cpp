@@ -102,7 +102,7 @@ void add_beam(CLI::App& app, int& exit_code) {
   auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return cmd->add_option(name, value, help)->type_name(type);
   };
-  cmd->add_option("INPUT", p.input, "kernels, tensor graphs, models, FILE#ID for one record; default: standard input");
+  cmd->add_option("INPUT", p.input, "kernels, tensor graphs, models, FILE#ID for one id; default: standard input");
   option("--device", p.device, "DEV", "where to time, as `tgc run --device` takes it; default: what the target says");
   option("--width", o->width, "N", "kernels that a round keeps; default: BEAM, else 2")->check(whole_number(1, 1000));
   option("--budget", p.budget, "SECONDS", "for all kernels together, shared out as they share the time")

@@ -63,7 +63,7 @@ void add_bisect(CLI::App& app, int& exit_code) {
     return cmd->add_option(name, value, help)->type_name(type);
   };
   cmd->add_option("INPUT", t.input,
-                  "kernels, tensor graphs of any kind, FILE#ID for one record; an ONNX model; default: standard input");
+                  "kernels, tensor graphs of any kind, FILE#ID for one id; an ONNX model; default: standard input");
   add_trial_options(
       *cmd, t,
       "where it fails, as `tgc run --device` takes it; REF: the linear list is run by REF. Default: --target, else the "

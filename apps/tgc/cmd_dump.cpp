@@ -71,7 +71,7 @@ void add_dump(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand("dump", "run the pipeline, print what was asked for");
   cmd->add_option(
       "INPUT", o->input,
-      "a file of any kind (pyrender, repr, print_uops, JSON, golden records), FILE#ID for one record; default: "
+      "a file of any kind (pyrender, repr, print_uops, JSON, golden records), FILE#ID for one id; default: "
       "standard input");
   cmd->add_option(
          "--stage", o->stage,

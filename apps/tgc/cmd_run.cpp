@@ -125,7 +125,7 @@ void add_run(CLI::App& app, int& exit_code) {
     return cmd->add_option(name, value, help)->type_name(type);
   };
   cmd->add_option("INPUT", o->inputs,
-                  "kernels, tensor graphs of any kind, FILE#ID for one record; ONNX models; default: standard input");
+                  "kernels, tensor graphs of any kind, FILE#ID for one id; ONNX models; default: standard input");
   add_trial_options(
       *cmd, t,
       "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the interpreter of UOps, "

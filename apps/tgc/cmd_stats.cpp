@@ -58,7 +58,7 @@ void add_stats(CLI::App& app, int& exit_code) {
       "run the pipeline and print for each rule: hits / attempts -- ms in matches / ms in all, as TRACK_MATCH_STATS=1 "
       "does. Of a recording of another release: how often each rule matched, and the ops");
   cmd->add_option("INPUT", o->input,
-                  "a file of any kind, FILE#ID for one record, of several the sum; default: standard input");
+                  "a file of any kind, FILE#ID for one id, of several the sum; default: standard input");
   cmd->add_option("--stage", o->stage, "count in these stages alone")->type_name("LIST");
   add_kernel_option(*cmd, o->kernel);
   cmd->add_flag("--never", o->never, "print the rules that never hit instead");

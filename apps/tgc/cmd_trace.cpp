@@ -123,7 +123,7 @@ void add_trace(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand(
       "trace", "every rewrite of the chosen stages: rule, where it is written, the node before and after, time");
   cmd->add_option("INPUT", o->input,
-                  "a file of any kind, FILE#ID for one record, or a trace that -o wrote; default: standard input");
+                  "a file of any kind, FILE#ID for one id, or a trace that -o wrote; default: standard input");
   cmd->add_option("--stage", o->stage, "the stages to trace; default: all")->type_name("LIST");
   const char* rule = "only rewrites by that rule: its name, `*` standing for anything, or a part of its file:line";
   cmd->add_option("--rule", o->rule, rule)->type_name("RULE");

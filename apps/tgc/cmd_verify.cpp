@@ -112,7 +112,7 @@ void add_verify(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<VerifyOptions>();
   CLI::App* cmd = app.add_subcommand(
       "verify", "check IR against tinygrad's specification: the first node that no rule accepts, and where it stands");
-  cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one record; default: standard input");
+  cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one id; default: standard input");
   auto* spec = cmd->add_option("--spec", o->spec, "tensor, kernel, program or full; default: what fits the input")
                    ->type_name("S");
   cmd->add_flag("--structure", o->structure,

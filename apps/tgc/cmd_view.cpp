@@ -65,7 +65,7 @@ void add_view(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ViewOptions>();
   CLI::App* cmd = app.add_subcommand(
       "view", "the pipeline in the browser: stages, every rewrite, the graph, and the texts linked to it");
-  cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one record, or a trace; default: standard input");
+  cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one id, or a trace; default: standard input");
   cmd->add_option("B", o->other, "another one, to compare with: golden records and folders as they were recorded");
   auto* output = cmd->add_option("-o,--output", o->output,
                                  "write one page that opens from the disk, without a network; else a server on "

@@ -4,6 +4,7 @@
 #include "lib/session/count_rows.h"
 #include "lib/session/process_replay.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
 
 namespace tgc {
 namespace {
@@ -18,6 +19,12 @@ Counts count_of(const ReplayDiff& d, auto add) {
 }
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
+}
+// The same for people.
+Counts by_place(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) {
+    out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
+  });
 }
 Counts by_rule(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
@@ -45,35 +52,77 @@ std::string table(std::string_view title, const Counts& counts) {
   return out;
 }
 
+// Changes that come together, as people say them: "PERMUTE in place of EXPAND, RESHAPE; STORE: value".
+std::string said(const std::vector<std::string>& causes) {
+  constexpr size_t kMost = 8;
+  std::string added, removed, others;
+  size_t more = 0;
+  for (size_t i = 0; i < causes.size(); i++) {
+    auto add = [&](std::string& to, std::string_view what, std::string_view comma) {
+      if (i >= kMost) more++;
+      else to.append(to.empty() ? "" : comma).append(what);
+    };
+    std::string_view cause = causes[i];
+    if (cause.ends_with(" added")) add(added, cause.substr(0, cause.size() - 6), ", ");
+    else if (cause.ends_with(" removed")) add(removed, cause.substr(0, cause.size() - 8), ", ");
+    else add(others, cause, "; ");
+  }
+  std::string out = added.empty()     ? (removed.empty() ? "" : removed + " removed")
+                    : removed.empty() ? added + " added"
+                                      : added + " in place of " + removed;
+  if (!others.empty()) out += (out.empty() ? "" : "; ") + others;
+  return more ? out + " and " + std::to_string(more) + " more" : out;
+}
+
+size_t changes_in(const ReplayPair& p) {
+  size_t n = 0;
+  for (auto& [cause, count] : p.causes) n += count;
+  return n;
+}
+
+// The first lines of a difference, further in.
+std::string beginning(const std::string& detail) {
+  constexpr size_t kMost = 12;
+  std::string out;
+  size_t n = 0;
+  for (std::string_view line : lines_of(detail)) {
+    if (n++ == kMost) return out + "          ...\n";
+    out.append("          ").append(line) += '\n';
+  }
+  return out;
+}
+
 // What is different, a line for what comes together: the commonest change, those that nearly always come with it and
-// hardly ever without, and a record to look at.
+// hardly ever without, in how many records there is nothing else, and the one with the fewest changes to look at.
 std::string causes_table(const ReplayDiff& d) {
-  constexpr size_t kMost = 12, kNamed = 3;
+  constexpr size_t kMost = 12;
   Counts left = by_cause(d);
   if (left.empty()) return {};
-  std::string out = "what is different there, in how many of them:\n";
+  std::string out = "what differs there, and in how many (one may differ in several ways):\n";
   for (size_t line = 0; line < kMost && !left.empty(); line++) {
     auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
     auto [cause, count] = *common;
     Counts beside;  // in the records that have it
-    const ReplayPair* first = nullptr;
-    for (const ReplayPair& p : d.pairs) {
-      if (!p.causes.contains(cause)) continue;
-      if (!first) first = &p;
-      for (auto& [other, n] : p.causes) beside[other]++;
-    }
-    std::string with;
-    size_t more = 0;
+    for (const ReplayPair& p : d.pairs)
+      if (p.causes.contains(cause))
+        for (auto& [other, n] : p.causes) beside[other]++;
+    std::vector<std::string> together{cause};
     for (auto& [other, n] : beside) {
       auto of = left.find(other);
       if (other == cause || of == left.end() || n * 10 < count * 9 || of->second * 9 > n * 10) continue;
-      more++;
-      if (more <= kNamed) with += (more == 1 ? "; with it " : ", ") + other;
-      left.erase(of);
+      together.push_back(other);
     }
-    left.erase(cause);
-    out += count_row(count, cause + with + (more > kNamed ? " and " + std::to_string(more - kNamed) + " more" : "") +
-                                "  (" + first->id_a + ")");
+    for (const std::string& c : together) left.erase(c);
+    size_t alone = 0;
+    const ReplayPair* simplest = nullptr;
+    for (const ReplayPair& p : d.pairs) {
+      if (!p.causes.contains(cause)) continue;
+      alone += std::ranges::all_of(p.causes, [&](auto& c) { return std::ranges::count(together, c.first) > 0; });
+      if (!simplest || changes_in(p) < changes_in(*simplest)) simplest = &p;
+    }
+    const std::string by_this = alone ? std::to_string(alone) + " by this alone; " : "";
+    out += count_row(count, said(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
+    if (line == 0 && d.pairs.size() > 1) out += beginning(simplest->detail);
   }
   if (!left.empty()) out += "          and " + std::to_string(left.size()) + " more\n";
   return out;
@@ -106,10 +155,10 @@ std::string ReplayDiff::text(size_t show) const {
   if (producer_a != producer_b) out += producer_a + " and " + producer_b + "\n";
   out += std::to_string(same + different) + " compared, " + std::to_string(same) + " the same, " +
          std::to_string(different) + " different" +
-         (same_source() ? ", " + std::to_string(same_source()) + " of these with the same source" : "") + "\n";
+         (same_source() ? ", but " + std::to_string(same_source()) + " of these come to the same source" : "") + "\n";
   if (only_a) out += std::to_string(only_a) + " only in A" + few(names_only_a) + "\n";
   if (only_b) out += std::to_string(only_b) + " only in B" + few(names_only_b) + "\n";
-  return out + table("the first stage that differs:", by_stage(*this)) +
+  return out + table("where they first differ:", by_place(*this)) +
          table("the rule that did it:", by_rule(*this)) + causes_table(*this);
 }
 

@@ -8,11 +8,13 @@
 #include "lib/session/resume_check.h"
 #include "lib/spec/spec.h"
 #include "lib/support/line_diff.h"
+#include "lib/support/lines.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/graph_lines.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
+#include "lib/text/pyrender_places.h"
 #include "lib/text/repr.h"
 #include "lib/text/round_trip.h"
 #include "lib/uop/wellformed.h"
@@ -131,9 +133,25 @@ class RecordCheck {
     compare("letters", written ? *written : written.diag().text(), letters, true);
     ReadReport of_letters{.take_malformed = true, .producer = nodes->info.producer};
     auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
-    std::string trouble = read ? graph_difference(nodes->root, read->root) : read.diag().text();
+    std::string trouble = read ? lost_by_letters(nodes->root, read->root) : read.diag().text();
     settle("letters read", trouble.empty() ? Verdict::Same : Verdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
+  }
+  // What a graph has that the one read of its letters has not, and in which line; empty: nothing.
+  static std::string lost_by_letters(UOp graph, UOp read) {
+    auto difference = first_difference(graph, read);
+    if (!difference) return {};
+    std::string out = difference->text + " when it is read";
+    auto placed = pyrender_with_places(graph), again = pyrender_with_places(read);
+    if (!placed || !again) return out;
+    auto holds = [&](auto& line) {
+      return std::ranges::count(toposort(line.first), difference->node) > 0;  // a line of its own, or its user's
+    };
+    if (auto line = std::ranges::find_if(placed->lines, holds); line != placed->lines.end())
+      out += "\n    line " + std::to_string(line->second + 1) + ": " +
+             std::string(lines_of(placed->text).at(line->second));
+    if (placed->text == again->text) out += "\n    tinygrad prints both graphs so: its text does not say which it is";
+    return out;
   }
   // The graph written as JSON, that read and written as a repr, that read and written as pyrender.
   Result<std::string> through_all_forms(UOp root) const {

@@ -342,6 +342,7 @@ class JsonReader {
   }
 
   Arg number() {
+    if (auto value = in_.short_int()) return *value;
     size_t at = in_.position();
     std::string_view text = in_.number();
     if (text.find_first_of(".eE") == text.npos) {

@@ -213,7 +213,20 @@ std::string_view JsonScanner::number() {
   return text_.substr(begin, pos_ - begin);
 }
 
+std::optional<int64_t> JsonScanner::short_int() {
+  blanks();
+  int64_t value = 0;
+  size_t at = pos_;
+  for (const size_t last = std::min(text_.size(), pos_ + 18); at < last && is_digit(text_[at]); at++)
+    value = value * 10 + (text_[at] - '0');
+  if (at == pos_ || at >= text_.size() || (text_[at] != ',' && text_[at] != ']' && text_[at] != '}'))
+    return std::nullopt;
+  pos_ = at;
+  return value;
+}
+
 int64_t JsonScanner::int64() {
+  if (auto value = short_int()) return *value;
   size_t at = (blanks(), pos_);
   std::string_view text = number();
   int64_t value = 0;

@@ -44,6 +44,8 @@ class JsonScanner {
   bool boolean();
   bool null();                                   // consumes a null; false when something else comes next
   int64_t int64();
+  // The same of a short whole number, which most are; nullopt, with nothing read, of any other value.
+  std::optional<int64_t> short_int();
   std::string_view number();                     // the text of a number
   std::string_view skip();                       // any value; returns its text
   void end();                                    // nothing may follow

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/uop/release.h"
+
 namespace tgc {
 namespace {
 
@@ -12,12 +14,14 @@ class Comparer {
     for (size_t i = 0; i < nodes_b_.size(); i++) number_b_[nodes_b_[i]] = i;
   }
 
-  std::string run() {
-    for (size_t i = 0; i < std::min(nodes_a_.size(), nodes_b_.size()); i++)
-      if (std::string trouble = compare(nodes_a_[i], nodes_b_[i]); !trouble.empty())
-        return "node " + std::to_string(i) + ": " + trouble;
-    if (nodes_a_.size() == nodes_b_.size()) return {};
-    return std::to_string(nodes_a_.size()) + " nodes and " + std::to_string(nodes_b_.size());
+  std::optional<GraphDifference> run() {
+    for (size_t i = 0; i < std::min(nodes_a_.size(), nodes_b_.size()); i++) {
+      UOp u = nodes_a_[i];
+      if (std::string trouble = compare(u, nodes_b_[i]); !trouble.empty())
+        return GraphDifference{u, "node " + std::to_string(i) + " (" + std::string(shown_op(u)) + "): " + trouble};
+    }
+    if (nodes_a_.size() == nodes_b_.size()) return std::nullopt;
+    return GraphDifference{{}, std::to_string(nodes_a_.size()) + " nodes and " + std::to_string(nodes_b_.size())};
   }
 
  private:
@@ -64,7 +68,12 @@ InputKind kind_of(Format format) {
 
 }  // namespace
 
-std::string graph_difference(UOp a, UOp b) { return Comparer(a, b).run(); }
+std::optional<GraphDifference> first_difference(UOp a, UOp b) { return Comparer(a, b).run(); }
+
+std::string graph_difference(UOp a, UOp b) {
+  auto difference = first_difference(a, b);
+  return difference ? std::move(difference->text) : std::string();
+}
 
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into) {
   auto text = write_graph(format, root, info);
