@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/execute/closed.h"
 #include "lib/inspect/applications.h"
 #include "lib/session/blame/model.h"
 #include "lib/session/blame/rewrites.h"
@@ -19,7 +20,7 @@ constexpr size_t kMostSuspects = 8;
 struct Place {
   uint64_t number;
   const Rule* rule;
-  bool differs = false;  // its sides, plainly and at most points
+  int points = 0;  // at how many its sides differ plainly; 0: too few to say so
 };
 
 // Notes the applications, compares their sides, and ends the run: no kernel is needed.
@@ -33,7 +34,7 @@ class Look : public ApplicationLog {
     for (const Application& a : list()) places.push_back({a.number, a.rule});
     auto seen = look_at(c, list(), {}, {});
     for (size_t i = 0; seen && i < places.size(); i++) {
-      places[i].differs = (*seen)[i].differs_at_one_in(4);
+      if ((*seen)[i].differs_at_one_in(4)) places[i].points = (*seen)[i].points;
       compared += (*seen)[i].kind != Seen::Kind::Open;
     }
     throw Failure("the schedule is made");
@@ -93,14 +94,17 @@ class ScheduleBlame {
     Name name(number, report_);
     (void)run_(watched(&name));
     report_.confirmed = confirmed;
-    if (!confirmed) report_.proof = "it alone has sides that differ, but nothing was found that is right";
+    if (!confirmed) report_.proof = "it alone has sides that differ so, but nothing was found that is right";
   }
 
   bool accuse_suspect(std::vector<Place> places) {
-    std::erase_if(places, [](const Place& p) { return !p.differs; });
+    std::erase_if(places, [](const Place& p) { return p.points == 0; });
+    std::ranges::stable_sort(places, std::greater(), &Place::points);  // some rules hold under a condition around them
     places.resize(std::min(places.size(), kMostSuspects));
     auto it = std::ranges::find_if(places, [&](const Place& p) { return is_right_without(p.number); });
-    if (it == places.end() && places.size() != 1) return false;
+    bool is_alone = places.size() == 1 ||
+                    (places.size() > 1 && places[0].points == Closing::kPoints && places[1].points < Closing::kPoints);
+    if (it == places.end() && !is_alone) return false;
     return accuse(it == places.end() ? places[0].number : it->number, it != places.end()), true;
   }
 
