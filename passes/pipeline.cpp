@@ -209,6 +209,12 @@ UOp run_verified(const StageOf<Job>& stage, Job& job, UOp sink, const Settings& 
     throw Failure("leaves a graph that is not well formed: " + violation->text());
   return out;
 }
+// "stage 'expander': ...", unless it says so itself: one of which no rewrite ends.
+void name_stage(Diag& diag, std::string_view name) {
+  std::string stage = "stage '" + std::string(name) + "'";
+  if (!diag.message.starts_with(stage)) diag.message = stage + ": " + diag.message;
+}
+
 }  // namespace
 
 Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
@@ -217,7 +223,7 @@ Result<UOp> run_stage(const Stage& stage, KernelJob& job, UOp sink) {
     return run_verified(stage, job, sink, job.settings(),
                         {.ctx = job.target, .bottom_up = stage.bottom_up, .name = stage.name});
   });
-  if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
+  if (!result) name_stage(result.diag(), stage.name);
   return result;
 }
 
@@ -225,7 +231,7 @@ Result<UOp> run_stage(const TensorStage& stage, TensorJob& job, UOp sink) {
   auto result = catch_failures([&] {
     return run_verified(stage, job, sink, job.settings(), {.bottom_up = stage.bottom_up, .name = stage.name});
   });
-  if (!result) result.diag().message = "stage '" + std::string(stage.name) + "': " + result.diag().message;
+  if (!result) name_stage(result.diag(), stage.name);
   return result;
 }
 

@@ -125,6 +125,7 @@ TEST_CASE("bisect: rules that undo each other are endless, with one turn of them
   INFO(report.text(), report.error);
   CHECK(report.verdict == Verdict::Endless);
   CHECK(report.stage == "** add loads (code)");
+  CHECK(report.failure.starts_with("stage '** add loads (code)' does not end"));
   REQUIRE_FALSE(report.cycle.empty());
   CHECK(report.cycle[0].rule == "load-index");
   CHECK(report.cycle[0].location.starts_with("passes/kernel/"));

@@ -111,7 +111,7 @@ bool blame_endless(FailingRun& run, RewriteBlame& rewrites, const Outcome& refus
   if (!stage) return false;
   report.stage = stage->row->name;
   const std::string& said = refused.diag.message;
-  report.detail = said.substr(std::min(said.rfind("stage '"), said.size()));  // the name of the stage is said twice
+  report.detail = said.substr(std::min(said.rfind("stage '"), said.size()));  // the innermost rewrite's own name
   std::span<const Application> all = rewrites.log().list();
   CircleLog log;
   Compilation again = run.begin();  // whose nodes the circle is made of
