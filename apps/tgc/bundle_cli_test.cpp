@@ -27,6 +27,7 @@ void says_the_same(const std::string& bundle, const std::string& rule) {
   CHECK(has(there("trace " + bundle + " --stage=all", 0), rule));
   CHECK(has(there("dump " + bundle + " --stage=linear", 0), "Ops.STORE"));
   CHECK(has(there("verify " + bundle, 0), "all good by the specification"));
+  CHECK(has(there("check " + bundle + " 2>&1", 2), "this is a repro bundle, expected golden records"));
   there("view " + bundle + " -o page.html", 0);
   CHECK(std::filesystem::file_size(elsewhere / "page.html") > 100000);
 }

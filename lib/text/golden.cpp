@@ -2,6 +2,7 @@
 
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
+#include "lib/text/repro.h"
 
 namespace tgc {
 namespace {
@@ -254,6 +255,9 @@ Result<GoldenReader> GoldenReader::open(const std::string& path) {
 }
 
 Result<GoldenReader> GoldenReader::from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name) {
+  if (looks_like_repro(first.text))
+    return Diag{.message = "this is a repro bundle", .file = name,
+                .expected = "golden records; tgc run, bisect and reduce take bundles"};
   GoldenReader reader(std::move(name), std::move(lines));
   auto header = parse_golden_header(first, reader.path_);
   if (!header) return header.diag();
