@@ -1,6 +1,7 @@
 #include "lib/reduce/glance.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "lib/inspect/applications.h"
 #include "lib/session/blame/rewrites.h"
@@ -18,17 +19,17 @@ bool may_leave_its_buffer(UOp u) {
 }
 
 // Notes which applications a seeded fault changed, too.
-class WithFault : public ApplicationLog {
+class FaultLog : public ApplicationLog {
  public:
   UOp instead(const Hit& hit, UOp before, UOp after) override {
     UOp made = ApplicationLog::instead(hit, before, after);
-    if (!(made == after)) changed_.push_back(number());
+    if (!(made == after)) changed_.insert(number());
     return made;
   }
-  bool changed(const Application& a) const { return std::ranges::find(changed_, a.number) != changed_.end(); }
+  bool changed(const Application& a) const { return changed_.contains(a.number); }
 
  private:
-  std::vector<uint64_t> changed_;
+  std::unordered_set<uint64_t> changed_;
 };
 
 }  // namespace
@@ -55,7 +56,7 @@ bool Glance::rule_errs(const Specimen& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
-  WithFault log;
+  FaultLog log;
   compilation->watch(&log);
   (void)compilation->run_through(*find_row(blamed_.at("stage")));
   compilation->watch(nullptr);

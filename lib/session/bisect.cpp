@@ -115,7 +115,7 @@ void bisect_kernels(const Session& session, const Loaded& whole, const TrialSpec
   ModelReport model = run(watched);
   report.device = model.device, report.runs = watch.seen();
   TrialSpec there = spec;
-  there.device = model.device.substr(0, model.device.find(','));
+  there.device = model.device_option();
   report.again = bisect_again(there, options_again(session, there, whole, Placement()));
   if (!watch.found() && !model.error.empty()) (void)watch.take_last();
   ScheduleCheck schedule(session, plain, run, report);

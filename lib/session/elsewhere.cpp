@@ -109,9 +109,6 @@ Result<std::string> converted(const Loaded& in, const Recorded& r, Format format
   return read->list.empty() ? write_graph(format, read->root, read->info) : write_list(format, read->list, read->info);
 }
 
-}  // namespace
-
-namespace {
 // The member "producer" of the JSON that begins with this line; empty: the line ends before it.
 std::string producer_in(std::string_view line) {
   constexpr std::string_view kMember = "\"producer\"";
@@ -122,6 +119,7 @@ std::string producer_in(std::string_view line) {
   line = trimmed(line.substr(1));
   return line.starts_with('"') ? std::string(line.substr(1, line.find('"', 1) - 1)) : std::string();
 }
+
 }  // namespace
 
 std::string producer_elsewhere(const std::string& spec) {

@@ -29,6 +29,8 @@ struct ModelReport {
   std::string error;                // that ended it
   bool convicted = false;            // by that: the kernel did what none may do
 
+  // As --device takes it: without what kernels are lowered for.
+  std::string device_option() const { return device.substr(0, device.find(',')); }
   TrialReport::Result result() const;
   int exit_code() const;
   std::string text() const;  // of one without an error

@@ -120,19 +120,19 @@ Outcome FailingRun::expect(bool all) {
   is_small_ = !in_.list.empty() || work_of(in_.root) <= kWork;
   expected_ = given_expected(o_, in_, file);
   is_expected_by_ref_ = expected_.empty() && (o_.reference.empty() || o_.reference == "REF");
-  if (!expected_.empty()) {
-  } else if (!o_.reference.empty() && o_.reference != "REF") {
+  const bool is_given = !expected_.empty();
+  if (!is_given && !o_.reference.empty() && o_.reference != "REF") {
     Placement other = std::move(choose_placement(o_.reference, "", settings()).value_or_throw());
     KernelGraph graph{.root = in_.root, .stage = in_.info.stage, .list = in_.list, .opts = session_.over.opts};
     Executable same = std::move(make_executable(graph, other).value_or_throw());
     auto done = execute(same, *other.device, inputs_of(same), o_.variables, options());
     expected_ = std::move(done.value_or_throw().outputs);
-  } else if (!is_small_ && !all) {
+  } else if (!is_given && !is_small_ && !all) {
     auto some = sampled(in_.root, inputs_, o_.variables, kSampled);
     if (!some && dies(some.diag())) return {Outcome::Kind::Dies, some.diag()};
     Sample sample = std::move(some.value_or_throw());
     expected_ = std::move(sample.values), places_ = std::move(sample.places);
-  } else {
+  } else if (!is_given) {
     auto done = run_in_ref(kernel, inputs_);
     if (!done && dies(done.diag())) return {Outcome::Kind::Dies, done.diag()};
     expected_ = std::move(done.value_or_throw().outputs);

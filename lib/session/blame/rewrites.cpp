@@ -120,16 +120,12 @@ size_t first_wrong(size_t n, IsRight is_right) {
   return wrong;
 }
 
+// How often sides that REF cannot run are halved: enough to single out a few of some thousands.
+constexpr int kMostHalvings = 40;
 constexpr size_t kMostPartners = 4;     // suspects that are tried two by two
 constexpr size_t kMostPartsTried = 64;  // rewrites inside one that are left out
 
 bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
-
-}  // namespace
-
-std::string tree_text(UOp u, int depth) { return folded(describe(u, depth)); }
-
-namespace {
 
 // compare_sides, by halves where REF cannot run what was made of them: one that it cannot run says nothing of others.
 // `failures`: how many more may be.
@@ -146,6 +142,8 @@ Result<std::vector<Seen>> compared(std::span<const Sides> sides, const Arrays& a
 }
 
 }  // namespace
+
+std::string tree_text(UOp u, int depth) { return folded(describe(u, depth)); }
 
 Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
                                   const VariableValues& variables,
@@ -170,7 +168,7 @@ Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> l
     }
     sides.push_back(s);
   }
-  int failures = 40;
+  int failures = kMostHalvings;
   auto seen = compared(sides, arrays, variables, failures);
   for (size_t i = 0; seen && i < wrong.size(); i++)
     (*seen)[wrong[i]] = {.kind = Seen::Kind::Differ, .plainly = true, .points = Closing::kPoints};
