@@ -1,5 +1,7 @@
 // Models and tensor graphs: which of their kernels is to blame, if it is one.
 #pragma once
+#include <unordered_set>
+
 #include "lib/execute/sampled.h"
 #include "lib/session/blame/failing_run.h"
 #include "lib/session/model_trial.h"
@@ -34,6 +36,7 @@ class KernelWatch {
   void keep(const KernelStep& step);
   bool expect(const KernelStep& step, Sample& sample);
 
+  std::unordered_set<UOp> right_;  // kernels that were compared, and were right
   bool found_ = false, runs_ = false;
   std::string itself_;
   std::optional<Loaded> kernel_;  // that runs, or was found
