@@ -32,29 +32,25 @@ int64_t work_of(UOp root) {
   return iterations * nodes;
 }
 
-// The value as exact as doubles are: of a product, with exact factors; a tensor core rounds none.
-UOp exact(UOp u) {
-  bool widens = u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype());
-  if (widens) return exact(u.src(0));
-  return u.is(Op::MUL) ? exact(u.src(0)) * exact(u.src(1)) : u.cast(dtypes::float64);
-}
+bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
 
-// The kernel with each sum of floats, and the products in it, as exact as doubles are: what other orders make of it
+// The kernel with all arithmetic of floats as exact as doubles are: what other orders, or tensor cores, make of it
 // lies around that.
-UOp with_exact_sums(UOp root) {
-  UOpMap<UOp> now(root.graph());
+UOp with_exact_floats(UOp root) {
+  UOpMap<UOp> same(root.graph()), exact(root.graph());  // with its own dtype; of a float, as a double
   for (UOp u : toposort(root)) {
+    bool computes = u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE}) && (is_float(u) || u.in(ops::Comparison));
     std::vector<UOp> src;
-    for (UOp s : u.src()) src.push_back(now[s]);
-    bool is_sum = u.is(Op::REDUCE) && dtypes::is_float(u.dtype()) && u.dtype().count() == 1 && u.arg().op() == Op::ADD;
-    if (!is_sum) {
-      now[u] = u.with_src(src);
+    for (UOp s : u.src()) src.push_back(computes && is_float(s) ? exact[s] : same[s]);
+    if (computes && is_float(u)) {
+      exact[u] = u.replace({.dtype = dtypes::float64, .src = src});
+      same[u] = exact[u].cast(u.dtype());
       continue;
     }
-    src[0] = exact(src[0]);
-    now[u] = u.replace({.dtype = dtypes::float64, .src = src}).cast(u.dtype());
+    same[u] = u.with_src(src);
+    if (is_float(u)) exact[u] = same[u].cast(dtypes::float64);
   }
-  return now[root];
+  return same[root];
 }
 
 class KernelTrial {
@@ -153,7 +149,7 @@ class KernelTrial {
   }
 
   // Whether each element that differs is off by no more than rounding moves it: when every operation is off by its last
-  // bit (lib/execute/shaken.h), or all sums are exact; kShakes times, since what a few ways add up is no worst case.
+  // bit (lib/execute/shaken.h), or none is off at all; kShakes times, since what a few ways add up is no worst case.
   bool rounding_explains(const Arrays& actual) {
     if (moved_.empty()) shake();
     off_ = Off::None;
@@ -180,19 +176,28 @@ class KernelTrial {
            (d == dtypes::fp8e5m2 && std::fabs(v) >= 57344);
   }
 
-  // How far each element moves, at most.
+  // How far each element moves, at most. Exact floats move one of them little by chance, where another order moves it
+  // as the others: each moves as far as those of its array do on average (the root of the mean square).
   void shake() {
     for (const NamedArray& e : expected_) moved_.emplace_back(size_t(e.array.size()));
     Graph graph(k_.graph->settings());
     UOp root = copy_into(graph, k_.ast);
     for (int way = 0; way <= kShakings; way++) {
-      UOp off = way < kShakings ? shaken(root, way) : with_exact_sums(root);
+      UOp off = way < kShakings ? shaken(root, way) : with_exact_floats(root);
       auto other = in_ref(Executable::for_ref(off));
       if (!other || other->size() != expected_.size()) continue;
-      for (size_t i = 0; i < expected_.size(); i++)
-        for (int64_t k = 0; k < expected_[i].array.size(); k++)
-          moved_[i][size_t(k)] = std::max(moved_[i][size_t(k)], std::fabs(element_as_double((*other)[i].array, k) -
-                                                                         element_as_double(expected_[i].array, k)));
+      for (size_t i = 0; i < expected_.size(); i++) {
+        double squares = 0;
+        size_t size = moved_[i].size();
+        for (size_t k = 0; k < size; k++) {
+          double far = std::fabs(element_as_double((*other)[i].array, int64_t(k)) -
+                                 element_as_double(expected_[i].array, int64_t(k)));
+          moved_[i][k] = std::max(moved_[i][k], far);
+          if (std::isfinite(far)) squares += far * far;
+        }
+        if (way == kShakings)
+          for (double& far : moved_[i]) far = std::max(far, std::sqrt(squares / double(size)));
+      }
     }
   }
 
