@@ -245,3 +245,21 @@ TEST_CASE("the source's lines by node: printed once each, and none for what is p
     CHECK(text.substr(0, source->size()) == *source);
   }
 }
+
+TEST_CASE("renderer: HIP of CDNA converts vectors of fp8 by the instruction of one, as tinygrad's text does") {
+  ListBuilder b;
+  DType narrow = dtypes::fp8e4m3.vec(4), wide = dtypes::float32.vec(4);
+  UOp out = b.buffer(dtypes::fp8e4m3, 0), in = b.buffer(dtypes::fp8e4m3, 1), zero = b.constant(dtypes::int32, 0);
+  auto place = [&](UOp buffer) {
+    UOp index = b.node(Op::INDEX, buffer.dtype(), {buffer, zero});
+    return b.node(Op::CAST, narrow.ptr(4), index);
+  };
+  UOp x = b.node(Op::CAST, wide, b.node(Op::LOAD, narrow, place(in)));
+  UOp y = b.node(Op::CAST, narrow, b.node(Op::ADD, wide, {x, x}));
+  b.node(Op::STORE, dtypes::void_, {place(out), y});
+  std::string text = b.render("AMD:HIP:gfx942");
+  CAPTURE(text);
+  CHECK(contains(text, "__builtin_amdgcn_cvt_f32_fp8((unsigned int)val0, 0)"));
+  CHECK(contains(text, "f32_to_fp8((cast0+cast0), 0)"));
+  CHECK(!contains(text, "convertvector"));
+}

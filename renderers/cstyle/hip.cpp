@@ -30,10 +30,10 @@ std::span<const CRow> hip_rows() {
 
 bool is_scaled_mfma(UOp u) { return u.arg()[1][2] == Arg(128); }
 bool float_to_fp8(UOp u) {
-  return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype() == dtypes::float32;
+  return dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype().scalar() == dtypes::float32;
 }
 bool fp8_to_float(UOp u) {
-  return u.dtype() == dtypes::float32 && u.src(0).dtype().count() == 1 && dtypes::fp8s.contains(u.src(0).dtype());
+  return u.dtype().scalar() == dtypes::float32 && dtypes::fp8s.contains(u.src(0).dtype());
 }
 
 // How the instructions number the fp8 formats.
