@@ -197,6 +197,13 @@ class PairDiff {
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
+      constexpr std::string_view kInside = "kernel: ";  // of a node in a KERNEL's graph, of which both lines are told
+      if (d.what.starts_with(kInside)) {
+        const std::string what = d.what.substr(kInside.size());
+        const bool is_one_sided = what == "added" || what == "removed";
+        out.push_back(op_in(d.before.empty() ? d.after : d.before) + (is_one_sided ? " " : ": ") + what);
+        continue;
+      }
       const bool by_name = d.what == "op" || d.what == "dtype" || d.what == "axis type" || d.what == "reduce op";
       out.push_back(op + ": " + d.what + (by_name ? " " + d.before + " -> " + d.after : std::string()));
     }
