@@ -1,6 +1,7 @@
 #include "lib/execute/element.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/facts.h"
@@ -11,7 +12,8 @@ namespace {
 constexpr int64_t kFirstAxis = 1 << 22;         // of the loops that are made here
 constexpr int64_t kFirstMemory = 2'000'000;     // numbers of DEFINE_GLOBALs
 constexpr int64_t kMostElements = 1 << 16;      // of a memory: more are not told apart
-constexpr int kMostDepth = 200;                 // of an expression: what lies deeper is memory
+constexpr int kMostDepth = 200;                 // of an expression
+constexpr int kMostWork = 4000;                 // nodes at places, of two sides
 constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
 
 UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
@@ -32,8 +34,15 @@ Sides Elements::sides(UOp before, UOp after) {
     Shape shape = shape_in_loops(before);
     if (shape.size() != shape_in_loops(after).size()) return {};
     Place place = place_of(shape);
+    work_ = 0, is_cut_ = false;
     Sides out{at(before, place), at(after, place)};
-    return out.before && out.after ? out : Sides{};
+    if (is_cut_) {  // too large: `before` may be whatever it is, if `after` is made of it
+      auto all = std::exchange(known_, {});
+      whole_ = bare(before), work_ = 0, is_cut_ = false;
+      out = {at(before, place), at(after, place)};
+      whole_ = UOp(), known_ = std::move(all);
+    }
+    return out.before && out.after && !is_cut_ ? out : Sides{};
   });
   if (!both || !both->before) return {before, after};
   return std::ranges::includes(memories(both->before), memories(both->after)) ? *both : Sides{};
@@ -74,11 +83,13 @@ UOp Elements::at(UOp u, const Place& place) {
   std::vector<uint32_t> key{u.id()};
   for (UOp index : place) key.push_back(index.id());
   if (auto it = known_.find(key); it != known_.end()) return it->second;
-  if (depth_ >= kMostDepth) return memory(u, place);
+  if (whole_ && bare(u) == whole_) return memory(u, place);
+  is_cut_ |= depth_ >= kMostDepth || work_++ >= kMostWork;
+  if (is_cut_) return {};
   depth_++;
   UOp out = made(u, place);
   depth_--;
-  return known_[std::move(key)] = out;
+  return is_cut_ ? UOp() : known_[std::move(key)] = out;
 }
 
 // The node with its sources at that place; those without a shape of their own are everywhere the same.
@@ -134,7 +145,7 @@ UOp Elements::made(UOp u, const Place& place) {
 bool Elements::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(at(index, {}), value);
-    return true;
+    return !is_cut_;
   }
   std::vector<std::pair<Int, UOp>> loops;  // by how far a turn of it is
   for (UOp loop : ranges_of(index)) {
@@ -152,7 +163,7 @@ bool Elements::add_loops(Substitution& to, UOp index, UOp value) {
     to.emplace_back(at(loop, {}), is_last ? value : value % loop.src(0));
     if (!is_last) value = value / loop.src(0);
   }
-  return true;
+  return !is_cut_;
 }
 
 UOp Elements::moved(UOp u, const Place& place) {

@@ -51,7 +51,9 @@ class Elements {
   std::unordered_map<UOp, UOp> bare_, placeless_;
   std::unordered_map<UOp, UOp> memories_;  // by what they are of
   int64_t loops_ = 0;
-  int depth_ = 0;
+  UOp whole_;        // what is memory, although it has an expression; null: nothing
+  int depth_ = 0, work_ = 0;
+  bool is_cut_ = false;  // the expression is too large
 };
 
 }  // namespace tgc
