@@ -151,6 +151,8 @@ TEST_CASE("constants") {
 TEST_CASE("what a renderer cannot express is refused, naming node and renderer") {
   CHECK(contains(line_of_op("CPU", dtypes::float32, Op::POW, 2),
                  "ERROR the CPU:CLANG renderer cannot express Ops.POW of dtypes.float"));
+  for (Op op : {Op::EXP2, Op::LOG2, Op::SIN, Op::RECIPROCAL})
+    CHECK(contains(line_of_op("CPU", dtypes::int32, op, 1), "ERROR the CPU:CLANG renderer cannot express Ops."));
   CHECK(contains(line_of_op("WEBGPU", dtypes::float64, Op::ADD, 2), "no type for"));
   CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::SHL, 2),
                  "ERROR the CPU:LLVM renderer cannot express Ops.SHL"));

@@ -10,8 +10,12 @@ constexpr TypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, "__fp1
 
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
+// What ClangRenderer takes out of the table of C: floats come without them, an EXP2 of ints (2 ** n) comes.
+bool refuse(CStyle& c, UOp u) { c.cannot(u); }
+
 std::span<const CRow> clang_rows() {
   static const CRow rows[] = {
+      {{Op::EXP2, Op::LOG2, Op::SIN, Op::RECIPROCAL}, refuse},
       {Op::SQRT, is_double, "__builtin_sqrt($0)"},
       {Op::SQRT, "__builtin_sqrtf($0)"},
       {Op::TRUNC, is_double, "__builtin_trunc($0)"},
