@@ -214,7 +214,11 @@ class Run {
   bool tried(const std::string& device, const std::string& reference) {
     Session session;
     Loaded in = loaded();
-    TrialSpec spec{.input = "mutant.json", .device = device, .reference = reference, .timeout_seconds = o_.seconds};
+    TrialSpec spec{.input = "mutant.json",
+                   .device = device,
+                   .reference = reference,
+                   .timeout_seconds = o_.seconds,
+                   .keeps = false};
     auto took = [&](const auto& report) {
       if (!report.error.empty()) return judge(report.error), false;
       if (report.exit_code() != 1) return true;

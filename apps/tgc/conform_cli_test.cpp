@@ -100,6 +100,8 @@ TEST_CASE("conform: a defect is found where it is, and by values only where it c
     CHECK(has(r.out, "\"stage\":\"expander\",\"verdict\":\"different\""));
     CHECK(r.out.find("\"verdict\"") == r.out.rfind("\"verdict\""));
   }
+  for (const auto& file : std::filesystem::directory_iterator(scratch()))  // nothing is left but what was asked for
+    CHECK_FALSE(file.path().filename().string().starts_with("failed-"));
 }
 
 TEST_CASE("conform: a baseline is written when asked for, holds what conformed, and knows what was not asked") {

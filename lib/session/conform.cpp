@@ -292,7 +292,8 @@ class Judge {
                                    {.input = file + "#" + r.id,
                                     .device = "REF",
                                     .reference = file + "#" + r.id,
-                                    .variables = largest_values(r.ast, file)});
+                                    .variables = largest_values(r.ast, file),
+                                    .keeps = false});
     if (report.convicted) return report.error + "\n";  // it does what none may do, and the reference does not
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);

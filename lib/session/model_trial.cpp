@@ -306,11 +306,14 @@ class ModelTrial {
   void keep_kernel(const KernelStep& step, const Comparison& c) {
     std::string again;
     auto kept = catch_failures([&] {
-      again = o_.repro.empty() ? kept_as_files(step) : kept_as_bundle(step, c);
+      if (!o_.repro.empty()) again = kept_as_bundle(step, c);
+      else if (o_.keeps) again = kept_as_files(step);
       return Unit{};
     });
     report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ") differs from REF: " +
-                        c.text() + (kept ? "\n  again: " + again : "\n  it could not be kept: " + kept.diag().text());
+                        c.text();
+    if (!again.empty()) report_.different += "\n  again: " + again;
+    if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
   }
 
   // Each returns the command that repeats the failure. Throws Failure.

@@ -84,7 +84,7 @@ class Trial {
     bool failed = report_.result() == TrialReport::Result::Failed;
     auto kept = catch_failures([&] {
       save(done.outputs);
-      if (failed && o_.repro.empty())
+      if (failed && o_.keeps && o_.repro.empty())
         keep_failure(session_, o_, in_, place, inputs, expected, done.outputs, report_);
       return Unit{};
     });

@@ -42,6 +42,7 @@ struct TrialSpec {
   bool sanitize = false;    // of a kernel on the CPU: under AddressSanitizer
   bool each_stage = false;  // also run the graph after every stage in REF
   bool recorded = false;    // of a golden record: its own linear list and stages are run, not what tgc makes of its AST
+  bool keeps = true;        // what fails leaves its arrays, as npz files in the working folder, without `repro`
   std::string repro = {};   // the file for a bundle of what fails; {} as in the others; empty: npz files and a command
   bool one_of_several = false;  // INPUTs: reports say which they are of
   bool unfused = false;     // of a model: every operation a kernel of its own
