@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "lib/compilation/random_kernel.h"
+#include "lib/compilation/scoped_watch.h"
 #include "lib/fuzz/from_pattern.h"
 #include "lib/fuzz/tensor_graph.h"
 #include "lib/fuzz/trial_graph.h"
@@ -251,7 +252,7 @@ class Campaign {
     auto whole = Compilation::begin(std::move(loaded), {});
     if (!whole) return;
     ApplicationLog log;
-    whole->watch(&log);
+    ScopedWatch watched(*whole, log);
     auto& schedule = whole->schedule();
     std::map<std::string, uint64_t> hits;
     for (const Application& a : log.list()) hits[key_of(*a.rule)]++;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "lib/compilation/scoped_watch.h"
 #include "lib/inspect/applications.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/bundle.h"
@@ -57,7 +58,7 @@ bool Glance::rule_errs(const Specimen& c) const {
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
   FaultLog log;
-  compilation->watch(&log);
+  ScopedWatch watched(*compilation, log);
   (void)compilation->run_through(*find_row(blamed_.at("stage")));
   compilation->watch(nullptr);
   auto branch = blamed_.find("branch");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "lib/compilation/scoped_watch.h"
 #include "lib/inspect/applications.h"
 #include "lib/reduce/cuts.h"
 #include "lib/reduce/steps.h"
@@ -110,7 +111,7 @@ std::optional<Leap> Leap::find_where(const Session& session, const Specimen& c, 
   out.input_ = current(*compilation, c);
   UOp input = compilation->current();
   ApplicationLog log;
-  compilation->watch(&log);
+  ScopedWatch watched(*compilation, log);
   (void)compilation->step();
   compilation->watch(nullptr);
   auto at = find(log.list());

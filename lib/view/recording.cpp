@@ -1,5 +1,6 @@
 #include "lib/view/recording.h"
 
+#include "lib/compilation/scoped_watch.h"
 #include "lib/inspect/watchers.h"
 #include "lib/view/recording_writer.h"
 
@@ -64,7 +65,7 @@ static std::string without_folders(Diag diag) {
 RecordedGraph record(Compilation& compilation, const TextChoice& texts) {
   Recorder recorder;
   TraceWatcher watcher(recorder);
-  compilation.watch(&watcher);
+  ScopedWatch watched(compilation, watcher);
   std::string error;
   if (compilation.is_tensor_graph()) {
     if (auto& schedule = compilation.schedule(); !schedule) error = without_folders(schedule.diag());

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <unordered_set>
 
+#include "lib/compilation/scoped_watch.h"
 #include "lib/inspect/applications.h"
 #include "lib/inspect/run_diff.h"
 #include "lib/inspect/trace.h"
@@ -22,7 +23,7 @@ class Divergence {
     if (in_.text != record_.ast && pyrender(in_.root).value_or_throw() != record_.ast) return at("ast");
     Compilation c = begin();
     ApplicationLog log;
-    c.watch(&log);
+    ScopedWatch watched(c, log);
     (void)c.list();
     c.watch(nullptr);
     for (const StageRun& run : log.stages()) {
