@@ -61,12 +61,14 @@ class Evaluation {
   }
 
   std::vector<Seen> run(std::span<const Sides> pairs) {
-    std::vector<Common> common;
-    for (const Sides& s : pairs) common.push_back(are_alike(s) ? Common() : common_of(s));
-    if (!stores_.empty()) evaluate();
     std::vector<Seen> out(pairs.size());
+    std::vector<Common> common(pairs.size());
     for (size_t i = 0; i < pairs.size(); i++)
-      out[i] = are_alike(pairs[i]) ? Seen{.kind = Seen::Kind::Same} : compare(pairs[i], common[i]);
+      if (are_alike(pairs[i])) out[i].kind = Seen::Kind::Same;
+      else common[i] = common_of(pairs[i]);
+    if (!stores_.empty()) evaluate();
+    for (size_t i = 0; i < pairs.size(); i++)
+      if (out[i].kind != Seen::Kind::Same) out[i] = compare(pairs[i], common[i]);
     return out;
   }
 

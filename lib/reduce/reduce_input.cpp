@@ -1,5 +1,4 @@
 #include <chrono>
-#include <cstdio>
 
 #include "lib/reduce/reduce.h"
 #include "lib/session/blame/model.h"

@@ -93,10 +93,9 @@ std::string bundle_text(const Session& session, const TrialSpec& spec, const Loa
   repro.device = place.is_ref ? "REF" : place.label.substr(0, place.label.find(','));
   const char* fault = std::getenv("TGC_FAULT");
   if (repro.fault.empty() && fault) repro.fault = fault;
-  for (UOp u : in.list.empty() ? toposort(in.root) : in.list)  // a smaller graph may lack some
-    if (auto it = u.is(Op::DEFINE_VAR) ? spec.variables.find(std::string(u.arg()[0].text())) : spec.variables.end();
-        it != spec.variables.end())
-      repro.variables.insert(*it);
+  const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
+  for (const VariableSpec& v : variables_of(nodes))  // a smaller graph may lack some
+    if (auto it = spec.variables.find(v.name); it != spec.variables.end()) repro.variables.insert(*it);
   const ToleranceOptions& t = spec.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
   if (t.atol) repro.tolerance["atol"] = *t.atol;
@@ -104,7 +103,7 @@ std::string bundle_text(const Session& session, const TrialSpec& spec, const Loa
   repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", std::string(tinygrad_version())}};
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
-  auto buffers = buffers_of(in.list.empty() ? toposort(in.root) : in.list);
+  auto buffers = buffers_of(nodes);
   std::erase_if(repro.inputs, [&](const ReproArray& a) {  // what is only written begins as zeros
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
     return b != buffers.end() && !b->read;

@@ -17,7 +17,10 @@
 namespace tgc {
 namespace {
 
-constexpr const char* kWantedList = "a listing of print_uops, or JSON with a \"list\"";
+Diag no_order(const std::string& file) {
+  return {.message = "a graph without the order of its nodes", .file = file,
+          .expected = "a listing of print_uops, or JSON with a \"list\""};
+}
 
 Result<GraphFile> read(Graph& graph, const std::string& text, const std::string& file) {
   ReadReport report{.take_malformed = true};
@@ -46,8 +49,7 @@ Result<std::string> listing(const std::string& text, const std::string& file, bo
   Graph graph;
   auto read_list = read(graph, text, file);
   if (!read_list) return read_list.diag();
-  if (read_list->list.empty())
-    return Diag{.message = "a graph without the order of its nodes", .file = file, .expected = kWantedList};
+  if (read_list->list.empty()) return no_order(file);
   return without_last_lines(print_uops(read_list->list));
 }
 
@@ -285,8 +287,7 @@ class Judge {
     auto loaded = load_text(settings, detect_kind(answer), answer, "the answer", true);
     if (!loaded) return loaded.diag();
     if (loaded->graph->is_foreign()) return made_elsewhere(loaded->info.producer, "the answer");
-    if (q.kind == Question::After::List && loaded->list.empty())
-      return Diag{.message = "a graph without the order of its nodes", .file = "the answer", .expected = kWantedList};
+    if (q.kind == Question::After::List && loaded->list.empty()) return no_order("the answer");
     loaded->info.name = r.id, loaded->info.target = r.target, loaded->info.stage = q.stage;
     TrialReport report = run_trial(session_, *loaded,
                                    {.input = file + "#" + r.id,

@@ -24,26 +24,6 @@ constexpr OpSet kMethods{Op::SINK,  Op::END,       Op::STORE, Op::LOAD, Op::UNIQ
 constexpr OpSet kInfix{Op::ADD,   Op::IDIV,  Op::MOD, Op::SHL, Op::SHR, Op::MUL,
                        Op::CMPLT, Op::CMPNE, Op::AND, Op::OR,  Op::XOR};
 
-// What in args asks for care: a string with a bracket, which may unbalance the text around it, and a graph.
-struct Oddities {
-  bool text = false, graph = false;
-
-  void add(Arg a) {
-    if (a.is_none() || a.kind() == Arg::Kind::Int) return;  // most are
-    switch (a.kind()) {
-      case Arg::Kind::Str:
-      case Arg::Kind::Bytes:
-      case Arg::Kind::Raw: text = text || a.text().find_first_of("()") != std::string_view::npos; break;
-      case Arg::Kind::Tuple:
-      case Arg::Kind::Record:
-        for (Arg item : a.items()) add(item);
-        break;
-      case Arg::Kind::UOp: graph = true; break;
-      default: break;
-    }
-  }
-};
-
 bool holds_graph(Arg a) {
   Oddities odd;
   odd.add(a);
@@ -66,8 +46,9 @@ std::string_view method_name(Op op) {
 }
 
 void PyrenderWriter::write_lines() {
-  mark_named();
-  find_oddities();
+  mark_named(root_, order_, info_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
+  const Oddities odd = Oddities::of(order_);
+  odd_text_ = odd.text, holds_graphs_ = odd.graph;
   for (size_t i = 0; i < order_.size(); i++) {
     UOp u = order_[i];
     Info& info = info_[u.id()];
@@ -80,32 +61,6 @@ void PyrenderWriter::write_lines() {
     else piece(u);
     info.size = uint32_t(pieces_.size() - info.begin);
     if (info.named) line(u, info);
-  }
-}
-
-inline void PyrenderWriter::find_oddities() {
-  Oddities odd;
-  for (UOp u : order_) odd.add(u.arg()), odd.add(u.tag());
-  odd_text_ = odd.text, holds_graphs_ = odd.graph;
-}
-
-inline void PyrenderWriter::mark_named() {
-  for (UOp u : order_)
-    for (UOp s : u.src()) {
-      Info& info = info_[s.id()];
-      if (info.last_consumer == u.id() + 1) info.twice = true;
-      else info.consumers++, info.last_consumer = u.id() + 1;
-    }
-  auto name = [&](UOp u) { info_[u.id()].named = true; };
-  name(root_);
-  for (UOp u : order_) {
-    if (u.is(Op::SINK))
-      for (UOp s : u.src()) name(s);
-    if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
-    if (u.in({Op::REDUCE, Op::REDUCE_AXIS}) && u.num_src() > 0) name(u.src(0));
-    if (u.in(kNeverNamed)) continue;
-    const Info& info = info_[u.id()];
-    if (info.consumers != 1 || info.twice || u.in(kAlwaysNamed)) name(u);
   }
 }
 

@@ -38,20 +38,6 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   return {};
 }
 
-// Whether a text in it has a bracket, which may unbalance those around it.
-bool holds_bracket(Arg a) {
-  if (a.is_none() || a.kind() == Arg::Kind::Int) return false;  // most are
-  switch (a.kind()) {
-    case Arg::Kind::Str:
-    case Arg::Kind::Bytes:
-    case Arg::Kind::Raw: return a.text().find_first_of("()") != std::string_view::npos;
-    case Arg::Kind::Tuple:
-    case Arg::Kind::Record: return std::ranges::any_of(a.items(), holds_bracket);
-    case Arg::Kind::UOp: return true;
-    default: return false;
-  }
-}
-
 // Every node is a piece of text, its name or what it is, which its users copy.
 class OpenWriter {
  public:
@@ -64,7 +50,7 @@ class OpenWriter {
         is_known_(is_0_13_ || graph_.release() == Release::v0_14) {}
 
   OpenText write() {
-    mark_named();
+    look();
     OpenText out;
     for (size_t i = 0; i < order_.size(); i++) {
       UOp u = order_[i];
@@ -112,39 +98,20 @@ class OpenWriter {
   }
 
  private:
-  struct Info {
-    size_t begin = 0, size = 0;   // of its piece
-    uint32_t users = 0;           // distinct ones
-    uint32_t last_user = 0;       // its id, plus 1
+  struct Info : NodeUses {
+    size_t begin = 0, size = 0;   // of its piece: of one that is named its name
     uint32_t depth = 0;           // of expressions in each other
-    bool twice = false;           // used twice by one user
-    bool named = false;           // it has a line, and its piece is its name
     bool is_bracketed = false;    // its piece is an expression in one pair of brackets
   };
 
-  void mark_named() {
-    for (UOp u : order_) {
-      odd_text_ = odd_text_ || holds_bracket(u.arg()) || holds_bracket(u.tag());
-      for (UOp s : u.src()) {
-        Info& info = info_[s.id()];
-        if (info.last_user == u.id() + 1) info.twice = true;
-        else info.users++, info.last_user = u.id() + 1;
-      }
-    }
-    auto name = [&](UOp u) { info_[u.id()].named = true; };
-    name(root_);
-    for (UOp u : order_) {
-      if (u.is(Op::SINK))
-        for (UOp s : u.src()) name(s);
-      if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
-      if (u.is(Op::REDUCE) && u.num_src()) name(u.src(0));
-      if (u.is(Op::CONST) || (is_0_13_ && u.in(kNeverNamed))) continue;
-      const Info& info = info_[u.id()];
-      if (info.users != 1 || info.twice || u.in(kAlwaysNamed)) name(u);
-      if (u.is(Op::FUNCTION) || (u.is(Op::CALL) && (is_0_13_ || !u.num_src() || u.src(0).dtype() == dtypes::void_)))
-        generic_ = true;
-    }
-    if (!is_known_) generic_ = true;
+  void look() {
+    const Oddities odd = Oddities::of(order_);
+    odd_text_ = odd.text || odd.graph;
+    mark_named(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
+    generic_ = !is_known_ || std::ranges::any_of(order_, [&](UOp u) {
+      return u.is(Op::FUNCTION) ||
+             (u.is(Op::CALL) && (is_0_13_ || !u.num_src() || u.src(0).dtype() == dtypes::void_));
+    });
   }
 
   // ---- pieces and lines

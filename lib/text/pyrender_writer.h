@@ -2,7 +2,9 @@
 // pieces, kept to be copied; any other node has one user, in whose expression it is written, however deep that gets.
 // For lib/text alone: pyrender_complete.cpp adds what the letters lose.
 #pragma once
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +17,63 @@ namespace tgc {
 // "sink" for Op::SINK: the name of the method that makes such a node.
 std::string_view method_name(Op op);
 
+// What in args asks for care: a string with a bracket, which may unbalance the text around it, and a graph.
+struct Oddities {
+  bool text = false, graph = false;
+
+  void add(Arg a) {
+    if (a.is_none() || a.kind() == Arg::Kind::Int) return;  // most are
+    switch (a.kind()) {
+      case Arg::Kind::Str:
+      case Arg::Kind::Bytes:
+      case Arg::Kind::Raw: text = text || a.text().find_first_of("()") != std::string_view::npos; break;
+      case Arg::Kind::Tuple:
+      case Arg::Kind::Record:
+        for (Arg item : a.items()) add(item);
+        break;
+      case Arg::Kind::UOp: graph = true; break;
+      default: break;
+    }
+  }
+  static Oddities of(std::span<const UOp> nodes) {
+    Oddities out;
+    for (UOp u : nodes) out.add(u.arg()), out.add(u.tag());
+    return out;
+  }
+};
+
+// Which nodes have a line: of how a node is used, and of which ops it is.
+struct NodeUses {
+  uint32_t users = 0;      // distinct ones
+  uint32_t last_user = 0;  // its id, plus 1
+  bool twice = false;      // used twice by one user
+  bool named = false;      // it has a line
+};
+struct Naming {
+  OpSet reductions, never, always;  // what is reduced has a line; these ops never, or always
+};
+// Marks them in `info`, by id; Info is a NodeUses.
+template <class Info>
+void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, const Naming& naming) {
+  for (UOp u : order)
+    for (UOp s : u.src()) {
+      NodeUses& uses = info[s.id()];
+      if (uses.last_user == u.id() + 1) uses.twice = true;
+      else uses.users++, uses.last_user = u.id() + 1;
+    }
+  auto name = [&](UOp u) { info[u.id()].named = true; };
+  name(root);
+  for (UOp u : order) {
+    if (u.is(Op::SINK))
+      for (UOp s : u.src()) name(s);
+    if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
+    if (u.in(naming.reductions) && u.num_src() > 0) name(u.src(0));
+    if (u.in(naming.never)) continue;
+    const NodeUses& uses = info[u.id()];
+    if (uses.users != 1 || uses.twice || u.in(naming.always)) name(u);
+  }
+}
+
 class PyrenderWriter {
  public:
   explicit PyrenderWriter(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
@@ -24,13 +83,9 @@ class PyrenderWriter {
   std::string write() { return write_lines(), kernels_text_ + lines_.str(); }
 
  protected:
-  struct Info {
+  struct Info : NodeUses {
     size_t begin = 0;            // of its piece, into pieces_
     uint32_t size = 0;           // 0: it has none, or is not below the root
-    uint32_t consumers = 0;      // distinct ones
-    uint32_t last_consumer = 0;  // its id, plus 1
-    bool twice = false;          // used twice by one consumer
-    bool named = false;
     bool inlined = false;        // it is written in its user's expression
     bool plain = false;          // it is to be written as UOp(...), the form that leaves nothing out
   };
@@ -63,8 +118,6 @@ class PyrenderWriter {
   bool whole_movements_ = false;      // movements are written as UOp(...): their methods need shapes that fit
 
  private:
-  void mark_named();
-  void find_oddities();
   void line(UOp u, const Info& info);
   void piece(UOp u);
   size_t kernel_number(UOp ast);
