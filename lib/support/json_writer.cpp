@@ -3,18 +3,19 @@
 #include <cmath>
 #include <cstdio>
 
+#include "lib/support/plain_run.h"
 #include "lib/support/pytext.h"
 
 namespace tgc {
 
 void append_json_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
-  const bool valid = is_valid_utf8(text);
   out += '"';
-  size_t written = 0;
-  for (size_t i = 0; i < text.size(); i++) {
+  size_t written = 0, i = plain_end<'"', '\\'>(text, 0);
+  const bool valid = i == text.size() || is_valid_utf8(text.substr(i));
+  for (; i < text.size(); i = plain_end<'"', '\\'>(text, i + 1)) {
     auto c = uint8_t(text[i]);
-    if (c != '"' && c != '\\' && c >= 0x20 && (c < 0x80 || valid)) continue;
+    if (c >= 0x80 && valid) continue;
     out.append(text, written, i - written);
     written = i + 1;
     if (c == '"' || c == '\\') out += '\\', out += char(c);

@@ -1,9 +1,12 @@
 #include "lib/support/pytext.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <utility>
+
+#include "lib/support/plain_run.h"
 
 namespace tgc {
 namespace {
@@ -46,12 +49,20 @@ bool printable(int32_t c) {
 
 }  // namespace
 
+namespace {
+// One code point, of at most four bytes; behind it.
+char* put_utf8(char* to, uint32_t c) {
+  auto rest = [](uint32_t bits) { return char(0x80 | (bits & 0x3F)); };
+  if (c < 0x80) return *to++ = char(c), to;
+  if (c < 0x800) return *to++ = char(0xC0 | c >> 6), *to++ = rest(c), to;
+  if (c < 0x10000) return *to++ = char(0xE0 | c >> 12), *to++ = rest(c >> 6), *to++ = rest(c), to;
+  return *to++ = char(0xF0 | c >> 18), *to++ = rest(c >> 12), *to++ = rest(c >> 6), *to++ = rest(c), to;
+}
+}  // namespace
+
 void append_utf8(std::string& out, uint32_t c) {
-  if (c < 0x80) out += char(c);
-  else if (c < 0x800) out += {char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
-  else if (c < 0x10000) out += {char(0xE0 | c >> 12), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
-  else
-    out += {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 0x3F)), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
+  char bytes[4];
+  out.append(bytes, put_utf8(bytes, c));
 }
 
 void append_py_repr(std::string& out, double v) {
@@ -92,16 +103,18 @@ std::string py_repr(double v) {
 }
 
 std::string py_repr(std::string_view s) {
+  std::string out;
+  append_py_repr(out, s);
+  return out;
+}
+
+void append_py_repr(std::string& out, std::string_view s) {
   char quote = s.find('\'') != s.npos && s.find('"') == s.npos ? '"' : '\'';
-  std::string out(1, quote);
-  out.reserve(s.size() + 2);
+  out += quote;
   for (size_t i = 0; i < s.size();) {
-    size_t start = i;
-    if (char plain = s[i]; plain >= ' ' && plain <= '~' && plain != quote && plain != '\\') {
-      out += plain;
-      i++;
-      continue;
-    }
+    const size_t start = plain_end<'\'', '"', '\\', '\x7f'>(s, i);
+    out.append(s, i, start - i);
+    if (i = start; i == s.size()) break;
     int32_t c = decode(s, i);
     if (c == quote || c == '\\') out += {'\\', char(c)};
     else if (c == '\n') out += "\\n";
@@ -113,46 +126,65 @@ std::string py_repr(std::string_view s) {
     else if (c < 0x10000) out += "\\u", append_hex(out, c, 4);
     else out += "\\U", append_hex(out, c, 8);
   }
-  return out += quote;
+  out += quote;
 }
 
-std::optional<std::string> py_unescape(std::string_view body) {
-  if (body.find('\\') == body.npos) return std::string(body);
-  std::string out;
-  out.reserve(body.size());
-  for (size_t i = 0; i < body.size(); i++) {
-    if (body[i] != '\\') {
-      const size_t plain = std::min(body.find('\\', i), body.size());
-      out.append(body, i, plain - i);
-      i = plain - 1;
+namespace {
+// Of a hexadecimal digit; -1 of any other character.
+constexpr auto kHexValue = [] {
+  std::array<int8_t, 256> out{};
+  out.fill(-1);
+  for (int i = 0; i < 10; i++) out[size_t('0' + i)] = int8_t(i);
+  for (int i = 0; i < 6; i++) out[size_t('a' + i)] = out[size_t('A' + i)] = int8_t(10 + i);
+  return out;
+}();
+
+// So many digits at `at`; more than any code point where they are not there.
+template <int kDigits>
+uint32_t hex_digits(const char* at, const char* end) {
+  if (end - at < kDigits) return UINT32_MAX;
+  int wrong = 0;
+  uint32_t value = 0;
+  for (int i = 0; i < kDigits; i++) {
+    const int digit = kHexValue[uint8_t(at[i])];
+    wrong |= digit, value = value << 4 | uint32_t(digit);
+  }
+  return wrong < 0 ? UINT32_MAX : value;
+}
+}  // namespace
+
+std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal) {
+  std::string out(body.size(), '\0');  // an escape is never shorter than what it stands for
+  char* to = out.data();
+  const char *at = body.data(), *const end = at + body.size();
+  const bool bytes = literal == PyLiteral::Bytes;
+  auto put = [&](uint32_t value) { bytes ? void(*to++ = char(value)) : void(to = put_utf8(to, value)); };
+  while (at < end) {
+    if (*at != '\\') {
+      *to++ = *at++;
       continue;
     }
-    if (++i >= body.size()) return std::nullopt;
+    if (++at == end) return std::nullopt;
     static constexpr std::string_view kFrom = "\\'\"ntrabfv", kTo = "\\'\"\n\t\r\a\b\f\v";
-    char c = body[i];
-    if (size_t at = kFrom.find(c); at != kFrom.npos) {
-      out += kTo[at];
-    } else if (c == '\n') {  // a line joined by a backslash
+    const char c = *at++;
+    if (c == 'x' || (!bytes && (c == 'u' || c == 'U'))) {
+      const uint32_t value = c == 'x'   ? hex_digits<2>(at, end)
+                             : c == 'u' ? hex_digits<4>(at, end)
+                                        : hex_digits<8>(at, end);
+      if (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) return std::nullopt;
+      at += c == 'x' ? 2 : c == 'u' ? 4 : 8;
+      put(value);
     } else if (c >= '0' && c <= '7') {
-      uint32_t value = 0;
-      for (int k = 0; k < 3 && i < body.size() && body[i] >= '0' && body[i] <= '7'; k++, i++)
-        value = value * 8 + (body[i] - '0');
-      i--;
-      append_utf8(out, value);
-    } else if (c == 'x' || c == 'u' || c == 'U') {
-      size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : 8;
-      uint32_t value = 0;
-      if (i + digits >= body.size()) return std::nullopt;
-      auto [end, error] = std::from_chars(body.data() + i + 1, body.data() + i + 1 + digits, value, 16);
-      if (error != std::errc() || end != body.data() + i + 1 + digits || value > 0x10FFFF ||
-          (value >= 0xD800 && value < 0xE000))
-        return std::nullopt;
-      append_utf8(out, value);
-      i += digits;
-    } else {
-      out += {'\\', c};  // an unknown escape stays as it is
+      uint32_t value = uint32_t(c - '0');
+      for (int k = 1; k < 3 && at < end && *at >= '0' && *at <= '7'; k++) value = value * 8 + uint32_t(*at++ - '0');
+      put(value);
+    } else if (size_t known = kFrom.find(c); known != kFrom.npos) {
+      *to++ = kTo[known];
+    } else if (c != '\n') {  // which joins two lines
+      *to++ = '\\', *to++ = c;  // an unknown escape stays as it is
     }
   }
+  out.resize(size_t(to - out.data()));
   return out;
 }
 

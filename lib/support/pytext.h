@@ -14,10 +14,12 @@ void append_py_repr(std::string& out, double v);
 
 // repr(s) of a str given as UTF-8. Bytes that are not UTF-8 come out as \xNN.
 std::string py_repr(std::string_view s);
+void append_py_repr(std::string& out, std::string_view s);
 
 // The value of a Python string literal without its quotes (escapes \\ \' \" \n \t \r \a \b \f \v \0 \ooo \xNN \uNNNN
-// \UNNNNNNNN). nullopt when an escape is malformed.
-std::optional<std::string> py_unescape(std::string_view body);
+// \UNNNNNNNN), as UTF-8; or of a bytes literal, which has no \u and no \U. nullopt when an escape is malformed.
+enum class PyLiteral : uint8_t { Str, Bytes };
+std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal = PyLiteral::Str);
 
 // float(text) for a literal such as "1.5", "1e-05", "inf", "nan"; nullopt when it is none.
 std::optional<double> parse_py_float(std::string_view text);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "lib/support/plain_run.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;
@@ -58,6 +59,22 @@ TEST_CASE("string literals: every escape, and malformed ones") {
         std::string("\a\b\f\v\0AA\xC3\xA9\xF0\x9F\x98\x80\\q", 15));
   for (const char* bad : {"\\", "\\x4", "\\xg1", "\\u12", "\\U00110000", "\\ud800"})
     CHECK_MESSAGE(!py_unescape(bad), bad);
+  CHECK(py_unescape("\\x7fELF\\xff\\377\\0\\n\\'\\u00e9", PyLiteral::Bytes) ==
+        std::string("\x7f" "ELF\xff\xff\0\n'\\u00e9", 15));
+}
+
+TEST_CASE("a run of plain characters ends at each byte that is none, wherever it stands") {
+  const std::string plain = "abcdefgh ~ijklmnopq";
+  for (int byte = 0; byte < 256; byte++)
+    for (size_t at = 0; at < plain.size(); at++) {
+      std::string text = plain;
+      text[at] = char(byte), text[plain.size() - 1] = '"';
+      const bool stops = byte < ' ' || byte >= 0x80 || byte == '"' || byte == '\\' || at == plain.size() - 1;
+      for (size_t from : {size_t(0), at / 2, at})
+        REQUIRE(plain_end<'"', '\\'>(text, from) == (stops ? at : plain.size() - 1));
+    }
+  CHECK(plain_end<'"'>(plain, 3) == plain.size());
+  CHECK(plain_end<'"'>("", 0) == 0);
 }
 
 TEST_CASE("UTF-8") {

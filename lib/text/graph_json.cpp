@@ -1,7 +1,6 @@
 #include "lib/text/graph_json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <unordered_map>
 
@@ -11,6 +10,7 @@
 #include "lib/text/open_args.h"
 #include "lib/text/py_values.h"
 #include "lib/text/read_before.h"
+#include "lib/text/text_buffer.h"
 #include "lib/uop/release.h"
 #include "lib/uop/wellformed.h"
 
@@ -41,43 +41,44 @@ class GraphJsonWriter {
   int64_t stream(UOp root, std::string& out) {
     size_t first = nodes_.size();
     add(root);
-    std::swap(out, out_);
+    out_.clear();
     for (size_t i = first; i < nodes_.size(); i++) {
-      out_ += "{\"id\":" + std::to_string(nodes_[i].id()) + ",";
+      put("{\"id\":"), out_.put_int(nodes_[i].id()), put(',');
       node(nodes_[i]);
-      out_ += '\n';
+      put('\n');
     }
-    std::swap(out, out_);
+    out += out_.view();
     return *number_.find(root);
   }
 
   // The nodes below `root` in order, those inside args before the nodes that hold them.
   void add(UOp root) {
-    for (UOp u : toposort(root, [&](UOp u) { return !number_.contains(u); })) {
+    auto is_new = [&](UOp u) { return !number_.contains(u); };
+    for (UOp u : nodes_.empty() ? toposort(root) : toposort(root, is_new)) {
       add_inside(u.arg());
       add_inside(u.tag());
-      if (number_.contains(u)) continue;
+      if (!is_new(u)) continue;
       number_[u] = int64_t(nodes_.size());
       nodes_.push_back(u);
     }
   }
 
   std::string write(const GraphInfo& info, std::span<const UOp> list) {
-    out_ = "{\"format\":\"tgc-graph\",\"version\":1";
-    if (std::string members = info_members(info); !members.empty()) out_ += "," + members;
-    out_ += ",\"nodes\":[";
+    put("{\"format\":\"tgc-graph\",\"version\":1");
+    if (std::string members = info_members(info); !members.empty()) put(','), put(members);
+    put(",\"nodes\":[");
     for (size_t i = 0; i < nodes_.size(); i++) {
-      out_ += i ? ",\n{" : "\n{";
+      put(i ? ",\n{" : "\n{");
       node(nodes_[i]);
     }
-    out_ += "\n]";
+    put("\n]");
     if (!list.empty()) {
-      out_ += ",\"list\":[";
-      for (size_t i = 0; i < list.size(); i++) out_.append(i ? "," : "").append(std::to_string(*number_.find(list[i])));
-      out_ += ']';
+      put(",\"list\":[");
+      for (size_t i = 0; i < list.size(); i++) number(list[i], i);
+      put(']');
     }
-    out_ += "}\n";
-    return std::move(out_);
+    put("}\n");
+    return out_.str();
   }
 
  private:
@@ -87,98 +88,103 @@ class GraphJsonWriter {
       for (Arg item : a.items()) add_inside(item);
   }
 
+  void put(char c) { out_.put(c); }
+  void put(std::string_view s) { out_.put(s); }
+  void string(std::string_view s) {
+    if (plain_end<'"', '\\'>(s, 0) == s.size()) return put('"'), put(s), put('"');
+    scratch_.clear();
+    append_json_string(scratch_, s);
+    put(scratch_);
+  }
+  // Item i of a list: the number of a node.
+  void number(UOp u, size_t i) {
+    if (i) put(',');
+    out_.put_int(*number_.find(u));
+  }
+  void dtype(DType d) { d.is_image() ? put(complete_repr(d)) : put(d.repr()); }
+
   void node(UOp u) {  // what follows the opening brace
     Arg a = u.arg();
     std::string_view op = name_of(u.op());
     if (u.is(Op::OTHER)) op = shown_op(u), a = shown_arg(u);
-    out_.append("\"op\":\"").append(op).append("\",\"dtype\":\"").append(complete_repr(u.dtype())) += '"';
+    put("\"op\":\""), put(op), put("\",\"dtype\":\""), dtype(u.dtype()), put('"');
     if (u.num_src()) {
-      out_ += ",\"src\":[";
-      for (size_t i = 0; i < u.num_src(); i++) {
-        if (i) out_ += ',';
-        append_number(*number_.find(u.src(i)));
-      }
-      out_ += ']';
+      put(",\"src\":[");
+      for (size_t i = 0; i < u.num_src(); i++) number(u.src(i), i);
+      put(']');
     }
-    if (!a.is_none()) out_ += ",\"arg\":", arg(a);
-    if (!u.tag().is_none()) out_ += ",\"tag\":", arg(u.tag());
-    out_ += '}';
-  }
-
-  void append_number(int64_t n) {
-    char text[20];
-    out_.append(text, std::to_chars(text, text + sizeof text, n).ptr);
+    if (!a.is_none()) put(",\"arg\":"), arg(a);
+    if (!u.tag().is_none()) put(",\"tag\":"), arg(u.tag());
+    put('}');
   }
 
   void tagged(std::string_view key, std::string_view value) {
-    out_.append("{\"").append(key).append("\":");
-    append_json_string(out_, value);
-    out_ += '}';
+    put("{\""), put(key), put("\":"), string(value), put('}');
+  }
+  void number(Arg a) {
+    if (a.kind() == Arg::Kind::Int) return out_.put_int(a.small_int());
+    scratch_.clear();
+    a.append_repr(scratch_);
+    put(scratch_);
   }
 
   void arg(Arg a) {
     switch (a.kind()) {
-      case Arg::Kind::None: out_ += "null"; break;
-      case Arg::Kind::Bool: out_ += a.as_bool() ? "true" : "false"; break;
+      case Arg::Kind::None: put("null"); break;
+      case Arg::Kind::Bool: put(a.as_bool() ? "true" : "false"); break;
       case Arg::Kind::Int:
-      case Arg::Kind::BigInt: a.append_repr(out_); break;
-      case Arg::Kind::Float:
-        if (std::isfinite(a.to_const().as_float())) a.append_repr(out_);
-        else tagged("float", a.repr());
-        break;
-      case Arg::Kind::Str: append_json_string(out_, a.text()); break;
+      case Arg::Kind::BigInt: number(a); break;
+      case Arg::Kind::Float: std::isfinite(a.to_const().as_float()) ? number(a) : tagged("float", a.repr()); break;
+      case Arg::Kind::Str: string(a.text()); break;
       case Arg::Kind::Bytes: {
         static constexpr char kHex[] = "0123456789abcdef";
         std::string hex;
+        hex.reserve(2 * a.text().size());
         for (char c : a.text()) hex += {kHex[uint8_t(c) >> 4], kHex[c & 15]};
         tagged("bytes", hex);
         break;
       }
       case Arg::Kind::Raw:
-        if (a.text() == kNegativeZero) out_ += a.text();
+        if (a.text() == kNegativeZero) put(a.text());
         else tagged(is_dotted_name(a.text()) ? "value" : "raw", a.text());
         break;
-      case Arg::Kind::DType: tagged("value", complete_repr(a.dtype())); break;
+      case Arg::Kind::DType: put("{\"value\":\""), dtype(a.dtype()), put("\"}"); break;
+      case Arg::Kind::Op: put("{\"value\":\"Ops."), put(name_of(a.op())), put("\"}"); break;
+      case Arg::Kind::AxisType: put("{\"value\":\"AxisType."), put(name_of(a.axis_type())), put("\"}"); break;
       case Arg::Kind::Invalid:
-      case Arg::Kind::Op:
-      case Arg::Kind::AxisType:
       case Arg::Kind::AddrSpace:
       case Arg::Kind::OptOps: tagged("value", a.repr()); break;
-      case Arg::Kind::UOp: out_ += "{\"uop\":" + std::to_string(*number_.find(a.uop())) + "}"; break;
-      case Arg::Kind::Tuple:
-        out_ += '[';
-        for (size_t i = 0; i < a.items().size(); i++) {
-          if (i) out_ += ',';
-          arg(a[i]);
-        }
-        out_ += ']';
-        break;
+      case Arg::Kind::UOp: put("{\"uop\":"), number(a.uop(), 0), put('}'); break;
+      case Arg::Kind::Tuple: list(a.items()); break;
       case Arg::Kind::Record: record(RecordView(a)); break;
     }
+  }
+  void list(std::span<const Arg> items) {
+    put('[');
+    for (size_t i = 0; i < items.size(); i++) {
+      if (i) put(',');
+      arg(items[i]);
+    }
+    put(']');
   }
 
   // {"NAME":{"field":value,...}}; values that have no field's name are a list, the member "*", and come first.
   void record(RecordView r) {
-    out_.append("{\"").append(r.name()).append("\":{");
+    put("{\""), put(r.name()), put("\":{");
     size_t i = 0, n = r.size();
-    if (n && r.field(0).empty()) {
-      out_ += "\"*\":[";
-      for (; i < n && r.field(i).empty(); i++) {
-        if (i) out_ += ',';
-        arg(r.values()[i]);
-      }
-      out_ += ']';
-    }
+    while (i < n && r.field(i).empty()) i++;
+    if (i) put("\"*\":"), list(r.values().first(i));
     for (; i < n; i++) {
-      out_.append(i ? ",\"" : "\"").append(r.field(i)).append("\":");
+      put(i ? ",\"" : "\""), put(r.field(i)), put("\":");
       arg(r.values()[i]);
     }
-    out_ += "}}";
+    put("}}");
   }
 
   UOpMap<int64_t> number_;
   std::vector<UOp> nodes_;
-  std::string out_;
+  TextBuffer out_;
+  std::string scratch_;
 };
 
 // ---- reading
@@ -244,8 +250,9 @@ class JsonReader {
 
  private:
   UOp known() {
-    size_t at = in_.position();
-    int64_t i = in_.int64();
+    const size_t at = in_.position();
+    const auto short_int = in_.short_int();
+    const int64_t i = short_int ? *short_int : in_.int64();
     if (i < 0 || size_t(i) >= nodes_.size()) in_.fail(at, "found node " + std::to_string(i), "one of the nodes above");
     return nodes_[size_t(i)];
   }

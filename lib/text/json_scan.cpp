@@ -1,9 +1,7 @@
 #include "lib/text/json_scan.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
-#include <cstring>
 
 #include "lib/support/deep_stack.h"
 #include "lib/support/pytext.h"
@@ -26,15 +24,9 @@ void JsonScanner::fail(size_t at, std::string message, std::string expected) {
 
 void JsonScanner::wrong_type(const char* expected) { fail(pos_, "found " + found_at(text_, pos_), expected); }
 
-void JsonScanner::blanks() {
-  while (pos_ < text_.size() &&
-         (text_[pos_] == ' ' || text_[pos_] == '\n' || text_[pos_] == '\t' || text_[pos_] == '\r'))
-    pos_++;
-}
-
 JsonScanner::Type JsonScanner::peek() {
   blanks();
-  switch (pos_ < text_.size() ? text_[pos_] : '\0') {
+  switch (here()) {
     case '{': return Type::Object;
     case '[': return Type::Array;
     case '"': return Type::String;
@@ -68,70 +60,49 @@ bool JsonScanner::open(char bracket, const char* what) {
   return false;
 }
 
-bool JsonScanner::next(char close) {
-  blanks();
-  char c = pos_ < text_.size() ? text_[pos_] : '\0';
-  if (c != ',' && c != close) fail(pos_, "found " + found_at(text_, pos_), std::string("',' or '") + close + "'");
+bool JsonScanner::closed(char bracket) {
+  if (here() != bracket) fail(pos_, "found " + found_at(text_, pos_), std::string("',' or '") + bracket + "'");
   pos_++;
-  if (c == close) depth_--;
-  return c == ',';
+  depth_--;
+  return false;
 }
 
-size_t JsonScanner::run_end(size_t at) const {
-  // eight bytes at a time: a quote, a backslash or a control character ends the run
-  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
-  auto has_zero = [](uint64_t v) { return (v - kOnes) & ~v & kHigh; };
-  for (; at + 8 <= text_.size(); at += 8) {
-    uint64_t v;
-    std::memcpy(&v, text_.data() + at, 8);
-    uint64_t stop = has_zero(v ^ (kOnes * '"')) | has_zero(v ^ (kOnes * '\\')) | ((v - kOnes * 0x20) & ~v & kHigh);
-    if (stop) return at + size_t(std::countr_zero(stop)) / 8;  // below the lowest mark no byte borrowed from another
-  }
-  while (at < text_.size() && text_[at] != '"' && text_[at] != '\\' && uint8_t(text_[at]) >= 0x20) at++;
-  return at;
-}
-
-void JsonScanner::read_key(std::string_view& key) {
+void JsonScanner::read_key_slowly(std::string_view& key) {
+  string(key_);
+  key = key_;
   blanks();
-  if (pos_ >= text_.size() || text_[pos_] != '"') wrong_type("a key in quotes");
-  size_t end = run_end(pos_ + 1);
-  if (end < text_.size() && text_[end] == '"') {
-    key = text_.substr(pos_ + 1, end - pos_ - 1);
-    pos_ = end + 1;
-  } else {
-    string(key_);
-    key = key_;
-  }
-  blanks();
-  if (pos_ >= text_.size() || text_[pos_] != ':') wrong_type("':'");
+  if (here() != ':') wrong_type("':'");
   pos_++;
 }
 
 void JsonScanner::string(std::string& out) {
   out.clear();
   blanks();
-  if (pos_ >= text_.size() || text_[pos_] != '"') wrong_type("a string");
-  size_t begin = pos_++;
+  if (here() != '"') wrong_type("a string");
+  const size_t begin = pos_++;
+  bool is_ascii = true;
   for (;;) {
-    size_t end = run_end(pos_);
+    size_t end = plain_end<'"', '\\'>(text_, pos_);
+    for (; end < text_.size() && text_[end] < 0; end++) is_ascii = false;
     out.append(text_, pos_, end - pos_);
     pos_ = end;
     if (pos_ >= text_.size()) fail(begin, "a string without an end", "'\"'");
     if (text_[pos_] == '"') break;
-    if (text_[pos_] != '\\') fail(pos_, "found " + found_at(text_, pos_) + " in a string", "an escape such as \\n");
-    escape(out);
+    if (text_[pos_] == '\\') escape(out);
+    else if (uint8_t(text_[pos_]) < ' ')
+      fail(pos_, "found " + found_at(text_, pos_) + " in a string", "an escape such as \\n");
   }
-  if (size_t bad = utf8_error(text_.substr(begin, pos_ - begin)); bad != text_.npos)
+  if (size_t bad = is_ascii ? text_.npos : utf8_error(text_.substr(begin, pos_ - begin)); bad != text_.npos)
     fail(begin + bad, "a string that is not UTF-8");
   pos_++;
 }
 
 std::string_view JsonScanner::string_view(std::string& room) {
   blanks();
-  const size_t begin = pos_ + 1;
-  if (size_t end = begin <= text_.size() && text_[pos_] == '"' ? run_end(begin) : text_.size();
-      end < text_.size() && text_[end] == '"')
-    if (auto plain = text_.substr(begin, end - begin); is_valid_utf8(plain)) return pos_ = end + 1, plain;
+  if (here() == '"') {
+    const size_t begin = pos_ + 1, end = plain_end<'"', '\\'>(text_, begin);
+    if (end < text_.size() && text_[end] == '"') return pos_ = end + 1, text_.substr(begin, end - begin);
+  }
   string(room);
   return room;
 }
@@ -211,18 +182,6 @@ std::string_view JsonScanner::number() {
     digits();
   }
   return text_.substr(begin, pos_ - begin);
-}
-
-std::optional<int64_t> JsonScanner::short_int() {
-  blanks();
-  int64_t value = 0;
-  size_t at = pos_;
-  for (const size_t last = std::min(text_.size(), pos_ + 18); at < last && is_digit(text_[at]); at++)
-    value = value * 10 + (text_[at] - '0');
-  if (at == pos_ || at >= text_.size() || (text_[at] != ',' && text_[at] != ']' && text_[at] != '}'))
-    return std::nullopt;
-  pos_ = at;
-  return value;
 }
 
 int64_t JsonScanner::int64() {

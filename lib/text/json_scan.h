@@ -2,12 +2,14 @@
 // string values, and it trusts nothing: a malformed text, or a value of another type, is a Failure with line, column
 // and what was expected.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "lib/support/int.h"
 #include "lib/support/json_writer.h"  // until all that write JSON include it themselves
+#include "lib/support/plain_run.h"
 #include "lib/support/result.h"
 
 namespace tgc {
@@ -45,7 +47,17 @@ class JsonScanner {
   bool null();                                   // consumes a null; false when something else comes next
   int64_t int64();
   // The same of a short whole number, which most are; nullopt, with nothing read, of any other value.
-  std::optional<int64_t> short_int();
+  std::optional<int64_t> short_int() {
+    blanks();
+    int64_t value = 0;
+    size_t at = pos_;
+    for (const size_t last = std::min(text_.size(), pos_ + 18); at < last && text_[at] >= '0' && text_[at] <= '9'; at++)
+      value = value * 10 + (text_[at] - '0');
+    if (at == pos_ || at >= text_.size() || (text_[at] != ',' && text_[at] != ']' && text_[at] != '}'))
+      return std::nullopt;
+    pos_ = at;
+    return value;
+  }
   std::string_view number();                     // the text of a number
   std::string_view skip();                       // any value; returns its text
   void end();                                    // nothing may follow
@@ -56,11 +68,28 @@ class JsonScanner {
 
  private:
   std::string_view skip_value();
-  void blanks();
+  char here() const { return pos_ < text_.size() ? text_[pos_] : '\0'; }
+  void blanks() {
+    while (pos_ < text_.size() && uint8_t(text_[pos_]) <= ' ' && is_blank(text_[pos_])) pos_++;
+  }
+  static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   bool open(char bracket, const char* what);     // false: closed at once
-  bool next(char close);                         // after an item: false when the list is closed
-  void read_key(std::string_view& key);
-  size_t run_end(size_t at) const;               // the first byte from `at` that is not plain inside a string
+  bool next(char close) {                        // after an item: false when the list is closed
+    blanks();
+    if (here() == ',') return pos_++, true;
+    return closed(close);
+  }
+  bool closed(char bracket);
+  void read_key(std::string_view& key) {
+    blanks();
+    const size_t begin = pos_ + 1;
+    if (here() != '"') wrong_type("a key in quotes");
+    const size_t end = plain_end<'"', '\\'>(text_, begin);
+    if (end + 1 >= text_.size() || text_[end] != '"' || text_[end + 1] != ':') return read_key_slowly(key);
+    key = text_.substr(begin, end - begin);
+    pos_ = end + 2;
+  }
+  void read_key_slowly(std::string_view& key);   // with escapes, or blanks before the ':'
   void escape(std::string& out);
   uint32_t hex4(size_t at);
   void literal(std::string_view word);

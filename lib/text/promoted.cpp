@@ -46,6 +46,11 @@ constexpr uint32_t reachable(uint32_t i) {
     if (out >> k & 1) out |= kPromotions[k].to;
   return out;
 }
+constexpr auto kReachable = [] {
+  std::array<uint32_t, kNumPromoted> out{};
+  for (uint32_t i = 0; i < kNumPromoted; i++) out[i] = reachable(i);
+  return out;
+}();
 
 const std::array<DType, kNumPromoted>& all() {
   static const auto kAll = [] {
@@ -65,7 +70,7 @@ std::optional<DType> promoted_0_14(DType a, DType b) {
   if (a == b && a != dtypes::void_) return a;
   const uint32_t i = place_of(a), k = place_of(b);
   if (i == kNumPromoted || k == kNumPromoted) return std::nullopt;
-  return all()[size_t(__builtin_ctz(reachable(i) & reachable(k)))];
+  return all()[size_t(__builtin_ctz(kReachable[i] & kReachable[k]))];
 }
 
 }  // namespace tgc

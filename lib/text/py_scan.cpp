@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/support/plain_run.h"
 #include "lib/support/pytext.h"
 #include "lib/text/source_position.h"
 
@@ -91,17 +92,24 @@ Const PyScan::number() {
   fail(begin, "'" + std::string(digits.substr(0, 40)) + "' is no number");
 }
 
-std::string PyScan::string() {
-  size_t begin = pos_;
-  char quote = text_[pos_++];
-  while (pos_ < text_.size() && text_[pos_] != quote && text_[pos_] != '\n') pos_ += text_[pos_] == '\\' ? 2 : 1;
-  if (pos_ >= text_.size() || text_[pos_] != quote) fail(begin, "a string that does not end on its line");
-  std::string_view body = text_.substr(begin + 1, pos_ - begin - 1);
-  if (size_t bad = utf8_error(body); bad != body.npos) fail(begin + 1 + bad, "a string that is not UTF-8");
-  auto value = py_unescape(body);
+std::string PyScan::string(PyLiteral literal) {
+  const size_t begin = pos_;
+  const char quote = text_[pos_++];
+  bool is_escaped = false, is_ascii = true;
+  for (; pos_ = plain_end<'\'', '"', '\\'>(text_, pos_), peek() != quote; pos_++) {
+    for (; peek() == '\\' && pos_ + 1 < text_.size(); pos_ += 2) is_escaped = true, is_ascii &= peek(1) >= 0;
+    if (peek() == quote) break;
+    if (peek() == '\n' || at_end()) fail(begin, "a string that does not end on its line");
+    is_ascii &= peek() >= 0;
+  }
+  std::string_view body = text_.substr(begin + 1, pos_++ - begin - 1);
+  if (!is_ascii && literal == PyLiteral::Bytes) fail(begin, "bytes that are not ASCII");
+  if (size_t bad = is_ascii ? body.npos : utf8_error(body); bad != body.npos)
+    fail(begin + 1 + bad, "a string that is not UTF-8");
+  if (!is_escaped) return std::string(body);
+  auto value = py_unescape(body, literal);
   if (!value) fail(begin, "a malformed escape in a string");
-  pos_++;
-  return *value;
+  return *std::move(value);
 }
 
 }  // namespace tgc

@@ -8,6 +8,7 @@
 #include "lib/dtype/const.h"
 #include "lib/support/deep_stack.h"
 #include "lib/support/limits.h"
+#include "lib/support/pytext.h"
 #include "lib/support/result.h"
 
 namespace tgc {
@@ -63,7 +64,7 @@ class PyScan {
   // Blanks and comments; inside brackets line ends too.
   void skip() {
     while (peek() == ' ') pos_++;
-    if (!(kTraits[uint8_t(peek())] & kSkipped)) return;  // the quick way out
+    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // the quick way out
     skip_slowly();
   }
   void skip_lines();                    // line ends too, wherever
@@ -94,7 +95,7 @@ class PyScan {
 
   // ---- literals
   Const number();                       // of digits
-  std::string string();                 // at its first quote
+  std::string string(PyLiteral literal = PyLiteral::Str);  // at its first quote
 
   // Counts a level of nesting for as long as it lives; too many are a failure.
   class Nested {

@@ -31,19 +31,6 @@ void PyValues::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
   }
 }
 
-namespace {
-// The bytes of a literal, which a string's escapes made characters below 256 of.
-std::string bytes_of(const std::string& text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); i++) {
-    const auto c = uint8_t(text[i]);
-    if ((c == 0xC2 || c == 0xC3) && i + 1 < text.size()) out += char(((c & 3) << 6) | (text[++i] & 0x3F));
-    else out += text[i];
-  }
-  return out;
-}
-}  // namespace
-
 UOp PyValues::make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
   if (!is_open())
     if (std::string trouble = structure_trouble(op, src, arg); !trouble.empty()) fail(at, trouble);
@@ -70,7 +57,10 @@ PyValues::Value PyValues::primary() {
   if (c == '(') return bracketed();
   if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return {Arg(number())};
   if (c == '\'' || c == '"') return {graph_.str(string())};
-  if (c == 'b' && (peek(1) == '\'' || peek(1) == '"')) return pos_++, Value{graph_.bytes(bytes_of(string()))};
+  if (c == 'b' && (peek(1) == '\'' || peek(1) == '"')) {
+    pos_++;
+    return {graph_.bytes(string(PyLiteral::Bytes))};
+  }
   if (!is_name_start(c)) fail(at, "found " + found(at), "an expression");
   return named(identifier("a name"), at);
 }

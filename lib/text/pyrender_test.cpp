@@ -211,6 +211,8 @@ TEST_CASE("pyrender: bad input is named with its place and what was expected") {
   CHECK(trouble_with("c1 = c2.sink()\nc2 = c1.sink()").starts_with("in.uop:1:6: unknown name 'c2'"));
   CHECK(trouble_with(std::string("a = UOp\0", 8)).starts_with("in.uop:1:8: found the byte 0x00"));
   CHECK(trouble_with("a = UOp.variable('\xFF', 0, 1)").starts_with("in.uop:1:19: a string that is not UTF-8"));
+  CHECK(trouble_with("a = UOp.variable('\\\xFF', 0, 1)").starts_with("in.uop:1:20: a string that is not UTF-8"));
+  CHECK(trouble_with("a = UOp.variable(b'\xC3\xA9', 0, 1)").starts_with("in.uop:1:19: bytes that are not ASCII"));
   CHECK(trouble_with("a = UOp.variable('x, 0, 1)").starts_with("in.uop:1:18: a string that does not end on its line"));
   CHECK(trouble_with("a = UOp.const(dtypes.int, " + std::string(6000, '9') + ")")
             .starts_with("in.uop:1:27: an integer of 6000 digits"));

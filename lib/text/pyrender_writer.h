@@ -22,11 +22,14 @@ struct Oddities {
   bool text = false, graph = false;
 
   void add(Arg a) {
-    if (a.is_none() || a.kind() == Arg::Kind::Int) return;  // most are
+    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // most are one of these
+  }
+  void look_into(Arg a) {
     switch (a.kind()) {
       case Arg::Kind::Str:
       case Arg::Kind::Bytes:
-      case Arg::Kind::Raw: text = text || a.text().find_first_of("()") != std::string_view::npos; break;
+      case Arg::Kind::Raw: text = text || a.text().find('(') != a.text().npos || a.text().find(')') != a.text().npos;
+        break;
       case Arg::Kind::Tuple:
       case Arg::Kind::Record:
         for (Arg item : a.items()) add(item);

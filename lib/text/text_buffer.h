@@ -46,6 +46,7 @@ class TextBuffer {
     if (v >= 0 && v < 10) *at_++ = char('0' + v);
     else at_ = std::to_chars(at_, at_ + 24, v).ptr;
   }
+  void clear() { at_ = begin_.get(); }
   // Drops the first and the last character from byte `from` on.
   void drop_ends(size_t from) {
     char* begin = begin_.get() + from;

@@ -39,16 +39,18 @@ void append_items(std::string& out, std::span<const Arg> items) {
 void append_bytes(std::string& out, std::string_view bytes) {
   static constexpr char kHex[] = "0123456789abcdef";
   const char quote = bytes.find('\'') != bytes.npos && bytes.find('"') == bytes.npos ? '"' : '\'';
-  out += 'b', out += quote;
+  const size_t begin = out.size();
+  out.resize(begin + 4 * bytes.size() + 3);
+  char* to = out.data() + begin;
+  *to++ = 'b', *to++ = quote;
   for (char c : bytes) {
-    if (c == quote || c == '\\') out += '\\', out += c;
-    else if (c == '\t') out += "\\t";
-    else if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else if (c >= ' ' && c < 0x7f) out += c;
-    else out += "\\x", out += kHex[uint8_t(c) >> 4], out += kHex[c & 15];
+    const char letter = c == '\t' ? 't' : c == '\n' ? 'n' : c == '\r' ? 'r' : c == quote || c == '\\' ? c : '\0';
+    if (letter) *to++ = '\\', *to++ = letter;
+    else if (c >= ' ' && c < 0x7f) *to++ = c;
+    else *to++ = '\\', *to++ = 'x', *to++ = kHex[uint8_t(c) >> 4], *to++ = kHex[c & 15];
   }
-  out += quote;
+  *to++ = quote;
+  out.resize(size_t(to - out.data()));
 }
 
 Order order_of(std::strong_ordering o) { return o < 0 ? Order::Less : o > 0 ? Order::Greater : Order::Equal; }
@@ -129,7 +131,7 @@ void Arg::append_repr(std::string& out) const {
     case Kind::Bool: case Kind::Int: case Kind::BigInt: case Kind::Float:
     case Kind::Invalid: to_const().append_str(out); break;
     case Kind::None: out += "None"; break;
-    case Kind::Str: out += py_repr(text()); break;
+    case Kind::Str: append_py_repr(out, text()); break;
     case Kind::Bytes: append_bytes(out, text()); break;
     case Kind::Raw: out += text(); break;
     case Kind::Tuple: append_items(out, items()); break;

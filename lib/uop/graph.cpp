@@ -21,8 +21,14 @@ uint64_t mix(uint64_t h, uint64_t v) {
 }
 
 uint32_t hash_text(std::string_view text) {
-  uint64_t h = text.size();
-  for (char c : text) h = mix(h, uint8_t(c));
+  uint64_t h = text.size(), word = 0;
+  for (; text.size() > sizeof word; text.remove_prefix(sizeof word)) {
+    std::memcpy(&word, text.data(), sizeof word);
+    h = mix(h, word);
+  }
+  word = 0;
+  if (!text.empty()) std::memcpy(&word, text.data(), text.size());
+  h = mix(h, word);
   return uint32_t(h ^ h >> 32);
 }
 

@@ -1,0 +1,30 @@
+// How far a text goes on with plain characters, eight at a time: for what reads and writes strings with escapes.
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace tgc {
+
+// The first byte of `text` from `at` on that is one of kStops, a control character below ' ' or of a character beyond
+// ASCII; the size of `text` where there is none.
+template <char... kStops>
+size_t plain_end(std::string_view text, size_t at) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  // the high bit of each byte that is 0, and perhaps of some above the first such byte
+  auto zeros = [](uint64_t v) { return (v - kOnes) & ~v; };
+  for (; at + 8 <= text.size(); at += 8) {
+    uint64_t v;
+    std::memcpy(&v, text.data() + at, 8);
+    const uint64_t stops = (zeros(v ^ (kOnes * uint64_t(kStops))) | ...), below_blank = v - kOnes * ' ';
+    const uint64_t stop = (stops | below_blank | v) & kHigh;
+    if (stop) return at + size_t(std::countr_zero(stop)) / 8;
+  }
+  auto is_plain = [](char c) { return c >= ' ' && ((c != kStops) && ...); };  // char is signed
+  while (at < text.size() && is_plain(text[at])) at++;
+  return at;
+}
+
+}  // namespace tgc
