@@ -217,12 +217,14 @@ Status Source::picked_kernel(Loaded& in) {
 
 Result<Loaded> Source::graph_of_text(InputKind kind, std::string_view text, const std::string& file,
                                      const std::map<std::string, std::string>& recorded) {
+  if (recorded.empty())  // it says itself which settings it was made with
+    if (auto said = info_before(kind, text).settings; !said.empty()) return graph_of_text(kind, text, file, said);
   auto settings = session_->settings_for(recorded);
   if (!settings) return settings.diag();
   auto out = load_text(*settings, kind, text, file, take_malformed_);
   if (!out) return out;
   if (out->graph->is_foreign()) return out;
-  if (recorded.empty() && !out->info.settings.empty())  // it says itself which settings it was made with
+  if (recorded.empty() && !out->info.settings.empty())  // what it says stands behind the graph
     return graph_of_text(kind, text, file, out->info.settings);
   if (out->info.settings.empty()) out->info.settings = recorded;
   if (!out->info.stage.empty() && !find_row(out->info.stage)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/support/pytext.h"
+#include "lib/text/json_scan.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open_reader.h"
@@ -150,6 +151,24 @@ InputKind detect_kind(std::string_view head) {
   size_t digits = head.find_first_not_of("0123456789");
   if (digits != 0 && digits != head.npos && head.substr(digits, 5) == " Ops.") return InputKind::Uops;
   return InputKind::Pyrender;
+}
+
+GraphInfo info_before(InputKind kind, std::string_view text) {
+  if (kind != InputKind::Json) {
+    auto header = read_header(text, {});
+    return header ? header->value_or(GraphInfo()) : GraphInfo();
+  }
+  auto read = catch_failures([&] {
+    GraphInfo out;
+    JsonScanner in(text);
+    in.object_while([&](std::string_view key) {
+      if (key == "nodes") return false;
+      if (!read_info_member(in, key, out)) in.skip();
+      return true;
+    });
+    return out;
+  });
+  return read ? *read : GraphInfo();
 }
 
 namespace {

@@ -57,6 +57,10 @@ std::string_view name_of(InputKind kind);
 // The kind of an input that begins with `head` (its first line at least). Text that is nothing else counts as pyrender.
 InputKind detect_kind(std::string_view head);
 
+// What a text says of its graph before the graph begins, in a header or in members of JSON: quick, as nothing else is
+// read. Empty where it says nothing, or is malformed.
+GraphInfo info_before(InputKind kind, std::string_view text);
+
 struct ReadReport {
   bool take_malformed = false;     // asked for: a graph whose dtypes do not belong together is no error
   std::string_view producer;       // asked for: whose text it is where it does not say so: "tinygrad 0.14.0"

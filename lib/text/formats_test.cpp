@@ -41,6 +41,20 @@ TEST_CASE("every format that can be read brings the graph back") {
   CHECK(!parse_format("jsn"));
 }
 
+TEST_CASE("what a text says of its graph is known before the graph is read") {
+  Graph g;
+  GraphInfo info{.name = "k", .stage = "expander", .settings = {{"NOOPT", "1"}}};
+  for (Format f : {Format::Pyrender, Format::Repr, Format::Json}) {
+    auto text = write_graph(f, g.constant(dtypes::int32, 7), info);
+    REQUIRE(text.ok());
+    const std::string head = text->substr(0, text->find(f == Format::Json ? "\"nodes\"" : "\n") + 8);
+    CHECK_MESSAGE(info_before(detect_kind(*text), head + " what is malformed") == info, name_of(f));
+  }
+  CHECK(info_before(InputKind::Json, R"({"nodes":[],"settings":{"NOOPT":"1"}})") == GraphInfo());
+  CHECK(info_before(InputKind::Json, R"({"settings":{"NOOPT":)") == GraphInfo());
+  CHECK(info_before(InputKind::Pyrender, "c0 = UOp.const(dtypes.int, 1)") == GraphInfo());
+}
+
 TEST_CASE("where nodes stand in the text is known, in every format") {
   std::string text = "c0 = UOp.const(dtypes.int, 1)\nc1 = UOp.const(dtypes.int, 2)\n\nast = c0+c1";
   Graph g;

@@ -32,6 +32,15 @@ class JsonScanner {
       on_key(key);
     }
   }
+  // The same for as long as on_key says true: what comes from there on is not read.
+  template <class OnKey>
+  void object_while(OnKey&& on_key) {
+    std::string_view key;
+    for (bool more = open('{', "an object"); more; more = next('}')) {
+      read_key(key);
+      if (!on_key(key)) return;
+    }
+  }
   // on_item() for each item in order; it must consume the item.
   template <class OnItem>
   void array(OnItem&& on_item) {

@@ -27,7 +27,7 @@ bool is_pair_of_sizes(Arg a) { return all_of(a, [](Arg i) { return is_small(i); 
 bool is_reduction(Arg a) { return a.is(Op::ADD) || a.is(Op::MUL) || a.is(Op::MAX); }
 bool is_axis(Arg a) { return is_small(a, -kMaxNumber); }
 
-Wanted any_arg(Arg) { return nullptr; }
+constexpr Wanted (*any_arg)(Arg) = nullptr;
 Wanted number(Arg a) { return unless(a.is_const(), "a number"); }
 Wanted numbers(Arg a) {
   return unless(all_of(a, [](Arg i) { return i.is_const(); }) && !a.items().empty(), "a tuple of numbers");
@@ -313,7 +313,7 @@ Wanted stored_on(const Fields& f) {
 struct Row {
   Op op;
   size_t least, most;                 // sources
-  Wanted (*arg)(Arg);
+  Wanted (*arg)(Arg);                 // null: any
   Wanted (*dtypes)(const Fields&);
 };
 
@@ -433,7 +433,14 @@ Wanted wanted_dtypes(UOp u) {
 
 }  // namespace
 
-std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
+static bool has_structure(Op op, std::span<const UOp> src, Arg arg) {
+  if (int(op) >= kNumOps) return false;
+  const Row& row = kTable[size_t(op)];
+  return src.size() >= row.least && src.size() <= row.most && !(row.arg && row.arg(arg));
+}
+
+// Not in line with the question, which is asked of every node.
+[[gnu::noinline]] static std::string structure_that_is_wrong(Op op, std::span<const UOp> src, Arg arg) {
   if (int(op) >= kNumOps) return named(op) + ", which tinygrad 0.12.0 does not have";
   const Row& row = kTable[size_t(op)];
   if (src.size() < row.least || src.size() > row.most) {
@@ -443,8 +450,11 @@ std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
     return named(op) + " with " + std::to_string(src.size()) + (src.size() == 1 ? " source" : " sources") +
            ", needs " + needs;
   }
-  if (Wanted wanted = row.arg(arg)) return named(op) + " with the arg " + shortened(arg.repr()) + ", needs " + wanted;
-  return {};
+  return named(op) + " with the arg " + shortened(arg.repr()) + ", needs " + row.arg(arg);
+}
+
+std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
+  return has_structure(op, src, arg) ? std::string() : structure_that_is_wrong(op, src, arg);
 }
 
 std::string dtype_trouble(UOp u) {
