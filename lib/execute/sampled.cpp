@@ -17,6 +17,7 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kFewest = 64, kMost = 2048;  // places of each store
+constexpr double kMostTimes = 200;             // the work that was asked for: what is more is refused
 constexpr int64_t kOwn = 1000000;              // number of the first DEFINE_GLOBAL that is not the kernel's
 constexpr int64_t kPointAxis = 1 << 20;
 
@@ -215,9 +216,12 @@ double work_of(UOp ast) { return work_below(ast, {}); }
 Result<Sample> sampled(UOp ast, const Arrays& inputs, const VariableValues& variables, double work) {
   return catch_failures([&] {
     auto stores = plain_stores(ast);
-    if (!stores || work_of(ast) <= work) return all_of(ast, inputs, variables);
+    const double all = work_of(ast);
+    if (!stores && all > kMostTimes * work) throw Failure("the kernel is no plain AST, and too large for REF");
+    if (!stores || all <= work) return all_of(ast, inputs, variables);
     double each = 0;
     for (const PlainStore& s : *stores) each += work_below(s.value, {s.ranges.begin(), s.ranges.end()});
+    if (double(kFewest) * each > kMostTimes * work) throw Failure("a few places of the kernel are too large for REF");
     return Sampling(ast, std::clamp(int64_t(work / each), kFewest, kMost)).run(inputs, variables);
   });
 }

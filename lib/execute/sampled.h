@@ -27,7 +27,7 @@ UOp constant_size_of(UOp range);
 
 // What the kernel of that AST makes of `inputs`, one array for each of its buffers: everywhere when that is no more
 // than `work` evaluations, or when it is no plain AST (a store for each element of its ranges); else at as many places
-// as that allows. Errors: REF cannot run it.
+// as that allows. Errors: REF cannot run it; even a few places are far more.
 Result<Sample> sampled(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
 // What it stores at those places. An error: it is no plain AST, or a place is none of its own.

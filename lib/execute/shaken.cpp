@@ -20,6 +20,18 @@ double epsilon(DType dtype) {
   }
 }
 
+// The least number of the dtype that has all its digits: below it a step is as far as there. 0: no kernel comes near.
+double least_normal(DType dtype) {
+  switch (dtype.scalar_kind()) {
+    case Scalar::Float16:
+    case Scalar::FP8E5M2: return 0x1p-14;
+    case Scalar::FP8E4M3: return 0x1p-6;
+    default: return 0;
+  }
+}
+
+UOp size(UOp x) { return x.maximum(x.neg()); }
+
 constexpr double kFewBits = 16;
 constexpr OpSet kRounds = {Op::ADD,        Op::SUB,  Op::MUL,  Op::FDIV, Op::MULACC, Op::POW,
                            Op::RECIPROCAL, Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN};
@@ -68,8 +80,11 @@ class Shaker {
   bool turns_comparisons() const { return way_ < kShakings / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
   UOp scaled(UOp x, bool more, double bits) const {
-    double e = epsilon(x.dtype()) * bits;
-    return e ? x * x.const_like(more ? 1 + e : 1 - e) : x;
+    double e = (more ? bits : -bits) * epsilon(x.dtype()), least = least_normal(x.dtype());
+    if (!e) return x;
+    UOp off = x * x.const_like(1 + e);
+    if (!least) return off;
+    return (size(x).lt(x.const_like(least)) & x.ne(x.const_like(0.0))).where(x + x.const_like(e * least), off);
   }
   UOp something_else(UOp like) const { return like.const_like(Const(int64_t(37 + 24 * way_))); }
 
@@ -93,9 +108,10 @@ class Shaker {
     return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
   }
 
-  // Every other element of a sum is more, the others are less; a maximum passes over NaNs, or does not.
+  // Every other element of a sum is more, the others are less; a maximum passes over NaNs, or one of them wins.
   UOp reduction(UOp u, std::vector<UOp> src) const {
-    if (u.arg().op() == Op::MAX && way_ % 2) src[0] = src[0].ne(src[0]).where(src[0].const_like(-INFINITY), src[0]);
+    if (u.arg().op() == Op::MAX)
+      src[0] = src[0].ne(src[0]).where(src[0].const_like(way_ % 2 ? -INFINITY : INFINITY), src[0]);
     if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {
       UOp odd = (src[1] % Const(int64_t(2))).ne(Const(int64_t(0)));
       if (u.dtype().count() > 1) odd = odd.broadcast(u.dtype().count());
@@ -107,7 +123,6 @@ class Shaker {
   // Of exact floats it is what it is.
   UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
-    auto size = [](UOp x) { return x.maximum(x.neg()); };
     UOp size_of_both = size(src[0]).maximum(size(src[1]));
     UOp apart =
         (size_of_both * size_of_both.const_like(kFewBits * epsilon(src[0].dtype()))).lt(size(src[0] + src[1].neg()));

@@ -80,6 +80,13 @@ TEST_CASE("shaken: a cast of what rounding puts on either side of an integer jum
 TEST_CASE("shaken: a maximum of a NaN is the one or the other") {
   int jumps = results("(a.sqrt()).maximum(b)", -1.f, 2.f).jumps;
   CHECK((jumps > 0 && jumps < kShakings));
+  CHECK(results("a.sqrt().reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, 0.f).jumps > 0);
+}
+
+TEST_CASE("shaken: among numbers too small for all their digits the last bit is off, too, and nothing is no number") {
+  const std::string square = "(a.cast(dtypes.fp8e4m3)*a.cast(dtypes.fp8e4m3))";
+  CHECK(results(square, 0.0703125f, 0.f).jumps > 0);  // 2.5 of the least steps
+  CHECK(results(square, 0.f, 0.f).jumps == 0);
 }
 
 }  // namespace tgc
