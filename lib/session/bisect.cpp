@@ -93,12 +93,14 @@ void bisect_kernel(FailingRun& run, BisectReport& report) {
 
 // Does `work` and says how long it took, and what trouble there was.
 template <class Work>
-BisectReport reported(const std::string& name, Work work) {
+BisectReport reported(const Session& session, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
   auto begin = Clock::now();
   auto done = catch_failures([&] { return work(report), Unit{}; });
-  if (!done) report.error = done.diag().text();
   report.seconds = seconds_since(begin);
+  if (done) return report;
+  if (!session.cancelled()) report.error = done.diag().text();
+  else blame(report, Verdict::Unresolved, "stopped before it was known");
   return report;
 }
 
@@ -139,8 +141,11 @@ void bisect_kernels(const Session& session, const Loaded& whole, const TrialSpec
 
 }  // namespace
 
-BisectReport bisect(const Session& session, Loaded& in, const TrialSpec& spec, const BisectPlan& plan) {
-  return reported(in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
+BisectReport bisect(const Session& whole, Loaded& in, const TrialSpec& spec, const BisectPlan& plan) {
+  Session session = whole;
+  Cancel limit(whole.cancel, plan.seconds);
+  if (plan.seconds > 0) session.cancel = &limit;
+  return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
     if (!plan.against.empty()) {
       auto record = std::move(record_against(session, plan.against, in.info.name).value_or_throw());
       report.device = record->target;
@@ -167,14 +172,14 @@ BisectReport bisect(const Session& session, Loaded& in, const TrialSpec& spec, c
 }
 
 BisectReport bisect_model(const Session& session, const std::string& path, const TrialSpec& spec) {
-  return reported(path, [&](BisectReport& report) {
+  return reported(session, path, [&](BisectReport& report) {
     bisect_kernels(session, Loaded(), spec, report,
                    [&](const TrialSpec& watched) { return run_model(session, path, watched); });
   });
 }
 
 BisectReport bisect_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec) {
-  return reported(in.info.name, [&](BisectReport& report) {
+  return reported(session, in.info.name, [&](BisectReport& report) {
     bisect_kernels(session, in, spec, report, [&](const TrialSpec& watched) {
       Loaded copy = in;  // a graph that was scheduled before is rewritten otherwise
       copy.graph = std::make_shared<Graph>(in.graph->settings());

@@ -52,6 +52,7 @@ struct BisectPlan {
   std::string command;   // a shell command that takes the place of running and comparing: {} stands for the file of a
                          // graph; it ends with 0 when that graph still shows what is wrong
   bool crash = false;    // it is tgc that dies: it is compiled in a process of its own first
+  double seconds = 0;    // more than 0: after about so many it is unresolved
 };
 
 // The kernel run as run_trial runs it, and, if it fails, who is to blame. If it does not, a golden record is compared

@@ -41,6 +41,15 @@ BisectReport bisected_schedule(const std::string& id, const std::string& fault) 
 
 }  // namespace
 
+TEST_CASE("bisect: after its seconds it is unresolved, and says so") {
+  WithEnvironment with("TGC_FAULT", "divmod-general");
+  Loaded in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());
+  BisectReport report = bisect(Session(), in, {.device = "REF"}, {.seconds = 1e-9});
+  CHECK(report.verdict == Verdict::Unresolved);
+  CHECK(report.error == "");
+  CHECK(report.text().find("stopped before it was known") != std::string::npos);
+}
+
 TEST_CASE("bisect: a schedule is held against a kernel for each operation, on the same arrays") {
   for (const char* id : {"gemm_int8", "bin_pow_half", "nn_randn", "mod_const_1"}) {
     CAPTURE(id);

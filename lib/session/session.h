@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
+#include "lib/support/clocks.h"
 
 namespace tgc {
 
@@ -34,14 +35,24 @@ class Events {
   virtual bool color() const { return false; }             // whether those texts may have colours
 };
 
-// A request to stop, from any thread or a signal handler. Verbs over many graphs look at it between two graphs.
+// A request to stop, from any thread or a signal handler. Verbs over many graphs look at it between two graphs; bisect
+// and reduce between two tries.
 class Cancel {
  public:
+  Cancel() = default;
+  // Of a part of what `whole` (null: nobody) may stop, for that many seconds from now on.
+  Cancel(const Cancel* whole, double seconds)
+      : whole_(whole), end_(Clock::now() + std::chrono::milliseconds(int64_t(1000 * seconds))) {}
+
   void request() { requested_.store(true, std::memory_order_relaxed); }
-  bool requested() const { return requested_.load(std::memory_order_relaxed); }
+  bool requested() const {
+    return requested_.load(std::memory_order_relaxed) || (whole_ && whole_->requested()) || Clock::now() > end_;
+  }
 
  private:
   std::atomic<bool> requested_{false};
+  const Cancel* whole_ = nullptr;
+  Clock::time_point end_ = Clock::time_point::max();
 };
 
 struct Session {

@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "lib/compilation/scoped_watch.h"
 #include "lib/execute/cut_short.h"
 #include "lib/execute/drawing.h"
 #include "lib/execute/sampled.h"
 #include "lib/execute/sanitized.h"
+#include "lib/rewrite/rewrite.h"
 #include "lib/runtime/npz.h"
 #include "lib/session/again.h"
 #include "lib/session/bundle.h"
@@ -26,6 +28,20 @@ namespace tgc {
 namespace {
 
 Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
+
+// Ends a compilation, between two rewrites, when the session is cancelled.
+class EndsWhenCancelled : public Watcher, public RewriteObserver {
+ public:
+  explicit EndsWhenCancelled(const Session& session) : session_(session) {}
+  void begin(Compilation& c) override { set_observer(c.graph(), this); }
+  void end(Compilation& c) override { set_observer(c.graph(), nullptr); }
+  void rewritten(const Hit&, UOp, UOp, Cost) override {
+    if (session_.cancelled()) throw Failure("cancelled");
+  }
+
+ private:
+  const Session& session_;
+};
 
 // Whether that is a kernel's own doing, and no trouble with running it.
 bool dies(const Diag& d) { return d.convicts || d.message.starts_with("killed by "); }
@@ -197,7 +213,12 @@ void FailingRun::expect_place_works() {
 bool FailingRun::ends_with_limit(int64_t rewrite_stack_limit) const {
   Settings higher = settings();
   higher.REWRITE_STACK_LIMIT = rewrite_stack_limit;
-  return begin(place_.target->name(), higher).list().ok();
+  EndsWhenCancelled watcher(session_);
+  Compilation c = begin(place_.target->name(), higher);
+  ScopedWatch watched(c, watcher);
+  const bool ends = c.list().ok();
+  go_on();
+  return ends;
 }
 
 Compilation begin_anew(const Session& session, const Loaded& in, const std::string& target, const Settings& settings) {
@@ -208,7 +229,12 @@ Compilation begin_anew(const Session& session, const Loaded& in, const std::stri
   return std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
 }
 
+void FailingRun::go_on() const {
+  if (session_.cancelled()) throw Failure("cancelled");
+}
+
 Compilation FailingRun::begin(const std::string& target, const Settings& settings) const {
+  go_on();
   return begin_anew(session_, in_, target, settings);
 }
 
@@ -257,6 +283,7 @@ Outcome FailingRun::run_command(UOp root) const {
 }
 
 Outcome FailingRun::run_graph(UOp root) {
+  go_on();
   if (!command_.empty()) return run_command(root);
   if (!is_small_) return run_cut_short(root);
   auto kernel = Executable::for_ref(root);

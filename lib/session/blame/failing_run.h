@@ -93,6 +93,7 @@ class FailingRun {
 
  private:
   const Settings& settings() const { return in_.graph->settings(); }
+  void go_on() const;  // throws Failure when the session is cancelled
   void choose_place();
   Outcome expect(bool all = false);
   Outcome run_command(UOp root) const;

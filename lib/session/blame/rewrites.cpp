@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lib/compilation/scoped_watch.h"
 #include "lib/execute/closed.h"
 #include "lib/execute/element.h"
 #include "lib/inspect/trace.h"
@@ -248,7 +249,8 @@ Proof RewriteBlame::confirm(const Suspect& s) {
       if (s.depth == 0) return Proof::ByGraph;
       Outcome other = without(s);
       if (other.passes()) return Proof::ByRun;
-      return other.is_refused() && s.seen.plainly ? Proof::ByGraph : Proof::None;
+      if (other.is_refused() ? s.seen.plainly : stage_without(s).passes()) return Proof::ByGraph;
+      return Proof::None;
     }
   if (without(s).passes()) return Proof::ByRun;
   Veto all([&](uint64_t, const Hit& hit, UOp) { return hit.rule == s.rule && hit.branch == s.branch; });
@@ -346,6 +348,17 @@ Outcome RewriteBlame::without(const Suspect& s, const Suspect* second) {
   return run_.attempt(&veto);
 }
 
+// The graph after its stage with it left out, in REF: later stages may do the same again.
+Outcome RewriteBlame::stage_without(const Suspect& s) {
+  Veto veto([&](uint64_t number, const Hit&, UOp) { return number == s.number; });
+  Compilation c = run_.begin();
+  ScopedWatch watched(c, veto);
+  if (auto done = c.run_through(*s.stage); !done) return {Outcome::Kind::Refused, done.diag()};
+  const UOp after = c.current();
+  c.watch(nullptr);
+  return run_.run_graph(after);
+}
+
 void RewriteBlame::accuse(const Suspect& s, Proof proof) {
   report_.verdict = BisectReport::Verdict::Rewrite;
   name_suspect(s, report_);
@@ -397,8 +410,12 @@ bool RewriteBlame::search_stage(const StageRow* stage) {
     if (r.stage != stage || !can_run(r) || n == 0) continue;
     if (!run_after(r, 0).passes() || run_after(r, n).passes()) continue;
     size_t i = first_wrong(n, [&](size_t k) { return run_after(r, k + 1).passes(); });
-    if (!run_after(r, i).passes() || run_after(r, i + 1).is_refused()) continue;
-    return accuse_within(suspect_of(log_.list()[r.applications[i]], {}), Proof::ByGraph), true;
+    if (!run_after(r, i).passes()) continue;
+    const bool is_refused = run_after(r, i + 1).is_refused();
+    if (is_refused && !run_after(r, n).is_refused()) continue;  // what is on its way says nothing
+    accuse_within(suspect_of(log_.list()[r.applications[i]], {}), Proof::ByGraph);
+    if (is_refused) report_.proof = "in REF the graph is right before it, and cannot be run after it";
+    return true;
   }
   return false;
 }

@@ -74,6 +74,7 @@ class RewriteBlame {
   const Suspect* partner_of(const Suspect& s);
   bool accuse_only_rule();
   Outcome without(const Suspect& s, const Suspect* second = nullptr);
+  Outcome stage_without(const Suspect& s);
   void accuse(const Suspect& s, Proof proof);
   Outcome run_graph(UOp root);
   Outcome run_after(const TopRewrite& r, size_t n);
