@@ -23,6 +23,7 @@ void add_fuzz(CLI::App& app, int& exit_code) {
   option("--seed", o->spec.seed, "N", "which kernels; default: 0")->check(whole_number(0, INT64_MAX));
   option("--count", o->spec.count, "N", "how many; default: 1000")->check(whole_number(1, INT64_MAX));
   option("--minutes", o->spec.minutes, "M", "as many as there is time for")->check(real_number(0, kMostSeconds / 60));
+  option("--graph", o->spec.graph, "NAME", "that graph of the seed alone, by the name that a report gives it");
   option("--device", o->spec.device, "DEV", "run each there, too; default: one of 16 on the CPU, by LLVM and by clang");
   option("--grow", o->spec.grow, "GOLDENS", "golden files: kernels and tensor graphs that others are grown from");
   option("--known", o->spec.known, "FILE.md",

@@ -13,9 +13,10 @@ struct FuzzSpec {
   uint64_t seed = 0;
   uint64_t count = 1000;  // graphs
   double minutes = 0;  // more than 0: until then, however many those are
+  std::string graph;  // that one alone, by the name that a report gives it (lib/fuzz/recipe.h); empty: all
   std::string device;  // every kernel also runs there; empty: one in 16 on the CPU, by LLVM and clang
   std::vector<std::string> grow;  // golden files whose kernels and tensor graphs others are grown from
-  std::string known;  // a file of known unsound rules (known_rules); empty: none is
+  std::string known;  // a file of known unsound rules (lib/fuzz/known.h); empty: none is
   // an export command, or a Python with tinygrad 0.12.0 and tgc.export: the first 500 graphs are compiled there, too
   std::string tinygrad;
   std::string folder;  // where bundles of findings go; empty: nowhere
@@ -25,9 +26,11 @@ struct FuzzFinding {
   std::string verdict, stage, rule, branch;  // as bisect names them
   std::string said;
   uint64_t graph = 0;  // of the first: its number, counted from 0
+  std::string name;  // and its name
+  std::string again;  // the command that makes that graph alone
   size_t times = 0, nodes = 0;  // how often; of the smallest
   std::string file;  // its bundle; where it could not be reduced, its graph
-  bool known = false;
+  std::string known;  // the entry that tells of it; empty: none does
 };
 
 struct FuzzReport {
@@ -49,10 +52,6 @@ struct FuzzReport {
   std::string text() const;
   std::string json() const;  // one line
 };
-
-// What a file such as testdata/known_unsound.md names: of each line "### `RULE [BRANCH]`" or "### `SYMPTOM: MESSAGE`"
-// what is quoted.
-Result<std::vector<std::string>> known_rules(const std::string& path);
 
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec);
 

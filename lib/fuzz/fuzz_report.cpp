@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 
 #include "lib/fuzz/fuzz.h"
@@ -8,20 +7,9 @@
 
 namespace tgc {
 
-Result<std::vector<std::string>> known_rules(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Diag{.message = "cannot open", .file = path};
-  std::vector<std::string> out;
-  for (std::string line; std::getline(file, line);) {
-    size_t begin = line.find('`'), end = line.find('`', begin + 1);
-    if (line.starts_with("### `") && end != line.npos) out.push_back(line.substr(begin + 1, end - begin - 1));
-  }
-  return out;
-}
-
 int FuzzReport::exit_code() const {
   if (!error.empty()) return 2;
-  return std::ranges::any_of(findings, [](const FuzzFinding& f) { return !f.known; }) ? 1 : 0;
+  return std::ranges::any_of(findings, [](const FuzzFinding& f) { return f.known.empty(); }) ? 1 : 0;
 }
 
 namespace {
@@ -39,6 +27,16 @@ std::string never_hit_text(const std::vector<std::string>& rules) {
   return out;
 }
 
+// "known: rewrite lt-scaled, initial symbolic: 12 times, first graph 318, reduced to 9 nodes: FILE"
+std::string line_of(const FuzzFinding& f) {
+  std::string out = f.known.empty() ? "FOUND: " : "known: ";
+  out += f.verdict + (f.rule.empty() ? "" : " " + f.rule) + (f.branch.empty() ? "" : " [" + f.branch + "]");
+  if (f.rule.empty() && !f.known.empty()) out += ", '" + f.known + "'";
+  out += (f.stage.empty() ? "" : ", " + f.stage) + ": " + std::to_string(f.times) + " times, first graph " + f.name;
+  if (f.nodes) out += ", reduced to " + std::to_string(f.nodes) + " nodes";
+  return out + (f.file.empty() ? "" : ": " + f.file) + "\n";
+}
+
 }  // namespace
 
 std::string FuzzReport::text() const {
@@ -54,13 +52,11 @@ std::string FuzzReport::text() const {
   if (2 * rules_hit < rules) out += "those that never applied are named by --json\n";
   else if (!never_hit.empty()) out += "those that never applied:\n" + never_hit_text(never_hit);
   if (with_tinygrad) out += std::to_string(with_tinygrad) + " graphs as tinygrad compiles them, text by text\n";
-  for (const FuzzFinding& f : findings) {
-    out += std::string(f.known ? "known: " : "FOUND: ") + f.verdict + (f.rule.empty() ? "" : " " + f.rule) +
-           (f.branch.empty() ? "" : " [" + f.branch + "]") + (f.stage.empty() ? "" : ", " + f.stage) + ": " +
-           std::to_string(f.times) + " times, first graph " + std::to_string(f.graph);
-    if (f.nodes) out += ", reduced to " + std::to_string(f.nodes) + " nodes";
-    out += (f.file.empty() ? "" : ": " + f.file) + "\n  " + f.said.substr(0, f.said.find('\n')) + "\n";
-  }
+  for (const FuzzFinding& f : findings)
+    if (!f.known.empty()) out += line_of(f);
+  for (const FuzzFinding& f : findings)
+    if (f.known.empty())
+      out += line_of(f) + "  " + f.said.substr(0, f.said.find('\n')) + "\n  again: " + f.again + "\n";
   return out;
 }
 
@@ -78,8 +74,9 @@ std::string FuzzReport::json() const {
       for (const FuzzFinding& f : findings)
         json.object([&] {
           json.member("verdict", f.verdict).member("stage", f.stage).member("rule", f.rule).member("branch", f.branch);
-          json.member("known", f.known).member("times", f.times).member("graph", f.graph).member("nodes", f.nodes);
-          json.member("file", f.file).member("said", f.said);
+          json.member("known", !f.known.empty()).member("entry", f.known).member("times", f.times);
+          json.member("graph", f.graph).member("name", f.name).member("again", f.again);
+          json.member("nodes", f.nodes).member("file", f.file).member("said", f.said);
         });
     });
   });

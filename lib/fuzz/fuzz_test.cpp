@@ -4,7 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+#include <set>
+
+#include "lib/fuzz/edges.h"
 #include "lib/fuzz/from_pattern.h"
+#include "lib/fuzz/known.h"
+#include "lib/fuzz/maker.h"
 #include "lib/fuzz/tensor_graph.h"
 #include "lib/fuzz/trial_graph.h"
 #include "lib/inspect/rule_catalog.h"
@@ -156,9 +162,100 @@ TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {
   CHECK(report.json().find("\"rule\":\"lower-binary\"") != std::string::npos);
 }
 
+TEST_CASE("fuzz: at the ends of dtypes and of floats, rules that compute with other numbers are met and go wrong") {
+  std::map<std::string_view, size_t> wrong;  // by rule that applied: kernels that compute something else
+  for (uint64_t seed = 0; seed < 250; seed++) {
+    Chance chance(seed), trial(seed);
+    FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:CLANG"};
+    kernel.ast = edge_kernel(*kernel.graph, chance);
+    CAPTURE(seed);
+    CHECK(is_kernel(kernel.ast));
+    std::set<std::string_view> rules;
+    FuzzOutcome outcome = try_kernel(kernel, trial, {}, [&](const Application& a) { rules.insert(a.rule->name); });
+    CHECK(outcome.kind != FuzzOutcome::Kind::LeftOut);
+    for (std::string_view rule : rules) wrong[rule] += outcome.failure.has_value();
+  }
+  CHECK(wrong["lt-scaled"] > 0);
+  CHECK(wrong["alu-one-value"] > 0);
+  CHECK(wrong["fast-idiv"] > 0);
+}
+
+TEST_CASE("fuzz: a grid of more threads than its target launches in a dimension") {
+  Settings settings;
+  Target target = std::move(parse_target("WEBGPU", settings).value_or_throw());
+  size_t made = 0;
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    Chance chance(seed);
+    Graph g;
+    UOp ast = grid_kernel(g, chance, target);
+    if (!ast) continue;
+    made++;
+    CHECK(is_kernel(ast));
+    int64_t most = 0;
+    for (UOp u : toposort(ast))
+      if (u.is(Op::RANGE)) most = std::max(most, u.vmax().as_int().small() + 1);
+    CHECK(most > 64);
+  }
+  CHECK(made > 20);
+  Chance chance(0);
+  Graph g;
+  CHECK(!grid_kernel(g, chance, std::move(parse_target("CPU:LLVM", settings).value_or_throw())));
+}
+
+TEST_CASE("fuzz: a graph is made again from its name, whatever the campaign had seen") {
+  Maker maker(7, {test_path("golden/kernels.jsonl.gz")});
+  std::vector<Ancestor> kept;
+  Steering steering{.rule = [&](Chance& c) { return c.one_of(maker.rules()); },
+                    .parent = [&](Chance& c) { return kept.empty() ? std::nullopt : std::optional(c.one_of(kept)); }};
+  size_t from_rules = 0, grown = 0, tensors = 0;
+  for (uint64_t number = 500; number < 800; number++) {
+    MadeGraph made = maker.make(number, steering);
+    CAPTURE(made.recipe.text());
+    tensors += made.tensors.has_value();
+    if (!made.kernel) continue;
+    auto text = text_of(*made.kernel);
+    if (!text) continue;
+    from_rules += !made.recipe.steps[0].rule.empty(), grown += made.recipe.steps.size() > 1;
+    MadeGraph again = maker.again(parse_recipe(made.recipe.text()).value_or_throw());
+    REQUIRE(again.kernel);
+    CHECK(text_of(*again.kernel).value_or_throw().ast == text->ast);
+    CHECK(again.kernel->target == made.kernel->target);
+    kept.push_back({made.recipe, *text});
+  }
+  CHECK(from_rules > 10);
+  CHECK(grown > 10);
+  CHECK(tensors > 3);
+  CHECK_THROWS_AS(maker.again({{{.number = 3, .rule = "no-such-rule"}}}), Failure);
+}
+
+TEST_CASE("fuzz: names of graphs are read as they are written, and nothing else is one") {
+  for (const char* name : {"0", "9411", "12.3", "12:lt-scaled#2", "9411/2077:mod-to-and", "5/4/3.1"})
+    CHECK(parse_recipe(name).value_or_throw().text() == name);
+  for (const char* name : {"", "x", "12.", "12:", "12.3:add-zero", "1//2", "1/", "-1", "99999999999999999999999"}) {
+    CAPTURE(name);
+    CHECK(!parse_recipe(name));
+  }
+}
+
+TEST_CASE("fuzz: an entry tells of its rule and branch, of what is said, and under its condition alone") {
+  auto known = KnownRules::read(test_path("known_unsound.md"));
+  REQUIRE(known);
+  CHECK(known->entry_of({.rule = "lt-scaled"}) == "lt-scaled");
+  CHECK(known->entry_of({.rule = "divmod-general [congruence]"}) == "divmod-general [congruence]");
+  CHECK(known->entry_of({.rule = "divmod-general [gcd]"}) == "");
+  CHECK(known->entry_of({.rule = "mul-fdiv", .is_non_finite = true}) == "non-finite, mul-fdiv");
+  CHECK(known->entry_of({.rule = "mul-fdiv"}) == "");
+  const std::string said = "on CPU:CLANG: after the end of data0";
+  CHECK(known->entry_of({.symptom = "crash", .said = said}) == "");
+  CHECK(known->entry_of({.symptom = "crash", .said = said, .settings = {{"DEVECTORIZE", "2"}}}) ==
+        "DEVECTORIZE=2, crash: after the end of data");
+  CHECK(known->entry_of({.rule = "add-zero", .has_wild_constant = true}) ==
+        "a constant that its dtype does not hold");
+}
+
 TEST_CASE("fuzz: rules that are known to be unsound are read from their headings") {
-  auto rules = known_rules(test_path("known_unsound.md"));
+  auto rules = KnownRules::read(test_path("known_unsound.md"));
   REQUIRE(rules.ok());
-  CHECK(!rules->empty());
-  CHECK(!known_rules(test_path("no_such_file.md")).ok());
+  CHECK(!rules->entries().empty());
+  CHECK(!KnownRules::read(test_path("no_such_file.md")).ok());
 }

@@ -1,6 +1,7 @@
 #include "lib/fuzz/trial_graph.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "lib/execute/drawing.h"
@@ -19,6 +20,7 @@ using Kind = FuzzOutcome::Kind;
 
 constexpr int64_t kMostWork = 2'000'000;  // iterations times nodes of what REF runs
 constexpr double kShakes = 8;
+constexpr double kMostSeconds = 20;  // of one run, which takes a moment unless it computes something else
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -51,6 +53,19 @@ UOp with_exact_floats(UOp root) {
     if (is_float(u)) exact[u] = same[u].cast(dtypes::float64);
   }
   return same[root];
+}
+
+// What goes wrong with vectors in memory of that many elements, or of bools, if the list has any.
+std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
+  for (UOp u : list) {
+    if (!u.in({Op::LOAD, Op::STORE})) continue;
+    DType d = u.is(Op::STORE) ? u.src(1).dtype() : u.dtype();
+    bool is_bits = dtypes::is_bool(d) && d.count() > 1;
+    if (renderer == RendererKind::LLVM && is_bits) return "a vector of bools is one of bits";
+    if (renderer == RendererKind::Clang && !std::has_single_bit(unsigned(d.count())))
+      return "a vector of three takes the room of four";
+  }
+  return "";
 }
 
 class KernelTrial {
@@ -110,7 +125,7 @@ class KernelTrial {
     if (!own) return own.diag();
     auto ref = choose_placement("REF", "", k_.graph->settings());
     out_.runs++;
-    auto done = execute(*kernel, *ref->device, *own, variables_, {.in_process = true});
+    auto done = execute(*kernel, *ref->device, *own, variables_, {.in_process = true, .timeout_seconds = kMostSeconds});
     if (!done) return done.diag();
     has_undefined_ = !done->notes.empty();
     return std::move(done->outputs);
@@ -121,18 +136,21 @@ class KernelTrial {
     out_.failure = {device, symptom, said, off_ == Off::NonFinite};
   }
 
-  // Whether it is as expected; else that is what failed.
-  bool as_expected(const Result<Arrays>& actual, const std::string& device, const std::string& what) {
+  // Whether it is as expected; else that is what failed. `root`: the graph that made it, or that the list came of.
+  bool as_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
     auto says = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
     if (!actual && (says("REF has no instruction") || says("there is no tensor core"))) return true;
-    if (!actual) return fail(device, device == "REF" ? "wrong" : "crash", what + ": " + actual.diag().text()), false;
+    if (!actual) {
+      const char* symptom = device != "REF" ? "crash" : says("REF cannot run") ? "refused" : "wrong";
+      return fail(device, symptom, what + ": " + actual.diag().text()), false;
+    }
     const Arrays made = with_untouched(*actual);
     auto compared = judge({k_.ast, inputs_, variables_, {.in_process = true}}, made, expected_,
                           [&](const Array& e) { return tolerance_for({}, k_.ast, e); });
     if (!compared) return fail(device, "wrong", what + ": " + compared.diag().text()), false;
     for (const Comparison& c : *compared) {
       if (c.passed()) continue;
-      if (rounding_explains(made)) return out_.rounding++, true;
+      if (rounding_explains(made, root)) return out_.rounding++, true;
       std::string cause = device == "REF" ? "" : known_cause(k_.ast, *compared, device.substr(device.find(':') + 1));
       return fail(device, "wrong", what + ": " + (cause.empty() ? "" : cause + "; ") + c.text()), false;
     }
@@ -148,10 +166,23 @@ class KernelTrial {
     return out;
   }
 
-  // Whether each element that differs is off by no more than rounding moves it: when every operation is off by its last
-  // bit (lib/execute/shaken.h), or none is off at all; kShakes times, since what a few ways add up is no worst case.
-  bool rounding_explains(const Arrays& actual) {
-    if (moved_.empty()) shake();
+  // How far rounding moves each element, by array: when every operation is off by its last bit (lib/execute/shaken.h),
+  // or none is off at all.
+  using Moves = std::vector<std::vector<double>>;
+
+  // Whether each element that differs is off by no more than rounding moves it, in the AST, or there and in the graph
+  // that made it: kShakes times, since what a few ways add up is no worst case.
+  bool rounding_explains(const Arrays& actual, UOp root) {
+    if (moved_.empty()) moved_ = moves_of(k_.ast, expected_);
+    if (explained_by(moved_, actual)) return true;
+    if (off_ == Off::NonFinite || !root) return false;
+    Moves both = moves_of(root, actual);
+    for (size_t i = 0; i < both.size(); i++)
+      for (size_t k = 0; k < both[i].size(); k++) both[i][k] += moved_[i][k];
+    return explained_by(both, actual);
+  }
+
+  bool explained_by(const Moves& moves, const Arrays& actual) {
     off_ = Off::None;
     for (size_t i = 0; i < expected_.size(); i++) {
       const Array &e = expected_[i].array, *a = find_array(actual, expected_[i].name);
@@ -163,7 +194,7 @@ class KernelTrial {
         double steps = 0;  // two of an fp8: what is off by one may round back
         if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
         if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
-        if (std::fabs(was - is) <= kShakes * moved_[i][size_t(k)] + steps) continue;
+        if (std::fabs(was - is) <= kShakes * moves[i][size_t(k)] + steps) continue;
         if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype())) return off_ = Off::Finite, false;
         off_ = Off::NonFinite;
       }
@@ -176,29 +207,33 @@ class KernelTrial {
            (d == dtypes::fp8e5m2 && std::fabs(v) >= 57344);
   }
 
-  // How far each element moves, at most. Exact floats move one of them little by chance, where another order moves it
-  // as the others: each moves as far as those of its array do on average (the root of the mean square).
-  void shake() {
-    for (const NamedArray& e : expected_) moved_.emplace_back(size_t(e.array.size()));
-    Graph graph(k_.graph->settings());
-    UOp root = copy_into(graph, k_.ast);
+  // Exact floats move one of them little by chance, where another order moves it as the others: each moves as far as
+  // those of its array do on average (the root of the mean square). `plain`: what the graph makes as it is.
+  Moves moves_of(UOp graph, const Arrays& plain) {
+    Moves out;
+    for (const NamedArray& e : expected_) out.emplace_back(size_t(e.array.size()));
+    Graph own(k_.graph->settings());
+    UOp root = copy_into(own, graph);
     for (int way = 0; way <= kShakings; way++) {
       UOp off = way < kShakings ? shaken(root, way) : with_exact_floats(root);
       auto other = in_ref(Executable::for_ref(off));
-      if (!other || other->size() != expected_.size()) continue;
+      if (!other) continue;
       for (size_t i = 0; i < expected_.size(); i++) {
-        double squares = 0;
-        size_t size = moved_[i].size();
-        for (size_t k = 0; k < size; k++) {
-          double far = std::fabs(element_as_double((*other)[i].array, int64_t(k)) -
-                                 element_as_double(expected_[i].array, int64_t(k)));
-          moved_[i][k] = std::max(moved_[i][k], far);
-          if (std::isfinite(far)) squares += far * far;
-        }
-        if (way == kShakings)
-          for (double& far : moved_[i]) far = std::max(far, std::sqrt(squares / double(size)));
+        const Array *a = find_array(*other, expected_[i].name), *b = find_array(plain, expected_[i].name);
+        if (a && b && a->size() == b->size()) note_moves(*a, *b, way == kShakings, out[i]);
       }
     }
+    return out;
+  }
+  static void note_moves(const Array& a, const Array& b, bool is_exact, std::vector<double>& moved) {
+    double squares = 0;
+    for (size_t k = 0; k < moved.size(); k++) {
+      double far = std::fabs(element_as_double(a, int64_t(k)) - element_as_double(b, int64_t(k)));
+      moved[k] = std::max(moved[k], far);
+      if (std::isfinite(far)) squares += far * far;
+    }
+    if (is_exact)
+      for (double& far : moved) far = std::max(far, std::sqrt(squares / double(moved.size())));
   }
 
   // A refusal, or a rewrite that does not end, which is a failure.
@@ -230,13 +265,15 @@ class KernelTrial {
       auto step = c.step();
       if (!step) return refused(step.diag());
       if (!step->changed() || is_packed(*row, step->after)) continue;
-      if (!as_expected(in_ref(Executable::for_ref(step->after)), "REF", "after '" + std::string(row->name) + "'"))
+      if (!as_expected(in_ref(Executable::for_ref(step->after)), step->after, "REF",
+                       "after '" + std::string(row->name) + "'"))
         return false;
     }
+    const UOp last = c.current();
     auto& list = c.list();
     if (!list) return refused(list.diag());
     return is_packed(row_of("final rewrite"), list->back()) ||
-           as_expected(in_ref(Executable::for_ref(*list)), "REF", "the list");
+           as_expected(in_ref(Executable::for_ref(*list)), last, "REF", "the list");
   }
 
   void unwatched(const std::string& listing) {
@@ -245,15 +282,26 @@ class KernelTrial {
     if (!list || print_uops(*list) != listing) fail("REF", "wrong", "watched and unwatched differ");
   }
 
+  // The graph that the list is made of; the empty UOp: a stage refuses it.
+  static UOp last_graph(Compilation& c) {
+    while (c.next() && c.next()->is_graph_stage())
+      if (!c.step()) return {};
+    return c.current();
+  }
+
   // An equivalent kernel, or the same under other settings, computes the same.
   void equivalent() {
     Settings settings = k_.graph->settings();
     UOp other = c_.one_in(2) ? UOp() : equivalent_kernel(k_.ast, c_);
     if (!other) other = k_.ast, settings.NOOPT = !settings.NOOPT;
     Compilation c = begin(other, &settings);
+    const UOp last = last_graph(c);
     auto& list = c.list();
-    if (list && !is_packed(row_of("final rewrite"), list->back()))
-      as_expected(in_ref(Executable::for_ref(*list)), "REF", "an equivalent kernel");
+    if (!list || is_packed(row_of("final rewrite"), list->back())) return;
+    if (as_expected(in_ref(Executable::for_ref(*list)), last, "REF", "an equivalent kernel")) return;
+    FuzzKernel failed{.graph = std::make_shared<Graph>(settings), .ast = {}, .target = k_.target};
+    failed.ast = copy_into(*failed.graph, other);
+    out_.failure->other = std::move(failed);
   }
 
   void on_device(const std::string& device) {
@@ -263,6 +311,7 @@ class KernelTrial {
     Loaded copy{.graph = std::make_shared<Graph>(k_.graph->settings())};
     copy.root = copy_into(*copy.graph, k_.ast);
     Compilation c = std::move(Compilation::begin(std::move(copy), {.target = place->target->name()}).value_or_throw());
+    const UOp last = last_graph(c);
     auto& list = c.list();
     if (!list || std::ranges::any_of(*list, [](UOp u) { return u.dtype().is_image(); })) return;
     auto kernel = Executable::for_device(*list, *place->target, *place->device);
@@ -272,15 +321,17 @@ class KernelTrial {
     auto own = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
     if (!own) return;
     out_.device_runs++;
-    auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = 20});
-    as_expected(done ? Result<Arrays>(std::move(done->outputs)) : Result<Arrays>(done.diag()), device, "on " + device);
+    auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMostSeconds});
+    const std::string cause = vector_cause(*list, place->target->renderer);
+    as_expected(done ? Result<Arrays>(std::move(done->outputs)) : Result<Arrays>(done.diag()), last, device,
+                "on " + device + (cause.empty() ? "" : ", where " + cause));
   }
 
   const FuzzKernel& k_;
   Chance& c_;
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
-  std::vector<std::vector<double>> moved_;  // by array and element; empty: nobody asked yet
+  Moves moved_;  // of the AST; empty: nobody asked yet
   VariableValues variables_;
   enum class Off : uint8_t { None, NonFinite, Finite };
   Off off_ = Off::None;  // what rounding does not explain of the last run

@@ -25,6 +25,7 @@ struct FuzzFailure {
   std::string symptom;  // by a name of `tgc reduce --while`
   std::string said;
   bool is_non_finite = false;  // each element that is off is a NaN or an infinity, or should be
+  std::optional<FuzzKernel> other = {};  // an equivalent kernel, under settings of its own, that is the one to fail
 };
 
 struct FuzzOutcome {

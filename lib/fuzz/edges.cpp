@@ -1,0 +1,182 @@
+#include "lib/fuzz/edges.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "lib/session/bundle.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kLoops[] = {2, 3, 4, 5, 8, 16, 17, 33};
+constexpr int64_t kMostThreads = 120'000;  // of a grid: a moment in REF
+constexpr int kMostBits = 62;              // of what an index reaches
+
+// A few more or less.
+int64_t about(int64_t n, Chance& c) { return n + int64_t(c.below(7)) - 3; }
+
+class Edges {
+ public:
+  Edges(Graph& graph, Chance& chance) : g_(graph), c_(chance) {}
+
+  UOp kernel() {
+    size_t n = 1 + c_.below(2);
+    while (loops_.size() < n) loops_.push_back(g_.range(c_.one_of(kLoops), int64_t(loops_.size()), AxisType::LOOP));
+    switch (c_.below(5)) {
+      case 0:
+      case 1: return stored(chosen(multiples_compared()));
+      case 2: return stored(chosen(rounded_compared()));
+      default: return stored(small_integers());
+    }
+  }
+
+ private:
+  UOp index() {
+    UOp at = c_.one_of(loops_);
+    if (loops_.size() > 1 && c_.one_in(2)) at = loops_[0] * Const(loops_[1].vmax().as_int().small() + 1) + loops_[1];
+    return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.below(6)) - 2) : at;
+  }
+  // A number of any length, mostly of those where an int's, a float's or a double's digits end.
+  int64_t long_number(int most_bits) {
+    static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
+    int bits = c_.one_in(3) ? int(c_.below(size_t(most_bits))) : c_.one_of(kEnds);
+    return std::max<int64_t>(1, about(int64_t(1) << std::min(bits, most_bits), c_));
+  }
+
+  // scale * index < about a multiple of scale
+  UOp multiples_compared() {
+    UOp at = index();
+    int64_t most = at.vmax().as_int().small() + 3;
+    int64_t scale = long_number(kMostBits - 1 - int(std::bit_width(uint64_t(most))));
+    int64_t times = int64_t(c_.below(size_t(most))), bound = times * scale;
+    if (!c_.one_in(4)) bound = about(bound, c_);
+    if (c_.one_in(3)) scale = -scale, bound = -bound;
+    UOp left = at * Const(scale), right = g_.constant(dtypes::index, bound);
+    if (c_.one_in(4)) left = left + g_.constant(dtypes::index, int64_t(c_.below(5)) - 2);
+    return compared(left, right);
+  }
+
+  UOp rounded_compared() {
+    static constexpr std::pair<Scalar, int> kDigits[] = {{Scalar::Float32, 24}, {Scalar::Float32, 24},
+                                                         {Scalar::Float16, 11}, {Scalar::BFloat16, 8},
+                                                         {Scalar::Float64, 53}};
+    auto [scalar, digits] = c_.one_of(kDigits);
+    DType d = dtypes::of(scalar);
+    int64_t end = int64_t(1) << (digits + int(c_.below(3)));
+    UOp number = (index() + g_.constant(dtypes::index, about(end, c_))).cast(d);
+    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // that the float holds
+    return compared(number, g_.constant(d, bound));
+  }
+
+  UOp compared(UOp a, UOp b) {
+    switch (c_.below(4)) {
+      case 0: return b.lt(a);
+      case 1: return c_.one_in(2) ? a.ne(b) : a.lt(b).logical_not();
+      default: return a.lt(b);
+    }
+  }
+  UOp chosen(UOp condition) {
+    return condition.where(g_.constant(dtypes::int32, int64_t(1)), g_.constant(dtypes::int32, int64_t(0)));
+  }
+
+  // One in four of the constants is beyond what the dtype holds.
+  UOp small_integers() {
+    static constexpr Scalar kSmall[] = {Scalar::UInt8,  Scalar::UInt8, Scalar::Int8,  Scalar::UInt16,
+                                        Scalar::UInt16, Scalar::Int16, Scalar::UInt32, Scalar::Int32};
+    DType d = dtypes::of(c_.one_of(kSmall));
+    UOp a = element(d), b = c_.one_in(2) ? element(d) : a;
+    static constexpr Op kJoined[] = {Op::ADD, Op::MUL, Op::MAX, Op::AND, Op::XOR};
+    if (c_.one_in(2)) a = a.alu(c_.one_of(kJoined), c_.one_in(2) ? b : constant(d));
+    switch (c_.below(6)) {
+      case 0: return chosen(a.lt(constant(d)));
+      case 1: return a % constant(d);
+      case 2: return a.alu(Op::SHR, g_.constant(d, int64_t(c_.below(size_t(d.bitsize())))));
+      default: return a / constant(d);
+    }
+  }
+  // About what the dtype holds at most, or at least; about a power of two below that.
+  UOp constant(DType d) {
+    int bits = int(d.bitsize()) - !dtypes::is_unsigned(d);
+    int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.below(4));
+    if (c_.one_in(2)) v = about(int64_t(1) << (2 + c_.below(size_t(bits) - 2)), c_);
+    v = std::clamp<int64_t>(v, 2, most);
+    if (c_.one_in(4)) v = most + 1 + int64_t(c_.below(size_t(most)));
+    else if (!dtypes::is_unsigned(d) && c_.one_in(3)) v = -v;
+    return g_.constant(d, v);
+  }
+
+  UOp place() const {
+    UOp at = loops_[0];
+    for (size_t i = 1; i < loops_.size(); i++) at = at * Const(loops_[i].vmax().as_int().small() + 1) + loops_[i];
+    return at;
+  }
+  UOp buffer(DType d) {
+    int64_t size = place().vmax().as_int().small() + 1;
+    return g_.node(Op::DEFINE_GLOBAL, d.ptr(size), {}, Arg(buffers_++));
+  }
+  UOp element(DType d) { return buffer(d).index(place()); }
+  UOp stored(UOp value) { return g_.sink(buffer(value.dtype()).index_ptr(place()).store(value).end(loops_)); }
+
+  Graph& g_;
+  Chance& c_;
+  std::vector<UOp> loops_;
+  int64_t buffers_ = 0;
+};
+
+// Sizes of a grid's dimensions, at least one of them more than its limit; nothing: those would be too many threads.
+std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& c) {
+  for (int tries = 0; tries < 256; tries++) {
+    static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};
+    std::vector<int64_t> sizes(c.one_of(kDimensions));
+    int64_t threads = 1;
+    bool is_beyond = false;
+    for (size_t i = 0; i < sizes.size(); i++) {
+      const int64_t limit = std::max<int64_t>(1, limits[i]);
+      const int64_t between = limit / 2 + int64_t(c.below(size_t(limit)));
+      const int64_t choices[] = {1 + int64_t(c.below(8)), limit, about(limit, c), between, 2 * limit};
+      sizes[i] = std::max<int64_t>(1, c.one_of(choices));
+      if (sizes[i] > kMostThreads / threads) {
+        threads = kMostThreads + 1;
+        break;
+      }
+      threads *= sizes[i];
+      is_beyond |= sizes[i] > limit;
+    }
+    if (is_beyond && threads <= kMostThreads) return sizes;
+  }
+  return {};
+}
+
+}  // namespace
+
+UOp edge_kernel(Graph& graph, Chance& chance) { return Edges(graph, chance).kernel(); }
+
+UOp grid_kernel(Graph& g, Chance& c, const Target& target) {
+  if (!target.has_local) return {};
+  bool is_local = c.one_in(2);
+  auto& limits = is_local ? target.local_max : target.global_max;
+  if (!limits) return {};
+  std::vector<int64_t> sizes = sizes_beyond(*limits, c);
+  std::vector<UOp> loops;
+  for (int64_t size : sizes)
+    loops.push_back(g.range(size, int64_t(loops.size()), is_local ? AxisType::LOCAL : AxisType::GLOBAL));
+  if (loops.empty()) return {};
+  std::vector<UOp> order = loops;
+  if (c.one_in(2)) std::ranges::reverse(order);
+  UOp at;
+  int64_t threads = 1;
+  for (UOp loop : order) {
+    int64_t size = loop.vmax().as_int().small() + 1;
+    at = at ? at * Const(size) + loop : loop;
+    threads *= size;
+  }
+  UOp value = loops[0].cast(dtypes::int32);
+  for (size_t i = 1; i < loops.size(); i++) value = value * Const(int64_t(7)) + loops[i].cast(dtypes::int32);
+  UOp out = g.node(Op::DEFINE_GLOBAL, value.dtype().ptr(threads), {}, Arg(int64_t(0)));
+  return with_opts(g.sink(out.index_ptr(at).store(value).end(loops)), {});
+}
+
+}  // namespace tgc

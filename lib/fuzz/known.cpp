@@ -1,0 +1,51 @@
+#include "lib/fuzz/known.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace tgc {
+namespace {
+
+constexpr const char* kWild = "a constant that its dtype does not hold";
+
+// A condition before an entry: "DEVECTORIZE=2", "non-finite".
+bool holds(const std::string& condition, const FindingTraits& finding) {
+  if (condition == "non-finite") return finding.is_non_finite;
+  size_t equals = condition.find('=');
+  auto it = finding.settings.find(condition.substr(0, equals));
+  return it != finding.settings.end() && it->second == condition.substr(equals + 1);
+}
+
+// By its rule and branch, or by its symptom and what is said: "compile: invalid cast opcode". Perhaps under one
+// condition alone, which stands before it: "DEVECTORIZE=2, crash: a vector at an address", "non-finite, mul-fdiv".
+bool tells_of(std::string entry, const FindingTraits& finding) {
+  if (size_t comma = entry.find(", "); comma != entry.npos && comma < entry.find(": ")) {
+    if (!holds(entry.substr(0, comma), finding)) return false;
+    entry = entry.substr(comma + 2);
+  }
+  if (entry == finding.rule) return true;
+  size_t colon = entry.find(": ");
+  bool is_symptom = colon != entry.npos && entry.substr(0, colon) == finding.symptom;
+  return is_symptom && finding.said.find(entry.substr(colon + 2)) != finding.said.npos;
+}
+
+}  // namespace
+
+Result<KnownRules> KnownRules::read(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return Diag{.message = "cannot open", .file = path};
+  KnownRules out;
+  for (std::string line; std::getline(file, line);) {
+    size_t begin = line.find('`'), end = line.find('`', begin + 1);
+    if (line.starts_with("### `") && end != line.npos) out.entries_.push_back(line.substr(begin + 1, end - begin - 1));
+  }
+  return out;
+}
+
+std::string KnownRules::entry_of(const FindingTraits& finding) const {
+  auto entry = std::ranges::find_if(entries_, [&](const std::string& e) { return tells_of(e, finding); });
+  if (entry == entries_.end() && finding.has_wild_constant) entry = std::ranges::find(entries_, kWild);
+  return entry == entries_.end() ? "" : *entry;
+}
+
+}  // namespace tgc

@@ -1,0 +1,36 @@
+// What tinygrad 0.12.0 is known to compute wrongly, as testdata/known_unsound.md lists it.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/support/result.h"
+#include "lib/support/settings.h"
+
+namespace tgc {
+
+// What of a finding tells whether it is known.
+struct FindingTraits {
+  std::string rule;     // with its branch, as in a heading; empty: no rule is to blame
+  std::string symptom;  // by a name of `tgc reduce --while`
+  std::string said;
+  bool is_non_finite = false;      // each element that is off is a NaN or an infinity, or should be
+  bool has_wild_constant = false;  // the kernel has a constant that its dtype does not hold
+  std::map<std::string, std::string> settings;  // those that are not tinygrad's defaults
+};
+
+class KnownRules {
+ public:
+  // Of each line "### `RULE [BRANCH]`" or "### `SYMPTOM: MESSAGE`" what is quoted.
+  static Result<KnownRules> read(const std::string& path);
+
+  // The entry that tells of it; empty: none does.
+  std::string entry_of(const FindingTraits& finding) const;
+
+  const std::vector<std::string>& entries() const { return entries_; }
+
+ private:
+  std::vector<std::string> entries_;
+};
+
+}  // namespace tgc

@@ -1,0 +1,250 @@
+#include "lib/fuzz/maker.h"
+
+#include "lib/compilation/random_kernel.h"
+#include "lib/fuzz/edges.h"
+#include "lib/fuzz/from_pattern.h"
+#include "lib/fuzz/tensor_graph.h"
+#include "lib/inspect/rule_catalog.h"
+#include "lib/spec/loops.h"
+#include "lib/text/golden.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+constexpr const char* kTargets[] = {
+    "CPU:LLVM", "CPU:CLANG",        "CPU:LLVM",         "CPU:CLANG",        "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",
+    "CUDA:CUDA:sm_89", "AMD:HIP:gfx1100", "AMD:HIP:gfx942", "AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:LLVM:gfx1201",
+    "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
+// Those that launch so few threads in some dimension that a kernel has more in a moment.
+constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
+// Settings under which other rules apply, one of them in a quarter of the graphs.
+constexpr std::pair<const char*, const char*> kSettings[] = {
+    {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
+    {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
+    {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
+// The same of tensor graphs, in half of them.
+constexpr std::pair<const char*, const char*> kTensorSettings[] = {
+    {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
+constexpr int64_t kMostNodes = 220;  // of a golden kernel that others are grown from; of a tensor graph ten times
+
+Settings settings_of(const GoldenSettings& recorded) {
+  Settings out;
+  out.CPU_COUNT = 4;
+  for (auto& [name, value] : recorded) (void)out.set(name, value);
+  out.DEBUG = 0;
+  return out;
+}
+
+std::shared_ptr<Graph> graph_of(const GoldenSettings& recorded, Chance& chance) {
+  Settings settings = settings_of(recorded);
+  if (chance.one_in(4)) {
+    auto [name, value] = chance.one_of(kSettings);
+    (void)settings.set(name, value);
+  }
+  return std::make_shared<Graph>(settings);
+}
+
+}  // namespace
+
+Result<KernelText> text_of(const FuzzKernel& kernel) {
+  auto text = pyrender(kernel.ast);
+  if (!text) return text.diag();
+  return KernelText{*text, changed_settings(kernel.graph->settings()), kernel.target};
+}
+
+Maker::Maker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
+  for (const std::string& file : grow) read(file);
+  for (const CatalogRule& r : catalog_rules())
+    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // what tests a node rewrites none
+  find_targets();
+}
+
+void Maker::read(const std::string& file) {
+  auto reader = std::move(GoldenReader::open(file).value_or_throw());
+  bool tensors = reader.header().level == "tensor";
+  while (auto record = std::move(reader.next().value_or_throw()))
+    if (record->nodes < (tensors ? 10 : 1) * kMostNodes)
+      (tensors ? tensors_ : kernels_)
+          .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
+}
+
+void Maker::find_targets() {
+  Graph graph;
+  for (const char* name : kTargets) {
+    auto target = parse_target(name, graph.settings());
+    if (!target) continue;
+    for (const StageRow& row : stage_rows()) {
+      const RuleSet* set = row.kernel ? rules_of(row, *target, graph) : nullptr;
+      if (!set) continue;
+      for (const Rule* rule : set->rules()) targets_[rule].push_back(name);
+    }
+  }
+}
+
+// Its name; of several of one name "NAME#2" and on.
+std::string Maker::name_of(const Rule& rule) const {
+  size_t nth = 1;
+  for (const Rule* r : rules_) {
+    if (r == &rule) break;
+    nth += r->name == rule.name;
+  }
+  return std::string(rule.name) + (nth > 1 ? "#" + std::to_string(nth) : "");
+}
+
+const Rule* Maker::rule_of(std::string_view name) const {
+  for (const Rule* r : rules_)
+    if (name.starts_with(r->name) && name_of(*r) == name) return r;
+  throw Failure("there is no rule '" + std::string(name) + "' that a graph was made from");
+}
+
+Chance Maker::chance_of(uint64_t number, uint64_t purpose) const {
+  return Chance((seed_ * 0x100000001B3ull + number) ^ purpose << 48);
+}
+
+Chance Maker::chance_for(const Recipe& recipe) const {
+  const Recipe::Step& s = recipe.steps[0];
+  return chance_of(s.number, 1 + s.kernel.value_or(0));
+}
+
+// ---- a graph
+
+MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
+  MadeGraph out{.recipe = {{{.number = number}}}};
+  Chance chance = chance_of(number, 0);
+  bool is_parent = number < tensors_.size();
+  if (is_parent || chance.one_in(16)) {
+    auto made = catch_failures([&] { return tensors(is_parent ? &tensors_[number] : nullptr, chance); });
+    if (made) out.tensors = std::move(*made);
+    return out;
+  }
+  auto made = catch_failures([&] { return kernel(number - tensors_.size(), chance, steering, out.recipe); });
+  if (made && *made && (*made)->ast && is_kernel((*made)->ast)) out.kernel = std::move(*made);
+  return out;
+}
+
+MadeGraph Maker::again(const Recipe& recipe) const {
+  const Recipe::Step& step = recipe.steps[0];
+  Steering as_it_was{
+      .rule = [&](Chance&) { return rule_of(step.rule); },
+      .parent = [&](Chance&) -> std::optional<Ancestor> {
+        if (recipe.steps.size() < 2) return std::nullopt;
+        MadeGraph parent = again(recipe.parent());
+        if (!parent.kernel) throw Failure("'" + recipe.parent().text() + "' is no kernel that others are grown from");
+        return Ancestor{recipe.parent(), text_of(*parent.kernel).value_or_throw()};
+      }};
+  MadeGraph out = make(step.number, as_it_was);
+  if (step.kernel && out.tensors) {
+    Compilation whole = std::move(Compilation::begin(std::move(*out.tensors), {}).value_or_throw());
+    if (auto& schedule = whole.schedule(); !schedule) throw Failure(schedule.diag());
+    out = scheduled(whole, step.number, *step.kernel);
+  }
+  if ((!out.kernel && !out.tensors) || out.recipe.text() != recipe.text())
+    throw Failure("this seed, with these golden files to grow from, makes no graph '" + recipe.text() + "'");
+  return out;
+}
+
+MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const {
+  MadeGraph out{.recipe = {{{.number = number, .kernel = n}}}};
+  auto one = whole.kernel(n);
+  if (!one) return out;
+  Chance chance = chance_of(number, n + 1);
+  std::string target = chance.one_of(kTargets);
+  Loaded in = std::move(*one).take();
+  FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
+  if (toposort(kernel.ast).size() < size_t(kMostNodes) && is_kernel(kernel.ast)) out.kernel = std::move(kernel);
+  return out;
+}
+
+// ---- a kernel
+
+std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const Steering& steering,
+                                        Recipe& recipe) const {
+  if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // each once as it is
+  std::optional<FuzzKernel> out;
+  size_t kind = chance.below(12);
+  if (kind >= 8) {
+    Chance choice(chance.next());
+    auto rare = chance.one_in(2) ? steering.parent(choice) : std::nullopt;
+    const KernelText* golden = kernels_.empty() ? nullptr : &kernels_[choice.below(kernels_.size())];
+    if (rare) recipe.steps.insert(recipe.steps.end(), rare->recipe.steps.begin(), rare->recipe.steps.end());
+    if (rare || golden) out = grown(rare ? rare->text : *golden, chance, false);
+  }
+  if (!out) {
+    out = FuzzKernel{.graph = graph_of({}, chance), .ast = {}, .target = ""};
+    Graph& graph = *out->graph;
+    out->ast = chance.one_in(24)   ? matmul_kernel(graph, chance)
+               : kind < 3          ? from_rule(*out, chance, steering, recipe)
+               : kind >= 7         ? RandomKernel(graph, chance.next()).ast()
+               : chance.one_in(6)  ? edge_kernel(graph, chance)
+               : chance.one_in(50) ? grid(*out, chance)
+                                   : UOp();
+    if (!out->ast && kind >= 3) out->ast = algebra_kernel(graph, chance);
+  }
+  if (out->target.empty() || chance.one_in(8)) out->target = chance.one_of(kTargets);
+  if (!parse_target(out->target, out->graph->settings())) out->target = "CPU:LLVM";
+  return out;
+}
+
+std::optional<FuzzKernel> Maker::grown(const KernelText& parent, Chance& chance, bool as_it_is) const {
+  FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
+  auto ast = read_pyrender(*out.graph, parent.ast, "golden");
+  if (!ast) return std::nullopt;
+  out.ast = *ast;
+  if (as_it_is) return out;
+  for (int64_t most : {32, 8, 4})
+    if (is_too_large(out.ast))
+      if (UOp smaller = smaller_kernel(out.ast, most)) out.ast = smaller;
+  if (!chance.one_in(6)) out.ast = grown_kernel(out.ast, chance);
+  if (!out.ast) return std::nullopt;
+  return out;
+}
+
+// From the left side of a rule, for a target that has it.
+UOp Maker::from_rule(FuzzKernel& out, Chance& chance, const Steering& steering, Recipe& recipe) const {
+  Chance choice(chance.next());
+  const Chance given(chance.next());
+  for (int tries = 0; tries < 16; tries++) {
+    const Rule* rule = steering.rule(choice);
+    Chance own = given;
+    bool is_product = rule->left && rule->left->ops.contains(Op::WMMA) && rule->left->ops != OpSet::all();
+    UOp ast = is_product ? matmul_kernel(*out.graph, own) : pattern_kernel(*out.graph, own, *rule);
+    if (!ast) continue;
+    recipe.steps[0].rule = name_of(*rule);
+    if (auto it = targets_.find(rule); it != targets_.end()) out.target = own.one_of(it->second);
+    return ast;
+  }
+  return {};
+}
+
+UOp Maker::grid(FuzzKernel& out, Chance& chance) const {
+  out.target = chance.one_of(kTargetsWithLimits);
+  auto target = parse_target(out.target, out.graph->settings());
+  return target ? grid_kernel(*out.graph, chance, *target) : UOp();
+}
+
+// ---- a tensor graph: that parent as it is, one grown from a parent, or a new one
+
+std::optional<Loaded> Maker::tensors(const KernelText* parent, Chance& chance) const {
+  bool as_it_is = parent;
+  if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.below(tensors_.size())];
+  Settings settings = settings_of(parent ? parent->settings : GoldenSettings());
+  if (!as_it_is && chance.one_in(2)) {
+    auto [name, value] = chance.one_of(kTensorSettings);
+    (void)settings.set(name, value);
+  }
+  if (!parent) {
+    Loaded out{.graph = std::make_shared<Graph>(settings), .is_tensor_graph = true};
+    out.root = tensor_graph(*out.graph, chance);
+    return is_sound(out.root, Spec::Tensor) ? std::optional(std::move(out)) : std::nullopt;
+  }
+  auto out = load_text(settings, InputKind::Pyrender, parent->ast, "golden");
+  if (!out) return std::nullopt;
+  if (!as_it_is) {
+    out->root = grown_tensor_graph(out->root, chance);
+    if (!out->root || !is_sound(out->root, Spec::Tensor)) return std::nullopt;
+  }
+  return std::move(*out);
+}
+
+}  // namespace tgc
