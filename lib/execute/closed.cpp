@@ -36,6 +36,14 @@ int64_t size_in_scalars(UOp define) {
   return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
 }
 
+// Whether two nodes, of whatever dtype, are one RANGE, SPECIAL or variable: before and after it was lowered, and before
+// and after it was told what it lies in.
+bool counts_alike(UOp u, UOp other) {
+  if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
+  bool has_constant_size = u.num_src() == 0 || u.src(0).vmin().to_int() == u.src(0).vmax().to_int();
+  return has_constant_size || !u.dtype().is(Scalar::Index) || u.src(0) == other.src(0);
+}
+
 // Whether a node is computed element by element from values.
 bool is_elementwise(UOp u) {
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_) return false;
@@ -353,17 +361,12 @@ Closed Closing::contract(UOp u, const Bound& bound) {
 Closed Closing::leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // it may be another in each iteration
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
-  if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && !u.dtype().is(Scalar::Index)) {  // the same number as an index
-    std::vector<UOp> src;
-    for (UOp s : u.src()) src.push_back(s.is_const() ? graph_.constant(dtypes::index, s.arg().to_const()) : s);
-    for (const Leaf& l : leaves_)
-      if (l.node.op() == u.op() && l.node.arg() == u.arg() && (src.empty() || !src[0].is_const() ||
-                                                               std::ranges::equal(src, l.node.src()))) {
-        Closed same = leaf_of_.at(l.node.id());
-        same.value = same.value.cast(u.dtype());
-        return leaf_of_[u.id()] = same;
-      }
-  }
+  for (const Leaf& l : leaves_)
+    if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && counts_alike(u, l.node)) {
+      Closed same = leaf_of_.at(l.node.id());
+      if (!(same.value.dtype() == u.dtype())) same.value = same.value.cast(u.dtype());
+      return leaf_of_[u.id()] = same;
+    }
   int64_t n = u.dtype().count();
   uint32_t number = uint32_t(leaves_.size());
   leaves_.push_back({u, slots_});

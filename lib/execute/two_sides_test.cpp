@@ -43,6 +43,23 @@ TEST_CASE("two sides: the same, another, and what cannot be told") {
   CHECK(p.see(p.g.sink({p.r}), p.g.sink({other})).kind == Kind::Open);
 }
 
+TEST_CASE("two sides: a range is the same one in another dtype, with its size cast, and told which ranges it lies in") {
+  Parts p;
+  UOp hundred = p.g.constant(dtypes::int32, Const(int64_t(100)));
+  UOp half_lowered = p.g.node(Op::RANGE, dtypes::index, {hundred.cast(dtypes::index)}, p.r.arg());
+  UOp lowered = p.g.node(Op::RANGE, dtypes::int32, {hundred}, p.r.arg());
+  UOp outer = p.g.range(Const(int64_t(7)), 5, AxisType::LOOP);
+  UOp inside = p.g.node(Op::RANGE, dtypes::int32, {hundred, outer}, p.r.arg());
+  for (UOp same : {lowered, inside}) {
+    CHECK(p.see(half_lowered, same.cast(dtypes::index)).kind == Kind::Same);
+    Seen off = p.see(half_lowered, same.cast(dtypes::index) + Const(int64_t(1)));
+    CHECK(off.plainly);
+    CHECK(off.points == 32);  // not at its ends alone
+  }
+  UOp fewer = p.g.node(Op::RANGE, dtypes::int32, {p.g.constant(dtypes::int32, Const(int64_t(99)))}, p.r.arg());
+  CHECK(p.see(half_lowered, fewer.cast(dtypes::index)).kind == Kind::Differ);
+}
+
 TEST_CASE("two sides: a fault at an edge alone is seen; variables are the run's") {
   Parts p;
   UOp last = p.r.lt(Const(int64_t(99)));
