@@ -1,9 +1,11 @@
 #include "lib/reduce/glance.h"
 
 #include <algorithm>
+#include <cctype>
 #include <unordered_set>
 
 #include "lib/compilation/scoped_watch.h"
+#include "lib/execute/executable.h"
 #include "lib/inspect/applications.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/bundle.h"
@@ -28,31 +30,109 @@ class FaultLog : public ApplicationLog {
     return made;
   }
   bool changed(const Application& a) const { return changed_.contains(a.number); }
+  bool changed_any() const { return !changed_.empty(); }
 
  private:
   std::unordered_set<uint64_t> changed_;
 };
 
+std::string without_digits(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    if (!std::isdigit(static_cast<unsigned char>(c))) out += c;
+  return out;
+}
+
+// What stands in quotes in a compiler's message and in the source, too; without digits, as names are numbered.
+std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
+  std::vector<std::string> out;
+  for (size_t at = 0; (at = said.find_first_of("'\"", at)) != said.npos; at++) {
+    size_t end = said.find(said[at], at + 1);
+    if (end == said.npos) break;
+    std::string quoted = without_digits(said.substr(at + 1, end - at - 1));
+    if (!quoted.empty() && source.find(quoted) != source.npos) out.push_back(std::move(quoted));
+    at = end;
+  }
+  return out;
+}
+
 }  // namespace
 
-Glance::Glance(const Session& session, const Symptom& symptom, std::map<std::string, std::string> blamed,
-               VariableValues variables)
-    : session_(session), blamed_(std::move(blamed)), variables_(std::move(variables)) {
-  auto verdict = blamed_.find("verdict");
-  if (verdict == blamed_.end()) return;
-  const StageRow* stage = blamed_.contains("stage") ? find_row(blamed_["stage"]) : nullptr;
-  if (verdict->second == "rewrite" && stage && stage->kernel) what_ = What::Rule;
-  if (verdict->second == "crash" && symptom.kind == Symptom::Kind::Crash && symptom.cause.starts_with("out of bounds"))
-    what_ = What::Bounds;
+Glance::Glance(const Session& session, const Specimen& first, Symptom symptom,
+               std::map<std::string, std::string> blamed, TrialSpec spec)
+    : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), spec_(std::move(spec)) {
+  if (symptom_.kind == Symptom::Kind::Compile) quoted_ = quoted_of(symptom_.said, source_of(first));
+  what_ = what_to_look_for();
+}
+
+Glance::What Glance::what_to_look_for() const {
+  using Kind = Symptom::Kind;
+  auto text = [&](const char* name) {
+    auto it = blamed_.find(name);
+    return it == blamed_.end() ? std::string() : it->second;
+  };
+  const StageRow* stage = find_row(text("stage"));
+  bool is_rule = stage && stage->kernel && !text("rule").empty();
+  if (is_rule && (text("verdict") == "rewrite" || text("verdict") == "divergence")) return What::Rule;
+  if (symptom_.kind == Kind::Refused || symptom_.kind == Kind::Endless) return What::Refusal;
+  if (!quoted_.empty()) return What::Source;
+  bool is_outside = symptom_.kind == Kind::Crash && symptom_.cause.starts_with("out of bounds");
+  return text("verdict") == "crash" && is_outside ? What::Bounds : What::Nothing;
 }
 
 bool Glance::may_fail(const Specimen& c) const {
-  if (what_ == What::Bounds) return std::ranges::any_of(toposort(c.root), may_leave_its_buffer);
-  return what_ != What::Rule || rule_errs(c);
+  switch (what_) {
+    case What::Nothing: return true;
+    case What::Rule:
+      if (blamed_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
+      return rule_errs(c) && (symptom_.kind != Symptom::Kind::Refused || is_refused(c));
+    case What::Bounds: return std::ranges::any_of(toposort(c.root), may_leave_its_buffer);
+    case What::Refusal: return can_be_bisected(c) && is_refused(c);
+    case What::Source: {
+      std::string source = source_of(c);
+      return std::ranges::all_of(quoted_, [&](const std::string& word) { return source.find(word) != source.npos; });
+    }
+  }
+  return true;
+}
+
+// Whether REF runs it, and makes something that can be compared.
+bool Glance::can_be_bisected(const Specimen& c) const {
+  auto kernel = Executable::for_ref(c.root);
+  return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::written);
+}
+
+bool Glance::is_refused(const Specimen& c) const {
+  FaultHere fault(c.fault);
+  Loaded in = c.loaded();
+  TrialSpec spec = with_bundle(spec_, in);
+  auto found = refusal_of(session_, in, spec);
+  return found && *found == symptom_ && (symptom_.kind != Symptom::Kind::Endless || is_endless_when_watched(c));
+}
+
+// As bisect has it, which watches how it is compiled, so that other nodes may wait: whether the stage that it named is
+// the one that does not end.
+bool Glance::is_endless_when_watched(const Specimen& c) const {
+  auto compilation = session_.begin(c.loaded());
+  if (!compilation) return false;
+  ApplicationLog log;
+  ScopedWatch watched(*compilation, log);
+  if (compilation->list()) return false;
+  auto stage = blamed_.find("stage");
+  return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
+}
+
+// What the compiler is given, without digits; empty: there is none.
+std::string Glance::source_of(const Specimen& c) const {
+  FaultHere fault(c.fault);
+  auto compilation = session_.begin(c.loaded());
+  if (!compilation) return {};
+  auto& source = compilation->source();
+  return source ? without_digits(*source) : std::string();
 }
 
 // Whether an application of the rule in the stage (of a seeded fault: one that it changed) makes something else of its
-// node, as far as its sides can be told.
+// node, as far as its sides can be told. Of another text than tinygrad's: whether there is one.
 bool Glance::rule_errs(const Specimen& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -62,13 +142,15 @@ bool Glance::rule_errs(const Specimen& c) const {
   (void)compilation->run_through(*find_row(blamed_.at("stage")));
   compilation->watch(nullptr);
   auto branch = blamed_.find("branch");
+  bool is_divergence = blamed_.at("verdict") == "divergence";
   bool is_seeded = c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
   auto is_accused = [&](const Application& a) {
     if (!a.stage || a.stage->name != blamed_.at("stage") || a.rule->name != blamed_.at("rule")) return false;
     if (branch != blamed_.end() && !(a.branch && a.branch == branch->second)) return false;
-    return !is_seeded || log.changed(a);
+    return !is_seeded || is_divergence || log.changed(a);
   };
-  auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), variables_, is_accused);
+  if (is_divergence) return (!is_seeded || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
+  auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), spec_.variables, is_accused);
   if (!seen) return std::ranges::any_of(log.list(), is_accused);
   return std::ranges::any_of(*seen, [](const Seen& s) { return s.kind != Seen::Kind::Same; });
 }

@@ -1,9 +1,15 @@
-// A glance at a candidate before the oracle is asked: what it has to do to show the failure at all. A rule that is
-// accused must apply in its stage and make something else of a node there; where an access went out of bounds, one must
-// be able to. A glance takes the accused stage alone, without a run of the kernel, and is never wrong when it says no.
+// A glance at a candidate before the oracle is asked: what it has to do to show the failure at all.
+//   a rule that is accused      it applies in its stage, and makes something else of a node there
+//   another text than tinygrad  the rule that bisect names applies in its stage
+//   refused, endless            it is, with the same words
+//   a compiler's message        what it quotes stands in the source
+//   an access out of bounds     there is one that may be
+// A glance compiles as far as that takes: no compiler is asked, no kernel run, nothing bisected. When it says no, the
+// oracle would.
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 #include "lib/reduce/specimen.h"
 #include "lib/session/session.h"
@@ -13,23 +19,33 @@ namespace tgc {
 
 class Glance {
  public:
-  // What a candidate has to show: the symptom, and whom bisect blames (verdict, stage, rule, branch), if it was asked.
-  Glance(const Session& session, const Symptom& symptom, std::map<std::string, std::string> blamed,
-         VariableValues variables);
+  // What a candidate has to show, as `first` does: the symptom, and whom bisect blames (verdict, stage, rule, branch),
+  // if it was asked. `spec`: as the oracle runs it.
+  Glance(const Session& session, const Specimen& first, Symptom symptom, std::map<std::string, std::string> blamed,
+         TrialSpec spec);
 
   // Whether there is anything to look for.
   bool tells() const { return what_ != What::Nothing; }
+  // Whether most candidates that it has nothing against do fail so.
+  bool tells_most() const { return tells() && what_ != What::Bounds; }
   // Whether the oracle may find that it fails in the same way. In `c`'s own Graph nothing is made.
   bool may_fail(const Specimen& c) const;
 
  private:
-  enum class What : uint8_t { Nothing, Rule, Bounds };
+  enum class What : uint8_t { Nothing, Rule, Bounds, Refusal, Source };
+  What what_to_look_for() const;
+  bool can_be_bisected(const Specimen& c) const;
   bool rule_errs(const Specimen& c) const;
+  bool is_refused(const Specimen& c) const;
+  bool is_endless_when_watched(const Specimen& c) const;
+  std::string source_of(const Specimen& c) const;
 
   const Session& session_;
-  What what_ = What::Nothing;
+  Symptom symptom_;
   std::map<std::string, std::string> blamed_;
-  VariableValues variables_;
+  TrialSpec spec_;
+  std::vector<std::string> quoted_;  // words of a source that its compiler quotes, without digits
+  What what_ = What::Nothing;
 };
 
 }  // namespace tgc

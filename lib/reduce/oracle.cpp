@@ -8,6 +8,7 @@
 
 #include "lib/execute/placement.h"
 #include "lib/session/again.h"
+#include "lib/session/blame/divergence.h"
 #include "lib/session/bundle.h"
 #include "lib/session/with_tinygrad.h"
 #include "lib/spec/loops.h"
@@ -44,6 +45,13 @@ std::string Shown::text() const {
   return blamed.empty() && !symptom.said.empty() ? out + ": " + symptom.said : out;
 }
 
+void Shown::blame(const BisectReport& report) {
+  blamed = {{"verdict", std::string(name_of(report.verdict))}};
+  for (auto& [name, value] : {std::pair("stage", report.stage), {"rule", report.rule}, {"branch", report.branch}})
+    if (!value.empty()) blamed[name] = value;
+  rewrite = report.rewrite;
+}
+
 bool Oracle::is_wanted(const Symptom& symptom) const {
   return symptom.kind == wanted_.kind || (is_either_ && symptom.kind == Kind::Crash);
 }
@@ -59,7 +67,7 @@ Result<Shown> Oracle::first(const Specimen& c) {
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
                            std::string(name_of(shown->symptom.kind)) + "'" +
                            (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
-  glance_.emplace(session_, shown->symptom, shown->blamed, spec_.variables);
+  glance_.emplace(session_, c, shown->symptom, shown->blamed, spec_);
   known_[identity(c)] = {Answer::Yes, shown->symptom.kind};
   return shown_ = *shown;
 }
@@ -113,36 +121,36 @@ Result<Shown> Oracle::look(const Specimen& c, const Shown* same) {
     if (script_says_so(c)) out.symptom = {Kind::Script, wanted_.script, ""};
     return out;
   }
-  if (wanted_.kind == Kind::Differs) return out.symptom = difference(c), out;
+  if (wanted_.kind == Kind::Differs) return difference(c);
   Loaded in = c.loaded();
   TrialSpec spec = with_bundle(spec_, in);
   auto symptom = symptom_of(session_, in, spec);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
   if (same && (!is_wanted(out.symptom) || same->blamed.empty())) return out;
-  if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Endless || out.symptom.kind == Kind::Compile)
-    return out;
+  if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
   in = c.loaded();
   BisectReport report = bisect(session_, in, spec);
   if (!report.error.empty() || report.verdict == BisectReport::Verdict::Same) return out;
-  out.blamed = {{"verdict", std::string(name_of(report.verdict))}};
-  auto note = [&](const char* name, const std::string& value) {
-    if (!value.empty()) out.blamed[name] = value;
-  };
-  note("stage", report.stage), note("rule", report.rule), note("branch", report.branch);
-  out.rewrite = report.rewrite;
+  out.blame(report);
   return out;
 }
 
-// The first stage whose text is not tinygrad's.
-Symptom Oracle::difference(const Specimen& c) const {
+// The first stage whose text is not tinygrad's, and the rewrite that makes it so.
+Shown Oracle::difference(const Specimen& c) const {
   auto ast = pyrender(c.root);
   if (!ast) return {};
   KernelText kernel{*ast, changed_settings(c.graph->settings()), c.info.target};
+  auto made = std::move(MadeByTinygrad::make(wanted_.script, {&kernel, 1}).value_or_throw());
   Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, which has the fault
-  auto reports = compared_with_tinygrad(here, wanted_.script, {&kernel, 1}).value_or_throw();
-  if (reports.size() != 1 || reports[0].first.empty()) return {};
-  return {Kind::Differs, "the first stage that differs is '" + reports[0].first + "'", reports[0].first};
+  auto record = record_against(here, made.path(), "");
+  if (!record) return {};  // it came to no record of it
+  Shown out;
+  BisectReport report;
+  if (!blame_divergence(here, c.loaded(), **record, report)) return {};
+  out.symptom = {Kind::Differs, "the first stage that differs is '" + report.stage + "'", report.stage};
+  out.blame(report);
+  return out;
 }
 
 bool Oracle::script_says_so(const Specimen& c) const {

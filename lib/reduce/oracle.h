@@ -25,6 +25,7 @@ struct Shown {
   Symptom symptom;
   std::map<std::string, std::string> blamed;  // by bisect: verdict, stage, rule, branch; empty: it was not asked
   uint64_t rewrite = 0;  // of a rule that is blamed: which application in that stage, from 1
+  void blame(const BisectReport& report);
   std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
@@ -42,6 +43,7 @@ class Oracle {
   std::optional<bool> known(const Specimen& c);
   // Whether glances tell anything of this failure.
   bool has_glances() const { return glance_ && glance_->tells(); }
+  bool has_close_glances() const { return glance_ && glance_->tells_most(); }
 
   // The symptom of a case that failed; of another that of the first.
   Symptom::Kind symptom_in(const Specimen& c) const;
@@ -57,7 +59,7 @@ class Oracle {
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: well formed, and a glance has nothing against it
   Answer answer(const Specimen& c, const std::string& key);
   bool script_says_so(const Specimen& c) const;
-  Symptom difference(const Specimen& c) const;
+  Shown difference(const Specimen& c) const;
 
   const Session& session_;
   TrialSpec spec_;

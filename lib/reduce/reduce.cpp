@@ -50,6 +50,7 @@ class Reduction {
     if (!oracle_.has_glances()) make_plain(plainer_steps());
     sweep();
     if (best_.nodes() > kFew && !stopped()) is_rewrite() ? try_without_leap(given) : try_leap_from(given);
+    if (best_.nodes() > kFew && !is_rewrite() && oracle_.has_close_glances()) try_thinned(given);
     report_.interrupted = session_.cancelled();
     end();
     (void)take_fault_warnings();  // of smaller cases: those of the case itself came with its first look
@@ -123,13 +124,50 @@ class Reduction {
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
 
+  // As plain ddmin goes about it: whether the way from what is left without the largest parts of all nodes, as far as
+  // glances tell, leads to less. So the smallest case is never larger than what ddmin leaves.
+  void try_thinned(const Specimen& given) {
+    Specimen reduced = std::exchange(best_, thinned(given));
+    if (oracle_.fails(best_)) sweep();
+    if (!is_smaller_than(best_, reduced) || !oracle_.fails(best_)) best_ = std::move(reduced);
+  }
+
+  // What is left of a case when no node of it, and no part of its nodes that was tried, can be taken out.
+  Specimen thinned(const Specimen& given) {
+    Specimen best = given;
+    std::vector<UOp> kept = toposort(given.root);
+    Replacements out;
+    for (size_t parts = 2; !kept.empty() && !stopped();) {
+      const size_t size = std::max<size_t>(1, kept.size() / parts);
+      bool taken = false;
+      for (size_t from = 0; from < kept.size() && !taken && !stopped(); from += size) {
+        auto begin = kept.begin() + ptrdiff_t(from), end = kept.begin() + ptrdiff_t(std::min(from + size, kept.size()));
+        Replacements more = out;
+        std::vector<UOp> stay;
+        for (auto it = begin; it != end; ++it)
+          if (UOp other = instead_of(*it)) more.emplace_back(*it, other);
+          else stay.push_back(*it);
+        if (more.size() == out.size()) continue;
+        Specimen c = with_root(given, replaced(given.root, more, false));
+        std::vector<UOp> left = toposort(c.root);
+        auto is_left = [&](UOp u) { return u.is(Op::STORE) || std::ranges::find(left, u) != left.end(); };
+        if (std::ranges::any_of(stay, is_left) || !(taken = oracle_.known(c).value_or(true))) continue;
+        best = std::move(c), out = std::move(more);
+        kept.erase(begin, end);
+      }
+      if (!taken && size == 1) break;
+      parts = taken ? std::max<size_t>(2, parts - 1) : std::min(kept.size(), 2 * parts);
+    }
+    return best;
+  }
+
   // From the whole kernel to where it goes wrong: at once to the rewrite, else to the stage; of what has no rewrite to
   // parts of its AST.
   void approach() {
     if (is_rewrite() && (leap() || stopped())) return;
     if (is_rewrite()) begin_at_stage();
-    else try_first_application();
-    if (is_rewrite() && oracle_.has_glances() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
+    else if (!oracle_.has_close_glances()) try_first_application();
+    if (oracle_.has_close_glances() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();

@@ -108,13 +108,13 @@ TEST_CASE("reduce: a fault of another kind stands in the bundle as it was asked 
 TEST_CASE("reduce: a glance refuses what cannot fail so, and nothing else") {
   Session session;
   Specimen c = matmul();
-  Glance none(session, {}, {}, {});
+  Glance none(session, c, {}, {}, {});
   CHECK(!none.tells());
   CHECK(none.may_fail(c));
 
   // a seeded fault: where the rule applies, and where it does not
   c.fault = FaultSpec{"lower-binary", 1};
-  Glance rule(session, {Symptom::Kind::Wrong, "", ""},
+  Glance rule(session, c, {Symptom::Kind::Wrong, "", ""},
               {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(rule.tells());
   CHECK(rule.may_fail(c));
@@ -126,11 +126,77 @@ TEST_CASE("reduce: a glance refuses what cannot fail so, and nothing else") {
   CHECK(!rule.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
 
   // an access that may go out of bounds, and none
-  Glance bounds(session, {Symptom::Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
+  Glance bounds(session, c, {Symptom::Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
   REQUIRE(bounds.tells());
   CHECK(!bounds.may_fail(c));
   UOp behind = c.graph->constant(dtypes::index, memory.dtype().size());
   CHECK(bounds.may_fail(with_root(c, c.graph->sink(memory.index_ptr(behind).store(constant)))));
+}
+
+TEST_CASE("reduce: a glance at what is refused, what a compiler quotes, and what differs from tinygrad") {
+  Session session;
+  Specimen c = matmul();
+  auto without_loops = [](const Specimen& of) {
+    UOp memory = the(Op::DEFINE_GLOBAL, of.root), at = of.graph->constant(dtypes::index, int64_t(0));
+    return with_root(of, of.graph->sink(memory.index_ptr(at).store(of.graph->constant(dtypes::float32, 1.0))));
+  };
+
+  // too few nodes may wait for the matmul, and as many as a constant needs
+  Settings few = c.graph->settings();
+  few.REWRITE_STACK_LIMIT = 12;
+  Specimen narrow = with_settings(c, few);
+  Loaded in = narrow.loaded();
+  Symptom refusal = refusal_of(session, in, with_bundle({}, in)).value_or_throw();
+  REQUIRE(refusal.kind == Symptom::Kind::Endless);
+  Glance endless(session, narrow, refusal, {}, {});
+  REQUIRE(endless.tells_most());
+  CHECK(endless.may_fail(narrow));
+  CHECK(!endless.may_fail(without_loops(narrow)));
+  CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // it stores nothing
+
+  Specimen in_c = c;
+  in_c.info.target = in_c.device = "CPU:CLANG";
+  Glance compiler(session, in_c, {Symptom::Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
+                  {}, {});
+  REQUIRE(compiler.tells_most());  // a word that stands in it
+  CHECK(compiler.may_fail(in_c));
+  CHECK(!compiler.may_fail(without_loops(in_c)));
+  Symptom elsewhere{Symptom::Kind::Compile, "C source does not compile: no 'nonsense'", ""};
+  CHECK(!Glance(session, in_c, elsewhere, {}, {}).tells());
+
+  Glance other(session, c, {Symptom::Kind::Differs, "", "lower all index dtypes"},
+               {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
+  REQUIRE(other.tells_most());
+  CHECK(other.may_fail(c));
+  CHECK(!other.may_fail(without_loops(c)));
+  c.fault = FaultSpec{"lower-binary", 1000};
+  CHECK(!other.may_fail(c));  // the rule applies, and the fault changes nothing
+}
+
+TEST_CASE("reduce: what does not end is small after a few tries") {
+  Session session;
+  Specimen c = matmul();
+  Settings few = c.graph->settings();
+  few.REWRITE_STACK_LIMIT = 12;
+  Loaded in = with_settings(c, few).loaded();
+  ReduceReport report = reduce(session, in, {.device = "REF"}, {Symptom::Kind::Endless, ""});
+  CHECK(report.error == "");
+  CHECK(report.verdict.starts_with("endless: deep"));
+  CHECK(report.after < report.before);
+  CHECK(report.calls <= 6);
+  CHECK(report.bundle.find("\"REWRITE_STACK_LIMIT\":\"12\"") != std::string::npos);
+}
+
+TEST_CASE("reduce: nodes are replaced by what becomes of those below them; loops end with their ranges, or not") {
+  Specimen c = matmul();
+  UOp sum = the(Op::REDUCE, c.root), product = sum.src(0), a = product.src(0);
+  UOp one = c.graph->constant(dtypes::float32, 1.0);
+  CHECK(the(Op::REDUCE, replaced(c.root, {{product, a}, {a, one}})).src(0) == one);
+  UOp loop = sum.src(1), first = instead_of(loop);
+  CHECK(first.is(Op::CONST));
+  CHECK(!the(Op::REDUCE, replaced(c.root, {{loop, first}})));
+  CHECK(the(Op::REDUCE, replaced(c.root, {{loop, first}}, false)));
+  CHECK(!instead_of(the(Op::DEFINE_GLOBAL, c.root)));
 }
 
 TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own") {

@@ -84,17 +84,18 @@ std::vector<double> size_of(const Specimen& c) {
   return {nodes, loops, settings, odd, numbers, bytes};
 }
 
-UOp replaced(UOp root, const Replacements& pairs) {
+UOp replaced(UOp root, const Replacements& pairs, bool ends_loops) {
   std::map<uint32_t, UOp> is;
   for (auto& [from, to] : pairs) is[from.id()] = to;
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
     if (auto it = is.find(u.id()); it != is.end()) {
-      now[u] = it->second;
+      const UOp other = now.contains(it->second) ? now[it->second] : it->second;
+      now[u] = other;
       continue;
     }
     std::vector<UOp> src;
-    bool ends = u.in({Op::END, Op::REDUCE, Op::STORE});
+    bool ends = ends_loops && u.in({Op::END, Op::REDUCE, Op::STORE});
     for (size_t i = 0; i < u.num_src(); i++) {
       UOp s = now[u.src(i)];
       bool is_loop = i >= (u.is(Op::STORE) ? 2u : 1u) && u.src(i).in({Op::RANGE, Op::UNROLL});

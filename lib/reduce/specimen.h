@@ -43,8 +43,9 @@ Specimen with_root(const Specimen& c, UOp root);
 std::vector<double> size_of(const Specimen& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;
-// The graph with nodes replaced, once; loops that a replacement by a constant leaves without a range end.
-UOp replaced(UOp root, const Replacements& pairs);
+// The graph with nodes replaced, each by another or by what becomes of a node below it; `ends_loops`: loops that a
+// replacement by a constant leaves without a range end.
+UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 // The nodes below `root`, each with how many of them are there for it alone, itself included; the most first.
 std::vector<std::pair<UOp, size_t>> by_dominated(UOp root);

@@ -48,30 +48,61 @@ std::string_view name_of(Symptom::Kind kind) {
   return kNames[size_t(kind)];
 }
 
+namespace {
+
+// A kernel lowered for where it shall run.
+struct Lowered {
+  Placement place;
+  std::optional<Compilation> compilation;  // of a copy, for as long as its list is needed
+  std::span<const UOp> list;               // empty: REF runs the graph as it stands
+  std::optional<Executable> kernel;        // for REF; a device has a compiler to ask first
+  Symptom refusal;
+};
+
+Lowered lowered_before_ref(const Session& session, Loaded& in, const TrialSpec& spec) {
+  Lowered out{.place = std::move(placement_for(session, spec.device, in).value_or_throw()), .list = in.list};
+  if (!in.list.empty() || !out.place.target) return out;
+  Loaded copy{.graph = std::make_shared<Graph>(in.graph->settings()), .info = in.info, .file = in.file};
+  copy.root = copy_into(*copy.graph, in.root);
+  JobSpec job{.target = out.place.target->name(), .opts = session.over.opts, .compile = session.compile};
+  out.compilation = std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
+  auto& made = out.compilation->list();
+  if (!made) {
+    bool is_endless = made.diag().message.find("does not end") != std::string::npos;
+    out.refusal = symptom(is_endless ? Kind::Endless : Kind::Refused, made.diag());
+    return out;
+  }
+  out.list = *made;
+  if (!out.place.is_ref)
+    if (auto& source = out.compilation->source(); !source) out.refusal = symptom(Kind::Refused, source.diag());
+  return out;
+}
+
+Lowered lowered(const Session& session, Loaded& in, const TrialSpec& spec) {
+  Lowered out = lowered_before_ref(session, in, spec);
+  if (!out.place.is_ref || out.refusal.kind != Kind::None) return out;
+  auto kernel = out.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(out.list);
+  if (kernel) out.kernel = std::move(*kernel);
+  else out.refusal = symptom(Kind::Refused, kernel.diag());
+  return out;
+}
+
+}  // namespace
+
+Result<Symptom> refusal_of(const Session& session, Loaded& in, const TrialSpec& spec) {
+  return catch_failures([&] { return lowered(session, in, spec).refusal; });
+}
+
 Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& spec, Arrays* arrays) {
   return catch_failures([&]() -> Symptom {
     const Settings& settings = in.graph->settings();
-    Placement place = std::move(placement_for(session, spec.device, in).value_or_throw());
-    std::optional<Compilation> compilation;  // of a copy, for as long as its list is needed
-    std::span<const UOp> list = in.list;
-    if (list.empty() && place.target) {
-      Loaded copy{.graph = std::make_shared<Graph>(settings), .info = in.info, .file = in.file};
-      copy.root = copy_into(*copy.graph, in.root);
-      JobSpec job{.target = place.target->name(), .opts = session.over.opts, .compile = session.compile};
-      compilation = std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
-      auto& made = compilation->list();
-      if (!made) {
-        bool is_endless = made.diag().message.find("does not end") != std::string::npos;
-        return symptom(is_endless ? Kind::Endless : Kind::Refused, made.diag());
-      }
-      if (!place.is_ref)
-        if (auto& source = compilation->source(); !source) return symptom(Kind::Refused, source.diag());
-      list = *made;
+    auto [place, compilation, list, kernel, refusal] = lowered(session, in, spec);
+    if (refusal.kind != Kind::None) return refusal;
+    if (!kernel) {
+      auto compiled = Executable::for_device(list, *place.target, *place.device);
+      if (!compiled) return symptom(Kind::Compile, compiled.diag());
+      kernel = std::move(*compiled);
     }
-    auto kernel = place.is_ref && list.empty() ? Executable::for_ref(in.root)
-                  : place.is_ref               ? Executable::for_ref(list)
-                                               : Executable::for_device(list, *place.target, *place.device);
-    if (!kernel) return symptom(place.is_ref ? Kind::Refused : Kind::Compile, kernel.diag());
 
     std::string source;
     Arrays given = given_inputs(spec, in, source);

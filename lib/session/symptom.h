@@ -33,6 +33,10 @@ struct Symptom {
 };
 std::string_view name_of(Symptom::Kind kind);
 
+// What shows before a compiler is asked or anything runs: that a stage does not end, or refuses the graph, or the
+// renderer or REF does; else that all is well so far. An error: there is no such place.
+Result<Symptom> refusal_of(const Session& session, Loaded& in, const TrialSpec& spec);
+
 // The kernel compiled, run where `spec` says and compared with what is expected of it: the arrays that are given, else
 // what REF makes of the graph as it stands. `spec` has been through with_bundle(). An error: nothing can be told, for
 // lack of arrays, variables or a device. `arrays` receives the inputs, if any were made.

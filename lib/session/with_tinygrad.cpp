@@ -44,27 +44,39 @@ GoldenSettings changed_settings(const Settings& settings) {
   return out;
 }
 
-Result<std::vector<RecordReport>> compared_with_tinygrad(const Session& session, const std::string& tinygrad,
-                                                         std::span<const KernelText> kernels) {
+Result<MadeByTinygrad> MadeByTinygrad::make(const std::string& tinygrad, std::span<const KernelText> kernels) {
   static std::atomic<unsigned> number = 0;
   std::string stem =
       (fs::temp_directory_path() / ("tgc-" + std::to_string(::getpid()) + "-")).string() + std::to_string(number++);
-  std::string given = stem + ".jsonl", made = stem + ".out.jsonl.gz", log = stem + ".log";
+  std::string given = stem + ".jsonl", log = stem + ".log";
+  MadeByTinygrad out(stem + ".out.jsonl.gz");
   if (auto status = write_file(given, golden_text(kernels)); !status) return status.diag();
   bool is_python = tinygrad.find(' ') == std::string::npos;
   // what the header says is no setting of a Context: the program has to begin with it
   std::string command =
-      "CPU_COUNT=4 " + tinygrad + (is_python ? " -m tgc.export" : "") + " -o " + made + " --replay " + given;
+      "CPU_COUNT=4 " + tinygrad + (is_python ? " -m tgc.export" : "") + " -o " + out.path() + " --replay " + given;
   if (std::system((command + " >" + log + " 2>&1 </dev/null").c_str()) != 0)
     return Diag{.message = "'" + command + "' failed", .file = log};
+  std::error_code error;
+  for (const std::string& file : {given, log}) fs::remove(file, error);
+  return out;
+}
+
+MadeByTinygrad::~MadeByTinygrad() {
+  std::error_code error;
+  if (!path_.empty()) fs::remove(path_, error);
+}
+
+Result<std::vector<RecordReport>> compared_with_tinygrad(const Session& session, const std::string& tinygrad,
+                                                         std::span<const KernelText> kernels) {
+  auto made = MadeByTinygrad::make(tinygrad, kernels);
+  if (!made) return made.diag();
   std::vector<RecordReport> out;
   auto plan = make_check_plan("");
   if (!plan) return plan.diag();
-  auto status = replay(session, made, {.check = std::move(*plan)},
+  auto status = replay(session, made->path(), {.check = std::move(*plan)},
                        [&](const std::string&, const RecordReport& report) { out.push_back(report); });
   if (!status) return status.diag();
-  std::error_code error;
-  for (const std::string& file : {given, made, log}) fs::remove(file, error);
   return out;
 }
 

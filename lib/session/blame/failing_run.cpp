@@ -216,7 +216,8 @@ bool FailingRun::ends_with_limit(int64_t rewrite_stack_limit) const {
   EndsWhenCancelled watcher(session_);
   Compilation c = begin(place_.target->name(), higher);
   ScopedWatch watched(c, watcher);
-  const bool ends = c.list().ok();
+  auto& list = c.list();
+  const bool ends = list || !is_endless(refused(list.diag()));
   go_on();
   return ends;
 }

@@ -70,7 +70,7 @@ class FailingRun {
   Compilation begin(const std::string& target, const Settings& settings) const;
   // Throws Failure when the place where it fails runs no kernel at all: then there is nobody to blame.
   void expect_place_works();
-  // Whether it compiles when so many nodes may wait.
+  // Whether each rewrite ends when so many nodes may wait.
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
   // Whether a linear list is run as it stands: there is nothing that could be compiled another way.
   bool is_list() const { return !list_.empty(); }
