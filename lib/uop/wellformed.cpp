@@ -485,19 +485,6 @@ std::optional<Malformed> first_malformed_below(UOp root) {
   return std::nullopt;
 }
 
-std::optional<Malformed> first_out_of_order(std::span<const UOp> list) {
-  if (list.empty()) return std::nullopt;
-  UOpSet before(list[0].graph());
-  for (UOp u : list) {
-    for (size_t i = 0; i < u.num_src(); i++)
-      if (!before.contains(u.src(i)) && !u.src(i).is(Op::NOOP))
-        return Malformed{u, named(u.op()) + " comes before its source " + std::to_string(i) + ", " +
-                                named(u.src(i).op()) + ", or that is missing"};
-    if (!before.insert(u)) return Malformed{u, named(u.op()) + " is twice in the list"};
-  }
-  return std::nullopt;
-}
-
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes) {
   if (!nodes.empty() && nodes[0].graph().is_foreign()) return std::nullopt;
   for (UOp u : nodes)

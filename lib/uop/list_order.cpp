@@ -1,0 +1,21 @@
+// A linear list in which a node stands before its source, or twice.
+#include "lib/uop/graph.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc {
+
+std::optional<Malformed> first_out_of_order(std::span<const UOp> list) {
+  if (list.empty()) return std::nullopt;
+  auto name = [](UOp u) { return "Ops." + std::string(name_of(u.op())); };
+  UOpSet before(list[0].graph());
+  for (UOp u : list) {
+    for (size_t i = 0; i < u.num_src(); i++)
+      if (!before.contains(u.src(i)) && !u.src(i).is(Op::NOOP))
+        return Malformed{u, name(u) + " comes before its source " + std::to_string(i) + ", " +
+                                name(u.src(i)) + ", or that is missing"};
+    if (!before.insert(u)) return Malformed{u, name(u) + " is twice in the list"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace tgc
