@@ -112,6 +112,21 @@ TEST_CASE("conform: a defect is found where it is, and by values only where it c
   CHECK(kept() == before);
 }
 
+TEST_CASE("conform: what letters leave out is compared, too, where the answer says it") {
+  shell("tgc dump '" + kOne + "' --stage=loads --format=json -o right.json");
+  shell("sed 's/\"op\":\"LOAD\",\"dtype\":\"dtypes.half\"/\"op\":\"LOAD\",\"dtype\":\"dtypes.bfloat16\"/' right.json > wrong.json");
+  CHECK(shell("cmp -s right.json wrong.json").code == 1);
+  for (const char* as : {"text", "structure"})
+    for (const char* answer : {"right", "wrong"}) {
+      Ran r = run_tgc("conform '" + kOne + "' --stage=loads --as=" + as + " " +
+                      port(std::string("whole_") + answer, std::string("while read -r q; do printf '{\"graph\":%s}\\n' "
+                           "\"$(tr -d '\\n' < ") + answer + ".json)\"; done"));
+      CAPTURE(r.out + r.err);
+      CHECK(r.code == (answer == std::string("wrong")));
+      CHECK(has(r.out, "dtypes.half") == (answer == std::string("wrong")));
+    }
+}
+
 TEST_CASE("conform: a baseline is written when asked for, holds what conformed, and knows what was not asked") {
   const std::string file = (scratch() / "base.txt").string(), held = " --baseline=" + file;
   std::filesystem::remove(file);

@@ -21,7 +21,8 @@
 
 namespace tgc {
 
-// To the letter, but for names, by what it computes; a source is asked for to the letter alone.
+// To the letter, but for names, by what it computes; a source is asked for to the letter alone. An answer that says
+// more than tinygrad's letters, such as the dtype of a LOAD, is held to that too, where the pipeline here knows it.
 enum class ConformAs : uint8_t { Text, Structure, Values };
 enum class Verdict : uint8_t { Same, Different, NotSupported, Error };
 std::string_view name_of(Verdict verdict);  // "not supported"
