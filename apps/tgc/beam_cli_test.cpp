@@ -36,6 +36,12 @@ TEST_CASE("cli: what beam finds is listed, used under BEAM, merged, handed to ti
   CHECK(has(nothing.err, "no result has the kernel, the target or the key 'CPU:LLVM'"));
 }
 
+TEST_CASE("cli: beam lowers kernels for the device that it is given") {
+  Ran r = run_tgc("beam '" + kRecords + "#bcast_div.0' --device=CPU:LLVM --width=1 --results=there.db");  // of an AMD
+  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK(has(run_tgc("beam --list --results=there.db").out, "bcast_div.0  CPU:LLVM  BEAM=1"));
+}
+
 TEST_CASE("cli: beam says what it cannot do") {
   trouble("beam '" + kRecords + "#nosuch'", "nosuch");
   trouble("beam " + kRecord + " --shard=3/2", "'3/2' is no shard, expected K/N");

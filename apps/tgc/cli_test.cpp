@@ -72,6 +72,7 @@ TEST_CASE("cli: dump turns any form of a graph into any other") {
 TEST_CASE("cli: dump picks records, writes files") {
   CHECK(run_tgc("dump " + kKernels + " --kernel=0").out.find("ast = ") != std::string::npos);
   trouble("dump '" + kKernels + "#nothing'", "no record 'nothing'");
+  trouble("dump '" + kKernels + "#bcast_dvi.0'", "expected bcast_div.0");
   trouble("dump " + kKernels + " --kernel=100000", "no record '100000'");
   std::string file = put("k.uop", kKernel), one = (scratch() / "one.json").string(),
               folder = (scratch() / "folder/").string();

@@ -69,6 +69,9 @@ TEST_CASE("tgc: a recording of another release is read and written back by check
   CHECK(has(text.out, "letters read"));
   trouble("check " + file, "the pipeline here is 0.12.0's; compare recordings with tgc diff");
   CHECK(run_tgc("diff " + file + " " + file).code == 0);
+  CHECK(run_tgc("dump " + file + " --stage=s").code == 0);
+  for (const char* what : {"--target=CUDA", "--set NOOPT=1"})  // nothing here compiles it anew
+    trouble("dump " + file + " --stage=s " + what, "expected what was recorded, without --target, --set or --opts");
 }
 
 TEST_CASE("tgc: a pipe is an INPUT of every command, though it is opened more than once") {

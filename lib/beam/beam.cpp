@@ -256,8 +256,14 @@ std::string device_name(const std::string& target) {
 
 Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
   if (!plan.replay.empty()) return replayed(session, plan, report);
-  if (plan.enumerate) return enumerated(session, plan, report);
-  return Searches(session, plan, report).run();
+  Session there = session;
+  if (!plan.device.empty() && session.over.target.empty()) {  // kernels are lowered for the device, as `tgc run` does
+    auto place = choose_placement(plan.device, "", Settings());
+    if (!place) return place.diag();
+    if (place->target) there.over.target = place->target->name();
+  }
+  if (plan.enumerate) return enumerated(there, plan, report);
+  return Searches(there, plan, report).run();
 }
 
 }  // namespace tgc

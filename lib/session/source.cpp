@@ -223,7 +223,13 @@ Result<Loaded> Source::graph_of_text(InputKind kind, std::string_view text, cons
   if (!settings) return settings.diag();
   auto out = load_text(*settings, kind, text, file, take_malformed_);
   if (!out) return out;
-  if (out->graph->is_foreign()) return out;
+  if (out->graph->is_foreign()) {
+    const Overrides& over = session_->over;
+    if (over.target.empty() && over.sets.empty() && over.opts.empty()) return out;
+    Diag diag = made_elsewhere(out->info.producer, file);
+    diag.expected = "what was recorded, without --target, --set or --opts";
+    return diag;
+  }
   if (recorded.empty() && !out->info.settings.empty())  // what it says stands behind the graph
     return graph_of_text(kind, text, file, out->info.settings);
   if (out->info.settings.empty()) out->info.settings = recorded;
@@ -276,6 +282,16 @@ Result<Loaded> Source::graph_of_model() {
   });
 }
 
+// The id of a record, where its line begins with it, as recorders write it; empty otherwise.
+static std::string_view id_at_begin(std::string_view line) {
+  for (std::string_view part : {"{", "\"id\"", ":", "\""}) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.starts_with(part)) return {};
+    line.remove_prefix(part.size());
+  }
+  return line.substr(0, std::min(line.find_first_of("\"\\"), line.size()));
+}
+
 Result<std::optional<Loaded>> Source::next_record() {
   const bool by_number = name_.id.empty() && !kernel_.empty() && number_of(kernel_);
   const std::string& wanted_id = !name_.id.empty() ? name_.id : kernel_;
@@ -290,7 +306,10 @@ Result<std::optional<Loaded>> Source::next_record() {
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
                              : !wanted_id.empty() && !may_have_id(line.text, wanted_id);
-    if (skipped) continue;  // spares the parsing
+    if (skipped) {  // spares the parsing
+      if (auto id = id_at_begin(line.text); !id.empty()) other_ids_.emplace_back(id);
+      continue;
+    }
     auto record = parse_golden_record(line, records_->path());
     if (!record) return record.diag();
     if (!by_number && !wanted_id.empty() && record->id != wanted_id) continue;
@@ -302,7 +321,19 @@ Result<std::optional<Loaded>> Source::next_record() {
   }
   if (found_ || wanted_id.empty()) return std::optional<Loaded>();
   return Diag{.message = "no record '" + wanted_id + "'", .file = name_.shown(),
-              .expected = by_number ? "a number below " + std::to_string(number_) : "the id of a record"};
+              .expected = by_number ? "a number below " + std::to_string(number_) : some_ids(wanted_id)};
+}
+
+// What to ask for in place of an id that no record has.
+std::string Source::some_ids(const std::string& wanted) const {
+  if (other_ids_.empty()) return "the id of a record";
+  std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  if (std::string near = nearest_names(wanted, ids); !near.empty()) return near;
+  constexpr size_t kShown = 5;
+  std::string out = "one of the " + std::to_string(ids.size()) + " records: ";
+  for (size_t i = 0; i < std::min(ids.size(), kShown); i++) out.append(i ? ", " : "").append(ids[i]);
+  return out + (ids.size() > kShown ? ", ..." : "");
 }
 
 Result<Loaded> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {

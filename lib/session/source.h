@@ -52,6 +52,7 @@ class Source {
                                const std::map<std::string, std::string>& recorded);
   Result<Loaded> graph_of_model();
   Status picked_kernel(Loaded& in);
+  std::string some_ids(const std::string& wanted) const;
 
   const Session* session_;
   InputName name_;
@@ -61,6 +62,7 @@ class Source {
   std::shared_ptr<const Model> model_;     // of an ONNX model
   std::optional<GoldenReader> records_;    // of golden records
   size_t number_ = 0;                      // of records read
+  std::vector<std::string> other_ids_;     // of those passed over, for a message
   bool done_ = false, found_ = false, take_malformed_ = false;
 };
 

@@ -51,7 +51,9 @@ UOp PyrenderReader::read() {
     last = assignment(name, at);
     end_of_line();
     if (may_be_corrected()) last = correction(name, last);
-    if (name == "ast") ast = last;
+    if (name != "ast") continue;
+    if (ast) fail(at, "a second graph in one text", "one graph; golden records hold several");
+    ast = last;
   }
   if (!ast) ast = last;
   if (!ast) fail(pos_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");

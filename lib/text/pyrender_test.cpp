@@ -207,6 +207,7 @@ TEST_CASE("pyrender: bad input is named with its place and what was expected") {
   CHECK(trouble_with("a = (UOp.sink()")
             .starts_with("in.uop:1:16: found the end of the input, expected ')' for the '(' of line 1, column 5"));
   CHECK(trouble_with("a = UOp.sink() b").starts_with("in.uop:1:16: unexpected 'b', expected the end of the line"));
+  CHECK(trouble_with("ast = UOp.sink()\nast = UOp.sink()").starts_with("in.uop:2:1: a second graph in one text"));
   CHECK(trouble_with("a = 3").starts_with("in.uop:1:5: found 3, expected a UOp"));
   CHECK(trouble_with("c1 = c2.sink()\nc2 = c1.sink()").starts_with("in.uop:1:6: unknown name 'c2'"));
   CHECK(trouble_with(std::string("a = UOp\0", 8)).starts_with("in.uop:1:8: found the byte 0x00"));
