@@ -86,7 +86,14 @@ class Shaker {
     if (!least) return off;
     return (size(x).lt(x.const_like(least)) & x.ne(x.const_like(0.0))).where(x + x.const_like(e * least), off);
   }
-  UOp something_else(UOp like) const { return like.const_like(Const(int64_t(37 + 24 * way_))); }
+  // Of an integer: a small number, in two ways the largest and the least, which other comparisons tell from it.
+  UOp something_else(UOp number) const {
+    UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));
+    if (way_ != 1 && way_ != 2) return small;
+    DType d = number.dtype().scalar();
+    UOp end = number.const_like(way_ == 1 ? dtypes::max(d) : dtypes::min(d));
+    return number.ne(end).where(end, small);
+  }
 
   UOp off(UOp u, const std::vector<UOp>& src, size_t number) const {
     UOp same = u.with_src(src);

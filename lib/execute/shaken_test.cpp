@@ -69,6 +69,11 @@ TEST_CASE("shaken: what C leaves undefined is something else") {
   CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kShakings);
   CHECK(results("i.cast(dtypes.int8)+j.cast(dtypes.int8)", 100, 100).jumps == kShakings);
   CHECK(results("i.cast(dtypes.uint8)+j.cast(dtypes.uint8)", 200, 100).jumps == 0);
+  for (const char* bound : {"127", "-128", "100"}) {
+    const std::string sum = "(i.cast(dtypes.int8)+j.cast(dtypes.int8))", b = std::string(bound) + ")";
+    CHECK(results("(" + sum + "<UOp.const(dtypes.int8, " + b + ")", 100, 100).jumps +
+              results("(UOp.const(dtypes.int8, " + b + "<" + sum + ")", 100, 100).jumps > 0);
+  }
 }
 
 TEST_CASE("shaken: a cast of what rounding puts on either side of an integer jumps; so does a small difference") {
