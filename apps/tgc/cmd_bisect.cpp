@@ -70,6 +70,10 @@ void add_bisect(CLI::App& app, int& exit_code) {
       "target that the input says, else CPU:LLVM");
   cmd->add_flag("--recorded", t.recorded, "it is a golden record's own list that fails, not what tgc makes");
   cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd->add_flag("--each-stage", t.each_stage,
+                "of a kernel: a graph on the way that computes something else counts, though the kernel does not");
+  option("--seconds", o->plan.seconds, "S", "of a kernel: unresolved when it is not known by then")
+      ->check(real_number(0, kMostSeconds));
   add_emulator_options(*cmd), add_weights_option(*cmd, o->over), add_repro_option(*cmd, t.repro);
   option("--against", o->plan.against, "GOLDEN",
          "golden records (FILE#ID): where tgc begins to make something else of the kernel than tinygrad made");

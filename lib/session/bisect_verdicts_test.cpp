@@ -41,6 +41,26 @@ BisectReport bisected_schedule(const std::string& id, const std::string& fault) 
 
 }  // namespace
 
+TEST_CASE("bisect: a stage that is wrong, though what follows makes it right again, is blamed where it is asked for") {
+  // data0[i] = the sum over r < 16 of (a[i] == r ? b[i, r] : 0); an a that is no integer finds no r
+  const std::string text =
+      "i = UOp.range(2, 0, AxisType.LOOP)\n"
+      "r = UOp.range(16, 1, AxisType.REDUCE)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(2), (), 1).index(i)\n"
+      "b = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(32), (), 2).index(i*16+r)\n"
+      "v = (a!=r.cast(dtypes.half)).where(UOp.const(dtypes.ulong, 0), b).reduce(r, arg=Ops.ADD)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(2), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+  TrialSpec spec{.device = "REF"};
+  BisectReport plain = bisected(text, "", spec);
+  spec.each_stage = true;
+  BisectReport report = bisected(text, "", spec);
+  INFO(plain.text(), report.text());
+  CHECK(report.verdict == Verdict::Rewrite);
+  CHECK(report.rule == "sum-of-one-element");
+  CHECK(report.confirmed);
+  CHECK(report.again.find("--each-stage") != std::string::npos);
+}
+
 TEST_CASE("bisect: after its seconds it is unresolved, and says so") {
   WithEnvironment with("TGC_FAULT", "divmod-general");
   Loaded in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());

@@ -53,7 +53,7 @@ class OpenElements {
 };
 
 // `actual`, with the elements that are open as they are expected.
-Array settled(const Array& actual, const Array& expected, const std::vector<bool>& open) {
+Array with_settled(const Array& actual, const Array& expected, const std::vector<bool>& open) {
   Array out = actual.copy();
   auto item = size_t(out.dtype().itemsize());
   for (size_t i = 0; i < open.size(); i++)
@@ -69,9 +69,11 @@ ToleranceOptions tolerance_for(const ToleranceOptions& asked, UOp root, const Ar
 }
 
 Result<std::vector<Comparison>> judge(const JudgedKernel& kernel, const Arrays& actual, const Arrays& expected,
-                                      const std::function<ToleranceOptions(const Array& expected)>& tolerance) {
+                                      const std::function<ToleranceOptions(const Array& expected)>& tolerance,
+                                      Arrays* settled) {
   return catch_failures([&] {
     std::vector<Comparison> out;
+    if (settled) *settled = copy_of(actual);
     for (const NamedArray& e : expected) {
       const Array* a = find_array(actual, e.name);
       if (!a) throw Failure("nothing stores " + e.name);
@@ -83,10 +85,13 @@ Result<std::vector<Comparison>> judge(const JudgedKernel& kernel, const Arrays& 
       const Array& e = expected[i].array;
       auto* elements = open.find(expected[i].name);
       if (out[i].passed() || !elements) continue;
-      Array rest = settled(*find_array(actual, expected[i].name), e, *elements);
+      Array rest = with_settled(*find_array(actual, expected[i].name), e, *elements);
       int64_t all = out[i].different;
       out[i] = std::move(compare_arrays(expected[i].name, rest, e, tolerance(e)).value_or_throw());
       out[i].left_out = all - out[i].different;
+      if (!settled) continue;
+      auto it = std::ranges::find(*settled, expected[i].name, &NamedArray::name);
+      it->array = std::move(rest);
     }
     return out;
   });

@@ -22,8 +22,10 @@ struct JudgedKernel {
 
 // Compares each expected array with the actual one of its name. Elements that differ are left out, and counted, when
 // the kernel itself leaves them open: when in REF, with every step a little off (lib/execute/shaken.h), they become
-// something else than without. An array that is missing is an error.
+// something else than without. An array that is missing is an error. `settled` receives the actual arrays, with what is
+// left out as it is expected.
 Result<std::vector<Comparison>> judge(const JudgedKernel& kernel, const Arrays& actual, const Arrays& expected,
-                                      const std::function<ToleranceOptions(const Array& expected)>& tolerance);
+                                      const std::function<ToleranceOptions(const Array& expected)>& tolerance,
+                                      Arrays* settled = nullptr);
 
 }  // namespace tgc

@@ -256,10 +256,23 @@ Outcome FailingRun::attempt(Watcher* watcher) {
 
 Outcome FailingRun::attempt(Compilation& c, Watcher* watcher) {
   if (watcher) c.watch(watcher);
+  Outcome on_the_way = o_.each_stage ? run_stages(c) : Outcome();
   auto& list = c.list();
   if (watcher) c.watch(nullptr);
   if (!list) return noted(refused(list.diag()));
+  if (!on_the_way.passes()) return noted(on_the_way);
   return noted(command_.empty() ? run_list(*list) : run_command(c.current()));
+}
+
+// The first graph on the way that computes something else.
+Outcome FailingRun::run_stages(Compilation& c) {
+  while (c.next() && c.next()->is_graph_stage()) {
+    auto step = c.step();
+    if (!step) return refused(step.diag());
+    if (!step->changed()) continue;
+    if (Outcome out = run_graph(step->after); !out.passes()) return out;
+  }
+  return {};
 }
 
 Outcome FailingRun::run_command(UOp root) const {

@@ -96,6 +96,7 @@ class FailingRun {
   void go_on() const;  // throws Failure when the session is cancelled
   void choose_place();
   Outcome expect(bool all = false);
+  Outcome run_stages(Compilation& c);
   Outcome run_command(UOp root) const;
   Outcome run_cut_short(UOp root);
   Arrays expected_at(const KnownPlaces& places) const;

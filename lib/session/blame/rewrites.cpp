@@ -201,6 +201,9 @@ Outcome RewriteBlame::compile() {
 Outcome RewriteBlame::look() {
   Outcome out = compile();
   if (out.passes()) out = run_.run_list(list_);
+  if (run_.spec().each_stage)
+    for (const StageRun& s : log_.stages())
+      if (out.passes() && s.row->is_graph_stage() && s.result && !(s.result == s.input)) out = run_graph(s.result);
   if (!out.passes() && !is_endless(out)) compare(log_.list());
   return out;
 }
@@ -397,9 +400,14 @@ bool RewriteBlame::search() {
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(s);
   auto is_right = [&](size_t i) { return stages[i].result && run_graph(stages[i].result).passes(); };
   auto is_unknown = [&](UOp result) { return !run_.is_small() && result && run_graph(result).is_refused(); };
-  all_right_ = stages.empty() || is_right(stages.size() - 1) || is_unknown(stages.back().result);
+  size_t first = stages.size();
+  if (run_.spec().each_stage)  // one that is wrong may be followed by others that are right
+    for (first = 0; first < stages.size() && is_right(first);) first++;
+  else if (!stages.empty() && !is_right(stages.size() - 1) && !is_unknown(stages.back().result))
+    first = first_wrong(stages.size(), is_right);
+  all_right_ = first == stages.size();
   if (all_right_) return false;
-  const StageRun& stage = stages[first_wrong(stages.size(), is_right)];
+  const StageRun& stage = stages[first];
   report_.stage = stage.row->name;
   return search_stage(stage.row);
 }
