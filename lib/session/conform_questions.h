@@ -20,8 +20,8 @@ struct Question {
 
 // The questions about a record, which must outlive them. tinygrad's letters leave facts out, such as the dtype of a
 // LOAD: the pipeline here makes the graphs of a record of 0.12.0 anew from its AST, and where its letters are the
-// record's it is its graph, which has all facts, that is asked about, and that answers with all facts are held to. `linear` and `source` are asked of such records
-// alone, `source` only `with_source`.
+// record's it is its graph, which has all facts, that is asked about, and that answers with all facts are held to.
+// `linear` and `source` are asked of such records alone, `source` only `with_source`.
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
 
 }  // namespace tgc
