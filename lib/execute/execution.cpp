@@ -149,8 +149,7 @@ Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays
   return catch_failures([&] {
     double bytes = 0;  // a double, for sizes that do not fit 64 bits
     for (const BufferSpec& spec : buffers) bytes += double(std::max<int64_t>(spec.size, 0)) * spec.dtype.itemsize();
-    constexpr double kLittle = 1 << 20;  // taken without asking what is free
-    uint64_t free = bytes > kLittle ? available_memory() : UINT64_MAX;
+    uint64_t free = memory_for(bytes);
     if (bytes * kCopies > double(free))
       throw Failure("not enough memory: the kernel's arrays take " + bytes_text(uint64_t(std::min(bytes, 1e18))) +
                     ", each " + std::to_string(kCopies) + " times (here, on the device, on the way back), and " +

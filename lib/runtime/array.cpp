@@ -70,10 +70,9 @@ Array::Array(DType dtype, std::vector<int64_t> shape, bool shared) : dtype_(dtyp
   int64_t bytes;
   if (__builtin_mul_overflow(size_, int64_t(dtype.itemsize()), &bytes))
     throw Failure("an array of shape " + shape_text(shape_) + " is too large");
-  constexpr int64_t kLittle = 1 << 20;  // which is taken without asking first: to ask costs more than most kernels
-  if (bytes > kLittle && uint64_t(bytes) > available_memory())
-    throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" +
-                  bytes_text(available_memory()) + " are free)");
+  if (uint64_t free = memory_for(double(bytes)); uint64_t(bytes) > free)
+    throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" + bytes_text(free) +
+                  " are free)");
   memory_ = shared ? HostMemory::shared(size_t(bytes)) : HostMemory(size_t(bytes));
 }
 
@@ -158,6 +157,11 @@ std::string index_text(std::span<const int64_t> shape, int64_t flat) {
   std::string out = "[";
   for (size_t k = 0; k < index.size(); k++) out += (k ? ", " : "") + std::to_string(index[k]);
   return out + "]";
+}
+
+uint64_t memory_for(double bytes) {
+  constexpr double kFew = 1 << 20;
+  return bytes > kFew ? available_memory() : std::numeric_limits<uint64_t>::max();
 }
 
 uint64_t available_memory() {

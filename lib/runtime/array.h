@@ -86,6 +86,8 @@ std::string index_text(std::span<const int64_t> shape, int64_t flat);
 // Bytes that a process can still take without swapping, as the kernel and the control group tell;
 // a huge number when nobody tells.
 uint64_t available_memory();
+// The same for whoever takes that many bytes: of a few a huge number, since to ask costs more than most kernels.
+uint64_t memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // "1.5 GB"
 
 }  // namespace tgc
