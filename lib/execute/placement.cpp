@@ -93,6 +93,8 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   return out;
 }
 
+Placement place_in_ref() { return std::move(choose_placement("REF", "", Settings()).value_or_throw()); }
+
 bool works_here(const std::string& target) {
   std::string device = upper(device_part(target));
   return device == "CPU" || (make_device(target) && probed(device).works);

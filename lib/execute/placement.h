@@ -16,6 +16,9 @@ struct Placement {
   bool is_ref = false;
   std::string label;             // "CPU:LLVM", "REF, lowered for METAL", "plugin:./mine.so, lowered for CPU:CLANG";
                                  // "CUDA:PTX:sm_80, emulated"
+
+  // As --device takes it: without what kernels are lowered for, or what emulates it.
+  std::string device_option() const { return label.substr(0, label.find(',')); }
 };
 
 // `device` and `target` as the options have them, empty when not given:
@@ -27,6 +30,9 @@ struct Placement {
 // Neither: CPU:LLVM. What the hardware says of itself is asked once a process and remembered: asking costs a process
 // each time.
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings);
+
+// REF, which runs any graph as it stands.
+Placement place_in_ref();
 
 // Whether kernels for the target can run on this computer: its device is found, or it is the CPU.
 bool works_here(const std::string& target);

@@ -105,7 +105,7 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
 }
 
 std::vector<Array> realize(std::span<const Tensor> tensors) {
-  Placement ref = std::move(choose_placement("REF", "", Settings()).value_or_throw());
+  Placement ref = place_in_ref();
   ScheduleRunner runner(ref);
   return realize(tensors, runner).values;
 }

@@ -130,7 +130,7 @@ Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const Varia
     UOp root = stored_alone(u, number, index), back = loaded_back(u, number, index, has_loads);
     if (!root || !back) return;
     Executable kernel = std::move(Executable::for_ref(root).value_or_throw());
-    Placement ref = std::move(choose_placement("REF", "", c.graph->settings()).value_or_throw());
+    Placement ref = place_in_ref();
     Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", Drawing{}).value_or_throw());
     auto done = std::move(execute(kernel, *ref.device, inputs, variables, {.in_process = true}).value_or_throw());
     for (ReproArray& a : bundled(done.outputs)) made.push_back(std::move(a));

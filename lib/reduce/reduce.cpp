@@ -75,7 +75,7 @@ class Reduction {
     Placement place = std::move(placement_for(session_, spec_.device, in_).value_or_throw());
     best_ = {.graph = std::make_shared<Graph>(in_.graph->settings()),
              .info = in_.info,
-             .device = place.is_ref ? "REF" : place.label.substr(0, place.label.find(','))};
+             .device = place.device_option()};
     if (place.target) best_.info.target = place.target->name();
     best_.info.settings.clear();
     best_.root = copy_into(*best_.graph, in_.root);

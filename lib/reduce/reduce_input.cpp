@@ -23,7 +23,7 @@ ReduceReport reduce_first_wrong(const Session& session, const TrialSpec& spec, c
     return {.error = "each of its " + std::to_string(watch.seen()) + " kernels makes of its arrays what REF does"};
   session.note("kernel " + std::to_string(watch.number()) + " (" + watch.kernel().info.name + ")");
   auto arrays = std::make_shared<Repro>();
-  arrays->device = model.device_option();
+  arrays->device = model.device_option;
   arrays->inputs = bundled(watch.given().inputs), arrays->variables = watch.variables();
   watch.kernel().report.repro = std::move(arrays);
   TrialSpec of_kernel = spec;

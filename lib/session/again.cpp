@@ -45,7 +45,7 @@ std::string options_again(const Session& session, const TrialSpec& spec, const L
 }
 
 std::string place_options(const Placement& place) {
-  if (!place.is_ref) return " --device=" + shell_word(place.label.substr(0, place.label.find(',')));
+  if (!place.is_ref) return " --device=" + shell_word(place.device_option());
   return " --device=REF" + (place.target ? " --target=" + shell_word(place.target->name()) : "");
 }
 

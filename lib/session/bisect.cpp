@@ -12,7 +12,6 @@
 #include "lib/session/blame/schedule.h"
 #include "lib/session/bundle.h"
 #include "lib/support/clocks.h"
-#include "lib/uop/copy.h"
 
 namespace tgc {
 namespace {
@@ -117,7 +116,7 @@ void bisect_kernels(const Session& session, const Loaded& whole, const TrialSpec
   ModelReport model = run(watched);
   report.device = model.device, report.runs = watch.seen();
   TrialSpec there = spec;
-  there.device = model.device_option();
+  there.device = model.device_option;
   report.again = bisect_again(there, options_again(session, there, whole, Placement()));
   if (!watch.found() && !model.error.empty()) (void)watch.take_last();
   ScheduleCheck schedule(session, plain, run, report);
@@ -180,12 +179,8 @@ BisectReport bisect_model(const Session& session, const std::string& path, const
 
 BisectReport bisect_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec) {
   return reported(session, in.info.name, [&](BisectReport& report) {
-    bisect_kernels(session, in, spec, report, [&](const TrialSpec& watched) {
-      Loaded copy = in;  // a graph that was scheduled before is rewritten otherwise
-      copy.graph = std::make_shared<Graph>(in.graph->settings());
-      copy.root = copy_into(*copy.graph, in.root);
-      return run_tensor_graph(session, copy, watched);
-    });
+    bisect_kernels(session, in, spec, report,
+                   [&](const TrialSpec& watched) { return run_tensor_graph(session, in, watched); });
   });
 }
 

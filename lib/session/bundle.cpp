@@ -90,7 +90,7 @@ Arrays unbundled(const std::vector<ReproArray>& arrays) {
 
 std::string bundle_text(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place,
                         Repro repro) {
-  repro.device = place.is_ref ? "REF" : place.label.substr(0, place.label.find(','));
+  repro.device = place.device_option();
   const char* fault = std::getenv("TGC_FAULT");
   if (repro.fault.empty() && fault) repro.fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;

@@ -14,7 +14,7 @@ namespace {
 
 // What the graph stores in REF; nothing when REF cannot run it.
 Arrays stored_by(UOp root, const JudgedKernel& kernel) {
-  Placement ref = std::move(choose_placement("REF", "", root.graph().settings()).value_or_throw());
+  Placement ref = place_in_ref();
   auto program = Executable::for_ref(root);
   if (!program) return {};
   auto inputs = input_arrays(program->buffers(), kernel.inputs, "", std::nullopt);

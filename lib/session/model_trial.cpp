@@ -61,7 +61,7 @@ class ModelTrial {
     Settings settings = session_.settings_for().value_or_throw();
     std::string target = o_.device.empty() ? session_.default_target() : session_.over.target;
     place_ = std::move(choose_placement(o_.device, target, settings).value_or_throw());
-    report_.device = place_->label;
+    report_.device = place_->label, report_.device_option = place_->device_option();
     auto begin = Clock::now();
     Model model = std::move(Model::open(path, session_.over.weights).value_or_throw());
     report_.load_seconds = seconds_since(begin);
@@ -80,10 +80,10 @@ class ModelTrial {
         [&](ScheduleRunner& runner, const ScheduleOptions& options) { return realize(tensors, runner, options); });
   }
 
-  void run_graph(Loaded& in) {
+  void run_graph(const Loaded& in) {
     Graph& graph = *in.graph;
     place_ = std::move(placement_for(session_, o_.device, in).value_or_throw());
-    report_.device = place_->label;
+    report_.device = place_->label, report_.device_option = place_->device_option();
     floats_ = floats_for(in.root);
     read_given(expanded(o_.arrays, o_, in));
     name_ = in.info.name;
@@ -285,7 +285,7 @@ class ModelTrial {
   void check_kernel(const KernelStep& step) {
     if (!report_.different.empty()) return;
     session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
-    Placement ref = std::move(choose_placement("REF", "", step.ast.graph().settings()).value_or_throw());
+    Placement ref = place_in_ref();
     ExecuteOptions options{.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(ref)};
     Executable program = std::move(Executable::for_ref(step.ast).value_or_throw());
     Arrays inputs = std::move(input_arrays(program.buffers(), step.before, "", std::nullopt).value_or_throw());
@@ -364,8 +364,13 @@ ModelReport run_model(const Session& session, const std::string& path, const Tri
   return reported(session, path, spec, [&](ModelTrial& trial) { trial.run_model(path); });
 }
 
-ModelReport run_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec) {
-  return reported(session, in.info.name, spec, [&](ModelTrial& trial) { trial.run_graph(in); });
+ModelReport run_tensor_graph(const Session& session, const Loaded& in, const TrialSpec& spec) {
+  return reported(session, in.info.name, spec, [&](ModelTrial& trial) {
+    Loaded copy = in;
+    copy.graph = std::make_shared<Graph>(in.graph->settings());
+    copy.root = copy_into(*copy.graph, in.root);
+    trial.run_graph(copy);
+  });
 }
 
 }  // namespace tgc

@@ -12,6 +12,7 @@ namespace tgc {
 
 struct ModelReport {
   std::string model, device;      // "CPU:LLVM"
+  std::string device_option;      // as --device takes it
   std::optional<uint64_t> seed;   // that inputs were drawn from
   std::string floats;             // how, when not as usual
   double load_seconds = 0;        // of the file
@@ -29,8 +30,6 @@ struct ModelReport {
   std::string error;                // that ended it
   bool convicted = false;            // by that: the kernel did what none may do
 
-  // As --device takes it: without what kernels are lowered for.
-  std::string device_option() const { return device.substr(0, device.find(',')); }
   TrialReport::Result result() const;
   int exit_code() const;
   std::string text() const;  // of one without an error
@@ -41,7 +40,7 @@ struct ModelReport {
 // kernel by kernel.
 ModelReport run_model(const Session& session, const std::string& path, const TrialSpec& spec);
 
-// The same with a tensor graph.
-ModelReport run_tensor_graph(const Session& session, Loaded& in, const TrialSpec& spec);
+// The same with a tensor graph, of which a copy is scheduled: a graph that was once would be rewritten otherwise.
+ModelReport run_tensor_graph(const Session& session, const Loaded& in, const TrialSpec& spec);
 
 }  // namespace tgc

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/uop/copy.h"
+#include "lib/session/begin_anew.h"
 
 namespace tgc {
 
@@ -17,7 +17,7 @@ StageDifference run_stages(const Session& session, const Loaded& in, const Targe
   if (!in.list.empty())
     throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
   StageDifference out;
-  Placement ref = std::move(choose_placement("REF", "", in.graph->settings()).value_or_throw());
+  Placement ref = place_in_ref();
   ExecuteOptions options{.in_process = spec.in_process, .timeout_seconds = spec.timeout_for(ref)};
   auto same = [&](std::string_view name, Executable kernel) {
     Arrays own = std::move(input_arrays(kernel.buffers(), inputs, "", std::nullopt).value_or_throw());
@@ -46,11 +46,7 @@ StageDifference run_stages(const Session& session, const Loaded& in, const Targe
     return out;
   }
 
-  Loaded copy{.graph = std::make_unique<Graph>(in.graph->settings()), .info = in.info, .file = in.file};
-  copy.root = copy_into(*copy.graph, in.root);
-  JobSpec job = std::move(session.job_for(in).value_or_throw());
-  job.target = target.name();
-  Compilation compilation = std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
+  Compilation compilation = begin_anew(session, in, target.name(), in.graph->settings());
   while (const StageRow* row = compilation.next()) {
     if (!row->is_graph_stage()) break;
     auto step = std::move(compilation.step().value_or_throw());

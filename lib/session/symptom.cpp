@@ -5,9 +5,9 @@
 
 #include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
+#include "lib/session/begin_anew.h"
 #include "lib/session/bundle.h"
 #include "lib/session/judge.h"
-#include "lib/uop/copy.h"
 
 namespace tgc {
 namespace {
@@ -62,10 +62,7 @@ struct Lowered {
 Lowered lowered_before_ref(const Session& session, Loaded& in, const TrialSpec& spec) {
   Lowered out{.place = std::move(placement_for(session, spec.device, in).value_or_throw()), .list = in.list};
   if (!in.list.empty() || !out.place.target) return out;
-  Loaded copy{.graph = std::make_shared<Graph>(in.graph->settings()), .info = in.info, .file = in.file};
-  copy.root = copy_into(*copy.graph, in.root);
-  JobSpec job{.target = out.place.target->name(), .opts = session.over.opts, .compile = session.compile};
-  out.compilation = std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
+  out.compilation = begin_anew(session, in, out.place.target->name(), in.graph->settings());
   auto& made = out.compilation->list();
   if (!made) {
     bool is_endless = made.diag().message.find("does not end") != std::string::npos;
@@ -95,7 +92,6 @@ Result<Symptom> refusal_of(const Session& session, Loaded& in, const TrialSpec& 
 
 Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& spec, Arrays* arrays) {
   return catch_failures([&]() -> Symptom {
-    const Settings& settings = in.graph->settings();
     auto [place, compilation, list, kernel, refusal] = lowered(session, in, spec);
     if (refusal.kind != Kind::None) return refusal;
     if (!kernel) {
@@ -117,7 +113,7 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
     Arrays expected = given_expected(spec, in, source);
     if (expected.empty()) {
       if (!in.list.empty() && place.is_ref) return {};  // the graph as it stands is all there is
-      Placement ref = std::move(choose_placement("REF", "", settings).value_or_throw());
+      Placement ref = place_in_ref();
       Executable same =
           std::move((in.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(in.list)).value_or_throw());
       Arrays own = std::move(input_arrays(same.buffers(), inputs, "", draw).value_or_throw());

@@ -215,7 +215,7 @@ class Trial {
     auto graph = std::move(source.next().value_or_throw());
     if (!graph || graph->is_tensor_graph)
       throw Failure(Diag{.message = "there is no kernel to compare with", .file = input});
-    Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
+    Placement ref = place_in_ref();
     Executable other = std::move(
         (graph->list.empty() ? Executable::for_ref(graph->root) : Executable::for_ref(graph->list)).value_or_throw());
     Arrays outputs = reference_outputs(

@@ -7,6 +7,7 @@
 #include "lib/inspect/applications.h"
 #include "lib/inspect/run_diff.h"
 #include "lib/inspect/trace.h"
+#include "lib/session/begin_anew.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/source.h"
 #include "lib/text/pyrender.h"

@@ -15,6 +15,7 @@
 #include "lib/rewrite/rewrite.h"
 #include "lib/runtime/npz.h"
 #include "lib/session/again.h"
+#include "lib/session/begin_anew.h"
 #include "lib/session/bundle.h"
 #include "lib/session/judge.h"
 #include "lib/session/kernel_variables.h"
@@ -222,14 +223,6 @@ bool FailingRun::ends_with_limit(int64_t rewrite_stack_limit) const {
   return ends;
 }
 
-Compilation begin_anew(const Session& session, const Loaded& in, const std::string& target, const Settings& settings) {
-  Loaded copy{.graph = std::make_unique<Graph>(settings), .info = in.info, .file = in.file};
-  copy.root = copy_into(*copy.graph, in.root);
-  JobSpec job = std::move(session.job_for(in).value_or_throw());
-  job.target = target;
-  return std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
-}
-
 void FailingRun::go_on() const {
   if (session_.cancelled()) throw Failure("cancelled");
 }
@@ -368,7 +361,7 @@ bool FailingRun::is_right_in_ref(std::span<const UOp> list) {
 }
 
 Result<Execution> FailingRun::run_in_ref(Executable& kernel, const Arrays& inputs) const {
-  Placement ref = std::move(choose_placement("REF", "", settings()).value_or_throw());
+  Placement ref = place_in_ref();
   return execute(kernel, *ref.device, inputs, o_.variables, {.in_process = o_.in_process});
 }
 

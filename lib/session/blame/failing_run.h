@@ -35,9 +35,6 @@ struct GivenRun {
 // The command that bisects again; it begins with TGC_FAULT where that is set.
 std::string bisect_again(const TrialSpec& spec, const std::string& options);
 
-// A compilation of its own for that target, of a copy of the graph; the session says the rest.
-Compilation begin_anew(const Session& session, const Loaded& in, const std::string& target, const Settings& settings);
-
 // All of it throws Failure: trouble, which is no verdict.
 class FailingRun {
  public:
