@@ -24,7 +24,7 @@ struct VerifyOptions {
 Spec fitting_spec(const Loaded& in) {
   if (!in.list.empty()) return Spec::Program;
   if (in.is_tensor_graph) return Spec::Tensor;
-  return in.info.stage.empty() || in.info.stage == "ast" ? Spec::Kernel : Spec::Full;  // stages make what no AST has
+  return spec_after(in.info.stage);
 }
 
 // What is wrong, and where. Of a graph that the specification lets pass, what no pass could take.

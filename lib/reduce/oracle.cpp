@@ -33,7 +33,7 @@ std::string identity(const Specimen& c) {
 }  // namespace
 
 bool is_sound(const Specimen& c) {
-  return is_sound(c.root, is_ast(c) ? Spec::Kernel : Spec::Full);
+  return is_sound(c.root, spec_after(c.info.stage));
 }
 
 std::string Shown::text() const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "lib/spec/spec.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
 
@@ -63,7 +64,7 @@ Specimen with_root(const Specimen& c, UOp root) {
   return out;
 }
 
-bool is_ast(const Specimen& c) { return c.info.stage.empty() || c.info.stage == "ast"; }
+bool is_ast(const Specimen& c) { return spec_after(c.info.stage) == Spec::Kernel; }
 
 std::vector<double> size_of(const Specimen& c) {
   double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = 0, bytes = 0;

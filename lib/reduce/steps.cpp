@@ -18,11 +18,6 @@ UOp plain(UOp u, int value) {
   return u.graph().constant(d, c);
 }
 
-bool is_below(UOp u, UOp root) {
-  std::vector<UOp> all = toposort(root);
-  return std::ranges::find(all, u) != all.end();
-}
-
 // ---- at one node
 
 // A constant of its dtype that is there, before u is made: first or last.
@@ -54,9 +49,11 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
 
 void smaller_constants(Candidates& out, const Specimen& c, UOp u) {
   size_t there = 0;
+  UOpSet above(u.graph());  // u, and what is made of it
   for (UOp other : toposort(c.root)) {  // a constant that is there, or a value
-    bool fits = other.dtype() == u.dtype() && !(other == u) && (is_number(other) || is_storable(other));
-    if (fits && there < 4 && (is_number(other) || !is_below(u, other)))
+    if (other == u || std::ranges::any_of(other.src(), [&](UOp s) { return above.contains(s); })) above.insert(other);
+    bool fits = other.dtype() == u.dtype() && !above.contains(other) && (is_number(other) || is_storable(other));
+    if (fits && there < 4)
       there++, out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
   }
   double now = u.arg().to_const().is_float() ? u.arg().to_const().as_float() : u.arg().to_const().to_double();

@@ -28,6 +28,11 @@ std::string_view name_of(Spec spec);
 std::optional<Spec> parse_spec(std::string_view name);
 std::span<const std::string_view> spec_names();
 
+// What a kernel's graph is held to after that stage: an AST ("ast", or none) to Kernel; stages make what no AST has.
+inline Spec spec_after(std::string_view stage) {
+  return stage.empty() || stage == "ast" ? Spec::Kernel : Spec::Full;
+}
+
 // Its rules, in order. An action answers with a verdict node; see `verdict`.
 const RuleSet& rules_of(Spec spec);
 
