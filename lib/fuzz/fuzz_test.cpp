@@ -99,6 +99,25 @@ TEST_CASE("fuzz: a sum of halves in another order is no finding, and something e
   }
 }
 
+TEST_CASE("fuzz: threads that wait for each other, while they are loops, are no finding") {
+  FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:LLVM:gfx1100"};
+  const char* text =  // a matrix times a vector: opts GROUP and LOCAL
+      "i = UOp.range(16, 0, AxisType.LOOP)\n"
+      "r = UOp.range(16, 1, AxisType.REDUCE)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(16), (), 1).index(r)\n"
+      "b = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(256), (), 2).index(r*16+i)\n"
+      "v = (a*b).reduce(r, arg=Ops.ADD)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+  kernel.ast = read_pyrender(*kernel.graph, text).value_or_throw();
+  Chance chance(0);
+  bool has_groups = false;
+  FuzzOutcome outcome =
+      try_kernel(kernel, chance, {}, [&](const Application& a) { has_groups |= a.rule->name == "group-for-reduce"; });
+  CHECK(has_groups);
+  INFO((outcome.failure ? outcome.failure->said : ""));
+  CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
+}
+
 TEST_CASE("fuzz: matrix products are well formed, and tensor cores take some of them") {
   size_t products = 0;
   for (uint64_t seed = 0; seed < 12; seed++) {
