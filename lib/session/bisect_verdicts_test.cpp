@@ -61,6 +61,25 @@ TEST_CASE("bisect: a stage that is wrong, though what follows makes it right aga
   CHECK(report.again.find("--each-stage") != std::string::npos);
 }
 
+TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {
+  // data0[i, j] = (half)(j + 8192) < 8196, of all j at once: half holds every eighth
+  const std::string text =
+      "i = UOp.range(17, 0, AxisType.LOOP)\n"
+      "j = UOp.range(5, 1, AxisType.UPCAST)\n"
+      "v = (j+UOp.const(dtypes.index, 8192)).cast(dtypes.half)<UOp.const(dtypes.half, 8196.0)\n"
+      "out = UOp(Ops.DEFINE_GLOBAL, dtypes.bool.ptr(85), (), 0).index(i*5+j, ptr=True).store(v).end(i, j)\n"
+      "ast = out.sink(arg=KernelInfo(name='w', axis_types=(), dont_use_locals=False, applied_opts=(), "
+      "opts_to_apply=()))\n";
+  WithEnvironment no_fault("TGC_FAULT", "");
+  Loaded in = std::move(load_text(Settings(), InputKind::Pyrender, text, "test.uop").value_or_throw());
+  Session session;
+  session.over.target = "CUDA:CUDA:sm_89";
+  BisectReport report = bisect(session, in, {.device = "REF"});
+  INFO(report.text());
+  REQUIRE(report.verdict == Verdict::Rewrite);
+  CHECK(report.detail.find("a constant that its dtype does not hold: 819") != std::string::npos);
+}
+
 TEST_CASE("bisect: after its seconds it is unresolved, and says so") {
   WithEnvironment with("TGC_FAULT", "divmod-general");
   Loaded in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());

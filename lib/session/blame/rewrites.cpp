@@ -1,6 +1,7 @@
 #include "lib/session/blame/rewrites.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -38,11 +39,31 @@ std::string side_text(UOp u) {
   return tree_text(u, 3);
 }
 
+// Of a node and its sources: the first whole number in it that its dtype does not hold, "8193.0 of dtypes.half".
+std::string number_beyond(UOp u) {
+  std::vector<UOp> nodes{u};
+  nodes.insert(nodes.end(), u.src().begin(), u.src().end());
+  for (UOp c : nodes) {
+    if (!c.in({Op::CONST, Op::VCONST}) || c.is_invalid() || c.dtype().is(Scalar::Index)) continue;
+    std::vector<Arg> numbers{c.arg()};
+    if (c.is(Op::VCONST)) numbers.assign(c.arg().items().begin(), c.arg().items().end());
+    for (Arg n : numbers) {
+      const Const number = n.to_const();
+      if (number.is_invalid()) continue;
+      const double v = number.to_double();
+      bool is_whole = std::isfinite(v) && v == std::nearbyint(v);
+      if (is_whole && truncate(number, c.dtype().scalar()).to_double() != v)
+        return number.str() + " of " + std::string(c.dtype().scalar().repr());
+    }
+  }
+  return "";
+}
+
 Suspect suspect_of(const Application& a, const Seen& seen) {
   // a substitution that does not make what it was told to: that beside what it made
   UOp before = a.told && !(a.told == a.after) ? a.told : a.before;
   return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen,
-          side_text(before), side_text(a.after), describe(a.before)};
+          side_text(before), side_text(a.after), describe(a.before), number_beyond(a.before)};
 }
 
 // "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37"
@@ -368,6 +389,7 @@ void RewriteBlame::accuse(const Suspect& s, Proof proof) {
   report_.witness = s.seen.point;
   if (s.seen.kind == Seen::Kind::Differ)
     report_.witness["before"] = s.seen.before, report_.witness["after"] = s.seen.after;
+  if (!s.beyond.empty()) report_.detail = "it has a constant that its dtype does not hold: " + s.beyond;
   report_.confirmed = proof != Proof::None;
   report_.proof = proof == Proof::ByRule    ? "it passes when that rule never applies"
                   : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"

@@ -21,6 +21,7 @@ struct Suspect {
   Seen seen;
   std::string before, after;  // as they are shown
   std::string whole_before;
+  std::string beyond;  // a constant of it that its dtype does not hold; empty: there is none
 };
 
 // A node as a tree of that depth, short enough to be read: of lines that are the same one, the end of a long one left
