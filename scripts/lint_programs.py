@@ -109,7 +109,19 @@ def several_jits():
   for _ in range(4): decode(encode(data(4)).clone().realize()).numpy()
 
 
-CLEAN = [training_step, adam, inference, kv_cache, dropout, symbolic_shapes, assigned, random_numbers, image, several_jits]
+def last_one_kept():  # each replay computes it anew
+  kept = {"hidden": data(2)}
+  @TinyJit
+  def forward(x):
+    kept["hidden"] = (x * 2).realize()
+    return (kept["hidden"] + 1).realize()
+  for _ in range(4):
+    forward(data(2)).numpy()
+    kept["hidden"].numpy()
+
+
+CLEAN = [training_step, adam, inference, kv_cache, dropout, symbolic_shapes, assigned, random_numbers, image, several_jits,
+         last_one_kept]
 
 # ---- with a mistake
 
@@ -205,11 +217,53 @@ def shape_changed():
   except Exception: pass
 
 
+class RunningMean:
+  def __init__(self): self.mean = Tensor.zeros(4).contiguous().realize()
+  def __call__(self, x):
+    self.mean = (self.mean * 0.9 + x.mean(0) * 0.1).realize()
+    return x - self.mean
+
+
+def attribute_rebound():  # in a method that the function calls
+  norm = RunningMean()
+  @TinyJit
+  def step(x): return norm(x).realize()
+  for _ in range(4): step(data(8, 4)).numpy()
+
+
+def attribute_rebound_lazily():
+  norm = RunningMean()
+  @TinyJit
+  def step(x):
+    norm.mean = norm.mean * 0.9 + x.mean(0) * 0.1
+    return (x * 2).realize()
+  for _ in range(4): step(data(8, 4)).numpy()
+
+
+def entry_rebound():
+  state = {"ema": data(4)}
+  @TinyJit
+  def step(x):
+    state["ema"] = (state["ema"] * 0.9 + x.mean(0) * 0.1).realize()
+    return (x * 2).realize()
+  for _ in range(4): step(data(8, 4)).numpy()
+
+
+def tensors_collected():
+  losses = []
+  @TinyJit
+  def step(x):
+    losses.append((x * 2).sum().realize())
+    return (x + 1).realize()
+  for _ in range(4): step(data(4)).numpy()
+
+
 BITTEN = {  # by what must be found
   running_statistics_lost: "lost-assign", result_overwritten: "overwritten-output", assigned_too_late: "unrealized-tensor",
   attribute_replaced: "frozen-tensor", nested_container: "frozen-tensor", python_number: "frozen-value",
   learning_rate: "frozen-value", branch: "frozen-value", input_never_read: "unread-input", batch_broken: "broken-batch",
-  shape_changed: "refused",
+  shape_changed: "refused", attribute_rebound: "side-effect", attribute_rebound_lazily: "side-effect",
+  entry_rebound: "side-effect", tensors_collected: "side-effect",
 }
 
 if __name__ == "__main__":

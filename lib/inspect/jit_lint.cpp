@@ -121,6 +121,12 @@ struct JitLint::Call {
     std::vector<int64_t> reads, writes;
   };
   std::vector<Kernel> kernels;  // of a capture
+  struct Rebind {               // of a capture: what holds another tensor after it than before
+    std::string name;
+    int64_t was = -1, is = -1;  // buffers
+    bool is_computed = false;   // the new one
+  };
+  std::vector<Rebind> rebinds;
   std::vector<std::string> unread;
 
   const std::string& where() const { return from.empty() ? place : from; }
@@ -169,6 +175,8 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     for (const Json& k : of("kernels"))
       now.kernels.push_back({text_of(k, "name"), text_of(k, "place"), k.value("devices", std::vector<std::string>()),
                              k.value("reads", std::vector<int64_t>()), k.value("writes", std::vector<int64_t>())});
+    for (const Json& r : of("rebinds"))
+      now.rebinds.push_back({text_of(r, "name"), r.at("was"), r.at("is"), r.at("computed")});
     for (const Json& name : of("unread")) now.unread.push_back(name.get<std::string>());
     call(now);
     return Unit{};
@@ -241,7 +249,26 @@ void JitLint::refused(const Jit& jit, const Call& now) {
        remedy ? std::string(remedy->mend) : "see the message");
 }
 
+// What the function rebinds to another tensor. That is as well where each replay computes the new one, and none reads
+// the old one: then what it holds is always what was computed last.
+void JitLint::rebound(const Jit& jit, const Call& now) {
+  for (const Call::Rebind& r : now.rebinds) {
+    const std::string reader = now.kernel_of(r.was, &Call::Kernel::reads);
+    const bool is_written = !now.kernel_of(r.is, &Call::Kernel::writes).empty();
+    if (r.is_computed && is_written && reader.empty()) continue;
+    const std::string why = !r.is_computed   ? "no captured kernel computes its new value"
+                            : reader.empty() ? "no captured kernel writes it"
+                                             : "each replay reads the value from before the capture";
+    JitFinding* f =
+        find(jit, "side-effect", now.place,
+             "'" + r.name + "' becomes another tensor while the function is traced, and no more after that: " + why,
+             "assign to it in place: " + r.name + ".assign(...).realize()", r.name);
+    if (f) f->buffer = r.was, f->kernel = reader;
+  }
+}
+
 void JitLint::look_at_capture(Jit& jit, const Call& now) {
+  rebound(jit, now);
   for (const std::string& place : now.pending)
     find(jit, "lost-assign", place,
          "nothing of the captured kernels carries the assignment out, so a replay leaves it out",
@@ -285,7 +312,8 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
   for (auto& [name, value] : now.sees) {
     auto before = then.sees.find(name);
     if (before == then.sees.end() || before->second == value) continue;
-    const bool is_side_effect = std::find(then.changes.begin(), then.changes.end(), name) != then.changes.end();
+    const bool is_side_effect =
+        std::ranges::count(then.changes, name) || std::ranges::count(then.rebinds, name, &Call::Rebind::name);
     if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // which is said for itself
     JitFinding* found = nullptr;
     if (value.starts_with("unrealized "))

@@ -53,6 +53,7 @@ class JitLint {
   void outputs(Jit& jit, const Call& now);
   void used(size_t jit, size_t call, int64_t buffer, const std::string& where);
   void look_at_capture(Jit& jit, const Call& now);
+  void rebound(const Jit& jit, const Call& now);
   void refused(const Jit& jit, const Call& now);
   void note(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend);
   // Adds a finding; of each jit one of that kind with that `once`, or else at that place. Null: it is known.

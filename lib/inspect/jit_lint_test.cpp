@@ -164,6 +164,27 @@ TEST_CASE("JitLint: one mistake is one finding: a side effect, another object wh
   CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(1, 2))}).what == "frozen-tensor");
 }
 
+TEST_CASE("JitLint: what the function rebinds to another tensor is lost, unless each replay computes it anew") {
+  auto capture = [](int was, int is, bool computed, int reads, int writes) {
+    return call(1, "capture",
+                R"(,"sees":{"m":"buffer )" + std::to_string(is) + R"("},"rebinds":[{"name":"m","was":)" +
+                    std::to_string(was) + R"(,"is":)" + std::to_string(is) + R"(,"computed":)" +
+                    (computed ? "true" : "false") + R"(}],"kernels":[{"name":"E","reads":[)" + std::to_string(reads) +
+                    R"(],"writes":[)" + std::to_string(writes) + "]}]");
+  };
+  JitFinding mean = only({capture(3, 6, true, 3, 6), call(2, "replay", R"(,"sees":{"m":"buffer 6"})")});
+  CHECK(mean.what == "side-effect");
+  CHECK(mean.happens.find("each replay reads the value from before the capture") != std::string::npos);
+  CHECK(mean.mend == "assign to it in place: m.assign(...).realize()");
+  CHECK(mean.kernel == "E");
+  CHECK(mean.buffer == 3);
+  CHECK(only({capture(3, 6, false, 1, 2)}).happens.ends_with("no captured kernel computes its new value"));
+  CHECK(only({capture(3, 6, true, 1, 2)}).happens.ends_with("no captured kernel writes it"));
+  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // the last hidden state, for whoever looks at it
+  // A lazy value that is computed outside of the function is one mistake, not two.
+  CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).what == "side-effect");
+}
+
 TEST_CASE("JitLint: an error says what it means, and which argument is not as it was captured") {
   auto shaped = [](std::string_view shape) {
     return R"(,"args":{"a":{"kind":"tensor","buffer":1,"dtype":"dtypes.float","shape":[)" + std::string(shape) + "]}}";

@@ -6,6 +6,7 @@ facts that `tgc lint` looks at. An event is a record of level "jit":
    "sees":{"mult":"2","model.training":"True","w":"buffer 5"},        variables of the function that are not its own;
                                                                       "unrealized 6": a tensor that is not computed yet
    "changes":["count"], "reads":[{"place":"train.py:14"}],            what it changed; values that it read
+   "rebinds":[{"name":"bn.mean","was":0,"is":6,"computed":true}],     what holds another tensor than before a capture
    "pending":[{"place":"train.py:15"}],                               assignments that nothing carried out
    "kernels":[{"name":"E_4","devices":["CPU"],"reads":[3],"writes":[7],"place":"train.py:13"}],  of a capture
    "unread":["y"],                                                    inputs that none of them touches
@@ -16,6 +17,7 @@ facts that `tgc lint` looks at. An event is a record of level "jit":
 import inspect, itertools, os, sys, weakref
 
 from tgc_export.captured import Captured, input_tensors
+from tgc_export.held import Held
 from tgc_export.recorder import line_of_program, on_import
 
 SIMPLE = (int, float, bool, str, bytes, type(None))
@@ -133,6 +135,10 @@ class JitWatch:
         if name in code.co_names and is_tensor(part): out[f"{holder}.{name}"] = of_tensor(part)
     return out
 
+  def held(self, jit, args, kwargs, named):
+    inputs = [t for _, t in input_tensors(args, kwargs, is_tensor)]
+    return Held(jit.fxn, named, inputs, is_tensor, lambda t: (self.buffer_of(t), self.is_done(t)))
+
   # -- events
 
   def read(self, tensor):
@@ -159,10 +165,11 @@ class JitWatch:
              "phase": phase, "from": line_of_program()}
     known[1] += 1
     frame = {"phase": phase, "reads": [], "assigned": []}
-    before = {}
+    before, held = {}, None
     try:
       named = self.args(jit, args, kwargs)
       before = self.sees(jit, named)
+      if phase == "capture": held = self.held(jit, args, kwargs, named)
       event |= {"args": {k: self.fact(v) for k, v in named.items()}, "sees": before}
     except Exception: self.recorder.failed("call of a TinyJit")
     self.frames.append(frame)
@@ -182,7 +189,13 @@ class JitWatch:
       if event["phase"] == "capture":
         event |= self.captured(jit, args, kwargs, named)
         event["sees"] = before | {k: v for k, v in after.items() if k in of_tensors}  # which the function may compute
-      event["changes"] = sorted(k for k in before if k in after and before[k] != after[k] and k not in of_tensors)
+      changes = {k for k in before if k in after and before[k] != after[k] and k not in of_tensors}
+      if held is not None:
+        now = self.held(jit, args, kwargs, named)
+        changes |= set(held.grown(now))
+        event["rebinds"] = [{"name": name, "was": was[0], "is": is_[0], "computed": is_[1]}
+                            for name, was, is_ in held.rebound(now, [t for t, _ in frame["assigned"]])]
+      event["changes"] = sorted(changes)
       self.write(event)
     except Exception: self.recorder.failed("call of a TinyJit")
     return result
