@@ -47,6 +47,7 @@ constexpr std::string_view kForms[] = {
     "STACK",    // its elements' dtype, and so is a constant of several elements
     "SHRINK",   // where it begins and how long it is, where the earlier release says where it ends
     "PAD",      // what it puts before: the earlier release says what comes behind, the later one how long it becomes
+    "SINK",     // a KernelInfo that says nothing is none
     "CALL",     // without the metadata that the earlier release keeps in its CallInfo
     "pointer",  // a pointer to a dtype is that dtype
 };
@@ -62,6 +63,19 @@ Arg slot_of(Arg a) {
   for (size_t i = 0; i < record.size(); i++)
     if (record.field(i) == "name" && record.values()[i].is_str()) return record.values()[i];
   return record.size() && record.field(0).empty() ? record.values()[0] : a;
+}
+
+// Whether every field of a KernelInfo is what it is where nothing was said.
+bool says_nothing(Arg a) {
+  RecordView record(a);
+  if (record.name() != "KernelInfo") return false;
+  auto is_empty = [](Arg v) { return v.is_none() || v == Arg(false) || (v.is_tuple() && v.items().empty()); };
+  for (size_t i = 0; i < record.size(); i++) {
+    Arg value = record.values()[i];
+    const bool is_usual_name = record.field(i) == "name" && value.is_str() && value.text() == "test";
+    if (!is_usual_name && !is_empty(value)) return false;
+  }
+  return true;
 }
 
 DType weak_dtype_of(Arg value, DType d) {
@@ -121,6 +135,9 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
     case Op::SHRINK:
       if (!node.is_older || node.src.size() != 3) break;
       if (UOp size = lengths(node.src[1], node.src[2])) node.src[2] = size;
+      break;
+    case Op::SINK:
+      if (node.arg.kind() == Arg::Kind::Record && says_nothing(node.arg)) node.arg = {};
       break;
     case Op::PAD: node.src.resize(std::min<size_t>(node.src.size(), 2)); break;
     case Op::CALL:

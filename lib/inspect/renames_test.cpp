@@ -30,6 +30,19 @@ TEST_CASE("Renames: a graph of 0.12 by 0.13's names is 0.13's") {
   CHECK(renames.stage("bufferize to store") == "stage to store");
 }
 
+TEST_CASE("Renames: a KernelInfo that says nothing is none, and one that says something is one") {
+  Graph graph;
+  const std::string nodes = R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"SINK","dtype":"dtypes.void","src":[0])j";
+  auto info = [&](const std::string& name) {
+    return read(graph, nodes + R"j(,"arg":{"KernelInfo":{"name":")j" + name +
+                           R"j(","axis_types":[],"dont_use_locals":false,"applied_opts":[],"opts_to_apply":null,"estimates":null,"beam":0}}})j",
+                "tinygrad 0.13.0");
+  };
+  Renames renames = Renames::between(Release::v0_12, Release::v0_13);
+  CHECK(renames.apply(info("test")) == read(graph, nodes + "}", "tinygrad 0.13.0"));
+  CHECK_FALSE(renames.apply(info("mine")).arg().is_none());
+}
+
 TEST_CASE("Renames: what 0.14 says of a node in another way is no difference") {
   Graph graph;
   UOp old = read(graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(16)","arg":1},

@@ -1,9 +1,11 @@
 #include "lib/session/process_replay.h"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "lib/inspect/run_diff.h"
+#include "lib/session/common_targets.h"
 #include "lib/session/source.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
@@ -86,12 +88,20 @@ Result<Index> index_of(const std::string& path, bool sources_only) {
 
 constexpr size_t kNone = SIZE_MAX;
 
+std::set<std::string> targets_of(const Index& index) {
+  std::set<std::string> out;
+  for (const Entry& e : index.entries) out.insert(e.target);
+  return out;
+}
+
 // Of each record of A its partner in B. What is surest comes first: the same graph, the same source, the same lines of
 // the program and name, the lines, the name and as many nodes, the name; of several the first with the first. The
 // number counts where no lines were recorded.
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
+  const CommonTargets targets(targets_of(a), targets_of(b));
+  auto with_target = [&](const Entry& e, const std::string& what) { return targets.of(e.target) + "\n" + what; };
   auto pair_by = [&](auto key) {
     std::map<std::string, std::vector<size_t>> there;
     for (size_t j = b.entries.size(); j-- > 0;)
@@ -104,10 +114,10 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
       found->second.pop_back();
     }
   };
-  pair_by([](const Entry& e) { return e.id + "\n" + e.target + "\n" + std::to_string(e.ast); });
-  pair_by([](const Entry& e) { return e.target + "\n" + std::to_string(e.ast); });
-  pair_by([](const Entry& e) { return e.source ? e.target + "\n" + std::to_string(e.source) : std::string(); });
-  auto by = [](const Entry& e, const std::string& what) { return what.empty() ? what : e.target + "\n" + what; };
+  pair_by([&](const Entry& e) { return with_target(e, e.id + "\n" + std::to_string(e.ast)); });
+  pair_by([&](const Entry& e) { return with_target(e, std::to_string(e.ast)); });
+  pair_by([&](const Entry& e) { return e.source ? with_target(e, std::to_string(e.source)) : std::string(); });
+  auto by = [&](const Entry& e, const std::string& what) { return what.empty() ? what : with_target(e, what); };
   pair_by([&](const Entry& e) { return e.name.empty() || e.asked_by.empty() ? "" : by(e, e.asked_by + e.name); });
   pair_by([&](const Entry& e) { return by(e, e.asked_by); });
   pair_by([&](const Entry& e) { return e.name.empty() ? "" : by(e, e.nodes + e.name); });
@@ -313,6 +323,21 @@ class SecondReading {
   const std::string &file_a_, &file_b_;
 };
 
+// "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
+std::string contents(const std::string& file, const Index& index) {
+  constexpr size_t kMost = 3, kLongest = 60;
+  std::string out = file + ": " + std::to_string(index.entries.size()) +
+                    (index.entries.size() == 1 ? " record" : " records");
+  size_t n = 0;
+  for (const std::string& target : targets_of(index)) {
+    if (target.empty()) continue;
+    out += n == 0 ? " for " : n < kMost ? ", " : n == kMost ? ", ..." : "";
+    if (n++ < kMost) out += target.size() > kLongest ? target.substr(0, kLongest) + "..." : target;
+  }
+  for (size_t i = 0; i < std::min(kMost, index.entries.size()); i++) out += (i ? ", " : ": ") + index.entries[i].id;
+  return out + (index.entries.size() > kMost ? ", ..." : "");
+}
+
 std::string label(const Entry& e) { return e.id + (e.name.empty() ? "" : " (" + e.name + ")"); }
 
 }  // namespace
@@ -354,7 +379,8 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
     return status.diag();
   out.different = out.pairs.size();
   if (!out.same && !out.different)
-    return Diag{.message = "nothing was compared: the two recordings have no record in common"};
+    return Diag{.message = "nothing was compared: the two recordings have no record in common\n  " +
+                           contents(a, *of_a) + "\n  " + contents(b, *of_b)};
   std::vector<bool> taken(of_b->entries.size());
   for (size_t i = 0; i < partner.size(); i++)
     partner[i] == kNone ? out.names_only_a.push_back(label(of_a->entries[i])) : void(taken[partner[i]] = true);

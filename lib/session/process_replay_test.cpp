@@ -18,7 +18,7 @@ std::string graph_storing(const std::string& value) {
 }
 
 struct Record {
-  std::string id, name, value, asked_by = "", source = "";
+  std::string id, name, value, asked_by = "", source = "", target = "CPU:CLANG";
 };
 
 std::string recording(const std::string& name, std::initializer_list<Record> records) {
@@ -26,17 +26,20 @@ std::string recording(const std::string& name, std::initializer_list<Record> rec
   std::ofstream out(path);
   out << R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.14.0","settings":{}})" << "\n";
   for (const Record& r : records)
-    out << R"({"id":")" << r.id << R"(","target":"CPU:CLANG","nodes":3,"ast":")" << graph_storing(r.value)
+    out << R"({"id":")" << r.id << R"(","target":")" << r.target << R"(","nodes":3,"ast":")" << graph_storing(r.value)
         << R"(","source":")" << r.source << R"(","program":{"name":")" << r.name << R"(","function_name":")" << r.name
         << "\"}" << (r.asked_by.empty() ? "" : ",\"asked_by\":[\"" + r.asked_by + "\"]") << R"(,"stages":[]})" << "\n";
   return path;
 }
 
-ReplayDiff diff_of(std::initializer_list<Record> a, std::initializer_list<Record> b) {
+Result<ReplayDiff> try_diff_of(std::initializer_list<Record> a, std::initializer_list<Record> b) {
   std::string in_a = recording("a", a), in_b = recording("b", b);
   auto diff = diff_recordings(Session(), in_a, in_b, {});
   std::filesystem::remove(in_a), std::filesystem::remove(in_b);
-  return diff.value_or_throw();
+  return diff;
+}
+ReplayDiff diff_of(std::initializer_list<Record> a, std::initializer_list<Record> b) {
+  return try_diff_of(a, b).value_or_throw();
 }
 
 std::string pairs_of(const ReplayDiff& d) {
@@ -63,6 +66,24 @@ TEST_CASE("process replay: records that differ are aligned by source, the progra
                          {{"k0", "E_2", "3.0"}, {"k1", "E_1", "4.0"}})) == "k0-k1 k1-k0 ");
   CHECK(pairs_of(diff_of({{"k0", "", "1.0"}, {"k1", "", "2.0"}}, {{"k0", "", "3.0"}, {"k1", "", "4.0"}})) ==
         "k0-k0 k1-k1 ");
+}
+
+TEST_CASE("process replay: a target is the other's where device and renderer are, unless a side has several of these") {
+  auto record = [](const char* id, const char* value, const char* target) {
+    return Record{.id = id, .name = "E_1", .value = value, .target = target};
+  };
+  ReplayDiff one = diff_of({record("k0", "1.0", "CL:CL"), record("k1", "2.0", "CL:CL")},
+                           {record("k0", "1.0", "CL:CL:cl_khr_fp64"), record("k1", "3.0", "CL:CL:cl_khr_fp64")});
+  CHECK(one.same == 1);
+  CHECK(pairs_of(one) == "k1-k1 ");
+  ReplayDiff two = diff_of({record("k0", "1.0", "CUDA:CUDA:sm_80"), record("k0", "2.0", "CUDA:CUDA:sm_90")},
+                           {record("k0", "2.0", "CUDA:CUDA:sm_80"), record("k0", "1.0", "CUDA:CUDA:sm_90")});
+  CHECK(two.same == 0);
+  CHECK(two.different == 2);
+  auto none = try_diff_of({record("k0", "1.0", "CPU:CLANG")}, {record("k7", "1.0", "CPU:LLVM")});
+  REQUIRE_FALSE(none);
+  CHECK(none.diag().message.find(": 1 record for CPU:CLANG: k0") != std::string::npos);
+  CHECK(none.diag().message.find(": 1 record for CPU:LLVM: k7") != std::string::npos);
 }
 
 TEST_CASE("process replay: the summary says what is different in a line for all that have it") {
