@@ -11,7 +11,7 @@ namespace tgc {
 
 class DriverRoom {
  public:
-  DriverRoom() : writable_(writable_for_drivers(folder_.path())) {}  // throws Failure
+  DriverRoom();  // throws Failure
 
   const TemporaryFolder& folder() const { return folder_; }
   // In the worker; throws Failure. `memory` as in Confinement.

@@ -4,13 +4,16 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -139,13 +142,29 @@ std::string find_program(std::string_view name, const std::vector<std::string>& 
 }
 
 TemporaryFolder::TemporaryFolder() {
-  std::string pattern = temporary_folder().value_or_throw() + "/tgc-XXXXXX";
+  std::string pattern = temporary_folder().value_or_throw() + "/tgc-" + std::to_string(::getpid()) + "-XXXXXX";
   if (!::mkdtemp(pattern.data())) throw Failure("cannot make a temporary folder: " + error_text(errno));
   path_ = pattern;
 }
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+void remove_leftovers(const std::string& temporary_folder) {
+  constexpr time_t kAge = 3600;  // a process that is not seen from here, in another container, may be alive
+  std::error_code error, ignored;
+  for (fs::directory_iterator it(temporary_folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    int owner = 0, length = 0;
+    if (std::sscanf(name.c_str(), "tgc-%d-%*6[a-zA-Z0-9]%n", &owner, &length) != 1 || size_t(length) != name.size() ||
+        owner <= 0)
+      continue;
+    struct stat info;
+    if (::lstat(it->path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) continue;
+    bool is_old = ::time(nullptr) - info.st_mtime > kAge, is_gone = ::kill(owner, 0) != 0 && errno == ESRCH;
+    if (is_old && is_gone) fs::remove_all(it->path(), ignored);
+  }
 }
 
 std::string read_whole_file(const std::string& path) {

@@ -19,7 +19,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 // Where a program is in PATH or in one of the folders; empty when nowhere.
 std::string find_program(std::string_view name, const std::vector<std::string>& folders = {});
 
-// A folder of our own that is removed with all in it.
+// A folder of our own that is removed with all in it. Its name says whose it is: tgc-PID-XXXXXX.
 class TemporaryFolder {
  public:
   TemporaryFolder();  // throws Failure
@@ -32,6 +32,10 @@ class TemporaryFolder {
  private:
   std::string path_;
 };
+
+// Removes from the folder for temporary files what processes left there that were killed: folders of this user that
+// were not changed for an hour, and whose process is gone.
+void remove_leftovers(const std::string& temporary_folder);
 
 std::string read_whole_file(const std::string& path);  // throws Failure
 

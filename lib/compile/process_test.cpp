@@ -1,0 +1,39 @@
+#include "lib/compile/process.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+namespace fs = std::filesystem;
+using namespace tgc;
+
+TEST_CASE("temporary folders: what a process left that was killed is removed, and nothing else") {
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  REQUIRE(::waitpid(gone, nullptr, 0) == gone);
+  TemporaryFolder base;
+  auto made = [&](const std::string& name, int hours) {
+    const std::string path = base.file(name);
+    fs::create_directories(path);
+    std::ofstream(path + "/kernel.o") << "code";
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+    return path;
+  };
+  const std::string dead = "tgc-" + std::to_string(gone) + "-", own = "tgc-" + std::to_string(::getpid()) + "-";
+  const std::string left = made(dead + "aB3dEf", 2);
+  const std::string kept[] = {made(dead + "recent", 0), made(own + "aB3dEf", 2), made("tgc-kept-0", 2),
+                              made(dead + "aB3dEf.more", 2), made("tgc--1-aB3dEf", 2)};
+  fs::create_directory_symlink(kept[0], base.file(dead + "linked"));
+  remove_leftovers(base.path());
+  CHECK(!fs::exists(left));
+  for (const std::string& path : kept) CHECK_MESSAGE(fs::exists(path + "/kernel.o"), path);
+  CHECK(fs::is_symlink(base.file(dead + "linked")));
+  remove_leftovers(base.file("no such folder"));
+
+  CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // as they are named
+}
