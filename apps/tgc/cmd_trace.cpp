@@ -98,10 +98,10 @@ class Tracer {
   }
 
   Status explain() {
-    auto n = number_after(o_.explain, '%');
+    auto n = number_after(o_.explain, o_.explain.starts_with('c') ? 'c' : '%');
     if (!n)
       return Diag{.message = "'" + o_.explain + "' is no node",
-                  .expected = "%N: the N-th node of the stage's graph, in pyrender's order"};
+                  .expected = "%N or cN: the node that pyrender of the stage's graph names cN"};
     if (stages_.size() > 1)
       return Diag{.message = "--explain takes a node of one stage, not of " + std::to_string(stages_.size())};
     Explainer explainer(*n, stages_.empty() ? "" : std::string(*stages_.begin()), use_color(1), print_report);
@@ -134,8 +134,8 @@ void add_trace(CLI::App& app, int& exit_code) {
   cmd->add_option("--max-lines", o->max_lines, "at most N nodes that went and N that came; default: 12")
       ->type_name("N")->check(whole_number(0, kMostShown));
   cmd->add_option("--explain", o->explain,
-                  "instead: where node %N of the result of --stage (default: the last one) comes from, back to the "
-                  "AST, and what becomes of it")
+                  "instead: where node %N (pyrender's cN) of the result of --stage (default: the last one) comes "
+                  "from, back to the AST, and what becomes of it")
       ->type_name("%N");
   cmd->add_flag("--replay", o->replay,
                 "instead: apply the rewrites that are listed to each rewrite's input: they must give its result");

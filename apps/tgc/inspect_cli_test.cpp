@@ -83,6 +83,7 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   CHECK(has(read, "mul-distribute  passes/symbolic/sym.cpp:"));
   CHECK(run_tgc("trace " + file + " --replay").code == 0);
   Ran story = run_tgc("trace " + kKernel + " --stage=lower-index --explain=%5");
+  CHECK(run_tgc("trace " + kKernel + " --stage=lower-index --explain=c5").out == story.out);
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
   Ran load = run_tgc("trace " + kKernel + " --stage=devectorize --explain=%12"),
