@@ -228,6 +228,8 @@ class JsonReader {
         graph_.set_release(release_of(out.info.producer));
       } else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
+      else if (key == "texts" && format.empty())  // what `tgc dump --format=json` prints of several graphs
+        in_.fail(begin_, "several graphs in one text", "one graph; golden records hold several");
       else in_.skip();
     });
     if (format != kFormat) in_.fail(begin_, "the format '" + format + "'", R"("format":"tgc-graph")");

@@ -89,6 +89,8 @@ TEST_CASE("JSON: bad input") {
         std::string::npos);
   CHECK(trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"Opt":{"op":3}}})")).find("wrong types") !=
         std::string::npos);
+  CHECK(trouble_with(R"({"texts":[{"text":{"format":"tgc-graph"}}]})").find("several graphs in one text") !=
+        std::string::npos);
   CHECK(
       trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"bytes":"0"}})")).find("malformed bytes") !=
       std::string::npos);
