@@ -195,7 +195,8 @@ class GraphLowering {
     nest(levels, body, set, [&] {
       if (lanes) {
         for (size_t i = 0; i < n; i++)
-          builder_.fold(Values::opcode(op), Values::rounding(dtype), sums[i], values_.get(u.src(0))[i].reg);
+          builder_.fold(Values::opcode(op), Values::rounding(dtype), sums[i],
+                        element_of(u, values_.get(u.src(0)), i).reg);
       } else {
         Value next = combine(u, op, dtype, sums, n, each);
         Reg mask = builder_.lane_mask();
@@ -213,6 +214,7 @@ class GraphLowering {
   // after what was there before (devectorizer.py horizontal_reduce).
   Value combine(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
     const Value& in = values_.get(u.src(0));
+    if (in.size() < n * each) cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");
     Value out;
     for (size_t i = 0; i < n; i++) {
       Reg r = before.empty() ? in[i * each].reg : before[i];
@@ -283,6 +285,7 @@ class GraphLowering {
                            builder_.binary(Opc::Mul, at, builder_.constant_int(Type::I64, axis[1].small_int())), here);
     }
     size_t n = size_t(u.dtype().count());
+    if (from.size() < n) cannot_run(u, "its source has " + std::to_string(from.size()) + " elements");
     Value out;
     for (size_t i = 0; i < n; i++) {
       Reg r = from[i].reg;

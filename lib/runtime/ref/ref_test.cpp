@@ -284,6 +284,17 @@ TEST_CASE("REF: nodes that are not well formed are refused, too") {
   UOp nothing = g.node(Op::LOAD, dtypes::void_, g.node(Op::INDEX, k.dtype(), {k, i}));
   CHECK(has(refusal(g.node(Op::STORE, dtypes::void_, {g.node(Op::INDEX, k.dtype(), {k, i}), nothing}).end(i)),
             "REF cannot load or store what has no size"));
+  // vectors of other lengths than their users' (a campaign of `tgc fuzz` died of a WHERE of two)
+  auto vector = [&](size_t n) {
+    std::vector<UOp> elements(n, i.cast(dtypes::int32));
+    return g.node(Op::VECTORIZE, dtypes::int32.vec(int(n)), elements);
+  };
+  UOp ok = g.node(Op::CMPLT, dtypes::bool_, {i, g.constant(dtypes::index, 2)});
+  UOp at = g.node(Op::INDEX, k.dtype(), {k, i});
+  auto refused = [&](UOp value) { return has(refusal(store({k, i}, value)), "an operand of 2 elements"); };
+  CHECK(refused(g.node(Op::WHERE, dtypes::int32.vec(4), {ok, vector(4), vector(2)})));
+  CHECK(refused(g.node(Op::LOAD, dtypes::int32.vec(4), {at, vector(2)})));
+  CHECK(has(refusal(store({k, i}, g.node(Op::WHERE, k.dtype(), {ok, at, at}))), "a choice of pointers"));
 }
 
 TEST_CASE("REF: a range that no loop comes to the end of is bounded by time, whatever it is open in") {

@@ -11,6 +11,13 @@ void cannot_run(UOp u, const std::string& why) {
                 "): " + why);
 }
 
+const Element& element_of(UOp u, const Value& operand, size_t i) {
+  if (operand.size() == 1) return operand[0];
+  if (i >= operand.size())
+    cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements, of which it needs more");
+  return operand[i];
+}
+
 // ---- bookkeeping
 
 const Value& Values::get(UOp u) const {
@@ -327,8 +334,8 @@ Value Values::lower_where(UOp u) {
   Value out(n);
   Reg true_ = builder_.constant(Type::Bool, 1);
   for (size_t i = 0; i < n; i++) {
-    auto element = [&](const Value& v) { return v[v.size() == 1 ? 0 : i]; };
-    Element c = element(cond), y = element(yes), x = element(no);
+    Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
+    if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "a choice of pointers");
     auto invalid = [&](const Element& e) { return e.valid != kNone && builder_.is_false(e.valid); };
     // where one side is Invalid, the other side's number does for both
     if (invalid(x)) out[i].reg = y.reg;

@@ -118,6 +118,9 @@ class Values {
 UOp define_below(UOp u);
 
 [[noreturn]] void cannot_run(UOp u, const std::string& why);
+// Element i of an operand of u, or the only one that it has: throws Failure where it has fewer. A stage that is wrong
+// makes vectors of other lengths than their dtypes say.
+const Element& element_of(UOp u, const Value& operand, size_t i);
 // Runs `body`, which makes the code of `u`: what it finds that REF has no code for is said of that node.
 template <class Body>
 void naming(UOp u, Body body) {

@@ -20,7 +20,7 @@ Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
     Reg size = builder_.constant_int(Type::I64, (buffer.src(d + 1).vmax().as_int() + 1).int64_or_throw("a size"));
     for (size_t i = 0; i < out.size(); i++)
       out[i].reg = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, out[i].reg, size),
-                                   builder_.cast(at[at.size() == 1 ? 0 : i].reg, Type::I64));
+                                   builder_.cast(element_of(buffer, at, i).reg, Type::I64));
   }
   return out;
 }
@@ -29,6 +29,7 @@ void Values::store_buffer(UOp u, int32_t memory) {
   const Value& values = get(u.src(0));
   Value at = flat_index(u, u.src().subspan(1));
   size_t each = values.size() / at.size();
+  if (each * at.size() != values.size()) cannot_run(u, "its operands have different sizes");
   for (size_t i = 0; i < values.size(); i++) {
     Reg offset = builder_.binary(Opc::Mul, at[i / each].reg, builder_.constant_int(Type::I64, u.dtype().count()));
     store_element({.reg = offset, .memory = memory}, int64_t(i % each), values[i].reg);
@@ -107,10 +108,7 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
 
 // A pointer cast to an integer, or such an integer plus a number: an address in bytes, as PTX computes it.
 Element Values::pointer_arithmetic(UOp u, size_t i) {
-  auto element = [&](size_t k) {
-    const Value& v = get(u.src(k));
-    return v[v.size() == 1 ? 0 : i];
-  };
+  auto element = [&](size_t k) { return element_of(u, get(u.src(k)), i); };
   Element p = element(0);
   if (u.is(Op::CAST) && p.file < 0 && !p.bytes) {
     Reg size = builder_.constant_int(Type::I64, dtypes::of(builder_.memory(p.memory).scalar).itemsize());
@@ -164,7 +162,7 @@ Value Values::lower_load(UOp u) {
   if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");
   Value out;
   for (size_t i = 0; i < n; i++) {
-    Reg other = alt ? (*alt)[alt->size() == 1 ? 0 : i].reg : kNone;
+    Reg other = alt ? element_of(u, *alt, i).reg : kNone;
     out.push_back(load_element(viewed_as(pointers[i / each], u.dtype().scalar()), int64_t(i % each), other));
     out.back().reg = builder_.cast(out.back().reg, type_of(u.dtype()));
   }
