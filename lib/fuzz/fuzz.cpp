@@ -236,7 +236,7 @@ class Campaign {
     using Verdict = BisectReport::Verdict;
     if (!blamed.detail.empty() && (blamed.verdict == Verdict::Unresolved || blamed.verdict == Verdict::Rewrite))
       finding.said += "; " + blamed.detail;
-    if (blamed.verdict == Verdict::Renderer) finding.said += "; of " + blamed.before;
+    if (blamed.verdict == Verdict::Renderer && !blamed.before.empty()) finding.said += "; of " + blamed.before;
     const bool is_wild = has_wild_constant(kernel.ast) || blamed.detail.find(kWild) != std::string::npos;
     finding.known = known_.entry_of({.rule = finding.rule + (finding.branch.empty() ? "" : " [" + finding.branch + "]"),
                                      .symptom = failure.symptom,

@@ -57,7 +57,7 @@ void blame_shortcut(FailingRun& run, bool passes, BisectReport& report) {
 
 void bisect_by_command(FailingRun& run, BisectReport& report) {
   RewriteBlame rewrites(run, report);
-  if (Outcome made = rewrites.compile(); !made.passes()) return blame(report, Verdict::Crash, made.error());
+  if (Outcome made = rewrites.compile(); !made.passes()) return blame_refusal(run, {}, made, report);
   if (!run.run_graph(run.in().root).passes())
     return blame(report, Verdict::Unresolved, "the graph as it came in shows it already");
   if (rewrites.search()) return;
@@ -85,7 +85,7 @@ void bisect_kernel(FailingRun& run, BisectReport& report) {
   if (rewrites.accuse_suspect()) return;
   if (flaky) return blame(report, Verdict::Flaky, first.passes() ? second.error() : first.error());
   if (rewrites.search()) return;
-  if (watched.is_refused()) return blame(report, Verdict::Crash, watched.error());
+  if (watched.is_refused()) return blame_refusal(run, rewrites.list(), watched, report);
   if (rewrites.all_right()) return blame_below(run, rewrites.list(), watched, report);
   blame(report, Verdict::Unresolved, watched.error());
 }

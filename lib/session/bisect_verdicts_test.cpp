@@ -237,6 +237,30 @@ TEST_CASE("bisect: a kernel that reads beside its array is to blame itself") {
   CHECK(report.detail.starts_with("the kernel itself, as it came in, in REF: "));
 }
 
+TEST_CASE("bisect: what is refused did not crash: the renderer is to blame, which refuses, or prints what is no C") {
+  const std::string negative =
+      "i = UOp.range(40, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(40), (), 1).index(i)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(40), (), 0).index(i, ptr=True)"
+      ".store(UOp(Ops.NEG, dtypes.float, (a,))).end(i).sink()\n";
+  BisectReport neg = bisected(negative, "");
+  INFO(neg.text(), neg.error);
+  CHECK(neg.verdict == Verdict::Renderer);
+  CHECK(neg.detail.find("cannot express") != std::string::npos);
+  CHECK(neg.confirmed);
+  CHECK(neg.proof == "the kernel of CPU:CLANG passes");
+
+  auto source = std::move(Source::open(Session(), test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
+                              .value_or_throw());
+  Loaded in = std::move(*std::move(source.next().value_or_throw()));
+  BisectReport type = bisect(Session(), in, {.device = "CPU:CLANG"});  // a type that C does not have
+  INFO(type.text(), type.error);
+  CHECK(type.verdict == Verdict::Renderer);
+  CHECK(type.exit_code() == 1);
+  CHECK(type.detail.find("C source does not compile") != std::string::npos);
+  CHECK_FALSE(type.confirmed);
+}
+
 TEST_CASE("bisect: where another result is expected than the graph computes no rewrite is accused") {
   std::string other = std::filesystem::temp_directory_path() / ("tgc_expected." + std::to_string(getpid()) + ".npz");
   Arrays arrays;

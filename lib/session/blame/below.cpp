@@ -1,12 +1,12 @@
 #include "lib/session/blame/below.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "lib/compile/compile.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/session/blame/by_elements.h"
+#include "lib/session/blame/first_wrong_node.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/support/lines.h"
 #include "lib/uop/graph.h"
@@ -16,6 +16,33 @@ namespace tgc {
 namespace {
 
 using Verdict = BisectReport::Verdict;
+
+// The other renderer of this computer's CPU; empty: the target is another device's.
+std::string other_renderer(const Target& target) {
+  if (target.device != "CPU") return "";
+  return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";
+}
+
+// Whether the kernel passes as it is made for another target.
+bool passes_on(FailingRun& run, const std::string& target) {
+  auto attempt = catch_failures([&] {
+    Compilation c = run.begin(target);
+    auto& list = c.list();
+    if (!list) return false;
+    Placement other = std::move(choose_placement("", target, run.in().graph->settings()).value_or_throw());
+    Executable kernel = std::move(Executable::for_device(*list, *other.target, *other.device).value_or_throw());
+    return run.run(kernel, *other.device).passes();
+  });
+  return attempt && *attempt;
+}
+
+// Whether the other of this computer's compilers compiles a source that one of them refuses.
+bool other_compiler_takes(const Target& target, const std::string& source) {
+  if (target.device != "CPU") return false;
+  auto job = job_for({"refused", "", target.name(), source});
+  if (job) job->by_other = true;
+  return job && compile_uncached(*job, Artifact::Binary);
+}
 
 class Below {
  public:
@@ -43,8 +70,8 @@ class Below {
                                           "the other compiler (clang's LLVM, or LLVM behind clang) compiles it"
                                         : "the source is right when clang and LLVM compile it in two steps");
     }
-    std::string other = job_.language == Language::C ? "CPU:LLVM" : "CPU:CLANG";
-    bool other_passes = passes_on(other);
+    std::string other = other_renderer(target);
+    bool other_passes = passes_on(run_, other);
     if (!other_passes && name_moved_vector())
       return say(Verdict::Renderer, "element by element it is right; the kernel of " + other + " fails, too");
     if (!other_passes)
@@ -54,12 +81,12 @@ class Below {
                  "the kernel of " + other + " does the same: what both share, or REF");
     report_.confirmed = true;
     say(Verdict::Renderer, "the source is wrong however it is compiled, that of " + other + " is right");
-    name_node();
+    if (UOp node = first_wrong_node(run_, list_)) return name_node(node);
+    report_.proof = "by the kernel of " + other + "; no node is known to be printed wrongly";
   }
 
  private:
   static constexpr int64_t kAll = INT64_MAX;  // of passes; C goes the way by LLVM IR
-  static constexpr size_t kMostLooks = 60;
 
   void say(Verdict verdict, const std::string& detail) { report_.verdict = verdict, report_.detail = detail; }
 
@@ -97,18 +124,6 @@ class Below {
 
   // ---- the renderer
 
-  bool passes_on(const std::string& target) {
-    auto attempt = catch_failures([&] {
-      Placement other = std::move(choose_placement("", target, list_[0].graph().settings()).value_or_throw());
-      Compilation c = run_.begin(target);
-      auto& list = c.list();
-      if (!list) return false;
-      Executable kernel = std::move(Executable::for_device(*list, *other.target, *other.device).value_or_throw());
-      return run_.run(kernel, *other.device).passes();
-    });
-    return attempt && *attempt;
-  }
-
   // Whether it passes when vectors are stored, or loaded, element by element: names the first of those.
   bool name_moved_vector() {
     for (Op op : {Op::STORE, Op::LOAD}) {
@@ -124,71 +139,24 @@ class Below {
     return false;
   }
 
-  // From a value that is stored down to the first that is wrong while its sources are right.
-  void name_node() {
-    for (size_t i = 0; i < list_.size(); i++) {
-      if (!list_[i].is(Op::STORE) || !list_[i].src(0).in({Op::INDEX, Op::CAST})) continue;
-      UOp wrong;
-      for (UOp next = list_[i].src(1); next;) {
-        UOp at = std::exchange(next, {});
-        if (!is_value_wrong(i, at)) break;
-        wrong = at;
-        for (UOp s : at.src())
-          if (UOp value = value_of(s); !next && can_store(i, value) && is_value_wrong(i, value)) next = value;
-      }
-      if (wrong) return name_node(wrong);
-    }
-  }
-
+  // Names that node, with the lines that print it.
   void name_node(UOp node) {
     report_.before = tree_text(node, 1);
     auto map = source_map(*run_.place().target, list_);
-    auto at = std::ranges::find(list_, node);
-    if (!map || at == list_.end()) return;
-    SourceLines where = map->of_node[size_t(at - list_.begin())];
+    SourceLines where = map ? lines_with(*map, node) : SourceLines();
     for (size_t k = 0; k < where.count; k++) report_.after += map->lines[where.first - 1 + k] + "\n";
     if (where.count) report_.location = "line " + std::to_string(where.first) + " of the source";
   }
 
-  // Of a place what it is computed from: its offset.
-  static UOp value_of(UOp u) {
-    UOp place = u.is(Op::CAST) ? u.src(0) : u;
-    return place.is(Op::INDEX) && place.num_src() > 1 ? place.src(1) : u;
-  }
-
-  // Whether a value stands in the function's own block, where the store is, and fits into the result.
-  bool can_store(size_t store, UOp value) const {
-    DType to = list_[store].src(1).dtype(), d = value.dtype();
-    bool fits = d == to.scalar() || d == to || (to.scalar().itemsize() >= 4 && !dtypes::is_bool(to));
-    return fits && d.is_value() && !d.is(Scalar::Void) && !value.in({Op::CONST, Op::VCONST}) &&
-           (d.count() == to.count() || d.count() == 1);
-  }
-
-  // Whether the device stores something else than REF when that value is stored in the result's place.
-  bool is_value_wrong(size_t store, UOp value) {
-    if (looks_++ > kMostLooks) return false;
-    std::vector<UOp> other;
-    std::unordered_map<UOp, UOp> instead;
-    auto put = [&](UOp made) { return other.push_back(made.rtag()), other.back(); };  // a node of its own
-    for (UOp u : list_) {
-      std::vector<UOp> src;
-      for (UOp s : u.src()) src.push_back(instead.contains(s) ? instead[s] : s);
-      if (u == list_[store]) {
-        DType to = src[1].dtype();
-        src[1] = value;
-        if (!(value.dtype().scalar() == to.scalar()))
-          src[1] = put(src[1].cast(value.dtype().count() > 1 ? to : to.scalar()));
-        if (src[1].dtype().count() < to.count()) src[1] = put(src[1].broadcast(to.count()));
-      }
-      if (!std::ranges::equal(src, u.src())) instead[u] = u.with_src(src);
-      other.push_back(instead.contains(u) ? instead[u] : u);
+  // A node's own lines, or the first that have it in them.
+  SourceLines lines_with(const SourceMap& map, UOp node) const {
+    std::unordered_set<UOp> within = {node};
+    for (size_t i = 0; i < list_.size(); i++) {
+      bool has_it = list_[i] == node || std::ranges::any_of(list_[i].src(), [&](UOp s) { return within.contains(s); });
+      if (has_it && map.of_node[i].count) return map.of_node[i];
+      if (has_it) within.insert(list_[i]);
     }
-    if (dies_) {  // what is not needed might still do that
-      std::vector<UOp> needed = toposort(other.back());
-      std::unordered_set<UOp> kept(needed.begin(), needed.end());
-      std::erase_if(other, [&](UOp u) { return !kept.contains(u); });
-    }
-    return run_.differs_from_ref(other);
+    return {};
   }
 
   FailingRun& run_;
@@ -196,7 +164,6 @@ class Below {
   BisectReport& report_;
   Executable kernel_;
   CompileJob job_;
-  size_t looks_ = 0;
   bool dies_ = false;
 };
 
@@ -204,6 +171,24 @@ class Below {
 
 void blame_below(FailingRun& run, std::span<const UOp> list, const Outcome& failed, BisectReport& report) {
   Below(run, list, report).blame(failed);
+}
+
+void blame_refusal(FailingRun& run, std::span<const UOp> list, const Outcome& refused, BisectReport& report) {
+  report.detail = refused.error();
+  if (list.empty()) return void(report.verdict = Verdict::Unresolved);
+  if (run.place().is_ref) return void(report.verdict = Verdict::Device);
+  check_custom(list).value_or_throw();
+  const Target& target = *run.place().target;
+  const std::string& said = refused.diag.message;
+  const bool compiler_fails = said.starts_with("the compiler of ");  // dies, or does not end
+  const bool is_no_source = said.find(" source does not compile: ") != said.npos;
+  auto source = render_source(target, list);
+  if (source && !compiler_fails && !is_no_source) throw Failure(refused.diag);  // there is no compiler here
+  const bool is_right = source && (compiler_fails || other_compiler_takes(target, *source));
+  report.verdict = is_right ? Verdict::Compiler : Verdict::Renderer;
+  std::string other = other_renderer(target);
+  report.confirmed = !other.empty() && passes_on(run, other);
+  if (report.confirmed) report.proof = "the kernel of " + other + " passes";
 }
 
 }  // namespace tgc

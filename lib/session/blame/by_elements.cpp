@@ -10,6 +10,7 @@ namespace {
 UOp place_of(UOp u) { return u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0); }
 DType moved_by(UOp u) { return u.is(Op::STORE) ? u.src(1).dtype() : u.dtype(); }
 
+// What it adds has a tag, as what observes a list has (observed_list.h).
 class ByElements {
  public:
   ByElements(std::span<const UOp> list, Op op) : list_(list), op_(op) {}
@@ -37,7 +38,7 @@ class ByElements {
     std::vector<UOp> elements;
     for (int64_t i = 0; i < moved_by(u).count(); i++) {
       std::vector<UOp> at(place.src().begin(), place.src().end());
-      if (i) at[1] = put(at[1].alu(Op::ADD, put(at[1].const_like(Const(i)))));
+      if (i) at[1] = put(at[1].alu(Op::ADD, put(at[1].const_like(Const(i)).rtag())).rtag());
       std::vector<UOp> src(u.src().begin(), u.src().end());
       src[0] = put(place.with_src(at));
       if (u.is(Op::STORE)) src[1] = put(src[1].gep(i));
@@ -45,7 +46,7 @@ class ByElements {
       last = put(u.replace({.dtype = dtype, .src = std::span<const UOp>(src)}));
       elements.push_back(last);
     }
-    return u.is(Op::STORE) ? last : put(u.graph().node(Op::VECTORIZE, u.dtype(), elements));
+    return u.is(Op::STORE) ? last : put(u.graph().node(Op::VECTORIZE, u.dtype(), elements).rtag());
   }
 
   std::span<const UOp> list_;

@@ -53,9 +53,7 @@ FailingRun::FailingRun(const Session& session, Loaded& in, const TrialSpec& spec
     : session_(session), in_(in), o_(spec), report_(report) {}
 
 std::string bisect_again(const TrialSpec& spec, const std::string& options) {
-  const char* fault = std::getenv("TGC_FAULT");
-  std::string out = fault && *fault ? "TGC_FAULT=" + shell_word(fault) + " " : "";
-  out += "tgc bisect " + shell_word(spec.input) + options;
+  std::string out = fault_again() + "tgc bisect " + shell_word(spec.input) + options;
   auto option = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += " --" + name + "=" + shell_word(value);
   };
@@ -158,8 +156,11 @@ Outcome FailingRun::expect(bool all) {
   return {};
 }
 
-Arrays FailingRun::inputs_of(const Executable& kernel) const {
-  return std::move(input_arrays(kernel.buffers(), inputs_, "", std::nullopt).value_or_throw());
+Arrays FailingRun::inputs_of(const Executable& kernel, const Arrays& more) const {
+  if (more.empty()) return std::move(input_arrays(kernel.buffers(), inputs_, "", std::nullopt).value_or_throw());
+  Arrays all = copy_of(inputs_);
+  for (NamedArray& a : copy_of(more)) all.push_back(std::move(a));
+  return std::move(input_arrays(kernel.buffers(), all, "", std::nullopt).value_or_throw());
 }
 
 ExecuteOptions FailingRun::options() const {
@@ -326,17 +327,35 @@ Arrays FailingRun::expected_at(const KnownPlaces& places) const {
   return out;
 }
 
-bool FailingRun::differs_from_ref(std::span<const UOp> list) {
-  auto kernel = executable(list), same = Executable::for_ref(list);
-  if (!kernel || !same) return false;
+std::optional<Arrays> FailingRun::stored_by_device(std::span<const UOp> list, const Arrays& more) {
+  go_on();
+  auto kernel = executable(list);
+  if (!kernel) return std::nullopt;
   report_.runs++;
-  auto expected = run_in_ref(*same, inputs_of(*same));
-  if (!expected) return false;
-  auto done = execute(*kernel, *place_.device, inputs_of(*kernel), o_.variables, options());
-  if (!done) return true;
+  auto done = execute(*kernel, *place_.device, inputs_of(*kernel, more), o_.variables, options());
+  return done ? std::optional(std::move(done->outputs)) : std::nullopt;
+}
+
+std::optional<Arrays> FailingRun::stored_by_ref(std::span<const UOp> list, const Arrays& more) {
+  go_on();
+  auto kernel = Executable::for_ref(list);
+  if (!kernel) return std::nullopt;
+  report_.runs++;
+  auto done = run_in_ref(*kernel, inputs_of(*kernel, more));
+  return done ? std::optional(std::move(done->outputs)) : std::nullopt;
+}
+
+bool FailingRun::is_alike(std::span<const UOp> list, const Arrays& more) {
+  auto actual = stored_by_device(list, more), expected = stored_by_ref(list, more);
+  if (!actual || !expected) return false;
   auto allowed = [&](const Array& e) { return tolerance_for({}, in_.root, e); };
-  auto arrays = judge({UOp(), inputs_, o_.variables}, done->outputs, expected->outputs, allowed);
-  return !arrays || !std::ranges::all_of(*arrays, &Comparison::passed);
+  auto arrays = judge({UOp(), inputs_, o_.variables}, *actual, *expected, allowed);
+  return arrays && std::ranges::all_of(*arrays, &Comparison::passed);
+}
+
+std::optional<int64_t> FailingRun::first_difference(const Array& actual, const Array& expected) const {
+  auto c = compare_arrays("", actual, expected, tolerance_for({}, in_.root, expected));
+  return c && c->first ? std::optional(c->first->index) : std::nullopt;
 }
 
 Result<Executable> FailingRun::executable(std::span<const UOp> list) {

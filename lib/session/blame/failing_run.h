@@ -83,8 +83,14 @@ class FailingRun {
   Outcome run(Executable& kernel, Device& device);
   // Whether a list, run by REF, computes what is expected; also when REF cannot run it.
   bool is_right_in_ref(std::span<const UOp> list);
-  // Whether the device makes something else of that list than REF does.
-  bool differs_from_ref(std::span<const UOp> list);
+  // What the device, or REF, stores when it runs that list, with arrays of its own besides the kernel's; nothing when
+  // it refuses it, or the kernel dies.
+  std::optional<Arrays> stored_by_device(std::span<const UOp> list, const Arrays& more = {});
+  std::optional<Arrays> stored_by_ref(std::span<const UOp> list, const Arrays& more = {});
+  // Whether the device and REF store the same.
+  bool is_alike(std::span<const UOp> list, const Arrays& more = {});
+  // The first element by which two arrays differ more than rounding explains.
+  std::optional<int64_t> first_difference(const Array& actual, const Array& expected) const;
   // The executable of a list for the place where it fails; of REF none.
   Result<Executable> executable(std::span<const UOp> list);
 
@@ -97,7 +103,7 @@ class FailingRun {
   Outcome run_command(UOp root) const;
   Outcome run_cut_short(UOp root);
   Arrays expected_at(const KnownPlaces& places) const;
-  Arrays inputs_of(const Executable& kernel) const;
+  Arrays inputs_of(const Executable& kernel, const Arrays& more = {}) const;
   ExecuteOptions options() const;
   Result<Execution> run_in_ref(Executable& kernel, const Arrays& inputs) const;
   Outcome judged(const Result<Execution>& done);
