@@ -1,5 +1,6 @@
 #include "renderers/misprint.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "lib/uop/graph.h"
@@ -27,37 +28,48 @@ UOp another(UOp u) {
   return u.with_src(src);
 }
 
+// The node that a fault is in, and what is printed instead; the empty UOp: there is none.
+std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::span<const UOp> list) {
+  expect_fault(fault);
+  std::string_view op = fault.rule;
+  if (size_t dot = op.find('.'); dot != op.npos) {
+    if (op.substr(0, dot) != name_of(target.renderer)) return {};
+    op.remove_prefix(dot + 1);
+  }
+  uint64_t number = 0;
+  for (UOp u : list) {
+    if (name_of(u.op()) != op || !u.tag().is_none() || ++number != fault.application) continue;
+    UOp made = another(u);
+    if (!made || made == u) return {};
+    fault_came_about(fault);
+    return {u, made.rtag()};  // a node of its own, though there may be such a one already
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list) {
-  auto fault = fault_of_environment(FaultSpec::In::Renderer);
-  if (!fault) return fault.diag();
+  auto faults = fault_of_environment(FaultSpec::In::Renderer);
+  if (!faults) return faults.diag();
   std::optional<std::vector<UOp>> out;
-  if (!*fault) return out;
-  std::string_view op = (*fault)->rule;
-  if (size_t dot = op.find('.'); dot != op.npos) {
-    if (op.substr(0, dot) != name_of(target.renderer)) return out;
-    op.remove_prefix(dot + 1);
-  }
+  if (!*faults) return out;
   return catch_failures([&] {
     std::unordered_map<UOp, UOp> instead;
-    uint64_t number = 0;
+    auto add = [&](const FaultSpec& fault) {
+      if (auto [node, made] = misprint(fault, target, list); node) instead[node] = made;
+    };
+    add(**faults);
+    for (const FaultSpec& other : (*faults)->others) add(other);
+    if (instead.empty()) return out;
+    out.emplace();
     for (UOp u : list) {
-      bool is_it = name_of(u.op()) == op && ++number == (*fault)->application;
-      UOp made = is_it ? another(u) : UOp();
-      if (made && !(made == u)) {
-        out.emplace();
-        instead[u] = made.rtag();  // a node of its own, though there may be such a one already
-      }
-    }
-    if (!out) return out;
-    for (UOp u : list) {
-      if (!instead.contains(u)) {
-        std::vector<UOp> src;
-        for (UOp s : u.src()) src.push_back(instead.contains(s) ? instead[s] : s);
-        if (!std::ranges::equal(src, u.src())) instead[u] = u.with_src(src);
-      }
-      out->push_back(instead.contains(u) ? instead[u] : u);
+      UOp same = instead.contains(u) ? instead[u] : u;
+      std::vector<UOp> src;
+      for (UOp s : same.src()) src.push_back(instead.contains(s) ? instead[s] : s);
+      if (!std::ranges::equal(src, same.src())) same = same.with_src(src);
+      if (!(same == u)) instead[u] = same;
+      out->push_back(same);
     }
     return out;
   });

@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "apps/tgc/commands.h"
+#include "apps/tgc/help_faults.h"
 #include "lib/beam/beam_settings.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/support/limits.h"
@@ -107,18 +108,6 @@ std::string debug() {
          "TRACK_MATCH_STATS=1 is `tgc stats`, VIZ=1 is `tgc trace`.\n";
 }
 
-std::string faults() {
-  return "Faults on demand, to test what finds faults. TGC_FAULT=RULE[@N]: in each kernel the N-th application of a\n"
-         "rule (default 1), inner ones counted, makes something else: of an integer that plus one, of a float twice\n"
-         "that, of a bool its negation, of a STORE so what it stores; of what has no value nothing. Elsewhere:\n" +
-         rows(24, {{"tensor:RULE[@N]", "the same in each tensor graph"},
-                   {"endless:RULE[@N]", "from then on that rule undoes what it does: the rewrite does not end"},
-                   {"shortcut:NAME[@N]", "the N-th time that shortcut is taken it makes something else"},
-                   {"renderer:NAME.OP[@N]", "that renderer prints the N-th node of an op as something else: b - a"},
-                   {"llvm:NAME", "LLVM: subtract, compare, select, constant, xor, wide-slp (passes), intrinsic"}}) +
-         "Several: A,B. All in order: `tgc trace INPUT --nested --quiet`. Who is to blame: `tgc bisect INPUT`.\n";
-}
-
 std::string exit_codes() {
   return "Exit codes, as diff has them:\n" +
          rows(2, {{"0", "same, passed, done"}, {"1", "different, failed"},
@@ -131,7 +120,7 @@ struct Topic {
 };
 constexpr Topic kTopics[] = {{"stages", stages}, {"formats", formats}, {"settings", settings},    {"targets", targets},
                              {"inputs", inputs}, {"debug", debug},     {"exit-codes", exit_codes},
-                             {"faults", faults}, {"limits", limits},   {"beam", beam_variables_text}};
+                             {"faults", faults_text}, {"limits", limits},   {"beam", beam_variables_text}};
 
 }  // namespace
 

@@ -8,7 +8,6 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/beam/found_opts.h"
-#include "lib/rewrite/fault.h"
 #include "lib/session/environment.h"
 #include "lib/support/limits.h"
 #include "lib/support/settings.h"
@@ -90,7 +89,7 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return usage_error(app, e, argc, argv);
   }
-  for (std::string& warning : tgc::take_fault_warnings()) tgc::warn({.message = std::move(warning)});
+  for (std::string& warning : tgc::fault_warnings()) tgc::warn({.message = std::move(warning)});
   if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::tell("tgc: note: " + note + "\n");
   if (exit_code != 2 && tgc::memory_ran_out())
     exit_code = tgc::trouble({.message = "out of memory: not all was done"});

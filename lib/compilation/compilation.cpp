@@ -98,6 +98,18 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   return Unit{};
 }
 
+// Faults in what comes behind the graphs: a warning says so when such a one never comes about.
+Status expect_behind_graphs() {
+  for (FaultSpec::In in : {FaultSpec::In::Renderer, FaultSpec::In::Llvm}) {
+    auto faults = fault_of_environment(in);
+    if (!faults) return faults.diag();
+    if (!*faults) continue;
+    expect_fault(**faults);
+    for (const FaultSpec& other : (*faults)->others) expect_fault(other);
+  }
+  return Unit{};
+}
+
 // The graph, which others may go on with, without them.
 template <class State>
 void disarm(State& s) {
@@ -154,6 +166,7 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
   auto target = target_for(s->in, s->spec);
   if (!target) return target.diag();
   if (!s->current.is(Op::SINK)) return no_kernel_root(s->in);
+  if (auto expected = expect_behind_graphs(); !expected) return expected.diag();
   s->target = std::move(*target);
   if (!s->in.list.empty()) {
     s->at = &row_of("linear");

@@ -1,6 +1,8 @@
 #include "lib/compile/compile.h"
 
+#include <atomic>
 #include <cstdlib>
+#include <ranges>
 
 #include "lib/compile/backends.h"
 #include "lib/compile/cache.h"
@@ -8,6 +10,7 @@
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/job_bytes.h"
 #include "lib/compile/listing.h"
+#include "lib/compile/llvm_fault.h"
 #include "lib/compile/load.h"
 #include "lib/compile/own_folder.h"
 
@@ -65,8 +68,10 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
   CompileJob job;
   job.arch = arch;
   constexpr std::string_view kFault = "llvm:";
-  if (std::string_view fault = std::getenv("TGC_FAULT") ? std::getenv("TGC_FAULT") : ""; fault.starts_with(kFault))
-    job.fault = fault.substr(kFault.size());
+  std::string_view faults = std::getenv("TGC_FAULT") ? std::getenv("TGC_FAULT") : "";
+  for (auto one : std::views::split(faults, ','))
+    if (std::string_view fault(one.begin(), one.end()); fault.starts_with(kFault))
+      job.fault = fault.substr(kFault.size());
   if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
   if (renderer == "CLANG") job.language = Language::C;
   else if (renderer == "LLVM") job.language = Language::LlvmIr;
@@ -132,7 +137,27 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
   }
 }
 
+namespace {
+
+std::atomic<bool> fault_came_about = false;
+
+// Compiles it twice more: with the fault another way is gone (LLVM's passes over what clang made of C), so the code
+// without it has to go that way, too.
+void note_fault(CompileJob job, Artifact what) {
+  if (fault_came_about) return;
+  job.passes = INT64_MAX;
+  auto with = compile_uncached(job, what);
+  job.fault.clear();
+  auto without = compile_uncached(job, what);
+  if (with && without && *with != *without) fault_came_about = true;
+}
+
+}  // namespace
+
+bool llvm_fault_came_about() { return fault_came_about; }
+
 Result<std::string> compile(const CompileJob& job, Artifact what) {
+  if (!job.fault.empty()) note_fault(job, what);
   auto configured = catch_failures([] { return &CompileCache::shared(); });
   if (!configured) return configured.diag();
   CompileCache& cache = **configured;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -12,11 +13,20 @@
 namespace tgc {
 namespace {
 
+struct Expected {
+  FaultSpec spec;
+  bool came_about = false, is_said = false;
+  uint64_t most = 0;  // applications of that rule in a kernel
+};
 struct Warnings {
   std::mutex lock;
   std::set<std::string> texts;
-  std::optional<FaultSpec> never;  // what was asked for and has not come about
-  uint64_t most = 0;               // applications of that rule in a kernel
+  std::map<std::string, Expected> expected = {};  // by the text that asks for it
+
+  Expected& of(const FaultSpec& spec) {
+    FaultSpec alone{spec.rule, spec.application, spec.in};
+    return expected.try_emplace(alone.text(), Expected{alone}).first->second;
+  }
 };
 Warnings& warnings() {
   static Warnings all;
@@ -136,22 +146,22 @@ UOp something_else_within(UOp u) {
   return u;
 }
 
-namespace {
-
 void expect_fault(const FaultSpec& spec) {
   std::lock_guard guard(warnings().lock);
-  static bool first = true;
-  if (std::exchange(first, false)) warnings().never = spec;
+  (void)warnings().of(spec);
 }
 
-}  // namespace
+void fault_came_about(const FaultSpec& spec) {
+  std::lock_guard guard(warnings().lock);
+  warnings().of(spec).came_about = true;
+}
 
 Fault::Fault(const FaultSpec& spec) {
   add(spec);
-  expect_fault(spec);
 }
 
 void Fault::add(const FaultSpec& spec) {
+  expect_fault(spec);
   all_.push_back({spec});
   for (const FaultSpec& other : spec.others) add(other);
 }
@@ -160,13 +170,14 @@ UOp Fault::instead(const Hit& hit, UOp before, UOp after) {
   for (One& one : all_) {
     if (hit.rule->name != one.spec.rule) continue;
     std::lock_guard guard(warnings().lock);
-    warnings().most = std::max(warnings().most, ++one.seen);
+    Expected& expected = warnings().of(one.spec);
+    expected.most = std::max(expected.most, ++one.seen);
     if (one.spec.in == FaultSpec::In::Endless && one.seen >= one.spec.application) {  // there, and back again
-      warnings().never.reset();
+      expected.came_about = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
     }
     if (one.seen != one.spec.application) continue;
-    warnings().never.reset();
+    expected.came_about = true;
     if (UOp other = something_else(after); other && !(other == before)) return other;
     warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application) + " of " + one.spec.rule +
                             " makes a node without a value (" + std::string(name_of(after.op())) +
@@ -177,23 +188,37 @@ UOp Fault::instead(const Hit& hit, UOp before, UOp after) {
 
 void ShortcutFault::made(const Shortcut& what, Way way, std::span<UOp> result) {
   if (way != Way::Quick || what.name != spec_.rule) return;
-  expect_fault(spec_);
   std::lock_guard guard(warnings().lock);
-  warnings().most = std::max(warnings().most, ++seen_);
+  Expected& expected = warnings().of(spec_);
+  expected.most = std::max(expected.most, ++seen_);
   if (seen_ != spec_.application) return;
-  warnings().never.reset();
+  expected.came_about = true;
   for (UOp& u : result)
     if (u) u = something_else_within(u);
 }
+
+namespace {
+
+std::string never_came(const Expected& e) {
+  switch (e.spec.in) {
+    case FaultSpec::In::Renderer: return e.spec.text() + " was in no node that was printed";
+    case FaultSpec::In::Llvm: return e.spec.text() + " found no place in the code";
+    default:
+      return "there was no application " + std::to_string(e.spec.application) + " of " + e.spec.rule +
+             (e.most ? ", but " + std::to_string(e.most) + " at most in a kernel" : "");
+  }
+}
+
+}  // namespace
 
 std::vector<std::string> take_fault_warnings() {
   std::lock_guard guard(warnings().lock);
   std::vector<std::string> out(warnings().texts.begin(), warnings().texts.end());
   warnings().texts.clear();
-  if (auto never = std::exchange(warnings().never, std::nullopt))
-    out.push_back("TGC_FAULT: there was no application " + std::to_string(never->application) + " of " + never->rule +
-                  (warnings().most ? ", but " + std::to_string(warnings().most) + " at most in a kernel" : "") +
-                  ": nothing is changed");
+  const bool is_of_bundle = !std::getenv("TGC_FAULT");
+  for (auto& [text, e] : warnings().expected)
+    if (!e.came_about && !std::exchange(e.is_said, true))
+      out.push_back((is_of_bundle ? "the bundle's fault: " : "TGC_FAULT: ") + never_came(e) + ": nothing is changed");
   return out;
 }
 

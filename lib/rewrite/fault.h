@@ -69,8 +69,11 @@ class ShortcutFault : public ShortcutTrial {
   uint64_t seen_ = 0;
 };
 
+// Whoever looks whether a fault is to be, says so; and whoever makes it, that it came about.
+void expect_fault(const FaultSpec& spec);
+void fault_came_about(const FaultSpec& spec);
 // What is to be said of the faults of this process so far, each once: that one made something without a value, that
-// none came about.
+// one never came about.
 std::vector<std::string> take_fault_warnings();
 
 }  // namespace tgc

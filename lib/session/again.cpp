@@ -1,5 +1,6 @@
 #include "lib/session/again.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "lib/runtime/npz.h"
@@ -15,6 +16,11 @@ std::string shell_word(const std::string& text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";
+}
+
+std::string fault_again() {
+  const char* fault = std::getenv("TGC_FAULT");
+  return fault && *fault ? "TGC_FAULT=" + shell_word(fault) + " " : "";
 }
 
 std::string options_again(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place) {
@@ -83,7 +89,7 @@ void keep_failure(const Session& session, const TrialSpec& spec, const Loaded& i
     write_file(input, in.text).value_or_throw();
     report.written.push_back(input);
   }
-  report.again = "tgc run " + shell_word(input) + options_again(session, spec, in, place) +
+  report.again = fault_again() + "tgc run " + shell_word(input) + options_again(session, spec, in, place) +
                  " --inputs=" + shell_word(stem + "inputs.npz") +
                  (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
 }

@@ -18,6 +18,9 @@ std::string path_to_save(const TrialSpec& spec, const std::string& name, bool is
 // `text` as one word of a shell.
 std::string shell_word(const std::string& text);
 
+// "TGC_FAULT=... " when the environment asks for a fault, else nothing: how a command that repeats it begins.
+std::string fault_again();
+
 // The options that lead to the same trial of that graph, each as " --name=value"; without arrays, seed and reference.
 std::string options_again(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place);
 

@@ -5,8 +5,11 @@
 #include <cstdlib>
 
 #include "lib/compile/compile.h"
+#include "lib/compile/llvm_fault.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/rewrite/fault.h"
+#include "lib/target/target.h"
+#include "renderers/misprint.h"
 
 namespace tgc {
 namespace {
@@ -66,14 +69,37 @@ std::vector<std::string> idle_variables() {
 
 namespace {
 
+Status no_such(std::string_view what, std::string_view name, std::span<const std::string_view> names) {
+  constexpr size_t kFew = 12;
+  std::string near = nearest_names(name, names);
+  if (near.empty() && names.size() <= kFew)
+    for (std::string_view one : names) near += (near.empty() ? "" : ", ") + std::string(one);
+  return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
+              .expected = near.empty() ? "a name that `tgc patterns` or `tgc help faults` lists" : near};
+}
+
+Status check_renderer(std::string_view name) {
+  constexpr std::string_view kNames[] = {
+#define X(id, name) name,
+      TGC_RENDERERS(X)
+#undef X
+  };
+  if (std::ranges::find(kNames, name) != std::end(kNames)) return Unit{};
+  return no_such("renderer", name, kNames);
+}
+
 // Whether a fault's name is one that there is.
 Status check_fault(const FaultSpec& fault) {
   using In = FaultSpec::In;
   std::vector<std::string_view> names;
   const char* what = "rule";
+  std::string_view name = fault.rule;
   if (fault.in == In::Renderer) {
-    what = "op";
-    for (int op = 0; op < kNumOps; op++) names.push_back(name_of(Op(op)));
+    if (auto good = check_renderer(name.substr(0, name.find('.'))); !good && name.find('.') != name.npos) return good;
+    name.remove_prefix(std::min(name.find('.') + 1, name.size()));
+    what = "op that can be printed otherwise";
+    for (int op = 0; op < kNumOps; op++)
+      if (kMisprinted.contains(Op(op))) names.push_back(name_of(Op(op)));
   } else if (fault.in == In::Llvm) {
     what = "fault in LLVM";
     names.assign(std::begin(kLlvmFaults), std::end(kLlvmFaults));
@@ -83,12 +109,8 @@ Status check_fault(const FaultSpec& fault) {
   } else {
     for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
   }
-  std::string_view name = fault.rule;
-  if (fault.in == In::Renderer) name.remove_prefix(std::min(name.find('.') + 1, name.size()));
   if (std::ranges::find(names, name) != names.end()) return Unit{};
-  std::string near = nearest_names(name, names);
-  return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
-              .expected = near.empty() ? "a name that `tgc patterns` or `tgc help faults` lists" : near};
+  return no_such(what, name, names);
 }
 
 }  // namespace
@@ -101,6 +123,12 @@ Status check_fault_of_environment() {
   for (const FaultSpec& other : (*fault)->others)
     if (auto good = check_fault(other); !good) return good;
   return Unit{};
+}
+
+std::vector<std::string> fault_warnings() {
+  auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
+  if (in_llvm && *in_llvm && llvm_fault_came_about()) fault_came_about(**in_llvm);
+  return take_fault_warnings();
 }
 
 bool tracks_match_stats() { return is_set("TRACK_MATCH_STATS"); }

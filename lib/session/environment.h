@@ -17,6 +17,8 @@ std::vector<std::string> idle_variables();
 
 // TGC_FAULT (lib/rewrite/fault.h) asks for nothing, or for a fault in a rule that there is; an error names the nearest.
 Status check_fault_of_environment();
+// A line for each fault of this process that changed nothing (take_fault_warnings), those in LLVM, too.
+std::vector<std::string> fault_warnings();
 
 // TRACK_MATCH_STATS: print how often each rule was tried and hit, at the end.
 bool tracks_match_stats();
