@@ -63,6 +63,10 @@ Result<Shown> Oracle::first(const Specimen& c) {
   auto verdict = shown->blamed.find("verdict");
   // REF stops at an access outside of a buffer, where a device computes something else: a wrong index is both
   is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
+  if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Script)
+    return Diag{"the command does not say so of it: there is nothing to reduce"};
+  if (shown->symptom.kind == Kind::None && wanted_.kind != Kind::Differs)
+    return Diag{"it passes on " + c.device + ": there is nothing to reduce"};
   if (!is_wanted(shown->symptom))
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
                            std::string(name_of(shown->symptom.kind)) + "'" +

@@ -11,6 +11,7 @@
 #include "lib/reduce/leap.h"
 #include "lib/reduce/steps.h"
 #include "lib/session/bundle.h"
+#include "lib/support/testing.h"
 
 using namespace tgc;
 
@@ -228,10 +229,15 @@ TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own
 TEST_CASE("reduce: what does not fail is not reduced, and what is asked for must be what fails") {
   Session session;
   Loaded in = loaded(InputKind::Pyrender, kMatmul);
-  CHECK(reduce(session, in, {.device = "REF"}, {Symptom::Kind::Wrong, ""}).error.find("but 'none'") !=
-        std::string::npos);
-  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {Symptom::Kind::Compile, ""}).error.find("it is not 'compile'") ==
-        0);
+  CHECK(reduce(session, in, {.device = "REF"}, {Symptom::Kind::Wrong, ""}).error ==
+        "it passes on REF: there is nothing to reduce");
+  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {Symptom::Kind::Compile, ""}).error ==
+        "it passes on CPU:LLVM: there is nothing to reduce");
+  CHECK(reduce(session, in, {.device = "REF"}, {Symptom::Kind::Script, "false"}).error ==
+        "the command does not say so of it: there is nothing to reduce");
+  WithEnvironment with("TGC_FAULT", "renderer:LLVM.MUL");
+  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {Symptom::Kind::Compile, ""})
+            .error.starts_with("it is not 'compile', but '"));
 }
 
 TEST_CASE("reduce: a script decides; interrupted, the best so far is kept") {
