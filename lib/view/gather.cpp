@@ -30,26 +30,63 @@ class TraceGraphs : public Recorder {
   std::vector<RecordedGraph>& to_;
 };
 
+// By whose names what two releases made is shown: the later one's, so that what it only renamed is no difference.
+struct LaterNames {
+  Renames renames;
+  std::string producer = {};  // of the later release; empty: both are of one
+};
+
+LaterNames later_names(const std::string& a, const std::string& b) {
+  const std::string in_a = producer_elsewhere(a), in_b = producer_elsewhere(b);
+  const Release of_a = release_of(in_a), of_b = release_of(in_b);
+  if (of_a == of_b) return {};
+  return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
+}
+
 // A run as golden records and folders hold it: its graphs, and no rewrites. `by`: who recorded it, where that is to be
 // said.
-Result<RecordedGraph> recorded_run(const Run& run, const std::string& by = "") {
+Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const LaterNames& names) {
   Graph graph;
   Recorder recorder;
   UOp last;
   TextChoice texts;
+  std::string producer = by;
+  // By the later names all are read before any is renamed: what reads a text asks the graph for its release.
+  std::vector<UOp> renamed;
+  const bool is_older = release_of(run.producer) < release_of(names.producer);
+  if (!names.producer.empty()) {
+    for (const RunText& t : run.texts) {
+      if (t.stage.starts_with("kernel ") || !t.is_graph) continue;
+      auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
+      if (!read) return read.diag();
+      renamed.push_back(read->root);
+    }
+    graph.set_release(release_of(names.producer));
+    for (UOp& root : renamed) root = names.renames.apply(root, is_older);
+    producer = run.producer.empty() ? "tinygrad 0.12.0" : run.producer;
+    if (is_older) producer += ", by the names of " + names.producer;
+  }
+  size_t number = 0;
   for (const RunText& t : run.texts) {
     if (t.stage.starts_with("kernel ")) continue;
     if (!t.is_graph) {
       texts.given.emplace_back(t.stage, t.text);
       continue;
     }
-    auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
-    if (!read) return read.diag();
-    if (!last) recorder.kernel(run.id, run.target, read->root);
-    if (!last && t.stage != "ast") recorder.begins_behind(t.stage);
-    if (!last && (!by.empty() || graph.is_foreign())) recorder.recorded_by(by.empty() ? read->info.producer : by);
-    if (last) recorder.stage(t.stage, last), recorder.stage_end(read->root);
-    last = read->root;
+    UOp root;
+    if (!renamed.empty()) root = renamed[number++];
+    else {
+      auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
+      if (!read) return read.diag();
+      root = read->root;
+      if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
+    }
+    const std::string stage = names.renames.stage(t.stage);
+    if (!last) recorder.kernel(run.id, run.target, root);
+    if (!last && stage != "ast") recorder.begins_behind(stage);
+    if (!last && !producer.empty()) recorder.recorded_by(producer);
+    if (last) recorder.stage(stage, last), recorder.stage_end(root);
+    last = root;
   }
   if (!last) return Diag{.message = "there is no graph in it", .file = run.file};
   return recorder.finish(nullptr, texts);
@@ -65,6 +102,7 @@ class Gatherer {
       if (auto status = add_input(plan_.input, false); !status) return status.diag();
       return std::move(content_);
     }
+    names_ = later_names(plan_.input, plan_.other);
     size_t first_of_b = 0;
     for (int side : {0, 1}) {
       size_t before = first_of_b = content_.graphs.size();
@@ -120,7 +158,7 @@ class Gatherer {
     return Unit{};
   }
   Status add_recorded(const Run& run, const std::string& by = "") {
-    auto graph = recorded_run(run, by);
+    auto graph = recorded_run(run, by, names_);
     if (!graph) return graph.diag();
     content_.graphs.push_back(std::move(*graph));
     return Unit{};
@@ -223,6 +261,7 @@ class Gatherer {
 
   const Session& session_;
   const ViewPlan& plan_;
+  LaterNames names_;
   ViewContent content_;
 };
 
