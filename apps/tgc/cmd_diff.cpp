@@ -26,6 +26,9 @@ class Comparison {
     auto options = DiffOptions::ignoring(o_.ignore);
     if (!options) return trouble(options.diag());
     options_ = *options;
+    auto renames = asked_renames(o_.renames);
+    if (!renames) return trouble(renames.diag());
+    renames_ = std::move(*renames);
     if (o_.stage.empty() && are_recordings(o_.a, o_.b)) return recordings();
     Session session = terminal_session(1);
     auto a = open_diff_input(session, o_.a);
@@ -36,6 +39,7 @@ class Comparison {
     auto stage = common_stage(*a, *b, o_.stage);
     if (!stage) return trouble(stage.diag());
     stage_ = stage->name;
+    if (!a->is_graph && !b->is_graph && stage->is_text) return runs(only_stage(*a, stage_), only_stage(*b, stage_));
     if (!o_.quiet && !o_.json && a->is_graph != b->is_graph)
       session.note("compared with '" + stage_ + "' of " + (a->is_graph ? o_.b : o_.a));
     a = as_graph(*a, stage_, stage->target), b = as_graph(*b, stage_, stage->target);
@@ -46,7 +50,7 @@ class Comparison {
  private:
   int graphs(const DiffInput& a, const DiffInput& b) {
     Graph graph;
-    auto sides = read_alike(graph, a.text, a.file, b.text, b.file);
+    auto sides = read_renamed(graph, a.text, a.file, b.text, b.file, renames());
     if (!sides) return trouble(sides.diag());
     GraphDiff diff = diff_graphs(sides->first, sides->second, options_);
     if (std::string json = o_.json ? to_json(diff) : ""; o_.json)
@@ -76,10 +80,10 @@ class Comparison {
     std::map<std::string, size_t> first;
     std::vector<std::string> diffs;  // as JSON
     for (auto [a, b] : paired.pairs) {
-      auto diff = diff_runs(*a, *b, options_);
+      auto diff = diff_runs(*a, *b, options_, renames());
       if (!diff) return trouble(diff.diag());
       if (!diff->same) different++, first[diff->stage]++;
-      if (o_.json) diffs.push_back(named(*a, to_json(*diff)));
+      if (o_.json) diffs.push_back(to_json(*diff, *a));
       else if (!o_.quiet && !diff->same)
         print_report("--- " + a->id + (a->target.empty() ? "" : " (" + a->target + ")") + "\n" +
                      to_text(*diff, style_));
@@ -108,16 +112,11 @@ class Comparison {
     return same ? 0 : 1;
   }
 
-  static std::string named(const Run& run, const std::string& json) {
-    std::string out = "{\"id\":";
-    append_json_string(out, run.id);
-    out += ",\"target\":";
-    append_json_string(out, run.target);
-    return out + "," + json.substr(1);
-  }
+  const Renames* renames() const { return renames_ ? &*renames_ : nullptr; }
 
   const CompareOptions& o_;
   DiffOptions options_;
+  std::optional<Renames> renames_;  // that were asked for
   DiffStyle style_;
   std::string stage_;  // of a record, that is compared with a graph
 };
@@ -134,7 +133,7 @@ void add_diff(CLI::App& app, int& exit_code) {
   cmd->add_option("--stage", o->stage, "of runs: compare that stage alone")->type_name("STAGE");
   const char* ignore = "what is no difference: names, tags, metadata, buffers, order; separated by commas";
   cmd->add_option("--ignore", o->ignore, ignore)->type_name("LIST");
-  const char* renames = "of two recordings: a file of renames, or none; default: those between the two releases";
+  const char* renames = "of two releases: a file of renames, or none; default: those between the two";
   cmd->add_option("--renames", o->renames, renames)->type_name("FILE");
   cmd->add_flag("--sources-only", o->sources_only, "of two recordings: compare the kernels' sources alone");
   auto count = [&](const char* name, size_t& value, const char* help) {

@@ -4,7 +4,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/terminal.h"
 #include "lib/inspect/jit_lint.h"
-#include "lib/text/input_file.h"
+#include "lib/text/whole_lines.h"
 
 namespace tgc {
 namespace {
@@ -18,7 +18,8 @@ int run(const LintOptions& o) {
   if (o.kinds) {
     auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
       for (const JitFindingKind& k : kinds)
-        if (!k.is_usual || o.notes) print(std::string(k.what) + "\t" + before + std::string(k.help) + "\n");
+        print(std::string(k.what) + "\t" + before + std::string(k.help) +
+              (k.is_usual ? " (told with --notes)\n" : "\n"));
     };
     list(jit_finding_kinds(), ""), list(jit_note_kinds(), "note: ");
     return 0;
@@ -28,14 +29,15 @@ int run(const LintOptions& o) {
   for (const std::string& file : o.files) {
     auto lines = LineReader::open(file);
     if (!lines) return trouble(lines.diag());
-    std::string line;
-    for (uint32_t number = 1;; number++) {
-      auto more = (*lines)->next(line);
+    std::optional<Diag> cut;
+    for (std::string line;;) {
+      auto more = next_whole_line(**lines, line, file, cut);
       if (!more) return trouble(more.diag());
       if (!*more) break;
       if (line.empty()) continue;
-      if (auto status = lint.add(line, file, number); !status) return trouble(status.diag());
+      if (auto status = lint.add(line, file, (*lines)->line()); !status) return trouble(status.diag());
     }
+    if (cut) warn(*cut);
   }
   if (lint.calls() || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
   if (!lint.calls()) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});

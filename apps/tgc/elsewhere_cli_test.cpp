@@ -35,6 +35,51 @@ TEST_CASE("tgc: a text of tinygrad 0.14 is known by what it holds, and is dumped
   CHECK(has(run_tgc("stats " + file).out, "FLOORMOD"));
 }
 
+TEST_CASE("diff: two releases are compared by the later one's names, as recordings, as records and as graphs") {
+  auto graph = [](const std::string& release, const std::string& op, const std::string& dtype) {
+    return R"({"format":"tgc-graph","version":1,"producer":"tinygrad )" + release + R"(","nodes":[{"op":")" + op +
+           R"j(","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"CONST","dtype":")j" + dtype +
+           R"j(","arg":4},{"op":"INDEX","dtype":"dtypes.float.ptr(8)","src":[0,1]}]})j";
+  };
+  auto recording = [](const std::string& release, const std::string& target, const std::string& graph) {
+    std::string escaped, out = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad )" +
+                               release + "\",\"settings\":{}}\n";
+    for (char c : graph) escaped += c == '"' ? std::string("\\\"") : std::string(1, c);
+    for (const char* id : {"k0", "k1"})
+      out += std::string(R"({"id":")") + id + R"(","target":")" + target + R"(","ast":")" + escaped +
+             "\",\"stages\":[]}\n";
+    return out;
+  };
+  const std::string old_graph = graph("0.12.0", "DEFINE_GLOBAL", "dtypes.index"),
+                    new_graph = graph("0.13.0", "PARAM", "dtypes.weakint"),
+                    a = put("old.jsonl", recording("0.12.0", "CL:CL", old_graph)),
+                    b = put("new.jsonl", recording("0.13.0", "CL:CL:cl_khr_fp64", new_graph)),
+                    graphs = put("old.json", old_graph) + " " + put("new.json", new_graph);
+  CHECK(run_tgc("diff " + a + " " + b).out.find("\n2 compared, 2 the same, 0 different\n") != std::string::npos);
+  CHECK(run_tgc("diff " + a + "#k0 " + b + "#k0").code == 0);
+  CHECK(run_tgc("diff " + graphs).code == 0);
+  for (const std::string& sides : {a + " " + b, a + "#k0 " + b + "#k0", graphs}) {
+    Ran none = run_tgc("diff --renames=none " + sides);
+    CHECK(none.code == 1);
+    CHECK(none.out.find("DEFINE_GLOBAL") != std::string::npos);
+    CHECK(none.out.find(" 4 -> 4\n") == std::string::npos);
+  }
+  trouble("diff " + b, "records of tinygrad 0.13.0; the pipeline here is 0.12.0's");
+  trouble("diff --stage=linear " + a + " " + b, "old.jsonl: 2 records, and one stage is compared of one record alone");
+  trouble("diff --renames=no-such-file " + graphs, "no-such-file");
+  const std::string empty = put("empty", "");
+  trouble("diff " + empty + " " + empty, "the file is empty");
+}
+
+TEST_CASE("lint: of a recording that is cut the calls that are whole are looked at, exit code 2") {
+  const std::string whole = read_text(test_path("jit.jsonl.gz"));
+  Ran ran = run_tgc("lint " + put("cut.jit.jsonl.gz", whole.substr(0, whole.size() / 2)));
+  CHECK(ran.code == 2);
+  CHECK(has(ran.err, "warning: the file is cut short"));
+  CHECK(has(ran.out, "lost-assign in running_statistics_lost.step"));
+  CHECK(has(run_tgc("lint --kinds").out, "shared-output\tnote: "));
+}
+
 TEST_CASE("tgc: what needs the pipeline says whose the graph is, exit code 2") {
   std::string file = put("new.uop", kText);
   for (const char* command : {"run ", "bench ", "dump --stage=source "}) {

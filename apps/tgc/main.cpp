@@ -12,6 +12,7 @@
 #include "lib/support/limits.h"
 #include "lib/support/settings.h"
 #include "lib/support/version.h"
+#include "lib/text/whole_lines.h"
 
 namespace {
 
@@ -93,7 +94,8 @@ int run_command(int argc, char** argv) {
   if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::tell("tgc: note: " + note + "\n");
   if (exit_code != 2 && tgc::memory_ran_out())
     exit_code = tgc::trouble({.message = "out of memory: not all was done"});
-  return exit_code == 2 ? 2 : tgc::finish_output(exit_code);
+  if (exit_code == 2) return 2;
+  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // of which a warning told
 }
 
 }  // namespace

@@ -69,8 +69,10 @@ class Printer {
     if (!c.with.empty())
       head += " with " + std::to_string(c.with.size()) + (c.with.size() == 1 ? " node below" : " nodes below");
     line("", head, kBold);
-    if (!c.before.empty()) line("  - ", c.before, kRed);
-    if (!c.after.empty()) line("  + ", c.after, kGreen);
+    const bool read_the_same = c.before == c.after;  // what differs is in the line above
+    if (read_the_same) line("    ", c.before);
+    if (!c.before.empty() && !read_the_same) line("  - ", c.before, kRed);
+    if (!c.after.empty() && !read_the_same) line("  + ", c.after, kGreen);
     bool added = c.kind == NodeChange::Kind::Added;
     for (size_t i = 0; i < c.with.size() && i < kMaxWithLines; i++)
       line(added ? "  +   " : "  -   ", c.with[i], added ? kGreen : kRed);

@@ -24,6 +24,13 @@ std::string mention(const DiffSide& side, UOp s) {
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
 }
 
+// Two texts that tell two nodes apart: where they read the same with their dtypes, or else by saying that they are two.
+std::pair<std::string, std::string> told_apart(std::string before, UOp s, std::string after, UOp t) {
+  if (before != after) return {before, after};
+  if (s.dtype() == t.dtype()) return {before, "another " + after};
+  return {before + " " + std::string(s.dtype().repr()), after + " " + std::string(t.dtype().repr())};
+}
+
 std::string list_text(const DiffSide& side, std::span<const UOp> list) {
   std::string out = "(";
   for (size_t i = 0; i < list.size(); i++) out += (i ? ", " : "") + source_text(side, list[i]);
@@ -86,6 +93,7 @@ class Changes {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
     auto add = [&](std::string what, std::string before, std::string after) {
+      if (before == after) after = "another " + after;  // which of several is not in their texts
       c.differences.push_back({std::move(what), std::move(before), std::move(after)});
     };
     if (u.op() != v.op()) add("op", op_name(u), op_name(v));
@@ -139,7 +147,10 @@ class Changes {
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
         // else told where it came or went
-        if (!is_new(sv[i]) && !is_gone(su[i])) add(role(v, i), mention(a_, su[i]), mention(b_, sv[i]));
+        if (!is_new(sv[i]) && !is_gone(su[i])) {
+          auto [before, after] = told_apart(mention(a_, su[i]), su[i], mention(b_, sv[i]), sv[i]);
+          add(role(v, i), before, after);
+        }
       return;
     }
     size_t front = 0, back = 0, common = std::min(su.size(), sv.size());
@@ -262,12 +273,13 @@ class Changes {
       out_.changes.push_back({.kind = NodeChange::Kind::Removed, .a = int32_t(x), .before = node_line(a_, x)});
       return;
     }
+    auto [before, after] = told_apart(mention(a_, a_.root), a_.root, mention(b_, b_.root), b_.root);
     out_.changes.push_back({.kind = NodeChange::Kind::Changed,
                             .a = int32_t(x),
                             .b = int32_t(y),
                             .before = node_line(a_, x),
                             .after = node_line(b_, y),
-                            .differences = {{"value", mention(a_, a_.root), mention(b_, b_.root)}}});
+                            .differences = {{"value", before, after}}});
   }
 
   DiffSide& a_;

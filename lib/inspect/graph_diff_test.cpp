@@ -49,6 +49,18 @@ bool has(const GraphDiff& d, NodeChange::Kind kind, std::string_view what, std::
 
 constexpr auto kChanged = NodeChange::Kind::Changed;
 
+TEST_CASE("diff: no two sides of a line read the same: constants of two dtypes are told with them") {
+  auto text = [](const std::string& dtype) {
+    return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp.range(3, 0, AxisType.LOOP)\n"
+           "ast = c0.index(UOp(Ops.MUL, dtypes.index, (c1, UOp.const(" + dtype + ", 8))))";
+  };
+  GraphDiff d = diff(text("dtypes.index"), text("dtypes.int"));
+  CHECK(has(d, kChanged, "source 1", "8 dtypes.index", "8 dtypes.int"));
+  const std::string told = to_text(d);
+  CHECK(told.find("\n  - ") == std::string::npos);  // the node's lines would be the same, too
+  CHECK(told.find("\n    %") != std::string::npos);
+}
+
 TEST_CASE("diff: a graph is the same as itself, whatever its ranges, lines and names are called") {
   CHECK(diff(kernel(), kernel()).same);
   CHECK(

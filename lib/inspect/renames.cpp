@@ -4,6 +4,7 @@
 
 #include "lib/support/lines.h"
 #include "lib/support/pytext.h"
+#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {
@@ -44,6 +45,7 @@ constexpr std::string_view kForms[] = {
     "BITCAST",  // the same
     "REDUCE",   // how many axes, not which
     "CONST",    // by its value alone: a weak dtype, no device, no shape; what is computed of such alone is weak, too
+    "VCONST",   // a STACK of its elements
     "STACK",    // its elements' dtype, and so is a constant of several elements
     "SHRINK",   // where it begins and how long it is, where the earlier release says where it ends
     "PAD",      // what it puts before: the earlier release says what comes behind, the later one how long it becomes
@@ -170,6 +172,11 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
         node.arg = graph.tuple({node.arg[0], Arg(int64_t(node.arg[1].items().size()))});
       break;
     case Op::CONST:
+      if (has("VCONST") && !has("CONST") && node.arg.is_tuple() && node.dtype.count() > 1) {
+        std::vector<UOp> elements;
+        for (Arg value : node.arg.items()) elements.push_back(graph.node(Op::CONST, node.dtype.scalar(), {}, value));
+        node.instead = graph.node(Op::STACK, node.dtype, elements);
+      }
       if (!has("CONST")) break;
       std::erase_if(node.src, [](UOp s) { return s.is(Op::DEVICE); });
       if (has("STACK") && node.dtype.count() > 1) {
@@ -218,6 +225,16 @@ Result<Renames> Renames::read(std::string_view text, std::string_view file) {
                   .expected = "op, dtype, value, stage or field, the old name and the new one; or form and its name"};
   }
   return out;
+}
+
+Result<std::optional<Renames>> asked_renames(const std::string& option) {
+  if (option.empty()) return std::optional<Renames>();
+  if (option == "none") return std::optional(Renames());
+  auto text = read_file(option);
+  if (!text) return text.diag();
+  auto read = Renames::read(*text, option);
+  if (!read) return read.diag();
+  return std::optional(std::move(*read));
 }
 
 // Chains are followed: what 0.13 renamed 0.14 may rename again.

@@ -6,6 +6,7 @@
 //   form REDUCE                   what is not a name: the forms that a table may ask for are in renames.cpp
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,10 @@ class Renames {
 
   std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
 };
+
+// What a user asks for: a file's table, with "none" an empty one; with nothing none, which means that between the two
+// releases. Errors: of reading the file.
+Result<std::optional<Renames>> asked_renames(const std::string& option);
 
 // A kernel's name without the number that tells it from others of that name, and without colours: "E_4".
 std::string plain_kernel_name(std::string_view name);

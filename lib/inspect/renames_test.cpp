@@ -43,6 +43,15 @@ TEST_CASE("Renames: a KernelInfo that says nothing is none, and one that says so
   CHECK_FALSE(renames.apply(info("mine")).arg().is_none());
 }
 
+TEST_CASE("Renames: a constant of several elements is a stack of them since 0.13") {
+  Graph graph;
+  UOp old = read(graph, R"j({"op":"VCONST","dtype":"dtypes.index.vec(2)","arg":[0,4]})j", "tinygrad 0.12.0");
+  UOp now = read(graph, R"j({"op":"CONST","dtype":"dtypes.weakint","arg":0},{"op":"CONST","dtype":"dtypes.weakint","arg":4},
+    {"op":"STACK","dtype":"dtypes.weakint.vec(2)","src":[0,1]})j",
+                 "tinygrad 0.13.0");
+  CHECK(Renames::between(Release::v0_12, Release::v0_13).apply(old) == now);
+}
+
 TEST_CASE("Renames: what 0.14 says of a node in another way is no difference") {
   Graph graph;
   UOp old = read(graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(16)","arg":1},

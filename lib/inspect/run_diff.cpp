@@ -111,9 +111,11 @@ UOp as_letters_say(UOp root) {
 std::string place_of_text(const Run& run, const RunText& text) { return run.file + " (" + text.stage + ")"; }
 
 Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText& in_a, const Run& b,
-                                       const RunText& in_b) {
-  return read_alike(graph, in_a.text, place_of_text(a, in_a), in_b.text, place_of_text(b, in_b));
+                                       const RunText& in_b, const Renames* asked = nullptr) {
+  return read_renamed(graph, in_a.text, place_of_text(a, in_a), in_b.text, place_of_text(b, in_b), asked);
 }
+
+bool is_ours(const Run& run) { return release_of(run.producer) == Release::v0_12; }
 
 // The text without the header that tgc writes above it.
 std::string_view without_header(std::string_view text) {
@@ -122,6 +124,7 @@ std::string_view without_header(std::string_view text) {
 
 void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
                 const Settings& settings) {
+  if (!is_ours(a) || !is_ours(b)) return;
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
@@ -163,7 +166,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
 // ---- one stage
 
 Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
-                  const DiffOptions& options) {
+                  const DiffOptions& options, const Renames* asked) {
   if (in_a.text == in_b.text) return Unit{};
   if (!in_a.is_graph || !in_b.is_graph) {
     out.lines = line_diff(without_header(in_a.text), without_header(in_b.text));
@@ -174,7 +177,7 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
   for (auto& [key, value] : a.settings)
     if (auto status = settings.set(key, value); !status) return status;
   Graph graph(settings);
-  auto sides = read_sides(graph, a, in_a, b, in_b);
+  auto sides = read_sides(graph, a, in_a, b, in_b, asked);
   if (!sides) return sides.diag();
   out.graph = diff_graphs(sides->first, sides->second, options);
   out.same = out.graph.same;
@@ -184,16 +187,20 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
   return Unit{};
 }
 
-const RunText* find_text(const Run& run, std::string_view stage) {
+// The text of that stage, by the later release's name; of several that with `skip` before it.
+const RunText* find_text(const Run& run, std::string_view stage, size_t skip, const Renames& renames) {
   for (const RunText& t : run.texts)
-    if (t.stage == stage) return &t;
+    if (renames.stage(t.stage) == stage && skip-- == 0) return &t;
   return nullptr;
 }
 
-}  // namespace
+struct Sides {
+  UOp a, b;
+  Release of_a, of_b;
+};
 
-Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
-                                       std::string_view text_b, const std::string& file_b) {
+Result<Sides> read_both(Graph& graph, std::string_view text_a, const std::string& file_a, std::string_view text_b,
+                        const std::string& file_b) {
   ReadReport of_a{.take_malformed = true}, of_b{.take_malformed = true};  // a difference may be just that
   auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
        b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
@@ -201,12 +208,34 @@ Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, co
   // the Graph is of both: what is not known of one is asked of neither
   if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
   bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
-  return std::pair(letters_b && !letters_a ? as_letters_say(a->root) : a->root,
-                   letters_a && !letters_b ? as_letters_say(b->root) : b->root);
+  return Sides{letters_b && !letters_a ? as_letters_say(a->root) : a->root,
+               letters_a && !letters_b ? as_letters_say(b->root) : b->root, release_of(a->info.producer),
+               release_of(b->info.producer)};
+}
+
+}  // namespace
+
+Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
+                                       std::string_view text_b, const std::string& file_b) {
+  auto sides = read_both(graph, text_a, file_a, text_b, file_b);
+  if (!sides) return sides.diag();
+  return std::pair(sides->a, sides->b);
+}
+
+Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, const std::string& file_a,
+                                         std::string_view text_b, const std::string& file_b, const Renames* asked) {
+  auto sides = read_both(graph, text_a, file_a, text_b, file_b);
+  if (!sides) return sides.diag();
+  auto [a, b, of_a, of_b] = *sides;
+  const bool is_known = of_a != Release::Other && of_b != Release::Other;
+  const Renames usual = is_known ? Renames::between(of_a, of_b) : Renames(), &renames = asked ? *asked : usual;
+  const bool are_of_0_12 = of_a == Release::v0_12 && of_b == Release::v0_12;
+  if (renames.empty() && (!asked || are_of_0_12)) return std::pair(a, b);
+  return std::pair(renames.apply(a, of_a < of_b), renames.apply(b, of_b < of_a));
 }
 
 Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
-  Run run{r.id, r.target, std::move(file), settings_of(header, r), {}};
+  Run run{r.id, r.target, std::move(file), settings_of(header, r), {}, header.producer};
   run.texts.push_back({std::string(kAst), r.ast, true});
   for (const GoldenStage& s : r.stages)
     if (s.same || s.ir) run.texts.push_back({stage_name(s.name), s.same ? run.texts.back().text : *s.ir, true});
@@ -252,13 +281,17 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path) {
   return out;
 }
 
-Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options) {
+Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options, const Renames* asked) {
   RunDiff out;
+  const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
+  const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
+  std::map<std::string, size_t> seen;  // a stage that comes twice is compared with the second
   for (const RunText& in_a : a.texts) {
-    const RunText* in_b = find_text(b, in_a.stage);
-    if (!in_b) continue;
+    const std::string stage = renames.stage(in_a.stage);
+    const RunText* in_b = find_text(b, stage, seen[stage]++, renames);
+    if (!in_b || (of_a != of_b && !in_a.is_graph && in_a.stage != "source")) continue;
     out.compared++;
-    if (auto status = diff_stage(out, a, in_a, b, *in_b, options); !status) return status.diag();
+    if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked); !status) return status.diag();
     out.stage = in_a.stage;
     if (!out.same) return out;
     out.before = in_a.stage;
@@ -285,9 +318,9 @@ std::string to_text(const RunDiff& d, const DiffStyle& style) {
   return out;
 }
 
-std::string to_json(const RunDiff& d) {
+std::string to_json(const RunDiff& d, const Run& run) {
   using nlohmann::ordered_json;
-  ordered_json out{{"same", d.same}, {"compared", d.compared}};
+  ordered_json out{{"id", run.id}, {"target", run.target}, {"same", d.same}, {"compared", d.compared}};
   if (!d.same) {
     out["stage"] = d.stage;
     if (!d.before.empty()) out["before"] = d.before;

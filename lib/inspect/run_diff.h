@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/inspect/graph_diff.h"
+#include "lib/inspect/renames.h"
 #include "lib/text/golden.h"
 
 namespace tgc {
@@ -23,6 +24,7 @@ struct Run {
   std::string file;        // where it is from, for messages
   std::map<std::string, std::string> settings;
   std::vector<RunText> texts;  // in order
+  std::string producer = {};   // "tinygrad 0.14.0"; empty: 0.12.0, or tgc
 };
 
 Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
@@ -34,6 +36,12 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path);
 // graph, that is taken as pyrender would say it. `file_a` and `file_b` name the texts in messages.
 Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
                                        std::string_view text_b, const std::string& file_b);
+
+// The same by the names of the later of the two releases that the texts say they are of: `asked`, or else those between
+// the two (renames.h).
+Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, const std::string& file_a,
+                                         std::string_view text_b, const std::string& file_b,
+                                         const Renames* asked = nullptr);
 
 // What of ours made a node of the first stage that differs: a rule; or code of the stage, then there is no rule.
 struct Blame {
@@ -54,11 +62,13 @@ struct RunDiff {
   std::vector<Blame> blame;     // rules that made what differs there, on that side
 };
 
-Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {});
+// Of two releases the graphs, by the later one's names as read_renamed has it, and the sources alone are compared.
+Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {}, const Renames* asked = nullptr);
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
 // {"same","compared","stage","before","diff":{...}|"lines":"...","ours",
 //  "blame":[{"rule","file","line","rewrite","node"}]}; no rule, file and line where code of the stage made the node
-std::string to_json(const RunDiff& diff);
+// "id" and "target" before these: of `run`.
+std::string to_json(const RunDiff& diff, const Run& run);
 
 }  // namespace tgc

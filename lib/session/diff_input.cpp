@@ -2,8 +2,11 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "lib/compilation/schedule_text.h"
+#include "lib/session/common_targets.h"
+#include "lib/session/elsewhere.h"
 #include "lib/session/source.h"
 #include "lib/text/input_file.h"
 #include "lib/text/pyrender.h"
@@ -47,7 +50,7 @@ Result<Run> run_by_tgc(const Run& given) {
   Settings settings;
   for (auto& [key, value] : given.settings)
     if (auto status = settings.set(key, value); !status) return status.diag();
-  auto in = load_text(settings, InputKind::Pyrender, given.texts[0].text, given.file);
+  auto in = load_text(settings, detect_kind(given.texts[0].text), given.texts[0].text, given.file);
   if (!in) return in.diag();
   in->is_tensor_graph = given.target.empty();
   auto c = Compilation::begin(std::move(*in), {.target = given.target});
@@ -79,7 +82,9 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
   auto lines = LineReader::open(name.file);
   if (!lines) return lines.diag();
   std::string first;
-  if (auto more = (*lines)->next(first); !more) return more.diag();
+  auto more = (*lines)->next(first);
+  if (!more) return more.diag();
+  if (!*more) return Diag{.message = "the file is empty", .file = name.shown(), .expected = "a graph, or records"};
   if (detect_kind(first) == InputKind::Golden) {
     auto records = GoldenReader::from(std::move(*lines), {first, 1}, name.shown());
     return records ? records_of(session, *records, name) : Result<DiffInput>(records.diag());
@@ -94,7 +99,10 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
   if (side.runs.size() > 1 && !target.empty())
     std::erase_if(side.runs, [&](const Run& r) { return r.target != target; });
   if (side.runs.size() != 1)
-    return Diag{.message = "a graph is compared with one of " + std::to_string(side.runs.size()) + " records",
+    return Diag{.message = side.runs.empty() ? "no record for " + target
+                                             : std::to_string(side.runs.size()) +
+                                                   " records, and one stage is compared of one record alone",
+                .file = side.file,
                 .expected = "FILE#ID"};
   for (const RunText& t : side.runs[0].texts)
     if (t.stage == stage) return DiffInput{true, t.text, side.runs[0].file, {}};
@@ -108,6 +116,11 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
                 .expected = "two graphs, or a record"};
   DiffInput out{.file = "tgc"};
   for (const Run& run : side.runs) {
+    if (release_of(run.producer) != Release::v0_12) {
+      Diag elsewhere = made_elsewhere(run.producer, side.file);
+      elsewhere.expected = "a second recording to compare with";
+      return elsewhere;
+    }
     auto ours = run_by_tgc(run);
     if (!ours) return ours.diag();
     out.runs.push_back(std::move(*ours));
@@ -130,10 +143,16 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   if (out.name.empty()) out.name = "ast";
   if (out.name.starts_with("kernel ")) return out;
   const StageRow* row = find_row(out.name);
-  if (row) return CommonStage{std::string(row->name), out.target};
+  const bool is_text = row && row->output && row->name != "linear";  // which is read as a graph
+  if (row) return CommonStage{std::string(row->name), out.target, is_text};
   Diag unknown = unknown_stage(out.name);
   unknown.file = file;
   return unknown;
+}
+
+DiffInput only_stage(DiffInput side, const std::string& stage) {
+  for (Run& run : side.runs) std::erase_if(run.texts, [&](const RunText& t) { return t.stage != stage; });
+  return side;
 }
 
 RunPairs pair_runs(const DiffInput& a, const DiffInput& b) {
@@ -142,12 +161,19 @@ RunPairs pair_runs(const DiffInput& a, const DiffInput& b) {
     out.pairs.emplace_back(&a.runs[0], &b.runs[0]);
     return out;
   }
+  auto targets_of = [](const DiffInput& side) {
+    std::set<std::string> out;
+    for (const Run& r : side.runs) out.insert(r.target);
+    return out;
+  };
+  const CommonTargets targets(targets_of(a), targets_of(b));
+  auto key = [&](const Run& r) { return std::pair(r.id, targets.of(r.target)); };
   std::map<std::pair<std::string, std::string>, std::vector<const Run*>> in_b;
-  for (const Run& r : b.runs) in_b[{r.id, r.target}].push_back(&r);
+  for (const Run& r : b.runs) in_b[key(r)].push_back(&r);
   std::map<std::pair<std::string, std::string>, size_t> used;
   for (const Run& r : a.runs) {
-    auto& others = in_b[{r.id, r.target}];
-    size_t& n = used[{r.id, r.target}];
+    auto& others = in_b[key(r)];
+    size_t& n = used[key(r)];
     if (n < others.size()) out.pairs.emplace_back(&r, others[n++]);
     else out.only_a++;
   }

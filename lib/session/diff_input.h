@@ -29,10 +29,14 @@ Result<DiffInput> made_by_tgc(const DiffInput& side);
 struct CommonStage {
   std::string name;    // "expander"
   std::string target;  // of the graph, where it says one
+  bool is_text = false;  // of no graph, but compared line by line
 };
 // `asked` is that of --stage; else what the graph says of itself; else the AST. An unknown stage is an error, with the
 // file that says it.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked);
+
+// The runs with what they show of that stage alone.
+DiffInput only_stage(DiffInput side, const std::string& stage);
 
 // Pairs of runs that belong together: of the same id and target, the second of an id with the second; the only two
 // always.

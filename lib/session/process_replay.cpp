@@ -18,6 +18,43 @@
 namespace tgc {
 namespace {
 
+// ---- the records that a name means: all of a file's, or of FILE#ID those of that id
+
+class NamedRecords {
+ public:
+  static Result<NamedRecords> open(const std::string& spec) {
+    InputName name = InputName::parse(spec);
+    auto reader = GoldenReader::open(name.file);
+    if (!reader) return reader.diag();
+    return NamedRecords(std::move(*reader), name.id);
+  }
+  const GoldenReader& file() const { return reader_; }
+  // False at the end, as GoldenReader has it.
+  Result<bool> next_line(GoldenLine& line) {
+    for (;;) {
+      auto more = reader_.next_line(line);
+      if (!more || !*more || id_.empty()) return more;
+      if (line.text.find(id_) == std::string::npos) continue;  // spares the parsing
+      auto id = id_of(line);
+      if (!id) return id.diag();
+      if (*id == id_) return true;
+    }
+  }
+
+ private:
+  NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), id_(std::move(id)) {}
+  Result<std::string> id_of(const GoldenLine& line) const {
+    return catch_failures([&] {
+      std::string id;
+      JsonScanner in(line.text, reader_.path(), line.line);
+      in.object([&](std::string_view key) { key == "id" ? void(id = in.string()) : void(in.skip()); });
+      return id;
+    });
+  }
+  GoldenReader reader_;
+  std::string id_;
+};
+
 // ---- the first reading: what each record is, without its graphs
 
 struct Entry {
@@ -32,6 +69,7 @@ struct Entry {
 struct Index {
   GoldenHeader header;
   std::vector<Entry> entries;
+  std::optional<Diag> cut;  // the file ends within a record
 };
 
 size_t mix(size_t h, std::string_view text) {
@@ -76,10 +114,11 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_onl
 
 Result<Index> index_of(const std::string& path, bool sources_only) {
   return catch_failures([&] {
-    auto reader = std::move(GoldenReader::open(path).value_or_throw());
-    Index out{reader.header(), {}};
-    for (GoldenLine line; reader.next_line(line).value_or_throw();)
+    auto records = std::move(NamedRecords::open(path).value_or_throw());
+    Index out{records.file().header(), {}, {}};
+    for (GoldenLine line; records.next_line(line).value_or_throw();)
       out.entries.push_back(entry_of(line, path, sources_only));
+    out.cut = records.file().cut();
     return out;
   });
 }
@@ -225,11 +264,7 @@ class PairDiff {
                             const GoldenRecord& b) const {
     return catch_failures([&] {
       Graph graph;
-      auto sides = read_alike(graph, in_a.text, file_a, in_b.text, file_b).value_or_throw();
-      if (foreign_ || !renames_.empty()) {
-        auto of_a = release_of(a_.producer), of_b = release_of(b_.producer);
-        sides = {renames_.apply(sides.first, of_a < of_b), renames_.apply(sides.second, of_b < of_a)};
-      }
+      auto sides = read_renamed(graph, in_a.text, file_a, in_b.text, file_b, &renames_).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
       const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // and by rules that can be compared
       if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);
@@ -287,7 +322,7 @@ class SecondReading {
   Status run(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
              const Renames& renames, const Session& session, ReplayDiff& out) {
     PairDiff diff(plan, renames, a.header, b.header);
-    auto reader_a = GoldenReader::open(file_a_), reader_b = GoldenReader::open(file_b_);
+    auto reader_a = NamedRecords::open(file_a_), reader_b = NamedRecords::open(file_b_);
     if (!reader_a || !reader_b) return !reader_a ? reader_a.diag() : reader_b.diag();
     std::vector<bool> wanted(b.entries.size());
     auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
@@ -325,6 +360,7 @@ class SecondReading {
 
 // "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
 std::string contents(const std::string& file, const Index& index) {
+  if (index.entries.empty()) return file + ": no records";
   constexpr size_t kMost = 3, kLongest = 60;
   std::string out = file + ": " + std::to_string(index.entries.size()) +
                     (index.entries.size() == 1 ? " record" : " records");
@@ -343,14 +379,18 @@ std::string label(const Entry& e) { return e.id + (e.name.empty() ? "" : " (" + 
 }  // namespace
 
 bool are_recordings(const std::string& a, const std::string& b) {
+  bool of_one_record = false, of_0_12 = true;
   for (const std::string& spec : {a, b}) {
     InputName name = InputName::parse(spec);
-    if (!name.id.empty() || name.file == "-") return false;
+    if (name.file == "-") return false;
     auto lines = LineReader::open(name.file);
-    std::string first;
-    if (!lines || !(*lines)->next(first) || detect_kind(first) != InputKind::Golden) return false;
+    GoldenLine first{.line = 1};
+    if (!lines || !(*lines)->next(first.text) || detect_kind(first.text) != InputKind::Golden) return false;
+    auto header = parse_golden_header(first, name.file);
+    of_0_12 &= !header || release_of(header->producer) == Release::v0_12;
+    of_one_record |= !name.id.empty();
   }
-  return true;
+  return !of_one_record || !of_0_12;
 }
 
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
@@ -360,21 +400,20 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
   of_a = index_of(a, plan.sources_only);
   other.join();
   if (!of_a || !of_b) return !of_a ? of_a.diag() : of_b.diag();
+  for (const Index* index : {&*of_a, &*of_b})
+    if (index->cut) session.warn(*index->cut);
   if (of_a->header.level != of_b->header.level)
     return Diag{.message = "one recording is of kernels, the other of schedules",
                 .file = b,
                 .expected = "two of " + of_a->header.level + " records"};
   ReplayDiff out{.producer_a = of_a->header.producer, .producer_b = of_b->header.producer};
   Renames renames = Renames::between(release_of(out.producer_a), release_of(out.producer_b));
-  if (plan.renames == "none") renames = Renames();
-  else if (!plan.renames.empty()) {
-    auto text = read_file(plan.renames);
-    if (!text) return text.diag();
-    auto read = Renames::read(*text, plan.renames);
-    if (!read) return read.diag();
-    renames = std::move(*read);
-  }
-  auto partner = partners(*of_a, *of_b);
+  auto asked = asked_renames(plan.renames);
+  if (!asked) return asked.diag();
+  if (*asked) renames = std::move(**asked);
+  const bool are_two_records = !InputName::parse(a).id.empty() && !InputName::parse(b).id.empty() &&
+                               of_a->entries.size() == 1 && of_b->entries.size() == 1;
+  auto partner = are_two_records ? std::vector<size_t>{0} : partners(*of_a, *of_b);
   if (auto status = SecondReading(a, b).run(*of_a, *of_b, partner, plan, renames, session, out); !status)
     return status.diag();
   out.different = out.pairs.size();

@@ -46,10 +46,12 @@ struct ReplayDiff {
   std::string json() const;
 };
 
-// Whether both are files of golden records, and not one record each.
+// Whether both are files of golden records: names of one record, FILE#ID, too, unless both are of 0.12.0, whose runs
+// tgc can make itself (run_diff.h).
 bool are_recordings(const std::string& a, const std::string& b);
 
-// Errors: what cannot be read; recordings with nothing to compare.
+// `a` and `b` are files, or FILE#ID. A file that is cut is a warning. Errors: what cannot be read; recordings with
+// nothing to compare.
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan);
 

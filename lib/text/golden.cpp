@@ -2,6 +2,7 @@
 
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
+#include "lib/text/whole_lines.h"
 #include "lib/text/repro.h"
 
 namespace tgc {
@@ -150,16 +151,6 @@ GoldenRecord record_of(JsonScanner& in) {
   return r;
 }
 
-// Whether `text` is the beginning of an object and no more.
-bool is_cut(const std::string& text) {
-  auto value = catch_failures([&] {
-    JsonScanner in(text, "", 1);
-    in.skip();
-    return true;
-  });
-  return text.starts_with('{') && !value;
-}
-
 GoldenHeader header_of(JsonScanner& in) {
   GoldenHeader h;
   std::string format, version;
@@ -267,17 +258,9 @@ Result<GoldenReader> GoldenReader::from(std::unique_ptr<LineReader> lines, const
 
 Result<bool> GoldenReader::next_line(GoldenLine& line) {
   for (;;) {
-    auto read = lines_->next(line.text);
+    auto read = next_whole_line(*lines_, line.text, path_, cut_);
     line.line = lines_->line();
-    if (!read && !lines_->cut()) return read;
-    if (!read || (*read && !lines_->line_ended() && is_cut(line.text))) {
-      cut_ = Diag{.message = "the file is cut short: the record of line " + std::to_string(line.line) +
-                             " is lost, those before it are whole",
-                  .file = path_};
-      return false;
-    }
-    if (!*read) return read;
-    if (line.text.find_first_not_of(" \t\r") != line.text.npos) return true;
+    if (!read || !*read || line.text.find_first_not_of(" \t\r") != line.text.npos) return read;
   }
 }
 
