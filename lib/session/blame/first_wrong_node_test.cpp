@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "lib/compilation/compilation.h"
+#include "lib/session/begin_anew.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/source.h"
 #include "lib/support/lines.h"
