@@ -190,8 +190,10 @@ TEST_CASE("cli: of a golden file that is cut the whole records are replayed, and
   auto records = [](const Ran& r) { return std::stoul(r.out.substr(r.out.find(':') + 1)); };
   CHECK(records(alone) > 10);
   CHECK(records(both) == records(alone) + 116);
+  const std::string port = put("none.sh", "while read -r q; do echo '{\"not_supported\":true}'; done");
   for (const std::string& command :
-       {"check --stages=text " + cut, "dump " + cut, "stats " + cut, "diff " + cut + " " + cut}) {
+       {"check --stages=text " + cut, "dump " + cut, "stats " + cut, "diff " + cut + " " + cut,
+        "conform " + cut + " --stage=expander --with='sh " + port + "'"}) {
     Ran ran = run_tgc(command);
     CAPTURE(command);
     CHECK(ran.code == 2);

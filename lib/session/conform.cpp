@@ -130,6 +130,7 @@ class Judge {
         if (!out_.ended.empty()) break;
       }
     }
+    if (reader->cut()) session_.warn(*reader->cut());
     if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.shown()};
     return Unit{};
   }
