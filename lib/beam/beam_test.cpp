@@ -239,4 +239,35 @@ TEST_CASE("beam: of two results of a kernel the faster stays, and merging does t
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
 }
 
+TEST_CASE("beam: what a search has found can be read after it was killed in the middle of writing") {
+  std::string path = scratch_file("killed.db"), copy = scratch_file("killed_copy.db");
+  for (const std::string& file : {path, path + "-journal", copy, copy + "-journal"}) std::filesystem::remove(file);
+  BeamResults(path, Database::Mode::Write)
+      .put({.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3});
+  {  // what lies on the disk while a transaction that is larger than SQLite's memory for it goes on
+    Database database(path, Database::Mode::Write);
+    database.run("PRAGMA cache_size = 1");
+    Transaction unfinished(database);
+    database.run("UPDATE results SET seconds = 9");
+    database.run("CREATE TABLE large AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) "
+                 "SELECT hex(zeroblob(500)) AS text FROM n");
+    for (const char* part : {"", "-journal"}) std::filesystem::copy_file(path + part, copy + part);
+  }
+  BeamResults results(copy, Database::Mode::Read);
+  REQUIRE(results.list().size() == 1);
+  CHECK(results.list()[0].seconds == 2e-3);
+  CHECK_THROWS(results.remove("k"));  // to read is not to write
+  for (const std::string& file : {path, copy}) std::filesystem::remove(file);
+}
+
+TEST_CASE("beam: a process that was killed when it had made a file, and nothing in it, leaves one that can be used") {
+  std::string path = scratch_file("empty.db");
+  std::filesystem::remove(path);
+  Database(path, Database::Mode::Write).run("PRAGMA user_version");
+  CHECK_THROWS(BeamResults(path, Database::Mode::Read));
+  CHECK(BeamResults(path, Database::Mode::Write).list().empty());
+  CHECK(BeamResults(path, Database::Mode::Read).list().empty());
+  std::filesystem::remove(path);
+}
+
 }  // namespace tgc

@@ -6,12 +6,14 @@ namespace tgc {
 
 Database::Database(const std::string& path, Mode mode) : path_(path), handle_(nullptr, sqlite3_close) {
   sqlite3* opened = nullptr;
-  int flags = mode == Mode::Read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  int code = sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_NOFOLLOW, nullptr);
+  // A file that may not be written is opened for reading all the same.
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
+  int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   handle_.reset(opened);
   if (code != SQLITE_OK) fail();
   sqlite3_busy_timeout(opened, 10'000);  // others may be writing to it
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 1 << 26);
+  if (mode == Mode::Read) run("PRAGMA query_only = ON");
 }
 
 void Database::fail() {

@@ -42,7 +42,9 @@ class Statement {
 
 class Database {
  public:
-  enum class Mode : uint8_t { Read, Write };  // Write: it is made when it is not there
+  // Read: no statement may change it; but what a writer that was killed left half done is taken back, as any reader of
+  // SQLite does. Write: it is made when it is not there.
+  enum class Mode : uint8_t { Read, Write };
   Database(const std::string& path, Mode mode);
 
   Statement prepare(std::string_view sql) { return {*this, sql}; }

@@ -57,21 +57,25 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
           std::filesystem::create_directories(folder, ignored);
         return Database(path, mode);
       }()) {
+  // The tables are made all at once: who is killed meanwhile, or another process that does the same, sees none or all.
+  std::optional<Transaction> all;
+  if (mode == Database::Mode::Write) all.emplace(database_);
+  bool is_there = database_.has_table("results");
   Statement version = database_.prepare("PRAGMA user_version");
   int64_t found = version.step() ? version.integer(0) : 0;
-  bool is_there = database_.has_table("results");
-  if (is_there ? found != kVersion : found != 0 || mode == Database::Mode::Read)
+  if (is_there ? found != kVersion : found != 0 || !all)
     throw Failure(Diag{.message = "no results of tgc beam", .file = path, .expected = "a file that `tgc beam` wrote"});
-  if (mode == Database::Mode::Read) return;
+  if (!all) return;
   database_.run(
       "CREATE TABLE IF NOT EXISTS interrupted (key BLOB, target TEXT, device TEXT, width INTEGER, measured TEXT, "
       "PRIMARY KEY (key, target, device, width))");
-  if (is_there) return;
-  database_.run(
-      "CREATE TABLE IF NOT EXISTS results (key BLOB, kernel TEXT, target TEXT, device TEXT, width INTEGER, estimate "
-      "INTEGER, opts TEXT, seconds REAL, before REAL, reference TEXT, made TEXT, PRIMARY KEY (key, target, device, "
-      "width))");
-  database_.run("PRAGMA user_version = " + std::to_string(kVersion));
+  if (!is_there) {
+    database_.run(
+        "CREATE TABLE results (key BLOB, kernel TEXT, target TEXT, device TEXT, width INTEGER, estimate INTEGER, opts "
+        "TEXT, seconds REAL, before REAL, reference TEXT, made TEXT, PRIMARY KEY (key, target, device, width))");
+    database_.run("PRAGMA user_version = " + std::to_string(kVersion));
+  }
+  all->commit();
 }
 
 std::string BeamResults::select(const char* rest) {
