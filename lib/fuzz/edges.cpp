@@ -36,7 +36,7 @@ class Edges {
  private:
   UOp index() {
     UOp at = c_.one_of(loops_);
-    if (loops_.size() > 1 && c_.one_in(2)) at = loops_[0] * Const(loops_[1].vmax().as_int().small() + 1) + loops_[1];
+    if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).at;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.below(6)) - 2) : at;
   }
   // A number of any length, mostly of those where an int's, a float's or a double's digits end.
@@ -108,17 +108,15 @@ class Edges {
     return g_.constant(d, v);
   }
 
-  UOp place() const {
-    UOp at = loops_[0];
-    for (size_t i = 1; i < loops_.size(); i++) at = at * Const(loops_[i].vmax().as_int().small() + 1) + loops_[i];
-    return at;
+  UOp buffer(DType d, int64_t size) { return g_.node(Op::DEFINE_GLOBAL, d.ptr(size), {}, Arg(buffers_++)); }
+  UOp element(DType d) {
+    auto [at, size] = row_major(loops_);
+    return buffer(d, size).index(at);
   }
-  UOp buffer(DType d) {
-    int64_t size = place().vmax().as_int().small() + 1;
-    return g_.node(Op::DEFINE_GLOBAL, d.ptr(size), {}, Arg(buffers_++));
+  UOp stored(UOp value) {
+    auto [at, size] = row_major(loops_);
+    return g_.sink(buffer(value.dtype(), size).index_ptr(at).store(value).end(loops_));
   }
-  UOp element(DType d) { return buffer(d).index(place()); }
-  UOp stored(UOp value) { return g_.sink(buffer(value.dtype()).index_ptr(place()).store(value).end(loops_)); }
 
   Graph& g_;
   Chance& c_;
@@ -166,13 +164,7 @@ UOp grid_kernel(Graph& g, Chance& c, const Target& target) {
   if (loops.empty()) return {};
   std::vector<UOp> order = loops;
   if (c.one_in(2)) std::ranges::reverse(order);
-  UOp at;
-  int64_t threads = 1;
-  for (UOp loop : order) {
-    int64_t size = loop.vmax().as_int().small() + 1;
-    at = at ? at * Const(size) + loop : loop;
-    threads *= size;
-  }
+  auto [at, threads] = row_major(order);
   UOp value = loops[0].cast(dtypes::int32);
   for (size_t i = 1; i < loops.size(); i++) value = value * Const(int64_t(7)) + loops[i].cast(dtypes::int32);
   UOp out = g.node(Op::DEFINE_GLOBAL, value.dtype().ptr(threads), {}, Arg(int64_t(0)));

@@ -241,13 +241,7 @@ class FromPattern {
     if (!value || !value.dtype().is_value()) return {};
     for (UOp u : toposort(value))  // an index that overflows means nothing
       if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !fits(u)) return {};
-    UOp at;
-    int64_t size = 1;
-    for (UOp r : loops_) {
-      int64_t n = r.vmax().as_int().small() + 1;
-      at = at ? at * Const(n) + r : r;
-      size *= n;
-    }
+    auto [at, size] = row_major(loops_);
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));
     return g_.sink(out.index_ptr(at).store(value).end(loops_));
   }

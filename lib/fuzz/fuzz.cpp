@@ -27,7 +27,6 @@ constexpr size_t kMostKept = 4000;     // graphs that hit what few hit
 constexpr uint64_t kRare = 3;
 constexpr size_t kMostExported = 500;
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;  // of one finding
-constexpr const char* kWild = "a constant that its dtype does not hold";  // as bisect says it
 constexpr const char* kFixedSetting = "ALLOW_HALF8";  // tinygrad reads it once, as the program begins
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
@@ -237,7 +236,7 @@ class Campaign {
     if (!blamed.detail.empty() && (blamed.verdict == Verdict::Unresolved || blamed.verdict == Verdict::Rewrite))
       finding.said += "; " + blamed.detail;
     if (blamed.verdict == Verdict::Renderer && !blamed.before.empty()) finding.said += "; of " + blamed.before;
-    const bool is_wild = has_wild_constant(kernel.ast) || blamed.detail.find(kWild) != std::string::npos;
+    const bool is_wild = has_wild_constant(kernel.ast) || blamed.detail.find(kWildConstant) != std::string::npos;
     finding.known = known_.entry_of({.rule = finding.rule + (finding.branch.empty() ? "" : " [" + finding.branch + "]"),
                                      .symptom = failure.symptom,
                                      .said = finding.said,

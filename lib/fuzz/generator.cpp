@@ -277,6 +277,16 @@ uint64_t Chance::next() {
   return z ^ z >> 31;
 }
 
+RowMajor row_major(std::span<const UOp> loops) {
+  RowMajor out;
+  for (UOp loop : loops) {
+    int64_t n = loop.vmax().as_int().small() + 1;
+    out.at = out.at ? out.at * Const(n) + loop : loop;
+    out.size *= n;
+  }
+  return out;
+}
+
 bool is_kernel(UOp ast) {
   if (!is_sound(ast, Spec::Kernel)) return false;
   std::map<uint32_t, std::vector<UOp>> stored;  // by buffer: where

@@ -3,6 +3,7 @@
 // arithmetic in many dtypes (lib/compilation/random_kernel.h), and kernels grown from others by small changes.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/uop/graph.h"
@@ -24,6 +25,14 @@ class Chance {
  private:
   uint64_t state_;
 };
+
+// The element of loops that run over an array, the last one fastest, and how many elements that is. Of no loops: the
+// empty UOp, 1.
+struct RowMajor {
+  UOp at = {};
+  int64_t size = 1;
+};
+RowMajor row_major(std::span<const UOp> loops);
 
 // Whether it is a kernel's AST as tinygrad's scheduler may make it: sound, each variable has a name of its own, no loop
 // is as long as another's turn says, and no element that is stored is read but by what stores it, for loops run in any

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fstream>
 
+#include "lib/session/bisect.h"
+
 namespace tgc {
 namespace {
-
-constexpr const char* kWild = "a constant that its dtype does not hold";
 
 // A condition before an entry: "DEVECTORIZE=2", "non-finite".
 bool holds(const std::string& condition, const FindingTraits& finding) {
@@ -44,7 +44,7 @@ Result<KnownRules> KnownRules::read(const std::string& path) {
 
 std::string KnownRules::entry_of(const FindingTraits& finding) const {
   auto entry = std::ranges::find_if(entries_, [&](const std::string& e) { return tells_of(e, finding); });
-  if (entry == entries_.end() && finding.has_wild_constant) entry = std::ranges::find(entries_, kWild);
+  if (entry == entries_.end() && finding.has_wild_constant) entry = std::ranges::find(entries_, kWildConstant);
   return entry == entries_.end() ? "" : *entry;
 }
 

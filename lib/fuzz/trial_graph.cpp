@@ -9,6 +9,7 @@
 #include "lib/execute/shaken.h"
 #include "lib/session/judge.h"
 #include "lib/session/known_causes.h"
+#include "lib/session/symptom.h"
 #include "lib/text/print_uops.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
@@ -140,9 +141,9 @@ class KernelTrial {
     if (!kernel) return kernel.diag();
     auto own = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
     if (!own) return own.diag();
-    auto ref = choose_placement("REF", "", k_.graph->settings());
+    Placement ref = place_in_ref();
     out_.runs++;
-    auto done = execute(*kernel, *ref->device, *own, variables_, {.in_process = true, .timeout_seconds = kMostSeconds});
+    auto done = execute(*kernel, *ref.device, *own, variables_, {.in_process = true, .timeout_seconds = kMostSeconds});
     if (!done) return done.diag();
     has_undefined_ = !done->notes.empty();
     return std::move(done->outputs);
@@ -267,8 +268,7 @@ class KernelTrial {
 
   // A refusal, or a rewrite that does not end, which is a failure.
   bool refused(const Diag& diag) {
-    bool endless = diag.message.find("does not end") != std::string::npos;
-    if (endless) fail("REF", "endless", diag.message);
+    if (is_endless(diag)) fail("REF", "endless", diag.message);
     else if (diag.message.find("internal error") != std::string::npos) fail("REF", "refused", diag.message);
     else out_.kind = Kind::Refused;
     return false;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "lib/session/trial.h"
 
@@ -45,6 +46,8 @@ struct BisectReport {
   std::string json() const;          // one line
 };
 std::string_view name_of(BisectReport::Verdict verdict);  // "rewrite"
+// What `detail` says of a rewrite to blame where a number is none of its dtype's.
+inline constexpr std::string_view kWildConstant = "a constant that its dtype does not hold";
 
 // What to ask besides.
 struct BisectPlan {

@@ -66,7 +66,7 @@ TEST_CASE("bundle: a failing run leaves one file, which repeats it, and bisect t
 TEST_CASE("bundle: a variable that the graph no longer has is left out") {
   Session session;
   Loaded in = loaded(InputKind::Pyrender, kDivision);
-  auto place = std::move(choose_placement("REF", "", {}).value_or_throw());
+  Placement place = place_in_ref();
   TrialSpec spec{.device = "REF", .variables = {{"n", 3}}};
   std::string text = bundle_text(session, spec, in, place, Repro{.symptom = "wrong"});
   CHECK(text.find("variables") == std::string::npos);

@@ -34,7 +34,7 @@ class NamedRecords {
     for (;;) {
       auto more = reader_.next_line(line);
       if (!more || !*more || id_.empty()) return more;
-      if (line.text.find(id_) == std::string::npos) continue;  // spares the parsing
+      if (!may_have_id(line.text, id_)) continue;  // spares the parsing
       auto id = id_of(line);
       if (!id) return id.diag();
       if (*id == id_) return true;

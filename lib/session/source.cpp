@@ -59,7 +59,8 @@ Result<const std::string*> text_after(const GoldenRecord& record, std::string_vi
   return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
 }
 
-// Whether the record on that line may have that id, as far as can be told without parsing it: a string may be escaped.
+}  // namespace
+
 bool may_have_id(std::string_view line, std::string_view id) {
   constexpr std::string_view kKey = "\"id\"", kBlanks = " \t";
   for (size_t at = 0; (at = line.find(kKey, at)) != line.npos;) {
@@ -73,6 +74,8 @@ bool may_have_id(std::string_view line, std::string_view id) {
   }
   return false;
 }
+
+namespace {
 
 // A bundle repeats its failure with the fault that it was made under, unless the environment asks for one.
 Status take_fault(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lib/session/session.h"
 
@@ -25,6 +26,10 @@ struct InputName {
   // (`is_record`), or no file, a file name made of the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;
 };
+
+// Whether the golden record on that line may have that id, as far as can be told without parsing it: a string may be
+// escaped.
+bool may_have_id(std::string_view line, std::string_view id);
 
 // Whether the file holds an ONNX model.
 Result<bool> is_model_file(const std::string& path);

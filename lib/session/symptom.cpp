@@ -39,6 +39,8 @@ Symptom symptom(Kind kind, const Diag& diag) {
 
 }  // namespace
 
+bool is_endless(const Diag& refused) { return refused.message.find("does not end") != std::string::npos; }
+
 std::string_view name_of(Symptom::Kind kind) {
   constexpr std::string_view kNames[] = {
 #define X(id, name, ...) name,
@@ -65,8 +67,7 @@ Lowered lowered_before_ref(const Session& session, Loaded& in, const TrialSpec& 
   out.compilation = begin_anew(session, in, out.place.target->name(), in.graph->settings());
   auto& made = out.compilation->list();
   if (!made) {
-    bool is_endless = made.diag().message.find("does not end") != std::string::npos;
-    out.refusal = symptom(is_endless ? Kind::Endless : Kind::Refused, made.diag());
+    out.refusal = symptom(is_endless(made.diag()) ? Kind::Endless : Kind::Refused, made.diag());
     return out;
   }
   out.list = *made;

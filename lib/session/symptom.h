@@ -33,6 +33,9 @@ struct Symptom {
 };
 std::string_view name_of(Symptom::Kind kind);
 
+// Whether a stage was refused because a rewrite in it does not end.
+bool is_endless(const Diag& refused);
+
 // What shows before a compiler is asked or anything runs: that a stage does not end, or refuses the graph, or the
 // renderer or REF does; else that all is well so far. An error: there is no such place.
 Result<Symptom> refusal_of(const Session& session, Loaded& in, const TrialSpec& spec);

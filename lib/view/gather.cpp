@@ -47,48 +47,41 @@ LaterNames later_names(const std::string& a, const std::string& b) {
 // said.
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const LaterNames& names) {
   Graph graph;
-  Recorder recorder;
-  UOp last;
   TextChoice texts;
   std::string producer = by;
-  // By the later names all are read before any is renamed: what reads a text asks the graph for its release.
-  std::vector<UOp> renamed;
-  const bool is_older = release_of(run.producer) < release_of(names.producer);
-  if (!names.producer.empty()) {
-    for (const RunText& t : run.texts) {
-      if (t.stage.starts_with("kernel ") || !t.is_graph) continue;
-      auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
-      if (!read) return read.diag();
-      renamed.push_back(read->root);
-    }
-    graph.set_release(release_of(names.producer));
-    for (UOp& root : renamed) root = names.renames.apply(root, is_older);
-    producer = run.producer.empty() ? "tinygrad 0.12.0" : run.producer;
-    if (is_older) producer += ", by the names of " + names.producer;
-  }
-  size_t number = 0;
+  // All are read before any is renamed: what reads a text asks the graph for its release.
+  struct Step {
+    std::string stage;
+    UOp root;
+  };
+  std::vector<Step> steps;
   for (const RunText& t : run.texts) {
     if (t.stage.starts_with("kernel ")) continue;
     if (!t.is_graph) {
       texts.given.emplace_back(t.stage, t.text);
       continue;
     }
-    UOp root;
-    if (!renamed.empty()) root = renamed[number++];
-    else {
-      auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
-      if (!read) return read.diag();
-      root = read->root;
-      if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
-    }
-    const std::string stage = names.renames.stage(t.stage);
-    if (!last) recorder.kernel(run.id, run.target, root);
-    if (!last && stage != "ast") recorder.begins_behind(stage);
-    if (!last && !producer.empty()) recorder.recorded_by(producer);
-    if (last) recorder.stage(stage, last), recorder.stage_end(root);
-    last = root;
+    auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
+    if (!read) return read.diag();
+    steps.push_back({names.renames.stage(t.stage), read->root});
+    if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
   }
-  if (!last) return Diag{.message = "there is no graph in it", .file = run.file};
+  if (steps.empty()) return Diag{.message = "there is no graph in it", .file = run.file};
+  if (!names.producer.empty()) {
+    const bool is_older = release_of(run.producer) < release_of(names.producer);
+    graph.set_release(release_of(names.producer));
+    for (Step& step : steps) step.root = names.renames.apply(step.root, is_older);
+    producer = run.producer.empty() ? "tinygrad 0.12.0" : run.producer;
+    if (is_older) producer += ", by the names of " + names.producer;
+  }
+  Recorder recorder;
+  recorder.kernel(run.id, run.target, steps[0].root);
+  if (steps[0].stage != "ast") recorder.begins_behind(steps[0].stage);
+  if (!producer.empty()) recorder.recorded_by(producer);
+  for (size_t i = 1; i < steps.size(); i++) {
+    recorder.stage(steps[i].stage, steps[i - 1].root);
+    recorder.stage_end(steps[i].root);
+  }
   return recorder.finish(nullptr, texts);
 }
 

@@ -8,6 +8,7 @@
 #include "lib/execute/lower.h"
 #include "lib/session/bisect.h"
 #include "lib/session/session.h"
+#include "lib/session/symptom.h"
 
 namespace tgc {
 
@@ -20,8 +21,7 @@ struct Outcome {
   std::string error() const { return diag.message.empty() ? "" : diag.text(); }
 };
 
-// Whether it was refused because a rewrite does not end.
-inline bool is_endless(const Outcome& o) { return o.diag.message.find("does not end") != std::string::npos; }
+inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }
 
 // Elements of arrays by their places, where not all are known: of each array named in it those places alone count.
 using KnownPlaces = std::map<std::string, std::vector<int64_t>>;

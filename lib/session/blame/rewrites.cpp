@@ -389,7 +389,7 @@ void RewriteBlame::accuse(const Suspect& s, Proof proof) {
   report_.witness = s.seen.point;
   if (s.seen.kind == Seen::Kind::Differ)
     report_.witness["before"] = s.seen.before, report_.witness["after"] = s.seen.after;
-  if (!s.beyond.empty()) report_.detail = "it has a constant that its dtype does not hold: " + s.beyond;
+  if (!s.beyond.empty()) report_.detail = "it has " + std::string(kWildConstant) + ": " + s.beyond;
   report_.confirmed = proof != Proof::None;
   report_.proof = proof == Proof::ByRule    ? "it passes when that rule never applies"
                   : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
