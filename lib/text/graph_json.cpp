@@ -292,7 +292,7 @@ class JsonReader {
     });
     if (!op || !dtype) in_.fail(at, "a node without its op or dtype", R"("op" and "dtype")");
     if (!graph_.is_foreign()) {
-      if (std::string trouble = structure_trouble(*op, sources_, a); !trouble.empty()) in_.fail(at, trouble);
+      if (!has_structure(*op, sources_, a)) in_.fail(at, structure_trouble(*op, sources_, a));
     } else if (*op == Op::OTHER) {
       a = other_arg(graph_, other, a);
     }

@@ -32,8 +32,7 @@ void PyValues::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
 }
 
 UOp PyValues::make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
-  if (!is_open())
-    if (std::string trouble = structure_trouble(op, src, arg); !trouble.empty()) fail(at, trouble);
+  if (!is_open() && !has_structure(op, src, arg)) fail(at, structure_trouble(op, src, arg));
   return graph_.node(op, dtype, src, arg, tag);
 }
 

@@ -433,14 +433,14 @@ Wanted wanted_dtypes(UOp u) {
 
 }  // namespace
 
-static bool has_structure(Op op, std::span<const UOp> src, Arg arg) {
+bool has_structure(Op op, std::span<const UOp> src, Arg arg) {
   if (int(op) >= kNumOps) return false;
   const Row& row = kTable[size_t(op)];
   return src.size() >= row.least && src.size() <= row.most && !(row.arg && row.arg(arg));
 }
 
-// Not in line with the question, which is asked of every node.
-[[gnu::noinline]] static std::string structure_that_is_wrong(Op op, std::span<const UOp> src, Arg arg) {
+std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
+  if (has_structure(op, src, arg)) return {};
   if (int(op) >= kNumOps) return named(op) + ", which tinygrad 0.12.0 does not have";
   const Row& row = kTable[size_t(op)];
   if (src.size() < row.least || src.size() > row.most) {
@@ -451,10 +451,6 @@ static bool has_structure(Op op, std::span<const UOp> src, Arg arg) {
            ", needs " + needs;
   }
   return named(op) + " with the arg " + shortened(arg.repr()) + ", needs " + row.arg(arg);
-}
-
-std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
-  return has_structure(op, src, arg) ? std::string() : structure_that_is_wrong(op, src, arg);
 }
 
 std::string dtype_trouble(UOp u) {
