@@ -18,11 +18,13 @@ std::string storing(const std::string& name, const std::string& code) {
 struct Attack {
   const char *name, *code;  // braces are doubled: CUSTOM formats its text
   const char* words;        // of the message, one of those between |
+  int seconds = 5;          // that it may take
 };
 
 void attacked(const std::string& device, const Attack& a) {
   std::string file = storing(std::string(a.name) + ".uop", a.code), good = storing("good.uop", "(40+2)");
-  std::string options = "run --allow-custom --reference=none --timeout=5 --device=" + device + " ";
+  std::string options = "run --allow-custom --reference=none --timeout=" + std::to_string(a.seconds) +
+                        " --device=" + device + " ";
   Ran r = run_tgc(options + file + " " + good);
   INFO(device << " " << a.name << "\n" << r.out << r.err);
   CHECK((r.code == 1 || r.code == 2));
@@ -53,7 +55,7 @@ TEST_CASE("cli: hostile code of CUSTOMI in C") {
       {"fork", CALL("int fork(void)", "fork()"), kNoSuch},
       {"exec", CALL("int execl(const char*, ...)", "execl(\"/bin/touch\", \"made-by-a-kernel\", (void*)0)"), kNoSuch},
       {"syscall", "({{ int r; __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(57)); r; }})", "inline assembly"},
-      {"endless", "({{ volatile int i = 0; while (1) i++; 1; }})", "did not end within 5 seconds|used up its time"},
+      {"endless", "({{ volatile int i = 0; while (1) i++; 1; }})", "did not end within 2 seconds|used up its time", 2},
       {"memory", CALL("void* malloc(unsigned long)", "malloc(100ul << 30)"), kNoSuch},
       {"stack", "({{ volatile char a[1 << 27]; for (int i = (1 << 27) - 1; i > 0; i -= 4096) a[i] = 1; a[5]; }})",
        "killed by SIGSEGV"},
@@ -96,7 +98,7 @@ TEST_CASE("cli: hostile code of CUSTOMI in CUDA C, on the emulated driver") {
   }
   const Attack attacks[] = {
       {"cuda_include", "1\\n#include \"/etc/hostname\"\\n", "take in no files"},
-      {"cuda_endless", "[]{{ volatile int i = 0; while (1) i++; return 1; }}()", "did not end within 5 seconds"},
+      {"cuda_endless", "[]{{ volatile int i = 0; while (1) i++; return 1; }}()", "did not end within 2 seconds", 2},
       {"cuda_outside", "(data0_4[1 << 28] = 1)", "bytes behind the 16 bytes of argument 0"},
   };
   for (const Attack& a : attacks) attacked("CUDA --emulate", a);

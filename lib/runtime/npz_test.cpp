@@ -20,7 +20,10 @@ struct Scratch {
   Scratch() { std::filesystem::create_directories(dir); }
   ~Scratch() { std::filesystem::remove_all(dir); }
   std::string operator()(const char* name) const { return (dir / name).string(); }
-  void write(const char* name, std::string_view bytes) const { std::ofstream(dir / name, std::ios::binary) << bytes; }
+  void write(const char* name, std::string_view bytes) const {
+    std::filesystem::remove(dir / name);  // what replaces a file's contents waits for the disk
+    std::ofstream(dir / name, std::ios::binary) << bytes;
+  }
   std::string read(const char* name) const {
     std::ifstream in(dir / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};

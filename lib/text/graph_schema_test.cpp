@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -52,8 +53,7 @@ class Schema {
       else if (word == "minimum") found = v >= of ? "" : at + " is " + v.dump();
       else if (word == "minItems") found = v.size() >= of ? "" : at + " has " + std::to_string(v.size()) + " items";
       else if (word == "pattern")
-        found =
-            std::regex_search(v.get<std::string>(), std::regex(of.get<std::string>())) ? "" : at + " is " + v.dump();
+        found = std::regex_search(v.get<std::string>(), pattern(of)) ? "" : at + " is " + v.dump();
       else if (word == "items") found = items(of, v, at);
       else if (word == "properties") found = members(s, of, v, at);
       else if (word == "additionalProperties" && !s.contains("properties") && v.is_object())
@@ -101,7 +101,13 @@ class Schema {
     return s.contains("else") ? trouble(s["else"], v, at) : "";
   }
 
+  // Each is made once: that takes longer than to look for it.
+  const std::regex& pattern(const std::string& text) const {
+    return patterns_.try_emplace(text, text).first->second;
+  }
+
   json root_;
+  mutable std::map<std::string, std::regex> patterns_;
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace tgc {
 // The most bytes that a buffer may have: sums of many fit into 64 bits, and no machine has more memory.
 inline constexpr int64_t kMaxBufferBytes = int64_t(1) << 48;
 
-// Whether such a node has as many sources and the arg that its op takes. Readers ask before they make a node: nothing at
-// all can be done with one that lacks these.
+// Whether such a node has as many sources and the arg that its op takes. Readers ask before they make a node: nothing
+// at all can be done with one that lacks these.
 bool has_structure(Op op, std::span<const UOp> src, Arg arg);
 
 // What it lacks of these, "Ops.STORE with 1 source, needs 2 or more"; empty when it lacks nothing.
