@@ -34,6 +34,7 @@ Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
 class EndsWhenCancelled : public Watcher, public RewriteObserver {
  public:
   explicit EndsWhenCancelled(const Session& session) : session_(session) {}
+  using RewriteObserver::begin, RewriteObserver::end;  // of a rewrite: not hidden by those of a compilation
   void begin(Compilation& c) override { set_observer(c.graph(), this); }
   void end(Compilation& c) override { set_observer(c.graph(), nullptr); }
   void rewritten(const Hit&, UOp, UOp, Cost) override {
