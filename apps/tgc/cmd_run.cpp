@@ -130,7 +130,7 @@ void add_run(CLI::App& app, int& exit_code) {
       *cmd, t,
       "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the interpreter of UOps, "
       "which runs the graph as it stands; `tgc devices` tells what works here. Default: --target, else the target "
-      "that the input says, else CPU:LLVM");
+      "(of a tensor graph, the device) that the input says, else CPU:LLVM");
   option("--save", t.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
   cmd->add_flag("--each-stage", t.each_stage,
                 "also run the graph after every stage in REF, and name the first that computes something else");

@@ -64,3 +64,34 @@ TEST_CASE("cli: run --emulate runs AMD's code objects, and says so") {
     CHECK(has(r.out, "bcast_pow.0: passed on " + std::string(target) + ", emulated, 1 array as REF has it"));
   }
 }
+
+TEST_CASE("cli: an emulated GPU is what its name means to --target, unless a variable says which it is") {
+  const std::string record = " '" + test_path("golden/kernels.jsonl.gz") + "#bcast_pow.0'";
+  for (const char* device : {"CUDA", "CUDA:PTX", "AMD", "AMD:LLVM", "METAL"}) {
+    std::string header = run_tgc("dump --stage=expander --target=" + std::string(device) + record).out;
+    size_t begin = header.find("\"target\":\"") + 10, end = header.find('"', begin);
+    Ran r = run_tgc("run --emulate --device=" + std::string(device) + record);
+    INFO(header.substr(0, end), r.out, r.err);
+    CHECK(has(r.out, " on " + header.substr(begin, end - begin) + ", emulated"));
+  }
+  CHECK(has(run_tgc("run --emulate --device=CUDA" + record, "/dev/null", "TGC_CUDA_EMULATOR_ARCH=sm_75").out,
+            "CUDA:CUDA:sm_75, emulated"));
+  CHECK(has(run_tgc("run --emulate --device=CUDA::sm_86" + record).out, "CUDA:CUDA:sm_86, emulated"));
+  CHECK(has(run_tgc("run --emulate --device=CUDA:CUDA:sm_99" + record).err, "unknown arch 'sm_99'"));
+}
+
+TEST_CASE("cli: a tensor graph runs on the device that it was recorded on where that works, else that is said") {
+  const std::string file = put("recorded.uop",
+                               "c2 = UOp.new_buffer('CUDA:1', 16, dtypes.float, 1)\n"
+                               "c6 = (c2+c2).contiguous()\nast = c6.sink()\n");
+  Ran here = run_tgc("run " + file);
+  INFO(here.out, here.err);
+  CHECK(has(here.out, "1 kernel on CPU:LLVM, "));
+  CHECK(has(here.out, "  recorded on CUDA, run on CPU:LLVM instead\n"));
+  CHECK(has(run_tgc("run --json " + file).out, "\"recorded_on\":\"CUDA\""));
+  Ran there = run_tgc("run --emulate " + file);
+  INFO(there.out, there.err);
+  CHECK(has(there.out, "1 kernel on CUDA:CUDA:sm_80, emulated, "));
+  CHECK_FALSE(has(there.out, "recorded on"));
+  CHECK(has(run_tgc("run --device=CPU:CLANG " + file).out, "1 kernel on CPU:CLANG, "));
+}

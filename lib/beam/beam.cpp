@@ -9,6 +9,7 @@
 #include "lib/beam/results.h"
 #include "lib/runtime/devices.h"
 #include "lib/session/source.h"
+#include "lib/target/recorded_target.h"
 
 namespace tgc {
 namespace {
@@ -101,7 +102,7 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
     if (!times->has(item.kernel.name())) continue;
     Placement compiles;
     if (search.identity == Identity::Binary) {
-      auto place = choose_placement("", item.kernel.target().name(), item.kernel.graph().settings());
+      auto place = choose_placement("", item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
       if (!place) return place.diag();
       compiles = std::move(*place);
     }
@@ -167,7 +168,7 @@ class Searches {
     return plan_.budget - std::chrono::duration<double>(Clock::now() - begin_).count();
   }
   Result<Placement> place_of(const Item& item) const {
-    return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings());
+    return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
   }
   DeviceTimes::Options options() const {
     return {.timeout_seconds = plan_.search.settings.BEAM_TIMEOUT_SEC,

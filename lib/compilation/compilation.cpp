@@ -7,6 +7,7 @@
 #include "lib/rewrite/fault.h"
 #include "lib/spec/spec.h"
 #include "lib/support/check.h"
+#include "lib/target/recorded_target.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
 #include "passes/tensor/sched_cache.h"
@@ -43,7 +44,7 @@ const StageRow& first_row(Kind kind) {
 }
 
 Result<Target> target_for(const Loaded& in, const JobSpec& spec) {
-  return parse_target(spec.target.empty() ? "CPU" : spec.target, in.graph->settings());
+  return recorded_target(spec.target.empty() ? "CPU" : spec.target, in.graph->settings());
 }
 
 Diag no_stages_before(const Loaded& in) {

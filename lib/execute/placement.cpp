@@ -53,15 +53,19 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
     RuntimeInfo found = probed(device);
     if (!found.works) return Diag{"the device '" + device + "' does not work here: " + found.detail};
     own = Parts(found.target);
+    // a GPU that is not there is what --target means without an arch
+    if (auto usual = parse_target(own.device, {}); usual && emulates_any_arch(device)) own.arch = usual->arch;
   }
   if (is_plugin) return own.text();
   if (!wanted.renderer.empty()) own.renderer = wanted.renderer;
+  if (!wanted.arch.empty()) own.arch = wanted.arch;
   return own.text();
 }
 
 }  // namespace
 
-Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings) {
+Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
+                                   Result<Target> (*parse)(std::string_view, const Settings&)) {
   std::string where = !device.empty() ? device : !target.empty() ? target : "CPU";
   std::string kind = upper(device_part(where)), lowered = target;
   bool is_plugin = device_part(where) == "plugin";
@@ -82,7 +86,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
     lowered = *text;
   }
   if (!lowered.empty()) {
-    auto parsed = parse_target(lowered, settings);
+    auto parsed = parse(lowered, settings);
     if (!parsed) return parsed.diag();
     out.target = std::move(*parsed);
   }

@@ -28,8 +28,10 @@ struct Placement {
 //                                       for an arch that is left out
 //   --device=plugin:PATH [--target=T]   lowered for T, by default what the plugin says
 // Neither: CPU:LLVM. What the hardware says of itself is asked once a process and remembered: asking costs a process
-// each time.
-Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings);
+// each time. Of an emulated GPU the arch is the target's default, unless a variable names the GPU. `parse`:
+// recorded_target where a record says the target.
+Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
+                                   Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 
 // REF, which runs any graph as it stands.
 Placement place_in_ref();

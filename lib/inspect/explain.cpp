@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/target/recorded_target.h"
 #include "lib/uop/wellformed.h"
 #include "passes/pipeline.h"
 #include "renderers/renderer.h"
@@ -48,7 +49,7 @@ Status Explainer::outcome() const {
 
 // The node's place in the linear list, and in the source.
 std::string Explainer::in_the_end(UOp last) {
-  auto target = parse_target(target_, last.graph().settings());
+  auto target = recorded_target(target_, last.graph().settings());
   // nothing is known of a tensor graph, or of a part of the stages
   UOp end = result_of(last_graph());
   if (target_.empty() || !target || last_graph() != kernel_stages().back().name) return "";

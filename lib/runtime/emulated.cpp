@@ -15,13 +15,14 @@ namespace {
 // runtime's own, which the variable asks for.
 struct Emulator {
   std::string_view device;
-  const char *variable, *race;  // what names the library or asks for the emulator; what asks for races
-  std::string_view library;     // empty: none
+  // what names the library or asks for the emulator; what asks for races; what names the GPU that it is
+  const char *variable, *race, *arch;
+  std::string_view library;  // empty: none
 };
 constexpr Emulator kEmulators[] = {
-    {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "libtgc_cuda_emulator.so"},
-    {"AMD", "TGC_HIP_LIBRARY", "TGC_HIP_EMULATOR_RACE", "libtgc_hip_emulator.so"},
-    {"METAL", "TGC_METAL_EMULATOR", "TGC_METAL_EMULATOR_RACE", ""},
+    {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "TGC_CUDA_EMULATOR_ARCH", "libtgc_cuda_emulator.so"},
+    {"AMD", "TGC_HIP_LIBRARY", "TGC_HIP_EMULATOR_RACE", "TGC_HIP_EMULATOR_ARCH", "libtgc_hip_emulator.so"},
+    {"METAL", "TGC_METAL_EMULATOR", "TGC_METAL_EMULATOR_RACE", "", ""},
 };
 bool was_asked_for = false;
 
@@ -66,6 +67,12 @@ bool is_emulated(std::string_view device) {
       const char* library = std::getenv(e.variable);
       return library && std::string_view(library).ends_with(e.library);
     }
+  return false;
+}
+
+bool emulates_any_arch(std::string_view device) {
+  for (const Emulator& e : kEmulators)
+    if (is_one(device, e.device)) return is_emulated(device) && !std::getenv(e.arch);
   return false;
 }
 

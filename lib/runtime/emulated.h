@@ -24,6 +24,8 @@ bool emulation_was_asked_for();
 
 // Whether kernels on this device, as --device has it, run on an emulator.
 bool is_emulated(std::string_view device);
+// Whether it is one, and no variable (TGC_CUDA_EMULATOR_ARCH, ...) says which GPU it is.
+bool emulates_any_arch(std::string_view device);
 // What a report says of it behind the target: "emulated"; empty when they do not.
 std::string_view emulated_as(std::string_view device);
 

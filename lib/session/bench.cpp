@@ -8,6 +8,7 @@
 #include "lib/session/source.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
+#include "lib/target/recorded_target.h"
 
 namespace tgc {
 namespace {
@@ -104,7 +105,7 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
       return Unit{};
     }
     const TimedInput& in = (*inputs)[i];
-    auto target = parse_target(in.job.target.empty() ? "CPU" : in.job.target, in.settings);
+    auto target = recorded_target(in.job.target.empty() ? "CPU" : in.job.target, in.settings);
     out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
                      time_graph(in, plan.repeats, plan.count_rules)};
     return Unit{};

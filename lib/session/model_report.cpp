@@ -52,6 +52,8 @@ std::string ModelReport::text() const {
   out += result() == TrialReport::Result::NotCompared ? "; run, not compared\n" : "\n";
   out += "  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
          ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " + ms(ran.seconds) + "\n";
+  if (!recorded_on.empty() && !device.starts_with(recorded_on + ":"))
+    out += "  recorded on " + recorded_on + ", run on " + device + " instead\n";
   if (ran.bytes_before)
     out += "  memory between kernels: " + bytes_text(ran.bytes_before) + ", as planned " + bytes_text(ran.bytes_after) +
            "\n";
@@ -73,6 +75,7 @@ std::string ModelReport::json() const {
   auto milliseconds = [&](std::string_view name, double seconds) { json.key(name).number(seconds * 1e3, "%f"); };
   json.object([&] {
     json.member("model", model).member("device", device).member("result", name_of(result()));
+    if (!recorded_on.empty()) json.member("recorded_on", recorded_on);
     if (!error.empty()) json.member("error", error);
     if (!reference.empty()) json.member("reference", reference);
     if (seed) json.member("seed", *seed);

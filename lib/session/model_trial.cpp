@@ -16,6 +16,7 @@
 #include "lib/session/bundle.h"
 #include "lib/session/debug_prints.h"
 #include "lib/session/judge.h"
+#include "lib/session/recorded_device.h"
 #include "lib/session/source.h"
 #include "lib/session/stage_trial.h"
 #include "lib/support/clocks.h"
@@ -84,6 +85,7 @@ class ModelTrial {
     Graph& graph = *in.graph;
     place_ = std::move(placement_for(session_, o_.device, in).value_or_throw());
     report_.device = place_->label, report_.device_option = place_->device_option();
+    report_.recorded_on = recorded_device(in);
     floats_ = floats_for(in.root);
     read_given(expanded(o_.arrays, o_, in));
     name_ = in.info.name;

@@ -13,6 +13,7 @@ namespace tgc {
 struct ModelReport {
   std::string model, device;      // "CPU:LLVM"
   std::string device_option;      // as --device takes it
+  std::string recorded_on;        // the device that a tensor graph's buffers are on; empty: the CPU
   std::optional<uint64_t> seed;   // that inputs were drawn from
   std::string floats;             // how, when not as usual
   double load_seconds = 0;        // of the file

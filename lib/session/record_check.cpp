@@ -9,6 +9,7 @@
 #include "lib/spec/spec.h"
 #include "lib/support/line_diff.h"
 #include "lib/support/lines.h"
+#include "lib/target/recorded_target.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/graph_lines.h"
 #include "lib/text/print_uops.h"
@@ -235,7 +236,7 @@ class RecordCheck {
     if (detect_kind(r_.ast) == InputKind::Json)
       return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
              "record it without these";
-    if (is_kernel() && !parse_target(r_.target, settings_)) return "tgc has no renderer for " + r_.target;
+    if (is_kernel() && !recorded_target(r_.target, settings_)) return "tgc has no renderer for " + r_.target;
     if (!is_kernel() && r_.ast.find("Ops.CUSTOM_KERNEL") != r_.ast.npos)
       return "a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call";
     return "";

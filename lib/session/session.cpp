@@ -1,6 +1,7 @@
 #include "lib/session/session.h"
 
 #include "lib/session/environment.h"
+#include "lib/target/recorded_target.h"
 
 namespace tgc {
 
@@ -28,14 +29,16 @@ std::string Session::target_for(const Loaded& in) const {
 
 Result<JobSpec> Session::job_for(const Loaded& in) const {
   JobSpec job{.target = target_for(in), .opts = over.opts, .compile = compile};
+  auto* parse = over.target.empty() ? recorded_target : parse_target;
   if (!job.target.empty())
-    if (auto target = parse_target(job.target, in.graph->settings()); !target) return target.diag();
+    if (auto target = parse(job.target, in.graph->settings()); !target) return target.diag();
   return job;
 }
 
 Result<Compilation> Session::begin(Loaded in) const {
   auto job = job_for(in);
   if (!job) return job.diag();
+  if (!over.target.empty()) in.info.target = over.target;  // what is written of it says so
   return Compilation::begin(std::move(in), std::move(*job));
 }
 

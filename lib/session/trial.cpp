@@ -17,9 +17,11 @@
 #include "lib/session/judge.h"
 #include "lib/session/kernel_variables.h"
 #include "lib/session/known_causes.h"
+#include "lib/session/recorded_device.h"
 #include "lib/session/source.h"
 #include "lib/session/stage_trial.h"
 #include "lib/support/write_file.h"
+#include "lib/target/recorded_target.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 
@@ -311,12 +313,15 @@ Result<Placement> placement_for(const Session& session, const std::string& devic
   const Settings& settings = in.graph->settings();
   const bool is_bundles = in.report.repro && device == in.report.repro->device;
   if (is_bundles && session.over.target.empty() && (device == "REF" || device.starts_with("plugin:")))
-    return choose_placement(device, in.info.target, settings);
+    return choose_placement(device, in.info.target, settings, recorded_target);
   if (!device.empty()) return choose_placement(device, session.over.target, settings);
+  const std::string tensors_on = in.info.target.empty() ? recorded_device(in) : "";
+  if (session.over.target.empty() && !tensors_on.empty() && works_here(tensors_on) && !settings.IMAGE)
+    return choose_placement("", tensors_on, settings);
   if (!session.over.target.empty() || in.info.target.empty())
     return choose_placement("", session.default_target(), settings);
   bool runs_there = works_here(in.info.target) && !settings.IMAGE;  // REF alone takes images
-  return choose_placement(runs_there ? "" : "REF", in.info.target, settings);
+  return choose_placement(runs_there ? "" : "REF", in.info.target, settings, recorded_target);
 }
 
 void check_emulation(const Placement& place) {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "lib/target/recorded_target.h"
 #include "lib/target/tensor_core.h"
 
 namespace tgc {
@@ -45,8 +46,9 @@ constexpr Row kRows[] = {
     {"WEBGPU", RendererKind::WGSL, "", kCStyleOps},
 };
 
-// Archs for listings; any sm_30 to sm_129 is taken, of AMD's these alone.
+// Archs for listings. Of NVIDIA's there are more, of AMD's these alone.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
+constexpr int kOtherCudaArchs[] = {30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 72, 87, 88, 101, 103, 110, 121};
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
                                           "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201"};
 
@@ -62,16 +64,21 @@ int cuda_arch(std::string_view arch) {
   if (!arch.starts_with("sm_")) return -1;
   int number = 0;
   auto [end, error] = std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
-  return error == std::errc() && end == arch.data() + arch.size() && number >= 30 && number < 130 ? number : -1;
+  return error == std::errc() && end == arch.data() + arch.size() && number >= 0 ? number : -1;
 }
 
 // "gfx942" of "gfx942:sramecc+:xnack-"
 std::string_view without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 
+// As tinygrad's renderers, which look at an arch only to choose tensor cores.
+bool takes_arch(const Row& row, std::string_view arch) {
+  return is_cuda(row) ? cuda_arch(arch) >= 0 : arch.starts_with("gfx");
+}
+
 bool knows_arch(const Row& row, std::string_view arch) {
-  if (is_cuda(row)) return cuda_arch(arch) >= 0;
-  auto known = archs_of(row);
-  return std::find(known.begin(), known.end(), without_features(arch)) != known.end();
+  auto listed = archs_of(row);
+  if (std::ranges::find(listed, without_features(arch)) != listed.end()) return true;
+  return is_cuda(row) && std::ranges::find(kOtherCudaArchs, cuda_arch(arch)) != std::end(kOtherCudaArchs);
 }
 
 bool same_word(std::string_view a, std::string_view b) {
@@ -190,7 +197,11 @@ std::span<const std::string_view> known_targets() {
   return views;
 }
 
-Result<Target> parse_target(std::string_view text, const Settings& settings) {
+namespace {
+
+using TakesArch = bool(const Row& row, std::string_view arch);
+
+Result<Target> parse(std::string_view text, const Settings& settings, TakesArch* takes) {
   std::string_view rest = text;
   std::string_view device = take_part(rest), renderer = take_part(rest), arch = rest;
   auto row = find_row(device, renderer, text);
@@ -200,7 +211,7 @@ Result<Target> parse_target(std::string_view text, const Settings& settings) {
   if (!arch.empty() && r.default_arch.empty())
     return Diag{.message = std::string(name_of(r.renderer)) + " knows no archs, but target '" + std::string(text) +
                            "' names '" + std::string(arch) + "'"};
-  if (!arch.empty() && !knows_arch(r, arch)) return unknown("arch", arch, text, archs_of(r));
+  if (!arch.empty() && !takes(r, arch)) return unknown("arch", arch, text, archs_of(r));
 
   Target t;
   t.device = r.device;
@@ -209,6 +220,15 @@ Result<Target> parse_target(std::string_view text, const Settings& settings) {
   t.code_for_op = r.ops;
   fill(t, settings);
   return t;
+}
+
+}  // namespace
+
+Result<Target> parse_target(std::string_view text, const Settings& settings) {
+  return parse(text, settings, knows_arch);
+}
+Result<Target> recorded_target(std::string_view text, const Settings& settings) {
+  return parse(text, settings, takes_arch);
 }
 
 bool is_dtype_supported(DType dtype, const Target& target) {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/target/recorded_target.h"
 #include "lib/target/tensor_core.h"
 
 namespace tgc {
@@ -49,8 +50,24 @@ TEST_CASE("what is wrong with a target is said, with what there is") {
         "unknown arch 'sm_12' in target 'CUDA:CUDA:sm_12', expected sm_70, sm_75, sm_80, sm_86, "
         "sm_89, sm_90, sm_100, sm_120");
   CHECK(refusal("CUDA:CUDA:sm_8x").starts_with("unknown arch 'sm_8x'"));
+  for (const char* none : {"CUDA:CUDA:sm_99", "CUDA:PTX:sm_81", "NV:CUDA:sm_130", "CUDA:CUDA:sm_", "CUDA:CUDA:sm_-80"})
+    CHECK(refusal(none).ends_with("expected sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120"));
+  CHECK(refusal("AMD:HIP:gfx9999").starts_with("unknown arch 'gfx9999'"));
+  CHECK(refusal("METAL:METAL:m3") == "METAL knows no archs, but target 'METAL:METAL:m3' names 'm3'");
   CHECK(refusal("AMD:HIP:gfx1030").starts_with("unknown arch 'gfx1030'"));
   CHECK(refusal("CPU:CLANG:x86") == "CLANG knows no archs, but target 'CPU:CLANG:x86' names 'x86'");
+}
+
+TEST_CASE("of a record any arch is taken that tinygrad's renderers take, with the tensor cores that they choose") {
+  auto recorded = [](std::string_view text) { return std::move(recorded_target(text, {}).value_or_throw()); };
+  CHECK(recorded("CUDA:CUDA:sm_99").tensor_cores.data() == target("CUDA:CUDA:sm_90").tensor_cores.data());
+  CHECK(recorded("CUDA:PTX:sm_81").name() == "CUDA:PTX:sm_81");
+  CHECK(recorded("CUDA:CUDA:sm_21").tensor_cores.empty());
+  CHECK(recorded("AMD:HIP:gfx1030").tensor_cores.data() == tensor_cores::amd("gfx1100").data());
+  CHECK(recorded("AMD:LLVM:gfx90a:xnack-").name() == "AMD:LLVM:gfx90a:xnack-");
+  CHECK(recorded("CUDA").name() == "CUDA:CUDA:sm_80");
+  for (const char* none : {"CUDA:CUDA:gfx1100", "CUDA:CUDA:sm_8x", "AMD:HIP:sm_80", "METAL:METAL:m3", "TPU"})
+    CHECK_FALSE(recorded_target(none, {}));
 }
 
 TEST_CASE("settings shape the CPU targets") {

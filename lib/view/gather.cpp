@@ -11,6 +11,7 @@
 #include "lib/session/model_trial.h"
 #include "lib/session/source.h"
 #include "lib/support/ordered_pool.h"
+#include "lib/target/recorded_target.h"
 #include "lib/text/formats.h"
 #include "lib/view/bundle_facts.h"
 #include "passes/program.h"
@@ -159,7 +160,7 @@ class Gatherer {
 
   Status add(Loaded in) {
     if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
-        !parse_target(in.record->target, in.graph->settings()))
+        !recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of(*in.record, {}, in.file),
                           "tinygrad 0.12.0, as it stands: tgc makes nothing for " + in.record->target);
     const std::string bundle = in.report.repro ? bundle_facts(*in.report.repro, plan_.strip_paths) : "";
