@@ -77,7 +77,8 @@ void add_dump(CLI::App& app, int& exit_code) {
          "--stage", o->stage,
          "which stages to print: names, aliases, spans a..b, 'all' (but what compilers make), 'changed' (those that "
          "changed the graph), "
-         "separated by commas; `tgc stages` lists them. Default: ast, the input as it is")
+         "separated by commas; `tgc stages` lists them. Default: the input as it is, in tinygrad's letters alone "
+         "(--stage=ast and -o say its target and settings, too)")
       ->type_name("LIST");
   cmd->add_option("--format", o->format, "pyrender (default), uops, nodes, repr, json or dot")->type_name("F");
   cmd->add_option("-o,--output", o->output, "a file for one text, a folder for several: KERNEL.NN.STAGE.EXT")

@@ -48,6 +48,8 @@ ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wante
   auto graph = source->next();
   if (!graph) return {.error = graph.diag().text()};
   if (!*graph) return {.error = "there is no graph in " + source->name().shown()};
+  if (auto following = source->next(); following && *following)
+    session.note("several graphs: the first, '" + (*graph)->info.name + "', is reduced");
   return reduce_input(session, **graph, o.trial, wanted);
 }
 

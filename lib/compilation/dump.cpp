@@ -91,7 +91,7 @@ class Dump {
   }
   GraphInfo info_at(const StageRow& row) const {
     GraphInfo info = c_.loaded().info;
-    if (row.kind != Kind::Ast || plan_.into_files) info.stage = row.name;
+    if (row.kind != Kind::Ast || plan_.into_files || !plan_.as_it_is) info.stage = row.name;
     else info.stage.clear();
     if (!c_.is_tensor_graph() && !plan_.as_it_is) info.target = c_.target().name();
     return info;

@@ -14,7 +14,7 @@ namespace tgc {
 struct DumpPlan {
   std::set<const StageRow*> wanted = {};
   bool only_changed = false;            // the graph stages that change the graph
-  bool as_it_is = false;                // nothing was asked for: the input alone
+  bool as_it_is = false;                // nothing was asked for: the input alone, in tinygrad's letters
   bool into_files = false;              // that are read again: each says what it is, the input and a listing too
   std::optional<Format> format = {};    // of graphs; empty: pyrender, and print_uops of linear lists
   unsigned jobs = 1;                    // threads for the kernels of a tensor graph

@@ -59,6 +59,16 @@ Result<const std::string*> text_after(const GoldenRecord& record, std::string_vi
   return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
 }
 
+// What a graph says of its settings when it is written again: those that it came with, and those that are no defaults,
+// as they are now. DEBUG makes no other graph.
+std::map<std::string, std::string> settings_in_force(std::map<std::string, std::string> recorded,
+                                                     const Settings& now) {
+  for (const SettingInfo& s : all_settings())
+    if (recorded.contains(std::string(s.name)) || (now.*s.value != s.default_value && s.name != "DEBUG"))
+      recorded[std::string(s.name)] = std::to_string(now.*s.value);
+  return recorded;
+}
+
 }  // namespace
 
 bool may_have_id(std::string_view line, std::string_view id) {
@@ -235,7 +245,7 @@ Result<Loaded> Source::graph_of_text(InputKind kind, std::string_view text, cons
   }
   if (recorded.empty() && !out->info.settings.empty())  // what it says stands behind the graph
     return graph_of_text(kind, text, file, out->info.settings);
-  if (out->info.settings.empty()) out->info.settings = recorded;
+  out->info.settings = settings_in_force(recorded, *settings);
   if (!out->info.stage.empty() && !find_row(out->info.stage)) {
     Diag diag = unknown_stage(out->info.stage);
     diag.file = file;
@@ -310,13 +320,19 @@ Result<std::optional<Loaded>> Source::next_record() {
     bool skipped = by_number ? number != *number_of(kernel_)
                              : !wanted_id.empty() && !may_have_id(line.text, wanted_id);
     if (skipped) {  // spares the parsing
-      if (auto id = id_at_begin(line.text); !id.empty()) other_ids_.emplace_back(id);
+      if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
       continue;
     }
     auto record = parse_golden_record(line, records_->path());
     if (!record) return record.diag();
     if (!by_number && !wanted_id.empty() && record->id != wanted_id) continue;
-    found_ = true;
+    if (found_ && !several_ && !wanted_id.empty()) {
+      session_->note("several records of " + name_.shown() + " have the id '" + wanted_id + "', numbers " +
+                     std::to_string(*found_) + " and " + std::to_string(number) +
+                     " the first: each is taken; FILE --kernel=N takes one");
+      several_ = true;
+    }
+    if (!found_) found_ = number;
     done_ = by_number;
     auto graph = graph_of(std::make_shared<const GoldenRecord>(std::move(*record)));
     if (!graph) return graph.diag();

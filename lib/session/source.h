@@ -67,8 +67,9 @@ class Source {
   std::shared_ptr<const Model> model_;     // of an ONNX model
   std::optional<GoldenReader> records_;    // of golden records
   size_t number_ = 0;                      // of records read
-  std::vector<std::string> other_ids_;     // of those passed over, for a message
-  bool done_ = false, found_ = false, take_malformed_ = false;
+  std::vector<std::string> other_ids_;     // of those passed over until one is found, for a message
+  std::optional<size_t> found_;            // the first that was asked for
+  bool done_ = false, several_ = false, take_malformed_ = false;
 };
 
 // Calls `each` with every graph of an INPUT, in order. Stops at the first error, of the input or of `each`; and when
