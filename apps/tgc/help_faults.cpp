@@ -1,14 +1,12 @@
 #include "apps/tgc/help_faults.h"
 
-#include "lib/target/target.h"
+#include "lib/session/environment.h"
 
 namespace tgc {
 
 std::string faults_text() {
   std::string renderers;
-#define X(id, name) renderers += std::string(" ") + name;
-  TGC_RENDERERS(X)
-#undef X
+  for (std::string_view name : renderer_names()) renderers.append(" ").append(name);
   return "Faults on demand, to test what finds faults. TGC_FAULT=RULE[@N]: in each kernel the N-th application of a\n"
          "rule (default 1), inner ones counted, makes something else: of an integer that plus one, of a float twice\n"
          "that, of a bool its negation, of a STORE so what it stores; of what has no value nothing. Elsewhere:\n"

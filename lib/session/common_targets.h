@@ -1,6 +1,7 @@
 // Which targets of two recordings mean the same. A release may say more of a device than another: the OpenCL extensions
 // behind CL:CL, the features of a CPU. So the device and the renderer tell, unless a side has several of these.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>

@@ -79,13 +79,8 @@ Status no_such(std::string_view what, std::string_view name, std::span<const std
 }
 
 Status check_renderer(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-#define X(id, name) name,
-      TGC_RENDERERS(X)
-#undef X
-  };
-  if (std::ranges::find(kNames, name) != std::end(kNames)) return Unit{};
-  return no_such("renderer", name, kNames);
+  auto names = renderer_names();
+  return std::ranges::find(names, name) != names.end() ? Status(Unit{}) : no_such("renderer", name, names);
 }
 
 // Whether a fault's name is one that there is.
@@ -114,6 +109,15 @@ Status check_fault(const FaultSpec& fault) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> renderer_names() {
+  static constexpr std::string_view kNames[] = {
+#define X(id, name) name,
+      TGC_RENDERERS(X)
+#undef X
+  };
+  return kNames;
+}
 
 Status check_fault_of_environment() {
   auto fault = fault_of_environment();

@@ -1,7 +1,9 @@
 // tinygrad's environment variables that are no settings (lib/support/settings.h): which device and renderer a kernel is
 // for when nobody says, and those that tgc knows and does nothing with, so that nobody waits for what does not come.
 #pragma once
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/support/result.h"
@@ -15,6 +17,8 @@ std::string target_of_environment();
 // One line for every variable that is set, that users of tinygrad expect something of, and that does nothing here.
 std::vector<std::string> idle_variables();
 
+// Those that TGC_FAULT=renderer:NAME.OP takes: "CLANG", "LLVM", ...
+std::span<const std::string_view> renderer_names();
 // TGC_FAULT (lib/rewrite/fault.h) asks for nothing, or for a fault in a rule that there is; an error names the nearest.
 Status check_fault_of_environment();
 // A line for each fault of this process that changed nothing (take_fault_warnings), those in LLVM, too.

@@ -181,6 +181,8 @@ std::string producer_of_text(InputKind kind, std::string_view text, const ReadRe
   return release == Release::v0_12 ? "" : producer_name(release);
 }
 
+std::string nodes_of(Release release) { return "nodes of " + producer_name(release); }
+
 Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                            ReadReport& report) {
   Places* places = &report.places;
@@ -188,7 +190,12 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  graph.set_release(release_of(info.producer));
+  // a side of a comparison may be malformed, and share its graph with another release's
+  const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
+  if (graph.size() > 0 && graph.release() != release && !report.take_malformed)
+    return Diag{.message = nodes_of(release), .file = std::string(file),
+                .expected = nodes_of(graph.release()) + ", which the graph holds"};
+  graph.set_release(release);
   auto of_root = [&](Result<UOp> root) -> Result<GraphFile> {
     if (!root) return root.diag();
     return GraphFile{.info = info, .root = *root, .list = {}};

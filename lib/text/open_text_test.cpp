@@ -93,6 +93,22 @@ TEST_CASE("open dialect: a graph that the release cannot print is written as UOp
   CHECK(text->ends_with("ast = UOp(Ops.FUNCTION, dtypes.void, (UOp.sink(),))\n"));
 }
 
+TEST_CASE("open dialect: a graph takes nodes of one release alone") {
+  const std::string old = "c1 = UOp.range(4, 0, AxisType.LOOP)\nast = (c1*4).sink()\n";
+  const std::string newer = graph_of("tinygrad 0.14.0", R"({"op":"CONST","dtype":"dtypes.weakint","arg":4},
+{"op":"SINK","dtype":"dtypes.void","src":[0]})");
+  Graph graph, other;
+  REQUIRE(read_graph(graph, InputKind::Json, newer));
+  REQUIRE(read_graph(graph, InputKind::Json, newer));
+  CHECK(read_graph(graph, InputKind::Pyrender, old, "in.uop").diag().text() ==
+        "in.uop: nodes of tinygrad 0.12, expected nodes of tinygrad 0.14, which the graph holds");
+  CHECK(graph.release() == Release::v0_14);
+  REQUIRE(read_graph(other, InputKind::Pyrender, old));
+  std::string trouble = read_graph(other, InputKind::Json, newer, "in.json").diag().text();
+  CHECK(trouble.find("nodes of tinygrad 0.14, expected nodes of tinygrad 0.12, which the") != trouble.npos);
+  CHECK(other.release() == Release::v0_12);
+}
+
 // What is read of a text of that release, as JSON.
 std::string read_as(std::string_view producer, std::string_view text) {
   Graph graph;
