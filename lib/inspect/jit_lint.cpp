@@ -159,6 +159,8 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
       used(j.at("jit").get<size_t>(), j.at("call").get<size_t>(), j.at("buffer").get<int64_t>(), text_of(j, "place"));
       return Unit{};
     }
+    if (j.at("event") == "lost")
+      return gradient_lost(j.at("jit").get<size_t>(), text_of(j, "place"), text_of(j, "from")), Unit{};
     if (j.at("event") == "assign") return assigned_[j.at("buffer").get<int64_t>()] = text_of(j, "place"), Unit{};
     Call now;
     now.jit = j.at("jit"), now.number = j.at("call");
@@ -265,6 +267,13 @@ void JitLint::rebound(const Jit& jit, const Call& now) {
              "assign to it in place: " + r.name + ".assign(...).realize()", r.name);
     if (f) f->buffer = r.was, f->kernel = reader;
   }
+}
+
+void JitLint::gradient_lost(size_t number, const std::string& place, const std::string& from) {
+  if (auto jit = jits_.find(number); jit != jits_.end() && jit->second)
+    find(*jit->second, "lost-assign", place,
+         "no captured kernel adds to the gradient that " + from + " reads, so a replay adds nothing to it",
+         "realize it inside the function: x.grad.realize(); or take x.grad = None (zero_grad) before backward()");
 }
 
 void JitLint::look_at_capture(Jit& jit, const Call& now) {

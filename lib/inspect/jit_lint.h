@@ -54,6 +54,7 @@ class JitLint {
   void used(size_t jit, size_t call, int64_t buffer, const std::string& where);
   void look_at_capture(Jit& jit, const Call& now);
   void rebound(const Jit& jit, const Call& now);
+  void gradient_lost(size_t number, const std::string& place, const std::string& from);
   void refused(const Jit& jit, const Call& now);
   void note(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend);
   // Adds a finding; of each jit one of that kind with that `once`, or else at that place. Null: it is known.

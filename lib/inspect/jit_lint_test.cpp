@@ -84,6 +84,11 @@ TEST_CASE("JitLint: what the function does besides kernels") {
   JitFinding lost = only({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}])")});
   CHECK(lost.what == "lost-assign");
   CHECK(lost.where == "f.py:4");
+  JitFinding gradient = only(
+      {call(1, "capture", ""), R"({"id":"l","event":"lost","jit":0,"call":1,"place":"f.py:5","from":"f.py:9"})"});
+  CHECK(gradient.what == "lost-assign");
+  CHECK(gradient.where == "f.py:5");
+  CHECK(gradient.happens.find("the gradient that f.py:9 reads") != std::string::npos);
   JitFinding error = only({call(2, "replay", R"(,"error":"JitError: duplicate inputs to JIT")")});
   CHECK(error.what == "refused");
   CHECK(error.mend.find("clone") != std::string::npos);

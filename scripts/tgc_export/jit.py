@@ -11,6 +11,8 @@ facts that `tgc lint` looks at. An event is a record of level "jit":
    "kernels":[{"name":"E_4","devices":["CPU"],"reads":[3],"writes":[7],"place":"train.py:13"}],  of a capture
    "unread":["y"],                                                    inputs that none of them touches
    "outputs":[{"buffer":7}], "error":"JitError: ..."}
+  {"event":"lost","jit":0,"call":1,"place":"train.py:13","from":"train.py:19"}  what backward() added to a gradient in a
+                                                                     capture, and nothing carried out, is then read
   {"event":"assign","buffer":5,"place":"train.py:18"}                outside of every jit, of a tensor that one uses
   {"event":"read","jit":0,"call":1,"buffer":7,"place":"train.py:20"}  of a tensor that a call returned
 """
@@ -41,6 +43,7 @@ class JitWatch:
     self.recorder, self.frames, self.buffers, self.objects = recorder, [], weakref.WeakKeyDictionary(), {}
     self.numbers, self.jits, self.returned = itertools.count(), {}, {}  # `returned`: of tensors, by id
     self.assigned = set()  # places outside of every jit, with the buffer
+    self.lost = {}         # by id: gradients that a capture added to in vain, with the jit, the call and the place
 
   def watch(self): on_import("tinygrad.engine.jit", self.install)
 
@@ -57,8 +60,15 @@ class JitWatch:
       buffer = watch.known_buffer(tensor)
       result = assign(tensor, *args, **kwargs)
       if not watch.frames: watch.assigned_outside(buffer)
-      else: watch.frames[-1]["assigned"].append((tensor, line_of_program()))
+      # backward() adds to every gradient that there is, also to those that the program then never looks at
+      else: watch.frames[-1]["grads" if sys._getframe(1).f_code.co_name == "backward" else "assigned"].append((tensor, line_of_program()))
       return result
+    if not hasattr(slot := getattr(Tensor, "grad", None), "__set__"): return
+    def watched_grad(tensor):
+      grad = slot.__get__(tensor)
+      if id(grad) in watch.lost and sys._getframe(1).f_code.co_name != "backward": watch.grad_is_read(grad)
+      return grad
+    Tensor.grad = property(watched_grad, slot.__set__)
     kind.__call__, Tensor._buffer, Tensor.assign = watched_call, watched_buffer, watched_assign
 
   # -- facts
@@ -155,6 +165,10 @@ class JitWatch:
     event = {"event": "assign", "buffer": buffer, "place": place}
     with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.name()}.assign{len(self.assigned)}", **event}, {})
 
+  def grad_is_read(self, grad):
+    _, event, place = self.lost.pop(id(grad))
+    self.write({"event": "lost", "jit": event["jit"], "call": event["call"], "place": place, "from": line_of_program()})
+
   def call(self, call, jit, args, kwargs):
     if id(jit) not in self.jits: self.jits[id(jit)] = [len(self.jits), 0, jit]
     known = self.jits[id(jit)]
@@ -164,7 +178,7 @@ class JitWatch:
              "place": f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else "", "call": known[1],
              "phase": phase, "from": line_of_program()}
     known[1] += 1
-    frame = {"phase": phase, "reads": [], "assigned": []}
+    frame = {"phase": phase, "reads": [], "assigned": [], "grads": []}
     before, held = {}, None
     try:
       named = self.args(jit, args, kwargs)
@@ -187,6 +201,7 @@ class JitWatch:
       after = self.sees(jit, named)
       of_tensors = {k for k, v in (before | after).items() if v.startswith(("buffer ", "unrealized "))}
       if event["phase"] == "capture":
+        self.lost |= {id(t): (t, event, place) for t, place in frame["grads"] if not self.is_done(t)}
         event |= self.captured(jit, args, kwargs, named)
         event["sees"] = before | {k: v for k, v in after.items() if k in of_tensors}  # which the function may compute
       changes = {k for k in before if k in after and before[k] != after[k] and k not in of_tensors}
