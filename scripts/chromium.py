@@ -2,6 +2,9 @@
 import base64, json, os, select, shutil, subprocess, tempfile, time
 
 
+PATIENCE = 120  # seconds until what does not come is given up: a busy machine is slow
+
+
 class PageError(Exception): pass
 
 
@@ -58,7 +61,7 @@ class Chromium:
     os.write(self.to, json.dumps(message).encode() + b"\0")
     return self._wait(lambda m: m.get("id") == self.number, method)
 
-  def _wait(self, wanted, what, seconds=30):
+  def _wait(self, wanted, what, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
       while b"\0" in self.buffer:
@@ -81,9 +84,9 @@ class Chromium:
     self.events.clear()
     self.call("Page.navigate", url="about:blank")
     self.call("Page.navigate", url=url)
-    self.until("document.body && document.body.dataset.whole", 60)
+    self.until("document.body && document.body.dataset.whole")
 
-  def until(self, condition, seconds=20):
+  def until(self, condition, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not self.value(f"!!({condition})"):
       if time.monotonic() > end: raise PageError(f"never: {condition}; {self.troubles()}")

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,9 @@ std::string Died::cause() const {
   return out;
 }
 
+constexpr int kWaiting = 10;  // times the limit
+static std::string hang_of(int seconds) { return "a hang of over " + std::to_string(seconds) + " s"; }
+
 Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
                            const std::function<bool()>& more) {
   static SharedMemory<std::atomic<uint64_t>> at;
@@ -117,7 +121,10 @@ Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, con
     prepare_child(report);
     for (uint64_t i = first; i < last && more(); i++) {
       *at = i;
-      alarm(unsigned(limit_seconds));
+      // of the processor, which others may keep from us; one that waits for what does not come ends by the clock
+      const itimerval limit{.it_interval = {}, .it_value = {limit_seconds, 0}};
+      setitimer(ITIMER_PROF, &limit, nullptr);
+      alarm(unsigned(kWaiting * limit_seconds));
       body(i);
       *at = i + 1;
     }
@@ -130,8 +137,9 @@ Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, con
   if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
     Died d{.index = *at, .how = {}, .report = readable_report(report)};
     if (WIFSIGNALED(status))
-      d.how = WTERMSIG(status) == SIGALRM ? "a hang of over " + std::to_string(limit_seconds) + " s"
-                                          : "SIG" + std::string(sigabbrev_np(WTERMSIG(status)));
+      d.how = WTERMSIG(status) == SIGPROF   ? hang_of(limit_seconds)
+              : WTERMSIG(status) == SIGALRM ? hang_of(kWaiting * limit_seconds) + " by the clock"
+                                            : "SIG" + std::string(sigabbrev_np(WTERMSIG(status)));
     else d.how = "exit code " + std::to_string(WEXITSTATUS(status));
     out.next = d.index + 1;
     out.died = std::move(d);

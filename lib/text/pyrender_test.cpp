@@ -264,20 +264,27 @@ TEST_CASE("pyrender: a graph in a tag or an arg is a function, and comes back") 
 }
 
 TEST_CASE("pyrender: depth is no limit, and time grows as the graph does") {
+  auto seconds_of = [](int n, bool sums) {  // of the processor
+    Graph g, into;
+    UOp u = g.variable("x", 0, 5, dtypes::float32), x = u;
+    DType f = dtypes::float32;
+    for (int i = 0; i < n; i++) u = sums ? g.node(Op::ADD, f, {x, u}) : g.node(Op::SIN, f, u);
+    auto begin = std::clock();
+    auto text = write_graph(Format::Pyrender, u);
+    REQUIRE(trouble_of(text) == "none");
+    auto read = read_graph(into, InputKind::Pyrender, *text);
+    REQUIRE(trouble_of(read) == "none");
+    double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
+    CHECK(toposort(read->root).size() == size_t(n) + 1);
+    return seconds;
+  };
   for (bool sums : {false, true}) {
     double last = 0;
     for (int n : {25000, 50000, 100000}) {
-      Graph g, into;
-      UOp u = g.variable("x", 0, 5, dtypes::float32), x = u;
-      DType f = dtypes::float32;
-      for (int i = 0; i < n; i++) u = sums ? g.node(Op::ADD, f, {x, u}) : g.node(Op::SIN, f, u);
-      auto begin = std::clock();
-      auto text = write_graph(Format::Pyrender, u);
-      REQUIRE(trouble_of(text) == "none");
-      auto read = read_graph(into, InputKind::Pyrender, *text);
-      REQUIRE(trouble_of(read) == "none");
-      double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
-      CHECK(toposort(read->root).size() == size_t(n) + 1);
+      double seconds = seconds_of(n, sums);
+      // others on this machine can make it slower, never quicker
+      for (int again = 0; again < 2 && last > 0.01 && seconds >= 4 * last; again++)
+        seconds = std::min(seconds, seconds_of(n, sums));
       INFO(n << ": " << seconds);
       if (last > 0.01) CHECK(seconds < 4 * last);
       last = seconds;

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <random>
 #include <vector>
 
@@ -146,7 +146,7 @@ TEST_CASE("layout: strict keeps rows and places, and puts what came where there 
 }
 
 TEST_CASE("layout: hard shapes end soon: a chain, a star, a comb, no node at all") {
-  auto begun = std::chrono::steady_clock::now();
+  auto begun = std::clock();
   Drawn none, chain, star, comb;
   none.draw();
   for (int32_t i = 0; i < 50000; i++) i ? chain.add({i - 1}) : chain.add({});
@@ -169,7 +169,7 @@ TEST_CASE("layout: hard shapes end soon: a chain, a star, a comb, no node at all
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, NAN, 1);
   crowd.draw(true);
   CHECK(crowd.overlaps() == 0);
-  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
+  CHECK(double(std::clock() - begun) / CLOCKS_PER_SEC < 10);  // seconds of the processor
 }
 
 }  // namespace tgc
