@@ -69,23 +69,6 @@ std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   return "";
 }
 
-// Whether threads that wait for each other are loops as yet: REF runs one after the other, and what the one leaves in
-// its registers the next one finds there.
-bool has_threads_as_loops(UOp root) {
-  constexpr AxisType kThreads[] = {AxisType::LOCAL, AxisType::WARP, AxisType::GROUP_REDUCE};
-  UOpSet ended(root.graph());
-  bool has_registers = false, are_two = false;
-  for (UOp u : toposort(root)) {
-    has_registers |= u.is(Op::DEFINE_REG);
-    if (!u.is(Op::END)) continue;
-    for (UOp r : u.src().subspan(1)) {
-      bool is_thread = r.is(Op::RANGE) && std::ranges::count(kThreads, r.arg().items().back().axis_type());
-      are_two |= is_thread && !ended.insert(r);
-    }
-  }
-  return has_registers && are_two;
-}
-
 class KernelTrial {
  public:
   KernelTrial(const FuzzKernel& kernel, Chance& chance, FuzzOutcome& out) : k_(kernel), c_(chance), out_(out) {}
@@ -293,7 +276,7 @@ class KernelTrial {
       if (!row->is_graph_stage()) break;
       auto step = c.step();
       if (!step) return refused(step.diag());
-      if (!step->changed() || is_packed(*row, step->after) || has_threads_as_loops(step->after)) continue;
+      if (!step->changed() || is_packed(*row, step->after)) continue;
       if (!as_expected(in_ref(Executable::for_ref(step->after)), step->after, "REF",
                        "after '" + std::string(row->name) + "'"))
         return false;

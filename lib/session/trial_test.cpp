@@ -129,6 +129,44 @@ TEST_CASE("trial: every stage in REF") {
   CHECK(report.stages->stages_run > 3);
 }
 
+TEST_CASE("trial: threads that are loops as yet have registers of their own in each stage") {
+  // the largest of b[r] - sum of b[s] * 0.03; both reductions in threads, beside others over i
+  const std::string text =
+      "i = UOp.range(16, 0, AxisType.LOOP)\n"
+      "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 1)\n"
+      "s = UOp.range(32, 1, AxisType.REDUCE)\n"
+      "r = UOp.range(32, 2, AxisType.REDUCE)\n"
+      "sum = b.index(i*32+s).reduce(s, arg=Ops.ADD)\n"
+      "v = (b.index(i*32+r)+sum*UOp.const(dtypes.float, -0.03)).reduce(r, arg=Ops.MAX)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+  Session session;
+  session.over.target = "CUDA";
+  for (const char* opts : {"[Opt(OptOps.LOCAL, 0, 8), Opt(OptOps.GROUP, 1, 8), Opt(OptOps.GROUP, 0, 8)]",
+                           "[Opt(OptOps.GROUPTOP, 1, 8), Opt(OptOps.LOCAL, 0, 4), Opt(OptOps.GROUP, 0, 4)]"}) {
+    session.over.opts = opts;
+    Loaded in = loaded(text);
+    TrialReport report = run_trial(session, in, {.device = "REF", .each_stage = true});
+    INFO(opts);
+    passes(report);
+    CHECK(report.stages->stages_run > 10);
+  }
+}
+
+TEST_CASE("trial: what the kernel leaves open, no stage is accused of") {
+  // the sign of a NaN, of which only the bits tell
+  const std::string text =
+      "i = UOp.range(16, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 1).index(i)\n"
+      "v = (a.bitcast(dtypes.float)*UOp.const(dtypes.float, -1.0)).bitcast(dtypes.int)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+  Session session;
+  session.over.target = "CPU:CLANG";
+  Loaded in = loaded(text);
+  TrialReport report = run_trial(session, in, {.device = "REF", .each_stage = true});
+  passes(report);
+  CHECK(report.text(1, false).find("left out") != std::string::npos);
+}
+
 TEST_CASE("trial: a model without anything to compare is run, and says so") {
   std::string model = test_path("models/mlp");
   ModelReport report = run_model(Session(), model + ".onnx", {.device = "CPU"});

@@ -230,11 +230,6 @@ void Builder::assign(Reg to, Reg value) {
   scopes_.back().code.push_back({.op = op, .type = uint8_t(type(to)), .dst = to, .a = value});
 }
 
-void Builder::assign_in_lanes(Reg to, Reg value) {
-  scopes_[lanes_depth_].code.push_back(
-      {.op = varying(value) ? Opc::Mov : Opc::Splat, .type = uint8_t(type(to)), .dst = to, .a = value});
-}
-
 void Builder::fold(Opc op, Opc rounding, Reg accumulator, Reg value) {
   scopes_.back().code.push_back({.op = Opc::Fold, .type = uint8_t(type(accumulator)), .type2 = uint8_t(op),
                                  .dst = accumulator, .a = splat(value), .rounding = rounding});

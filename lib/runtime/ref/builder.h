@@ -47,8 +47,6 @@ class Builder {
   // Registers that change: accumulators.
   Reg mutable_register(Type type, bool varying);
   void assign(Reg to, Reg value);
-  // where the open lanes begin, or at least before the loops in them that are open
-  void assign_in_lanes(Reg to, Reg value);
   void fold(Opc op, Opc rounding, Reg accumulator, Reg value);  // value varying, accumulator uniform
 
   // ---- memory

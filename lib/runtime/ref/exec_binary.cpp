@@ -60,16 +60,20 @@ struct OpShr {
     return T(a >> b);
   }
 };
+// Exact, then truncated: of a negative exponent 1, or -1, stays what it is, anything larger becomes 0.
 struct OpPow {
   template <class T>
-  static T apply(T a, T b, RefNotes&) {
+  static T apply(T a, T b, RefNotes& notes) {
+    if (std::is_signed_v<T> && b < 0) {
+      if (a == 0) return notes.zero_divisions++, T(0);
+      return a == 1 ? a : a == T(-1) ? T(b & 1 ? -1 : 1) : T(0);
+    }
     T out = 1;
-    for (auto e = std::make_unsigned_t<T>(std::is_signed_v<T> && b < 0 ? 0 : b); e;
-         e = std::make_unsigned_t<T>(e >> 1)) {
+    for (auto e = std::make_unsigned_t<T>(b); e; e = std::make_unsigned_t<T>(e >> 1)) {
       if (e & 1) out = wrapping_mul(out, a);
       a = wrapping_mul(a, a);
     }
-    return std::is_signed_v<T> && b < 0 ? T(0) : out;
+    return out;
   }
 };
 

@@ -56,13 +56,11 @@ class GraphLowering {
         if (u.is(Op::STORE) && define_below(u.src(0)) == define) contents.add(ranges_.around(end_around(u, ends)));
   }
 
-  // The END around a store; the store itself when there is none.
+  // The END around a store, the outermost of those that end each other; the store itself when there is none.
   static UOp end_around(UOp store, std::span<const UOp> ends) {
     UOp out = store;
     for (UOp e : ends)
-      if (e.src(0) == store ||
-          (e.src(0).is(Op::GROUP) && std::count(e.src(0).src().begin(), e.src(0).src().end(), store)))
-        out = e;
+      if (e.src(0) == out || (e.src(0).is(Op::GROUP) && std::ranges::count(e.src(0).src(), out))) out = e;
     return out;
   }
 
@@ -107,7 +105,7 @@ class GraphLowering {
       // else it lies in a range that a node of this body ends
       if (ranges_.around(u).within(all)) lists[level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
-      open(levels[i]);
+      open(levels[i], body);
       for (UOp u : lists[i]) process(u);
     }
     inside();
@@ -123,10 +121,17 @@ class GraphLowering {
     return i;
   }
 
-  void open(const Level& level) {
+  void open(const Level& level, const std::vector<UOp>& body) {
     RangeSet set = ranges_.set_of(level.ranges);
-    if (level.lanes) open_lanes(level.ranges, set);
-    else loops_.open(level.ranges[0]);
+    const std::vector<UOp> own = plan_.registers_of_threads(level.ranges, body);
+    if (level.lanes) {
+      open_lanes(level.ranges, set);
+      values_.enter_lanes(own);
+    } else {
+      auto begun = values_.begun(own);
+      loops_.open(level.ranges[0]);
+      values_.begin_anew(begun);
+    }
     bound_.add(set);
   }
 

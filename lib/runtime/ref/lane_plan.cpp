@@ -1,5 +1,7 @@
 #include "lib/runtime/ref/lane_plan.h"
 
+#include <algorithm>
+
 #include "lib/runtime/ref/loops.h"
 
 namespace tgc::ref {
@@ -63,12 +65,22 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
   return out;
 }
 
-// Whether every register that the body uses has a value of its own for each iteration of `range`.
+std::vector<UOp> LanePlan::registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  const RangeSet set = ranges_.set_of(ranges);
+  std::vector<UOp> out;
+  for (const RegisterUses& r : registers_)
+    if (!set.within(r.common) && std::ranges::any_of(r.uses, [&](UOp u) { return ranges_.is_in(body, u); }))
+      out.push_back(r.define);
+  return out;
+}
+
+std::vector<UOp> LanePlan::registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  auto of_thread = [](UOp r) { return is_thread(axis_type(r)); };
+  return std::ranges::any_of(ranges, of_thread) ? registers_across(ranges, body) : std::vector<UOp>();
+}
+
 bool LanePlan::keeps_registers(UOp range, const std::vector<UOp>& body) const {
-  return std::none_of(registers_.begin(), registers_.end(), [&](const RegisterUses& r) {
-    return !r.common.contains(ranges_.number_of(range)) &&
-           std::any_of(r.uses.begin(), r.uses.end(), [&](UOp u) { return ranges_.is_in(body, u); });
-  });
+  return registers_across({range}, body).empty();
 }
 
 bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) const {

@@ -25,9 +25,14 @@ class LanePlan {
   // How those of a reduction are, of one element each: its elements become lanes,
   // which are combined one after the other all the same.
   std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  // Where `ranges` are threads: the registers that `body` uses and that were set outside of them. Each thread has its
+  // own, which begins as it was there.
+  std::vector<UOp> registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
 
  private:
   bool keeps_registers(UOp range, const std::vector<UOp>& body) const;
+  // The registers that `body` uses and that do not have a value of their own for each iteration of all of `ranges`.
+  std::vector<UOp> registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   bool has_larger_reduce(const std::vector<UOp>& body, int64_t than) const;
 
   struct RegisterUses {

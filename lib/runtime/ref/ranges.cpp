@@ -20,20 +20,32 @@ AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 int64_t axis_id(UOp range) { return range.arg()[0].small_int(); }
 
 // As ops.py _ranges; also those that CONTRACT ends and UNROLL stands in.
-Ranges::Ranges(Graph& graph, std::span<const UOp> nodes) : index_(graph), around_(graph) {
+Ranges::Ranges(Graph& graph, std::span<const UOp> nodes) : index_(graph), around_(graph), ended_(graph) {
   for (UOp u : nodes)
     if (u.is(Op::RANGE)) all_.push_back(u);
+  RangeSet ended_once = none();
+  ended_twice_ = none();
   for (size_t i = 0; i < nodes.size(); i++) {
     UOp u = nodes[i];
     index_[u] = uint32_t(i);
     RangeSet set = none();
     for (UOp s : u.src()) set.add(around(s));
     if (u.is(Op::RANGE)) set.add(number_of(u));
-    if (range_start(u.op()) >= 0 || u.is(Op::AFTER))
+    if (range_start(u.op()) >= 0 || u.is(Op::AFTER)) {
+      RangeSet ended = none();
       for (UOp r : ended_ranges(u)) {
-        if (r.is(Op::RANGE)) set.remove(number_of(r));
-        else set.remove(around(r));
+        if (r.is(Op::RANGE)) ended.add(number_of(r));
+        else ended.add(around(r));
       }
+      set.remove(ended);
+      if (!u.is(Op::AFTER)) {
+        RangeSet twice = ended;
+        twice.keep(ended_once);
+        ended_twice_.add(twice);
+        ended_once.add(ended);
+        ended_[u] = std::move(ended);
+      }
+    }
     if (u.is(Op::CONTRACT)) set.remove(set_of(expanded(u.arg())));
     if (u.is(Op::UNROLL)) set.add(set_of(expanded(u.arg())));
     around_[u] = std::move(set);
@@ -84,7 +96,36 @@ std::vector<UOp> Ranges::body_of(UOpSpan roots, const RangeSet& ranges) const {
     out.push_back(u);
     for (UOp s : u.src()) stack.push_back(s);
   }
+  if (ranges.intersects(ended_twice_)) {
+    const auto from = reached(roots, ranges);
+    std::erase_if(out, [&](UOp u) {
+      RangeSet lies_in = around(u);
+      lies_in.keep(ranges);
+      return !lies_in.within(from.at(u));
+    });
+  }
   std::sort(out.begin(), out.end(), [&](UOp a, UOp b) { return stands_before(a, b); });
+  return out;
+}
+
+// Of each node that `roots` need those of `ranges` that no node ends on every way to it.
+std::unordered_map<UOp, RangeSet> Ranges::reached(UOpSpan roots, const RangeSet& ranges) const {
+  std::unordered_map<UOp, RangeSet> out;
+  std::vector<std::pair<UOp, RangeSet>> stack;
+  for (UOp u : roots) stack.emplace_back(u, ranges);
+  while (!stack.empty()) {
+    auto [u, open] = std::move(stack.back());
+    stack.pop_back();
+    if (!around(u).intersects(ranges)) continue;
+    auto [known, is_new] = out.try_emplace(u, open);
+    if (!is_new) {
+      if (open.within(known->second)) continue;
+      known->second.add(open);
+      open = known->second;
+    }
+    if (const RangeSet* ended = ended_.find(u)) open.remove(*ended);
+    for (UOp s : u.src()) stack.emplace_back(s, open);
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/uop/graph.h"
@@ -61,16 +62,20 @@ class Ranges {
   // The expanded ranges (UPCAST, UNROLL) of the axes that a CONTRACT or an UNROLL names.
   std::vector<UOp> expanded(const Arg& axes) const;
 
-  // The nodes that `roots` need and that lie in one of `ranges`, sources first.
+  // The nodes that `roots` need and that lie in one of `ranges`, sources first; without those that only another node
+  // needs that ends one of the ranges, too (threads are loops until there are workgroups, one after the other).
   std::vector<UOp> body_of(UOpSpan roots, const RangeSet& ranges) const;
   bool is_in(const std::vector<UOp>& body, UOp u) const;
 
  private:
   bool stands_before(UOp a, UOp b) const { return *index_.find(a) < *index_.find(b); }
+  std::unordered_map<UOp, RangeSet> reached(UOpSpan roots, const RangeSet& ranges) const;
 
   std::vector<UOp> all_;
   UOpMap<uint32_t> index_;  // of all nodes
   UOpMap<RangeSet> around_;
+  UOpMap<RangeSet> ended_;  // of each node that ends ranges: those
+  RangeSet ended_twice_;    // ranges that several nodes end
 };
 
 }  // namespace tgc::ref

@@ -69,6 +69,16 @@ TEST_CASE("REF: integers wrap, division truncates, by zero it gives 0") {
   CHECK(map<uint64_t>("ulong", "c2//c3", {~uint64_t(0)}, {10}) == std::vector<uint64_t>{1844674407370955161u});
 }
 
+TEST_CASE("REF: a power of integers is exact, then truncated; of 0 and a negative exponent it divides by zero") {
+  RefNotes notes;
+  const char* pow = "UOp(Ops.POW, dtypes.int, (c2, c3))";
+  CHECK(map<int32_t>("int", pow, {3, 1, -1, -1, 2, -2, 0}, {4, -3, -3, -2, -1, -1, 0}, &notes) ==
+        std::vector<int32_t>{81, 1, -1, 1, 0, 0, 1});
+  CHECK(notes.zero_divisions == 0);
+  CHECK(map<int32_t>("int", pow, {0, 5}, {-1, 1}, &notes) == std::vector<int32_t>{0, 5});
+  CHECK(notes.zero_divisions == 1);
+}
+
 TEST_CASE("REF: shifts") {
   RefNotes notes;
   CHECK(map<int32_t>("int", "c2<<c3", {1, 3, 1}, {4, 31, 32}, &notes) ==
@@ -249,6 +259,42 @@ TEST_CASE("REF: workgroups share local memory and meet at barriers; registers ar
           "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(12), (), 0).index(at, ptr=True).store(s+k).sink()",
           {}, nullptr, out, in) == "");
   for (size_t i = 0; i < 12; i++) CHECK(out[i] == in[i] + in[i / 4 * 4 + 3 - i % 4]);
+}
+
+TEST_CASE("REF: local memory that several loops fill is one, whether one node ends them or each has its own") {
+  for (const char* ends : {".end(i, j)", ".end(j).end(i)"}) {
+    std::vector<int32_t> out(64), in(64);
+    for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
+    REQUIRE(run("i = UOp.range(16, 0, AxisType.LOOP, dtype=dtypes.int)\n"
+                "j = UOp.range(4, 1, AxisType.LOOP, dtype=dtypes.int)\n"
+                "k = UOp.range(64, 2, AxisType.LOOP, dtype=dtypes.int)\n"
+                "at = i*UOp.const(dtypes.int, 4)+j\n"
+                "v = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(64), (), 1).index(at, ptr=True).load()\n"
+                "t = UOp(Ops.DEFINE_LOCAL, dtypes.int.ptr(64, AddrSpace.LOCAL), (), 0)\n"
+                "filled = t.index(at, ptr=True).store(v)" + std::string(ends) + "\n"
+                "s = t.after(filled.barrier()).index(UOp.const(dtypes.int, 63)-k, ptr=True).load()\n"
+                "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(64), (), 0).index(k, ptr=True).store(s).end(k).sink()",
+                {}, nullptr, out, in) == "");
+    for (size_t i = 0; i < 64; i++) CHECK(out[i] == in[63 - i]);
+  }
+}
+
+TEST_CASE("REF: a thread's register begins as it was outside of the threads, in each of them") {
+  // out[i] = the sum of in[i, 0..4), with a register that is set to 0 but once
+  for (const char* threads : {"LOCAL", "GROUP_REDUCE"}) {
+    std::vector<int32_t> out(8), in(32);
+    for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
+    REQUIRE(run("i = UOp.range(8, 0, AxisType." + std::string(threads) + ")\n"
+                "r = UOp.range(4, 1, AxisType.REDUCE)\n"
+                "zero = UOp.const(dtypes.int, 0)\n"
+                "a = UOp(Ops.DEFINE_REG, dtypes.int.ptr(1, AddrSpace.REG), (), 0)\n"
+                "begun = a.after(a.index(zero, ptr=True).store(zero), r).index(zero, ptr=True).load()\n"
+                "v = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(32), (), 1).index(i*4+r).load()\n"
+                "sum = a.after(a.index(zero, ptr=True).store(begun+v).end(r)).index(zero, ptr=True).load()\n"
+                "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0).index(i, ptr=True).store(sum).end(i).sink()",
+                {}, nullptr, out, in) == "");
+    for (size_t i = 0; i < 8; i++) CHECK(out[i] == in[4 * i] + in[4 * i + 1] + in[4 * i + 2] + in[4 * i + 3]);
+  }
 }
 
 TEST_CASE("REF: nodes that mean nothing in a kernel are refused by name") {

@@ -44,10 +44,41 @@ void Values::leave() {
   marks_.pop_back();
 }
 
+void Values::enter_lanes(std::span<const UOp> own) {
+  for (UOp define : own)
+    if (int32_t f = file_of(define); f >= 0)
+      for (size_t i = 0; i < files_[size_t(f)].elements.size(); i++) {
+        Reg& r = files_[size_t(f)].elements[i];
+        if (r == kNone) continue;
+        lane_registers_.push_back({f, i, r});
+        Reg in_lane = builder_.mutable_register(builder_.type(r), true);
+        builder_.assign(in_lane, r);
+        r = in_lane;
+      }
+}
+
 void Values::leave_lanes() {
-  for (int32_t f : files_in_lanes_)
-    std::fill(files_[size_t(f)].elements.begin(), files_[size_t(f)].elements.end(), kNone);
-  files_in_lanes_.clear();
+  for (const LaneRegister& r : lane_registers_) files_[size_t(r.file)].elements[r.element] = r.outside;
+  lane_registers_.clear();
+}
+
+std::vector<Values::Begun> Values::begun(std::span<const UOp> own) {
+  std::vector<Begun> out;
+  for (UOp define : own)
+    if (int32_t f = file_of(define); f >= 0)
+      for (Reg r : files_[size_t(f)].elements)
+        if (r != kNone) out.push_back({r, builder_.copy(r)});
+  return out;
+}
+
+void Values::begin_anew(std::span<const Begun> registers) {
+  for (const Begun& b : registers) builder_.assign(b.own, b.value);
+}
+
+// Which of the files a DEFINE_REG is; -1: none, it was not come to yet, or needs memory.
+int32_t Values::file_of(UOp define) const {
+  auto found = std::ranges::find(defines_, define, &std::pair<UOp, Value>::first);
+  return found == defines_.end() ? -1 : found->second[0].file;
 }
 
 namespace {

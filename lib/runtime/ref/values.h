@@ -46,7 +46,17 @@ class Values {
   // set between enter and leave holds until leave, then whatever it replaced is back.
   void enter() { marks_.push_back(undo_.size()); }
   void leave();
-  void leave_lanes();  // forgets the registers that were made for DEFINE_REGs in the lanes
+  // What DEFINE_REGs mean in lanes that have just been opened: of each of `own` every lane has its own register, which
+  // begins as it was outside.
+  void enter_lanes(std::span<const UOp> own);
+  void leave_lanes();  // they are what they were outside; those that were set in the lanes alone are forgotten
+  // The same where iterations of a loop stand for threads: what they begin with, made before the loop is opened, and
+  // at the beginning of each.
+  struct Begun {
+    Reg own, value;
+  };
+  std::vector<Begun> begun(std::span<const UOp> own);
+  void begin_anew(std::span<const Begun> registers);
 
   void lower(UOp u);
 
@@ -90,6 +100,7 @@ class Values {
   Value concatenated(UOp u);
   Element load_element(const Element& pointer, int64_t plus, Reg alt);
   void store_element(const Element& pointer, int64_t plus, Reg value);
+  int32_t file_of(UOp define) const;
   Reg& file_element(const Element& pointer, int64_t plus, bool for_load);
   Reg offset_plus(Reg offset, int64_t plus);
   Element pointer_arithmetic(UOp u, size_t i);
@@ -109,7 +120,12 @@ class Values {
   UOpSet value_uses_;                                   // the INDEX nodes that are used as numbers
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs that need memory
   std::vector<File> files_;
-  std::vector<int32_t> files_in_lanes_;
+  struct LaneRegister {
+    int32_t file;
+    size_t element;
+    Reg outside;
+  };
+  std::vector<LaneRegister> lane_registers_;
   std::vector<std::pair<UOp, Value>> defines_;
   std::vector<std::array<int32_t, 3>> views_;  // memory, scalar, the same memory as elements of that scalar
 };

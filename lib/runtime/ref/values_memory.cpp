@@ -194,15 +194,9 @@ Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
   Type type = type_of(file.dtype);
   if (r == kNone) {
     r = builder_.mutable_register(type, builder_.in_lanes());
-    if (builder_.in_lanes()) files_in_lanes_.push_back(pointer.file);
+    if (builder_.in_lanes()) lane_registers_.push_back({pointer.file, size_t(at), kNone});
     if (for_load || builder_.lane_mask() != kNone || pointer.valid != kNone)
       builder_.assign(r, builder_.constant(type, 0));
-  } else if (builder_.in_lanes() && !builder_.varying(r) && !for_load) {
-    // set outside of the lanes and now in each of them: every lane starts with its own copy
-    Reg own = builder_.mutable_register(type, true);
-    builder_.assign_in_lanes(own, r);
-    files_in_lanes_.push_back(pointer.file);
-    r = own;
   }
   return r;
 }
