@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/execute/lower.h"
+#include "lib/execute/sampled.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {
@@ -99,6 +100,14 @@ TEST_CASE("lower: a graph after a stage, and a linear list, become what the AST 
   CHECK(*lower_kernel({.list = *whole}, target, {.observer = &told}) == *whole);
   CHECK(told.begun == 1);
   CHECK(told.lowered == 2);
+}
+
+TEST_CASE("execution: of an array that is too small for a place no element is taken") {
+  Array four(dtypes::int32, {4});
+  for (int32_t i = 0; i < 4; i++) reinterpret_cast<int32_t*>(four.data())[i] = 10 * i;
+  CHECK(reinterpret_cast<const int32_t*>(elements_of(four, {3, 1}).data())[0] == 30);
+  CHECK_THROWS_AS(elements_of(four, {0, 4}), Failure);
+  CHECK_THROWS_AS(elements_of(four, {-1}), Failure);
 }
 
 }  // namespace tgc

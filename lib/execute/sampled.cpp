@@ -200,6 +200,9 @@ Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
 Array elements_of(const Array& array, const std::vector<int64_t>& places) {
   Array out(array.dtype(), {int64_t(places.size())});
   auto item = size_t(array.dtype().itemsize());
+  for (int64_t place : places)
+    if (place < 0 || place >= array.size())
+      throw Failure("element " + std::to_string(place) + " of " + array.describe());
   for (size_t i = 0; i < places.size(); i++)
     std::memcpy(out.data() + i * item, array.data() + size_t(places[i]) * item, item);
   return out;

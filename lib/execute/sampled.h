@@ -16,7 +16,7 @@ struct Sample {
   Arrays values;                                       // what is stored there, in that order
 };
 
-// Those elements of an array.
+// Those elements of an array. Throws Failure where it has no such element.
 Array elements_of(const Array& array, const std::vector<int64_t>& places);
 
 // About how many UOps REF evaluates in one run of a kernel's AST; ranges whose size is no number count once.

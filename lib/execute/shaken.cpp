@@ -1,5 +1,6 @@
 #include "lib/execute/shaken.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lib/uop/graph.h"
@@ -39,7 +40,7 @@ constexpr OpSet kMayOverflow = {Op::ADD, Op::SUB, Op::MUL};
 
 class Shaker {
  public:
-  Shaker(Graph& graph, int way) : way_(way), made_(graph), inexact_(graph) {}
+  Shaker(Graph& graph, int way) : way_(way), made_(graph), inexact_(graph), computed_(graph) {}
 
   UOp shake(UOp root) {
     size_t number = 0;
@@ -47,6 +48,7 @@ class Shaker {
       std::vector<UOp> src;
       for (UOp s : u.src()) src.push_back(*made_.find(s));
       note_exactness(u);
+      note_computed(u);
       UOp made = off(u, src, number++);
       made_[u] = made;
     }
@@ -61,6 +63,14 @@ class Shaker {
     bool passes_on = u.dtype().is_value() && !u.in({Op::LOAD, Op::INDEX});
     for (size_t i = 0; !inexact && passes_on && i < u.num_src(); i++) inexact = inexact_.contains(u.src(i));
     if (inexact) inexact_.insert(u);
+  }
+  // Whether a float is the result of arithmetic: the bits of one that is loaded or constant are what they are.
+  void note_computed(UOp u) {
+    auto is_float = [](UOp x) { return x.dtype().is_value() && dtypes::is_float(x.dtype()); };
+    if (!is_float(u) || u.in({Op::LOAD, Op::INDEX})) return;
+    bool computed = !u.is(Op::WHERE) && u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE, Op::WMMA});
+    if (computed || std::ranges::any_of(u.src(), [&](UOp s) { return is_float(s) && computed_.contains(s); }))
+      computed_.insert(u);
   }
   // Of a float: whether the step itself rounds.
   static bool rounds(UOp u) {
@@ -96,13 +106,16 @@ class Shaker {
   }
 
   UOp off(UOp u, const std::vector<UOp>& src, size_t number) const {
+    const Const zero = int64_t(0);
     UOp same = u.with_src(src);
     if (!u.dtype().is_value() || u.dtype().is(Scalar::Index)) return same;
     if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype()))
       return cast_to_integer(u, src[0]);
     if (u.in(ops::Comparison) && dtypes::is_float(u.src(0).dtype())) return comparison(u, same, src);
     if (dtypes::is_float(u.dtype())) return float_step(u, same, src, number);
-    if (u.in({Op::IDIV, Op::MOD})) return src[1].ne(Const(int64_t(0))).where(same, something_else(same));
+    if (u.is(Op::BITCAST) && computed_.contains(u.src(0))) return src[0].ne(src[0]).where(something_else(same), same);
+    if (u.is(Op::POW)) return (src[0].ne(zero) | src[1].ge(zero)).where(same, something_else(same));
+    if (u.in({Op::IDIV, Op::MOD})) return src[1].ne(zero).where(same, something_else(same));
     if (u.in({Op::SHL, Op::SHR}))
       return src[1].lt(Const(int64_t(u.dtype().scalar().bitsize()))).where(same, something_else(same));
     return u.in(kMayOverflow) ? integer_step(u, same, src) : same;
@@ -154,6 +167,7 @@ class Shaker {
   int way_;
   UOpMap<UOp> made_;
   UOpSet inexact_;
+  UOpSet computed_;  // floats that arithmetic made
 };
 
 }  // namespace

@@ -64,6 +64,8 @@ TEST_CASE("shaken: a comparison of floats that are equal but for rounding, or ne
 TEST_CASE("shaken: what C leaves undefined is something else") {
   CHECK(results("i//j", 7, 0).jumps == kShakings);
   CHECK(results("i<<j", 1, 32).jumps == kShakings);
+  CHECK(results("UOp(Ops.POW, dtypes.int, (i, j))", 0, -1).jumps == kShakings);
+  CHECK(results("UOp(Ops.POW, dtypes.int, (i, j))", -1, -3).jumps == 0);
   CHECK(results("a.cast(dtypes.int8)", 128, 0).jumps == kShakings);
   CHECK(results("a.cast(dtypes.int8)", 127.5f, 0).jumps == 0);
   CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kShakings);
@@ -74,6 +76,15 @@ TEST_CASE("shaken: what C leaves undefined is something else") {
     CHECK(results("(" + sum + "<UOp.const(dtypes.int8, " + b + ")", 100, 100).jumps +
               results("(UOp.const(dtypes.int8, " + b + "<" + sum + ")", 100, 100).jumps > 0);
   }
+}
+
+TEST_CASE("shaken: the bits of a NaN are something else where it was computed, and what they are where it was loaded") {
+  const std::string bits = ".bitcast(dtypes.int)";
+  CHECK(results("(a*UOp.const(dtypes.float, -1.0))" + bits, NAN, 0).jumps == kShakings);
+  CHECK(results("(a<b).where(a, b)" + bits, 1, NAN).jumps == 0);
+  CHECK(results("(b!=b).where(a*b, b)" + bits, 1, NAN).jumps == kShakings);
+  CHECK(results("(a*UOp.const(dtypes.float, -1.0))" + bits, 3, 0).jumps == 0);
+  CHECK(results("a" + bits, NAN, 0).jumps == 0);
 }
 
 TEST_CASE("shaken: a cast of what rounding puts on either side of an integer jumps; so does a small difference") {

@@ -61,6 +61,20 @@ TEST_CASE("bisect: a stage that is wrong, though what follows makes it right aga
   CHECK(report.again.find("--each-stage") != std::string::npos);
 }
 
+TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many elements") {
+  const std::string text =  // the sign of a NaN, of which only the bits tell
+      "i = UOp.range(16, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 1).index(i)\n"
+      "v = (a.bitcast(dtypes.float)*UOp.const(dtypes.float, -1.0)).bitcast(dtypes.int)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+  Session session;
+  session.over.target = "CPU:CLANG";
+  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  BisectReport report = bisect(session, in, {.device = "REF"});
+  INFO(report.text());
+  CHECK(report.verdict == Verdict::Same);
+}
+
 TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {
   // data0[i, j] = (half)(j + 8192) < 8196, of all j at once: half holds every eighth
   const std::string text =

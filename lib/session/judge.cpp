@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lib/execute/placement.h"
+#include "lib/execute/sampled.h"
 #include "lib/execute/shaken.h"
 #include "lib/runtime/ref/rounding.h"
 #include "lib/uop/copy.h"
@@ -95,6 +96,12 @@ Result<std::vector<Comparison>> judge(const JudgedKernel& kernel, const Arrays& 
     }
     return out;
   });
+}
+
+bool is_worth_asking(UOp root, const std::vector<Comparison>& compared) {
+  constexpr double kMoment = 1e6;  // evaluations of UOps
+  bool few = std::ranges::all_of(compared, [](const Comparison& c) { return 10 * c.different <= c.size; });
+  return root && (few || work_of(root) <= kMoment);
 }
 
 }  // namespace tgc

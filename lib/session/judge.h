@@ -28,4 +28,8 @@ Result<std::vector<Comparison>> judge(const JudgedKernel& kernel, const Arrays& 
                                       const std::function<ToleranceOptions(const Array& expected)>& tolerance,
                                       Arrays* settled = nullptr);
 
+// Whether it is worth while to ask what the kernel leaves open, which takes five more runs in REF: these take a moment,
+// or so few elements differ that rounding may explain them all. `compared`: without asking. Of a linear list: never.
+bool is_worth_asking(UOp root, const std::vector<Comparison>& compared);
+
 }  // namespace tgc

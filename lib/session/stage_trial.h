@@ -7,9 +7,9 @@
 namespace tgc {
 
 // Runs the kernel's graph as it came and after every stage in REF, on `inputs`, and compares what it stores with
-// `expected`; when that is empty, with what the first graph stores. Stops at the first that differs. `target` is what
-// it is lowered for, `tolerance` that of an expected array. Throws Failure: a stage that fails, a graph that REF cannot
-// run.
+// `expected`, as judge does (judge.h); when that is empty, with what the first graph stores. Stops at the first that
+// differs. `target` is what it is lowered for, `tolerance` that of an expected array. Throws Failure: a stage that
+// fails, a graph that REF cannot run.
 StageDifference run_stages(const Session& session, const Loaded& in, const Target& target, const TrialSpec& spec,
                            const Arrays& inputs, Arrays expected,
                            const std::function<ToleranceOptions(const Array& expected)>& tolerance);

@@ -124,9 +124,9 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
     auto allowed = [&](const Array& e) { return tolerance_for(spec.tolerance, in.root, e); };
     JudgedKernel judged{UOp(), inputs, spec.variables, {.in_process = true}};
     auto compared = judge(judged, done->outputs, expected, allowed);
-    // where few elements differ, those that hang on rounding say nothing; as bisect has it
-    if (compared && std::ranges::all_of(*compared, [](const Comparison& c) { return 10 * c.different <= c.size; })) {
-      judged.root = in.list.empty() ? in.root : UOp();
+    const UOp root = in.list.empty() ? in.root : UOp();
+    if (compared && is_worth_asking(root, *compared)) {  // as bisect has it
+      judged.root = root;
       compared = judge(judged, done->outputs, expected, allowed);
     }
     for (const Comparison& c : compared.value_or_throw())

@@ -129,7 +129,8 @@ std::string TrialReport::text(size_t number, bool color) const {
   if (!made_for.empty()) out += "  made for " + made_for + "\n";
   if (!notes.empty()) out += "  note: " + notes + ": devices may differ\n";
   if (stages && stages->stage.empty())
-    out += "  each of " + plural(stages->stages_run, "stage") + " computes the same\n";
+    out += "  each of " + plural(stages->stages_run, "stage") + " computes the same" +
+           (stages->arrays.empty() ? "\n" : ", but for elements that are left out\n");
   if (stages && !stages->stage.empty()) {
     out += "  the first stage that computes something else: " + stages->stage + "\n";
     for (const Comparison& c : stages->arrays) out += indented(c.text());

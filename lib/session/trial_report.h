@@ -32,7 +32,7 @@ struct TimedRuns {
 struct StageDifference {
   std::string stage;            // empty: none
   size_t stages_run = 0;
-  std::vector<Comparison> arrays;
+  std::vector<Comparison> arrays;  // there; where there is none: of the last stage that left elements out
 };
 
 struct TrialReport {
