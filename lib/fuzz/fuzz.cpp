@@ -54,6 +54,7 @@ class Campaign {
     begin_ = Clock::now();
     if (!spec_.graph.empty()) {
       one(maker_.again(parse_recipe(spec_.graph).value_or_throw()));
+      made_++;
     } else {
       std::vector<std::thread> threads;
       for (unsigned i = 1; i < session_.jobs; i++) threads.emplace_back([&] { work(); });
@@ -61,6 +62,7 @@ class Campaign {
       for (std::thread& t : threads) t.join();
     }
     report_.seconds = seconds_since(begin_);
+    report_.made = made_;
     compare_with_tinygrad();
     count_rules();
     for (auto& [key, finding] : findings_) report_.findings.push_back(finding);
@@ -83,7 +85,10 @@ class Campaign {
   void work() {
     const Steering steering{.rule = [&](Chance& c) { return seldom_hit(c); },
                             .parent = [&](Chance& c) { return ancestor(c); }};
-    for (uint64_t number; number = next_++, !over(number);) one(maker_.make(number, steering));
+    for (uint64_t number; number = next_++, !over(number);) {
+      one(maker_.make(number, steering));
+      made_++;
+    }
   }
 
   // ---- what few graphs hit, others are made from
@@ -240,6 +245,7 @@ class Campaign {
     finding.known = known_.entry_of({.rule = finding.rule + (finding.branch.empty() ? "" : " [" + finding.branch + "]"),
                                      .symptom = failure.symptom,
                                      .said = finding.said,
+                                     .node = blamed.node,
                                      .is_non_finite = failure.is_non_finite,
                                      .has_wild_constant = is_wild,
                                      .settings = changed_settings(kernel.graph->settings())});
@@ -295,7 +301,7 @@ class Campaign {
   KnownRules known_;
   std::vector<std::string> devices_;
   Clock::time_point begin_;
-  std::atomic<uint64_t> next_ = 0;
+  std::atomic<uint64_t> next_ = 0, made_ = 0;
   std::mutex lock_;  // of all that follows, and of the report
   std::map<std::string, uint64_t> counts_;  // of rules: graphs that they applied in
   std::vector<Ancestor> rare_;

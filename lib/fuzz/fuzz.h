@@ -35,6 +35,8 @@ struct FuzzFinding {
 
 struct FuzzReport {
   uint64_t seed = 0;
+  size_t made = 0;  // graphs, as FuzzSpec::count counts them; a tensor graph is as many kernels as its schedule has
+  // of their kernels:
   size_t graphs = 0;  // that were compared
   size_t compiled = 0;  // too large for REF: watched and unwatched compared alone
   size_t refused = 0;  // by a stage or the renderer, with a message

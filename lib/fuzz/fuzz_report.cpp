@@ -40,12 +40,12 @@ std::string line_of(const FuzzFinding& f) {
 }  // namespace
 
 std::string FuzzReport::text() const {
-  char line[256];
+  char line[512];
   std::snprintf(
       line, sizeof line,
-      "%zu graphs from seed %llu in %.1f s, %.0f a second; %zu compiled alone, %zu refused, %zu left out; %zu runs in "
-      "REF, %zu on devices\n%zu of %zu rewrite rules applied (%.1f %%)\n",
-      graphs, static_cast<unsigned long long>(seed), seconds, double(graphs) / std::max(seconds, 1e-9), compiled,
+      "%zu graphs from seed %llu in %.1f s, %.0f a second: of their kernels %zu compared, %zu compiled alone, %zu "
+      "refused, %zu left out\n%zu runs in REF, %zu on devices; %zu of %zu rewrite rules applied (%.1f %%)\n",
+      made, static_cast<unsigned long long>(seed), seconds, double(made) / std::max(seconds, 1e-9), graphs, compiled,
       refused, left_out, runs, device_runs, rules_hit, rules,
       100.0 * double(rules_hit) / double(std::max<size_t>(1, rules)));
   std::string out = line;
@@ -65,8 +65,8 @@ std::string FuzzReport::json() const {
   JsonWriter json(out);
   json.object([&] {
     if (!error.empty()) return (void)json.member("error", error);
-    json.member("seed", seed).member("graphs", graphs).member("compiled", compiled).member("refused", refused);
-    json.member("left_out", left_out).member("rounding", rounding);
+    json.member("seed", seed).member("made", made).member("graphs", graphs).member("compiled", compiled);
+    json.member("refused", refused).member("left_out", left_out).member("rounding", rounding);
     json.member("runs", runs).member("device_runs", device_runs).key("seconds").number(seconds, "%.3f");
     json.member("with_tinygrad", with_tinygrad);
     json.member("rules", rules).member("rules_hit", rules_hit).member("never_hit", never_hit);

@@ -175,6 +175,8 @@ TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {
   CHECK(report.exit_code() == 1);
   const FuzzFinding& found = *std::ranges::find_if(report.findings, is_it);
   CHECK(found.times > 1);
+  CHECK(report.made == 60);
+  CHECK(report.text().starts_with("60 graphs from seed 0 in "));
   CHECK(found.nodes > 0);
   CHECK(found.nodes < 30);
   CHECK(report.rules_hit > 50);
@@ -264,6 +266,12 @@ TEST_CASE("fuzz: an entry tells of its rule and branch, of what is said, and und
   CHECK(known->entry_of({.rule = "divmod-general [gcd]"}) == "");
   CHECK(known->entry_of({.rule = "mul-fdiv", .is_non_finite = true}) == "non-finite, mul-fdiv");
   CHECK(known->entry_of({.rule = "mul-fdiv"}) == "");
+  const std::string gate =
+      "Ops.INDEX dtypes.imagef((1, 384, 4))\n  Ops.WHERE dtypes.index.vec(2)\n    Ops.CMPLT dtypes.bool\n";
+  CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.CONST dtypes.index 0\n"}) != "");
+  CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.RANGE dtypes.index 0\n"}) == "");
+  CHECK(known->entry_of({.rule = "index-given-valid", .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
+                                                              "    Ops.CONST dtypes.index 0\n"}) == "");
   const std::string said = "on CPU:CLANG: after the end of data0";
   CHECK(known->entry_of({.symptom = "crash", .said = said}) == "");
   CHECK(known->entry_of({.symptom = "crash", .said = said, .settings = {{"DEVECTORIZE", "2"}}}) ==

@@ -2,11 +2,27 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "lib/session/bisect.h"
 
 namespace tgc {
 namespace {
+
+// Whether the parts of `pattern`, between which `*` stands, are in `text`, one after another.
+bool has(std::string_view text, std::string_view pattern) {
+  const size_t star = pattern.find('*'), at = text.find(pattern.substr(0, star));
+  if (at == text.npos) return false;
+  return star == pattern.npos || has(text.substr(at + star), pattern.substr(star + 1));
+}
+
+// Its lines as one, with one space between words.
+std::string in_a_line(const std::string& tree) {
+  std::istringstream words(tree);
+  std::string out;
+  for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
 
 // A condition before an entry: "DEVECTORIZE=2", "non-finite".
 bool holds(const std::string& condition, const FindingTraits& finding) {
@@ -16,17 +32,17 @@ bool holds(const std::string& condition, const FindingTraits& finding) {
   return it != finding.settings.end() && it->second == condition.substr(equals + 1);
 }
 
-// By its rule and branch, or by its symptom and what is said: "compile: invalid cast opcode". Perhaps under one
-// condition alone, which stands before it: "DEVECTORIZE=2, crash: a vector at an address", "non-finite, mul-fdiv".
+// By its rule and branch, and perhaps what was rewritten; or by its symptom and what is said: "compile: invalid cast
+// opcode". Perhaps under one condition alone, which stands before it: "non-finite, mul-fdiv".
 bool tells_of(std::string entry, const FindingTraits& finding) {
   if (size_t comma = entry.find(", "); comma != entry.npos && comma < entry.find(": ")) {
     if (!holds(entry.substr(0, comma), finding)) return false;
     entry = entry.substr(comma + 2);
   }
-  if (entry == finding.rule) return true;
-  size_t colon = entry.find(": ");
-  bool is_symptom = colon != entry.npos && entry.substr(0, colon) == finding.symptom;
-  return is_symptom && finding.said.find(entry.substr(colon + 2)) != finding.said.npos;
+  const size_t colon = entry.find(": ");
+  const std::string who = entry.substr(0, colon), what = colon == entry.npos ? "" : entry.substr(colon + 2);
+  if (who == finding.rule) return has(in_a_line(finding.node), what);
+  return colon != entry.npos && who == finding.symptom && has(finding.said, what);
 }
 
 }  // namespace

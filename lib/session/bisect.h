@@ -23,6 +23,7 @@ struct BisectReport {
   std::string stage = {}, rule = {}, branch = {}, location = {};  // of a rewrite; of a shortcut its name and location
   uint64_t rewrite = 0;              // the application of that rule in that stage, from 1
   std::string before = {}, after = {};  // both sides; of a renderer the node, and how it is printed
+  std::string node = {};             // of a rewrite: what was rewritten, as a tree that is deeper than `before`
   struct Turn {
     std::string rule, branch, location, before, after;
   };

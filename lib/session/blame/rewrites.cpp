@@ -203,7 +203,7 @@ void name_suspect(const Suspect& s, BisectReport& report) {
   report.branch = s.branch ? s.branch : "";
   report.location = location_of(*s.rule);
   report.rewrite = s.in_stage;
-  report.before = s.before, report.after = s.after;
+  report.before = s.before, report.after = s.after, report.node = s.whole_before;
 }
 
 void name_application(const Application& a, BisectReport& report) { name_suspect(suspect_of(a, {}), report); }
