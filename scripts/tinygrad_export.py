@@ -7,6 +7,7 @@
   tinygrad_export.py -o out.jsonl.gz [options] -- - args... <program.py
   tinygrad_export.py -o out.jsonl.gz [--targets=T,T...] --replay old.jsonl.gz...
   tinygrad_export.py -o out.jsonl.gz --viz rewrites.pkl
+  tinygrad_export.py --answer
 
 The program runs as it would alone, and so do the Python processes that it starts. Each schedule that tinygrad makes
 becomes a tensor record, each kernel a kernel record per target: the graph after every stage, the linear list, the
@@ -27,9 +28,12 @@ compares two such recordings, `tgc lint out.jit.jsonl.gz` looks for what a jit d
 --targets names what each kernel is compiled for (CPU:CLANG, CUDA:CUDA:sm_80, ...; no such device is needed); without
 it, what the program itself uses. What the program compiles under settings of its own (Context(NOOPT=1)) says so in its
 record. --replay compiles the graphs of golden files again instead of running a program. --viz converts a trace that
-tinygrad's VIZ=1, or TRACK_MATCH_STATS=2, has left in the folder for temporary files, with every match. Each record is on the disk as
-soon as it is made: whatever ends the program, those before are whole. The exit code is the program's own; 2 when
-nothing could be recorded.
+tinygrad's VIZ=1, or TRACK_MATCH_STATS=2, has left in the folder for temporary files, with every match. Each record is
+on the disk as soon as it is made: whatever ends the program, those before are whole. The exit code is the program's
+own; 2 when nothing could be recorded.
+
+--answer writes no file, but what `tgc conform --with`, `tgc reduce --tinygrad` and `tgc fuzz --tinygrad` ask on standard
+input is answered on standard output, by tinygrad 0.12.0.
 
 In a program: `from tinygrad_export import tgc_export; tgc_export(tensor, path="out.jsonl.gz")` records the schedule and
 the kernels of tensors and realizes nothing. Under this command the path is left out.
@@ -91,11 +95,20 @@ def replay(paths, recorder):
           if record is not None: recorder.write("tensor", record, own)
 
 
+def answer_questions():
+  version = installed_version()
+  if version != WANTED: trouble(f"--answer is for tinygrad {WANTED}; here is {version or 'none'}")
+  from tgc_export.answers import answer_all
+  answer_all()
+  return 0
+
+
 def main():
-  usage = "%(prog)s -o OUT.jsonl[.gz] [options] (-- (program.py | -m module | -c code | -) args... | --replay FILE... | --viz FILE)"
+  usage = ("%(prog)s -o OUT.jsonl[.gz] [options] (-- (program.py | -m module | -c code | -) args... | --replay FILE... | --viz FILE)"
+           "\n       %(prog)s --answer")
   form = argparse.RawDescriptionHelpFormatter
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=form, usage=usage)
-  parser.add_argument("-o", "--output", required=True, help="the golden file to write")
+  parser.add_argument("-o", "--output", help="the golden file to write")
   parser.add_argument("--targets", default="", metavar="T,T",
                       help="compile every kernel for these, for example CPU:CLANG,CUDA:CUDA:sm_80")
   parser.add_argument("--id", help="what the records are called: NAME.0, NAME.1, ...; the program's name if not given")
@@ -109,8 +122,11 @@ def main():
                       help="keep every match of a rule too: its place, what it matched, what it made; with --walk")
   parser.add_argument("--replay", nargs="+", metavar="FILE", help="compile the graphs of these golden files again")
   parser.add_argument("--viz", metavar="FILE", help="convert a trace that VIZ saved, rewrites.pkl, with the same tinygrad")
+  parser.add_argument("--answer", action="store_true", help="answer the questions of tgc, a line each, and write no file")
   split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
   options, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
+  if options.answer: return answer_questions()
+  if not options.output: parser.error("the following arguments are required: -o/--output")
   if sum(map(bool, (command, options.replay, options.viz))) != 1:
     parser.error("give a program after --, or --replay with golden files, or --viz with a trace")
   if command in (["-m"], ["-c"]): parser.error(f"{command[0]} needs " + ("a module" if command[0] == "-m" else "code"))

@@ -77,6 +77,9 @@ void add_bisect(CLI::App& app, int& exit_code) {
   add_emulator_options(*cmd), add_weights_option(*cmd, o->over), add_repro_option(*cmd, t.repro);
   option("--against", o->plan.against, "GOLDEN",
          "golden records (FILE#ID): where tgc begins to make something else of the kernel than tinygrad made");
+  option("--tinygrad", o->plan.tinygrad, "PYTHON",
+         "the same of what a tinygrad 0.12.0 makes of it now: a Python with it and tgc.export, or a command")
+      ->excludes("--against");
   option("--cmd", o->plan.command, "'SCRIPT {}'",
          "instead of running it: the first stage, and its first rewrite, after which this shell command ends with 0; "
          "{} stands for a file with the graph");

@@ -6,6 +6,7 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/reduce/reduce.h"
+#include "lib/session/again.h"
 #include "lib/session/source.h"
 #include "lib/support/write_file.h"
 
@@ -31,7 +32,7 @@ Result<Wanted> wanted_of(const std::string& text) {
 // The command that shows it again: where a program of the user's said that it is there, that one.
 std::string again(const ReduceOptions& o, const Wanted& wanted) {
   if (wanted.kind == Symptom::Kind::Differs)
-    return "tgc reduce " + o.output + " --while=differs --tinygrad='" + o.tinygrad + "' -o " + o.output;
+    return "tgc bisect " + o.output + " --tinygrad=" + shell_word(o.tinygrad);
   if (wanted.kind != Symptom::Kind::Script) return "tgc run " + o.output;
   std::string command = wanted.script;
   for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += o.output.size())

@@ -14,6 +14,7 @@
 #include "lib/reduce/reduce.h"
 #include "lib/rewrite/hits.h"
 #include "lib/session/again.h"
+#include "lib/session/record_check.h"
 #include "lib/support/clocks.h"
 #include "lib/support/file_name.h"
 #include "lib/support/write_file.h"

@@ -10,7 +10,6 @@
 #include "lib/session/again.h"
 #include "lib/session/blame/divergence.h"
 #include "lib/session/bundle.h"
-#include "lib/session/with_tinygrad.h"
 #include "lib/spec/loops.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
@@ -43,6 +42,12 @@ std::string Shown::text() const {
   };
   part("verdict", ": "), part("rule", " "), part("branch", " "), part("stage", ", ");
   return blamed.empty() && !symptom.said.empty() ? out + ": " + symptom.said : out;
+}
+
+bool Shown::names_rewrite() const {
+  auto verdict = blamed.find("verdict");
+  return verdict != blamed.end() && blamed.contains("rule") &&
+         (verdict->second == "rewrite" || verdict->second == "divergence");
 }
 
 void Shown::blame(const BisectReport& report) {
@@ -141,18 +146,11 @@ Result<Shown> Oracle::look(const Specimen& c, const Shown* same) {
 }
 
 // The first stage whose text is not tinygrad's, and the rewrite that makes it so.
-Shown Oracle::difference(const Specimen& c) const {
-  auto ast = pyrender(c.root);
-  if (!ast) return {};
-  KernelText kernel{*ast, changed_settings(c.graph->settings()), c.info.target};
-  auto made = std::move(MadeByTinygrad::make(wanted_.script, {&kernel, 1}).value_or_throw());
+Shown Oracle::difference(const Specimen& c) {
   Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, which has the fault
-  auto record = record_against(here, made.path(), "");
-  if (!record) return {};  // it came to no record of it
-  Shown out;
   BisectReport report;
-  if (!blame_divergence(here, c.loaded(), **record, report)) return {};
-  out.symptom = {Kind::Differs, "the first stage that differs is '" + report.stage + "'", report.stage};
+  if (!blame_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause, report)) return {};
+  Shown out{.symptom = {Kind::Differs, "the first stage that differs is '" + report.stage + "'", report.stage}};
   out.blame(report);
   return out;
 }

@@ -10,6 +10,7 @@
 #include "lib/reduce/specimen.h"
 #include "lib/session/bisect.h"
 #include "lib/session/symptom.h"
+#include "lib/session/with_tinygrad.h"
 
 namespace tgc {
 
@@ -26,13 +27,17 @@ struct Shown {
   std::map<std::string, std::string> blamed;  // by bisect: verdict, stage, rule, branch; empty: it was not asked
   uint64_t rewrite = 0;  // of a rule that is blamed: which application in that stage, from 1
   void blame(const BisectReport& report);
+  bool names_rewrite() const;
   std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
 class Oracle {
  public:
   Oracle(const Session& session, TrialSpec spec, Wanted wanted)
-      : session_(session), spec_(std::move(spec)), wanted_(std::move(wanted)) {}
+      : session_(session),
+        spec_(std::move(spec)),
+        wanted_(std::move(wanted)),
+        tinygrad_(session, wanted_.script) {}
 
   // What the case shows at first; an error when it does not show what is wanted.
   Result<Shown> first(const Specimen& c);
@@ -59,11 +64,12 @@ class Oracle {
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: well formed, and a glance has nothing against it
   Answer answer(const Specimen& c, const std::string& key);
   bool script_says_so(const Specimen& c) const;
-  Shown difference(const Specimen& c) const;
+  Shown difference(const Specimen& c);
 
   const Session& session_;
   TrialSpec spec_;
   Wanted wanted_;
+  Tinygrad tinygrad_;  // of "differs"; of all else it is not asked
   Shown shown_;
   bool is_either_ = false;  // asked for 'wrong', a crash in REF will do
   std::optional<Glance> glance_;  // once it is known what is shown

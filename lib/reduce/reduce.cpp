@@ -37,7 +37,7 @@ class Reduction {
         own_(without_overrides(session)),
         in_(in),
         spec_(with_bundle(spec, in)),
-        script_(wanted.script),
+        wanted_(wanted),
         oracle_(own_, spec_without_place(spec_), wanted),
         report_(report) {}
 
@@ -51,6 +51,7 @@ class Reduction {
     sweep();
     if (best_.nodes() > kFew && !stopped()) is_rewrite() ? try_without_leap(given) : try_leap_from(given);
     if (best_.nodes() > kFew && !is_rewrite() && oracle_.has_close_glances()) try_thinned(given);
+    if (best_.nodes() > given.nodes() && !stopped()) try_from(given);
     report_.interrupted = session_.cancelled();
     end();
     (void)take_fault_warnings();  // of smaller cases: those of the case itself came with its first look
@@ -77,6 +78,7 @@ class Reduction {
              .info = in_.info,
              .device = place.device_option()};
     if (place.target) best_.info.target = place.target->name();
+    if (wanted_.kind == Symptom::Kind::Differs) best_.device = "REF";  // nothing runs anywhere
     best_.info.settings.clear();
     best_.root = copy_into(*best_.graph, in_.root);
     if (!session_.over.opts.empty())
@@ -101,10 +103,7 @@ class Reduction {
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
-  bool is_rewrite() const {
-    auto it = oracle_.shown().blamed.find("verdict");
-    return it != oracle_.shown().blamed.end() && it->second == "rewrite";
-  }
+  bool is_rewrite() const { return oracle_.shown().names_rewrite(); }
 
   // Of a stage that gives up: whether the way from its last rewrite leads to less.
   void try_leap_from(const Specimen& given) {
@@ -122,6 +121,13 @@ class Reduction {
     Specimen reduced = std::exchange(best_, std::move(*all));
     sweep();
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
+  }
+
+  // Of a stage whose graph has more nodes than the case had that was given: single steps from that.
+  void try_from(const Specimen& given) {
+    Specimen reduced = std::exchange(best_, given);
+    sweep();
+    if (is_smaller_than(reduced, best_)) best_ = std::move(reduced);
   }
 
   // As plain ddmin goes about it: whether the way from what is left without the largest parts of all nodes, as far as
@@ -437,7 +443,7 @@ class Reduction {
     Placement place = std::move(placement_for(own_, spec.device, in).value_or_throw());
     Repro repro{.symptom = std::string(name_of(oracle_.symptom_in(best_))),
                 .said = oracle_.shown().text(),
-                .script = script_,
+                .script = wanted_.script,
                 .blamed = oracle_.shown().blamed,
                 .inputs = best_.inputs};
     if (best_.fault) repro.fault = best_.fault->text();
@@ -448,7 +454,7 @@ class Reduction {
   Session own_;
   Loaded& in_;
   TrialSpec spec_;
-  std::string script_;
+  Wanted wanted_;
   Oracle oracle_;
   ReduceReport& report_;
   Specimen best_;

@@ -187,4 +187,22 @@ Result<std::string> Answerer::ask(const std::string& question, double seconds, c
   }
 }
 
+Result<std::string> LastingAnswerer::ask(const std::string& question) {
+  if (!running_) {
+    auto started = Answerer::start(command_);
+    if (!started) return started.diag();
+    running_.emplace(std::move(*started));
+  }
+  std::string early = running_->said_unasked();
+  auto line = early.empty() ? running_->ask(question, seconds_, stop_)
+                            : Result<std::string>(Diag{"the command says more than it is asked: " + early});
+  if (!line) fail();
+  return line;
+}
+
+void LastingAnswerer::fail() {
+  if (running_) running_->kill();
+  running_.reset();
+}
+
 }  // namespace tgc

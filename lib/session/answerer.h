@@ -2,6 +2,7 @@
 // its standard input, heard through its standard output; what it says on standard error goes where ours goes.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "lib/support/result.h"
@@ -32,6 +33,26 @@ class Answerer {
 
   int pid_, to_, from_;
   std::string rest_;  // read, and not yet answered
+};
+
+// The same for as long as it is needed: started when it is first asked, and anew after it failed, so that nothing late
+// is taken for another question's answer.
+class LastingAnswerer {
+ public:
+  // `seconds`, `stop`: for each question, as above.
+  LastingAnswerer(std::string command, double seconds, std::function<bool()> stop)
+      : command_(std::move(command)), seconds_(seconds), stop_(std::move(stop)) {}
+
+  // Errors: as above; it cannot be started; it said more than it was asked. It has failed then.
+  Result<std::string> ask(const std::string& question);
+  // It failed in another way: what it says is no answer.
+  void fail();
+
+ private:
+  std::string command_;
+  double seconds_;
+  std::function<bool()> stop_;
+  std::optional<Answerer> running_;
 };
 
 }  // namespace tgc

@@ -11,7 +11,9 @@
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/blame/schedule.h"
 #include "lib/session/bundle.h"
+#include "lib/session/with_tinygrad.h"
 #include "lib/support/clocks.h"
+#include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {
@@ -138,6 +140,27 @@ void bisect_kernels(const Session& session, const Loaded& whole, const TrialSpec
   failing.keep();
 }
 
+// What tgc makes of a kernel, against what tinygrad made or makes of it.
+void bisect_divergence(const Session& session, Loaded& in, const TrialSpec& spec, const BisectPlan& plan,
+                       BisectReport& report) {
+  const bool is_asked = !plan.tinygrad.empty();
+  if (is_asked) {
+    in.info.target = session.target_for(in);
+    if (!session.over.opts.empty())
+      in.root = with_opts(in.root, read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
+    Tinygrad tinygrad(session, plan.tinygrad);
+    blame_divergence(session, in, tinygrad, "", report);
+    report.device = in.info.target;
+  } else {
+    auto record = std::move(record_against(session, plan.against, in.info.name).value_or_throw());
+    blame_divergence(session, in, *record, report);
+    report.device = record->target;
+  }
+  report.again = bisect_again(spec, (spec.kernel.empty() ? "" : " --kernel=" + shell_word(spec.kernel)) +
+                                        (is_asked ? " --tinygrad=" + shell_word(plan.tinygrad)
+                                                  : " --against=" + shell_word(plan.against)));
+}
+
 }  // namespace
 
 BisectReport bisect(const Session& whole, Loaded& in, const TrialSpec& spec, const BisectPlan& plan) {
@@ -145,14 +168,7 @@ BisectReport bisect(const Session& whole, Loaded& in, const TrialSpec& spec, con
   Cancel limit(whole.cancel, plan.seconds);
   if (plan.seconds > 0) session.cancel = &limit;
   return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
-    if (!plan.against.empty()) {
-      auto record = std::move(record_against(session, plan.against, in.info.name).value_or_throw());
-      report.device = record->target;
-      report.again = bisect_again(spec, (spec.kernel.empty() ? "" : " --kernel=" + shell_word(spec.kernel)) +
-                                            " --against=" + shell_word(plan.against));
-      blame_divergence(session, in, *record, report);
-      return;
-    }
+    if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, spec, plan, report);
     const TrialSpec own = with_bundle(spec, in);
     FailingRun run(session, in, own, report);
     if (!plan.command.empty()) {

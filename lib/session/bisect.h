@@ -53,6 +53,7 @@ inline constexpr std::string_view kWildConstant = "a constant that its dtype doe
 // What to ask besides.
 struct BisectPlan {
   std::string against;   // an INPUT: golden records; who is to blame that tgc makes something else than tinygrad made
+  std::string tinygrad;  // the same of what tinygrad makes of it now: a Python or a command (with_tinygrad.h)
   std::string command;   // a shell command that takes the place of running and comparing: {} stands for the file of a
                          // graph; it ends with 0 when that graph still shows what is wrong
   bool crash = false;    // it is tgc that dies: it is compiled in a process of its own first

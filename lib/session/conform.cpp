@@ -53,28 +53,22 @@ Result<std::string> listing(const std::string& text, const std::string& file, bo
   return without_last_lines(print_uops(read_list->list));
 }
 
-// The program that answers, started when it is needed and anew after it failed.
+// The program that answers, and whether it is worth asking.
 class Port {
  public:
-  Port(const Session& session, const ConformPlan& plan) : session_(session), plan_(plan) {}
+  Port(const Session& session, const ConformPlan& plan)
+      : program_(plan.command, plan.seconds, [&session] { return session.cancelled(); }) {}
 
   // The line that it answers. An error is what it did instead.
   Result<std::string> ask(const std::string& question) {
-    if (!running_) {
-      auto started = Answerer::start(plan_.command);
-      if (!started) return failed(started.diag());
-      running_.emplace(std::move(*started));
-    }
-    if (auto early = running_->said_unasked(); !early.empty())
-      return failed({.message = "the command says more than it is asked: " + early});
-    auto line = running_->ask(question, plan_.seconds, [&] { return session_.cancelled(); });
-    if (!line) return failed(line.diag());
+    auto line = program_.ask(question);
+    if (!line) count(line.diag());
     return line;
   }
   // It answered, and so that it can be understood.
   void understood() { in_a_row_ = 0, answered_ = true; }
   // Its line is no answer: whether the next one will belong to its question is not known.
-  void misunderstood(const Diag& diag) { failed(diag); }
+  void misunderstood(const Diag& diag) { program_.fail(), count(diag); }
 
   // Why it is not asked any more: it fails again and again, or at the end has not answered once. Empty: it is.
   std::string given_up(bool at_end = false) const {
@@ -86,21 +80,13 @@ class Port {
  private:
   static constexpr int kFailuresInARow = 10, kFailuresAtFirst = 3;
 
-  Diag failed(Diag diag) {
-    last_ = diag.text();
+  void count(const Diag& failure) {
+    last_ = failure.text();
     last_.erase(std::min(last_.find('\n'), last_.size()));
-    stop();
-    return diag;
-  }
-  void stop() {
-    if (running_) running_->kill();
-    running_.reset();
     in_a_row_++;
   }
 
-  const Session& session_;
-  const ConformPlan& plan_;
-  std::optional<Answerer> running_;
+  LastingAnswerer program_;
   int in_a_row_ = 0;  // failures
   bool answered_ = false;
   std::string last_;  // failure

@@ -1,38 +1,66 @@
 #include "lib/session/with_tinygrad.h"
 
-#include <unistd.h>
-
-#include <atomic>
-#include <cstdlib>
-#include <filesystem>
-
+#include "lib/compilation/stage_rows.h"
+#include "lib/session/replay.h"
 #include "lib/support/json_writer.h"
-#include "lib/support/write_file.h"
+#include "lib/text/json_scan.h"
+#include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr double kSeconds = 60;  // for an answer; the first one waits until tinygrad is imported
 
-std::string golden_text(std::span<const KernelText> kernels) {
-  std::string text;
+std::string command_of(const std::string& tinygrad) {
+  bool is_python = tinygrad.find(' ') == std::string::npos;
+  return tinygrad + (is_python ? " -m tgc.export" : "") + " --answer";
+}
+
+// {"id":..,"target":..,"settings":{..},"after":[..],"texts":{..},"until":..,"graph":{..}}
+std::string question_of(const Loaded& kernel, const Tinygrad::Stops& stops) {
+  std::string text, nodes = graph_to_json(kernel.root, {});
+  std::erase(nodes, '\n');
+  const Settings& settings = kernel.graph->settings();
+  const StageRow* last = find_row(kernel.info.stage);
   JsonWriter json(text);
   json.object([&] {
-    json.member("format", "tgc-golden").member("version", 1).member("level", "kernel").member("producer", "tgc");
-    json.key("settings").object([&] { json.member("CPU_COUNT", "4"); });
-  });
-  for (size_t i = 0; i < kernels.size(); i++) {
-    text += '\n';
-    JsonWriter record(text);
-    record.object([&] {
-      record.member("id", "kernel." + std::to_string(i)).member("target", kernels[i].target);
-      record.key("settings").object([&] {
-        for (auto& [name, value] : kernels[i].settings) record.member(name, value);
-      });
-      record.member("nodes", 0).member("ast", kernels[i].ast).key("stages").array([] {});
+    json.member("id", kernel.info.name).member("target", kernel.info.target);
+    json.key("settings").object([&] {
+      for (const SettingInfo& s : all_settings())
+        json.member(s.name, std::to_string(s.name == "CPU_COUNT" ? settings.cpu_count() : settings.*s.value));
     });
-  }
-  return text + "\n";
+    json.key("after").array([&] {
+      for (const StageRow& row : stage_rows())
+        if (last && row.kernel && &row <= last) json.value(row.name);
+    });
+    if (!stops.texts.empty())
+      json.key("texts").object([&] {
+        for (auto& [stage, made] : stops.texts) json.member(stage, made);
+      });
+    if (!stops.until.empty()) json.member("until", stops.until);
+    json.key("graph").raw(nodes);
+  });
+  return text;
+}
+
+// {"record":{..}} or {"error":".."}
+GoldenRecord record_in(const std::string& answer, const Loaded& kernel) {
+  constexpr const char* kFile = "tinygrad's answer";
+  std::optional<GoldenRecord> out;
+  JsonScanner in(answer, kFile, 1);
+  in.object([&](std::string_view key) {
+    if (key == "record") {
+      out = std::move(parse_golden_record({std::string(in.skip()), 1}, kFile).value_or_throw());
+    } else if (key == "error") {
+      out = {.id = kernel.info.name, .target = kernel.info.target, .ast = pyrender(kernel.root).value_or_throw()};
+      out->error = in.string();
+    } else {
+      in.skip();
+    }
+  });
+  in.end();
+  if (!out) in.fail(0, "an answer that says nothing", R"({"record":...} or {"error":"..."})");
+  return std::move(*out);
 }
 
 }  // namespace
@@ -44,40 +72,36 @@ GoldenSettings changed_settings(const Settings& settings) {
   return out;
 }
 
-Result<MadeByTinygrad> MadeByTinygrad::make(const std::string& tinygrad, std::span<const KernelText> kernels) {
-  static std::atomic<unsigned> number = 0;
-  std::string stem =
-      (fs::temp_directory_path() / ("tgc-" + std::to_string(::getpid()) + "-")).string() + std::to_string(number++);
-  std::string given = stem + ".jsonl", log = stem + ".log";
-  MadeByTinygrad out(stem + ".out.jsonl.gz");
-  if (auto status = write_file(given, golden_text(kernels)); !status) return status.diag();
-  bool is_python = tinygrad.find(' ') == std::string::npos;
-  // what the header says is no setting of a Context: the program has to begin with it
-  std::string command =
-      "CPU_COUNT=4 " + tinygrad + (is_python ? " -m tgc.export" : "") + " -o " + out.path() + " --replay " + given;
-  if (std::system((command + " >" + log + " 2>&1 </dev/null").c_str()) != 0)
-    return Diag{.message = "'" + command + "' failed", .file = log};
-  std::error_code error;
-  for (const std::string& file : {given, log}) fs::remove(file, error);
-  return out;
-}
+Tinygrad::Tinygrad(const Session& session, const std::string& tinygrad)
+    : process_(command_of(tinygrad), kSeconds, [&session] { return session.cancelled(); }) {}
 
-MadeByTinygrad::~MadeByTinygrad() {
-  std::error_code error;
-  if (!path_.empty()) fs::remove(path_, error);
+Result<GoldenRecord> Tinygrad::record_of(const Loaded& kernel, const Stops& stops) {
+  return catch_failures([&] {
+    const std::string question = question_of(kernel, stops);
+    std::lock_guard guard(lock_);
+    auto answer = process_.ask(question);
+    if (!answer) throw Failure(answer.diag());
+    auto record = catch_failures([&] { return record_in(*answer, kernel); });
+    if (!record) process_.fail();
+    return std::move(record.value_or_throw());
+  });
 }
 
 Result<std::vector<RecordReport>> compared_with_tinygrad(const Session& session, const std::string& tinygrad,
                                                          std::span<const KernelText> kernels) {
-  auto made = MadeByTinygrad::make(tinygrad, kernels);
-  if (!made) return made.diag();
-  std::vector<RecordReport> out;
-  auto plan = make_check_plan("");
-  if (!plan) return plan.diag();
-  auto status = replay(session, made->path(), {.check = std::move(*plan)},
-                       [&](const std::string&, const RecordReport& report) { out.push_back(report); });
-  if (!status) return status.diag();
-  return out;
+  return catch_failures([&] {
+    Tinygrad asked(session, tinygrad);
+    CheckPlan plan = std::move(make_check_plan("").value_or_throw());
+    std::vector<RecordReport> out;
+    for (const KernelText& text : kernels) {
+      Settings settings = settings_from(text.settings).value_or_throw();
+      std::string name = "kernel." + std::to_string(out.size());
+      Loaded kernel = std::move(load_text(settings, InputKind::Pyrender, text.ast, name).value_or_throw());
+      kernel.info.name = name, kernel.info.target = text.target;
+      out.push_back(check_record(std::move(asked.record_of(kernel).value_or_throw()), settings, plan));
+    }
+    return out;
+  });
 }
 
 }  // namespace tgc

@@ -1,13 +1,17 @@
-// Kernels that tinygrad itself compiles, and what tgc makes of them, text by text.
+// tinygrad itself, asked what it makes of kernels, and what tgc makes of them, text by text.
 #pragma once
+#include <mutex>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "lib/session/replay.h"
+#include "lib/session/answerer.h"
+#include "lib/session/session.h"
+#include "lib/text/golden.h"
 
 namespace tgc {
+
+struct RecordReport;
 
 struct KernelText {
   std::string ast;          // pyrender
@@ -18,20 +22,27 @@ struct KernelText {
 // The settings that are not tinygrad's defaults.
 GoldenSettings changed_settings(const Settings& settings);
 
-// The golden file that tinygrad 0.12.0 makes of kernels; it is removed with this. `tinygrad`: a Python with it and
-// tgc.export, or a command that takes what tinygrad_export.py takes. An error: that command fails; its output is named.
-class MadeByTinygrad {
+// tinygrad 0.12.0 in one process, which is started when it is first asked, answers for one kernel after another, and is
+// started anew where it dies or takes longer than a minute. Several threads may ask. The questions are README.md's.
+class Tinygrad {
  public:
-  static Result<MadeByTinygrad> make(const std::string& tinygrad, std::span<const KernelText> kernels);
-  MadeByTinygrad(MadeByTinygrad&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  MadeByTinygrad& operator=(MadeByTinygrad&&) = delete;
-  ~MadeByTinygrad();
+  // `tinygrad`: a Python with it and tgc.export, or a command that takes what tinygrad_export.py takes.
+  Tinygrad(const Session& session, const std::string& tinygrad);
 
-  const std::string& path() const { return path_; }
+  // Where it need not go on, of what tgc itself makes of the kernel.
+  struct Stops {
+    // What there is after stages, by their names. Where it makes another text it stops, and the record has all rewrites
+    // of that stage.
+    std::vector<std::pair<std::string, std::string>> texts;
+    std::string until;  // the last stage that is wanted; empty: all are
+  };
+  // What it makes of a kernel from the stage on that its info names, for the target there, under its graph's settings.
+  // Where it refuses, the record has an error, and what there is up to there. Errors: it died, or took too long.
+  Result<GoldenRecord> record_of(const Loaded& kernel, const Stops& stops = {});
 
  private:
-  explicit MadeByTinygrad(std::string path) : path_(std::move(path)) {}
-  std::string path_;
+  std::mutex lock_;
+  LastingAnswerer process_;
 };
 
 // Each compiled by tinygrad, as above, and replayed, in order.

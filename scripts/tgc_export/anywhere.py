@@ -3,8 +3,9 @@ that it left, as JSON. It stands at graph_rewrite and at the functions that begi
 stage by its name; what only one release has is in the tables below."""
 import contextlib, importlib, io, os, sys, threading
 
-from tgc_export.graphs import Nodes, graph_text
+from tgc_export.graphs import graph_text
 from tgc_export.jit import JitWatch
+from tgc_export.matches import noting_rewrite, recorded
 from tgc_export.records import metadata_list, target_of
 from tgc_export.recorder import Recorder, lines_of_program, on_import, watch_metadata
 
@@ -39,24 +40,12 @@ class Scope:
     self.stages.append(stage)
     self.last = graph
 
-  def rewrites(self):
-    """The matches, with the graphs before and after each, in one list of nodes."""
-    nodes = Nodes()
-    made = [[stage, place, nodes.add(before), nodes.add(after)] for stage, place, before, after in self.matches]
-    return {"nodes": nodes.lines, "list": made}
-
 
 def printed(graph):
   """What tinygrad's own pyrender prints; None where it fails."""
   from tinygrad.uop import ops
   try: return (getattr(ops, "pyrender", None) or importlib.import_module("tinygrad.uop.render").pyrender)(graph)
   except Exception: return None
-
-
-def rule_place(pattern):
-  file, line = getattr(pattern, "location", None) or ("?", 0)
-  parts = file.replace(os.sep, "/").split("/tinygrad/")
-  return f"{parts[-1]}:{line}"
 
 
 class AnyRecorder(Recorder):
@@ -95,7 +84,7 @@ class AnyRecorder(Recorder):
       rewrite_map = ops.graph_rewrite_map
       self.replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
     if self.version.startswith("0.12"): watch_metadata()
-    if self.tracks: ops.PatternMatcher.rewrite = self.watched_matches()
+    if self.tracks: ops.PatternMatcher.rewrite = noting_rewrite(self.note_match)
     for table, record in ((KERNELS, self.kernel), (SCHEDULES, self.schedule), (INNER, self.inner)):
       for module, name in table:
         on_import(module, lambda m, name=name, record=record: self.watch_function(m, name, record))
@@ -128,23 +117,9 @@ class AnyRecorder(Recorder):
       return result
     return call
 
-  def watched_matches(self):
-    here = self.here
-    def rewrite(self, uop, ctx=None):
-      patterns = self.pdict.get(uop.op, ())
-      if not patterns: return None
-      sources = {s.op for s in uop.src}
-      for pattern, match, early_reject in patterns:
-        if not early_reject.issubset(sources): continue
-        made = match(uop, ctx)
-        if made is None or made is uop: continue
-        scope = getattr(here, "scope", None)
-        if scope is not None and hasattr(made, "src"):
-          place = rule_place(pattern)
-          if not place.startswith("uop/upat.py"): scope.matches.append((len(scope.stages), place, uop, made))
-        return made
-      return None
-    return rewrite
+  def note_match(self, place, before, after):
+    scope = getattr(self.here, "scope", None)
+    if scope is not None: scope.matches.append((len(scope.stages), place, before, after))
 
   @contextlib.contextmanager
   def begun(self, root):
@@ -178,7 +153,7 @@ class AnyRecorder(Recorder):
     if error is not None: record["error"] = repr(error)
     else: record |= self.program_of(result)
     record["stages"] = scope.stages
-    if scope.matches: record["rewrites"] = scope.rewrites()
+    if scope.matches: record["rewrites"] = recorded(scope.matches)
     if callers := lines_of_program(): record["asked_by"] = callers
     named = [{"name": "kernel", "caller": callers[0]}] if callers else None
     self.write("kernel", record, settings, self.metadata.get(ast.key) or named)
@@ -250,7 +225,7 @@ class AnyRecorder(Recorder):
     if callers := lines_of_program(): record["asked_by"] = callers
     if error is not None: record["error"] = repr(error)
     else: record["kernels"] = self.kernels_of(scope, result)
-    if scope.matches: record["rewrites"] = scope.rewrites()
+    if scope.matches: record["rewrites"] = recorded(scope.matches)
     self.write("tensor", record, self.own_settings())
 
   @staticmethod

@@ -11,11 +11,12 @@ TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrite
 class Stages:
   """The graphs that the rewrites leave, in order, as text."""
 
-  def __init__(self): self.list, self.last = [], None
+  def __init__(self): self.list, self.last, self.text = [], None, None
 
   def add(self, name, graph):
-    self.list.append({"name": name, "same": True} if graph is self.last else {"name": name, "ir": text_of(graph)})
-    self.last = graph
+    same = graph is self.last
+    if not same: self.last, self.text = graph, text_of(graph)
+    self.list.append({"name": name, "same": True} if same else {"name": name, "ir": self.text})
 
 
 def text_of(graph):
@@ -99,7 +100,20 @@ def launch_facts(program):
           "applied_opts": str(program.applied_opts), "ops": number(e.ops), "lds": number(e.lds), "mem": number(e.mem)}
 
 
-def kernel_record(name, target, ast, renderer):
+class Enough(Exception): pass
+
+
+class Stops:
+  """Where a record need not go on. `passed`: stages that the graph has been through; `until`: the last that is wanted;
+  `texts`: what there is after stages elsewhere: the first that leaves another one is the last, too."""
+
+  def __init__(self, passed=(), until=None, texts=()): self.passed, self.until, self.texts = passed, until, dict(texts)
+  def begin(self, name): pass
+  def end(self, name, text):
+    if name == self.until or (text is not None and text != self.texts.get(name, text)): raise Enough
+
+
+def kernel_record(name, target, ast, renderer, stops=Stops()):
   """What tinygrad makes of one kernel AST for one target; where it refuses, the stages up to there and the error."""
   import tinygrad.codegen as codegen
   from tinygrad.codegen.opt.postrange import Scheduler
@@ -108,22 +122,24 @@ def kernel_record(name, target, ast, renderer):
   from tinygrad.uop.ops import KernelInfo, Ops, UOp, print_uops
   record = {"id": name, "target": target, "ast": text_of(ast), "nodes": len(ast.toposort())}
   stages, rewrite, optimize = Stages(), codegen.graph_rewrite, codegen.apply_opts
-  def watched(sink, *args, **kwargs):
-    result = rewrite(sink, *args, **kwargs)
-    if not kwargs["name"].startswith("View"): stages.add(kwargs["name"], result)
+  def staged(name, sink, make):
+    if name in stops.passed: return sink
+    if name.startswith("View"): return make()
+    stops.begin(name)
+    stages.add(name, result := make())
+    stops.end(name, stages.text)
     return result
-  def optimized(sink, ren):
-    result = optimize(sink, ren)
-    stages.add("apply opts", result)
-    return result
+  def watched(sink, *args, **kwargs): return staged(kwargs["name"], sink, lambda: rewrite(sink, *args, **kwargs))
+  def optimized(sink, ren): return staged("apply opts", sink, lambda: optimize(sink, ren))
   names_given = dict(Scheduler.kernel_cnt)  # names count within the program; in a record they start anew
   Scheduler.kernel_cnt.clear()
   try:
     with (replaced(codegen, "graph_rewrite", watched), replaced(codegen, "apply_opts", optimized),
-          Context(DEBUG=0, BEAM=0)):
+          Context(DEBUG=0, BEAM=0, **({"SPEC": 0} if stops.passed else {}))):  # it would verify them as ASTs
       sink = ast if ast.arg is not None else ast.replace(arg=KernelInfo())
-      full = codegen.full_rewrite_to_sink(sink, renderer, optimize=ast.tag is None)
+      full = codegen.full_rewrite_to_sink(sink, renderer, optimize=bool(stops.passed) or ast.tag is None)
       lines = codegen.line_rewrite(codegen.linearize(full), codegen.pm_linearize_cleanups)
+  except Enough: return {**record, "stages": stages.list}
   except Exception as e:
     return {**record, "error": repr(e), "stages": stages.list}
   finally:

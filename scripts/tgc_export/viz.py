@@ -5,7 +5,8 @@ it left is made from these. It is a pickle, and a pickle can hold anything: read
 dataclasses; of everything else an object comes that does nothing."""
 import contextlib, dataclasses, enum, importlib, pickle, re
 
-from tgc_export.anywhere import QUESTIONS, printed, rule_place
+from tgc_export.anywhere import QUESTIONS, printed
+from tgc_export.matches import rule_place
 from tgc_export.golden import say, trouble
 from tgc_export.graphs import Nodes, graph_text
 from tgc_export.records import CLASSES

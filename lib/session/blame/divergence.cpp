@@ -1,19 +1,29 @@
 #include "lib/session/blame/divergence.h"
 
 #include <cstdlib>
+#include <map>
+#include <set>
 #include <unordered_set>
 
 #include "lib/compilation/scoped_watch.h"
 #include "lib/inspect/applications.h"
 #include "lib/inspect/run_diff.h"
 #include "lib/inspect/trace.h"
+#include "lib/rewrite/fault.h"
 #include "lib/session/begin_anew.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/source.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_rewrites.h"
+#include "lib/uop/copy.h"
 
 namespace tgc {
 namespace {
+
+// What there is after a stage; empty: it failed.
+std::string text_after(const StageRun& run) {
+  return run.result ? pyrender(run.result).value_or_throw() : "";
+}
 
 class Divergence {
  public:
@@ -30,8 +40,9 @@ class Divergence {
     for (const StageRun& run : log.stages()) {
       const std::string* theirs = text_of(run.row->name);
       if (!theirs) continue;
-      std::string ours = run.result && run.row->is_graph_stage() ? pyrender(run.result).value_or_throw() : "";
-      if (!run.row->is_graph_stage() || ours == *theirs) continue;
+      if (!run.row->is_graph_stage()) continue;
+      std::string ours = text_after(run);
+      if (ours == *theirs) continue;
       at(std::string(run.row->name));
       if (run.result) name_rewrite(run, log, ours, *theirs);
       return true;
@@ -49,10 +60,13 @@ class Divergence {
     return begin_anew(session_, in_, record_.target, in_.graph->settings());
   }
 
-  // What the record has of a stage; null: nothing, or the graph of the stage before.
+  // What the record has of a stage; null: nothing.
   const std::string* text_of(std::string_view stage) const {
-    for (const GoldenStage& s : record_.stages)
-      if (s.name == stage) return s.ir ? &*s.ir : nullptr;
+    const std::string* text = &record_.ast;
+    for (const GoldenStage& s : record_.stages) {
+      if (!s.same) text = s.ir ? &*s.ir : nullptr;
+      if (s.name == stage) return text;
+    }
     return nullptr;
   }
 
@@ -65,24 +79,86 @@ class Divergence {
     return false;
   }
 
-  // The first rewrite whose result stays, and is no node of theirs.
+  // The first rewrite that tinygrad does not make: where its own are recorded, by them; else one whose result stays,
+  // and is no node of theirs.
   void name_rewrite(const StageRun& run, const ApplicationLog& log, const std::string& ours,
                     const std::string& theirs) {
+    const Application* accused = nullptr;
+    if (!record_.rewrites.empty()) accused = first_not_made(run, log);
+    if (accused) report_.proof = "tinygrad, asked for its own rewrites, does not make this one";
+    else if (report_.detail.empty()) accused = first_left(run, log, ours, theirs);
+    if (!accused) return;
+    name_application(*accused, report_);
+    Veto veto([&](uint64_t number, const Hit&, UOp) { return number == accused->number; });
+    bool is_theirs = is_theirs_without(veto, *run.row, theirs);
+    report_.confirmed = is_theirs || !report_.proof.empty();
+    if (is_theirs) report_.proof.clear();
+  }
+
+  // A rewrite of a node that tinygrad rewrites, too, into something else, or that it leaves as it is.
+  const Application* first_not_made(const StageRun& run, const ApplicationLog& log) {
+    auto matches = matches_in(*run.row);
+    if (!matches) return nullptr;
+    const std::vector<RecordedMatch>& theirs = *matches;
+    std::map<uint32_t, std::set<uint32_t>> made;  // by ids of nodes in theirs_: what becomes of a node
+    for (const RecordedMatch& m : theirs) made[m.before.id()].insert(m.after.id());
+    std::vector<const Application*> list;
+    std::vector<UOp> nodes{run.input, run.result};
+    for (const Application& a : log.list())
+      if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
+    const UOp ours = copy_into(theirs_, run.input.graph().sink(nodes));
+    const Application* inner = nullptr;  // inside a rule; these come before the one that they are part of
+    for (size_t i = 0; i < list.size(); i++) {
+      auto of_node = made.find(ours.src(2 * i + 2).id());
+      const bool is_rewritten = of_node != made.end();
+      if (is_rewritten && of_node->second.contains(ours.src(2 * i + 3).id())) continue;
+      if (list[i]->depth > 0 && !inner && is_rewritten) inner = list[i];
+      if (list[i]->depth > 0) continue;
+      if (inner) return inner;
+      return is_rewritten || !is_left_out(theirs, ours) ? list[i] : nullptr;
+    }
+    if (!inner) is_left_out(theirs, ours);
+    return inner;
+  }
+
+  // Whether tinygrad rewrites a node that comes up here, too, and that is left as it is; the report then says how.
+  // `ours`: what a stage takes in and leaves, and both sides of each of its rewrites.
+  bool is_left_out(std::span<const RecordedMatch> theirs, UOp ours) {
+    UOpSet met(theirs_), rewritten(theirs_);
+    for (UOp u : toposort(ours)) met.insert(u);
+    for (size_t i = 2; i < ours.num_src(); i += 2) rewritten.insert(ours.src(i));
+    for (const RecordedMatch& m : theirs) {
+      if (!met.contains(m.before) || rewritten.contains(m.before)) continue;
+      report_.detail = "tinygrad rewrites by " + m.place + " what is left as it is here";
+      report_.before = tree_text(m.before, 3), report_.after = tree_text(m.after, 3);
+      return true;
+    }
+    return false;
+  }
+
+  // The rewrites that the record has of a stage, in theirs_; an error: they cannot be read.
+  Result<std::vector<RecordedMatch>> matches_in(const StageRow& row) {
+    auto matches = read_rewrites(theirs_, record_.rewrites, "tinygrad 0.12.0", in_.file);
+    if (!matches) return matches;
+    std::erase_if(*matches, [&](const RecordedMatch& m) {
+      return m.stage >= record_.stages.size() || record_.stages[m.stage].name != row.name;
+    });
+    return matches;
+  }
+
+  const Application* first_left(const StageRun& run, const ApplicationLog& log, const std::string& ours,
+                                const std::string& theirs) const {
     Graph graph(in_.graph->settings());
     auto pair = read_alike(graph, ours, "tgc", theirs, in_.file);
-    if (!pair) return;
+    if (!pair) return nullptr;
     std::vector<UOp> made = toposort(run.result), read = toposort(pair->first), other = toposort(pair->second);
-    if (made.size() != read.size()) return;
+    if (made.size() != read.size()) return nullptr;
     std::unordered_set<UOp> known(other.begin(), other.end()), off;
     for (size_t i = 0; i < made.size(); i++)
       if (!known.contains(read[i])) off.insert(made[i]);
-    for (const Application& a : log.list()) {
-      if (a.stage != run.row || !off.contains(a.after)) continue;
-      name_application(a, report_);
-      Veto veto([&](uint64_t number, const Hit&, UOp) { return number == a.number; });
-      report_.confirmed = is_theirs_without(veto, *run.row, theirs);
-      return;
-    }
+    for (const Application& a : log.list())
+      if (a.stage == run.row && off.contains(a.after)) return &a;
+    return nullptr;
   }
 
   bool is_theirs_without(Veto& veto, const StageRow& row, const std::string& theirs) const {
@@ -90,6 +166,7 @@ class Divergence {
     c.watch(&veto);
     bool same = c.run_through(row) && pyrender(c.current()).value_or_throw() == theirs;
     c.watch(nullptr);
+    (void)take_fault_warnings();  // of what was left out
     return same;
   }
 
@@ -97,12 +174,25 @@ class Divergence {
   const Loaded& in_;
   const GoldenRecord& record_;
   BisectReport& report_;
+  Graph theirs_;  // of what the record has of rewrites
 };
 
 }  // namespace
 
 bool blame_divergence(const Session& session, const Loaded& in, const GoldenRecord& record, BisectReport& report) {
   return Divergence(session, in, record, report).blame();
+}
+
+bool blame_divergence(const Session& session, const Loaded& in, Tinygrad& tinygrad, const std::string& stage,
+                      BisectReport& report) {
+  Tinygrad::Stops stops;
+  if (const StageRow* row = find_row(stage); row && row->kernel) stops.until = stage;
+  Compilation ours = begin_anew(session, in, in.info.target, in.graph->settings());
+  ApplicationLog log;
+  ScopedWatch watched(ours, log);
+  (void)ours.list();
+  for (const StageRun& run : log.stages()) stops.texts.emplace_back(run.row->name, text_after(run));
+  return blame_divergence(session, in, tinygrad.record_of(in, stops).value_or_throw(), report);
 }
 
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
