@@ -1,16 +1,12 @@
 #include "lib/compile/driver_room.h"
 
 #include <cstdlib>
-#include <mutex>
 
 #include "lib/compile/own_folder.h"
 
 namespace tgc {
 
-DriverRoom::DriverRoom() : writable_(writable_for_drivers(folder_.path())) {
-  static std::once_flag once;
-  std::call_once(once, [] { remove_leftovers(temporary_folder().value_or_throw()); });
-}
+DriverRoom::DriverRoom() : writable_(writable_for_drivers(folder_.path())) {}
 
 void DriverRoom::confine(Worker& worker, uint64_t memory) const {
   setenv("TMPDIR", folder_.path().c_str(), 1);

@@ -16,6 +16,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 #include "lib/compile/own_folder.h"
@@ -142,7 +143,10 @@ std::string find_program(std::string_view name, const std::vector<std::string>& 
 }
 
 TemporaryFolder::TemporaryFolder() {
-  std::string pattern = temporary_folder().value_or_throw() + "/tgc-" + std::to_string(::getpid()) + "-XXXXXX";
+  static std::once_flag once;
+  const std::string folder = temporary_folder().value_or_throw();
+  std::call_once(once, [&] { remove_leftovers(folder); });
+  std::string pattern = folder + "/tgc-" + std::to_string(::getpid()) + "-XXXXXX";
   if (!::mkdtemp(pattern.data())) throw Failure("cannot make a temporary folder: " + error_text(errno));
   path_ = pattern;
 }

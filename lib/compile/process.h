@@ -19,7 +19,8 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 // Where a program is in PATH or in one of the folders; empty when nowhere.
 std::string find_program(std::string_view name, const std::vector<std::string>& folders = {});
 
-// A folder of our own that is removed with all in it. Its name says whose it is: tgc-PID-XXXXXX.
+// A folder of our own that is removed with all in it. Its name says whose it is: tgc-PID-XXXXXX. The first one of a
+// process removes leftovers.
 class TemporaryFolder {
  public:
   TemporaryFolder();  // throws Failure

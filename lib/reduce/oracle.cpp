@@ -1,11 +1,9 @@
 #include "lib/reduce/oracle.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
+#include "lib/compile/process.h"
 #include "lib/execute/placement.h"
 #include "lib/session/again.h"
 #include "lib/session/blame/divergence.h"
@@ -156,24 +154,17 @@ Shown Oracle::difference(const Specimen& c) {
 }
 
 bool Oracle::script_says_so(const Specimen& c) const {
-  static std::atomic<unsigned> number = 0;
-  auto path = std::filesystem::temp_directory_path() /
-              ("tgc-reduce-" + std::to_string(::getpid()) + "-" + std::to_string(number++) + ".json");
+  TemporaryFolder folder;
+  const std::string path = folder.file("candidate.json");
   Loaded in = c.loaded();
   TrialSpec spec = with_bundle(spec_, in);
   auto place = placement_for(session_, spec.device, in);
   if (!place) return false;
   Repro repro{.fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};
-  bool says_so = false;
-  if (write_file(path.string(), bundle_text(session_, spec, in, *place, std::move(repro)))) {
-    std::string command = wanted_.script;
-    for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += path.string().size())
-      command.replace(at, 2, path.string());
-    says_so = std::system((command + " >/dev/null 2>&1 </dev/null").c_str()) == 0;
-  }
-  std::error_code error;
-  std::filesystem::remove(path, error);
-  return says_so;
+  if (!write_file(path, bundle_text(session_, spec, in, *place, std::move(repro)))) return false;
+  std::string command = wanted_.script;
+  for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += path.size()) command.replace(at, 2, path);
+  return std::system((command + " >/dev/null 2>&1 </dev/null").c_str()) == 0;
 }
 
 }  // namespace tgc

@@ -50,6 +50,25 @@ class WithoutSigpipe {
   sigset_t pipe_, before_;
 };
 
+// Both ends of a pipe, closed unless they are taken.
+struct Pipe {
+  int ends[2] = {-1, -1};
+  Pipe() {
+    if (pipe2(ends, O_CLOEXEC)) throw Failure("cannot make a pipe: " + std::string(std::strerror(errno)));
+  }
+  ~Pipe() {
+    for (int end : ends)
+      if (end >= 0) close(end);
+  }
+  int read_end() const { return ends[0]; }
+  int write_end() const { return ends[1]; }
+  int take(int end) { return std::exchange(ends[end], -1); }
+};
+
+// Beside the command a shell waits for the end of a pipe that we alone can write to: it comes when we end, however that
+// may be, and then it ends the whole process group.
+constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-\n";
+
 }  // namespace
 
 // How long one question may take.
@@ -75,52 +94,48 @@ struct Answerer::Patience {
 };
 
 Result<Answerer> Answerer::start(const std::string& command) {
-  int to[2], from[2];
-  if (pipe2(to, O_CLOEXEC)) return Diag{"cannot make a pipe: " + std::string(std::strerror(errno))};
-  if (pipe2(from, O_CLOEXEC)) {
-    close(to[0]), close(to[1]);
-    return Diag{"cannot make a pipe: " + std::string(std::strerror(errno))};
-  }
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-  const char* words[] = {"sh", "-c", command.c_str(), nullptr};
-  pid_t pid = 0;
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t usual;  // what we ignore, it does not
-  sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &usual);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, const_cast<char**>(words), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  close(to[0]), close(from[1]);
-  if (error) {
-    close(to[1]), close(from[0]);
-    return Diag{"cannot start the command: " + std::string(std::strerror(error))};
-  }
-  fcntl(to[1], F_SETFL, fcntl(to[1], F_GETFL) | O_NONBLOCK);
-  return Answerer(pid, to[1], from[0]);
+  return catch_failures([&] {
+    Pipe to, from, alive;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to.read_end(), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, from.write_end(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, alive.read_end(), 3);
+    const std::string guarded = kGuard + command;
+    const char* words[] = {"sh", "-c", guarded.c_str(), nullptr};
+    pid_t pid = 0;
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t usual;  // what we ignore, it does not
+    sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, const_cast<char**>(words), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) throw Failure("cannot start the command: " + std::string(std::strerror(error)));
+    fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
+    return Answerer(pid, to.take(1), from.take(0), alive.take(1));
+  });
 }
 
 Answerer::Answerer(Answerer&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       to_(std::exchange(other.to_, -1)),
       from_(std::exchange(other.from_, -1)),
+      alive_(std::exchange(other.alive_, -1)),
       rest_(std::move(other.rest_)) {}
 
 Answerer::~Answerer() {
   if (to_ >= 0) close(to_);
   if (from_ >= 0) close(from_);
-  if (pid_ < 0) return;
-  for (int i = 0; i < kTries; i++) {
-    if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
-    usleep(kPause);
+  for (int i = 0; pid_ >= 0; i++) {
+    if (waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
+    else if (i < kTries) usleep(kPause);
+    else kill();
   }
-  kill();
+  if (alive_ >= 0) close(alive_);  // what it started and left ends, too
 }
 
 void Answerer::kill() {

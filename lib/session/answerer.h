@@ -1,5 +1,6 @@
 // A program that answers questions, a line each: started once by /bin/sh in a process group of its own, asked through
-// its standard input, heard through its standard output; what it says on standard error goes where ours goes.
+// its standard input, heard through its standard output; what it says on standard error goes where ours goes. It ends
+// with this process, even where that is killed.
 #pragma once
 #include <functional>
 #include <optional>
@@ -26,12 +27,13 @@ class Answerer {
   void kill();
 
  private:
-  Answerer(int pid, int to, int from) : pid_(pid), to_(to), from_(from) {}
+  Answerer(int pid, int to, int from, int alive) : pid_(pid), to_(to), from_(from), alive_(alive) {}
   std::string end_of_child();
   struct Patience;
   Status write_line(const std::string& question, const Patience& patience);
 
   int pid_, to_, from_;
+  int alive_;  // open as long as we live
   std::string rest_;  // read, and not yet answered
 };
 

@@ -3,7 +3,7 @@
 golden record of it. Its "after" names the stages that the graph has been through, which are passed over; "until" the
 last one that is wanted; "texts" what tgc has after each: the first that is another one is the last that is wanted, and
 every match of a rule in it is recorded, too."""
-import contextlib, io, json, os, signal, sys, threading, time
+import contextlib, io, json, os, sys
 
 import tinygrad.codegen as codegen
 import tinygrad.helpers as helpers
@@ -139,38 +139,22 @@ def record_of(question):
 
 # ---- questions and answers
 
-running = None  # the child that answers
-
-
 def in_child(answer, question, out):
   """Answers in a process of its own. So what tinygrad keeps of a graph has no say in the next one (of 0.0 and -0.0, which
   are equal to it, the first to come stands for both), and what kills it is an answer, too."""
-  global running
   renderer_of(question["target"])  # here, so that it is made once
-  running = os.fork()
-  if running == 0:
+  child = os.fork()
+  if child == 0:
     try: reply = answer(question)
     except (Exception, SystemExit) as e: reply = {"error": repr(e)}
     print(json.dumps(reply), file=out, flush=True)
     os._exit(0)
-  status, running = os.waitpid(running, 0)[1], None
-  if status: print(json.dumps({"error": f"tinygrad ended with status {status}"}), file=out, flush=True)
-
-
-def end_with_the_asker():
-  """An asker that is killed closes our input; but a rewrite that does not end would never look there."""
-  asker = os.getppid()
-  def watch():
-    while os.getppid() == asker: time.sleep(0.2)
-    if running: os.kill(running, signal.SIGKILL)
-    os._exit(1)
-  threading.Thread(target=watch, daemon=True).start()
+  if status := os.waitpid(child, 0)[1]: print(json.dumps({"error": f"tinygrad ended with status {status}"}), file=out, flush=True)
 
 
 def answer_all(stage_of=stage_of):
   """Until there are no more questions. Standard output is for answers alone: what tinygrad prints is a diagnostic."""
   sys.setrecursionlimit(20000)
-  end_with_the_asker()
   out = os.fdopen(os.dup(1), "w")
   os.dup2(2, 1)
   for line in sys.stdin:

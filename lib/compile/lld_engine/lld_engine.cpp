@@ -26,14 +26,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// lld reads and writes files: this folder holds them, and goes with them.
+// lld reads and writes files: this folder holds them, and goes with them; of a process that was killed, as
+// TemporaryFolder's do.
 struct Folder {
   std::string path;
   Folder() {
     std::error_code error;
     fs::path base = fs::temp_directory_path(error);
     if (error) throw std::runtime_error("there is no folder for temporary files (TMPDIR): " + error.message());
-    path = (base / "tgc-link-XXXXXX").string();
+    path = (base / ("tgc-" + std::to_string(::getpid()) + "-XXXXXX")).string();
     if (!::mkdtemp(path.data()))
       throw std::runtime_error(base.string() + ": cannot make a temporary folder: " + std::strerror(errno));
   }

@@ -3,8 +3,13 @@
 #include "lib/session/blame/divergence.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
 
 #include "lib/compilation/scoped_watch.h"
 #include "lib/inspect/applications.h"
@@ -128,6 +133,32 @@ TEST_CASE("an answerer that takes too long is ended, and the next one is another
   slow.fail();
   CHECK(slow.ask("slow").diag().text().find("did not answer within 0.2 s") != std::string::npos);
   CHECK(slow.ask("2").value_or_throw() != first);
+}
+
+TEST_CASE("an answerer ends with the process that asks it, even where that is killed, and though it is busy") {
+  int news[2];
+  REQUIRE(::pipe(news) == 0);
+  const pid_t asker = ::fork();
+  if (asker == 0) {
+    auto busy = Answerer::start("read q; echo $$; while :; do :; done");
+    if (busy)
+      if (auto pid = busy->ask("", 10, {})) (void)!::write(news[1], pid->data(), pid->size());
+    ::close(news[1]);
+    ::pause();
+  }
+  ::close(news[1]);
+  char text[32] = {};
+  REQUIRE(::read(news[0], text, sizeof text - 1) > 0);
+  const pid_t busy = pid_t(std::strtol(text, nullptr, 10));
+  ::kill(asker, SIGKILL), ::waitpid(asker, nullptr, 0);
+  auto is_there = [&] {  // and is no zombie, which waits for a parent that is gone
+    std::ifstream in("/proc/" + std::to_string(busy) + "/stat");
+    std::string line;
+    return std::getline(in, line) && line.find(") Z") == line.npos;
+  };
+  for (int i = 0; i < 200 && is_there(); i++) ::usleep(10000);
+  CHECK_FALSE(is_there());
+  ::close(news[0]);
 }
 
 }  // namespace tgc

@@ -1,13 +1,12 @@
 #include "lib/session/blame/failing_run.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "lib/compilation/scoped_watch.h"
+#include "lib/compile/process.h"
 #include "lib/execute/cut_short.h"
 #include "lib/execute/drawing.h"
 #include "lib/execute/sampled.h"
@@ -276,14 +275,8 @@ Outcome FailingRun::run_stages(Compilation& c) {
 Outcome FailingRun::run_command(UOp root) const {
   auto text = pyrender(root);
   if (!text) return refused(text.diag());
-  std::string file = (std::filesystem::temp_directory_path() / "tgc-bisect-XXXXXX").string();
-  int descriptor = ::mkstemp(file.data());
-  if (descriptor < 0) throw Failure("no temporary file for --cmd: " + file);
-  ::close(descriptor);
-  struct Remove {
-    const std::string& file;
-    ~Remove() { ::unlink(file.c_str()); }
-  } remove{file};
+  TemporaryFolder folder;
+  const std::string file = folder.file("graph");
   write_file(file, *text).value_or_throw();
   std::string command = command_;
   for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += file.size()) command.replace(at, 2, file);
