@@ -73,7 +73,7 @@ double handing_over() {
   std::condition_variable changed;
   int turn = 0;  // even: ours
   auto take_turns = [&](int own) {
-    std::vector<double> each(10000);
+    std::vector<double> each(200);
     for (double& microseconds : each) {
       auto begin = std::chrono::steady_clock::now();
       std::unique_lock lock(mutex);
@@ -98,21 +98,22 @@ TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {
   std::vector<int32_t> out(32);
   TestBuffer a(*device, out);
   std::vector<DeviceBuffer> buffers{a.buffer};
-  std::vector<double> each(10000);
-  for (double& microseconds : each) {
-    auto begin = std::chrono::steady_clock::now();
+  std::vector<double> each;
+  auto first = std::chrono::steady_clock::now();
+  auto is_late = [&](auto now) { return each.size() >= 200 && now - first > std::chrono::seconds(5); };
+  for (auto begin = first; each.size() < 10000 && !is_late(begin); begin = std::chrono::steady_clock::now()) {
     bool launched = k.kernel->launch({buffers, {}, {.global = {2, 1, 1}}}).ok();
-    microseconds = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+    each.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
     REQUIRE(launched);
   }
   auto values = a.read(*device, out);
   CHECK(values[0] == int(each.size()));
   CHECK(values[16] == int(each.size()));
   std::sort(each.begin(), each.end());
-  double fast = each[10];  // most others wait for whatever else this computer does
-  // alone on the machine 0.3; 5 to 6 to wake a core that does something else; on a slow machine, or one core for two
-  // threads, what handing over takes there
-  double bound = std::max(10.0, 4 * handing_over());
+  double fast = each[each.size() / 1000];  // most others wait for whatever else this computer does
+  // alone on the machine 0.3; 5 to 6 to wake a core that does something else; on a slow machine, or where two threads
+  // have one core, a few times what handing over takes there
+  double bound = fast < 10 ? 10 : 5 * handing_over();
   MESSAGE("microseconds of a launch on two threads: " << fast << ", median " << each[each.size() / 2] << ", bound "
                                                       << bound);
   if (!kSanitized) CHECK(fast < bound);
