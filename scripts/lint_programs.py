@@ -110,6 +110,26 @@ def several_jits():
   for _ in range(4): decode(encode(data(4)).clone().realize()).numpy()
 
 
+def two_networks():  # each step leaves gradients to the other one's weights, that nobody looks at
+  maker, judge = nn.Linear(4, 4), nn.Linear(4, 1)
+  of_maker, of_judge = (nn.optim.Adam(nn.state.get_parameters(m)) for m in (maker, judge))
+  @TinyJit
+  def judged(real):
+    with training():
+      of_judge.zero_grad()
+      loss = (judge(maker(Tensor.rand(2, 4))) - judge(real)).mean().backward()
+      of_judge.step()
+      return loss.realize()
+  @TinyJit
+  def made():
+    with training():
+      of_maker.zero_grad()
+      loss = judge(maker(Tensor.rand(2, 4))).mean().neg().backward()
+      of_maker.step()
+      return loss.realize()
+  for _ in range(5): judged(data(2, 4)).item(), made().item()
+
+
 def last_one_kept():  # each replay computes it anew; but in 0.13, which gives its buffer to another tensor
   kept = {"hidden": data(2)}
   @TinyJit
@@ -122,7 +142,7 @@ def last_one_kept():  # each replay computes it anew; but in 0.13, which gives i
 
 
 CLEAN = [training_step, adam, inference, kv_cache, dropout, symbolic_shapes, assigned, random_numbers, image, several_jits,
-         *([] if version("tinygrad").startswith("0.13.") else [last_one_kept])]
+         two_networks, *([] if version("tinygrad").startswith("0.13.") else [last_one_kept])]
 
 # ---- with a mistake
 
@@ -259,12 +279,22 @@ def tensors_collected():
   for _ in range(4): step(data(4)).numpy()
 
 
+def gradients_lost():  # nothing in the function computes what it adds to them
+  model = nn.Linear(4, 4)
+  optimizer = nn.optim.SGD(nn.state.get_parameters(model), lr=0.1)
+  @TinyJit
+  def collect(x): return model(x).square().mean().backward().realize()
+  with training():
+    for _ in range(4): collect(data(2, 4)).item()
+    optimizer.step()
+
+
 BITTEN = {  # by what must be found
   running_statistics_lost: "lost-assign", result_overwritten: "overwritten-output", assigned_too_late: "unrealized-tensor",
   attribute_replaced: "frozen-tensor", nested_container: "frozen-tensor", python_number: "frozen-value",
   learning_rate: "frozen-value", branch: "frozen-value", input_never_read: "unread-input", batch_broken: "broken-batch",
   shape_changed: "refused", attribute_rebound: "side-effect", attribute_rebound_lazily: "side-effect",
-  entry_rebound: "side-effect", tensors_collected: "side-effect",
+  entry_rebound: "side-effect", tensors_collected: "side-effect", gradients_lost: "lost-assign",
 }
 
 if __name__ == "__main__":
