@@ -29,10 +29,10 @@ class Tracer {
 
   int run() {
     if (auto status = prepare(); !status) return trouble(status.diag());
-    if (!o_.explain.empty()) return finish(explain());
-    if (o_.replay) return replay();
+    if (!o_.explain.empty() || o_.replay) return o_.explain.empty() ? replay() : finish(explain());
     TracePrinter printer(filter_, {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print);
-    if (o_.output.empty()) return finish(feed(printer));
+    const Status printed = o_.output.empty() ? feed(printer) : Status(Unit{});
+    if (o_.output.empty()) return finish(printed ? printer.outcome() : printed);
     auto writer = TraceWriter::create(o_.output);
     if (!writer) return trouble(writer.diag());
     if (auto status = feed(**writer); !status) return trouble(status.diag());

@@ -91,6 +91,12 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   CHECK(has(load, "in the source\n    inside the line of what uses it\n    line 10:   half4 val0 = "));
   CHECK(load.out == from_file.out);
   CHECK(run_tgc("trace " + kKernel + " --explain=%99999").code == 2);
+  for (const std::string& input : {kKernel, file}) {
+    Ran none = run_tgc("trace -q " + input + " --node='#99999'");
+    CHECK(none.code == 2);
+    CHECK(has(none, "there is no node #99999, expected one up to #"));
+    CHECK(run_tgc("trace -q " + input + " --node='#3'").code == 0);
+  }
   std::filesystem::remove(file);
 }
 

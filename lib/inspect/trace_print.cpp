@@ -81,7 +81,8 @@ void TracePrinter::kernel(std::string_view id, std::string_view target, UOp) {
 
 void TracePrinter::made_for(std::string_view what) { write_("    made for " + std::string(what) + "\n"); }
 
-void TracePrinter::stage(std::string_view name, UOp) {
+void TracePrinter::stage(std::string_view name, UOp input) {
+  last_node_ = std::max<int64_t>(last_node_, number(input));
   stage_ = name;
   write_("--- " + std::string(name) + "\n");
   shown_ = all_ = 0;
@@ -93,6 +94,12 @@ void TracePrinter::stage_end(UOp) {
   write_(line + "\n");
 }
 
+Status TracePrinter::outcome() const {
+  if (filter_.node <= last_node_) return Unit{};
+  const std::string last = last_node_ < 0 ? "the stage was not run" : "one up to #" + std::to_string(last_node_);
+  return Diag{.message = "there is no node #" + std::to_string(filter_.node), .expected = last};
+}
+
 void TracePrinter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
   if (depth && !filter_.nested) return;
   bool own_set = rewrite.set == rewrite.name || rewrite.name == stage_;
@@ -102,6 +109,7 @@ void TracePrinter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
 }
 
 void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+  last_node_ = std::max({last_node_, int64_t(cost.made_to) - 1, int64_t(number(after))});
   if (depth && !filter_.nested) return;
   all_++;
   if (!filter_.wants(rule, before)) return;

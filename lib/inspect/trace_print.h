@@ -40,6 +40,9 @@ class TracePrinter : public TraceConsumer {
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
+  // An error where the filter's node is in no kernel that was traced, in the stages that were.
+  Status outcome() const;
+
  private:
   void change(UOp before, UOp after, const std::string& indent);
 
@@ -49,6 +52,7 @@ class TracePrinter : public TraceConsumer {
   std::string stage_;
   size_t shown_ = 0, all_ = 0;  // of this stage
   size_t looked_at_ = 0;        // nodes, to find what came and went
+  int64_t last_node_ = -1;      // the highest number
 };
 
 // "#12 = MUL dtypes.index (#10, 4)", and index arithmetic as infix text behind it.
