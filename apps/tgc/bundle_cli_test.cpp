@@ -43,6 +43,17 @@ TEST_CASE("cli: a kernel's bundle is one file and says the same elsewhere") {
   says_the_same("kernel.repro", "load-index");
 }
 
+TEST_CASE("cli: a bundle that was made under a fault in LLVM is run under it") {
+  std::string kernel = test_path("golden/kernels.jsonl.gz#bert_mini.31");
+  Ran r = run_tgc("run '" + kernel + "' --device=CPU:LLVM --repro=llvm.repro", "/dev/null", "TGC_FAULT=llvm:select");
+  INFO(r.out << r.err);
+  REQUIRE(r.code == 1);
+  Ran again = run_tgc("run llvm.repro");
+  INFO(again.out << again.err);
+  CHECK(again.code == 1);
+  CHECK(has(run_tgc("bisect llvm.repro").out, "compiler"));
+}
+
 TEST_CASE("cli: a bundle that cannot be written is trouble, whatever the kernel did") {
   std::string kernel = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
   for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // beside its arrays; wrong

@@ -64,14 +64,30 @@ std::string_view name_of(Artifact artifact) {
   return names[size_t(artifact)];
 }
 
-Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
-  CompileJob job;
-  job.arch = arch;
+namespace {
+
+std::optional<std::string>& fault_of_thread() {
+  thread_local std::optional<std::string> fault;
+  return fault;
+}
+
+std::string fault_of_environment() {
   constexpr std::string_view kFault = "llvm:";
   std::string_view faults = std::getenv("TGC_FAULT") ? std::getenv("TGC_FAULT") : "";
   for (auto one : std::views::split(faults, ','))
     if (std::string_view fault(one.begin(), one.end()); fault.starts_with(kFault))
-      job.fault = fault.substr(kFault.size());
+      return std::string(fault.substr(kFault.size()));
+  return "";
+}
+
+}  // namespace
+
+void set_llvm_fault_of_thread(std::optional<std::string> fault) { fault_of_thread() = std::move(fault); }
+
+Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
+  CompileJob job;
+  job.arch = arch;
+  job.fault = fault_of_thread() ? *fault_of_thread() : fault_of_environment();
   if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
   if (renderer == "CLANG") job.language = Language::C;
   else if (renderer == "LLVM") job.language = Language::LlvmIr;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "lib/compile/llvm_fault.h"
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
 #include "lib/rewrite/fault.h"
@@ -89,12 +90,14 @@ namespace {
 
 // A bundle repeats its failure with the fault that it was made under, unless the environment asks for one.
 Status take_fault(const std::string& text) {
-  set_fault_of_thread(std::nullopt);
+  set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
   auto asked = fault_of_environment();
   if (text.empty() || !asked || *asked) return Unit{};
   auto fault = parse_fault(text);
   if (!fault) return fault.diag();
   set_fault_of_thread(std::move(*fault));
+  auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
+  if (in_llvm && *in_llvm) set_llvm_fault_of_thread((*in_llvm)->rule);
   return Unit{};
 }
 
