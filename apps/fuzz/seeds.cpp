@@ -45,6 +45,7 @@ Seeds read_seeds() {
       if (!*record) break;
       add_record(out, reader->header(), **record);
     }
+    must(!reader->cut(), path + " is cut short");
   }
   return out;
 }

@@ -3,7 +3,9 @@
 #include "lib/fuzz/fuzz.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -256,6 +258,17 @@ TEST_CASE("fuzz: names of graphs are read as they are written, and nothing else 
     CAPTURE(name);
     CHECK(!parse_recipe(name));
   }
+}
+
+TEST_CASE("fuzz: of golden files that are cut short nothing is grown") {
+  namespace fs = std::filesystem;
+  fs::path cut = fs::temp_directory_path() / ("tgc_fuzz_test." + std::to_string(getpid()) + ".jsonl.gz");
+  fs::copy_file(test_path("golden/kernels.jsonl.gz"), cut);
+  fs::resize_file(cut, fs::file_size(cut) / 2);
+  FuzzReport report = fuzz(Session(), {.count = 1, .grow = {cut.string()}});
+  CHECK(report.exit_code() == 2);
+  CHECK(report.error.find(cut.string()) != std::string::npos);
+  fs::remove(cut);
 }
 
 TEST_CASE("fuzz: an entry tells of its rule and branch, of what is said, and under its condition alone") {

@@ -67,6 +67,7 @@ void Maker::read(const std::string& file) {
     if (record->nodes < (tensors ? 10 : 1) * kMostNodes)
       (tensors ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
+  if (reader.cut()) throw Failure(*reader.cut());  // a graph's name stands for all that others are grown from
 }
 
 void Maker::find_targets() {

@@ -41,7 +41,7 @@ struct MadeGraph {
 class Maker {
  public:
   // `grow`: golden files; each of their records is made once as it is, and then others are grown from it. Throws
-  // Failure: one cannot be read.
+  // Failure: one cannot be read, or is cut short.
   Maker(uint64_t seed, const std::vector<std::string>& grow);
 
   MadeGraph make(uint64_t number, const Steering& steering) const;
