@@ -180,6 +180,15 @@ def attribute_replaced():
     layer.weight = data(2, 2)
 
 
+def entry_replaced():
+  weights = {"w": data(3)}
+  @TinyJit
+  def forward(x): return (x * weights["w"]).realize()
+  for i in range(4):
+    if i == 3: weights["w"] = data(3)
+    forward(data(3)).numpy()
+
+
 def nested_container():
   @TinyJit
   def add(a, more): return (a + more[0][0]).realize()
@@ -295,6 +304,7 @@ BITTEN = {  # by what must be found
   learning_rate: "frozen-value", branch: "frozen-value", input_never_read: "unread-input", batch_broken: "broken-batch",
   shape_changed: "refused", attribute_rebound: "side-effect", attribute_rebound_lazily: "side-effect",
   entry_rebound: "side-effect", tensors_collected: "side-effect", gradients_lost: "lost-assign",
+  entry_replaced: "frozen-tensor",
 }
 
 if __name__ == "__main__":

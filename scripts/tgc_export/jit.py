@@ -121,8 +121,8 @@ class JitWatch:
     return named
 
   def sees(self, jit, named):
-    """The variables of the function's that are not its own: its closure's, the module's, simple attributes of its
-    objects."""
+    """The variables of the function's that are not its own: its closure's, the module's, tensors in containers, simple
+    attributes of its objects."""
     function = inspect.unwrap(jit.fxn) if jit.fxn is not None else None
     code = getattr(function, "__code__", None)
     if code is None: return {}
@@ -138,6 +138,9 @@ class JitWatch:
     for name, value in seen.items():
       if is_tensor(value): out[name] = of_tensor(value)
       elif is_simple(value): out[name] = shortened(repr(value))
+      elif isinstance(value, (dict, list, tuple)) and len(value) <= 64:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        out |= {f"{name}[{key!r}]": of_tensor(part) for key, part in items if is_tensor(part)}
     for holder, value in holders.items():
       if inspect.ismodule(value) or isinstance(value, type): continue
       for name, part in getattr(value, "__dict__", {}).items():
@@ -204,6 +207,8 @@ class JitWatch:
         self.lost |= {id(t): (t, event, place) for t, place in frame["grads"] if not self.is_done(t)}
         event |= self.captured(jit, args, kwargs, named)
         event["sees"] = before | {k: v for k, v in after.items() if k in of_tensors}  # which the function may compute
+        read = {f"buffer {b}" for k in event.get("kernels", []) for b in k["reads"]}  # of a container not every tensor is used
+        event["sees"] = {k: v for k, v in event["sees"].items() if "[" not in k or v in read}
       changes = {k for k in before if k in after and before[k] != after[k] and k not in of_tensors}
       if held is not None:
         now = self.held(jit, args, kwargs, named)
