@@ -116,8 +116,10 @@ class Shaker {
     if (u.is(Op::BITCAST) && computed_.contains(u.src(0))) return src[0].ne(src[0]).where(something_else(same), same);
     if (u.is(Op::POW)) return (src[0].ne(zero) | src[1].ge(zero)).where(same, something_else(same));
     if (u.in({Op::IDIV, Op::MOD})) return src[1].ne(zero).where(same, something_else(same));
-    if (u.in({Op::SHL, Op::SHR}))
-      return src[1].lt(Const(int64_t(u.dtype().scalar().bitsize()))).where(same, something_else(same));
+    if (u.in({Op::SHL, Op::SHR})) {
+      UOp fits = u.is(Op::SHL) ? integer_step(u, same, src) : same;
+      return src[1].lt(Const(int64_t(u.dtype().scalar().bitsize()))).where(fits, something_else(same));
+    }
     return u.in(kMayOverflow) ? integer_step(u, same, src) : same;
   }
 

@@ -14,9 +14,9 @@ inline constexpr int kShakings = 4;
 //     ways but one
 //   - a comparison of such floats that are equal but for a few bits gives the other answer, in half of the ways
 //   - a float is cast to an integer from a few bits above, or below; a maximum of a NaN is the one, or the other
-//   - a division by zero, a negative power of it, a shift by the width or more, a sum or product of signed integers
-//     that does not fit, a cast of a float that the integer does not hold, and the bits of a NaN that was computed (its
-//     sign and payload are the device's own), give something else in every way
+//   - a division by zero, a negative power of it, a shift by the width or more, a sum, product or left shift of signed
+//     integers that does not fit, a cast of a float that the integer does not hold, and the bits of a NaN that was
+//     computed (its sign and payload are the device's own), give something else in every way
 // Throws Failure.
 UOp shaken(UOp root, int way);
 

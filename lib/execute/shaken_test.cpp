@@ -70,6 +70,10 @@ TEST_CASE("shaken: what C leaves undefined is something else") {
   CHECK(results("a.cast(dtypes.int8)", 127.5f, 0).jumps == 0);
   CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kShakings);
   CHECK(results("i.cast(dtypes.int8)+j.cast(dtypes.int8)", 100, 100).jumps == kShakings);
+  CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", 16, 3).jumps == kShakings);
+  CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", -16, 3).jumps == 0);
+  CHECK(results("i.cast(dtypes.uint8)<<j.cast(dtypes.uint8)", 16, 4).jumps == 0);
+  CHECK(results("i<<j", 3, 30).jumps > 0);
   CHECK(results("i.cast(dtypes.uint8)+j.cast(dtypes.uint8)", 200, 100).jumps == 0);
   for (const char* bound : {"127", "-128", "100"}) {
     const std::string sum = "(i.cast(dtypes.int8)+j.cast(dtypes.int8))", b = std::string(bound) + ")";
