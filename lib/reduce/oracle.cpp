@@ -68,7 +68,9 @@ Result<Shown> Oracle::first(const Specimen& c) {
   is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
   if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
-  if (shown->symptom.kind == Kind::None && wanted_.kind != Kind::Differs)
+  if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Differs)
+    return Diag{"tinygrad makes the same of it: there is nothing to reduce"};
+  if (shown->symptom.kind == Kind::None)
     return Diag{"it passes on " + c.device + ": there is nothing to reduce"};
   if (!is_wanted(shown->symptom))
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +

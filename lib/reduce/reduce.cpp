@@ -11,6 +11,7 @@
 #include "lib/reduce/cuts.h"
 #include "lib/reduce/leap.h"
 #include "lib/reduce/steps.h"
+#include "lib/reduce/thin.h"
 #include "lib/session/bundle.h"
 #include "lib/support/json_writer.h"
 #include "lib/text/pyrender.h"
@@ -50,7 +51,7 @@ class Reduction {
     if (!oracle_.has_glances()) make_plain(plainer_steps());
     sweep();
     if (best_.nodes() > kFew && !stopped()) is_rewrite() ? try_without_leap(given) : try_leap_from(given);
-    if (best_.nodes() > kFew && !is_rewrite() && oracle_.has_close_glances()) try_thinned(given);
+    if (oracle_.has_close_glances()) try_thinned(given);
     if (best_.nodes() > given.nodes() && !stopped()) try_from(given);
     report_.interrupted = session_.cancelled();
     end();
@@ -133,38 +134,32 @@ class Reduction {
   // As plain ddmin goes about it: whether the way from what is left without the largest parts of all nodes, as far as
   // glances tell, leads to less. So the smallest case is never larger than what ddmin leaves.
   void try_thinned(const Specimen& given) {
-    Specimen reduced = std::exchange(best_, thinned(given));
-    if (oracle_.fails(best_)) sweep();
-    if (!is_smaller_than(best_, reduced) || !oracle_.fails(best_)) best_ = std::move(reduced);
+    if (!is_rewrite()) try_thinned(given, instead_of);
+    else if (auto later = at_stage(own_, given, stage())) {
+      try_thinned(*later, instead_within);
+      if (later->fault) later->fault = given.fault, try_thinned(*later, instead_within);
+    }
+    try_thinned(given, instead_within);
   }
 
-  // What is left of a case when no node of it, and no part of its nodes that was tried, can be taken out.
-  Specimen thinned(const Specimen& given) {
-    Specimen best = given;
-    std::vector<UOp> kept = toposort(given.root);
-    Replacements out;
-    for (size_t parts = 2; !kept.empty() && !stopped();) {
-      const size_t size = std::max<size_t>(1, kept.size() / parts);
-      bool taken = false;
-      for (size_t from = 0; from < kept.size() && !taken && !stopped(); from += size) {
-        auto begin = kept.begin() + ptrdiff_t(from), end = kept.begin() + ptrdiff_t(std::min(from + size, kept.size()));
-        Replacements more = out;
-        std::vector<UOp> stay;
-        for (auto it = begin; it != end; ++it)
-          if (UOp other = instead_of(*it)) more.emplace_back(*it, other);
-          else stay.push_back(*it);
-        if (more.size() == out.size()) continue;
-        Specimen c = with_root(given, replaced(given.root, more, false));
-        std::vector<UOp> left = toposort(c.root);
-        auto is_left = [&](UOp u) { return u.is(Op::STORE) || std::ranges::find(left, u) != left.end(); };
-        if (std::ranges::any_of(stay, is_left) || !(taken = oracle_.known(c).value_or(true))) continue;
-        best = std::move(c), out = std::move(more);
-        kept.erase(begin, end);
-      }
-      if (!taken && size == 1) break;
-      parts = taken ? std::max<size_t>(2, parts - 1) : std::min(kept.size(), 2 * parts);
-    }
-    return best;
+  // `instead`: what a node becomes; where something runs, a loop becomes one of its iterations.
+  void try_thinned(const Specimen& from, UOp (*instead)(UOp)) {
+    if (best_.nodes() <= kFew || stopped()) return;
+    std::vector<Specimen> way = thinned(
+        from, instead, [&](const Specimen& c) { return !stopped() && oracle_.known(c).value_or(true); });
+    const size_t last = last_that_fails(way);
+    if (last == 0) return;
+    Specimen reduced = std::exchange(best_, std::move(way[last]));
+    sweep();
+    if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
+  }
+
+  // Of cases, each made from the one before, of which the first fails: the last that does, as far as halves tell.
+  size_t last_that_fails(const std::vector<Specimen>& way) {
+    size_t fails = 0, passes = way.size();
+    for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
+      (oracle_.fails(way[at]) ? fails : passes) = at;
+    return fails;
   }
 
   // From the whole kernel to where it goes wrong: at once to the rewrite, else to the stage; of what has no rewrite to
@@ -413,9 +408,7 @@ class Reduction {
         if (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
         else break;
       if (way.size() == 1) return;
-      size_t fails = 0, passes = way.size();
-      for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
-        (oracle_.fails(way[at]) ? fails : passes) = at;
+      const size_t fails = last_that_fails(way);
       most = fails == 0 ? 1 : 2 * fails;
       if (fails) take(std::move(way[fails]));
       else if (leaped && !stopped()) leap_carefully(), most = SIZE_MAX;

@@ -260,10 +260,14 @@ Candidates single_stores(const Specimen& c) {
 }
 
 UOp instead_of(UOp u) {
-  if (u.in({Op::RANGE, Op::SPECIAL})) return plain(u, py_less(u.vmax(), Const(1)) ? 0 : 1);
   for (UOp s : u.src())
     if (s.dtype() == u.dtype()) return s;
   return (is_storable(u) || is_number(u)) && u.dtype().count() == 1 ? plain(u, 1) : UOp();
+}
+
+UOp instead_within(UOp u) {
+  if (u.in({Op::RANGE, Op::SPECIAL})) return plain(u, py_less(u.vmax(), Const(1)) ? 0 : 1);
+  return instead_of(u);
 }
 
 Candidates simpler_nodes(const Specimen& c, UOp u) {

@@ -24,9 +24,10 @@ std::span<const Plainer> plainer_steps();
 Specimen with_constants(const Specimen& c, std::span<const UOp> values);
 // One store of many; of a graph with one none.
 Candidates single_stores(const Specimen& c);
-// What a node becomes that is taken out: a loop one of its iterations, all else its first source of its dtype, or 1;
-// the empty UOp: it cannot be.
+// What a node becomes that is taken out, where nothing will run: its first source of its dtype (of a loop how often it
+// goes round), or 1; the empty UOp: it cannot be.
 UOp instead_of(UOp u);
+UOp instead_within(UOp u);  // the same, but a loop becomes one of its iterations
 // A node becomes a source of its dtype, a load that is there, or a constant; at one node.
 Candidates simpler_nodes(const Specimen& c, UOp u);
 // All steps, the largest cuts first.

@@ -3,7 +3,7 @@
 golden record of it. Its "after" names the stages that the graph has been through, which are passed over; "until" the
 last one that is wanted; "texts" what tgc has after each: the first that is another one is the last that is wanted, and
 every match of a rule in it is recorded, too."""
-import contextlib, io, json, os, sys
+import contextlib, io, json, os, resource, sys
 
 import tinygrad.codegen as codegen
 import tinygrad.helpers as helpers
@@ -14,6 +14,7 @@ from tgc_export.matches import noting_rewrite, recorded
 from tgc_export.records import Stops, kernel_record, make_renderer, replaced, replay_names, text_of
 
 NAMES, RENDERERS = replay_names(), {}
+MOST_SECONDS = 30  # of the processor for a record; whoever asks waits for a minute
 READ_ONCE = {"ALLOW_HALF8"}  # by tinygrad, when it is imported
 
 
@@ -145,6 +146,7 @@ def in_child(answer, question, out):
   renderer_of(question["target"])  # here, so that it is made once
   child = os.fork()
   if child == 0:
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
     try: reply = answer(question)
     except (Exception, SystemExit) as e: reply = {"error": repr(e)}
     print(json.dumps(reply), file=out, flush=True)

@@ -190,9 +190,12 @@ bool blame_divergence(const Session& session, const Loaded& in, Tinygrad& tinygr
   Compilation ours = begin_anew(session, in, in.info.target, in.graph->settings());
   ApplicationLog log;
   ScopedWatch watched(ours, log);
-  (void)ours.list();
+  const bool is_refused = !ours.list();
   for (const StageRun& run : log.stages()) stops.texts.emplace_back(run.row->name, text_after(run));
-  return blame_divergence(session, in, tinygrad.record_of(in, stops).value_or_throw(), report);
+  GoldenRecord theirs = std::move(tinygrad.record_of(in, stops).value_or_throw());
+  if (blame_divergence(session, in, theirs, report)) return true;
+  if (theirs.error && !is_refused) throw Failure("tinygrad refuses it: " + *theirs.error);
+  return false;
 }
 
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,

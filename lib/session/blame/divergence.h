@@ -14,7 +14,7 @@ namespace tgc {
 bool blame_divergence(const Session& session, const Loaded& in, const GoldenRecord& record, BisectReport& report);
 
 // The same of what tinygrad makes of it now, with its rewrites: of no stage after `stage`, unless that is empty. `in`
-// names its target. Throws Failure when tinygrad does not answer.
+// names its target. Throws Failure when tinygrad does not answer, or alone refuses it.
 bool blame_divergence(const Session& session, const Loaded& in, Tinygrad& tinygrad, const std::string& stage,
                       BisectReport& report);
 
