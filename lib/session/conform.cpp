@@ -165,40 +165,40 @@ class Judge {
     auto asked = question(r, header, q, file + "#" + r.id);
     if (!asked) return asked.diag();
     std::string difference;
-    Verdict verdict = judge(r, q, *asked, file, difference);
+    AnswerVerdict verdict = judge(r, q, *asked, file, difference);
     if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
-    (verdict == Verdict::Same        ? counts.same
-     : verdict == Verdict::Different ? counts.different
-     : verdict == Verdict::Error     ? counts.errors
+    (verdict == AnswerVerdict::Same        ? counts.same
+     : verdict == AnswerVerdict::Different ? counts.different
+     : verdict == AnswerVerdict::Error     ? counts.errors
                                      : counts.not_supported)++;
     out_.answers.push_back({r.id, r.target, q.stage, verdict});
-    if (verdict == Verdict::Different || verdict == Verdict::Error) {
+    if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
       std::string where = r.target.empty() ? r.id : r.id + " (" + r.target + ")";
       if (counts.first.empty()) counts.first = where;
       if (out_.shown.size() < plan_.show) out_.shown.push_back("--- " + where + ": " + q.stage + "\n" + difference);
     }
-    if (verdict != Verdict::Same && verdict != Verdict::NotSupported) failures_++;
+    if (verdict != AnswerVerdict::Same && verdict != AnswerVerdict::NotSupported) failures_++;
     session_.progress(std::to_string(out_.answers.size()) + " questions, " + std::to_string(failures_) +
                       " that do not conform; at " + r.id);
     return Unit{};
   }
 
   // `difference`: what differs or went wrong, for people.
-  Verdict judge(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
+  AnswerVerdict judge(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                 std::string& difference) {
-    auto error = [&](const std::string& what) { return difference = what + "\n", Verdict::Error; };
+    auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());
     auto answer = catch_failures([&] { return read_answer(*line, q.kind == Question::After::Source); });
     if (!answer) return port_.misunderstood(answer.diag()), error(answer.diag().text());
     port_.understood();
     if (!answer->error.empty()) return error("error: " + answer->error);
-    if (answer->made.empty()) return Verdict::NotSupported;
+    if (answer->made.empty()) return AnswerVerdict::NotSupported;
     auto compared = compare(r, q, answer->made, file);
     if (!compared) return error(compared.diag().text());
     difference = *compared;
-    return difference.empty() ? Verdict::Same : Verdict::Different;
+    return difference.empty() ? AnswerVerdict::Same : AnswerVerdict::Different;
   }
 
   struct Answer {

@@ -24,8 +24,8 @@ namespace tgc {
 // To the letter, but for names, by what it computes; a source is asked for to the letter alone. An answer that says
 // more than tinygrad's letters, such as the dtype of a LOAD, is held to that too, where the pipeline here knows it.
 enum class ConformAs : uint8_t { Text, Structure, Values };
-enum class Verdict : uint8_t { Same, Different, NotSupported, Error };
-std::string_view name_of(Verdict verdict);  // "not supported"
+enum class AnswerVerdict : uint8_t { Same, Different, NotSupported, Error };
+std::string_view name_of(AnswerVerdict verdict);  // "not supported"
 
 struct ConformPlan {
   std::string command;
@@ -47,7 +47,7 @@ struct ConformCounts {
 struct ConformReport {
   struct Answered {
     std::string id, target, stage;
-    Verdict verdict;
+    AnswerVerdict verdict;
     std::string key() const { return id + "\t" + target + "\t" + stage; }
   };
 

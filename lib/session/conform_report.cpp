@@ -67,7 +67,7 @@ class Table {
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) {
+std::string_view name_of(AnswerVerdict verdict) {
   constexpr std::string_view kNames[] = {"same", "different", "not supported", "error"};
   return kNames[size_t(verdict)];
 }
@@ -94,10 +94,10 @@ Status ConformReport::hold_to(const std::string& file) {
     if (!seen.insert(a.key()).second) continue;
     bool was = lines->contains(a.key());
     asked += was;
-    if (a.verdict == Verdict::Same) now.better += !was;
+    if (a.verdict == AnswerVerdict::Same) now.better += !was;
     else if (was)
       now.worse.push_back(a.id + (a.target.empty() ? "" : " (" + a.target + ")") + ": " + a.stage + " is " +
-                          (a.verdict == Verdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
+                          (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
   }
   now.not_asked = lines->size() - asked;
   held = std::move(now);
@@ -113,7 +113,7 @@ Status ConformReport::write_baseline(const std::string& file) const {
     lines = std::move(*old);
   }
   for (const Answered& a : answers)
-    if (a.verdict == Verdict::Same) lines.insert(a.key());
+    if (a.verdict == AnswerVerdict::Same) lines.insert(a.key());
     else lines.erase(a.key());
   std::string text(kBaselineHead);
   for (const std::string& line : lines) text += line + "\n";
@@ -179,7 +179,7 @@ std::string ConformReport::json() const {
     });
     json.key("list").array([&] {  // what does not conform
       for (const Answered& a : answers)
-        if (a.verdict == Verdict::Different || a.verdict == Verdict::Error)
+        if (a.verdict == AnswerVerdict::Different || a.verdict == AnswerVerdict::Error)
           json.line().object([&] {
             json.member("id", a.id).member("target", a.target).member("stage", a.stage);
             json.member("verdict", name_of(a.verdict));

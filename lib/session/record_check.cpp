@@ -56,7 +56,7 @@ class RecordCheck {
     return name == kKernels || name == kText || name == kForms || name == kSpec || name == kResume;
   }
 
-  void settle(std::string_view name, Verdict verdict) { report_.items.push_back({std::string(name), verdict}); }
+  void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
   // The first thing that is not as it should be.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first.empty()) return;
@@ -64,17 +64,17 @@ class RecordCheck {
     report_.explanation = explanation;
   }
   void failed(std::string_view name, const Diag& diag) {
-    if (wanted(name)) settle(name, Verdict::Error);
+    if (wanted(name)) settle(name, CheckVerdict::Error);
     diverge(name, "  " + diag.text() + "\n");
   }
   void skipped(std::string_view name, const std::string& why) {
     if (!wanted(name)) return;
-    settle(name, Verdict::Skipped);
+    settle(name, CheckVerdict::Skipped);
     diverge(name, "  not compared: " + why + "\n");
   }
   void compare(std::string_view name, std::string_view ours, std::string_view theirs, bool graph) {
-    if (ours == theirs) return settle(name, Verdict::Same);
-    settle(name, Verdict::Different);
+    if (ours == theirs) return settle(name, CheckVerdict::Same);
+    settle(name, CheckVerdict::Different);
     diverge(name, plan_.explain && report_.first.empty() ? difference(ours, theirs, graph) : std::string());
   }
   std::string difference(std::string_view ours, std::string_view theirs, bool graph) const {
@@ -135,7 +135,7 @@ class RecordCheck {
     ReadReport of_letters{.take_malformed = true, .producer = nodes->info.producer};
     auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
     std::string trouble = read ? lost_by_letters(nodes->root, read->root) : read.diag().text();
-    settle("letters read", trouble.empty() ? Verdict::Same : Verdict::Different);
+    settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
   // What a graph has that the one read of its letters has not, and in which line; empty: nothing.
@@ -176,7 +176,7 @@ class RecordCheck {
     if (!plan_.wanted.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
     auto malformed = first_malformed(nodes);
-    settle(kSpec, violation || malformed ? Verdict::Different : Verdict::Same);
+    settle(kSpec, violation || malformed ? CheckVerdict::Different : CheckVerdict::Same);
     if (malformed && !violation) diverge(kSpec, "  " + std::string(what) + ": " + malformed->trouble + "\n");
     if (violation)
       diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) +
@@ -195,9 +195,9 @@ class RecordCheck {
       in->info.name = r_.id, in->info.target = r_.target;
       return Compilation::begin(std::move(*in), {.target = r_.target});
     });
-    for (size_t i = 0; i < resumed.same; i++) settle(kResume, Verdict::Same);
+    for (size_t i = 0; i < resumed.same; i++) settle(kResume, CheckVerdict::Same);
     if (resumed.passed()) return;
-    settle(kResume, Verdict::Different);
+    settle(kResume, CheckVerdict::Different);
     diverge(kResume, "  after '" + resumed.stage + "', " + resumed.difference + "\n");
   }
 
@@ -302,7 +302,7 @@ class RecordCheck {
 
   void compare_graph(const GoldenStage& s, UOp before, std::string_view expected) {
     if (!s.same && !s.ir) return;  // tinygrad could not print it
-    if (s.same && c_->current() == before && as_expected_) return settle(s.name, Verdict::Same);
+    if (s.same && c_->current() == before && as_expected_) return settle(s.name, CheckVerdict::Same);
     auto ours = pyrender(c_->current());
     if (!ours) return failed(s.name, ours.diag());
     as_expected_ = *ours == expected;
@@ -317,10 +317,10 @@ class RecordCheck {
     if (!c_) return;  // said already
     while (const StageRow* row = c_->next()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
-      if (!c_->step()) return settle(name, Verdict::Same);
-      if (row->output && !c_->output(*row)) return settle(name, Verdict::Same);
+      if (!c_->step()) return settle(name, CheckVerdict::Same);
+      if (row->output && !c_->output(*row)) return settle(name, CheckVerdict::Same);
     }
-    settle("refusal", Verdict::Different);
+    settle("refusal", CheckVerdict::Different);
     diverge("refusal",
             std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
   }
@@ -341,7 +341,7 @@ class RecordCheck {
     auto ours = c_->output(row_of(name));
     if (expected && ours) return compare(name, *ours, *expected, false);
     if (expected) return failed(name, ours.diag());
-    settle(name, ours ? Verdict::Different : Verdict::Same);
+    settle(name, ours ? CheckVerdict::Different : CheckVerdict::Same);
     if (ours) diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
   }
   std::optional<std::string> expected_output(std::string_view name) const {
@@ -406,7 +406,7 @@ Result<CheckPlan> make_check_plan(std::string_view stages) {
 }
 
 bool RecordReport::compared() const {
-  return std::ranges::any_of(items, [](const CheckItem& item) { return item.verdict != Verdict::Skipped; });
+  return std::ranges::any_of(items, [](const CheckItem& item) { return item.verdict != CheckVerdict::Skipped; });
 }
 
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan) {

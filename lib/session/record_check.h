@@ -22,11 +22,11 @@ struct CheckPlan {
 // The plan of a list for --stages; empty: everything the records hold. An unknown name is an error.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
-enum class Verdict : uint8_t { Same, Different, Error, Skipped };
+enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
   std::string name;  // of the stage
-  Verdict verdict;
+  CheckVerdict verdict;
 };
 
 struct RecordReport {

@@ -66,8 +66,9 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   return Unit{};
 }
 
-void ReplaySummary::Counts::add(Verdict v) {
-  (v == Verdict::Same ? same : v == Verdict::Different ? different : v == Verdict::Error ? error : skipped)++;
+void ReplaySummary::Counts::add(CheckVerdict v) {
+  using enum CheckVerdict;
+  (v == Same ? same : v == Different ? different : v == Error ? error : skipped)++;
 }
 
 void ReplaySummary::add(const RecordReport& report) {
@@ -76,7 +77,7 @@ void ReplaySummary::add(const RecordReport& report) {
   bool error = false;
   for (const CheckItem& item : report.items) {
     counts_[item.name].add(item.verdict);
-    error |= item.verdict == Verdict::Error;
+    error |= item.verdict == CheckVerdict::Error;
   }
   errors_ += error;
   if (report.identical()) identical_++;

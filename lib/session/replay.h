@@ -59,7 +59,7 @@ class ReplaySummary {
  private:
   struct Counts {
     size_t same = 0, different = 0, error = 0, skipped = 0;
-    void add(Verdict v);
+    void add(CheckVerdict v);
   };
   size_t records_ = 0, identical_ = 0, errors_ = 0, compared_ = 0, skipped_ = 0;
   Tally<Counts> counts_;
