@@ -31,8 +31,8 @@ class SharedMemory {
 };
 
 // Calls body(first), body(first + 1), ... before `last` in a child process, while more() holds. The index of the next
-// input, or how the child died and of which. An input may take `limit_seconds` of the
-// processor, and ten times that by the clock.
+// input, or how the child died and of which. An input may take `limit_seconds` of the processor, and ten times that by
+// the clock.
 struct Watched {
   uint64_t next = 0;
   std::optional<Died> died = {};

@@ -31,13 +31,10 @@ Result<Wanted> wanted_of(const std::string& text) {
 
 // The command that shows it again: where a program of the user's said that it is there, that one.
 std::string again(const ReduceOptions& o, const Wanted& wanted) {
-  if (wanted.kind == Symptom::Kind::Differs)
-    return "tgc bisect " + o.output + " --tinygrad=" + shell_word(o.tinygrad);
-  if (wanted.kind != Symptom::Kind::Script) return "tgc run " + o.output;
-  std::string command = wanted.script;
-  for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += o.output.size())
-    command.replace(at, 2, o.output);
-  return command;
+  const std::string file = shell_word(o.output);
+  if (wanted.kind == Symptom::Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
+  if (wanted.kind == Symptom::Kind::Script) return with_file(wanted.script, file);
+  return "tgc run " + file;
 }
 
 ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wanted& wanted) {

@@ -29,17 +29,27 @@ class Tracer {
 
   int run() {
     if (auto status = prepare(); !status) return trouble(status.diag());
-    if (!o_.explain.empty() || o_.replay) return o_.explain.empty() ? replay() : finish(explain());
-    TracePrinter printer(filter_, {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print);
-    const Status printed = o_.output.empty() ? feed(printer) : Status(Unit{});
-    if (o_.output.empty()) return finish(printed ? printer.outcome() : printed);
-    auto writer = TraceWriter::create(o_.output);
-    if (!writer) return trouble(writer.diag());
-    if (auto status = feed(**writer); !status) return trouble(status.diag());
-    return finish((*writer)->close());
+    if (!o_.explain.empty()) return finish(explain());
+    if (o_.replay) return replay();
+    return finish(o_.output.empty() ? show() : keep());
   }
 
  private:
+  // On the terminal.
+  Status show() {
+    TracePrinter printer(filter_, {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print);
+    auto status = feed(printer);
+    return status ? printer.outcome() : status;
+  }
+
+  // In the file that -o names.
+  Status keep() {
+    auto writer = TraceWriter::create(o_.output);
+    if (!writer) return writer.diag();
+    auto status = feed(**writer);
+    return status ? (*writer)->close() : status;
+  }
+
   int finish(const Status& status) const { return status ? int(refusals_.failed()) : trouble(status.diag()); }
 
   Status prepare() {

@@ -164,9 +164,7 @@ bool Oracle::script_says_so(const Specimen& c) const {
   if (!place) return false;
   Repro repro{.fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};
   if (!write_file(path, bundle_text(session_, spec, in, *place, std::move(repro)))) return false;
-  std::string command = wanted_.script;
-  for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += path.size()) command.replace(at, 2, path);
-  return std::system((command + " >/dev/null 2>&1 </dev/null").c_str()) == 0;
+  return std::system((with_file(wanted_.script, path) + " >/dev/null 2>&1 </dev/null").c_str()) == 0;
 }
 
 }  // namespace tgc

@@ -137,7 +137,10 @@ class Reduction {
     if (!is_rewrite()) try_thinned(given, instead_of);
     else if (auto later = at_stage(own_, given, stage())) {
       try_thinned(*later, instead_within);
-      if (later->fault) later->fault = given.fault, try_thinned(*later, instead_within);
+      if (later->fault) {  // at_stage takes the first application from there on for the fault's; it may be another
+        later->fault = given.fault;
+        try_thinned(*later, instead_within);
+      }
     }
     try_thinned(given, instead_within);
   }

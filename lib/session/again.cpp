@@ -9,6 +9,11 @@
 
 namespace tgc {
 
+std::string with_file(std::string command, const std::string& file) {
+  for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += file.size()) command.replace(at, 2, file);
+  return command;
+}
+
 std::string shell_word(const std::string& text) {
   static constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#@%";

@@ -15,6 +15,9 @@ inline std::string expanded(const std::string& pattern, const TrialSpec& spec, c
 // Where --save keeps the results of that graph. Throws Failure when another one's are there already.
 std::string path_to_save(const TrialSpec& spec, const std::string& name, bool is_record);
 
+// The command with `file` in place of each {}: what --cmd and --while='cmd ...' run.
+std::string with_file(std::string command, const std::string& file);
+
 // `text` as one word of a shell.
 std::string shell_word(const std::string& text);
 

@@ -61,7 +61,7 @@ TEST_CASE("bisect: a stage that is wrong, though what follows makes it right aga
   CHECK(report.again.find("--each-stage") != std::string::npos);
 }
 
-TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many elements") {
+TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many elements; no more does --each-stage") {
   const std::string text =  // the sign of a NaN, of which only the bits tell
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 1).index(i)\n"
@@ -69,10 +69,17 @@ TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many e
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   Session session;
   session.over.target = "CPU:CLANG";
-  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  auto loaded = [&] { return std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw()); };
+  Loaded in = loaded();
   BisectReport report = bisect(session, in, {.device = "REF"});
   INFO(report.text());
   CHECK(report.verdict == Verdict::Same);
+
+  Loaded again = loaded();
+  TrialReport trial = run_trial(session, again, {.device = "REF", .each_stage = true});
+  INFO(trial.text(1, false));
+  CHECK(trial.passed());
+  CHECK(trial.text(1, false).find("computes the same, but for ") != std::string::npos);
 }
 
 TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {

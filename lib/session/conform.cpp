@@ -168,10 +168,7 @@ class Judge {
     AnswerVerdict verdict = judge(r, q, *asked, file, difference);
     if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
-    (verdict == AnswerVerdict::Same        ? counts.same
-     : verdict == AnswerVerdict::Different ? counts.different
-     : verdict == AnswerVerdict::Error     ? counts.errors
-                                     : counts.not_supported)++;
+    counts.of(verdict)++;
     out_.answers.push_back({r.id, r.target, q.stage, verdict});
     if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
       std::string where = r.target.empty() ? r.id : r.id + " (" + r.target + ")";
@@ -186,7 +183,7 @@ class Judge {
 
   // `difference`: what differs or went wrong, for people.
   AnswerVerdict judge(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
-                std::string& difference) {
+                      std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());

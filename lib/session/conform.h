@@ -42,6 +42,7 @@ struct ConformCounts {
   std::string first;  // where it first did not conform: "add.0 (CPU:CLANG)"
   size_t judged() const { return same + different + errors; }
   size_t asked() const { return judged() + not_supported; }
+  size_t& of(AnswerVerdict verdict);
 };
 
 struct ConformReport {

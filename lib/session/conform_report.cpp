@@ -72,6 +72,16 @@ std::string_view name_of(AnswerVerdict verdict) {
   return kNames[size_t(verdict)];
 }
 
+size_t& ConformCounts::of(AnswerVerdict verdict) {
+  switch (verdict) {
+    case AnswerVerdict::Same: return same;
+    case AnswerVerdict::Different: return different;
+    case AnswerVerdict::NotSupported: return not_supported;
+    case AnswerVerdict::Error: break;
+  }
+  return errors;
+}
+
 ConformCounts ConformReport::total() const {
   ConformCounts out;
   for (auto& [stage, c] : stages) {

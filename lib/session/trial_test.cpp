@@ -152,21 +152,6 @@ TEST_CASE("trial: threads that are loops as yet have registers of their own in e
   }
 }
 
-TEST_CASE("trial: what the kernel leaves open, no stage is accused of") {
-  // the sign of a NaN, of which only the bits tell
-  const std::string text =
-      "i = UOp.range(16, 0, AxisType.LOOP)\n"
-      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 1).index(i)\n"
-      "v = (a.bitcast(dtypes.float)*UOp.const(dtypes.float, -1.0)).bitcast(dtypes.int)\n"
-      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
-  Session session;
-  session.over.target = "CPU:CLANG";
-  Loaded in = loaded(text);
-  TrialReport report = run_trial(session, in, {.device = "REF", .each_stage = true});
-  passes(report);
-  CHECK(report.text(1, false).find("computes the same, but for ") != std::string::npos);
-}
-
 TEST_CASE("trial: a model without anything to compare is run, and says so") {
   std::string model = test_path("models/mlp");
   ModelReport report = run_model(Session(), model + ".onnx", {.device = "CPU"});

@@ -25,29 +25,40 @@ std::string text_after(const StageRun& run) {
   return run.result ? pyrender(run.result).value_or_throw() : "";
 }
 
+// One compilation of ours, for that target, beside tinygrad's of the same graph.
 class Divergence {
  public:
-  Divergence(const Session& session, const Loaded& in, const GoldenRecord& record, BisectReport& report)
-      : session_(session), in_(in), record_(record), report_(report) {}
+  Divergence(const Session& session, const Loaded& in, const std::string& target, BisectReport& report)
+      : session_(session), in_(in), target_(target), report_(report), ours_(begin()) {
+    ScopedWatch watched(ours_, log_);
+    is_refused_ = !ours_.list();
+    ours_.watch(nullptr);
+  }
 
-  bool blame() {
-    if (in_.text != record_.ast && pyrender(in_.root).value_or_throw() != record_.ast) return at("ast");
-    Compilation c = begin();
-    ApplicationLog log;
-    ScopedWatch watched(c, log);
-    (void)c.list();
-    c.watch(nullptr);
-    for (const StageRun& run : log.stages()) {
+  bool is_refused() const { return is_refused_; }
+
+  // What there is after each stage, by its name.
+  std::vector<std::pair<std::string, std::string>> texts() const {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const StageRun& run : log_.stages()) out.emplace_back(run.row->name, text_after(run));
+    return out;
+  }
+
+  // Whether it differs from what tinygrad makes.
+  bool blame(const GoldenRecord& record) {
+    record_ = &record;
+    if (in_.text != record.ast && pyrender(in_.root).value_or_throw() != record.ast) return at("ast");
+    for (const StageRun& run : log_.stages()) {
       const std::string* theirs = text_of(run.row->name);
       if (!theirs) continue;
       if (!run.row->is_graph_stage()) continue;
       std::string ours = text_after(run);
       if (ours == *theirs) continue;
       at(std::string(run.row->name));
-      if (run.result) name_rewrite(run, log, ours, *theirs);
+      if (run.result) name_rewrite(run, ours, *theirs);
       return true;
     }
-    return differs_behind(c);
+    return differs_behind();
   }
 
  private:
@@ -56,24 +67,22 @@ class Divergence {
     return true;
   }
 
-  Compilation begin() const {
-    return begin_anew(session_, in_, record_.target, in_.graph->settings());
-  }
+  Compilation begin() const { return begin_anew(session_, in_, target_, in_.graph->settings()); }
 
   // What the record has of a stage; null: nothing.
   const std::string* text_of(std::string_view stage) const {
-    const std::string* text = &record_.ast;
-    for (const GoldenStage& s : record_.stages) {
+    const std::string* text = &record_->ast;
+    for (const GoldenStage& s : record_->stages) {
       if (!s.same) text = s.ir ? &*s.ir : nullptr;
       if (s.name == stage) return text;
     }
     return nullptr;
   }
 
-  bool differs_behind(Compilation& c) {
-    for (auto& [stage, theirs] : {std::pair("linear", &record_.linear), std::pair("source", &record_.source)}) {
+  bool differs_behind() {
+    for (auto& [stage, theirs] : {std::pair("linear", &record_->linear), std::pair("source", &record_->source)}) {
       if (!*theirs) continue;
-      auto ours = c.output(row_of(stage));
+      auto ours = ours_.output(row_of(stage));
       if (!ours || *ours != **theirs) return at(stage);
     }
     return false;
@@ -81,12 +90,11 @@ class Divergence {
 
   // The first rewrite that tinygrad does not make: where its own are recorded, by them; else one whose result stays,
   // and is no node of theirs.
-  void name_rewrite(const StageRun& run, const ApplicationLog& log, const std::string& ours,
-                    const std::string& theirs) {
+  void name_rewrite(const StageRun& run, const std::string& ours, const std::string& theirs) {
     const Application* accused = nullptr;
-    if (!record_.rewrites.empty()) accused = first_not_made(run, log);
+    if (!record_->rewrites.empty()) accused = first_not_made(run);
     if (accused) report_.proof = "tinygrad, asked for its own rewrites, does not make this one";
-    else if (report_.detail.empty()) accused = first_left(run, log, ours, theirs);
+    else if (report_.detail.empty()) accused = first_left(run, ours, theirs);
     if (!accused) return;
     name_application(*accused, report_);
     Veto veto([&](uint64_t number, const Hit&, UOp) { return number == accused->number; });
@@ -96,7 +104,7 @@ class Divergence {
   }
 
   // A rewrite of a node that tinygrad rewrites, too, into something else, or that it leaves as it is.
-  const Application* first_not_made(const StageRun& run, const ApplicationLog& log) {
+  const Application* first_not_made(const StageRun& run) {
     auto matches = matches_in(*run.row);
     if (!matches) return nullptr;
     const std::vector<RecordedMatch>& theirs = *matches;
@@ -104,7 +112,7 @@ class Divergence {
     for (const RecordedMatch& m : theirs) made[m.before.id()].insert(m.after.id());
     std::vector<const Application*> list;
     std::vector<UOp> nodes{run.input, run.result};
-    for (const Application& a : log.list())
+    for (const Application& a : log_.list())
       if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
     const UOp ours = copy_into(theirs_, run.input.graph().sink(nodes));
     const Application* inner = nullptr;  // inside a rule; these come before the one that they are part of
@@ -138,16 +146,15 @@ class Divergence {
 
   // The rewrites that the record has of a stage, in theirs_; an error: they cannot be read.
   Result<std::vector<RecordedMatch>> matches_in(const StageRow& row) {
-    auto matches = read_rewrites(theirs_, record_.rewrites, "tinygrad 0.12.0", in_.file);
+    auto matches = read_rewrites(theirs_, record_->rewrites, "tinygrad 0.12.0", in_.file);
     if (!matches) return matches;
     std::erase_if(*matches, [&](const RecordedMatch& m) {
-      return m.stage >= record_.stages.size() || record_.stages[m.stage].name != row.name;
+      return m.stage >= record_->stages.size() || record_->stages[m.stage].name != row.name;
     });
     return matches;
   }
 
-  const Application* first_left(const StageRun& run, const ApplicationLog& log, const std::string& ours,
-                                const std::string& theirs) const {
+  const Application* first_left(const StageRun& run, const std::string& ours, const std::string& theirs) const {
     Graph graph(in_.graph->settings());
     auto pair = read_alike(graph, ours, "tgc", theirs, in_.file);
     if (!pair) return nullptr;
@@ -156,7 +163,7 @@ class Divergence {
     std::unordered_set<UOp> known(other.begin(), other.end()), off;
     for (size_t i = 0; i < made.size(); i++)
       if (!known.contains(read[i])) off.insert(made[i]);
-    for (const Application& a : log.list())
+    for (const Application& a : log_.list())
       if (a.stage == run.row && off.contains(a.after)) return &a;
     return nullptr;
   }
@@ -172,29 +179,30 @@ class Divergence {
 
   const Session& session_;
   const Loaded& in_;
-  const GoldenRecord& record_;
+  const std::string& target_;
   BisectReport& report_;
+  ApplicationLog log_;
+  Compilation ours_;
+  bool is_refused_ = false;
+  const GoldenRecord* record_ = nullptr;  // tinygrad's compilation
   Graph theirs_;  // of what the record has of rewrites
 };
 
 }  // namespace
 
 bool blame_divergence(const Session& session, const Loaded& in, const GoldenRecord& record, BisectReport& report) {
-  return Divergence(session, in, record, report).blame();
+  return Divergence(session, in, record.target, report).blame(record);
 }
 
 bool blame_divergence(const Session& session, const Loaded& in, Tinygrad& tinygrad, const std::string& stage,
                       BisectReport& report) {
   Tinygrad::Stops stops;
   if (const StageRow* row = find_row(stage); row && row->kernel) stops.until = stage;
-  Compilation ours = begin_anew(session, in, in.info.target, in.graph->settings());
-  ApplicationLog log;
-  ScopedWatch watched(ours, log);
-  const bool is_refused = !ours.list();
-  for (const StageRun& run : log.stages()) stops.texts.emplace_back(run.row->name, text_after(run));
+  Divergence divergence(session, in, in.info.target, report);
+  stops.texts = divergence.texts();
   GoldenRecord theirs = std::move(tinygrad.record_of(in, stops).value_or_throw());
-  if (blame_divergence(session, in, theirs, report)) return true;
-  if (theirs.error && !is_refused) throw Failure("tinygrad refuses it: " + *theirs.error);
+  if (divergence.blame(theirs)) return true;
+  if (theirs.error && !divergence.is_refused()) throw Failure("tinygrad refuses it: " + *theirs.error);
   return false;
 }
 

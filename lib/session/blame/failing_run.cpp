@@ -278,9 +278,7 @@ Outcome FailingRun::run_command(UOp root) const {
   TemporaryFolder folder;
   const std::string file = folder.file("graph");
   write_file(file, *text).value_or_throw();
-  std::string command = command_;
-  for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += file.size()) command.replace(at, 2, file);
-  int status = std::system(command.c_str());
+  int status = std::system(with_file(command_, file).c_str());
   if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
     throw Failure(Diag{.message = "--cmd could not be run: " + command_, .expected = "a shell command with {}"});
   report_.runs++;
