@@ -31,25 +31,18 @@ class Tracer {
     if (auto status = prepare(); !status) return trouble(status.diag());
     if (!o_.explain.empty()) return finish(explain());
     if (o_.replay) return replay();
-    return finish(o_.output.empty() ? show() : keep());
+    if (o_.output.empty()) {
+      TracePrinter printer(filter_, {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print);
+      auto status = feed(printer);
+      return finish(status ? printer.outcome() : status);
+    }
+    auto writer = TraceWriter::create(o_.output);
+    if (!writer) return trouble(writer.diag());
+    auto status = feed(**writer);
+    return finish(status ? (*writer)->close() : status);
   }
 
  private:
-  // On the terminal.
-  Status show() {
-    TracePrinter printer(filter_, {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print);
-    auto status = feed(printer);
-    return status ? printer.outcome() : status;
-  }
-
-  // In the file that -o names.
-  Status keep() {
-    auto writer = TraceWriter::create(o_.output);
-    if (!writer) return writer.diag();
-    auto status = feed(**writer);
-    return status ? (*writer)->close() : status;
-  }
-
   int finish(const Status& status) const { return status ? int(refusals_.failed()) : trouble(status.diag()); }
 
   Status prepare() {
@@ -101,22 +94,19 @@ class Tracer {
   int replay() {
     TraceReplay replay;
     if (auto status = feed(replay); !status) return trouble(status.diag());
-    print(std::to_string(replay.same() + replay.different()) +
-          " graph rewrites replayed from their lists of rewrites, " + std::to_string(replay.same()) +
-          " give the same graph\n");
+    print(replay.text());
     return replay.different() || refusals_.failed() ? 1 : 0;
   }
 
   Status explain() {
     auto n = number_after(o_.explain, o_.explain.starts_with('c') ? 'c' : '%');
-    if (!n)
-      return Diag{.message = "'" + o_.explain + "' is no node",
-                  .expected = "%N or cN: the node that pyrender of the stage's graph names cN"};
+    const char* expected = "%N or cN: the node that pyrender of the stage's graph names cN";
+    if (!n) return Diag{.message = "'" + o_.explain + "' is no node", .expected = expected};
     if (stages_.size() > 1)
       return Diag{.message = "--explain takes a node of one stage, not of " + std::to_string(stages_.size())};
     Explainer explainer(*n, stages_.empty() ? "" : std::string(*stages_.begin()), use_color(1), print_report);
-    if (auto status = feed_all(explainer); !status) return status;
-    return explainer.outcome();
+    auto status = feed_all(explainer);
+    return status ? explainer.outcome() : status;
   }
 
   const TraceOptions& o_;
@@ -135,8 +125,8 @@ void add_trace(CLI::App& app, int& exit_code) {
   cmd->add_option("INPUT", o->input,
                   "a file of any kind, FILE#ID for one id, or a trace that -o wrote; default: standard input");
   cmd->add_option("--stage", o->stage, "the stages to trace; default: all")->type_name("LIST");
-  const char* rule = "only rewrites by that rule: its name, `*` standing for anything, or a part of its file:line";
-  cmd->add_option("--rule", o->rule, rule)->type_name("RULE");
+  cmd->add_option("--rule", o->rule, "only rewrites by that rule: its name (`*`: anything), or a part of its file:line")
+      ->type_name("RULE");
   cmd->add_option("--op", o->op, "only rewrites of nodes of that op")->type_name("OP");
   cmd->add_option("--node", o->node, "only rewrites that node #N takes part in, or was made by")->type_name("#N");
   cmd->add_flag("--nested", o->nested, "rewrites inside rules too (what simplify() does)");

@@ -56,4 +56,9 @@ void TraceReplay::end(int depth, UOp result) {
   (replayed(p.input, p.bottom_up, p.rewrites, p.gates) == result ? same_ : different_)++;
 }
 
+std::string TraceReplay::text() const {
+  return std::to_string(same_ + different_) + " graph rewrites replayed from their lists of rewrites, " +
+         std::to_string(same_) + " give the same graph\n";
+}
+
 }  // namespace tgc

@@ -188,6 +188,7 @@ class TraceReplay : public TraceConsumer {
 
   size_t same() const { return same_; }
   size_t different() const { return different_; }
+  std::string text() const;  // a line: how many there were, and how many gave the same
 
  private:
   struct Pending {
