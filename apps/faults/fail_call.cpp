@@ -1,6 +1,7 @@
-// tgc_fail_call KIND N COUNT_FILE COMMAND...: for scripts/faults. Runs a command in which the N-th system call of a
-// kind fails, of the command and all processes and threads that it starts (0: none), and writes to COUNT_FILE how many
-// there were. It ends as the command does; a signal S becomes the exit code 128 + S.
+// tgc_fail_call KIND N COMMAND...: for scripts/faults. Runs a command in which the N-th system call of a kind fails, of
+// the command and all processes and threads that it starts. It ends as the command does; a signal S becomes the exit
+// code 128 + S.
+// tgc_fail_call count FILE COMMAND...: no call fails; how many there are of each kind goes to FILE, "KIND N" a line.
 //
 //   write    write, pwrite, writev, ... to anything but standard error: ENOSPC     read     from a file: EIO
 //   sync     fsync, fdatasync: EIO                                   rename   EIO
@@ -30,6 +31,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,7 +95,7 @@ const Call kCalls[] = {{SYS_write, "write", ENOSPC, not_to_stderr},
   std::_Exit(125);
 }
 
-// Has the kernel tell the tracer of the calls of that kind.
+// Has the kernel tell the tracer of the calls of that kind; of all when it is empty.
 void filter_calls(std::string_view kind) {
   std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   auto tell_of = [&](long number) {
@@ -102,22 +104,23 @@ void filter_calls(std::string_view kind) {
   };
   tell_of(SYS_sigaltstack);
   for (const Call& c : kCalls)
-    if (c.kind == kind) tell_of(c.number);
+    if (kind.empty() || c.kind == kind) tell_of(c.number);
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
     trouble("seccomp");
 }
 
-// The call at which `pid` stands, when it is one of that kind.
-const Call* call_of(pid_t pid, std::string_view kind, Registers& r) {
+// The call at which `pid` stands, when it is one of ours.
+const Call* call_of(pid_t pid, Registers& r) {
   if (ptrace(PTRACE_GETREGS, pid, nullptr, &r) != 0) return nullptr;
   for (const Call& c : kCalls)
-    if (c.kind == kind && c.number == long(r.orig_rax) && (!c.applies || c.applies(pid, r))) return &c;
+    if (c.number == long(r.orig_rax) && (!c.applies || c.applies(pid, r))) return &c;
   return nullptr;
 }
 
-int follow(pid_t main, std::string_view kind, uint64_t wanted, uint64_t& count) {
+// Until it has ended: call number `wanted` of that kind fails, and all are counted, by kind.
+int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
   int status = 0, end = 125;
   bool has_begun = false;
   if (waitpid(main, &status, 0) != main || !WIFSTOPPED(status)) trouble("waitpid");
@@ -134,9 +137,9 @@ int follow(pid_t main, std::string_view kind, uint64_t wanted, uint64_t& count) 
     int signal = WSTOPSIG(status), event = status >> 16;
     if (event == PTRACE_EVENT_SECCOMP) {
       Registers r;
-      const Call* call = call_of(pid, kind, r);
+      const Call* call = call_of(pid, r);
       has_begun |= r.orig_rax == SYS_sigaltstack;
-      if (call && has_begun && ++count == wanted) {
+      if (call && has_begun && ++counts[call->kind] == wanted && call->kind == kind) {
         r.orig_rax = -1ull, r.rax = -(unsigned long long)(call->error);
         ptrace(PTRACE_SETREGS, pid, nullptr, &r);
       }
@@ -150,18 +153,22 @@ int follow(pid_t main, std::string_view kind, uint64_t wanted, uint64_t& count) 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) return std::fprintf(stderr, "usage: tgc_fail_call KIND N COUNT_FILE COMMAND...\n"), 125;
+  if (argc < 4) return std::fprintf(stderr, "usage: tgc_fail_call KIND N COMMAND... | count FILE COMMAND...\n"), 125;
+  const bool counts_all = argv[1] == std::string_view("count");
+  const std::string_view kind = counts_all ? "" : argv[1];
   pid_t child = fork();
   if (child < 0) trouble("fork");
   if (child == 0) {
     if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) trouble("ptrace");
     raise(SIGSTOP);
-    filter_calls(argv[1]);
-    execvp(argv[4], argv + 4);
-    trouble(argv[4]);
+    filter_calls(kind);
+    execvp(argv[3], argv + 3);
+    trouble(argv[3]);
   }
-  uint64_t count = 0;
-  int end = follow(child, argv[1], std::strtoull(argv[2], nullptr, 10), count);
-  if (FILE* file = std::fopen(argv[3], "w")) std::fprintf(file, "%llu\n", (unsigned long long)count), std::fclose(file);
+  std::map<std::string_view, uint64_t> counts;
+  int end = follow(child, kind, counts_all ? 0 : std::strtoull(argv[2], nullptr, 10), counts);
+  if (!counts_all) return end;
+  std::ofstream file(argv[2]);
+  for (auto& [name, count] : counts) file << name << ' ' << count << '\n';
   return end;
 }
