@@ -7,19 +7,12 @@
 #include "lib/compilation/scoped_watch.h"
 #include "lib/execute/executable.h"
 #include "lib/inspect/applications.h"
+#include "lib/reduce/conduct.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/bundle.h"
 
 namespace tgc {
 namespace {
-
-bool may_leave_its_buffer(UOp u) {
-  if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).dtype().is_ptr()) return false;
-  if (u.src(0).dtype().is_image()) return true;
-  Const low = u.src(1).get_idx().vmin(), high = u.src(1).get_idx().vmax();
-  bool is_known = low.is_integral() && high.is_integral();
-  return !is_known || low.as_int() < Int(0) || high.as_int() >= Int(u.src(0).dtype().size());
-}
 
 // Notes which applications a seeded fault changed, too.
 class FaultLog : public ApplicationLog {
@@ -86,7 +79,7 @@ bool Glance::may_fail(const Specimen& c) const {
     case What::Rule:
       if (blamed_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
       return rule_errs(c) && (symptom_.kind != Symptom::Kind::Refused || is_refused(c));
-    case What::Bounds: return std::ranges::any_of(toposort(c.root), may_leave_its_buffer);
+    case What::Bounds: return may_go_out_of_bounds(c);
     case What::Refusal: return can_be_bisected(c) && is_refused(c);
     case What::Source: {
       std::string source = source_of(c);
@@ -120,6 +113,18 @@ bool Glance::is_endless_when_watched(const Specimen& c) const {
   if (compilation->list()) return false;
   auto stage = blamed_.find("stage");
   return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
+}
+
+// Whether the graph as it stands has such an access that bounds do not keep inside, and what REF is given of it, too.
+bool Glance::may_go_out_of_bounds(const Specimen& c) const {
+  OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
+  if (!may_leave_buffers(toposort(c.root), which)) return false;
+  if (c.info.target.empty()) return true;
+  FaultHere fault(c.fault);
+  auto compilation = session_.begin(c.loaded());
+  if (!compilation) return false;
+  auto& list = compilation->list();
+  return list && may_leave_buffers(*list, which);
 }
 
 // What the compiler is given, without digits; empty: there is none.

@@ -3,7 +3,7 @@
 //   another text than tinygrad  the rule that bisect names applies in its stage
 //   refused, endless            it is, with the same words
 //   a compiler's message        what it quotes stands in the source
-//   an access out of bounds     there is one that may be
+//   an access out of bounds     there is one that may be, a load or a store as the first was
 // A glance compiles as far as that takes: no compiler is asked, no kernel run, nothing bisected. When it says no, the
 // oracle would.
 #pragma once
@@ -26,8 +26,6 @@ class Glance {
 
   // Whether there is anything to look for.
   bool tells() const { return what_ != What::Nothing; }
-  // Whether most candidates that it has nothing against do fail so.
-  bool tells_most() const { return tells() && what_ != What::Bounds; }
   // Whether the oracle may find that it fails in the same way. In `c`'s own Graph nothing is made.
   bool may_fail(const Specimen& c) const;
 
@@ -38,6 +36,7 @@ class Glance {
   bool rule_errs(const Specimen& c) const;
   bool is_refused(const Specimen& c) const;
   bool is_endless_when_watched(const Specimen& c) const;
+  bool may_go_out_of_bounds(const Specimen& c) const;
   std::string source_of(const Specimen& c) const;
 
   const Session& session_;

@@ -1,11 +1,13 @@
 // The oracle: whether a smaller case still shows the same failure. The same is: the same symptom, of the same cause;
-// and where bisect can name a rewrite, the same rule in the same stage.
+// and where bisect can name a rewrite, the same rule in the same stage. Beside that a case does nothing worse than the
+// first one (conduct.h).
 #pragma once
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
 
+#include "lib/reduce/conduct.h"
 #include "lib/reduce/glance.h"
 #include "lib/reduce/specimen.h"
 #include "lib/session/bisect.h"
@@ -48,7 +50,6 @@ class Oracle {
   std::optional<bool> known(const Specimen& c);
   // Whether glances tell anything of this failure.
   bool has_glances() const { return glance_ && glance_->tells(); }
-  bool has_close_glances() const { return glance_ && glance_->tells_most(); }
 
   // The symptom of a case that failed; of another that of the first.
   Symptom::Kind symptom_in(const Specimen& c) const;
@@ -60,6 +61,7 @@ class Oracle {
  private:
   bool is_wanted(const Symptom& symptom) const;
   bool is_the_same(const Shown& other) const;
+  bool runs() const;
   Result<Shown> look(const Specimen& c, const Shown* same);
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: well formed, and a glance has nothing against it
   Answer answer(const Specimen& c, const std::string& key);
@@ -72,7 +74,9 @@ class Oracle {
   Tinygrad tinygrad_;  // of "differs"; of all else it is not asked
   Shown shown_;
   bool is_either_ = false;  // asked for 'wrong', a crash in REF will do
-  std::optional<Glance> glance_;  // once it is known what is shown
+  // once it is known what is shown
+  std::optional<Glance> glance_;
+  std::optional<Conduct> conduct_;
   std::atomic<size_t> calls_ = 0, glances_ = 0;
   mutable std::mutex lock_;
   struct Known {

@@ -22,7 +22,7 @@ namespace tgc {
 namespace {
 
 constexpr size_t kFew = 8;        // nodes of a case of which nobody asks for less
-constexpr size_t kSmall = 100;    // nodes of a case that is walked down without cuts
+constexpr size_t kSmall = 400;    // nodes of a case that is walked down without cuts
 constexpr size_t kWorthACut = 6;  // nodes that are there for one node alone: an array in their place is smaller
 
 // The session without what the case itself says: opts are in its graph, settings with it, the target in its info.
@@ -50,9 +50,7 @@ class Reduction {
     if (!stopped()) approach();
     if (!oracle_.has_glances()) make_plain(plainer_steps());
     sweep();
-    if (best_.nodes() > kFew && !stopped()) is_rewrite() ? try_without_leap(given) : try_leap_from(given);
-    if (oracle_.has_close_glances()) try_thinned(given);
-    if (best_.nodes() > given.nodes() && !stopped()) try_from(given);
+    if (oracle_.has_glances()) try_other_ways(given);
     report_.interrupted = session_.cancelled();
     end();
     (void)take_fault_warnings();  // of smaller cases: those of the case itself came with its first look
@@ -106,52 +104,57 @@ class Reduction {
   }
   bool is_rewrite() const { return oracle_.shown().names_rewrite(); }
 
-  // Of a stage that gives up: whether the way from its last rewrite leads to less.
-  void try_leap_from(const Specimen& given) {
-    Specimen reduced = std::exchange(best_, given);
-    if (leap()) sweep();
-    if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
-  }
-
-  // Of a leap that left out less than half of the stage's graph: whether the way from all of it leads to less, since
-  // single steps from there may keep what the leap cut off.
-  void try_without_leap(Specimen given) {
-    given.device = "REF";
-    auto all = at_stage(own_, given, stage());
-    if (!all || all->nodes() >= 2 * best_.nodes() || !oracle_.fails(*all)) return;
-    Specimen reduced = std::exchange(best_, std::move(*all));
-    sweep();
-    if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
-  }
-
-  // Of a stage whose graph has more nodes than the case had that was given: single steps from that.
-  void try_from(const Specimen& given) {
-    Specimen reduced = std::exchange(best_, given);
-    sweep();
-    if (is_smaller_than(reduced, best_)) best_ = std::move(reduced);
-  }
-
-  // As plain ddmin goes about it: whether the way from what is left without the largest parts of all nodes, as far as
-  // glances tell, leads to less. So the smallest case is never larger than what ddmin leaves.
-  void try_thinned(const Specimen& given) {
-    if (!is_rewrite()) try_thinned(given, instead_of);
-    else if (auto later = at_stage(own_, given, stage())) {
+  // Whether another way leads to less: from the whole graph of the stage, and as plain ddmin goes about it, which ends
+  // elsewhere than single steps after a leap. Glances lead; the oracle is asked where they come to something smaller.
+  void try_other_ways(const Specimen& given) {
+    if (is_few()) return;
+    if (is_rewrite()) {
+      auto later = at_stage(own_, given, stage());
+      if (!later) return;
+      later->device = "REF";
+      if (later->nodes() < 2 * best_.nodes()) try_way({*later});
       try_thinned(*later, instead_within);
-      if (later->fault) {  // at_stage takes the first application from there on for the fault's; it may be another
-        later->fault = given.fault;
+      if (later->fault) {
+        later->fault = given.fault;  // at_stage takes the first application from there on for the fault's
         try_thinned(*later, instead_within);
       }
+      return try_thinned(given, instead_within);
     }
+    if (auto ahead = leap_from(given)) try_way({given, std::move(*ahead)});
+    try_thinned(given, instead_of);
     try_thinned(given, instead_within);
+    if (best_.nodes() > given.nodes()) try_way({given});
+  }
+  bool is_few() const { return best_.nodes() <= kFew || stopped(); }
+
+  // Where a leap from the case leads as far as glances tell.
+  std::optional<Specimen> leap_from(const Specimen& given) {
+    Specimen reduced = std::exchange(best_, given);
+    trusts_glances_ = true;
+    (void)leap();
+    best_ = std::move(reduced);
+    return std::exchange(ahead_, std::nullopt);
   }
 
-  // `instead`: what a node becomes; where something runs, a loop becomes one of its iterations.
+  // `instead`: what a node becomes; where something runs, a loop becomes one of its iterations. Where glances mislead,
+  // as of rewrites whose sides have no value, the oracle is asked at each step, once.
   void try_thinned(const Specimen& from, UOp (*instead)(UOp)) {
-    if (best_.nodes() <= kFew || stopped()) return;
-    std::vector<Specimen> way = thinned(
-        from, instead, [&](const Specimen& c) { return !stopped() && oracle_.known(c).value_or(true); });
+    if (is_few()) return;
+    if (!misled_) try_way(thinned(from, instead, [&](const Specimen& c) { return !stopped() && may_fail(c); }));
+    if (!misled_ || is_thinned_ || is_few() || !oracle_.fails(from)) return;
+    is_thinned_ = true;
+    try_way({thinned(from, instead, [&](const Specimen& c) { return !stopped() && oracle_.fails(c); }).back()});
+  }
+
+  // Cases, each made from the one before, of which the first fails and glances have nothing against the others: on from
+  // the last, as far as glances go.
+  void try_way(std::vector<Specimen> way) {
+    size_t from = 0;
+    while (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
+    if (!is_smaller(way.back())) return;
     const size_t last = last_that_fails(way);
-    if (last == 0) return;
+    misled_ |= last + 1 < way.size();
+    if (last == 0 && !(is_smaller(way[0]) && oracle_.fails(way[0]))) return;
     Specimen reduced = std::exchange(best_, std::move(way[last]));
     sweep();
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
@@ -170,8 +173,8 @@ class Reduction {
   void approach() {
     if (is_rewrite() && (leap() || stopped())) return;
     if (is_rewrite()) begin_at_stage();
-    else if (!oracle_.has_close_glances()) try_first_application();
-    if (oracle_.has_close_glances() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
+    else if (!oracle_.has_glances()) try_first_application();
+    if (oracle_.has_glances() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();
@@ -192,7 +195,7 @@ class Reduction {
     Specimen in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
     in_ref.device = "REF";
     auto later = at_stage(own_, in_ref, stage());
-    bool is_likely = later && later->nodes() < kSmall && oracle_.has_glances() && oracle_.known(*later).value_or(true);
+    bool is_likely = later && later->nodes() < kSmall && oracle_.has_glances() && may_fail(*later);
     if (trusts_glances_ && is_likely) {
       ahead_ = std::move(later);
       return;
@@ -221,7 +224,7 @@ class Reduction {
       auto c = catch_failures([&] { return leap.around(depth, spec_.variables); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
-      if (!is_smaller(*c) || !(trusts_glances_ ? oracle_.known(*c).value_or(true) : oracle_.fails(*c))) return false;
+      if (!is_smaller(*c) || !(trusts_glances_ ? may_fail(*c) : oracle_.fails(*c))) return false;
       found = std::move(*c);
       return true;
     };
@@ -248,6 +251,7 @@ class Reduction {
     best_ = std::move(c);
     show();
   }
+  bool may_fail(const Specimen& c) { return oracle_.known(c).value_or(true); }
   static bool is_smaller_than(const Specimen& a, const Specimen& b) { return a.root && size_of(a) < size_of(b); }
   bool is_smaller(const Specimen& c) const { return is_smaller_than(c, best_); }
   bool accept(const Specimen& c) {
@@ -268,7 +272,7 @@ class Reduction {
         auto c = catch_failures([&] { return candidates[number](); });
         if (!c || !is_smaller(*c)) continue;
         Specimen own = in_own_graph(*c);
-        if (oracle_.known(own).value_or(true)) batch.emplace_back(number, std::move(own));
+        if (may_fail(own)) batch.emplace_back(number, std::move(own));
       }
       std::vector<char> fails(batch.size());
       std::vector<std::thread> threads;
@@ -307,11 +311,11 @@ class Reduction {
     while (passes - fails > 1 && !stopped()) {
       size_t middle = (fails + passes) / 2;
       auto c = catch_failures([&] { return in_own_graph(alone(best_, way[middle])); });
-      if (c && c->root && oracle_.fails(*c)) fails = middle, deepest = std::move(*c);
+      if (c && is_smaller(*c) && oracle_.fails(*c)) fails = middle, deepest = std::move(*c);
       else passes = middle;
     }
     UOp at = way[fails];
-    if (deepest && is_smaller(*deepest)) return take(std::move(*deepest)), true;
+    if (deepest) return take(std::move(*deepest)), true;
     Candidates others;
     for (UOp s : at.src())
       if (is_storable(s) && s.num_src() > 0 && (fails + 1 >= way.size() || !(s == way[fails + 1])))
@@ -389,28 +393,26 @@ class Reduction {
     make_plain(steps.first(steps.size() / 2)), make_plain(steps.subspan(steps.size() / 2));
   }
 
-  // No single step is possible: each was tried since the last one that was taken.
+  // No single step is possible: each was tried since the last one that was taken. Likely steps are made one after the
+  // other, and the oracle is asked of the last case alone, else of those on the way, by halves; the others one by one.
+  // Likely is what glances have nothing against; the fewer at once, the less they tell. Without glances it is what
+  // leaves every op there is: what a failure hangs on is mostly an op.
   void sweep() {
-    if (oracle_.has_glances()) return walk();
-    for (size_t from = 0; !stopped();) {
-      Candidates steps = all_steps(best_);
-      auto taken = accept_first(steps, from);
-      if (!taken) return;
-      from = *taken;
-    }
-  }
-
-  // The same with glances: steps that they have nothing against are made one after the other, and the oracle is asked
-  // of the last case alone, else of those on the way, by halves. The fewer at once, the less glances tell.
-  void walk() {
+    const bool has_glances = oracle_.has_glances();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
       std::vector<Specimen> way{best_};
       const bool leaped = ahead_.has_value();
       if (leaped) way.push_back(std::move(*std::exchange(ahead_, std::nullopt)));
       while (way.size() - 1 < most)
-        if (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
+        if (auto next = next_that_may_fail(way.back(), from, !has_glances)) way.push_back(std::move(*next));
         else break;
-      if (way.size() == 1) return;
+      if (way.size() == 1 && has_glances) return;
+      if (way.size() == 1) {
+        auto taken = accept_first(all_steps(best_), from);
+        if (!taken) return;
+        from = *taken, most = SIZE_MAX;
+        continue;
+      }
       const size_t fails = last_that_fails(way);
       most = fails == 0 ? 1 : 2 * fails;
       if (fails) take(std::move(way[fails]));
@@ -418,18 +420,18 @@ class Reduction {
     }
   }
 
-  // The first step from number `from` on and round that a glance has nothing against; `from` receives its number.
-  std::optional<Specimen> next_that_may_fail(const Specimen& c, size_t& from) {
+  // The first step from number `from` on and round that may fail; `from` receives its number.
+  std::optional<Specimen> next_that_may_fail(const Specimen& c, size_t& from, bool leaves_ops = false) {
+    const OpSet ops = leaves_ops ? ops_of(c.root) : OpSet();
     Candidates steps = all_steps(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
       size_t number = (from + i) % steps.size();
       auto next = catch_failures([&] { return steps[number](); });
-      if (!next || !is_smaller_than(*next, c)) continue;
-      if (oracle_.known(*next).value_or(true)) return from = number, std::move(*next);
+      if (!next || !is_smaller_than(*next, c) || !ops_of(next->root).contains_all(ops)) continue;
+      if (may_fail(*next)) return from = number, std::move(*next);
     }
     return std::nullopt;
   }
-
   void end() {
     report_.after = best_.nodes();
     report_.calls = oracle_.calls(), report_.glances = oracle_.glances();
@@ -456,6 +458,8 @@ class Reduction {
   Specimen best_;
   bool trusts_glances_ = true;     // of the first leap: the oracle is asked later, of the last step of a walk
   std::optional<Specimen> ahead_;  // where that leap leads
+  bool misled_ = false;            // glances led to a case that does not fail
+  bool is_thinned_ = false;        // the oracle was asked as plain ddmin asks it
 };
 
 }  // namespace

@@ -6,9 +6,11 @@
 
 #include <optional>
 
+#include "lib/reduce/conduct.h"
 #include "lib/reduce/cuts.h"
 #include "lib/reduce/glance.h"
 #include "lib/reduce/leap.h"
+#include "lib/reduce/oracle.h"
 #include "lib/reduce/steps.h"
 #include "lib/session/bundle.h"
 #include "lib/support/testing.h"
@@ -131,7 +133,79 @@ TEST_CASE("reduce: a glance refuses what cannot fail so, and nothing else") {
   REQUIRE(bounds.tells());
   CHECK(!bounds.may_fail(c));
   UOp behind = c.graph->constant(dtypes::index, memory.dtype().size());
-  CHECK(bounds.may_fail(with_root(c, c.graph->sink(memory.index_ptr(behind).store(constant)))));
+  Specimen store = with_root(c, c.graph->sink(memory.index_ptr(behind).store(constant)));
+  Specimen load = with_root(c, c.graph->sink(memory.index_ptr(at).store(memory.index(behind))));
+  CHECK(bounds.may_fail(store));
+  CHECK(!bounds.may_fail(load));
+  Glance reads(session, c, {Symptom::Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
+  CHECK(reads.may_fail(load));
+  CHECK(!reads.may_fail(store));
+  // the stages leave nothing of that load
+  UOp nothing = c.graph->constant(dtypes::float32, 0.0), same = memory.index(behind) * nothing;
+  CHECK(!reads.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(same)))));
+}
+
+TEST_CASE("reduce: a smaller case does nothing worse than the given one") {
+  Session session;
+  Specimen c = matmul();
+  UOp memory = the(Op::DEFINE_GLOBAL, c.root), one = c.graph->constant(dtypes::float32, 1.0);
+  auto storing_at = [&](int64_t at) {
+    UOp index = c.graph->constant(dtypes::index, memory.dtype().size() + at);
+    return with_root(c, c.graph->sink(memory.index_ptr(index).store(one)));
+  };
+  Specimen within = storing_at(-1), outside = storing_at(0), later = outside;
+  later.info.stage = "expander";  // bounds tell of ASTs alone: REF has to run it
+  const Wanted anything{Symptom::Kind::Script, "true"};
+  Oracle oracle(session, {}, anything);
+  REQUIRE(oracle.first(c));
+  CHECK(oracle.fails(within));
+  CHECK(oracle.known(outside) == false);
+  CHECK(!oracle.known(later));
+  CHECK(!oracle.fails(later));
+  Oracle worse(session, {}, anything);
+  REQUIRE(worse.first(outside));
+  CHECK(worse.fails(storing_at(1)));
+
+  Conduct conduct(c, {});
+  CHECK(conduct.has_effect(within));
+  Specimen idle = with_root(c, c.graph->sink({one}));
+  CHECK(!conduct.has_effect(idle));
+  CHECK(Conduct(idle, {}).has_effect(idle));
+}
+
+TEST_CASE("reduce: where an access is out of bounds, two tries lead to it") {
+  Session session;
+  std::string half = kMatmul;
+  half.replace(half.find("ptr(128)"), 8, "ptr(64)");
+  Loaded in = loaded(InputKind::Pyrender, half);
+  ReduceReport report = reduce(session, in, {.device = "REF"}, {Symptom::Kind::Crash, ""});
+  CHECK(report.error == "");
+  CHECK(report.after <= 8);
+  CHECK(report.calls <= 2);
+}
+
+TEST_CASE("reduce: where glances mislead, as of a rewrite of loops, the case is as small as plain ddmin leaves it") {
+  Session session;
+  WithFault fault("substitute", 2);
+  Loaded in = loaded(InputKind::Pyrender,
+                     "i = UOp.range(13, 0, AxisType.REDUCE)\n"
+                     "j = UOp.range(57, 1, AxisType.REDUCE)\n"
+                     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(741), (), 1).index(i*57+j)\n"
+                     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
+                     "ptr=True).store(a.reduce(i, j, arg=Ops.MAX)).sink()\n");
+  in.info.target = "CPU:LLVM";
+  ReduceReport report = reduce(session, in, {.device = "REF"}, {Symptom::Kind::Wrong, ""});
+  CHECK(report.error == "");
+  CHECK(report.before == 14);
+  CHECK(report.after <= 11);
+}
+
+TEST_CASE("reduce: a pointer into a buffer keeps the buffer's dtype") {
+  Specimen c = matmul();
+  UOp memory = the(Op::DEFINE_GLOBAL, c.root), smaller = memory.with_dtype(memory.dtype().base().ptr(4));
+  CHECK(memory.dtype().is_ptr());
+  for (UOp u : toposort(replaced(c.root, {{memory, smaller}})))
+    if (u.is(Op::INDEX) && u.dtype().is_ptr()) CHECK(u.dtype() == u.src(0).dtype());
 }
 
 TEST_CASE("reduce: a glance at what is refused, what a compiler quotes, and what differs from tinygrad") {
@@ -150,7 +224,7 @@ TEST_CASE("reduce: a glance at what is refused, what a compiler quotes, and what
   Symptom refusal = refusal_of(session, in, with_bundle({}, in)).value_or_throw();
   REQUIRE(refusal.kind == Symptom::Kind::Endless);
   Glance endless(session, narrow, refusal, {}, {});
-  REQUIRE(endless.tells_most());
+  REQUIRE(endless.tells());
   CHECK(endless.may_fail(narrow));
   CHECK(!endless.may_fail(without_loops(narrow)));
   CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // it stores nothing
@@ -159,7 +233,7 @@ TEST_CASE("reduce: a glance at what is refused, what a compiler quotes, and what
   in_c.info.target = in_c.device = "CPU:CLANG";
   Glance compiler(session, in_c, {Symptom::Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
                   {}, {});
-  REQUIRE(compiler.tells_most());  // a word that stands in it
+  REQUIRE(compiler.tells());  // a word that stands in it
   CHECK(compiler.may_fail(in_c));
   CHECK(!compiler.may_fail(without_loops(in_c)));
   Symptom elsewhere{Symptom::Kind::Compile, "C source does not compile: no 'nonsense'", ""};
@@ -167,7 +241,7 @@ TEST_CASE("reduce: a glance at what is refused, what a compiler quotes, and what
 
   Glance other(session, c, {Symptom::Kind::Differs, "", "lower all index dtypes"},
                {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
-  REQUIRE(other.tells_most());
+  REQUIRE(other.tells());
   CHECK(other.may_fail(c));
   CHECK(!other.may_fail(without_loops(c)));
   c.fault = FaultSpec{"lower-binary", 1000};
@@ -184,7 +258,7 @@ TEST_CASE("reduce: what does not end is small after a few tries") {
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
   CHECK(report.after < report.before);
-  CHECK(report.calls <= 6);
+  CHECK(report.calls <= 3);
   CHECK(report.bundle.find("\"REWRITE_STACK_LIMIT\":\"12\"") != std::string::npos);
 }
 

@@ -104,8 +104,16 @@ UOp replaced(UOp root, const Replacements& pairs, bool ends_loops) {
     }
     bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // it ended nothing but those
     now[u] = is_empty ? src[0] : u.with_src(src);
+    bool is_place = u.is(Op::INDEX) && u.dtype().is_ptr() && u.dtype() == u.src(0).dtype();
+    if (is_place) now[u] = now[u].with_dtype(src[0].dtype());
   }
   return now[root];
+}
+
+OpSet ops_of(UOp root) {
+  OpSet out;
+  for (UOp u : toposort(root)) out.add(u.op());
+  return out;
 }
 
 std::vector<std::pair<UOp, size_t>> by_dominated(UOp root) {

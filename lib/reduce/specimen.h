@@ -47,6 +47,8 @@ using Replacements = std::vector<std::pair<UOp, UOp>>;
 // replacement by a constant leaves without a range end.
 UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 
+// The ops of the nodes below `root`.
+OpSet ops_of(UOp root);
 // The nodes below `root`, each with how many of them are there for it alone, itself included; the most first.
 std::vector<std::pair<UOp, size_t>> by_dominated(UOp root);
 

@@ -49,6 +49,8 @@ class LastingAnswerer {
   Result<std::string> ask(const std::string& question);
   // It failed in another way: what it says is no answer.
   void fail();
+  // For each question from now on.
+  void set_seconds(double seconds) { seconds_ = seconds; }
 
  private:
   std::string command_;

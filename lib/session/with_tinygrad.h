@@ -39,6 +39,8 @@ class Tinygrad {
   // What it makes of a kernel from the stage on that its info names, for the target there, under its graph's settings.
   // Where it refuses, the record has an error, and what there is up to there. Errors: it died, or took too long.
   Result<GoldenRecord> record_of(const Loaded& kernel, const Stops& stops = {});
+  // How long an answer may take from now on, in place of a minute.
+  void set_seconds(double seconds) { process_.set_seconds(seconds); }
 
  private:
   std::mutex lock_;

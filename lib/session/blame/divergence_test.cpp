@@ -123,6 +123,9 @@ TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, a
   CHECK(asked(babbles).diag().text().find("an answer that says nothing") != std::string::npos);
 
   // one that dies is started anew
+  Tinygrad thinks(session, "read q; sleep 60 #");
+  thinks.set_seconds(0.1);
+  CHECK(thinks.record_of(in).diag().message.find("did not answer within 0.1 s") != std::string::npos);
   Tinygrad dies(session, R"(read q; echo "$q" | grep -q '"until":"expander"' && echo '{"error":"alive"}'; exit 3 #)");
   CHECK(asked(dies).diag().text().find("exit code 3") != std::string::npos);
   CHECK(dies.record_of(in, {.until = "expander"}).ok());
