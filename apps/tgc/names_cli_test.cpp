@@ -1,5 +1,6 @@
 // Hostile names and code, and budgets, through the binary as users run it.
 #include "apps/tgc/cli_testing.h"
+#include "lib/support/sanitized.h"
 
 using namespace tgc;
 
@@ -110,7 +111,7 @@ TEST_CASE("cli: REF ends by its limits of steps and of time") {
 
 TEST_CASE("cli: what is nested deep is read, written and read again, with a small stack too") {
   for (auto [name, link] : {std::pair("methods", ".sin()"), std::pair("sums", "(.sin()+c0)")}) {
-    std::string file = put(std::string(name) + ".uop", chain(30000, link));
+    std::string file = put(std::string(name) + ".uop", chain(tgc::kThreadSanitized ? 3000 : 30000, link));
     Ran once = shell("ulimit -s 512; tgc dump --stage=ast '" + file +
                      "' > once.uop && tgc dump --stage=ast once.uop | cmp - once.uop");
     INFO(name << once.err.substr(0, 500));

@@ -179,6 +179,7 @@ TEST_CASE("output: low limits and missing places are a message, or nothing at al
                             "mkdir -p gone && cd gone && rmdir ../gone"}) {
     // of memory and files the sanitizers themselves need more than these limits leave
     if (tgc::kSanitized && (limit.starts_with("ulimit -v") || limit.starts_with("ulimit -n"))) continue;
+    if (tgc::kThreadSanitized && limit.starts_with("ulimit")) continue;
     for (std::string command : {"dump --stage=asm --target=CPU:LLVM ", "check -j2 ", "run --device=CPU:LLVM ",
                                 "trace "}) {
       std::string bare = kKernel.substr(1, kKernel.size() - 2);
@@ -225,6 +226,7 @@ TEST_CASE("output: an interrupt stops between two graphs and tells what there is
   CHECK(has(once.err, "tgc: stopping soon"));
   CHECK(has(once.err, "tgc: cancelled"));
 
+  if (tgc::kThreadSanitized) return;
   // it waits for its input, which does not come
   Ran twice = shell("sleep 3 | env --default-signal=INT tgc dump -o held.uop & p=$!; sleep 0.5; kill -INT $p; "
                     "sleep 0.2; kill -INT $p; wait $p; echo $? >code");

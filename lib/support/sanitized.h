@@ -12,4 +12,14 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
+// ThreadSanitizer alone: its runtime ends at 65,536 frames on a stack, keeps signals back, and takes more of a stack and
+// of files than small limits leave; of processes that were forked it takes a second thread for the first.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kThreadSanitized = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kThreadSanitized = false;
+#endif
+
 }  // namespace tgc
