@@ -12,8 +12,8 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
-// ThreadSanitizer alone: its runtime ends at 65,536 frames on a stack, keeps signals back, and takes more of a stack and
-// of files than small limits leave; of processes that were forked it takes a second thread for the first.
+// ThreadSanitizer alone: its runtime ends at 65,536 frames on a stack, keeps signals back, takes more of a stack and of
+// files than small limits leave, and in processes that were forked takes a second thread for the first.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitized = true;
 #elif defined(__has_feature)
