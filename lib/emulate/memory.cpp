@@ -1,26 +1,44 @@
 #include "lib/emulate/memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace tgc::emulate {
 
-constexpr uint64_t kAlignment = 256;  // as cuMemAlloc promises
+namespace {
+
+uint64_t whole_pages(uint64_t bytes) {
+  static const auto page = uint64_t(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+// With the room behind them.
+uint64_t mapped(uint64_t bytes) {
+  return whole_pages(bytes) + whole_pages(std::clamp<uint64_t>(bytes, 1 << 16, 1 << 24));
+}
+
+void unmap(uint64_t address, uint64_t bytes) { munmap(reinterpret_cast<void*>(address), mapped(bytes)); }
+
+}  // namespace
 
 Memory::~Memory() {
-  for (auto& [address, bytes] : sizes_) std::free(reinterpret_cast<void*>(address));
+  for (auto& [address, bytes] : sizes_) unmap(address, bytes);
 }
 
 uint64_t Memory::allocate(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > limit_ - used_) return 0;
-  void* at = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  if (!at) return 0;
+  void* at = mmap(nullptr, mapped(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return 0;
+  const auto address = reinterpret_cast<uint64_t>(at);
+  if (mprotect(at, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) return unmap(address, bytes), 0;
   used_ += bytes;
-  sizes_[reinterpret_cast<uint64_t>(at)] = bytes;
-  return reinterpret_cast<uint64_t>(at);
+  sizes_[address] = bytes;
+  return address;
 }
 
 bool Memory::free(uint64_t address) {
@@ -28,8 +46,8 @@ bool Memory::free(uint64_t address) {
   auto found = sizes_.find(address);
   if (found == sizes_.end()) return false;
   used_ -= found->second;
+  unmap(address, found->second);
   sizes_.erase(found);
-  std::free(reinterpret_cast<void*>(address));
   return true;
 }
 

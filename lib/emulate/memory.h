@@ -20,7 +20,9 @@ class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_(limit) {}
   ~Memory();
-  // The address of so many bytes, aligned to 256; 0 when there is no room.
+  // The address of so many bytes, zeroed and aligned to 256; 0 when there is no room. Behind them are as many again, at
+  // least 64 KiB and at most 16 MiB, in which nothing is allocated: an index that is wrong by a factor leads there, not
+  // into another array.
   uint64_t allocate(uint64_t bytes);
   bool free(uint64_t address);               // false: nothing begins there
   bool contains(uint64_t address, uint64_t bytes) const;
