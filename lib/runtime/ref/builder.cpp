@@ -139,7 +139,7 @@ Reg Builder::evaluated(Virtual v, Type result) {
 }
 
 Reg Builder::splat(Reg r) {
-  if (registers_[size_t(r)].varying) return r;
+  if (varying(r)) return r;
   // beside its definition, so that it is copied once; but no further out than the lanes
   size_t depth = std::max<size_t>(registers_[size_t(r)].depth, lanes_depth_);
   Scope& scope = scopes_[depth];

@@ -78,11 +78,11 @@ class Builder {
 
   void count_evaluation(bool varying);  // of one UOp
 
-  // ---- facts
-  Type type(Reg r) const { return registers_[size_t(r)].type; }
-  bool varying(Reg r) const { return registers_[size_t(r)].varying; }
-  bool is_constant(Reg r) const { return registers_[size_t(r)].constant; }
-  uint64_t constant_bits(Reg r) const { return registers_[size_t(r)].bits; }
+  // ---- facts; of kNone there are none: it throws Unsupported
+  Type type(Reg r) const { return at(r).type; }
+  bool varying(Reg r) const { return at(r).varying; }
+  bool is_constant(Reg r) const { return at(r).constant; }
+  uint64_t constant_bits(Reg r) const { return at(r).bits; }
   bool is_true(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 1; }
   bool is_false(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 0; }
 
@@ -97,6 +97,10 @@ class Builder {
     int32_t first = -1, last = -1;  // where the finished list uses it
     int32_t slot = -1;
   };
+  const Register& at(Reg r) const {
+    if (r == kNone) throw Unsupported("a pointer where a number is needed");
+    return registers_[size_t(r)];
+  }
   struct Virtual {
     Opc op;
     uint8_t type = 0, type2 = 0;

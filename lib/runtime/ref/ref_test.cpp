@@ -341,6 +341,9 @@ TEST_CASE("REF: nodes that are not well formed are refused, too") {
   CHECK(refused(g.node(Op::WHERE, dtypes::int32.vec(4), {ok, vector(4), vector(2)})));
   CHECK(refused(g.node(Op::LOAD, dtypes::int32.vec(4), {at, vector(2)})));
   CHECK(has(refusal(store({k, i}, g.node(Op::WHERE, k.dtype(), {ok, at, at}))), "a choice of pointers"));
+  CHECK(has(refusal(store({k, i}, k)), "it stores a pointer"));
+  CHECK(has(refusal(store({k, i}, g.node(Op::NEG, dtypes::int32, {k}))), "arithmetic on a pointer"));
+  CHECK(has(refusal(store({k, i}, g.node(Op::BITCAST, dtypes::int32, {k}))), "a pointer where a number is needed"));
 }
 
 TEST_CASE("REF: a range that no loop comes to the end of is bounded by time, whatever it is open in") {

@@ -174,6 +174,7 @@ void Values::lower_store(UOp u) {
   size_t n = std::max(values.size(), pointers.size()), each = n / pointers.size();
   if (each * pointers.size() != n || (values.size() != n && values.size() != 1))
     cannot_run(u, "its operands have different sizes");
+  if (std::ranges::any_of(values, &Element::is_pointer)) cannot_run(u, "it stores a pointer");
   DType dtype = u.src(1).dtype().scalar();
   for (size_t i = 0; i < n; i++)
     store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
