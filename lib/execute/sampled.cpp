@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "lib/execute/contained_ref.h"
+#include "lib/rewrite/intervention.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
@@ -88,6 +89,7 @@ class Sampling {
   // `given`: the places, as many of each array as there are points; null: they are drawn.
   Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr) {
     auto plain = plain_stores(ast_);
+    OwnRewrites own(graph_);
     for (const PlainStore& s : *plain) add(s, given ? &given->at(array_of(s)) : nullptr);
     RefProgram program =
         std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(point_))).value_or_throw());

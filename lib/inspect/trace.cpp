@@ -26,16 +26,11 @@ const RuleSet& replay_rules() {
 
 UOp replayed(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites, std::span<const UOp> gates) {
   Graph& graph = input.graph();
-  RewriteObserver* watching = observer_of(graph);
-  Intervention* intervening = intervention_of(graph);
-  set_observer(graph, nullptr), set_intervention(graph, nullptr);
+  OwnRewrites own(graph);
   ReplayContext ctx(graph);
   for (auto [before, after] : rewrites) ctx.to[before] = after;
   for (UOp u : gates) ctx.gates.insert(u);
-  auto out = catch_failures(
-      [&] { return graph_rewrite(input, replay_rules(), {.ctx = ctx, .bottom_up = bottom_up, .name = "replay"}); });
-  set_observer(graph, watching), set_intervention(graph, intervening);
-  return out.value_or_throw();
+  return graph_rewrite(input, replay_rules(), {.ctx = ctx, .bottom_up = bottom_up, .name = "replay"});
 }
 
 void TraceReplay::begin(const TraceRewrite& rewrite, int depth, UOp input) {

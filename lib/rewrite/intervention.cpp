@@ -1,5 +1,7 @@
 #include "lib/rewrite/intervention.h"
 
+#include <utility>
+
 #include "lib/rewrite/workspace.h"
 
 namespace tgc {
@@ -8,6 +10,17 @@ void set_intervention(Graph& graph, Intervention* intervention) {
   graph.extension<RewriteState>().intervention = intervention;
 }
 Intervention* intervention_of(Graph& graph) { return graph.extension<RewriteState>().intervention; }
+
+OwnRewrites::OwnRewrites(Graph& graph) : graph_(graph) {
+  auto& state = graph.extension<RewriteState>();
+  observer_ = std::exchange(state.observer, nullptr);
+  intervention_ = std::exchange(state.intervention, nullptr);
+  was_own_ = std::exchange(state.is_own, true);
+}
+OwnRewrites::~OwnRewrites() {
+  auto& state = graph_.extension<RewriteState>();
+  state.observer = observer_, state.intervention = intervention_, state.is_own = was_own_;
+}
 
 const SubstituteContext* substitution_of(Graph& graph) {
   const ContextRef& ctx = graph.extension<RewriteState>().observed;

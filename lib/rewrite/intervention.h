@@ -8,6 +8,7 @@
 namespace tgc {
 
 class Graph;
+class RewriteObserver;
 class SubstituteContext;
 
 class Intervention {
@@ -21,6 +22,22 @@ class Intervention {
 // One a graph; null: nobody intervenes. It must outlive the rewrites.
 void set_intervention(Graph& graph, Intervention* intervention);
 Intervention* intervention_of(Graph& graph);
+
+// For as long as it lives rewrites are of somebody who looks on, and no part of a compilation: nobody intervenes in
+// them, or observes them, and REWRITE_STACK_LIMIT, which may be made for the case at hand, lets as many nodes wait as
+// tinygrad's own does at least.
+class OwnRewrites {
+ public:
+  explicit OwnRewrites(Graph& graph);
+  ~OwnRewrites();
+  OwnRewrites(const OwnRewrites&) = delete;
+
+ private:
+  Graph& graph_;
+  RewriteObserver* observer_;
+  Intervention* intervention_;
+  bool was_own_;
+};
 
 // What the innermost rewrite that runs replaces by what, for its observer. Null: no substitution, or not observed.
 const SubstituteContext* substitution_of(Graph& graph);

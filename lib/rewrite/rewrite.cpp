@@ -46,7 +46,7 @@ class Rewriter {
         tells_(observer_ && !observer_->counts_only),
         remembers_(ways.skips_tried),
         in_order_(!ways.depth_first),
-        limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)),
+        limit_(state.limit(graph)),
         w_(workspace),
         results_(results) {}
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/rewrite/intervention.h"
 #include "lib/support/testing.h"
 #include "lib/uop/graph.h"
 
@@ -137,6 +138,33 @@ TEST_CASE("graph_rewrite: REWRITE_STACK_LIMIT says how many nodes may wait") {
     for (int i = 0; i < 100; i++) deep = deep * deep;
     CHECK((failure_of([&] { graph_rewrite(deep, set); }) == "none") == ends);
   }
+}
+
+TEST_CASE("graph_rewrite: the limit is the compilation's: rewrites of one's own, who looks on, end as tinygrad's do") {
+  static const RuleSet set("test", {rule("zero", x + 0, x)});
+  struct Watch : RewriteObserver, Intervention {
+    int told = 0;
+    void rewritten(const Hit&, UOp, UOp, Cost) override { told++; }
+    UOp instead(const Hit&, UOp, UOp after) override { return told++, after; }
+  } watch;
+  Settings settings;
+  settings.REWRITE_STACK_LIMIT = 50;
+  Graph g(settings);
+  UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9), deep = a + 0;
+  for (int i = 0; i < 100; i++) deep = deep * deep;
+  auto rewrite = [&] { graph_rewrite(deep, set); };
+  auto replace = [&] { substitute(deep, {{a, b}}); };
+  set_observer(g, &watch), set_intervention(g, &watch);
+  {
+    OwnRewrites own(g);
+    CHECK(failure_of(rewrite) == "none");
+    CHECK(failure_of(replace) == "none");
+    CHECK(watch.told == 0);
+  }
+  CHECK(failure_of(rewrite) != "none");
+  CHECK(failure_of(replace) != "none");
+  CHECK(observer_of(g) == &watch);
+  CHECK(intervention_of(g) == &watch);
 }
 
 TEST_CASE("graph_rewrite: a graph that grows without end is caught") {

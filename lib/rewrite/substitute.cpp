@@ -56,7 +56,7 @@ class Substituter {
         intervention_(state.intervention),
         oldest_(stats_ ? 0 : replacements.first_id()),
         name_(name),
-        limit_(size_t(graph.settings().REWRITE_STACK_LIMIT)),
+        limit_(state.limit(graph)),
         w_(workspace),
         results_(results) {}
   ~Substituter() {

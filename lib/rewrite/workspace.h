@@ -148,8 +148,14 @@ struct RewriteState {
   Intervention* intervention = nullptr;
   ShortcutTrial* trial = nullptr;
   ContextRef observed;  // of the innermost rewrite that the observer was told of
+  bool is_own = false;  // the rewrites are of somebody who looks on (OwnRewrites)
 
   bool is_watched() const { return observer || intervention; }
+  // How many nodes may wait.
+  size_t limit(const Graph& graph) const {
+    int64_t limit = graph.settings().REWRITE_STACK_LIMIT;
+    return size_t(is_own ? std::max(limit, Settings().REWRITE_STACK_LIMIT) : limit);
+  }
 
   detail::ShortcutChoice choose(const Shortcut& what) const {
     Way usual = is_watched() ? Way::Faithful : Way::Quick;

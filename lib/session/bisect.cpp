@@ -58,6 +58,7 @@ void blame_shortcut(FailingRun& run, bool passes, BisectReport& report) {
 }
 
 void bisect_by_command(FailingRun& run, BisectReport& report) {
+  run.lift_limit();  // the command sees graphs
   RewriteBlame rewrites(run, report);
   if (Outcome made = rewrites.compile(); !made.passes()) return blame_refusal(run, {}, made, report);
   if (!run.run_graph(run.in().root).passes())
@@ -70,6 +71,7 @@ void bisect_by_command(FailingRun& run, BisectReport& report) {
 // One bisection: what is cheap to see first. Throws Failure.
 void bisect_kernel(FailingRun& run, BisectReport& report) {
   Outcome first = run.attempt(), second = run.attempt();
+  if (!is_endless(first)) run.lift_limit();
   if (!first.passes() && first.kind != Outcome::Kind::Fails) run.expect_place_works();
   if (run.is_list()) {
     if (!first.passes()) blame(report, Verdict::Unresolved, "a linear list has no rewrites: " + first.error());

@@ -101,6 +101,26 @@ TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {
   CHECK(report.detail.find("a constant that its dtype does not hold: 819") != std::string::npos);
 }
 
+TEST_CASE("bisect: a REWRITE_STACK_LIMIT that is enough for the case says nothing of what bisect makes of it") {
+  const std::string text =  // data0[i] = i * -127 % 8
+      "i = UOp.range(4, 0, AxisType.LOOP)\n"
+      "v = ((i*UOp.const(dtypes.index, -127))%UOp.const(dtypes.index, 8)).cast(dtypes.int)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+  size_t compiled = 0;
+  for (int limit = 4; limit < 20; limit += 2) {
+    Settings settings;
+    settings.REWRITE_STACK_LIMIT = limit;
+    BisectReport report = bisected(text, "", {.device = "REF"}, settings);
+    if (report.failure.find("does not end") != std::string::npos) continue;  // the case itself is too deep for it
+    CAPTURE(limit);
+    INFO(report.text(), report.error);
+    CHECK(report.rule == "divmod-general");
+    CHECK(report.confirmed);
+    compiled++;
+  }
+  CHECK(compiled > 2);
+}
+
 TEST_CASE("bisect: after its seconds it is unresolved, and says so") {
   WithEnvironment with("TGC_FAULT", "divmod-general");
   Loaded in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());

@@ -11,6 +11,7 @@
 #include "lib/execute/drawing.h"
 #include "lib/execute/sampled.h"
 #include "lib/execute/sanitized.h"
+#include "lib/rewrite/intervention.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/runtime/npz.h"
 #include "lib/session/again.h"
@@ -50,7 +51,7 @@ bool dies(const Diag& d) { return d.convicts || d.message.starts_with("killed by
 }  // namespace
 
 FailingRun::FailingRun(const Session& session, Loaded& in, const TrialSpec& spec, BisectReport& report)
-    : session_(session), in_(in), o_(spec), report_(report) {}
+    : session_(session), in_(in), o_(spec), report_(report), settings_(in.graph->settings()) {}
 
 std::string bisect_again(const TrialSpec& spec, const std::string& options) {
   std::string out = fault_again() + "tgc bisect " + shell_word(spec.input) + options;
@@ -215,6 +216,10 @@ void FailingRun::expect_place_works() {
   if (!works) throw Failure(place_.label + " runs no kernel at all: " + works.diag().text());
 }
 
+void FailingRun::lift_limit() {
+  settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);
+}
+
 bool FailingRun::ends_with_limit(int64_t rewrite_stack_limit) const {
   Settings higher = settings();
   higher.REWRITE_STACK_LIMIT = rewrite_stack_limit;
@@ -302,6 +307,7 @@ Outcome FailingRun::run_cut_short(UOp root) {
   constexpr size_t kMost = 512;  // elements of each array
   auto done = catch_failures([&]() -> Outcome {
     Graph graph(settings());
+    OwnRewrites own(graph);
     report_.runs++;
     Stored stored =
         std::move(stored_in_ref(cut_short(graph, root, kWork), inputs_, o_.variables, kMost).value_or_throw());

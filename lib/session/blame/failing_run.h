@@ -67,6 +67,9 @@ class FailingRun {
   Compilation begin(const std::string& target, const Settings& settings) const;
   // Throws Failure when the place where it fails runs no kernel at all: then there is nobody to blame.
   void expect_place_works();
+  // From now on as many nodes may wait in a rewrite as tinygrad lets wait, if the case says fewer: whoever watches a
+  // compilation, or leaves a rewrite out of it, makes graphs on the way that the case itself does not.
+  void lift_limit();
   // Whether each rewrite ends when so many nodes may wait.
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
   // Whether a linear list is run as it stands: there is nothing that could be compiled another way.
@@ -95,7 +98,7 @@ class FailingRun {
   Result<Executable> executable(std::span<const UOp> list);
 
  private:
-  const Settings& settings() const { return in_.graph->settings(); }
+  const Settings& settings() const { return settings_; }
   void go_on() const;  // throws Failure when the session is cancelled
   void choose_place();
   Outcome expect(bool all = false);
@@ -113,6 +116,7 @@ class FailingRun {
   Loaded& in_;
   const TrialSpec& o_;
   BisectReport& report_;
+  Settings settings_;  // the graph's own, but for the limit
   Placement place_;
   std::span<const UOp> list_;        // that is run as it stands: a listing, or a record's own
   std::vector<UOp> recorded_;

@@ -9,6 +9,7 @@
 #include "lib/execute/closed.h"
 #include "lib/execute/element.h"
 #include "lib/inspect/trace.h"
+#include "lib/rewrite/intervention.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/lines.h"
 #include "lib/uop/render.h"
@@ -170,12 +171,7 @@ std::string tree_text(UOp u, int depth) { return folded(describe(u, depth)); }
 Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
                                   const VariableValues& variables,
                                   const std::function<bool(const Application&)>& wanted) {
-  struct Alone {
-    Graph& graph;
-    Intervention* fault = intervention_of(graph);
-    ~Alone() { set_intervention(graph, fault); }
-  } alone{c.graph()};
-  set_intervention(alone.graph, nullptr);
+  OwnRewrites own(c.graph());
   Meanings meanings(c.ast(), list);
   Elements elements(c.graph());
   std::vector<Sides> sides;
