@@ -4,6 +4,7 @@
 #include "lib/support/testing.h"
 
 using namespace tgc;
+using namespace std::string_literals;
 
 namespace {
 
@@ -52,6 +53,25 @@ TEST_CASE("cli: a bundle that was made under a fault in LLVM is run under it") {
   INFO(again.out << again.err);
   CHECK(again.code == 1);
   CHECK(has(run_tgc("bisect llvm.repro").out, "compiler"));
+}
+
+TEST_CASE("cli: where tgc's own compiler is missing nothing is said of a kernel, and there is no failure to keep") {
+  namespace fs = std::filesystem;
+  fs::path bare = scratch() / "bare";  // tgc alone, without the engines that lie beside it
+  fs::create_directories(bare);
+  fs::copy_file(TGC_BINARY, bare / "tgc", fs::copy_options::overwrite_existing);
+  const std::string kernel = "'" + test_path("golden/kernels.jsonl.gz#bin_add_half.0") + "'";
+  Ran wrong = run_tgc("run " + kernel + " --device=CPU:LLVM --repro=wrong.repro", "/dev/null", "TGC_FAULT=load-index");
+  REQUIRE(wrong.code == 1);
+  const std::string reduce = "reduce " + kernel + " -o less.repro --while=";
+  for (const char* device : {"CPU:CLANG", "CPU:LLVM"})
+    for (const std::string& command : {reduce + "compile", reduce + "crash", "bisect " + kernel, "run wrong.repro"s}) {
+      Ran r = shell("TGC_CACHE_DIR=none '" + (bare / "tgc").string() + "' " + command + " --device=" + device);
+      INFO(command << device << "\n" << r.out << r.err);
+      CHECK(r.code == 2);
+      CHECK(has(r.out + r.err, std::string(device) + " runs no kernel at all: cannot load libtgc_"));
+      CHECK_FALSE(fs::exists(scratch() / "less.repro"));
+    }
 }
 
 TEST_CASE("cli: a bundle that cannot be written is trouble, whatever the kernel did") {

@@ -14,6 +14,7 @@
 #include "lib/reduce/reduce.h"
 #include "lib/rewrite/hits.h"
 #include "lib/session/again.h"
+#include "lib/session/place_works.h"
 #include "lib/session/record_check.h"
 #include "lib/support/clocks.h"
 #include "lib/support/file_name.h"
@@ -76,11 +77,15 @@ class Campaign {
   }
 
   void choose_devices() {
+    auto works = [](const std::string& device) {
+      Placement place = std::move(choose_placement(device, "", Settings()).value_or_throw());
+      return place_works(place, Settings());
+    };
     if (!spec_.device.empty()) devices_ = {spec_.device}, works(spec_.device).value_or_throw();
     else
       for (const char* device : {"CPU:LLVM", "CPU:CLANG"})
         if (auto status = catch_failures([&] { return works(device).value_or_throw(); })) devices_.push_back(device);
-        else session_.note(std::string("nothing runs on ") + device + ": " + status.diag().text());
+        else session_.note(status.diag().text());
   }
 
   void work() {

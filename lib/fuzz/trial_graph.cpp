@@ -354,22 +354,6 @@ class KernelTrial {
 
 bool is_too_large(UOp ast) { return work_of(ast) > kMostWork; }
 
-Status works(const std::string& device) {
-  Settings settings;
-  auto place = choose_placement(device, "", settings);
-  if (!place) return place.diag();
-  if (!place->target) return Unit{};  // REF
-  Loaded in{.graph = std::make_shared<Graph>(settings)};
-  Graph& g = *in.graph;
-  UOp i = g.range(4, 0, AxisType::LOOP), out = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, Arg(int64_t(0)));
-  in.root = g.sink(out.index_ptr(i).store(i.cast(dtypes::int32)).end(std::vector<UOp>{i}));
-  Compilation c = std::move(Compilation::begin(std::move(in), {.target = place->target->name()}).value_or_throw());
-  auto& list = c.list();
-  if (!list) return list.diag();
-  auto kernel = Executable::for_device(*list, *place->target, *place->device);
-  return kernel ? Status(Unit{}) : Status(kernel.diag());
-}
-
 FuzzOutcome try_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
                        const std::function<void(const Application&)>& on_rule) {
   FuzzOutcome out;

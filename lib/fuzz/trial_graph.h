@@ -40,9 +40,6 @@ struct FuzzOutcome {
 // Whether REF would take more than a moment for it.
 bool is_too_large(UOp ast);
 
-// Whether kernels can be compiled for that device here.
-Status works(const std::string& device);
-
 // The oracles: every stage in REF, the list in REF, watched as unwatched, equivalents, and, when asked for, devices.
 // `on_rule` is told of each application.
 FuzzOutcome try_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <mutex>
+#include <set>
 
 #include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
 #include "lib/session/begin_anew.h"
 #include "lib/session/bundle.h"
 #include "lib/session/judge.h"
+#include "lib/session/place_works.h"
 
 namespace tgc {
 namespace {
@@ -85,6 +88,16 @@ Lowered lowered(const Session& session, Loaded& in, const TrialSpec& spec) {
   return out;
 }
 
+// Throws Failure where no kernel runs there: then nothing can be told of this one. Asked once a process of each place.
+void expect_place_works(Placement& place, const Loaded& in) {
+  static std::mutex lock;
+  static std::set<std::string> known;
+  std::lock_guard guard(lock);
+  if (known.contains(place.label)) return;
+  place_works(place, in.graph->settings()).value_or_throw();
+  known.insert(place.label);
+}
+
 }  // namespace
 
 Result<Symptom> refusal_of(const Session& session, Loaded& in, const TrialSpec& spec) {
@@ -97,7 +110,7 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
     if (refusal.kind != Kind::None) return refusal;
     if (!kernel) {
       auto compiled = Executable::for_device(list, *place.target, *place.device);
-      if (!compiled) return symptom(Kind::Compile, compiled.diag());
+      if (!compiled) return expect_place_works(place, in), symptom(Kind::Compile, compiled.diag());
       kernel = std::move(*compiled);
     }
 
@@ -109,7 +122,7 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
     kernel->arguments(spec.variables).value_or_throw();
     auto done = execute(*kernel, *place.device, inputs, spec.variables,
                         {.in_process = place.is_ref || spec.in_process, .timeout_seconds = spec.timeout_for(place)});
-    if (!done) return symptom(Kind::Crash, done.diag());
+    if (!done) return expect_place_works(place, in), symptom(Kind::Crash, done.diag());
 
     Arrays expected = given_expected(spec, in, source);
     if (expected.empty()) {

@@ -40,9 +40,9 @@ bool is_endless(const Diag& refused);
 // renderer or REF does; else that all is well so far. An error: there is no such place.
 Result<Symptom> refusal_of(const Session& session, Loaded& in, const TrialSpec& spec);
 
-// The kernel compiled, run where `spec` says and compared with what is expected of it: the arrays that are given, else
-// what REF makes of the graph as it stands. `spec` has been through with_bundle(). An error: nothing can be told, for
-// lack of arrays, variables or a device. `arrays` receives the inputs, if any were made.
+// The kernel compiled, run where `spec` says and compared with what is expected: arrays that are given, else what REF
+// makes of the graph as it stands. `spec` has been through with_bundle(); `arrays` gets the inputs, if any were made.
+// An error: nothing can be told, for lack of arrays, variables, a device, or of any kernel that runs (place_works.h).
 Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& spec, Arrays* arrays = nullptr);
 
 }  // namespace tgc

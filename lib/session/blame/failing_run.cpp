@@ -19,6 +19,7 @@
 #include "lib/session/bundle.h"
 #include "lib/session/judge.h"
 #include "lib/session/kernel_variables.h"
+#include "lib/session/place_works.h"
 #include "lib/session/symptom.h"
 #include "lib/support/write_file.h"
 #include "lib/text/print_uops.h"
@@ -199,22 +200,7 @@ Outcome FailingRun::judged(const Result<Execution>& done) {
 
 // ---- running it
 
-// A list that stores a number: no rewrite, and so no fault, is in its way.
-void FailingRun::expect_place_works() {
-  if (place_.is_ref) return;
-  auto works = catch_failures([&] {
-    Graph graph(settings());
-    UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
-    UOp zero = graph.constant(dtypes::int32, Const(int64_t(0))), one = graph.constant(dtypes::int32, Const(int64_t(1)));
-    UOp at = out.index_ptr(zero), store = at.store(one), sink = with_opts(graph.sink({store}), {});
-    const UOp list[] = {out, zero, at, one, store, sink};
-    Executable kernel = std::move(executable(list).value_or_throw());
-    Arrays arrays;
-    arrays.push_back({"data0", Array(dtypes::int32, {1})});
-    return execute(kernel, *place_.device, arrays, {}, options()).value_or_throw(), Unit{};
-  });
-  if (!works) throw Failure(place_.label + " runs no kernel at all: " + works.diag().text());
-}
+void FailingRun::expect_place_works() { place_works(place_, settings(), options()).value_or_throw(); }
 
 void FailingRun::lift_limit() {
   settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);

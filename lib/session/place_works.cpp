@@ -1,0 +1,29 @@
+#include "lib/session/place_works.h"
+
+#include <random>
+
+#include "lib/execute/executable.h"
+#include "lib/session/bundle.h"
+
+namespace tgc {
+
+Status place_works(Placement& place, const Settings& settings, const ExecuteOptions& options) {
+  if (place.is_ref || !place.target) return Unit{};
+  auto works = catch_failures([&] {
+    Graph graph(settings);
+    UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
+    // a number that no compile cache has seen: it would serve what can no longer be compiled
+    UOp number = graph.constant(dtypes::int32, Const(int64_t(std::random_device{}() >> 1)));
+    UOp zero = graph.constant(dtypes::int32, Const(int64_t(0)));
+    UOp at = out.index_ptr(zero), store = at.store(number), sink = with_opts(graph.sink({store}), {});
+    const UOp list[] = {out, zero, at, number, store, sink};
+    Executable kernel = std::move(Executable::for_device(list, *place.target, *place.device).value_or_throw());
+    Arrays arrays;
+    arrays.push_back({"data0", Array(dtypes::int32, {1})});
+    return execute(kernel, *place.device, arrays, {}, options).value_or_throw(), Unit{};
+  });
+  if (!works) return Diag{place.label + " runs no kernel at all: " + works.diag().text()};
+  return Unit{};
+}
+
+}  // namespace tgc
