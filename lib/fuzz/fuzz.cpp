@@ -28,7 +28,8 @@ namespace {
 constexpr size_t kMostKept = 4000;     // graphs that hit what few hit
 constexpr uint64_t kRare = 3;
 constexpr size_t kMostExported = 500;
-constexpr double kBisectSeconds = 20, kReduceSeconds = 40;  // of one finding
+// Of one finding: of the processor, so that what is found does not hang on what else the machine does.
+constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr const char* kFixedSetting = "ALLOW_HALF8";  // tinygrad reads it once, as the program begins
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
@@ -215,7 +216,7 @@ class Campaign {
   void found(const MadeGraph& made, const FuzzFailure& failure) {
     const FuzzKernel& kernel = failure.other ? *failure.other : *made.kernel;
     const uint64_t number = made.recipe.steps[0].number;
-    Session quiet{.jobs = 1, .cancel = session_.cancel};
+    Session quiet{.jobs = 1};
     quiet.over.target = failure.device == "REF" ? kernel.target : "";
     auto load = [&] {
       Loaded in{.graph = std::make_shared<Graph>(kernel.graph->settings()),
@@ -226,12 +227,17 @@ class Campaign {
     TrialSpec trial{.device = failure.device, .timeout_seconds = 20, .in_process = failure.device == "REF"};
     for (UOp u : toposort(kernel.ast))
       if (u.is(Op::DEFINE_VAR)) trial.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
-    Loaded in = load();
-    BisectReport blamed = bisect(quiet, in, trial, {.seconds = kBisectSeconds});
+    Loaded in;
+    auto bisected = [&] {
+      Cancel limit(session_.cancel, kBisectSeconds, Cancel::By::Thread);
+      quiet.cancel = &limit;
+      in = load();
+      return bisect(quiet, in, trial);
+    };
+    BisectReport blamed = bisected();
     if (blamed.verdict == BisectReport::Verdict::Same && failure.device == "REF") {  // what follows makes it right
       trial.each_stage = true;
-      in = load();
-      blamed = bisect(quiet, in, trial, {.seconds = kBisectSeconds});
+      blamed = bisected();
     }
     FuzzFinding finding{.verdict = std::string(name_of(blamed.verdict)),
                         .stage = blamed.stage,
@@ -274,7 +280,7 @@ class Campaign {
                                                  : Symptom::Kind::Wrong,
                   ""};
     in = load();
-    Cancel limit(session_.cancel, kReduceSeconds);
+    Cancel limit(session_.cancel, kReduceSeconds, Cancel::By::Thread);
     quiet.cancel = &limit;
     ReduceReport reduced = reduce(quiet, in, trial, wanted);
     if (!reduced.error.empty() && failure.symptom == "refused") {  // REF runs the list all the same

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "lib/session/bench.h"
 #include "lib/session/replay.h"
@@ -178,4 +179,16 @@ TEST_CASE("replay: an id belongs to its own file, and nothing compared is known 
   ReplayPlan plan{.check = *make_check_plan(""), .id = "nothing"};
   CHECK(replay(session, kKernels, plan, [](auto&, auto&) {}).diag().message == "no record has the id 'nothing'");
   CHECK(make_check_plan("expandr").diag().message == "unknown stage 'expandr'");
+}
+
+TEST_CASE("a limit of the processor does not count what others do, and is a part of what the whole may stop") {
+  Cancel whole;
+  Cancel limit(&whole, 0.02, Cancel::By::Thread), other(&whole, 1000, Cancel::By::Thread);
+  const auto begin = Clock::now();
+  const double own = thread_seconds();
+  while (!limit.requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // asleep, or the machine does something else
+  CHECK_FALSE(other.requested());
+  whole.request();
+  CHECK(other.requested());
 }
