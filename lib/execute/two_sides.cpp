@@ -65,10 +65,11 @@ class Evaluation {
     std::vector<Common> common(pairs.size());
     for (size_t i = 0; i < pairs.size(); i++)
       if (are_alike(pairs[i])) out[i].kind = Seen::Kind::Same;
+      else if (are_unlike(pairs[i])) out[i] = {.kind = Seen::Kind::Unlike, .plainly = true};
       else common[i] = common_of(pairs[i]);
     if (!stores_.empty()) evaluate();
     for (size_t i = 0; i < pairs.size(); i++)
-      if (out[i].kind != Seen::Kind::Same) out[i] = compare(pairs[i], common[i]);
+      if (out[i].kind == Seen::Kind::Open) out[i] = compare(pairs[i], common[i]);
     return out;
   }
 
@@ -89,6 +90,31 @@ class Evaluation {
       for (UOp x : toposort(end))
         if (x.is(Op::RANGE)) out.insert(x);
     return out;
+  }
+
+  // Whether both are computed of values, and are of two dtypes, of one element or more; or what one of them is made of
+  // has another number of elements than is computed of it. What stands for memory may be said in another dtype (a
+  // BUFFERIZE is a pointer to what was stored, an address an integer), and a load from several places has as many
+  // elements, whatever its dtype says.
+  static bool are_unlike(const Sides& s) {
+    if (!is_computed(s.before) || !is_computed(s.after)) return false;
+    if (s.before.dtype() != s.after.dtype()) return true;
+    constexpr int kDepth = 4;  // that far down rules make nodes
+    return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
+  }
+  static bool is_computed(UOp u) {
+    constexpr OpSet kOthers{Op::CAST, Op::BITCAST, Op::CONST, Op::VCONST, Op::VECTORIZE, Op::GEP, Op::CAT, Op::REDUCE};
+    return u && u.in(ops::ALU | kOthers) && u.dtype().is_value() && u.dtype() != dtypes::void_;
+  }
+  static bool is_torn(UOp u, int depth) {
+    if (!is_computed(u)) return false;
+    for (size_t i = 0; i < u.num_src(); i++) {
+      UOp s = u.src(i);
+      bool is_each = u.in(ops::ALU | OpSet{Op::CAST}) && s.dtype().is_value() && !(u.is(Op::WHERE) && i == 0);
+      if (is_each && s.dtype().count() != u.dtype().count()) return true;
+      if (depth > 1 && is_torn(s, depth - 1)) return true;
+    }
+    return false;
   }
 
   // ---- what is to be computed

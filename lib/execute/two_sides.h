@@ -21,6 +21,7 @@ struct Seen {
   enum class Kind : uint8_t {
     Same,    // at every point
     Differ,
+    Unlike,  // values of two dtypes, or of two numbers of elements: nothing was evaluated
     Open,    // there is no telling: a side has no value, or hangs on what the other does not have
   };
   Kind kind = Kind::Open;

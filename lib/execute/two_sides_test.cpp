@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/execute/closed.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -41,6 +42,27 @@ TEST_CASE("two sides: the same, another, and what cannot be told") {
   UOp other = p.g.range(Const(int64_t(100)), 1, AxisType::LOOP);
   CHECK(p.see(p.r + Const(int64_t(1)), other + Const(int64_t(1))).kind == Kind::Open);
   CHECK(p.see(p.g.sink({p.r}), p.g.sink({other})).kind == Kind::Open);
+}
+
+TEST_CASE("two sides: values of two dtypes, or of two numbers of elements, are told apart unseen") {
+  Parts p;
+  UOp two = p.g.node(Op::VECTORIZE, dtypes::int32.vec(2), {p.load(p.r), p.load(p.r)});
+  UOp float2 = two.cast(dtypes::float32.vec(2)), number = p.g.constant(dtypes::float32, 0);
+  auto is_unlike = [&](UOp before, UOp after) {
+    Seen seen = p.see(before, after);
+    return seen.kind == Kind::Unlike && seen.plainly && !seen.differs_at_one_in(Closing::kPoints);
+  };
+  CHECK(is_unlike(float2, two.bitcast(dtypes::float32)));
+  CHECK(is_unlike(float2, number));
+  CHECK(is_unlike(number, number.cast(dtypes::float64)));
+  UOp torn = p.g.node(Op::CAST, dtypes::float32, {two});  // of two elements, and one itself
+  CHECK(is_unlike(float2, p.g.node(Op::CAST, dtypes::float32.vec(2), {torn})));
+  // memory: a load is a load of what its places are
+  UOp places = p.g.node(Op::VECTORIZE, p.data.dtype().vec(2),
+                        {p.data.index_ptr(p.r), p.data.index_ptr(p.r + Const(int64_t(1)))});
+  UOp one_of_two = p.g.node(Op::LOAD, dtypes::int32, {places});
+  CHECK_FALSE(is_unlike(one_of_two, two));
+  CHECK_FALSE(is_unlike(p.data.index_ptr(p.r), p.r.cast(dtypes::int64)));
 }
 
 TEST_CASE("two sides: a range is the same one in another dtype, with its size cast, and told which ranges it lies in") {

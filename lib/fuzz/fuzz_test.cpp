@@ -285,6 +285,9 @@ TEST_CASE("fuzz: an entry tells of its rule and branch, of what is said, and und
   CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.RANGE dtypes.index 0\n"}) == "");
   CHECK(known->entry_of({.rule = "index-given-valid", .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
                                                               "    Ops.CONST dtypes.index 0\n"}) == "");
+  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // of a vector alone
+  CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) != "");
+  CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");
   const std::string said = "on CPU:CLANG: after the end of data0";
   CHECK(known->entry_of({.symptom = "crash", .said = said}) == "");
   CHECK(known->entry_of({.symptom = "crash", .said = said, .settings = {{"DEVECTORIZE", "2"}}}) ==

@@ -8,6 +8,7 @@
 
 #include "lib/runtime/npz.h"
 #include "lib/session/bisect.h"
+#include "lib/session/blame/rewrites.h"
 #include "lib/session/source.h"
 #include "lib/support/testing.h"
 
@@ -180,6 +181,54 @@ TEST_CASE("bisect: a fault in a graph that was scheduled before is where it is i
   BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // of a RANGE: it changes nothing
   INFO(report.text(), report.error);
   CHECK(report.verdict == Verdict::Same);
+}
+
+TEST_CASE("bisect: a rewrite that makes one number of a vector is to blame, and not what takes it for all of them") {
+  auto kernel = [](const std::string& end, const std::string& value) {
+    return "i = UOp.range(" + end + ", 0, AxisType.LOOP)\n" +
+           "a = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(" + end + "), (), 1).index(i)\n" +
+           "v = (" + value + ").where(UOp.const(dtypes.float, 1.0), UOp.const(dtypes.float, 0.0))\n" +
+           "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(" + end + "), (), 0).index(i, ptr=True)" +
+           ".store(v).end(i).sink()\n";
+  };
+  Settings settings;
+  settings.DEVECTORIZE = 2;
+  for (auto [text, rule, made] :
+       {std::tuple(kernel("3", "a.cast(dtypes.bool)"), "bf16-to-float", "dtypes.float of what was dtypes.float.vec(3)"),
+        std::tuple(kernel("4", "a!=UOp.const(dtypes.bfloat16, 1.0)"), "compare-as-float",
+                   "dtypes.bool of what was dtypes.bool.vec(4)")}) {
+    Session session;
+    session.over.target = "CPU:CLANG";
+    Loaded in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
+    BisectReport report = bisect(session, in, {.device = "REF"});
+    INFO(report.text(), report.error);
+    CHECK(report.verdict == Verdict::Rewrite);
+    CHECK(report.rule == rule);
+    CHECK(report.stage == "final rewrite");
+    CHECK(report.confirmed);
+    CHECK(report.detail == std::string("it makes ") + made);
+  }
+}
+
+TEST_CASE("bisect: no rewrite of tinygrad's own kernels is unlike, with vectors kept or not, on any target") {
+  for (const char* file : {"DEVECTORIZE-0", "DEVECTORIZE-2", "TC_OPT-2", "IMAGE-2"}) {
+    Session session;
+    auto source =
+        std::move(Source::open(session, test_path("golden/" + std::string(file) + ".jsonl.gz")).value_or_throw());
+    for (;;) {
+      auto in = std::move(source.next().value_or_throw());
+      if (!in) break;
+      CAPTURE(in->info.name);
+      Compilation c = std::move(session.begin(std::move(*in)).value_or_throw());
+      ApplicationLog log;
+      c.watch(&log);
+      (void)c.list();
+      c.watch(nullptr);
+      auto is_value = [](const Application& a) { return a.before.dtype().is_value(); };
+      for (const Seen& seen : look_at(c, log.list(), {}, {}, is_value).value_or_throw())
+        CHECK(seen.kind != Seen::Kind::Unlike);
+    }
+  }
 }
 
 TEST_CASE("bisect: of two faults, each of which is enough, both are named") {

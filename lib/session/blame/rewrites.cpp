@@ -64,7 +64,8 @@ Suspect suspect_of(const Application& a, const Seen& seen) {
   // a substitution that does not make what it was told to: that beside what it made
   UOp before = a.told && !(a.told == a.after) ? a.told : a.before;
   return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen,
-          side_text(before), side_text(a.after), describe(a.before), number_beyond(a.before)};
+          side_text(before), side_text(a.after), describe(a.before), number_beyond(a.before),
+          std::string(a.after.dtype().repr()) + " of what was " + std::string(before.dtype().repr())};
 }
 
 // "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37"
@@ -147,6 +148,8 @@ size_t first_wrong(size_t n, IsRight is_right) {
 constexpr int kMostHalvings = 40;
 constexpr size_t kMostPartners = 4;     // suspects that are tried two by two
 constexpr size_t kMostPartsTried = 64;  // rewrites inside one that are left out
+
+bool is_unlike(const Seen& seen) { return seen.kind == Seen::Kind::Unlike; }
 
 bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
@@ -235,7 +238,7 @@ void RewriteBlame::compare(std::span<const Application> list) {
   seen_ = std::move(*seen);
   for (size_t i = 0; i < list.size(); i++) {
     report_.looked_at += seen_[i].kind != Seen::Kind::Open;
-    if (seen_[i].kind == Seen::Kind::Differ) suspects_.push_back(suspect_of(list[i], seen_[i]));
+    if (seen_[i].kind == Seen::Kind::Differ || is_unlike(seen_[i])) suspects_.push_back(suspect_of(list[i], seen_[i]));
   }
   // those that no rounding explains first; of rewrites inside each other the inner one is done first
   std::ranges::stable_sort(suspects_, std::greater(), [](const Suspect& s) { return s.seen.plainly; });
@@ -257,6 +260,8 @@ bool RewriteBlame::accuse_suspect() {
 // Whether the graph is right before the rewrite, or the one that it is a part of, and wrong after. Where REF cannot
 // run the graph between two rewrites: whether the run passes without that rewrite, or else without its rule.
 Proof RewriteBlame::confirm(const Suspect& s) {
+  // a graph in which a value has another dtype than its users take it for may be one on the way to a right one
+  if (is_unlike(s.seen)) return proof_without(s);
   if (s.seen.differs_at_one_in(2) && without(s).passes()) return Proof::ByRun;
   for (const TopRewrite& r : log_.rewrites())
     for (size_t i = 0; i < r.applications.size(); i++) {
@@ -272,6 +277,10 @@ Proof RewriteBlame::confirm(const Suspect& s) {
       if (other.is_refused() ? s.seen.plainly : stage_without(s).passes()) return Proof::ByGraph;
       return Proof::None;
     }
+  return proof_without(s);
+}
+
+Proof RewriteBlame::proof_without(const Suspect& s) {
   if (without(s).passes()) return Proof::ByRun;
   Veto all([&](uint64_t, const Hit& hit, UOp) { return hit.rule == s.rule && hit.branch == s.branch; });
   return run_.attempt(&all).passes() ? Proof::ByRule : Proof::None;
@@ -385,6 +394,7 @@ void RewriteBlame::accuse(const Suspect& s, Proof proof) {
   report_.witness = s.seen.point;
   if (s.seen.kind == Seen::Kind::Differ)
     report_.witness["before"] = s.seen.before, report_.witness["after"] = s.seen.after;
+  if (is_unlike(s.seen)) report_.detail = "it makes " + s.dtypes;
   if (!s.beyond.empty()) report_.detail = "it has " + std::string(kWildConstant) + ": " + s.beyond;
   report_.confirmed = proof != Proof::None;
   report_.proof = proof == Proof::ByRule    ? "it passes when that rule never applies"

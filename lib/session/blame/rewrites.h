@@ -22,6 +22,7 @@ struct Suspect {
   std::string before, after;  // as they are shown
   std::string whole_before;
   std::string beyond;  // a constant of it that its dtype does not hold; empty: there is none
+  std::string dtypes;  // "dtypes.float of what was dtypes.float.vec(3)"
 };
 
 // A node as a tree of that depth, short enough to be read: of lines that are the same one, the end of a long one left
@@ -68,6 +69,7 @@ class RewriteBlame {
  private:
   void compare(std::span<const Application> list);
   Proof confirm(const Suspect& s);
+  Proof proof_without(const Suspect& s);
   bool is_in_first_wrong_stage(const Suspect& s);
   void accuse_within(const Suspect& whole, Proof proof);
   bool accuse_two();
