@@ -207,6 +207,11 @@ TEST_CASE("bisect: a rewrite that makes one number of a vector is to blame, and 
     CHECK(report.stage == "final rewrite");
     CHECK(report.confirmed);
     CHECK(report.detail == std::string("it makes ") + made);
+    in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
+    BisectReport refused = bisect(Session(), in, {.device = "CPU:CLANG"});  // whose compiler takes nothing of the kind
+    INFO(refused.text(), refused.error);
+    CHECK(refused.rule == rule);
+    CHECK(refused.confirmed);
   }
 }
 

@@ -60,12 +60,19 @@ std::string number_beyond(UOp u) {
   return "";
 }
 
+bool is_unlike(const Seen& seen) { return seen.kind == Seen::Kind::Unlike; }
+
+std::string how_unlike(UOp before, UOp after) {
+  if (before.dtype() == after.dtype()) return "a part of what it makes has not as many elements as what it is made of";
+  return "it makes " + std::string(after.dtype().repr()) + " of what was " + std::string(before.dtype().repr());
+}
+
 Suspect suspect_of(const Application& a, const Seen& seen) {
   // a substitution that does not make what it was told to: that beside what it made
   UOp before = a.told && !(a.told == a.after) ? a.told : a.before;
   return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen,
           side_text(before), side_text(a.after), describe(a.before), number_beyond(a.before),
-          std::string(a.after.dtype().repr()) + " of what was " + std::string(before.dtype().repr())};
+          is_unlike(seen) ? how_unlike(before, a.after) : ""};
 }
 
 // "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37"
@@ -148,8 +155,6 @@ size_t first_wrong(size_t n, IsRight is_right) {
 constexpr int kMostHalvings = 40;
 constexpr size_t kMostPartners = 4;     // suspects that are tried two by two
 constexpr size_t kMostPartsTried = 64;  // rewrites inside one that are left out
-
-bool is_unlike(const Seen& seen) { return seen.kind == Seen::Kind::Unlike; }
 
 bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
@@ -261,7 +266,10 @@ bool RewriteBlame::accuse_suspect() {
 // run the graph between two rewrites: whether the run passes without that rewrite, or else without its rule.
 Proof RewriteBlame::confirm(const Suspect& s) {
   // a graph in which a value has another dtype than its users take it for may be one on the way to a right one
-  if (is_unlike(s.seen)) return proof_without(s);
+  if (is_unlike(s.seen)) {
+    if (Proof proof = proof_without(s); proof != Proof::None) return proof;
+    return ends_wrong(s.stage) && stage_without(s).passes() ? Proof::ByStage : Proof::None;
+  }
   if (s.seen.differs_at_one_in(2) && without(s).passes()) return Proof::ByRun;
   for (const TopRewrite& r : log_.rewrites())
     for (size_t i = 0; i < r.applications.size(); i++) {
@@ -369,6 +377,15 @@ bool RewriteBlame::is_in_first_wrong_stage(const Suspect& s) {
   return false;
 }
 
+// Whether the stage's graph can be run in REF, and is wrong.
+bool RewriteBlame::ends_wrong(const StageRow* stage) {
+  return std::ranges::any_of(log_.stages(), [&](const StageRun& run) {
+    if (run.row != stage || !run.result) return false;
+    Outcome after = run_graph(run.result);
+    return !after.passes() && !after.is_refused();
+  });
+}
+
 // Behind the first that is left out numbers are others: a second one is known by its rule and what it rewrites.
 Outcome RewriteBlame::without(const Suspect& s, const Suspect* second) {
   Veto veto([&](uint64_t number, const Hit& hit, UOp before) {
@@ -394,11 +411,12 @@ void RewriteBlame::accuse(const Suspect& s, Proof proof) {
   report_.witness = s.seen.point;
   if (s.seen.kind == Seen::Kind::Differ)
     report_.witness["before"] = s.seen.before, report_.witness["after"] = s.seen.after;
-  if (is_unlike(s.seen)) report_.detail = "it makes " + s.dtypes;
+  if (is_unlike(s.seen)) report_.detail = s.unlike;
   if (!s.beyond.empty()) report_.detail = "it has " + std::string(kWildConstant) + ": " + s.beyond;
   report_.confirmed = proof != Proof::None;
   report_.proof = proof == Proof::ByRule    ? "it passes when that rule never applies"
                   : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
+                  : proof == Proof::ByStage ? "in REF the graph after its stage is wrong, and right without it"
                   : proof == Proof::None    ? "its sides differ, but nothing was found that passes"
                                             : "";
 }

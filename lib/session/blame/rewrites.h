@@ -22,7 +22,7 @@ struct Suspect {
   std::string before, after;  // as they are shown
   std::string whole_before;
   std::string beyond;  // a constant of it that its dtype does not hold; empty: there is none
-  std::string dtypes;  // "dtypes.float of what was dtypes.float.vec(3)"
+  std::string unlike;  // of sides that are unlike: how
 };
 
 // A node as a tree of that depth, short enough to be read: of lines that are the same one, the end of a long one left
@@ -45,6 +45,7 @@ enum class Proof : uint8_t {
   ByRun,    // the run passes when it alone is left out
   ByRule,   // the run passes when its rule is left out
   ByGraph,  // in REF the graph is right before it and wrong after it
+  ByStage,  // in REF the graph after its stage is right when it alone is left out, else wrong
 };
 
 class RewriteBlame {
@@ -71,6 +72,7 @@ class RewriteBlame {
   Proof confirm(const Suspect& s);
   Proof proof_without(const Suspect& s);
   bool is_in_first_wrong_stage(const Suspect& s);
+  bool ends_wrong(const StageRow* stage);
   void accuse_within(const Suspect& whole, Proof proof);
   bool accuse_two();
   bool accuse_two(const Suspect& first, const Suspect& second);
