@@ -20,7 +20,7 @@ namespace {
 using Kind = Symptom::Kind;
 
 // That tinygrad has for a smaller case, at least: of one in a few it makes a rewrite that does not end.
-constexpr double kLeastSeconds = 5;
+constexpr double kLeastSeconds = 2;
 
 // All that the answer may hang on.
 std::string identity(const Specimen& c) {

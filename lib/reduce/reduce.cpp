@@ -13,7 +13,6 @@
 #include "lib/reduce/steps.h"
 #include "lib/reduce/thin.h"
 #include "lib/session/bundle.h"
-#include "lib/support/json_writer.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
@@ -394,9 +393,9 @@ class Reduction {
   }
 
   // No single step is possible: each was tried since the last one that was taken. Likely steps are made one after the
-  // other, and the oracle is asked of the last case alone, else of those on the way, by halves; the others one by one.
-  // Likely is what glances have nothing against; the fewer at once, the less they tell. Without glances it is what
-  // leaves every op there is: what a failure hangs on is mostly an op.
+  // other, and the oracle is asked of the last case alone, else of those on the way, by halves; then fewer are made at
+  // once. The others are tried one by one. Likely is what glances have nothing against; without them, what leaves one op
+  // at least of those that went in each step that made the failure go away.
   void sweep() {
     const bool has_glances = oracle_.has_glances();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
@@ -404,34 +403,43 @@ class Reduction {
       const bool leaped = ahead_.has_value();
       if (leaped) way.push_back(std::move(*std::exchange(ahead_, std::nullopt)));
       while (way.size() - 1 < most)
-        if (auto next = next_that_may_fail(way.back(), from, !has_glances)) way.push_back(std::move(*next));
+        if (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
         else break;
-      if (way.size() == 1 && has_glances) return;
-      if (way.size() == 1) {
-        auto taken = accept_first(all_steps(best_), from);
+      if (way.size() > 1) {
+        const size_t fails = last_that_fails(way);
+        most = fails == 0 ? 1 : 2 * fails;
+        if (fails + 1 < way.size()) learn(way[fails], way[fails + 1]);
+        if (fails) take(std::move(way[fails]));
+        else if (leaped && !stopped()) leap_carefully(), most = SIZE_MAX;
+      } else {
+        auto taken = has_glances ? std::nullopt : accept_first(all_steps(best_), from);
         if (!taken) return;
         from = *taken, most = SIZE_MAX;
-        continue;
       }
-      const size_t fails = last_that_fails(way);
-      most = fails == 0 ? 1 : 2 * fails;
-      if (fails) take(std::move(way[fails]));
-      else if (leaped && !stopped()) leap_carefully(), most = SIZE_MAX;
     }
   }
 
-  // The first step from number `from` on and round that may fail; `from` receives its number.
-  std::optional<Specimen> next_that_may_fail(const Specimen& c, size_t& from, bool leaves_ops = false) {
-    const OpSet ops = leaves_ops ? ops_of(c.root) : OpSet();
+  // Of two cases, the second a step from the first: the failure went away with these ops, so that one of them matters.
+  void learn(const Specimen& fails, const Specimen& passes) {
+    if (OpSet gone = ops_of(fails.root) - ops_of(passes.root); !gone.empty()) needed_.push_back(gone);
+  }
+  bool is_likely(const Specimen& c) const {
+    const OpSet there = ops_of(c.root);
+    return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
+  }
+
+  // The first likely step from number `from` on and round that may fail; `from` receives its number.
+  std::optional<Specimen> next_that_may_fail(const Specimen& c, size_t& from) {
     Candidates steps = all_steps(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
       size_t number = (from + i) % steps.size();
       auto next = catch_failures([&] { return steps[number](); });
-      if (!next || !is_smaller_than(*next, c) || !ops_of(next->root).contains_all(ops)) continue;
+      if (!next || !is_smaller_than(*next, c) || !(oracle_.has_glances() || is_likely(*next))) continue;
       if (may_fail(*next)) return from = number, std::move(*next);
     }
     return std::nullopt;
   }
+
   void end() {
     report_.after = best_.nodes();
     report_.calls = oracle_.calls(), report_.glances = oracle_.glances();
@@ -458,6 +466,7 @@ class Reduction {
   Specimen best_;
   bool trusts_glances_ = true;     // of the first leap: the oracle is asked later, of the last step of a walk
   std::optional<Specimen> ahead_;  // where that leap leads
+  std::vector<OpSet> needed_;      // of each set at least one op, as it seems
   bool misled_ = false;            // glances led to a case that does not fail
   bool is_thinned_ = false;        // the oracle was asked as plain ddmin asks it
 };
@@ -471,29 +480,6 @@ ReduceReport reduce(const Session& session, Loaded& in, const TrialSpec& spec, c
   if (!done) report.error = done.diag().text();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;
-}
-
-std::string ReduceReport::text() const {
-  char took[160];
-  std::string looked = glances ? " and " + std::to_string(glances) + " glances" : "";
-  std::snprintf(took, sizeof took, "%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", after, before, calls,
-                calls == 1 ? "try" : "tries", looked.c_str(), seconds,
-                interrupted ? "; interrupted, the best so far" : "");
-  return took + ("  still " + verdict) + "\n";
-}
-
-std::string ReduceReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
-    if (!error.empty()) return (void)json.member("error", error);
-    json.key("before").object([&] { json.member("nodes", before); });
-    json.key("after").object([&] { json.member("nodes", after); });
-    json.member("calls", calls).member("glances", glances).key("seconds").number(seconds, "%.3f");
-    json.member("verdict", verdict);
-    if (interrupted) json.member("interrupted", true);
-  });
-  return out + "\n";
 }
 
 }  // namespace tgc

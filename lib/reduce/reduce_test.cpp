@@ -321,7 +321,8 @@ TEST_CASE("reduce: a script decides; interrupted, the best so far is kept") {
   Wanted mul{Symptom::Kind::Script, "grep -q MUL {}"};
   ReduceReport report = reduce(session, in, {.device = "REF"}, mul);
   CHECK(report.error == "");
-  CHECK(report.after < 10);
+  CHECK(report.after <= 7);
+  CHECK(report.calls <= 17);  // what leaves no MUL is learned, and not tried at every node
   CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
   cancel.request();
   report = reduce(session, in, {.device = "REF"}, mul);

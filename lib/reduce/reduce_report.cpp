@@ -1,0 +1,33 @@
+// What a reduction says.
+#include "lib/reduce/reduce.h"
+
+#include <cstdio>
+
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+
+std::string ReduceReport::text() const {
+  char took[160];
+  std::string looked = glances ? " and " + std::to_string(glances) + " glances" : "";
+  std::snprintf(took, sizeof took, "%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", after, before, calls,
+                calls == 1 ? "try" : "tries", looked.c_str(), seconds,
+                interrupted ? "; interrupted, the best so far" : "");
+  return took + ("  still " + verdict) + "\n";
+}
+
+std::string ReduceReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    if (!error.empty()) return (void)json.member("error", error);
+    json.key("before").object([&] { json.member("nodes", before); });
+    json.key("after").object([&] { json.member("nodes", after); });
+    json.member("calls", calls).member("glances", glances).key("seconds").number(seconds, "%.3f");
+    json.member("verdict", verdict);
+    if (interrupted) json.member("interrupted", true);
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc
