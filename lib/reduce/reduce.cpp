@@ -394,8 +394,8 @@ class Reduction {
 
   // No single step is possible: each was tried since the last one that was taken. Likely steps are made one after the
   // other, and the oracle is asked of the last case alone, else of those on the way, by halves; then fewer are made at
-  // once. The others are tried one by one. Likely is what glances have nothing against; without them, what leaves one op
-  // at least of those that went in each step that made the failure go away.
+  // once. The others are tried one by one. Likely is what glances have nothing against; without them, what leaves at
+  // least one of the ops that went with each step that made the failure go away.
   void sweep() {
     const bool has_glances = oracle_.has_glances();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
