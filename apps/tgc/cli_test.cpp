@@ -107,6 +107,19 @@ TEST_CASE("cli: stages resume where a file ends") {
   CHECK(resumed >= 10);
 }
 
+TEST_CASE("cli: --opts go with a graph that is written before it is optimized, as tinygrad has them") {
+  const std::string file = put("k.uop", kKernel), opts = " --opts='[Opt(OptOps.UPCAST, 0, 4)]'";
+  const std::string source = run_tgc("dump " + file + " --stage=source" + opts).out;
+  REQUIRE(source != run_tgc("dump " + file + " --stage=source --opts='[]'").out);
+  for (const char* stage : {"", " --stage=ast", " --stage=symbolic", " --stage=optimize", " --stage=ast --json"}) {
+    const std::string at = put("at.uop", run_tgc("dump " + file + stage + opts).out);
+    INFO(stage);
+    CHECK(run_tgc("dump " + at + " --stage=source").out == source);
+  }
+  CHECK(has(run_tgc("dump " + file + opts).out, "opts_to_apply=(Opt(op=OptOps.UPCAST, axis=0, arg=4),)"));
+  CHECK(has(run_tgc("dump " + file + " --opts='[]'").out, "opts_to_apply=()"));
+}
+
 TEST_CASE("cli: what a dump writes comes back: stage, target and what pyrender's letters lose") {
   const std::string golden = tgc::test_path("golden/kernels.jsonl.gz"), folder = (scratch() / "resumed/").string();
   for (const char* format : {"pyrender", "repr", "json"}) {

@@ -10,6 +10,7 @@
 #include "lib/target/recorded_target.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 #include "passes/tensor/sched_cache.h"
 
 namespace tgc {
@@ -182,7 +183,9 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
-    s->kernel->opts = std::move(*opts);
+    // they stand in the graph, as tinygrad has them, and so in whatever is written of it before it is optimized
+    bool is_optimized = s->begun_at && s->begun_at >= &row_of("apply opts");
+    if (!is_optimized) s->in.root = s->current = with_opts(s->current, *opts);
   }
   if (!s->at) s->current = begin_kernel(*s->kernel, s->current);
   s->ast = s->current;

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 
-#include "lib/session/bundle.h"
 #include "lib/uop/facts.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
 namespace {

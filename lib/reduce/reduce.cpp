@@ -16,6 +16,7 @@
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
 namespace {

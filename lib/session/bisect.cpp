@@ -14,6 +14,7 @@
 #include "lib/session/with_tinygrad.h"
 #include "lib/support/clocks.h"
 #include "lib/text/pyrender.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
 namespace {

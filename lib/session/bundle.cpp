@@ -11,6 +11,7 @@
 #include "lib/support/json_writer.h"
 #include "lib/support/version.h"
 #include "lib/text/pyrender.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
 namespace {
@@ -119,14 +120,6 @@ std::string bundle_text(const Session& session, const TrialSpec& spec, const Loa
     root = with_opts(root, opts);
   }
   return repro_to_json(repro, graph_to_json(root, info));
-}
-
-UOp with_opts(UOp sink, std::span<const Arg> opts) {
-  Graph& g = sink.graph();
-  std::vector<Arg> info{g.str("test"), g.tuple({}), false, g.tuple({}), Arg()};
-  if (!sink.arg().is_none()) info.assign(sink.arg().items().begin(), sink.arg().items().end());
-  info.back() = g.tuple(opts);
-  return sink.with_arg(g.record(RecordClass::KernelInfo, info));
 }
 
 // ---- again

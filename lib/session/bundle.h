@@ -25,9 +25,6 @@ Arrays unbundled(const std::vector<ReproArray>& arrays);
 std::string bundle_text(const Session& session, const TrialSpec& spec, const Loaded& in, const Placement& place,
                         Repro repro);
 
-// The SINK of a kernel's AST with that list for the optimizer (KernelInfo.opts_to_apply).
-UOp with_opts(UOp sink, std::span<const Arg> opts);
-
 // Whether what the bundle `in` says of itself still happens, done again.
 struct RepeatReport {
   std::string kernel, device;

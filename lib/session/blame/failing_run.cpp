@@ -25,6 +25,7 @@
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
 namespace {

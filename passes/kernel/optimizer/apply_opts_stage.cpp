@@ -46,4 +46,12 @@ UOp apply_opts(KernelJob& job, UOp sink) {
   return k.optimized_ast(name, job.name_counts);
 }
 
+UOp with_opts(UOp sink, std::span<const Arg> opts) {
+  Graph& g = sink.graph();
+  std::vector<Arg> info{g.str("test"), g.tuple({}), false, g.tuple({}), Arg()};
+  if (!sink.arg().is_none()) info.assign(sink.arg().items().begin(), sink.arg().items().end());
+  info.back() = g.tuple(opts);
+  return sink.with_arg(g.record(RecordClass::KernelInfo, info));
+}
+
 }  // namespace tgc

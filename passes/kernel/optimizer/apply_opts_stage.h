@@ -9,6 +9,10 @@ namespace tgc {
 // The heuristics run unless NOOPT is set or the kernel has opts already.
 UOp apply_opts(KernelJob& job, UOp sink);
 
+// The SINK of a kernel's AST with that list (Opt records) as its KernelInfo's opts_to_apply, as tinygrad's get_program
+// puts there what it is given; a kernel without a KernelInfo gets one.
+UOp with_opts(UOp sink, std::span<const Arg> opts);
+
 // A rewrite inside: forgets the tags by which SWAP knows what it has replaced.
 const RuleSet& swap_remove_tags();
 
