@@ -51,6 +51,7 @@ constexpr std::string_view kForms[] = {
     "PAD",      // what it puts before: the earlier release says what comes behind, the later one how long it becomes
     "SINK",     // a KernelInfo that says nothing is none
     "CALL",     // without the metadata that the earlier release keeps in its CallInfo
+    "INDEX",    // a place that is written to is a pointer or has its element's dtype: the latter
     "pointer",  // a pointer to a dtype is that dtype
 };
 bool is_form(std::string_view name) {
@@ -134,6 +135,9 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
   if (node.op != Op::CONST && !has(name_of(node.op))) return;
   switch (node.op) {
     case Op::STACK: node.dtype = node.dtype.scalar(); break;
+    case Op::INDEX:
+      if (node.dtype.is_ptr() && !node.dtype.is_image()) node.dtype = node.dtype.base().vec(node.dtype.vcount());
+      break;
     case Op::SHRINK:
       if (!node.is_older || node.src.size() != 3) break;
       if (UOp size = lengths(node.src[1], node.src[2])) node.src[2] = size;

@@ -22,7 +22,7 @@ TEST_CASE("Renames: a graph of 0.12 by 0.13's names is 0.13's") {
       "tinygrad 0.12.0");
   UOp now = read(
       graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"CONST","dtype":"dtypes.weakint","arg":4},
-    {"op":"INDEX","dtype":"dtypes.float.ptr(8)","src":[0,1]})j",
+    {"op":"INDEX","dtype":"dtypes.float","src":[0,1]})j",
       "tinygrad 0.13.0");
   Renames renames = Renames::between(Release::v0_13, Release::v0_12);
   CHECK(renames.apply(old) == now);
@@ -50,6 +50,21 @@ TEST_CASE("Renames: a constant of several elements is a stack of them since 0.13
     {"op":"STACK","dtype":"dtypes.weakint.vec(2)","src":[0,1]})j",
                  "tinygrad 0.13.0");
   CHECK(Renames::between(Release::v0_12, Release::v0_13).apply(old) == now);
+}
+
+TEST_CASE("Renames: a place that is written to may be a pointer in 0.13, or have its element's dtype; no difference") {
+  Graph graph;
+  auto place = [&](const std::string& dtype, const std::string& buffer) {
+    return read(graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":)j" + buffer +
+                           R"j(},{"op":"CONST","dtype":"dtypes.weakint","arg":4},{"op":"INDEX","dtype":")j" + dtype +
+                           R"j(","src":[0,1]})j",
+                "tinygrad 0.13.0");
+  };
+  Renames renames = Renames::between(Release::v0_12, Release::v0_13);
+  CHECK(renames.apply(place("dtypes.float.ptr(8)", "0")) == renames.apply(place("dtypes.float", "0")));
+  CHECK(renames.apply(place("dtypes.float.ptr(8).vec(4)", "0")) == renames.apply(place("dtypes.float.vec(4)", "0")));
+  CHECK(renames.apply(place("dtypes.float", "0")) != renames.apply(place("dtypes.half", "0")));
+  CHECK(renames.apply(place("dtypes.float", "0")) != renames.apply(place("dtypes.float", "1")));
 }
 
 TEST_CASE("Renames: what 0.14 says of a node in another way is no difference") {
