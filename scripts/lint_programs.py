@@ -141,8 +141,17 @@ def last_one_kept():  # each replay computes it anew; but in 0.13, which gives i
     kept["hidden"].numpy()
 
 
+def list_outside():  # grows, and the function only asks how it is; another keeps its length
+  layers, seen = [nn.Linear(2, 2), Tensor.relu, nn.Linear(2, 2)], []
+  @TinyJit
+  def forward(x):
+    if seen is None: return x
+    return x.sequential(layers).realize()
+  for _ in range(4): seen.append(forward(data(1, 2)).clone().realize())
+
+
 CLEAN = [training_step, adam, inference, kv_cache, dropout, symbolic_shapes, assigned, random_numbers, image, several_jits,
-         two_networks, *([] if version("tinygrad").startswith("0.13.") else [last_one_kept])]
+         two_networks, list_outside, *([] if version("tinygrad").startswith("0.13.") else [last_one_kept])]
 
 # ---- with a mistake
 
@@ -187,6 +196,20 @@ def entry_replaced():
   for i in range(4):
     if i == 3: weights["w"] = data(3)
     forward(data(3)).numpy()
+
+
+class Grown:
+  def __init__(self): self.layers = [nn.Linear(2, 2)]
+  def __call__(self, x): return x.sequential(self.layers)
+
+
+def layers_grow():
+  model = Grown()
+  @TinyJit
+  def forward(x): return model(x).realize()
+  for i in range(4):
+    if i == 3: model.layers.append(nn.Linear(2, 2))
+    forward(data(1, 2)).numpy()
 
 
 def nested_container():
@@ -304,7 +327,7 @@ BITTEN = {  # by what must be found
   learning_rate: "frozen-value", branch: "frozen-value", input_never_read: "unread-input", batch_broken: "broken-batch",
   shape_changed: "refused", attribute_rebound: "side-effect", attribute_rebound_lazily: "side-effect",
   entry_rebound: "side-effect", tensors_collected: "side-effect", gradients_lost: "lost-assign",
-  entry_replaced: "frozen-tensor",
+  entry_replaced: "frozen-tensor", layers_grow: "frozen-list",
 }
 
 if __name__ == "__main__":

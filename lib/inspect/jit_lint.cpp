@@ -14,6 +14,7 @@ using Json = nlohmann::json;
 constexpr JitFindingKind kKinds[] = {
     {"frozen-value", "a number or a text that the function uses has changed since it was captured"},
     {"frozen-tensor", "a tensor that the function uses, and is not passed, is another one than was captured"},
+    {"frozen-list", "a list, of whose tensors the function uses some, has grown or shrunk since it was captured"},
     {"unrealized-tensor", "a tensor that the function uses has a value that is not computed yet when it is called"},
     {"frozen-object", "the function is called with another object than was captured"},
     {"baked-value", "the function reads a tensor's value into Python"},
@@ -60,6 +61,7 @@ std::string text_of(const Json& j, const char* key) {
   return at != j.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
+bool is_list(const std::string& value) { return value.starts_with("list of "); }
 bool is_tensor(const std::string& value) { return value.starts_with("buffer ") || value.starts_with("unrealized "); }
 int64_t number_of(const std::string& value) { return std::strtoll(value.c_str() + value.find(' '), nullptr, 10); }
 
@@ -335,6 +337,10 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
       found = find(jit, "frozen-tensor", where,
                    "'" + name + "' is another tensor than was captured; the captured one is used",
                    "pass it as an argument, or assign to it in place: " + name + ".assign(...).realize()", name);
+    else if (is_list(value))
+      find(jit, "frozen-list", where,
+           "'" + name + "' is a " + value + " here; the " + before->second + " that was captured is used",
+           "capture anew when the list has changed: " + jit.function + ".reset()", name);
     else
       find(jit, "frozen-value", where,
            "'" + name + "' is " + value + " here, and stays " + before->second + ", as captured",

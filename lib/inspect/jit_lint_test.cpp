@@ -50,6 +50,15 @@ TEST_CASE("JitLint: arguments, objects and tensors that are not those of the cap
             .what == "frozen-tensor");
 }
 
+TEST_CASE("JitLint: a list of layers that has grown since the capture is used as it was then, which is said once") {
+  auto layers = [](std::string_view of) { return R"(,"sees":{"net.layers":"list of )" + std::string(of) + "\"}"; };
+  JitFinding f = only({call(0, "warmup", ""), call(1, "capture", layers("1")), call(2, "replay", layers("1")),
+                       call(3, "replay", layers("2")), call(4, "replay", layers("3"))});
+  CHECK(f.what == "frozen-list");
+  CHECK(f.where == "f.py:13");
+  CHECK(f.happens == "'net.layers' is a list of 2 here; the list of 1 that was captured is used");
+}
+
 TEST_CASE("JitLint: what goes well as long as the program keeps to something is a note, and no finding") {
   auto notes = [](std::initializer_list<std::string> events) {
     JitLint lint = lint_of(events);

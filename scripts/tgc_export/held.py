@@ -75,3 +75,10 @@ class Held:
 
   def grown(self, after):
     return [path for path, size in after.lists.items() if size > self.lists.get(path, size)]
+
+  def holding(self, is_read):
+    """The lists of whose tensors one is read, those of objects and lists in them, too: the function walks over them."""
+    read = [path for path, (tensor, _) in self.tensors.items() if (t := tensor()) is not None and is_read(t)]
+    return {path for path in self.lists if any(r.startswith(f"{path}[") for r in read)}
+
+  def sizes(self, paths): return {path: f"list of {self.lists[path]}" for path in paths if path in self.lists}

@@ -173,7 +173,7 @@ class JitWatch:
     self.write({"event": "lost", "jit": event["jit"], "call": event["call"], "place": place, "from": line_of_program()})
 
   def call(self, call, jit, args, kwargs):
-    if id(jit) not in self.jits: self.jits[id(jit)] = [len(self.jits), 0, jit]
+    if id(jit) not in self.jits: self.jits[id(jit)] = [len(self.jits), 0, jit, set()]
     known = self.jits[id(jit)]
     code = getattr(inspect.unwrap(jit.fxn) if jit.fxn is not None else None, "__code__", None)
     phase = "warmup" if jit.cnt == 0 else "capture" if jit.captured is None else "replay"
@@ -188,6 +188,7 @@ class JitWatch:
       before = self.sees(jit, named)
       if phase == "capture": held = self.held(jit, args, kwargs, named)
       event |= {"args": {k: self.fact(v) for k, v in named.items()}, "sees": before}
+      if phase == "replay" and known[3]: event["sees"] = before | self.held(jit, args, kwargs, named).sizes(known[3])
     except Exception: self.recorder.failed("call of a TinyJit")
     self.frames.append(frame)
     try: result = call(jit, *args, **kwargs)
@@ -213,6 +214,9 @@ class JitWatch:
       if held is not None:
         now = self.held(jit, args, kwargs, named)
         changes |= set(held.grown(now))
+        buffers = {b for k in event.get("kernels", []) for b in k["reads"]}
+        known[3] = now.holding(lambda t: any(self.buffer_of_node(u) in buffers for u in t.uop.toposort() if u.op.name == "BUFFER")) - changes
+        event["sees"] |= now.sizes(known[3])
         event["rebinds"] = [{"name": name, "was": was[0], "is": is_[0], "computed": is_[1]}
                             for name, was, is_ in held.rebound(now, [t for t, _ in frame["assigned"]])]
       event["changes"] = sorted(changes)
