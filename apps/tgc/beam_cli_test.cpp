@@ -44,6 +44,9 @@ TEST_CASE("cli: beam lowers kernels for the device that it is given") {
 
 TEST_CASE("cli: beam says what it cannot do") {
   trouble("beam '" + kRecords + "#nosuch'", "nosuch");
+  const std::string metal = "beam '" + kRecords + "#bert_mini.102' --results=there.db";
+  trouble(metal, "its target 'METAL:METAL' does not work here, expected --device=CPU");
+  trouble(metal + " --budget=1", "its target 'METAL:METAL' does not work here");
   trouble("beam " + kRecord + " --shard=3/2", "'3/2' is no shard, expected K/N");
   trouble("beam " + kRecord + " --replay-times=" + kRecords, "no file of times");
   trouble("beam " + kRecord + " --set BEAM_UOPS_MAX=x", "BEAM_UOPS_MAX");

@@ -168,6 +168,9 @@ class Searches {
     return plan_.budget - std::chrono::duration<double>(Clock::now() - begin_).count();
   }
   Result<Placement> place_of(const Item& item) const {
+    if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !works_here(target))
+      return Diag{.message = "its target '" + target + "' does not work here",
+                  .expected = "--device=CPU, or another that `tgc devices` says yes to"};
     return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
   }
   DeviceTimes::Options options() const {
@@ -178,7 +181,7 @@ class Searches {
 
   Status time_by_hand(Item& item) {
     auto place = place_of(item);
-    if (!place) return place.diag();
+    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // which is said when it is searched
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
       Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel),
@@ -193,7 +196,9 @@ class Searches {
 
   // For `deadline` seconds at most. Throws Failure of what ends all; an error of this kernel alone is returned.
   Status search(Item& item, size_t number, size_t of, double deadline) {
-    Placement place = std::move(place_of(item).value_or_throw());
+    auto found_place = place_of(item);
+    if (!found_place && plan_.device.empty()) return found_place.diag();  // of this kernel's own target alone
+    Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
     Measured measured;
     if (results_ && !plan_.anew) {

@@ -108,7 +108,7 @@ std::string result_line(const BeamLog& log) {
            seconds_text(*log.before) + ")";
   if (!log.found.empty()) out += ", found before, " + log.found + "\n";
   else
-    out += formatted(", %zu candidates in %.2f s%s\n", log.candidates(), log.wall,
+    out += formatted(", %zu candidate%s in %.2f s%s\n", log.candidates(), log.candidates() == 1 ? "" : "s", log.wall,
                      log.interrupted ? ", interrupted: the best so far" : "");
   return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined(log.opts) + "'\n";
 }

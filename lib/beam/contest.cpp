@@ -69,7 +69,7 @@ void hold_contest(BeamLog& log, const SearchKernel& kernel, const SearchPlan& pl
     log.reference = times.reference();
     return;
   }
-  throw Failure("none of the best candidates of '" + log.kernel + "' runs and computes what it should" +
+  throw Failure(std::string("none of its best candidates runs and computes what it should") +
                 (why.empty() ? "" : ": " + why));
 }
 
