@@ -18,7 +18,7 @@ std::string all_topics() {
 Result<std::string> help_on_word(const CLI::App& app, const std::string& word) {
   std::vector<std::string_view> names = help_topics();
   if (std::find(names.begin(), names.end(), word) != names.end()) return help_on(word);
-  if (const CLI::App* command = find_command(app, word)) return command->help();
+  if (const CLI::App* command = find_command(app, word)) return command->help("tgc");
   for (const CLI::App* command : commands_of(app))
     if (std::find(names.begin(), names.end(), command->get_name()) == names.end()) names.push_back(command->get_name());
   std::string near = nearest_names(word, names);

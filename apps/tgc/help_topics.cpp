@@ -1,8 +1,10 @@
 // The topics of `tgc help`: what no single command's --help says.
 #include <initializer_list>
+#include <set>
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/help_faults.h"
+#include "apps/tgc/help_recording.h"
 #include "lib/beam/beam_settings.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/support/limits.h"
@@ -72,8 +74,16 @@ std::string targets() {
   std::string out =
       "Targets, DEVICE:RENDERER[:ARCH]; parts that are left out take the device's default. No such device is needed\n"
       "to compile for it:\n";
-  for (std::string_view t : known_targets()) out += "  " + std::string(t) + "\n";
-  return out;
+  std::set<std::string> devices;
+  std::string defaults;
+  for (std::string_view t : known_targets()) {
+    out += "  " + std::string(t) + "\n";
+    std::string device(t.substr(0, t.find(':')));
+    if (auto whole = parse_target(device, Settings()); whole && devices.insert(device).second)
+      defaults += row(device, 8, whole->name());
+  }
+  return out + "A device alone is:\n" + defaults +
+         "What runs without more said (`tgc run`, bisect, reduce), and --device=CPU there, is CPU:LLVM.\n";
 }
 
 std::string inputs() {
@@ -119,7 +129,8 @@ struct Topic {
   std::string (*text)();
 };
 constexpr Topic kTopics[] = {{"stages", stages}, {"formats", formats}, {"settings", settings},    {"targets", targets},
-                             {"inputs", inputs}, {"debug", debug},     {"exit-codes", exit_codes},
+                             {"inputs", inputs}, {"recording", recording_text}, {"debug", debug},
+                             {"exit-codes", exit_codes},
                              {"faults", faults_text}, {"limits", limits},   {"beam", beam_variables_text}};
 
 }  // namespace

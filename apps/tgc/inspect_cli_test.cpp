@@ -202,7 +202,8 @@ TEST_CASE("completion: fish") {
 }
 
 TEST_CASE("help: topics and commands") {
-  for (const char* topic : {"stages", "formats", "settings", "targets", "inputs", "debug", "exit-codes", "dump"}) {
+  for (const char* topic :
+       {"stages", "formats", "settings", "targets", "inputs", "recording", "debug", "exit-codes", "dump"}) {
     Ran r = run_tgc(std::string("help ") + topic);
     CHECK(r.code == 0);
     CHECK(r.out.size() > 100);
@@ -211,6 +212,9 @@ TEST_CASE("help: topics and commands") {
   for (const char* part : {".SS tgc dump [INPUT]\n", "\\fB\\-\\-stage\\fR", ".SH SETTINGS\n", ".SH EXIT STATUS\n"})
     CHECK(man.find(part) != man.npos);
   CHECK(has(run_tgc("help settings"), "IGNORE_OOB=1"));
+  CHECK(has(run_tgc("help targets"), "CUDA      CUDA:CUDA:sm_80\n"));
+  CHECK(has(run_tgc("help recording"), "python -m tgc.export -o run.jsonl.gz -- my_program.py"));
+  CHECK(has(run_tgc("help dump"), "Usage: tgc dump "));
   CHECK(has(run_tgc("help stagse"), "stages"));
   CHECK(run_tgc("help stagse").code == 2);
 }
