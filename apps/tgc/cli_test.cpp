@@ -33,7 +33,9 @@ TEST_CASE("cli: help, version, unknown names") {
   CHECK(version.find("LLVM") != std::string::npos);
   trouble("", "subcommand");
   trouble("dmup", "unknown command 'dmup', expected dump");
-  trouble("dump --formt=json", "--formt");
+  trouble("dump --formt=json", "tgc: dump has no option '--formt', expected --format");
+  trouble("dump -q --stage=ast", "tgc: dump has no option '-q', expected one that `tgc dump --help` lists");
+  trouble("--formt=json", "tgc: there is no option '--formt', expected one that `tgc --help` lists");
   trouble("dump x --format=jsn", "unknown format 'jsn', expected json");
   trouble("dump x --stage=aaast", "unknown stage 'aaast', expected ast");
   trouble("dump x --set NOOPTS=1 --stage=ast", "cannot open");
@@ -118,6 +120,9 @@ TEST_CASE("cli: --opts go with a graph that is written before it is optimized, a
   }
   CHECK(has(run_tgc("dump " + file + opts).out, "opts_to_apply=(Opt(op=OptOps.UPCAST, axis=0, arg=4),)"));
   CHECK(has(run_tgc("dump " + file + " --opts='[]'").out, "opts_to_apply=()"));
+  Ran refused = run_tgc("dump " + file + " --stage=source --opts='[Opt(OptOps.UPCAST, 0, 3)]'");
+  CHECK(refused.code == 2);
+  CHECK(has(refused.err, "3 can't divide 8 in    8\n"));  // tinygrad's message, without its colours
 }
 
 TEST_CASE("cli: what a dump writes comes back: stage, target and what pyrender's letters lose") {
@@ -172,6 +177,11 @@ TEST_CASE("cli: a file that says an unknown stage is an error") {
   for (const char* command : {"dump ", "run ", "verify ", "trace --stage=expander ", "stats "})
     trouble(command + put("stage.uop", "# tgc: {\"stage\":\"expandr\"}\n" + kKernel),
             "unknown stage 'expandr', expected expander");
+}
+
+TEST_CASE("cli: a stage before the one where an input begins is none of it, and the message says so") {
+  const std::string file = put("at.uop", run_tgc("dump " + put("k.uop", kKernel) + " --stage=expander").out);
+  trouble("dump " + file + " --stage=ast", "expected stages after 'expander', where the input begins");
 }
 
 TEST_CASE("cli: verify says which node, which rule and where") {

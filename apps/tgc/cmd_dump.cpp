@@ -38,6 +38,7 @@ int dump(const DumpOptions& o) {
   DumpOutput out(o.output, plan->format == Format::Json);
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
   if (tracks_match_stats()) plan->watcher = &counter;
+  std::string_view begun_at;  // the stage that the last graph said it is the result of
   auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
     if (graph.graph->is_foreign()) {
       auto texts = elsewhere_texts(graph, o.stage, plan->format.value_or(Format::Pyrender));
@@ -52,14 +53,19 @@ int dump(const DumpOptions& o) {
     if (debug.watches_kernels()) own.afterwards = [&](Compilation& c) { return debug.compiled(c); };
     auto compilation = session.begin(std::move(graph));
     if (!compilation) return compilation.diag();
+    if (const StageRow* at = compilation->begun_at()) begun_at = at->name;
     auto texts = dump_texts(std::move(*compilation), own);
     return texts ? out.write(*texts) : Status(texts.diag());
   });
   if (!status) return trouble(status.diag());
   if (!out.written() && !plan->only_changed)
     return trouble({.message = "no graph of the input has '" + o.stage + "'", .file = o.input == "-" ? "" : o.input,
-                    .expected = "stages that apply to it: `tgc dump --stage=changed` shows those that do something"});
+                    .expected = begun_at.empty() ? "stages that apply to it: `tgc dump --stage=changed` shows those "
+                                                   "that do something"
+                                                 : "stages after '" + std::string(begun_at) +
+                                                       "', where the input begins"});
   if (auto written = out.release(); !written) return trouble(written.diag());
+  if (plan->as_it_is) (void)fault_warnings();  // nothing was made that one could have been in
   if (plan->watcher) session.events->debug(stats_text(counter.stats.by_rule()));
   return 0;
 }

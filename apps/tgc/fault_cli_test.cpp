@@ -70,6 +70,7 @@ TEST_CASE("cli: a bundle's own fault that changes nothing is said to be the bund
   INFO(same.out << same.err);
   CHECK(same.code == 1);
   CHECK(same.err.empty());
+  CHECK(run_tgc("dump own.repro").err.empty());  // which makes nothing
   Ran other = run_tgc("run own.repro --device=CPU:CLANG");
   INFO(other.out << other.err);
   CHECK(has(other.err, "the bundle's fault: renderer:LLVM.ADD was in no node that was printed"));

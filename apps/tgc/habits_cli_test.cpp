@@ -51,6 +51,7 @@ TEST_CASE("cli: mistakes have an answer") {
   trouble("trace " + kRecord + " --rule=nosuch", "no rule is called 'nosuch'");
   trouble("trace " + kRecord + " --rule=mul-distribut", "expected mul-distribute");
   CHECK(run_tgc("trace " + kRecord + " --rule='mul-*' -q").code == 0);
+  trouble("run " + kRecord + " --weights=w.npz", "--weights w.npz is for a model");
   trouble("dump --stage=schedule " + kRecord, "no graph of the input has 'schedule'");
   trouble("dump --from=expandr " + kRecord, "unknown stage 'expandr', expected expander");
   std::string later = run_tgc("dump --stage=expander --format=nodes " + kRecord).out;

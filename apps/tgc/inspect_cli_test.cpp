@@ -32,6 +32,7 @@ TEST_CASE("diff: exit codes, and that --quiet says nothing") {
   CHECK(has(run_tgc("diff --json " + a + " " + b), "{\"same\":false,"));
   CHECK(run_tgc("diff " + a + " no-such-file").code == 2);
   CHECK(run_tgc("diff --ignore=nothing " + a + " " + b).code == 2);
+  CHECK(has(run_tgc("diff --stage=expander " + a + " " + b), "picks a stage of a run, and both sides are one graph"));
   CHECK(run_tgc("diff " + kFile + " " + kKernel).code == 1);  // records that only one side has
   CHECK(run_tgc("diff " + kFile + " " + kFile).code == 0);
   std::filesystem::remove(a), std::filesystem::remove(b);

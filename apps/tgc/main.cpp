@@ -23,7 +23,23 @@ std::string version_line() {
          (llvm.empty() ? "without LLVM" : "LLVM " + llvm);
 }
 
-// CLI11's message, and the nearest commands when one is unknown.
+// An option that a command, or tgc itself, has not: `extra` is how it was given.
+tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const std::string& extra) {
+  const std::string option = extra.substr(0, extra.find('='));
+  std::vector<std::string> known;
+  auto add = [&](const CLI::App& from) {
+    for (const CLI::Option* o : from.get_options())
+      for (const std::string& name : o->get_lnames()) known.push_back("--" + name);
+  };
+  if (const CLI::App* own = tgc::find_command(app, command)) add(*own);
+  add(app);
+  const std::string caller = command.empty() ? "tgc" : "tgc " + command;
+  std::string near = tgc::nearest_names(option, std::vector<std::string_view>(known.begin(), known.end()));
+  return {.message = (command.empty() ? "there is" : command + " has") + " no option '" + option + "'",
+          .expected = near.empty() ? "one that `" + caller + " --help` lists" : near};
+}
+
+// CLI11's message, and the nearest commands or options when one is unknown.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::string hint;
   std::vector<std::string_view> names;
@@ -38,8 +54,9 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
   // An option that there is not is worth more words than an INPUT that is missing beside it.
   if (error.get_name() == "RequiredError")
     for (const std::string& extra : app.remaining(true))
-      if (extra.starts_with('-') && extra.size() > 1) what = "The following argument was not expected: " + extra;
-  return tgc::trouble({.message = what + "; see `tgc " + command + "--help`"});
+      if (extra.starts_with('-') && extra.size() > 1) return tgc::trouble(unknown_option(app, command, extra));
+  return tgc::trouble(
+      {.message = error.what() + ("; see `tgc " + command) + (command.empty() ? "" : " ") + "--help`"});
 }
 
 struct Command {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/support/pytext.h"
 #include "lib/support/staged_file.h"
 #include "lib/support/visible.h"
 
@@ -41,7 +42,8 @@ void add_color_option(CLI::App& app) {
 }
 
 int trouble(const Diag& diag) {
-  tell("tgc: " + diag.text() + "\n");
+  std::string text = "tgc: " + diag.text() + "\n";
+  tell(use_color(2) ? text : ansistrip(text));  // tinygrad names shapes in colours
   return 2;
 }
 

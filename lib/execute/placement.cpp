@@ -51,7 +51,9 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
     own = Parts(made.target());
   } else {
     RuntimeInfo found = probed(device);
-    if (!found.works) return Diag{"the device '" + device + "' does not work here: " + found.detail};
+    if (!found.works)
+      return Diag{.message = "the device '" + device + "' does not work here: " + found.detail,
+                  .expected = "one that `tgc devices` says yes to; `tgc run --emulate` emulates CUDA, AMD and METAL"};
     own = Parts(found.target);
     // a GPU that is not there is what --target means without an arch
     if (auto usual = parse_target(own.device, {}); usual && emulates_any_arch(device)) own.arch = usual->arch;

@@ -129,6 +129,9 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
 }
 
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked) {
+  if (!asked.empty() && a.is_graph && b.is_graph)
+    return Diag{.message = "--stage=" + asked + " picks a stage of a run, and both sides are one graph",
+                .expected = "golden records, or a folder of `tgc dump --stage=all -o`"};
   CommonStage out{asked, ""};
   std::string file;
   for (const DiffInput* side : {&a, &b}) {

@@ -32,7 +32,7 @@ struct CommonStage {
   bool is_text = false;  // of no graph, but compared line by line
 };
 // `asked` is that of --stage; else what the graph says of itself; else the AST. An unknown stage is an error, with the
-// file that says it.
+// file that says it; and --stage where neither side is a run.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked);
 
 // The runs with what they show of that stage alone.

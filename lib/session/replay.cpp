@@ -86,7 +86,8 @@ void ReplaySummary::add(const RecordReport& report) {
 }
 
 std::string ReplaySummary::text() const {
-  std::string out = std::to_string(records_) + " records, " + std::to_string(identical_) + " identical";
+  std::string out = std::to_string(records_) + (records_ == 1 ? " record, " : " records, ") +
+                    std::to_string(identical_) + " identical";
   out += skipped_ ? ", " + std::to_string(skipped_) + " skipped\n" : "\n";
   size_t width = 5;
   for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());

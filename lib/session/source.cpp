@@ -144,7 +144,13 @@ Result<bool> is_model_file(const std::string& path) {
 
 Result<Source> Source::open(const Session& session, const std::string& spec, const std::string& kernel) {
   auto out = open_any(session, spec, kernel);
-  if (!out || session.over.sizes.empty() || out->model_) return out;
+  if (!out || out->model_) return out;
+  if (!session.over.weights.empty())
+    return Diag{.message = "--weights " + session.over.weights + " is for a model, and this is " +
+                           std::string(name_of(out->kind_)),
+                .file = out->name_.shown(),
+                .expected = "an ONNX model; the arrays of a kernel are those of `tgc run --inputs`"};
+  if (session.over.sizes.empty()) return out;
   return Diag{.message = "--var " + session.over.sizes[0] + " binds a size of a model, and this is " +
                          std::string(name_of(out->kind_)),
               .file = out->name_.shown(),

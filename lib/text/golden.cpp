@@ -1,5 +1,6 @@
 #include "lib/text/golden.h"
 
+#include "lib/text/formats.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/whole_lines.h"
@@ -242,6 +243,10 @@ Result<GoldenReader> GoldenReader::open(const std::string& path) {
   if (!read) return read.diag();
   if (!*read) return Diag{.message = "the file is empty", .file = input_name(path), .expected = "a golden header"};
   first.line = (*lines)->line();
+  if (InputKind kind = detect_kind(first.text); kind != InputKind::Golden && kind != InputKind::Repro)
+    return Diag{.message = "the first line is no golden header",
+                .file = input_name(path),
+                .expected = "golden records, see `tgc help recording`; a graph is for tgc dump, run, view and others"};
   return from(std::move(*lines), first, input_name(path));
 }
 

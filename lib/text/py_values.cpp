@@ -171,6 +171,16 @@ std::optional<AddrSpace> parse_addrspace(std::string_view word) {
     if (name_of(s) == word) return s;
   return std::nullopt;
 }
+
+// What is expected in the place of a name that is none: "an optimization: TC, UPCAST, ...".
+const char* an_opt_op() {
+  static const std::string text = [] {
+    std::string out = "an optimization";
+    for (int i = 0; i < kNumOptOps; i++) out += (i ? ", " : ": ") + std::string(name_of(OptOps(i)));
+    return out;
+  }();
+  return text.c_str();
+}
 }  // namespace
 
 PyValues::Value PyValues::named(std::string_view name, size_t at) {
@@ -199,7 +209,7 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
       break;
     case 6:
       if (name == "dtypes") return {Arg(dtype())};
-      if (name == "OptOps") return enumerated(parse_opt_op, "an optimization");
+      if (name == "OptOps") return enumerated(parse_opt_op, an_opt_op());
       if (name == "Kernel" && !is_open()) return record(RecordClass::Kernel, at);
       break;
     case 7:

@@ -245,6 +245,8 @@ TEST_CASE("lists of Opt") {
   CHECK(read_opts(g, "()")->empty());
   CHECK(read_opts(g, "[3]", "--opts").diag().text().starts_with("--opts:1:2: found 3, expected Opt("));
   CHECK(!read_opts(g, "[Opt(OptOps.UPCAST, 0, 4)").ok());
+  CHECK(read_opts(g, "[Opt(OptOps.UPCASTT, 0, 4)]").diag().text().find("expected an optimization: TC, UPCAST, ") !=
+        std::string::npos);
 }
 
 TEST_CASE("pyrender: a graph in a tag or an arg is a function, and comes back") {
