@@ -217,6 +217,19 @@ TEST_CASE("cli: check --stages=spec verifies every graph on the way") {
         std::string::npos);
 }
 
+TEST_CASE("cli: records lists what a recording holds, each as FILE#ID takes it") {
+  Ran json = run_tgc("records --json " + kKernels);
+  CHECK(json.code == 0);
+  CHECK(has(json.out, R"({"id":"bin_add_half.0","target":"CUDA:CUDA:sm_90","nodes":16,"what":"E_22_3_4",)"));
+  const std::string text = run_tgc("records " + kKernels).out;
+  CHECK(text.starts_with("id "));
+  const std::string id = text.substr(text.find('\n') + 1, text.find(' ', text.find('\n')) - text.find('\n') - 1);
+  CHECK(run_tgc("dump '" + kKernels + "#" + id + "'").code == 0);
+  CHECK(has(run_tgc("records " + tgc::test_path("golden/tensor.jsonl.gz")).out, " kernels"));
+  trouble("records " + tgc::test_path("jit.jsonl.gz"), "`tgc lint` reads these");
+  trouble("records " + put("k.uop", kKernel), "no golden header, expected golden records, see `tgc help recording`");
+}
+
 TEST_CASE("cli: stages lists the table") {
   CHECK(run_tgc("stages").out.find("early movement ops") != std::string::npos);
   CHECK(run_tgc("stages --json").out.find("{\"name\":\"early movement ops\",\"alias\":") != std::string::npos);

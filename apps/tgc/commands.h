@@ -28,6 +28,7 @@ void add_completion(CLI::App& app, int& exit_code);
 void add_help(CLI::App& app, int& exit_code);
 void add_lint(CLI::App& app, int& exit_code);
 void add_patterns(CLI::App& app, int& exit_code);
+void add_records(CLI::App& app, int& exit_code);
 void add_stages(CLI::App& app, int& exit_code);
 void add_stats(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);

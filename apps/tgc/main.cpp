@@ -49,10 +49,9 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
     return tgc::trouble({.message = "unknown command '" + std::string(argv[1]) + "'",
                          .expected = near.empty() ? "one that `tgc --help` lists" : near});
   }
-  std::string command = argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "";
-  std::string what = error.what();
+  const std::string command = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
   // An option that there is not is worth more words than an INPUT that is missing beside it.
-  if (error.get_name() == "RequiredError")
+  if (dynamic_cast<const CLI::RequiredError*>(&error) || dynamic_cast<const CLI::ExtrasError*>(&error))
     for (const std::string& extra : app.remaining(true))
       if (extra.starts_with('-') && extra.size() > 1) return tgc::trouble(unknown_option(app, command, extra));
   return tgc::trouble(
@@ -71,8 +70,8 @@ constexpr Command kCommands[] = {
     {"diff", tgc::add_diff},         {"bisect", tgc::add_bisect},   {"reduce", tgc::add_reduce},
     {"fuzz", tgc::add_fuzz},         {"patterns", tgc::add_patterns}, {"stats", tgc::add_stats},
     {"trace", tgc::add_trace},       {"view", tgc::add_view},       {"beam", tgc::add_beam},
-    {"conform", tgc::add_conform},   {"lint", tgc::add_lint},       {"completion", tgc::add_completion},
-    {"help", tgc::add_help},
+    {"conform", tgc::add_conform},   {"lint", tgc::add_lint},       {"records", tgc::add_records},
+    {"completion", tgc::add_completion}, {"help", tgc::add_help},
 };
 
 // To describe the options of a command takes longer than to start the program, so a command that stands first is the

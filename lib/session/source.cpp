@@ -359,7 +359,7 @@ std::string Source::some_ids(const std::string& wanted) const {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   if (std::string near = nearest_names(wanted, ids); !near.empty()) return near;
   constexpr size_t kShown = 5;
-  std::string out = "one of the " + std::to_string(ids.size()) + " records: ";
+  std::string out = "one of the " + std::to_string(ids.size()) + " ids that `tgc records` lists: ";
   for (size_t i = 0; i < std::min(ids.size(), kShown); i++) out.append(i ? ", " : "").append(ids[i]);
   return out + (ids.size() > kShown ? ", ..." : "");
 }
