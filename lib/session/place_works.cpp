@@ -3,7 +3,7 @@
 #include <random>
 
 #include "lib/execute/executable.h"
-#include "lib/session/bundle.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
 
