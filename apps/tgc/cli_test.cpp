@@ -314,6 +314,10 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   if (!tgc::kThreadSanitized)
     trouble("dump " + put("parens2", "a = " + std::string(10 << 20, '(')),
             "parens2:1:262149: more than 262144 brackets in brackets");
+  const std::string plain = put("plain.uop", "ast = UOp.const(dtypes.int, 1).sink()\n");
+  trouble("reduce --while='cmd true' -o never.json " + plain,
+          "--while=cmd true would say the same of every graph, expected {}");
+  trouble("bisect --cmd=true " + plain, "--cmd=true would say the same of every graph");
   trouble("dump " + put("huge", "a = UOp.const(dtypes.int, " + std::string(100000, '9') + ")"),
           "an integer of 100000 digits, expected at most 5000");
   trouble("dump " + put("utf8", "a = UOp.variable('\xFF', 0, 1)"), "utf8:1:19: a string that is not UTF-8");

@@ -5,6 +5,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
+#include "lib/session/again.h"
 #include "lib/session/bisect.h"
 #include "lib/session/source.h"
 
@@ -27,6 +28,9 @@ int tell(const BisectReport& report, bool json) {
 
 int run_bisect(BisectOptions& o) {
   Session session = terminal_session(o.over);
+  const std::string& command = o.plan.command;
+  if (!command.empty())
+    if (auto status = check_takes_file("--cmd=" + command, command); !status) return trouble(status.diag());
   auto is_model = is_model_file(o.trial.input);
   if (!is_model) return trouble(is_model.diag());
   if (*is_model) return tell(bisect_model(session, o.trial.input, o.trial), o.json);

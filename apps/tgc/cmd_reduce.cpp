@@ -21,7 +21,10 @@ struct ReduceOptions {
 };
 
 Result<Wanted> wanted_of(const std::string& text) {
-  if (text.starts_with("cmd ")) return Wanted{Symptom::Kind::Script, text.substr(4)};
+  if (text.starts_with("cmd ")) {
+    if (auto status = check_takes_file("--while=" + text, text); !status) return status.diag();
+    return Wanted{Symptom::Kind::Script, text.substr(4)};
+  }
   for (auto kind : {Symptom::Kind::Wrong, Symptom::Kind::Crash, Symptom::Kind::Differs, Symptom::Kind::Endless,
                     Symptom::Kind::Refused, Symptom::Kind::Compile})
     if (text == name_of(kind)) return Wanted{kind, ""};

@@ -50,7 +50,8 @@ class Campaign {
       : session_(session), spec_(spec), report_(report), maker_(spec.seed, spec.grow) {}
 
   void run() {
-    if (!spec_.known.empty()) known_ = std::move(KnownRules::read(spec_.known).value_or_throw());
+    report_.knows_any = !spec_.known.empty();
+    if (report_.knows_any) known_ = std::move(KnownRules::read(spec_.known).value_or_throw());
     note_from_now_on();
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();

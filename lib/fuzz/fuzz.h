@@ -48,6 +48,7 @@ struct FuzzReport {
   size_t rules = 0, rules_hit = 0;  // rewrite rules there are, and those that applied
   std::vector<std::string> never_hit;  // "NAME FILE"
   std::vector<FuzzFinding> findings;
+  bool knows_any = false;  // rules known to be unsound were given
   std::string error = {};
 
   int exit_code() const;  // 1: a finding that is not known

@@ -14,6 +14,11 @@ std::string with_file(std::string command, const std::string& file) {
   return command;
 }
 
+Status check_takes_file(const std::string& option, const std::string& command) {
+  if (command.find("{}") != command.npos) return Unit{};
+  return Diag{.message = option + " would say the same of every graph", .expected = "{} where the graph's file goes"};
+}
+
 std::string shell_word(const std::string& text) {
   static constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#@%";

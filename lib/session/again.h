@@ -18,6 +18,9 @@ std::string path_to_save(const TrialSpec& spec, const std::string& name, bool is
 // The command with `file` in place of each {}: what --cmd and --while='cmd ...' run.
 std::string with_file(std::string command, const std::string& file);
 
+// An error when it has none, and so would say the same of every graph; `option` as the user gave it.
+Status check_takes_file(const std::string& option, const std::string& command);
+
 // `text` as one word of a shell.
 std::string shell_word(const std::string& text);
 

@@ -80,7 +80,12 @@ Result<GoldenRecord> Tinygrad::record_of(const Loaded& kernel, const Stops& stop
     const std::string question = question_of(kernel, stops);
     std::lock_guard guard(lock_);
     auto answer = process_.ask(question);
-    if (!answer) throw Failure(answer.diag());
+    if (!answer && answered_) throw Failure(answer.diag());
+    if (!answer)
+      throw Failure(Diag{.message = "tinygrad does not answer: " + answer.diag().text(),
+                         .expected = "a Python that has tinygrad 0.12.0 and tgc.export, or a command: 'python "
+                                     ".../tinygrad_export.py'"});
+    answered_ = true;
     auto record = catch_failures([&] { return record_in(*answer, kernel); });
     if (!record) process_.fail();
     return std::move(record.value_or_throw());

@@ -45,6 +45,7 @@ class Tinygrad {
  private:
   std::mutex lock_;
   LastingAnswerer process_;
+  bool answered_ = false;  // once
 };
 
 // Each compiled by tinygrad, as above, and replayed, in order.
