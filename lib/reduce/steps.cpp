@@ -302,6 +302,7 @@ Candidates simpler_nodes(const Specimen& c, UOp u) {
     become(plain(u, 1));
     if (is_bool || u.dtype().is(Scalar::Index)) become(plain(u, 0));
   }
+  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // over no loop
   return out;
 }
 
