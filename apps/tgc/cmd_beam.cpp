@@ -8,6 +8,7 @@
 #include "lib/beam/beam.h"
 #include "lib/beam/beam_plot.h"
 #include "lib/beam/tinygrad_cache.h"
+#include "lib/support/counted.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {
@@ -58,7 +59,7 @@ int search(BeamOptions& o) {
 int transfer(const Result<CacheTransfer>& moved, const char* what) {
   if (!moved) return trouble(moved.diag());
   for (const std::string& why : moved->left_out) warn({.message = "left out: " + why});
-  print(std::to_string(moved->rows) + (moved->rows == 1 ? " result " : " results ") + what + "\n");
+  print(counted(moved->rows, "result") + " " + what + "\n");
   return 0;
 }
 

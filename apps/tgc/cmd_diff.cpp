@@ -7,6 +7,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/session/diff_input.h"
 #include "lib/session/process_replay.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -102,8 +103,7 @@ class Comparison {
       });
       print_report(out + "\n");
     } else if (!o_.quiet && (n > 1 || paired.only_a || paired.only_b || (same && o_.b.empty()))) {
-      std::string out = std::to_string(n) + (n == 1 ? " run" : " runs") + " compared, " +
-                        std::to_string(n - different) + " the same\n";
+      std::string out = counted(n, "run") + " compared, " + std::to_string(n - different) + " the same\n";
       for (auto& [stage, count] : first) out += "first difference at " + stage + ": " + std::to_string(count) + "\n";
       if (paired.only_a) out += std::to_string(paired.only_a) + " only in " + o_.a + "\n";
       if (paired.only_b) out += std::to_string(paired.only_b) + " only in " + o_.b + "\n";

@@ -64,13 +64,13 @@ struct Command {
 };
 // In the order in which --help lists them.
 constexpr Command kCommands[] = {
-    {"dump", tgc::add_dump},         {"check", tgc::add_check},     {"run", tgc::add_run},
-    {"verify", tgc::add_verify},     {"stages", tgc::add_stages},   {"bench", tgc::add_bench},
-    {"compile", tgc::add_compile},   {"devices", tgc::add_devices}, {"cache", tgc::add_cache},
-    {"diff", tgc::add_diff},         {"bisect", tgc::add_bisect},   {"reduce", tgc::add_reduce},
-    {"fuzz", tgc::add_fuzz},         {"patterns", tgc::add_patterns}, {"stats", tgc::add_stats},
-    {"trace", tgc::add_trace},       {"view", tgc::add_view},       {"beam", tgc::add_beam},
-    {"conform", tgc::add_conform},   {"lint", tgc::add_lint},       {"records", tgc::add_records},
+    {"dump", tgc::add_dump},             {"check", tgc::add_check},           {"run", tgc::add_run},
+    {"verify", tgc::add_verify},         {"stages", tgc::add_stages},         {"bench", tgc::add_bench},
+    {"compile", tgc::add_compile},       {"devices", tgc::add_devices},       {"cache", tgc::add_cache},
+    {"diff", tgc::add_diff},             {"bisect", tgc::add_bisect},         {"reduce", tgc::add_reduce},
+    {"fuzz", tgc::add_fuzz},             {"patterns", tgc::add_patterns},     {"stats", tgc::add_stats},
+    {"trace", tgc::add_trace},           {"view", tgc::add_view},             {"beam", tgc::add_beam},
+    {"conform", tgc::add_conform},       {"lint", tgc::add_lint},             {"records", tgc::add_records},
     {"completion", tgc::add_completion}, {"help", tgc::add_help},
 };
 

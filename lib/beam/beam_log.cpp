@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -108,7 +109,7 @@ std::string result_line(const BeamLog& log) {
            seconds_text(*log.before) + ")";
   if (!log.found.empty()) out += ", found before, " + log.found + "\n";
   else
-    out += formatted(", %zu candidate%s in %.2f s%s\n", log.candidates(), log.candidates() == 1 ? "" : "s", log.wall,
+    out += formatted(", %s in %.2f s%s\n", counted(log.candidates(), "candidate").c_str(), log.wall,
                      log.interrupted ? ", interrupted: the best so far" : "");
   return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined(log.opts) + "'\n";
 }

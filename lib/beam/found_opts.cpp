@@ -6,6 +6,7 @@
 
 #include "lib/beam/beam.h"
 #include "lib/beam/results.h"
+#include "lib/support/counted.h"
 #include "lib/uop/facts.h"
 #include "passes/kernel/optimizer/found_opts.h"
 
@@ -30,9 +31,8 @@ class Found {
 
   std::string note() {
     std::lock_guard lock(mutex_);
-    auto kernels = [](size_t n) { return std::to_string(n) + (n == 1 ? " kernel" : " kernels"); };
-    return "BEAM=" + std::to_string(width_) + ": " + kernels(with_) + " with opts that `tgc beam` has found, " +
-           kernels(without_) + " by hand-coded opts";
+    return "BEAM=" + std::to_string(width_) + ": " + counted(with_, "kernel") +
+           " with opts that `tgc beam` has found, " + counted(without_, "kernel") + " by hand-coded opts";
   }
 
  private:

@@ -7,6 +7,7 @@
 
 #include "lib/beam/measured.h"
 #include "lib/compile/cache.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -168,7 +169,7 @@ std::string results_text(const std::vector<BeamResult>& results) {
     out += "  " + seconds + "  x" + faster + "  " + r.made + "  " + r.device;
     out += std::string(r.measured ? "  interrupted" : "") + "\n  " + r.opts + "\n";
   }
-  return out + std::to_string(results.size()) + (results.size() == 1 ? " result\n" : " results\n");
+  return out + counted(results.size(), "result") + "\n";
 }
 
 std::string results_json(const std::vector<BeamResult>& results) {

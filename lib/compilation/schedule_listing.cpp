@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {
 
-std::string counted(size_t n, const std::string& noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
 
 std::string bytes_text(int64_t bytes) {
   char text[32];

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "lib/contain/bytes.h"
+#include "lib/support/counted.h"
 
 namespace tgc {
 namespace {
@@ -48,7 +49,6 @@ std::string signal_name(int signal) {
   return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
-std::string bytes_text(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
 
 constexpr uint64_t kNearTheStack = 1 << 20;
 
@@ -266,10 +266,10 @@ std::string place_of(const Header& h) {
   std::string name;
   for (const char* c = h.memory; c < std::end(h.memory) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;
   if (name.empty()) return "";
-  std::string where = h.side < 0   ? bytes_text(h.away) + " before the beginning of "
-                      : h.side > 0 ? bytes_text(h.away) + " after the end of "
+  std::string where = h.side < 0   ? counted(h.away, "byte") + " before the beginning of "
+                      : h.side > 0 ? counted(h.away, "byte") + " after the end of "
                                    : "in ";
-  return ": " + where + name + ", " + bytes_text(h.size);
+  return ": " + where + name + ", " + counted(h.size, "byte");
 }
 
 Diag killed(const Header& h) {

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "lib/support/counted.h"
+
 namespace tgc::emulate {
 
 namespace {
@@ -81,12 +83,6 @@ const char* verb(Access access) {
   return access == Access::Load ? "reads" : access == Access::Store ? "stores" : "changes";
 }
 
-namespace {
-
-std::string bytes_text(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
-
-}  // namespace
-
 std::string hex(uint64_t v) {
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)v);
@@ -103,16 +99,16 @@ std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte
     if (away < distance) nearest = &r, distance = away;
   }
   if (!nearest || distance > kFar) return "where nothing is allocated";
-  std::string whole = "the " + bytes_text(nearest->end - nearest->begin) + " ";
+  std::string whole = "the " + counted(nearest->end - nearest->begin, "byte") + " ";
   size_t number = 0, count = arguments.size() / sizeof(uint64_t);
   auto is_its = [&](size_t n) {
     return std::memcmp(arguments.data() + n * sizeof(uint64_t), &nearest->begin, sizeof(uint64_t)) == 0;
   };
   while (number < count && !is_its(number)) number++;
   whole += number < count ? "of argument " + std::to_string(number) : "of an allocation";
-  if (from < nearest->begin) return bytes_text(nearest->begin - from) + " before " + whole;
+  if (from < nearest->begin) return counted(nearest->begin - from, "byte") + " before " + whole;
   if (from < nearest->end) return "across the end of " + whole;
-  return (from == nearest->end ? "right" : bytes_text(from - nearest->end)) + " behind " + whole;
+  return (from == nearest->end ? "right" : counted(from - nearest->end, "byte")) + " behind " + whole;
 }
 
 }  // namespace tgc::emulate

@@ -5,6 +5,7 @@
 #include "lib/rewrite/rewrite.h"
 #include "lib/runtime/array.h"
 #include "lib/runtime/ref/ref_device.h"
+#include "lib/support/counted.h"
 #include "lib/support/pytext.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
@@ -45,7 +46,7 @@ std::string kernel_name(UOp sink) {
 
 std::string BufferSpec::describe() const {
   return std::string(dtype_text(dtype)) +
-         (size < 0 ? "" : ", " + std::to_string(size) + (size == 1 ? " element" : " elements"));
+         (size < 0 ? "" : ", " + counted(uint64_t(size), "element"));
 }
 
 std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "lib/inspect/graph_diff.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -67,7 +68,7 @@ class Printer {
       head += (i ? ", " : ": ") + d.what + " " + d.before + " -> " + d.after;
     }
     if (!c.with.empty())
-      head += " with " + std::to_string(c.with.size()) + (c.with.size() == 1 ? " node below" : " nodes below");
+      head += " with " + counted(c.with.size(), "node") + " below";
     line("", head, kBold);
     const bool read_the_same = c.before == c.after;  // what differs is in the line above
     if (read_the_same) line("    ", c.before);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -437,7 +438,6 @@ std::string JitLint::text(bool all_notes) const {
     out += (f.kernel.empty() ? "" : ", kernel " + f.kernel) + (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "");
     out.append("\n  ").append(f.happens).append("\n  ").append(mend).append(f.mend) += '\n';
   };
-  auto counted = [](size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
   for (const JitFinding& f : findings_) tell(f, "", "to mend it: ");
   size_t usual = 0;
   for (const JitFinding& n : notes_) {

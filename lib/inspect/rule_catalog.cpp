@@ -5,6 +5,7 @@
 
 #include "lib/inspect/rule_sources.h"
 #include "lib/spec/tables.h"
+#include "lib/support/counted.h"
 #include "passes/kernel/control_flow.h"
 #include "passes/kernel/decompositions.h"
 #include "passes/kernel/devectorize.h"
@@ -253,7 +254,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
            op_list(r.rule->left->ops) + "  " + std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) +
            (source.empty() ? "" : " (" + source + ")") + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
   }
-  return out + std::to_string(shown) + (shown == 1 ? " rule\n" : " rules\n");
+  return out + counted(shown, "rule") + "\n";
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "lib/support/counted.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
@@ -89,7 +90,7 @@ void TracePrinter::stage(std::string_view name, UOp input) {
 }
 
 void TracePrinter::stage_end(UOp) {
-  std::string line = "--- " + std::to_string(all_) + (all_ == 1 ? " rewrite" : " rewrites");
+  std::string line = "--- " + counted(all_, "rewrite");
   if (shown_ != all_) line += ", " + std::to_string(shown_) + " shown";
   write_(line + "\n");
 }
@@ -103,9 +104,9 @@ Status TracePrinter::outcome() const {
 void TracePrinter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
   if (depth && !filter_.nested) return;
   bool own_set = rewrite.set == rewrite.name || rewrite.name == stage_;
-  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " + std::to_string(rewrite.rules) +
-         (rewrite.rules == 1 ? " rule" : " rules") + (own_set ? "" : " of " + std::string(rewrite.set)) + " on #" +
-         std::to_string(number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
+  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " + counted(rewrite.rules, "rule") +
+         (own_set ? "" : " of " + std::string(rewrite.set)) + " on #" + std::to_string(number(input)) +
+         (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
 }
 
 void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {

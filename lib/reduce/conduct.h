@@ -1,7 +1,6 @@
 // Conduct: what a kernel does beside its failure. A smaller case that does worse fails for a reason of its own, which
 // would be taken for the first one.
 #pragma once
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <span>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/runtime/array.h"
+#include "lib/support/counted.h"
 
 namespace tgc {
 namespace {
@@ -26,7 +27,7 @@ bool is_pattern(const uint8_t* from, size_t bytes) {
 }
 
 std::string bytes_wrong(size_t n, const char* where) {
-  return "wrote " + std::to_string(n) + (n == 1 ? " byte" : " bytes") + where;
+  return "wrote " + counted(n, "byte") + where;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "lib/session/source.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/target/recorded_target.h"
@@ -170,8 +171,8 @@ std::string BenchReport::text(bool list) const {
                    "share");
   row("total", total_);
   for (auto& [name, times] : stages_) row(name, times);
-  out += formatted("the fastest of %d runs each, %u thread%s: %.0f runs a second; peak memory of the process %.1f MB\n",
-                   plan_.repeats, threads_, threads_ == 1 ? "" : "s", runs_per_second(), peak_mb());
+  out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
+                   plan_.repeats, counted(threads_, "thread").c_str(), runs_per_second(), peak_mb());
   if (plan_.count_rules)
     out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * slower(),
                      counted_ms_ / double(std::max<size_t>(1, total_.count())));

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "lib/session/model_trial.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"
 
@@ -14,7 +15,6 @@ std::string ms(double seconds) {
   return text;
 }
 
-std::string kernels_text(size_t n) { return std::to_string(n) + (n == 1 ? " kernel" : " kernels"); }
 
 // "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ..."
 std::string beginning_of(const Array& a) {
@@ -46,7 +46,7 @@ TrialReport::Result ModelReport::result() const {
 int ModelReport::exit_code() const { return exit_code_of(result()); }
 
 std::string ModelReport::text() const {
-  std::string out = model + ": " + kernels_text(ran.kernels) + " on " + device;
+  std::string out = model + ": " + counted(ran.kernels, "kernel") + " on " + device;
   if (seed)
     out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")");
   out += result() == TrialReport::Result::NotCompared ? "; run, not compared\n" : "\n";
@@ -61,7 +61,7 @@ std::string ModelReport::text() const {
   if (!ran.timed.empty()) out += slowest_of(ran.timed, timed_runs);
   for (const Comparison& c : outputs) out += "  " + c.text() + "\n";
   if (kernels_sanitized)
-    out += "  no access outside of a buffer under AddressSanitizer: " + kernels_text(kernels_sanitized) + "\n";
+    out += "  no access outside of a buffer under AddressSanitizer: " + counted(kernels_sanitized, "kernel") + "\n";
   if (kernels_compared && different.empty())
     out += "  every kernel compares well with REF: " + std::to_string(kernels_compared) + "\n";
   if (!different.empty()) out += "  " + different + "\n";

@@ -1,15 +1,17 @@
 #include "lib/session/place_works.h"
 
+#include <mutex>
 #include <random>
+#include <set>
 
 #include "lib/execute/executable.h"
 #include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
+namespace {
 
-Status place_works(Placement& place, const Settings& settings, const ExecuteOptions& options) {
-  if (place.is_ref || !place.target) return Unit{};
-  auto works = catch_failures([&] {
+Status run_a_kernel(Placement& place, const Settings& settings, const ExecuteOptions& options) {
+  return catch_failures([&] {
     Graph graph(settings);
     UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
     // a number that no compile cache has seen: it would serve what can no longer be compiled
@@ -22,7 +24,19 @@ Status place_works(Placement& place, const Settings& settings, const ExecuteOpti
     arrays.push_back({"data0", Array(dtypes::int32, {1})});
     return execute(kernel, *place.device, arrays, {}, options).value_or_throw(), Unit{};
   });
+}
+
+}  // namespace
+
+Status place_works(Placement& place, const Settings& settings, const ExecuteOptions& options) {
+  if (place.is_ref || !place.target) return Unit{};
+  static std::mutex lock;
+  static std::set<std::string> known;
+  std::lock_guard guard(lock);
+  if (known.contains(place.label)) return Unit{};
+  auto works = run_a_kernel(place, settings, options);
   if (!works) return Diag{place.label + " runs no kernel at all: " + works.diag().text()};
+  known.insert(place.label);
   return Unit{};
 }
 

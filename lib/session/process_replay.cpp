@@ -7,6 +7,7 @@
 #include "lib/inspect/run_diff.h"
 #include "lib/session/common_targets.h"
 #include "lib/session/source.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
 #include "lib/support/ordered_pool.h"
@@ -362,8 +363,7 @@ class SecondReading {
 std::string contents(const std::string& file, const Index& index) {
   if (index.entries.empty()) return file + ": no records";
   constexpr size_t kMost = 3, kLongest = 60;
-  std::string out = file + ": " + std::to_string(index.entries.size()) +
-                    (index.entries.size() == 1 ? " record" : " records");
+  std::string out = file + ": " + counted(index.entries.size(), "record");
   size_t n = 0;
   for (const std::string& target : targets_of(index)) {
     if (target.empty()) continue;

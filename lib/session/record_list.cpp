@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/text/golden.h"
 
@@ -13,7 +14,7 @@ ListedRecord listed(const GoldenRecord& r) {
   ListedRecord out{.id = r.id, .target = r.target.empty() ? r.device : r.target, .nodes = r.nodes};
   const size_t kernels = r.kernels.size();
   if (r.program) out.what = r.program->function_name;
-  else if (kernels) out.what = std::to_string(kernels) + (kernels == 1 ? " kernel" : " kernels");
+  else if (kernels) out.what = counted(kernels, "kernel");
   else if (r.error || r.source_error) out.what = "refused";
   std::vector<GoldenMetadata> metadata = r.metadata;
   for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());

@@ -1,6 +1,7 @@
 #include "lib/session/replay.h"
 
 #include "lib/session/source.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 
@@ -86,8 +87,7 @@ void ReplaySummary::add(const RecordReport& report) {
 }
 
 std::string ReplaySummary::text() const {
-  std::string out = std::to_string(records_) + (records_ == 1 ? " record, " : " records, ") +
-                    std::to_string(identical_) + " identical";
+  std::string out = counted(records_, "record") + ", " + std::to_string(identical_) + " identical";
   out += skipped_ ? ", " + std::to_string(skipped_) + " skipped\n" : "\n";
   size_t width = 5;
   for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());

@@ -44,22 +44,22 @@ class Cancel {
   // Of a part of what `whole` (null: nobody) may stop, for that many seconds from now on: by the clock; or of the
   // processor, as the thread that makes this and alone asks it spends them, whatever else the machine does, and by the
   // clock ten times as many, for what others do for that thread.
-  enum class By : uint8_t { Clock, Thread };
-  Cancel(const Cancel* whole, double seconds, By by = By::Clock)
+  enum class By : uint8_t { Wall, Thread };
+  Cancel(const Cancel* whole, double seconds, By by = By::Wall)
       : whole_(whole),
-        end_(tgc::Clock::now() + std::chrono::milliseconds(int64_t((by == By::Thread ? 10'000 : 1000) * seconds))),
+        end_(Clock::now() + std::chrono::milliseconds(int64_t((by == By::Thread ? 10'000 : 1000) * seconds))),
         thread_end_(by == By::Thread ? thread_seconds() + seconds : INFINITY) {}
 
   void request() { requested_.store(true, std::memory_order_relaxed); }
   bool requested() const {
     return requested_.load(std::memory_order_relaxed) || (whole_ && whole_->requested()) ||
-           tgc::Clock::now() > end_ || (thread_end_ < INFINITY && thread_seconds() > thread_end_);
+           Clock::now() > end_ || (thread_end_ < INFINITY && thread_seconds() > thread_end_);
   }
 
  private:
   std::atomic<bool> requested_{false};
   const Cancel* whole_ = nullptr;
-  tgc::Clock::time_point end_ = tgc::Clock::time_point::max();
+  Clock::time_point end_ = Clock::time_point::max();
   double thread_end_ = INFINITY;  // thread_seconds() by then; infinite: only the clock counts
 };
 

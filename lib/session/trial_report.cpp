@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/session/kernel_line.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -13,7 +14,6 @@ size_t differing(const std::vector<Comparison>& arrays) {
   return size_t(std::count_if(arrays.begin(), arrays.end(), [](const Comparison& c) { return !c.passed(); }));
 }
 
-std::string plural(size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 std::string indented(const std::string& text) {
   std::string out = "  ";
@@ -71,7 +71,7 @@ std::string TimedRuns::text(size_t number, bool color) const {
   KernelLine line{.name = name, .device = device, .number = number, .arguments = arguments, .bytes = double(bytes),
                   .cost = cost, .time = KernelTime{median(), total}};
   auto at = [&](double q) { return time_text(quantile(q), 0); };
-  std::string out = line.text(color) + "\n  " + plural(seconds.size(), "run") + ": median " + at(0.5) + ", fastest " +
+  std::string out = line.text(color) + "\n  " + counted(seconds.size(), "run") + ": median " + at(0.5) + ", fastest " +
                     at(0) + ", 10% to 90% from " + at(0.1) + " to " + at(0.9) + ", slowest " + at(1) + "\n";
   char rate[96];
   std::snprintf(rate, sizeof rate, "  %.3g million UOp evaluations a second\n",
@@ -119,9 +119,9 @@ std::string TrialReport::text(size_t number, bool color) const {
          : r == Result::Passed    ? painted("passed", "green", color)
                                   : painted("FAILED", "red", color);
   out += " on " + device;
-  if (!arrays.empty() && passed()) out += ", " + plural(arrays.size(), "array") + " as " + reference + " has " + them;
+  if (!arrays.empty() && passed()) out += ", " + counted(arrays.size(), "array") + " as " + reference + " has " + them;
   else if (r == Result::Failed && !arrays.empty())
-    out += ", " + std::to_string(differing(arrays)) + " of " + plural(arrays.size(), "array") + " not as " + reference +
+    out += ", " + std::to_string(differing(arrays)) + " of " + counted(arrays.size(), "array") + " not as " + reference +
            " has " + them;
   out += seed ? " (inputs from seed " + std::to_string(*seed) + (floats.empty() ? "" : ", floats " + floats) + ")\n"
               : "\n";
@@ -129,7 +129,7 @@ std::string TrialReport::text(size_t number, bool color) const {
   if (!made_for.empty()) out += "  made for " + made_for + "\n";
   if (!notes.empty()) out += "  note: " + notes + ": devices may differ\n";
   if (stages && stages->stage.empty())
-    out += "  each of " + plural(stages->stages_run, "stage") + " computes the same" +
+    out += "  each of " + counted(stages->stages_run, "stage") + " computes the same" +
            (stages->arrays.empty() ? "\n" : ", but for elements that are left out\n");
   if (stages && !stages->stage.empty()) {
     out += "  the first stage that computes something else: " + stages->stage + "\n";
@@ -176,7 +176,7 @@ void TrialCounts::add(const TrialReport& report) {
 
 std::string TrialCounts::text() const {
   bool compared = passed + failed > 0 || not_compared == 0;
-  std::string out = std::to_string(compared ? passed : not_compared) + " of " + plural(all(), "kernel") +
+  std::string out = std::to_string(compared ? passed : not_compared) + " of " + counted(all(), "kernel") +
                     (compared ? " passed" : " run, none compared");
   if (failed) out += ", " + std::to_string(failed) + " failed";
   if (compared && not_compared) out += ", " + std::to_string(not_compared) + " run, not compared";

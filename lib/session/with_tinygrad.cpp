@@ -63,6 +63,12 @@ GoldenRecord record_in(const std::string& answer, const Loaded& kernel) {
   return std::move(*out);
 }
 
+// What the first question is answered by where there is no such Python.
+Diag never_answered(const Diag& why) {
+  return {.message = "tinygrad does not answer: " + why.text(),
+          .expected = "a Python that has tinygrad 0.12.0 and tgc.export, or a command: 'python .../tinygrad_export.py'"};
+}
+
 }  // namespace
 
 GoldenSettings changed_settings(const Settings& settings) {
@@ -80,11 +86,7 @@ Result<GoldenRecord> Tinygrad::record_of(const Loaded& kernel, const Stops& stop
     const std::string question = question_of(kernel, stops);
     std::lock_guard guard(lock_);
     auto answer = process_.ask(question);
-    if (!answer && answered_) throw Failure(answer.diag());
-    if (!answer)
-      throw Failure(Diag{.message = "tinygrad does not answer: " + answer.diag().text(),
-                         .expected = "a Python that has tinygrad 0.12.0 and tgc.export, or a command: 'python "
-                                     ".../tinygrad_export.py'"});
+    if (!answer) throw Failure(answered_ ? answer.diag() : never_answered(answer.diag()));
     answered_ = true;
     auto record = catch_failures([&] { return record_in(*answer, kernel); });
     if (!record) process_.fail();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/support/counted.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/movement.h"
@@ -19,8 +20,8 @@ uint8_t kind_of_const(Arg arg) {
 }
 
 void throw_no_source(UOp u, size_t i) {
-  throw Failure(std::string(name_of(u.op())) + " with " + std::to_string(u.num_src()) +
-                (u.num_src() == 1 ? " source" : " sources") + " lacks source " + std::to_string(i));
+  throw Failure(std::string(name_of(u.op())) + " with " + counted(u.num_src(), "source") + " lacks source " +
+                std::to_string(i));
 }
 
 // ---- rebuilding

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/support/counted.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -447,8 +448,7 @@ std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
     std::string needs = row.most == kMany   ? std::to_string(row.least) + " or more"
                         : row.most == row.least ? std::to_string(row.least)
                                             : std::to_string(row.least) + " to " + std::to_string(row.most);
-    return named(op) + " with " + std::to_string(src.size()) + (src.size() == 1 ? " source" : " sources") +
-           ", needs " + needs;
+    return named(op) + " with " + counted(src.size(), "source") + ", needs " + needs;
   }
   return named(op) + " with the arg " + shortened(arg.repr()) + ", needs " + row.arg(arg);
 }

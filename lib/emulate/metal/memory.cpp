@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/support/counted.h"
+
 namespace tgc::metal {
-namespace {
-
-std::string count(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
-
-}  // namespace
 
 Memory::Memory(const std::vector<Range>& ranges, bool check_races) : check_races_(check_races) {
   for (const Range& r : ranges)
@@ -65,9 +62,11 @@ std::string Memory::place_of(const Access& a) const {
   }
   constexpr uint64_t kNear = 1 << 20;
   if (!nearest || distance > kNear) return "far from every buffer";
-  return (is_before ? count(distance) + " before the beginning of " : distance ? count(distance) + " after the end of "
-                                                                              : "at the end of ") +
-         nearest->name + " (" + count(nearest->bytes) + ")";
+  const std::string away = counted(distance, "byte");
+  std::string where = is_before ? away + " before the beginning of "
+                      : distance ? away + " after the end of "
+                                 : "at the end of ";
+  return where + nearest->name + " (" + counted(nearest->bytes, "byte") + ")";
 }
 
 }  // namespace tgc::metal

@@ -11,6 +11,7 @@
 #include "lib/runtime/compile_source.h"
 #include "lib/runtime/cpu/threads.h"
 #include "lib/runtime/host_device.h"
+#include "lib/support/counted.h"
 
 namespace tgc {
 namespace {
@@ -96,7 +97,7 @@ std::string CpuDevice::description() const {
       break;
     }
   unsigned n = std::max(1u, std::thread::hardware_concurrency());
-  return model + ", " + std::to_string(n) + (n == 1 ? " thread" : " threads");
+  return model + ", " + counted(n, "thread");
 }
 
 Result<std::unique_ptr<Kernel>> CpuDevice::load(const KernelSource& source, const std::string& code) {

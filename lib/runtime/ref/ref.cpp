@@ -8,6 +8,7 @@
 #include "lib/runtime/array.h"
 #include "lib/runtime/ref/code.h"
 #include "lib/runtime/ref/lower.h"
+#include "lib/support/counted.h"
 #include "lib/support/limits.h"
 
 namespace tgc {
@@ -22,7 +23,6 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-std::string plural(uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 // What one run needs besides the code: registers, scratch memory, the buffers' addresses.
 class Run {
@@ -100,7 +100,7 @@ class Run {
     for (auto& [name, at] : a.ranges) where += (where.empty() ? " at " : ", ") + name + "=" + std::to_string(value(at));
     int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
     throw Failure(Diag{.message = "out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " +
-                                  plural(uint64_t(size), "element") + (where.empty() ? "" : "," + where),
+                                  counted(uint64_t(size), "element") + (where.empty() ? "" : "," + where),
                        .convicts = true});
   }
 
