@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <tuple>
 #include <vector>
 
 #include "lib/support/staged_file.h"
@@ -70,10 +71,15 @@ bool read_entry(const fs::path& path, std::string& out) {
   return ok;
 }
 
+bool has_name_of_entry(const fs::path& path) { return path.filename().string().size() == 2 * sizeof(Sha256); }
+
 bool is_entry(const fs::directory_entry& e) {
   std::error_code error;
-  return e.is_regular_file(error) && e.path().filename().string().size() == 2 * sizeof(Sha256);
+  return has_name_of_entry(e.path()) && e.is_regular_file(error);
 }
+
+// Whether the one who puts an entry looks at all of them: one in 256, by the key, since a process may put one alone.
+bool is_to_look(const Sha256& key) { return key[0] == 0; }
 
 // A lock of the whole folder, held while it lives; false when another process holds it.
 class FolderLock {
@@ -128,7 +134,6 @@ std::optional<std::string> CompileCache::get(const Sha256& key) {
 
 void CompileCache::put(const Sha256& key, std::string_view bytes) {
   if (!enabled() || bytes.size() + kHeader > limit_) return;
-  static std::atomic<uint64_t> counter{0};
   std::error_code error;
   fs::path path = path_of(key);
   fs::create_directories(path.parent_path(), error);
@@ -139,7 +144,7 @@ void CompileCache::put(const Sha256& key, std::string_view bytes) {
   entry += hashed;
   StagedFile file;
   if (file.create(folder_.string(), 0600) != 0 || file.write(entry) != 0 || file.move_to(path.string()) != 0) return;
-  if (counter++ % 64 == 0) shrink();
+  if (is_to_look(key)) shrink();
 }
 
 // Down to three quarters of the limit when it is passed, and without what crashed writers left.
@@ -149,25 +154,27 @@ void CompileCache::shrink() {
   struct Entry {
     fs::path path;
     uint64_t size;
-    fs::file_time_type used;
+    timespec used;
   };
   std::vector<Entry> entries;
   uint64_t total = 0;
   std::error_code error;
-  auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  constexpr time_t kLong = 3600;  // seconds
+  const time_t now = ::time(nullptr);
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     std::error_code gone;
-    auto used = it->last_write_time(gone);
-    if (gone) continue;
-    if (it->path().filename().string().starts_with(".tgc-") && used < long_ago) fs::remove(it->path(), gone);
-    if (!is_entry(*it)) continue;
-    uint64_t size = it->file_size(gone);
-    if (gone) continue;
-    entries.push_back({it->path(), size, used});
-    total += size;
+    const bool is_staged = it->path().filename().string().starts_with(".tgc-");
+    struct stat info;
+    if ((!is_staged && !has_name_of_entry(it->path())) || ::lstat(it->path().c_str(), &info) != 0) continue;
+    if (is_staged && info.st_mtime < now - kLong) fs::remove(it->path(), gone);
+    if (is_staged || !S_ISREG(info.st_mode)) continue;
+    entries.push_back({it->path(), uint64_t(info.st_size), info.st_mtim});
+    total += uint64_t(info.st_size);
   }
   if (total <= limit_) return;
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.used.tv_sec, a.used.tv_nsec) < std::tie(b.used.tv_sec, b.used.tv_nsec);
+  });
   for (const Entry& e : entries) {
     if (total <= limit_ / 4 * 3) break;
     if (fs::remove(e.path, error)) total -= e.size;
