@@ -196,7 +196,9 @@ TEST_CASE("bisect: a rewrite that makes one number of a vector is to blame, and 
   for (auto [text, rule, made] :
        {std::tuple(kernel("3", "a.cast(dtypes.bool)"), "bf16-to-float", "dtypes.float of what was dtypes.float.vec(3)"),
         std::tuple(kernel("4", "a!=UOp.const(dtypes.bfloat16, 1.0)"), "compare-as-float",
-                   "dtypes.bool of what was dtypes.bool.vec(4)")}) {
+                   "dtypes.bool of what was dtypes.bool.vec(4)"),
+        // two such rules, of which none alone is to blame
+        std::tuple(kernel("4", "a*a!=UOp.const(dtypes.bfloat16, 1.0)"), "alu-as-float", "")}) {
     Session session;
     session.over.target = "CPU:CLANG";
     Loaded in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
@@ -206,7 +208,11 @@ TEST_CASE("bisect: a rewrite that makes one number of a vector is to blame, and 
     CHECK(report.rule == rule);
     CHECK(report.stage == "final rewrite");
     CHECK(report.confirmed);
-    CHECK(report.detail == std::string("it makes ") + made);
+    const bool is_alone = *made != '\0';
+    CHECK(report.detail == (is_alone ? std::string("it makes ") + made
+                                     : "a part of what it makes has not as many elements as what it is made of"));
+    CHECK((report.proof == "it passes when neither that rule applies nor the others that make such values") !=
+          is_alone);
     in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
     BisectReport refused = bisect(Session(), in, {.device = "CPU:CLANG"});  // whose compiler takes nothing of the kind
     INFO(refused.text(), refused.error);

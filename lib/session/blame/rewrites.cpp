@@ -255,7 +255,7 @@ bool RewriteBlame::accuse_suspect() {
       if (const Suspect* other = proof == Proof::ByGraph ? partner_of(s) : nullptr) return accuse_two(s, *other);
       return accuse_within(s, proof), true;
     }
-  if (accuse_two()) return true;
+  if (accuse_unlike() || accuse_two()) return true;
   if (!run_.is_small() && accuse_only_rule()) return true;
   for (const Suspect& s : suspects_)
     if (is_in_first_wrong_stage(s)) return accuse(s, Proof::None), true;
@@ -326,6 +326,22 @@ const Suspect* RewriteBlame::partner_of(const Suspect& s) {
   for (const Suspect& other : suspects_)
     if (&other != &s && other.seen.plainly && tries++ < kMostPartners && without(s, &other).passes()) return &other;
   return nullptr;
+}
+
+// Several that make unlike values, of which none alone is to blame, nor its rule: the first, when it passes without all
+// of their rules.
+bool RewriteBlame::accuse_unlike() {
+  std::vector<const Suspect*> unlike;
+  for (const Suspect& s : suspects_)
+    if (is_unlike(s.seen)) unlike.push_back(&s);
+  auto is_of_one = [&](const Hit& hit) {
+    return std::ranges::any_of(unlike, [&](auto* s) { return s->rule == hit.rule && s->branch == hit.branch; });
+  };
+  Veto all([&](uint64_t, const Hit& hit, UOp) { return is_of_one(hit); });
+  if (unlike.size() < 2 || !run_.attempt(&all).passes()) return false;
+  accuse(*unlike[0], Proof::ByRule);
+  report_.proof = "it passes when neither that rule applies nor the others that make such values";
+  return true;
 }
 
 // Two that are only wrong together.

@@ -74,6 +74,7 @@ class RewriteBlame {
   bool is_in_first_wrong_stage(const Suspect& s);
   bool ends_wrong(const StageRow* stage);
   void accuse_within(const Suspect& whole, Proof proof);
+  bool accuse_unlike();
   bool accuse_two();
   bool accuse_two(const Suspect& first, const Suspect& second);
   const Suspect* partner_of(const Suspect& s);
