@@ -129,18 +129,9 @@ struct Topic {
   std::string (*text)();
 };
 constexpr Topic kTopics[] = {
-    {"stages", stages},
-    {"formats", formats},
-    {"settings", settings},
-    {"targets", targets},
-    {"inputs", inputs},
-    {"recording", recording_text},
-    {"debug", debug},
-    {"exit-codes", exit_codes},
-    {"faults", faults_text},
-    {"limits", limits},
-    {"beam", beam_variables_text},
-};
+    {"stages", stages}, {"formats", formats}, {"settings", settings}, {"targets", targets}, {"inputs", inputs},
+    {"recording", recording_text}, {"debug", debug}, {"exit-codes", exit_codes}, {"faults", faults_text},
+    {"limits", limits}, {"beam", beam_variables_text}};
 
 }  // namespace
 

@@ -183,9 +183,9 @@ TEST_CASE("replay: an id belongs to its own file, and nothing compared is known 
 
 TEST_CASE("a limit of the processor does not count what others do, and is a part of what the whole may stop") {
   Cancel whole;
-  Cancel limit(&whole, 0.02, Cancel::By::Thread), other(&whole, 1000, Cancel::By::Thread);
   const auto begin = Clock::now();
   const double own = thread_seconds();
+  Cancel limit(&whole, 0.02, Cancel::By::Thread), other(&whole, 1000, Cancel::By::Thread);
   while (!limit.requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
   CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // asleep, or the machine does something else
   CHECK_FALSE(other.requested());

@@ -87,7 +87,9 @@ Lowered lowered(const Session& session, Loaded& in, const TrialSpec& spec) {
 }
 
 // Throws Failure where no kernel runs there: then nothing can be told of this one.
-void expect_place_works(Placement& place, const Loaded& in) { place_works(place, in.graph->settings()).value_or_throw(); }
+void expect_place_works(Placement& place, const Loaded& in) {
+  place_works(place, in.graph->settings()).value_or_throw();
+}
 
 }  // namespace
 

@@ -121,8 +121,8 @@ std::string TrialReport::text(size_t number, bool color) const {
   out += " on " + device;
   if (!arrays.empty() && passed()) out += ", " + counted(arrays.size(), "array") + " as " + reference + " has " + them;
   else if (r == Result::Failed && !arrays.empty())
-    out += ", " + std::to_string(differing(arrays)) + " of " + counted(arrays.size(), "array") + " not as " + reference +
-           " has " + them;
+    out += ", " + std::to_string(differing(arrays)) + " of " + counted(arrays.size(), "array") + " not as " +
+           reference + " has " + them;
   out += seed ? " (inputs from seed " + std::to_string(*seed) + (floats.empty() ? "" : ", floats " + floats) + ")\n"
               : "\n";
   for (const Comparison& c : arrays) out += indented(c.text());

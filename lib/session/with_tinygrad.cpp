@@ -66,7 +66,7 @@ GoldenRecord record_in(const std::string& answer, const Loaded& kernel) {
 // What the first question is answered by where there is no such Python.
 Diag never_answered(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
-          .expected = "a Python that has tinygrad 0.12.0 and tgc.export, or a command: 'python .../tinygrad_export.py'"};
+          .expected = "a Python that has tinygrad 0.12.0 and tgc.export, or 'python .../tinygrad_export.py'"};
 }
 
 }  // namespace
