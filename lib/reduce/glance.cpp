@@ -8,8 +8,10 @@
 #include "lib/execute/executable.h"
 #include "lib/inspect/applications.h"
 #include "lib/reduce/conduct.h"
+#include "lib/rewrite/intervention.h"
 #include "lib/session/blame/rewrites.h"
 #include "lib/session/bundle.h"
+#include "lib/uop/facts.h"
 
 namespace tgc {
 namespace {
@@ -49,6 +51,11 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
   return out;
 }
 
+// Whether one application alone errs, and not each of its rule.
+bool is_seeded(const Specimen& c) {
+  return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
+}
+
 }  // namespace
 
 Glance::Glance(const Session& session, const Specimen& first, Symptom symptom,
@@ -78,7 +85,9 @@ bool Glance::may_fail(const Specimen& c) const {
     case What::Nothing: return true;
     case What::Rule:
       if (blamed_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
-      return rule_errs(c) && (symptom_.kind != Symptom::Kind::Refused || is_refused(c));
+      if (!rule_errs(c)) return false;
+      if (symptom_.kind == Symptom::Kind::Refused) return is_refused(c);
+      return blamed_.at("verdict") == "divergence" || rule_matters(c);
     case What::Bounds: return may_go_out_of_bounds(c);
     case What::Refusal: return can_be_bisected(c) && is_refused(c);
     case What::Source: {
@@ -146,18 +155,39 @@ bool Glance::rule_errs(const Specimen& c) const {
   ScopedWatch watched(*compilation, log);
   (void)compilation->run_through(*find_row(blamed_.at("stage")));
   compilation->watch(nullptr);
-  auto branch = blamed_.find("branch");
   bool is_divergence = blamed_.at("verdict") == "divergence";
-  bool is_seeded = c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
   auto is_accused = [&](const Application& a) {
-    if (!a.stage || a.stage->name != blamed_.at("stage") || a.rule->name != blamed_.at("rule")) return false;
-    if (branch != blamed_.end() && !(a.branch && a.branch == branch->second)) return false;
-    return !is_seeded || is_divergence || log.changed(a);
+    if (!a.stage || a.stage->name != blamed_.at("stage") || !is_of_blamed(*a.rule, a.branch)) return false;
+    return !is_seeded(c) || is_divergence || log.changed(a);
   };
-  if (is_divergence) return (!is_seeded || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
+  if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
   auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), spec_.variables, is_accused);
   if (!seen) return std::ranges::any_of(log.list(), is_accused);
   return std::ranges::any_of(*seen, [](const Seen& s) { return s.kind != Seen::Kind::Same; });
+}
+
+// Whether the list is another one without what the rule does (of a seeded fault: without the fault). What a rule makes
+// may be thrown away again, as of loops that are not merged after all; and what is refused fails in another way.
+bool Glance::rule_matters(const Specimen& c) const {
+  if (c.info.target.empty()) return true;
+  FaultHere fault(c.fault);
+  auto with = session_.begin(c.loaded());
+  if (!with || !with->list() || with->list()->empty()) return false;
+  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // a loop that nothing ends any more
+  auto without = session_.begin(c.loaded());
+  if (!without) return true;
+  if (is_seeded(c)) set_intervention(without->graph(), nullptr);
+  Veto veto([&](uint64_t, const Hit& hit, UOp) { return is_of_blamed(*hit.rule, hit.branch); });
+  std::optional<ScopedWatch> watched;
+  if (!is_seeded(c)) watched.emplace(*without, veto);
+  auto& list = without->list();
+  return !list || list->empty() || key_of(list->back()) != key_of(with->list()->back());
+}
+
+bool Glance::is_of_blamed(const Rule& rule, const char* branch) const {
+  if (rule.name != blamed_.at("rule")) return false;
+  auto blamed = blamed_.find("branch");
+  return blamed == blamed_.end() || (branch && branch == blamed->second);
 }
 
 }  // namespace tgc

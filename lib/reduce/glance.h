@@ -1,5 +1,6 @@
 // A glance at a candidate before the oracle is asked: what it has to do to show the failure at all.
-//   a rule that is accused      it applies in its stage, and makes something else of a node there
+//   a rule that is accused      it applies in its stage, and makes something else of a node there, which matters for
+//                               the list
 //   another text than tinygrad  the rule that bisect names applies in its stage
 //   refused, endless            it is, with the same words
 //   a compiler's message        what it quotes stands in the source
@@ -34,6 +35,8 @@ class Glance {
   What what_to_look_for() const;
   bool can_be_bisected(const Specimen& c) const;
   bool rule_errs(const Specimen& c) const;
+  bool rule_matters(const Specimen& c) const;
+  bool is_of_blamed(const Rule& rule, const char* branch) const;
   bool is_refused(const Specimen& c) const;
   bool is_endless_when_watched(const Specimen& c) const;
   bool may_go_out_of_bounds(const Specimen& c) const;

@@ -129,6 +129,22 @@ TEST_CASE("reduce: a glance refuses what cannot fail so, and nothing else") {
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
   CHECK(!rule.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
 
+  // two loops become one, of a wrong end; that is thrown away where only one of them is needed; and an open loop
+  auto loops = [&](const std::string& index, const std::string& end) {
+    Loaded in = loaded(InputKind::Pyrender,
+                       "i = UOp.range(8, 0, AxisType.LOOP)\nj = UOp.range(33, 1, AxisType.LOOP)\n"
+                       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(264), (), 0).index(" + index +
+                           ", ptr=True).store((" + index + ").cast(dtypes.int))" + end + ".sink()\n");
+    return Specimen{.graph = in.graph, .root = in.root, .info = {.name = "loops", .target = "CPU:LLVM"},
+                    .device = "REF", .fault = FaultSpec{"fold-binary", 1}};
+  };
+  Specimen both = loops("i*33+j", ".end(i, j)");
+  Glance merged(session, both, {Symptom::Kind::Crash, "", "out of bounds: store"},
+                {{"verdict", "rewrite"}, {"stage", "simplify ranges"}, {"rule", "fold-binary"}}, {});
+  CHECK(merged.may_fail(both));
+  CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
+  CHECK(!merged.may_fail(loops("i*33+j", "")));
+
   // an access that may go out of bounds, and none
   Glance bounds(session, c, {Symptom::Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
   REQUIRE(bounds.tells());
