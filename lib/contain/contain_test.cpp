@@ -1,4 +1,5 @@
 #include "lib/contain/contain.h"
+#include "lib/support/arena.h"
 #include "lib/support/sanitized.h"
 
 #include <doctest/doctest.h>
@@ -51,6 +52,21 @@ TEST_CASE("contain: answers and errors come back whole, changes do not") {
         }) == "no thread: Resource temporarily unavailable");
   auto empty = contain([](Worker&) -> Result<std::string> { return std::string(); });
   CHECK((empty.ok() && empty->empty()));
+}
+
+TEST_CASE("contain: what arenas gave back stays here, and a worker's arenas take their own") {
+  auto fill = [](char with) {
+    Arena arena;
+    for (int i = 0; i < 100; i++) std::memset(arena.allocate(Arena::kBlockSize / 8), with, Arena::kBlockSize / 8);
+    for (int i = 0; i < 1000; i++) std::memset(arena.allocate(Arena::kLarge / 2), with, Arena::kLarge / 2);
+    return std::to_string(arena.bytes());
+  };
+  const std::string here = fill('a');
+  for (int round = 0; round < 3; round++) {
+    auto there = contain([&](Worker&) -> Result<std::string> { return fill('b'); });
+    CHECK(there.value_or_throw() == here);
+    CHECK(fill('c') == here);
+  }
 }
 
 TEST_CASE("contain: deaths are told apart") {

@@ -47,12 +47,15 @@ void unpack(std::string_view bytes, int repeats, Execution& e) {
   e.evaluations = in.number();
 }
 
-Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs) {
+// In memory that a worker's answers appear in, if there is to be one.
+Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs, bool in_process) {
   Arrays out;
-  for (size_t i = 0; i < buffers.size(); i++)
-    if (buffers[i].written)
-      out.push_back({inputs[i].name, Array::shared(inputs[i].array.dtype(), {inputs[i].array.shape().begin(),
-                                                                             inputs[i].array.shape().end()})});
+  for (size_t i = 0; i < buffers.size(); i++) {
+    if (!buffers[i].written) continue;
+    const Array& like = inputs[i].array;
+    std::vector<int64_t> shape(like.shape().begin(), like.shape().end());
+    out.push_back({inputs[i].name, in_process ? Array(like.dtype(), shape) : Array::shared(like.dtype(), shape)});
+  }
   return out;
 }
 
@@ -168,7 +171,7 @@ Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inpu
     LaunchArguments arguments{
         .buffers = {}, .variables = values, .size = kernel.launch_size(variables).value_or_throw()};
     Execution out;
-    out.outputs = empty_outputs(kernel.buffers(), inputs);
+    out.outputs = empty_outputs(kernel.buffers(), inputs, options.in_process);
     if (options.in_process) {
       run_on(kernel, device, inputs, arguments, options, nullptr, out);
       return out;

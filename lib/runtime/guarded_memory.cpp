@@ -9,6 +9,7 @@
 
 #include "lib/runtime/array.h"
 #include "lib/support/counted.h"
+#include "lib/support/sanitized.h"
 
 namespace tgc {
 namespace {
@@ -30,6 +31,44 @@ std::string bytes_wrong(size_t n, const char* where) {
   return "wrote " + counted(n, "byte") + where;
 }
 
+// That many bytes that can be used, between two guards; null: there is no memory.
+uint8_t* mapped_between_guards(size_t bytes) {
+  void* p = mmap(nullptr, bytes + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return nullptr;
+  if (mprotect(static_cast<uint8_t*>(p) + kGuard, bytes, PROT_READ | PROT_WRITE) == 0) return static_cast<uint8_t*>(p);
+  munmap(p, bytes + 2 * kGuard);
+  return nullptr;
+}
+
+// Mappings of one page that this thread no longer uses, for its next ones: to map, guard and unmap one takes longer
+// than REF takes for most kernels.
+struct Spare {
+  static constexpr size_t kMost = kSanitized ? 0 : 16;  // a sanitizer sees who reads what was given back
+  uint8_t* mappings[std::max<size_t>(kMost, 1)];
+  size_t count = 0;
+  bool is_over = false;  // the thread ends
+};
+thread_local Spare spare;
+struct UnmapSpare {
+  ~UnmapSpare() {
+    spare.is_over = true;
+    while (spare.count) munmap(spare.mappings[--spare.count], page_size() + 2 * kGuard);
+  }
+};
+
+uint8_t* map(size_t bytes) {
+  if (bytes != page_size() || spare.count == 0) return mapped_between_guards(bytes);
+  uint8_t* out = spare.mappings[--spare.count];
+  std::memset(out + kGuard, 0, bytes);
+  return out;
+}
+void unmap(uint8_t* mapping, size_t mapped) {
+  static thread_local UnmapSpare at_end;
+  bool is_kept = mapped == page_size() + 2 * kGuard && spare.count < Spare::kMost && !spare.is_over;
+  if (is_kept) spare.mappings[spare.count++] = mapping;
+  else munmap(mapping, mapped);
+}
+
 }  // namespace
 
 GuardedMemory::GuardedMemory(size_t bytes) : bytes_(bytes) {
@@ -37,13 +76,8 @@ GuardedMemory::GuardedMemory(size_t bytes) : bytes_(bytes) {
   size_t pages = (std::max<size_t>(inside, 1) + page - 1) / page * page;
   mapped_ = pages + 2 * kGuard;
   bool fits = inside >= bytes && pages >= inside && mapped_ > pages;
-  void* p = fits ? mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
-  if (p != MAP_FAILED && mprotect(static_cast<uint8_t*>(p) + kGuard, pages, PROT_READ | PROT_WRITE) != 0) {
-    munmap(p, mapped_);
-    p = MAP_FAILED;
-  }
-  if (p == MAP_FAILED) throw Failure("not enough memory for an array of " + bytes_text(bytes));
-  mapping_ = static_cast<uint8_t*>(p);
+  mapping_ = fits ? map(pages) : nullptr;
+  if (!mapping_) throw Failure("not enough memory for an array of " + bytes_text(bytes));
   uint8_t *begin = mapping_ + kGuard, *end = begin + pages;
   data_ = end - inside;
   std::memset(begin, kPattern, size_t(data_ - begin));
@@ -57,7 +91,7 @@ GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
       bytes_(other.bytes_) {}
 
 GuardedMemory::~GuardedMemory() {
-  if (mapping_) munmap(mapping_, mapped_);
+  if (mapping_) unmap(mapping_, mapped_);
 }
 
 std::string GuardedMemory::damage() const {
