@@ -7,8 +7,8 @@
 #include <set>
 #include <thread>
 
-#include "lib/execute/drawing.h"
 #include "lib/reduce/cuts.h"
+#include "lib/reduce/given.h"
 #include "lib/reduce/leap.h"
 #include "lib/reduce/steps.h"
 #include "lib/reduce/thin.h"
@@ -16,12 +16,11 @@
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
 namespace {
 
-constexpr size_t kFew = 8;        // nodes of a case of which nobody asks for less
+constexpr size_t kFew = 6;        // nodes of a case of which nobody asks for less
 constexpr size_t kSmall = 400;    // nodes of a case that is walked down without cuts
 constexpr size_t kWorthACut = 6;  // nodes that are there for one node alone: an array in their place is smaller
 
@@ -43,12 +42,14 @@ class Reduction {
         report_(report) {}
 
   void run() {
-    begin();
+    best_ = given_case(session_, in_, spec_, wanted_.kind == Symptom::Kind::Differs);
+    (void)oracle_.first(best_).value_or_throw();
     report_.before = best_.nodes();
     show();
     const Specimen given = best_;
     if (!stopped()) approach();
-    if (!oracle_.has_glances()) make_plain(plainer_steps());
+    if (oracle_.has_glances()) try_smallest_end(given);
+    else make_plain(plainer_steps());
     sweep();
     if (oracle_.has_glances()) try_other_ways(given);
     report_.interrupted = session_.cancelled();
@@ -66,33 +67,6 @@ class Reduction {
     session_.progress(std::to_string(best_.nodes()) + " nodes, " + std::to_string(oracle_.calls()) + " tries");
   }
 
-  // ---- where it begins: the case as it was given, with every array
-  void begin() {
-    if (!in_.list.empty())
-      throw Failure(Diag{.message = "this is a linear list", .file = in_.file, .expected = "a graph"});
-    if (!spec_.reference.empty() || !spec_.expect.empty())
-      session_.note("what is expected is what REF makes of the graph: of a smaller one nobody else knows");
-    Placement place = std::move(placement_for(session_, spec_.device, in_).value_or_throw());
-    best_ = {.graph = std::make_shared<Graph>(in_.graph->settings()),
-             .info = in_.info,
-             .device = place.device_option()};
-    if (place.target) best_.info.target = place.target->name();
-    if (wanted_.kind == Symptom::Kind::Differs) best_.device = "REF";  // nothing runs anywhere
-    best_.info.settings.clear();
-    best_.root = copy_into(*best_.graph, in_.root);
-    if (!session_.over.opts.empty())
-      best_.root = with_opts(best_.root, read_opts(*best_.graph, session_.over.opts, "--opts").value_or_throw());
-    best_.fault = std::move(fault_of_environment().value_or_throw());
-    std::string source;
-    auto kernel = Executable::for_ref(in_.root);
-    if (kernel) {
-      Drawing draw{.seed = spec_.seed.value_or(0), .floats = floats_for(in_.root)};
-      best_.inputs =
-          bundled(input_arrays(kernel->buffers(), given_inputs(spec_, in_, source), source, draw).value_or_throw());
-    }
-    (void)oracle_.first(best_).value_or_throw();
-  }
-
   // The stage that is to blame.
   std::string stage() const {
     const Shown& shown = oracle_.shown();
@@ -104,28 +78,39 @@ class Reduction {
   }
   bool is_rewrite() const { return oracle_.shown().names_rewrite(); }
 
-  // Whether another way leads to less: from the whole graph of the stage, and as plain ddmin goes about it, which ends
-  // elsewhere than single steps after a leap. Glances lead; the oracle is asked where they come to something smaller.
-  void try_other_ways(const Specimen& given) {
-    if (is_few()) return;
+  // ---- the ways that glances lead
+
+  // Cases, each made from the one before.
+  using Way = std::vector<Specimen>;
+  // Where a way begins, and how it goes on: thinned, as plain ddmin goes about it, or by single steps.
+  struct Start {
+    Way way;
+    UOp (*instead)(UOp) = nullptr;  // thinned: what a node becomes; where something runs, a loop one of its iterations
+  };
+
+  // Beside the way from where the approach led: from the whole graph of the stage, where that has fewer than `most`
+  // nodes; and thinned, which ends elsewhere than single steps after a leap.
+  std::vector<Start> other_starts(const Specimen& given, size_t most) {
+    std::vector<Start> out;
     if (is_rewrite()) {
       auto later = at_stage(own_, given, stage());
-      if (!later) return;
+      if (!later) return out;
       later->device = "REF";
-      if (later->nodes() < 2 * best_.nodes()) try_way({*later});
-      try_thinned(*later, instead_within);
+      if (later->nodes() < most) out.push_back({{*later}});
+      out.push_back({{*later}, instead_within});
       if (later->fault) {
         later->fault = given.fault;  // at_stage takes the first application from there on for the fault's
-        try_thinned(*later, instead_within);
+        out.push_back({{*later}, instead_within});
       }
-      return try_thinned(given, instead_within);
+      out.push_back({{given}, instead_within});
+      return out;
     }
-    if (auto ahead = leap_from(given)) try_way({given, std::move(*ahead)});
-    try_thinned(given, instead_of);
-    try_thinned(given, instead_within);
-    if (best_.nodes() > given.nodes()) try_way({given});
+    if (auto ahead = leap_from(given)) out.push_back({{given, std::move(*ahead)}});
+    out.push_back({{given}, instead_of});
+    out.push_back({{given}, instead_within});
+    if (most > 2 * given.nodes()) out.push_back({{given}});
+    return out;
   }
-  bool is_few() const { return best_.nodes() <= kFew || stopped(); }
 
   // Where a leap from the case leads as far as glances tell.
   std::optional<Specimen> leap_from(const Specimen& given) {
@@ -136,32 +121,61 @@ class Reduction {
     return std::exchange(ahead_, std::nullopt);
   }
 
-  // `instead`: what a node becomes; where something runs, a loop becomes one of its iterations. Where glances mislead,
-  // as of rewrites whose sides have no value, the oracle is asked at each step, once.
-  void try_thinned(const Specimen& from, UOp (*instead)(UOp)) {
-    if (is_few()) return;
-    if (!misled_) try_way(thinned(from, instead, [&](const Specimen& c) { return !stopped() && may_fail(c); }));
-    if (!misled_ || is_thinned_ || is_few() || !oracle_.fails(from)) return;
-    is_thinned_ = true;
-    try_way({thinned(from, instead, [&](const Specimen& c) { return !stopped() && oracle_.fails(c); }).back()});
-  }
-
-  // Cases, each made from the one before, of which the first fails and glances have nothing against the others: on from
-  // the last, as far as glances go.
-  void try_way(std::vector<Specimen> way) {
+  // The way to its end: glances have nothing against what follows its first case.
+  Way glanced(const Start& start) {
+    auto may = [&](const Specimen& c) { return !stopped() && may_fail(c); };
+    Way way = start.instead ? thinned(start.way[0], start.instead, may) : start.way;
     size_t from = 0;
     while (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
-    if (!is_smaller(way.back())) return;
-    const size_t last = last_that_fails(way);
-    misled_ |= last + 1 < way.size();
-    if (last == 0 && !(is_smaller(way[0]) && oracle_.fails(way[0]))) return;
-    Specimen reduced = std::exchange(best_, std::move(way[last]));
-    sweep();
-    if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
+    return way;
   }
 
-  // Of cases, each made from the one before, of which the first fails: the last that does, as far as halves tell.
-  size_t last_that_fails(const std::vector<Specimen>& way) {
+  // Where several ways lead somewhere the oracle is asked of the smallest end first: so it is mostly asked once.
+  void try_smallest_end(const Specimen& given) {
+    Way smallest = glanced({ahead_ ? Way{best_, *ahead_} : Way{best_}});
+    const size_t few = smallest.back().nodes();
+    if (few <= kFew || stopped()) return;
+    bool is_own = true;
+    for (const Start& start : other_starts(given, 2 * few)) {
+      Way way = glanced(start);
+      if (!is_smaller_than(way.back(), smallest.back())) continue;
+      smallest = std::move(way), is_own = false;
+    }
+    if (is_own || !oracle_.fails(smallest.back())) return;
+    ahead_.reset();
+    (void)try_way(smallest);
+  }
+
+  // Whether another way leads to less. Where glances mislead, as of rewrites whose sides have no value, the oracle is
+  // asked at each step of a thinned one, once.
+  void try_other_ways(const Specimen& given) {
+    if (is_few()) return;
+    for (const Start& start : other_starts(given, 2 * best_.nodes())) {
+      if (is_few()) return;
+      if (!misled_ || !start.instead) try_way(glanced(start));
+      if (!misled_ || !start.instead || is_thinned_ || is_few() || !oracle_.fails(start.way[0])) continue;
+      is_thinned_ = true;
+      auto fails = [&](const Specimen& c) { return !stopped() && oracle_.fails(c); };
+      try_way({thinned(start.way[0], start.instead, fails).back()});
+    }
+  }
+  bool is_few() const { return best_.nodes() <= kFew || stopped(); }
+
+  // Whether a way, of which the first case fails, leads to less.
+  bool try_way(const Way& way) {
+    if (!is_smaller(way.back())) return false;
+    const size_t last = last_that_fails(way);
+    misled_ |= last + 1 < way.size();
+    if (last == 0 && !(is_smaller(way[0]) && oracle_.fails(way[0]))) return false;
+    Specimen reduced = std::exchange(best_, way[last]);
+    sweep();
+    if (is_smaller_than(best_, reduced)) return true;
+    best_ = std::move(reduced);
+    return false;
+  }
+
+  // Of a way whose first case fails: the last that does, as far as halves tell.
+  size_t last_that_fails(const Way& way) {
     size_t fails = 0, passes = way.size();
     for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
       (oracle_.fails(way[at]) ? fails : passes) = at;

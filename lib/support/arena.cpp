@@ -22,8 +22,8 @@ class HugePages;
 HugePages& huge_pages();
 
 // Huge pages that arenas gave back are kept for the next ones: to map and clear one takes as long as to fill it, and an
-// allocator that must align them leaves gaps. Those that wait here are left out of forks: a worker process has none of
-// them, and to start it takes half the time.
+// allocator that must align them leaves gaps. Those that wait here are left out of forks: a worker process has no use
+// for them, and the tables of their pages are most of what a fork copies.
 class HugePages {
  public:
   HugePages() {
