@@ -55,6 +55,13 @@ Diag over_limit(Limit which);
 inline void check_limit(Limit which, int64_t amount) {
   if (amount > limit(which)) throw Failure(over_limit(which));
 }
+// a * b of two that are not negative, unless that is over the limit.
+inline int64_t product_within(Limit which, int64_t a, int64_t b) {
+  int64_t out;
+  if (__builtin_mul_overflow(a, b, &out)) throw Failure(over_limit(which));
+  check_limit(which, out);
+  return out;
+}
 
 // CUSTOM and CUSTOMI hold source code. It is shown to everybody, but compiled and run only where this was said:
 // --allow-custom.

@@ -1,5 +1,6 @@
 #include "passes/kernel/devectorize.h"
 
+#include "lib/support/limits.h"
 #include "lib/uop/graph.h"
 #include "passes/kernel/loads.h"
 #include "passes/pipeline.h"
@@ -15,7 +16,7 @@ namespace {
 
 int64_t num_elements(Arg axes) {
   int64_t n = 1;
-  for (Arg pair : axes.items()) n *= pair[1].small_int();
+  for (Arg pair : axes.items()) n = product_within(Limit::Nodes, n, pair[1].small_int());
   return n;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/support/limits.h"
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
 
@@ -36,9 +37,10 @@ Arg to_arg(Graph& graph, const Axes& axes) {
   return graph.tuple(pairs);
 }
 
+// Of what sooner or later is a node each.
 int64_t num_elements(const Axes& axes) {
   int64_t n = 1;
-  for (Axis a : axes) n *= a.size;
+  for (Axis a : axes) n = product_within(Limit::Nodes, n, a.size);
   return n;
 }
 
@@ -54,6 +56,7 @@ std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const i
       throw Failure("axis " + std::to_string(from[k].id) + " of an UNROLL is not among the axes it expands to");
     strides[size_t(to.rend() - at) - 1] += stride;
   }
+  (void)num_elements(to);  // not too many
   std::vector<int64_t> out{0};
   for (size_t k = 0; k < to.size(); k++) {
     std::vector<int64_t> longer;

@@ -151,6 +151,12 @@ TEST_CASE("malformed axes are refused, not read") {
   CHECK_THROWS_AS(t.declines("expand", bad + t.range(3)), Failure);
   UOp pairless = t.graph.node(Op::UNROLL, dtypes::index, t.opaque(4), t.graph.tuple({4}));
   CHECK_THROWS_AS(t.declines("expand", pairless + t.range(3)), Failure);
+  // as many elements as no graph may have nodes, and more than 64 bits count
+  for (int size : {1 << 10, 1 << 30}) {
+    UOp wide = t.unroll(t.opaque(4), {{0, size}, {1, size}, {2, size}});
+    CHECK_THROWS_AS(t.declines("expand", wide + t.unroll(t.opaque(4), {{3, 4}})), Failure);
+    CHECK_THROWS_AS(t.declines("contract", t.contract(wide, dtypes::void_, {{0, size}})), Failure);
+  }
 }
 
 }  // namespace

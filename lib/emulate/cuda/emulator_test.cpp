@@ -65,6 +65,19 @@ TEST_CASE("PTX emulator: integers wrap, shift out, extract and divide as PTX say
   CHECK(word("mad.lo.s16 %h3, %h1, %h2, 7; cvt.u32.u16 %r9, %h3;", 300, 300) == uint16_t(300 * 300 + 7));
 }
 
+TEST_CASE("PTX emulator: a parameter's bytes are the same in every lane, however many of them are loaded") {
+  for (auto [type, mask] : {std::pair("u8", "0xff"), std::pair("u16", "0xffff")}) {
+    CAPTURE(type);
+    std::vector<uint32_t> out(32, 7);
+    auto ran = run_text(kernel_text(1, kElement + "ld.param." + type + " %h1, [p0+2];\ncvt.u32.u16 %r1, %h1;\n" +
+                                           "shr.u64 %rd1, %rd0, 16;\ncvt.u32.u64 %r2, %rd1;\nand.b32 %r2, %r2, " +
+                                           mask + ";\nsub.u32 %r3, %r1, %r2;\nst.global.u32 [%rd8], %r3;"),
+                        {}, out);
+    CHECK(ran.error == "");
+    CHECK(out == std::vector<uint32_t>(32, 0));
+  }
+}
+
 TEST_CASE("PTX emulator: floats round once, NaN is one, -0 is less than +0, .ftz flushes") {
   CHECK(real("fma.rn.f32 %f9, %f1, %f2, %f3;", 1 + 0x1p-12f, 1 - 0x1p-12f, -1) == -0x1p-24f);
   CHECK(real("add.rz.f32 %f9, %f1, %f2;", 1, 0x1.8p-24f) == 1);

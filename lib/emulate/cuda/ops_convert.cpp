@@ -403,6 +403,7 @@ Run resize_to(unsigned to) {
 std::span<const Row> convert_rows() { return kRows; }
 
 Run narrow_run(unsigned from, unsigned to) {
+  if (from == 16) return resize_to<uint16_t>(to);
   return from == 32 ? resize_to<uint32_t>(to) : from == 64 ? resize_to<uint64_t>(to) : resize_to<unsigned __int128>(to);
 }
 Run widen_run(unsigned from, unsigned to, bool is_signed) {
