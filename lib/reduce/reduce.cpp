@@ -88,15 +88,15 @@ class Reduction {
     UOp (*instead)(UOp) = nullptr;  // thinned: what a node becomes; where something runs, a loop one of its iterations
   };
 
-  // Beside the way from where the approach led: from the whole graph of the stage, where that has fewer than `most`
-  // nodes; and thinned, which ends elsewhere than single steps after a leap.
-  std::vector<Start> other_starts(const Specimen& given, size_t most) {
+  // Beside the way from where the approach led, which leaves that many nodes: from the whole graph of the stage, where
+  // that is not much larger; and thinned, which ends elsewhere than single steps after a leap.
+  std::vector<Start> other_starts(const Specimen& given, size_t left) {
     std::vector<Start> out;
     if (is_rewrite()) {
       auto later = at_stage(own_, given, stage());
       if (!later) return out;
       later->device = "REF";
-      if (later->nodes() < most) out.push_back({{*later}});
+      if (later->nodes() < 2 * left) out.push_back({{*later}});
       out.push_back({{*later}, instead_within});
       if (later->fault) {
         later->fault = given.fault;  // at_stage takes the first application from there on for the fault's
@@ -108,7 +108,7 @@ class Reduction {
     if (auto ahead = leap_from(given)) out.push_back({{given, std::move(*ahead)}});
     out.push_back({{given}, instead_of});
     out.push_back({{given}, instead_within});
-    if (most > 2 * given.nodes()) out.push_back({{given}});
+    if (given.nodes() < left) out.push_back({{given}});
     return out;
   }
 
@@ -133,10 +133,10 @@ class Reduction {
   // Where several ways lead somewhere the oracle is asked of the smallest end first: so it is mostly asked once.
   void try_smallest_end(const Specimen& given) {
     Way smallest = glanced({ahead_ ? Way{best_, *ahead_} : Way{best_}});
-    const size_t few = smallest.back().nodes();
-    if (few <= kFew || stopped()) return;
+    const size_t left = smallest.back().nodes();
+    if (left <= kFew || stopped()) return;
     bool is_own = true;
-    for (const Start& start : other_starts(given, 2 * few)) {
+    for (const Start& start : other_starts(given, left)) {
       Way way = glanced(start);
       if (!is_smaller_than(way.back(), smallest.back())) continue;
       smallest = std::move(way), is_own = false;
@@ -150,7 +150,7 @@ class Reduction {
   // asked at each step of a thinned one, once.
   void try_other_ways(const Specimen& given) {
     if (is_few()) return;
-    for (const Start& start : other_starts(given, 2 * best_.nodes())) {
+    for (const Start& start : other_starts(given, best_.nodes())) {
       if (is_few()) return;
       if (!misled_ || !start.instead) try_way(glanced(start));
       if (!misled_ || !start.instead || is_thinned_ || is_few() || !oracle_.fails(start.way[0])) continue;
