@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <tuple>
+#include <optional>
 #include <vector>
 
 #include "lib/support/staged_file.h"
@@ -71,11 +71,19 @@ bool read_entry(const fs::path& path, std::string& out) {
   return ok;
 }
 
-bool has_name_of_entry(const fs::path& path) { return path.filename().string().size() == 2 * sizeof(Sha256); }
+// The facts of what is called as an entry is and is a regular file.
+std::optional<struct stat> entry_at(const fs::path& path) {
+  struct stat info;
+  bool is_entry = path.filename().string().size() == 2 * sizeof(Sha256) && ::stat(path.c_str(), &info) == 0;
+  return is_entry && S_ISREG(info.st_mode) ? std::optional(info) : std::nullopt;
+}
 
-bool is_entry(const fs::directory_entry& e) {
-  std::error_code error;
-  return has_name_of_entry(e.path()) && e.is_regular_file(error);
+// A staged file that nobody writes to any more.
+bool is_left_over(const fs::path& path) {
+  constexpr time_t kLong = 3600;  // seconds
+  struct stat info;
+  bool is_staged = path.filename().string().starts_with(".tgc-") && ::lstat(path.c_str(), &info) == 0;
+  return is_staged && info.st_mtime < ::time(nullptr) - kLong;
 }
 
 // Whether the one who puts an entry looks at all of them: one in 256, by the key, since a process may put one alone.
@@ -154,27 +162,22 @@ void CompileCache::shrink() {
   struct Entry {
     fs::path path;
     uint64_t size;
-    timespec used;
+    int64_t used;  // nanoseconds since 1970
   };
   std::vector<Entry> entries;
   uint64_t total = 0;
   std::error_code error;
-  constexpr time_t kLong = 3600;  // seconds
-  const time_t now = ::time(nullptr);
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     std::error_code gone;
-    const bool is_staged = it->path().filename().string().starts_with(".tgc-");
-    struct stat info;
-    if ((!is_staged && !has_name_of_entry(it->path())) || ::lstat(it->path().c_str(), &info) != 0) continue;
-    if (is_staged && info.st_mtime < now - kLong) fs::remove(it->path(), gone);
-    if (is_staged || !S_ISREG(info.st_mode)) continue;
-    entries.push_back({it->path(), uint64_t(info.st_size), info.st_mtim});
-    total += uint64_t(info.st_size);
+    if (is_left_over(it->path())) fs::remove(it->path(), gone);
+    auto info = entry_at(it->path());
+    if (!info) continue;
+    const timespec& used = info->st_mtim;
+    entries.push_back({it->path(), uint64_t(info->st_size), used.tv_sec * int64_t(1'000'000'000) + used.tv_nsec});
+    total += entries.back().size;
   }
   if (total <= limit_) return;
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.used.tv_sec, a.used.tv_nsec) < std::tie(b.used.tv_sec, b.used.tv_nsec);
-  });
+  std::ranges::sort(entries, {}, &Entry::used);
   for (const Entry& e : entries) {
     if (total <= limit_ / 4 * 3) break;
     if (fs::remove(e.path, error)) total -= e.size;
@@ -185,11 +188,10 @@ CompileCache::Usage CompileCache::usage() const {
   Usage out;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;
-    uint64_t size = is_entry(*it) ? it->file_size(gone) : 0;
-    if (!is_entry(*it) || gone) continue;
+    auto info = entry_at(it->path());
+    if (!info) continue;
     out.entries++;
-    out.bytes += size;
+    out.bytes += uint64_t(info->st_size);
   }
   return out;
 }
@@ -199,7 +201,7 @@ Result<uint64_t> CompileCache::clear() {
   std::error_code error;
   std::vector<fs::path> paths;
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error))
-    if (is_entry(*it)) paths.push_back(it->path());
+    if (entry_at(it->path())) paths.push_back(it->path());
   for (const fs::path& p : paths) {
     std::error_code failed;
     count += fs::remove(p, failed);

@@ -49,7 +49,6 @@ std::string signal_name(int signal) {
   return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
-
 constexpr uint64_t kNearTheStack = 1 << 20;
 
 bool is_near_the_stack(const Header& h) {

@@ -143,11 +143,11 @@ class Reduction {
     }
     if (is_own || !oracle_.fails(smallest.back())) return;
     ahead_.reset();
-    (void)try_way(smallest);
+    try_way(smallest);
   }
 
-  // Whether another way leads to less. Where glances mislead, as of rewrites whose sides have no value, the oracle is
-  // asked at each step of a thinned one, once.
+  // The other ways, where they lead to less. Where glances mislead, as of rewrites whose sides have no value, the
+  // oracle is asked at each step of a thinned one, once.
   void try_other_ways(const Specimen& given) {
     if (is_few()) return;
     for (const Start& start : other_starts(given, best_.nodes())) {
@@ -161,17 +161,15 @@ class Reduction {
   }
   bool is_few() const { return best_.nodes() <= kFew || stopped(); }
 
-  // Whether a way, of which the first case fails, leads to less.
-  bool try_way(const Way& way) {
-    if (!is_smaller(way.back())) return false;
+  // Takes what a way, of which the first case fails, leads to, if that is less.
+  void try_way(const Way& way) {
+    if (!is_smaller(way.back())) return;
     const size_t last = last_that_fails(way);
     misled_ |= last + 1 < way.size();
-    if (last == 0 && !(is_smaller(way[0]) && oracle_.fails(way[0]))) return false;
+    if (last == 0 && !(is_smaller(way[0]) && oracle_.fails(way[0]))) return;
     Specimen reduced = std::exchange(best_, way[last]);
     sweep();
-    if (is_smaller_than(best_, reduced)) return true;
-    best_ = std::move(reduced);
-    return false;
+    if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
 
   // Of a way whose first case fails: the last that does, as far as halves tell.

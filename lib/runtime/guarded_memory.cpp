@@ -56,17 +56,19 @@ struct UnmapSpare {
   }
 };
 
+// As mapped_between_guards(), zeros.
 uint8_t* map(size_t bytes) {
   if (bytes != page_size() || spare.count == 0) return mapped_between_guards(bytes);
   uint8_t* out = spare.mappings[--spare.count];
   std::memset(out + kGuard, 0, bytes);
   return out;
 }
-void unmap(uint8_t* mapping, size_t mapped) {
+// `bytes`: as they were mapped.
+void unmap(uint8_t* mapping, size_t bytes) {
   static thread_local UnmapSpare at_end;
-  bool is_kept = mapped == page_size() + 2 * kGuard && spare.count < Spare::kMost && !spare.is_over;
+  bool is_kept = bytes == page_size() && spare.count < Spare::kMost && !spare.is_over;
   if (is_kept) spare.mappings[spare.count++] = mapping;
-  else munmap(mapping, mapped);
+  else munmap(mapping, bytes + 2 * kGuard);
 }
 
 }  // namespace
@@ -91,7 +93,7 @@ GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
       bytes_(other.bytes_) {}
 
 GuardedMemory::~GuardedMemory() {
-  if (mapping_) unmap(mapping_, mapped_);
+  if (mapping_) unmap(mapping_, mapped_ - 2 * kGuard);
 }
 
 std::string GuardedMemory::damage() const {
