@@ -217,6 +217,7 @@ TEST_CASE("local memory, barriers and launch bounds") {
   std::string wgsl = b.render("WEBGPU");
   CHECK(contains(wgsl, "var<uniform> INFINITY : f32;\nvar<workgroup> temp0: array<f32,4>;\n"));
   CHECK(contains(wgsl, "@workgroup_size(32)"));
+  CHECK(contains(ListBuilder().render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));  // not even a buffer
   std::string amd = b.render("AMD:LLVM");
   CHECK(contains(amd, "@local_0 = internal unnamed_addr addrspace(3) global [4 x float*] undef, align 16\n"));
   CHECK(contains(amd, "\"amdgpu-flat-work-group-size\"=\"1,32\""));
@@ -248,7 +249,7 @@ TEST_CASE("the source's lines by node: printed once each, and none for what is p
   }
 }
 
-TEST_CASE("renderer: HIP of CDNA converts vectors of fp8 by the instruction of one, as tinygrad's text does") {
+TEST_CASE("renderer: vectors of fp8 are converted by the instruction of one, as tinygrad's text does") {
   ListBuilder b;
   DType narrow = dtypes::fp8e4m3.vec(4), wide = dtypes::float32.vec(4);
   UOp out = b.buffer(dtypes::fp8e4m3, 0), in = b.buffer(dtypes::fp8e4m3, 1), zero = b.constant(dtypes::int32, 0);
@@ -264,4 +265,9 @@ TEST_CASE("renderer: HIP of CDNA converts vectors of fp8 by the instruction of o
   CHECK(contains(text, "__builtin_amdgcn_cvt_f32_fp8((unsigned int)val0, 0)"));
   CHECK(contains(text, "f32_to_fp8((cast0+cast0), 0)"));
   CHECK(!contains(text, "convertvector"));
+  std::string ir = b.render("AMD:LLVM:gfx942");
+  CAPTURE(ir);
+  CHECK(contains(ir, "_i32 = zext i8 %v"));
+  CHECK(contains(ir, " = call float @llvm.amdgcn.cvt.f32.fp8(i32 %v"));
+  CHECK(contains(ir, " = call i8 @f32_to_fp8(<4 x float>  %v"));
 }

@@ -73,6 +73,18 @@ TEST_CASE("a compilation steps through the stages that apply, in order, to the l
   CHECK_FALSE(c.output(row_of("schedule")).ok());
 }
 
+TEST_CASE("launch facts name variables as JSON, those of bools too") {
+  std::string text = kKernel;
+  const std::string stored = "UOp.const(dtypes.float, 1.0)";
+  text.replace(text.find(stored), stored.size(),
+               "UOp.variable('b', False, True, dtype=dtypes.bool).where(UOp.variable('n', 1, 9, dtype=dtypes.int)"
+               ".cast(dtypes.float), UOp.const(dtypes.float, 1.0))");
+  Compilation c = begin(load(text));
+  auto facts = c.output(row_of("program"));
+  REQUIRE_MESSAGE(facts.ok(), facts.diag().text());
+  CHECK(facts->find("vars: [\"b\", false, true] [\"n\", 1, 9]\n") != std::string::npos);
+}
+
 TEST_CASE("a compilation resumes where its graph says it ends, and a fork goes on by itself") {
   Compilation whole = begin(load(kKernel)), half = begin(load(kKernel));
   std::string source = *whole.source();

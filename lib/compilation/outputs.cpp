@@ -46,12 +46,15 @@ Result<std::string> linear(KernelOutputs& k) {
 
 Result<std::string> source(KernelOutputs& k) { return k.source(); }
 
+// As JSON, spaced as Python's: ["i", 1, 32].
 std::string variable_text(UOp var) {
-  std::string out = "[";
-  for (size_t i = 0; i < var.arg().items().size(); i++) {
-    const Arg& a = var.arg()[i];
-    out += (i ? ", " : "") + (a.is_str() ? "\"" + std::string(a.text()) + "\"" : a.str());
-  }
+  auto text = [](const Arg& a) {
+    if (a.is_str()) return "\"" + std::string(a.text()) + "\"";
+    const bool is_bool = a.is_integral() && !a.is_int();
+    return is_bool ? std::string(a.as_bool() ? "true" : "false") : a.str();
+  };
+  std::string out;
+  for (const Arg& a : var.arg().items()) out += (out.empty() ? "[" : ", ") + text(a);
   return out + "]";
 }
 

@@ -16,6 +16,7 @@
 #include "lib/session/again.h"
 #include "lib/session/place_works.h"
 #include "lib/session/record_check.h"
+#include "lib/session/replay.h"
 #include "lib/support/clocks.h"
 #include "lib/support/file_name.h"
 #include "lib/support/write_file.h"
@@ -41,6 +42,13 @@ bool has_wild_constant(UOp root) {
     Const value = u.arg().to_const();
     return py_less(value, dtypes::min(u.dtype().scalar())) || py_less(dtypes::max(u.dtype().scalar()), value);
   });
+}
+
+// The kernel as a file that every command takes. Throws Failure.
+std::string json_of(const KernelText& kernel, const std::string& name) {
+  Settings settings = settings_from(kernel.settings).value_or_throw();
+  Loaded in = std::move(load_text(settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
+  return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
 // One campaign. Throws Failure.
@@ -129,7 +137,7 @@ class Campaign {
     if (!is_rare && !exported) return;
     auto text = text_of(*made.kernel);
     if (!text) return;
-    if (exported && !text->settings.contains(kFixedSetting)) exported_.push_back(*text);
+    if (exported && !text->settings.contains(kFixedSetting)) exported_.push_back({made.recipe, *text});
     if (is_rare) rare_.push_back({made.recipe, std::move(*text)});
   }
 
@@ -193,16 +201,25 @@ class Campaign {
   void compare_with_tinygrad() {
     if (exported_.empty()) return;
     session_.progress("tinygrad compiles " + std::to_string(exported_.size()) + " graphs");
-    auto reports = std::move(compared_with_tinygrad(session_, spec_.tinygrad, exported_).value_or_throw());
+    std::vector<KernelText> kernels;
+    for (const Ancestor& e : exported_) kernels.push_back(e.text);
+    auto reports = std::move(compared_with_tinygrad(session_, spec_.tinygrad, kernels).value_or_throw());
     for (size_t i = 0; i < reports.size(); i++) {
       const RecordReport& report = reports[i];
       if (report.identical()) {
         report_.with_tinygrad++;
         continue;
       }
+      const Recipe& recipe = exported_[i].recipe;
       auto [it, is_new] = findings_.try_emplace("divergence " + report.first);
-      it->second.verdict = "divergence", it->second.stage = report.first, it->second.times++;
-      if (is_new) it->second.said = "for " + report.target + report.skipped + ": " + exported_[i].ast;
+      FuzzFinding& finding = it->second;
+      finding.times++;
+      if (!is_new) continue;
+      finding.verdict = "divergence", finding.stage = report.first;
+      finding.said = "for " + report.target + (report.skipped.empty() ? "\n" + report.explanation : report.skipped);
+      finding.graph = recipe.steps[0].number, finding.name = recipe.text();
+      finding.again = again(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
+      keep(finding, json_of(kernels[i], "fuzz" + std::to_string(finding.graph)));
     }
   }
 
@@ -295,16 +312,20 @@ class Campaign {
                                         .target = kernel.target,
                                         .settings = changed_settings(kernel.graph->settings())});
     }
-    if (!spec_.folder.empty()) {
-      std::error_code error;
-      std::filesystem::create_directories(spec_.folder, error);
-      finding.file = spec_.folder + "/" + file_name_of(finding.rule.empty() ? finding.verdict : finding.rule) + "-" +
-                     std::to_string(number) + ".json";
-      if (auto status = write_file(finding.file, text); !status) session_.warn(status.diag());
-    }
+    keep(finding, text);
     std::lock_guard guard(lock_);
     FuzzFinding& kept = findings_[key];
     kept.nodes = reduced.after, kept.file = finding.file, kept.said = finding.said;
+  }
+
+  // In the folder for findings, if there is one.
+  void keep(FuzzFinding& finding, const std::string& text) const {
+    if (spec_.folder.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(spec_.folder, error);
+    finding.file = spec_.folder + "/" + file_name_of(finding.rule.empty() ? finding.verdict : finding.rule) + "-" +
+                   std::to_string(finding.graph) + ".json";
+    if (auto status = write_file(finding.file, text); !status) session_.warn(status.diag());
   }
 
   const Session& session_;
@@ -318,7 +339,7 @@ class Campaign {
   std::mutex lock_;  // of all that follows, and of the report
   std::map<std::string, uint64_t> counts_;  // of rules: graphs that they applied in
   std::vector<Ancestor> rare_;
-  std::vector<KernelText> exported_;
+  std::vector<Ancestor> exported_;  // those that tinygrad compiles, too
   std::map<std::string, FuzzFinding> findings_;
 };
 

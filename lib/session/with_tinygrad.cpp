@@ -99,6 +99,7 @@ Result<std::vector<RecordReport>> compared_with_tinygrad(const Session& session,
   return catch_failures([&] {
     Tinygrad asked(session, tinygrad);
     CheckPlan plan = std::move(make_check_plan("").value_or_throw());
+    plan.explain = true;
     std::vector<RecordReport> out;
     for (const KernelText& text : kernels) {
       Settings settings = settings_from(text.settings).value_or_throw();

@@ -1,5 +1,7 @@
 #include "passes/symbolic/symbolic.h"
 
+#include <cmath>
+
 #include "lib/rewrite/testing.h"
 #include "lib/uop/integer_math.h"
 #include "passes/symbolic/transcendental.h"
@@ -127,6 +129,8 @@ TEST_CASE("rules of sym") {
           prod_from_one(of_r).reduce(r, Op::ADD) * prod_from_one(f));
   t.declines("reduce-of-product", (of_r * of_r).reduce(r, Op::ADD));
   t.declines("reduce-of-product", (of_r * f).reduce(r, Op::MAX));  // f may be negative
+  UOp nan = t.constant(dtypes::float32, std::nan(""));  // of that nobody can say that it is not
+  t.declines("reduce-of-product", (of_r * nan).reduce(r, Op::MAX));
 }
 
 }  // namespace

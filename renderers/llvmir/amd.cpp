@@ -4,12 +4,10 @@
 namespace tgc {
 namespace {
 
-bool float_to_fp8(UOp u) {
-  return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype() == dtypes::float32;
-}
-bool fp8_to_float(UOp u) {
-  return u.dtype() == dtypes::float32 && u.src(0).dtype().count() == 1 && dtypes::fp8s.contains(u.src(0).dtype());
-}
+constexpr DTypeSet kFloat32{Scalar::Float32};
+
+// As tinygrad's patterns: of vectors, too, which the texts below do not fit.
+bool converts(UOp u, DTypeSet from, DTypeSet to) { return from.contains(u.src(0).dtype()) && to.contains(u.dtype()); }
 
 bool print_special(LlvmIr& r, UOp u) {
   std::string_view name = u.arg().text();
@@ -22,15 +20,16 @@ bool print_special(LlvmIr& r, UOp u) {
 }
 
 bool print_to_fp8(LlvmIr& r, UOp u) {
-  if (!float_to_fp8(u)) return false;
-  r.out.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(float  ").append(r.text(u, 0))
-      .append(", i1 ");
+  if (!converts(u, kFloat32, dtypes::fp8s)) return false;
+  r.out.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(");
+  r.append_type(u.src(0).dtype());
+  r.out.append("  ").append(r.text(u, 0)).append(", i1 ");
   r.out.append(u.dtype() == dtypes::fp8e5m2 ? "1" : "0").append(")");
   return true;
 }
 
 bool print_from_fp8(LlvmIr& r, UOp u) {
-  if (!fp8_to_float(u)) return false;
+  if (!converts(u, dtypes::fp8s, kFloat32)) return false;
   std::string x(r.text(u, 0));
   r.out.append("  ").append(x).append("_i32 = zext i8 ").append(x).append(" to i32\n  ").append(r.name_of_node())
       .append(" = call float @llvm.amdgcn.cvt.f32.");

@@ -153,7 +153,9 @@ std::string assemble(CStyle& c, std::string_view function_name) {
 @group(0) @binding(0)
 var<uniform> INFINITY : f32;
 )";
-  out += take_local_buffers(c.body);
+  std::string local_buffers = take_local_buffers(c.body);
+  if (c.parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();  // the end of the last line
+  out += local_buffers;
   int binding = 1;
   for (const Parameter& p : c.parameters()) {
     if (binding > 1) out += '\n';
@@ -163,7 +165,6 @@ var<uniform> INFINITY : f32;
     out.append(pointer ? "var<storage,read_write>" : "var<uniform>").append(p.name).append(":")
         .append(pointer ? "array<" + type + ">" : type) += ';';
   }
-  if (binding == 1 && out.back() == '\n') out.pop_back();
   return out + "\n@compute @workgroup_size(" + workgroup_size(c.list()) + ") fn " + std::string(function_name) +
          "(@builtin(workgroup_id) gindex: vec3<u32>,@builtin(local_invocation_id) lindex: vec3<u32>) {\n" + c.body +
          "\n}";
