@@ -18,6 +18,7 @@ Int size_of(UOp u);
 
 // The device: a Str, a Tuple of Str for several, or None.
 Arg device_of(UOp u);
+Arg device_or_throw(UOp u);  // throws Failure when it is None (UOp.device)
 
 // Notes the shape and the device of `from` for `to`, which is `from` with another tag or other sources, where it is
 // plain that they are the same: they need not be computed again.

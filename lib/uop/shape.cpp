@@ -276,6 +276,12 @@ Arg device_of(UOp u) {
   return u.node()->device->device;
 }
 
+Arg device_or_throw(UOp u) {
+  Arg device = device_of(u);
+  if (device.is_none()) fail(u, "has no device");
+  return device;
+}
+
 namespace {
 // Whether `same` holds for each source of `a` and the one of `b` in its place, unless they are one node.
 bool all_sources(const Node* a, const Node* b, auto same) {

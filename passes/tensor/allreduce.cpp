@@ -121,7 +121,7 @@ class ChunkedAllreduce {
 };
 
 Taken handle_allreduce(UOp buf, UOp red) {
-  Arg devices = device_of(buf);
+  Arg devices = device_or_throw(buf);
   if (!devices.is_tuple()) return {};
   Shape shape = shape_of(buf);
   if (!std::all_of(shape.begin(), shape.end(), [](Sint s) { return s.is_int(); }))
@@ -172,7 +172,7 @@ UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
       src.push_back(contiguous(shrink_for_device(x, shrink_op, number)));
       continue;
     }
-    Arg from = device_of(x.src(0));
+    Arg from = device_or_throw(x.src(0));
     bool computes = !(from.is_str() && (from.text() == "DISK" || from.text() == "NPY"));
     src.push_back(computes ? copy_to_device(shrink_for_device(x.src(0), shrink_op, number), device_of(x))
                            : shrink_for_device(x, shrink_op, number));
@@ -182,7 +182,7 @@ UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
 
 UOp copy_to_each(UOp copy, UOp x) {
   Arg to = device_of(copy);
-  if (!to.is_tuple() || !device_of(x).is_str()) return {};
+  if (!to.is_tuple() || !device_or_throw(x).is_str()) return {};
   std::vector<UOp> copies;
   for (Arg d : to.items()) copies.push_back(copy_to_device(x, d));
   return mstack(copy, copies);
@@ -190,7 +190,7 @@ UOp copy_to_each(UOp copy, UOp x) {
 
 UOp copy_first_part(UOp copy, UOp x) {
   Arg to = device_of(copy);
-  return to.is_str() && device_of(x).is_tuple() ? copy_to_device(mselect(x, 0), to) : UOp();
+  return to.is_str() && device_or_throw(x).is_tuple() ? copy_to_device(mselect(x, 0), to) : UOp();
 }
 
 UOp part_of_stack(UOp stack, UOp ms) {

@@ -11,6 +11,7 @@ TEST_CASE("copies between one device and several, and choices of one") {
   t.declines("copy-to-many", t.copied(whole, "B"));
   t.check("copy-to-one", t.copied(part, "B"), t.copied(mselect(part, 0), "B"));
   t.declines("copy-to-one", t.copied(whole, "B"));
+  t.throws("copy-to-one", t.copied(t.var("n", 0, 3), "B"));  // which is nowhere
   t.check("select-of-stack", mselect(stack, 1), other);
   t.throws("select-of-stack", mselect(stack, 2));
   UOp flat = part.src(0);  // of the reshape

@@ -51,7 +51,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   }
   BufferizeOpts opts{.removable = !x.is(Op::COPY) && !s.in(kAlwaysContiguous)};
   bool whole = out.size() == realized->axes.size();
-  if (whole) opts.device = device_of(s);
+  if (whole) opts.device = device_or_throw(s);
   else opts.addrspace = AddrSpace::LOCAL;
   UOp buffer = bufferize(s, closed, opts, whole ? s.tag() : Arg());
   return own ? buffer.index(pick(own->in, *realized, some), buffer.dtype().base()) : buffer;

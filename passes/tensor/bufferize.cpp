@@ -136,7 +136,7 @@ bool has_index(UOp u) {
 
 // A CONTIGUOUS or BITCAST of a file becomes a view into it.
 UOp late_buffer_view(UOp t, UOp b) {
-  if (!on_file(device_of(b))) return b;
+  if (!on_file(device_or_throw(b))) return b;
   Shape shape = shape_of(b);
   UOp x = t;
   while (!has_index(x)) {

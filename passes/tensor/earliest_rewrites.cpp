@@ -178,7 +178,7 @@ bool is_empty(UOp u) {
 }
 
 bool on_disk(UOp u) {
-  Arg device = device_of(u);
+  Arg device = device_or_throw(u);
   return device.is_str() && device.text().starts_with("DISK");
 }
 
@@ -288,7 +288,8 @@ const RuleSet& earliest_rewrites() {
            })),
       // copy(x) to its own device -> noop(x)
       rule("copy-to-same", node(Op::COPY, x, anything()).as(y), with(x, y, [](UOp x, UOp copy) {
-             return device_of(x) == device_of(copy) ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
+             bool is_there = device_or_throw(x) == device_or_throw(copy);
+             return is_there ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
            })),
       // assign(no buffer, x) -> contiguous(x)
       rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y), with<assign_to_no_buffer>(x, t, y)),

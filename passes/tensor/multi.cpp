@@ -82,7 +82,7 @@ int64_t axis_or_throw(UOp u) {
 // those divided along another axis are made whole first.
 UOp alu_multi(UOp root) {
   for (UOp s : root.src())
-    if (!(device_of(s) == device_of(root.src(0))))
+    if (!(device_or_throw(s) == device_or_throw(root.src(0))))
       throw Failure("all operands must have the same device, not " + device_of(root.src(0)).repr() + " and " +
                     device_of(s).repr());
   int64_t axis = axis_or_throw(root);
@@ -120,11 +120,12 @@ UOp reshape_multi(UOp root, UOp m) {
   auto axis = size_t(axis_or_throw(root));
   ShapeVec to = marg_shape(root);
   Shape part = shape_of(m.src(0));
-  if (axis >= to.size()) throw Failure("the divided axis does not survive the reshape to " + str(to));
-  Sint after = prod(Shape(to).subspan(axis + 1)), own = prod(part.subspan(size_t(axis_of_multi(m))));
+  // of no elements the divided axis may lie behind the last one
+  Sint after = prod(Shape(to).subspan(std::min(axis + 1, to.size())));
+  Sint own = prod(part.subspan(size_t(axis_of_multi(m))));
   if (py_ne(mod(own, after), 0))
     throw Failure("a reshape cannot move items between shards: " + str(shape_of(m)) + " -> " + str(to));
-  to[axis] = floor_div(own, after);
+  if (axis < to.size()) to[axis] = floor_div(own, after);
   return multi(reshape(m.src(0), to), int64_t(axis));
 }
 

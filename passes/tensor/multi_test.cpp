@@ -15,6 +15,8 @@ TEST_CASE("movements of a divided tensor are movements of its parts") {
   TensorTest t(multi_pm());
   auto [part, m] = Halves(t);
   t.check("reshape-multi", reshape(m, ShapeVec{4, 2, 2}), multi(reshape(part, ShapeVec{2, 2, 2}), 0));
+  UOp none = t.on_pair(2, {0, 2});  // of no elements, divided along what the reshape drops
+  t.check("reshape-multi", reshape(multi(none, 1), ShapeVec{0}), multi(reshape(none, ShapeVec{0}), 1));
   UOp column = t.on_pair(1, {2, 1});
   t.check("expand-multi", expand(multi(column, 0), ShapeVec{4, 3}), multi(expand(column, ShapeVec{2, 3}), 0));
   t.check("pad-multi", t.padded(m, {{0, 0}, {1, 2}}), multi(t.padded(part, {{0, 0}, {1, 2}}), 0));

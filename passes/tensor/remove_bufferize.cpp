@@ -280,7 +280,7 @@ UOp through_buffer(IndexingContext& ctx, UOp s) {
     to.push_back(r.is(Op::RANGE) ? r.with_arg(graph.tuple({ctx.next_range++, AxisType::LOOP})) : r);
     renamed.emplace_back(r, to.back());
   }
-  UOp buffer = bufferize(substitute(s, renamed), to, {.device = device_of(s)});
+  UOp buffer = bufferize(substitute(s, renamed), to, {.device = device_or_throw(s)});
   return buffer.index(from, buffer.dtype().base());
 }
 
@@ -307,7 +307,8 @@ const Shortcut kNoLimit("no-limit", "looking for kernels with too many buffers w
 
 UOp limit_buffers(UOp sink, IndexingContext& ctx) {
   auto is_limited = [&](UOp u) {
-    Arg device = u.is(Op::DEVICE) ? u.arg() : u.is(Op::BUFFERIZE) ? device_of(u) : Arg();
+    bool is_buffer = u.is(Op::BUFFERIZE) && u.arg().is(RecordClass::BufferizeOpts);
+    Arg device = u.is(Op::DEVICE) ? u.arg() : is_buffer ? u.arg()[0] : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());
   };
   return shortcut(

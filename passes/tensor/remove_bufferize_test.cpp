@@ -85,6 +85,9 @@ TEST_CASE("a kernel binds no more buffers than its device can") {
   t.check("limit-buffers", sum(t, r), through.index(r, dtypes::float32) + t.tensor(1, {8}).index(r), ctx);
   t.declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);
   free.declines("limit-buffers", sum(free, free.range(8, 5)), free_ctx);
+  // where a node that tinygrad asks for no device has none, the stage says nothing of it
+  UOp part = mselect(free.var("n", 0, 3), 1), sink = free.graph.sink(bufferize(part, {}, {.device = free.graph.str("A")}));
+  CHECK(limit_buffers(sink, free_ctx) == sink);
 }
 
 }  // namespace

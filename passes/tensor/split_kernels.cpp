@@ -103,7 +103,7 @@ UOp split_store(UOp x) {
   for (auto& [buffer, from] : ctx.buffers) src.push_back(from);
   if (ast.is(Op::SINK))
     for (UOp s : src)
-      if (!(device_of(s) == device_of(src[0])))
+      if (!(device_or_throw(s) == device_or_throw(src[0])))
         throw Failure("all buffers of a kernel must be on the same device, not on " + device_of(src[0]).repr() +
                       " and " + device_of(s).repr());
   src.insert(src.end(), ctx.vars.begin(), ctx.vars.end());
