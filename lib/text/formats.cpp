@@ -40,9 +40,17 @@ void append_dot_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// A text below a header, where there is something to say: of what stage it is, or in comments what its letters lose.
-std::string below_header(const CompleteText& text, const GraphInfo& info) {
-  return (text.lost || !info.stage.empty() ? text_header(info) : std::string()) + text.text;
+// A text below a header, where there is something to say: of what stage it is, in comments what its letters lose, or
+// whose they are where they do not show it.
+std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
+  const bool is_unlike = graph.is_foreign() && release_in_text(text.text) != graph.release();
+  return (text.lost || is_unlike || !info.stage.empty() ? text_header(info) : std::string()) + text.text;
+}
+
+std::string listing(std::span<const UOp> list, const GraphInfo& info) {
+  const Graph& graph = list[0].graph();
+  if (graph.is_foreign()) return below_header({.text = print_uops(list)}, {.producer = info.producer}, graph);
+  return info.stage.empty() ? print_uops(list) : below_header(print_uops_complete(list), info, graph);
 }
 
 std::string producer_name(Release release) {
@@ -109,9 +117,9 @@ Result<std::string> write_graph(Format format, UOp root, const GraphInfo& given)
     const GraphInfo info = with_producer(given, root.graph());
     switch (format) {
       case Format::Pyrender:
-        return below_header(pyrender_complete(root).value_or_throw(), info) + "\n";
-      case Format::Repr: return below_header(repr_complete(root), info) + "\n";
-      case Format::Uops: return print_uops(toposort(root));
+        return below_header(pyrender_complete(root).value_or_throw(), info, root.graph()) + "\n";
+      case Format::Repr: return below_header(repr_complete(root), info, root.graph()) + "\n";
+      case Format::Uops: return listing(toposort(root), {.producer = info.producer});
       case Format::Nodes: return nodes_text(toposort(root));
       case Format::Json: return graph_to_json(root, info);
       case Format::Dot: return dot_text(root, info);
@@ -126,8 +134,7 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
     const GraphInfo info = with_producer(given, list[0].graph());
     switch (format) {
       case Format::Uops:
-        return info.stage.empty() || list[0].graph().is_foreign() ? print_uops(list)
-                                                                  : below_header(print_uops_complete(list), info);
+        return listing(list, info);
       case Format::Nodes: return nodes_text(list);
       case Format::Json: return list_to_json(list, info);
       default: return write_graph(format, list.back(), info).value_or_throw();

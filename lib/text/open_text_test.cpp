@@ -192,6 +192,23 @@ TEST_CASE("open dialect: a text without a header tells by what it holds whose it
   CHECK(read_as("", "c1 = UOp.range(4, 0, AxisType.WEAK)\nast = c1.sink(UOp.const(4, dtypes.weakint))")[0] == '{');
 }
 
+TEST_CASE("open dialect: a listing that does not show whose it is says so in a header") {
+  auto written = [](const std::string& listing) {
+    Graph graph, again;
+    auto read = read_graph(graph, InputKind::Uops, listing).value_or_throw();
+    std::string text = write_list(Format::Uops, read.list, read.info).value_or_throw();
+    read_graph(again, InputKind::Uops, text).value_or_throw();
+    CHECK(again.release() == Release::v0_14);
+    return text;
+  };
+  const std::string header = "# tgc: {\"producer\":\"tinygrad 0.14.0\"}\n";
+  std::string one = "   0 Ops.CONST           :            dtypes.float                   []                               1.0\n";
+  std::string param = one;
+  param.replace(param.find("CONST"), 5, "PARAM");
+  CHECK(written(header + one).starts_with(header));
+  CHECK(written(param)[0] == ' ');  // which 0.12.0 does not have
+}
+
 // The graph written as tgc writes it, and read again.
 void check_comes_back(const std::string& json) {
   Graph graph, again;
