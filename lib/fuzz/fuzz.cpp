@@ -206,6 +206,10 @@ class Campaign {
     auto reports = std::move(compared_with_tinygrad(session_, spec_.tinygrad, kernels).value_or_throw());
     for (size_t i = 0; i < reports.size(); i++) {
       const RecordReport& report = reports[i];
+      if (!report.skipped.empty()) {
+        session_.note("not compared with tinygrad: " + report.skipped);
+        continue;
+      }
       if (report.identical()) {
         report_.with_tinygrad++;
         continue;
@@ -216,7 +220,7 @@ class Campaign {
       finding.times++;
       if (!is_new) continue;
       finding.verdict = "divergence", finding.stage = report.first;
-      finding.said = "for " + report.target + (report.skipped.empty() ? "\n" + report.explanation : report.skipped);
+      finding.said = "for " + report.target + "\n" + report.explanation;
       finding.graph = recipe.steps[0].number, finding.name = recipe.text();
       finding.again = again(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
       keep(finding, json_of(kernels[i], "fuzz" + std::to_string(finding.graph)));

@@ -202,7 +202,7 @@ TEST_CASE("open dialect: a listing that does not show whose it is says so in a h
     return text;
   };
   const std::string header = "# tgc: {\"producer\":\"tinygrad 0.14.0\"}\n";
-  std::string one = "   0 Ops.CONST           :            dtypes.float                   []                               1.0\n";
+  std::string one = "   0 Ops.CONST           : dtypes.float                   []                               1.0\n";
   std::string param = one;
   param.replace(param.find("CONST"), 5, "PARAM");
   CHECK(written(header + one).starts_with(header));

@@ -86,7 +86,8 @@ TEST_CASE("a kernel binds no more buffers than its device can") {
   t.declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);
   free.declines("limit-buffers", sum(free, free.range(8, 5)), free_ctx);
   // where a node that tinygrad asks for no device has none, the stage says nothing of it
-  UOp part = mselect(free.var("n", 0, 3), 1), sink = free.graph.sink(bufferize(part, {}, {.device = free.graph.str("A")}));
+  UOp part = mselect(free.var("n", 0, 3), 1);
+  UOp sink = free.graph.sink(bufferize(part, {}, {.device = free.graph.str("A")}));
   CHECK(limit_buffers(sink, free_ctx) == sink);
 }
 
