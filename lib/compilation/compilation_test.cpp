@@ -73,6 +73,28 @@ TEST_CASE("a compilation steps through the stages that apply, in order, to the l
   CHECK_FALSE(c.output(row_of("schedule")).ok());
 }
 
+TEST_CASE("a view that a loop of kernels makes in every turn is one buffer") {
+  auto c = begin(load(R"(c2 = UOp.new_buffer('CPU', 4, dtypes.float, 1)
+c4 = c2.forced_reshape((4,))
+c5 = UOp.range(4, 104, AxisType.OUTER)
+c6 = UOp(Ops.VECTORIZE, dtypes.index, (c5,))
+c9 = UOp(Ops.VECTORIZE, dtypes.index, ((c5+UOp.const(dtypes.index, 1)),))
+c10 = c4.shrink(((c5, (c5+UOp.const(dtypes.index, 1))),))
+c14 = c10.reduce(c5, arg=Ops.ADD).pad(((2, 1),))+c4
+c16 = c14.r(Ops.MAX, (0,)).copy_to_device('CPU')
+c19 = UOp.new_buffer('DISK:weights', 128, dtypes.uchar, 2)
+c25 = c19.bitcast(dtypes.half).reshape((4,16)).permute((1, 0)).flip((0, 1)).copy_to_device('CPU')
+ast = c16.sink(c25)
+)"));
+  auto& schedule = c.schedule();
+  REQUIRE_MESSAGE(schedule.ok(), schedule.diag().text());
+  size_t made = 0, views = 0;
+  for (const ScheduleItem& item : schedule->items) made += item.ast.is(Op::BUFFER_VIEW);
+  for (const ScheduleBuffer& b : schedule->buffers) views += b.view_of.has_value();
+  CHECK(made == 4);
+  CHECK(views == 1);
+}
+
 TEST_CASE("launch facts name variables as JSON, those of bools too") {
   std::string text = kKernel;
   const std::string stored = "UOp.const(dtypes.float, 1.0)";

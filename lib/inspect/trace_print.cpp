@@ -33,19 +33,6 @@ std::string micros(uint64_t ns) {
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
 
-// How many nodes `u` is made of, up to `limit`.
-size_t size_up_to(UOp u, size_t limit) {
-  std::vector<UOp> todo{u};
-  size_t n = 0;
-  while (!todo.empty() && n <= limit) {
-    UOp x = todo.back();
-    todo.pop_back();
-    n++;
-    todo.insert(todo.end(), x.src().begin(), x.src().end());
-  }
-  return n;
-}
-
 constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
 
 }  // namespace
@@ -68,7 +55,7 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
   if (!u.arg().is_none()) out += " " + u.arg().repr();
   if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
   if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
-  if (u.in(kInfixOps) && size_up_to(u, 40) <= 40) {
+  if (u.in(kInfixOps) && is_tree_within(u, 40)) {
     std::string infix = render(u, false);
     if (infix.size() <= kMaxInfix) out += "    " + std::string(strip_parens(infix));
   }

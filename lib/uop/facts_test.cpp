@@ -141,6 +141,17 @@ TEST_CASE("facts: deep graphs are no trouble") {
   CHECK(compare_tuplize(deep, deep + x) != Order::Equal);
 }
 
+TEST_CASE("render: a text that says shared nodes again and again is refused before it fills the memory") {
+  Graph g;
+  UOp x = g.variable("x", 0, 5, dtypes::int32), sum = x + x;
+  CHECK(render(sum, false) == "(x+x)");
+  CHECK(is_tree_within(sum, 3));
+  CHECK_FALSE(is_tree_within(sum, 2));
+  for (int i = 0; i < 60; i++) sum = sum + sum;
+  CHECK_THROWS_AS(render(sum, false), Failure);
+  CHECK_FALSE(is_tree_within(sum, 400));
+}
+
 TEST_CASE("inherit_facts: what plainly stays the same, and no more") {
   Graph g;
   UOp cpu = g.node(Op::DEVICE, dtypes::void_, {}, g.str("CPU")),

@@ -107,11 +107,25 @@ std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad) 
   return out;
 }
 
+bool is_tree_within(UOp u, size_t nodes) {
+  std::vector<UOp> todo{u};
+  for (size_t n = 0; !todo.empty(); n++) {
+    if (n == nodes) return false;
+    UOp x = todo.back();
+    todo.pop_back();
+    todo.insert(todo.end(), x.src().begin(), x.src().end());
+  }
+  return true;
+}
+
+constexpr size_t kMostLetters = size_t(64) << 20;  // of the texts of all its nodes
+
 std::string render(UOp root, bool simplified) {
   if (root.graph().is_foreign()) return render_open(root);
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // most often, of sizes: no walk for it
   std::unordered_map<uint32_t, std::string> text;  // by id; no array: small graphs are asked for within large ones
+  size_t letters = 0;
   for (UOp u : toposort(root)) {
     auto src = [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; };
     std::string out;
@@ -144,6 +158,7 @@ std::string render(UOp root, bool simplified) {
         }
         default: out = "Ops." + std::string(name_of(u.op())); break;
       }
+    if ((letters += out.size()) > kMostLetters) throw Failure("an expression that is too long for a text");
     text.emplace(u.id(), std::move(out));
   }
   return std::move(text.find(root.id())->second);

@@ -10,8 +10,11 @@
 
 namespace tgc {
 
-// The text of `u`, simplified first unless told otherwise. Nodes that have no infix form print their op.
+// The text of `u`, simplified first unless told otherwise. Nodes that have no infix form print their op. Throws Failure
+// where that takes more than 64 MB: a text says each node as often as it is used, and that may double with each.
 std::string render(UOp u, bool simplify = true);
+// Whether the text of `u` says no more than so many nodes, each as often as it is used.
+bool is_tree_within(UOp u, size_t nodes);
 
 // The axis ids of a RANGE joined by '_', negative ones as "m1" (ops.py range_str).
 std::string range_str(UOp range);

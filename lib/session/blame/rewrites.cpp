@@ -33,10 +33,13 @@ std::string folded(std::string_view tree) {
   return out;
 }
 
+constexpr size_t kMostInLine = 400;  // letters
+
 // A side of a rewrite for people: algebra in a line, anything larger as a tree.
 std::string side_text(UOp u) {
   if (u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype()))
-    if (std::string text = render(u, false); text.size() < 400 && text.find("Ops.") == text.npos) return text;
+    if (is_tree_within(u, kMostInLine))
+      if (std::string text = render(u, false); text.size() < kMostInLine && text.find("Ops.") == text.npos) return text;
   return tree_text(u, 3);
 }
 
