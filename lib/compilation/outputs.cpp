@@ -50,8 +50,8 @@ Result<std::string> source(KernelOutputs& k) { return k.source(); }
 std::string variable_text(UOp var) {
   auto text = [](const Arg& a) {
     if (a.is_str()) return "\"" + std::string(a.text()) + "\"";
-    const bool is_bool = a.is_integral() && !a.is_int();
-    return is_bool ? std::string(a.as_bool() ? "true" : "false") : a.str();
+    if (a.kind() == Arg::Kind::Bool) return std::string(a.as_bool() ? "true" : "false");
+    return a.str();
   };
   std::string out;
   for (const Arg& a : var.arg().items()) out += (out.empty() ? "[" : ", ") + text(a);

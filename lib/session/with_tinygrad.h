@@ -39,7 +39,6 @@ class Tinygrad {
   // What it makes of a kernel from the stage on that its info names, for the target there, under its graph's settings.
   // Where it refuses, the record has an error, and what there is up to there. Errors: it died, or took too long.
   Result<GoldenRecord> record_of(const Loaded& kernel, const Stops& stops = {});
-  bool has_answered() const { return answered_; }  // once: it works
   // How long an answer may take from now on, in place of a minute.
   void set_seconds(double seconds) { process_.set_seconds(seconds); }
 
@@ -49,8 +48,8 @@ class Tinygrad {
   bool answered_ = false;  // once
 };
 
-// Each compiled by tinygrad, as above, and replayed, in order; where there was no answer the report says so. An error:
-// there was none at all.
+// Each compiled by tinygrad, as above, and replayed, in order; where there is no answer the report says so. An error:
+// there is none for the first.
 Result<std::vector<RecordReport>> compared_with_tinygrad(const Session& session, const std::string& tinygrad,
                                                          std::span<const KernelText> kernels);
 

@@ -43,8 +43,8 @@ void append_dot_string(std::string& out, std::string_view text) {
 // A text below a header, where there is something to say: of what stage it is, in comments what its letters lose, or
 // whose they are where they do not show it.
 std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
-  const bool is_unlike = graph.is_foreign() && release_in_text(text.text) != graph.release();
-  return (text.lost || is_unlike || !info.stage.empty() ? text_header(info) : std::string()) + text.text;
+  auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
+  return (text.lost || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
 }
 
 std::string listing(std::span<const UOp> list, const GraphInfo& info) {
@@ -133,8 +133,7 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
     if (list.empty()) return {};
     const GraphInfo info = with_producer(given, list[0].graph());
     switch (format) {
-      case Format::Uops:
-        return listing(list, info);
+      case Format::Uops: return listing(list, info);
       case Format::Nodes: return nodes_text(list);
       case Format::Json: return list_to_json(list, info);
       default: return write_graph(format, list.back(), info).value_or_throw();

@@ -28,7 +28,7 @@ UOp reduce_mul_chain(UOp r) {
   auto ranges = r.src().subspan(1);
   std::vector<UOp> inside, outside;
   for (UOp m : split_uop(r.src(0), Op::MUL)) {
-    bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // of a NaN neither
+    bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // which a NaN is not
     for (UOp range : ranges) free = free && !in_backward_slice_with_self(m, range);
     (free ? outside : inside).push_back(m);
   }

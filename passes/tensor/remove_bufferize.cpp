@@ -307,6 +307,7 @@ const Shortcut kNoLimit("no-limit", "looking for kernels with too many buffers w
 
 UOp limit_buffers(UOp sink, IndexingContext& ctx) {
   auto is_limited = [&](UOp u) {
+    // its own alone: device_of() would ask all nodes below, which may have none
     bool is_buffer = u.is(Op::BUFFERIZE) && u.arg().is(RecordClass::BufferizeOpts);
     Arg device = u.is(Op::DEVICE) ? u.arg() : is_buffer ? u.arg()[0] : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());

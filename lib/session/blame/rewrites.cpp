@@ -37,9 +37,9 @@ constexpr size_t kMostInLine = 400;  // letters
 
 // A side of a rewrite for people: algebra in a line, anything larger as a tree.
 std::string side_text(UOp u) {
-  if (u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype()))
-    if (is_tree_within(u, kMostInLine))
-      if (std::string text = render(u, false); text.size() < kMostInLine && text.find("Ops.") == text.npos) return text;
+  const bool is_algebra = u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype());
+  if (is_algebra && is_tree_within(u, kMostInLine))
+    if (std::string text = render(u, false); text.size() < kMostInLine && text.find("Ops.") == text.npos) return text;
   return tree_text(u, 3);
 }
 
