@@ -34,8 +34,7 @@ std::string print_uops(std::span<const UOp> list) {
   std::string out;
   if (list.empty()) return out;
   UOpMap<size_t> positions(list.front().graph());
-  // of a node listed twice, the first: sources stand above
-  for (size_t i = list.size(); i-- > 0;) positions[list[i]] = i;
+  for (size_t i = 0; i < list.size(); i++) positions[list[i]] = i;  // of a node listed twice the last, as in tinygrad
   for (size_t i = 0; i < list.size(); i++) {
     UOp u = list[i];
     std::string number = std::to_string(i);

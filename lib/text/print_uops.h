@@ -1,5 +1,6 @@
 // print_uops: tinygrad's listing of a linear list, one line a node: position, op, the ranges it lies in (coloured),
-// dtype, sources by position (constants by value, "--" for a node outside the list) and arg (ops.py print_uops).
+// dtype, sources by position (constants by value, "--" for a node outside the list) and arg (ops.py print_uops). Of a
+// node listed twice sources give the last position, which may be below them.
 #pragma once
 #include <span>
 #include <string>

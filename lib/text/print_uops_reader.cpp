@@ -117,14 +117,38 @@ class ListingReader : public PyValues {
       } else {
         if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a position or a constant");
         Const position = number();
-        if (!position.is_int() || position.as_int() >= Int(int64_t(out_.list.size())))
-          fail(at, "found the source " + position.str(), "a position above this line");
-        sources_.push_back(out_.list[size_t(position.as_int().small())]);
+        std::optional<size_t> listed;
+        if (position.is_int() && position.as_int() < Int(int64_t(out_.list.size())))
+          listed = size_t(position.as_int().small());
+        else if (position.is_int())
+          listed = same_above(position.str());
+        if (!listed) fail(at, "found the source " + position.str(), "a position above this line");
+        sources_.push_back(out_.list[*listed]);
       }
       if (!take(',') && (skip(), peek() != ']')) fail(pos_, "found " + found(pos_), "',' or ']'");
     }
     pos_++;
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
+  }
+
+  // The line above with the text of line `position` below: a node listed twice goes by its last position.
+  std::optional<size_t> same_above(const std::string& position) {
+    if (below_.empty()) index_lines();
+    auto below = below_.find(position);
+    auto above = below == below_.end() ? above_.end() : above_.find(below->second);
+    if (above == above_.end() || above->second >= out_.list.size()) return std::nullopt;
+    return above->second;
+  }
+  void index_lines() {
+    for (size_t at = 0, next, count = 0; at < text_.size(); at = next) {
+      for (next = at; next == at || !begins_line(next);) next = std::min(text_.find('\n', next), text_.size() - 1) + 1;
+      size_t digits = text_.find_first_not_of(' ', at), end = std::min(text_.find(' ', digits), next);
+      if (digits >= next || !is_digit(text_[digits])) continue;  // a comment
+      std::string_view node = text_.substr(end, next - end);
+      node = node.substr(0, node.find_last_not_of(" \n") + 1);
+      below_.try_emplace(std::string(text_.substr(digits, end - digits)), node);
+      above_.try_emplace(node, count++);
+    }
   }
 
   // The constant of that value which fits: the text leaves its dtype out.
@@ -191,6 +215,8 @@ class ListingReader : public PyValues {
   UopsListing out_;
   std::vector<UOp> sources_;
   std::unordered_map<std::string, std::vector<UOp>> constants_;  // by what print_uops prints of them
+  std::unordered_map<std::string, std::string_view> below_;    // by position what follows it; filled when asked
+  std::unordered_map<std::string_view, size_t> above_;         // of that the first position
   size_t ambiguous_ = 0, outside_ = 0;
   LostByNumber lost_;              // by position
   std::span<const UOp> truth_;     // what is being read, where that is known
