@@ -7,13 +7,18 @@ namespace tgc {
 std::optional<Malformed> first_out_of_order(std::span<const UOp> list) {
   if (list.empty()) return std::nullopt;
   auto name = [](UOp u) { return "Ops." + std::string(name_of(u.op())); };
-  UOpSet before(list[0].graph());
+  UOpSet before(list[0].graph()), open(list[0].graph());
   for (UOp u : list) {
     for (size_t i = 0; i < u.num_src(); i++)
       if (!before.contains(u.src(i)) && !u.src(i).is(Op::NOOP))
         return Malformed{u, name(u) + " comes before its source " + std::to_string(i) + ", " +
                                 name(u.src(i)) + ", or that is missing"};
-    if (!before.insert(u)) return Malformed{u, name(u) + " is twice in the list"};
+    const bool is_first = before.insert(u);
+    // two stores of one gate to one place have the same IF and ENDIF, each twice
+    const bool is_again = u.is(Op::IF) ? !open.contains(u) : u.is(Op::ENDIF) && u.num_src() && open.contains(u.src(0));
+    if (!is_first && !is_again) return Malformed{u, name(u) + " is twice in the list"};
+    if (u.is(Op::IF)) open.insert(u);
+    if (u.is(Op::ENDIF) && u.num_src()) open.erase(u.src(0));
   }
   return std::nullopt;
 }

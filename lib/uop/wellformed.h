@@ -38,8 +38,8 @@ std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 // the Graph are looked at one after the other, and who uses them does not matter.
 std::optional<Malformed> first_malformed_below(UOp root);
 
-// The first node of a linear list that stands before one of its sources, or twice; nullopt when there is none. A NOOP
-// as a source is what a listing does not show.
+// The first node of a linear list that stands before one of its sources, or twice; nullopt when there is none. An
+// IF may begin again, and its ENDIF end it, when it was ended. A NOOP as a source is what a listing does not show.
 std::optional<Malformed> first_out_of_order(std::span<const UOp> list);
 
 }  // namespace tgc

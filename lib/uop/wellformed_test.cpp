@@ -132,4 +132,11 @@ TEST_CASE("well formed: a linear list has its sources first, and no node twice")
   CHECK(first_out_of_order(late)->trouble.find("Ops.RANGE comes before its source 0, Ops.CONST") == 0);
   UOp twice[] = {t.k, t.k};
   CHECK(first_out_of_order(twice)->trouble.find("Ops.DEFINE_GLOBAL is twice") == 0);
+  UOp begin = t.node(Op::IF, dtypes::void_, {t.b, t.at}), end = t.node(Op::ENDIF, dtypes::void_, {begin});
+  UOp again[] = {t.b, t.k, t.range.src(0), t.range, t.at, begin, end, begin, end};
+  CHECK(!first_out_of_order(again));
+  again[6] = begin;
+  CHECK(first_out_of_order(again)->trouble.find("Ops.IF is twice") == 0);
+  again[6] = again[7] = end;
+  CHECK(first_out_of_order(again)->trouble.find("Ops.ENDIF is twice") == 0);
 }
