@@ -42,6 +42,23 @@ std::string kernel_name(UOp sink) {
                                                                      : std::string();
 }
 
+// Where the parameters stand in a list, and so in its source: buffers by number, variables by name.
+struct Parameters {
+  std::map<int64_t, size_t> buffers;
+  std::map<std::string, size_t> variables;
+
+  // Throws Failure where a variable stands before a buffer: launches take buffers first.
+  explicit Parameters(std::span<const UOp> list) {
+    for (size_t i = 0; i < list.size(); i++) {
+      UOp u = list[i];
+      if (u.is(Op::DEFINE_VAR)) variables.try_emplace(std::string(u.arg()[0].text()), i);
+      if (u.is(Op::DEFINE_GLOBAL) && buffers.try_emplace(u.arg().small_int(), i).second && !variables.empty())
+        throw Failure({.message = "DEFINE_GLOBAL " + u.arg().str() + " stands below a DEFINE_VAR",
+                       .expected = "all buffers before all variables, as launches take them"});
+    }
+  }
+};
+
 }  // namespace
 
 std::string BufferSpec::describe() const {
@@ -128,10 +145,14 @@ Result<Executable> Executable::for_device(std::span<const UOp> list, const Targe
   auto text = render_source(target, list);
   if (!text) return text.diag();
   if (auto status = check_custom(list); !status) return status.diag();
+  auto parameters = catch_failures([&] { return Parameters(list); });
+  if (!parameters) return parameters.diag();
   Executable out;
   out.name_ = info->name;
   out.buffers_ = buffers_of(list);
-  for (UOp var : info->vars) out.variables_.push_back(variables_of({&var, 1}).front());
+  out.variables_ = variables_of(list);
+  std::ranges::sort(out.buffers_, {}, [&](const BufferSpec& b) { return parameters->buffers.at(b.number); });
+  std::ranges::sort(out.variables_, {}, [&](const VariableSpec& v) { return parameters->variables.at(v.name); });
   out.source_ = {ansistrip(info->name), info->function_name, target.name(), std::move(*text), compile_seconds};
   auto code = device.compile(out.source_);
   if (!code) return code.diag();

@@ -6,6 +6,7 @@
 
 #include "lib/execute/lower.h"
 #include "lib/execute/sampled.h"
+#include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {
@@ -67,6 +68,47 @@ TEST_CASE("execution: a kernel that kills its process is a Diag here; REF comput
   auto noted = Elementwise("a//b", "REF").run(arrays(6, 0));
   REQUIRE(noted.ok());
   CHECK(noted->notes == "8 integer divisions by zero");
+}
+
+TEST_CASE("execution: of a list whose parameters stand in no order each takes its own array; variables come last") {
+  // data0[0] = (data2[0] ^ data1[0]) * v ^ u
+  std::string text =
+      // clang-format off
+      "0 Ops.DEFINE_GLOBAL : dtypes.int.ptr(1)  []                               2\n"
+      "1 Ops.DEFINE_GLOBAL : dtypes.int.ptr(1)  []                               0\n"
+      "2 Ops.DEFINE_GLOBAL : dtypes.int.ptr(1)  []                               1\n"
+      "3 Ops.DEFINE_VAR    : dtypes.int         []                               ('v', 0, 9)\n"
+      "4 Ops.DEFINE_VAR    : dtypes.int         []                               ('u', 0, 9)\n"
+      "5 Ops.CONST         : dtypes.int         []                               0\n"
+      "6 Ops.INDEX         : dtypes.int.ptr(1)  [0, '0']                         None\n"
+      "7 Ops.INDEX         : dtypes.int.ptr(1)  [2, '0']                         None\n"
+      "8 Ops.INDEX         : dtypes.int.ptr(1)  [1, '0']                         None\n"
+      "9 Ops.LOAD          : dtypes.int         [6]                              None\n"
+      "10 Ops.LOAD         : dtypes.int         [7]                              None\n"
+      "11 Ops.XOR          : dtypes.int         [9, 10]                          None\n"
+      "12 Ops.MUL          : dtypes.int         [11, 3]                          None\n"
+      "13 Ops.XOR          : dtypes.int         [12, 4]                          None\n"
+      "14 Ops.STORE        : dtypes.void        [8, 13]                          None\n"
+      "15 Ops.SINK         : dtypes.void        [14]                             KernelInfo(name='listed')\n";
+      // clang-format on
+  Graph g;
+  std::vector<UOp> list = std::move(read_uops(g, text).value_or_throw().list);
+  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {
+    CAPTURE(device);
+    Placement place = std::move(choose_placement(device, "", {}).value_or_throw());
+    auto kernel = Executable::for_device(list, *place.target, *place.device);
+    REQUIRE_MESSAGE(kernel.ok(), kernel.diag().text());
+    Arrays given;
+    given.push_back(ints("data1", 3, 1)), given.push_back(ints("data2", 10, 1));
+    Arrays inputs = std::move(input_arrays(kernel->buffers(), given, "", {}).value_or_throw());
+    auto done = execute(*kernel, *place.device, inputs, {{"v", 5}, {"u", 1}}, {});
+    REQUIRE_MESSAGE(done.ok(), done.diag().text());
+    CHECK(done->outputs[0].array.as<int32_t>()[0] == ((10 ^ 3) * 5 ^ 1));
+    std::swap(list[2], list[3]);
+    CHECK(Executable::for_device(list, *place.target, *place.device).diag().text().find("below a DEFINE_VAR") !=
+          std::string::npos);
+    std::swap(list[2], list[3]);
+  }
 }
 
 TEST_CASE("execution: an array that is missing or does not fit is named with its file") {
