@@ -13,7 +13,7 @@ class FirstWrongNode {
 
   UOp find() {
     if (!observed_.is_short() || run_.is_alike(observed_.made({}))) return {};
-    constexpr size_t kMostSuspects = 8, kMostAlone = 60;
+    constexpr size_t kMostAlone = 60;
     std::vector<size_t> values = observed_.values();
     look(values, kMostArrays);
     // a value that is stored has a line of its own: what is wrong within the line of another shows alone only; and
@@ -27,13 +27,13 @@ class FirstWrongNode {
     std::ranges::sort(suspects_, {}, &Suspect::since);
     for (const Suspect& s : std::span(suspects_).first(std::min(suspects_.size(), kMostSuspects))) {
       if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};  // all others follow from it
-      if (is_to_blame(s.node)) return list_[s.node];
+      if (is_to_blame(s.node)) return list_[wrong_source_of(s.node)];
     }
     return {};
   }
 
  private:
-  static constexpr size_t kMostArrays = 256;
+  static constexpr size_t kMostArrays = 256, kMostSuspects = 8;
 
   struct Suspect {
     size_t node;
@@ -50,6 +50,20 @@ class FirstWrongNode {
       if (is_to_blame(s.node)) return node;
     }
     return {};
+  }
+
+  // The first of its sources that is to blame for it, too, or itself. What divides by zero by mistake leaves a compiler
+  // free: what is computed with it may go wrong before it does.
+  size_t wrong_source_of(size_t node) {
+    auto sources = toposort(list_[node]);
+    std::vector<size_t> places;
+    for (const Suspect& s : suspects_)
+      if (s.node != node && std::ranges::count(sources, list_[s.node])) places.push_back(s.node);
+    std::ranges::sort(places);
+    if (places.size() > kMostSuspects) places.resize(kMostSuspects);
+    auto is_cause = [&](size_t source) { return is_to_blame(source, {node}); };
+    auto cause = std::ranges::find_if(places, is_cause);
+    return cause == places.end() ? node : *cause;
   }
 
   // Stores these values, at most so many arrays at once, and adds those that differ to the suspects.
@@ -85,8 +99,8 @@ class FirstWrongNode {
     }
   }
 
-  // Whether all is right as soon as the others take what it should be.
-  bool is_to_blame(size_t node) {
+  // Whether all is right, what `others` compute included, as soon as the others take what it should be.
+  bool is_to_blame(size_t node, const std::vector<size_t>& others = {}) {
     auto right = run_.stored_by_ref(observed_.made({.watched = {node}}));
     if (!right) return false;
     Arrays values;
@@ -94,7 +108,7 @@ class FirstWrongNode {
       std::string name = observed_.array_name(node, e);
       values.push_back({name, find_array(*right, name)->copy()});
     }
-    return run_.is_alike(observed_.made({.replaced = node}), values);
+    return run_.is_alike(observed_.made({.watched = others, .replaced = node}), values);
   }
 
   FailingRun& run_;
