@@ -3,6 +3,7 @@
 #include "lib/support/sha256.h"
 #include "lib/text/formats.h"
 #include "lib/text/graph_map.h"
+#include "lib/text/print_uops.h"
 #include "lib/text/promoted.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_open_reader.h"
@@ -233,6 +234,21 @@ TEST_CASE("open dialect: what the letters of another release lose comes back by 
   check_comes_back(graph_of("tinygrad 0.13", R"({"op":"SINK","dtype":"dtypes.void"})"));
   check_comes_back(graph_of("somebody", R"({"op":"TELEPORT","dtype":"dtypes.fp4","arg":-0.0},
 {"op":"SINK","dtype":"dtypes.void","src":[0],"arg":{"Ticket":{"*":[1],"seat":null}}})"));
+}
+
+TEST_CASE("open dialect: in a listing an axis that is no number is a question mark among the ranges") {
+  std::string text =
+      // clang-format off
+      "   0 Ops.PARAM           :            dtypes.int                               []                               1\n"
+      "   1 Ops.CONST           :            dtypes.index                             []                               4\n"
+      "   2 Ops.RANGE           : ?          dtypes.index                             ['4']                            a b\n"
+      "   3 Ops.CAST            : ?          dtypes.int                               [2]                              None\n";
+      // clang-format on
+  Graph graph;
+  auto read = read_graph(graph, InputKind::Uops, "# tgc: {\"producer\":\"tinygrad 0.14.0\"}\n" + text);
+  REQUIRE_MESSAGE(read.ok(), (read ? "" : read.diag().text()));
+  CHECK(graph.is_foreign());
+  CHECK(print_uops(read->list) == text);
 }
 
 TEST_CASE("open dialect: nodes sort and have keys as in their release") {

@@ -94,7 +94,7 @@ class ListingReader : public PyValues {
       if (c == '\x1b') {
         while (pos_ < end && peek() != 'm') pos_++;
         if (pos_ == end) fail(pos_, "an escape sequence without its end", "'m'");
-      } else if (c != ' ' && c != ',' && c != '_' && c != 'm' && !is_digit(c)) {
+      } else if (c != ' ' && c != ',' && c != '_' && c != 'm' && c != '?' && !is_digit(c)) {
         fail(pos_, "found " + found(pos_) + " among the ranges", "axis numbers such as 0,1_2");
       }
     }

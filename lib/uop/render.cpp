@@ -74,13 +74,13 @@ void append_infix(std::string& out, UOp x, std::string_view left, std::string_vi
 
 std::string range_str(UOp range) {
   std::string out;
-  if (!range.arg().is_tuple()) return range.arg().str();
+  auto number = [](Arg a) {
+    if (!a.is_integral()) return std::string("?");
+    return a.as_int() < 0 ? "m" + (-a.as_int()).str() : a.str();
+  };
+  if (!range.arg().is_tuple()) return number(range.arg());
   auto items = range.arg().items();
-  for (size_t i = 0; i + 1 < items.size(); i++) {
-    if (i) out += '_';
-    bool negative = items[i].is_integral() && items[i].as_int() < 0;
-    out += negative ? "m" + (-items[i].as_int()).str() : items[i].str();
-  }
+  for (size_t i = 0; i + 1 < items.size(); i++) out += (i ? "_" : "") + number(items[i]);
   return out;
 }
 

@@ -16,7 +16,7 @@ std::string render(UOp u, bool simplify = true);
 // Whether the text of `u` says no more than so many nodes, each as often as it is used.
 bool is_tree_within(UOp u, size_t nodes);
 
-// The axis ids of a RANGE joined by '_', negative ones as "m1" (ops.py range_str).
+// The axis ids of a RANGE joined by '_', negative ones as "m1" (ops.py range_str), what is no number as "?".
 std::string range_str(UOp range);
 // The ranges sorted by arg, joined by ',', each in its axis type's colour, padded to `pad` columns (ops.py
 // multirange_str).
