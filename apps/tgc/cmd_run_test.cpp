@@ -172,7 +172,7 @@ TEST_CASE("run: a kernel that dies is a report, and the next one runs") {
   // REF divides by zero in peace, and says so
   Ran ref = shell("tgc run div.uop --inputs=zero.npz --device=REF");
   CHECK(ref.code == 0);
-  holds(ref.out, "1 integer divisions by zero");
+  holds(ref.out, "1 integer division by zero");
 }
 
 TEST_CASE("run: every stage in REF, and the first that computes something else") {

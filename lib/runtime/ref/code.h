@@ -35,6 +35,7 @@ enum class Opc : uint8_t {
   Lt, Ne, Eq,  // [of a and b] dst is a Bool
   // dst = op a
   Neg, Recip, Sqrt, Exp2, Log2, Sin, Trunc, Mov,
+  Size,  // a, or 0 where that is negative, which is noted
   // F32 rounded to a narrow float; F64 to a half that an F32 holds; the bits of a narrow float and back
   RoundF16, RoundBF16, RoundE4M3, RoundE5M2, F64ToF16, BitsOfF16, BitsOfBF16, BitsOfE4M3, BitsOfE5M2,
   F16OfBits, BF16OfBits, E4M3OfBits, E5M2OfBits,

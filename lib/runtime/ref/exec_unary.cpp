@@ -1,4 +1,5 @@
 // Operations of one value, and of three.
+#include <algorithm>
 #include <cstring>
 
 #include "lib/runtime/ref/exec_lanes.h"
@@ -49,6 +50,12 @@ struct OpLog2 {
     return T(std::log2(double(a)));
   }
 };
+struct OpSize {
+  static int64_t apply(int64_t a, RefNotes& notes) {
+    notes.negative_sizes += a < 0;
+    return std::max(a, int64_t(0));
+  }
+};
 
 template <class T>
 Fn float_unary(const Selector& s) {
@@ -86,6 +93,8 @@ Fn narrow_float(const Selector& s) {
 template <class T>
 Fn int_unary(const Selector& s) {
   if (s.op == Opc::Neg) return pick1<T, T, OpNegInt>(s);
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (s.op == Opc::Size) return pick1<T, T, OpSize>(s);
   return s.op == Opc::Trunc ? pick1<T, T, OpMov>(s) : nullptr;
 }
 

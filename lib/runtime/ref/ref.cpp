@@ -122,14 +122,15 @@ bool ref::refuel(Frame& f) {
 
 std::string RefNotes::text() const {
   std::string out;
-  auto add = [&](uint64_t n, const char* what) {
-    if (n) out += (out.empty() ? "" : ", ") + std::to_string(n) + what;
+  auto add = [&](uint64_t n, std::string_view what, std::string_view how) {
+    if (n) out.append(out.empty() ? "" : ", ").append(counted(n, what)).append(how);
   };
-  add(zero_divisions, " integer divisions by zero");
-  add(wide_shifts, " shifts by the width or more");
-  add(unfit_casts, " casts of floats to integers that do not hold them");
-  add(overlaps, " stores of another value to an element that was stored before: which is last is up to the device");
-  add(outside_domain, " square roots or logarithms of negative numbers");
+  add(zero_divisions, "integer division", " by zero");
+  add(wide_shifts, "shift", " by the width or more");
+  add(unfit_casts, "cast", " of a float to an integer that does not hold it");
+  add(overlaps, "store", " of another value to an element that was stored before: which is last is up to the device");
+  add(negative_sizes, "loop", " of a negative size");
+  add(outside_domain, "square root or logarithm", " of a negative number");
   return out;
 }
 

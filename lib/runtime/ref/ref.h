@@ -29,6 +29,7 @@ namespace tgc {
 struct RefNotes {
   uint64_t zero_divisions = 0, wide_shifts = 0, unfit_casts = 0;
   uint64_t outside_domain = 0;
+  uint64_t negative_sizes = 0;  // of loops, which run not at all in C, and 2^32 times in tinygrad's LLVM IR
   uint64_t overlaps = 0;  // stores to an element of a buffer that had been stored to, of another value
   std::string text() const;  // "2 integer divisions by zero", empty when there was nothing
 };

@@ -79,6 +79,25 @@ TEST_CASE("REF: a power of integers is exact, then truncated; of 0 and a negativ
   CHECK(notes.zero_divisions == 1);
 }
 
+TEST_CASE("REF: a loop of a negative size runs not at all, which is noted, in lanes and out of them") {
+  for (const char* axes : {"i", "i, j"}) {
+    std::string both = axes[1] ? "j = UOp.range(n, 1, AxisType.LOOP)\n" : "";
+    std::vector<int32_t> out(16);
+    RefResult result;
+    std::string text = "n = UOp(Ops.DEFINE_VAR, dtypes.index, (), ('n', -4, 4))\n" + both +
+                       "i = UOp.range(n, 0, AxisType.LOOP)\nast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 0)"
+                       ".index(i, ptr=True).store(UOp.const(dtypes.int, 7)).end(" + axes + ").sink()";
+    REQUIRE(run(text, {{"n", 2}}, &result, out) == "");
+    CHECK(std::ranges::count(out, 7) == 2);
+    CHECK(result.notes.text() == "");
+    std::ranges::fill(out, 0);
+    REQUIRE(run(text, {{"n", -2}}, &result, out) == "");
+    CHECK(std::ranges::count(out, 7) == 0);
+    CHECK(result.notes.negative_sizes > 0);
+    CHECK(has(result.notes.text(), "of a negative size"));
+  }
+}
+
 TEST_CASE("REF: shifts") {
   RefNotes notes;
   CHECK(map<int32_t>("int", "c2<<c3", {1, 3, 1}, {4, 31, 32}, &notes) ==

@@ -205,7 +205,8 @@ Reg Values::alu(Op op, DType dtype, std::span<const Reg> x) {
 Reg Values::size_register(UOp u) {
   if (u.src(0).is(Op::CONST) && u.src(0).vmax().is_int() && u.src(0).vmax().as_int() < 0)
     cannot_run(u, "its size is negative");
-  return builder_.cast(scalar(u.src(0)).reg, Type::I64);
+  Reg size = builder_.cast(scalar(u.src(0)).reg, Type::I64);
+  return py_less(u.src(0).vmin(), Const(int64_t(0))) ? builder_.unary(Opc::Size, size) : size;
 }
 
 // ---- ops
