@@ -159,6 +159,7 @@ void bisect_divergence(const Session& session, Loaded& in, const TrialSpec& spec
     blame_divergence(session, in, *record, report);
     report.device = record->target;
   }
+  if (report.verdict == Verdict::Same && report.detail.empty()) report.detail = "tgc makes what tinygrad makes of it";
   report.again = bisect_again(spec, (spec.kernel.empty() ? "" : " --kernel=" + shell_word(spec.kernel)) +
                                         (is_asked ? " --tinygrad=" + shell_word(plan.tinygrad)
                                                   : " --against=" + shell_word(plan.against)));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/session/replay.h"
 #include "lib/session/source.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
@@ -107,6 +108,21 @@ TEST_CASE("bisect: twelve faults of renderers, told from those of compilers, wit
     }
 }
 
+TEST_CASE("bisect: a vector where compilers expect a multiple of its size is the renderer's") {
+  const char* moved =
+      "i = UOp.range(4, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 1).index(i+2)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(a).end(i).sink()";
+  Settings settings = settings_from({{"DEVECTORIZE", "2"}}).value_or_throw();
+  Loaded in = std::move(load_text(settings, InputKind::Pyrender, moved, "test.uop").value_or_throw());
+  BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
+  INFO(report.error, report.text());
+  CHECK(report.verdict == Verdict::Renderer);
+  CHECK(report.confirmed);
+  CHECK(report.before.starts_with("Ops.LOAD dtypes.float.vec(4)"));
+  CHECK(report.detail.starts_with("element by element it is right"));
+}
+
 TEST_CASE("bisect: faults in LLVM are its own, and the pass is named, its number, and the function") {
   for (const char* device : {"CPU:LLVM", "CPU:CLANG"})
     for (std::string fault : {"subtract", "compare", "select", "constant", "xor"}) {
@@ -160,7 +176,9 @@ TEST_CASE("bisect: a record that tgc does not make diverges: stage, rule, and wh
     CHECK(report.rule == "fold-binary");  // 3*4 -> 12, which they have as 16
     CHECK(report.rewrite == 1);
   }
-  CHECK(bisect_record(right, {.against = right}).verdict == Verdict::Same);
+  BisectReport same = bisect_record(right, {.against = right});
+  CHECK(same.verdict == Verdict::Same);
+  CHECK(same.text().find("nothing to blame, tgc makes what tinygrad makes of it") != std::string::npos);
   CHECK_FALSE(bisect_record(right, {.against = test_path("golden/kernels.jsonl.gz#no_such")}).error.empty());
 }
 

@@ -1,8 +1,11 @@
 #include "lib/session/blame/by_elements.h"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "lib/uop/integer_math.h"
 
 namespace tgc {
 namespace {
@@ -10,17 +13,24 @@ namespace {
 UOp place_of(UOp u) { return u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0); }
 DType moved_by(UOp u) { return u.is(Op::STORE) ? u.src(1).dtype() : u.dtype(); }
 
+bool is_multiple(UOp place, int64_t n) {
+  if (place.is(Op::ADD)) return is_multiple(place.src(0), n) && is_multiple(place.src(1), n);
+  if (place.is(Op::SHL) && place.src(1).is(Op::CONST) && place.src(1).vmax().as_int() < Int(32))
+    return (int64_t(1) << place.src(1).vmax().as_int().small()) % n == 0;
+  return is_divisible(place, Int(n));
+}
+
 // What it adds has a tag, as what observes a list has (observed_list.h).
 class ByElements {
  public:
-  ByElements(std::span<const UOp> list, Op op) : list_(list), op_(op) {}
+  ByElements(std::span<const UOp> list, OpSet ops) : list_(list), ops_(ops) {}
 
   std::vector<UOp> made() {
     for (UOp u : list_) {
       std::vector<UOp> src;
       for (UOp s : u.src()) src.push_back(instead_.contains(s) ? instead_[s] : s);
       UOp same = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
-      if (u.is(op_) && moves_vector(u)) same = split(same);
+      if (u.in(ops_) && moves_vector(u)) same = split(same);
       else put(same);
       if (!(same == u)) instead_[u] = same;
     }
@@ -50,7 +60,7 @@ class ByElements {
   }
 
   std::span<const UOp> list_;
-  Op op_;
+  OpSet ops_;
   std::vector<UOp> out_;
   std::unordered_set<UOp> there_;
   std::unordered_map<UOp, UOp> instead_;
@@ -66,6 +76,11 @@ bool moves_vector(UOp u) {
          place.src(1).dtype().count() == 1;
 }
 
-std::vector<UOp> by_elements(std::span<const UOp> list, Op op) { return ByElements(list, op).made(); }
+bool is_loose(UOp move) {
+  int64_t n = moved_by(move).count();
+  return !std::has_single_bit(uint64_t(n)) || !is_multiple(place_of(move).src(1), n);
+}
+
+std::vector<UOp> by_elements(std::span<const UOp> list, OpSet ops) { return ByElements(list, ops).made(); }
 
 }  // namespace tgc

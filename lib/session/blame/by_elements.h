@@ -11,7 +11,11 @@ namespace tgc {
 // Whether a node of a list loads or stores a vector whose place is a plain INDEX.
 bool moves_vector(UOp u);
 
-// The list with each node of that op that moves a vector as scalar loads or stores of its elements.
-std::vector<UOp> by_elements(std::span<const UOp> list, Op op);
+// Whether C or LLVM IR take it for more than its elements at their place: they expect a vector at a multiple of its
+// size, and C one of three to have the room of four.
+bool is_loose(UOp move);
+
+// The list with each node of those ops that moves a vector as scalar loads or stores of its elements.
+std::vector<UOp> by_elements(std::span<const UOp> list, OpSet ops);
 
 }  // namespace tgc

@@ -203,6 +203,7 @@ bool blame_divergence(const Session& session, const Loaded& in, Tinygrad& tinygr
   GoldenRecord theirs = std::move(tinygrad.record_of(in, stops).value_or_throw());
   if (divergence.blame(theirs)) return true;
   if (theirs.error && !divergence.is_refused()) throw Failure("tinygrad refuses it: " + *theirs.error);
+  if (theirs.error) report.detail = "tinygrad refuses it, too, and tgc makes what it makes up to there";
   return false;
 }
 

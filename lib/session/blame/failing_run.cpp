@@ -367,6 +367,15 @@ bool FailingRun::is_right_in_ref(std::span<const UOp> list) {
   return !kernel || judged(run_in_ref(*kernel, inputs_of(*kernel))).passes();
 }
 
+std::string FailingRun::notes_of_ref(std::span<const UOp> list) {
+  if (!is_small_) return "";
+  auto kernel = Executable::for_ref(list);
+  if (!kernel) return "";
+  report_.runs++;
+  auto done = run_in_ref(*kernel, inputs_of(*kernel));
+  return done ? done->notes : "";
+}
+
 Result<Execution> FailingRun::run_in_ref(Executable& kernel, const Arrays& inputs) const {
   Placement ref = place_in_ref();
   return execute(kernel, *ref.device, inputs, o_.variables, {.in_process = o_.in_process});
