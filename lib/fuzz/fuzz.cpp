@@ -276,7 +276,9 @@ class Campaign {
       finding.said += "; " + blamed.detail;
     if (blamed.verdict == Verdict::Renderer && !blamed.before.empty()) finding.said += "; of " + blamed.before;
     const bool is_wild = has_wild_constant(kernel.ast) || blamed.detail.find(kWildConstant) != std::string::npos;
-    finding.known = known_.entry_of({.rule = finding.rule + (finding.branch.empty() ? "" : " [" + finding.branch + "]"),
+    std::string rule = blamed.pass.empty() ? finding.rule : "LLVM's " + blamed.pass;
+    if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
+    finding.known = known_.entry_of({.rule = rule,
                                      .symptom = failure.symptom,
                                      .said = finding.said,
                                      .node = blamed.node,
@@ -320,6 +322,7 @@ class Campaign {
     std::lock_guard guard(lock_);
     FuzzFinding& kept = findings_[key];
     kept.nodes = reduced.after, kept.file = finding.file, kept.said = finding.said;
+    if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);  // at once: it may be a long night
   }
 
   // In the folder for findings, if there is one.

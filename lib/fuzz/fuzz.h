@@ -31,6 +31,9 @@ struct FuzzFinding {
   size_t times = 0, nodes = 0;  // how often; of the smallest
   std::string file;  // its bundle; where it could not be reduced, its graph
   std::string known;  // the entry that tells of it; empty: none does
+
+  // "known: rewrite lt-scaled, initial symbolic: 12 times, first graph 318, reduced to 9 nodes: FILE"
+  std::string line() const;
 };
 
 struct FuzzReport {

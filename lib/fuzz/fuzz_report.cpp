@@ -27,18 +27,17 @@ std::string never_hit_text(const std::vector<std::string>& rules) {
   return out;
 }
 
-// "known: rewrite lt-scaled, initial symbolic: 12 times, first graph 318, reduced to 9 nodes: FILE"
-std::string line_of(const FuzzFinding& f) {
-  std::string out = f.known.empty() ? "FOUND: " : "known: ";
-  out += f.verdict + (f.rule.empty() ? "" : " " + f.rule) + (f.branch.empty() ? "" : " [" + f.branch + "]");
-  if (f.rule.empty() && !f.known.empty()) out += ", '" + f.known + "'";
-  out += (f.stage.empty() ? "" : ", " + f.stage) + ": ";
-  out += std::to_string(f.times) + (f.times == 1 ? " time, graph " : " times, first graph ") + f.name;
-  if (f.nodes) out += ", reduced to " + std::to_string(f.nodes) + " nodes";
-  return out + (f.file.empty() ? "" : ": " + f.file) + "\n";
-}
-
 }  // namespace
+
+std::string FuzzFinding::line() const {
+  std::string out = known.empty() ? "FOUND: " : "known: ";
+  out += verdict + (rule.empty() ? "" : " " + rule) + (branch.empty() ? "" : " [" + branch + "]");
+  if (rule.empty() && !known.empty()) out += ", '" + known + "'";
+  out += (stage.empty() ? "" : ", " + stage) + ": ";
+  out += std::to_string(times) + (times == 1 ? " time, graph " : " times, first graph ") + name;
+  if (nodes) out += ", reduced to " + std::to_string(nodes) + " nodes";
+  return out + (file.empty() ? "" : ": " + file);
+}
 
 std::string FuzzReport::text() const {
   char line[512];
@@ -54,10 +53,10 @@ std::string FuzzReport::text() const {
   else if (!never_hit.empty()) out += "those that never applied:\n" + never_hit_text(never_hit);
   if (with_tinygrad) out += std::to_string(with_tinygrad) + " graphs as tinygrad compiles them, text by text\n";
   for (const FuzzFinding& f : findings)
-    if (!f.known.empty()) out += line_of(f);
+    if (!f.known.empty()) out += f.line() + "\n";
   for (const FuzzFinding& f : findings)
     if (f.known.empty())
-      out += line_of(f) + "  " + f.said.substr(0, f.said.find('\n')) + "\n  again: " + f.again + "\n";
+      out += f.line() + "\n  " + f.said.substr(0, f.said.find('\n')) + "\n  again: " + f.again + "\n";
   if (exit_code() == 1 && !knows_any)
     out += "some may be tinygrad's own: --known=testdata/known_unsound.md names what it is known to do wrong\n";
   return out;

@@ -11,7 +11,7 @@ namespace tgc {
 
 // What of a finding tells whether it is known.
 struct FindingTraits {
-  std::string rule;     // with its branch, as in a heading; empty: no rule is to blame
+  std::string rule;     // with its branch, as in a heading, or "LLVM's PASS"; empty: no rule is to blame
   std::string symptom;  // by a name of `tgc reduce --while`
   std::string said;
   std::string node = {};  // of a rewrite: what was rewritten, as a tree
