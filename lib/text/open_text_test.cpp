@@ -251,6 +251,20 @@ TEST_CASE("open dialect: in a listing an axis that is no number is a question ma
   CHECK(print_uops(read->list) == text);
 }
 
+TEST_CASE("open dialect: in a listing a constant that is a text of several lines comes back") {
+  const std::string json = graph_of("tinygrad 0.14.0", R"j({"op":"PARAM","dtype":"dtypes.int","arg":1},
+{"op":"CONST","dtype":"dtypes.int","arg":"4\nabc"},
+{"op":"CAST","dtype":"dtypes.float","src":[1]},
+{"op":"SINK","dtype":"dtypes.void","src":[0,2]})j");
+  Graph graph, again;
+  auto first = graph_from_json(graph, json).value_or_throw();
+  std::string text = write_graph(Format::Uops, first.root, first.info).value_or_throw();
+  CHECK(text.find(" 4\nabc\n") != text.npos);
+  auto read = read_graph(again, InputKind::Uops, "# tgc: {\"producer\":\"tinygrad 0.14.0\"}\n" + text);
+  REQUIRE_MESSAGE(read.ok(), (read ? "" : read.diag().text()));
+  CHECK(graph_to_json(read->root, first.info) == json);
+}
+
 TEST_CASE("open dialect: nodes sort and have keys as in their release") {
   const char* nodes = R"j({"op":"CONST","dtype":"dtypes.int","arg":1},
 {"op":"BUFFER","dtype":"dtypes.int","arg":1},

@@ -194,7 +194,8 @@ class ListingReader : public PyValues {
       try {
         pos_ = begin;
         Arg a = as_arg(value());
-        if (skip(), pos_ == end) return a;
+        // of another release any arg may be a text, which may begin as a number does
+        if (skip(), pos_ == end && (!is_open() || is_over(end))) return a;
       } catch (const Failure&) {
       }
       pos_ = resume;
@@ -203,6 +204,11 @@ class ListingReader : public PyValues {
     while (end < text_.size() && !begins_line(end + 1)) end = std::min(text_.find('\n', end + 1), text_.size());
     pos_ = end;
     return graph_.str(text_.substr(begin, end - begin));
+  }
+  // Whether what comes next, after blank lines, is a line, a comment or the end.
+  bool is_over(size_t end) const {
+    size_t next = text_.find_first_not_of('\n', end);
+    return next == text_.npos || text_[next] == '#' || begins_line(next);
   }
   bool begins_line(size_t at) const {
     while (at < text_.size() && text_[at] == ' ') at++;
