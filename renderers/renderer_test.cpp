@@ -273,3 +273,15 @@ TEST_CASE("renderer: vectors of fp8 are converted by the instruction of one, as 
   CHECK(contains(ir, " = call float @llvm.amdgcn.cvt.f32.fp8(i32 %v"));
   CHECK(contains(ir, " = call i8 @f32_to_fp8(<4 x float>  %v"));
 }
+
+TEST_CASE("C: a size without an infix form is said by its repr, as in tinygrad") {
+  ListBuilder b;
+  UOp n = b.node(Op::DEFINE_VAR, dtypes::int32, {}, b.g.tuple({b.g.str("n"), 1, 7}));
+  UOp size = b.node(Op::BITCAST, dtypes::int32, b.node(Op::BITCAST, dtypes::uint32, n));
+  UOp data = b.buffer(dtypes::float32, 0), at = b.node(Op::SPECIAL, dtypes::int32, size, b.g.str("gidx0"));
+  b.store(data, at, b.constant(dtypes::float32, 1.0));
+  CHECK(contains(b.render("CUDA:CUDA:sm_80"),
+                 "int gidx0 = blockIdx.x; /* UOp(Ops.BITCAST, dtypes.int, arg=None, src=(\n"
+                 "  UOp(Ops.BITCAST, dtypes.uint, arg=None, src=(\n"
+                 "    UOp(Ops.DEFINE_VAR, dtypes.int, arg=('n', 1, 7), src=()),)),)) */"));
+}

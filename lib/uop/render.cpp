@@ -120,7 +120,7 @@ bool is_tree_within(UOp u, size_t nodes) {
 
 constexpr size_t kMostLetters = size_t(64) << 20;  // of the texts of all its nodes
 
-std::string render(UOp root, bool simplified) {
+std::string render(UOp root, bool simplified, const std::function<std::string(UOp)>& text_of) {
   if (root.graph().is_foreign()) return render_open(root);
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // most often, of sizes: no walk for it
@@ -156,7 +156,7 @@ std::string render(UOp root, bool simplified) {
           out += same ? ", ...}" : "}";
           break;
         }
-        default: out = "Ops." + std::string(name_of(u.op())); break;
+        default: out = text_of ? text_of(u) : "Ops." + std::string(name_of(u.op())); break;
       }
     if ((letters += out.size()) > kMostLetters) throw Failure("an expression that is too long for a text");
     text.emplace(u.id(), std::move(out));

@@ -10,9 +10,10 @@
 
 namespace tgc {
 
-// The text of `u`, simplified first unless told otherwise. Nodes that have no infix form print their op. Throws Failure
-// where that takes more than 64 MB: a text says each node as often as it is used, and that may double with each.
-std::string render(UOp u, bool simplify = true);
+// The text of `u`, simplified first unless told otherwise. Nodes that have no infix form print their op or, where
+// `text_of` is given, what it makes of them; in tinygrad that is their repr (lib/text/repr.h). Throws Failure where it
+// takes more than 64 MB: a text says each node as often as it is used, and that may double with each.
+std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
 // Whether the text of `u` says no more than so many nodes, each as often as it is used.
 bool is_tree_within(UOp u, size_t nodes);
 

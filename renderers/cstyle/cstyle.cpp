@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/support/pytext.h"
+#include "lib/text/repr.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 
@@ -112,7 +113,7 @@ bool print_special(CStyle& c, UOp u) {
     else if (id[++i] == 'd') c.out += name.back();
     else c.out += char('x' + (name.back() - '0'));
   }
-  c.out += "; /* " + render(u.src(0)) + " */";
+  c.out += "; /* " + render(u.src(0), true, repr) + " */";
   return true;
 }
 

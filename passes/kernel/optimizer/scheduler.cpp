@@ -4,6 +4,7 @@
 
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/pytext.h"
+#include "lib/text/repr.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/integer_math.h"
 #include "lib/uop/render.h"
@@ -269,7 +270,7 @@ std::string Scheduler::kernel_name(std::map<std::string, int>& name_counts) cons
     out += separator + colored(py_add(s.vmax(), 1).str(), s.arg().text().starts_with('g') ? "blue" : "cyan");
 
   auto color = colors();
-  for (size_t i = 0; i < rngs().size(); i++) out += separator + colored(render(rngs()[i].src(0)), color[i]);
+  for (size_t i = 0; i < rngs().size(); i++) out += separator + colored(render(rngs()[i].src(0), true, repr), color[i]);
   if (int earlier = name_counts[to_function_name(out)]++; earlier > 0)
     return out + colored("n" + std::to_string(earlier), "BLACK");
   return out + colored("", "BLACK");
