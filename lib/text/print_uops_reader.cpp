@@ -221,8 +221,8 @@ class ListingReader : public PyValues {
   UopsListing out_;
   std::vector<UOp> sources_;
   std::unordered_map<std::string, std::vector<UOp>> constants_;  // by what print_uops prints of them
-  std::unordered_map<std::string, std::string_view> below_;    // by position what follows it; filled when asked
-  std::unordered_map<std::string_view, size_t> above_;         // of that the first position
+  std::unordered_map<std::string, std::string_view> below_;      // by position what follows it; filled when asked
+  std::unordered_map<std::string_view, size_t> above_;           // of that the first position
   size_t ambiguous_ = 0, outside_ = 0;
   LostByNumber lost_;              // by position
   std::span<const UOp> truth_;     // what is being read, where that is known

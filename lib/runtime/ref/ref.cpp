@@ -129,7 +129,7 @@ std::string RefNotes::text() const {
   add(wide_shifts, "shift", " by the width or more");
   add(unfit_casts, "cast", " of a float to an integer that does not hold it");
   add(overlaps, "store", " of another value to an element that was stored before: which is last is up to the device");
-  add(negative_sizes, "loop", " of a negative size");
+  add(negative_sizes, "loop", kNegativeSize);
   add(outside_domain, "square root or logarithm", " of a negative number");
   return out;
 }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/support/result.h"
@@ -31,6 +32,7 @@ struct RefNotes {
   uint64_t outside_domain = 0;
   uint64_t negative_sizes = 0;  // of loops, which run not at all in C, and 2^32 times in tinygrad's LLVM IR
   uint64_t overlaps = 0;  // stores to an element of a buffer that had been stored to, of another value
+  static constexpr std::string_view kNegativeSize = " of a negative size";  // what text() says of those
   std::string text() const;  // "2 integer divisions by zero", empty when there was nothing
 };
 

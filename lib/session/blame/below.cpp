@@ -5,6 +5,7 @@
 
 #include "lib/compile/compile.h"
 #include "lib/runtime/compile_source.h"
+#include "lib/runtime/ref/ref.h"
 #include "lib/session/blame/by_elements.h"
 #include "lib/session/blame/first_wrong_node.h"
 #include "lib/session/blame/rewrites.h"
@@ -51,9 +52,10 @@ class Below {
 
   void blame(const Outcome& failed) {
     dies_ = failed.kind == Outcome::Kind::Dies;
-    if (is_wrong_in_ref())
+    std::string notes;
+    if (run_.is_small() && !run_.is_right_in_ref(list_, notes))
       return say(Verdict::Unresolved, "the linear list is wrong in REF, every stage before it right");
-    if (std::string notes = dies_ ? run_.notes_of_ref(list_) : ""; notes.find("negative size") != notes.npos)
+    if (dies_ && notes.find(RefNotes::kNegativeSize) != notes.npos)
       return say(Verdict::Unresolved, "REF notes " + notes + ": devices may differ");
     const Target& target = *run_.place().target;
     if (target.device != "CPU" || run_.place().is_ref)
@@ -95,8 +97,6 @@ class Below {
 
   void say(Verdict verdict, const std::string& detail) { report_.verdict = verdict, report_.detail = detail; }
 
-  bool is_wrong_in_ref() { return run_.is_small() && !run_.is_right_in_ref(list_); }
-
   // ---- the compiler
 
   // Whether the kernel fails, compiled as the job says.
@@ -131,10 +131,13 @@ class Below {
 
   // Whether it passes when vectors are stored, loaded, or both element by element: names the first that is such.
   bool name_moved_vector(bool (*is_such)(UOp) = moves_vector) {
+    std::vector<UOp> tried;
     for (OpSet ops : {OpSet{Op::STORE}, OpSet{Op::LOAD}, OpSet{Op::STORE, Op::LOAD}}) {
       auto first = std::ranges::find_if(list_, [&](UOp u) { return u.in(ops) && moves_vector(u) && is_such(u); });
       if (first == list_.end()) continue;
       std::vector<UOp> list = by_elements(list_, ops);
+      if (list == tried) continue;  // there are none of the other
+      tried = list;
       auto kernel = run_.executable(list);
       if (!kernel || !run_.run(*kernel, *run_.place().device).passes()) continue;
       report_.confirmed = true;

@@ -84,10 +84,8 @@ class FailingRun {
   bool is_small() const { return is_small_; }
   // What an executable for `device` does.
   Outcome run(Executable& kernel, Device& device);
-  // Whether a list, run by REF, computes what is expected; also when REF cannot run it.
-  bool is_right_in_ref(std::span<const UOp> list);
-  // What REF notes of a list (RefNotes); empty: nothing, or it cannot run it.
-  std::string notes_of_ref(std::span<const UOp> list);
+  // Whether a list, run by REF, computes what is expected; also when REF cannot run it. `notes`: what it notes then.
+  bool is_right_in_ref(std::span<const UOp> list, std::string& notes);
   // What the device, or REF, stores when it runs that list, with arrays of its own besides the kernel's; nothing when
   // it refuses it, or the kernel dies.
   std::optional<Arrays> stored_by_device(std::span<const UOp> list, const Arrays& more = {});
