@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/session/known_causes.h"
 #include "lib/session/trial.h"
 
 namespace tgc {
@@ -78,6 +79,28 @@ TEST_CASE("judge: a cast of a float that the integer does not hold is left out w
   CHECK(c.passed());
   CHECK(c.left_out == 2);
   CHECK(c.text().find("2 of 8 left out: rounding, or what C leaves undefined, decides them") != std::string::npos);
+}
+
+TEST_CASE("known causes: C computes small integers as int, where that shows") {
+  Comparison differs{.different = 1};
+  // of data1[0], data1[1] of uchar
+  auto is_known = [&](const std::string& f, const char* renderer) {
+    std::string text = "data = UOp(Ops.DEFINE_GLOBAL, dtypes.uchar.ptr(4), (), 1)\n"
+                       "r = UOp.range(4, 0, AxisType.REDUCE)\n"
+                       "a = data.index(UOp.const(dtypes.index, 0))\nb = data.index(UOp.const(dtypes.index, 1))\n"
+                       "ast = " + f + ".sink()\n";
+    Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test").value_or_throw());
+    return !known_cause(in.root, {differs}, renderer).empty();
+  };
+  for (const char* f : {"(a+b).cast(dtypes.int)", "(a*b).cast(dtypes.half)", "((a+b)<a)", "((a+b)//b)",
+                        "data.index(r).reduce(r, arg=Ops.MUL).cast(dtypes.half)"}) {
+    CHECK_MESSAGE(is_known(f, "CLANG"), f);
+    CHECK_MESSAGE(!is_known(f, "LLVM"), f);
+  }
+  // what was cut to its dtype, or cannot be more than it holds
+  for (const char* f : {"(a+b)", "((a+b)+a).cast(dtypes.char)", "a.cast(dtypes.half)", "(a<b)",
+                        "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})
+    CHECK_MESSAGE(!is_known(f, "CLANG"), f);
 }
 
 }  // namespace tgc

@@ -9,13 +9,27 @@ namespace {
 
 bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
 
+// Whether it may come out with more digits than its dtype holds, before it is cut to it.
+bool computes(UOp u) {
+  return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
+}
+
+// Whether an operation sees of a small integer what is beyond its dtype, where that was not cut off.
+bool sees_all_digits(UOp u) {
+  return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
+}
+
 // C computes 8- and 16-bit integers as int, and clang half as float where the processor has no such arithmetic: a
-// result that is cast to a wider type at once has not been cut to its own.
+// result has not been cut to its own type when it is cast to a wider one at once; an integer, when it is compared,
+// divided or made a float.
 bool is_promoted(UOp u) {
-  if (!u.is(Op::CAST) || dtypes::is_float(u.dtype()) != dtypes::is_float(u.src(0).dtype())) return false;
-  DType own = u.src(0).dtype().scalar();
-  return own.itemsize() < 4 && u.dtype().scalar().itemsize() > own.itemsize() &&
-         u.src(0).in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL});
+  return std::ranges::any_of(u.src(), [&](UOp s) {
+    const DType own = s.dtype().scalar(), to = u.dtype().scalar();
+    if (!computes(s) || own.itemsize() >= 4) return false;
+    const bool is_wider = u.is(Op::CAST) && to.itemsize() > own.itemsize();
+    if (dtypes::is_float(own)) return is_wider && dtypes::is_float(to);
+    return dtypes::is_int(own) && (is_wider || (u.is(Op::CAST) && dtypes::is_float(to)) || sees_all_digits(u));
+  });
 }
 
 template <class Is>

@@ -40,7 +40,7 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
       return of_four(w, x, y, z);
     }
     case Op::IDIV:
-      if (b0 <= 0) return std::nullopt;
+      if (b0 <= 0 || b1 <= 0) return std::nullopt;  // a loop of a negative size ends before it begins
       return of_four(a0 / b0, a0 / b1, a1 / b0, a1 / b1);
     case Op::MOD:
       if (b0 <= 0 || b0 != b1) return std::nullopt;

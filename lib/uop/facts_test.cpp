@@ -129,6 +129,19 @@ TEST_CASE("facts: order, bounds, ranges, shape, device, key and render of every 
   CHECK(rendered > 100);
 }
 
+TEST_CASE("bounds: of a quotient by what a loop of a negative size counts, as tinygrad has them") {
+  Graph g;
+  UOp i = g.range(64, 1, AxisType::LOOP);
+  for (int size : {-4, -5, -9}) {  // i // (r + 5): the divisor's least is 5, its greatest 0 or less
+    INFO(size);
+    UOp divisor = g.range(size, 0, AxisType::LOOP) + 5;
+    CHECK(divisor.vmin().as_int() == 5);
+    CHECK(divisor.vmax().as_int() == 4 + size);
+    CHECK(py_equal((i / divisor).vmin(), dtypes::min(dtypes::index)));
+    CHECK(py_equal((i / divisor).vmax(), dtypes::max(dtypes::index)));
+  }
+}
+
 TEST_CASE("facts: deep graphs are no trouble") {
   Graph g;
   UOp x = g.variable("x", 0, 1);
