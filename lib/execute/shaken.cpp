@@ -6,9 +6,6 @@
 #include "lib/uop/graph.h"
 
 namespace tgc {
-namespace {
-
-// The distance from 1 to the next float of the dtype; 0: it is not shaken.
 double epsilon(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float64: return 0x1p-52;
@@ -20,6 +17,8 @@ double epsilon(DType dtype) {
     default: return 0;
   }
 }
+
+namespace {
 
 // The least number of the dtype that has all its digits: below it a step is as far as there. 0: no kernel comes near.
 double least_normal(DType dtype) {

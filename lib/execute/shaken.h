@@ -7,6 +7,9 @@
 
 namespace tgc {
 
+// The distance from 1 to the next float of a dtype, or of its elements; 0: they are no floats.
+double epsilon(DType dtype);
+
 inline constexpr int kShakings = 4;
 
 // The kernel `root`, a graph at any stage, with every step off in one of kShakings ways, as a graph that REF runs:

@@ -51,6 +51,23 @@ std::string json_of(const KernelText& kernel, const std::string& name) {
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
+// Whether both sides of the rewrite that is to blame differ in NaN or infinities alone, whatever the kernel makes of
+// them: a witness is a number wherever numbers differ, too.
+bool differs_at_the_ends(const BisectReport& blamed) {
+  auto is_end = [&](const char* side) {
+    auto it = blamed.witness.find(side);
+    return it != blamed.witness.end() && (it->second.ends_with("inf") || it->second == "nan");
+  };
+  return blamed.confirmed && (is_end("before") || is_end("after"));
+}
+
+// The graph of a repro bundle, under the settings that it names. Throws Failure.
+Loaded bundled_graph(const std::string& text, const std::string& name) {
+  Loaded in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
+  Settings settings = settings_from(in.info.settings).value_or_throw();
+  return std::move(load_text(settings, InputKind::Repro, text, name).value_or_throw());
+}
+
 // One campaign. Throws Failure.
 class Campaign {
  public:
@@ -235,29 +252,25 @@ class Campaign {
     return out;
   }
 
-  void found(const MadeGraph& made, const FuzzFailure& failure) {
-    const FuzzKernel& kernel = failure.other ? *failure.other : *made.kernel;
-    const uint64_t number = made.recipe.steps[0].number;
-    Session quiet{.jobs = 1};
-    quiet.over.target = failure.device == "REF" ? kernel.target : "";
-    auto load = [&] {
-      Loaded in{.graph = std::make_shared<Graph>(kernel.graph->settings()),
-                .info = {.name = "fuzz" + std::to_string(number)}};
-      in.root = copy_into(*in.graph, kernel.ast);
-      return in;
-    };
-    TrialSpec trial{.device = failure.device, .timeout_seconds = 20, .in_process = failure.device == "REF"};
-    for (UOp u : toposort(kernel.ast))
-      if (u.is(Op::DEFINE_VAR)) trial.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+  // A finding as bisect names it, and what it is counted under.
+  struct Named {
+    FuzzFinding finding;
+    std::string key;
+  };
+
+  // What bisect says of a graph that fails so. A stage may be wrong though what follows makes it right.
+  Named named(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet, TrialSpec trial,
+              const std::function<Loaded()>& load) const {
     Loaded in;
+    Session limited = quiet;
     auto bisected = [&] {
       Cancel limit(session_.cancel, kBisectSeconds, Cancel::By::Thread);
-      quiet.cancel = &limit;
+      limited.cancel = &limit;
       in = load();
-      return bisect(quiet, in, trial);
+      return bisect(limited, in, trial);
     };
     BisectReport blamed = bisected();
-    if (blamed.verdict == BisectReport::Verdict::Same && failure.device == "REF") {  // what follows makes it right
+    if (blamed.verdict == BisectReport::Verdict::Same && failure.device == "REF") {
       trial.each_stage = true;
       blamed = bisected();
     }
@@ -266,7 +279,7 @@ class Campaign {
                         .rule = blamed.rule,
                         .branch = blamed.branch,
                         .said = failure.said,
-                        .graph = number,
+                        .graph = made.recipe.steps[0].number,
                         .name = made.recipe.text(),
                         .again = again(made.recipe),
                         .times = 1};
@@ -275,54 +288,98 @@ class Campaign {
     if (!blamed.detail.empty() && (blamed.verdict == Verdict::Unresolved || blamed.verdict == Verdict::Rewrite))
       finding.said += "; " + blamed.detail;
     if (blamed.verdict == Verdict::Renderer && !blamed.before.empty()) finding.said += "; of " + blamed.before;
-    const bool is_wild = has_wild_constant(kernel.ast) || blamed.detail.find(kWildConstant) != std::string::npos;
+    const bool is_wild = has_wild_constant(in.root) || blamed.detail.find(kWildConstant) != std::string::npos;
     std::string rule = blamed.pass.empty() ? finding.rule : "LLVM's " + blamed.pass;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
     finding.known = known_.entry_of({.rule = rule,
                                      .symptom = failure.symptom,
                                      .said = finding.said,
                                      .node = blamed.node,
-                                     .is_non_finite = failure.is_non_finite,
+                                     .is_non_finite = failure.is_non_finite || differs_at_the_ends(blamed),
                                      .has_wild_constant = is_wild,
-                                     .settings = changed_settings(kernel.graph->settings())});
+                                     .settings = changed_settings(in.graph->settings())});
     std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known
                                            : finding.rule + " " + finding.branch;
     if (!finding.known.empty()) key += " (known)";  // of one symptom there may be another
     if (is_wild) key += " (constant)";
-    {
-      std::lock_guard guard(lock_);
-      auto [it, is_new] = findings_.try_emplace(key, finding);
-      if (!is_new) {
-        it->second.times++;
-        return;
-      }
-    }
-    Wanted wanted{failure.symptom == "crash"     ? Symptom::Kind::Crash
-                  : failure.symptom == "endless" ? Symptom::Kind::Endless
-                  : failure.symptom == "refused" ? Symptom::Kind::Refused
-                  : failure.symptom == "compile" ? Symptom::Kind::Compile
-                                                 : Symptom::Kind::Wrong,
-                  ""};
-    in = load();
+    return {std::move(finding), std::move(key)};
+  }
+
+  // Whether it is the first of its kind; another one is counted.
+  bool is_new(const Named& n) {
+    std::lock_guard guard(lock_);
+    auto [it, inserted] = findings_.try_emplace(n.key, n.finding);
+    if (!inserted) it->second.times++;
+    return inserted;
+  }
+
+  static Wanted wanted_of(const std::string& symptom) {
+    using Kind = Symptom::Kind;
+    return {symptom == "crash"     ? Kind::Crash
+            : symptom == "endless" ? Kind::Endless
+            : symptom == "refused" ? Kind::Refused
+            : symptom == "compile" ? Kind::Compile
+                                   : Kind::Wrong,
+            ""};
+  }
+
+  void found(const MadeGraph& made, const FuzzFailure& failure) {
+    const FuzzKernel& kernel = failure.other ? *failure.other : *made.kernel;
+    const std::string name = "fuzz" + std::to_string(made.recipe.steps[0].number);
+    Session quiet{.jobs = 1};
+    quiet.over.target = failure.device == "REF" ? kernel.target : "";
+    auto load = [&] {
+      Loaded in{.graph = std::make_shared<Graph>(kernel.graph->settings()), .info = {.name = name}};
+      in.root = copy_into(*in.graph, kernel.ast);
+      return in;
+    };
+    const TrialSpec plain{.device = failure.device, .timeout_seconds = 20, .in_process = failure.device == "REF"};
+    TrialSpec trial = plain;
+    for (UOp u : toposort(kernel.ast))
+      if (u.is(Op::DEFINE_VAR)) trial.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+    Named n = named(made, failure, quiet, trial, load);
+    if (!is_new(n)) return;
+
     Cancel limit(session_.cancel, kReduceSeconds, Cancel::By::Thread);
     quiet.cancel = &limit;
-    ReduceReport reduced = reduce(quiet, in, trial, wanted);
+    Loaded in = load();
+    ReduceReport reduced = reduce(quiet, in, trial, wanted_of(failure.symptom));
     if (!reduced.error.empty() && failure.symptom == "refused") {  // REF runs the list all the same
       in = load();
-      reduced = reduce(quiet, in, trial, {Symptom::Kind::Wrong, ""});
+      reduced = reduce(quiet, in, trial, wanted_of("wrong"));
     }
     std::string text = reduced.bundle;
     if (!reduced.error.empty()) {
-      finding.said += "; not reduced: " + reduced.error;
-      text = graph_to_json(kernel.ast, {.name = in.info.name,
+      n.finding.said += "; not reduced: " + reduced.error;
+      text = graph_to_json(kernel.ast, {.name = name,
                                         .target = kernel.target,
                                         .settings = changed_settings(kernel.graph->settings())});
+    } else if (n.finding.known.empty()) {
+      // a small kernel has fewer rewrites that may be to blame
+      auto load_small = [&] { return bundled_graph(text, name); };
+      auto small = catch_failures([&] { return named(made, failure, Session{.jobs = 1}, plain, load_small); });
+      const bool says_more = small && !(small->finding.rule.empty() && small->finding.known.empty());
+      if (says_more && small->key != n.key) {
+        if (!renamed(n.key, *small)) return;
+        n = std::move(*small);
+      }
     }
-    keep(finding, text);
+    n.finding.nodes = reduced.after;
+    keep(n.finding, text);
     std::lock_guard guard(lock_);
-    FuzzFinding& kept = findings_[key];
-    kept.nodes = reduced.after, kept.file = finding.file, kept.said = finding.said;
+    FuzzFinding& kept = findings_[n.key];
+    n.finding.times = kept.times;  // of its kind others may have been found since
+    kept = n.finding;
     if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);  // at once: it may be a long night
+  }
+
+  // Counts under another name what was counted under that key; whether it is the first of its kind.
+  bool renamed(const std::string& key, const Named& n) {
+    std::lock_guard guard(lock_);
+    const size_t times = findings_.extract(key).mapped().times;
+    auto [it, inserted] = findings_.try_emplace(n.key, n.finding);
+    it->second.times = inserted ? times : it->second.times + times;
+    return inserted;
   }
 
   // In the folder for findings, if there is one.

@@ -260,6 +260,36 @@ TEST_CASE("fuzz: names of graphs are read as they are written, and nothing else 
   }
 }
 
+TEST_CASE("fuzz: a finding is named as its smallest kernel names it, and what differs in NaN alone is told from others") {
+  // Graphs that a campaign found: LLVM refuses several of bfloat16's rewrites at once; a bool of a NaN; a rule's own
+  // rewrites, told from those of one that declined before it.
+  for (auto [graph, known] : {std::pair("68809", "bf16-to-float: Ops.CAST dtypes.float.vec("),
+                              {"231097", "non-finite, mul-zero [zero]"},
+                              {"201002/2462", "non-finite, mul-zero [zero]"}}) {
+    CAPTURE(graph);
+    FuzzReport report = fuzz(Session{.jobs = 1}, {.seed = 2000000,
+                                                  .graph = graph,
+                                                  .grow = {test_path("golden/kernels.jsonl.gz")},
+                                                  .known = test_path("known_unsound.md")});
+    CHECK(report.error == "");
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].known == known);
+    CHECK(report.findings[0].times == 1);
+    CHECK(report.exit_code() == 0);
+  }
+}
+
+TEST_CASE("fuzz: what large terms of a sum leave, and what rounding moves over a dtype's end, is no finding") {
+  for (const char* graph : {"62517", "32895"}) {
+    CAPTURE(graph);
+    FuzzReport report =
+        fuzz(Session{.jobs = 1}, {.seed = 2000000, .graph = graph, .grow = {test_path("golden/kernels.jsonl.gz")}});
+    CHECK(report.error == "");
+    CHECK(report.findings.empty());
+    CHECK(report.rounding > 0);
+  }
+}
+
 TEST_CASE("fuzz: of golden files that are cut short nothing is grown") {
   namespace fs = std::filesystem;
   fs::path cut = fs::temp_directory_path() / ("tgc_fuzz_test." + std::to_string(getpid()) + ".jsonl.gz");

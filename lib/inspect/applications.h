@@ -28,6 +28,7 @@ struct Application {
   UOp before, after;
   UOp told;                // of a substitution: what it was told to replace `before` by
   std::string_view within; // the rewrite's name
+  uint32_t made_from;      // how many nodes the graph had when the rule was tried
 };
 
 // A graph rewrite that a stage itself does, with the applications of its own (depth 0), a span of the list.
@@ -101,12 +102,12 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
   void gated(UOp node) override {
     if (names_.size() == 1) rewrites_.back().gates.push_back(node);
   }
-  void rewritten(const Hit& hit, UOp before, UOp after, Cost) override {
+  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (names_.size() == 1) rewrites_.back().applications.push_back(list_.size());
     UOp told;
     if (hit.rule == substitute_rules().rules()[0]) told = substitution_of(before.graph())->find(before);
     list_.push_back({at(), hit.rule, hit.branch, number(), ++in_stage_[hit.rule->name], int(names_.size()) - 1, before,
-                     after, told, names_.back()});
+                     after, told, names_.back(), cost.made_from});
   }
 
  private:

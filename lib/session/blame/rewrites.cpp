@@ -73,8 +73,10 @@ std::string how_unlike(UOp before, UOp after) {
 Suspect suspect_of(const Application& a, const Seen& seen) {
   // a substitution that does not make what it was told to: that beside what it made
   UOp before = a.told && !(a.told == a.after) ? a.told : a.before;
+  std::string beyond = number_beyond(a.before);
+  if (beyond.empty() && a.after) beyond = number_beyond(a.after);  // it came about there
   return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen,
-          side_text(before), side_text(a.after), describe(a.before), number_beyond(a.before),
+          side_text(before), side_text(a.after), describe(a.before), beyond,
           is_unlike(seen) ? how_unlike(before, a.after) : ""};
 }
 
@@ -304,7 +306,9 @@ void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
   const auto& list = log_.list();
   const size_t end = size_t(std::ranges::find(list, whole.number, &Application::number) - list.begin());
   size_t first = end;
-  while (first > 0 && list[first - 1].depth > whole.depth) first--;
+  // what was rewritten before that rule was tried was for another one, which then declined
+  auto is_within = [&](const Application& a) { return a.depth > whole.depth && a.made_from >= list[end].made_from; };
+  while (first > 0 && is_within(list[first - 1])) first--;
   for (const Suspect& s : suspects_)
     if (s.number >= list[first].number && s.number < whole.number && s.seen.differs_at_one_in(2) &&
         without(s).is_refused())
