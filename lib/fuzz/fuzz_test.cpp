@@ -260,7 +260,7 @@ TEST_CASE("fuzz: names of graphs are read as they are written, and nothing else 
   }
 }
 
-TEST_CASE("fuzz: a finding is named as its smallest kernel names it, and what differs in NaN alone is told from others") {
+TEST_CASE("fuzz: a finding is named as its smallest kernel names it, and what differs in NaN alone is told apart") {
   // Graphs that a campaign found: LLVM refuses several of bfloat16's rewrites at once; a bool of a NaN; a rule's own
   // rewrites, told from those of one that declined before it.
   for (auto [graph, known] : {std::pair("68809", "bf16-to-float: Ops.CAST dtypes.float.vec("),
