@@ -83,6 +83,23 @@ TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many e
   CHECK(trial.text(1, false).find("computes the same, but for ") != std::string::npos);
 }
 
+TEST_CASE("bisect: a rule that does it inside another one is named, not the other, though its sides are off by little") {
+  // data0[i] = (float)1.4426950408889634 of half * a[i % 2], from 'load collapse' on: 'split ranges' folds the cast
+  const std::string text =
+      "# tgc: {\"name\":\"k\",\"stage\":\"load collapse\",\"target\":\"CPU:CLANG\"}\n"
+      "i = UOp.range(4, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(2), (), 1).index(i%2)\n"
+      "v = UOp.const(dtypes.half, 1.4426950408889634).cast(dtypes.float)*a\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(v).end(i)"
+      ".sink(arg=KernelInfo(name='test', axis_types=()))\n";
+  BisectReport report = bisected(text, "", {.device = "REF"});
+  INFO(report.text());
+  CHECK(report.stage == "split ranges");
+  CHECK(report.rule == "cast-const");
+  CHECK(report.confirmed);
+  CHECK(report.proof == "it passes when that rule never applies");
+}
+
 TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {
   // data0[i, j] = (half)(j + 8192) < 8196, of all j at once: half holds every eighth
   const std::string text =

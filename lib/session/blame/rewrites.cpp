@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -288,13 +289,16 @@ Proof RewriteBlame::confirm(const Suspect& s) {
       Outcome other = without(s);
       if (other.passes()) return Proof::ByRun;
       if (other.is_refused() ? s.seen.plainly : stage_without(s).passes()) return Proof::ByGraph;
-      return Proof::None;
+      return proof_without_rule(s);  // what it does may be done again, further on
     }
   return proof_without(s);
 }
 
 Proof RewriteBlame::proof_without(const Suspect& s) {
-  if (without(s).passes()) return Proof::ByRun;
+  return without(s).passes() ? Proof::ByRun : proof_without_rule(s);
+}
+
+Proof RewriteBlame::proof_without_rule(const Suspect& s) {
   Veto all([&](uint64_t, const Hit& hit, UOp) { return hit.rule == s.rule && hit.branch == s.branch; });
   return run_.attempt(&all).passes() ? Proof::ByRule : Proof::None;
 }
@@ -319,11 +323,31 @@ void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
     if (i >= seen_.size() || seen_[i].kind == Seen::Kind::Open) unknown.push_back(suspect_of(list[i], {}));
   for (size_t i = 0; i < std::min(unknown.size(), kMostPartsTried); i++)
     if (without(unknown[i]).passes()) return accuse(unknown[i], Proof::ByRun);
+  if (auto part = part_by_rule(whole, first, end)) return accuse(*part, Proof::ByRule);
   if (unknown.empty()) return accuse(whole, proof);
   report_.verdict = BisectReport::Verdict::Unresolved;
   report_.stage = whole.stage->name;
   report_.detail = "it is " + described(whole) + ", or what is done inside it: " + described(unknown[0]) +
                    (unknown.size() > 1 ? " and " + std::to_string(unknown.size() - 1) + " more" : "");
+}
+
+// Of the rewrites from `first` up to `end`, which are parts of `whole`: one without whose rule it passes, though that
+// which it is a part of is still done. What is off by little shows in the end alone; and what the one leaves another may
+// do, further on.
+std::optional<Suspect> RewriteBlame::part_by_rule(const Suspect& whole, size_t first, size_t end) {
+  std::set<std::pair<const Rule*, const char*>> tried;
+  for (size_t i = first; i < end && tried.size() < kMostPartsTried; i++) {
+    const Application& a = log_.list()[i];
+    if (a.rule == whole.rule || !tried.emplace(a.rule, a.branch).second) continue;
+    bool whole_is_done = false;
+    Veto veto([&](uint64_t, const Hit& hit, UOp before) {
+      whole_is_done |= hit.rule == whole.rule && describe(before) == whole.whole_before;
+      return hit.rule == a.rule && hit.branch == a.branch;
+    });
+    if (run_.attempt(&veto).passes() && whole_is_done)
+      return suspect_of(a, i < seen_.size() ? seen_[i] : Seen{});
+  }
+  return std::nullopt;
 }
 
 // Of a rewrite that makes the graph wrong: another one, when it still fails without the first and passes without both.

@@ -3,6 +3,7 @@
 // the graph computes something else.
 #pragma once
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "lib/execute/two_sides.h"
@@ -71,9 +72,11 @@ class RewriteBlame {
   void compare(std::span<const Application> list);
   Proof confirm(const Suspect& s);
   Proof proof_without(const Suspect& s);
+  Proof proof_without_rule(const Suspect& s);
   bool is_in_first_wrong_stage(const Suspect& s);
   bool ends_wrong(const StageRow* stage);
   void accuse_within(const Suspect& whole, Proof proof);
+  std::optional<Suspect> part_by_rule(const Suspect& whole, size_t first, size_t end);
   bool accuse_unlike();
   bool accuse_two();
   bool accuse_two(const Suspect& first, const Suspect& second);
