@@ -130,7 +130,7 @@ class Starter {
       std::lock_guard lock(mutex_);
       if (!runs_) std::thread([this] { serve(); }).detach();
       runs_ = true;  // not when the thread could not be started: the next one tries again
-      tasks_.push(&task);
+      tasks_.push(std::move(task));
     }
     any_.notify_one();
     return started.get();
@@ -141,7 +141,7 @@ class Starter {
     for (;;) {
       std::unique_lock lock(mutex_);
       any_.wait(lock, [&] { return !tasks_.empty(); });
-      auto& task = *tasks_.front();
+      auto task = std::move(tasks_.front());  // its caller goes on before it has returned
       tasks_.pop();
       lock.unlock();
       std::lock_guard no_loading(loading_);
@@ -152,7 +152,7 @@ class Starter {
   std::mutex& loading_;
   std::mutex mutex_;
   std::condition_variable any_;
-  std::queue<std::packaged_task<Result<WorkerProcess>()>*> tasks_;
+  std::queue<std::packaged_task<Result<WorkerProcess>()>> tasks_;
   bool runs_ = false;
 };
 
