@@ -29,7 +29,7 @@ void add_fuzz(CLI::App& app, int& exit_code) {
   option("--known", o->spec.known, "FILE.md",
          "rules known to be unsound, as testdata/known_unsound.md names them: no failure");
   option("--tinygrad", o->spec.tinygrad, "PYTHON",
-         "a Python with tinygrad 0.12.0 and tgc.export, or a command that answers: it compiles the first 500, too");
+         "a Python with tinygrad 0.12.0 and tgc.export, or a command that answers: each is compiled there, too");
   option("--findings", o->spec.folder, "DIR", "where a repro bundle of each finding goes");
   option("-j,--jobs", o->jobs, "N", "threads; default: as many as there are processors")
       ->check(whole_number(1, kMostThreads));

@@ -107,6 +107,24 @@ TEST_CASE("launch facts name variables as JSON, those of bools too") {
   CHECK(facts->find("vars: [\"b\", false, true] [\"n\", 1, 9]\n") != std::string::npos);
 }
 
+TEST_CASE("launch facts say a size that has no infix form as its repr, as tinygrad does") {
+  const char* text =  // 8 * i threads, which WEBGPU shifts as uint
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(128), (), 0)\n"
+      "r = UOp(Ops.RANGE, dtypes.index, (UOp.variable('i', 1, 16),), (0, AxisType.LOOP))\n"
+      "s = UOp.range(8, 1, AxisType.LOOP)\n"
+      "ast = a.index(r*8+s, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(r, s).sink()\n";
+  Compilation c = begin(load(text), {.target = "WEBGPU"});
+  std::string facts = c.output(row_of("program")).value_or_throw();
+  const std::string size = "UOp(Ops.BITCAST, dtypes.int, arg=None, src=(\n"
+                           "  UOp(Ops.SHL, dtypes.uint, arg=None, src=(\n"
+                           "    UOp(Ops.BITCAST, dtypes.uint, arg=None, src=(\n"
+                           "      UOp(Ops.DEFINE_VAR, dtypes.int, arg=('i', 1, 16), src=()),)),\n"
+                           "    UOp(Ops.CONST, dtypes.uint, arg=3, src=()),)),))";
+  CHECK(facts.find("global_size: " + size + " 1 1\n") != std::string::npos);
+  CHECK(facts.find("ops: 0\n") != std::string::npos);
+  CHECK(facts.find("lds: (4*" + size + ")\n") != std::string::npos);
+}
+
 TEST_CASE("a compilation resumes where its graph says it ends, and a fork goes on by itself") {
   Compilation whole = begin(load(kKernel)), half = begin(load(kKernel));
   std::string source = *whole.source();

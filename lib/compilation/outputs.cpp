@@ -2,6 +2,8 @@
 
 #include "lib/text/golden.h"
 #include "lib/text/print_uops.h"
+#include "lib/text/repr.h"
+#include "lib/uop/render.h"
 #include "passes/program.h"
 #include "renderers/renderer.h"
 
@@ -58,14 +60,17 @@ std::string variable_text(UOp var) {
   return out + "]";
 }
 
+// As tinygrad prints a size: where an expression has no infix form, it is the node's repr.
+std::string size_text(Sint s) { return s.is_int() ? s.str() : render(s.uop(), true, repr); }
+
 // The launch facts as golden records hold them.
 GoldenProgram golden_program(const ProgramInfo& info) {
   GoldenProgram p{.name = info.name, .function_name = info.function_name, .applied_opts = info.applied_opts.str()};
-  p.ops = info.estimates.ops.str(), p.lds = info.estimates.lds.str(), p.mem = info.estimates.mem.str();
-  for (Sint s : info.global_size) p.global_size.push_back(s.str());
+  p.ops = size_text(info.estimates.ops), p.lds = size_text(info.estimates.lds), p.mem = size_text(info.estimates.mem);
+  for (Sint s : info.global_size) p.global_size.push_back(size_text(s));
   p.has_local_size = info.local_size.has_value();
   if (info.local_size)
-    for (Sint s : *info.local_size) p.local_size.push_back(s.str());
+    for (Sint s : *info.local_size) p.local_size.push_back(size_text(s));
   for (UOp var : info.vars) p.vars.push_back(variable_text(var));
   p.globals = info.globals, p.outs = info.outs, p.ins = info.ins;
   return p;

@@ -21,6 +21,7 @@
 #include "lib/support/file_name.h"
 #include "lib/support/write_file.h"
 #include "lib/text/graph_json.h"
+#include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
 
 namespace tgc {
@@ -28,7 +29,6 @@ namespace {
 
 constexpr size_t kMostKept = 4000;     // graphs that hit what few hit
 constexpr uint64_t kRare = 3;
-constexpr size_t kMostExported = 500;
 // Of one finding: of the processor, so that what is found does not hang on what else the machine does.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr const char* kFixedSetting = "ALLOW_HALF8";  // tinygrad reads it once, as the program begins
@@ -81,18 +81,21 @@ class Campaign {
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();
     begin_ = Clock::now();
+    const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
+    for (size_t i = 0; i < workers && !spec_.tinygrad.empty(); i++)
+      tinygrads_.push_back(std::make_unique<Tinygrad>(session_, spec_.tinygrad));
+    for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
     if (!spec_.graph.empty()) {
-      one(maker_.again(parse_recipe(spec_.graph).value_or_throw()));
+      one(maker_.again(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
       made_++;
     } else {
       std::vector<std::thread> threads;
-      for (unsigned i = 1; i < session_.jobs; i++) threads.emplace_back([&] { work(); });
-      work();
+      for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { work(tinygrad(i)); });
+      work(tinygrad(0));
       for (std::thread& t : threads) t.join();
     }
     report_.seconds = seconds_since(begin_);
     report_.made = made_;
-    compare_with_tinygrad();
     count_rules();
     for (auto& [key, finding] : findings_) report_.findings.push_back(finding);
   }
@@ -115,11 +118,14 @@ class Campaign {
         else session_.note(status.diag().text());
   }
 
-  void work() {
+  // That of a worker; null: nobody asks for it.
+  Tinygrad* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
+
+  void work(Tinygrad* tinygrad) {
     const Steering steering{.rule = [&](Chance& c) { return seldom_hit(c); },
                             .parent = [&](Chance& c) { return ancestor(c); }};
     for (uint64_t number; number = next_++, !over(number);) {
-      one(maker_.make(number, steering));
+      one(maker_.make(number, steering), tinygrad);
       made_++;
     }
   }
@@ -141,7 +147,7 @@ class Campaign {
   }
 
   // A kernel that hits what few hit is a parent from now on.
-  void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}, bool compared = false) {
+  void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
     for (auto& [rule, n] : hits) {
@@ -149,13 +155,8 @@ class Campaign {
       is_rare |= count < kRare;
       count++;
     }
-    is_rare &= made.kernel && rare_.size() < kMostKept;
-    bool exported = compared && !spec_.tinygrad.empty() && exported_.size() < kMostExported;
-    if (!is_rare && !exported) return;
-    auto text = text_of(*made.kernel);
-    if (!text) return;
-    if (exported && !text->settings.contains(kFixedSetting)) exported_.push_back({made.recipe, *text});
-    if (is_rare) rare_.push_back({made.recipe, std::move(*text)});
+    if (!is_rare || !made.kernel || rare_.size() >= kMostKept) return;
+    if (auto text = text_of(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
   }
 
   void count_rules() {
@@ -168,13 +169,13 @@ class Campaign {
   }
 
   // ---- one graph
-  void one(MadeGraph made) {
-    if (made.tensors) try_schedule(std::move(made));
-    else if (made.kernel) try_one(made);
+  void one(MadeGraph made, Tinygrad* tinygrad) {
+    if (made.tensors) try_schedule(std::move(made), tinygrad);
+    else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
   }
 
-  void try_one(const MadeGraph& made) {
+  void try_one(const MadeGraph& made, Tinygrad* tinygrad) {
     Chance chance = maker_.chance_for(made.recipe);
     bool on_devices = !spec_.device.empty() || chance.one_in(16);
     std::map<std::string, uint64_t> hits;
@@ -182,12 +183,14 @@ class Campaign {
     FuzzOutcome outcome =
         try_kernel(*made.kernel, chance, devices, [&](const Application& a) { hits[key_of(*a.rule)]++; });
     count(outcome);
-    note(hits, made, outcome.kind == FuzzOutcome::Kind::Compared);
+    note(hits, made);
     if (outcome.failure) found(made, *outcome.failure);
+    if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
   }
 
   // A tensor graph: its stages watched, and each of its kernels as any other.
-  void try_schedule(MadeGraph made) {
+  void try_schedule(MadeGraph made, Tinygrad* tinygrad) {
+    if (tinygrad) compare(*tinygrad, made.recipe, text_of(*made.tensors));
     auto whole = Compilation::begin(std::move(*made.tensors), {});
     if (!whole) return;
     ApplicationLog log;
@@ -199,7 +202,8 @@ class Campaign {
     note(hits);
     if (!schedule) return;
     for (size_t n : whole->kernel_numbers())
-      if (MadeGraph kernel = maker_.scheduled(*whole, made.recipe.steps[0].number, n); kernel.kernel) try_one(kernel);
+      if (MadeGraph kernel = maker_.scheduled(*whole, made.recipe.steps[0].number, n); kernel.kernel)
+        try_one(kernel, tinygrad);
   }
 
   void count(const FuzzOutcome& outcome) {
@@ -215,33 +219,38 @@ class Campaign {
   }
 
   // ---- text by text: tinygrad compiles the same graphs, and its records are replayed
-  void compare_with_tinygrad() {
-    if (exported_.empty()) return;
-    session_.progress("tinygrad compiles " + std::to_string(exported_.size()) + " graphs");
-    std::vector<KernelText> kernels;
-    for (const Ancestor& e : exported_) kernels.push_back(e.text);
-    auto reports = std::move(compared_with_tinygrad(session_, spec_.tinygrad, kernels).value_or_throw());
-    for (size_t i = 0; i < reports.size(); i++) {
-      const RecordReport& report = reports[i];
-      if (!report.skipped.empty()) {
-        session_.note("not compared with tinygrad: " + report.skipped);
-        continue;
-      }
-      if (report.identical()) {
-        report_.with_tinygrad++;
-        continue;
-      }
-      const Recipe& recipe = exported_[i].recipe;
-      auto [it, is_new] = findings_.try_emplace("divergence " + report.first);
-      FuzzFinding& finding = it->second;
-      finding.times++;
-      if (!is_new) continue;
-      finding.verdict = "divergence", finding.stage = report.first;
-      finding.said = "for " + report.target + "\n" + report.explanation;
-      finding.graph = recipe.steps[0].number, finding.name = recipe.text();
-      finding.again = again(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
-      keep(finding, json_of(kernels[i], "fuzz" + std::to_string(finding.graph)));
-    }
+  static Result<KernelText> text_of(const FuzzKernel& kernel) { return tgc::text_of(kernel); }
+  static Result<KernelText> text_of(const Loaded& tensors) {
+    auto text = pyrender(tensors.root);
+    if (!text) return text.diag();
+    return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
+  }
+
+  // Throws Failure when there is no such tinygrad.
+  static void expect_answers(Tinygrad& tinygrad) {
+    const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
+                      "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
+    (void)compared_with(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
+  }
+
+  void compare(Tinygrad& tinygrad, const Recipe& recipe, const Result<KernelText>& graph) {
+    if (!graph || graph->settings.contains(kFixedSetting)) return;
+    auto report = compared_with(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
+    const std::string trouble = !report ? report.diag().text() : report->skipped;
+    if (!trouble.empty()) return session_.note("not compared with tinygrad: " + trouble);
+    const bool is_kernel = !graph->target.empty();
+    std::lock_guard guard(lock_);
+    if (report->identical()) return (void)(is_kernel ? report_.with_tinygrad : report_.schedules_with_tinygrad)++;
+    auto [it, is_new] = findings_.try_emplace("divergence " + report->first);
+    FuzzFinding& finding = it->second;
+    finding.times++;
+    if (!is_new) return;
+    finding.verdict = "divergence", finding.stage = report->first;
+    finding.said = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
+    finding.graph = recipe.steps[0].number, finding.name = recipe.text();
+    finding.again = again(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
+    keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph)));
+    session_.note(finding.line() + "; again: " + finding.again);
   }
 
   // ---- a finding
@@ -398,12 +407,12 @@ class Campaign {
   const Maker maker_;
   KnownRules known_;
   std::vector<std::string> devices_;
+  std::vector<std::unique_ptr<Tinygrad>> tinygrads_;  // of each worker; empty: nobody asks for one
   Clock::time_point begin_;
   std::atomic<uint64_t> next_ = 0, made_ = 0;
   std::mutex lock_;  // of all that follows, and of the report
   std::map<std::string, uint64_t> counts_;  // of rules: graphs that they applied in
   std::vector<Ancestor> rare_;
-  std::vector<Ancestor> exported_;  // those that tinygrad compiles, too
   std::map<std::string, FuzzFinding> findings_;
 };
 

@@ -17,7 +17,7 @@ struct FuzzSpec {
   std::string device;  // every kernel also runs there; empty: one in 16 on the CPU, by LLVM and clang
   std::vector<std::string> grow;  // golden files whose kernels and tensor graphs others are grown from
   std::string known;  // a file of known unsound rules (lib/fuzz/known.h); empty: none is
-  // an export command, or a Python with tinygrad 0.12.0 and tgc.export: the first 500 graphs are compiled there, too
+  // an export command, or a Python with tinygrad 0.12.0 and tgc.export: each graph is compiled there, too
   std::string tinygrad;
   std::string folder;  // where bundles of findings go; empty: nowhere
 };
@@ -47,7 +47,8 @@ struct FuzzReport {
   size_t rounding = 0;  // runs whose results differ by no more than what their operations' last bits add up to
   size_t runs = 0, device_runs = 0;  // in REF; on devices
   double seconds = 0;
-  size_t with_tinygrad = 0;        // compared with tinygrad, text by text
+  size_t with_tinygrad = 0;  // that are tinygrad's, text by text
+  size_t schedules_with_tinygrad = 0;  // the same of the tensor graphs
   size_t rules = 0, rules_hit = 0;  // rewrite rules there are, and those that applied
   std::vector<std::string> never_hit;  // "NAME FILE"
   std::vector<FuzzFinding> findings;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "lib/fuzz/fuzz.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -51,7 +52,9 @@ std::string FuzzReport::text() const {
   std::string out = line;
   if (2 * rules_hit < rules) out += "those that never applied are named by --json\n";
   else if (!never_hit.empty()) out += "those that never applied:\n" + never_hit_text(never_hit);
-  if (with_tinygrad) out += std::to_string(with_tinygrad) + " graphs as tinygrad compiles them, text by text\n";
+  if (with_tinygrad || schedules_with_tinygrad)
+    out += counted(with_tinygrad, "kernel") + " and " + counted(schedules_with_tinygrad, "schedule") +
+           " as tinygrad makes them, text by text\n";
   for (const FuzzFinding& f : findings)
     if (!f.known.empty()) out += f.line() + "\n";
   for (const FuzzFinding& f : findings)
@@ -70,7 +73,7 @@ std::string FuzzReport::json() const {
     json.member("seed", seed).member("made", made).member("graphs", graphs).member("compiled", compiled);
     json.member("refused", refused).member("left_out", left_out).member("rounding", rounding);
     json.member("runs", runs).member("device_runs", device_runs).key("seconds").number(seconds, "%.3f");
-    json.member("with_tinygrad", with_tinygrad);
+    json.member("with_tinygrad", with_tinygrad).member("schedules_with_tinygrad", schedules_with_tinygrad);
     json.member("rules", rules).member("rules_hit", rules_hit).member("never_hit", never_hit);
     json.key("findings").array([&] {
       for (const FuzzFinding& f : findings)

@@ -83,7 +83,7 @@ TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many e
   CHECK(trial.text(1, false).find("computes the same, but for ") != std::string::npos);
 }
 
-TEST_CASE("bisect: a rule that does it inside another one is named, not the other, though its sides are off by little") {
+TEST_CASE("bisect: a rule that does it inside another one is named, not that one, though its sides are off by little") {
   // data0[i] = (float)1.4426950408889634 of half * a[i % 2], from 'load collapse' on: 'split ranges' folds the cast
   const std::string text =
       "# tgc: {\"name\":\"k\",\"stage\":\"load collapse\",\"target\":\"CPU:CLANG\"}\n"

@@ -16,7 +16,7 @@ std::string command_of(const std::string& tinygrad) {
   return tinygrad + (is_python ? " -m tgc.export" : "") + " --answer";
 }
 
-// {"id":..,"target":..,"settings":{..},"after":[..],"texts":{..},"until":..,"graph":{..}}
+// {"id":..,"target":..,"level":"tensor","settings":{..},"after":[..],"texts":{..},"until":..,"graph":{..}}
 std::string question_of(const Loaded& kernel, const Tinygrad::Stops& stops) {
   std::string text, nodes = graph_to_json(kernel.root, {});
   std::erase(nodes, '\n');
@@ -25,6 +25,7 @@ std::string question_of(const Loaded& kernel, const Tinygrad::Stops& stops) {
   JsonWriter json(text);
   json.object([&] {
     json.member("id", kernel.info.name).member("target", kernel.info.target);
+    if (kernel.is_tensor_graph) json.member("level", "tensor");
     json.key("settings").object([&] {
       for (const SettingInfo& s : all_settings())
         json.member(s.name, std::to_string(s.name == "CPU_COUNT" ? settings.cpu_count() : settings.*s.value));
@@ -94,24 +95,15 @@ Result<GoldenRecord> Tinygrad::record_of(const Loaded& kernel, const Stops& stop
   });
 }
 
-Result<std::vector<RecordReport>> compared_with_tinygrad(const Session& session, const std::string& tinygrad,
-                                                         std::span<const KernelText> kernels) {
+Result<RecordReport> compared_with(Tinygrad& tinygrad, const KernelText& graph, const std::string& name) {
   return catch_failures([&] {
-    Tinygrad asked(session, tinygrad);
     CheckPlan plan = std::move(make_check_plan("").value_or_throw());
     plan.explain = true;
-    std::vector<RecordReport> out;
-    for (const KernelText& text : kernels) {
-      Settings settings = settings_from(text.settings).value_or_throw();
-      std::string name = "kernel." + std::to_string(out.size());
-      Loaded kernel = std::move(load_text(settings, InputKind::Pyrender, text.ast, name).value_or_throw());
-      kernel.info.name = name, kernel.info.target = text.target;
-      auto record = asked.record_of(kernel);
-      if (record) out.push_back(check_record(*record, settings, plan));
-      else if (out.empty()) throw Failure(record.diag());
-      else out.push_back({.id = name, .target = text.target, .skipped = record.diag().text()});
-    }
-    return out;
+    Settings settings = settings_from(graph.settings).value_or_throw();
+    Loaded in = std::move(load_text(settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
+    in.info.name = name, in.info.target = graph.target, in.is_tensor_graph = graph.target.empty();
+    auto record = std::move(tinygrad.record_of(in).value_or_throw());
+    return check_record(record, settings, plan);
   });
 }
 

@@ -1,7 +1,6 @@
 // tinygrad itself, asked what it makes of kernels, and what tgc makes of them, text by text.
 #pragma once
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ struct RecordReport;
 struct KernelText {
   std::string ast;          // pyrender
   GoldenSettings settings;
-  std::string target;
+  std::string target;       // empty: it is a tensor graph
 };
 
 // The settings that are not tinygrad's defaults.
@@ -36,7 +35,8 @@ class Tinygrad {
     std::vector<std::pair<std::string, std::string>> texts;
     std::string until;  // the last stage that is wanted; empty: all are
   };
-  // What it makes of a kernel from the stage on that its info names, for the target there, under its graph's settings.
+  // What it makes of a kernel from the stage on that its info names, for the target there, under its graph's settings;
+  // of a tensor graph, its schedule.
   // Where it refuses, the record has an error, and what there is up to there. Errors: it died, or took too long.
   Result<GoldenRecord> record_of(const Loaded& kernel, const Stops& stops = {});
   // How long an answer may take from now on, in place of a minute.
@@ -48,9 +48,7 @@ class Tinygrad {
   bool answered_ = false;  // once
 };
 
-// Each compiled by tinygrad, as above, and replayed, in order; where there is no answer the report says so. An error:
-// there is none for the first.
-Result<std::vector<RecordReport>> compared_with_tinygrad(const Session& session, const std::string& tinygrad,
-                                                         std::span<const KernelText> kernels);
+// Compiled, or scheduled, by tinygrad, as above, and replayed. An error: there is no answer.
+Result<RecordReport> compared_with(Tinygrad& tinygrad, const KernelText& graph, const std::string& name);
 
 }  // namespace tgc

@@ -2,7 +2,8 @@
 (lib/session/README.md). A question without a stage asks for all that tinygrad makes of a kernel: {"record": ...}, the
 golden record of it. Its "after" names the stages that the graph has been through, which are passed over; "until" the
 last one that is wanted; "texts" what tgc has after each: the first that is another one is the last that is wanted, and
-every match of a rule in it is recorded, too."""
+every match of a rule in it is recorded, too. Of "level": "tensor" the graph is one of tensors: the record of its
+schedule."""
 import contextlib, io, json, os, resource, sys
 
 import tinygrad.codegen as codegen
@@ -11,7 +12,7 @@ from tinygrad.codegen.opt.postrange import Scheduler
 from tinygrad.uop.ops import KernelInfo, Ops, PatternMatcher, UOp, print_uops
 
 from tgc_export.matches import noting_rewrite, recorded
-from tgc_export.records import Stops, kernel_record, make_renderer, replaced, replay_names, text_of
+from tgc_export.records import Stops, kernel_record, make_renderer, replaced, replay_names, schedule_record, text_of
 
 NAMES, RENDERERS = replay_names(), {}
 MOST_SECONDS = 30  # of the processor for a record; whoever asks waits for a minute
@@ -127,7 +128,15 @@ class NotesMatches(Stops):
   def note(self, *match): self.matches.append(match)
 
 
+def schedule_of(question):
+  import tinygrad.engine.schedule as schedule
+  with under(question["settings"]):
+    make = schedule.complete_create_schedule_with_vars
+    return schedule_record(question["id"], nodes_of(question["graph"])[-1], make)[0]
+
+
 def record_of(question):
+  if question.get("level") == "tensor": return schedule_of(question)
   sink, target = nodes_of(question["graph"])[-1], question["target"]
   stops = NotesMatches(question.get("after", ()), question.get("until"), question.get("texts", ()))
   with under(question["settings"]), replaced(PatternMatcher, "rewrite", noting_rewrite(stops.note)):
@@ -143,7 +152,7 @@ def record_of(question):
 def in_child(answer, question, out):
   """Answers in a process of its own. So what tinygrad keeps of a graph has no say in the next one (of 0.0 and -0.0, which
   are equal to it, the first to come stands for both), and what kills it is an answer, too."""
-  renderer_of(question["target"])  # here, so that it is made once
+  if question["target"]: renderer_of(question["target"])  # here, so that it is made once
   child = os.fork()
   if child == 0:
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))

@@ -2,13 +2,12 @@
 // (lib/execute/two_sides.h). Where no look tells, a search: the first stage, and the first of its rewrites, after which
 // the graph computes something else.
 #pragma once
-#include <functional>
 #include <optional>
 #include <vector>
 
-#include "lib/execute/two_sides.h"
 #include "lib/inspect/applications.h"
 #include "lib/session/blame/failing_run.h"
+#include "lib/session/blame/look.h"
 
 namespace tgc {
 
@@ -29,12 +28,6 @@ struct Suspect {
 // A node as a tree of that depth, short enough to be read: of lines that are the same one, the end of a long one left
 // out.
 std::string tree_text(UOp u, int depth);
-
-// What both sides of applications of that compilation compute, of all in the list or of those that are wanted. No
-// fault is in what is made for the comparison.
-Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
-                                  const VariableValues& variables,
-                                  const std::function<bool(const Application&)>& wanted = {});
 
 // Names it in a report: stage, rule, branch, location, number, both sides.
 void name_suspect(const Suspect& s, BisectReport& report);

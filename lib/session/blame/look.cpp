@@ -1,0 +1,116 @@
+#include "lib/session/blame/look.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/execute/closed.h"
+#include "lib/execute/element.h"
+#include "lib/rewrite/rewrite.h"
+
+namespace tgc {
+namespace {
+
+// What an application is compared as. A substitution is to make what it was told to, to the letter. While an expression
+// is simplified under a condition, variables that the kernel does not have stand for parts of it: a substitution puts
+// them in, its inverse takes them out again. What such a variable stands for is what it was put in for.
+class Meanings {
+ public:
+  Meanings(UOp ast, std::span<const Application> list) : list_(list) {
+    for (UOp u : toposort(ast))
+      if (u.is(Op::DEFINE_VAR)) own_.insert(u);
+  }
+
+  Sides sides(size_t i) {
+    const Application& a = list_[i];
+    if (a.told) note(a);
+    UOp before = a.told ? a.told : a.before;  // whether that is the right one: the sides of who told tell
+    return a.depth ? within(before, a.after) : Sides{before, a.after};
+  }
+
+ private:
+  void note(const Application& a) {
+    if (stands_for_another(a.before)) {
+      put_in_.erase(a.before);
+      return;
+    }
+    for (UOp u : toposort(a.told)) {
+      if (!stands_for_another(u)) continue;
+      if (u == a.told || !put_in_.contains(u)) meanings_[u] = a.before, put_in_.insert(u);  // else it is another's
+      return;
+    }
+  }
+  bool stands_for_another(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_.contains(u); }
+  static UOp meant(UOp whole, const Substitution& meanings) {
+    auto out = catch_failures([&] { return substitute(whole, meanings); });
+    return out ? *out : UOp();
+  }
+  // What is rewritten in between: of what variables stand for, what lies within their bounds.
+  Sides within(UOp before, UOp after) {
+    if (before == after) return {before, after};
+    Substitution all;
+    for (auto& [variable, meaning] : meanings_) {
+      UOp least = meaning.const_like(variable.vmin()), most = meaning.const_like(variable.vmax());
+      UOp value = py_less(meaning.vmin(), variable.vmin()) ? meaning.lt(least).where(least, meaning) : meaning;
+      if (py_less(variable.vmax(), meaning.vmax())) value = most.lt(value).where(most, value);
+      all.emplace_back(variable, value);
+    }
+    return all.empty() ? Sides{before, after} : Sides{meant(before, all), meant(after, all)};
+  }
+
+  std::span<const Application> list_;
+  std::unordered_set<UOp> own_;
+  std::unordered_set<UOp> put_in_;  // variables that have not been taken out since
+  std::unordered_map<UOp, UOp> meanings_;
+};
+
+// While tensors get their loops, what a node computes hangs on loops that stand nowhere in the graph as yet.
+bool gets_loops(const Application& a) {
+  return a.depth == 0 && a.within == "apply rangeify";
+}
+
+// How often sides that REF cannot run are halved: enough to single out a few of some thousands.
+constexpr int kMostHalvings = 40;
+
+// compare_sides, by halves where REF cannot run what was made of them: one that it cannot run says nothing of others.
+// `failures`: how many more may be.
+Result<std::vector<Seen>> compared(std::span<const Sides> sides, const Arrays& arrays, const VariableValues& variables,
+                                   int& failures) {
+  auto all = compare_sides(sides, arrays, variables);
+  if (all || failures-- <= 0) return all;
+  if (sides.size() == 1) return std::vector<Seen>(1);
+  auto first = compared(sides.first(sides.size() / 2), arrays, variables, failures);
+  auto rest = compared(sides.subspan(sides.size() / 2), arrays, variables, failures);
+  if (!first || !rest) return all;
+  first->insert(first->end(), rest->begin(), rest->end());
+  return first;
+}
+
+}  // namespace
+
+Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
+                                  const VariableValues& variables,
+                                  const std::function<bool(const Application&)>& wanted) {
+  OwnRewrites own(c.graph());
+  Meanings meanings(c.ast(), list);
+  Elements elements(c.graph());
+  std::vector<Sides> sides;
+  std::vector<size_t> wrong;  // of the sides
+  for (size_t i = 0; i < list.size(); i++) {
+    if (wanted && !wanted(list[i])) continue;
+    Sides s = meanings.sides(i);
+    if (c.is_tensor_graph() && s.before && s.after) {
+      if (!gets_loops(list[i])) s = elements.sides(s.before, s.after);
+      else if (!elements.same_but_places(s.before, s.after)) wrong.push_back(sides.size());
+      else s.after = s.before;
+    }
+    sides.push_back(s);
+  }
+  int failures = kMostHalvings;
+  auto seen = compared(sides, arrays, variables, failures);
+  for (size_t i = 0; seen && i < wrong.size(); i++)
+    (*seen)[wrong[i]] = {.kind = Seen::Kind::Differ, .plainly = true, .points = Closing::kPoints};
+  return seen;
+}
+
+}  // namespace tgc

@@ -1,0 +1,19 @@
+// The look: what both sides of each rewrite of a compilation compute, evaluated in REF (lib/execute/two_sides.h).
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "lib/compilation/compilation.h"
+#include "lib/execute/two_sides.h"
+#include "lib/inspect/applications.h"
+
+namespace tgc {
+
+// What both sides of applications of that compilation compute, of all in the list or of those that are wanted. No
+// fault is in what is made for the comparison.
+Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
+                                  const VariableValues& variables,
+                                  const std::function<bool(const Application&)>& wanted = {});
+
+}  // namespace tgc
