@@ -4,7 +4,7 @@ golden record of it. Its "after" names the stages that the graph has been throug
 last one that is wanted; "texts" what tgc has after each: the first that is another one is the last that is wanted, and
 every match of a rule in it is recorded, too. Of "level": "tensor" the graph is one of tensors: the record of its
 schedule."""
-import contextlib, io, json, os, resource, sys
+import contextlib, io, itertools, json, os, resource, sys
 
 import tinygrad.codegen as codegen
 import tinygrad.helpers as helpers
@@ -130,9 +130,10 @@ class NotesMatches(Stops):
 
 def schedule_of(question):
   import tinygrad.engine.schedule as schedule
+  UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the graph's own have
+  sink = nodes_of(question["graph"])[-1]
   with under(question["settings"]):
-    make = schedule.complete_create_schedule_with_vars
-    return schedule_record(question["id"], nodes_of(question["graph"])[-1], make)[0]
+    return schedule_record(question["id"], sink, schedule.complete_create_schedule_with_vars)[0]
 
 
 def record_of(question):
