@@ -74,8 +74,10 @@ def replay(paths, recorder):
     if not is_golden: trouble(f"{path}: no golden file of version 1")
     wanted = {k: str(v) for k, v in header["settings"].items()}
     if wanted != recorder.usual:
+      here = " ".join(f"{k}={v}" for k, v in recorder.usual.items()) or "none"
       assignments = " ".join(f"{k}={v}" for k, v in wanted.items())
-      trouble(f"{path} was recorded under other settings; run again with\n  {assignments} before the command")
+      trouble(f"{path} was recorded under other settings than these ({here}); run again with " +
+              (f"\n  {assignments} before the command" if assignments else "none of them"))
     for line in lines:
       old, names = json.loads(line), replay_names()
       own = old.get("settings", {})
