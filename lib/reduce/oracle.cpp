@@ -88,12 +88,6 @@ Result<Shown> Oracle::first(const Specimen& c) {
   return shown_ = *shown;
 }
 
-// Whether what is looked at is what a kernel does when it runs, or may be, as a script may run it.
-bool Oracle::runs() const {
-  return shown_.symptom.kind == Kind::Wrong || shown_.symptom.kind == Kind::Crash ||
-         shown_.symptom.kind == Kind::Script;
-}
-
 bool Oracle::is_the_same(const Shown& other) const {
   if (!is_wanted(other.symptom) || other.blamed != shown_.blamed) return false;
   return is_either_ || other.symptom.cause == shown_.symptom.cause;
@@ -123,7 +117,7 @@ bool Oracle::fails(const Specimen& c) {
   if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
   calls_++;
   auto shown = catch_failures([&] { return look(c, &shown_).value_or_throw(); });
-  bool same = shown && is_the_same(*shown) && (!runs() || conduct_->stays_within(c));
+  bool same = shown && is_the_same(*shown) && conduct_->stays_within(c);
   std::lock_guard guard(lock_);
   known_[key] = {same ? Answer::Yes : Answer::No, same ? shown->symptom.kind : Kind::None};
   return same;

@@ -61,7 +61,6 @@ class Oracle {
  private:
   bool is_wanted(const Symptom& symptom) const;
   bool is_the_same(const Shown& other) const;
-  bool runs() const;
   Result<Shown> look(const Specimen& c, const Shown* same);
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: well formed, and a glance has nothing against it
   Answer answer(const Specimen& c, const std::string& key);

@@ -379,6 +379,27 @@ TEST_CASE("bisect: what is refused did not crash: the renderer is to blame, whic
   CHECK_FALSE(type.confirmed);
 }
 
+TEST_CASE("bisect: a loop that is ended twice, which no renderer prints, is no trouble") {
+  const std::string text =  // two maxima over loops that become one
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 1)\n"
+      "c3 = UOp.const(dtypes.float, 1.0)\n"
+      "c5 = UOp.range(2, 0, AxisType.REDUCE)\n"
+      "c6 = c3.reduce(c5, arg=Ops.MAX)\n"
+      "c7 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c6)\n"
+      "c8 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(16), (), 5)\n"
+      "c10 = UOp.range(16, 1, AxisType.LOOP)\n"
+      "c13 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(16), (), 4)\n"
+      "c15 = (c10<UOp.const(dtypes.index, 2)).where(c3, c13.index(c10))\n"
+      "c17 = UOp.range(64, 2, AxisType.REDUCE)\n"
+      "c18 = c15.reduce(c17, arg=Ops.MAX)\n"
+      "c20 = c8.index(c10, ptr=True).store(c18).end(c10)\n"
+      "ast = c7.sink(c20)\n";
+  BisectReport report = bisected(text, "");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict == Verdict::Renderer);
+  CHECK(report.detail == "an END without a RANGE before it");
+}
+
 TEST_CASE("bisect: where another result is expected than the graph computes no rewrite is accused") {
   std::string other = std::filesystem::temp_directory_path() / ("tgc_expected." + std::to_string(getpid()) + ".npz");
   Arrays arrays;

@@ -28,7 +28,7 @@ struct Judged {
   }
   Comparison judged(const ToleranceOptions& tolerance = {}) {
     VariableValues none;
-    auto out = judge({loaded.root, inputs, none, true}, actual, expected,
+    auto out = judge({loaded.root, inputs, none, {true}}, actual, expected,
                      [&](const Array& e) { return tolerance_for(tolerance, loaded.root, e); });
     return std::move(out.value_or_throw()[0]);
   }

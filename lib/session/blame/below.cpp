@@ -11,6 +11,7 @@
 #include "lib/session/blame/rewrites.h"
 #include "lib/support/lines.h"
 #include "lib/uop/graph.h"
+#include "passes/program.h"
 #include "renderers/renderer.h"
 
 namespace tgc {
@@ -191,6 +192,7 @@ void blame_refusal(FailingRun& run, std::span<const UOp> list, const Outcome& re
   const bool compiler_fails = said.starts_with("the compiler of ");  // dies, or does not end
   const bool is_no_source = said.find(" source does not compile: ") != said.npos;
   auto source = render_source(target, list);
+  if (auto facts = program_info(list); !facts) source = facts.diag();  // tinygrad's renderer asks for them, too
   if (source && !compiler_fails && !is_no_source) throw Failure(refused.diag);  // there is no compiler here
   const bool is_right = source && (compiler_fails || other_compiler_takes(target, *source));
   report.verdict = is_right ? Verdict::Compiler : Verdict::Renderer;
