@@ -342,6 +342,7 @@ class Evaluation {
         if (!a && !p.dtype.is(Scalar::Index)) continue;  // a value that is not used: it may be any
         std::string before = a ? text(p, p.before, point) : "Invalid", after = b ? text(p, p.after, point) : "Invalid";
         double apart = a != b ? INFINITY : distance(p, point);
+        if (before != after) out.exactly = false;
         if (!(apart > 0)) continue;
         out.points += std::exchange(last, point) != point;
         if (out.kind == Seen::Kind::Differ && (out.plainly || apart < 0.1)) continue;

@@ -28,6 +28,7 @@ struct Seen {
   // of sides that differ: whether by more than rounding could ever explain
   bool plainly = false;
   int points = 0;  // at how many of Closing::kPoints they differ
+  bool exactly = true;  // of sides that are the same: no two numbers are apart, not even by what rounding explains
   std::map<std::string, std::string> point;  // of ranges and variables, by name, where they differ
   std::string before, after;                 // what they are there
 

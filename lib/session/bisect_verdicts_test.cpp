@@ -100,6 +100,20 @@ TEST_CASE("bisect: a rule that does it inside another one is named, not that one
   CHECK(report.proof == "it passes when that rule never applies");
 }
 
+TEST_CASE("bisect: a right rule, without which the wrong one that it is part of decides otherwise, is not accused") {
+  // a sum over r < 256 of data1[.. r // 8 % 8 .. r % 8 .. r // 64 ..]: of three loops that become one
+  const std::string text =
+      "i = UOp.range(32, 1, AxisType.LOOP)\n"
+      "r = UOp.range(256, 0, AxisType.REDUCE)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4096), (), 1)"
+      ".index((r//8%8*8+r%8+(i*4+r//64)*64)//2).reduce(r, arg=Ops.ADD)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 0).index(i, ptr=True).store(a).end(i).sink()\n";
+  BisectReport report = bisected(text, "", {.device = "REF"});
+  INFO(report.text());
+  CHECK(report.rule == "merge-adjacent-ranges");
+  CHECK(report.confirmed);
+}
+
 TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {
   // data0[i, j] = (half)(j + 8192) < 8196, of all j at once: half holds every eighth
   const std::string text =

@@ -235,7 +235,8 @@ std::optional<Suspect> RewriteBlame::part_by_rule(const Suspect& whole, size_t f
   std::set<std::pair<const Rule*, const char*>> tried;
   for (size_t i = first; i < end && tried.size() < kMostPartsTried; i++) {
     const Application& a = log_.list()[i];
-    if (a.rule == whole.rule || !tried.emplace(a.rule, a.branch).second) continue;
+    const bool makes_the_same = i < seen_.size() && seen_[i].kind == Seen::Kind::Same && seen_[i].exactly;
+    if (makes_the_same || a.rule == whole.rule || !tried.emplace(a.rule, a.branch).second) continue;
     bool whole_is_done = false;
     Veto veto([&](uint64_t, const Hit& hit, UOp before) {
       whole_is_done |= hit.rule == whole.rule && describe(before) == whole.whole_before;
