@@ -151,7 +151,8 @@ TEST_CASE("bisect: what tinygrad is known to do wrong is found without a fault, 
   for (auto [id, rule] : kRules) {
     CAPTURE(id);
     std::string input = test_path("unsound.jsonl.gz") + "#" + id;
-    auto source = std::move(Source::open(Session(), input).value_or_throw());
+    Session session;
+    auto source = std::move(Source::open(session, input).value_or_throw());
     Loaded in = std::move(*std::move(source.next().value_or_throw()));
     BisectReport report = bisect(Session(), in, {.input = input});
     INFO(report.text(), report.error);
@@ -163,7 +164,8 @@ TEST_CASE("bisect: what tinygrad is known to do wrong is found without a fault, 
 
 TEST_CASE("bisect: a record that tgc does not make diverges: stage, rule, and which application") {
   auto bisect_record = [](const std::string& input, const BisectPlan& plan) {
-    auto source = std::move(Source::open(Session(), input).value_or_throw());
+    Session session;
+    auto source = std::move(Source::open(session, input).value_or_throw());
     Loaded in = std::move(*std::move(source.next().value_or_throw()));
     return bisect(Session(), in, {.input = input}, plan);
   };

@@ -35,7 +35,8 @@ const std::string kDivided =
 
 BisectReport bisected_schedule(const std::string& id, const std::string& fault) {
   WithEnvironment with("TGC_FAULT", fault);
-  auto source = std::move(Source::open(Session(), test_path("golden/tensor.jsonl.gz") + "#" + id).value_or_throw());
+  Session session;
+  auto source = std::move(Source::open(session, test_path("golden/tensor.jsonl.gz") + "#" + id).value_or_throw());
   Loaded in = std::move(*std::move(source.next().value_or_throw()));
   return bisect_tensor_graph(Session(), in, {.device = "REF"});
 }
@@ -332,7 +333,8 @@ TEST_CASE("bisect: a stand-in that is taken out wrongly is blamed, and not the r
   auto input = test_path("golden/kernels.jsonl.gz") + "#mv_interp_nearest.0";
   for (int n : {1, 4, 5}) {  // in0 is put in; what is put in for a range is made of in0; in0 is taken out
     WithEnvironment with("TGC_FAULT", "substitute@" + std::to_string(n));
-    auto source = std::move(Source::open(Session(), input).value_or_throw());
+    Session session;
+    auto source = std::move(Source::open(session, input).value_or_throw());
     Loaded in = std::move(*std::move(source.next().value_or_throw()));
     BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
     INFO(report.text(), report.error);
@@ -382,7 +384,8 @@ TEST_CASE("bisect: what is refused did not crash: the renderer is to blame, whic
   CHECK(neg.confirmed);
   CHECK(neg.proof == "the kernel of CPU:CLANG passes");
 
-  auto source = std::move(Source::open(Session(), test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
+  Session session;
+  auto source = std::move(Source::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
                               .value_or_throw());
   Loaded in = std::move(*std::move(source.next().value_or_throw()));
   BisectReport type = bisect(Session(), in, {.device = "CPU:CLANG"});  // a type that C does not have

@@ -38,7 +38,9 @@ class Source {
  public:
   // `kernel` picks one of many: by number from 0, by name or record id; of a tensor record that #ID picks, or of any
   // other tensor graph, one of its kernels. Empty: all.
+  // `session` outlives it.
   static Result<Source> open(const Session& session, const std::string& spec, const std::string& kernel = "");
+  static Result<Source> open(const Session&&, const std::string&, const std::string& = "") = delete;
 
   InputKind kind() const { return kind_; }
   const InputName& name() const { return name_; }

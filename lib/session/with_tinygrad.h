@@ -25,8 +25,10 @@ GoldenSettings changed_settings(const Settings& settings);
 // started anew where it dies or takes longer than a minute. Several threads may ask. The questions are README.md's.
 class Tinygrad {
  public:
-  // `tinygrad`: a Python with it and tgc.export, or a command that takes what tinygrad_export.py takes.
+  // `tinygrad`: a Python with it and tgc.export, or a command that takes what tinygrad_export.py takes. `session`
+  // outlives it.
   Tinygrad(const Session& session, const std::string& tinygrad);
+  Tinygrad(const Session&&, const std::string&) = delete;
 
   // Where it need not go on, of what tgc itself makes of the kernel.
   struct Stops {
