@@ -115,6 +115,25 @@ TEST_CASE("bisect: a right rule, without which the wrong one that it is part of 
   CHECK(report.confirmed);
 }
 
+TEST_CASE("bisect: a rule that loses the sign of a zero is named, and not the rewrite where an infinity comes of it") {
+  // the sum over r and s of 1 / (c[s - 4 where s >= 4] * b[(j * 21 + r * 3 + s) % 4]), where s < 3: what is read is 0
+  const std::string text =
+      "j = UOp.range(256, 1, AxisType.LOOP)\n"
+      "r = UOp.range(7, 2, AxisType.REDUCE)\n"
+      "s = UOp.range(3, 3, AxisType.REDUCE)\n"
+      "at = ((s<4)!=UOp.const(dtypes.bool, True)).where(s+-4, UOp.const(dtypes.index, Invalid))\n"
+      "c = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(3), (), 0).index(at)\n"
+      "b = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(4), (), 1).index((j*21+(r*3+s))%4)\n"
+      "v = (c*b).reciprocal().reduce(r, s, arg=Ops.ADD)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(256), (), 2).index(j, ptr=True).store(v).end(j).sink()\n";
+  BisectReport report = bisected(text, "", {.device = "REF"});
+  INFO(report.text());
+  CHECK(report.stage == "devectorize");
+  CHECK(report.rule == "mul-zero");
+  CHECK(report.branch == "zero");
+  CHECK(report.confirmed);
+}
+
 TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {
   // data0[i, j] = (half)(j + 8192) < 8196, of all j at once: half holds every eighth
   const std::string text =

@@ -228,6 +228,24 @@ void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
                    (unknown.size() > 1 ? " and " + std::to_string(unknown.size() - 1) + " more" : "");
 }
 
+// Whether both sides of an application were seen to be the same to the last bit, the sign of a zero, too.
+bool RewriteBlame::makes_the_same(size_t i) const {
+  return i < seen_.size() && seen_[i].kind == Seen::Kind::Same && seen_[i].exactly;
+}
+
+// A rule of which a few last bits, or the sign of a zero, are another after it, and that makes it fail all the same: a
+// sign is that of an infinity, further on.
+std::optional<Suspect> RewriteBlame::nearly_same_by_rule() {
+  std::set<std::pair<const Rule*, const char*>> tried;
+  for (size_t i = 0; i < seen_.size() && tried.size() < kMostPartsTried; i++) {
+    const Application& a = log_.list()[i];
+    if (seen_[i].kind != Seen::Kind::Same || seen_[i].exactly || !tried.emplace(a.rule, a.branch).second) continue;
+    Suspect s = suspect_of(a, {});
+    if (proof_without_rule(s) == Proof::ByRule) return s;
+  }
+  return std::nullopt;
+}
+
 // Of the rewrites from `first` up to `end`, which are parts of `whole`: one without whose rule it passes, though that
 // which it is a part of is still done. What is off by little shows in the end alone; and what the one leaves another
 // may do, further on.
@@ -235,8 +253,7 @@ std::optional<Suspect> RewriteBlame::part_by_rule(const Suspect& whole, size_t f
   std::set<std::pair<const Rule*, const char*>> tried;
   for (size_t i = first; i < end && tried.size() < kMostPartsTried; i++) {
     const Application& a = log_.list()[i];
-    const bool makes_the_same = i < seen_.size() && seen_[i].kind == Seen::Kind::Same && seen_[i].exactly;
-    if (makes_the_same || a.rule == whole.rule || !tried.emplace(a.rule, a.branch).second) continue;
+    if (makes_the_same(i) || a.rule == whole.rule || !tried.emplace(a.rule, a.branch).second) continue;
     bool whole_is_done = false;
     Veto veto([&](uint64_t, const Hit& hit, UOp before) {
       whole_is_done |= hit.rule == whole.rule && describe(before) == whole.whole_before;
@@ -412,6 +429,8 @@ bool RewriteBlame::search_stage(const StageRow* stage) {
     if (!run_after(r, i).passes()) continue;
     const bool is_refused = run_after(r, i + 1).is_refused();
     if (is_refused && !run_after(r, n).is_refused()) continue;  // what is on its way says nothing
+    if (!is_refused && makes_the_same(r.applications[i]))  // what was done before comes to light there
+      if (auto other = nearly_same_by_rule()) return accuse(*other, Proof::ByRule), true;
     accuse_within(suspect_of(log_.list()[r.applications[i]], {}), Proof::ByGraph);
     if (is_refused) report_.proof = "in REF the graph is right before it, and cannot be run after it";
     return true;

@@ -69,6 +69,8 @@ class RewriteBlame {
   bool is_in_first_wrong_stage(const Suspect& s);
   bool ends_wrong(const StageRow* stage);
   void accuse_within(const Suspect& whole, Proof proof);
+  bool makes_the_same(size_t i) const;
+  std::optional<Suspect> nearly_same_by_rule();
   std::optional<Suspect> part_by_rule(const Suspect& whole, size_t first, size_t end);
   bool accuse_unlike();
   bool accuse_two();
