@@ -287,8 +287,8 @@ TEST_CASE("bisect: no rewrite of tinygrad's own kernels is unlike, with vectors 
       (void)c.list();
       c.watch(nullptr);
       auto is_value = [](const Application& a) { return a.before.dtype().is_value(); };
-      for (const Seen& seen : look_at(c, log.list(), {}, {}, is_value).value_or_throw())
-        CHECK(seen.kind != Seen::Kind::Unlike);
+      auto all = look_at(c, log.list(), {}, {}, is_value);
+      for (const Seen& seen : all.value_or_throw()) CHECK(seen.kind != Seen::Kind::Unlike);
     }
   }
 }
