@@ -49,7 +49,7 @@ int64_t num_elements(const Axes& axes) {
 std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
   std::vector<int64_t> strides(to.size(), 0);  // of an axis of `to`, in `from`
   int64_t stride = 1;
-  for (size_t k = from.size(); k-- > 0; stride *= from[k].size) {
+  for (size_t k = from.size(); k-- > 0; stride = product_within(Limit::Nodes, stride, from[k].size)) {
     if (std::find(zeroed.begin(), zeroed.end(), from[k].id) != zeroed.end()) continue;
     auto at = std::find_if(to.rbegin(), to.rend(), [&](Axis a) { return a.id == from[k].id; });
     if (at == to.rend())

@@ -29,6 +29,7 @@ UOp lower_vectorize(UOp v) {
 }
 
 UOp lower_bind(UOp var, UOp val) {
+  if (!var.is(Op::DEFINE_VAR)) throw Failure("a BIND of what is no variable");
   Const least = var.arg()[1].to_const(), greatest = var.arg()[2].to_const();
   if (py_less(val.vmin(), least) || py_less(greatest, val.vmax()))
     throw Failure("a variable of " + least.str() + " to " + greatest.str() + " is bound to a value beyond");

@@ -26,6 +26,9 @@ TEST_CASE("rules of pm_lower_index_dtype") {
   t.declines("lower-binary", idx(x) + t.var("n", 0, 5));
   t.declines("lower-binary", x + y);
 
+  UOp of_sum = t.graph.node(Op::BIND, dtypes::index, {idx(x + y), idx(t.constant(dtypes::int32, 3))});  // no variable
+  CHECK_THROWS_AS(t.declines("lower-bind", of_sum), Failure);
+
   t.check("lower-const", t.constant(dtypes::index, 5), idx(t.constant(dtypes::int32, 5)));
   t.check("lower-const", t.constant(dtypes::index, 2147483647L), idx(t.constant(dtypes::int32, 2147483647L)));
   t.check("lower-const", t.constant(dtypes::index, 2147483648L), idx(t.constant(dtypes::int64, 2147483648L)));
