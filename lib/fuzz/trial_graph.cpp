@@ -64,6 +64,18 @@ UOp with_exact_floats(UOp root, bool sums_grow) {
   return same[root];
 }
 
+// Whether an index may count beyond 64 bits, though what it is made of does not: Python's numbers do not end there.
+bool may_overflow(UOp root) {
+  auto fits = [](UOp u) {
+    auto is_within = [](Const c) { return c.is_integral() && c.as_int().is_small(); };
+    return is_within(u.vmin()) && is_within(u.vmax());
+  };
+  return std::ranges::any_of(toposort(root), [&](UOp u) {
+    return u.dtype().is(Scalar::Index) && u.in({Op::ADD, Op::SUB, Op::MUL, Op::SHL}) && !fits(u) &&
+           std::ranges::all_of(u.src(), fits);
+  });
+}
+
 // What goes wrong with vectors in memory of that many elements, or of bools, if the list has any.
 std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   for (UOp u : list) {
@@ -82,7 +94,7 @@ class KernelTrial {
   KernelTrial(const FuzzKernel& kernel, Chance& chance, FuzzOutcome& out) : k_(kernel), c_(chance), out_(out) {}
 
   void run(const std::vector<std::string>& devices, const std::function<void(const Application&)>& on_rule) {
-    if (is_too_large(k_.ast)) return compile_alone(on_rule);
+    if (is_too_large(k_.ast) || may_overflow(k_.ast)) return compile_alone(on_rule);
     auto kernel = Executable::for_ref(k_.ast);
     if (!kernel) return;
     auto inputs = input_arrays(kernel->buffers(), {}, "", Drawing{.floats = floats_for(k_.ast)});
