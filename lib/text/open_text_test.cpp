@@ -265,6 +265,21 @@ TEST_CASE("open dialect: in a listing a constant that is a text of several lines
   CHECK(graph_to_json(read->root, first.info) == json);
 }
 
+TEST_CASE("open dialect: in a listing an op that no release here has keeps its name, and its arg") {
+  const std::string text =
+      "# tgc: {\"producer\":\"tinygrad 0.14.0\"}\n"
+      "   0 Ops.DEFINE_GLOBAL   :            dtypes.float.ptr(4)                      []                               0\n"
+      "   1 Ops.TWIDDLE         :            dtypes.float                             [0]                              7\n";
+  Graph graph;
+  graph.set_release(Release::v0_14);
+  auto read = read_uops(graph, text);
+  REQUIRE_MESSAGE(read.ok(), read.diag().text());
+  UOp last = read->list.back();
+  CHECK(shown_op(last) == "TWIDDLE");
+  CHECK(shown_arg(last) == Arg(7));
+  CHECK(text.ends_with(print_uops(read->list)));
+}
+
 TEST_CASE("open dialect: nodes sort and have keys as in their release") {
   const char* nodes = R"j({"op":"CONST","dtype":"dtypes.int","arg":1},
 {"op":"BUFFER","dtype":"dtypes.int","arg":1},

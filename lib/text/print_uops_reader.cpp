@@ -49,7 +49,9 @@ class ListingReader : public PyValues {
       fail(at, "found line " + position.str() + " of the listing", "line " + std::to_string(out_.list.size()));
     size_t op_at = (skip(), pos_);
     if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
+    size_t name_at = pos_ + 1;
     Op op = op_name();
+    const std::string_view name = text_.substr(name_at, pos_ - name_at);
     expect(':', "after the op");
     ranges();
     size_t dtype_at = pos_;
@@ -65,6 +67,7 @@ class ListingReader : public PyValues {
     size_t width = utf8_length(text_.substr(sources_at, pos_ - sources_at));
     size_t arg_at = std::min(pos_ + (width < 32 ? 32 - width : 0) + 1, text_.size());
     Arg a = arg(op, arg_at);
+    if (op == Op::OTHER) a = other_arg(graph_, name, a);
     note_place(at);
     if (lost) d = lost->dtype;
     if (lost && lost->src.is_tuple()) correct_sources(lost->src, at), ambiguous_ = ambiguous;
