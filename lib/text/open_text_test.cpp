@@ -268,8 +268,10 @@ TEST_CASE("open dialect: in a listing a constant that is a text of several lines
 TEST_CASE("open dialect: in a listing an op that no release here has keeps its name, and its arg") {
   const std::string text =
       "# tgc: {\"producer\":\"tinygrad 0.14.0\"}\n"
-      "   0 Ops.DEFINE_GLOBAL   :            dtypes.float.ptr(4)                      []                               0\n"
-      "   1 Ops.TWIDDLE         :            dtypes.float                             [0]                              7\n";
+      "   0 Ops.DEFINE_GLOBAL   :            dtypes.float.ptr(4)                      "
+      "[]                               0\n"
+      "   1 Ops.TWIDDLE         :            dtypes.float                             "
+      "[0]                              7\n";
   Graph graph;
   graph.set_release(Release::v0_14);
   auto read = read_uops(graph, text);
