@@ -43,16 +43,24 @@ bool TraceFilter::names(const TraceRule& r) const {
 
 bool TraceFilter::wants(const TraceRule& r, UOp before) const { return names(r) && (ops.empty() || before.in(ops)); }
 
+// The text of an arg; of a tuple that is longer than any line its beginning.
+static std::string arg_text(Arg a) {
+  if (!a.is_tuple() || a.items().size() <= kMaxWidth) return a.str();
+  std::string out = "(";
+  for (size_t i = 0; out.size() <= kMaxWidth; i++) out += a[i].repr() + ", ";
+  return out;
+}
+
 std::string trace_line(UOp u, const TraceConsumer& numbers) {
-  auto name = [&](UOp s) { return is_leaf_value(s) ? s.arg().str() : "#" + std::to_string(numbers.number(s)); };
+  auto name = [&](UOp s) { return is_leaf_value(s) ? arg_text(s.arg()) : "#" + std::to_string(numbers.number(s)); };
   std::string out = "#" + std::to_string(numbers.number(u)) + " = " + std::string(name_of(u.op()));
   if (u.dtype() != dtypes::void_) out += " " + std::string(u.dtype().repr());
   if (u.num_src()) {
     out += " (";
-    for (size_t i = 0; i < u.num_src(); i++) out += (i ? ", " : "") + name(u.src(i));
+    for (size_t i = 0; i < u.num_src() && out.size() <= kMaxWidth; i++) out += (i ? ", " : "") + name(u.src(i));
     out += ")";
   }
-  if (!u.arg().is_none()) out += " " + u.arg().repr();
+  if (!u.arg().is_none() && out.size() <= kMaxWidth) out += " " + (u.arg().is_tuple() ? arg_text(u.arg()) : u.arg().repr());
   if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
   if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
   if (u.in(kInfixOps) && is_tree_within(u, 40)) {
