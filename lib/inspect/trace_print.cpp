@@ -60,7 +60,8 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
     for (size_t i = 0; i < u.num_src() && out.size() <= kMaxWidth; i++) out += (i ? ", " : "") + name(u.src(i));
     out += ")";
   }
-  if (!u.arg().is_none() && out.size() <= kMaxWidth) out += " " + (u.arg().is_tuple() ? arg_text(u.arg()) : u.arg().repr());
+  if (!u.arg().is_none() && out.size() <= kMaxWidth)
+    out += " " + (u.arg().is_tuple() ? arg_text(u.arg()) : u.arg().repr());
   if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
   if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
   if (u.in(kInfixOps) && is_tree_within(u, 40)) {
