@@ -38,11 +38,11 @@ input is answered on standard output, by tinygrad 0.12.0.
 In a program: `from tinygrad_export import tgc_export; tgc_export(tensor, path="out.jsonl.gz")` records the schedule and
 the kernels of tensors and realizes nothing. Under this command the path is left out.
 """
-import argparse, contextlib, importlib.metadata, importlib.util, itertools, json, os, pathlib, sys
+import argparse, contextlib, importlib.metadata, importlib.util, json, os, pathlib, sys
 
 from tgc_export.golden import WANTED, golden_lines, say, trouble
 from tgc_export.processes import finish, finish_at_the_end, program_name, run_program, tell_children
-from tgc_export.records import kernel_record, make_renderer, replaced, replay_names, schedule_record
+from tgc_export.records import kernel_record, make_renderer, replaced, replay_names, replayed_schedule
 from tgc_export.recorder import begin, tgc_export
 
 # These change the text of a stage, and no golden header can say so.
@@ -64,9 +64,7 @@ def installed_version():
 
 def replay(paths, recorder):
   """Makes the records of golden files again, of their graphs, under their settings."""
-  from tinygrad.engine import schedule
   from tinygrad.helpers import Context
-  from tinygrad.uop.ops import UOp
   for path in paths:
     lines = golden_lines(path)
     header = json.loads(next(lines, "{}"))
@@ -91,9 +89,7 @@ def replay(paths, recorder):
             record = kernel_record(old["id"], target, names["ast"], recorder.renderers[target])
             recorder.write("kernel", record, own, old.get("metadata"))
         else:
-          schedule.schedule_cache.clear()
-          UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the record's own have
-          record, _ = schedule_record(old["id"], names["ast"], schedule.complete_create_schedule_with_vars)
+          record = replayed_schedule(old["id"], names["ast"])
           if record is not None: recorder.write("tensor", record, own)
 
 

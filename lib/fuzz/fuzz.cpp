@@ -46,8 +46,7 @@ bool has_wild_constant(UOp root) {
 
 // The kernel as a file that every command takes. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
-  Settings settings = settings_from(kernel.settings).value_or_throw();
-  Loaded in = std::move(load_text(settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
+  Loaded in = std::move(load_under(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
@@ -64,8 +63,7 @@ bool differs_at_the_ends(const BisectReport& blamed) {
 // The graph of a repro bundle, under the settings that it names. Throws Failure.
 Loaded bundled_graph(const std::string& text, const std::string& name) {
   Loaded in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
-  Settings settings = settings_from(in.info.settings).value_or_throw();
-  return std::move(load_text(settings, InputKind::Repro, text, name).value_or_throw());
+  return std::move(load_under(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
 // One campaign. Throws Failure.
@@ -190,7 +188,7 @@ class Campaign {
 
   // A tensor graph: its stages watched, and each of its kernels as any other.
   void try_schedule(MadeGraph made, Tinygrad* tinygrad) {
-    if (tinygrad) compare(*tinygrad, made.recipe, text_of(*made.tensors));
+    if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensors));
     auto whole = Compilation::begin(std::move(*made.tensors), {});
     if (!whole) return;
     ApplicationLog log;
@@ -219,8 +217,7 @@ class Campaign {
   }
 
   // ---- text by text: tinygrad compiles the same graphs, and its records are replayed
-  static Result<KernelText> text_of(const FuzzKernel& kernel) { return tgc::text_of(kernel); }
-  static Result<KernelText> text_of(const Loaded& tensors) {
+  static Result<KernelText> tensors_text(const Loaded& tensors) {
     auto text = pyrender(tensors.root);
     if (!text) return text.diag();
     return KernelText{*text, changed_settings(tensors.graph->settings()), ""};

@@ -33,6 +33,14 @@ std::string micros(uint64_t ns) {
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
 
+// The text of an arg; of a tuple that is longer than any line its beginning.
+std::string arg_text(Arg a) {
+  if (!a.is_tuple() || a.items().size() <= kMaxWidth) return a.str();
+  std::string out = "(";
+  for (size_t i = 0; out.size() <= kMaxWidth; i++) out += a[i].repr() + ", ";
+  return out;
+}
+
 constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
 
 }  // namespace
@@ -42,14 +50,6 @@ bool TraceFilter::names(const TraceRule& r) const {
 }
 
 bool TraceFilter::wants(const TraceRule& r, UOp before) const { return names(r) && (ops.empty() || before.in(ops)); }
-
-// The text of an arg; of a tuple that is longer than any line its beginning.
-static std::string arg_text(Arg a) {
-  if (!a.is_tuple() || a.items().size() <= kMaxWidth) return a.str();
-  std::string out = "(";
-  for (size_t i = 0; out.size() <= kMaxWidth; i++) out += a[i].repr() + ", ";
-  return out;
-}
 
 std::string trace_line(UOp u, const TraceConsumer& numbers) {
   auto name = [&](UOp s) { return is_leaf_value(s) ? arg_text(s.arg()) : "#" + std::to_string(numbers.number(s)); };

@@ -25,6 +25,18 @@ BisectReport bisected(const std::string& text, const std::string& fault, const T
   return bisect(Session(), in, spec);
 }
 
+// That rule is to blame for what REF makes of a kernel, in that stage, and it is confirmed.
+void check_named_in_ref(const std::string& text, const std::string& stage, const std::string& rule,
+                        const std::string& branch = "", const std::string& proof = "") {
+  BisectReport report = bisected(text, "", {.device = "REF"});
+  INFO(report.text());
+  CHECK(report.stage == stage);
+  CHECK(report.rule == rule);
+  CHECK(report.confirmed);
+  if (!branch.empty()) CHECK(report.branch == branch);
+  if (!proof.empty()) CHECK(report.proof == proof);
+}
+
 // data0[i] = a[i % 5] * 3 + b[i // 5]
 const std::string kDivided =
     "i = UOp.range(40, 0, AxisType.LOOP)\n"
@@ -93,12 +105,7 @@ TEST_CASE("bisect: a rule that does it inside another one is named, not that one
       "v = UOp.const(dtypes.half, 1.4426950408889634).cast(dtypes.float)*a\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(v).end(i)"
       ".sink(arg=KernelInfo(name='test', axis_types=()))\n";
-  BisectReport report = bisected(text, "", {.device = "REF"});
-  INFO(report.text());
-  CHECK(report.stage == "split ranges");
-  CHECK(report.rule == "cast-const");
-  CHECK(report.confirmed);
-  CHECK(report.proof == "it passes when that rule never applies");
+  check_named_in_ref(text, "split ranges", "cast-const", "", "it passes when that rule never applies");
 }
 
 TEST_CASE("bisect: a right rule, without which the wrong one that it is part of decides otherwise, is not accused") {
@@ -109,10 +116,7 @@ TEST_CASE("bisect: a right rule, without which the wrong one that it is part of 
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4096), (), 1)"
       ".index((r//8%8*8+r%8+(i*4+r//64)*64)//2).reduce(r, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 0).index(i, ptr=True).store(a).end(i).sink()\n";
-  BisectReport report = bisected(text, "", {.device = "REF"});
-  INFO(report.text());
-  CHECK(report.rule == "merge-adjacent-ranges");
-  CHECK(report.confirmed);
+  check_named_in_ref(text, "simplify ranges", "merge-adjacent-ranges");
 }
 
 TEST_CASE("bisect: a rule that loses the sign of a zero is named, and not the rewrite where an infinity comes of it") {
@@ -126,12 +130,7 @@ TEST_CASE("bisect: a rule that loses the sign of a zero is named, and not the re
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(4), (), 1).index((j*21+(r*3+s))%4)\n"
       "v = (c*b).reciprocal().reduce(r, s, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(256), (), 2).index(j, ptr=True).store(v).end(j).sink()\n";
-  BisectReport report = bisected(text, "", {.device = "REF"});
-  INFO(report.text());
-  CHECK(report.stage == "devectorize");
-  CHECK(report.rule == "mul-zero");
-  CHECK(report.branch == "zero");
-  CHECK(report.confirmed);
+  check_named_in_ref(text, "devectorize", "mul-zero", "zero");
 }
 
 TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {

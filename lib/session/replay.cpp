@@ -36,6 +36,12 @@ Result<Settings> settings_from(const GoldenSettings& recorded) {
   return settings;
 }
 
+Result<Loaded> load_under(const GoldenSettings& recorded, InputKind kind, std::string_view text,
+                          const std::string& name) {
+  auto settings = settings_from(recorded);
+  return settings ? load_text(*settings, kind, text, name) : settings.diag();
+}
+
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report) {
   InputName name = InputName::parse(spec);
   const std::string& id = name.id.empty() ? plan.id : name.id;

@@ -26,6 +26,9 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
 // Settings of a record alone: what tinygrad did under them does not depend on the environment here. Errors: a value
 // that a setting cannot have.
 Result<Settings> settings_from(const GoldenSettings& recorded);
+// A text read under such settings; `name` stands for its file in messages. Errors: as above, and what reading it says.
+Result<Loaded> load_under(const GoldenSettings& recorded, InputKind kind, std::string_view text,
+                          const std::string& name);
 
 // Values by name, in the order the names first came.
 template <class T>

@@ -99,11 +99,10 @@ Result<RecordReport> compared_with(Tinygrad& tinygrad, const KernelText& graph, 
   return catch_failures([&] {
     CheckPlan plan = std::move(make_check_plan("").value_or_throw());
     plan.explain = true;
-    Settings settings = settings_from(graph.settings).value_or_throw();
-    Loaded in = std::move(load_text(settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
+    Loaded in = std::move(load_under(graph.settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
     in.info.name = name, in.info.target = graph.target, in.is_tensor_graph = graph.target.empty();
     auto record = std::move(tinygrad.record_of(in).value_or_throw());
-    return check_record(record, settings, plan);
+    return check_record(record, in.graph->settings(), plan);
   });
 }
 

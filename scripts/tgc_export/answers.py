@@ -4,7 +4,7 @@ golden record of it. Its "after" names the stages that the graph has been throug
 last one that is wanted; "texts" what tgc has after each: the first that is another one is the last that is wanted, and
 every match of a rule in it is recorded, too. Of "level": "tensor" the graph is one of tensors: the record of its
 schedule."""
-import contextlib, io, itertools, json, os, resource, sys
+import contextlib, io, json, os, resource, sys
 
 import tinygrad.codegen as codegen
 import tinygrad.helpers as helpers
@@ -12,7 +12,7 @@ from tinygrad.codegen.opt.postrange import Scheduler
 from tinygrad.uop.ops import KernelInfo, Ops, PatternMatcher, UOp, print_uops
 
 from tgc_export.matches import noting_rewrite, recorded
-from tgc_export.records import Stops, kernel_record, make_renderer, replaced, replay_names, schedule_record, text_of
+from tgc_export.records import Stops, kernel_record, make_renderer, replaced, replay_names, replayed_schedule, text_of
 
 NAMES, RENDERERS = replay_names(), {}
 MOST_SECONDS = 30  # of the processor for a record; whoever asks waits for a minute
@@ -129,11 +129,8 @@ class NotesMatches(Stops):
 
 
 def schedule_of(question):
-  import tinygrad.engine.schedule as schedule
-  UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the graph's own have
   sink = nodes_of(question["graph"])[-1]
-  with under(question["settings"]):
-    return schedule_record(question["id"], sink, schedule.complete_create_schedule_with_vars)[0]
+  with under(question["settings"]): return replayed_schedule(question["id"], sink)
 
 
 def record_of(question):

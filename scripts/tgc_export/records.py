@@ -198,6 +198,16 @@ def schedule_record(name, sink, make_schedule):
   return {**record, "stages": stages.list, "kernels": kernels, "var_vals": dict(result[2])}, result
 
 
+def replayed_schedule(name, sink):
+  """The record of a graph that comes from a text; None for one that has nothing to schedule."""
+  import itertools
+  import tinygrad.engine.schedule as schedule
+  from tinygrad.uop.ops import UOp
+  schedule.schedule_cache.clear()
+  UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the graph's own have
+  return schedule_record(name, sink, schedule.complete_create_schedule_with_vars)[0]
+
+
 def without_custom_kernels(sink):
   """The graph with the KERNEL that the Python function of each CUSTOM_KERNEL makes in its place, as the scheduler
   itself does later: the function cannot be written down. Over several devices it is called on shards, which are not

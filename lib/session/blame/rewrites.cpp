@@ -98,6 +98,17 @@ size_t first_wrong(size_t n, IsRight is_right) {
 constexpr size_t kMostPartners = 4;     // suspects that are tried two by two
 constexpr size_t kMostPartsTried = 64;  // rewrites inside one that are left out
 
+// The first of list[first..end) that `is_candidate`, and that `is_to_blame`: of each rule and branch one is asked.
+// Null: there is none, as far as was tried.
+template <class IsCandidate, class IsToBlame>
+const Application* first_by_rule(std::span<const Application> list, size_t first, size_t end, IsCandidate is_candidate,
+                                 IsToBlame is_to_blame) {
+  std::set<std::pair<const Rule*, const char*>> tried;
+  for (size_t i = first; i < end && tried.size() < kMostPartsTried; i++)
+    if (is_candidate(i) && tried.emplace(list[i].rule, list[i].branch).second && is_to_blame(list[i])) return &list[i];
+  return nullptr;
+}
+
 bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
 }  // namespace
@@ -236,33 +247,29 @@ bool RewriteBlame::makes_the_same(size_t i) const {
 // A rule of which a few last bits, or the sign of a zero, are another after it, and that makes it fail all the same: a
 // sign is that of an infinity, further on.
 std::optional<Suspect> RewriteBlame::nearly_same_by_rule() {
-  std::set<std::pair<const Rule*, const char*>> tried;
-  for (size_t i = 0; i < seen_.size() && tried.size() < kMostPartsTried; i++) {
-    const Application& a = log_.list()[i];
-    if (seen_[i].kind != Seen::Kind::Same || seen_[i].exactly || !tried.emplace(a.rule, a.branch).second) continue;
-    Suspect s = suspect_of(a, {});
-    if (proof_without_rule(s) == Proof::ByRule) return s;
-  }
-  return std::nullopt;
+  auto is_near = [&](size_t i) { return seen_[i].kind == Seen::Kind::Same && !seen_[i].exactly; };
+  auto passes_without = [&](const Application& a) { return proof_without_rule(suspect_of(a, {})) == Proof::ByRule; };
+  const Application* a = first_by_rule(log_.list(), 0, seen_.size(), is_near, passes_without);
+  return a ? std::optional(suspect_of(*a, {})) : std::nullopt;
 }
 
 // Of the rewrites from `first` up to `end`, which are parts of `whole`: one without whose rule it passes, though that
 // which it is a part of is still done. What is off by little shows in the end alone; and what the one leaves another
 // may do, further on.
 std::optional<Suspect> RewriteBlame::part_by_rule(const Suspect& whole, size_t first, size_t end) {
-  std::set<std::pair<const Rule*, const char*>> tried;
-  for (size_t i = first; i < end && tried.size() < kMostPartsTried; i++) {
-    const Application& a = log_.list()[i];
-    if (makes_the_same(i) || a.rule == whole.rule || !tried.emplace(a.rule, a.branch).second) continue;
+  auto is_other = [&](size_t i) { return !makes_the_same(i) && log_.list()[i].rule != whole.rule; };
+  auto passes_without = [&](const Application& a) {
     bool whole_is_done = false;
     Veto veto([&](uint64_t, const Hit& hit, UOp before) {
       whole_is_done |= hit.rule == whole.rule && describe(before) == whole.whole_before;
       return hit.rule == a.rule && hit.branch == a.branch;
     });
-    if (run_.attempt(&veto).passes() && whole_is_done)
-      return suspect_of(a, i < seen_.size() ? seen_[i] : Seen{});
-  }
-  return std::nullopt;
+    return run_.attempt(&veto).passes() && whole_is_done;
+  };
+  const Application* a = first_by_rule(log_.list(), first, end, is_other, passes_without);
+  if (!a) return std::nullopt;
+  const size_t i = size_t(a - log_.list().data());
+  return suspect_of(*a, i < seen_.size() ? seen_[i] : Seen{});
 }
 
 // Of a rewrite that makes the graph wrong: another one, when it still fails without the first and passes without both.
