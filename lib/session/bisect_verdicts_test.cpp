@@ -292,6 +292,33 @@ TEST_CASE("bisect: no rewrite of tinygrad's own kernels is unlike, with vectors 
   }
 }
 
+TEST_CASE("bisect: a look at one rewrite says what a look at all says of it") {
+  // an index is simplified under its condition, where a variable stands for part of it
+  const std::string text =
+      "i = UOp.range(8, 0, AxisType.LOOP)\n"
+      "k = UOp.range(6, 1, AxisType.REDUCE)\n"
+      "x = UOp(Ops.TRUNC, dtypes.float, (i.cast(dtypes.float)*UOp.const(dtypes.float, 0.7),)).cast(dtypes.int)\n"
+      "at = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(48), (), 1).index(i*6+k)\n"
+      "s = (x!=k.cast(dtypes.int)).where(UOp.const(dtypes.float, 0.0), at).reduce(k, arg=Ops.ADD)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0).index(i, ptr=True).store(s).end(i).sink()\n";
+  WithEnvironment with("TGC_FAULT", "alu-under-invalid@1");
+  Session session;
+  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  Compilation c = std::move(session.begin(std::move(in)).value_or_throw());
+  ApplicationLog log;
+  c.watch(&log);
+  (void)c.list();
+  c.watch(nullptr);
+  auto all = std::move(look_at(c, log.list(), {}, {}).value_or_throw());
+  CHECK(std::ranges::any_of(all, [](const Seen& s) { return s.kind == Seen::Kind::Differ; }));
+  for (size_t i = 0; i < all.size(); i++) {
+    const Application& one = log.list()[i];
+    CAPTURE(one.rule->name);
+    auto alone = look_at(c, log.list(), {}, {}, [&](const Application& a) { return a.number == one.number; });
+    CHECK(alone.value_or_throw()[0].kind == all[i].kind);
+  }
+}
+
 TEST_CASE("bisect: of two faults, each of which is enough, both are named") {
   const std::string two =
       "i = UOp.range(24, 0, AxisType.LOOP)\n"

@@ -21,9 +21,13 @@ class Meanings {
       if (u.is(Op::DEFINE_VAR)) own_.insert(u);
   }
 
-  Sides sides(size_t i) {
+  // The applications are passed in their order, each once.
+  void pass(size_t i) {
+    if (list_[i].told) note(list_[i]);
+  }
+  // Of the one that was passed last.
+  Sides sides(size_t i) const {
     const Application& a = list_[i];
-    if (a.told) note(a);
     UOp before = a.told ? a.told : a.before;  // whether that is the right one: the sides of who told tell
     return a.depth ? within(before, a.after) : Sides{before, a.after};
   }
@@ -46,7 +50,7 @@ class Meanings {
     return out ? *out : UOp();
   }
   // What is rewritten in between: of what variables stand for, what lies within their bounds.
-  Sides within(UOp before, UOp after) {
+  Sides within(UOp before, UOp after) const {
     if (before == after) return {before, after};
     Substitution all;
     for (auto& [variable, meaning] : meanings_) {
@@ -97,6 +101,7 @@ Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> l
   std::vector<Sides> sides;
   std::vector<size_t> wrong;  // of the sides
   for (size_t i = 0; i < list.size(); i++) {
+    meanings.pass(i);
     if (wanted && !wanted(list[i])) continue;
     Sides s = meanings.sides(i);
     if (c.is_tensor_graph() && s.before && s.after) {
