@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxWidth = 200;
 constexpr size_t kMaxInfix = 90;
-constexpr size_t kMostLookedAt = 50'000'000;  // nodes a kernel: some seconds
+constexpr size_t kMostLookedAt = 100'000'000;  // nodes and their sources, a kernel: a few seconds
 
 // Whether `pattern`, in which `*` stands for anything, is `text`.
 bool glob(std::string_view pattern, std::string_view text) {
@@ -126,32 +126,30 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
 // The nodes that only one side has; the two roots in any case, and what both sides' changed nodes use right below them.
 void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
+  std::vector<UOp> gone{before}, come{after};
+  std::vector<UOp> context;  // what the changed nodes stand on
   // a rewrite costs as much as all below it: where a stage does not end, only what each rewrite is of is shown
-  const bool too_many = looked_at_ > kMostLookedAt;
-  auto below = [&](UOp root) { return too_many ? std::vector{root} : toposort(root); };
-  auto old_nodes = below(before), new_nodes = below(after);
-  looked_at_ += old_nodes.size() + new_nodes.size();
-  if (!too_many && looked_at_ > kMostLookedAt)
-    write_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
-  UOpSet in_old(graph), in_new(graph);
-  for (UOp u : old_nodes) in_old.insert(u);
-  for (UOp u : new_nodes) in_new.insert(u);
-  auto only = [&](const std::vector<UOp>& nodes, const UOpSet& other, UOp root) {
-    std::vector<UOp> out;
-    for (UOp u : nodes)
-      if (u == root || (!other.contains(u) && !is_leaf_value(u))) out.push_back(u);
-    return out;
-  };
-  auto gone = only(old_nodes, in_new, before), come = only(new_nodes, in_old, after);
-  // context: what the changed nodes stand on
-  UOpSet told(graph);
-  std::vector<UOp> context;
-  for (auto* list : {&gone, &come})
-    for (UOp u : *list)
-      for (UOp s : u.src())
-        if (context.size() < 4 && in_old.contains(s) && in_new.contains(s) && !is_leaf_value(s) && !(s == after) &&
-            told.insert(s))
-          context.push_back(s);
+  if (looked_at_ <= kMostLookedAt) {
+    auto old_nodes = toposort(before), new_nodes = toposort(after);
+    UOpSet in_old(graph), in_new(graph), told(graph);
+    for (UOp u : old_nodes) in_old.insert(u), looked_at_ += 1 + u.num_src();
+    for (UOp u : new_nodes) in_new.insert(u), looked_at_ += 1 + u.num_src();
+    if (looked_at_ > kMostLookedAt)
+      write_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
+    auto only = [&](const std::vector<UOp>& nodes, const UOpSet& other, UOp root) {
+      std::vector<UOp> out;
+      for (UOp u : nodes)
+        if (u == root || (!other.contains(u) && !is_leaf_value(u))) out.push_back(u);
+      return out;
+    };
+    gone = only(old_nodes, in_new, before), come = only(new_nodes, in_old, after);
+    for (auto* list : {&gone, &come})
+      for (UOp u : *list)
+        for (UOp s : u.src())
+          if (context.size() < 4 && in_old.contains(s) && in_new.contains(s) && !is_leaf_value(s) && !(s == after) &&
+              told.insert(s))
+            context.push_back(s);
+  }
   for (UOp u : context) write_(indent + "      " + trace_line(u, *this) + "\n");
   auto list = [&](const std::vector<UOp>& nodes, std::string_view sign, std::string_view color) {
     size_t skip = nodes.size() > style_.max_lines ? nodes.size() - style_.max_lines : 0;

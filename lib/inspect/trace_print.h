@@ -51,7 +51,7 @@ class TracePrinter : public TraceConsumer {
   Write write_;
   std::string stage_;
   size_t shown_ = 0, all_ = 0;  // of this stage
-  size_t looked_at_ = 0;        // nodes, to find what came and went
+  size_t looked_at_ = 0;        // nodes and sources, to find what came and went
   int64_t last_node_ = -1;      // the highest number
 };
 

@@ -109,9 +109,9 @@ std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad) 
 
 bool is_tree_within(UOp u, size_t nodes) {
   std::vector<UOp> todo{u};
-  for (size_t n = 0; !todo.empty(); n++) {
-    if (n == nodes) return false;
+  for (size_t done = 0; !todo.empty(); done++) {
     UOp x = todo.back();
+    if (done + todo.size() + x.num_src() > nodes) return false;
     todo.pop_back();
     todo.insert(todo.end(), x.src().begin(), x.src().end());
   }
