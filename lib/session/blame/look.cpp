@@ -1,6 +1,7 @@
 #include "lib/session/blame/look.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -73,6 +74,13 @@ bool gets_loops(const Application& a) {
   return a.depth == 0 && a.within == "apply rangeify";
 }
 
+// Elements::same_but_places, where that can be told. What no longer makes sense, though it did before, is not the same.
+std::optional<bool> same_but_places(Elements& elements, const Sides& s) {
+  if (auto same = catch_failures([&] { return elements.same_but_places(s.before, s.after); })) return *same;
+  auto made_sense = catch_failures([&] { return elements.same_but_places(s.before, s.before); });
+  return made_sense ? std::optional(false) : std::nullopt;
+}
+
 // How often sides that REF cannot run are halved: enough to single out a few of some thousands.
 constexpr int kMostHalvings = 40;
 
@@ -103,10 +111,12 @@ Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> l
   for (size_t i = 0; i < list.size(); i++) {
     meanings.pass(i);
     if (wanted && !wanted(list[i])) continue;
-    Sides s = meanings.sides(i);
+    auto made = catch_failures([&] { return meanings.sides(i); });
+    Sides s = made ? *made : Sides();
     if (c.is_tensor_graph() && s.before && s.after) {
       if (!gets_loops(list[i])) s = elements.sides(s.before, s.after);
-      else if (!elements.same_but_places(s.before, s.after)) wrong.push_back(sides.size());
+      else if (auto same = same_but_places(elements, s); !same) s = {};
+      else if (!*same) wrong.push_back(sides.size());
       else s.after = s.before;
     }
     sides.push_back(s);

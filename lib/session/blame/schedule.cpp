@@ -20,8 +20,20 @@ constexpr size_t kMostSuspects = 8;
 struct Place {
   uint64_t number;
   const Rule* rule;
+  int depth;
   int points = 0;  // at how many its sides differ plainly; 0: too few to say so
 };
+
+// Takes out those that others which differ as much are a part of: a part's number is less, and its depth is greater.
+void erase_wholes(std::vector<Place>& places, std::span<const Place> all) {
+  auto is_whole = [&](const Place& p) {
+    auto it = std::ranges::find(all, p.number, &Place::number);
+    for (; it != all.begin() && (it - 1)->depth > p.depth; --it)
+      if ((it - 1)->points >= p.points) return true;
+    return false;
+  };
+  std::erase_if(places, is_whole);
+}
 
 // Notes the applications, compares their sides, and ends the run: no kernel is needed.
 class Look : public ApplicationLog {
@@ -31,7 +43,7 @@ class Look : public ApplicationLog {
 
   void end(Compilation& c) override {
     ApplicationLog::end(c);
-    for (const Application& a : list()) places.push_back({a.number, a.rule});
+    for (const Application& a : list()) places.push_back({a.number, a.rule, a.depth});
     auto seen = look_at(c, list(), {}, {});
     for (size_t i = 0; seen && i < places.size(); i++) {
       if ((*seen)[i].differs_at_one_in(4)) places[i].points = (*seen)[i].points;
@@ -97,15 +109,17 @@ class ScheduleBlame {
     if (!confirmed) report_.proof = "it alone has sides that differ so, but nothing was found that is right";
   }
 
-  bool accuse_suspect(std::vector<Place> places) {
+  bool accuse_suspect(const std::vector<Place>& all) {
+    std::vector<Place> places = all;
     std::erase_if(places, [](const Place& p) { return p.points == 0; });
     std::ranges::stable_sort(places, std::greater(), &Place::points);  // some rules hold under a condition around them
     places.resize(std::min(places.size(), kMostSuspects));
     auto it = std::ranges::find_if(places, [&](const Place& p) { return is_right_without(p.number); });
+    if (it != places.end()) return accuse(it->number, true), true;
+    erase_wholes(places, all);
     bool is_alone = places.size() == 1 ||
                     (places.size() > 1 && places[0].points == Closing::kPoints && places[1].points < Closing::kPoints);
-    if (it == places.end() && !is_alone) return false;
-    return accuse(it == places.end() ? places[0].number : it->number, it != places.end()), true;
+    return is_alone && (accuse(places[0].number, false), true);
   }
 
   void leave_out_rules(const std::vector<Place>& places) {
