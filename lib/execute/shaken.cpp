@@ -126,6 +126,7 @@ class Shaker {
     if (u.is(Op::MAX))
       return way_ % 2 ? src[0].lt(src[1]).where(src[1], src[0]) : src[1].lt(src[0]).where(src[0], src[1]);
     if (u.is(Op::REDUCE)) return reduction(u, src);
+    if (u.is(Op::TRUNC)) return u.with_src({before_a_jump(u.src(0), src[0])});
     return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
   }
 
@@ -150,8 +151,12 @@ class Shaker {
     return same.ne(apart.logical_not());
   }
 
+  // What becomes a whole number, `made` of `x`: of an inexact one that is a little more, or less, another.
+  UOp before_a_jump(UOp x, UOp made) const {
+    return inexact_.contains(x) ? scaled(made, way_ % 2, kFewBits / 2) : made;
+  }
   UOp cast_to_integer(UOp u, UOp x) const {
-    if (inexact_.contains(u.src(0))) x = scaled(x, way_ % 2, kFewBits / 2);
+    x = before_a_jump(u.src(0), x);
     UOp same = u.with_src({x});
     int bits = u.dtype().scalar().bitsize() - !dtypes::is_unsigned(u.dtype());
     UOp above = dtypes::is_unsigned(u.dtype()) ? x.gt(Const(-1.0)) : x.ge(Const(-std::ldexp(1.0, bits)));

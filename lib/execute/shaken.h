@@ -16,7 +16,8 @@ inline constexpr int kShakings = 4;
 //   - a float that is rounded (a sum, a product, a root, a narrowing cast) is its last bit more, or less, in all
 //     ways but one
 //   - a comparison of such floats that are equal but for a few bits gives the other answer, in half of the ways
-//   - a float is cast to an integer from a few bits above, or below; a maximum of a NaN is the one, or the other
+//   - a float is cast to an integer, or truncated, from a few bits above, or below
+//   - a maximum of a NaN is the one, or the other
 //   - a division by zero, a negative power of it, a shift by the width or more, a sum, product or left shift of signed
 //     integers that does not fit, a cast of a float that the integer does not hold, and the bits of a NaN that was
 //     computed (its sign and payload are the device's own), give something else in every way

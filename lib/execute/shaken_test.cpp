@@ -94,6 +94,9 @@ TEST_CASE("shaken: the bits of a NaN are something else where it was computed, a
 TEST_CASE("shaken: a cast of what rounding puts on either side of an integer jumps; so does a small difference") {
   CHECK(results("(a*b).cast(dtypes.int)", 3.f, 1.f / 3).jumps > 0);
   CHECK(results("(a*b).cast(dtypes.int)", 3.f, 0.5f).jumps == 0);
+  CHECK(results("UOp(Ops.TRUNC, dtypes.float, (a*b,))", 3.f, 1.f / 3).jumps > 0);
+  CHECK(results("UOp(Ops.TRUNC, dtypes.float, (a*b,))", 3.f, 0.5f).jumps == 0);
+  CHECK(results("UOp(Ops.TRUNC, dtypes.float, (a,))", 3.f, 0.f).jumps == 0);
   CHECK(results("(a*b+UOp.const(dtypes.float, -1.0))", 3.f, 1.0001f / 3).jumps > 0);
 }
 
