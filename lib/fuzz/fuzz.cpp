@@ -1,15 +1,16 @@
 #include "lib/fuzz/fuzz.h"
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "lib/compilation/scoped_watch.h"
 #include "lib/fuzz/known.h"
 #include "lib/fuzz/maker.h"
+#include "lib/fuzz/state.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/reduce/reduce.h"
 #include "lib/rewrite/hits.h"
@@ -31,6 +32,7 @@ constexpr size_t kMostKept = 4000;     // graphs that hit what few hit
 constexpr uint64_t kRare = 3;
 // Of one finding: of the processor, so that what is found does not hang on what else the machine does.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
+constexpr double kSecondsBetweenStates = 60;
 constexpr const char* kFixedSetting = "ALLOW_HALF8";  // tinygrad reads it once, as the program begins
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
@@ -78,22 +80,23 @@ class Campaign {
     note_from_now_on();
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();
-    begin_ = Clock::now();
+    go_on();
+    begin_ = saved_ = Clock::now();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad.empty(); i++)
       tinygrads_.push_back(std::make_unique<Tinygrad>(session_, spec_.tinygrad));
     for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
     if (!spec_.graph.empty()) {
       one(maker_.again(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
-      made_++;
+      report_.made = 1;
     } else {
       std::vector<std::thread> threads;
       for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { work(tinygrad(i)); });
       work(tinygrad(0));
       for (std::thread& t : threads) t.join();
     }
-    report_.seconds = seconds_since(begin_);
-    report_.made = made_;
+    save();
+    report_.seconds = seconds();
     count_rules();
     for (auto& [key, finding] : findings_) report_.findings.push_back(finding);
   }
@@ -122,10 +125,69 @@ class Campaign {
   void work(Tinygrad* tinygrad) {
     const Steering steering{.rule = [&](Chance& c) { return seldom_hit(c); },
                             .parent = [&](Chance& c) { return ancestor(c); }};
-    for (uint64_t number; number = next_++, !over(number);) {
-      one(maker_.make(number, steering), tinygrad);
-      made_++;
+    while (auto number = next()) {
+      one(maker_.make(*number, steering), tinygrad);
+      done_with(*number);
     }
+  }
+
+  // The graph that is next in turn; none: it is over.
+  std::optional<uint64_t> next() {
+    std::lock_guard guard(lock_);
+    const uint64_t number = unfinished_.empty() ? next_ : unfinished_.back();
+    if (over(number)) return std::nullopt;
+    if (unfinished_.empty()) next_++;
+    else unfinished_.pop_back();
+    in_work_.insert(number);
+    return number;
+  }
+  // One that was stopped in the middle stays in work, and is made again when the campaign goes on.
+  void done_with(uint64_t number) {
+    if (session_.cancelled()) return;
+    {
+      std::lock_guard guard(lock_);
+      in_work_.erase(number);
+      report_.made++;
+      if (spec_.state.empty() || seconds_since(saved_) < kSecondsBetweenStates) return;
+      saved_ = Clock::now();
+    }
+    save();
+  }
+
+  // ---- where it is, in a file
+  bool is_kept() const { return !spec_.state.empty() && spec_.graph.empty(); }
+  double seconds() const { return seconds_before_ + seconds_since(begin_); }
+
+  // From where the file says that it is; that the file can be written is seen now. Throws Failure.
+  void go_on() {
+    if (!is_kept()) return;
+    name_ = {spec_.seed, maker_.goldens()};
+    CampaignState from = std::move(read_state(spec_.state, name_).value_or_throw());
+    next_ = from.next, unfinished_ = std::move(from.unfinished), noted_ = std::move(from.noted);
+    for (auto& [rule, n] : from.counts)
+      if (auto it = counts_.find(rule); it != counts_.end()) it->second = n;
+    rare_ = std::move(from.rare), findings_ = std::move(from.findings);
+    seconds_before_ = from.so_far.seconds;
+    const bool knows_any = report_.knows_any;
+    report_ = std::move(from.so_far);
+    report_.seed = spec_.seed, report_.knows_any = knows_any;
+    begin_ = Clock::now();
+    write_file(spec_.state, state_text()).value_or_throw();
+  }
+  void save() {
+    if (!is_kept()) return;
+    std::lock_guard guard(saving_);
+    if (auto status = write_file(spec_.state, state_text()); !status) session_.warn(status.diag());
+  }
+  std::string state_text() {
+    std::lock_guard guard(lock_);
+    CampaignState state{.next = next_, .unfinished = unfinished_, .counts = counts_, .noted = noted_, .rare = rare_,
+                        .findings = findings_, .so_far = report_};
+    state.unfinished.insert(state.unfinished.end(), in_work_.begin(), in_work_.end());
+    for (const Rule* rule : maker_.rules())
+      if (was_hit(*rule)) state.noted.insert(key_of(*rule));
+    state.so_far.seconds = seconds();
+    return state_to_json(state, name_);
   }
 
   // ---- what few graphs hit, others are made from
@@ -159,7 +221,7 @@ class Campaign {
 
   void count_rules() {
     for (const Rule* rule : maker_.rules())  // what gates, or notes something, makes no node
-      if (was_hit(*rule)) counts_[key_of(*rule)]++;
+      if (was_hit(*rule) || noted_.contains(key_of(*rule))) counts_[key_of(*rule)]++;
     report_.rules = counts_.size();
     for (auto& [rule, graphs] : counts_)
       if (graphs) report_.rules_hit++;
@@ -405,9 +467,16 @@ class Campaign {
   KnownRules known_;
   std::vector<std::string> devices_;
   std::vector<std::unique_ptr<Tinygrad>> tinygrads_;  // of each worker; empty: nobody asks for one
+  CampaignName name_;  // of one that a file keeps
   Clock::time_point begin_;
-  std::atomic<uint64_t> next_ = 0, made_ = 0;
+  double seconds_before_ = 0;  // that earlier runs of it took
+  std::mutex saving_;  // of the file; is locked before the other one
   std::mutex lock_;  // of all that follows, and of the report
+  Clock::time_point saved_;
+  uint64_t next_ = 0;
+  std::vector<uint64_t> unfinished_;  // an earlier run had them in work: they come first
+  std::set<uint64_t> in_work_;
+  std::set<std::string> noted_;  // in an earlier run: rules that make no node, and applied
   std::map<std::string, uint64_t> counts_;  // of rules: graphs that they applied in
   std::vector<Ancestor> rare_;
   std::map<std::string, FuzzFinding> findings_;

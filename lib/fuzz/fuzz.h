@@ -20,6 +20,9 @@ struct FuzzSpec {
   // an export command, or a Python with tinygrad 0.12.0 and tgc.export: each graph is compiled there, too
   std::string tinygrad;
   std::string folder;  // where bundles of findings go; empty: nowhere
+  // A file that keeps where the campaign is (lib/fuzz/state.h), from where it goes on when there is one; empty: none.
+  // `count` and the report are of the whole campaign then, `minutes` of this run.
+  std::string state;
 };
 
 struct FuzzFinding {

@@ -9,16 +9,19 @@
 #include <map>
 #include <set>
 
+#include "lib/compile/process.h"
 #include "lib/fuzz/edges.h"
 #include "lib/fuzz/from_pattern.h"
 #include "lib/fuzz/known.h"
 #include "lib/fuzz/maker.h"
+#include "lib/fuzz/state.h"
 #include "lib/fuzz/tensor_graph.h"
 #include "lib/fuzz/trial_graph.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/rewrite/fault.h"
 #include "lib/spec/loops.h"
 #include "lib/support/testing.h"
+#include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/facts.h"
 #include "passes/symbolic/symbolic.h"
@@ -249,6 +252,46 @@ TEST_CASE("fuzz: a graph is made again from its name, whatever the campaign had 
   CHECK(grown > 10);
   CHECK(tensors > 3);
   CHECK_THROWS_AS(maker.again({{{.number = 3, .rule = "no-such-rule"}}}), Failure);
+}
+
+TEST_CASE("fuzz: a campaign that was stopped goes on as if it had not been") {
+  Session session{.jobs = 1};
+  const TemporaryFolder folder;
+  FuzzSpec whole{.seed = 5, .count = 60, .grow = {test_path("golden/kernels.jsonl.gz")}};
+  FuzzSpec parts = whole;
+  parts.state = folder.file("campaign.json");
+  auto told = [](FuzzReport r) {
+    r.seconds = 1;
+    return r.text();
+  };
+  parts.count = 25;
+  CHECK(fuzz(session, parts).made == 25);
+  parts.count = 60;
+  CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));
+  CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // there is nothing left to do
+
+  parts.seed = 6;
+  CHECK(fuzz(session, parts).error == parts.state + ": it is of a campaign of seed 5");
+  parts.seed = 5, parts.grow.clear();
+  CHECK(fuzz(session, parts).error == parts.state + ": it is of a campaign that grows from other golden files");
+  REQUIRE(write_file(parts.state, "{\"next\": 3}"));
+  CHECK(fuzz(session, parts).error.starts_with(parts.state + ": no state of a campaign: "));
+  parts.state = "/dev/null";
+  CHECK(fuzz(session, parts).error == "/dev/null: it is no regular file");
+}
+
+TEST_CASE("fuzz: what several threads had in work when a campaign was stopped is made again") {
+  CampaignState state{.next = 7, .unfinished = {4, 6}, .counts = {{"a b.cpp", 3}}, .noted = {"c d.cpp"}};
+  state.rare.push_back({parse_recipe("3/1").value_or_throw(), {"ast", {{"NOOPT", "1"}}, "CPU:LLVM"}});
+  state.findings["x"] = {.verdict = "rewrite", .rule = "x", .graph = 2, .name = "2", .times = 5, .nodes = 9};
+  state.so_far.made = 5, state.so_far.seconds = 1.5;
+  const TemporaryFolder folder;
+  const std::string path = folder.file("state.json"), text = state_to_json(state, {1, "digest"});
+  REQUIRE(write_file(path, text));
+  auto again = read_state(path, {1, "digest"});
+  CHECK(state_to_json(again.value_or_throw(), {1, "digest"}) == text);
+  CHECK(again->unfinished == std::vector<uint64_t>{4, 6});
+  CHECK(!read_state(path, {1, "another"}));
 }
 
 TEST_CASE("fuzz: names of graphs are read as they are written, and nothing else is one") {

@@ -6,6 +6,7 @@
 #include "lib/fuzz/tensor_graph.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/spec/loops.h"
+#include "lib/support/sha256.h"
 #include "lib/text/golden.h"
 #include "lib/text/pyrender.h"
 
@@ -68,6 +69,16 @@ void Maker::read(const std::string& file) {
       (tensors ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
   if (reader.cut()) throw Failure(*reader.cut());  // a graph's name stands for all that others are grown from
+}
+
+std::string Maker::goldens() const {
+  std::string all;
+  for (auto* list : {&kernels_, &tensors_})
+    for (const KernelText& text : *list) {
+      all += text.target + "\n" + text.ast + "\n";
+      for (auto& [key, value] : text.settings) all += key + "=" + value + "\n";
+    }
+  return to_hex(sha256(all));
 }
 
 void Maker::find_targets() {

@@ -52,6 +52,9 @@ class Maker {
   // For what is done with it.
   Chance chance_for(const Recipe& recipe) const;
 
+  // What the golden files hold, as a digest: other ones make other graphs.
+  std::string goldens() const;
+
   // All that rewrite something.
   std::span<const Rule* const> rules() const { return rules_; }
 

@@ -1,0 +1,106 @@
+#include "lib/fuzz/state.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "lib/support/json_writer.h"
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+using Json = nlohmann::json;
+
+// The members of a struct that a state keeps, with their names there: one list for both ways.
+constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
+    {"made", &FuzzReport::made},         {"graphs", &FuzzReport::graphs},
+    {"compiled", &FuzzReport::compiled}, {"refused", &FuzzReport::refused},
+    {"left_out", &FuzzReport::left_out}, {"rounding", &FuzzReport::rounding},
+    {"runs", &FuzzReport::runs},         {"device_runs", &FuzzReport::device_runs},
+    {"with_tinygrad", &FuzzReport::with_tinygrad},
+    {"schedules_with_tinygrad", &FuzzReport::schedules_with_tinygrad}};
+constexpr std::pair<const char*, std::string FuzzFinding::*> kTexts[] = {
+    {"verdict", &FuzzFinding::verdict}, {"stage", &FuzzFinding::stage}, {"rule", &FuzzFinding::rule},
+    {"branch", &FuzzFinding::branch},   {"said", &FuzzFinding::said},   {"name", &FuzzFinding::name},
+    {"again", &FuzzFinding::again},     {"file", &FuzzFinding::file},   {"known", &FuzzFinding::known}};
+
+FuzzFinding finding_of(const Json& from) {
+  FuzzFinding out;
+  for (auto& [name, text] : kTexts) out.*text = from.at(name).get<std::string>();
+  out.graph = from.at("graph"), out.times = from.at("times"), out.nodes = from.at("nodes");
+  return out;
+}
+
+Ancestor ancestor_of(const Json& from) {
+  return {parse_recipe(from.at("name").get<std::string>()).value_or_throw(),
+          {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
+}
+
+// Throws Failure, and what the parser throws of other JSON.
+CampaignState state_of(const Json& from, const std::string& path, const CampaignName& of) {
+  const Json& campaign = from.at("campaign");
+  if (CampaignName its{campaign.at("seed"), campaign.at("goldens")}; its != of)
+    throw Failure(Diag{.message = its.seed == of.seed ? "it is of a campaign that grows from other golden files"
+                                                      : "it is of a campaign of seed " + std::to_string(its.seed),
+                       .file = path});
+  CampaignState out{.next = from.at("next"), .unfinished = from.at("unfinished"), .counts = from.at("counts"),
+                    .noted = from.at("noted")};
+  for (const Json& one : from.at("rare")) out.rare.push_back(ancestor_of(one));
+  for (auto& [key, one] : from.at("findings").items()) out.findings.emplace(key, finding_of(one));
+  for (auto& [name, count] : kCounts) out.so_far.*count = from.at("so_far").at(name);
+  out.so_far.seconds = from.at("so_far").at("seconds");
+  return out;
+}
+
+}  // namespace
+
+std::string state_to_json(const CampaignState& state, const CampaignName& of) {
+  std::string out;
+  JsonWriter json(out);
+  auto object = [&](const char* name, const auto& map, auto write) {
+    json.key(name).object([&] {
+      for (auto& [key, value] : map) json.key(key), write(value);
+    });
+  };
+  json.object([&] {
+    json.key("campaign").object([&] { json.member("seed", of.seed).member("goldens", of.goldens); });
+    json.member("next", state.next).member("unfinished", state.unfinished);
+    json.key("so_far").object([&] {
+      for (auto& [name, count] : kCounts) json.member(name, state.so_far.*count);
+      json.member("seconds", state.so_far.seconds);
+    });
+    json.line(), object("counts", state.counts, [&](uint64_t n) { json.value(n); });
+    json.member("noted", state.noted);
+    json.line(), object("findings", state.findings, [&](const FuzzFinding& f) {
+      json.object([&] {
+        for (auto& [name, text] : kTexts) json.member(name, f.*text);
+        json.member("graph", f.graph).member("times", f.times).member("nodes", f.nodes);
+      });
+    });
+    json.line().key("rare").array([&] {
+      for (const Ancestor& a : state.rare)
+        json.line().object([&] {
+          json.member("name", a.recipe.text()).member("target", a.text.target).member("ast", a.text.ast);
+          object("settings", a.text.settings, [&](const std::string& value) { json.value(value); });
+        });
+    });
+  });
+  return out + "\n";
+}
+
+Result<CampaignState> read_state(const std::string& path, const CampaignName& of) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) return CampaignState();
+  if (!std::filesystem::is_regular_file(path, none)) return Diag{.message = "it is no regular file", .file = path};
+  return catch_failures([&] {
+    const std::string text = std::move(read_file(path).value_or_throw());
+    try {
+      return state_of(Json::parse(text), path, of);
+    } catch (const Json::exception& e) {
+      throw Failure(Diag{.message = std::string("no state of a campaign: ") + e.what(), .file = path,
+                         .expected = "a file that `tgc fuzz --state` wrote, or none"});
+    }
+  });
+}
+
+}  // namespace tgc
