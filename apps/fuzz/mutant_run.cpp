@@ -11,8 +11,11 @@
 #include "lib/inspect/trace_print.h"
 #include "lib/inspect/watchers.h"
 #include "lib/runtime/ref/ref_device.h"
+#include "lib/reduce/reduce.h"
+#include "lib/session/bisect.h"
 #include "lib/session/model_trial.h"
 #include "lib/spec/spec.h"
+#include "lib/view/gather.h"
 
 namespace tgc::fuzz {
 
@@ -94,6 +97,9 @@ class Run {
     if (o_.processes) {
       phase(Phase::ref, [&] { return tried("REF", "none"); });
       phase(Phase::cpu, [&] { return tried("CPU", "REF"); });
+      phase(Phase::bisect, [&] { return blamed(); });
+      phase(Phase::reduce, [&] { return reduced(Symptom::Kind::Wrong) || reduced(Symptom::Kind::Refused); });
+      phase(Phase::view, [&] { return viewed(); });
     } else {
       phase(Phase::ref, [&] { return ref_in_here(); });
     }
@@ -210,21 +216,51 @@ class Run {
     return true;
   }
 
+  TrialSpec trial(const std::string& device, const std::string& reference) const {
+    return {.input = "mutant.json",
+            .device = device,
+            .reference = reference,
+            .timeout_seconds = o_.seconds,
+            .keeps = false};
+  }
+  // Whether a report says that all is well.
+  template <class Report>
+  bool is_fine(const Report& report) {
+    if (!report.error.empty()) return judge(report.error), false;
+    if (report.exit_code() != 1) return true;
+    return log_.ended(Outcome::different), false;
+  }
+
   // As `tgc run` does it.
   bool tried(const std::string& device, const std::string& reference) {
     Session session;
     Loaded in = loaded();
-    TrialSpec spec{.input = "mutant.json",
-                   .device = device,
-                   .reference = reference,
-                   .timeout_seconds = o_.seconds,
-                   .keeps = false};
-    auto took = [&](const auto& report) {
-      if (!report.error.empty()) return judge(report.error), false;
-      if (report.exit_code() != 1) return true;
-      return log_.ended(Outcome::different), false;
-    };
-    return tensor_ ? took(run_tensor_graph(session, in, spec)) : took(run_trial(session, in, spec));
+    TrialSpec spec = trial(device, reference);
+    return tensor_ ? is_fine(run_tensor_graph(session, in, spec)) : is_fine(run_trial(session, in, spec));
+  }
+
+  bool blamed() {
+    Cancel limit(nullptr, o_.seconds);
+    Session session{.cancel = &limit};
+    Loaded in = loaded();
+    TrialSpec spec = trial("REF", "");
+    return tensor_ ? is_fine(bisect_tensor_graph(session, in, spec)) : is_fine(bisect(session, in, spec));
+  }
+
+  // Whether there was something to reduce.
+  bool reduced(Symptom::Kind kind) {
+    Cancel limit(nullptr, o_.seconds);
+    Session session{.jobs = 1, .cancel = &limit};
+    Loaded in = loaded();
+    return is_fine(reduce_input(session, in, trial("REF", ""), {kind, ""}));
+  }
+
+  bool viewed() {
+    MemoryFile file(m_.json);
+    auto content = gather_view(Session{}, {.input = file.path(), .assembly = false});
+    if (!said(content)) return false;
+    (void)view_page("<html></html>", *content);
+    return true;
   }
 
   // What is small, in this process, where a sanitizer sees it.

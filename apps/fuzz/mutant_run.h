@@ -1,5 +1,6 @@
 // One mutant of a golden graph through everything that tgc does with a graph: it is written and loaded as a user would
-// load it; what loading accepts is verified, written in every format, compiled, counted, traced, compared and run.
+// load it; what loading accepts is verified, written in every format, compiled, counted, traced, compared and run; who
+// is to blame is asked, the smallest that fails so is sought, and a page of it is made.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,13 +11,15 @@
 namespace tgc::fuzz {
 
 // X(what is done, in order)
-#define TGC_FUZZ_PHASES(X) X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu)
+#define TGC_FUZZ_PHASES(X)                                                                          \
+  X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu) X(bisect) \
+  X(reduce) X(view)
 enum class Phase : uint8_t {
 #define X(name) name,
   TGC_FUZZ_PHASES(X)
 #undef X
 };
-inline constexpr int kNumPhases = 10;
+inline constexpr int kNumPhases = 13;
 std::string_view name_of(Phase phase);
 
 // How a phase ended that a user may see end so: well; refused with a message; with another result than REF's; in a
@@ -39,8 +42,9 @@ struct MutantLog {
 enum class GraphKind : uint8_t { kernel, stage, list, tensor };
 
 struct RunOptions {
-  bool processes = false;  // kernels run as `tgc run` runs them, on REF and on the CPU; else small ones on REF, in here
-  double seconds = 2;      // that a kernel may take
+  // kernels run as `tgc run` runs them, on REF and on the CPU, and all that follows; else small ones on REF, in here
+  bool processes = false;
+  double seconds = 2;  // that a kernel may take, and that bisect and reduce have
 };
 
 // The first kStepBytes bytes choose the graph and a target, the others are steps. `kind`: of which graphs. A finding

@@ -57,6 +57,17 @@ TEST_CASE("hostile: a linear list out of order") {
   CHECK(has(verified.out, "Ops.ADD comes before its source 0"));
 }
 
+TEST_CASE("hostile: loops that Python cannot put in order are shown, but for what lists them") {
+  std::string file = put("loops.uop", "i = UOp.range(24, 0, AxisType.LOOP)\nj = UOp.range(-7, 0, AxisType.LOOP)\n"
+                                      "B = UOp(Ops.DEFINE_GLOBAL, dtypes.uint.ptr(24), (), 0)\n"
+                                      "ast = B.index(i, ptr=True).store(j.cast(dtypes.uint)).end(i).sink()\n");
+  trouble("dump --target=CUDA --stage=linear --format=uops " + file,
+          "'<' is not supported between AxisType.LOOP and AxisType.GLOBAL");
+  Ran page = run_tgc("view --target=CUDA " + file + " -o " + file + ".html");
+  CHECK(page.code == 0);
+  CHECK(page.err == "");
+}
+
 TEST_CASE("hostile: sizes that 64 bits do not hold") {
   trouble("run --device=CPU " +
               put("huge.uop",

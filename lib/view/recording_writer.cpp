@@ -309,7 +309,10 @@ void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& li
 
 void RecordingWriter::write_list(const std::vector<UOp>& list) {
   json_.line().object([&] {
-    json_.member("kind", "linear").member("text", ansistrip(print_uops(list)));
+    json_.member("kind", "linear");
+    auto text = catch_failures([&] { return ansistrip(print_uops(list)); });
+    if (!text) return (void)json_.member("error", text.diag().text());
+    json_.member("text", *text);
     std::vector<std::pair<UOp, size_t>> lines;
     for (UOp u : list) lines.emplace_back(u, lines.size());
     write_places(lines);
