@@ -147,7 +147,7 @@ TEST_CASE("run: a kernel that dies is a report, and the next one runs") {
                  "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 1).index(x.cast(dtypes.index))\n"
                  "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0).index(i, ptr=True).store(a).end(i).sink()\n");
   auto n = named<int32_t>("data1", dtypes::int32, {9, 9, 9, 9, 9, 9, 9, 9}),
-       d = named<int32_t>("data2", dtypes::int32, std::vector<int32_t>(8, 2000000000));
+       d = named<int32_t>("data2", dtypes::int32, std::vector<int32_t>(8, -2000000000));  // there is nothing below
   put_arrays("far.npz", {&n, &d});
   put("slow.uop",
       "r = UOp.range(4000000000000, 0, AxisType.REDUCE)\n"
@@ -241,15 +241,17 @@ TEST_CASE("run: the sample plugin") {
           "there is no compiler 'no-such-compiler' here");
 }
 
-TEST_CASE("run: what it saved is what it expects, and what ran without a comparison did not pass") {
-  put("roots.uop", R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)
+constexpr const char* kRoots = R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)
 c1 = UOp.range(64, 0, AxisType.LOOP)
 c2 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 1)
 c3 = c2.index(c1).sqrt()
 c4 = (UOp.const(dtypes.float, 0.0)<c3).where(c3, UOp.const(dtypes.float, 0.0))
 c5 = c0.index(c1, ptr=True).store(c4).end(c1)
 ast = c5.sink()
-)");
+)";
+
+TEST_CASE("run: what it saved is what it expects, and what ran without a comparison did not pass") {
+  put("roots.uop", kRoots);
   for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // which compare NaNs differently
     Ran ran = shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
@@ -268,6 +270,7 @@ ast = c5.sink()
 }
 
 TEST_CASE("run: a variable that the kernel does not have is an error before anything runs") {
+  put("roots.uop", kRoots);
   Ran ran = shell("tgc run roots.uop --device=CPU --var sz=3 --save=never.npz");
   CHECK(ran.code == 2);
   CHECK(ran.err.find("the kernel has no variable 'sz'") != std::string::npos);
