@@ -32,7 +32,8 @@ void add_fuzz(CLI::App& app, int& exit_code) {
          "a Python with tinygrad 0.12.0 and tgc.export, or a command that answers: each is compiled there, too");
   option("--findings", o->spec.folder, "DIR", "where a repro bundle of each finding goes");
   option("--state", o->spec.state, "FILE",
-         "keep there, every minute, where the campaign is, and go on from there when it is begun again");
+         "keep there, every minute, where the campaign is, and go on from there when it is begun again")
+      ->excludes("--graph");
   option("-j,--jobs", o->jobs, "N", "threads; default: as many as there are processors")
       ->check(whole_number(1, kMostThreads));
   cmd->add_flag("--json", o->json, "one JSON object");
