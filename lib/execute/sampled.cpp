@@ -57,6 +57,8 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
     if (end.is(Op::END)) s.ranges.assign(end.src().begin() + 1, end.src().end());
     for (UOp r : s.ranges)
       if (!r.is(Op::RANGE) || !r.src(0).is_const()) return std::nullopt;
+    for (UOp r : ranges_of(store))  // of a loop that nothing ends every element would be stored again and again
+      if (std::ranges::find(s.ranges, r) == s.ranges.end()) return std::nullopt;
     if (std::ranges::find(out, s.memory, &PlainStore::memory) != out.end()) return std::nullopt;
     out.push_back(std::move(s));
   }

@@ -323,6 +323,16 @@ TEST_CASE("bisect: a look at one rewrite says what a look at all says of it") {
   }
 }
 
+TEST_CASE("bisect: a loop that nothing ends, and that is far too long, is said to be so at once") {
+  BisectReport report = bisected(
+      "i = UOp.range(9, 1, AxisType.LOOP)\n"
+      "j = UOp.range(1099511627776, 0, AxisType.REDUCE)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(9), (), 0).index(j*9+i, ptr=True).store(i.cast(dtypes.int)).end(i)"
+      ".sink()\n",
+      "", {.device = "REF"});
+  CHECK(report.error.find("too large for REF") != std::string::npos);
+}
+
 TEST_CASE("bisect: of two faults, each of which is enough, both are named") {
   const std::string two =
       "i = UOp.range(24, 0, AxisType.LOOP)\n"
