@@ -54,7 +54,7 @@ bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < ui
 template <class Off, bool Gated>
 int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t size) {
   uint64_t bad = 0;
-  for (int64_t k = 0; k < n; k++) bad |= uint64_t(!in_bounds(off[k], size)) & (Gated ? gate[k] : 1);
+  for (int64_t k = 0; k < n; k++) bad |= uint64_t(!in_bounds(off[k], size)) & (Gated ? gate[k] != 0 : 1);
   if (!bad) [[likely]] return n;
   int64_t k = 0;
   while (in_bounds(off[k], size) || (Gated && !gate[k])) k++;

@@ -159,6 +159,8 @@ TEST_CASE("REF: casts") {
         std::vector<uint32_t>{0x3F800000});
   CHECK(map2<uint16_t, uint16_t>("half", "ushort", "c2.bitcast(dtypes.half)", {0x3C00}, {0}) ==
         std::vector<uint16_t>{0x3C00});
+  CHECK(map2<uint8_t, uint8_t>("bool", "uchar", "c2.bitcast(dtypes.bool)", {0, 1, 172}, {0, 0, 0}) ==
+        std::vector<uint8_t>{0, 1, 1});
 }
 
 TEST_CASE("REF: floats") {
@@ -232,6 +234,22 @@ TEST_CASE("REF: an access out of bounds is an error that says where") {
   std::vector<int32_t> out(8), in(4);
   CHECK(run(kCopy, {{"n", 0}}, nullptr, out, in) == "out of bounds: load from data1[4], which has 4 elements, at r3=4");
   CHECK(run(kCopy, {{"n", 50}}, nullptr, out, in).find("data1[50]") != std::string::npos);
+}
+
+TEST_CASE("REF: a gate of any bits is a gate, and what it lets through stays within bounds") {
+  std::vector<int32_t> out(4), in(4);
+  std::vector<uint8_t> bits{0, 2, 0, 172};
+  auto gated = [&](const std::string& at) {
+    return run("i = UOp.range(4, 0, AxisType.LOOP)\n"
+               "g = UOp(Ops.DEFINE_GLOBAL, dtypes.uchar.ptr(4), (), 2).index(i).bitcast(dtypes.bool)\n"
+               "c = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 1).index(g.where(" + at +
+                   ", UOp.const(dtypes.index, Invalid)))\n"
+                   "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0).index(i, ptr=True).store(c).end(i).sink()",
+               {}, nullptr, out, in, bits);
+  };
+  CHECK(gated("i") == "");
+  CHECK(gated("i+100").starts_with("out of bounds: load from data1[101], which has 4 elements, at r0=1"));
+  CHECK(gated("i*8+1000000").starts_with("out of bounds: load from data1[1000008]"));
 }
 
 TEST_CASE("REF: what is missing is said before anything runs") {

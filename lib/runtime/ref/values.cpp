@@ -398,6 +398,7 @@ Value Values::lower_bitcast(UOp u) {
       case Scalar::BFloat16: return builder_.unary(Opc::BF16OfBits, builder_.retyped(r, Type::U16));
       case Scalar::FP8E4M3: return builder_.unary(Opc::E4M3OfBits, builder_.retyped(r, Type::U8));
       case Scalar::FP8E5M2: return builder_.unary(Opc::E5M2OfBits, builder_.retyped(r, Type::U8));
+      case Scalar::Bool: return builder_.cast(builder_.retyped(r, Type::U8), Type::Bool);  // 0 or 1, as all bools are
       default: return builder_.retyped(r, type_of(to));
     }
   };
