@@ -376,7 +376,8 @@ class Campaign {
   // Whether it is the first of its kind; another one is counted.
   bool is_new(const Named& n) {
     std::lock_guard guard(lock_);
-    auto [it, inserted] = findings_.try_emplace(n.key, n.finding);
+    auto other = renamed_.find(n.key);
+    auto [it, inserted] = findings_.try_emplace(other == renamed_.end() ? n.key : other->second, n.finding);
     if (!inserted) it->second.times++;
     return inserted;
   }
@@ -422,13 +423,13 @@ class Campaign {
       text = graph_to_json(kernel.ast, {.name = name,
                                         .target = kernel.target,
                                         .settings = changed_settings(kernel.graph->settings())});
-    } else if (n.finding.known.empty()) {
+    } else if (n.finding.known.empty() || n.finding.rule.empty()) {
       // a small kernel has fewer rewrites that may be to blame
       auto load_small = [&] { return bundled_graph(text, name); };
       auto small = catch_failures([&] { return named(made, failure, Session{.jobs = 1}, plain, load_small); });
       const bool says_more = small && !(small->finding.rule.empty() && small->finding.known.empty());
       if (says_more && small->key != n.key) {
-        if (!renamed(n.key, *small)) return;
+        if (!renamed(n, *small)) return;
         n = std::move(*small);
       }
     }
@@ -441,10 +442,12 @@ class Campaign {
     if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);  // at once: it may be a long night
   }
 
-  // Counts under another name what was counted under that key; whether it is the first of its kind.
-  bool renamed(const std::string& key, const Named& n) {
+  // Counts under another name what was counted as `before`; whether it is the first of its kind. Of a symptom that is
+  // known what follows is counted so, too, and not reduced again to learn which rule it was.
+  bool renamed(const Named& before, const Named& n) {
     std::lock_guard guard(lock_);
-    const size_t times = findings_.extract(key).mapped().times;
+    const size_t times = findings_.extract(before.key).mapped().times;
+    if (!before.finding.known.empty()) renamed_[before.key] = n.key;
     auto [it, inserted] = findings_.try_emplace(n.key, n.finding);
     it->second.times = inserted ? times : it->second.times + times;
     return inserted;
@@ -480,6 +483,7 @@ class Campaign {
   std::map<std::string, uint64_t> counts_;  // of rules: graphs that they applied in
   std::vector<Ancestor> rare_;
   std::map<std::string, FuzzFinding> findings_;
+  std::map<std::string, std::string> renamed_;  // keys of known symptoms, and those that they are counted under
 };
 
 }  // namespace
