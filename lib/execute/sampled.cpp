@@ -120,7 +120,7 @@ class Sampling {
     size_t number;
     UOp table = array(dtypes::int64, number);
     auto* numbers = reinterpret_cast<int64_t*>(own_[number].data());
-    int64_t size = int64_t(extent_of(range));
+    const auto size = int64_t(std::min(extent_of(range), 0x1p62));  // a loop may go round 2^63 times
     for (int64_t i = 0; i < points_; i++)
       numbers[i] = i == 0 ? 0 : i == 1 ? size - 1 : int64_t(random_() % uint64_t(size));
     return table.index_ptr(point_).load().cast(range.dtype());
