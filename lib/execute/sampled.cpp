@@ -69,6 +69,9 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
 
 double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
 
+// The same, of which 64 bits hold as much as they can: a loop may go round 2^63 times.
+int64_t rounds_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
+
 // The evaluations below `root`, once for each element of the ranges that are not in `without`, and of vectors.
 double work_below(UOp root, const std::unordered_set<UOp>& without) {
   double out = 0;
@@ -120,7 +123,7 @@ class Sampling {
     size_t number;
     UOp table = array(dtypes::int64, number);
     auto* numbers = reinterpret_cast<int64_t*>(own_[number].data());
-    const auto size = int64_t(std::min(extent_of(range), 0x1p62));  // a loop may go round 2^63 times
+    const int64_t size = rounds_of(range);
     for (int64_t i = 0; i < points_; i++)
       numbers[i] = i == 0 ? 0 : i == 1 ? size - 1 : int64_t(random_() % uint64_t(size));
     return table.index_ptr(point_).load().cast(range.dtype());
@@ -135,7 +138,7 @@ class Sampling {
     for (int64_t i = 0; i < points_; i++) {
       int64_t rest = places[size_t(i)] - offset_at(s, UOp());
       for (auto [stride, r] : strides) {
-        int64_t turn = stride ? std::min(rest / stride, int64_t(extent_of(r)) - 1) : 0;
+        int64_t turn = stride ? std::min(rest / stride, rounds_of(r) - 1) : 0;
         rest -= turn * stride;
         if (r == range) numbers[i] = turn;
       }
