@@ -11,9 +11,8 @@
 namespace tgc::fuzz {
 
 // X(what is done, in order)
-#define TGC_FUZZ_PHASES(X)                                                                          \
-  X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu) X(bisect) \
-  X(reduce) X(view)
+#define TGC_FUZZ_PHASES(X) \
+  X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu) X(bisect) X(reduce) X(view)
 enum class Phase : uint8_t {
 #define X(name) name,
   TGC_FUZZ_PHASES(X)

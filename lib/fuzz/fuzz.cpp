@@ -80,8 +80,8 @@ class Campaign {
     note_from_now_on();
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();
-    go_on();
     begin_ = saved_ = Clock::now();
+    go_on();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad.empty(); i++)
       tinygrads_.push_back(std::make_unique<Tinygrad>(session_, spec_.tinygrad));
@@ -144,13 +144,12 @@ class Campaign {
   // One that was stopped in the middle stays in work, and is made again when the campaign goes on.
   void done_with(uint64_t number) {
     if (session_.cancelled()) return;
-    {
-      std::lock_guard guard(lock_);
-      in_work_.erase(number);
-      report_.made++;
-      if (spec_.state.empty() || seconds_since(saved_) < kSecondsBetweenStates) return;
-      saved_ = Clock::now();
-    }
+    std::unique_lock lock(lock_);
+    in_work_.erase(number);
+    report_.made++;
+    if (!is_kept() || seconds_since(saved_) < kSecondsBetweenStates) return;
+    saved_ = Clock::now();
+    lock.unlock();
     save();
   }
 
@@ -171,7 +170,6 @@ class Campaign {
     const bool knows_any = report_.knows_any;
     report_ = std::move(from.so_far);
     report_.seed = spec_.seed, report_.knows_any = knows_any;
-    begin_ = Clock::now();
     write_file(spec_.state, state_text()).value_or_throw();
   }
   void save() {
@@ -181,11 +179,10 @@ class Campaign {
   }
   std::string state_text() {
     std::lock_guard guard(lock_);
+    note_rules();
     CampaignState state{.next = next_, .unfinished = unfinished_, .counts = counts_, .noted = noted_, .rare = rare_,
                         .findings = findings_, .so_far = report_};
     state.unfinished.insert(state.unfinished.end(), in_work_.begin(), in_work_.end());
-    for (const Rule* rule : maker_.rules())
-      if (was_hit(*rule)) state.noted.insert(key_of(*rule));
     state.so_far.seconds = seconds();
     return state_to_json(state, name_);
   }
@@ -219,9 +216,14 @@ class Campaign {
     if (auto text = text_of(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
   }
 
+  // What gates, or notes something, makes no node.
+  void note_rules() {
+    for (const Rule* rule : maker_.rules())
+      if (was_hit(*rule)) noted_.insert(key_of(*rule));
+  }
   void count_rules() {
-    for (const Rule* rule : maker_.rules())  // what gates, or notes something, makes no node
-      if (was_hit(*rule) || noted_.contains(key_of(*rule))) counts_[key_of(*rule)]++;
+    note_rules();
+    for (auto& [rule, graphs] : counts_) graphs += noted_.contains(rule);
     report_.rules = counts_.size();
     for (auto& [rule, graphs] : counts_)
       if (graphs) report_.rules_hit++;
@@ -479,7 +481,7 @@ class Campaign {
   uint64_t next_ = 0;
   std::vector<uint64_t> unfinished_;  // an earlier run had them in work: they come first
   std::set<uint64_t> in_work_;
-  std::set<std::string> noted_;  // in an earlier run: rules that make no node, and applied
+  std::set<std::string> noted_;  // rules that applied, those that make no node, too
   std::map<std::string, uint64_t> counts_;  // of rules: graphs that they applied in
   std::vector<Ancestor> rare_;
   std::map<std::string, FuzzFinding> findings_;

@@ -15,7 +15,7 @@ struct CampaignState {
   uint64_t next = 0;                    // the first graph that nobody has begun
   std::vector<uint64_t> unfinished;     // of those before it, the ones that were in work
   std::map<std::string, uint64_t> counts;  // of rules: graphs that they applied in
-  std::set<std::string> noted;          // rules that make no node, and applied
+  std::set<std::string> noted;          // rules that applied, those that make no node, too
   std::vector<Ancestor> rare;           // graphs that hit what few hit, in the order in which they came
   std::map<std::string, FuzzFinding> findings;  // by what they are counted under
   FuzzReport so_far;                    // its counts and its seconds

@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,17 @@ struct Application {
   std::string_view within; // the rewrite's name
   uint32_t made_from;      // how many nodes the graph had when the rule was tried
 };
+
+// The place of the first application that is a part of the one at `whole`: those up to it are rewrites inside its rule.
+// `whole` itself: it has none. What was rewritten before its rule was tried was for another one, which then declined.
+inline size_t first_part_of(std::span<const Application> list, size_t whole) {
+  auto is_part = [&](const Application& a) {
+    return a.depth > list[whole].depth && a.made_from >= list[whole].made_from;
+  };
+  size_t first = whole;
+  while (first > 0 && is_part(list[first - 1])) first--;
+  return first;
+}
 
 // A graph rewrite that a stage itself does, with the applications of its own (depth 0), a span of the list.
 struct TopRewrite {

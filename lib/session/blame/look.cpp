@@ -46,13 +46,17 @@ class Meanings {
     }
   }
   bool stands_for_another(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_.contains(u); }
-  static UOp meant(UOp whole, const Substitution& meanings) {
-    auto out = catch_failures([&] { return substitute(whole, meanings); });
-    return out ? *out : UOp();
-  }
-  // What is rewritten in between: of what variables stand for, what lies within their bounds.
+  // What is rewritten in between: of what variables stand for, what lies within their bounds. Where its shapes do not
+  // fit there is no telling.
   Sides within(UOp before, UOp after) const {
-    if (before == after) return {before, after};
+    if (before == after || meanings_.empty()) return {before, after};
+    auto out = catch_failures([&] {
+      const Substitution all = values();
+      return Sides{substitute(before, all), substitute(after, all)};
+    });
+    return out ? *out : Sides();
+  }
+  Substitution values() const {
     Substitution all;
     for (auto& [variable, meaning] : meanings_) {
       UOp least = meaning.const_like(variable.vmin()), most = meaning.const_like(variable.vmax());
@@ -60,7 +64,7 @@ class Meanings {
       if (py_less(variable.vmax(), meaning.vmax())) value = most.lt(value).where(most, value);
       all.emplace_back(variable, value);
     }
-    return all.empty() ? Sides{before, after} : Sides{meant(before, all), meant(after, all)};
+    return all;
   }
 
   std::span<const Application> list_;
@@ -111,8 +115,7 @@ Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> l
   for (size_t i = 0; i < list.size(); i++) {
     meanings.pass(i);
     if (wanted && !wanted(list[i])) continue;
-    auto made = catch_failures([&] { return meanings.sides(i); });
-    Sides s = made ? *made : Sides();
+    Sides s = meanings.sides(i);
     if (c.is_tensor_graph() && s.before && s.after) {
       if (!gets_loops(list[i])) s = elements.sides(s.before, s.after);
       else if (auto same = same_but_places(elements, s); !same) s = {};

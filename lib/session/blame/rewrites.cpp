@@ -217,10 +217,7 @@ Proof RewriteBlame::proof_without_rule(const Suspect& s) {
 void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
   const auto& list = log_.list();
   const size_t end = size_t(std::ranges::find(list, whole.number, &Application::number) - list.begin());
-  size_t first = end;
-  // what was rewritten before that rule was tried was for another one, which then declined
-  auto is_within = [&](const Application& a) { return a.depth > whole.depth && a.made_from >= list[end].made_from; };
-  while (first > 0 && is_within(list[first - 1])) first--;
+  const size_t first = first_part_of(list, end);
   for (const Suspect& s : suspects_)
     if (s.number >= list[first].number && s.number < whole.number && s.seen.differs_at_one_in(2) &&
         without(s).is_refused())

@@ -20,20 +20,9 @@ constexpr size_t kMostSuspects = 8;
 struct Place {
   uint64_t number;
   const Rule* rule;
-  int depth;
   int points = 0;  // at how many its sides differ plainly; 0: too few to say so
+  bool is_whole = false;  // a part of it differs as much
 };
-
-// Takes out those that others which differ as much are a part of: a part's number is less, and its depth is greater.
-void erase_wholes(std::vector<Place>& places, std::span<const Place> all) {
-  auto is_whole = [&](const Place& p) {
-    auto it = std::ranges::find(all, p.number, &Place::number);
-    for (; it != all.begin() && (it - 1)->depth > p.depth; --it)
-      if ((it - 1)->points >= p.points) return true;
-    return false;
-  };
-  std::erase_if(places, is_whole);
-}
 
 // Notes the applications, compares their sides, and ends the run: no kernel is needed.
 class Look : public ApplicationLog {
@@ -43,13 +32,20 @@ class Look : public ApplicationLog {
 
   void end(Compilation& c) override {
     ApplicationLog::end(c);
-    for (const Application& a : list()) places.push_back({a.number, a.rule, a.depth});
+    for (const Application& a : list()) places.push_back({a.number, a.rule});
     auto seen = look_at(c, list(), {}, {});
     for (size_t i = 0; seen && i < places.size(); i++) {
-      if ((*seen)[i].differs_at_one_in(4)) places[i].points = (*seen)[i].points;
+      if ((*seen)[i].differs_at_one_in(4)) note(i, (*seen)[i].points);
       compared += (*seen)[i].kind != Seen::Kind::Open;
     }
     throw Failure("the schedule is made");
+  }
+
+ private:
+  void note(size_t i, int points) {
+    auto parts = std::span(places).subspan(0, i).subspan(first_part_of(list(), i));
+    places[i].points = points;
+    places[i].is_whole = std::ranges::any_of(parts, [&](const Place& p) { return p.points >= points; });
   }
 };
 
@@ -109,14 +105,13 @@ class ScheduleBlame {
     if (!confirmed) report_.proof = "it alone has sides that differ so, but nothing was found that is right";
   }
 
-  bool accuse_suspect(const std::vector<Place>& all) {
-    std::vector<Place> places = all;
+  bool accuse_suspect(std::vector<Place> places) {
     std::erase_if(places, [](const Place& p) { return p.points == 0; });
     std::ranges::stable_sort(places, std::greater(), &Place::points);  // some rules hold under a condition around them
     places.resize(std::min(places.size(), kMostSuspects));
     auto it = std::ranges::find_if(places, [&](const Place& p) { return is_right_without(p.number); });
     if (it != places.end()) return accuse(it->number, true), true;
-    erase_wholes(places, all);
+    std::erase_if(places, [](const Place& p) { return p.is_whole; });
     bool is_alone = places.size() == 1 ||
                     (places.size() > 1 && places[0].points == Closing::kPoints && places[1].points < Closing::kPoints);
     return is_alone && (accuse(places[0].number, false), true);
