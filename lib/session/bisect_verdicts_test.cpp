@@ -99,6 +99,16 @@ TEST_CASE("bisect: a rule that does it inside another one is named, not that one
   check_named_in_ref(text, "split ranges", "cast-const", "", "it passes when that rule never applies");
 }
 
+TEST_CASE("bisect: what folds numbers inside another rule is named, though others fold them as well without it") {
+  // 5 * 100 >> 5 of uchar, summed over two: 'load collapse' makes 500 of the product, which uchar does not hold
+  const std::string text =
+      "v = UOp.const(dtypes.uchar, 5)*UOp.const(dtypes.uchar, 100)>>UOp.const(dtypes.uchar, 5)\n"
+      "sum = v.reduce(UOp.range(2, 3, AxisType.REDUCE), arg=Ops.ADD)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.uchar.ptr(3), (), 0).index(UOp.const(dtypes.index, 2), ptr=True)"
+      ".store(sum).sink()\n";
+  check_named_in_ref(text, "load collapse", "fold-binary");
+}
+
 TEST_CASE("bisect: a right rule, without which the wrong one that it is part of decides otherwise, is not accused") {
   // a sum over r < 256 of data1[.. r // 8 % 8 .. r % 8 .. r // 64 ..]: of three loops that become one
   const std::string text =

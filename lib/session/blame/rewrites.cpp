@@ -212,15 +212,16 @@ Proof RewriteBlame::proof_without_rule(const Suspect& s) {
 }
 
 // A rewrite makes it wrong; which of those that it is made of is to blame? One whose sides differ nearly everywhere,
-// and that cannot be left out alone; or one that has no sides, and without which it passes. None: it is itself, or
-// there is no telling, when it has parts that nothing is known of.
+// and that cannot be left out alone, or that hangs on no loop and no variable, so that nothing around it may make it
+// right; or one that has no sides, and without which it passes. None: it is itself, or there is no telling, when it has
+// parts that nothing is known of.
 void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
   const auto& list = log_.list();
   const size_t end = size_t(std::ranges::find(list, whole.number, &Application::number) - list.begin());
   const size_t first = first_part_of(list, end);
   for (const Suspect& s : suspects_)
     if (s.number >= list[first].number && s.number < whole.number && s.seen.differs_at_one_in(2) &&
-        without(s).is_refused())
+        (s.seen.point.empty() || without(s).is_refused()))
       return accuse(s, proof);
   if (seen_.empty()) compare(list);  // a command tells what is wrong: there was no look
   std::vector<Suspect> unknown;
