@@ -54,8 +54,8 @@ struct Common {
 
 class Evaluation {
  public:
-  Evaluation(Graph& graph, const Arrays& arrays, const VariableValues& variables)
-      : graph_(graph), arrays_(arrays), variables_(variables), closing_(graph, sizes_of(arrays)) {
+  Evaluation(Graph& graph, const Arrays& arrays, const VariableValues& variables, uint64_t seed)
+      : graph_(graph), arrays_(arrays), variables_(variables), seed_(seed), closing_(graph, sizes_of(arrays)) {
     doubles_ = graph.node(Op::DEFINE_GLOBAL, dtypes::float64.ptr(), {}, Arg(kOutputs));
     longs_ = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(), {}, Arg(kOutputs + 1));
   }
@@ -266,7 +266,7 @@ class Evaluation {
   }
 
   void fill_leaves() {
-    std::mt19937_64 random(1);
+    std::mt19937_64 random(seed_);
     leaf_longs_.resize(size_t(std::max<int64_t>(1, closing_.leaf_slots()) * kPoints));
     leaf_doubles_.resize(leaf_longs_.size());
     for (const Leaf& leaf : closing_.leaf_list()) {
@@ -394,6 +394,7 @@ class Evaluation {
   Graph& graph_;
   const Arrays& arrays_;
   const VariableValues& variables_;
+  const uint64_t seed_;
   Closing closing_;
   UOp doubles_, longs_;
   std::unordered_map<uint32_t, int64_t> slots_;  // by id of a closed value
@@ -409,11 +410,11 @@ class Evaluation {
 bool Seen::differs_at_one_in(int n) const { return kind == Kind::Differ && plainly && n * points >= kPoints; }
 
 Result<std::vector<Seen>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
-                                        const VariableValues& variables) {
+                                        const VariableValues& variables, uint64_t seed) {
   return catch_failures([&] {
     auto any = std::ranges::find_if(pairs, [](const Sides& s) { return bool(s.before); });
     if (any == pairs.end()) return std::vector<Seen>(pairs.size());
-    return Evaluation(any->before.graph(), arrays, variables).run(pairs);
+    return Evaluation(any->before.graph(), arrays, variables, seed).run(pairs);
   });
 }
 

@@ -36,9 +36,10 @@ struct Seen {
   bool differs_at_one_in(int n) const;
 };
 
-// What `pairs`, nodes of one graph, compute. `arrays` are the run's by name (data0), `variables` its variables.
-// Nodes are added to the graph. An error: REF cannot run what was made of them.
+// What `pairs`, nodes of one graph, compute. `arrays` are the run's by name (data0), `variables` its variables; of
+// another `seed` the points between the edges are others. Nodes are added to the graph. An error: REF cannot run what
+// was made of them.
 Result<std::vector<Seen>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
-                                        const VariableValues& variables);
+                                        const VariableValues& variables, uint64_t seed = 1);
 
 }  // namespace tgc

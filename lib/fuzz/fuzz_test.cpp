@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "lib/compilation/loaded.h"
 #include "lib/compile/process.h"
 #include "lib/fuzz/edges.h"
 #include "lib/fuzz/from_pattern.h"
@@ -42,6 +43,23 @@ TEST_CASE("fuzz: kernels of index algebra are well formed, mostly run, and are t
     compared += outcome.kind != FuzzOutcome::Kind::LeftOut;
   }
   CHECK(compared > 40);
+}
+
+TEST_CASE("fuzz: what the renderer of a device has no type for is refused there, and no compiler is to blame") {
+  // an index that comes from a bfloat16 is not lowered: an LLVM for AMD has a conversion of its own before
+  const std::string text =
+      "# tgc: {\"name\":\"k\",\"target\":\"CPU:LLVM\"}\n"
+      "i = UOp.range(17, 0, AxisType.LOOP)\n"
+      "at = i.cast(dtypes.bfloat16).cast(dtypes.index)%17+16\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(33), (), 1).index(at)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(17), (), 0).index(i, ptr=True).store(a).end(i).sink()\n";
+  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  Chance chance(0);
+  FuzzOutcome outcome = try_kernel({.graph = in.graph, .ast = in.root, .target = "AMD:LLVM:gfx942"}, chance, {"CPU:LLVM"},
+                                   [](const Application&) {});
+  CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
+  CHECK(!outcome.failure);
+  CHECK(outcome.device_runs == 0);
 }
 
 TEST_CASE("fuzz: what is grown is another kernel, and well formed; an equivalent one keeps its outputs") {

@@ -109,6 +109,17 @@ TEST_CASE("bisect: what folds numbers inside another rule is named, though other
   check_named_in_ref(text, "load collapse", "fold-binary");
 }
 
+TEST_CASE("bisect: a part that is wrong at few points is named, not that which it is a part of") {
+  // (int)((i - 8) // 8 + i % 8) of i < 128: 'split ranges' makes j - 1 of (j * 8 + r - 8) // 8, which it is not of 0
+  const std::string text =
+      "# tgc: {\"name\":\"k\",\"stage\":\"load collapse\",\"target\":\"CPU:CLANG\"}\n"
+      "i = UOp.range(128, 0, AxisType.LOOP)\n"
+      "v = ((i+-8)//UOp.const(dtypes.index, 8)+i%UOp.const(dtypes.index, 8)).cast(dtypes.int)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(128), (), 2).index(i, ptr=True).store(v)"
+      ".end(i).sink(arg=KernelInfo(name='test', axis_types=()))\n";
+  check_named_in_ref(text, "split ranges", "divmod-general", "congruence", "it passes when that rule never applies");
+}
+
 TEST_CASE("bisect: a right rule, without which the wrong one that it is part of decides otherwise, is not accused") {
   // a sum over r < 256 of data1[.. r // 8 % 8 .. r % 8 .. r // 64 ..]: of three loops that become one
   const std::string text =

@@ -91,12 +91,12 @@ constexpr int kMostHalvings = 40;
 // compare_sides, by halves where REF cannot run what was made of them: one that it cannot run says nothing of others.
 // `failures`: how many more may be.
 Result<std::vector<Seen>> compared(std::span<const Sides> sides, const Arrays& arrays, const VariableValues& variables,
-                                   int& failures) {
-  auto all = compare_sides(sides, arrays, variables);
+                                   uint64_t seed, int& failures) {
+  auto all = compare_sides(sides, arrays, variables, seed);
   if (all || failures-- <= 0) return all;
   if (sides.size() == 1) return std::vector<Seen>(1);
-  auto first = compared(sides.first(sides.size() / 2), arrays, variables, failures);
-  auto rest = compared(sides.subspan(sides.size() / 2), arrays, variables, failures);
+  auto first = compared(sides.first(sides.size() / 2), arrays, variables, seed, failures);
+  auto rest = compared(sides.subspan(sides.size() / 2), arrays, variables, seed, failures);
   if (!first || !rest) return all;
   first->insert(first->end(), rest->begin(), rest->end());
   return first;
@@ -106,7 +106,7 @@ Result<std::vector<Seen>> compared(std::span<const Sides> sides, const Arrays& a
 
 Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
                                   const VariableValues& variables,
-                                  const std::function<bool(const Application&)>& wanted) {
+                                  const std::function<bool(const Application&)>& wanted, uint64_t seed) {
   OwnRewrites own(c.graph());
   Meanings meanings(c.ast(), list);
   Elements elements(c.graph());
@@ -125,7 +125,7 @@ Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> l
     sides.push_back(s);
   }
   int failures = kMostHalvings;
-  auto seen = compared(sides, arrays, variables, failures);
+  auto seen = compared(sides, arrays, variables, seed, failures);
   for (size_t i = 0; seen && i < wrong.size(); i++)
     (*seen)[wrong[i]] = {.kind = Seen::Kind::Differ, .plainly = true, .points = Closing::kPoints};
   return seen;

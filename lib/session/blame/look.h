@@ -10,10 +10,10 @@
 
 namespace tgc {
 
-// What both sides of applications of that compilation compute, of all in the list or of those that are wanted. No
-// fault is in what is made for the comparison.
+// What both sides of applications of that compilation compute, of all in the list or of those that are wanted, in that
+// order. No fault is in what is made for the comparison. Of another `seed` it is computed at other points.
 Result<std::vector<Seen>> look_at(Compilation& c, std::span<const Application> list, const Arrays& arrays,
                                   const VariableValues& variables,
-                                  const std::function<bool(const Application&)>& wanted = {});
+                                  const std::function<bool(const Application&)>& wanted = {}, uint64_t seed = 1);
 
 }  // namespace tgc

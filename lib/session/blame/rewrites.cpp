@@ -229,6 +229,7 @@ void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
     if (i >= seen_.size() || seen_[i].kind == Seen::Kind::Open) unknown.push_back(suspect_of(list[i], {}));
   for (size_t i = 0; i < std::min(unknown.size(), kMostPartsTried); i++)
     if (without(unknown[i]).passes()) return accuse(unknown[i], Proof::ByRun);
+  look_closer(first, end);
   if (auto part = part_by_rule(whole, first, end)) return accuse(*part, Proof::ByRule);
   if (unknown.empty()) return accuse(whole, proof);
   report_.verdict = BisectReport::Verdict::Unresolved;
@@ -240,6 +241,25 @@ void RewriteBlame::accuse_within(const Suspect& whole, Proof proof) {
 // Whether both sides of an application were seen to be the same to the last bit, the sign of a zero, too.
 bool RewriteBlame::makes_the_same(size_t i) const {
   return i < seen_.size() && seen_[i].kind == Seen::Kind::Same && seen_[i].exactly;
+}
+
+// Where none of the rewrites from `first` up to `end` was seen to differ: a look at more points, as far as needed. One
+// that is wrong at few, as a quotient that is negative is, may have been right at all of the first look's.
+void RewriteBlame::look_closer(size_t first, size_t end) {
+  constexpr uint64_t kMostLooks = 9;
+  const auto& list = log_.list();
+  end = std::min(end, seen_.size());
+  auto is_known = [&] {
+    return first >= end || std::any_of(seen_.begin() + ptrdiff_t(first), seen_.begin() + ptrdiff_t(end),
+                                       [](const Seen& s) { return s.kind == Seen::Kind::Differ; });
+  };
+  for (uint64_t seed = 2; seed <= kMostLooks && !is_known(); seed++) {
+    auto is_part = [&](const Application& a) { return a.number >= list[first].number && a.number <= list[end - 1].number; };
+    auto seen = look_at(compilation_, list, run_.inputs(), run_.spec().variables, is_part, seed);
+    if (!seen) return;
+    for (size_t i = first; i < end; i++)
+      if ((*seen)[i - first].kind == Seen::Kind::Differ) seen_[i] = (*seen)[i - first];
+  }
 }
 
 // A rule of which a few last bits, or the sign of a zero, are another after it, and that makes it fail all the same: a

@@ -70,6 +70,7 @@ class RewriteBlame {
   bool ends_wrong(const StageRow* stage);
   void accuse_within(const Suspect& whole, Proof proof);
   bool makes_the_same(size_t i) const;
+  void look_closer(size_t first, size_t end);
   std::optional<Suspect> nearly_same_by_rule();
   std::optional<Suspect> part_by_rule(const Suspect& whole, size_t first, size_t end);
   bool accuse_unlike();
