@@ -130,16 +130,30 @@ class Shaker {
     return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
   }
 
-  // Every other element of a sum is more, the others are less; a maximum passes over NaNs, or one of them wins.
+  // Every other element of a sum is more, the others are less.
   UOp reduction(UOp u, std::vector<UOp> src) const {
-    if (u.arg().op() == Op::MAX)
-      src[0] = src[0].ne(src[0]).where(src[0].const_like(way_ % 2 ? -INFINITY : INFINITY), src[0]);
+    if (u.arg().op() == Op::MAX) return maximum_of_all(u, std::move(src));
     if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {
       UOp odd = (src[1] % Const(int64_t(2))).ne(Const(int64_t(0)));
       if (u.dtype().count() > 1) odd = odd.broadcast(u.dtype().count());
       src[0] = odd.where(scaled(src[0], way_ % 2, 1), scaled(src[0], !(way_ % 2), 1));
     }
     return u.with_src(src);
+  }
+
+  // It passes over NaNs, or one of them wins, and what comes after hides it, or does not.
+  UOp maximum_of_all(UOp u, const std::vector<UOp>& src) const {
+    const UOp x = src[0], is_nan = x.ne(x);
+    auto reduced = [&](UOp value, Op op) {
+      std::vector<UOp> all = src;
+      all[0] = value;
+      return u.with_src(all).with_arg(op);
+    };
+    const double instead = way_ % 2 ? -INFINITY : INFINITY;
+    const UOp most = reduced(is_nan.where(x.const_like(instead), x), Op::MAX);
+    if (way_ < kShakings / 2) return most;
+    const UOp nans = reduced(is_nan.where(x, x.const_like(0.0)), Op::ADD);
+    return nans.ne(nans).where(nans, most);
   }
 
   // Of exact floats it is what it is.
