@@ -1,5 +1,6 @@
 #include "lib/contain/confine.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,14 +15,14 @@
 #include "lib/support/sanitized.h"
 
 #ifdef __linux__
-#include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #endif
 #ifdef TGC_SECCOMP
 #include <seccomp.h>
@@ -36,12 +37,12 @@ Diag refused(const char* wall, int error) {
 
 // ---- limits
 uint64_t address_space() {
-  unsigned long pages = 0;
-  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
-    std::fclose(file);
-  }
-  return uint64_t(pages) * uint64_t(sysconf(_SC_PAGESIZE));
+  char text[128] = "";  // no FILE: its buffer would be a page that fork has to copy
+  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  return n > 0 ? std::strtoull(text, nullptr, 10) * uint64_t(sysconf(_SC_PAGESIZE)) : 0;
 }
 
 void lower(int which, uint64_t to) {
@@ -149,10 +150,17 @@ constexpr const char* kRefused[] = {
     "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "utimensat", "futimesat",
     "personality"};
 
+using Program = std::vector<sock_filter>;
+
+// A number that a program is made with, where each worker has another: the process's, the channel's.
+constexpr uint32_t kSelf = 0x5E1F5E1F, kChannel = 0x0C4A77E1;
+
 class Filter {
  public:
   explicit Filter(uint32_t otherwise) : context_(seccomp_init(otherwise)) {
     if (!context_) throw Failure(refused("seccomp", ENOMEM));
+    // a tree of comparisons: the system tries each call there is when it takes a program
+    seccomp_attr_set(context_, SCMP_FLTATR_CTL_OPTIMIZE, 2);
   }
   ~Filter() { seccomp_release(context_); }
   template <size_t N>
@@ -167,43 +175,37 @@ class Filter {
     int error = seccomp_rule_add(context_, action, number, unsigned(sizeof...(when)), when...);
     if (error) throw Failure(refused("seccomp", -error));
   }
-  void load() {
-    seccomp_attr_set(context_, SCMP_FLTATR_CTL_TSYNC, 1);  // of all threads
-    limit_time(5);
-    int error = seccomp_load(context_);
-    limit_time(0);
+  Program program() const {
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    if (fd < 0) throw Failure(refused("seccomp", errno));
+    int error = seccomp_export_bpf(context_, fd);
+    off_t bytes = error ? 0 : lseek(fd, 0, SEEK_CUR);
+    Program out(size_t(bytes) / sizeof(sock_filter));
+    if (!error && (bytes <= 0 || pread(fd, out.data(), size_t(bytes), 0) != bytes)) error = -EIO;
+    close(fd);
     if (error) throw Failure(refused("seccomp", -error));
+    return out;
   }
 
  private:
-  // Seconds of the processor until SIGVTALRM: libseccomp 2.5 goes round for ever where it gets no memory for the
-  // program that it makes. 0: as many as it wants; the filters allow this call.
-  static void limit_time(long seconds) {
-    itimerval timer{.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_usec = 0}};
-    setitimer(ITIMER_VIRTUAL, &timer, nullptr);
-  }
-
   scmp_filter_ctx context_;
 };
 
-void restrict_calls(Rights rights, int channel) {
-  if (!kSeccomp) return;
-  auto self = scmp_datum_t(getpid());
+Program program_of(Rights rights) {
   if (rights == Rights::Driver) {
     Filter filter(SCMP_ACT_ALLOW);
     filter.add(SCMP_ACT_TRAP, kNoDriver);
     filter.add(SCMP_ACT_ERRNO(EPERM), kRefused);
-    for (const char* name : {"kill", "tgkill"}) filter.add(SCMP_ACT_TRAP, name, SCMP_A0(SCMP_CMP_NE, self));
-    return filter.load();
+    for (const char* name : {"kill", "tgkill"}) filter.add(SCMP_ACT_TRAP, name, SCMP_A0(SCMP_CMP_NE, kSelf));
+    return filter.program();
   }
   Filter filter(SCMP_ACT_TRAP);
   filter.add(SCMP_ACT_ALLOW, kCompute);
-  filter.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, scmp_datum_t(channel)));
-  filter.add(SCMP_ACT_ALLOW, "tgkill", SCMP_A0(SCMP_CMP_EQ, self));  // abort()
-  filter.add(SCMP_ACT_ALLOW, "setitimer", SCMP_A0(SCMP_CMP_EQ, scmp_datum_t(ITIMER_VIRTUAL)));
+  filter.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, kChannel));
+  filter.add(SCMP_ACT_ALLOW, "tgkill", SCMP_A0(SCMP_CMP_EQ, kSelf));  // abort()
   constexpr scmp_datum_t kNoFile = MAP_ANONYMOUS;
   if (rights == Rights::Compute) {
-    filter.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, scmp_datum_t(channel)));
+    filter.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, kChannel));
     filter.add(SCMP_ACT_ALLOW, "mmap", SCMP_A3(SCMP_CMP_MASKED_EQ, kNoFile, kNoFile));
     // the C library asks what its own output is when it flushes it
     for (const char* name : {"fstat", "newfstatat"}) filter.add(SCMP_ACT_ERRNO(EACCES), name);
@@ -214,17 +216,43 @@ void restrict_calls(Rights rights, int channel) {
     filter.add(SCMP_ACT_ALLOW, "openat", SCMP_A2(SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY));
     filter.add(SCMP_ACT_ALLOW, "open", SCMP_A1(SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY));
   }
-  filter.load();
+  return filter.program();
+}
+
+template <Rights kRights>
+Result<Program>& program_for() {
+  static Result<Program> made = catch_failures([] { return program_of(kRights); });
+  return made;
+}
+Result<Program>& program_for(Rights rights) {
+  return rights == Rights::Compute   ? program_for<Rights::Compute>()
+         : rights == Rights::Compile ? program_for<Rights::Compile>()
+                                     : program_for<Rights::Driver>();
+}
+void restrict_calls(Result<Program>& made, int channel) {
+  if (!kSeccomp) return;
+  Program program = made.value_or_throw();
+  for (sock_filter& step : program)
+    if (BPF_CLASS(step.code) == BPF_JMP && step.k == kSelf) step.k = uint32_t(getpid());
+    else if (BPF_CLASS(step.code) == BPF_JMP && step.k == kChannel) step.k = uint32_t(channel);
+  sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
+  // of all threads; where one of them cannot be, its number is what comes back
+  long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);
+  if (failed) throw Failure(refused("seccomp", failed > 0 ? ESRCH : errno));
 }
 #else
 constexpr bool kSeccomp = false;
-void restrict_calls(Rights, int) {}
+int program_for(Rights) { return 0; }
+void restrict_calls(int, int) {}
 #endif
 
 }  // namespace
 
+void prepare_confinement() { (void)program_for(Rights::Compute); }
+
 Status confine(const Confinement& what, int channel) {
   return catch_failures([&] {
+    auto&& program = program_for(what.rights);  // while there is memory
     set_limits(what);
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 8);  // else it reads a file to count processors, when memory runs out
@@ -233,7 +261,7 @@ Status confine(const Confinement& what, int channel) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));
 #endif
     if (!kSanitized) restrict_files(what).value_or_throw();
-    restrict_calls(what.rights, channel);
+    restrict_calls(program, channel);
     return Unit{};
   });
 }

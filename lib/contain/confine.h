@@ -30,6 +30,10 @@ struct Confinement {
 // that it may not is a SIGSYS. An error: the system refused a wall that it has; run nothing then.
 Status confine(const Confinement& what, int channel);
 
+// Makes what confine() to Rights::Compute needs, once. Whoever starts workers calls it before: it takes a quarter of
+// what a small worker takes in all, the more as each worker would make it on pages that fork has to copy.
+void prepare_confinement();
+
 // "seccomp, Landlock, limits": what stands on this system, in this build.
 std::string walls();
 

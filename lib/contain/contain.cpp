@@ -71,7 +71,6 @@ std::string explanation(const Header& h) {
   if (h.signal == SIGABRT) return "the process aborted itself";
   if (h.signal == SIGSYS) return "it called '" + call_name(h.code) + "', which it may not";
   if (h.signal == SIGXCPU) return "it used up its time of the processor";
-  if (h.signal == SIGVTALRM) return "it could not be confined: most likely there was no memory";
   if (h.signal == SIGXFSZ) return "it wrote to a file, which it may not";
   if (h.signal == SIGKILL) return "from outside: most likely the system ran out of memory";
   return strsignal(h.signal);
@@ -326,6 +325,7 @@ std::string Worker::next_message() const {
 }
 
 Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>& body) {
+  prepare_confinement();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Diag{std::string("cannot make a channel: ") + std::strerror(errno)};
@@ -411,12 +411,16 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
               {"its process ended with exit code " + std::to_string(WEXITSTATUS(status)) + " and without an answer"});
 }
 
-Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options,
-                            Death* death) {
-  auto worker = WorkerProcess::start([&](Worker& self) -> Status {
+Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body) {
+  return WorkerProcess::start([&](Worker& self) -> Status {
     self.answer(catch_failures([&] { return std::move(body(self).value_or_throw()); }));
     return Unit{};
   });
+}
+
+Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options,
+                            Death* death) {
+  auto worker = begin_contained(body);
   if (!worker) return worker.diag();
   auto answer = worker->receive(options.timeout_seconds);
   if (death) *death = worker->death().value_or(Death{});

@@ -86,7 +86,10 @@ struct ContainOptions {
   double timeout_seconds = 0;  // 0: none
 };
 
-// A worker that gives one answer: what `body` returns is the answer here, or its Diag, or the Diag of its death, which
+// A worker that gives one answer, of what `body` returns, or its Diag; receive() takes it.
+Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body);
+
+// The same, waited for: what `body` returns is the answer here, or its Diag, or the Diag of its death, which
 // then sets `death`.
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
                             Death* death = nullptr);

@@ -7,10 +7,11 @@
 namespace tgc {
 
 Status run_contained(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables) {
+  const uint64_t memory = available_memory();
   auto answer = contain(
       [&](Worker& worker) -> Result<std::string> {
         return catch_failures([&] {
-          worker.confine({.rights = Rights::Compute, .memory = available_memory()});
+          worker.confine({.rights = Rights::Compute, .memory = memory});
           program.run(buffers, variables).value_or_throw();
           return std::string();
         });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "lib/compile/driver_room.h"
 #include "lib/contain/bytes.h"
@@ -87,9 +88,9 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
                          .convicts = true});
 }
 
-// In the process that holds the device: `worker`, if it is one.
+// In the process that holds the device: `worker`, if it is one, may have `memory` bytes more.
 void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
-            const ExecuteOptions& options, Worker* worker, Execution& out) {
+            const ExecuteOptions& options, Worker* worker, uint64_t memory, Execution& out) {
   device.open().value_or_throw();
   Buffers buffers(device);
   for (const NamedArray& a : inputs) buffers.add(a.array);
@@ -103,7 +104,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   if (worker && !device.has_driver()) {
     worker->watch(names);
     worker->confine({.rights = Rights::Compute,
-                     .memory = ref ? available_memory() : kKernelMemory,
+                     .memory = ref ? memory : kKernelMemory,
                      .seconds = options.timeout_seconds * facts.size.global[0]});
   }
   kernel->launch(arguments).value_or_throw();
@@ -164,33 +165,52 @@ Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays
   });
 }
 
-Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
-                          const ExecuteOptions& options) {
-  return catch_failures([&] {
+std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
+                                                   const VariableValues& variables, const ExecuteOptions& options) {
+  struct Begun {
+    Execution out;
+    std::optional<DriverRoom> room;
+    std::optional<WorkerProcess> worker;  // none: it has run in this process
+  };
+  auto begun = std::make_shared<Begun>();
+  auto done = catch_failures([&] {
     auto values = std::move(kernel.arguments(variables).value_or_throw());
     LaunchArguments arguments{
         .buffers = {}, .variables = values, .size = kernel.launch_size(variables).value_or_throw()};
-    Execution out;
+    Execution& out = begun->out;
     out.outputs = empty_outputs(kernel.buffers(), inputs, options.in_process);
     if (options.in_process) {
-      run_on(kernel, device, inputs, arguments, options, nullptr, out);
-      return out;
+      run_on(kernel, device, inputs, arguments, options, nullptr, 0, out);
+      return Unit{};
     }
-    std::optional<DriverRoom> room;
-    if (device.has_driver()) room.emplace();
+    if (device.has_driver()) begun->room.emplace();
     uint64_t memory = available_memory();
-    auto answer = contain(
-        [&](Worker& worker) -> Result<std::string> {
-          return catch_failures([&] {
-            if (room) room->confine(worker, memory);
-            run_on(kernel, device, inputs, arguments, options, &worker, out);
-            return pack(out);
-          });
-        },
-        {.timeout_seconds = options.timeout_seconds});
-    unpack(answer.value_or_throw(), options.repeats, out);
-    return out;
+    auto worker = begin_contained([&](Worker& self) {
+      return catch_failures([&] {
+        if (begun->room) begun->room->confine(self, memory);
+        run_on(kernel, device, inputs, arguments, options, &self, memory, out);
+        return pack(out);
+      });
+    });
+    begun->worker.emplace(std::move(worker.value_or_throw()));
+    return Unit{};
   });
+  if (!done) return [diag = done.diag()] { return Result<Execution>(diag); };
+  return [begun, options] {
+    return catch_failures([&] {
+      if (begun->worker) {
+        auto answer = begun->worker->receive(options.timeout_seconds);
+        unpack(answer.value_or_throw(), options.repeats, begun->out);
+        begun->worker.reset();
+      }
+      return std::move(begun->out);
+    });
+  };
+}
+
+Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
+                          const ExecuteOptions& options) {
+  return begin_execution(kernel, device, inputs, variables, options)();
 }
 
 }  // namespace tgc

@@ -1,5 +1,6 @@
 // One run of one kernel: arrays in, arrays out, contained in a process of its own.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ struct Execution {
 // where `given` comes from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<Drawing> draw);
+
+// Opens `device`, and runs the kernel there in a worker beside this process; in this one, if it shall be, before it
+// returns. What is returned waits for it, and is called once: the same as execute() returns. Uncalled, its end ends the
+// worker. The arguments need not live on.
+std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
+                                                   const VariableValues& variables, const ExecuteOptions& options);
 
 // Opens `device`, runs the kernel on copies of `inputs` (one array for each buffer, in order) and takes back what it
 // stored.

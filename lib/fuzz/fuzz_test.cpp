@@ -46,7 +46,7 @@ TEST_CASE("fuzz: kernels of index algebra are well formed, mostly run, and are t
 }
 
 TEST_CASE("fuzz: what the renderer of a device has no type for is refused there, and no compiler is to blame") {
-  // an index that comes from a bfloat16 is not lowered: an LLVM for AMD has a conversion of its own before
+  // an index that comes from a bfloat16 is not lowered
   const std::string text =
       "# tgc: {\"name\":\"k\",\"target\":\"CPU:LLVM\"}\n"
       "i = UOp.range(17, 0, AxisType.LOOP)\n"
@@ -55,8 +55,8 @@ TEST_CASE("fuzz: what the renderer of a device has no type for is refused there,
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(17), (), 0).index(i, ptr=True).store(a).end(i).sink()\n";
   Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   Chance chance(0);
-  FuzzOutcome outcome = try_kernel({.graph = in.graph, .ast = in.root, .target = "AMD:LLVM:gfx942"}, chance, {"CPU:LLVM"},
-                                   [](const Application&) {});
+  FuzzOutcome outcome = try_kernel({.graph = in.graph, .ast = in.root, .target = "AMD:LLVM:gfx942"}, chance,
+                                   {"CPU:LLVM"}, [](const Application&) {});
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
   CHECK(!outcome.failure);
   CHECK(outcome.device_runs == 0);

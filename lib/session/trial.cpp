@@ -74,10 +74,15 @@ class Trial {
     kernel.arguments(o_.variables).value_or_throw();
     choose_inputs(kernel);
     const Arrays& inputs = inputs_ = inputs_of(kernel);
-    const Arrays& expected = expected_ = expected_arrays(kernel, place);
+    const Arrays& expected = expected_;
+    Expected reference = expected_arrays(kernel, place);
+    const bool runs_beside = !o_.each_stage && !options_for(place).repeats;  // nothing does beside what is timed
+    if (!runs_beside) expected_ = reference();
     // first: what dies on the device is then named by its stage
     if (o_.each_stage) each_stage(place, inputs, expected);
-    Execution done = std::move(executed(kernel, place, inputs, options_for(place)).value_or_throw());
+    Result<Execution> ran = executed(kernel, place, inputs, options_for(place));
+    if (runs_beside) expected_ = reference();
+    Execution done = std::move(ran.value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;
     if (settings().DEBUG >= 2 && kernel.info())
       debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(inputs)), done.seconds);
@@ -150,13 +155,18 @@ class Trial {
     return {.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(place), .repeats = repeats};
   }
 
-  // Tells how long it takes, where it is the only kernel.
   Result<Execution> executed(Executable& kernel, Placement& place, const Arrays& inputs,
                              const ExecuteOptions& options) {
+    return waited_for(place.label, [&] {
+      return o_.sanitize ? execute_sanitized(kernel, inputs, o_.variables, options)
+                         : execute(kernel, *place.device, inputs, o_.variables, options);
+    });
+  }
+  // Tells how long it takes, where it is the only kernel.
+  Result<Execution> waited_for(const std::string& where, const std::function<Result<Execution>()>& run) {
     std::optional<Elapsed> elapsed;
-    if (o_.alone) elapsed.emplace(session_, in_.info.name + " on " + place.label);
-    auto done = o_.sanitize && &place == &*place_ ? execute_sanitized(kernel, inputs, o_.variables, options)
-                                                  : execute(kernel, *place.device, inputs, o_.variables, options);
+    if (o_.alone) elapsed.emplace(session_, in_.info.name + " on " + where);
+    auto done = run();
     if (!done && done.diag().message.starts_with("did not end within")) {
       Diag longer = done.diag();
       longer.expected = "--timeout=S where it may take longer";
@@ -185,24 +195,33 @@ class Trial {
   }
 
   // ---- what should come out
-  Arrays expected_arrays(const Executable& kernel, const Placement& place) {
+
+  // What waits for it; called once. Throws Failure.
+  using Expected = std::function<Arrays()>;
+  static Expected at_once(Arrays arrays) {
+    auto shared = std::make_shared<Arrays>(std::move(arrays));
+    return [shared] { return std::move(*shared); };
+  }
+
+  // A reference that has to be computed begins: a worker's runs beside the kernel's own.
+  Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
     if (Arrays out = given_expected(o_, in_, source); !o_.expect.empty() || !out.empty()) {
       report_.reference = source;
       check_expected(out, kernel, source);
-      return out;
+      return at_once(std::move(out));
     }
     bool runs_as_it_stands = place.is_ref && !place.target && !o_.recorded;
     std::string reference = !o_.reference.empty() ? o_.reference : runs_as_it_stands ? "none" : "REF";
-    if (reference == "none") return {};
+    if (reference == "none") return at_once({});
     if (o_.reference.empty() && has_custom())
       throw Failure(Diag{.message = "REF runs no code of CUSTOM nodes, so there is nothing to compare with",
                          .expected = "--reference=none, --expect=F.npz, or --reference=DEV, a device that runs it"});
-    if (std::filesystem::exists(InputName::parse(reference).file)) return outputs_of_graph(reference, kernel);
+    if (std::filesystem::exists(InputName::parse(reference).file)) return at_once(outputs_of_graph(reference, kernel));
     Placement other = std::move(choose_placement(reference, "", settings()).value_or_throw());
     report_.reference = other.label;
     Executable same = std::move(make_executable(graph(), other, lowering()).value_or_throw());
-    return reference_outputs(same, other, inputs_of(same));
+    return begin_reference(same, other, inputs_of(same));
   }
 
   bool has_custom() const {
@@ -220,19 +239,22 @@ class Trial {
     Placement ref = place_in_ref();
     Executable other = std::move(
         (graph->list.empty() ? Executable::for_ref(graph->root) : Executable::for_ref(graph->list)).value_or_throw());
-    Arrays outputs = reference_outputs(
-        other, ref, std::move(input_arrays(other.buffers(), inputs_of(kernel), "", {}).value_or_throw()));
+    Arrays inputs = std::move(input_arrays(other.buffers(), inputs_of(kernel), "", {}).value_or_throw());
+    Arrays outputs = begin_reference(other, ref, inputs)();
     check_expected(outputs, kernel, input);
     return outputs;
   }
 
-  Arrays reference_outputs(Executable& kernel, Placement& place, const Arrays& inputs) {
+  Expected begin_reference(Executable& kernel, Placement& place, const Arrays& inputs) {
     ExecuteOptions options = options_for(place);
     options.repeats = 0;
-    auto result = executed(kernel, place, inputs, options);
-    if (!result) throw failure_at("the reference, " + report_.reference, result.diag());
-    report_.notes = result->notes;
-    return std::move(result->outputs);
+    auto run = begin_execution(kernel, *place.device, inputs, o_.variables, options);
+    return [this, run, where = place.label] {
+      auto result = waited_for(where, run);
+      if (!result) throw failure_at("the reference, " + report_.reference, result.diag());
+      report_.notes = result->notes;
+      return std::move(result->outputs);
+    };
   }
 
   // A file says what exactly should come out; another device may differ by as much as two devices may.

@@ -253,8 +253,10 @@ void RewriteBlame::look_closer(size_t first, size_t end) {
     return first >= end || std::any_of(seen_.begin() + ptrdiff_t(first), seen_.begin() + ptrdiff_t(end),
                                        [](const Seen& s) { return s.kind == Seen::Kind::Differ; });
   };
+  auto is_part = [&](const Application& a) {
+    return a.number >= list[first].number && a.number <= list[end - 1].number;
+  };
   for (uint64_t seed = 2; seed <= kMostLooks && !is_known(); seed++) {
-    auto is_part = [&](const Application& a) { return a.number >= list[first].number && a.number <= list[end - 1].number; };
     auto seen = look_at(compilation_, list, run_.inputs(), run_.spec().variables, is_part, seed);
     if (!seen) return;
     for (size_t i = first; i < end; i++)
