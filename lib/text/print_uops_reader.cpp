@@ -206,7 +206,9 @@ class ListingReader : public PyValues {
     }
     while (end < text_.size() && !begins_line(end + 1)) end = std::min(text_.find('\n', end + 1), text_.size());
     pos_ = end;
-    return graph_.str(text_.substr(begin, end - begin));
+    const std::string_view text = text_.substr(begin, end - begin);
+    if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "an arg that is not UTF-8");
+    return graph_.str(text);
   }
   // Whether what comes next, after blank lines, is a line, a comment or the end.
   bool is_over(size_t end) const {

@@ -113,6 +113,8 @@ TEST_CASE("print_uops: bad input") {
   CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int ['3']  None").find("no constant 3 above") !=
         std::string::npos);
   CHECK(trouble_with(good + "   1 Ops.NEG :            []  None").starts_with("in:2:15: a line without a dtype"));
+  CHECK(trouble_with("   0 Ops.CUSTOM :            dtypes.int []                               f(\xff)")
+            .find("an arg that is not UTF-8") != std::string::npos);
 }
 
 TEST_CASE("print_uops: a listing that tgc writes says in comments what the letters lose, and comes back") {

@@ -18,21 +18,25 @@ constexpr size_t kMostSuspects = 8;
 
 // An application without its nodes, whose graph is gone when the schedule is made.
 struct Place {
-  uint64_t number;
+  uint64_t number, in_stage;
+  const StageRow* stage;
   const Rule* rule;
   int points = 0;  // at how many its sides differ plainly; 0: too few to say so
   bool is_whole = false;  // a part of it differs as much
+  std::vector<uint64_t> parts = {};  // that differ
 };
 
-// Notes the applications, compares their sides, and ends the run: no kernel is needed.
+// Notes the applications, compares their sides, and ends the run: no kernel is needed. The one of that number is left
+// out; 0: none is.
 class Look : public ApplicationLog {
  public:
+  explicit Look(uint64_t left_out = 0) : left_out_(left_out) {}
   std::vector<Place> places;
   size_t compared = 0;
 
   void end(Compilation& c) override {
     ApplicationLog::end(c);
-    for (const Application& a : list()) places.push_back({a.number, a.rule});
+    for (const Application& a : list()) places.push_back({a.number, a.in_stage, a.stage, a.rule});
     auto seen = look_at(c, list(), {}, {});
     for (size_t i = 0; seen && i < places.size(); i++) {
       if ((*seen)[i].differs_at_one_in(4)) note(i, (*seen)[i].points);
@@ -41,12 +45,19 @@ class Look : public ApplicationLog {
     throw Failure("the schedule is made");
   }
 
+ protected:
+  UOp decide(const Hit&, UOp, UOp after) override { return number() == left_out_ ? UOp() : after; }
+
  private:
   void note(size_t i, int points) {
-    auto parts = std::span(places).subspan(0, i).subspan(first_part_of(list(), i));
     places[i].points = points;
-    places[i].is_whole = std::ranges::any_of(parts, [&](const Place& p) { return p.points >= points; });
+    for (const Place& p : std::span(places).subspan(0, i).subspan(first_part_of(list(), i))) {
+      if (p.points) places[i].parts.push_back(p.number);
+      places[i].is_whole |= p.points >= points;
+    }
   }
+
+  const uint64_t left_out_;
 };
 
 // Names one application in a report, and ends the run.
@@ -114,7 +125,20 @@ class ScheduleBlame {
     std::erase_if(places, [](const Place& p) { return p.is_whole; });
     bool is_alone = places.size() == 1 ||
                     (places.size() > 1 && places[0].points == Closing::kPoints && places[1].points < Closing::kPoints);
-    return is_alone && (accuse(places[0].number, false), true);
+    return is_alone && (accuse(to_blame(places[0]), false), true);
+  }
+
+  // It, or a part of it: one without which its own sides are the same.
+  uint64_t to_blame(const Place& whole) {
+    for (size_t i = 0; i < std::min(whole.parts.size(), kMostSuspects); i++) {
+      Look look(whole.parts[i]);
+      (void)run_(watched(&look));
+      bool differs = std::ranges::any_of(look.places, [&](const Place& p) {
+        return p.points && p.stage == whole.stage && p.rule == whole.rule && p.in_stage == whole.in_stage;
+      });
+      if (!differs) return whole.parts[i];
+    }
+    return whole.number;
   }
 
   void leave_out_rules(const std::vector<Place>& places) {
