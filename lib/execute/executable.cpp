@@ -77,6 +77,7 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
     BufferSpec& spec = found[u.arg().small_int()];
     spec.number = u.arg().small_int();
     spec.dtype = dtypes::of(dtype.scalar_kind());
+    if (spec.dtype.itemsize() <= 0) throw Failure(spec.name() + " has elements without a size");
     int64_t per_item = dtype.is_image() ? 1 : dtype.base().count();
     spec.size = dtype.size() < 0 ? -1 : dtype.size() * per_item;
   }

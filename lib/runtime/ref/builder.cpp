@@ -238,6 +238,7 @@ void Builder::fold(Opc op, Opc rounding, Reg accumulator, Reg value) {
 // ---- memory
 
 int32_t Builder::add_memory(MemoryInfo info) {
+  if (dtypes::of(info.scalar).itemsize() <= 0) throw Failure(info.name + " has elements without a size");
   code_.memories.push_back(std::move(info));
   return int32_t(code_.memories.size() - 1);
 }

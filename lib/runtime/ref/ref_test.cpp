@@ -367,6 +367,9 @@ TEST_CASE("REF: nodes that are not well formed are refused, too") {
   UOp nothing = g.node(Op::LOAD, dtypes::void_, g.node(Op::INDEX, k.dtype(), {k, i}));
   CHECK(has(refusal(g.node(Op::STORE, dtypes::void_, {g.node(Op::INDEX, k.dtype(), {k, i}), nothing}).end(i)),
             "REF cannot load or store what has no size"));
+  UOp of_void = g.node(Op::DEFINE_GLOBAL, dtypes::void_.ptr(4), {}, 1);
+  UOp its_address = g.node(Op::CAST, dtypes::int64, {g.node(Op::INDEX, of_void.dtype(), {of_void, i})});
+  CHECK(has(refusal(store({k, i}, its_address.cast(dtypes::int32))), "data1 has elements without a size"));
   // vectors of other lengths than their users' (a campaign of `tgc fuzz` died of a WHERE of two)
   auto vector = [&](size_t n) {
     std::vector<UOp> elements(n, i.cast(dtypes::int32));
