@@ -121,7 +121,10 @@ class ScheduleBlame {
     std::ranges::stable_sort(places, std::greater(), &Place::points);  // some rules hold under a condition around them
     places.resize(std::min(places.size(), kMostSuspects));
     auto it = std::ranges::find_if(places, [&](const Place& p) { return is_right_without(p.number); });
-    if (it != places.end()) return accuse(it->number, true), true;
+    if (it != places.end()) {
+      const uint64_t number = to_blame(*it);
+      return accuse(number, number == it->number || is_right_without(number)), true;
+    }
     std::erase_if(places, [](const Place& p) { return p.is_whole; });
     bool is_alone = places.size() == 1 ||
                     (places.size() > 1 && places[0].points == Closing::kPoints && places[1].points < Closing::kPoints);
