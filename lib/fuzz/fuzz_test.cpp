@@ -62,6 +62,20 @@ TEST_CASE("fuzz: what the renderer of a device has no type for is refused there,
   CHECK(outcome.device_runs == 0);
 }
 
+TEST_CASE("fuzz: what rounding explains of a graph it explains of what comes of it, where a float is rounded by hand") {
+  // (bfloat16)i ** (bfloat16)(i * 9): the logarithm is rounded before it is multiplied by 45
+  const std::string text =
+      "i = UOp.range(8, 0, AxisType.LOOP)\n"
+      "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(8), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  Chance chance(0);
+  FuzzKernel kernel{.graph = in.graph, .ast = in.root, .target = "AMD:LLVM:gfx1201"};
+  FuzzOutcome outcome = try_kernel(kernel, chance, {}, [](const Application&) {});
+  INFO((outcome.failure ? outcome.failure->said : ""));
+  CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
+}
+
 TEST_CASE("fuzz: what is grown is another kernel, and well formed; an equivalent one keeps its outputs") {
   size_t grown = 0, equivalent = 0;
   for (uint64_t seed = 0; seed < 40; seed++) {
