@@ -34,7 +34,8 @@ struct VariableSpec {
 
 using VariableValues = std::map<std::string, int64_t>;
 
-// The buffers and variables of a graph's nodes, buffers by number, variables by name. Throws Failure for a buffer of void.
+// The buffers and variables of a graph's nodes, buffers by number, variables by name. Throws Failure for a buffer of
+// void.
 std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes);
 std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
 
