@@ -118,6 +118,15 @@ std::string read_as(std::string_view producer, std::string_view text) {
   return read ? graph_to_json(read->root, {.producer = std::string(producer)}) : read.diag().text();
 }
 
+TEST_CASE("open dialect: a reduction of more axes than there are is written in a line") {
+  Graph graph;
+  auto read = graph_from_json(
+      graph, graph_of("tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},
+{"op":"REDUCE","dtype":"dtypes.float","src":[0],"arg":[{"value":"Ops.ADD"},1000000000000]})j"));
+  REQUIRE(read);
+  CHECK(write_graph(Format::Pyrender, read->root, read->info)->find("(Ops.ADD, 1000000000000)") != std::string::npos);
+}
+
 TEST_CASE("open dialect: pyrender of 0.13 and 0.14 is read as each means it") {
   CHECK(read_as("tinygrad 0.13.0",
                 "c0 = UOp.new_buffer('CPU', 8, dtypes.float, 3)\nc1 = UOp.const(dtypes.float, -0.0, device='CPU')\n"

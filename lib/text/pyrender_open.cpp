@@ -248,7 +248,9 @@ class OpenWriter {
   bool reduction(UOp u) {
     if (!u.arg().is_tuple() || u.arg().items().size() != 2 || !u.num_src()) return false;
     Arg axes = u.arg()[1];
-    if (axes.is_tuple() ? axes.items().empty() : !axes.is_int() || axes.small_int() <= 0) return false;
+    constexpr int64_t kMostAxes = 64;
+    const bool is_count = axes.is_int() && Int(0) < axes.as_int() && axes.as_int() <= Int(kMostAxes);
+    if (axes.is_tuple() ? axes.items().empty() : !is_count) return false;
     src(u.src(0)), put("._rop("), str(u.arg()[0]), put(", ");
     if (axes.is_tuple()) return repr(axes), put(')'), true;
     put('(');
