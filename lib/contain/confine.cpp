@@ -175,15 +175,17 @@ class Filter {
     int error = seccomp_rule_add(context_, action, number, unsigned(sizeof...(when)), when...);
     if (error) throw Failure(refused("seccomp", -error));
   }
+  // Through a pipe, which no limit on files stops.
   Program program() const {
-    int fd = memfd_create("filter", MFD_CLOEXEC);
-    if (fd < 0) throw Failure(refused("seccomp", errno));
-    int error = seccomp_export_bpf(context_, fd);
-    off_t bytes = error ? 0 : lseek(fd, 0, SEEK_CUR);
-    Program out(size_t(bytes) / sizeof(sock_filter));
-    if (!error && (bytes <= 0 || pread(fd, out.data(), size_t(bytes), 0) != bytes)) error = -EIO;
-    close(fd);
-    if (error) throw Failure(refused("seccomp", -error));
+    constexpr size_t kMost = 4096;  // steps: what a pipe holds
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw Failure(refused("seccomp", errno));
+    int error = seccomp_export_bpf(context_, ends[1]);
+    Program out(kMost);
+    ssize_t bytes = error ? 0 : read(ends[0], out.data(), kMost * sizeof(sock_filter));
+    close(ends[0]), close(ends[1]);
+    if (error || bytes <= 0) throw Failure(refused("seccomp", error ? -error : EIO));
+    out.resize(size_t(bytes) / sizeof(sock_filter));
     return out;
   }
 
