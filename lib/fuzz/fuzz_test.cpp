@@ -29,6 +29,13 @@
 
 using namespace tgc;
 
+static FuzzOutcome tried(const std::string& text, const std::string& target,
+                         const std::vector<std::string>& devices = {}) {
+  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  Chance chance(0);
+  return try_kernel({.graph = in.graph, .ast = in.root, .target = target}, chance, devices, [](const Application&) {});
+}
+
 TEST_CASE("fuzz: kernels of index algebra are well formed, mostly run, and are the same for the same seed") {
   size_t compared = 0;
   for (uint64_t seed = 0; seed < 60; seed++) {
@@ -53,10 +60,7 @@ TEST_CASE("fuzz: what the renderer of a device has no type for is refused there,
       "at = i.cast(dtypes.bfloat16).cast(dtypes.index)%17+16\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(33), (), 1).index(at)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(17), (), 0).index(i, ptr=True).store(a).end(i).sink()\n";
-  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
-  Chance chance(0);
-  FuzzOutcome outcome = try_kernel({.graph = in.graph, .ast = in.root, .target = "AMD:LLVM:gfx942"}, chance,
-                                   {"CPU:LLVM"}, [](const Application&) {});
+  FuzzOutcome outcome = tried(text, "AMD:LLVM:gfx942", {"CPU:LLVM"});
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
   CHECK(!outcome.failure);
   CHECK(outcome.device_runs == 0);
@@ -68,10 +72,7 @@ TEST_CASE("fuzz: what rounding explains of a graph it explains of what comes of 
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(8), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
-  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
-  Chance chance(0);
-  FuzzKernel kernel{.graph = in.graph, .ast = in.root, .target = "AMD:LLVM:gfx1201"};
-  FuzzOutcome outcome = try_kernel(kernel, chance, {}, [](const Application&) {});
+  FuzzOutcome outcome = tried(text, "AMD:LLVM:gfx1201");
   INFO((outcome.failure ? outcome.failure->said : ""));
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
 }
