@@ -223,7 +223,7 @@ Program program_of(Rights rights) {
 
 template <Rights kRights>
 Result<Program>& program_for() {
-  static Result<Program> made = catch_failures([] { return program_of(kRights); });
+  static Result<Program> made = catch_failures([] { return kSeccomp ? program_of(kRights) : Program(); });
   return made;
 }
 Result<Program>& program_for(Rights rights) {
