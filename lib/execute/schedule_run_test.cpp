@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/runtime/contained_device.h"
+#include "lib/runtime/host_device.h"
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/support/sanitized.h"
 #include "lib/uop/facts.h"
@@ -80,7 +81,30 @@ struct SlowKernel : Kernel {
   double seconds_;
 };
 
+// One that says its memory is larger than what was asked for.
+struct BoastingDevice : HostDevice {
+  Status open() override { return Unit{}; }
+  std::string target() const override { return "CPU:CLANG"; }
+  std::string description() const override { return "boasts"; }
+  Result<DeviceBuffer> allocate(uint64_t bytes) override { return HostDevice::allocate(16 * bytes); }
+  Result<std::unique_ptr<Kernel>> load(const KernelSource&, const std::string&) override { return Diag{"no kernels"}; }
+};
+
 }  // namespace
+
+TEST_CASE("execute: of a worker's memory no more comes back than was asked for") {
+  if (kSanitized) return;
+  BoastingDevice boasting;
+  ContainedDevice worker(boasting, "boasting", 20);
+  REQUIRE(worker.open());
+  DeviceBuffer buffer = worker.allocate(4).value_or_throw();
+  CHECK(buffer.bytes == 4);
+  std::array<uint8_t, 8> here{1, 2, 3, 4, 5, 6, 7, 8};
+  CHECK(worker.copy_in(buffer, here.data()));
+  here.fill(9);
+  CHECK(worker.copy_out(here.data(), buffer));
+  CHECK(here == std::array<uint8_t, 8>{1, 2, 3, 4, 9, 9, 9, 9});
+}
 
 TEST_CASE("execute: kernels that are no code run in the worker that takes them along; each has the whole time") {
   if (kSanitized) return;

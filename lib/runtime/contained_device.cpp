@@ -268,7 +268,9 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
     std::string answer =
         std::move(ask(ByteWriter().number(uint64_t(Call::Allocate)).number(bytes).take()).value_or_throw());
     ByteReader in(answer);
-    return buffer_in(in);
+    DeviceBuffer made = buffer_in(in);
+    made.bytes = bytes;  // whatever the worker says: so many are copied to and from this process
+    return made;
   });
 }
 
