@@ -4,6 +4,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
+#include "apps/tgc/process.h"
 #include "apps/tgc/terminal.h"
 #include "lib/beam/beam.h"
 #include "lib/beam/beam_plot.h"
@@ -45,6 +46,7 @@ int search(BeamOptions& o) {
   o.plan.search.width = o.width ? o.width : size_t(settings->BEAM >= 1 ? settings->BEAM : 2);
   bool measures = o.plan.replay.empty() && !o.plan.enumerate;
   o.plan.results = measures ? o.file() : o.results;  // given times are kept where a file is named alone
+  heed_termination();
   Session session = terminal_session(o.over, o.jobs);
   bool any = false;
   auto status = run_beam(session, o.plan, [&](const BeamLog& log) { return any = true, tell(o, log); });

@@ -4,6 +4,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
+#include "apps/tgc/process.h"
 #include "apps/tgc/terminal.h"
 #include "lib/fuzz/fuzz.h"
 
@@ -32,7 +33,8 @@ void add_fuzz(CLI::App& app, int& exit_code) {
          "a Python with tinygrad 0.12.0 and tgc.export, or a command that answers: each is compiled there, too");
   option("--findings", o->spec.folder, "DIR", "where a repro bundle of each finding goes");
   option("--state", o->spec.state, "FILE",
-         "keep there, every minute, where the campaign is, and go on from there when it is begun again")
+         "keep there, every minute and when it is stopped, where the campaign is, and go on from there when it is "
+         "begun again")
       ->excludes("--graph");
   option("-j,--jobs", o->jobs, "N", "threads; default: as many as there are processors")
       ->check(whole_number(1, kMostThreads));
@@ -45,6 +47,7 @@ void add_fuzz(CLI::App& app, int& exit_code) {
       "rule.\n"
       "Exit codes: 0 nothing but what is known, 1 findings, 2 trouble. The same seed makes the same kernels with -j1.");
   cmd->callback([o, &exit_code] {
+    heed_termination();
     Session session = terminal_session(o->jobs);
     FuzzReport report = fuzz(session, o->spec);
     if (!report.error.empty() && !o->json) exit_code = trouble({.message = report.error});

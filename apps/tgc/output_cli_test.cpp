@@ -234,3 +234,11 @@ TEST_CASE("output: an interrupt stops between two graphs and tells what there is
   CHECK(has(twice.err, "tgc: stopping soon"));
   CHECK(!fs::exists(scratch() / "held.uop"));
 }
+
+TEST_CASE("output: a campaign that is told to end (SIGTERM, as `timeout` sends it) tells what there is, and keeps it") {
+  Ran r = shell("timeout 2 tgc fuzz --minutes=5 -j1 --findings=found --state=state.json");
+  CHECK(r.code == 124);  // what timeout makes of it
+  CHECK(has(r.err, "tgc: stopping soon"));
+  CHECK(has(r.out, " graphs from seed 0"));
+  CHECK(read_text(scratch() / "state.json").starts_with("{\"campaign\":"));
+}

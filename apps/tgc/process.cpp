@@ -88,15 +88,24 @@ void watch_stack() {
 
 Cancel interrupted;
 
-void on_interrupt(int) {
+void on_interrupt(int number) {
   if (interrupted.requested()) {
     remove_staged_files();
-    signal(SIGINT, SIG_DFL);
-    raise(SIGINT);  // once this handler returns
+    signal(number, SIG_DFL);
+    raise(number);  // once this handler returns
     return;
   }
   interrupted.request();
   say("tgc: stopping soon; interrupt once more to stop at once\n");
+}
+
+// Unless somebody told us to ignore it, or has a handler already.
+bool watch_for(int number) {
+  struct sigaction old, action{};
+  if (sigaction(number, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return false;
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART;
+  return sigaction(number, &action, nullptr) == 0;
 }
 
 }  // namespace
@@ -114,15 +123,11 @@ void prepare_process() {
 bool memory_ran_out() { return no_memory; }
 
 Cancel& cancel_by_interrupt() {
-  static const bool watched = [] {
-    struct sigaction old, action{};
-    if (sigaction(SIGINT, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return false;
-    action.sa_handler = on_interrupt;
-    action.sa_flags = SA_RESTART;
-    return sigaction(SIGINT, &action, nullptr) == 0;
-  }();
+  static const bool watched = watch_for(SIGINT);
   (void)watched;
   return interrupted;
 }
+
+void heed_termination() { (void)watch_for(SIGTERM); }
 
 }  // namespace tgc

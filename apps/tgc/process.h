@@ -16,5 +16,8 @@ bool memory_ran_out();
 // The request that SIGINT makes from the first call on: what works on many graphs stops before the next one. A second
 // SIGINT ends the process at once.
 Cancel& cancel_by_interrupt();
+// From here on SIGTERM makes the same request: for searches of hours, which a job's time limit ends by it. To be called
+// before the first file is written.
+void heed_termination();
 
 }  // namespace tgc
