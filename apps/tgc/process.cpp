@@ -11,8 +11,10 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "lib/session/session.h"
+#include "lib/support/last_words.h"
 #include "lib/support/staged_file.h"
 
 namespace tgc {
@@ -50,7 +52,7 @@ void on_no_memory() {
   throw std::bad_alloc();
 }
 
-// ---- the stack
+// ---- faults
 
 uintptr_t stack_pointer(const void* context) {
   auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -61,27 +63,42 @@ uintptr_t stack_pointer(const void* context) {
 #endif
 }
 
-// A fault beside the stack pointer is a stack that has no room; any other is a crash, and stays one.
-void on_fault(int, siginfo_t* info, void* context) {
-  auto distance = intptr_t(reinterpret_cast<uintptr_t>(info->si_addr) - stack_pointer(context));
+// A fault beside the stack pointer is a stack that has no room.
+bool is_full_stack(const siginfo_t& info, const void* context) {
   constexpr intptr_t kNear = 1 << 16;
-  if (distance < -kNear || distance > kNear) {
-    signal(SIGSEGV, SIG_DFL);  // the instruction runs once more
-    return;
-  }
-  say("tgc: the stack is too small (ulimit -s)\n");
-  end_with_trouble();
+  auto distance = intptr_t(reinterpret_cast<uintptr_t>(info.si_addr) - stack_pointer(context));
+  return -kNear <= distance && distance <= kNear;
 }
 
-void watch_stack() {
+constexpr std::pair<int, std::string_view> kFaults[] = {
+    {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}};
+
+// Any other fault is a crash, and stays one; it is said in the middle of what.
+void on_fault(int number, siginfo_t* info, void* context) {
+  const bool is_sent = info->si_code <= 0;  // by a process
+  if (number == SIGSEGV && !is_sent && is_full_stack(*info, context)) {
+    say("tgc: the stack is too small (ulimit -s)\n");
+    end_with_trouble();
+  }
+  if (auto work = work_of_thread(); !work.empty())
+    for (auto [fault, name] : kFaults)
+      if (fault == number) say("tgc: internal error: "), say(name), say(" in "), say(work), say("\n");
+  signal(number, SIG_DFL);  // the instruction runs once more
+  if (is_sent) raise(number);
+}
+
+void watch_faults() {
   alignas(16) static char room[1 << 16];
   stack_t own{};
   own.ss_sp = room, own.ss_size = sizeof room;
-  struct sigaction action{}, old;
-  if (sigaction(SIGSEGV, nullptr, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL) return;
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  if (sigaltstack(&own, nullptr) == 0) sigaction(SIGSEGV, &action, nullptr);
+  if (sigaltstack(&own, nullptr) != 0) return;
+  for (auto [fault, name] : kFaults) {
+    struct sigaction action{}, old;
+    if (sigaction(fault, nullptr, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL) continue;
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(fault, &action, nullptr);
+  }
 }
 
 // ---- interrupts
@@ -117,7 +134,7 @@ void prepare_process() {
   std::set_new_handler(on_no_memory);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  watch_stack();
+  watch_faults();
 }
 
 bool memory_ran_out() { return no_memory; }

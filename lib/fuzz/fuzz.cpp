@@ -20,6 +20,7 @@
 #include "lib/session/replay.h"
 #include "lib/support/clocks.h"
 #include "lib/support/file_name.h"
+#include "lib/support/last_words.h"
 #include "lib/support/write_file.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/pyrender.h"
@@ -90,10 +91,9 @@ class Campaign {
       one(maker_.again(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
       report_.made = 1;
     } else {
-      std::vector<std::thread> threads;
+      std::vector<std::jthread> threads;
       for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { work(tinygrad(i)); });
       work(tinygrad(0));
-      for (std::thread& t : threads) t.join();
     }
     save();
     report_.seconds = seconds();
@@ -167,9 +167,8 @@ class Campaign {
       if (auto it = counts_.find(rule); it != counts_.end()) it->second = n;
     rare_ = std::move(from.rare), findings_ = std::move(from.findings);
     seconds_before_ = from.so_far.seconds;
-    const bool knows_any = report_.knows_any;
     report_ = std::move(from.so_far);
-    report_.seed = spec_.seed, report_.knows_any = knows_any;
+    report_.seed = spec_.seed, report_.knows_any = !spec_.known.empty();
     write_file(spec_.state, state_text()).value_or_throw();
   }
   void save() {
@@ -232,6 +231,7 @@ class Campaign {
 
   // ---- one graph
   void one(MadeGraph made, Tinygrad* tinygrad) {
+    AtWork on(made.recipe.text() + ": " + again(made.recipe));
     if (made.tensors) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});

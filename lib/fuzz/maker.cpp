@@ -6,6 +6,7 @@
 #include "lib/fuzz/tensor_graph.h"
 #include "lib/inspect/rule_catalog.h"
 #include "lib/spec/loops.h"
+#include "lib/support/last_words.h"
 #include "lib/support/sha256.h"
 #include "lib/text/golden.h"
 #include "lib/text/pyrender.h"
@@ -122,6 +123,7 @@ Chance Maker::chance_for(const Recipe& recipe) const {
 // ---- a graph
 
 MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
+  AtWork making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
   MadeGraph out{.recipe = {{{.number = number}}}};
   Chance chance = chance_of(number, 0);
   bool is_parent = number < tensors_.size();
