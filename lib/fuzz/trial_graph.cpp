@@ -22,6 +22,7 @@ using Kind = FuzzOutcome::Kind;
 constexpr int64_t kMostWork = 2'000'000;  // iterations times nodes of what REF runs
 constexpr double kShakes = 8;
 constexpr double kMostSeconds = 20;  // of one run, which takes a moment unless it computes something else
+const ExecuteOptions kInRef{.in_process = true, .timeout_seconds = kMostSeconds};
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -146,7 +147,7 @@ class KernelTrial {
     if (!own) return own.diag();
     Placement ref = place_in_ref();
     out_.runs++;
-    auto done = execute(*kernel, *ref.device, *own, variables_, {.in_process = true, .timeout_seconds = kMostSeconds});
+    auto done = execute(*kernel, *ref.device, *own, variables_, kInRef);
     if (!done) return done.diag();
     has_undefined_ = !done->notes.empty();
     return std::move(done->outputs);
@@ -167,7 +168,7 @@ class KernelTrial {
     }
     const Arrays made = with_untouched(*actual);
     Arrays settled;
-    auto compared = judge({k_.ast, inputs_, variables_, {.in_process = true}}, made, expected_,
+    auto compared = judge({k_.ast, inputs_, variables_, kInRef}, made, expected_,
                           [&](const Array& e) { return tolerance_for({}, k_.ast, e); }, &settled);
     if (!compared) return fail(device, "wrong", what + ": " + compared.diag().text()), false;
     for (const Comparison& c : *compared) {

@@ -39,9 +39,10 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses) {
   });
 }
 
-Conduct::Conduct(const Specimen& given, VariableValues variables)
+Conduct::Conduct(const Specimen& given, const TrialSpec& spec)
     : given_(in_own_graph(given)),
-      variables_(std::move(variables)),
+      variables_(spec.variables),
+      in_ref_(spec.in_ref()),
       stores_(stores_anything(given.root)),
       is_bounded_(is_ast(given) && !may_leave_any(given.root)) {}
 
@@ -65,7 +66,7 @@ bool Conduct::leaves_buffers(const Specimen& c) const {
     Placement ref = place_in_ref();
     Drawing draw{.floats = floats_for(c.root)};
     Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", draw).value_or_throw());
-    return std::move(execute(kernel, *ref.device, inputs, variables_, {.in_process = true}).value_or_throw());
+    return std::move(execute(kernel, *ref.device, inputs, variables_, in_ref_).value_or_throw());
   });
   return !done && done.diag().message.starts_with("out of bounds");
 }

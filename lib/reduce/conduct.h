@@ -7,6 +7,7 @@
 
 #include "lib/execute/executable.h"
 #include "lib/reduce/specimen.h"
+#include "lib/session/trial.h"
 
 namespace tgc {
 
@@ -16,7 +17,8 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses);
 
 class Conduct {
  public:
-  Conduct(const Specimen& given, VariableValues variables);
+  // `spec`: how it is run.
+  Conduct(const Specimen& given, const TrialSpec& spec);
 
   // Whether it has an effect, where the given case had: a kernel that stores nothing is none.
   bool has_effect(const Specimen& c) const;
@@ -32,6 +34,7 @@ class Conduct {
 
   Specimen given_;
   VariableValues variables_;
+  ExecuteOptions in_ref_;
   bool stores_, is_bounded_;
   mutable std::mutex lock_;
   mutable std::optional<bool> left_;  // whether the given case leaves its buffers, once that matters

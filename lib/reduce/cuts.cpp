@@ -120,7 +120,7 @@ Specimen alone(const Specimen& c, UOp u) {
   return with_root(c, root.rtag(c.root.tag()));
 }
 
-Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const VariableValues& variables) {
+Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const TrialSpec& spec) {
   int64_t number = first_free_buffer(c.root);
   DType index = index_dtype_of(c.root);
   bool has_loads = op_in_backward_slice_with_self(c.root, {Op::LOAD});
@@ -132,7 +132,7 @@ Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const Varia
     Executable kernel = std::move(Executable::for_ref(root).value_or_throw());
     Placement ref = place_in_ref();
     Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", Drawing{}).value_or_throw());
-    auto done = std::move(execute(kernel, *ref.device, inputs, variables, {.in_process = true}).value_or_throw());
+    auto done = std::move(execute(kernel, *ref.device, inputs, spec.variables, spec.in_ref()).value_or_throw());
     for (ReproArray& a : bundled(done.outputs)) made.push_back(std::move(a));
     pairs.emplace_back(u, back);
     number++;

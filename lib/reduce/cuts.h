@@ -5,6 +5,7 @@
 
 #include "lib/execute/executable.h"
 #include "lib/reduce/specimen.h"
+#include "lib/session/trial.h"
 
 namespace tgc {
 
@@ -23,7 +24,7 @@ Specimen alone(const Specimen& c, UOp u);
 UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads);
 int64_t first_free_buffer(UOp root);
 // The case with buffers in the place of `parts`, which hold what REF computes there; parts without values that can be
-// stored stay. An empty graph: all of them.
-Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const VariableValues& variables);
+// stored stay. An empty graph: all of them. `spec`: how the case is run.
+Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const TrialSpec& spec);
 
 }  // namespace tgc

@@ -158,7 +158,7 @@ size_t Leap::depth() const {
   return deepest + 1;
 }
 
-Specimen Leap::around(size_t depth, const VariableValues& variables) const {
+Specimen Leap::around(size_t depth, const TrialSpec& spec) const {
   DType index = index_dtype_of(input_.root);
   std::vector<UOp> kept = region_below(before_, depth).loops;
   Replacements fixed;  // loops that nothing of it counts: their first iteration
@@ -169,7 +169,7 @@ Specimen Leap::around(size_t depth, const VariableValues& variables) const {
   if (!root) return {};
   Specimen out = with_root(input_, root);
   out = with_root(out, root.with_arg(plain_info(input_)));
-  return with_buffers(out, region_below(before, depth).parts, variables);
+  return with_buffers(out, region_below(before, depth).parts, spec);
 }
 
 }  // namespace tgc

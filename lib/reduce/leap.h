@@ -7,6 +7,7 @@
 #include "lib/execute/executable.h"
 #include "lib/reduce/specimen.h"
 #include "lib/session/session.h"
+#include "lib/session/trial.h"
 
 namespace tgc {
 
@@ -30,7 +31,7 @@ class Leap {
   size_t depth() const;
   // What is rewritten, stored alone, with what lies `depth` nodes below it and is no index as elements of arrays. An
   // empty graph: it cannot be stored. Throws Failure.
-  Specimen around(size_t depth, const VariableValues& variables) const;
+  Specimen around(size_t depth, const TrialSpec& spec) const;
 
  private:
   template <class Find>

@@ -82,7 +82,7 @@ Result<Shown> Oracle::first(const Specimen& c) {
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
                            std::string(name_of(shown->symptom.kind)) + "'" +
                            (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
-  conduct_.emplace(c, spec_.variables);
+  conduct_.emplace(c, spec_);
   glance_.emplace(session_, c, shown->symptom, shown->blamed, spec_);
   known_[identity(c)] = {Answer::Yes, shown->symptom.kind};
   return shown_ = *shown;

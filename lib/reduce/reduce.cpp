@@ -233,7 +233,7 @@ class Reduction {
   bool leap_to(const Leap& leap) {
     std::optional<Specimen> found;
     auto fails = [&](size_t depth) {
-      auto c = catch_failures([&] { return leap.around(depth, spec_.variables); });
+      auto c = catch_failures([&] { return leap.around(depth, spec_); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
       if (!is_smaller(*c) || !(trusts_glances_ ? may_fail(*c) : oracle_.fails(*c))) return false;
@@ -342,7 +342,7 @@ class Reduction {
       std::vector<UOp> parts = large_parts(needed);
       bool cut = false;
       while (!parts.empty() && !stopped()) {
-        auto c = catch_failures([&] { return with_buffers(best_, parts, spec_.variables); });
+        auto c = catch_failures([&] { return with_buffers(best_, parts, spec_); });
         if ((cut = c && accept(*c))) break;
         if (parts.size() == 1) needed.insert(to_hex(key_of(parts[0])));
         parts.resize(parts.size() / 2);

@@ -217,6 +217,14 @@ TEST_CASE("reduce: where glances mislead, as of a rewrite of loops, the case is 
   CHECK(report.after <= 11);
 }
 
+TEST_CASE("reduce: what REF works out beside a device has the time that a kernel has") {
+  Session session;
+  Loaded in = loaded(InputKind::Pyrender,  // a compiler drops the loop, REF counts to 2^40
+                     "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
+  ReduceReport report = reduce(session, in, {.device = "CPU:LLVM", .timeout_seconds = 0.3}, {Symptom::Kind::Wrong, ""});
+  CHECK(report.error.find("did not end within 0.3 seconds") != std::string::npos);
+}
+
 TEST_CASE("reduce: a pointer into a buffer keeps the buffer's dtype") {
   Specimen c = matmul();
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), smaller = memory.with_dtype(memory.dtype().base().ptr(4));

@@ -124,11 +124,14 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
       Executable same =
           std::move((in.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(in.list)).value_or_throw());
       Arrays own = std::move(input_arrays(same.buffers(), inputs, "", draw).value_or_throw());
-      expected =
-          std::move(execute(same, *ref.device, own, spec.variables, {.in_process = true}).value_or_throw().outputs);
+      auto reference = execute(same, *ref.device, own, spec.variables, spec.in_ref());
+      if (!reference && reference.diag().message.starts_with("did not end within"))
+        throw Failure(Diag{.message = "REF, which it is compared with, " + reference.diag().message,
+                           .expected = "--timeout=S where it may take longer"});
+      expected = std::move(reference.value_or_throw().outputs);
     }
     auto allowed = [&](const Array& e) { return tolerance_for(spec.tolerance, in.root, e); };
-    JudgedKernel judged{UOp(), inputs, spec.variables, {.in_process = true}};
+    JudgedKernel judged{UOp(), inputs, spec.variables, spec.in_ref()};
     auto compared = judge(judged, done->outputs, expected, allowed);
     const UOp root = in.list.empty() ? in.root : UOp();
     if (compared && is_worth_asking(root, *compared)) {  // as bisect has it

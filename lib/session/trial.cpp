@@ -331,6 +331,10 @@ double TrialSpec::timeout_for(const Placement& place) const {
   return *timeout_seconds > 0 ? *timeout_seconds : kAnyTime;
 }
 
+ExecuteOptions TrialSpec::in_ref() const {
+  return {.in_process = true, .timeout_seconds = timeout_for(place_in_ref())};
+}
+
 Result<Placement> placement_for(const Session& session, const std::string& device, const Loaded& in) {
   const Settings& settings = in.graph->settings();
   const bool is_bundles = in.report.repro && device == in.report.repro->device;

@@ -52,6 +52,8 @@ struct TrialSpec {
 
   // As ExecuteOptions take it. A minute by default, ten of an emulator; REF, which interprets, has Limit::RefSeconds.
   double timeout_for(const Placement& place) const;
+  // For what REF runs beside that, in this process.
+  ExecuteOptions in_ref() const;
 };
 
 // Where the graph runs: `device` or the session's target when one is given, else the target that it says itself. When

@@ -372,7 +372,8 @@ bool FailingRun::is_right_in_ref(std::span<const UOp> list, std::string& notes) 
 
 Result<Execution> FailingRun::run_in_ref(Executable& kernel, const Arrays& inputs) const {
   Placement ref = place_in_ref();
-  return execute(kernel, *ref.device, inputs, o_.variables, {.in_process = o_.in_process});
+  return execute(kernel, *ref.device, inputs, o_.variables,
+                 {.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(ref)});
 }
 
 Outcome FailingRun::run(Executable& kernel, Device& device) {
