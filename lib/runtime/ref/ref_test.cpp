@@ -252,6 +252,18 @@ TEST_CASE("REF: a gate of any bits is a gate, and what it lets through stays wit
   CHECK(gated("i*8+1000000").starts_with("out of bounds: load from data1[1000008]"));
 }
 
+TEST_CASE("REF: an index into a buffer of the kernel's own may be invalid, and gives 0") {
+  std::vector<int32_t> out(6, -1), in{5, 6, 7, 8};
+  CHECK(run("i = UOp.range(6, 0, AxisType.LOOP)\n"
+            "j = UOp.range(4, 1, AxisType.LOOP)\n"
+            "v = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 1).index(j)\n"
+            "b = UOp(Ops.BUFFERIZE, dtypes.int, (v, j), BufferizeOpts(device=None, addrspace=AddrSpace.LOCAL))\n"
+            "c = b.index((i<4).where(i, UOp.const(dtypes.index, Invalid)))\n"
+            "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(6), (), 0).index(i, ptr=True).store(c).end(i).sink()",
+            {}, nullptr, out, in) == "");
+  CHECK(out == std::vector<int32_t>{5, 6, 7, 8, 0, 0});
+}
+
 TEST_CASE("REF: what is missing is said before anything runs") {
   std::vector<int32_t> out(8, 7), in(4), less(3);
   CHECK(run(kCopy, {}, nullptr, out, in) == "the variable 'n' has no value");

@@ -18,9 +18,12 @@ Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
     const Value& at = get(indices[d]);
     out.resize(std::max(out.size(), at.size()), out[0]);
     Reg size = builder_.constant_int(Type::I64, (buffer.src(d + 1).vmax().as_int() + 1).int64_or_throw("a size"));
-    for (size_t i = 0; i < out.size(); i++)
+    for (size_t i = 0; i < out.size(); i++) {
+      const Element& index = element_of(buffer, at, i);
       out[i].reg = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, out[i].reg, size),
-                                   builder_.cast(element_of(buffer, at, i).reg, Type::I64));
+                                   builder_.cast(index.reg, Type::I64));
+      out[i].valid = builder_.both(out[i].valid, index.valid);
+    }
   }
   return out;
 }
@@ -32,7 +35,7 @@ void Values::store_buffer(UOp u, int32_t memory) {
   if (each * at.size() != values.size()) cannot_run(u, "its operands have different sizes");
   for (size_t i = 0; i < values.size(); i++) {
     Reg offset = builder_.binary(Opc::Mul, at[i / each].reg, builder_.constant_int(Type::I64, u.dtype().count()));
-    store_element({.reg = offset, .memory = memory}, int64_t(i % each), values[i].reg);
+    store_element({.reg = offset, .valid = at[i / each].valid, .memory = memory}, int64_t(i % each), values[i].reg);
   }
 }
 
