@@ -225,6 +225,18 @@ TEST_CASE("reduce: what REF works out beside a device has the time that a kernel
   CHECK(report.error.find("did not end within 0.3 seconds") != std::string::npos);
 }
 
+TEST_CASE("reduce: a constant of any size becomes half of it") {
+  Specimen c = matmul();
+  UOp number = c.graph->constant(dtypes::index, Int::pow2(64));
+  const Specimen large = with_root(c, c.graph->sink({number}));
+  std::vector<Int> offered;
+  for (auto& step : simpler_nodes(large, number))
+    if (UOp root = step().root; root && root.num_src() == 1 && root.src(0).is_const())
+      offered.push_back(root.src(0).arg().as_int());
+  CHECK(std::ranges::count(offered, Int(2)) == 1);
+  CHECK(std::ranges::count(offered, Int::pow2(63)) == 1);
+}
+
 TEST_CASE("reduce: a pointer into a buffer keeps the buffer's dtype") {
   Specimen c = matmul();
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), smaller = memory.with_dtype(memory.dtype().base().ptr(4));

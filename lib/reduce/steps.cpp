@@ -1,6 +1,7 @@
 #include "lib/reduce/steps.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/reduce/cuts.h"
 #include "lib/uop/copy.h"
@@ -56,16 +57,18 @@ void smaller_constants(Candidates& out, const Specimen& c, UOp u) {
     if (fits && there < 4)
       there++, out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
   }
-  double now = u.arg().to_const().is_float() ? u.arg().to_const().as_float() : u.arg().to_const().to_double();
   auto offer = [&](Const value) {
     UOp other = u.graph().constant(u.dtype(), value);
     if (!(other == u)) out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
   };
+  const Const now = u.arg().to_const();
   if (dtypes::is_float(u.dtype())) {
-    if (now != 0 && now != 1) offer(1.0);
-  } else if (!dtypes::is_bool(u.dtype()) && std::abs(now) > 2) {
+    if (!py_equal(now, 0) && !py_equal(now, 1)) offer(1.0);
+  } else if (now.is_float() && !std::isfinite(now.as_float())) {  // a wrong rewrite may leave it
     offer(2);
-    if (now > 8) offer(int64_t(now / 2));
+  } else if (!dtypes::is_bool(u.dtype()) && now.to_int().abs() > 2) {
+    offer(2);
+    if (now.to_int() > 8) offer(floor_div(now.to_int(), 2));
   }
 }
 
