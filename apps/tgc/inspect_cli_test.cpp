@@ -87,6 +87,15 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   CHECK(run_tgc("trace " + kKernel + " --stage=lower-index --explain=c5").out == story.out);
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
+  // a file's kernel may have come to no stage
+  const std::string no_stages = put("no_stages.trace",
+                                    "{\"format\":\"tgc-trace\",\"version\":2}\n[\"graph\"]\n"
+                                    "{\"id\":0,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":24}\n"
+                                    "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\",\"src\":[0]}\n"
+                                    "[\"kernel\",\"k\",\"CPU:LLVM\",1]\n");
+  Ran none = run_tgc("trace " + no_stages + " --stage=ast --explain=%0");
+  CHECK(none.code == 0);
+  CHECK(has(none, "CONST dtypes.index 24"));
   Ran load = run_tgc("trace " + kKernel + " --stage=devectorize --explain=%12"),
       from_file = run_tgc("trace " + file + " --stage=devectorize --explain=%12");
   CHECK(has(load, "in the source\n    inside the line of what uses it\n    line 10:   half4 val0 = "));

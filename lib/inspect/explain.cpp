@@ -49,6 +49,7 @@ Status Explainer::outcome() const {
 
 // The node's place in the linear list, and in the source.
 std::string Explainer::in_the_end(UOp last) {
+  if (stages().empty()) return "";  // of a file's kernel
   auto target = recorded_target(target_, last.graph().settings());
   // nothing is known of a tensor graph, or of a part of the stages
   UOp end = result_of(last_graph());
