@@ -64,11 +64,10 @@ void smaller_constants(Candidates& out, const Specimen& c, UOp u) {
   const Const now = u.arg().to_const();
   if (dtypes::is_float(u.dtype())) {
     if (!py_equal(now, 0) && !py_equal(now, 1)) offer(1.0);
-  } else if (now.is_float() && !std::isfinite(now.as_float())) {  // a wrong rewrite may leave it
+  } else if (!dtypes::is_bool(u.dtype()) && (py_less(2, now) || py_less(now, -2))) {
     offer(2);
-  } else if (!dtypes::is_bool(u.dtype()) && now.to_int().abs() > 2) {
-    offer(2);
-    if (now.to_int() > 8) offer(floor_div(now.to_int(), 2));
+    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // a wrong rewrite leaves any number
+    if (is_finite && py_less(8, now)) offer(floor_div(now.to_int(), 2));
   }
 }
 

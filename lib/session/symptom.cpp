@@ -125,10 +125,8 @@ Result<Symptom> symptom_of(const Session& session, Loaded& in, const TrialSpec& 
           std::move((in.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(in.list)).value_or_throw());
       Arrays own = std::move(input_arrays(same.buffers(), inputs, "", draw).value_or_throw());
       auto reference = execute(same, *ref.device, own, spec.variables, spec.in_ref());
-      if (!reference && reference.diag().message.starts_with("did not end within"))
-        throw Failure(Diag{.message = "REF, which it is compared with, " + reference.diag().message,
-                           .expected = "--timeout=S where it may take longer"});
-      expected = std::move(reference.value_or_throw().outputs);
+      if (!reference) throw Failure(with_time_option(reference.diag(), "REF, which it is compared with, "));
+      expected = std::move(reference->outputs);
     }
     auto allowed = [&](const Array& e) { return tolerance_for(spec.tolerance, in.root, e); };
     JudgedKernel judged{UOp(), inputs, spec.variables, spec.in_ref()};

@@ -167,12 +167,7 @@ class Trial {
     std::optional<Elapsed> elapsed;
     if (o_.alone) elapsed.emplace(session_, in_.info.name + " on " + where);
     auto done = run();
-    if (!done && done.diag().message.starts_with("did not end within")) {
-      Diag longer = done.diag();
-      longer.expected = "--timeout=S where it may take longer";
-      return longer;
-    }
-    return done;
+    return done ? std::move(done) : with_time_option(done.diag());
   }
 
   // A name that the kernel does not have is a mistake when it is the only kernel.
@@ -329,6 +324,13 @@ double TrialSpec::timeout_for(const Placement& place) const {
   constexpr double kOfADevice = 60, kOfAnEmulator = 600, kAnyTime = 1e9;
   if (!timeout_seconds) return place.is_ref ? 0 : is_emulated(place.label) ? kOfAnEmulator : kOfADevice;
   return *timeout_seconds > 0 ? *timeout_seconds : kAnyTime;
+}
+
+Diag with_time_option(Diag error, std::string_view who) {
+  if (!error.message.starts_with("did not end within")) return error;
+  error.message.insert(0, who);
+  error.expected = "--timeout=S where it may take longer";
+  return error;
 }
 
 ExecuteOptions TrialSpec::in_ref() const {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lib/execute/execution.h"
 #include "lib/execute/placement.h"
@@ -55,6 +56,10 @@ struct TrialSpec {
   // For what REF runs beside that, in this process.
   ExecuteOptions in_ref() const;
 };
+
+// The error of a run; where its time was over, with the option that gives it more. `who` did not end, where that is not
+// plain: "REF ".
+Diag with_time_option(Diag error, std::string_view who = "");
 
 // Where the graph runs: `device` or the session's target when one is given, else the target that it says itself. When
 // that device does not work here, REF runs what it is lowered to.
