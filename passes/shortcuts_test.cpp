@@ -30,7 +30,7 @@ struct Trial : ShortcutTrial {
   }
 };
 
-Made run_trial(const Case& c, Graph& common, Trial& trial) {
+Made run_kernel(const Case& c, Graph& common, Trial& trial) {
   return run(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in eit
   for (const Case& c : cases) {
     Graph common;
     Trial trial;
-    run_trial(c, common, trial);
+    run_kernel(c, common, trial);
     for (auto& [what, count] : trial.quick)
       if (auto& list = taken_in[what]; count && list.size() < kEnough) list.push_back(&c);
   }
@@ -55,19 +55,19 @@ TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in eit
       Graph common;
       Trial quick, faithful;
       faithful.goes_faithful = what;
-      Made expected = run_trial(*c, common, quick);
-      CHECK(run_trial(*c, common, faithful) == expected);
+      Made expected = run_kernel(*c, common, quick);
+      CHECK(run_kernel(*c, common, faithful) == expected);
       gone_faithful += faithful.faithful[what];
       CHECK(faithful.quick[what] == 0);
       if (!quick_faults) {
         Trial faulty;
         faulty.faulty = what;
-        quick_faults += run_trial(*c, common, faulty) != expected;
+        quick_faults += run_kernel(*c, common, faulty) != expected;
       }
       if (!faithful_faults) {
         Trial faulty;
         faulty.goes_faithful = faulty.faulty = what, faulty.faulty_way = Way::Faithful;
-        faithful_faults += run_trial(*c, common, faulty) != expected;
+        faithful_faults += run_kernel(*c, common, faulty) != expected;
       }
     }
     CHECK(gone_faithful > 0);

@@ -2,7 +2,7 @@
 """tinygrad's PatternMatchers beside tgc's rule sets, and match statistics of one kernel beside each other.
 
   rule_table.py counts [--tgc build/release/bin/tgc]                 the table of testdata/rule_counts.md, on standard output
-  rule_table.py sources [--tgc ...]                                  lib/inspect/rule_sources.def: each rule's place in tinygrad, on standard output
+  rule_table.py sources [--tgc ...]                                  lib/rules/rule_sources.def: each rule's place in tinygrad, on standard output
   rule_table.py hits FILE#ID [--target T] [--tgc ...]                hits of each rule there and here for one kernel
   rule_table.py hits FILE --every N                                  the same, summed up, for every N-th record of a golden file
 
@@ -32,7 +32,7 @@ ELSEWHERE = {
   "si_lowerer": "makes runners: lib/runtime", "pm_post_sched_cache": "puts recorded names back: passes/tensor/sched_cache.cpp substitutes them",
   "pm_linearize_cleanups": "rewrites a list, not a graph: passes/kernel/linearizer.cpp", "pm_to_program": "the order of compiling: passes/program.cpp",
   "pm_unbind": "takes values off variables: passes/tensor/schedule.cpp", "pm_gate_substitute": "with _substitute one set of passes/tensor/remove_bufferize.cpp",
-  "remove_tags": "a set of the optimizer's own: passes/kernel/optimizer/scheduler_opts.cpp", "z3_renderer": "bounds to Z3 terms: lib/inspect/bounds_proof.cpp",
+  "remove_tags": "a set of the optimizer's own: passes/kernel/optimizer/scheduler_opts.cpp", "z3_renderer": "bounds to Z3 terms: lib/run/bounds_proof.cpp",
   "extra_pm": "a part of the C renderers' sets", "pm_manual_bf16_cast": "a part of the renderers' sets", "ptx_matcher": "PTXRenderer.extra_matcher",
   "wgsl_matcher": "WGSLRenderer.extra_matcher",
 }

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <cstdio>
 
-#include "lib/session/source.h"
+#include "lib/driver/source.h"
 #include "lib/view/layout_core.h"
 
 using namespace tgc;
 
 namespace {
 
-Status lay_out(const Loaded& in) {
+Status lay_out(const InputGraph& in) {
   std::vector<int32_t> first{0}, source;
   UOpMap<int32_t> number(*in.graph);
   for (UOp u : toposort(in.root)) {
@@ -45,7 +45,7 @@ Status lay_out(const Loaded& in) {
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: tgc_layout_bench INPUT\n"), 2;
   Session session;
-  auto status = for_each_graph(session, argv[1], "", [](Loaded in) { return lay_out(in); });
+  auto status = for_each_graph(session, argv[1], "", [](InputGraph in) { return lay_out(in); });
   if (!status) return std::fprintf(stderr, "%s\n", status.diag().text().c_str()), 2;
   return 0;
 }

@@ -123,7 +123,7 @@ Input mutant_bytes(uint64_t seed, uint64_t i) {
 }
 
 // The steps that the finding needs, one after the other left out.
-Input reduced(GraphKind kind, Input bytes, const std::string& cause, const RunOptions& run, int limit) {
+Input reduced(GraphKind kind, Input bytes, const std::string& cause, const MutantRunOptions& run, int limit) {
   auto same = [&](const Input& shorter) {
     auto ran = run_watched_inputs(0, 1, limit, [&](uint64_t) {
       MutantLog log;
@@ -153,7 +153,7 @@ void print_table(const MutantLog& log) {
 }  // namespace
 
 int run_mutants(const CampaignOptions& o) {
-  const RunOptions run{.processes = true};
+  const MutantRunOptions run{.processes = true};
   // what a failed trial keeps beside itself goes with this folder
   std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
   if (!mkdtemp(folder.data())) return std::perror("fuzz: a temporary folder"), 1;

@@ -6,13 +6,13 @@
 
 #include "apps/fuzz/target.h"
 #include "lib/compile/cache.h"
-#include "lib/inspect/explain.h"
-#include "lib/inspect/graph_match.h"
-#include "lib/inspect/trace_file.h"
-#include "lib/inspect/trace_print.h"
-#include "lib/session/source.h"
-#include "lib/session/trial.h"
+#include "lib/diff/graph_match.h"
+#include "lib/driver/source.h"
+#include "lib/run/run_kernel.h"
 #include "lib/text/input_file.h"
+#include "lib/trace/explain.h"
+#include "lib/trace/trace_file.h"
+#include "lib/trace/trace_print.h"
 
 namespace tgc::fuzz {
 

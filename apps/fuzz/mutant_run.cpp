@@ -3,18 +3,18 @@
 #include <cstring>
 
 #include "apps/fuzz/seeds.h"
+#include "lib/bisect/bisect.h"
 #include "lib/compilation/mutant.h"
+#include "lib/diff/run_diff.h"
 #include "lib/execute/execution.h"
-#include "lib/inspect/run_diff.h"
-#include "lib/inspect/explain.h"
-#include "lib/inspect/trace_file.h"
-#include "lib/inspect/trace_print.h"
-#include "lib/inspect/watchers.h"
 #include "lib/reduce/reduce.h"
+#include "lib/run/run_model.h"
 #include "lib/runtime/ref/ref_device.h"
-#include "lib/session/bisect.h"
-#include "lib/session/model_trial.h"
 #include "lib/spec/spec.h"
+#include "lib/trace/explain.h"
+#include "lib/trace/trace_file.h"
+#include "lib/trace/trace_print.h"
+#include "lib/trace/watchers.h"
 #include "lib/view/gather.h"
 
 namespace tgc::fuzz {
@@ -55,7 +55,7 @@ std::optional<Mutant> make(GraphKind kind, Bytes bytes) {
   Header header{};
   std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
   auto seeds = seeds_of(kind);
-  Loaded in = load_seed(seeds[header.graph % seeds.size()]);
+  InputGraph in = load_seed(seeds[header.graph % seeds.size()]);
   Donor donor = [&](Graph& into, size_t number) {
     auto from = seeds_of(GraphKind((size_t(kind) + header.donors) % 4));
     return copy_seed(from[number % from.size()], into);
@@ -79,7 +79,7 @@ std::optional<Mutant> make(GraphKind kind, Bytes bytes) {
 // A graph of JSON text through the phases.
 class Run {
  public:
-  Run(const Mutant& mutant, const RunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
+  Run(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
 
   void all() {
     log_.enter(Phase::load);
@@ -98,7 +98,7 @@ class Run {
       phase(Phase::ref, [&] { return tried("REF", "none"); });
       phase(Phase::cpu, [&] { return tried("CPU", "REF"); });
       phase(Phase::bisect, [&] { return blamed(); });
-      phase(Phase::reduce, [&] { return reduced(Symptom::Kind::Wrong) || reduced(Symptom::Kind::Refused); });
+      phase(Phase::reduce, [&] { return reduced(FailureSignature::Kind::Wrong) || reduced(FailureSignature::Kind::Refused); });
       phase(Phase::view, [&] { return viewed(); });
     } else {
       phase(Phase::ref, [&] { return ref_in_here(); });
@@ -106,8 +106,8 @@ class Run {
   }
 
  private:
-  Result<Loaded> load() { return load_text(m_.settings, InputKind::Json, m_.json, "mutant"); }
-  Loaded loaded() { return std::move(*load()); }
+  Result<InputGraph> load() { return load_text(m_.settings, InputKind::Json, m_.json, "mutant"); }
+  InputGraph loaded() { return std::move(*load()); }
 
   [[noreturn]] void wrong(const std::string& what) {
     log_.note(what);
@@ -135,14 +135,14 @@ class Run {
     if (body()) log_.ended(Outcome::fine);
   }
 
-  bool verify(const Loaded& in) {
+  bool verify(const InputGraph& in) {
     std::vector<UOp> nodes = list_ ? in.list : toposort(in.root);
     for (Spec spec : {list_ ? Spec::Program : tensor_ ? Spec::Tensor : Spec::Kernel, Spec::Full})
       if (auto violation = tgc::verify(nodes, spec)) (void)violation->text();
     return true;
   }
 
-  bool texts(const Loaded& in) {
+  bool texts(const InputGraph& in) {
     for (std::string_view name : format_names()) {
       Format format = *parse_format(name);
       auto text = list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
@@ -216,7 +216,7 @@ class Run {
     return true;
   }
 
-  TrialSpec trial(const std::string& device, const std::string& reference) const {
+  RunOptions trial(const std::string& device, const std::string& reference) const {
     return {.input = "mutant.json",
             .device = device,
             .reference = reference,
@@ -234,24 +234,24 @@ class Run {
   // As `tgc run` does it.
   bool tried(const std::string& device, const std::string& reference) {
     Session session;
-    Loaded in = loaded();
-    TrialSpec spec = trial(device, reference);
-    return tensor_ ? is_fine(run_tensor_graph(session, in, spec)) : is_fine(run_trial(session, in, spec));
+    InputGraph in = loaded();
+    RunOptions spec = trial(device, reference);
+    return tensor_ ? is_fine(run_tensor_graph(session, in, spec)) : is_fine(run_kernel(session, in, spec));
   }
 
   bool blamed() {
     Cancel limit(nullptr, o_.seconds);
     Session session{.cancel = &limit};
-    Loaded in = loaded();
-    TrialSpec spec = trial("REF", "");
+    InputGraph in = loaded();
+    RunOptions spec = trial("REF", "");
     return tensor_ ? is_fine(bisect_tensor_graph(session, in, spec)) : is_fine(bisect(session, in, spec));
   }
 
   // Whether there was something to reduce.
-  bool reduced(Symptom::Kind kind) {
+  bool reduced(FailureSignature::Kind kind) {
     Cancel limit(nullptr, o_.seconds);
     Session session{.jobs = 1, .cancel = &limit};
-    Loaded in = loaded();
+    InputGraph in = loaded();
     return is_fine(reduce_input(session, in, trial("REF", ""), {kind, ""}));
   }
 
@@ -266,7 +266,7 @@ class Run {
   // What is small, in this process, where a sanitizer sees it.
   bool ref_in_here() {
     if (tensor_) return true;
-    Loaded in = loaded();
+    InputGraph in = loaded();
     auto executable = list_ ? Executable::for_ref(in.list) : Executable::for_ref(in.root);
     if (!said(executable)) return false;
     constexpr double kMostSteps = 1e6, kMostBytes = 1e7;
@@ -288,7 +288,7 @@ class Run {
   }
 
   const Mutant& m_;
-  const RunOptions& o_;
+  const MutantRunOptions& o_;
   MutantLog& log_;
   bool tensor_ = false, list_ = false;
 };
@@ -300,7 +300,7 @@ void run_in_here(GraphKind kind, Bytes bytes) {
 
 }  // namespace
 
-void run_mutant(GraphKind kind, Bytes bytes, const RunOptions& options, MutantLog& log) {
+void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log) {
   log.enter(Phase::load);
   if (auto mutant = make(kind, bytes)) Run(*mutant, options, log).all();
 }

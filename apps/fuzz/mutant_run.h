@@ -40,7 +40,7 @@ struct MutantLog {
 
 enum class GraphKind : uint8_t { kernel, stage, list, tensor };
 
-struct RunOptions {
+struct MutantRunOptions {
   // kernels run as `tgc run` runs them, on REF and on the CPU, and all that follows; else small ones on REF, in here
   bool processes = false;
   double seconds = 2;  // that a kernel may take, and that bisect and reduce have
@@ -48,7 +48,7 @@ struct RunOptions {
 
 // The first kStepBytes bytes choose the graph and a target, the others are steps. `kind`: of which graphs. A finding
 // ends the process, by finding().
-void run_mutant(GraphKind kind, Bytes bytes, const RunOptions& options, MutantLog& log);
+void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log);
 
 // The same graph as a file, for reports: JSON that every command reads; empty when the steps cannot be done.
 std::string mutant_as_json(GraphKind kind, Bytes bytes);

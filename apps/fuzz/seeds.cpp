@@ -57,7 +57,7 @@ std::span<const Seed> seeds_of(GraphKind kind) {
   return seeds[size_t(kind)];
 }
 
-Loaded load_seed(const Seed& seed) {
+InputGraph load_seed(const Seed& seed) {
   auto loaded = load_text(settings_from(seed.settings), seed.kind, seed.text, seed.name);
   must(loaded.ok(), "a seed does not load: " + (loaded.ok() ? "" : loaded.diag().text()));
   loaded->info = {.name = seed.name, .stage = seed.stage, .target = seed.target, .settings = seed.settings};
@@ -65,7 +65,7 @@ Loaded load_seed(const Seed& seed) {
 }
 
 UOp copy_seed(const Seed& seed, Graph& into) {
-  Loaded loaded = load_seed(seed);
+  InputGraph loaded = load_seed(seed);
   return copy_into(into, loaded.root);
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "apps/fuzz/mutant_run.h"
-#include "lib/compilation/loaded.h"
+#include "lib/compilation/input_graph.h"
 
 namespace tgc::fuzz {
 
@@ -18,7 +18,7 @@ struct Seed {
 std::span<const Seed> seeds_of(GraphKind kind);
 
 // The seed as a graph; every one of them loads.
-Loaded load_seed(const Seed& seed);
+InputGraph load_seed(const Seed& seed);
 // Its root as a node of `into`.
 UOp copy_seed(const Seed& seed, Graph& into);
 

@@ -4,7 +4,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/session/bench.h"
+#include "lib/run/bench.h"
 
 namespace tgc {
 namespace {

@@ -5,15 +5,15 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/session/again.h"
-#include "lib/session/bisect.h"
-#include "lib/session/source.h"
+#include "lib/bisect/bisect.h"
+#include "lib/driver/source.h"
+#include "lib/run/repro_command.h"
 
 namespace tgc {
 namespace {
 
 struct BisectOptions {
-  TrialSpec trial;
+  RunOptions trial;
   BisectPlan plan;
   bool json = false;
   Overrides over;
@@ -61,7 +61,7 @@ int run_bisect(BisectOptions& o) {
 
 void add_bisect(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<BisectOptions>();
-  TrialSpec& t = o->trial;
+  RunOptions& t = o->trial;
   CLI::App* cmd = app.add_subcommand("bisect", "who is to blame for a kernel or a model that computes something else");
   auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return cmd->add_option(name, value, help)->type_name(type);

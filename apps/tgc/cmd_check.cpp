@@ -4,8 +4,8 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/session/check_merge.h"
-#include "lib/session/replay.h"
+#include "lib/replay/check_merge.h"
+#include "lib/replay/replay.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {

@@ -4,7 +4,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/session/compile_all.h"
+#include "lib/run/compile_all.h"
 
 namespace tgc {
 namespace {

@@ -6,7 +6,7 @@
 #include "apps/tgc/completion_scripts.h"
 #include "apps/tgc/terminal.h"
 #include "lib/compilation/stage_rows.h"
-#include "lib/inspect/rule_catalog.h"
+#include "lib/rules/rule_catalog.h"
 #include "lib/text/formats.h"
 
 namespace tgc {

@@ -4,7 +4,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/session/conform.h"
+#include "lib/conformance/conform.h"
 #include "lib/text/input_file.h"
 
 namespace tgc {
@@ -34,14 +34,14 @@ int run(const ConformOptions& o) {
   if (!map) return trouble(map.diag());
   plan.map = std::move(*map);
   if (!o.baseline.empty() && !o.write)  // a name that is wrong is said before the port has worked
-    if (auto status = ConformReport().hold_to(o.baseline); !status) return trouble(status.diag());
+    if (auto status = ConformReport().compare_to_baseline(o.baseline); !status) return trouble(status.diag());
   auto report = conform(terminal_session(1), o.goldens, plan);
   if (!report) return trouble(report.diag());
   ConformCounts all = report->total();
   const bool answered = all.same || all.different || all.not_supported;
   if (!report->ended.empty() && !answered) return trouble({.message = report->ended});
   if (!o.baseline.empty()) {
-    auto status = o.write ? report->write_baseline(o.baseline) : report->hold_to(o.baseline);
+    auto status = o.write ? report->write_baseline(o.baseline) : report->compare_to_baseline(o.baseline);
     if (!status) return trouble(status.diag());
   }
   print_report(o.json ? report->json() : report->text(plan.style.color));

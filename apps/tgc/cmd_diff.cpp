@@ -5,8 +5,8 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/session/diff_input.h"
-#include "lib/session/process_replay.h"
+#include "lib/recordings/diff_input.h"
+#include "lib/recordings/process_replay.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 

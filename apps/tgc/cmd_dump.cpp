@@ -5,11 +5,11 @@
 #include "apps/tgc/dump_output.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/inspect/watchers.h"
-#include "lib/session/debug_prints.h"
-#include "lib/session/elsewhere.h"
-#include "lib/session/environment.h"
-#include "lib/session/source.h"
+#include "lib/driver/environment.h"
+#include "lib/driver/source.h"
+#include "lib/recordings/foreign_recordings.h"
+#include "lib/run/debug_prints.h"
+#include "lib/trace/watchers.h"
 
 namespace tgc {
 namespace {
@@ -31,7 +31,7 @@ int dump(const DumpOptions& o) {
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;
   plan->jobs = session.jobs;
-  plan->into_files = !o.output.empty();
+  plan->self_describing = !o.output.empty();
   plan->progress = [&](size_t done, size_t of) {
     session.progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
   };
@@ -39,7 +39,7 @@ int dump(const DumpOptions& o) {
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
   if (tracks_match_stats()) plan->watcher = &counter;
   std::string_view begun_at;  // the stage that the last graph said it is the result of
-  auto status = for_each_graph(session, o.input, o.kernel, [&](Loaded graph) -> Status {
+  auto status = for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) {
       auto texts = elsewhere_texts(graph, o.stage, plan->format.value_or(Format::Pyrender));
       return texts ? out.write(*texts) : Status(texts.diag());
@@ -65,7 +65,7 @@ int dump(const DumpOptions& o) {
                                                  : "stages after '" + std::string(begun_at) +
                                                        "', where the input begins"});
   if (auto written = out.release(); !written) return trouble(written.diag());
-  if (plan->as_it_is) (void)fault_warnings();  // nothing was made that one could have been in
+  if (plan->input_only) (void)fault_warnings();  // nothing was made that one could have been in
   if (plan->watcher) session.events->debug(stats_text(counter.stats.by_rule()));
   return 0;
 }

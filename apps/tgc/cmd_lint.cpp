@@ -3,7 +3,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/terminal.h"
-#include "lib/inspect/jit_lint.h"
+#include "lib/lint/jit_lint.h"
 #include "lib/text/whole_lines.h"
 
 namespace tgc {

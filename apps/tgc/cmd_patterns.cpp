@@ -5,7 +5,7 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/compilation/stage_rows.h"
-#include "lib/inspect/rule_catalog.h"
+#include "lib/rules/rule_catalog.h"
 
 namespace tgc {
 namespace {

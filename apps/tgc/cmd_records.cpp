@@ -4,7 +4,7 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/session/record_list.h"
+#include "lib/replay/record_list.h"
 
 namespace tgc {
 namespace {

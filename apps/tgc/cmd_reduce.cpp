@@ -5,16 +5,16 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
+#include "lib/driver/source.h"
 #include "lib/reduce/reduce.h"
-#include "lib/session/again.h"
-#include "lib/session/source.h"
+#include "lib/run/repro_command.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {
 
 struct ReduceOptions {
-  TrialSpec trial;
+  RunOptions trial;
   std::string symptom = "wrong", output, tinygrad;
   bool json = false;
   Overrides over;
@@ -23,10 +23,10 @@ struct ReduceOptions {
 Result<Wanted> wanted_of(const std::string& text) {
   if (text.starts_with("cmd ")) {
     if (auto status = check_takes_file("--while=" + text, text); !status) return status.diag();
-    return Wanted{Symptom::Kind::Script, text.substr(4)};
+    return Wanted{FailureSignature::Kind::Script, text.substr(4)};
   }
-  for (auto kind : {Symptom::Kind::Wrong, Symptom::Kind::Crash, Symptom::Kind::Differs, Symptom::Kind::Endless,
-                    Symptom::Kind::Refused, Symptom::Kind::Compile})
+  for (auto kind : {FailureSignature::Kind::Wrong, FailureSignature::Kind::Crash, FailureSignature::Kind::Differs, FailureSignature::Kind::Endless,
+                    FailureSignature::Kind::Refused, FailureSignature::Kind::Compile})
     if (text == name_of(kind)) return Wanted{kind, ""};
   return Diag{.message = "--while=" + text + " is no symptom",
               .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
@@ -35,8 +35,8 @@ Result<Wanted> wanted_of(const std::string& text) {
 // The command that shows it again: where a program of the user's said that it is there, that one.
 std::string again(const ReduceOptions& o, const Wanted& wanted) {
   const std::string file = shell_word(o.output);
-  if (wanted.kind == Symptom::Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
-  if (wanted.kind == Symptom::Kind::Script) return with_file(wanted.script, file);
+  if (wanted.kind == FailureSignature::Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
+  if (wanted.kind == FailureSignature::Kind::Script) return with_file(wanted.script, file);
   return "tgc run " + file;
 }
 
@@ -57,8 +57,8 @@ ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wante
 int run_reduce(ReduceOptions& o) {
   auto wanted = wanted_of(o.symptom);
   if (!wanted) return trouble(wanted.diag());
-  if (wanted->kind == Symptom::Kind::Differs) wanted->script = o.tinygrad;
-  if (wanted->kind == Symptom::Kind::Differs && o.tinygrad.empty())
+  if (wanted->kind == FailureSignature::Kind::Differs) wanted->script = o.tinygrad;
+  if (wanted->kind == FailureSignature::Kind::Differs && o.tinygrad.empty())
     return trouble({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
   Session session = terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
   ReduceReport report = reduced(session, o, *wanted);
@@ -72,7 +72,7 @@ int run_reduce(ReduceOptions& o) {
 
 void add_reduce(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ReduceOptions>();
-  TrialSpec& t = o->trial;
+  RunOptions& t = o->trial;
   CLI::App* cmd = app.add_subcommand("reduce", "the smallest kernel that still fails in the same way, as one file");
   auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return cmd->add_option(name, value, help)->type_name(type);

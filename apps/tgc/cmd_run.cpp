@@ -5,17 +5,17 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/session/bundle.h"
-#include "lib/session/model_trial.h"
-#include "lib/session/onnx_trial.h"
-#include "lib/session/source.h"
+#include "lib/driver/source.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/run/run_model.h"
+#include "lib/run/run_onnx_cases.h"
 
 namespace tgc {
 namespace {
 
-struct RunOptions {
+struct RunCommand {
   std::vector<std::string> inputs{"-"}, onnx_tests;
-  TrialSpec trial;
+  RunOptions trial;
   bool json = false;
   Overrides over;
 };
@@ -32,7 +32,7 @@ int tell(const Report& report, bool json, const std::string& text, const std::st
 
 class Runner {
  public:
-  explicit Runner(const RunOptions& options)
+  explicit Runner(const RunCommand& options)
       : o_(options), spec_(options.trial), session_(terminal_session(with_found_opts(options.over))) {}
 
   int run() {
@@ -87,18 +87,18 @@ class Runner {
       auto following = source->next();
       spec_.alone = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
       worst = std::max(worst, (*graph)->is_tensor_graph ? tell_model(run_tensor_graph(session_, **graph, spec_))
-                                                        : run_kernel(**graph));
+                                                        : run_graph(**graph));
       graph = std::move(following);
     }
     return graph ? worst : trouble(graph.diag());
   }
 
-  int run_kernel(Loaded& in) {
+  int run_graph(InputGraph& in) {
     if (is_to_repeat(in, spec_)) {
       RepeatReport repeated = repeat(session_, in, spec_);
       return tell(repeated, o_.json, repeated.text(), "bundle '" + repeated.kernel + "': ");
     }
-    TrialReport report = run_trial(session_, in, spec_);
+    RunReport report = run_kernel(session_, in, spec_);
     counts_.add(report), bound_.insert(report.variables.begin(), report.variables.end());
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
     return tell(report, o_.json, report.text(counts_.all(), use_color(1)), where);
@@ -107,8 +107,8 @@ class Runner {
     return tell(report, o_.json, report.error.empty() ? report.text() : "", "");
   }
 
-  const RunOptions& o_;
-  TrialSpec spec_;
+  const RunCommand& o_;
+  RunOptions spec_;
   Session session_;
   TrialCounts counts_;
   std::set<std::string> bound_;  // variables that a kernel had
@@ -118,8 +118,8 @@ class Runner {
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<RunOptions>();
-  TrialSpec& t = o->trial;
+  auto o = std::make_shared<RunCommand>();
+  RunOptions& t = o->trial;
   CLI::App* cmd = app.add_subcommand("run", "compile kernels, execute them, compare what they compute");
   auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return cmd->add_option(name, value, help)->type_name(type);

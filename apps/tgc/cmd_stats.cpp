@@ -5,10 +5,10 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/inspect/rule_catalog.h"
-#include "lib/inspect/watchers.h"
-#include "lib/session/elsewhere.h"
-#include "lib/session/refusals.h"
+#include "lib/driver/failure_collector.h"
+#include "lib/recordings/foreign_recordings.h"
+#include "lib/rules/rule_catalog.h"
+#include "lib/trace/watchers.h"
 
 namespace tgc {
 namespace {
@@ -32,8 +32,8 @@ int stats(const StatsOptions& o) {
       [&](const StageRow& row) { return stages.empty() || std::ranges::find(stages, row.name) != stages.end(); });
   Session session = terminal_session(o.over);
   RecordedCounts elsewhere;
-  Refusals refusals(session);
-  auto status = refusals.for_each(o.input, o.kernel, [&](Loaded graph) -> Status {
+  FailureCollector refusals(session);
+  auto status = refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) return elsewhere.add(graph);
     auto compilation = session.begin(std::move(graph));
     return compilation ? run_watched(std::move(*compilation), counter) : Status(compilation.diag());

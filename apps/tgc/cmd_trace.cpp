@@ -5,13 +5,13 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/inspect/explain.h"
-#include "lib/inspect/rule_catalog.h"
-#include "lib/inspect/trace_file.h"
-#include "lib/inspect/trace_print.h"
-#include "lib/inspect/watchers.h"
-#include "lib/session/elsewhere.h"
-#include "lib/session/refusals.h"
+#include "lib/driver/failure_collector.h"
+#include "lib/recordings/foreign_recordings.h"
+#include "lib/rules/rule_catalog.h"
+#include "lib/trace/explain.h"
+#include "lib/trace/trace_file.h"
+#include "lib/trace/trace_print.h"
+#include "lib/trace/watchers.h"
 
 namespace tgc {
 namespace {
@@ -84,7 +84,7 @@ class Tracer {
   Status feed_all(TraceConsumer& to) {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     TraceWatcher watcher(to);
-    return refusals_.for_each(o_.input, o_.kernel, [&](Loaded graph) -> Status {
+    return refusals_.for_each(o_.input, o_.kernel, [&](InputGraph graph) -> Status {
       if (graph.graph->is_foreign()) return tell_recorded(graph, to);
       auto compilation = session_.begin(std::move(graph));
       return compilation ? run_watched(std::move(*compilation), watcher) : Status(compilation.diag());
@@ -111,7 +111,7 @@ class Tracer {
 
   const TraceOptions& o_;
   Session session_;
-  Refusals refusals_{session_};
+  FailureCollector refusals_{session_};
   TraceFilter filter_;
   std::set<std::string_view> stages_;
 };

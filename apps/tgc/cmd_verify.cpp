@@ -6,8 +6,8 @@
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
-#include "lib/inspect/structure.h"
-#include "lib/session/source.h"
+#include "lib/driver/source.h"
+#include "lib/recordings/structure.h"
 #include "lib/spec/loops.h"
 #include "lib/support/json_writer.h"
 #include "lib/uop/wellformed.h"
@@ -21,7 +21,7 @@ struct VerifyOptions {
   Overrides over;
 };
 
-Spec fitting_spec(const Loaded& in) {
+Spec fitting_spec(const InputGraph& in) {
   if (!in.list.empty()) return Spec::Program;
   if (in.is_tensor_graph) return Spec::Tensor;
   return spec_after(in.info.stage);
@@ -46,14 +46,14 @@ std::optional<Finding> first_finding(std::span<const UOp> nodes, Spec spec, bool
 }
 
 // What any release's graph has: a list in which sources stand above their users, and ops and dtypes of its release.
-int verify_structure(const Loaded& in, bool json, HeldOutput& out) {
+int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
   std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   StructureReport report = check_structure(nodes, !in.list.empty());
   out.add(json ? report.json(in.info.name) : report.text(in.info.name));
   return report.ok() ? 0 : 1;
 }
 
-std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
+std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
   std::string out;
   JsonWriter json(out);
   json.object([&] {
@@ -66,7 +66,7 @@ std::string as_json(const Loaded& in, Spec spec, size_t nodes, const std::option
   return out + "\n";
 }
 
-std::string as_text(const Loaded& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
+std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
   std::string name(name_of(spec));
   if (!v) return in.info.name + ": " + std::to_string(nodes) + " nodes, all good by the specification '" + name + "'\n";
   return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text).text() +
@@ -87,7 +87,7 @@ int verify_input(const VerifyOptions& o) {
   HeldOutput out;
   auto status = for_each_graph(
       terminal_session(o.over), o.input, o.kernel,
-      [&](Loaded in) -> Status {
+      [&](InputGraph in) -> Status {
         if (o.structure) return exit_code = std::max(exit_code, verify_structure(in, o.json, out)), Unit{};
         if (in.graph->is_foreign())
           return Diag{.message = "the specification is tinygrad 0.12.0's, the graph is of " + in.info.producer,

@@ -1,6 +1,6 @@
 #include "apps/tgc/help_faults.h"
 
-#include "lib/session/environment.h"
+#include "lib/driver/environment.h"
 
 namespace tgc {
 

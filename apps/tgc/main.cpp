@@ -4,11 +4,11 @@
 #include <sstream>
 
 #include "apps/tgc/commands.h"
-#include "apps/tgc/process.h"
 #include "apps/tgc/options.h"
+#include "apps/tgc/process.h"
 #include "apps/tgc/terminal.h"
 #include "lib/beam/found_opts.h"
-#include "lib/session/environment.h"
+#include "lib/driver/environment.h"
 #include "lib/support/limits.h"
 #include "lib/support/settings.h"
 #include "lib/support/version.h"

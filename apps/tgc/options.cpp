@@ -7,8 +7,8 @@
 #include "apps/tgc/terminal.h"
 #include "lib/beam/found_opts.h"
 #include "lib/beam/results.h"
+#include "lib/driver/environment.h"
 #include "lib/runtime/emulated.h"
-#include "lib/session/environment.h"
 
 namespace tgc {
 

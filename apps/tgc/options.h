@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/session/session.h"
+#include "lib/driver/session.h"
 
 namespace CLI {
 class App;
@@ -14,7 +14,7 @@ class App;
 namespace tgc {
 
 struct ToleranceOptions;
-struct TrialSpec;
+struct RunOptions;
 
 // --limit and --allow-custom, of every command.
 void add_limit_options(CLI::App& app);
@@ -25,7 +25,7 @@ void add_size_option(CLI::App& command, Overrides& over);
 void add_kernel_option(CLI::App& command, std::string& kernel);
 // What `run` and `bisect` take alike: --inputs, --seed, --var, --expect, --reference, the tolerances, --timeout,
 // --kernel; and --device, whose help they have themselves.
-void add_trial_options(CLI::App& command, TrialSpec& trial, const std::string& about_device);
+void add_trial_options(CLI::App& command, RunOptions& trial, const std::string& about_device);
 void add_emulator_options(CLI::App& command);  // take effect when the command line is read
 void add_repro_option(CLI::App& command, std::string& file);
 void add_tolerance_options(CLI::App& command, ToleranceOptions& tolerance);  // --rtol, --atol, --ulp

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
-#include "lib/session/session.h"
-#include "lib/support/last_words.h"
+#include "lib/driver/session.h"
+#include "lib/support/crash_context.h"
 #include "lib/support/staged_file.h"
 
 namespace tgc {

@@ -8,7 +8,7 @@ class Cancel;
 // Before anything else: standard streams that are closed do not become files of ours; a reader that is gone and a file
 // that grows over its limit are errors of write(), not signals; an exception that nobody caught, no memory before main
 // and a stack that is too small are exit code 2 and one line. A crash stays one, and says what the thread was at
-// (lib/support/last_words.h).
+// (lib/support/crash_context.h).
 void prepare_process();
 
 // Whether an allocation of C++ has failed so far, in this process. Streams of strings swallow that.

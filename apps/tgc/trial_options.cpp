@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/tgc/options.h"
-#include "lib/session/trial.h"
+#include "lib/run/run_kernel.h"
 
 namespace tgc {
 namespace {
@@ -23,7 +23,7 @@ void add_variables(CLI::App& command, VariableValues& variables) {
 
 }  // namespace
 
-void add_trial_options(CLI::App& command, TrialSpec& t, const std::string& about_device) {
+void add_trial_options(CLI::App& command, RunOptions& t, const std::string& about_device) {
   auto option = [&](const char* name, auto& value, const char* type, const std::string& help) {
     return command.add_option(name, value, help)->type_name(type);
   };

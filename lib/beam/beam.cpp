@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cmath>
 
-#include "lib/beam/contest.h"
+#include "lib/beam/final_measurement.h"
 #include "lib/beam/replay_times.h"
 #include "lib/beam/results.h"
+#include "lib/driver/source.h"
 #include "lib/runtime/devices.h"
-#include "lib/session/source.h"
 #include "lib/target/recorded_target.h"
 
 namespace tgc {
@@ -41,13 +41,13 @@ class Items {
   Items(const Session& session, const BeamPlan& plan) : session_(session), plan_(plan) {}
 
   Result<std::vector<Item>> all() {
-    auto status = for_each_graph(session_, plan_.input, plan_.kernel, [&](Loaded g) { return add(std::move(g)); });
+    auto status = for_each_graph(session_, plan_.input, plan_.kernel, [&](InputGraph g) { return add(std::move(g)); });
     if (!status) return status.diag();
     return std::move(items_);
   }
 
  private:
-  Status add(Loaded graph) {
+  Status add(InputGraph graph) {
     auto begun = session_.begin(std::move(graph));
     if (!begun) return begun.diag();
     if (!begun->is_tensor_graph()) return add_kernel(std::move(*begun));

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "lib/beam/beam_search.h"
-#include "lib/session/shard.h"
+#include "lib/driver/shard.h"
 
 namespace tgc {
 

@@ -2,7 +2,7 @@
 // a TimeSource.
 #pragma once
 #include "lib/beam/measured.h"
-#include "lib/session/session.h"
+#include "lib/driver/session.h"
 
 namespace tgc {
 

@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "lib/contain/bytes.h"
-#include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
 #include "lib/runtime/host_device.h"
-#include "lib/session/judge.h"
 #include "lib/uop/copy.h"
+#include "lib/validate/compare_outputs.h"
+#include "lib/validate/input_distribution.h"
 
 namespace tgc {
 namespace {

@@ -19,7 +19,7 @@ using Kind = StageRow::Kind;
 using Clock = std::chrono::steady_clock;
 
 struct Compilation::State {
-  Loaded in;
+  InputGraph in;
   JobSpec spec;
   Target target;
   std::optional<KernelJob> kernel;        // what the stages of a kernel work with,
@@ -44,11 +44,11 @@ const StageRow& first_row(Kind kind) {
   throw Failure("no rows");
 }
 
-Result<Target> target_for(const Loaded& in, const JobSpec& spec) {
+Result<Target> target_for(const InputGraph& in, const JobSpec& spec) {
   return recorded_target(spec.target.empty() ? "CPU" : spec.target, in.graph->settings());
 }
 
-Diag no_stages_before(const Loaded& in) {
+Diag no_stages_before(const InputGraph& in) {
   return {.message = "a linear list has no stages before it", .file = in.file, .expected = "a graph"};
 }
 
@@ -62,19 +62,19 @@ Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number)
           .expected = "the number of a kernel"};
 }
 
-Diag wrong_stage(const Loaded& in, const StageRow& row) {
+Diag wrong_stage(const InputGraph& in, const StageRow& row) {
   const char* what = in.is_tensor_graph ? "a tensor graph" : "a kernel";
   return {.message = std::string(what) + " is no result of '" + std::string(row.name) + "'", .file = in.file,
           .expected = std::string("a stage of ") + (in.is_tensor_graph ? "tensor graphs" : "kernels")};
 }
 
-Diag no_kernel_root(const Loaded& in) {
+Diag no_kernel_root(const InputGraph& in) {
   Diag out = in.diag_at(in.root, "a kernel ends with a SINK, this one with Ops." + std::string(name_of(in.root.op())));
   out.expected = "what it stores as the sources of Ops.SINK";
   return out;
 }
 
-Diag needs_all_stages(const Loaded& in, const StageRow& begun_at) {
+Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
   return {.message = "the schedule of '" + in.info.name +
                      "' needs what all stages note, and this graph is the result of '" + std::string(begun_at.name) +
                      "'",
@@ -143,7 +143,7 @@ Compilation::~Compilation() {
   disarm(*s_);
 }
 
-Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
+Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (const Graph& g = graph.root.graph(); g.is_foreign())
     return made_elsewhere(graph.info.producer.empty() ? "tinygrad " + std::string(name_of(g.release()))
                                                       : graph.info.producer, graph.file);
@@ -195,7 +195,7 @@ Result<Compilation> Compilation::begin(Loaded graph, JobSpec spec) {
 // ---- where it is
 
 const std::string& Compilation::name() const { return s_->in.info.name; }
-const Loaded& Compilation::loaded() const { return s_->in; }
+const InputGraph& Compilation::loaded() const { return s_->in; }
 const JobSpec& Compilation::spec() const { return s_->spec; }
 Graph& Compilation::graph() const { return *s_->in.graph; }
 bool Compilation::is_tensor_graph() const { return s_->tensor.has_value(); }
@@ -341,7 +341,7 @@ Result<Compilation> Compilation::kernel(size_t number) {
   auto& made = schedule();
   if (!made) return made.diag();
   if (number >= made->items.size() || !made->items[number].ast.is(Op::SINK)) return no_kernel(*made, name(), number);
-  Loaded own;
+  InputGraph own;
   own.graph = std::make_unique<Graph>(graph().settings());
   own.root = copy_into(*own.graph, made->items[number].ast);
   JobSpec spec = s_->spec;
@@ -366,7 +366,7 @@ Result<std::vector<Compilation>> Compilation::kernels() {
 
 Result<Compilation> Compilation::fork() const {
   if (s_->failure) return *s_->failure;
-  Loaded copy;
+  InputGraph copy;
   copy.graph = std::make_unique<Graph>(graph().settings());
   copy.info = s_->in.info;
   copy.is_tensor_graph = s_->in.is_tensor_graph;
@@ -395,7 +395,7 @@ Result<Compilation> Compilation::fork() const {
   return out;
 }
 
-Loaded Compilation::take() && {
+InputGraph Compilation::take() && {
   watch(nullptr);
   disarm(*s_);
   return std::move(s_->in);

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/compilation/loaded.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/compilation/stage_rows.h"
 #include "passes/tensor/memory_planner.h"
 #include "passes/tensor/schedule.h"
@@ -51,14 +51,14 @@ class Compilation {
  public:
   // The graph before its first stage or, when it says which stage it is the result of, after that one. Errors: a
   // target, a list of opts or a stage that there is not.
-  static Result<Compilation> begin(Loaded graph, JobSpec spec);
+  static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
   ~Compilation();
 
   // ---- where it is
   const std::string& name() const;
-  const Loaded& loaded() const;
+  const InputGraph& loaded() const;
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
@@ -106,7 +106,7 @@ class Compilation {
   Result<Compilation> fork() const;
 
   // The graph as it was given, back again.
-  Loaded take() &&;
+  InputGraph take() &&;
 
   // Who is told from now on; null: nobody. It is told of `begin` at once, and the one before it of `end`.
   void watch(Watcher* watcher);

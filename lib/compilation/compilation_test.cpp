@@ -15,20 +15,20 @@ constexpr const char* kKernel =
     "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
     "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
 
-Loaded load(const std::string& text) {
+InputGraph load(const std::string& text) {
   auto loaded = load_text(Settings(), InputKind::Pyrender, text, "test");
   REQUIRE_MESSAGE(loaded.ok(), loaded.diag().text());
   loaded->info.name = "k";
   return std::move(*loaded);
 }
 
-Compilation begin(Loaded in, JobSpec spec = {.target = "CPU:CLANG"}) {
+Compilation begin(InputGraph in, JobSpec spec = {.target = "CPU:CLANG"}) {
   auto c = Compilation::begin(std::move(in), std::move(spec));
   REQUIRE_MESSAGE(c.ok(), c.diag().text());
   return std::move(*c);
 }
 
-Loaded tensor_graph() {
+InputGraph tensor_graph() {
   auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
   auto record = reader->next();
   REQUIRE(record.ok());
@@ -136,7 +136,7 @@ TEST_CASE("a compilation resumes where its graph says it ends, and a fork goes o
   CHECK(fork->at() == half.at());
   CHECK(*fork->source() == source);
   CHECK(half.at() == &row_of("expander"));  // which it was not moved from
-  Loaded resumed = load(*pyrender(half.current()));
+  InputGraph resumed = load(*pyrender(half.current()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
   CHECK(*whole.fork()->source() == source);  // of one that is done
@@ -164,7 +164,7 @@ TEST_CASE("a compilation of a tensor graph has kernels of its own") {
   CHECK(c.kernel(1000).diag().message == "the schedule of 'k' has no kernel '1000'");
   CHECK(c.output(row_of("schedule"))->find("kernel") != std::string::npos);
   CHECK(c.output(row_of("source")).diag().message.find("is a tensor graph") != std::string::npos);
-  Loaded later = load(*pyrender(begin(tensor_graph(), {}).current()));
+  InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current()));
   later.info.stage = "earliest rewrites";
   Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
   CHECK(resumed.schedule().diag().message.find("needs what all stages note") != std::string::npos);
@@ -179,7 +179,7 @@ TEST_CASE("a compilation of a tensor graph has kernels of its own") {
 }
 
 TEST_CASE("a tensor graph that is the result of a stage cannot be stepped into a schedule, either") {
-  Loaded later = load(*pyrender(begin(tensor_graph(), {}).current()));
+  InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current()));
   later.info.stage = (&row_of("schedule") - 1)->name;
   Compilation c = begin(std::move(later), {});
   REQUIRE(c.next() == &row_of("schedule"));
@@ -191,7 +191,7 @@ TEST_CASE("a tensor graph resumes after any of its stages, and goes through thos
   Compilation whole = begin(tensor_graph(), {});
   while (whole.next()->tensor) {
     REQUIRE(whole.step().ok());
-    Loaded later = load(*pyrender(whole.current()));
+    InputGraph later = load(*pyrender(whole.current()));
     later.is_tensor_graph = true;
     later.info.stage = whole.at()->name;
     Compilation resumed = begin(std::move(later), {});
@@ -202,11 +202,11 @@ TEST_CASE("a tensor graph resumes after any of its stages, and goes through thos
 }
 
 TEST_CASE("what cannot be begun says why") {
-  auto refused = [](Loaded in, JobSpec spec) {
+  auto refused = [](InputGraph in, JobSpec spec) {
     auto c = Compilation::begin(std::move(in), std::move(spec));
     return c ? std::string() : c.diag().text();
   };
-  Loaded unknown = load(kKernel), of_tensors = load(kKernel), text = load(kKernel);
+  InputGraph unknown = load(kKernel), of_tensors = load(kKernel), text = load(kKernel);
   unknown.info.stage = "expandr", of_tensors.info.stage = "multi_pm", text.info.stage = "source";
   CHECK(refused(std::move(unknown), {}).find("unknown stage 'expandr', expected expander") != std::string::npos);
   CHECK(refused(std::move(of_tensors), {}).find("a kernel is no result of 'multi_pm', expected a stage of kernels") !=
@@ -253,13 +253,13 @@ TEST_CASE("a watcher is told every row, and of the end before the graph goes, al
   c.watch(&second);
   Compilation moved = std::move(c);
   CHECK(first.text == "begin k\nend k of 1\n");
-  Loaded back = std::move(moved).take();
+  InputGraph back = std::move(moved).take();
   CHECK(second.text == "begin k\nend k of 1\n");
   CHECK(back.graph->size() > 0);
 }
 
 TEST_CASE("a dump has what was asked for: stages that changed, what is made of the last, kernels of a tensor graph") {
-  auto dumped = [](Loaded in, const char* stages, const char* format = "") {
+  auto dumped = [](InputGraph in, const char* stages, const char* format = "") {
     auto plan = make_dump_plan(stages, format);
     REQUIRE(plan.ok());
     plan->jobs = 2;

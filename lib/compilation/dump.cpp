@@ -33,7 +33,7 @@ class Dump {
     } else if (auto status = add_graphs(); !status) {
       return status;
     }
-    if (plan_.as_it_is) return done();
+    if (plan_.input_only) return done();
     for (const StageRow& row : stage_rows())
       if (plan_.wants(row) && is_ours(row) && !(row.name == "linear" && !c_.loaded().list.empty()))
         if (auto status = add_output(row); !status) return status;
@@ -62,9 +62,9 @@ class Dump {
   Status add_graphs() {
     const StageRow* given = c_.at() ? c_.at() : &row_of("ast");
     bool asked_for = plan_.wants(*given) || (c_.is_tensor_graph() && plan_.wants(row_of("ast")));
-    if (plan_.as_it_is || asked_for)
+    if (plan_.input_only || asked_for)
       if (auto status = add_graph(*given, c_.loaded().root); !status) return status;
-    if (plan_.as_it_is) return Unit{};
+    if (plan_.input_only) return Unit{};
     for (const StageRow* row = c_.next(); row && row->is_graph_stage() && more_wanted(*row); row = c_.next()) {
       auto step = c_.step();
       if (!step) return step.diag();
@@ -91,9 +91,9 @@ class Dump {
   }
   GraphInfo info_at(const StageRow& row) const {
     GraphInfo info = c_.loaded().info;
-    if (row.kind != Kind::Ast || plan_.into_files || !plan_.as_it_is) info.stage = row.name;
+    if (row.kind != Kind::Ast || plan_.self_describing || !plan_.input_only) info.stage = row.name;
     else info.stage.clear();
-    if (!c_.is_tensor_graph() && !plan_.as_it_is) info.target = c_.target().name();
+    if (!c_.is_tensor_graph() && !plan_.input_only) info.target = c_.target().name();
     return info;
   }
 
@@ -105,12 +105,12 @@ class Dump {
   // A listing is what it is.
   Status add_listing() {
     const StageRow& linear = row_of("linear");
-    if (!plan_.wants(linear) && !plan_.as_it_is) return Unit{};
+    if (!plan_.wants(linear) && !plan_.input_only) return Unit{};
     return add_list(linear, c_.loaded().list);
   }
 
   Status add_output(const StageRow& row) {
-    if (row.name == "linear" && (plan_.into_files || plan_.format)) {
+    if (row.name == "linear" && (plan_.self_describing || plan_.format)) {
       auto& list = c_.list();
       return list ? add_list(row, *list) : Status(list.diag());
     }
@@ -130,7 +130,7 @@ class Dump {
   // A linear list in any format. A listing that goes to a terminal is tinygrad's, without a header.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
-    GraphInfo info = format == Format::Uops && !plan_.into_files ? GraphInfo() : info_at(row);
+    GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);
     // of a graph, which has lost its order
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
     auto text = write_list(format, list, info);
@@ -196,7 +196,7 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
   std::vector<Choice> choices = choices_of_rows([](const StageRow&) { return true; });
   choices.push_back({kAll, "", "", false});
   choices.push_back({kChanged, "", "", false});
-  plan.as_it_is = stages.empty();
+  plan.input_only = stages.empty();
   auto selected = select_stages(stages.empty() ? "ast" : stages, choices);
   if (!selected) return selected.diag();
   for (std::string_view name : *selected) {
@@ -221,7 +221,7 @@ std::string DumpText::file_name(const std::string& stem) const {
 
 Result<Texts> dump_texts(Compilation compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }
 
-Result<Texts> recorded_texts(const Loaded& in, const DumpPlan& plan) {
+Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
   if (!in.record)
     return Diag{
         .message = "'" + in.info.name + "' is no golden record", .file = in.file, .expected = "FILE#ID for --recorded"};

@@ -14,8 +14,8 @@ namespace tgc {
 struct DumpPlan {
   std::set<const StageRow*> wanted = {};
   bool only_changed = false;            // the graph stages that change the graph
-  bool as_it_is = false;                // nothing was asked for: the input alone, in tinygrad's letters
-  bool into_files = false;              // that are read again: each says what it is, the input and a listing too
+  bool input_only = false;                // nothing was asked for: the input alone, in tinygrad's letters
+  bool self_describing = false;              // that are read again: each says what it is, the input and a listing too
   std::optional<Format> format = {};    // of graphs; empty: pyrender, and print_uops of linear lists
   unsigned jobs = 1;                    // threads for the kernels of a tensor graph
   Watcher* watcher = nullptr;           // of the compilation and its kernels, which then come one after another
@@ -43,7 +43,7 @@ struct DumpText {
 
 // Of a golden record: what it holds of the stages and outputs that are wanted, as tinygrad printed it. An error: it
 // holds none of them.
-Result<std::vector<DumpText>> recorded_texts(const Loaded& in, const DumpPlan& plan);
+Result<std::vector<DumpText>> recorded_texts(const InputGraph& in, const DumpPlan& plan);
 
 // The texts, in order; none when the plan asks for nothing that this graph has. Errors: what the pipeline or a compiler
 // refuses; and a plan that asks a linear list for what comes before it.

@@ -57,7 +57,7 @@ void StepTimes::end_of_total() {
 
 double StepTimes::now() const { return in_ == In::Elapsed ? elapsed_ms() : thread_ms(); }
 
-Result<TimedInput> timed_input(const Loaded& in, const JobSpec& job) {
+Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job) {
   auto text = write_graph(Format::Pyrender, in.root, {.name = in.info.name, .stage = in.info.stage});
   if (!text) return text.diag();
   return TimedInput{in.info.name, in.file, std::move(*text), in.graph->settings(), in.is_tensor_graph, job};

@@ -81,7 +81,7 @@ Result<GraphTime> fastest(int repeats, Once once) {
   return best;
 }
 
-Result<TimedInput> timed_input(const Loaded& in, const JobSpec& job);
+Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job);
 
 // The least times of `repeats` runs for the total and as many for the stages, after one that warms up; with
 // `count_rules` as many more, in turn, that count as `tgc stats` does. The Diag of a graph that the pipeline refuses

@@ -1,55 +1,58 @@
-// The compilers behind compile(): one function a family. All throw Failure; a source that does not compile gives a
-// Rejected, whose line and column are those of the source (compile.cpp adds the file and the line's text).
+// Compiler backends behind compile(): one function per family of compilers. All throw Failure. A source that does not
+// compile throws Rejected with the line and column in the source; compile.cpp adds the file and the text of that line.
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
 
 namespace tgc {
 
-// The compiler's verdict on a source, as opposed to trouble with the compiler.
+// Thrown when the compiler rejects the source; any other Failure is trouble with the compiler itself.
 class Rejected : public Failure {
  public:
   using Failure::Failure;
 };
 
-// With line tables: what is made does not tell in which folder, nor depend on it.
+// clang option for debug line tables: records "." as the compilation directory, so that output does not depend on the
+// working directory.
 inline constexpr const char* kNoFolder = "-fdebug-compilation-dir=.";
 
-// The machine of a job for CPUs and AMD GPUs.
+// The target machine of a job for a CPU or an AMD GPU.
 Machine machine_of(const CompileJob& job);
-// The name of this computer's kind of CPU: "x86_64", "aarch64".
+// The machine name of this computer: "x86_64", "aarch64".
 std::string_view host_machine();
 
-std::string compile_by_llvm(const CompileJob& job, Artifact what);  // LLVM IR; C, HIP and OpenCL by clang
-// Loads the engines that this needs, so that a process forked from here has them. Returns which: a bit each. Throws.
+// Compiles LLVM IR with LLVM; C, HIP and OpenCL with clang.
+std::string compile_by_llvm(const CompileJob& job, Artifact what);
+// Loads the engines that the job needs, so that a worker forked from this process has them. Returns a bit mask: 1 LLVM,
+// 2 clang, 4 lld. Throws Failure if an engine cannot be loaded.
 unsigned load_engines(const CompileJob& job, Artifact what);
-// NVRTC where present, else clang; ptxas behind both
+// Compiles CUDA to PTX with NVRTC if it is installed, else with clang; ptxas makes cubins and SASS.
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
-// Whether one of the two goes by NVIDIA's own compilers, libraries or programs.
+// True if this job and artifact need NVIDIA's own compilers, libraries or programs.
 bool wants_nvidia(const CompileJob& job, Artifact what);
-// by the OpenCL platform of this computer: its binary
+// Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);
 
-// What decides the result besides the source and the job: names and versions of the compilers.
-// Cheap: loads nothing large.
+// Names and versions of the compilers that a job uses: the part of the cache key that is not in the job. Cheap: loads
+// no compiler.
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 
-// What clang makes of a CUDA source without CUDA's headers (cuda_clang.cpp).
+// Compiles CUDA with clang's NVPTX target, without CUDA's headers (cuda_clang.cpp).
 std::string cuda_by_clang(const CompileJob& job, Form form);
 
-// What clang makes of a Metal source for this computer (metal/metal.h reads it).
+// Compiles Metal for this computer's CPU; read_metal_code (metal/metal.h) reads the result.
 std::string metal_by_clang(const CompileJob& job, Artifact what);
 
-// What a successful compilation made, or its complaint as a Rejected.
+// Returns the value of a successful compilation, or throws Rejected with its complaint.
 template <class T>
 T take(Made<T> made) {
   if (made.ok) return std::move(made.value);
   throw Rejected(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
 }
 
-// Rows of compilers().
+// Each appends its rows of compilers() to `to`.
 void add_llvm_compilers(std::vector<CompilerInfo>& to);
 void add_cuda_compilers(std::vector<CompilerInfo>& to);
 void add_opencl_compilers(std::vector<CompilerInfo>& to);

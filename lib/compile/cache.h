@@ -1,6 +1,7 @@
-// The compile cache: bytes on disk by the hash of what made them (source, compiler, its version, flags). Safe under
-// concurrent processes and crashes: an entry appears whole, by rename, and one that is damaged, another key's, no
-// regular file or not this user's alone is no entry. Its size is bounded; what was used longest ago goes.
+// The compile cache: compiled bytes on disk, keyed by the hash of what made them (source, compiler, version, flags).
+// Safe under concurrent processes and crashes: an entry is written to a temporary file and renamed. A file that is
+// damaged, has another key's content, is not a regular file, belongs to another user or is writable by others is
+// ignored. The total size is bounded; the least recently used entries are evicted.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -15,11 +16,12 @@ namespace tgc {
 
 class CompileCache {
  public:
-  // The cache in that folder, made when first written to. `limit` in bytes.
+  // A cache in `folder`, which is created on the first write. `limit` is the maximum size in bytes; 0 disables the
+  // cache.
   CompileCache(std::filesystem::path folder, uint64_t limit) : folder_(std::move(folder)), limit_(limit) {}
 
-  // TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc; TGC_CACHE_MB bounds it (512);
-  // TGC_CACHE=0 switches it off. Throws Failure: TGC_CACHE_MB is no number.
+  // The cache of this process. Folder: TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc. Limit: TGC_CACHE_MB
+  // megabytes (default 512). TGC_CACHE=0 disables it. Throws Failure if TGC_CACHE_MB is not a number.
   static CompileCache& shared();
 
   bool enabled() const { return limit_ > 0; }
@@ -27,14 +29,14 @@ class CompileCache {
   uint64_t limit() const { return limit_; }
 
   std::optional<std::string> get(const Sha256& key);
-  // Keeps `bytes`; a failure to write is no error, there is just no entry.
+  // Stores `bytes` under `key`. If writing fails, no entry is stored and no error is reported.
   void put(const Sha256& key, std::string_view bytes);
 
   struct Usage {
     uint64_t entries = 0, bytes = 0;
   };
   Usage usage() const;
-  // Removes every entry; how many there were.
+  // Removes every entry and returns their number.
   Result<uint64_t> clear();
 
  private:
@@ -45,7 +47,7 @@ class CompileCache {
   uint64_t limit_;
 };
 
-// The key of a list of parts, each counted with its length.
+// Returns the key of a list of parts. Each part is hashed with its length, so {"ab", "c"} and {"a", "bc"} differ.
 Sha256 cache_key(std::initializer_list<std::string_view> parts);
 
 }  // namespace tgc

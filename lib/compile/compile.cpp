@@ -6,13 +6,13 @@
 
 #include "lib/compile/backends.h"
 #include "lib/compile/cache.h"
-#include "lib/compile/closed.h"
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/job_bytes.h"
 #include "lib/compile/listing.h"
 #include "lib/compile/llvm_fault.h"
 #include "lib/compile/load.h"
 #include "lib/compile/own_folder.h"
+#include "lib/compile/self_contained.h"
 
 namespace tgc {
 namespace {

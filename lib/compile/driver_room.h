@@ -1,5 +1,6 @@
-// DriverRoom: what a worker is confined to that calls drivers or other programs, which want files: a folder of its own
-// and the caches of drivers. Everything else is to be read only. Made in the process that starts the worker.
+// DriverRoom: the sandbox of a worker that calls drivers or external programs, which need to write files. The worker
+// may write to a temporary folder of its own and to the drivers' caches; everything else is read-only. Construct it in
+// the process that starts the worker.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ class DriverRoom {
   DriverRoom();  // throws Failure
 
   const TemporaryFolder& folder() const { return folder_; }
-  // In the worker; throws Failure. `memory` as in Confinement.
+  // Confines the calling worker; `memory` in bytes, as in Confinement. Throws Failure.
   void confine(Worker& worker, uint64_t memory) const;
 
  private:

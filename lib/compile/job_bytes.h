@@ -1,5 +1,5 @@
-// A CompileJob as bytes and back, by one list of its members: a worker is told all of a job, and the key of the cache
-// has all of it.
+// Serializes a CompileJob. One list of its members serves both the messages to workers and the cache key, so that
+// neither can omit a member.
 #pragma once
 #include <tuple>
 
@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// All members of a job. A member that is not named here does not compile.
+// A tuple of references to all members. Adding a member to CompileJob without naming it here is a compile error.
 auto members_of(auto& job) {
   auto& [language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault] = job;
   return std::tie(language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault);

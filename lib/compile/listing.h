@@ -1,5 +1,5 @@
-// Assembly as people read it: the compiler's own text without debug tables, headed by the kernel's name, each change of
-// source line shown as a comment when the compiler was asked for lines.
+// Formats assembly for people: the compiler's text without debug tables, headed by the kernel's name. If the job has
+// `lines`, a comment shows each change of source line.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,16 +1,16 @@
-// Faults in LLVM (compile.h, kLlvmFaults): which one a thread asks for, and whether it came about.
+// Seeded LLVM faults (kLlvmFaults in compile.h): the fault that a thread's jobs use, and whether it changed any code.
 #pragma once
 #include <optional>
 #include <string>
 
 namespace tgc {
 
-// What this thread's jobs have in place of what the environment says, until it is called again: a name, or "" for none;
-// nullopt: what the environment says. Of a repro bundle.
+// Sets the fault of this thread's jobs, which then ignore TGC_FAULT: a fault's name, or "" for none. nullopt goes back
+// to TGC_FAULT. Used to run repro bundles, which name their fault.
 void set_llvm_fault_of_thread(std::optional<std::string> fault);
 
-// Whether one has made any code another one, of what compile() was asked for in this process: its pass may have found
-// no place.
+// True if a fault changed the code of any compile() of this process. A wrong pass changes nothing if the code has no
+// instruction of its kind.
 bool llvm_fault_came_about();
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// Machine code in this process: a relocatable ELF object placed in memory, relocated and made executable. Needs no
-// LLVM, so that a kernel from the cache runs without loading it. Mirrors tinygrad's runtime/support/elf.py
-// (jit_loader); unlike there, calls out of the kernel (memset, half-precision conversions) are resolved.
+// Loads machine code into this process: a relocatable ELF object is placed in memory, relocated and made executable.
+// Needs no LLVM, so kernels from the cache run without loading it. Mirrors tinygrad's runtime/support/elf.py
+// (jit_loader), but also resolves calls out of the kernel (memset, half-precision conversions).
 #pragma once
 #include <cstddef>
 #include <map>
@@ -16,14 +16,14 @@ using Functions = std::map<std::string, void*, std::less<>>;  // by name
 
 class LoadedCode {
  public:
-  // `memory` of that many bytes is unmapped in the end.
+  // Takes ownership of `memory`, a mapping of `size` bytes that the destructor unmaps.
   LoadedCode(void* memory, size_t size, Functions symbols)
       : memory_(memory), size_(size), symbols_(std::move(symbols)) {}
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;
 
-  // A function of the object, or one of its sections (".text"); null when there is none of that name.
+  // The address of a function of the object, or of one of its sections (".text"); null if there is none of that name.
   void* symbol(std::string_view name) const {
     auto found = symbols_.find(name);
     return found == symbols_.end() ? nullptr : found->second;
@@ -36,12 +36,13 @@ class LoadedCode {
   Functions symbols_;
 };
 
-// Loads the libraries that objects may call into, so that load_object opens no file after it.
+// Opens the libraries that objects may call into, so that a later load_object opens no file. Call it before the process
+// gives up the right to open files.
 void load_libraries();
 
-// `object` is an ELF64 relocatable for this computer (x86-64 or AArch64). An error for anything else, for a relocation
-// that is not known and for a symbol that this process does not have.
-// `own` are functions that the object may call besides mathematics and memcpy and the like.
+// Loads `object`, an ELF64 relocatable for this computer (x86-64 or AArch64). Besides libm, libgcc and memory functions
+// such as memcpy, the object may call the functions in `own`. Returns an error for any other file, for an unsupported
+// relocation, and for a symbol that cannot be resolved.
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const Functions& own = {});
 
 }  // namespace tgc

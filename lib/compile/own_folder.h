@@ -1,4 +1,4 @@
-// Folders that are this user's alone.
+// Folders that only the current user can access.
 #pragma once
 #include <string>
 
@@ -6,15 +6,15 @@
 
 namespace tgc {
 
-// Sees that `path` is a folder, no symbolic link, that it belongs to this user and that nobody else may enter it
-// (0700); makes it, and those above it, where it is missing.
+// Creates the folder `path` and its parents if they are missing, and makes it private (mode 0700). Returns an error if
+// `path` is a symbolic link, is not a folder, or belongs to another user.
 Status make_own_folder(const std::string& path);
 
-// The folder for temporary files: TMPDIR, else /tmp. An error: what TMPDIR names is no folder.
+// Returns the folder for temporary files: TMPDIR, else /tmp. Returns an error if it is not a folder.
 Result<std::string> temporary_folder();
 
-// Keeps the source of a program for its user to look at, under a name made of `name`: in the compile cache's folder
-// "kept" or, without a cache, in "tgc-kept-UID" of the folder for temporary files. Returns where it is.
+// Saves a program's source for the user to inspect and returns its path. The file name derives from `name`. The folder
+// is "kept" in the compile cache's folder or, if there is no cache, "tgc-kept-UID" in the folder for temporary files.
 Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Running another program: input by a string, output and messages by strings, no shell.
+// Runs external programs: input, output and error messages are strings; no shell is involved.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,18 +9,19 @@
 namespace tgc {
 
 struct ProcessResult {
-  int exit_code = 0;  // 128 + the signal that ended it
+  int exit_code = 0;  // the exit code, or 128 + the signal that killed the program
   std::string out, err;
 };
 
-// Runs argv[0] (looked up in PATH). An error when it cannot be started or runs longer than `seconds`.
+// Runs argv[0], which is looked up in PATH, with `input` on its standard input. Returns an error if it cannot be
+// started or runs longer than `seconds`.
 Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::string_view input = {}, int seconds = 120);
 
-// Where a program is in PATH or in one of the folders; empty when nowhere.
+// Returns the path of a program in PATH or else in `folders`; empty if it is in none of them.
 std::string find_program(std::string_view name, const std::vector<std::string>& folders = {});
 
-// A folder of our own that is removed with all in it. Its name says whose it is: tgc-PID-XXXXXX. The first one of a
-// process removes leftovers.
+// A temporary folder, removed with its contents by the destructor. Its name holds the process id: tgc-PID-XXXXXX. The
+// first one of a process also calls remove_leftovers.
 class TemporaryFolder {
  public:
   TemporaryFolder();  // throws Failure
@@ -34,8 +35,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Removes from the folder for temporary files what processes left there that were killed: folders of this user that
-// were not changed for an hour, and whose process is gone.
+// Removes folders that killed processes left in `temporary_folder`: those of this user that have not changed for an
+// hour and whose process no longer exists.
 void remove_leftovers(const std::string& temporary_folder);
 
 std::string read_whole_file(const std::string& path);  // throws Failure

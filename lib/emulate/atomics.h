@@ -1,4 +1,4 @@
-// Read, compute, write back, as one: what atomic instructions do, atomically towards the host's other threads.
+// Atomic read-modify-write operations of emulated kernels, as compare-and-swap loops on the host's memory.
 #pragma once
 #include <atomic>
 #include <bit>
@@ -11,7 +11,7 @@ namespace tgc::emulate {
 
 enum class AtomicOp : uint8_t { Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareAndSwap, Increment, Decrement };
 
-// 16-bit floats, and two of them in a word.
+// A 16-bit float by its bits; sums and comparisons are computed in float. PairOf holds two of them in a 32-bit word.
 template <float kDecode(uint16_t), uint16_t kEncode(float)>
 struct SmallFloat {
   uint16_t bits;
@@ -32,7 +32,8 @@ struct PairOf {
   friend bool operator==(PairOf a, PairOf b) { return a.bits == b.bits; }
 };
 
-// What takes the place of `old`; c is what CompareAndSwap puts where b was expected.
+// Returns the new value of a memory cell that holds `old`. For CompareAndSwap, b is the expected value and c the
+// replacement; the other operations ignore c.
 template <AtomicOp kOp, class T>
 T atomic_result(T old, T b, T c) {
   using enum AtomicOp;
@@ -58,7 +59,8 @@ T atomic_result(T old, T b, T c) {
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
 
-// Does it to the value at `address`, which must be aligned; all values as their bits. The old value.
+// Applies `kOp` atomically to the value of type T at `address`, which must be aligned to sizeof(T). Operands and result
+// are bit patterns. Returns the old value.
 template <AtomicOp kOp, class T>
 BitsOf<T> exchange(uint64_t address, BitsOf<T> b, BitsOf<T> c) {
   using U = BitsOf<T>;

@@ -1,4 +1,5 @@
-// A launch's blocks: their numbers, and how they are spread over the host's threads, whatever code they run.
+// Numbers the blocks and threads of a launch and distributes blocks over the host's threads. Shared by the CUDA and the
+// HIP emulator.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -18,13 +19,14 @@
 
 namespace tgc::emulate {
 
-// Sizes and places in three dimensions; numbers go along x first.
+// A size or a position in three dimensions. Linear numbers count along x first, then y, then z.
 using Triple = std::array<uint32_t, 3>;
 inline uint64_t volume(const Triple& size) { return uint64_t(size[0]) * size[1] * size[2]; }
 inline Triple place_of(uint64_t number, const Triple& size) {
   return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
 }
-// "thread (3,0,0) of block (1,0,0)": its number in a block of that size, and the block's place.
+// Returns "thread (3,0,0) of block (1,0,0)". `thread` is the linear number in a block of `size` threads; `block` is the
+// block's position in the grid.
 inline std::string name_thread(uint32_t thread, const Triple& size, const Triple& block) {
   auto text = [](const Triple& t) {
     return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";
@@ -32,7 +34,7 @@ inline std::string name_thread(uint32_t thread, const Triple& size, const Triple
   return "thread " + text(place_of(thread, size)) + " of block " + text(block);
 }
 
-// So many bytes at a multiple of 64, all zero. Throws std::bad_alloc.
+// Allocates at least `bytes` zeroed bytes, aligned to 64. Throws std::bad_alloc.
 struct FreeBytes {
   void operator()(void* p) const { std::free(p); }
 };
@@ -44,8 +46,9 @@ std::unique_ptr<T, FreeBytes> zeroed(size_t bytes) {
   return std::unique_ptr<T, FreeBytes>(static_cast<T*>(std::memset(p, 0, bytes)));
 }
 
-// A block's warps take turns, each to its next barrier. All must come to one, or none: else `refuse(done, waiting)`
-// throws the Fault of a warp that returned while another waits. `pass` is called when all have come to one.
+// Runs the warps of a block in turn, each up to its next barrier or its end, until all are done. Calls pass() when every
+// warp waits at a barrier. If one warp has returned while another waits, calls refuse(done, waiting), which must throw a
+// Fault.
 template <class Warp, class Run, class Refuse, class Pass>
 void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   for (;;) {
@@ -60,12 +63,13 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   }
 }
 
-// Runs all blocks of a launch, on as many of the host's threads as it allows and as have work for it. The fault is the
-// first, in the order of blocks. A Runner is made of the launch, one a thread; its groups() are what is handed out, a
-// block or several; run(number) throws the Fault of one; executed() counts instructions of threads, which are added up.
+// Runs all blocks of a launch on up to `launch.host_threads` threads of the host. Returns the fault of the lowest
+// numbered failing group, if any, and sets `executed` to the total number of executed thread instructions.
+// Each host thread constructs one Runner(launch), with: groups(), the number of work items (a group is one block or
+// several packed ones); run(number), which runs one group and throws its Fault; executed(), its instruction count.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
-  constexpr uint64_t kThreadsForOne = 256;  // a thread of the host is not started for fewer of the kernel's
+  constexpr uint64_t kThreadsForOne = 256;  // kernel threads per host thread, at least
   std::atomic<uint64_t> next = 0, total = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;
@@ -80,7 +84,7 @@ std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
     uint64_t group = 0;
     try {
       Runner runner(launch);
-      // handed out in order, so that all before one that fails are run, too
+      // groups are handed out in ascending order, so every group before a failing one runs and the first fault is found
       while (!stop && (group = next++) < runner.groups()) runner.run(group);
       total += runner.executed();
     } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {

@@ -1,6 +1,6 @@
-// What the emulated drivers of CUDA and HIP share: one GPU whose launches run when they are made, its memory, its
-// settings, what its errors say, and the modules and kernels that a program holds. Each driver's functions stand in its
-// own driver.cc, what it makes of an image or a launch in its Gpu.
+// Base class of the emulated CUDA and HIP drivers: one GPU with its memory, settings, error texts, loaded modules and
+// kernels. Launches are synchronous. Each driver's exported C functions are in its own driver.cc; loading images and
+// launching kernels is in its Gpu class.
 #pragma once
 #include <algorithm>
 #include <deque>
@@ -24,7 +24,7 @@ struct ErrorText {
   const char *name, *text;  // "CUDA_ERROR_INVALID_VALUE", "invalid argument"
 };
 
-// The most that a launch may ask for, in each dimension and in all.
+// The largest launch: grid size and block size per dimension, and threads per block.
 struct Limits {
   Triple grid, block;
   uint32_t threads;
@@ -40,29 +40,33 @@ class Driver {
  public:
   Memory& memory() { return memory_; }
 
-  // Notes what there is to say of an error, for whoever asks next. Returns the code.
+  // Records `code` and its detailed text as the last error, for text_of. Returns the code.
   int fail(int code, std::string text);
-  // What a code means, and of the last error what it said. Null: the driver has no such code.
+  // The description of an error code. For the code of the last error, the detailed text that fail() recorded. Null if
+  // the driver does not have the code.
   const char* text_of(int code);
   const char* name_of(int code) const;
-  // The error of a driver's function whose [at, at + bytes) are not all the device's.
+  // Fails with kInvalidValue if [at, at + bytes) is not inside one device allocation. `function` names the driver
+  // function in the message.
   int check_range(const char* function, uint64_t at, size_t bytes);
-  // The error of a processor that the emulator's loops were not compiled for.
+  // Fails with kNotSupported if the host's x86-64 processor lacks AVX2 or FMA.
   int check_processor();
 
  protected:
-  // `prefix` begins the names of its variables: "TGC_CUDA_EMULATOR".
+  // `prefix` begins the names of the driver's environment variables: "TGC_CUDA_EMULATOR".
   Driver(std::string prefix, std::span<const ErrorText> errors);
 
-  const char* setting(const char* name) const;  // null: not set
+  // The environment variable prefix + name ("_THREADS"); null if it is not set.
+  const char* setting(const char* name) const;
   bool is_set(const char* name) const;
   bool checks_races() const { return is_set("_RACE"); }
   unsigned host_threads() const { return host_threads_; }
 
   int check_size(const Triple& grid, const Triple& block, const Limits& most);
-  // The block that `extra` names, a list of pairs of a key and a pointer that the driver's own key ends.
+  // Reads the argument block from a launch function's `extra` list: (key, pointer) pairs that end at the key `end`.
   int read_extra(void** extra, const void* end, ArgumentBlock& to);
-  // Runs it; a fault becomes the driver's error. Tells the speed when it is asked to.
+  // Runs a launch and returns its error code; a Fault becomes the driver's last error. With the setting _SPEED, prints
+  // the instruction count and times to standard error.
   int run(const std::string& kernel, uint64_t block_threads,
           const std::function<std::optional<Fault>(uint64_t& executed)>& launch);
 
@@ -75,10 +79,10 @@ class Driver {
   unsigned host_threads_ = 1;
   std::mutex mutex_;
   int failed_code_ = 0;
-  std::deque<std::string> texts_;  // callers keep pointers to them
+  std::deque<std::string> texts_;  // the last 1000 error texts: text_of's callers hold pointers to them
 };
 
-// What a program has loaded, and the kernels that it asked for by name.
+// The modules that a program has loaded, and the kernels that it has looked up by name.
 template <class Module, class Code>
 class Modules {
  public:

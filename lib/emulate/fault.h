@@ -1,10 +1,10 @@
-// What a launch ends with when it goes wrong, in the codes that CUDA's and HIP's drivers share.
+// Error codes of the emulated CUDA and HIP drivers, and the exception that ends a failing launch.
 #pragma once
 #include <string>
 
 namespace tgc::emulate {
 
-// CUresult and hipError_t: HIP numbers its errors as CUDA does.
+// The values of CUresult and hipError_t, which agree.
 enum Error : int {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -26,7 +26,8 @@ enum Error : int {
   kNotSupported = 801,
 };
 
-// What a running kernel did that it may not: thrown where it happens, told as the driver's error.
+// An error of a running kernel, such as an access out of bounds. Thrown by the operation; the driver reports it as the
+// launch's error.
 struct Fault {
   int code;
   std::string text;

@@ -1,4 +1,4 @@
-// A loop over 32 lanes, kLanes, that the compiler makes vectors of: a lane reads and writes its own elements alone.
+// TGC_LANES: a vectorizable loop over the lanes i = 0 .. kLanes - 1. Iteration i must access only lane i's elements.
 #pragma once
 
 #if defined(__clang__)

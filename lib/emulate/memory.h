@@ -1,4 +1,4 @@
-// The emulated GPU's memory: the host's, with a table of what was allocated, against which every access is checked.
+// The emulated GPU's global memory: host memory, with a table of allocations against which every access is checked.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -20,11 +20,11 @@ class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_(limit) {}
   ~Memory();
-  // The address of so many bytes, zeroed and aligned to 256; 0 when there is no room. Behind them are as many again, at
-  // least 64 KiB and at most 16 MiB, in which nothing is allocated: an index that is wrong by a factor leads there, not
-  // into another array.
+  // Allocates `bytes` zeroed bytes, page-aligned. Returns the address, or 0 if `bytes` is 0 or exceeds what is left of
+  // the limit. A guard zone of the same size (at least 64 KiB, at most 16 MiB) follows each allocation, so that an index
+  // that is wrong by a factor of two does not reach another array.
   uint64_t allocate(uint64_t bytes);
-  bool free(uint64_t address);               // false: nothing begins there
+  bool free(uint64_t address);               // false if no allocation begins at the address
   bool contains(uint64_t address, uint64_t bytes) const;
   std::vector<Range> ranges() const;         // sorted
   uint64_t limit() const { return limit_; }
@@ -36,10 +36,10 @@ class Memory {
   uint64_t limit_, used_ = 0;
 };
 
-// The range that an instruction's last access lay in is where its next one is looked for first.
+// Finds the allocation of an address, with a cache of the last range that each instruction accessed.
 class RecentRanges {
  public:
-  // The one of `ranges`, which are sorted, that holds all of [from, to); null when none does.
+  // Returns the range that contains all of [from, to), or null. `ranges` must be sorted.
   const Range* find(const std::vector<Range>& ranges, uint32_t instruction, uint64_t from, uint64_t to) {
     Range& recent = by_instruction_[instruction % by_instruction_.size()];
     return recent.contains(from, to) ? &recent : find_anew(ranges, recent, from, to);
@@ -50,13 +50,13 @@ class RecentRanges {
   std::array<Range, 64> by_instruction_{};
 };
 
-// What an access does to memory; Atomic ones do not race with each other.
+// The kind of a memory access. Atomic accesses do not race with each other.
 enum class Access : uint8_t { Load, Store, Atomic };
 const char* verb(Access access);  // "reads", "stores", "changes"
 
 std::string hex(uint64_t v);  // "0x1f"
-// Where an address lies that lies in no allocation: "4 bytes behind the 64 bytes of argument 1". What holds the address
-// of an allocation among the kernel's arguments names it.
+// Describes an out-of-bounds access [from, to) relative to the nearest allocation: "4 bytes behind the 64 bytes of
+// argument 1". The allocation is named after the 8-byte kernel argument that holds its address, if there is one.
 std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to);
 

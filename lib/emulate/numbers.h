@@ -1,4 +1,5 @@
-// Floats smaller than float. Values pass through double, which holds each of them exactly.
+// Conversions of the floating-point formats below 32 bits (half, bfloat16, tf32, fp8). Values pass through double, which
+// represents all of them exactly.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -9,8 +10,8 @@ namespace tgc::emulate {
 
 enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
 
-// A small float's layout. E4M3 has no infinity: all bits of exponent and mantissa set are its only NaN. AMD's FNUZ
-// (gfx942) have neither that nor a negative zero, whose bits are their only NaN, and a bias of one more.
+// The bit layout of a small float. E4M3 has no infinity; its only NaN has all exponent and mantissa bits set. AMD's FNUZ
+// formats (gfx942) have no infinity and no negative zero: the bits of -0 are the only NaN. Their bias is one larger.
 struct FloatLayout {
   int exponent_bits, mantissa_bits;
   bool has_infinity;
@@ -40,8 +41,8 @@ inline double decode(uint32_t bits, const FloatLayout& f) {
              : sign * std::ldexp(double(mantissa | 1u << f.mantissa_bits), int(exponent) - bias - f.mantissa_bits);
 }
 
-// `finite`: what is too large becomes the largest number, as .satfinite says; without it infinity, or NaN where there
-// is none.
+// Rounds x to the format and returns its bits. Values that are too large become the largest finite number if `finite`
+// (PTX's .satfinite), else infinity, or NaN for formats without infinity.
 inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest, bool finite = false) {
   uint32_t most = f.most_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
   int bias = f.bias();
@@ -51,7 +52,7 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
   double a = std::fabs(x);
   if (std::isinf(a)) return sign | (finite ? largest : too_large);
   if (a == 0) return f.is_fnuz ? 0 : sign;
-  // a = n * 2^unit, rounded to an integer n: the last bit of the mantissa counts 2^unit
+  // a = n * 2^unit, where 2^unit is the value of the last mantissa bit; n is rounded to an integer
   int unit = std::max(std::ilogb(a), 1 - bias) - f.mantissa_bits;
   double n = std::ldexp(a, -unit);
   double whole = std::floor(n), rest = n - whole;
@@ -72,7 +73,8 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
   return bits == 0 && f.is_fnuz ? 0 : sign | uint32_t(bits);
 }
 
-// a + b with the last bit set where the sum is not exact: rounding it again to half the bits is then right.
+// a + b, rounded to odd: an inexact sum gets its last bit set, so that rounding it again to at most half the bits gives
+// the correctly rounded result.
 inline double add_to_odd(double a, double b) {
   double s = a + b;
   if (!std::isfinite(s)) return s;

@@ -1,5 +1,5 @@
-// Races: two threads at one address with no barrier between, one of them storing. A table of what each piece of memory
-// was last accessed by, which every emulator keeps for the blocks that a thread of the host runs (--race).
+// Data race detector (--race): finds two threads of a block that access one address with no barrier between, at least one
+// of them storing. Keeps the last accesses of each memory cell. Each host thread of an emulator has its own Races.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tgc::emulate {
 
 class Races {
  public:
-  // Who accesses. Threads of one team (a warp, a wave) go together between the moments that they count: of them only
-  // two of one moment race. Where `team` is one number for each thread, any two do.
+  // One access by one thread. `moment` orders accesses within a team (a warp or wave): two threads of one team race only
+  // if their moments are equal. Threads of different teams race regardless of it.
   struct Party {
     uint32_t instruction = 0, moment = 0;
     uint16_t thread = kNobody;  // of the block
@@ -34,14 +34,15 @@ class Races {
     }
   };
 
-  // `team`: how many threads, one behind the other, are a team.
+  // `team`: the number of consecutive threads in a team; 1 if threads do not run in lockstep.
   explicit Races(uint32_t team = 1) : team_(team) {}
 
-  // Notes an access of the host's memory; the race that it is, with the first of its bytes.
+  // Records an access to [address, address + bytes) in host memory. Returns the race with an earlier access, if any, at
+  // the first racing cell.
   std::optional<Race> note(uint64_t address, uint32_t bytes, const Party& now) {
     for (uint64_t end = address + bytes; address < end;) {
       Page& page = page_of(address);
-      // of whole words one cell holds all that is known; else the page is told apart into smaller ones
+      // an access that does not cover whole cells halves the page's cell size until it does
       while ((address | (end - address)) & (page.unit - 1)) page.split();
       Cell& cell = page.cells[address % kPageBytes / page.unit];
       if (cell.epoch != epoch_) cell = {.epoch = epoch_};
@@ -52,7 +53,7 @@ class Races {
     return {};
   }
 
-  // At a barrier, and before another block: what was is over.
+  // Discards all recorded accesses. Call at every barrier and before each block.
   void forget() {
     constexpr size_t kMostPages = 4096;
     if (pages_.size() > kMostPages) pages_.clear(), recent_ = {};
@@ -64,11 +65,11 @@ class Races {
   static constexpr uint64_t kPageBytes = 4096;
 
   struct Cell {
-    uint32_t epoch = 0;              // what is of another is forgotten
-    Party store, load, other_load;   // the last; loads of two teams, of one where there was no other, of two threads
+    uint32_t epoch = 0;              // valid only if equal to epoch_
+    Party store, load, other_load;   // the last store; the last loads of two teams, or of two threads if only one loaded
   };
   struct Page {
-    uint64_t unit = 4;  // bytes that a cell is for: as small as accesses were that are no whole words
+    uint64_t unit = 4;  // bytes per cell; shrinks to fit accesses smaller than a word
     std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
 
     void split() {

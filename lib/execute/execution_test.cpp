@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "lib/execute/lower.h"
-#include "lib/execute/sampled.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 

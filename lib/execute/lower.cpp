@@ -6,7 +6,7 @@ namespace tgc {
 
 Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
   if (!kernel.list.empty()) return std::vector<UOp>(kernel.list.begin(), kernel.list.end());
-  Loaded in{.graph = borrowed(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
+  InputGraph in{.graph = borrowed(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
   JobSpec spec{.target = target.name(), .opts = kernel.opts};
   if (options.names) spec.name_counts = *options.names;
   auto begun = Compilation::begin(std::move(in), std::move(spec));

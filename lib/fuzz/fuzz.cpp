@@ -8,19 +8,19 @@
 #include <thread>
 
 #include "lib/compilation/scoped_watch.h"
+#include "lib/execute/probe_device.h"
 #include "lib/fuzz/known.h"
 #include "lib/fuzz/maker.h"
 #include "lib/fuzz/state.h"
-#include "lib/inspect/rule_catalog.h"
 #include "lib/reduce/reduce.h"
+#include "lib/replay/record_check.h"
+#include "lib/replay/replay.h"
 #include "lib/rewrite/hits.h"
-#include "lib/session/again.h"
-#include "lib/session/place_works.h"
-#include "lib/session/record_check.h"
-#include "lib/session/replay.h"
+#include "lib/rules/rule_catalog.h"
+#include "lib/run/repro_command.h"
 #include "lib/support/clocks.h"
+#include "lib/support/crash_context.h"
 #include "lib/support/file_name.h"
-#include "lib/support/last_words.h"
 #include "lib/support/write_file.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/pyrender.h"
@@ -49,7 +49,7 @@ bool has_wild_constant(UOp root) {
 
 // The kernel as a file that every command takes. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
-  Loaded in = std::move(load_under(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
+  InputGraph in = std::move(load_under(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
@@ -64,8 +64,8 @@ bool differs_at_the_ends(const BisectReport& blamed) {
 }
 
 // The graph of a repro bundle, under the settings that it names. Throws Failure.
-Loaded bundled_graph(const std::string& text, const std::string& name) {
-  Loaded in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
+InputGraph bundled_graph(const std::string& text, const std::string& name) {
+  InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
   return std::move(load_under(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
@@ -110,7 +110,7 @@ class Campaign {
   void choose_devices() {
     auto works = [](const std::string& device) {
       Placement place = std::move(choose_placement(device, "", Settings()).value_or_throw());
-      return place_works(place, Settings());
+      return probe_device(place, Settings());
     };
     if (!spec_.device.empty()) devices_ = {spec_.device}, works(spec_.device).value_or_throw();
     else
@@ -231,7 +231,7 @@ class Campaign {
 
   // ---- one graph
   void one(MadeGraph made, Tinygrad* tinygrad) {
-    AtWork on(made.recipe.text() + ": " + again(made.recipe));
+    CrashContext on(made.recipe.text() + ": " + again(made.recipe));
     if (made.tensors) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
@@ -281,7 +281,7 @@ class Campaign {
   }
 
   // ---- text by text: tinygrad compiles the same graphs, and its records are replayed
-  static Result<KernelText> tensors_text(const Loaded& tensors) {
+  static Result<KernelText> tensors_text(const InputGraph& tensors) {
     auto text = pyrender(tensors.root);
     if (!text) return text.diag();
     return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
@@ -329,9 +329,9 @@ class Campaign {
   };
 
   // What bisect says of a graph that fails so. A stage may be wrong though what follows makes it right.
-  Named named(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet, TrialSpec trial,
-              const std::function<Loaded()>& load) const {
-    Loaded in;
+  Named named(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet, RunOptions trial,
+              const std::function<InputGraph()>& load) const {
+    InputGraph in;
     Session limited = quiet;
     auto bisected = [&] {
       Cancel limit(session_.cancel, kBisectSeconds, Cancel::By::Thread);
@@ -385,7 +385,7 @@ class Campaign {
   }
 
   static Wanted wanted_of(const std::string& symptom) {
-    using Kind = Symptom::Kind;
+    using Kind = FailureSignature::Kind;
     return {symptom == "crash"     ? Kind::Crash
             : symptom == "endless" ? Kind::Endless
             : symptom == "refused" ? Kind::Refused
@@ -400,12 +400,12 @@ class Campaign {
     Session quiet{.jobs = 1};
     quiet.over.target = failure.device == "REF" ? kernel.target : "";
     auto load = [&] {
-      Loaded in{.graph = std::make_shared<Graph>(kernel.graph->settings()), .info = {.name = name}};
+      InputGraph in{.graph = std::make_shared<Graph>(kernel.graph->settings()), .info = {.name = name}};
       in.root = copy_into(*in.graph, kernel.ast);
       return in;
     };
-    const TrialSpec plain{.device = failure.device, .timeout_seconds = 20, .in_process = failure.device == "REF"};
-    TrialSpec trial = plain;
+    const RunOptions plain{.device = failure.device, .timeout_seconds = 20, .in_process = failure.device == "REF"};
+    RunOptions trial = plain;
     for (UOp u : toposort(kernel.ast))
       if (u.is(Op::DEFINE_VAR)) trial.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
     Named n = named(made, failure, quiet, trial, load);
@@ -413,7 +413,7 @@ class Campaign {
 
     Cancel limit(session_.cancel, kReduceSeconds, Cancel::By::Thread);
     quiet.cancel = &limit;
-    Loaded in = load();
+    InputGraph in = load();
     ReduceReport reduced = reduce(quiet, in, trial, wanted_of(failure.symptom));
     if (!reduced.error.empty() && failure.symptom == "refused") {  // REF runs the list all the same
       in = load();

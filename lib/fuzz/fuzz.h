@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/session/session.h"
+#include "lib/driver/session.h"
 
 namespace tgc {
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "lib/compilation/loaded.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/compile/process.h"
 #include "lib/fuzz/edges.h"
 #include "lib/fuzz/from_pattern.h"
@@ -18,8 +18,8 @@
 #include "lib/fuzz/state.h"
 #include "lib/fuzz/tensor_graph.h"
 #include "lib/fuzz/trial_graph.h"
-#include "lib/inspect/rule_catalog.h"
 #include "lib/rewrite/fault.h"
+#include "lib/rules/rule_catalog.h"
 #include "lib/spec/loops.h"
 #include "lib/support/testing.h"
 #include "lib/support/write_file.h"
@@ -31,7 +31,7 @@ using namespace tgc;
 
 static FuzzOutcome tried(const std::string& text, const std::string& target,
                          const std::vector<std::string>& devices = {}) {
-  Loaded in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   Chance chance(0);
   return try_kernel({.graph = in.graph, .ast = in.root, .target = target}, chance, devices, [](const Application&) {});
 }
@@ -177,13 +177,13 @@ TEST_CASE("fuzz: tensor graphs are the same for the same seed, and most are sche
   for (uint64_t seed = 0; seed < 60; seed++) {
     CAPTURE(seed);
     auto made = [&] {
-      Loaded out{.graph = std::make_shared<Graph>(), .is_tensor_graph = true};
+      InputGraph out{.graph = std::make_shared<Graph>(), .is_tensor_graph = true};
       Chance chance(seed);
       auto sink = catch_failures([&] { return tensor_graph(*out.graph, chance); });
       if (sink && is_sound(*sink, Spec::Tensor)) out.root = *sink;
       return out;
     };
-    Loaded first = made(), second = made();
+    InputGraph first = made(), second = made();
     if (!first.root) continue;
     CHECK(to_hex(key_of(first.root)) == to_hex(key_of(second.root)));
     on_several += std::ranges::any_of(toposort(first.root), [](UOp u) { return u.in({Op::MULTI, Op::MSELECT}); });

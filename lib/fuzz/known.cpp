@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "lib/session/bisect.h"
+#include "lib/bisect/bisect.h"
 
 namespace tgc {
 namespace {

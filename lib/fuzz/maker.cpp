@@ -4,9 +4,9 @@
 #include "lib/fuzz/edges.h"
 #include "lib/fuzz/from_pattern.h"
 #include "lib/fuzz/tensor_graph.h"
-#include "lib/inspect/rule_catalog.h"
+#include "lib/rules/rule_catalog.h"
 #include "lib/spec/loops.h"
-#include "lib/support/last_words.h"
+#include "lib/support/crash_context.h"
 #include "lib/support/sha256.h"
 #include "lib/text/golden.h"
 #include "lib/text/pyrender.h"
@@ -123,7 +123,7 @@ Chance Maker::chance_for(const Recipe& recipe) const {
 // ---- a graph
 
 MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
-  AtWork making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
+  CrashContext making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
   MadeGraph out{.recipe = {{{.number = number}}}};
   Chance chance = chance_of(number, 0);
   bool is_parent = number < tensors_.size();
@@ -164,7 +164,7 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
   if (!one) return out;
   Chance chance = chance_of(number, n + 1);
   std::string target = chance.one_of(kTargets);
-  Loaded in = std::move(*one).take();
+  InputGraph in = std::move(*one).take();
   FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
   if (toposort(kernel.ast).size() < size_t(kMostNodes) && is_kernel(kernel.ast)) out.kernel = std::move(kernel);
   return out;
@@ -200,12 +200,12 @@ std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const S
   return out;
 }
 
-std::optional<FuzzKernel> Maker::grown(const KernelText& parent, Chance& chance, bool as_it_is) const {
+std::optional<FuzzKernel> Maker::grown(const KernelText& parent, Chance& chance, bool input_only) const {
   FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
   if (!ast) return std::nullopt;
   out.ast = *ast;
-  if (as_it_is) return out;
+  if (input_only) return out;
   for (int64_t most : {32, 8, 4})
     if (is_too_large(out.ast))
       if (UOp smaller = smaller_kernel(out.ast, most)) out.ast = smaller;
@@ -239,22 +239,22 @@ UOp Maker::grid(FuzzKernel& out, Chance& chance) const {
 
 // ---- a tensor graph: that parent as it is, one grown from a parent, or a new one
 
-std::optional<Loaded> Maker::tensors(const KernelText* parent, Chance& chance) const {
-  bool as_it_is = parent;
+std::optional<InputGraph> Maker::tensors(const KernelText* parent, Chance& chance) const {
+  bool input_only = parent;
   if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.below(tensors_.size())];
   Settings settings = settings_of(parent ? parent->settings : GoldenSettings());
-  if (!as_it_is && chance.one_in(2)) {
+  if (!input_only && chance.one_in(2)) {
     auto [name, value] = chance.one_of(kTensorSettings);
     (void)settings.set(name, value);
   }
   if (!parent) {
-    Loaded out{.graph = std::make_shared<Graph>(settings), .is_tensor_graph = true};
+    InputGraph out{.graph = std::make_shared<Graph>(settings), .is_tensor_graph = true};
     out.root = tensor_graph(*out.graph, chance);
     return is_sound(out.root, Spec::Tensor) ? std::optional(std::move(out)) : std::nullopt;
   }
   auto out = load_text(settings, InputKind::Pyrender, parent->ast, "golden");
   if (!out) return std::nullopt;
-  if (!as_it_is) {
+  if (!input_only) {
     out->root = grown_tensor_graph(out->root, chance);
     if (!out->root || !is_sound(out->root, Spec::Tensor)) return std::nullopt;
   }

@@ -11,8 +11,8 @@
 #include "lib/compilation/compilation.h"
 #include "lib/fuzz/recipe.h"
 #include "lib/fuzz/trial_graph.h"
+#include "lib/replay/live_tinygrad.h"
 #include "lib/rewrite/rules.h"
-#include "lib/session/with_tinygrad.h"
 
 namespace tgc {
 
@@ -35,7 +35,7 @@ struct Steering {
 struct MadeGraph {
   Recipe recipe;
   std::optional<FuzzKernel> kernel = {};
-  std::optional<Loaded> tensors = {};
+  std::optional<InputGraph> tensors = {};
 };
 
 class Maker {
@@ -66,10 +66,10 @@ class Maker {
   const Rule* rule_of(std::string_view name) const;
 
   std::optional<FuzzKernel> kernel(uint64_t number, Chance& chance, const Steering& steering, Recipe& recipe) const;
-  std::optional<FuzzKernel> grown(const KernelText& parent, Chance& chance, bool as_it_is) const;
+  std::optional<FuzzKernel> grown(const KernelText& parent, Chance& chance, bool input_only) const;
   UOp from_rule(FuzzKernel& out, Chance& chance, const Steering& steering, Recipe& recipe) const;
   UOp grid(FuzzKernel& out, Chance& chance) const;
-  std::optional<Loaded> tensors(const KernelText* parent, Chance& chance) const;
+  std::optional<InputGraph> tensors(const KernelText* parent, Chance& chance) const;
 
   uint64_t seed_;
   std::vector<const Rule*> rules_;

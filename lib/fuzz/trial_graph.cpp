@@ -4,15 +4,15 @@
 #include <bit>
 #include <cmath>
 
-#include "lib/execute/drawing.h"
 #include "lib/execute/lower.h"
-#include "lib/execute/shaken.h"
-#include "lib/session/judge.h"
-#include "lib/session/known_causes.h"
-#include "lib/session/symptom.h"
+#include "lib/run/failure_signature.h"
 #include "lib/text/print_uops.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
+#include "lib/validate/compare_outputs.h"
+#include "lib/validate/expected_divergence.h"
+#include "lib/validate/input_distribution.h"
+#include "lib/validate/perturb_rounding.h"
 
 namespace tgc {
 namespace {
@@ -136,7 +136,7 @@ class KernelTrial {
   }
 
   Compilation begin(UOp ast, const Settings* settings = nullptr) const {
-    Loaded copy{.graph = std::make_shared<Graph>(settings ? *settings : k_.graph->settings())};
+    InputGraph copy{.graph = std::make_shared<Graph>(settings ? *settings : k_.graph->settings())};
     copy.root = copy_into(*copy.graph, ast);
     return std::move(Compilation::begin(std::move(copy), {.target = k_.target}).value_or_throw());
   }
@@ -189,7 +189,7 @@ class KernelTrial {
     return out;
   }
 
-  // How far rounding moves each element, by array: when every operation is off by its last bit (lib/execute/shaken.h),
+  // How far rounding moves each element, by array: when every operation is off by its last bit (lib/validate/perturb_rounding.h),
   // none is off at all, or terms of sums are.
   using Moves = std::vector<std::vector<double>>;
 
@@ -252,7 +252,7 @@ class KernelTrial {
     Graph own(k_.graph->settings());
     UOp root = copy_into(own, graph);
     for (int way = 0; way < kShakings + 2; way++) {
-      UOp off = way < kShakings ? shaken(root, way) : with_exact_floats(root, way > kShakings);
+      UOp off = way < kShakings ? perturb_rounding(root, way) : with_exact_floats(root, way > kShakings);
       auto other = in_ref(Executable::for_ref(off));
       if (!other) continue;
       for (size_t i = 0; i < expected_.size(); i++) {
@@ -344,7 +344,7 @@ class KernelTrial {
     if (std::ranges::any_of(toposort(k_.ast), [](UOp u) { return dtypes::fp8s.contains(u.dtype().base()); })) return;
     auto place = choose_placement(device, "", k_.graph->settings());
     if (!place || !place->target) return;
-    Loaded copy{.graph = std::make_shared<Graph>(k_.graph->settings())};
+    InputGraph copy{.graph = std::make_shared<Graph>(k_.graph->settings())};
     copy.root = copy_into(*copy.graph, k_.ast);
     Compilation c = std::move(Compilation::begin(std::move(copy), {.target = place->target->name()}).value_or_throw());
     const UOp last = last_graph(c);

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "lib/compilation/loaded.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/execute/execution.h"
 #include "lib/fuzz/generator.h"
-#include "lib/inspect/applications.h"
+#include "lib/trace/applications.h"
 
 namespace tgc {
 

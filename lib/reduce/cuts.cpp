@@ -4,7 +4,7 @@
 
 #include "lib/execute/execution.h"
 #include "lib/execute/placement.h"
-#include "lib/session/bundle.h"
+#include "lib/run/repro_bundle.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
@@ -113,14 +113,14 @@ UOp stored_value(UOp root) {
   return found == root ? UOp() : found;
 }
 
-Specimen alone(const Specimen& c, UOp u) {
+TestCase alone(const TestCase& c, UOp u) {
   UOp root = stored_alone(u, first_free_buffer(c.root), index_dtype_of(c.root));
   if (!root) return {};
   if (c.root.arg().kind() == Arg::Kind::Record) root = root.with_arg(c.root.arg());
   return with_root(c, root.rtag(c.root.tag()));
 }
 
-Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const TrialSpec& spec) {
+TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const RunOptions& spec) {
   int64_t number = first_free_buffer(c.root);
   DType index = index_dtype_of(c.root);
   bool has_loads = op_in_backward_slice_with_self(c.root, {Op::LOAD});
@@ -139,7 +139,7 @@ Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const Trial
   };
   for (UOp u : parts) (void)catch_failures([&] { return cut(u), Unit{}; });  // what REF cannot run stays
   if (pairs.empty() && !parts.empty()) return {};
-  Specimen out = c;
+  TestCase out = c;
   out.inputs.insert(out.inputs.end(), made.begin(), made.end());
   return with_root(out, replaced(c.root, pairs));
 }

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "lib/execute/executable.h"
-#include "lib/reduce/specimen.h"
-#include "lib/session/trial.h"
+#include "lib/reduce/test_case.h"
+#include "lib/run/run_kernel.h"
 
 namespace tgc {
 
@@ -19,12 +19,12 @@ UOp stored_alone(UOp u, int64_t buffer, DType index);
 // The value that a kernel with one store stores; the empty UOp: there are several.
 UOp stored_value(UOp root);
 // The case that stores nothing but the values of `u`; an empty graph: it cannot.
-Specimen alone(const Specimen& c, UOp u);
+TestCase alone(const TestCase& c, UOp u);
 // What stands for `u` where its values lie in that buffer as stored_alone leaves them; the empty UOp: nothing does.
 UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads);
 int64_t first_free_buffer(UOp root);
 // The case with buffers in the place of `parts`, which hold what REF computes there; parts without values that can be
 // stored stay. An empty graph: all of them. `spec`: how the case is run.
-Specimen with_buffers(const Specimen& c, std::span<const UOp> parts, const TrialSpec& spec);
+TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const RunOptions& spec);
 
 }  // namespace tgc

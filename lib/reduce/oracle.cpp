@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "lib/bisect/divergence.h"
 #include "lib/compile/process.h"
 #include "lib/execute/placement.h"
-#include "lib/session/again.h"
-#include "lib/session/blame/divergence.h"
-#include "lib/session/bundle.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/run/repro_command.h"
 #include "lib/spec/loops.h"
 #include "lib/support/clocks.h"
 #include "lib/support/write_file.h"
@@ -17,13 +17,13 @@
 namespace tgc {
 namespace {
 
-using Kind = Symptom::Kind;
+using Kind = FailureSignature::Kind;
 
 // That tinygrad has for a smaller case, at least: of one in a few it makes a rewrite that does not end.
 constexpr double kLeastSeconds = 2;
 
 // All that the answer may hang on.
-std::string identity(const Specimen& c) {
+std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
   if (c.fault) out += c.fault->text();
@@ -33,7 +33,7 @@ std::string identity(const Specimen& c) {
 
 }  // namespace
 
-bool is_sound(const Specimen& c) {
+bool is_sound(const TestCase& c) {
   return is_sound(c.root, spec_after(c.info.stage));
 }
 
@@ -59,11 +59,11 @@ void Shown::blame(const BisectReport& report) {
   rewrite = report.rewrite;
 }
 
-bool Oracle::is_wanted(const Symptom& symptom) const {
+bool Oracle::is_wanted(const FailureSignature& symptom) const {
   return symptom.kind == wanted_.kind || (is_either_ && symptom.kind == Kind::Crash);
 }
 
-Result<Shown> Oracle::first(const Specimen& c) {
+Result<Shown> Oracle::first(const TestCase& c) {
   calls_++;
   const auto begin = Clock::now();
   auto shown = catch_failures([&] { return look(c, nullptr).value_or_throw(); });
@@ -93,7 +93,7 @@ bool Oracle::is_the_same(const Shown& other) const {
   return is_either_ || other.symptom.cause == shown_.symptom.cause;
 }
 
-Oracle::Answer Oracle::answer(const Specimen& c, const std::string& key) {
+Oracle::Answer Oracle::answer(const TestCase& c, const std::string& key) {
   {
     std::lock_guard guard(lock_);
     if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
@@ -107,12 +107,12 @@ Oracle::Answer Oracle::answer(const Specimen& c, const std::string& key) {
   return known_[key].answer = may ? Answer::Maybe : Answer::No;
 }
 
-std::optional<bool> Oracle::known(const Specimen& c) {
+std::optional<bool> Oracle::known(const TestCase& c) {
   Answer known = answer(c, identity(c));
   return known == Answer::Maybe ? std::nullopt : std::optional(known == Answer::Yes);
 }
 
-bool Oracle::fails(const Specimen& c) {
+bool Oracle::fails(const TestCase& c) {
   std::string key = identity(c);
   if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
   calls_++;
@@ -123,14 +123,14 @@ bool Oracle::fails(const Specimen& c) {
   return same;
 }
 
-Symptom::Kind Oracle::symptom_in(const Specimen& c) const {
+FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
   std::lock_guard guard(lock_);
   auto it = known_.find(identity(c));
   return it == known_.end() || it->second.answer != Answer::Yes ? shown_.symptom.kind : it->second.symptom;
 }
 
 // `same`: what it has to be; where it is plain that it is not, nothing more is looked at.
-Result<Shown> Oracle::look(const Specimen& c, const Shown* same) {
+Result<Shown> Oracle::look(const TestCase& c, const Shown* same) {
   FaultHere fault(c.fault);
   Shown out;
   if (wanted_.kind == Kind::Script) {
@@ -138,8 +138,8 @@ Result<Shown> Oracle::look(const Specimen& c, const Shown* same) {
     return out;
   }
   if (wanted_.kind == Kind::Differs) return difference(c);
-  Loaded in = c.loaded();
-  TrialSpec spec = with_bundle(spec_, in);
+  InputGraph in = c.loaded();
+  RunOptions spec = with_bundle(spec_, in);
   auto symptom = symptom_of(session_, in, spec);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
@@ -153,7 +153,7 @@ Result<Shown> Oracle::look(const Specimen& c, const Shown* same) {
 }
 
 // The first stage whose text is not tinygrad's, and the rewrite that makes it so.
-Shown Oracle::difference(const Specimen& c) {
+Shown Oracle::difference(const TestCase& c) {
   Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, which has the fault
   BisectReport report;
   if (!blame_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause, report)) return {};
@@ -162,11 +162,11 @@ Shown Oracle::difference(const Specimen& c) {
   return out;
 }
 
-bool Oracle::script_says_so(const Specimen& c) const {
+bool Oracle::script_says_so(const TestCase& c) const {
   TemporaryFolder folder;
   const std::string path = folder.file("candidate.json");
-  Loaded in = c.loaded();
-  TrialSpec spec = with_bundle(spec_, in);
+  InputGraph in = c.loaded();
+  RunOptions spec = with_bundle(spec_, in);
   auto place = placement_for(session_, spec.device, in);
   if (!place) return false;
   Repro repro{.fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};

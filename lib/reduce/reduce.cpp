@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "lib/reduce/cuts.h"
-#include "lib/reduce/given.h"
-#include "lib/reduce/leap.h"
+#include "lib/reduce/ddmin.h"
+#include "lib/reduce/initial_case.h"
+#include "lib/reduce/slice_to_rewrite.h"
 #include "lib/reduce/steps.h"
-#include "lib/reduce/thin.h"
-#include "lib/session/bundle.h"
+#include "lib/run/repro_bundle.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
@@ -32,7 +32,7 @@ Session without_overrides(const Session& session) {
 // One reduction. Throws Failure.
 class Reduction {
  public:
-  Reduction(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted, ReduceReport& report)
+  Reduction(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted, ReduceReport& report)
       : session_(session),
         own_(without_overrides(session)),
         in_(in),
@@ -42,11 +42,11 @@ class Reduction {
         report_(report) {}
 
   void run() {
-    best_ = given_case(session_, in_, spec_, wanted_.kind == Symptom::Kind::Differs);
+    best_ = given_case(session_, in_, spec_, wanted_.kind == FailureSignature::Kind::Differs);
     (void)oracle_.first(best_).value_or_throw();
     report_.before = best_.nodes();
     show();
-    const Specimen given = best_;
+    const TestCase given = best_;
     if (!stopped()) approach();
     if (oracle_.has_glances()) try_smallest_end(given);
     else make_plain(plainer_steps());
@@ -58,7 +58,7 @@ class Reduction {
   }
 
  private:
-  static TrialSpec spec_without_place(TrialSpec spec) {
+  static RunOptions spec_without_place(RunOptions spec) {
     spec.device.clear(), spec.arrays.clear(), spec.expect.clear(), spec.reference.clear(), spec.repro.clear();
     return spec;
   }
@@ -72,7 +72,7 @@ class Reduction {
     const Shown& shown = oracle_.shown();
     if (auto it = shown.blamed.find("stage"); it != shown.blamed.end()) return it->second;
     const std::string& said = shown.symptom.said;  // "stage 'expander': ..."
-    if (shown.symptom.kind == Symptom::Kind::Differs) return "";  // tinygrad begins with the AST
+    if (shown.symptom.kind == FailureSignature::Kind::Differs) return "";  // tinygrad begins with the AST
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
@@ -81,7 +81,7 @@ class Reduction {
   // ---- the ways that glances lead
 
   // Cases, each made from the one before.
-  using Way = std::vector<Specimen>;
+  using Way = std::vector<TestCase>;
   // Where a way begins, and how it goes on: thinned, as plain ddmin goes about it, or by single steps.
   struct Start {
     Way way;
@@ -90,7 +90,7 @@ class Reduction {
 
   // Beside the way from where the approach led, which leaves that many nodes: from the whole graph of the stage, where
   // that is not much larger; and thinned, which ends elsewhere than single steps after a leap.
-  std::vector<Start> other_starts(const Specimen& given, size_t left) {
+  std::vector<Start> other_starts(const TestCase& given, size_t left) {
     std::vector<Start> out;
     if (is_rewrite()) {
       auto later = at_stage(own_, given, stage());
@@ -113,17 +113,17 @@ class Reduction {
   }
 
   // Where a leap from the case leads as far as glances tell.
-  std::optional<Specimen> leap_from(const Specimen& given) {
-    Specimen reduced = std::exchange(best_, given);
+  std::optional<TestCase> leap_from(const TestCase& given) {
+    TestCase reduced = std::exchange(best_, given);
     trusts_glances_ = true;
-    (void)leap();
+    (void)slice_to_rewrite();
     best_ = std::move(reduced);
     return std::exchange(ahead_, std::nullopt);
   }
 
   // The way to its end: glances have nothing against what follows its first case.
   Way glanced(const Start& start) {
-    auto may = [&](const Specimen& c) { return !stopped() && may_fail(c); };
+    auto may = [&](const TestCase& c) { return !stopped() && may_fail(c); };
     Way way = start.instead ? thinned(start.way[0], start.instead, may) : start.way;
     size_t from = 0;
     while (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
@@ -131,7 +131,7 @@ class Reduction {
   }
 
   // Where several ways lead somewhere the oracle is asked of the smallest end first: so it is mostly asked once.
-  void try_smallest_end(const Specimen& given) {
+  void try_smallest_end(const TestCase& given) {
     Way smallest = glanced({ahead_ ? Way{best_, *ahead_} : Way{best_}});
     const size_t left = smallest.back().nodes();
     if (left <= kFew || stopped()) return;
@@ -148,14 +148,14 @@ class Reduction {
 
   // The other ways, where they lead to less. Where glances mislead, as of rewrites whose sides have no value, the
   // oracle is asked at each step of a thinned one, once.
-  void try_other_ways(const Specimen& given) {
+  void try_other_ways(const TestCase& given) {
     if (is_few()) return;
     for (const Start& start : other_starts(given, best_.nodes())) {
       if (is_few()) return;
       if (!misled_ || !start.instead) try_way(glanced(start));
       if (!misled_ || !start.instead || is_thinned_ || is_few() || !oracle_.fails(start.way[0])) continue;
       is_thinned_ = true;
-      auto fails = [&](const Specimen& c) { return !stopped() && oracle_.fails(c); };
+      auto fails = [&](const TestCase& c) { return !stopped() && oracle_.fails(c); };
       try_way({thinned(start.way[0], start.instead, fails).back()});
     }
   }
@@ -167,7 +167,7 @@ class Reduction {
     const size_t last = last_that_fails(way);
     misled_ |= last + 1 < way.size();
     if (last == 0 && !(is_smaller(way[0]) && oracle_.fails(way[0]))) return;
-    Specimen reduced = std::exchange(best_, way[last]);
+    TestCase reduced = std::exchange(best_, way[last]);
     sweep();
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
@@ -183,7 +183,7 @@ class Reduction {
   // From the whole kernel to where it goes wrong: at once to the rewrite, else to the stage; of what has no rewrite to
   // parts of its AST.
   void approach() {
-    if (is_rewrite() && (leap() || stopped())) return;
+    if (is_rewrite() && (slice_to_rewrite() || stopped())) return;
     if (is_rewrite()) begin_at_stage();
     else if (!oracle_.has_glances()) try_first_application();
     if (oracle_.has_glances() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
@@ -197,14 +197,14 @@ class Reduction {
   void try_first_application() {
     if (!best_.fault) return;
     for (uint64_t n : {uint64_t(1), best_.fault->application / 2}) {
-      Specimen other = best_;
+      TestCase other = best_;
       other.fault->application = n;
       if (n > 0 && n < best_.fault->application && accept(other)) return;
     }
   }
 
   void begin_at_stage() {
-    Specimen in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
+    TestCase in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
     in_ref.device = "REF";
     auto later = at_stage(own_, in_ref, stage());
     bool is_likely = later && later->nodes() < kSmall && oracle_.has_glances() && may_fail(*later);
@@ -220,20 +220,20 @@ class Reduction {
   }
 
   // The nodes around the accused rewrite: those that its rule looks at, or as few more as it takes.
-  bool leap() {
+  bool slice_to_rewrite() {
     const Shown& shown = oracle_.shown();
-    std::optional<Leap> leap;
+    std::optional<RewriteSlice> slice_to_rewrite;
     if (is_rewrite() && shown.rewrite)
-      leap = Leap::find(own_, best_, stage(), shown.blamed.at("rule"), shown.rewrite);
-    else if (shown.symptom.kind == Symptom::Kind::Refused || shown.symptom.kind == Symptom::Kind::Endless)
-      leap = Leap::find_last(own_, best_, stage());
-    return leap && (leap_to(*leap) || (leap->outer() && leap_to(*leap->outer())));
+      slice_to_rewrite = RewriteSlice::find(own_, best_, stage(), shown.blamed.at("rule"), shown.rewrite);
+    else if (shown.symptom.kind == FailureSignature::Kind::Refused || shown.symptom.kind == FailureSignature::Kind::Endless)
+      slice_to_rewrite = RewriteSlice::find_last(own_, best_, stage());
+    return slice_to_rewrite && (leap_to(*slice_to_rewrite) || (slice_to_rewrite->outer() && leap_to(*slice_to_rewrite->outer())));
   }
 
-  bool leap_to(const Leap& leap) {
-    std::optional<Specimen> found;
+  bool leap_to(const RewriteSlice& slice_to_rewrite) {
+    std::optional<TestCase> found;
     auto fails = [&](size_t depth) {
-      auto c = catch_failures([&] { return leap.around(depth, spec_); });
+      auto c = catch_failures([&] { return slice_to_rewrite.around(depth, spec_); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
       if (!is_smaller(*c) || !(trusts_glances_ ? may_fail(*c) : oracle_.fails(*c))) return false;
@@ -241,7 +241,7 @@ class Reduction {
       return true;
     };
     trusts_glances_ &= oracle_.has_glances();
-    size_t least = leap.looked_at(), most = leap.depth();
+    size_t least = slice_to_rewrite.looked_at(), most = slice_to_rewrite.depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
       while (most - least > 1 && !stopped()) {
         size_t middle = (least + most) / 2;
@@ -255,20 +255,20 @@ class Reduction {
   // Where a glance had nothing against the leap, and the oracle had.
   void leap_carefully() {
     trusts_glances_ = false;
-    if (!leap()) begin_at_stage();
+    if (!slice_to_rewrite()) begin_at_stage();
   }
 
   // ---- taking what is smaller
-  void take(Specimen c) {
+  void take(TestCase c) {
     best_ = std::move(c);
     show();
   }
-  bool may_fail(const Specimen& c) { return oracle_.known(c).value_or(true); }
-  static bool is_smaller_than(const Specimen& a, const Specimen& b) { return a.root && size_of(a) < size_of(b); }
-  bool is_smaller(const Specimen& c) const { return is_smaller_than(c, best_); }
-  bool accept(const Specimen& c) {
+  bool may_fail(const TestCase& c) { return oracle_.known(c).value_or(true); }
+  static bool is_smaller_than(const TestCase& a, const TestCase& b) { return a.root && size_of(a) < size_of(b); }
+  bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }
+  bool accept(const TestCase& c) {
     if (!is_smaller(c)) return false;
-    Specimen own = in_own_graph(c);
+    TestCase own = in_own_graph(c);
     if (!oracle_.fails(own)) return false;
     return take(std::move(own)), true;
   }
@@ -278,12 +278,12 @@ class Reduction {
   std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
     const size_t n = candidates.size(), width = std::max(1u, session_.jobs);
     for (size_t i = 0; i < n && !stopped();) {
-      std::vector<std::pair<size_t, Specimen>> batch;
+      std::vector<std::pair<size_t, TestCase>> batch;
       for (; i < n && batch.size() < width; i++) {
         size_t number = (from + i) % n;
         auto c = catch_failures([&] { return candidates[number](); });
         if (!c || !is_smaller(*c)) continue;
-        Specimen own = in_own_graph(*c);
+        TestCase own = in_own_graph(*c);
         if (may_fail(own)) batch.emplace_back(number, std::move(own));
       }
       std::vector<char> fails(batch.size());
@@ -319,7 +319,7 @@ class Reduction {
       u = heaviest;
     }
     size_t fails = 0, passes = way.size();
-    std::optional<Specimen> deepest;
+    std::optional<TestCase> deepest;
     while (passes - fails > 1 && !stopped()) {
       size_t middle = (fails + passes) / 2;
       auto c = catch_failures([&] { return in_own_graph(alone(best_, way[middle])); });
@@ -395,7 +395,7 @@ class Reduction {
   // What is odd and no matter: all at once, else halves.
   void make_plain(std::span<const Plainer> steps) {
     if (steps.empty() || stopped()) return;
-    Specimen c = best_;
+    TestCase c = best_;
     size_t made = 0;
     for (Plainer step : steps) {
       auto plainer = catch_failures([&] { return step(c); });
@@ -412,7 +412,7 @@ class Reduction {
   void sweep() {
     const bool has_glances = oracle_.has_glances();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
-      std::vector<Specimen> way{best_};
+      std::vector<TestCase> way{best_};
       const bool leaped = ahead_.has_value();
       if (leaped) way.push_back(std::move(*std::exchange(ahead_, std::nullopt)));
       while (way.size() - 1 < most)
@@ -433,16 +433,16 @@ class Reduction {
   }
 
   // Of two cases, the second a step from the first: the failure went away with these ops, so that one of them matters.
-  void learn(const Specimen& fails, const Specimen& passes) {
+  void learn(const TestCase& fails, const TestCase& passes) {
     if (OpSet gone = ops_of(fails.root) - ops_of(passes.root); !gone.empty()) needed_.push_back(gone);
   }
-  bool is_likely(const Specimen& c) const {
+  bool is_likely(const TestCase& c) const {
     const OpSet there = ops_of(c.root);
     return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
   }
 
   // The first likely step from number `from` on and round that may fail; `from` receives its number.
-  std::optional<Specimen> next_that_may_fail(const Specimen& c, size_t& from) {
+  std::optional<TestCase> next_that_may_fail(const TestCase& c, size_t& from) {
     Candidates steps = all_steps(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
       size_t number = (from + i) % steps.size();
@@ -457,8 +457,8 @@ class Reduction {
     report_.after = best_.nodes();
     report_.calls = oracle_.calls(), report_.glances = oracle_.glances();
     report_.verdict = oracle_.shown().text();
-    Loaded in = best_.loaded();
-    TrialSpec spec = with_bundle(spec_without_place(spec_), in);
+    InputGraph in = best_.loaded();
+    RunOptions spec = with_bundle(spec_without_place(spec_), in);
     Placement place = std::move(placement_for(own_, spec.device, in).value_or_throw());
     Repro repro{.symptom = std::string(name_of(oracle_.symptom_in(best_))),
                 .said = oracle_.shown().text(),
@@ -471,14 +471,14 @@ class Reduction {
 
   const Session& session_;
   Session own_;
-  Loaded& in_;
-  TrialSpec spec_;
+  InputGraph& in_;
+  RunOptions spec_;
   Wanted wanted_;
   Oracle oracle_;
   ReduceReport& report_;
-  Specimen best_;
+  TestCase best_;
   bool trusts_glances_ = true;     // of the first leap: the oracle is asked later, of the last step of a walk
-  std::optional<Specimen> ahead_;  // where that leap leads
+  std::optional<TestCase> ahead_;  // where that leap leads
   std::vector<OpSet> needed_;      // of each set at least one op, as it seems
   bool misled_ = false;            // glances led to a case that does not fail
   bool is_thinned_ = false;        // the oracle was asked as plain ddmin asks it
@@ -486,7 +486,7 @@ class Reduction {
 
 }  // namespace
 
-ReduceReport reduce(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
+ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted) {
   ReduceReport report;
   auto begin = std::chrono::steady_clock::now();
   auto done = catch_failures([&] { return Reduction(session, in, spec, wanted, report).run(), Unit{}; });

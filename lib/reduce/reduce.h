@@ -24,13 +24,13 @@ struct ReduceReport {
 };
 
 // `in` is a kernel, which fails as `wanted` says where `spec` runs it.
-ReduceReport reduce(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted);
+ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted);
 
 // The same of any graph. Of a tensor graph the first of its kernels that fails so: that makes something else of the
 // arrays that it gets there than REF does; asked for anything but 'wrong', with arrays of its own.
-ReduceReport reduce_input(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted);
+ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted);
 // The same of the ONNX model of that file.
-ReduceReport reduce_model(const Session& session, const std::string& path, const TrialSpec& spec,
+ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& spec,
                           const Wanted& wanted);
 
 }  // namespace tgc

@@ -1,19 +1,19 @@
 #include <chrono>
 
+#include "lib/bisect/failing_kernel.h"
+#include "lib/driver/source.h"
 #include "lib/reduce/reduce.h"
-#include "lib/session/blame/model.h"
-#include "lib/session/bundle.h"
-#include "lib/session/source.h"
+#include "lib/run/repro_bundle.h"
 
 namespace tgc {
 namespace {
 
 // Of many kernels the first that makes something else of its arrays than REF does; `run` runs all of them as it is
 // told.
-ReduceReport reduce_first_wrong(const Session& session, const TrialSpec& spec, const Wanted& wanted,
-                                const std::function<ModelReport(const TrialSpec&)>& run) {
+ReduceReport reduce_first_wrong(const Session& session, const RunOptions& spec, const Wanted& wanted,
+                                const std::function<ModelReport(const RunOptions&)>& run) {
   KernelWatch watch(session);
-  TrialSpec watched = spec;
+  RunOptions watched = spec;
   watched.reference = "none", watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
   ModelReport model = run(watched);
   if (!watch.found() && !model.error.empty())
@@ -26,12 +26,12 @@ ReduceReport reduce_first_wrong(const Session& session, const TrialSpec& spec, c
   arrays->device = model.device_option;
   arrays->inputs = bundled(watch.given().inputs), arrays->variables = watch.variables();
   watch.kernel().report.repro = std::move(arrays);
-  TrialSpec of_kernel = spec;
+  RunOptions of_kernel = spec;
   of_kernel.arrays.clear(), of_kernel.expect.clear(), of_kernel.reference.clear();
   return reduce(session, watch.kernel(), of_kernel, wanted);
 }
 
-ReduceReport reduce_each(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
+ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted) {
   auto whole = session.begin(std::move(in));
   if (!whole) return {.error = whole.diag().text()};
   if (auto& schedule = whole->schedule(); !schedule) return {.error = schedule.diag().text()};
@@ -39,7 +39,7 @@ ReduceReport reduce_each(const Session& session, Loaded& in, const TrialSpec& sp
     auto compilation = whole->kernel(number);
     if (!compilation) return {.error = compilation.diag().text()};
     session.progress("kernel " + std::to_string(number));
-    Loaded kernel = std::move(*compilation).take();
+    InputGraph kernel = std::move(*compilation).take();
     ReduceReport report = reduce(session, kernel, spec, wanted);
     if (report.error.empty() || session.cancelled()) return report;
   }
@@ -56,21 +56,21 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 
 }  // namespace
 
-ReduceReport reduce_input(const Session& session, Loaded& in, const TrialSpec& spec, const Wanted& wanted) {
+ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted) {
   if (!in.is_tensor_graph) return reduce(session, in, spec, wanted);
   return timed([&] {
-    if (wanted.kind != Symptom::Kind::Wrong) return reduce_each(session, in, spec, wanted);
+    if (wanted.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, spec, wanted);
     return reduce_first_wrong(session, spec, wanted,
-                              [&](const TrialSpec& watched) { return run_tensor_graph(session, in, watched); });
+                              [&](const RunOptions& watched) { return run_tensor_graph(session, in, watched); });
   });
 }
 
-ReduceReport reduce_model(const Session& session, const std::string& path, const TrialSpec& spec,
+ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& spec,
                           const Wanted& wanted) {
   return timed([&]() -> ReduceReport {
-    if (wanted.kind == Symptom::Kind::Wrong)
+    if (wanted.kind == FailureSignature::Kind::Wrong)
       return reduce_first_wrong(session, spec, wanted,
-                                [&](const TrialSpec& watched) { return run_model(session, path, watched); });
+                                [&](const RunOptions& watched) { return run_model(session, path, watched); });
     auto source = std::move(Source::open(session, path).value_or_throw());
     auto graph = std::move(source.next().value_or_throw());
     if (!graph) return {.error = "there is no graph in " + path};

@@ -6,13 +6,13 @@
 
 #include <optional>
 
-#include "lib/reduce/conduct.h"
 #include "lib/reduce/cuts.h"
-#include "lib/reduce/glance.h"
-#include "lib/reduce/leap.h"
 #include "lib/reduce/oracle.h"
+#include "lib/reduce/prefilter.h"
+#include "lib/reduce/slice_to_rewrite.h"
 #include "lib/reduce/steps.h"
-#include "lib/session/bundle.h"
+#include "lib/reduce/validity_checks.h"
+#include "lib/run/repro_bundle.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;
@@ -29,14 +29,14 @@ constexpr const char* kMatmul =
     "s = (a*b).reduce(k, arg=Ops.ADD)\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(192), (), 0).index(i*16+j, ptr=True).store(s).end(i, j).sink()\n";
 
-Loaded loaded(InputKind kind, const std::string& text) {
-  Loaded in = std::move(load_text({}, kind, text, "test").value_or_throw());
+InputGraph loaded(InputKind kind, const std::string& text) {
+  InputGraph in = std::move(load_text({}, kind, text, "test").value_or_throw());
   if (in.info.name.empty()) in.info.name = "matmul";
   return in;
 }
 
-Specimen matmul() {
-  Loaded in = loaded(InputKind::Pyrender, kMatmul);
+TestCase matmul() {
+  InputGraph in = loaded(InputKind::Pyrender, kMatmul);
   return {.graph = in.graph, .root = in.root, .info = {.name = "matmul", .target = "CPU:LLVM"}, .device = "REF"};
 }
 
@@ -61,10 +61,10 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     ReduceReport report;
     {
       WithFault fault(rule);
-      Loaded in = loaded(InputKind::Pyrender, kMatmul);
+      InputGraph in = loaded(InputKind::Pyrender, kMatmul);
       before = bisect(session, in, {.device = "CPU:LLVM"});
       if (before.verdict == BisectReport::Verdict::Same) continue;
-      for (auto kind : {Symptom::Kind::Wrong, Symptom::Kind::Crash}) {
+      for (auto kind : {FailureSignature::Kind::Wrong, FailureSignature::Kind::Crash}) {
         report = reduce(session, in, {.device = "CPU:LLVM"}, {kind, ""});
         if (report.error.empty()) break;
       }
@@ -76,7 +76,7 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     CHECK(report.after <= 12);
     CHECK(report.calls <= 12);  // the rest is proven by glances
     CHECK(report.glances > 0);
-    Loaded reduced = loaded(InputKind::Repro, report.bundle);
+    InputGraph reduced = loaded(InputKind::Repro, report.bundle);
     REQUIRE(reduced.report.repro->fault.starts_with(rule));
     WithFault fault(rule, parse_fault(reduced.report.repro->fault).value_or_throw().application);
     CHECK(repeat(session, reduced, {}).happens());
@@ -90,8 +90,8 @@ TEST_CASE("reduce: threads share no graph, so that many of them find the same") 
   std::optional<std::string> alone;
   for (unsigned jobs : {1u, 4u, 4u, 4u}) {
     Session session{.jobs = jobs};
-    Loaded in = loaded(InputKind::Pyrender, kMatmul);
-    ReduceReport report = reduce(session, in, {.device = "REF"}, {Symptom::Kind::Script, "grep -q REDUCE {}"});
+    InputGraph in = loaded(InputKind::Pyrender, kMatmul);
+    ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
     if (!alone) alone = report.bundle;
     CHECK(report.after <= 7);  // it is a REDUCE of a constant over no loop that is stored
@@ -102,23 +102,23 @@ TEST_CASE("reduce: threads share no graph, so that many of them find the same") 
 TEST_CASE("reduce: a fault of another kind stands in the bundle as it was asked for") {
   Session session;
   set_fault_of_thread(FaultSpec{"no-such-rule", 2, FaultSpec::In::Endless});
-  Loaded in = loaded(InputKind::Pyrender, kMatmul);
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {Symptom::Kind::Script, "grep -q MUL {}"});
+  InputGraph in = loaded(InputKind::Pyrender, kMatmul);
+  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "grep -q MUL {}"});
   set_fault_of_thread(std::nullopt);
   REQUIRE(report.error == "");
   CHECK(loaded(InputKind::Repro, report.bundle).report.repro->fault.starts_with("endless:no-such-rule"));
 }
 
-TEST_CASE("reduce: a glance refuses what cannot fail so, and nothing else") {
+TEST_CASE("reduce: a prefilter refuses what cannot fail so, and nothing else") {
   Session session;
-  Specimen c = matmul();
-  Glance none(session, c, {}, {}, {});
+  TestCase c = matmul();
+  Prefilter none(session, c, {}, {}, {});
   CHECK(!none.tells());
   CHECK(none.may_fail(c));
 
   // a seeded fault: where the rule applies, and where it does not
   c.fault = FaultSpec{"lower-binary", 1};
-  Glance rule(session, c, {Symptom::Kind::Wrong, "", ""},
+  Prefilter rule(session, c, {FailureSignature::Kind::Wrong, "", ""},
               {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(rule.tells());
   CHECK(rule.may_fail(c));
@@ -131,30 +131,30 @@ TEST_CASE("reduce: a glance refuses what cannot fail so, and nothing else") {
 
   // two loops become one, of a wrong end; that is thrown away where only one of them is needed; and an open loop
   auto loops = [&](const std::string& index, const std::string& end) {
-    Loaded in = loaded(InputKind::Pyrender,
+    InputGraph in = loaded(InputKind::Pyrender,
                        "i = UOp.range(8, 0, AxisType.LOOP)\nj = UOp.range(33, 1, AxisType.LOOP)\n"
                        "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(264), (), 0).index(" + index +
                            ", ptr=True).store((" + index + ").cast(dtypes.int))" + end + ".sink()\n");
-    return Specimen{.graph = in.graph, .root = in.root, .info = {.name = "loops", .target = "CPU:LLVM"},
+    return TestCase{.graph = in.graph, .root = in.root, .info = {.name = "loops", .target = "CPU:LLVM"},
                     .device = "REF", .fault = FaultSpec{"fold-binary", 1}};
   };
-  Specimen both = loops("i*33+j", ".end(i, j)");
-  Glance merged(session, both, {Symptom::Kind::Crash, "", "out of bounds: store"},
+  TestCase both = loops("i*33+j", ".end(i, j)");
+  Prefilter merged(session, both, {FailureSignature::Kind::Crash, "", "out of bounds: store"},
                 {{"verdict", "rewrite"}, {"stage", "simplify ranges"}, {"rule", "fold-binary"}}, {});
   CHECK(merged.may_fail(both));
   CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
   CHECK(!merged.may_fail(loops("i*33+j", "")));
 
   // an access that may go out of bounds, and none
-  Glance bounds(session, c, {Symptom::Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
+  Prefilter bounds(session, c, {FailureSignature::Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
   REQUIRE(bounds.tells());
   CHECK(!bounds.may_fail(c));
   UOp behind = c.graph->constant(dtypes::index, memory.dtype().size());
-  Specimen store = with_root(c, c.graph->sink(memory.index_ptr(behind).store(constant)));
-  Specimen load = with_root(c, c.graph->sink(memory.index_ptr(at).store(memory.index(behind))));
+  TestCase store = with_root(c, c.graph->sink(memory.index_ptr(behind).store(constant)));
+  TestCase load = with_root(c, c.graph->sink(memory.index_ptr(at).store(memory.index(behind))));
   CHECK(bounds.may_fail(store));
   CHECK(!bounds.may_fail(load));
-  Glance reads(session, c, {Symptom::Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
+  Prefilter reads(session, c, {FailureSignature::Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
   CHECK(reads.may_fail(load));
   CHECK(!reads.may_fail(store));
   // the stages leave nothing of that load
@@ -164,15 +164,15 @@ TEST_CASE("reduce: a glance refuses what cannot fail so, and nothing else") {
 
 TEST_CASE("reduce: a smaller case does nothing worse than the given one") {
   Session session;
-  Specimen c = matmul();
+  TestCase c = matmul();
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), one = c.graph->constant(dtypes::float32, 1.0);
   auto storing_at = [&](int64_t at) {
     UOp index = c.graph->constant(dtypes::index, memory.dtype().size() + at);
     return with_root(c, c.graph->sink(memory.index_ptr(index).store(one)));
   };
-  Specimen within = storing_at(-1), outside = storing_at(0), later = outside;
+  TestCase within = storing_at(-1), outside = storing_at(0), later = outside;
   later.info.stage = "expander";  // bounds tell of ASTs alone: REF has to run it
-  const Wanted anything{Symptom::Kind::Script, "true"};
+  const Wanted anything{FailureSignature::Kind::Script, "true"};
   Oracle oracle(session, {}, anything);
   REQUIRE(oracle.first(c));
   CHECK(oracle.fails(within));
@@ -183,19 +183,19 @@ TEST_CASE("reduce: a smaller case does nothing worse than the given one") {
   REQUIRE(worse.first(outside));
   CHECK(worse.fails(storing_at(1)));
 
-  Conduct conduct(c, {});
-  CHECK(conduct.has_effect(within));
-  Specimen idle = with_root(c, c.graph->sink({one}));
-  CHECK(!conduct.has_effect(idle));
-  CHECK(Conduct(idle, {}).has_effect(idle));
+  ValidityChecks validity_checks(c, {});
+  CHECK(validity_checks.has_effect(within));
+  TestCase idle = with_root(c, c.graph->sink({one}));
+  CHECK(!validity_checks.has_effect(idle));
+  CHECK(ValidityChecks(idle, {}).has_effect(idle));
 }
 
 TEST_CASE("reduce: where an access is out of bounds, two tries lead to it") {
   Session session;
   std::string half = kMatmul;
   half.replace(half.find("ptr(128)"), 8, "ptr(64)");
-  Loaded in = loaded(InputKind::Pyrender, half);
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {Symptom::Kind::Crash, ""});
+  InputGraph in = loaded(InputKind::Pyrender, half);
+  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Crash, ""});
   CHECK(report.error == "");
   CHECK(report.after <= 8);
   CHECK(report.calls <= 2);
@@ -204,14 +204,14 @@ TEST_CASE("reduce: where an access is out of bounds, two tries lead to it") {
 TEST_CASE("reduce: where glances mislead, as of a rewrite of loops, the case is as small as plain ddmin leaves it") {
   Session session;
   WithFault fault("substitute", 2);
-  Loaded in = loaded(InputKind::Pyrender,
+  InputGraph in = loaded(InputKind::Pyrender,
                      "i = UOp.range(13, 0, AxisType.REDUCE)\n"
                      "j = UOp.range(57, 1, AxisType.REDUCE)\n"
                      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(741), (), 1).index(i*57+j)\n"
                      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
                      "ptr=True).store(a.reduce(i, j, arg=Ops.MAX)).sink()\n");
   in.info.target = "CPU:LLVM";
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {Symptom::Kind::Wrong, ""});
+  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Wrong, ""});
   CHECK(report.error == "");
   CHECK(report.before == 14);
   CHECK(report.after <= 11);
@@ -219,16 +219,16 @@ TEST_CASE("reduce: where glances mislead, as of a rewrite of loops, the case is 
 
 TEST_CASE("reduce: what REF works out beside a device has the time that a kernel has") {
   Session session;
-  Loaded in = loaded(InputKind::Pyrender,  // a compiler drops the loop, REF counts to 2^40
+  InputGraph in = loaded(InputKind::Pyrender,  // a compiler drops the loop, REF counts to 2^40
                      "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
-  ReduceReport report = reduce(session, in, {.device = "CPU:LLVM", .timeout_seconds = 0.3}, {Symptom::Kind::Wrong, ""});
+  ReduceReport report = reduce(session, in, {.device = "CPU:LLVM", .timeout_seconds = 0.3}, {FailureSignature::Kind::Wrong, ""});
   CHECK(report.error.find("did not end within 0.3 seconds") != std::string::npos);
 }
 
 TEST_CASE("reduce: a constant of any size becomes half of it") {
-  Specimen c = matmul();
+  TestCase c = matmul();
   UOp number = c.graph->constant(dtypes::index, Int::pow2(64));
-  const Specimen large = with_root(c, c.graph->sink({number}));
+  const TestCase large = with_root(c, c.graph->sink({number}));
   std::vector<Int> offered;
   for (auto& step : simpler_nodes(large, number))
     if (UOp root = step().root; root && root.num_src() == 1 && root.src(0).is_const())
@@ -238,17 +238,17 @@ TEST_CASE("reduce: a constant of any size becomes half of it") {
 }
 
 TEST_CASE("reduce: a pointer into a buffer keeps the buffer's dtype") {
-  Specimen c = matmul();
+  TestCase c = matmul();
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), smaller = memory.with_dtype(memory.dtype().base().ptr(4));
   CHECK(memory.dtype().is_ptr());
   for (UOp u : toposort(replaced(c.root, {{memory, smaller}})))
     if (u.is(Op::INDEX) && u.dtype().is_ptr()) CHECK(u.dtype() == u.src(0).dtype());
 }
 
-TEST_CASE("reduce: a glance at what is refused, what a compiler quotes, and what differs from tinygrad") {
+TEST_CASE("reduce: a prefilter at what is refused, what a compiler quotes, and what differs from tinygrad") {
   Session session;
-  Specimen c = matmul();
-  auto without_loops = [](const Specimen& of) {
+  TestCase c = matmul();
+  auto without_loops = [](const TestCase& of) {
     UOp memory = the(Op::DEFINE_GLOBAL, of.root), at = of.graph->constant(dtypes::index, int64_t(0));
     return with_root(of, of.graph->sink(memory.index_ptr(at).store(of.graph->constant(dtypes::float32, 1.0))));
   };
@@ -256,27 +256,27 @@ TEST_CASE("reduce: a glance at what is refused, what a compiler quotes, and what
   // too few nodes may wait for the matmul, and as many as a constant needs
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
-  Specimen narrow = with_settings(c, few);
-  Loaded in = narrow.loaded();
-  Symptom refusal = refusal_of(session, in, with_bundle({}, in)).value_or_throw();
-  REQUIRE(refusal.kind == Symptom::Kind::Endless);
-  Glance endless(session, narrow, refusal, {}, {});
+  TestCase narrow = with_settings(c, few);
+  InputGraph in = narrow.loaded();
+  FailureSignature refusal = refusal_of(session, in, with_bundle({}, in)).value_or_throw();
+  REQUIRE(refusal.kind == FailureSignature::Kind::Endless);
+  Prefilter endless(session, narrow, refusal, {}, {});
   REQUIRE(endless.tells());
   CHECK(endless.may_fail(narrow));
   CHECK(!endless.may_fail(without_loops(narrow)));
   CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // it stores nothing
 
-  Specimen in_c = c;
+  TestCase in_c = c;
   in_c.info.target = in_c.device = "CPU:CLANG";
-  Glance compiler(session, in_c, {Symptom::Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
+  Prefilter compiler(session, in_c, {FailureSignature::Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
                   {}, {});
   REQUIRE(compiler.tells());  // a word that stands in it
   CHECK(compiler.may_fail(in_c));
   CHECK(!compiler.may_fail(without_loops(in_c)));
-  Symptom elsewhere{Symptom::Kind::Compile, "C source does not compile: no 'nonsense'", ""};
-  CHECK(!Glance(session, in_c, elsewhere, {}, {}).tells());
+  FailureSignature elsewhere{FailureSignature::Kind::Compile, "C source does not compile: no 'nonsense'", ""};
+  CHECK(!Prefilter(session, in_c, elsewhere, {}, {}).tells());
 
-  Glance other(session, c, {Symptom::Kind::Differs, "", "lower all index dtypes"},
+  Prefilter other(session, c, {FailureSignature::Kind::Differs, "", "lower all index dtypes"},
                {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(other.tells());
   CHECK(other.may_fail(c));
@@ -287,11 +287,11 @@ TEST_CASE("reduce: a glance at what is refused, what a compiler quotes, and what
 
 TEST_CASE("reduce: what does not end is small after a few tries") {
   Session session;
-  Specimen c = matmul();
+  TestCase c = matmul();
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
-  Loaded in = with_settings(c, few).loaded();
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {Symptom::Kind::Endless, ""});
+  InputGraph in = with_settings(c, few).loaded();
+  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Endless, ""});
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
   CHECK(report.after < report.before);
@@ -300,7 +300,7 @@ TEST_CASE("reduce: what does not end is small after a few tries") {
 }
 
 TEST_CASE("reduce: nodes are replaced by what becomes of those below them; loops end with their ranges, or not") {
-  Specimen c = matmul();
+  TestCase c = matmul();
   UOp sum = the(Op::REDUCE, c.root), product = sum.src(0), a = product.src(0);
   UOp one = c.graph->constant(dtypes::float32, 1.0);
   CHECK(the(Op::REDUCE, replaced(c.root, {{product, a}, {a, one}})).src(0) == one);
@@ -312,20 +312,20 @@ TEST_CASE("reduce: nodes are replaced by what becomes of those below them; loops
 }
 
 TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own") {
-  Specimen c = matmul();
+  TestCase c = matmul();
   Session session;
-  CHECK(!Leap::find(session, c, "no such stage", "lower-binary", 1));
-  CHECK(!Leap::find(session, c, "expander", "no-such-rule", 1));
+  CHECK(!RewriteSlice::find(session, c, "no such stage", "lower-binary", 1));
+  CHECK(!RewriteSlice::find(session, c, "expander", "no-such-rule", 1));
   CHECK(!at_stage(session, c, "no such stage"));
   size_t found = 0;
   for (const char* rule : {"lower-binary", "mul-distribute", "load-gep"})
     for (const StageRow& row : stage_rows()) {
       c.fault = FaultSpec{rule, 3};
-      auto leap = Leap::find(session, c, std::string(row.name), rule, 1);
-      if (!leap) continue;
+      auto slice_to_rewrite = RewriteSlice::find(session, c, std::string(row.name), rule, 1);
+      if (!slice_to_rewrite) continue;
       CAPTURE(rule);
-      CHECK(leap->looked_at() >= 1);
-      Specimen small = leap->around(leap->looked_at(), {});
+      CHECK(slice_to_rewrite->looked_at() >= 1);
+      TestCase small = slice_to_rewrite->around(slice_to_rewrite->looked_at(), {});
       if (!small.root) continue;
       found++;
       CHECK(is_sound(small));
@@ -339,23 +339,23 @@ TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own
 
 TEST_CASE("reduce: what does not fail is not reduced, and what is asked for must be what fails") {
   Session session;
-  Loaded in = loaded(InputKind::Pyrender, kMatmul);
-  CHECK(reduce(session, in, {.device = "REF"}, {Symptom::Kind::Wrong, ""}).error ==
+  InputGraph in = loaded(InputKind::Pyrender, kMatmul);
+  CHECK(reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Wrong, ""}).error ==
         "it passes on REF: there is nothing to reduce");
-  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {Symptom::Kind::Compile, ""}).error ==
+  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {FailureSignature::Kind::Compile, ""}).error ==
         "it passes on CPU:LLVM: there is nothing to reduce");
-  CHECK(reduce(session, in, {.device = "REF"}, {Symptom::Kind::Script, "false"}).error ==
+  CHECK(reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "false"}).error ==
         "the command does not say so of it: there is nothing to reduce");
   WithEnvironment with("TGC_FAULT", "renderer:LLVM.MUL");
-  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {Symptom::Kind::Compile, ""})
+  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {FailureSignature::Kind::Compile, ""})
             .error.starts_with("it is not 'compile', but '"));
 }
 
 TEST_CASE("reduce: a script decides; interrupted, the best so far is kept") {
   Cancel cancel;
   Session session{.cancel = &cancel};
-  Loaded in = loaded(InputKind::Pyrender, kMatmul);
-  Wanted mul{Symptom::Kind::Script, "grep -q MUL {}"};
+  InputGraph in = loaded(InputKind::Pyrender, kMatmul);
+  Wanted mul{FailureSignature::Kind::Script, "grep -q MUL {}"};
   ReduceReport report = reduce(session, in, {.device = "REF"}, mul);
   CHECK(report.error == "");
   CHECK(report.after <= 7);
@@ -368,7 +368,7 @@ TEST_CASE("reduce: a script decides; interrupted, the best so far is kept") {
 }
 
 TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {
-  Specimen c = matmul();
+  TestCase c = matmul();
   UOp reduction = the(Op::REDUCE, c.root), product = reduction.src(0);
   UOp alone = stored_alone(product, 5, dtypes::index);
   REQUIRE(alone);
@@ -379,7 +379,7 @@ TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {
     if (u.is(Op::RANGE)) has_reduce_loop |= u.arg().items().back().axis_type() == AxisType::REDUCE;
   CHECK(!has_reduce_loop);
   UOp back = loaded_back(product, 5, dtypes::index, false);
-  Specimen cut = with_root(c, replaced(c.root, {{product, back}}));
+  TestCase cut = with_root(c, replaced(c.root, {{product, back}}));
   CHECK(is_sound(cut));
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
@@ -389,7 +389,7 @@ TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {
 }
 
 TEST_CASE("reduce: of what is there for one node alone, the largest comes first") {
-  Specimen c = matmul();
+  TestCase c = matmul();
   auto sizes = by_dominated(c.root);
   CHECK(sizes[0].first == c.root);
   CHECK(sizes[0].second == c.nodes());

@@ -22,7 +22,7 @@ UOp plain(UOp u, int value) {
 // ---- at one node
 
 // A constant of its dtype that is there, before u is made: first or last.
-std::vector<UOp> constants_there(const Specimen& c, UOp u) {
+std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   std::vector<UOp> out;
   for (UOp other : toposort(c.root)) {
     if (other == u) break;
@@ -48,7 +48,7 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
   return out;
 }
 
-void smaller_constants(Candidates& out, const Specimen& c, UOp u) {
+void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
   size_t there = 0;
   UOpSet above(u.graph());  // u, and what is made of it
   for (UOp other : toposort(c.root)) {  // a constant that is there, or a value
@@ -71,7 +71,7 @@ void smaller_constants(Candidates& out, const Specimen& c, UOp u) {
   }
 }
 
-void smaller_loop(Candidates& out, const Specimen& c, UOp range) {
+void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
   Graph& g = range.graph();
   out.push_back(
       [&c, range, &g] { return with_root(c, replaced(c.root, {{range, g.constant(range.dtype(), int64_t(0))}})); });
@@ -88,20 +88,20 @@ void smaller_loop(Candidates& out, const Specimen& c, UOp range) {
 
 // ---- of the whole case
 
-Specimen default_settings(const Specimen& c) {
+TestCase default_settings(const TestCase& c) {
   Settings plain;
   plain.CPU_COUNT = c.graph->settings().CPU_COUNT;
   bool any = false;
   for (const SettingInfo& s : all_settings()) any |= c.graph->settings().*s.value != plain.*s.value;
-  return any ? with_settings(c, plain) : Specimen();
+  return any ? with_settings(c, plain) : TestCase();
 }
 
-Specimen no_opts(const Specimen& c) {
-  return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(plain_info(c))) : Specimen();
+TestCase no_opts(const TestCase& c) {
+  return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(plain_info(c))) : TestCase();
 }
 
 // Constants 2 or 1.0, loops of two iterations.
-Specimen small_numbers(const Specimen& c) {
+TestCase small_numbers(const TestCase& c) {
   Replacements pairs;
   for (UOp u : toposort(c.root)) {
     if (!is_number(u)) continue;
@@ -110,11 +110,11 @@ Specimen small_numbers(const Specimen& c) {
     bool is_large = is_float ? v != 0 && v != 1 : !dtypes::is_bool(u.dtype()) && v > 2;
     if (is_large) pairs.emplace_back(u, u.graph().constant(u.dtype(), is_float ? Const(1.0) : Const(2)));
   }
-  return pairs.empty() ? Specimen() : with_root(c, replaced(c.root, pairs));
+  return pairs.empty() ? TestCase() : with_root(c, replaced(c.root, pairs));
 }
 
 // What is odd made plain: floats float32, integers int32; with the arrays.
-Specimen plain_dtypes(const Specimen& c) {
+TestCase plain_dtypes(const TestCase& c) {
   auto plainer = [](DType d) {
     DType scalar = d.base().scalar();
     if (scalar.is(Scalar::Void) || scalar.is(Scalar::Index) || scalar.is(Scalar::Bool) || d.is_image()) return d;
@@ -131,13 +131,13 @@ Specimen plain_dtypes(const Specimen& c) {
         is_number(u) ? c.graph->constant(plainer(u.dtype()), u.arg().to_const()) : same.with_dtype(plainer(u.dtype()));
   }
   if (now[c.root] == c.root) return {};
-  Specimen out = with_root(c, now[c.root]);
+  TestCase out = with_root(c, now[c.root]);
   std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });  // drawn anew
   return out;
 }
 
 // Buffers as large as what is reached in them.
-Specimen small_buffers(const Specimen& c) {
+TestCase small_buffers(const TestCase& c) {
   std::map<uint32_t, int64_t> reached;  // by id of the buffer: elements
   for (UOp u : toposort(c.root)) {
     if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
@@ -159,12 +159,12 @@ Specimen small_buffers(const Specimen& c) {
       }
   }
   if (pairs.empty()) return {};
-  Specimen out = with_root(c, replaced(c.root, pairs));
+  TestCase out = with_root(c, replaced(c.root, pairs));
   out.inputs = std::move(inputs);
   return out;
 }
 
-void fewer_settings(Candidates& out, const Specimen& c) {
+void fewer_settings(Candidates& out, const TestCase& c) {
   Settings now = c.graph->settings();
   for (const SettingInfo& s : all_settings()) {
     if (now.*s.value == s.default_value || s.name == "CPU_COUNT") continue;
@@ -175,13 +175,13 @@ void fewer_settings(Candidates& out, const Specimen& c) {
   if (c.fault && c.fault->application > 1)
     for (uint64_t n : {uint64_t(1), c.fault->application - 1})
       out.push_back([&c, n] {
-        Specimen other = with_root(c, c.root);
+        TestCase other = with_root(c, c.root);
         other.fault->application = n;
         return other;
       });
 }
 
-void fewer_opts(Candidates& out, const Specimen& c) {
+void fewer_opts(Candidates& out, const TestCase& c) {
   if (c.root.arg().kind() != Arg::Kind::Record) return;
   auto info = c.root.arg().items();
   if (!is_ast(c)) {  // what it says was done already
@@ -205,7 +205,7 @@ void fewer_opts(Candidates& out, const Specimen& c) {
 }
 
 // What a stored value is made of, of other dtypes than its own: stored in its place.
-void sources_alone(Candidates& out, const Specimen& c) {
+void sources_alone(Candidates& out, const TestCase& c) {
   UOp value = stored_value(c.root);
   if (!value) return;
   std::vector<UOp> below(value.src().begin(), value.src().end());
@@ -218,7 +218,7 @@ void sources_alone(Candidates& out, const Specimen& c) {
 
 }  // namespace
 
-Arg plain_info(const Specimen& c) {
+Arg plain_info(const TestCase& c) {
   Graph& g = *c.graph;
   Arg none = g.tuple({});
   if (!is_ast(c)) return g.record(RecordClass::KernelInfo, {g.str("reduced"), none, false, none, none});
@@ -233,14 +233,14 @@ std::span<const Plainer> plainer_steps() {
   return kSteps;
 }
 
-Specimen with_settings(const Specimen& c, const Settings& settings) {
-  Specimen out = c;
+TestCase with_settings(const TestCase& c, const Settings& settings) {
+  TestCase out = c;
   out.graph = std::make_shared<Graph>(settings);
   out.root = copy_into(*out.graph, c.root);
   return out;
 }
 
-Specimen with_constants(const Specimen& c, std::span<const UOp> values) {
+TestCase with_constants(const TestCase& c, std::span<const UOp> values) {
   Replacements pairs;
   for (UOp u : values) {
     bool is_place = u.dtype().is(Scalar::Index) || dtypes::is_bool(u.dtype());
@@ -249,7 +249,7 @@ Specimen with_constants(const Specimen& c, std::span<const UOp> values) {
   return with_root(c, replaced(c.root, pairs));
 }
 
-Candidates single_stores(const Specimen& c) {
+Candidates single_stores(const TestCase& c) {
   Candidates out;
   std::vector<UOp> stores;
   for (UOp u : toposort(c.root))
@@ -272,7 +272,7 @@ UOp instead_within(UOp u) {
   return instead_of(u);
 }
 
-Candidates simpler_nodes(const Specimen& c, UOp u) {
+Candidates simpler_nodes(const TestCase& c, UOp u) {
   Candidates out;
   auto become = [&](UOp other) {
     out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
@@ -308,7 +308,7 @@ Candidates simpler_nodes(const Specimen& c, UOp u) {
   return out;
 }
 
-Candidates all_steps(const Specimen& c) {
+Candidates all_steps(const TestCase& c) {
   Candidates out = single_stores(c);
   sources_alone(out, c);
   fewer_settings(out, c);

@@ -11,13 +11,13 @@ void set_intervention(Graph& graph, Intervention* intervention) {
 }
 Intervention* intervention_of(Graph& graph) { return graph.extension<RewriteState>().intervention; }
 
-OwnRewrites::OwnRewrites(Graph& graph) : graph_(graph) {
+UninstrumentedScope::UninstrumentedScope(Graph& graph) : graph_(graph) {
   auto& state = graph.extension<RewriteState>();
   observer_ = std::exchange(state.observer, nullptr);
   intervention_ = std::exchange(state.intervention, nullptr);
   was_own_ = std::exchange(state.is_own, true);
 }
-OwnRewrites::~OwnRewrites() {
+UninstrumentedScope::~UninstrumentedScope() {
   auto& state = graph_.extension<RewriteState>();
   state.observer = observer_, state.intervention = intervention_, state.is_own = was_own_;
 }

@@ -26,11 +26,11 @@ Intervention* intervention_of(Graph& graph);
 // For as long as it lives rewrites are of somebody who looks on, and no part of a compilation: nobody intervenes in
 // them, or observes them, and REWRITE_STACK_LIMIT, which may be made for the case at hand, lets as many nodes wait as
 // tinygrad's own does at least.
-class OwnRewrites {
+class UninstrumentedScope {
  public:
-  explicit OwnRewrites(Graph& graph);
-  ~OwnRewrites();
-  OwnRewrites(const OwnRewrites&) = delete;
+  explicit UninstrumentedScope(Graph& graph);
+  ~UninstrumentedScope();
+  UninstrumentedScope(const UninstrumentedScope&) = delete;
 
  private:
   Graph& graph_;

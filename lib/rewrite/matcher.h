@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "lib/rewrite/negative_cache.h"
 #include "lib/rewrite/rules.h"
-#include "lib/rewrite/tried.h"
 
 namespace tgc {
 
@@ -41,7 +41,7 @@ class Matcher {
                                [&](const Wanted& w) { return w.roots.intersects(ops) && ops.contains_all(w.below); });
   }
   // The rules that may apply to a node of which it is known which do not.
-  const AfterTried& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
+  const RemainingRules& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;
   size_t num_rules_for(Op op) const;
@@ -58,7 +58,7 @@ class Matcher {
   std::vector<const Rule*> rules_;
   const uint32_t number_;
   std::vector<Wanted> wanted_;  // by rules, each once
-  AfterTriedTable after_tried_;
+  RemainingRulesTable after_tried_;
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // null: no rule for that op
   bool uses_context_ = false, changes_context_ = false;
 };

@@ -129,7 +129,7 @@ class Rewriter {
   // What the top-down rules make of a node whose sources are done.
   UOp apply_top_down(UOp u) {
     if (!remembers_) return apply(*pm_, u);
-    const AfterTried& after = pm_->after(NodeNotes::tried(u));
+    const RemainingRules& after = pm_->after(NodeNotes::tried(u));
     UOp out = apply(*after.rest, u);
     if (!out) NodeNotes::tried(u) = after.then;
     return out;

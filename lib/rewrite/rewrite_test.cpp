@@ -156,7 +156,7 @@ TEST_CASE("graph_rewrite: the limit is the compilation's: rewrites of one's own,
   auto replace = [&] { substitute(deep, {{a, b}}); };
   set_observer(g, &watch), set_intervention(g, &watch);
   {
-    OwnRewrites own(g);
+    UninstrumentedScope own(g);
     CHECK(failure_of(rewrite) == "none");
     CHECK(failure_of(replace) == "none");
     CHECK(watch.told == 0);

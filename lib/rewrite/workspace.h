@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "lib/rewrite/deferred_frames.h"
 #include "lib/rewrite/intervention.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/shortcut.h"
-#include "lib/rewrite/waiting.h"
 #include "lib/support/inline_stack.h"
 #include "lib/uop/graph.h"
 
@@ -112,7 +112,7 @@ struct Workspace {
   uint32_t num_rewrites = 0;     // done in this work space
 
   InlineStack<RewriteFrame, 128> stack;  // in tinygrad's order
-  WaitingFrames waiting;
+  DeferredFrames waiting;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
@@ -148,7 +148,7 @@ struct RewriteState {
   Intervention* intervention = nullptr;
   ShortcutTrial* trial = nullptr;
   ContextRef observed;  // of the innermost rewrite that the observer was told of
-  bool is_own = false;  // the rewrites are of somebody who looks on (OwnRewrites)
+  bool is_own = false;  // the rewrites are of somebody who looks on (UninstrumentedScope)
 
   bool is_watched() const { return observer || intervention; }
   // How many nodes may wait.

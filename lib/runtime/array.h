@@ -1,5 +1,5 @@
-// Array: a dense host array in row-major order, what kernels read and write and what npz files hold. Its dtype is a
-// scalar with a size (bool, ints, floats); fp8, bfloat16 and half are kept as their bits.
+// Array: a dense row-major array in host memory, used for kernel buffers and npz files. Its dtype is a scalar with a
+// size (bool, ints, floats); fp8, bfloat16 and half elements are stored as their bits.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,19 +13,19 @@
 
 namespace tgc {
 
-// Zeroed memory aligned to 64 bytes, freed with its owner. Throws Failure, naming the size, when there is not enough.
+// Zeroed memory, aligned to 64 bytes and freed by its destructor. Throws Failure with the size if memory runs out.
 class HostMemory {
  public:
   HostMemory() = default;
   explicit HostMemory(size_t bytes);
-  // Memory that a process forked from here shares: what it writes there is here.
+  // Memory that is shared with forked child processes: this process sees what they write.
   static HostMemory shared(size_t bytes);
   uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }
 
  private:
   struct Free {
-    size_t mapped;  // bytes of a mapping; 0: it is from the heap
+    size_t mapped;  // size of the mapping in bytes; 0 if the memory is from the heap
     Free() : mapped(0) {}
     explicit Free(size_t bytes) : mapped(bytes) {}
     void operator()(uint8_t* p) const;
@@ -37,9 +37,10 @@ class HostMemory {
 class Array {
  public:
   Array() = default;
-  // Zeros. Throws Failure when a size is negative, the whole does not fit memory, or the dtype has no size.
+  // Creates an array of zeros. Throws Failure if a dimension is negative, memory does not suffice, or the dtype has no
+  // size.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
-  // The same in memory that a process forked from here shares.
+  // The same, in memory that is shared with forked child processes.
   static Array shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
 
   DType dtype() const { return dtype_; }
@@ -65,7 +66,7 @@ class Array {
   HostMemory memory_;
 };
 
-// Arrays by name, in order; a file of them, or a kernel's.
+// Named arrays in order: the contents of a file, or a kernel's arrays.
 struct NamedArray {
   std::string name;
   Array array;
@@ -77,16 +78,17 @@ Arrays copy_of(const Arrays& arrays);
 std::string shape_text(std::span<const int64_t> shape);  // "(3, 4)", "(3,)", "()"
 std::string_view dtype_text(DType scalar);               // numpy's name where it has one: "float32", "bfloat16"
 
-// The element at flat index `i`, as the file formats and messages print it.
+// The value of element `i` (flat index), and its text in messages and file formats.
 double element_as_double(const Array& array, int64_t i);
 std::string element_text(const Array& array, int64_t i);
-// "[2, 5]" for the flat index 13 of shape (3, 4, ...).
+// The multi-dimensional index of flat index `flat`: "[2, 5]" for flat index 13 of shape (3, 4, ...).
 std::string index_text(std::span<const int64_t> shape, int64_t flat);
 
-// Bytes that a process can still take without swapping, as the kernel and the control group tell;
-// a huge number when nobody tells.
+// Bytes that this process can still allocate without swapping, from /proc/meminfo, the control group and RLIMIT_AS; the
+// maximum of uint64_t if none of them gives a number.
 uint64_t available_memory();
-// The same for whoever takes that many bytes: of a few a huge number, since to ask costs more than most kernels.
+// available_memory() for an allocation of `bytes` bytes. Up to 1 MB it returns the maximum of uint64_t without asking,
+// because reading the system's files costs more than most kernels.
 uint64_t memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // "1.5 GB"
 

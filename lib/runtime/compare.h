@@ -1,5 +1,5 @@
-// Comparison of arrays with reference values: |actual - expected| <= atol + rtol * |expected|, NaN equals NaN,
-// infinities equal themselves; integers and bools must be the same.
+// Compares arrays with reference values. A float passes if |actual - expected| <= atol + rtol * |expected|; NaN equals
+// NaN, and infinities equal themselves. Integers and bools must be equal.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,30 +11,31 @@ namespace tgc {
 
 struct Tolerance {
   double rtol = 0, atol = 0;
-  std::optional<uint64_t> ulp = {};  // when given, an element this many representable values away, or fewer, passes too
+  std::optional<uint64_t> ulp = {};  // if set, elements at most this many representable values apart pass too
 
   friend bool operator==(const Tolerance&, const Tolerance&) = default;
 };
 
-// What two correct computations of a `dtype` may differ by: sums in another order, functions with errors of a few ulp.
+// The tolerance for two correct computations in `dtype`: sums in another order, functions with errors of a few ulp.
 Tolerance default_tolerance(DType dtype);
 
-// What a user asked for. `ulp` alone means that distance alone; a tolerance that is not given is the dtype's default.
+// Tolerance options of the user. If only `ulp` is set, rtol and atol are 0; otherwise an unset tolerance is the dtype's
+// default.
 struct ToleranceOptions {
   std::optional<double> rtol, atol;
   std::optional<uint64_t> ulp;
   Tolerance for_dtype(DType dtype) const;
 };
 
-// What two devices may differ by in an array of a kernel that rounds to `computed_in` and, with `sums`, adds up
-// (lib/runtime/ref/rounding.h). A sum of large numbers that comes out small is as exact as those numbers, so the
-// absolute tolerance of sums grows with the size of what the array holds (its root mean square, of finite elements). A
-// wrong term, a term too many or too few and a wrong place are off by about that size itself: ten thousand times as
-// much, for float32.
+// Returns the tolerance for comparing two devices on an array of a kernel whose least exact dtype is `computed_in`
+// (lib/runtime/ref/rounding.h). `sums`: the kernel adds up terms. A small sum of large terms is only as exact as the
+// terms, so with `sums` the absolute tolerance grows with the root mean square of the finite elements. An error in the
+// kernel (a wrong, missing or extra term, or a wrong index) is about as large as that mean: for float32, ten thousand
+// times the tolerance.
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {
-  int64_t index = 0;  // flat
+  int64_t index = 0;  // flat index
   std::string actual, expected;
 };
 
@@ -44,29 +45,29 @@ struct Comparison {
   std::vector<int64_t> shape;
   Tolerance tolerance;
   int64_t size = 0, different = 0;
-  // over elements where both are finite; relative to |expected|, where that is not zero
+  // maxima over elements that are finite in both arrays; max_rel is relative to |expected| where that is not 0
   double max_abs = 0, max_rel = 0;
   uint64_t max_ulp = 0;
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0;
-  // the first that differs, and the one that misses its tolerance by most
+  // the first differing element, and the one that exceeds its tolerance most
   std::optional<ElementDifference> first, worst;
-  // elements that differ and say nothing, because rounding, or what C leaves undefined, decides them; not in
-  // `different`
+  // elements left out of `different` because rounding, or behavior that C leaves undefined, decides them
   int64_t left_out = 0;
 
   bool passed() const { return different == 0; }
-  std::string text() const;  // one line when passed, else several, indented
+  std::string text() const;  // one line if all pass, else several indented lines
 };
 
-// Both of the same dtype and number of elements, else an error.
+// Compares two arrays; returns an error if their dtypes or numbers of elements differ.
 Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
                                   const ToleranceOptions& options);
 
-// Which elements differ; the same as compare_arrays counts.
+// Returns for each element whether it differs, by the same criterion as compare_arrays.
 Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
                                              const ToleranceOptions& options);
 
-// How many representable values lie between two floats of `dtype` given as bits: 0 for equal ones, +0 and -0 are equal.
+// The number of representable values between two floats of `dtype`, given as bits: 0 for equal values and for +0 and
+// -0.
 uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b);
 
 }  // namespace tgc

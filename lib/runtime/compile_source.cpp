@@ -1,6 +1,6 @@
 #include "lib/runtime/compile_source.h"
 
-#include "lib/compile/closed.h"
+#include "lib/compile/self_contained.h"
 
 namespace tgc {
 

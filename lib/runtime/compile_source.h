@@ -1,4 +1,4 @@
-// From a kernel's source to what its device loads, by lib/compile.
+// Compiles a kernel's source to what its device loads, with lib/compile.
 #pragma once
 #include <string>
 
@@ -7,15 +7,14 @@
 
 namespace tgc {
 
-// What its target's compiler is to compile.
+// The compile job for `source`: its target determines the compiler.
 Result<CompileJob> job_for(const KernelSource& source);
 
-// The machine code, PTX or code object of a source for the compiler that its target names; with `lines` it says which
-// instructions come of which line.
+// Compiles `source` to machine code, PTX or a code object. With `lines`, the result maps instructions to source lines.
 Result<std::string> compile_source(const KernelSource& source, bool lines = false);
 
-// The text itself, for a device whose driver compiles; an error where it is not closed, as every source must be
-// (lib/compile/closed.h): a driver's compiler would read the files that it names.
+// Returns the source text unchanged, for a device whose driver compiles it. Returns an error if the source is not
+// self-contained (lib/compile/self_contained.h), because the driver's compiler would read the files that it includes.
 Result<std::string> closed_source(const KernelSource& source, Language language);
 
 }  // namespace tgc

@@ -1,6 +1,5 @@
-// ContainedDevice: another device in a worker process. What is asked of it is done there, so that a kernel that
-// crashes, hangs or means harm is an error here; the kernels of a schedule share one such worker. Launches are not
-// waited for.
+// ContainedDevice: runs another device in a worker process, so that a kernel that crashes, hangs or is malicious
+// becomes an error of this process. All kernels of a schedule share one worker. Launches are asynchronous.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,15 +13,18 @@ namespace tgc {
 
 class ContainedDevice : public Device {
  public:
-  // `device` is not open and outlives this. The worker may be waited for `timeout_seconds` (0: any time), each kernel
-  // that it begins as long. `label` is what messages call it: "CPU:LLVM".
+  // `device` must not be open yet and must outlive this object. `timeout_seconds` limits each wait for the worker (0:
+  // no limit); the clock restarts whenever the worker starts another kernel. `label` names the device in messages:
+  // "CPU:LLVM".
   ContainedDevice(Device& device, std::string label, double timeout_seconds);
   ~ContainedDevice() override;
 
-  // Memory of this process that is there before open() and stays as it is until the worker has read it, or is shared
-  // with it (Array::shared) to be written: copies of it need no detour.
+  // Declares memory of this process that the worker can access directly, so that copies need not go through messages.
+  // The memory must exist before open(). It must be shared (Array::shared) if the worker writes to it, and otherwise
+  // stay unchanged until the worker has read it.
   void can_reach(const void* begin, size_t bytes);
-  // A kernel of `device` that is no code which could be sent there (REF's): before open(), which takes it along.
+  // Moves a kernel of `device` that has no code to send (REF's) into the worker, which open() forks. Call it before
+  // open(). Returns a proxy.
   std::unique_ptr<Kernel> adopt(std::unique_ptr<Kernel> kernel, std::string name);
 
   Result<std::string> compile(const KernelSource& source) override { return device_.compile(source); }
@@ -38,7 +40,7 @@ class ContainedDevice : public Device {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override;
 
-  bool is_host() const;  // addresses of this process that were there before open() are buffers
+  bool is_host() const;  // true if the device takes addresses of this process as buffers
   Status copy(const DeviceBuffer& to, const DeviceBuffer& from);
   Status check_around();
 
@@ -47,7 +49,7 @@ class ContainedDevice : public Device {
   class ProxyKernel;
   enum class Call : uint64_t;
   Status tell(std::string message);
-  void give_back(const std::function<std::string()>& message) noexcept;  // for destructors
+  void give_back(const std::function<std::string()>& message) noexcept;  // as tell, for destructors: ignores errors
   Result<std::string> ask(std::string message);
   std::string about(uint64_t kernel) const;  // "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;
@@ -55,21 +57,21 @@ class ContainedDevice : public Device {
   Device& device_;
   std::string label_;
   double timeout_;
-  std::optional<DriverRoom> room_;  // of one with a driver
+  std::optional<DriverRoom> room_;  // of a device with a driver
   std::optional<WorkerProcess> worker_;
   std::map<uintptr_t, size_t> reach_;
-  std::vector<std::string> kernels_;       // names; the number of one is its place
+  std::vector<std::string> kernels_;       // names of the loaded kernels; a kernel's number is its index plus 1
   std::vector<std::unique_ptr<Kernel>> adopted_;
   bool adopted_anything_ = false;
   struct Shared;
-  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // with the worker: which kernel runs
+  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // memory shared with the worker: the running kernel
 };
 
-// What lib/execute asks of devices by kind: contained or not.
-// Whether a buffer may be an address of this process (which was there before the device was opened).
+// Functions of lib/execute that work on any device, contained or not.
+// True if a buffer of the device may be an address of this process that existed before the device was opened.
 bool takes_host_addresses(const Device& device);
 Status copy_between(Device& device, const DeviceBuffer& to, const DeviceBuffer& from);
-// That nobody wrote beside any buffer of a device in host memory.
+// Returns an error if a kernel wrote next to a buffer of a device in host memory.
 Status check_around_all(Device& device);
 
 }  // namespace tgc

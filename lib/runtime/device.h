@@ -1,16 +1,16 @@
-// Device: what tgc asks of something that runs kernels: memory, copies, compiled kernels, launches and their time. A
-// backend is one class derived from Device and one from Kernel; the table in devices.cpp lists those that tgc has, and
-// `--device=plugin:PATH` loads another from a shared library (apps/sample_device is one, in under 150 lines). This
-// header needs lib/support/result.h alone.
+// Device: the interface to hardware or software that runs kernels: memory, copies, compiled kernels, launches and
+// timing. A backend is one class derived from Device and one from Kernel. devices.cpp lists tgc's own backends;
+// `--device=plugin:PATH` loads one from a shared library (apps/sample_device is an example of under 150 lines). This
+// header includes only lib/support/result.h.
 //
-// The order of calls is
-//   construct   loads and opens nothing, so that making a Device never fails
-//   compile     source -> bytes; may come before open,
-//               and must not touch the driver: the caller may fork a worker process after it
+// Call order:
+//   construct   loads and opens nothing, so it cannot fail
+//   compile     source -> bytes; may come before open, and must not touch the driver,
+//               because the caller may fork a worker process afterwards
 //   open        finds the driver and the hardware; everything below needs it, in the same process
 //   allocate, copy_in, load, settle, launch, ..., synchronize, copy_out, free
-// Calls come from one thread. Launches and copies take effect in the order of the calls. What goes wrong is a Diag that
-// says what the driver said and for which kernel; nothing throws.
+// All calls come from one thread. Launches and copies take effect in call order. Functions return errors as a Diag with
+// the driver's message and the kernel's name; nothing throws.
 #pragma once
 #include <array>
 #include <chrono>
@@ -24,44 +24,44 @@
 
 namespace tgc {
 
-// Changes whenever this header does in a way that a plugin notices.
+// Incremented when this header changes incompatibly for plugins.
 inline constexpr int kDeviceInterfaceVersion = 3;
 
-// A piece of a device's memory. `handle` is the backend's own: an address, an object.
+// A region of device memory. `handle` is backend-specific: an address or an object.
 struct DeviceBuffer {
   uint64_t handle = 0;
-  uint64_t offset = 0;  // bytes from where the handle points
+  uint64_t offset = 0;  // bytes from the start of `handle`
   uint64_t bytes = 0;
 
-  // A part of it, which shares its memory and is not freed.
+  // A part of this buffer. It shares the buffer's memory and must not be freed.
   DeviceBuffer view(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
 };
 
-// A kernel as a renderer printed it.
+// A rendered kernel.
 struct KernelSource {
-  std::string name;           // what people call it, for messages
-  std::string function_name;  // in the text
-  std::string target;         // what it was rendered for: "CUDA:PTX:sm_80"
+  std::string name;           // the kernel's name in messages
+  std::string function_name;  // its name in `text`
+  std::string target;         // the target it was rendered for: "CUDA:PTX:sm_80"
   std::string text;
-  double compile_seconds = 0;  // that its compiler may take; 0: as long as any
+  double compile_seconds = 0;  // time limit for its compiler; 0: the default
 };
 
-// How many work groups, and how large each: CUDA's grid and block. With `local` left open `global` counts threads,
-// and the device chooses.
+// Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local` is not set, `global` counts
+// threads and the device chooses the group size.
 struct LaunchSize {
   std::array<uint32_t, 3> global{1, 1, 1};
   std::optional<std::array<uint32_t, 3>> local = std::array<uint32_t, 3>{1, 1, 1};
 };
 
 struct LaunchArguments {
-  std::span<const DeviceBuffer> buffers;  // in the order of the kernel's parameters
-  std::span<const int64_t> variables;     // after them, 32-bit integers each
+  std::span<const DeviceBuffer> buffers;  // in parameter order
+  std::span<const int64_t> variables;     // passed after the buffers, as 32-bit integers
   LaunchSize size;
 };
 
 class Device;
 
-// A kernel that is loaded and can be launched any number of times. It must not outlive its device.
+// A loaded kernel that can be launched any number of times. It must not outlive its device.
 class Kernel {
  public:
   explicit Kernel(Device& device) : device_(device) {}
@@ -69,9 +69,10 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  // Puts one run of the kernel into the device's queue.
+  // Enqueues one run of the kernel.
   virtual Status launch(const LaunchArguments& arguments) = 0;
-  // Runs it and waits: the seconds it took, by the device's own clock where it has one. This default takes the host's.
+  // Runs the kernel, waits, and returns its time in seconds, measured by the device's clock if it has one. This default
+  // uses the host's clock.
   virtual Result<double> time(const LaunchArguments& arguments);
 
  protected:
@@ -85,35 +86,35 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // The bytes that `load` takes. The default hands on the text, for drivers that compile by themselves.
+  // Compiles a source to the bytes that `load` takes. The default returns the text, for drivers that compile.
   virtual Result<std::string> compile(const KernelSource& source) { return source.text; }
 
-  // An error says what is missing and how to get it. Opening twice is the same as once.
+  // Opens the device. Opening it again has no effect. An error says what is missing and how to get it.
   virtual Status open() = 0;
 
-  // Whether launches ask a driver for something: its files, threads, calls of the system. Where they do, the process is
-  // confined as a driver's, before it is opened. Where they do not it is confined after `settle`, to next to nothing.
+  // True if launches use a driver: its files, threads and system calls. The worker is then confined before open(), with
+  // the rights of a driver. Without a driver, it is confined after settle() and can do little but compute.
   virtual bool has_driver() const { return true; }
-  // Starts and loads what launches of up to `threads` groups need, as far as it is not the kernels': from here on the
-  // process may not be able to. For devices without a driver.
+  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels: the process
+  // may lose the right to do so afterwards. Only for devices without a driver.
   virtual void settle(size_t /*threads*/) {}
 
-  // Of an open device. What kernels for it are lowered for when nobody says: "CUDA:CUDA:sm_90";
-  // and the hardware in words.
+  // For an open device: the target that kernels are lowered for by default ("CUDA:CUDA:sm_90"), and a description of
+  // the hardware.
   virtual std::string target() const = 0;
   virtual std::string description() const = 0;
 
-  // Memory, whose content is undefined. More than there is, is an error.
+  // Allocates memory with undefined contents; an error if there is not enough.
   virtual Result<DeviceBuffer> allocate(uint64_t bytes) = 0;
-  virtual void free(const DeviceBuffer& buffer) = 0;  // one that `allocate` gave, not a view
-  virtual Status copy_in(const DeviceBuffer& to, const void* from) = 0;  // to.bytes bytes
-  // from.bytes bytes, when all launches before it are done
+  virtual void free(const DeviceBuffer& buffer) = 0;  // a buffer from `allocate`, not a view
+  virtual Status copy_in(const DeviceBuffer& to, const void* from) = 0;  // copies to.bytes bytes
+  // Copies from.bytes bytes after all earlier launches have completed.
   virtual Status copy_out(void* to, const DeviceBuffer& from) = 0;
 
-  // `code` is what `compile` gave for `source`.
+  // Loads a kernel; `code` is the result of `compile` for `source`.
   virtual Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) = 0;
 
-  // Waits for all launches; a fault of one of them is an error here.
+  // Waits for all launches and returns an error if one of them failed.
   virtual Status synchronize() = 0;
 };
 
@@ -127,8 +128,8 @@ inline Result<double> Kernel::time(const LaunchArguments& arguments) {
 
 }  // namespace tgc
 
-// What a plugin's shared library exports: a new Device that the caller deletes, or null when it does not know that
-// version of the interface. `options` is what stands after the path in --device=plugin:PATH:OPTIONS.
+// A plugin's shared library exports this function. It returns a new Device that the caller deletes, or null if it does
+// not support that version of the interface. `options` is the OPTIONS of --device=plugin:PATH:OPTIONS.
 //   extern "C" tgc::Device* tgc_device(int version, const char* options)
 extern "C" {
 using TgcDeviceFunction = tgc::Device*(int version, const char* options);

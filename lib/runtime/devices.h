@@ -1,4 +1,4 @@
-// The backends that tgc has, by name, and plugins.
+// Creates devices by name: tgc's backends and plugins.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,26 +9,26 @@
 
 namespace tgc {
 
-// The device of a target or a name: "CPU" (by LLVM), "CPU:CLANG", "CL", "CUDA:PTX:sm_80", "AMD", "METAL", "REF",
-// "plugin:PATH[:OPTIONS]". Nothing of a driver is loaded yet. An unknown name is an error that lists what there is; a
-// plugin that does not load one with the reason.
+// Creates the device for a target or device name: "CPU" (LLVM), "CPU:CLANG", "CL", "CUDA:PTX:sm_80", "AMD", "METAL",
+// "REF", "plugin:PATH[:OPTIONS]". Loads no driver. Returns an error that lists the known devices if the name is
+// unknown, and one with the reason if a plugin does not load.
 Result<std::unique_ptr<Device>> make_device(std::string_view text);
 
-// The device's part of such a text: "CUDA". Of a plugin "plugin".
+// The device part of a target or device name: "CUDA" of "CUDA:PTX:sm_80"; "plugin" for a plugin.
 std::string_view device_part(std::string_view text);
 
-// A backend as a listing shows it.
+// The status of a backend, for listings.
 struct RuntimeInfo {
-  std::string name;      // as --device takes it: "CPU:LLVM", "CL"
-  std::string drives;    // what it is made of: "machine code by LLVM", "OpenCL through its loader"
+  std::string name;      // the name as --device takes it: "CPU:LLVM", "CL"
+  std::string drives;    // how it compiles and runs kernels: "C, machine code by clang"
   bool works = false;
-  std::string detail;    // the hardware in words, or why it does not work and what would help
-  std::string target;    // what kernels for it are lowered for by default, of one that works
+  std::string detail;    // the hardware, or why the backend does not work and what would help
+  std::string target;    // if it works: the target that kernels are lowered for by default
 };
-// Each backend opened in a process of its own, so that a driver that crashes or hangs does so there.
+// Opens every backend, each in its own process, so that a driver that crashes or hangs does not affect this one.
 std::vector<RuntimeInfo> runtimes();
 
-// Opens a device of that name in a process of its own and says what it found.
+// Opens the named device in its own process and returns its status.
 RuntimeInfo probe_device(std::string_view text);
 
 }  // namespace tgc

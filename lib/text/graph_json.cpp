@@ -8,8 +8,8 @@
 #include "lib/support/pytext.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/open_args.h"
+#include "lib/text/parse_cache.h"
 #include "lib/text/py_values.h"
-#include "lib/text/read_before.h"
 #include "lib/text/text_buffer.h"
 #include "lib/uop/release.h"
 #include "lib/uop/wellformed.h"
@@ -302,7 +302,7 @@ class JsonReader {
 
   // A dtype or an enum's value. A graph has few of them, again and again, and graphs have the same.
   Arg value_of(std::string_view text, size_t at) {
-    static constinit thread_local ReadBefore<DType> known_dtypes;
+    static constinit thread_local ParseCache<DType> known_dtypes;
     const bool is_dtype = text.size() >= sizeof(uint64_t) && text.starts_with("dtypes.");
     if (is_dtype)
       if (const DType* d = known_dtypes.find(text); d && (graph_.is_foreign() || d->scalar_kind() != Scalar::Other))

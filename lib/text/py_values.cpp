@@ -5,8 +5,8 @@
 
 #include "lib/support/settings.h"
 #include "lib/text/open_args.h"
+#include "lib/text/parse_cache.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/read_before.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {
@@ -294,7 +294,7 @@ std::string complete_repr(DType d) {
 // ---- dtypes: dtypes.float.vec(4).ptr(16, AddrSpace.REG), dtypes.imagef((4, 16, 4)), ...
 
 DType PyValues::dtype() {
-  static constinit thread_local ReadBefore<DType> known_dtypes;
+  static constinit thread_local ParseCache<DType> known_dtypes;
   size_t begin = pos_, end = pos_;
   while (is_name(text_[end]) || text_[end] == '.' || text_[end] == '(')
     end = text_[end] == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;

@@ -3,8 +3,8 @@
 
 #include "lib/support/name_table.h"
 #include "lib/support/settings.h"
+#include "lib/text/parse_cache.h"
 #include "lib/text/pyrender_reader.h"
-#include "lib/text/read_before.h"
 #include "lib/text/restore.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
@@ -83,7 +83,7 @@ PyValues::Value PyrenderReader::constant(size_t at) {
     DType dtype;
     Arg value;
   };
-  static constinit thread_local ReadBefore<KnownConst> known_by_dialect[2];
+  static constinit thread_local ParseCache<KnownConst> known_by_dialect[2];
   auto& known_consts = known_by_dialect[is_open()];
   size_t end = std::min(text_.find(')', pos_), text_.size() - 1) + 1;
   std::string_view piece = text_.substr(pos_, end - pos_);

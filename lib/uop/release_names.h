@@ -1,5 +1,5 @@
 // Names of dtypes and of enums' values that not every release has: what a graph of a release may hold, and what tells
-// whose a text is. Of ops lib/uop/ops.def says it; what one release calls by another name, lib/inspect/renames.def.
+// whose a text is. Of ops lib/uop/ops.def says it; what one release calls by another name, lib/diff/renames.def.
 #pragma once
 #include <algorithm>
 #include <string_view>

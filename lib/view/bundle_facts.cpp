@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/session/bundle.h"
+#include "lib/run/repro_bundle.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {

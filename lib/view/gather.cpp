@@ -4,15 +4,15 @@
 #include <map>
 #include <memory>
 
-#include "lib/inspect/trace_file.h"
-#include "lib/session/bisect.h"
-#include "lib/session/diff_input.h"
-#include "lib/session/elsewhere.h"
-#include "lib/session/model_trial.h"
-#include "lib/session/source.h"
+#include "lib/bisect/bisect.h"
+#include "lib/driver/source.h"
+#include "lib/recordings/diff_input.h"
+#include "lib/recordings/foreign_recordings.h"
+#include "lib/run/run_model.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/target/recorded_target.h"
 #include "lib/text/formats.h"
+#include "lib/trace/trace_file.h"
 #include "lib/view/bundle_facts.h"
 #include "passes/program.h"
 
@@ -133,7 +133,7 @@ class Gatherer {
       if (source->kind() == InputKind::Golden) return add_runs(name);
     }
     const size_t before = content_.graphs.size();
-    auto status = for_each_graph(session_, name, plan_.kernel, [&](Loaded in) { return add(std::move(in)); });
+    auto status = for_each_graph(session_, name, plan_.kernel, [&](InputGraph in) { return add(std::move(in)); });
     if (status || content_.graphs.size() > before || producer_elsewhere(name).empty()) return status;
     return add_runs(name);
   }
@@ -158,7 +158,7 @@ class Gatherer {
     return Unit{};
   }
 
-  Status add(Loaded in) {
+  Status add(InputGraph in) {
     if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
         !recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of(*in.record, {}, in.file),
@@ -187,8 +187,8 @@ class Gatherer {
   // Runs it, after it was recorded: what a trial makes in the graph would else be no news to the recording.
   Status try_out(Compilation& c, RecordedGraph& graph) {
     if (!plan_.run && !plan_.bisect) return Unit{};
-    Loaded in = c.loaded();
-    TrialSpec spec{.input = plan_.input, .kernel = plan_.kernel, .device = plan_.device};
+    InputGraph in = c.loaded();
+    RunOptions spec{.input = plan_.input, .kernel = plan_.kernel, .device = plan_.device};
     if (plan_.bisect) {
       if (graph.is_tensor_graph)
         return Diag{.message = "--bisect of '" + graph.name + "', a tensor graph", .expected = "a kernel"};
@@ -209,7 +209,7 @@ class Gatherer {
       }
       return Unit{};
     }
-    TrialReport report = run_trial(session_, in, spec);
+    RunReport report = run_kernel(session_, in, spec);
     if (!report.error.empty() || !report.bench) return Diag{.message = "--run: " + report.error};
     content_.measured_on = report.device;
     graph.measured = report.bench->quantile(0);

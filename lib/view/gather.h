@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "lib/session/session.h"
+#include "lib/driver/session.h"
 #include "lib/view/page.h"
 
 namespace tgc {

@@ -1,7 +1,7 @@
 #include "lib/view/recording.h"
 
 #include "lib/compilation/scoped_watch.h"
-#include "lib/inspect/watchers.h"
+#include "lib/trace/watchers.h"
 #include "lib/view/recording_writer.h"
 
 namespace tgc {

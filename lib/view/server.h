@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "lib/session/session.h"
+#include "lib/driver/session.h"
 #include "lib/view/page.h"
 #include "lib/view/request.h"
 

@@ -7,7 +7,7 @@
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
 #include "passes/symbolic/guards.h"
-#include "passes/symbolic/remembered.h"
+#include "passes/symbolic/memoize.h"
 #include "passes/symbolic/symbolic.h"
 
 namespace tgc {
@@ -224,7 +224,7 @@ struct DivModOnce {
 };
 
 Taken fold_divmod_general(UOp d) {
-  return remembered<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
+  return memoize<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 
 // ---- guards

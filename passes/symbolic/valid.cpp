@@ -6,7 +6,7 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
-#include "passes/symbolic/remembered.h"
+#include "passes/symbolic/memoize.h"
 
 namespace tgc {
 
@@ -121,8 +121,8 @@ struct GivenValidByCases {
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
   auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // later stages ask again
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
-  return try_simplex ? remembered<GivenValidByCases>(u.graph(), key, simplify)
-                     : remembered<GivenValid>(u.graph(), key, simplify);
+  return try_simplex ? memoize<GivenValidByCases>(u.graph(), key, simplify)
+                     : memoize<GivenValid>(u.graph(), key, simplify);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Which nodes of two graphs correspond, by structure: as `tgc diff` has it (lib/inspect/graph_match.cpp, whose words
+// Which nodes of two graphs correspond, by structure: as `tgc diff` has it (lib/diff/graph_match.cpp, whose words
 // are used here). The numbers of ranges and local buffers are names, which say nothing.
 import {Table} from "./table.js";
 /** @typedef {import("./data.js").Recorded} Recorded */

@@ -8,8 +8,8 @@
 
 namespace tgc::ptx {
 
-using Loaded = Modules<LoadedModule, Code>;
-using Kernel = Loaded::Kernel;
+using InputGraph = Modules<LoadedModule, Code>;
+using Kernel = InputGraph::Kernel;
 
 // A launch as the driver is asked for it; a graph keeps such nodes.
 struct LaunchNode {
@@ -25,7 +25,7 @@ class Gpu : public Driver {
 
   int architecture() const { return architecture_; }  // 90 of sm_90
   std::string name() const;
-  Loaded& modules() { return modules_; }
+  InputGraph& modules() { return modules_; }
 
   // `log` gets what a compiler would say of the text.
   int load(std::string_view text, LoadedModule*& module, std::string& log);
@@ -37,7 +37,7 @@ class Gpu : public Driver {
   Gpu();
 
   int architecture_ = 90;
-  Loaded modules_;
+  InputGraph modules_;
 };
 
 }  // namespace tgc::ptx

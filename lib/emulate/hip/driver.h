@@ -6,15 +6,15 @@
 
 namespace tgc::hip {
 
-using Loaded = Modules<LoadedModule, Code>;
-using Kernel = Loaded::Kernel;
+using InputGraph = Modules<LoadedModule, Code>;
+using Kernel = InputGraph::Kernel;
 
 class Gpu : public Driver {
  public:
   static Gpu& get();
 
   const std::string& architecture() const { return architecture_; }  // "gfx1100"
-  Loaded& modules() { return modules_; }
+  InputGraph& modules() { return modules_; }
 
   int load(const void* image, LoadedModule*& module);
   // The arguments come as one block (hipModuleLaunchKernel's `extra`).
@@ -25,7 +25,7 @@ class Gpu : public Driver {
   Gpu();
 
   std::string architecture_ = "gfx1100";
-  Loaded modules_;
+  InputGraph modules_;
 };
 
 }  // namespace tgc::hip

@@ -1,5 +1,5 @@
-// Fibers: stacks that one thread of the host switches between. What runs on one is code without exceptions and without
-// destructors, so that a fiber can be left for good anywhere.
+// Fibers: stacks that one host thread switches between. Code on a fiber must not throw or rely on destructors, because a
+// fiber may be abandoned at any point.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,24 +8,22 @@ namespace tgc::metal {
 
 class Fiber {
  public:
-  // A stack, with a page that nobody may touch below it, on which `body` begins when it is first switched to. `body`
-  // must not return. Throws std::bad_alloc.
+  // Allocates a stack with an inaccessible guard area below it. The first enter() calls `body`, which must not return.
+  // Throws std::bad_alloc.
   explicit Fiber(void (*body)());
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // From the stack of the host, which goes on when the fiber leaves.
-  void enter();
-  // From the fiber back to where it was entered from.
-  void leave();
+  void enter();  // called on the host's stack: runs the fiber until it leaves
+  void leave();  // called on the fiber: returns to the caller of enter()
 
   uint64_t stack_begin() const { return stack_; }
   uint64_t stack_bytes() const;
 
  private:
   uint64_t stack_ = 0;
-  void *own_ = nullptr, *host_ = nullptr;  // where either stands
+  void *own_ = nullptr, *host_ = nullptr;  // saved stack pointers of the fiber and of the host
 };
 
 }  // namespace tgc::metal

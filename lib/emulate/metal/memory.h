@@ -1,5 +1,5 @@
-// The memory that a kernel's threads may access, and what is known of its bytes: whether anybody in this group has
-// stored them, and on request who accessed them since the last barrier.
+// The memory ranges that a Metal kernel may access. Tracks which bytes of threadgroup memory the current group has
+// stored and, with --race, the accesses since the last barrier.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,26 +23,27 @@ class Memory {
  public:
   Memory(const std::vector<Range>& ranges, bool check_races);
 
-  // The threadgroup memory of that number in the kernel, made when the first thread asks. At a multiple of 16; null
-  // when the group has no room for it.
+  // Returns threadgroup array `number` of the kernel, aligned to 16; allocated on first use. Null if the kernel's arrays
+  // together exceed kMostThreadgroupBytes.
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name);
 
   void begin_group() { group_++, races_.forget(); }
   void pass_barrier() { races_.forget(); }
 
-  // Whether it lies within one range that may be accessed.
+  // True if one accessible range contains all of the access. Makes that range the one that the next four functions use.
   bool holds(const Access& a) {
     if (!ranges_.empty() && ranges_[recent_].holds(a)) return true;
     return find(a);
   }
-  // Of an access that some range holds, since the last call: whether it is watched; what of it no thread of the group
-  // has stored before, noting what it stores; the race that it is; "data1 at byte 8".
+  // True if never_stored or race must be called for the access.
   bool is_watched() const { return check_races_ || ranges_[recent_].is_threadgroup; }
+  // For a load of threadgroup memory, the first byte that no thread of the group has stored. Records a store.
   std::optional<uint64_t> never_stored(const Access& a);
+  // Records the access and returns its race with an earlier one, if races are checked.
   std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);
-  std::string place_within(uint64_t address) const;
+  std::string place_within(uint64_t address) const;  // "data1 at byte 8"
 
-  // "8 bytes after the end of data1 (32 bytes)" of an access that no range holds.
+  // Describes an access that no range contains: "8 bytes after the end of data1 (32 bytes)".
   std::string place_of(const Access& a) const;
 
  private:
@@ -50,15 +51,15 @@ class Memory {
     std::string name;
     uint64_t begin = 0, bytes = 0;
     bool is_threadgroup = false;
-    std::vector<uint32_t> stored = {};  // of threadgroup memory, by byte: the group that stored it last
-    std::unique_ptr<uint8_t[]> own = {};  // of threadgroup memory
+    std::vector<uint32_t> stored = {};  // threadgroup memory: per byte, the number of the group that last stored it
+    std::unique_ptr<uint8_t[]> own = {};  // threadgroup memory: the allocation
 
     bool holds(const Access& a) const { return a.address - begin < bytes && bytes - (a.address - begin) >= a.bytes; }
   };
   bool find(const Access& a);
 
   std::vector<Known> ranges_;
-  std::vector<size_t> threadgroup_;  // by number: which range, + 1
+  std::vector<size_t> threadgroup_;  // by array number: index in ranges_ plus 1; 0 if not allocated yet
   size_t recent_ = 0;
   uint64_t threadgroup_bytes_ = 0;
   uint32_t group_ = 0;

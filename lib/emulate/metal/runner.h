@@ -1,4 +1,4 @@
-// The threads of a kernel at work: what run_grid and the functions that a kernel calls share.
+// The scheduler of a Metal kernel's threads, shared by run_grid and the functions that compiled kernels call.
 #pragma once
 #include <deque>
 #include <utility>
@@ -9,7 +9,8 @@
 
 namespace tgc::metal {
 
-// A thread's part of D = A * B + C, 8 x 8 each, as library.cpp has it.
+// One lane's elements of D = A * B + C, 8x8 each, distributed over 32 lanes. The layout must match
+// lib/compile/metal/library.cpp.
 struct Fragments {
   float a[2], b[2], c[2], d[2];
 };
@@ -19,23 +20,24 @@ class Runner {
   explicit Runner(const Grid& grid);
   std::optional<Fault> run();
 
-  // That whose kernel runs on this thread of the host.
+  // The runner whose kernel executes on this host thread.
   static Runner& current();
 
-  // All below is called on the fiber of the thread that runs.
+  // The functions below are called on the running thread's fiber. `at` is the caller's return address.
   void access(const Access& a, bool aligned, uint64_t at) {
     if (aligned && (a.address & (a.bytes - 1))) fail_access(a, at);
-    if (a.address - stack_.begin < stack_.bytes) return;  // what the compiler put there
+    if (a.address - stack_.begin < stack_.bytes) return;  // the thread's own stack
     if (!memory_.holds(a)) fail_access(a, at);
     if (memory_.is_watched()) watch(a, at);
   }
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at);
-  // Until all threads of the group, or with `fragments` of the SIMD group, have come; `at` is where it is called from.
+  // Waits for all threads of the group at a barrier; with `fragments`, for all 32 threads of the SIMD group, which then
+  // multiply their matrices.
   void wait(Fragments* fragments, uint64_t at);
 
  private:
   struct Waiting {
-    Fiber* fiber = nullptr;  // null: it does not wait
+    Fiber* fiber = nullptr;  // null if the thread does not wait
     Fragments* fragments = nullptr;
     uint64_t at = 0;
   };
@@ -54,13 +56,13 @@ class Runner {
 
   const Grid& grid_;
   Memory memory_;
-  const uint32_t threads_;  // of a group
+  const uint32_t threads_;  // threads per group
   std::array<uint32_t, 3> group_{};
-  uint32_t thread_ = 0, next_ = 0, ended_ = 0;  // that runs; to begin next; how many have ended
+  uint32_t thread_ = 0, next_ = 0, ended_ = 0;  // running thread; next thread to start; number of finished threads
   std::deque<Fiber> fibers_;
   std::vector<Fiber*> idle_;
-  Fiber* fiber_ = nullptr;  // that runs
-  Range stack_;             // its
+  Fiber* fiber_ = nullptr;  // the running fiber
+  Range stack_;             // its stack
   std::vector<Waiting> waiting_;
   std::optional<Fault> fault_;
 };

@@ -1,0 +1,133 @@
+// Faults of renderers are named by the node that is printed wrongly, with its line: that line is found by holding the
+// source with the fault against the one without.
+#include "lib/bisect/first_wrong_node.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lib/bisect/rewrite_bisect.h"
+#include "lib/compilation/compilation.h"
+#include "lib/driver/compile_copy.h"
+#include "lib/driver/source.h"
+#include "lib/support/lines.h"
+#include "lib/support/testing.h"
+#include "renderers/renderer.h"
+
+namespace tgc {
+namespace {
+
+using Verdict = BisectReport::Verdict;
+
+// data0[i, j] = a[i, 3 - j // 3] and 0 beside it, plus the sum over k of a[i, k] * b[j, (k + i) % 4]
+constexpr const char* kPlaces =
+    "i = UOp.range(6, 0, AxisType.LOOP)\n"
+    "j = UOp.range(10, 1, AxisType.LOOP)\n"
+    "k = UOp.range(5, 2, AxisType.REDUCE)\n"
+    "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(30), (), 1)\n"
+    "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(40), (), 2)\n"
+    "s = (a.index(i*5+k)*b.index(j*4+(k+i)%4)).reduce(k, arg=Ops.ADD)\n"
+    "p = (j<7).where(a.index(i*5+3+j//3*-1), UOp.const(dtypes.float, 0.0))\n"
+    "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(60), (), 0).index(i*10+j, ptr=True).store(s+p).end(i, j).sink()\n";
+
+// data0[i] = the sum over k of (a < b ? a * b : a - b), and where that is less than 1 the half of it
+constexpr const char* kValues =
+    "i = UOp.range(6, 0, AxisType.LOOP)\n"
+    "k = UOp.range(50, 2, AxisType.REDUCE)\n"
+    "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(300), (), 1).index(i*50+k)\n"
+    "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(300), (), 2).index(i*50+k)\n"
+    "m = (a<b).where(a*b, a+b*UOp.const(dtypes.float, -1.0))\n"
+    "s = m.reduce(k, arg=Ops.ADD)\n"
+    "h = (s<1.0).where(s*UOp.const(dtypes.float, 0.5), s)\n"
+    "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(6), (), 0).index(i, ptr=True).store(h).end(i).sink()\n";
+
+InputGraph loaded(const char* text) {
+  InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  in.info.name = "kernel";
+  return in;
+}
+
+struct Linear {
+  Compilation compilation;
+  std::vector<UOp> list;
+  Target target;
+  std::vector<std::string> source() const {
+    std::string text = render_source(target, list).value_or_throw();
+    std::vector<std::string> out;
+    for (std::string_view line : lines_of(text)) out.emplace_back(line);
+    return out;
+  }
+};
+
+Linear linear(const char* text, const std::string& device) {
+  InputGraph in = loaded(text);
+  Compilation c = compile_copy(Session(), in, device, Settings());
+  auto listed = c.list();
+  std::vector<UOp> list = std::move(listed.value_or_throw());
+  return {std::move(c), std::move(list), parse_target(device, Settings()).value_or_throw()};
+}
+
+struct Tally {
+  size_t wrong = 0, named = 0;
+};
+
+// Every fault in nodes of that op: what fails is blamed upon the node, in a line that the fault changed, or upon none.
+// Of many the first three and every twelfth.
+Tally bisect_all(const char* text, const std::string& renderer, const std::string& op) {
+  Tally out;
+  Linear right = linear(text, "CPU:" + renderer);
+  std::vector<UOp> nodes;
+  std::ranges::copy_if(right.list, std::back_inserter(nodes), [&](UOp u) { return name_of(u.op()) == op; });
+  const std::vector<std::string> before = right.source();
+  for (size_t n = 1; n <= nodes.size(); n++) {
+    if (n > 3 && n % 12) continue;
+    WithEnvironment with("TGC_FAULT", "renderer:" + renderer + "." + op + "@" + std::to_string(n));
+    const std::vector<std::string> after = right.source();
+    if (after == before) continue;
+    InputGraph in = loaded(text);
+    BisectReport report = bisect(Session(), in, {.device = "CPU:" + renderer});
+    INFO(renderer, " ", op, "@", n, "\n", report.text(), report.error);
+    if (report.verdict == Verdict::Same) continue;  // of no consequence
+    out.wrong++;
+    CHECK(report.verdict == Verdict::Renderer);
+    if (report.before.empty()) continue;
+    out.named++;
+    CHECK(report.confirmed);
+    CHECK(report.proof.empty());
+    CHECK(report.before == tree_text(nodes[n - 1], 1));
+    REQUIRE(report.location.starts_with("line "));
+    size_t line = std::stoul(report.location.substr(5));
+    REQUIRE(line <= after.size());
+    CHECK(report.after.starts_with(after[line - 1]));
+    CHECK(std::ranges::find(before, after[line - 1]) == before.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("bisect: a renderer's fault in the arithmetic of places is named, with the line that it changes") {
+  size_t wrong = 0;
+  for (const char* renderer : {"CLANG", "LLVM"})
+    for (const char* op : {"ADD", "MUL", "CMPLT", "WHERE", "IDIV", "AND"}) {
+      Tally t = bisect_all(kPlaces, renderer, op);
+      INFO(std::string(renderer), " ", std::string(op));
+      CHECK(t.named == t.wrong);
+      wrong += t.wrong;
+    }
+  CHECK(wrong >= 20);
+}
+
+TEST_CASE("bisect: a renderer's fault in values is named, with the line that it changes") {
+  size_t wrong = 0;
+  for (const char* renderer : {"CLANG", "LLVM"})
+    for (const char* op : {"ADD", "MUL", "SUB", "CMPLT", "WHERE"}) {
+      Tally t = bisect_all(kValues, renderer, op);
+      INFO(std::string(renderer), " ", std::string(op));
+      CHECK(t.named == t.wrong);
+      wrong += t.wrong;
+    }
+  CHECK(wrong > 30);
+}
+
+}  // namespace tgc

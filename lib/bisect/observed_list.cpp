@@ -1,0 +1,188 @@
+#include "lib/bisect/observed_list.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace tgc {
+namespace {
+
+constexpr OpSet kParameters = {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR};
+
+bool has_value(UOp u) {
+  constexpr int64_t kMostElements = 16;  // more have the tiles of tensor cores
+  DType d = u.dtype();
+  return d.is_value() && !d.is(Scalar::Void) && d.count() <= kMostElements && !u.in(kParameters);
+}
+
+}  // namespace
+
+ObservedList::ObservedList(std::span<const UOp> list) : list_(list) {
+  std::vector<size_t> open;
+  int64_t number = 0;
+  for (UOp u : list)
+    if (u.is(Op::DEFINE_GLOBAL)) number = std::max(number, u.arg().small_int() + 1);
+  for (size_t i = 0; i < list.size(); i++) {
+    UOp u = list[i];
+    if (u.in({Op::RANGE, Op::SPECIAL})) {
+      auto most = u.vmax().as_int().to_int64();
+      loops_.push_back({i, most && *most >= 0 && *most < INT32_MAX ? *most + 1 : INT32_MAX});
+      open.push_back(loops_.size() - 1);
+      shorten(open);
+    }
+    around_.push_back(open);
+    numbers_.push_back(number);
+    if (has_value(u)) number += u.dtype().count();
+    if (!u.is(Op::END)) continue;
+    for (UOp range : u.src()) std::erase_if(open, [&](size_t loop) { return list[loops_[loop].at] == range; });
+  }
+}
+
+void ObservedList::shorten(const std::vector<size_t>& around) {
+  auto runs = [&] {
+    double product = 1;
+    for (size_t loop : around) product *= double(loops_[loop].size);
+    return product;
+  };
+  auto can_be_cut = [&](size_t loop) {
+    UOp u = list_[loops_[loop].at];
+    return u.is(Op::RANGE) && u.src(0).is(Op::CONST) && loops_[loop].size > 2;
+  };
+  while (runs() > kMostIterations) {
+    size_t longest = SIZE_MAX;
+    for (size_t loop : around)
+      if (can_be_cut(loop) && (longest == SIZE_MAX || loops_[loop].size > loops_[longest].size)) longest = loop;
+    if (longest == SIZE_MAX) return void(is_short_ = false);
+    loops_[longest].size = (loops_[longest].size + 1) / 2, loops_[longest].is_cut = true;
+  }
+}
+
+int64_t ObservedList::iterations(size_t node) const {
+  int64_t out = 1;
+  for (size_t loop : around_[node]) out *= loops_[loop].size;
+  return out;
+}
+
+std::vector<size_t> ObservedList::values() const {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < list_.size(); i++)
+    if (has_value(list_[i])) out.push_back(i);
+  return out;
+}
+
+std::string ObservedList::array_name(size_t node, size_t element) const {
+  return "data" + std::to_string(numbers_[node] + int64_t(element));
+}
+
+std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const {
+  std::vector<int64_t> out;
+  int64_t size = iterations(node);
+  for (size_t loop : around_[node]) {
+    size /= loops_[loop].size;
+    out.push_back(int64_t(loops_[loop].at));
+    out.push_back(iteration / size % loops_[loop].size);
+  }
+  out.push_back(int64_t(node));
+  return out;
+}
+
+// One list. What it adds has a tag, so that a renderer's fault does not count it (renderers/misprint.h).
+class ObservedList::Maker {
+ public:
+  Maker(const ObservedList& of, const Variant& variant) : of_(of), variant_(variant), graph_(of.list_[0].graph()) {}
+
+  std::vector<UOp> made() {
+    size_t arrays = 0;
+    for (size_t i = 0; i < of_.list_.size(); i++)
+      if (of_.list_[i].is(Op::DEFINE_GLOBAL)) arrays = i + 1;
+    for (size_t i = 0; i < of_.list_.size(); i++) {
+      if (i == arrays) add_arrays();
+      add(i);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  UOp put(UOp u) { return out_.emplace_back(u); }
+  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // a node of its own in each block
+
+  UOp zero() { return put_own(graph_.constant(dtypes::int32, Const(int64_t(0)))); }
+
+  void add_arrays() {
+    zero_ = zero();
+    for (size_t node : variant_.watched) add_arrays(node);
+    if (variant_.replaced < of_.list_.size()) add_arrays(variant_.replaced);
+  }
+
+  void add_arrays(size_t node) {
+    std::vector<UOp>& arrays = arrays_[node];
+    DType dtype = of_.list_[node].dtype().scalar().ptr(of_.iterations(node));
+    for (size_t e = 0; e < of_.arrays_of(node); e++)
+      arrays.push_back(put(graph_.node(Op::DEFINE_GLOBAL, dtype, {}, Arg(of_.numbers_[node] + int64_t(e)))));
+  }
+
+  void add(size_t node) {
+    UOp u = of_.list_[node];
+    auto loop = std::ranges::find(of_.loops_, node, &Loop::at);
+    std::vector<UOp> src;
+    for (UOp s : u.src()) {
+      bool keeps_loop = s.in({Op::RANGE, Op::SPECIAL}) && u.in({Op::END, Op::RANGE});
+      auto& instead = keeps_loop ? made_ : instead_;
+      src.push_back(instead.contains(s) ? instead[s] : s);
+    }
+    if (loop != of_.loops_.end() && loop->is_cut)
+      src[0] = put_own(graph_.constant(u.src(0).dtype(), Const(loop->size)));
+    if (variant_.calm && u.is(Op::INDEX) && u.src(0).is(Op::DEFINE_GLOBAL)) src[1] = zero();  // a place of its own
+    UOp same = put(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
+    made_[u] = instead_[u] = same;
+    if (loop != of_.loops_.end()) enter(node);
+    if (std::ranges::find(variant_.watched, node) != variant_.watched.end()) store(node, same);
+    if (node == variant_.replaced) instead_[u] = load(node);
+  }
+
+  // Which iteration of the loops around it begins with that loop.
+  void enter(size_t node) {
+    UOp at;
+    for (size_t loop : of_.around_[node]) {
+      UOp i = made_.at(of_.list_[of_.loops_[loop].at]);
+      if (!(i.dtype() == dtypes::int32)) i = put_own(i.cast(dtypes::int32));
+      if (at) at = put_own(at.alu(Op::MUL, put_own(graph_.constant(dtypes::int32, Const(of_.loops_[loop].size)))));
+      at = at ? put_own(at.alu(Op::ADD, i)) : i;
+    }
+    iteration_[of_.around_[node]] = at;
+  }
+  UOp iteration(size_t node) const { return of_.around_[node].empty() ? zero_ : iteration_.at(of_.around_[node]); }
+
+  void store(size_t node, UOp value) {
+    UOp at = iteration(node);
+    const std::vector<UOp>& arrays = arrays_.at(node);
+    for (size_t e = 0; e < arrays.size(); e++) {
+      DType element = value.dtype().scalar();
+      UOp one = value;
+      if (arrays.size() > 1) one = put_own(graph_.node(Op::GEP, element, value, graph_.tuple({int64_t(e)})));
+      put_own(put_own(arrays[e].index_ptr(at)).store(one));
+    }
+  }
+
+  UOp load(size_t node) {
+    UOp at = iteration(node);
+    std::vector<UOp> elements;
+    for (UOp array : arrays_.at(node)) elements.push_back(put_own(put_own(array.index_ptr(at)).load()));
+    return elements.size() == 1 ? elements[0]
+                                : put_own(graph_.node(Op::VECTORIZE, of_.list_[node].dtype(), elements));
+  }
+
+  const ObservedList& of_;
+  const Variant& variant_;
+  Graph& graph_;
+  std::vector<UOp> out_;
+  UOp zero_;
+  std::unordered_map<size_t, std::vector<UOp>> arrays_;
+  std::unordered_map<UOp, UOp> made_, instead_;  // a node of the list; what others take for it
+  std::map<std::vector<size_t>, UOp> iteration_;  // of the loops that are open
+  int64_t tags_ = 0;
+};
+
+std::vector<UOp> ObservedList::made(const Variant& variant) const { return Maker(*this, variant).made(); }
+
+}  // namespace tgc

@@ -1,0 +1,91 @@
+// Bundles without a shell: a failing run leaves one, which repeats the failure for as long as there is one.
+#include "lib/run/repro_bundle.h"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "lib/bisect/bisect.h"
+#include "lib/rewrite/fault.h"
+#include "lib/text/input_file.h"
+
+using namespace tgc;
+namespace fs = std::filesystem;
+
+namespace {
+
+// data0[i] = data1[i * 3] / 7 for i < 8
+const char* kDivision =
+    "i = UOp.range(8, 0, AxisType.LOOP)\n"
+    "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(24), (), 1).index(i*3)\n"
+    "v = UOp(Ops.IDIV, dtypes.int, (a, UOp.const(dtypes.int, 7)), None)\n"
+    "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+
+InputGraph loaded(InputKind kind, const std::string& text) {
+  InputGraph in = std::move(load_text({}, kind, text, "test").value_or_throw());
+  if (in.info.name.empty()) in.info.name = "division";
+  return in;
+}
+
+}  // namespace
+
+TEST_CASE("bundle: a failing run leaves one file, which repeats it, and bisect takes it") {
+  Session session;
+  fs::path path = fs::temp_directory_path() / ("tgc_bundle." + std::to_string(getpid()) + ".repro");
+  std::string file = path.string(), text;
+  {
+    set_fault_of_thread(FaultSpec{"load-index", 1});
+    InputGraph in = loaded(InputKind::Pyrender, kDivision);
+    RunReport report = run_kernel(session, in, {.device = "CPU:LLVM", .repro = file});
+    CHECK(report.error == "");
+    CHECK(report.exit_code() == 1);
+    CHECK(report.again == "tgc run " + file);
+    text = std::move(read_file(file).value_or_throw());
+    CHECK(detect_kind(text) == InputKind::Repro);
+    InputGraph again = loaded(InputKind::Repro, text);
+    CHECK(again.report.repro->symptom == "wrong");
+    CHECK(again.info.target == "CPU:LLVM");
+    CHECK(again.report.repro->inputs.size() == 1);  // data0 is only written
+    RepeatReport repeated = repeat(session, again, {});
+    CHECK(repeated.happens());
+    CHECK(repeated.exit_code() == 1);
+    BisectReport blamed = bisect(session, again, {});
+    CHECK(blamed.rule == "load-index");
+    set_fault_of_thread(std::nullopt);
+    fs::remove(path);
+  }
+  InputGraph mended = loaded(InputKind::Repro, text);
+  RepeatReport repeated = repeat(session, mended, {});
+  CHECK(repeated.error == "");
+  CHECK(repeated.exit_code() == 0);
+  CHECK(repeated.text().find("no longer happens") != std::string::npos);
+}
+
+TEST_CASE("bundle: a variable that the graph no longer has is left out") {
+  Session session;
+  InputGraph in = loaded(InputKind::Pyrender, kDivision);
+  Placement place = place_in_ref();
+  RunOptions spec{.device = "REF", .variables = {{"n", 3}}};
+  std::string text = bundle_text(session, spec, in, place, Repro{.symptom = "wrong"});
+  CHECK(text.find("variables") == std::string::npos);
+  CHECK(loaded(InputKind::Repro, text).report.repro->variables.empty());
+}
+
+TEST_CASE("bundle: symptoms tell a refusal from a wrong value, and one refusal from another") {
+  Session session;
+  auto symptom = [&](const std::string& text, const char* device) {
+    InputGraph in = loaded(InputKind::Pyrender, text);
+    return std::move(symptom_of(session, in, {.device = device}).value_or_throw());
+  };
+  CHECK(symptom(kDivision, "CPU:LLVM").kind == FailureSignature::Kind::None);
+  std::string by_zero = kDivision;
+  by_zero.replace(by_zero.find("dtypes.int, 7"), 13, "dtypes.int, 0");
+  CHECK(symptom(by_zero, "CPU:LLVM").kind != FailureSignature::Kind::Wrong);
+  std::string special = kDivision;
+  special.replace(special.find("i*3"), 3, "i*30");
+  FailureSignature outside = symptom(special, "REF");
+  CHECK(outside.kind == FailureSignature::Kind::Crash);
+  CHECK(outside.cause.find("30") == std::string::npos);
+}

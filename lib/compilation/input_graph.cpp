@@ -1,0 +1,49 @@
+#include "lib/compilation/input_graph.h"
+
+#include "lib/target/target.h"
+
+namespace tgc {
+
+Diag InputGraph::diag_at(UOp node, std::string message) const {
+  return tgc::diag_at(text, place_of(report.places, node.id()), file, std::move(message), "");
+}
+
+std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
+  std::string out;
+  for (const GoldenMetadata& m : metadata) out += (out.empty() ? "" : ", ") + m.text();
+  return out;
+}
+
+Diag made_elsewhere(std::string_view producer, const std::string& file) {
+  return {.message = "records of " + std::string(producer) +
+                     "; the pipeline here is 0.12.0's; compare recordings with tgc diff",
+          .file = file};
+}
+
+bool looks_like_tensor_graph(UOp root) {
+  return !op_in_backward_slice_with_self(root, {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::SPECIAL}) &&
+         op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});
+}
+
+Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
+                         bool take_malformed) {
+  InputGraph out;
+  out.report.take_malformed = take_malformed;
+  out.graph = std::make_unique<Graph>(settings);
+  auto read = read_graph(*out.graph, kind, text, file, &out.report);
+  if (!read) return read.diag();
+  out.root = read->root;
+  out.list = std::move(read->list);
+  out.info = std::move(read->info);
+  out.text = text;
+  out.file = file;
+  out.is_tensor_graph = looks_like_tensor_graph(out.root);
+  return out;
+}
+
+std::string target_of_device(std::string_view device, const Settings& settings) {
+  std::string name(device.substr(0, device.find(':')));
+  return parse_target(name, settings) ? name : "CPU";
+}
+
+}  // namespace tgc

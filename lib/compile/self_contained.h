@@ -1,0 +1,13 @@
+// Checks that a source is closed: that compiling it reads no other file. Before any compiler sees a source, this check
+// rejects preprocessor directives (#include, #embed, __has_include) and inline assembly (.incbin, .include), except for
+// the few lines that tinygrad's renderers print, such as tensor core instructions. As a second barrier,
+// clang_engine.cpp gives clang no files except its own headers and AMD's libraries.
+#pragma once
+#include "lib/compile/compile.h"
+
+namespace tgc {
+
+// Throws Rejected, with line and column, if `source` has a directive or inline assembly that no renderer prints.
+void check_closed(Language language, std::string_view source);
+
+}  // namespace tgc

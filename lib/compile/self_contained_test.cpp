@@ -1,0 +1,81 @@
+#include "lib/compile/self_contained.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/compile/backends.h"
+
+using namespace tgc;
+
+namespace {
+
+// Why a source is refused; "" when it is not.
+std::string refusal(Language language, std::string_view source) {
+  try {
+    check_closed(language, source);
+    return "";
+  } catch (const Rejected& rejected) {
+    return rejected.diag().text();
+  }
+}
+
+bool begins(const std::string& text, std::string_view part) { return text.starts_with(part); }
+
+}  // namespace
+
+TEST_CASE("closed: no line for the preprocessor but those of the renderers") {
+  for (Language l : {Language::C, Language::Cuda, Language::Hip, Language::OpenCl}) {
+    CHECK(refusal(l, "#define half _Float16\nvoid f() {}\n") == "");
+    CHECK(refusal(l, "#define __WMMA_16_16_16_half_float __builtin_amdgcn_mfma_f32_16x16x16f16\n") == "");
+    CHECK(begins(refusal(l, "void f() {\n  #include \"/etc/passwd\"\n}"), "2:3: a line for the preprocessor"));
+    for (std::string_view source :
+         {"#embed \"/etc/passwd\"", "int a[] = {\n#embed </etc/passwd>\n};", "#if __has_include(\"/etc/x\")\n#endif",
+          "/**/ #include \"x\"", "%:include \"x\"", "?" "?=include \"x\"", "#inc\\\nlude \"x\"",
+          "#define half _Float16 // \\\n#include \"x\"", "#define __a __builtin_amdgcn_b(\"x\")", "#define X a##sm"}) {
+      INFO(source);
+      CHECK(refusal(l, source) != "");
+    }
+  }
+}
+
+TEST_CASE("closed: no inline assembly but that of tensor cores") {
+  for (Language l : {Language::C, Language::Hip, Language::OpenCl})
+    for (std::string_view source : {"asm(\".incbin \\\"/etc/passwd\\\"\");", "void f() { __asm__ volatile(\"x\"); }",
+                                    "__asm(\".include \\\"x\\\"\");"})
+      CHECK(begins(refusal(l, source).substr(refusal(l, source).find(' ') + 1), "inline assembly"));
+  CHECK(refusal(Language::C, "int plasma, asm_1;") == "");
+  CHECK(refusal(Language::Cuda, "  asm(\"mma.sync.aligned.m16n8k16\");") == "");
+  constexpr Language kIr = Language::LlvmIr;
+  CHECK(refusal(kIr, "module asm \".incbin \\22/etc/passwd\\22\"") != "");
+  CHECK(refusal(kIr, "  call void asm sideeffect \".include \\22x\\22\", \"\"()") != "");
+  CHECK(refusal(kIr, "  call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\""
+                     "(i32 4, i64 %x) #0; AMX ldz") == "");
+  CHECK(refusal(kIr, "define void @asm(i32 %asm) {") == "");
+}
+
+TEST_CASE("closed: what a source does not take in does not get into code") {
+  for (auto [renderer, source] :
+       {std::pair("CLANG", "#include \"/etc/hostname\"\nvoid f() {}"),
+        std::pair("LLVM", "module asm \".incbin \\22/etc/hostname\\22\"\ndefine void @f() {\n  ret void\n}")}) {
+    auto job = compile_job("CPU", renderer, "");
+    REQUIRE(job.ok());
+    job->source = source, job->name = "closed";
+    std::string why = compile_uncached(*job, Artifact::Binary).diag().message;
+    CHECK(why.find("sources take in no files") != std::string::npos);
+  }
+}
+
+TEST_CASE("closed: code gets mathematics and memory functions, nothing of the C library besides") {
+  auto load = [](std::string source) {
+    auto job = compile_job("CPU", "CLANG", "");
+    job->source = std::move(source), job->name = "f";
+    auto code = load_code(*job);
+    return code ? std::string() : code.diag().text();
+  };
+  CHECK(load("float exp2f(float);\nvoid f(float* x) { x[0] = exp2f(x[0]); }") == "");
+  CHECK(load("void* memcpy(void*, void*, unsigned long);\nvoid f(char* x, long n) { memcpy(x, x + n, n); }") == "");
+  for (const char* name : {"system", "execve", "open", "socket", "fork", "dlsym", "mprotect"}) {
+    std::string declared = "int " + std::string(name) + "(const char*);\n";
+    std::string why = load(declared + "void f(char* x) { " + name + "(x); }");
+    CHECK(why.find("which kernels do not get") != std::string::npos);
+  }
+}

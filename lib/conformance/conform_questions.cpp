@@ -1,0 +1,64 @@
+#include "lib/conformance/conform_questions.h"
+
+#include "lib/compilation/compilation.h"
+#include "lib/replay/replay.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+// The graphs that the pipeline here makes of a record's AST, as long as their letters are the record's.
+class OwnGraphs {
+ public:
+  OwnGraphs(const GoldenRecord& r, const GoldenHeader& header) {
+    if (release_of(header.producer) != Release::v0_12 || detect_kind(r.ast) != InputKind::Pyrender) return;
+    auto settings = settings_from(settings_of(header, r));
+    if (!settings) return;
+    auto in = load_text(*settings, InputKind::Pyrender, r.ast, r.id);
+    if (!in) return;
+    in->is_tensor_graph = r.target.empty();
+    auto begun = Compilation::begin(std::move(*in), {.target = r.target});
+    if (begun) c_.emplace(std::move(*begun));
+  }
+
+  // What there is after that stage, as JSON; empty where ours is not known to be what was recorded.
+  std::string after(const std::string& stage, const std::string& recorded) {
+    const StageRow* row = find_row(stage);
+    if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
+    auto letters = pyrender(c_->current());
+    if (!letters || *letters != recorded) return c_.reset(), "";
+    return graph_to_json(c_->current(), {});
+  }
+  std::string list(const std::string& recorded) {
+    if (!c_ || !c_->list() || print_uops(*c_->list()) != recorded) return recorded;
+    return list_to_json(*c_->list(), {});
+  }
+
+ private:
+  std::optional<Compilation> c_;  // nullopt: what it makes from here on is not known to be the record's
+};
+
+}  // namespace
+
+std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
+  OwnGraphs own(r, header);
+  std::vector<Question> out;
+  std::string before = r.ast;
+  const std::string* recorded = &r.ast;  // null: tinygrad could not print it
+  for (const GoldenStage& s : r.stages) {
+    const std::string* after = s.same ? recorded : s.ir ? &*s.ir : nullptr;
+    std::string all = after ? own.after(s.name, *after) : "";
+    if (recorded && after) out.push_back({s.name, before, after});
+    // numbers of a tensor graph's unique constants, which letters leave out, are each compiler's own
+    if (recorded && after && !r.target.empty()) out.back().all = all;
+    if (after) before = all.empty() ? *after : std::move(all);
+    recorded = after;
+  }
+  if (!r.linear || release_of(header.producer) != Release::v0_12) return out;
+  if (recorded) out.push_back({"linear", before, &*r.linear, Question::After::List});
+  if (r.source && with_source) out.push_back({"source", own.list(*r.linear), &*r.source, Question::After::Source});
+  return out;
+}
+
+}  // namespace tgc

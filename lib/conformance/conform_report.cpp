@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "lib/conformance/conform.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
+#include "lib/support/write_file.h"
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kBaselineHead = "# tgc conform: what conforms, by record, target and stage\n";
+
+// The lines of a baseline, without its comments.
+Result<std::set<std::string>> read_baseline(const std::string& file) {
+  auto text = read_file(file);
+  if (!text) return text.diag();
+  std::set<std::string> out;
+  for (std::string_view line : lines_of(*text)) {
+    if (line.empty() || line[0] == '#') continue;
+    if (std::ranges::count(line, '\t') != 2)
+      return Diag{.message = "'" + std::string(line) + "' is no line of a baseline",
+                  .file = file,
+                  .expected = "a file that --write-baseline wrote"};
+    out.emplace(line);
+  }
+  return out;
+}
+
+std::string with_commas(size_t n) {
+  std::string out = std::to_string(n);
+  for (size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
+  return out;
+}
+
+// A table of texts: the first and the last column begin at the left, the others end at the right.
+class Table {
+ public:
+  struct Cell {
+    std::string text;
+    std::string_view paint = {};
+  };
+  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+  std::string text(bool paint) const {
+    std::vector<size_t> width(rows_[0].size());
+    for (auto& row : rows_)
+      for (size_t i = 0; i < row.size(); i++) width[i] = std::max(width[i], row[i].text.size());
+    std::string out;
+    for (auto& row : rows_) {
+      std::string line;
+      for (size_t i = 0; i < row.size(); i++) {
+        std::string space(width[i] - row[i].text.size(), ' ');
+        std::string cell =
+            paint && !row[i].paint.empty() ? std::string(row[i].paint) + row[i].text + "\x1b[0m" : row[i].text;
+        line += i == 0 ? "  " + cell + space : i + 1 == row.size() ? "  " + cell : "  " + space + cell;
+      }
+      while (line.ends_with(' ')) line.pop_back();
+      out += line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace
+
+std::string_view name_of(AnswerVerdict verdict) {
+  constexpr std::string_view kNames[] = {"same", "different", "not supported", "error"};
+  return kNames[size_t(verdict)];
+}
+
+size_t& ConformCounts::of(AnswerVerdict verdict) {
+  switch (verdict) {
+    case AnswerVerdict::Same: return same;
+    case AnswerVerdict::Different: return different;
+    case AnswerVerdict::NotSupported: return not_supported;
+    case AnswerVerdict::Error: break;
+  }
+  return errors;
+}
+
+ConformCounts ConformReport::total() const {
+  ConformCounts out;
+  for (auto& [stage, c] : stages) {
+    out.same += c.same, out.different += c.different;
+    out.not_supported += c.not_supported, out.errors += c.errors;
+  }
+  return out;
+}
+
+Status ConformReport::compare_to_baseline(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error))
+    return Diag{.message = "there is no such baseline yet", .file = file, .expected = "--write-baseline, once"};
+  auto lines = read_baseline(file);
+  if (!lines) return lines.diag();
+  BaselineDiff now;
+  size_t asked = 0;
+  std::set<std::string> seen;
+  for (const Answered& a : answers) {
+    if (!seen.insert(a.key()).second) continue;
+    bool was = lines->contains(a.key());
+    asked += was;
+    if (a.verdict == AnswerVerdict::Same) now.better += !was;
+    else if (was)
+      now.worse.push_back(a.id + (a.target.empty() ? "" : " (" + a.target + ")") + ": " + a.stage + " is " +
+                          (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
+  }
+  now.not_asked = lines->size() - asked;
+  held = std::move(now);
+  return Unit{};
+}
+
+Status ConformReport::write_baseline(const std::string& file) const {
+  std::set<std::string> lines;
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error)) {
+    auto old = read_baseline(file);
+    if (!old) return old.diag();
+    lines = std::move(*old);
+  }
+  for (const Answered& a : answers)
+    if (a.verdict == AnswerVerdict::Same) lines.insert(a.key());
+    else lines.erase(a.key());
+  std::string text(kBaselineHead);
+  for (const std::string& line : lines) text += line + "\n";
+  return write_file(file, text);
+}
+
+std::string ConformReport::text(bool paint) const {
+  constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kBold = "\x1b[1m";
+  std::string out, unsupported;
+  for (const std::string& s : shown) out += s;
+  Table table;
+  table.add({{"stage", kBold},
+             {"same", kBold},
+             {"different", kBold},
+             {"error", kBold},
+             {"not supported", kBold},
+             {"first that does not conform", kBold}});
+  auto number = [](size_t n, std::string_view paint) {
+    return n ? Table::Cell{with_commas(n), paint} : Table::Cell{"-"};
+  };
+  auto row = [&](const std::string& name, const ConformCounts& c) {
+    table.add({{name},
+               number(c.same, c.same == c.judged() ? kGreen : ""),
+               number(c.different, kRed),
+               number(c.errors, kRed),
+               number(c.not_supported, ""),
+               {c.first}});
+  };
+  for (auto& [stage, c] : stages)
+    if (c.judged()) row(stage, c);
+    else unsupported += (unsupported.empty() ? "" : ", ") + stage;
+  ConformCounts all = total();
+  if (all.judged()) {
+    row("all", all);
+    out += table.text(paint);
+  }
+  if (!unsupported.empty()) out += "not supported at all: " + unsupported + "\n";
+  if (all.judged()) out += with_commas(all.same) + " of " + with_commas(all.judged()) + " conform\n";
+  if (!ended.empty()) out += "not all was asked: " + ended + "\n";
+  if (held) {
+    for (const std::string& w : held->worse) out += "worse than the baseline: " + w + "\n";
+    if (held->worse.empty()) out += "nothing is worse than the baseline\n";
+    if (held->better)
+      out += with_commas(held->better) + " more conform than the baseline has: --write-baseline keeps them\n";
+    if (held->not_asked) out += with_commas(held->not_asked) + " of the baseline were not asked\n";
+  }
+  return out;
+}
+
+std::string ConformReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  auto counts = [&](const ConformCounts& c) {
+    json.member("same", c.same).member("different", c.different).member("not_supported", c.not_supported);
+    json.member("error", c.errors);
+  };
+  json.object([&] {
+    ConformCounts all = total();
+    json.member("questions", all.asked());
+    counts(all);
+    json.key("stages").object([&] {
+      for (auto& [stage, c] : stages) json.key(stage).object([&] { counts(c); });
+    });
+    json.key("list").array([&] {  // what does not conform
+      for (const Answered& a : answers)
+        if (a.verdict == AnswerVerdict::Different || a.verdict == AnswerVerdict::Error)
+          json.line().object([&] {
+            json.member("id", a.id).member("target", a.target).member("stage", a.stage);
+            json.member("verdict", name_of(a.verdict));
+          });
+    });
+    json.member("shown", shown);
+    if (held) {
+      json.member("worse", held->worse).member("better", held->better);
+      json.member("not_asked", held->not_asked);
+    }
+    if (!ended.empty()) json.member("ended", ended);
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

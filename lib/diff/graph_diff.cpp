@@ -1,0 +1,321 @@
+#include "lib/diff/graph_diff.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMaxExpression = 160;  // an index expression that is longer is not shown
+
+std::string op_name(UOp u) { return std::string(name_of(u.op())); }
+
+// A value or a node as it stands among the sources of another.
+std::string source_text(const DiffSide& side, UOp s) {
+  if (side.is_value(side.at(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
+  return "%" + std::to_string(side.at(s));
+}
+
+// "%3 RANGE": a node in a sentence.
+std::string mention(const DiffSide& side, UOp s) {
+  std::string text = source_text(side, s);
+  return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
+}
+
+// Two texts that tell two nodes apart: where they read the same with their dtypes, or else by saying that they are two.
+std::pair<std::string, std::string> told_apart(std::string before, UOp s, std::string after, UOp t) {
+  if (before != after) return {before, after};
+  if (s.dtype() == t.dtype()) return {before, "another " + after};
+  return {before + " " + std::string(s.dtype().repr()), after + " " + std::string(t.dtype().repr())};
+}
+
+std::string list_text(const DiffSide& side, std::span<const UOp> list) {
+  std::string out = "(";
+  for (size_t i = 0; i < list.size(); i++) out += (i ? ", " : "") + source_text(side, list[i]);
+  return out + ")";
+}
+
+constexpr OpSet kIndexMath = ops::ALU | OpSet{Op::CAST, Op::CONST, Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR};
+
+// The INDEX that a node of index arithmetic belongs to, the nearest one; the empty UOp when it belongs to none.
+UOp index_above(const DiffSide& side, uint32_t i) {
+  std::vector<uint32_t> level{i};
+  for (size_t steps = 0; steps < 24 && !level.empty(); steps++) {
+    std::vector<uint32_t> next;
+    for (uint32_t k : level)
+      for (uint32_t user : side.users[k]) {
+        UOp u = side.nodes[user];
+        if (u.is(Op::INDEX) && u.src(0) != side.nodes[k]) return u;
+        if (u.in(kIndexMath) && next.size() < 256) next.push_back(user);
+      }
+    level = std::move(next);
+  }
+  return {};
+}
+
+std::string index_text(const DiffSide& side, UOp index) {
+  std::string out = source_text(side, index.src(0)) + "[";
+  for (size_t i = 1; i < index.num_src(); i++) {
+    std::string part = index.src(i).in(kIndexMath) ? render(index.src(i), false) : source_text(side, index.src(i));
+    out += (i > 1 ? ", valid: " : "") + std::string(strip_parens(part));
+  }
+  return out + "]";
+}
+
+class Changes {
+ public:
+  Changes(DiffSide& a, DiffSide& b, const Labels& labels, GraphDiff& out) : a_(a), b_(b), labels_(labels), out_(out) {}
+
+  void run() {
+    for (uint32_t y = 0; y < b_.nodes.size(); y++) {
+      if (b_.is_value(y)) continue;
+      if (b_.match[y] >= 0) compare(uint32_t(b_.match[y]), y);
+      else if (heads(b_, y)) gather(b_, y, NodeChange::Kind::Added);
+    }
+    for (uint32_t x = 0; x < a_.nodes.size(); x++)
+      if (!a_.is_value(x) && a_.match[x] < 0 && heads(a_, x)) gather(a_, x, NodeChange::Kind::Removed);
+    compare_root_values();
+  }
+
+ private:
+  bool corresponds(UOp s, UOp t) const {
+    uint32_t x = a_.at(s), y = b_.at(t);
+    if (a_.is_value(x) || b_.is_value(y)) return a_.is_value(x) && b_.is_value(y) && a_.shape[x] == b_.shape[y];
+    return a_.match[x] == int32_t(y);
+  }
+  bool is_new(UOp t) const { return !b_.is_value(b_.at(t)) && b_.match[b_.at(t)] < 0; }
+  bool is_gone(UOp s) const { return !a_.is_value(a_.at(s)) && a_.match[a_.at(s)] < 0; }
+
+  // ---- a node that is on both sides
+  void compare(uint32_t x, uint32_t y) {
+    UOp u = a_.nodes[x], v = b_.nodes[y];
+    NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
+    auto add = [&](std::string what, std::string before, std::string after) {
+      if (before == after) after = "another " + after;  // which of several is not in their texts
+      c.differences.push_back({std::move(what), std::move(before), std::move(after)});
+    };
+    if (u.op() != v.op()) add("op", op_name(u), op_name(v));
+    if (u.dtype() != v.dtype()) add("dtype", std::string(u.dtype().repr()), std::string(v.dtype().repr()));
+    if (!(labels_.arg(u) == labels_.arg(v))) compare_args(u, v, add);
+    if (!(labels_.tag(u) == labels_.tag(v))) add("tag", u.tag().repr(), v.tag().repr());
+    compare_sources(u, v, add);
+    compare_inner(u, v, add);
+    if (c.differences.empty()) return;
+    c.before = node_line(a_, x);
+    c.after = node_line(b_, y);
+    c.place = place(x, y);
+    out_.changes.push_back(std::move(c));
+  }
+
+  template <class Add>
+  void compare_args(UOp u, UOp v, Add add) {
+    if (u.is(Op::RANGE) && v.is(Op::RANGE) && u.arg().is_tuple() && v.arg().is_tuple() && !u.arg().items().empty() &&
+        !v.arg().items().empty()) {
+      Arg s = u.arg().items().back(), t = v.arg().items().back();
+      if (!(s == t)) return add("axis type", s.repr(), t.repr());
+    }
+    if (u.arg().is(RecordClass::KernelInfo) && v.arg().is(RecordClass::KernelInfo)) {
+      auto fields = fields_of(RecordClass::KernelInfo);
+      for (size_t i = labels_.options().names ? 0 : 1; i < fields.size(); i++)
+        if (!(u.arg()[i] == v.arg()[i])) add("arg " + std::string(fields[i]), u.arg()[i].repr(), v.arg()[i].repr());
+      return;
+    }
+    add(u.in({Op::REDUCE, Op::REDUCE_AXIS}) ? "reduce op" : "arg", u.arg().repr(), v.arg().repr());
+  }
+
+  // What the source at `i` is to its node, in words.
+  static std::string role(UOp u, size_t i) {
+    if (u.is(Op::RANGE) && i == 0) return "size";
+    if (u.is(Op::INDEX))
+      return i == 0 ? "buffer" : i == 1 ? "index" : i == 2 ? "validity" : "source " + std::to_string(i);
+    if (u.is(Op::STORE) && i == 1) return "value";
+    if (u.is(Op::SPECIAL) && i == 0) return "size";
+    return "source " + std::to_string(i);
+  }
+
+  template <class Add>
+  void compare_sources(UOp u, UOp v, Add add) {
+    auto su = u.src(), sv = v.src();
+    if (labels_.any_order(u)) return compare_gathered(u, v, add);
+    if (su.size() == sv.size()) {
+      std::vector<size_t> wrong;
+      for (size_t i = 0; i < su.size(); i++)
+        if (!corresponds(su[i], sv[i])) wrong.push_back(i);
+      if (wrong.size() > 1 && is_reordered(su, sv, wrong))
+        return add("order of sources", list_text(a_, su), list_text(b_, sv));
+      for (size_t i : wrong)
+        // else told where it came or went
+        if (!is_new(sv[i]) && !is_gone(su[i])) {
+          auto [before, after] = told_apart(mention(a_, su[i]), su[i], mention(b_, sv[i]), sv[i]);
+          add(role(v, i), before, after);
+        }
+      return;
+    }
+    size_t front = 0, back = 0, common = std::min(su.size(), sv.size());
+    while (front < common && corresponds(su[front], sv[front])) front++;
+    while (front + back < common && corresponds(su[su.size() - 1 - back], sv[sv.size() - 1 - back])) back++;
+    auto old_part = su.subspan(front, su.size() - front - back), new_part = sv.subspan(front, sv.size() - front - back);
+    bool told = std::all_of(old_part.begin(), old_part.end(), [&](UOp s) { return is_gone(s); }) &&
+                std::all_of(new_part.begin(), new_part.end(), [&](UOp t) { return is_new(t); });
+    if (told) return;
+    bool ranges = u.op() == v.op() && range_start(u.op()) >= 0 && int(front) >= range_start(u.op());
+    bool validity = u.is(Op::INDEX) && v.is(Op::INDEX) && front >= 2;
+    add(ranges ? "ranges" : validity ? "validity" : "sources", list_text(a_, old_part), list_text(b_, new_part));
+  }
+
+  bool is_reordered(std::span<const UOp> su, std::span<const UOp> sv, const std::vector<size_t>& wrong) const {
+    std::vector<size_t> left = wrong;
+    for (size_t i : wrong) {
+      auto found = std::find_if(left.begin(), left.end(), [&](size_t j) { return corresponds(su[i], sv[j]); });
+      if (found == left.end()) return false;
+      left.erase(found);
+    }
+    return true;
+  }
+
+  template <class Add>
+  void compare_gathered(UOp u, UOp v, Add add) {
+    std::vector<UOp> gone, come(v.src().begin(), v.src().end());
+    for (UOp s : u.src()) {
+      auto found = std::find_if(come.begin(), come.end(), [&](UOp t) { return corresponds(s, t); });
+      if (found == come.end()) gone.push_back(s);
+      else come.erase(found);
+    }
+    std::erase_if(gone, [&](UOp s) { return is_gone(s); });
+    std::erase_if(come, [&](UOp t) { return is_new(t); });
+    if (!gone.empty() || !come.empty()) add("sources", list_text(a_, gone), list_text(b_, come));
+  }
+
+  template <class Add>
+  void compare_inner(UOp u, UOp v, Add add) {
+    UOp s = Labels::inner(u), t = Labels::inner(v);
+    if (!s || !t || same_graph(s, t, labels_)) return;
+    GraphDiff inner = diff_graphs(s, t, labels_.options());
+    for (const NodeChange& c : inner.changes) {
+      if (c.kind == NodeChange::Kind::Changed)
+        for (const Difference& d : c.differences) add("kernel: " + d.what, c.before, c.after);
+      else add(c.kind == NodeChange::Kind::Added ? "kernel: added" : "kernel: removed", c.before, c.after);
+    }
+  }
+
+  // ---- a node that is on one side alone
+  // Whether it is the top of what came or went: something that stayed uses it, or nothing does.
+  static bool heads(const DiffSide& side, uint32_t i) {
+    return side.users[i].empty() ||
+           std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
+  }
+
+  void gather(const DiffSide& side, uint32_t top, NodeChange::Kind kind) {
+    bool added = kind == NodeChange::Kind::Added;
+    NodeChange c{.kind = kind};
+    (added ? c.b : c.a) = int32_t(top);
+    (added ? c.after : c.before) = node_line(side, top);
+    auto& told = added ? told_b_ : told_a_;
+    told.resize(side.nodes.size());
+    std::vector<uint32_t> todo{top};
+    told[top] = 1;
+    while (!todo.empty()) {
+      uint32_t i = todo.back();
+      todo.pop_back();
+      if (i != top) c.with.push_back(node_line(side, i));
+      for (UOp s : side.nodes[i].src()) {
+        uint32_t k = side.at(s);
+        if (side.match[k] >= 0 || side.is_value(k) || told[k] || heads(side, k)) continue;
+        told[k] = 1;
+        todo.push_back(k);
+      }
+    }
+    for (uint32_t user : side.users[top]) {
+      if (side.match[user] < 0) continue;
+      if (!c.place.empty()) {
+        c.place += ", ...";
+        break;
+      }
+      c.place = "used by " + mention(side, side.nodes[user]);
+      place_taken(side, top, user, added, c.place);
+    }
+    out_.changes.push_back(std::move(c));
+  }
+
+  // What stands, or stood, in the same place of the user's other side.
+  void place_taken(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
+    const DiffSide& other = added ? a_ : b_;
+    UOp here = side.nodes[user], there = other.nodes[size_t(side.match[user])];
+    if (here.num_src() != there.num_src()) return;
+    for (size_t i = 0; i < here.num_src(); i++)
+      if (side.at(here.src(i)) == top)
+        text += (added ? ", in place of " : ", where now stands ") + mention(other, there.src(i));
+  }
+
+  // ---- where a change is
+  std::string place(uint32_t x, uint32_t y) const {
+    UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
+    UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();
+    if (u && v) {
+      std::string before = index_text(a_, u), after = index_text(b_, v);
+      if (before != after && before.size() <= kMaxExpression && after.size() <= kMaxExpression)
+        return before + "  ->  " + after;
+    }
+    const auto& users = b_.users[y];
+    if (users.empty()) return {};
+    return "used by " + mention(b_, b_.nodes[users[0]]) +
+           (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
+  }
+
+  // A graph that is a value from end to end.
+  void compare_root_values() {
+    uint32_t x = uint32_t(a_.nodes.size() - 1), y = uint32_t(b_.nodes.size() - 1);
+    if (!a_.is_value(x) && !b_.is_value(y)) return;
+    if (a_.is_value(x) && b_.is_value(y) && a_.shape[x] == b_.shape[y]) return;
+    if (a_.is_value(x) && !b_.is_value(y) && b_.match[y] < 0) {
+      out_.changes.push_back({.kind = NodeChange::Kind::Removed, .a = int32_t(x), .before = node_line(a_, x)});
+      return;
+    }
+    auto [before, after] = told_apart(mention(a_, a_.root), a_.root, mention(b_, b_.root), b_.root);
+    out_.changes.push_back({.kind = NodeChange::Kind::Changed,
+                            .a = int32_t(x),
+                            .b = int32_t(y),
+                            .before = node_line(a_, x),
+                            .after = node_line(b_, y),
+                            .differences = {{"value", before, after}}});
+  }
+
+  DiffSide& a_;
+  DiffSide& b_;
+  const Labels& labels_;
+  GraphDiff& out_;
+  std::vector<uint8_t> told_a_, told_b_;
+};
+
+}  // namespace
+
+size_t GraphDiff::count(NodeChange::Kind kind) const {
+  return size_t(std::count_if(changes.begin(), changes.end(), [&](const NodeChange& c) { return c.kind == kind; }));
+}
+
+std::string node_line(const DiffSide& side, uint32_t i) {
+  UOp u = side.nodes[i];
+  std::string out = "%" + std::to_string(i) + " = " + op_name(u);
+  if (u.dtype() != dtypes::void_) out += " " + std::string(u.dtype().repr());
+  if (u.num_src()) out += " " + list_text(side, u.src());
+  if (!u.arg().is_none()) out += " " + u.arg().repr();
+  if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
+  return out;
+}
+
+GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options) {
+  Labels labels(a.graph(), options);
+  GraphDiff out;
+  DiffSide side_a(a, labels), side_b(b, labels);
+  out.nodes_a = side_a.nodes.size();
+  out.nodes_b = side_b.nodes.size();
+  if (same_graph(a, b, labels)) return out;
+  match_graphs(side_a, side_b, labels);
+  Changes(side_a, side_b, labels, out).run();
+  out.same = out.changes.empty() && !options.order;
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,283 @@
+#include "lib/diff/graph_diff.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <map>
+
+#include "lib/diff/graph_mutate.h"
+#include "lib/support/sanitized.h"
+#include "lib/support/testing.h"
+#include "lib/text/golden.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+UOp read(Graph& graph, std::string_view text) {
+  auto root = read_pyrender(graph, text, "test");
+  REQUIRE_MESSAGE(root.ok(), root.diag().text());
+  return *root;
+}
+
+GraphDiff diff(std::string_view a, std::string_view b, const DiffOptions& options = {}) {
+  Graph graph;
+  return diff_graphs(read(graph, a), read(graph, b), options);
+}
+
+// A sum over rows: the text, with parts that tests replace.
+std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view index = "c2*UOp.const(dtypes.index, 8)+c5",
+                   std::string_view reduce = "Ops.ADD", std::string_view c2 = "UOp.range(4, 0, ") {
+  return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc2 = " + std::string(c2) + std::string(axis) +
+         ")\nc3 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 1)\nc5 = UOp.range(8, 1, AxisType.REDUCE)\n"
+         "c9 = c3.index((" +
+         std::string(index) + "))\nc10 = c9.reduce(c5, arg=" + std::string(reduce) +
+         ")\nc12 = c0.index(c2, ptr=True).store(c10).end(c2)\nast = c12.sink()";
+}
+
+bool has(const GraphDiff& d, NodeChange::Kind kind, std::string_view what, std::string_view before,
+         std::string_view after) {
+  for (const NodeChange& c : d.changes)
+    for (const Difference& x : c.differences)
+      if (c.kind == kind && x.what == what && x.before == before && x.after == after) return true;
+  return false;
+}
+
+constexpr auto kChanged = NodeChange::Kind::Changed;
+
+TEST_CASE("diff: no two sides of a line read the same: constants of two dtypes are told with them") {
+  auto text = [](const std::string& dtype) {
+    return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp.range(3, 0, AxisType.LOOP)\n"
+           "ast = c0.index(UOp(Ops.MUL, dtypes.index, (c1, UOp.const(" + dtype + ", 8))))";
+  };
+  GraphDiff d = diff(text("dtypes.index"), text("dtypes.int"));
+  CHECK(has(d, kChanged, "source 1", "8 dtypes.index", "8 dtypes.int"));
+  const std::string told = to_text(d);
+  CHECK(told.find("\n  - ") == std::string::npos);  // the node's lines would be the same, too
+  CHECK(told.find("\n    %") != std::string::npos);
+}
+
+TEST_CASE("diff: a graph is the same as itself, whatever its ranges, lines and names are called") {
+  CHECK(diff(kernel(), kernel()).same);
+  CHECK(
+      diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.ADD", "UOp.range(4, 17, ")).same);
+  std::string moved =
+      "a = UOp.range(8, 5, AxisType.REDUCE)\nb = UOp.range(4, 9, AxisType.LOOP)\n"
+      "out = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
+      "x = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 1)\n"
+      "ast = out.index(b, ptr=True).store(x.index(b*UOp.const(dtypes.index, 8)+a).reduce(a, "
+      "arg=Ops.ADD)).end(b).sink()";
+  CHECK(diff(kernel(), moved).same);
+}
+
+TEST_CASE("diff: the renaming of ranges is one-to-one") {
+  std::string two =
+      "a = UOp.range(4, 0, AxisType.LOOP)\nb = UOp.range(4, 1, AxisType.LOOP)\n"
+      "ast = (a*UOp.const(dtypes.index, 4)+b).sink()";
+  std::string swapped =
+      "a = UOp.range(4, 0, AxisType.LOOP)\nb = UOp.range(4, 1, AxisType.LOOP)\n"
+      "ast = (b*UOp.const(dtypes.index, 4)+a).sink()";
+  std::string one = "a = UOp.range(4, 0, AxisType.LOOP)\nast = (a*UOp.const(dtypes.index, 4)+a).sink()";
+  CHECK(diff(two, swapped).same);
+  CHECK(!diff(two, one).same);
+  CHECK(!diff(one, two).same);
+}
+
+TEST_CASE("diff: an axis type, a size, a reduce op and an index that changed are the change that is shown") {
+  GraphDiff d = diff(kernel(), kernel("AxisType.GLOBAL"));
+  REQUIRE(d.changes.size() == 1);
+  CHECK(has(d, kChanged, "axis type", "AxisType.LOOP", "AxisType.GLOBAL"));
+  d = diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.MAX"));
+  REQUIRE(d.changes.size() == 1);
+  CHECK(has(d, kChanged, "reduce op", "Ops.ADD", "Ops.MAX"));
+  d = diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.ADD", "UOp.range(5, 0, "));
+  REQUIRE(d.changes.size() == 1);
+  CHECK(has(d, kChanged, "size", "4", "5"));
+  d = diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 9)+c5"));
+  REQUIRE(d.changes.size() == 1);
+  CHECK(has(d, kChanged, "source 1", "8", "9"));
+  CHECK(d.changes[0].place.find("r0*8+r1") != std::string::npos);
+  CHECK(d.changes[0].place.find("r0*9+r1") != std::string::npos);
+}
+
+TEST_CASE("diff: swapped operands, and what --ignore leaves out") {
+  std::string a =
+      "x = UOp.variable(\"x\", 0, 9)\ny = UOp.variable(\"y\", 0, 9)\n"
+      "ast = ((x//y)+x*y).sink(arg=KernelInfo(name='a', axis_types=(), "
+      "dont_use_locals=False, applied_opts=(), opts_to_apply=None)).rtag(3)";
+  auto replace = [](std::string s, std::string_view from, std::string_view to) {
+    return s.replace(s.find(from), from.size(), to);
+  };
+  GraphDiff d = diff(a, replace(a, "x//y", "y//x"));
+  REQUIRE(d.changes.size() == 1);
+  CHECK(d.changes[0].differences[0].what == "order of sources");
+  std::string commuted = replace(a, "x*y", "y*x"), named = replace(a, "'a'", "'b'"),
+              tagged = replace(a, "rtag(3)", "rtag(4)");
+  std::string variable = replace(a, "\"y\"", "\"z\"");
+  for (auto [text, word] : {std::pair(commuted, "order"), std::pair(named, "names"), std::pair(tagged, "tags"),
+                            std::pair(variable, "names")}) {
+    CHECK(!diff(a, text).same);
+    CHECK_MESSAGE(diff(a, text, *DiffOptions::ignoring(word)).same, word);
+  }
+  CHECK(!DiffOptions::ignoring("nmaes").ok());
+}
+
+TEST_CASE("diff: a dropped store goes with what only it used") {
+  std::string a =
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
+      "c1 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 1)\nc2 = "
+      "UOp.range(4, 0, AxisType.LOOP)\ns0 = c0.index(c2, ptr=True).store(c1.index(c2).sqrt()).end(c2)\n"
+      "s1 = c1.index(c2, "
+      "ptr=True).store(c1.index(c2).exp2()).end(c2)\nast = s0.sink(s1)";
+  std::string b = a.substr(0, a.find("ast")) + "ast = s0.sink()";
+  GraphDiff d = diff(a, b);
+  REQUIRE(d.changes.size() == 1);
+  CHECK(d.changes[0].kind == NodeChange::Kind::Removed);
+  CHECK(d.changes[0].before.find("END") != std::string::npos);
+  CHECK(d.changes[0].with.size() == 3);  // STORE, its INDEX, EXP2
+  d = diff(b, a);
+  REQUIRE(d.changes.size() == 1);
+  CHECK(d.changes[0].kind == NodeChange::Kind::Added);
+}
+
+TEST_CASE("diff: kernels inside a schedule have names of their own") {
+  auto schedule = [](int first, std::string_view op) {
+    auto k = [&](int n, int id, std::string_view op) {
+      return "def k" + std::to_string(n) +
+             "():\n  c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n  c1 = UOp.range(4, " +
+             std::to_string(id) + ", AxisType.LOOP)\n  ast = c0.index(c1, ptr=True).store(c0.index(c1)." +
+             std::string(op) + "()).end(c1).sink()\n  return ast\n\n";
+    };
+    return k(0, first, "exp2") + k(1, 3, op) +
+           "b = UOp.new_buffer('CPU', 4, dtypes.float, 1)\n"
+           "x = b.after(UOp(Ops.KERNEL, src=(b,), arg=Kernel(k0(), ())))\n"
+           "ast = x.after(UOp(Ops.KERNEL, src=(x,), arg=Kernel(k1(), ()))).sink()";
+  };
+  CHECK(diff(schedule(3, "sqrt"), schedule(5, "sqrt")).same);
+  GraphDiff d = diff(schedule(3, "sqrt"), schedule(5, "log2"));
+  REQUIRE(d.changes.size() == 1);
+  CHECK(d.changes[0].differences[0].what == "kernel: op");
+}
+
+TEST_CASE("diff: two unrelated graphs, and text and JSON of a difference") {
+  GraphDiff d = diff(kernel(), "ast = UOp.const(dtypes.index, 3)");
+  CHECK(!d.same);
+  CHECK(!d.changes.empty());
+  d = diff(kernel(), kernel("AxisType.GLOBAL"));
+  std::string text = to_text(d);
+  CHECK(text.find("changed RANGE: axis type AxisType.LOOP -> AxisType.GLOBAL") == 0);
+  CHECK(text.find("1 changed, 0 added, 0 removed") != std::string::npos);
+  CHECK(to_json(d).find(R"({"what":"axis type","before":"AxisType.LOOP","after":"AxisType.GLOBAL"})") !=
+        std::string::npos);
+  CHECK(to_text(diff(kernel(), kernel())).empty());
+}
+
+TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
+  auto big = [](int changed) {  // stores of sums of loads, 10 of the nodes differ
+    std::string text =
+        "r = UOp.range(100000, 0, AxisType.GLOBAL)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(100000), (), 0)\n"
+        "b = UOp(Ops.DEFINE_GLOBAL, "
+        "dtypes.float.ptr(100000), (), 1)\n";
+    std::string stores;
+    for (int i = 0; i < 1700; i++) {
+      std::string n = std::to_string(i), step = std::to_string(i + 1 + (i % 170 == 0 ? changed : 0));
+      text += "i" + n + " = r+UOp.const(dtypes.index, " + step + ")\nl" + n + " = b.index(i" + n + ")\nm" + n + " = l" +
+              n + "*b.index(r)\ns" + n + " = a.index(i" + n + ", ptr=True).store(m" + n + "+" +
+              (i ? "m" + std::to_string(i - 1) : "l0") + ")\n";
+      stores += (i ? ", s" : "s") + n;
+    }
+    return text + "ast = UOp(Ops.SINK, dtypes.void, (" + stores + "))";
+  };
+  Graph graph;
+  UOp a = read(graph, big(0)), b = read(graph, big(100000));
+  CHECK(toposort(a).size() > 10000);
+  double best = 1e9;
+  for (int tries = 0; tries < 3; tries++) {
+    std::clock_t begin = std::clock();  // of this process alone: others may keep the machine busy
+    GraphDiff d = diff_graphs(a, b);
+    best = std::min(best, 1e3 * double(std::clock() - begin) / CLOCKS_PER_SEC);
+    CHECK(d.changes.size() == 10);
+  }
+  MESSAGE("10,000 nodes: " << best << " ms");
+  CHECK(best < (kSanitized ? 2000 : 200));
+}
+
+// ---- many graphs, each against itself scrambled, and with one seeded change
+
+std::vector<std::string> golden_texts(size_t wanted) {
+  std::vector<std::string> files, out;
+  for (std::string folder : {test_path("golden"), source_path("../shared/corpus/kernel")}) {
+    if (!std::filesystem::exists(folder)) continue;
+    for (auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().string().find(".jsonl") != std::string::npos) files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  size_t each = files.empty() ? 0 : (wanted + files.size() - 1) / files.size();
+  for (const std::string& file : files) {
+    auto reader = GoldenReader::open(file);
+    REQUIRE(reader.ok());
+    if (reader->header().level != "kernel") continue;
+    for (size_t n = 0; n < each; n++) {
+      auto record = reader->next();
+      REQUIRE(record.ok());
+      if (!*record) break;
+      std::vector<std::string> texts{(*record)->ast};
+      for (GoldenStage& s : (*record)->stages)
+        if (s.ir) texts.push_back(std::move(*s.ir));
+      out.push_back(std::move(texts[n % texts.size()]));  // another stage of each record
+    }
+  }
+  if (out.size() > wanted) out.resize(wanted);
+  return out;
+}
+
+TEST_CASE("diff: golden graphs against themselves scrambled, and against one seeded change") {
+  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/diff-mutations asks for more
+  std::mt19937 random(7);
+  size_t graphs = 0, same = 0;
+  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // kind -> shown, seeded
+  double seconds = 0;
+  for (const std::string& text : golden_texts(count ? size_t(std::atol(count)) : 60)) {
+    Graph graph;
+    auto root = read_pyrender(graph, text, "golden");
+    REQUIRE(root.ok());
+    std::string scrambled = testing::scramble(text, random);
+    auto again = read_pyrender(graph, scrambled, "scrambled");
+    REQUIRE_MESSAGE(again.ok(), again.diag().text());
+    graphs++;
+    if (diff_graphs(*root, *again).same) same++;
+    else MESSAGE("not the same as itself scrambled:\n", text.substr(0, 2000));
+    for (int tries = 0; tries < testing::kNumMutations; tries++) {  // the next kind that has a place here
+      auto kind = testing::Mutation((graphs + size_t(tries)) % testing::kNumMutations);
+      auto mutated = testing::mutate(*root, kind, random);
+      if (!mutated) continue;
+      auto begin = std::chrono::steady_clock::now();
+      GraphDiff d = diff_graphs(*root, mutated->root);
+      seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      CHECK(!d.same);
+      bool shown = !d.same && mutated->is_shown(d);
+      auto& [good, all] = tally[testing::name_of(kind)];
+      good += shown;
+      all++;
+      if (!shown && count) MESSAGE(testing::name_of(kind), " is not what is shown:\n", to_text(d));
+      break;
+    }
+  }
+  CHECK(same == graphs);
+  size_t shown = 0, seeded = 0;
+  for (auto& [kind, n] : tally) {
+    shown += n.first, seeded += n.second;
+    if (count) std::printf("%-16s %4zu of %4zu shown\n", std::string(kind).c_str(), n.first, n.second);
+  }
+  if (count)
+    std::printf("%-16s %4zu of %4zu shown; %zu graphs, %zu same when scrambled; %.3f ms a diff\n", "total", shown,
+                seeded, graphs, same, 1e3 * seconds / double(std::max<size_t>(seeded, 1)));
+  CHECK(double(shown) >= 0.95 * double(seeded));
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,390 @@
+#include "lib/diff/graph_match.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+namespace tgc {
+namespace {
+
+constexpr OpSet kNumbered{Op::RANGE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_LOCAL, Op::DEFINE_REG};
+constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
+// candidates followed further per node: bounds the work on graphs that are very regular
+constexpr size_t kPartners = 4;
+
+uint64_t mix(uint64_t h, uint64_t v) {
+  h = (h ^ v) * 0x9E3779B97F4A7C15ull;
+  return h ^ h >> 29;
+}
+
+// The arg with each axis number replaced by the order in which it first occurs: ((5, 4), (2, 8)) -> ((0, 4), (1, 8)).
+Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
+  if (!arg.is_tuple()) return arg;
+  auto items = arg.items();
+  if (items.size() == 2 && items[0].is_int() && items[1].is_int()) {
+    auto known = std::find(seen.begin(), seen.end(), items[0]);
+    int64_t number = known - seen.begin();
+    if (known == seen.end()) seen.push_back(items[0]);
+    return graph.tuple({Arg(number), items[1]});
+  }
+  std::vector<Arg> out;
+  for (Arg item : items) out.push_back(renumber_axes(graph, item, seen));
+  return graph.tuple(out);
+}
+
+std::vector<UOp> ordered_sources(UOp u, const Labels& labels, const DiffSide& side) {
+  std::vector<UOp> out(u.src().begin(), u.src().end());
+  if (labels.any_order(u))
+    std::stable_sort(out.begin(), out.end(),
+                     [&](UOp x, UOp y) { return side.shape[side.at(x)] < side.shape[side.at(y)]; });
+  return out;
+}
+
+}  // namespace
+
+Result<DiffOptions> DiffOptions::ignoring(std::string_view list) {
+  DiffOptions o;
+  while (!list.empty()) {
+    size_t comma = std::min(list.find(','), list.size());
+    std::string_view word = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    if (word == "names") o.names = false;
+    else if (word == "tags") o.tags = false;
+    else if (word == "metadata") o.metadata = false;
+    else if (word == "buffers") o.buffers = false;
+    else if (word == "order") o.order = false;
+    else if (!word.empty())
+      return Diag{.message = "cannot ignore '" + std::string(word) + "'",
+                  .expected = "names, tags, metadata, buffers or order"};
+  }
+  return o;
+}
+
+// ---- labels
+
+Arg Labels::arg(UOp u) const {
+  const Arg& arg = u.arg();
+  switch (u.op()) {
+    case Op::RANGE:
+      if (!arg.is_tuple() || arg.items().empty()) return arg;
+      return graph_.tuple({Arg(int64_t(arg.items().size())), arg.items().back()});
+    case Op::UNIQUE:
+    case Op::LUNIQUE:
+    case Op::DEFINE_LOCAL:
+    case Op::DEFINE_REG: return {};
+    case Op::DEFINE_GLOBAL: return o_.buffers ? arg : Arg();
+    case Op::DEFINE_VAR:
+      return o_.names || !arg.is_tuple() || arg.items().size() != 3 ? arg : graph_.tuple({Arg(), arg[1], arg[2]});
+    case Op::UNROLL:
+    case Op::CONTRACT:
+    case Op::WMMA: {
+      std::vector<Arg> seen;
+      // its second item is the shape of the tensor core
+      if (u.is(Op::WMMA) && arg.is_tuple() && arg.items().size() > 1) {
+        std::vector<Arg> items(arg.items().begin(), arg.items().end());
+        for (size_t i = 2; i < items.size(); i++) items[i] = renumber_axes(graph_, items[i], seen);
+        return graph_.tuple(items);
+      }
+      return renumber_axes(graph_, arg, seen);
+    }
+    case Op::KERNEL: return arg.is(RecordClass::Kernel) ? (o_.metadata ? arg[1] : Arg()) : arg;
+    default: break;
+  }
+  if (!o_.names && arg.is(RecordClass::KernelInfo)) {
+    std::vector<Arg> fields(arg.items().begin(), arg.items().end());
+    fields[0] = Arg();
+    return graph_.record(RecordClass::KernelInfo, fields);
+  }
+  return arg;
+}
+
+bool Labels::is_renamable(UOp u) const {
+  return u.in(kNumbered) || (u.is(Op::DEFINE_GLOBAL) && !o_.buffers) || (u.is(Op::DEFINE_VAR) && !o_.names);
+}
+
+bool Labels::any_order(UOp u) const { return !o_.order && u.in(ops::Commutative | kGathers); }
+
+uint64_t Labels::hash(UOp u) const {
+  uint64_t h = mix(uint64_t(u.op()), reinterpret_cast<uintptr_t>(u.dtype().info()));
+  return mix(mix(h, arg(u).hash()), tag(u).hash());
+}
+
+// ---- the same but for names: sources are ordered, so the roots decide what corresponds to what
+
+bool same_graph(UOp a, UOp b, const Labels& labels) {
+  Graph& graph = a.graph();
+  UOpMap<UOp> to_b(graph), to_a(graph);
+  std::vector<std::pair<UOp, UOp>> todo{{a, b}};
+  while (!todo.empty()) {
+    auto [x, y] = todo.back();
+    todo.pop_back();
+    const UOp *known_y = to_b.find(x), *known_x = to_a.find(y);
+    if (known_y || known_x) {
+      if (!known_y || !known_x || !(*known_y == y)) return false;
+      continue;
+    }
+    if (!labels.equal(x, y) || x.num_src() != y.num_src()) return false;
+    UOp inner_x = Labels::inner(x), inner_y = Labels::inner(y);
+    if (bool(inner_x) != bool(inner_y) || (inner_x && !same_graph(inner_x, inner_y, labels))) return false;
+    to_b[x] = y;
+    to_a[y] = x;
+    for (size_t i = x.num_src(); i-- > 0;) todo.emplace_back(x.src(i), y.src(i));
+  }
+  return true;
+}
+
+// ---- a side
+
+DiffSide::DiffSide(UOp root, const Labels& labels) : root(root), nodes(toposort(root)), index(root.graph()) {
+  shape.resize(nodes.size());
+  users.resize(nodes.size());
+  match.assign(nodes.size(), -1);
+  value_.resize(nodes.size());
+  std::vector<uint64_t> below;
+  for (uint32_t i = 0; i < nodes.size(); i++) {
+    UOp u = nodes[i];
+    index[u] = i;
+    below.clear();
+    bool value = u.in({Op::CONST, Op::VCONST, Op::DEVICE});
+    for (UOp s : u.src()) {
+      uint32_t k = at(s);
+      below.push_back(shape[k]);
+      value &= is_value(k);
+      if (users[k].empty() || users[k].back() != i) users[k].push_back(i);
+    }
+    value_[i] = value;
+    if (labels.any_order(u)) std::sort(below.begin(), below.end());
+    uint64_t h = labels.hash(u);
+    for (uint64_t s : below) h = mix(h, s);
+    if (UOp inner = Labels::inner(u)) h = mix(h, DiffSide(inner, labels).shape.back());
+    shape[i] = h;
+  }
+}
+
+namespace {
+
+class GraphMatcher {
+ public:
+  GraphMatcher(DiffSide& a, DiffSide& b, const Labels& labels) : a_(a), b_(b), labels_(labels) {
+    for (uint32_t i = 0; i < a.nodes.size(); i++) if (!a.is_value(i)) count_a_[a.shape[i]]++;
+    for (uint32_t i = 0; i < b.nodes.size(); i++) if (!b.is_value(i)) count_b_[b.shape[i]]++;
+  }
+
+  void run() {
+    propose(uint32_t(a_.nodes.size() - 1), uint32_t(b_.nodes.size() - 1));
+    while (!queue_.empty()) {
+      auto [x, y] = queue_.front();
+      queue_.pop_front();
+      pair_sources(x, y);
+    }
+    settle();
+    match_moved();
+    match_by_neighbours();
+  }
+
+ private:
+  struct Candidate {
+    uint32_t x, y;
+    uint32_t votes = 0;  // pairs of users that propose it
+    uint32_t order;
+  };
+
+  bool alike(uint32_t x, uint32_t y) const { return a_.shape[x] == b_.shape[y]; }
+  bool labels_equal(uint32_t x, uint32_t y) const { return labels_.equal(a_.nodes[x], b_.nodes[y]); }
+
+  void propose(uint32_t x, uint32_t y) {
+    if (a_.is_value(x) || b_.is_value(y)) return;
+    auto [at, is_new] = known_.try_emplace(uint64_t(x) << 32 | y, uint32_t(candidates_.size()));
+    if (is_new) {
+      candidates_.push_back({x, y, 0, uint32_t(candidates_.size())});
+      if (followed_a_[x]++ < kPartners && followed_b_[y]++ < kPartners) queue_.emplace_back(x, y);
+    }
+    candidates_[at->second].votes++;
+  }
+
+  // Which sources of a pair go together: equal ones first, in place, then elsewhere; the rest in order.
+  void pair_sources(uint32_t x, uint32_t y) {
+    std::vector<uint32_t> sx, sy;
+    for (UOp s : ordered_sources(a_.nodes[x], labels_, a_)) sx.push_back(a_.at(s));
+    for (UOp s : ordered_sources(b_.nodes[y], labels_, b_)) sy.push_back(b_.at(s));
+    std::vector<uint8_t> used_x(sx.size()), used_y(sy.size());
+    auto take = [&](size_t i, size_t j) {
+      used_x[i] = used_y[j] = 1;
+      propose(sx[i], sy[j]);
+    };
+    size_t common = std::min(sx.size(), sy.size());
+    if (sx.size() == sy.size()) {
+      for (size_t i = 0; i < common; i++)
+        if (alike(sx[i], sy[i])) take(i, i);
+    } else {  // something came or went: the ends that are alike, then what lies between
+      size_t front = 0;
+      while (front < common && alike(sx[front], sy[front])) take(front, front), front++;
+      for (size_t k = 1; front + k <= common && alike(sx[sx.size() - k], sy[sy.size() - k]); k++)
+        take(sx.size() - k, sy.size() - k);
+    }
+    std::unordered_map<uint64_t, std::deque<size_t>> elsewhere;
+    for (size_t j = 0; j < sy.size(); j++)
+      if (!used_y[j]) elsewhere[b_.shape[sy[j]]].push_back(j);
+    for (size_t i = 0; i < sx.size(); i++) {
+      if (used_x[i]) continue;
+      auto found = elsewhere.find(a_.shape[sx[i]]);
+      if (found == elsewhere.end() || found->second.empty()) continue;
+      take(i, found->second.front());
+      found->second.pop_front();
+    }
+    pair_rest(sx, sy, used_x, used_y);
+  }
+
+  // The sources that have no equal: those of the same label first, in place when they can be.
+  void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
+                 std::vector<uint8_t>& used_y) {
+    constexpr size_t kWindow = 64;  // how far away a source is looked for
+    for (bool same_label : {true, false})
+      for (size_t i = 0; i < sx.size(); i++) {
+        if (used_x[i]) continue;
+        size_t j = i;  // in place when it can be
+        if (j >= sy.size() || used_y[j] || sx.size() != sy.size()) j = i > kWindow ? i - kWindow : 0;
+        size_t end = std::min(sy.size(), i + kWindow);
+        for (; j < end; j++)
+          if (!used_y[j] && (same_label ? labels_equal(sx[i], sy[j]) : true)) break;
+        if (j >= end) continue;
+        if (!same_label && (a_.is_value(sx[i]) || b_.is_value(sy[j]))) continue;
+        used_x[i] = used_y[j] = 1;
+        pair_unlike(sx[i], sy[j]);
+      }
+  }
+
+  // How much of one node is in the other: its own part, and its sources in their places.
+  double likeness(uint32_t x, uint32_t y) const {
+    UOp u = a_.nodes[x], v = b_.nodes[y];
+    double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);
+    size_t n = std::min(u.num_src(), v.num_src()), alikes = 0;
+    for (size_t i = 0; i < n; i++) alikes += alike(a_.at(u.src(i)), b_.at(v.src(i)));
+    return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
+  }
+
+  // Two sources in the same place that are not alike: one may be the other with a node put between.
+  void pair_unlike(uint32_t x, uint32_t y) {
+    bool same_label = labels_equal(x, y);
+    double best = likeness(x, y);
+    uint32_t best_x = x, best_y = y;
+    auto consider = [&](uint32_t p, uint32_t q) {
+      if (a_.is_value(p) || b_.is_value(q)) return;
+      double l = alike(p, q) ? 9 : !same_label && labels_equal(p, q) ? likeness(p, q) - 0.1 : 0;
+      if (l > best) best = l, best_x = p, best_y = q;
+    };
+    for (UOp s : b_.nodes[y].src()) consider(x, b_.at(s));
+    for (UOp s : a_.nodes[x].src()) consider(a_.at(s), y);
+    if (best < 1 && count_b_.contains(a_.shape[x]) && count_a_.contains(b_.shape[y])) return;  // both are elsewhere too
+    propose(best_x, best_y);
+  }
+
+  bool is_free(uint32_t x, uint32_t y) const { return a_.match[x] < 0 && b_.match[y] < 0; }
+  void accept(uint32_t x, uint32_t y) {
+    a_.match[x] = int32_t(y);
+    b_.match[y] = int32_t(x);
+  }
+
+  // Whether two nodes may be one and the same with a change: of another op only when they take the same place among the
+  // same sources.
+  bool related(uint32_t x, uint32_t y) const {
+    UOp u = a_.nodes[x], v = b_.nodes[y];
+    if (u.op() == v.op()) return true;
+    if (u.dtype() != v.dtype() && !(u.dtype().count() == v.dtype().count() && u.num_src() == v.num_src())) return false;
+    size_t shared = 0;
+    for (UOp s : u.src())
+      for (UOp t : v.src())
+        if (alike(a_.at(s), b_.at(t)) || a_.match[a_.at(s)] == int32_t(b_.at(t))) {
+          shared++;
+          break;
+        }
+    return shared * 2 >= std::max(u.num_src(), v.num_src()) && shared > 0;
+  }
+
+  // Candidates become matches, the surest first.
+  void settle() {
+    auto rank = [&](const Candidate& c) {
+      return alike(c.x, c.y) ? 0 : labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
+    };
+    std::vector<int> ranks;
+    for (const Candidate& c : candidates_) ranks.push_back(rank(c));
+    std::vector<uint32_t> order(candidates_.size());
+    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
+      if (ranks[i] != ranks[j]) return ranks[i] < ranks[j];
+      if (candidates_[i].votes != candidates_[j].votes) return candidates_[i].votes > candidates_[j].votes;
+      return i < j;
+    });
+    for (uint32_t i : order) {
+      const Candidate& c = candidates_[i];
+      if (ranks[i] == 3 && !related(c.x, c.y)) continue;
+      if (is_free(c.x, c.y)) accept(c.x, c.y);
+    }
+  }
+
+  // What nobody proposed, alike on both sides: subgraphs that moved. The greatest first.
+  void match_moved() {
+    std::unordered_map<uint64_t, std::vector<uint32_t>> left;
+    for (uint32_t y = 0; y < b_.nodes.size(); y++)
+      if (b_.match[y] < 0 && !b_.is_value(y)) left[b_.shape[y]].push_back(y);
+    for (uint32_t x = uint32_t(a_.nodes.size()); x-- > 0;) {
+      if (a_.match[x] >= 0 || a_.is_value(x)) continue;
+      auto found = left.find(a_.shape[x]);
+      if (found == left.end()) continue;
+      while (!found->second.empty() && b_.match[found->second.back()] >= 0) found->second.pop_back();
+      if (found->second.empty()) continue;
+      match_down(x, found->second.back());
+    }
+  }
+
+  void match_down(uint32_t x, uint32_t y) {
+    std::vector<std::pair<uint32_t, uint32_t>> todo{{x, y}};
+    while (!todo.empty()) {
+      auto [u, v] = todo.back();
+      todo.pop_back();
+      if (!is_free(u, v) || !alike(u, v) || a_.is_value(u)) continue;
+      accept(u, v);
+      auto su = ordered_sources(a_.nodes[u], labels_, a_), sv = ordered_sources(b_.nodes[v], labels_, b_);
+      for (size_t i = 0; i < su.size() && i < sv.size(); i++) todo.emplace_back(a_.at(su[i]), b_.at(sv[i]));
+    }
+  }
+
+  // What is left: a node goes with the one that has most of its neighbours, if the op is the same.
+  void match_by_neighbours() {
+    for (uint32_t x = 0; x < a_.nodes.size(); x++) {
+      if (a_.match[x] >= 0 || a_.is_value(x)) continue;
+      std::unordered_map<uint32_t, int> score;
+      auto consider = [&](uint32_t y) {
+        if (b_.match[y] < 0 && !b_.is_value(y) && b_.nodes[y].op() == a_.nodes[x].op()) score[y]++;
+      };
+      for (UOp s : a_.nodes[x].src())
+        if (int32_t k = a_.match[a_.at(s)]; k >= 0 && b_.users[size_t(k)].size() < 64)
+          for (uint32_t y : b_.users[size_t(k)]) consider(y);
+      for (uint32_t user : a_.users[x])
+        if (int32_t k = a_.match[user]; k >= 0 && b_.nodes[size_t(k)].num_src() < 64)
+          for (UOp s : b_.nodes[size_t(k)].src()) consider(b_.at(s));
+      int best = 0;
+      uint32_t best_y = 0;
+      for (auto [y, n] : score) {
+        int weight = 2 * n + labels_equal(x, y);
+        if (weight > best || (weight == best && y < best_y)) best = weight, best_y = y;
+      }
+      if (best) accept(x, best_y);
+    }
+  }
+
+  DiffSide& a_;
+  DiffSide& b_;
+  const Labels& labels_;
+  std::unordered_map<uint64_t, uint32_t> count_a_, count_b_;
+  std::unordered_map<uint64_t, uint32_t> known_;  // pair -> candidate
+  std::unordered_map<uint32_t, uint32_t> followed_a_, followed_b_;
+  std::vector<Candidate> candidates_;
+  std::deque<std::pair<uint32_t, uint32_t>> queue_;
+};
+
+}  // namespace
+
+void match_graphs(DiffSide& a, DiffSide& b, const Labels& labels) { GraphMatcher(a, b, labels).run(); }
+
+}  // namespace tgc

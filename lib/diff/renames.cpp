@@ -1,0 +1,340 @@
+#include "lib/diff/renames.h"
+
+#include <algorithm>
+
+#include "lib/support/lines.h"
+#include "lib/support/pytext.h"
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+struct Row {
+  std::string_view kind;
+  Release since;
+  std::string_view from, to;
+};
+constexpr Row kRows[] = {
+#define X(kind, since, from, to) {#kind, Release::since, from, to},
+#include "lib/diff/renames.def"
+#undef X
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A word or a "quoted" one at the beginning of `line`, which it is taken from; nullopt when there is none.
+std::optional<std::string> take_word(std::string_view& line) {
+  size_t begin = line.find_first_not_of(" \t");
+  if (begin == line.npos) return std::nullopt;
+  line.remove_prefix(begin);
+  const bool quoted = line[0] == '"';
+  size_t end = quoted ? line.find('"', 1) : std::min(line.find_first_of(" \t"), line.size());
+  if (end == line.npos) return std::nullopt;
+  std::string word(line.substr(quoted, end - quoted));
+  line.remove_prefix(end + quoted);
+  return word;
+}
+
+// ---- forms: what says the same in another way, by the op that it is said of
+
+constexpr std::string_view kForms[] = {
+    "PARAM",    // its slot, or its name: not the device, the size and whatever a ParamArg holds besides; no empty tag
+    "BUFFER",   // the same, and its number counts the graph's buffers
+    "COPY",     // of what, not to which device
+    "CAST",     // its dtype is not its arg too
+    "BITCAST",  // the same
+    "REDUCE",   // how many axes, not which
+    "CONST",    // by its value alone: a weak dtype, no device, no shape; what is computed of such alone is weak, too
+    "VCONST",   // a STACK of its elements
+    "STACK",    // its elements' dtype, and so is a constant of several elements
+    "SHRINK",   // where it begins and how long it is, where the earlier release says where it ends
+    "PAD",      // what it puts before: the earlier release says what comes behind, the later one how long it becomes
+    "SINK",     // a KernelInfo that says nothing is none
+    "CALL",     // without the metadata that the earlier release keeps in its CallInfo
+    "INDEX",    // a place that is written to is a pointer or has its element's dtype: the latter
+    "pointer",  // a pointer to a dtype is that dtype
+};
+bool is_form(std::string_view name) {
+  return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
+}
+
+// A ParamArg as its name or its slot; a tuple that begins with a name, as a DEFINE_VAR's, as that.
+Arg slot_of(Arg a) {
+  if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
+  if (!a.is(RecordClass::Open)) return a;
+  RecordView record(a);
+  for (size_t i = 0; i < record.size(); i++)
+    if (record.field(i) == "name" && record.values()[i].is_str()) return record.values()[i];
+  return record.size() && record.field(0).empty() ? record.values()[0] : a;
+}
+
+// Whether every field of a KernelInfo is what it is where nothing was said.
+bool says_nothing(Arg a) {
+  RecordView record(a);
+  if (record.name() != "KernelInfo") return false;
+  auto is_empty = [](Arg v) { return v.is_none() || v == Arg(false) || (v.is_tuple() && v.items().empty()); };
+  for (size_t i = 0; i < record.size(); i++) {
+    Arg value = record.values()[i];
+    const bool is_usual_name = record.field(i) == "name" && value.is_str() && value.text() == "test";
+    if (!is_usual_name && !is_empty(value)) return false;
+  }
+  return true;
+}
+
+DType weak_dtype_of(Arg value, DType d) {
+  switch (value.kind()) {
+    case Arg::Kind::Bool:
+    case Arg::Kind::Invalid: return dtypes::bool_;
+    case Arg::Kind::Int:
+    case Arg::Kind::BigInt: return dtypes::open("weakint");
+    case Arg::Kind::Float: return dtypes::open("weakfloat");
+    default: return d;
+  }
+}
+
+bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
+
+// A shape or a place in one, by dimensions.
+std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
+
+// The lengths of what begins at `begin` and ends at `end`; the empty UOp where these are not all numbers.
+UOp lengths(UOp begin, UOp end) {
+  auto from = dimensions(begin), to = dimensions(end);
+  std::vector<UOp> out;
+  for (size_t i = 0; i < std::min(from.size(), to.size()); i++) {
+    if (!from[i].is_const() || !to[i].is_const() || !from[i].arg().is_int() || !to[i].arg().is_int()) return {};
+    out.push_back(to[i].with_arg(to[i].arg().as_int() - from[i].arg().as_int()));
+  }
+  if (from.size() != to.size() || out.empty()) return {};
+  return end.is(Op::STACK) ? end.with_src(out) : out[0];
+}
+
+}  // namespace
+
+struct Renames::Parts {
+  Op op;
+  DType dtype;
+  std::vector<UOp> src;
+  Arg arg;
+  bool is_older;        // it is of the earlier release
+  int64_t buffers = 0;  // of the graph, before this node
+  UOp instead = {};     // what says the same as the node
+};
+
+void Renames::to_common_form(Graph& graph, Parts& node) const {
+  auto has = [&](std::string_view form) { return forms_.find(form) != forms_.end(); };
+  if (has("pointer") && node.dtype.is_ptr()) node.dtype = node.dtype.base();
+  if (has("CONST") && !node.src.empty()) {
+    const bool moves = OpSet{Op::RESHAPE, Op::EXPAND, Op::PERMUTE}.contains(node.op);
+    if (moves && node.src[0].is_const()) return void(node.instead = node.src[0]);
+    const bool computes = (ops::Unary | ops::Binary).contains(node.op) && node.dtype != dtypes::bool_;
+    auto is_int = [](DType d) { return d.repr() == "dtypes.weakint"; };
+    if (computes && std::ranges::all_of(node.src, is_weak, &UOp::dtype))
+      node.dtype = dtypes::open(std::ranges::all_of(node.src, is_int, &UOp::dtype) ? "weakint" : "weakfloat");
+  }
+  if (node.op != Op::CONST && !has(name_of(node.op))) return;
+  switch (node.op) {
+    case Op::STACK: node.dtype = node.dtype.scalar(); break;
+    case Op::INDEX:
+      if (node.dtype.is_ptr() && !node.dtype.is_image()) node.dtype = node.dtype.base().vec(node.dtype.vcount());
+      break;
+    case Op::SHRINK:
+      if (!node.is_older || node.src.size() != 3) break;
+      if (UOp size = lengths(node.src[1], node.src[2])) node.src[2] = size;
+      break;
+    case Op::SINK:
+      if (node.arg.kind() == Arg::Kind::Record && says_nothing(node.arg)) node.arg = {};
+      break;
+    case Op::PAD: node.src.resize(std::min<size_t>(node.src.size(), 2)); break;
+    case Op::CALL:
+      if (node.is_older && node.arg.is(RecordClass::Open) && RecordView(node.arg).size() == 5) {
+        RecordView call(node.arg);
+        std::vector<Arg> fields, values{graph.str(call.name()), Arg()};
+        for (size_t i = 0; i < call.size(); i++)
+          if (i != 1) fields.push_back(graph.str(call.field(i))), values.push_back(call.values()[i]);
+        values[1] = graph.tuple(fields);
+        node.arg = graph.record(RecordClass::Open, values);
+      }
+      break;
+    case Op::PARAM:
+      node.arg = slot_of(node.arg);
+      node.src.clear();
+      break;
+    case Op::BUFFER:
+      node.arg = node.buffers++;
+      node.src.clear();
+      break;
+    case Op::COPY:
+      node.src.resize(std::min<size_t>(node.src.size(), 1));
+      node.arg = {};
+      break;
+    case Op::CAST:
+    case Op::BITCAST: node.arg = {}; break;
+    case Op::REDUCE:
+      if (node.arg.is_op()) node.arg = graph.tuple({node.arg, Arg(int64_t(0))});
+      else if (node.arg.is_tuple() && node.arg.items().size() == 2 && node.arg[1].is_tuple())
+        node.arg = graph.tuple({node.arg[0], Arg(int64_t(node.arg[1].items().size()))});
+      break;
+    case Op::CONST:
+      if (has("VCONST") && !has("CONST") && node.arg.is_tuple() && node.dtype.count() > 1) {
+        std::vector<UOp> elements;
+        for (Arg value : node.arg.items()) elements.push_back(graph.node(Op::CONST, node.dtype.scalar(), {}, value));
+        node.instead = graph.node(Op::STACK, node.dtype, elements);
+      }
+      if (!has("CONST")) break;
+      std::erase_if(node.src, [](UOp s) { return s.is(Op::DEVICE); });
+      if (has("STACK") && node.dtype.count() > 1) {
+        std::vector<UOp> elements;
+        for (int32_t i = 0; i < node.dtype.count(); i++) {
+          Arg value = node.arg.is_tuple() && size_t(i) < node.arg.items().size() ? node.arg[size_t(i)] : node.arg;
+          elements.push_back(graph.node(Op::CONST, weak_dtype_of(value, node.dtype.scalar()), node.src, value));
+        }
+        node.instead = graph.node(Op::STACK, elements[0].dtype(), elements);
+        break;
+      }
+      node.dtype = weak_dtype_of(node.arg, node.dtype);
+      break;
+    default: break;
+  }
+}
+
+std::string plain_kernel_name(std::string_view name) {
+  std::string plain = ansistrip(name);
+  size_t at = plain.size();
+  while (at > 0 && is_digit(plain[at - 1])) at--;
+  if (at < plain.size() && at >= 2 && plain[at - 1] == 'n') plain.resize(at - 1);
+  return plain;
+}
+
+Renames Renames::between(Release a, Release b) {
+  Renames out;
+  for (const Row& row : kRows)
+    if (row.since > std::min(a, b) && row.since <= std::max(a, b)) out.add(row.kind, row.from, row.to);
+  return out;
+}
+
+Result<Renames> Renames::read(std::string_view text, std::string_view file) {
+  Renames out;
+  uint32_t number = 0;
+  for (std::string_view line : lines_of(text)) {
+    number++;
+    line = trimmed(line);
+    if (line.empty() || line.starts_with('#')) continue;
+    auto kind = take_word(line), from = take_word(line), to = take_word(line);
+    if (kind == "form") to.emplace();
+    if (!kind || !from || !to || !out.add(*kind, *from, *to))
+      return Diag{.message = "a line that is no rename",
+                  .file = std::string(file),
+                  .line = number,
+                  .expected = "op, dtype, value, stage or field, the old name and the new one; or form and its name"};
+  }
+  return out;
+}
+
+Result<std::optional<Renames>> asked_renames(const std::string& option) {
+  if (option.empty()) return std::optional<Renames>();
+  if (option == "none") return std::optional(Renames());
+  auto text = read_file(option);
+  if (!text) return text.diag();
+  auto read = Renames::read(*text, option);
+  if (!read) return read.diag();
+  return std::optional(std::move(*read));
+}
+
+// Chains are followed: what 0.13 renamed 0.14 may rename again.
+bool Renames::add(std::string_view kind, std::string_view from, std::string_view to) {
+  auto* table = kind == "op"      ? &ops_
+                : kind == "dtype" ? &dtypes_
+                : kind == "value" ? &values_
+                : kind == "stage" ? &stages_
+                : kind == "field" ? &new_fields_
+                : kind == "form"  ? &forms_
+                                  : nullptr;
+  if (!table || (table == &forms_ && !is_form(from))) return false;
+  for (auto& [old_name, new_name] : *table)
+    if (new_name == from) new_name = to;
+  (*table)[std::string(from)] = to;
+  return true;
+}
+
+std::string Renames::stage(std::string_view name) const {
+  auto known = stages_.find(name);
+  return known == stages_.end() ? std::string(name) : known->second;
+}
+
+DType Renames::dtype(DType d) const {
+  if (dtypes_.empty() || d.is_image()) return d;
+  if (d.is_ptr()) {
+    DType base = dtype(d.base());
+    return base == d.base() ? d : base.ptr(d.size(), d.addrspace()).vec(d.vcount());
+  }
+  auto known = dtypes_.find(d.scalar().repr().substr(7));
+  return known == dtypes_.end() ? d : dtypes::open(known->second).vec(d.count());
+}
+
+Arg Renames::arg(Graph& graph, Arg a) const {
+  auto renamed = [&](const std::string& text) -> Arg {
+    auto known = values_.find(text);
+    return known == values_.end() ? a : graph.raw(known->second);
+  };
+  switch (a.kind()) {
+    case Arg::Kind::Op: {
+      auto known = ops_.find(name_of(a.op()));
+      return known == ops_.end() ? a : Arg(op_of(known->second));
+    }
+    case Arg::Kind::DType: return dtype(a.dtype());
+    case Arg::Kind::Raw:
+    case Arg::Kind::AxisType:
+    case Arg::Kind::AddrSpace:
+    case Arg::Kind::OptOps: return values_.empty() ? a : renamed(a.repr());
+    case Arg::Kind::Tuple: {
+      std::vector<Arg> items;
+      for (Arg item : a.items()) items.push_back(arg(graph, item));
+      return graph.tuple(items);
+    }
+    case Arg::Kind::Record: {
+      if (a.is(RecordClass::Kernel)) return a;
+      RecordView record(a);
+      std::vector<Arg> fields, items{graph.str(record.name()), Arg()};
+      for (size_t i = 0; i < record.size(); i++) {
+        std::string_view field = record.field(i);
+        if (new_fields_.contains(std::string(record.name()) + "." + std::string(field))) continue;
+        Arg value = arg(graph, record.values()[i]);
+        if (record.name() == "KernelInfo" && field == "name" && value.is_str())
+          value = graph.str(plain_kernel_name(value.text()));
+        fields.push_back(graph.str(field));
+        items.push_back(value);
+      }
+      items[1] = graph.tuple(fields);
+      return graph.record(RecordClass::Open, items);
+    }
+    default: return a;
+  }
+}
+
+UOp Renames::apply(UOp root, bool is_older) const {
+  Graph& graph = root.graph();
+  UOpMap<UOp> made(graph);
+  Parts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};
+  for (UOp u : toposort(root)) {
+    node.src.clear(), node.instead = {};
+    for (UOp s : u.src()) node.src.push_back(*made.find(s));
+    auto known = ops_.empty() ? ops_.end() : ops_.find(shown_op(u));
+    node.op = known == ops_.end() ? u.op() : op_of(known->second);
+    node.dtype = dtype(u.dtype());
+    node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? arg(graph, u.arg()) : u.arg();
+    if (!forms_.empty()) to_common_form(graph, node);
+    if (node.instead) {
+      made[u] = node.instead;
+      continue;
+    }
+    const bool is_named = forms_.contains(name_of(node.op)) && OpSet{Op::PARAM, Op::BUFFER}.contains(node.op);
+    Arg tag = is_named && u.tag().is_tuple() && u.tag().items().empty() ? Arg() : u.tag();
+    const bool same = node.op == u.op() && node.dtype == u.dtype() && node.arg == u.arg() &&
+                      std::ranges::equal(node.src, u.src()) && tag == u.tag();
+    made[u] = same ? u : graph.node(node.op, node.dtype, node.src, node.arg, tag);
+  }
+  return *made.find(root);
+}
+
+}  // namespace tgc

@@ -1,0 +1,344 @@
+#include "lib/diff/run_diff.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/compilation/compilation.h"
+#include "lib/support/line_diff.h"
+#include "lib/text/formats.h"
+#include "lib/text/input_file.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/uop_table.h"
+
+namespace tgc {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kAst = "ast";
+constexpr size_t kMaxBlame = 8;
+
+std::string stage_name(std::string_view text) {
+  const StageRow* row = find_row(text);
+  return std::string(row ? row->name : text);
+}
+
+// ---- the rule responsible: the stage is run once more, and who made the nodes that differ is noted
+
+class Makers : public RewriteObserver {
+ public:
+  struct Maker {
+    const Rule* rule = nullptr;  // null: code of the stage
+    std::string rewrite;         // where: "apply rangeify > reshape"
+  };
+  explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
+  ~Makers() override { set_observer(graph_, nullptr); }
+
+  // What is made from now on has a maker. The rewrites of the stage begin below its name.
+  void watch(std::string_view stage) {
+    on_ = true;
+    first_ = uint32_t(graph_.size());
+    where_ = {std::string(stage)};
+  }
+  void stop() { on_ = false; }
+
+  void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
+    if (!on_) return;
+    where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
+    if (where_.size() == 2) note_new(sink, nullptr);  // what the stage made it of, other than by rules
+  }
+  void end(std::string_view, UOp) override {
+    if (on_) where_.pop_back();
+  }
+  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
+    if (!on_ || before == after) return;
+    // the rules inside have been told already: what they made keeps its maker
+    for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
+    note_new(after, hit.rule);  // made beforehand, as what a substitution puts in
+  }
+  void rebuilt(UOp before, UOp after) override {
+    if (const Maker* maker = on_ ? makers_.find(before) : nullptr) {
+      Maker same = *maker;
+      if (!makers_.contains(after)) makers_[after] = same;
+    }
+  }
+  // The empty rewrite: it was there before.
+  Maker of(UOp u) const {
+    if (auto* maker = makers_.find(u)) return *maker;
+    return u.id() < first_ ? Maker() : Maker{nullptr, where_.front()};
+  }
+
+ private:
+  void note(UOp u, const Rule* rule) {
+    if (!makers_.contains(u)) makers_[u] = {rule, where_.back()};
+  }
+  void note_new(UOp root, const Rule* rule) {
+    for (UOp u : toposort(root, [&](UOp u) { return u.id() >= first_ && !makers_.contains(u); }))
+      if (u.id() >= first_) note(u, rule);
+  }
+  Graph& graph_;
+  UOpTable<Maker> makers_;
+  std::vector<std::string> where_;
+  uint32_t first_ = 0;  // of the nodes that are made from then on
+  bool on_ = false;
+};
+
+// Goes on to the end of `stage`, watching that one; its result, or the empty UOp.
+UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
+  for (const StageRow* row = c.next(); row && row <= &stage; row = c.next()) {
+    if (row == &stage) makers.watch(stage.name);
+    auto step = c.step();
+    makers.stop();
+    if (!step) return {};
+  }
+  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // it does not apply: all was there before it
+  return c.current();
+}
+
+// Whether a text says less than its graph: tinygrad's own pyrender.
+bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
+
+// The graph as the letters of pyrender say it; itself where they cannot be written.
+UOp as_letters_say(UOp root) {
+  auto letters = pyrender(root);
+  auto read = letters ? read_pyrender(root.graph(), *letters) : Result<UOp>(letters.diag());
+  return read ? *read : root;
+}
+
+std::string place_of_text(const Run& run, const RunText& text) { return run.file + " (" + text.stage + ")"; }
+
+Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText& in_a, const Run& b,
+                                       const RunText& in_b, const Renames* asked = nullptr) {
+  return read_renamed(graph, in_a.text, place_of_text(a, in_a), in_b.text, place_of_text(b, in_b), asked);
+}
+
+bool is_ours(const Run& run) { return release_of(run.producer) == Release::v0_12; }
+
+// The text without the header that tgc writes above it.
+std::string_view without_header(std::string_view text) {
+  return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
+}
+
+void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
+                const Settings& settings) {
+  if (!is_ours(a) || !is_ours(b)) return;
+  const Run* known = &a;
+  if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
+  if (known->texts.empty() || known->texts[0].stage != kAst) return;
+  Graph graph(settings);  // that has no node of the stage yet, so that what is made can be told from what was there
+  auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text);
+  if (!ast) return;
+  Makers makers(graph);
+  const bool is_tensor_graph = known->target.empty();
+  const StageRow* stage = find_row(out.stage);
+  if (!stage || !(is_tensor_graph ? stage->tensor != nullptr : stage->kernel != nullptr)) return;
+  InputGraph in{.graph = borrowed(graph), .root = ast->root, .is_tensor_graph = is_tensor_graph};
+  auto compilation = Compilation::begin(std::move(in), {.target = known->target});
+  if (!compilation) return;
+  UOp ours = run_to(*compilation, *stage, makers);
+  auto sides = read_sides(graph, a, in_a, b, in_b);
+  if (!ours || !sides) return;
+  UOp compared = loses_facts(in_a.text) || loses_facts(in_b.text) ? as_letters_say(ours) : ours;
+  if (compared != sides->first && compared != sides->second) return;
+  bool is_a = compared == sides->first;
+  out.ours = is_a ? "A" : "B";
+  auto nodes = toposort(ours);
+  std::set<std::pair<const Rule*, std::string>> told;
+  for (const NodeChange& c : out.graph.changes) {
+    int32_t i = is_a ? c.a : c.b;
+    if (i < 0 || size_t(i) >= nodes.size() || out.blame.size() == kMaxBlame) continue;
+    Makers::Maker maker = makers.of(nodes[size_t(i)]);
+    const std::string& line = is_a ? c.before : c.after;
+    if (maker.rewrite.empty() || !told.emplace(maker.rule, line).second) continue;
+    Blame blame{.rewrite = maker.rewrite, .node = line};
+    if (const Rule* rule = maker.rule) {
+      blame.rule = rule->name;
+      blame.file = short_file(*rule);
+      blame.line = rule->line;
+    }
+    out.blame.push_back(std::move(blame));
+  }
+}
+
+// ---- one stage
+
+Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
+                  const DiffOptions& options, const Renames* asked) {
+  if (in_a.text == in_b.text) return Unit{};
+  if (!in_a.is_graph || !in_b.is_graph) {
+    out.lines = line_diff(without_header(in_a.text), without_header(in_b.text));
+    out.same = out.lines.empty();
+    return Unit{};
+  }
+  Settings settings;
+  for (auto& [key, value] : a.settings)
+    if (auto status = settings.set(key, value); !status) return status;
+  Graph graph(settings);
+  auto sides = read_sides(graph, a, in_a, b, in_b, asked);
+  if (!sides) return sides.diag();
+  out.graph = diff_graphs(sides->first, sides->second, options);
+  out.same = out.graph.same;
+  if (out.same) return Unit{};
+  out.stage = in_a.stage;
+  find_blame(out, a, in_a, b, in_b, settings);
+  return Unit{};
+}
+
+// The text of that stage, by the later release's name; of several that with `skip` before it.
+const RunText* find_text(const Run& run, std::string_view stage, size_t skip, const Renames& renames) {
+  for (const RunText& t : run.texts)
+    if (renames.stage(t.stage) == stage && skip-- == 0) return &t;
+  return nullptr;
+}
+
+struct Sides {
+  UOp a, b;
+  Release of_a, of_b;
+};
+
+Result<Sides> read_both(Graph& graph, std::string_view text_a, const std::string& file_a, std::string_view text_b,
+                        const std::string& file_b) {
+  ReadReport of_a{.take_malformed = true}, of_b{.take_malformed = true};  // a difference may be just that
+  auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
+       b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
+  if (!a || !b) return !a ? a.diag() : b.diag();
+  // the Graph is of both: what is not known of one is asked of neither
+  if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
+  bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
+  return Sides{letters_b && !letters_a ? as_letters_say(a->root) : a->root,
+               letters_a && !letters_b ? as_letters_say(b->root) : b->root, release_of(a->info.producer),
+               release_of(b->info.producer)};
+}
+
+}  // namespace
+
+Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
+                                       std::string_view text_b, const std::string& file_b) {
+  auto sides = read_both(graph, text_a, file_a, text_b, file_b);
+  if (!sides) return sides.diag();
+  return std::pair(sides->a, sides->b);
+}
+
+Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, const std::string& file_a,
+                                         std::string_view text_b, const std::string& file_b, const Renames* asked) {
+  auto sides = read_both(graph, text_a, file_a, text_b, file_b);
+  if (!sides) return sides.diag();
+  auto [a, b, of_a, of_b] = *sides;
+  const bool is_known = of_a != Release::Other && of_b != Release::Other;
+  const Renames usual = is_known ? Renames::between(of_a, of_b) : Renames(), &renames = asked ? *asked : usual;
+  const bool are_of_0_12 = of_a == Release::v0_12 && of_b == Release::v0_12;
+  if (renames.empty() && (!asked || are_of_0_12)) return std::pair(a, b);
+  return std::pair(renames.apply(a, of_a < of_b), renames.apply(b, of_b < of_a));
+}
+
+Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
+  Run run{r.id, r.target, std::move(file), settings_of(header, r), {}, header.producer};
+  run.texts.push_back({std::string(kAst), r.ast, true});
+  for (const GoldenStage& s : r.stages)
+    if (s.same || s.ir) run.texts.push_back({stage_name(s.name), s.same ? run.texts.back().text : *s.ir, true});
+  auto add = [&](const char* name, const std::optional<std::string>& text) {
+    if (text) run.texts.push_back({name, *text, false});
+  };
+  for (size_t i = 0; i < r.kernels.size(); i++)
+    if (!r.kernels[i].ast.empty()) run.texts.push_back({"kernel " + std::to_string(i), r.kernels[i].ast, true});
+  add("linear", r.linear);
+  add("source", r.source);
+  if (r.program) run.texts.push_back({"program", program_text(*r.program), false});
+  return run;
+}
+
+Result<std::vector<Run>> runs_of_folder(const std::string& path) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (auto& entry : fs::directory_iterator(path, error))
+    if (entry.is_regular_file(error)) files.push_back(entry.path());
+  if (error) return Diag{.message = "cannot read the folder: " + error.message(), .file = path};
+  std::sort(files.begin(), files.end());
+  std::map<std::string, Run> runs;
+  for (const fs::path& file : files) {
+    // KERNEL.NN.STAGE.EXT, and the kernel's name may have dots
+    fs::path stem = file.stem();
+    std::string stage = stem.extension().string(), number = stem.stem().extension().string(),
+                kernel = stem.stem().stem().string();
+    if (stage.size() < 2 || number.size() < 3 || number.find_first_not_of("0123456789", 1) != number.npos) continue;
+    auto text = read_file(file.string());
+    if (!text) return text.diag();
+    std::string extension = file.extension().string();
+    bool is_graph = extension == ".uop" || extension == ".json" || extension == ".repr";
+    Run& run = runs[kernel];
+    run.id = kernel, run.file = path;
+    run.texts.push_back({stage_name(stage.substr(1)), std::move(*text), is_graph});
+  }
+  if (runs.empty())
+    return Diag{.message = "no files of a run in this folder",
+                .file = path,
+                .expected = "KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them"};
+  std::vector<Run> out;
+  for (auto& [kernel, run] : runs) out.push_back(std::move(run));
+  return out;
+}
+
+Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options, const Renames* asked) {
+  RunDiff out;
+  const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
+  const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
+  std::map<std::string, size_t> seen;  // a stage that comes twice is compared with the second
+  for (const RunText& in_a : a.texts) {
+    const std::string stage = renames.stage(in_a.stage);
+    const RunText* in_b = find_text(b, stage, seen[stage]++, renames);
+    if (!in_b || (of_a != of_b && !in_a.is_graph && in_a.stage != "source")) continue;
+    out.compared++;
+    if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked); !status) return status.diag();
+    out.stage = in_a.stage;
+    if (!out.same) return out;
+    out.before = in_a.stage;
+  }
+  out.stage.clear();
+  if (!out.compared) return Diag{.message = "'" + a.id + "' and '" + b.id + "' have no stage in common"};
+  return out;
+}
+
+std::string to_text(const RunDiff& d, const DiffStyle& style) {
+  if (d.same) return {};
+  std::string out = "the first stage that differs is '" + d.stage + "'";
+  if (d.compared > 1)
+    out += ", after " + std::to_string(d.compared - 1) + (d.compared == 2 ? " that is the same" : " that are the same");
+  out += "\n" + (d.lines.empty() ? to_text(d.graph, style) : d.lines);
+  if (d.ours.empty()) return out;
+  out += "tgc makes " + d.ours + " of this stage" +
+         (d.blame.empty() ? "; what differs was there before it" : ", by these rules:") + "\n";
+  for (const Blame& b : d.blame) {
+    std::string rule =
+        b.rule.empty() ? "no rule: the stage's own code" : b.rule + "  " + b.file + ":" + std::to_string(b.line);
+    out += "  " + rule + (b.rewrite == d.stage ? "" : "  in " + b.rewrite) + "\n      " + b.node + "\n";
+  }
+  return out;
+}
+
+std::string to_json(const RunDiff& d, const Run& run) {
+  using nlohmann::ordered_json;
+  ordered_json out{{"id", run.id}, {"target", run.target}, {"same", d.same}, {"compared", d.compared}};
+  if (!d.same) {
+    out["stage"] = d.stage;
+    if (!d.before.empty()) out["before"] = d.before;
+    if (d.lines.empty()) out["diff"] = ordered_json::parse(to_json(d.graph));
+    else out["lines"] = d.lines;
+    if (!d.ours.empty()) {
+      out["ours"] = d.ours;
+      out["blame"] = ordered_json::array();
+      for (const Blame& b : d.blame) {
+        ordered_json j = ordered_json::object();
+        if (!b.rule.empty()) j = {{"rule", b.rule}, {"file", b.file}, {"line", b.line}};
+        j["rewrite"] = b.rewrite;
+        j["node"] = b.node;
+        out["blame"].push_back(std::move(j));
+      }
+    }
+  }
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace tgc

@@ -1,0 +1,157 @@
+#include "lib/diff/run_diff.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lib/support/testing.h"
+#include "lib/text/formats.h"
+#include "lib/text/pyrender.h"
+#include "passes/pipeline.h"
+
+namespace tgc {
+namespace {
+
+GoldenRecord first_record(GoldenHeader& header) {
+  auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
+  REQUIRE(reader.ok());
+  header = reader->header();
+  auto record = reader->next();
+  REQUIRE((record.ok() && *record));
+  return std::move(**record);
+}
+
+void replace(std::string& text, std::string_view from, std::string_view to) {
+  size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  text.replace(at, from.size(), to);
+}
+
+// What tgc makes of the record's kernel, every stage with all that it says.
+Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
+  Run run{record.id, record.target, "ours", settings_of(header, record), {}};
+  Settings settings;
+  for (auto& [key, value] : run.settings) REQUIRE(settings.set(key, value).ok());
+  Graph graph(settings);
+  Target target = parse_target(record.target, settings).value_or_throw();
+  KernelJob job{graph, target};
+  UOp ast = begin_kernel(job, read_pyrender(graph, record.ast).value_or_throw());
+  auto keep = [&](const Stage& s, UOp u) {
+    GraphInfo info{.name = record.id, .stage = std::string(s.name), .target = record.target, .settings = run.settings};
+    run.texts.push_back({std::string(s.name), write_graph(Format::Json, u, info).value_or_throw(), true});
+  };
+  (void)run_kernel_stages(job, ast, nullptr, keep);
+  return run;
+}
+
+TEST_CASE("diff of runs: what tinygrad's text does not say of a graph is no difference; what it says is") {
+  auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
+  REQUIRE(reader.ok());
+  size_t compared = 0, lossy = 0;
+  for (;;) {
+    auto record = reader->next();
+    REQUIRE(record.ok());
+    if (!*record) break;
+    if ((*record)->error) continue;
+    Run theirs = run_of(**record, reader->header(), "theirs"), ours = complete_run(**record, reader->header());
+    auto diff = diff_runs(theirs, ours);
+    INFO((*record)->id);
+    REQUIRE(diff.ok());
+    REQUIRE_MESSAGE(diff->same, to_text(*diff));
+    compared += diff->compared;
+    for (RunText& t : ours.texts)
+      if (size_t at = t.text.find("\"op\":\"REDUCE\",\"dtype\":\"dtypes.float");
+          at != t.text.npos && t.stage == "expander") {
+        lossy++;
+        size_t op = t.text.find("Ops.", at) + 4;  // ADD, MUL or MAX
+        t.text.replace(op, 3, t.text.substr(op, 3) == "MUL" ? "ADD" : "MUL");
+        CHECK(!diff_runs(theirs, ours)->same);
+      }
+  }
+  CHECK(compared > 1500);
+  CHECK(lossy > 5);
+}
+
+TEST_CASE("diff of runs: the first stage that differs, and the rules that made ours; a record is the same as itself") {
+  GoldenHeader header;
+  GoldenRecord record = first_record(header);
+  Run a = run_of(record, header, "a"), b = a;
+  auto diff = diff_runs(a, b);
+  REQUIRE(diff.ok());
+  CHECK(diff->same);
+  CHECK(diff->compared == a.texts.size());
+  // the range becomes another axis type from "simplify ranges" on
+  size_t changed = 0;
+  for (size_t i = a.texts.size(); i-- > 0;)
+    if (b.texts[i].stage == "lower all index dtypes")
+      replace(b.texts[i].text, "dtypes.int", "dtypes.long"), changed = i;
+  REQUIRE(changed);
+  diff = diff_runs(a, b);
+  REQUIRE(diff.ok());
+  CHECK(!diff->same);
+  CHECK(diff->stage == "lower all index dtypes");
+  CHECK(diff->before == a.texts[changed - 1].stage);
+  CHECK(diff->ours == "A");
+  REQUIRE(!diff->blame.empty());
+  CHECK(diff->blame[0].file.starts_with("passes/"));
+  CHECK(to_text(*diff).find("the first stage that differs is 'lower all index dtypes'") == 0);
+  CHECK(to_json(*diff, a).find(R"("stage":"lower all index dtypes")") != std::string::npos);
+}
+
+TEST_CASE("diff of runs: of a node that a rewrite inside the stage made, the rule and that rewrite are named") {
+  auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
+  REQUIRE(reader.ok());
+  for (;;) {
+    auto record = reader->next();
+    REQUIRE(record.ok());
+    REQUIRE(*record);
+    if ((*record)->id != "convT") continue;
+    Run a = run_of(**record, reader->header(), "a"), b = a;
+    for (RunText& t : b.texts)  // a constant of an index that the rules of a reshape made
+      if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
+    auto diff = diff_runs(a, b);
+    REQUIRE(diff.ok());
+    CHECK(diff->stage == "apply rangeify");
+    REQUIRE(!diff->blame.empty());
+    const Blame& blame = diff->blame[0];
+    CHECK(blame.rule == "add-const-last");
+    CHECK(blame.file == "passes/symbolic/symbolic.cpp");
+    CHECK(blame.rewrite.starts_with("apply rangeify > "));
+    CHECK(to_text(*diff).find("in apply rangeify > ") != std::string::npos);
+    CHECK(to_json(*diff, a).find(R"("rewrite":"apply rangeify > )") != std::string::npos);
+    break;
+  }
+}
+
+TEST_CASE("diff of runs: what is no graph is compared line by line") {
+  GoldenHeader header;
+  Run a = run_of(first_record(header), header, "a"), b = a;
+  REQUIRE(a.texts.back().stage == "program");
+  b.texts.back().text += "more: 1\n";
+  auto diff = diff_runs(a, b);
+  REQUIRE(diff.ok());
+  CHECK(diff->stage == "program");
+  CHECK(diff->lines.find("more: 1") != std::string::npos);
+  b.texts = {{"another stage", "", true}};
+  CHECK(!diff_runs(a, b).ok());
+}
+
+TEST_CASE("diff of runs: a folder as tgc dump writes it") {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::temp_directory_path() / ("tgc_run_diff." + std::to_string(getpid()));
+  fs::create_directories(folder);
+  CHECK(!runs_of_folder(folder.string()).ok());
+  std::ofstream(folder / "my.kernel.00.ast.uop") << "ast = UOp.const(dtypes.index, 3)\n";
+  std::ofstream(folder / "my.kernel.12.add-gpudims.uop") << "ast = UOp.const(dtypes.index, 4)\n";
+  auto runs = runs_of_folder(folder.string());
+  REQUIRE(runs.ok());
+  REQUIRE(runs->size() == 1);
+  CHECK((*runs)[0].id == "my.kernel");
+  CHECK((*runs)[0].texts[1].stage == "add gpudims");
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace tgc

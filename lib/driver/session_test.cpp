@@ -1,0 +1,138 @@
+#include "lib/driver/session.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "lib/driver/source.h"
+#include "lib/support/file_name.h"
+#include "lib/support/testing.h"
+#include "lib/text/pyrender.h"
+
+using namespace tgc;
+
+namespace {
+
+const std::string kKernels = test_path("golden/kernels.jsonl.gz");
+
+// A file of the tests, gone with this.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, const std::string& text)
+      : path_(std::filesystem::temp_directory_path() / ("tgc_session_test." + std::to_string(getpid()) + "." + name)) {
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+InputGraph first_of(const Session& session, const std::string& spec, const std::string& kernel = "") {
+  auto source = Source::open(session, spec, kernel);
+  REQUIRE_MESSAGE(source.ok(), source.diag().text());
+  auto graph = source->next();
+  REQUIRE_MESSAGE(graph.ok(), graph.diag().text());
+  REQUIRE(graph->has_value());
+  return std::move(**graph);
+}
+
+// A graph as JSON that says its target and settings.
+std::string json_of(const std::string& target, const std::string& settings) {
+  Graph graph;
+  auto root = read_pyrender(
+      graph,
+      "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nast = c0.index(UOp.const(dtypes.index, 0), ptr=True)"
+      ".store(UOp.const(dtypes.float, 1.0)).sink()\n");
+  GraphInfo info{.name = "g", .target = target};
+  if (!settings.empty()) info.settings[settings] = "1";
+  return graph_to_json(*root, info);
+}
+
+}  // namespace
+
+TEST_CASE("session: settings and target are each graph's own, under what the user asks for") {
+  TemporaryFile a("a.json", json_of("CUDA:PTX:sm_80", "NOOPT")), b("b.json", json_of("", ""));
+  Session plain;
+  InputGraph one = first_of(plain, a.path()), other = first_of(plain, b.path());
+  CHECK(one.graph->settings().NOOPT == 1);
+  CHECK(other.graph->settings().NOOPT == 0);  // not those of the graph before
+  CHECK(plain.job_for(one)->target == "CUDA:PTX:sm_80");
+  CHECK(plain.job_for(other)->target == "CPU");
+  Session asks{.over = {.target = "METAL", .sets = {"NOOPT=0"}}};
+  InputGraph over = first_of(asks, a.path());
+  CHECK(over.graph->settings().NOOPT == 0);
+  CHECK(asks.job_for(over)->target == "METAL");
+  Session wrong{.over = {.target = "METL"}};
+  CHECK(wrong.job_for(other).diag().message.find("METL") != std::string::npos);
+}
+
+TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the record holds of a stage") {
+  Session session;
+  CHECK(InputName::parse("a/b.c.gz#x").file == "a/b.c.gz");
+  CHECK(InputName::parse("a/b.c.gz#x").id == "x");
+  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // no id: a file of that name, or none
+  CHECK(InputName::parse("a/b.c.gz").stem() == "b");
+  CHECK(InputName::parse("-").stem() == "kernel");
+  CHECK(InputName::parse("a/b.uop").without_extension("k", false) == "a/b");
+  CHECK(InputName::parse("a/b.gz").without_extension("../x", true) == file_name_of("../x"));
+  CHECK(InputName::parse("a/b.gz#x").without_extension("x", false) == "x");
+  InputGraph picked = first_of(session, kKernels + "#bin_add_half.0");
+  CHECK(picked.info.name == "bin_add_half.0");
+  REQUIRE(picked.record);
+  CHECK(picked.record->id == "bin_add_half.0");
+  CHECK(first_of(session, kKernels, "bin_add_half.0").info.name == "bin_add_half.0");
+  CHECK(first_of(session, kKernels, "0").info.name != "bin_add_half.0");
+  auto none = Source::open(session, kKernels + "#nothing");
+  CHECK(none->next().diag().message == "no record 'nothing'");
+  auto model = Source::open(session, test_path("models/mlp.onnx") + "#x");
+  REQUIRE_FALSE(model);
+  CHECK(model.diag().message.starts_with("'#x' picks a record, but this is an ONNX model"));
+
+  Session later{.over = {.from = "expand"}};
+  InputGraph recorded = first_of(later, kKernels + "#bin_add_half.0");
+  CHECK(recorded.info.stage == "expander");
+  const std::string* ir = &recorded.record->ast;
+  for (const GoldenStage& s : recorded.record->stages) {
+    if (s.ir) ir = &*s.ir;
+    if (s.name == "expander") break;
+  }
+  CHECK(*pyrender(recorded.root) == *ir);
+  Session unknown{.over = {.from = "expandr"}};
+  CHECK(Source::open(unknown, kKernels)->next().diag().message == "unknown stage 'expandr'");
+}
+
+TEST_CASE("source: what a kernel was made for is known from its record, and shown in schedules and traces") {
+  std::string head =
+      R"({"format":"tgc-golden","version":1,"level":"tensor","producer":"tinygrad 0.12.0","settings":{}})";
+  auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
+  GoldenLine line;
+  REQUIRE(reader->next_line(line).ok());
+  size_t none = line.text.find("\"metadata\": []");
+  REQUIRE(none != std::string::npos);
+  line.text.replace(none, 14, R"("metadata":[{"name":"relu","caller":"model:7::forward"}])");
+  TemporaryFile file("made.jsonl", head + "\n" + line.text + "\n");
+  Session session;
+  auto c = session.begin(first_of(session, file.path()));
+  REQUIRE(c.ok());
+  CHECK(c->output(row_of("schedule"))->find("relu (model:7::forward") != std::string::npos);
+  CHECK(c->schedule_as_json()->find("\"made_for\":\"relu (model:7::forward") != std::string::npos);
+  CHECK(c->kernel(c->kernel_numbers()[0])->loaded().made_for.starts_with("relu (model:7::forward"));
+}
+
+TEST_CASE("a limit of the processor does not count what others do, and is a part of what the whole may stop") {
+  Cancel whole;
+  const auto begin = Clock::now();
+  const double own = thread_seconds();
+  Cancel limit(&whole, 0.02, Cancel::By::Thread), other(&whole, 1000, Cancel::By::Thread);
+  while (!limit.requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // asleep, or the machine does something else
+  CHECK_FALSE(other.requested());
+  whole.request();
+  CHECK(other.requested());
+}

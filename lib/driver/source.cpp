@@ -1,0 +1,414 @@
+#include "lib/driver/source.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "lib/compile/llvm_fault.h"
+#include "lib/model/model.h"
+#include "lib/model/tensor_state.h"
+#include "lib/rewrite/fault.h"
+#include "lib/support/file_name.h"
+#include "lib/support/open_input.h"
+#include "lib/text/input_file.h"
+#include "lib/text/repro.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc {
+namespace {
+
+Diag picks_no_record(const InputName& name, InputKind kind) {
+  return {.message = "'#" + name.id + "' picks a record, but this is " + std::string(name_of(kind)),
+          .file = name.shown(),
+          .expected = "golden records"};
+}
+
+namespace fs = std::filesystem;
+
+// The number that `text` is; nullopt when it is a name.
+std::optional<size_t> number_of(std::string_view text) {
+  size_t n = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
+}
+
+// NAME=SIZE each.
+std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts) {
+  std::map<std::string, int64_t> out;
+  for (auto& text : texts) {
+    size_t equals = text.find('=');
+    auto size = equals == text.npos ? std::nullopt : number_of(text.substr(equals + 1));
+    if (!size || *size > size_t(INT64_MAX) || equals == 0)
+      throw Failure(Diag{.message = "--var takes NAME=SIZE, not '" + text + "'"});
+    out[text.substr(0, equals)] = int64_t(*size);
+  }
+  return out;
+}
+
+// The graph that the record holds after `stage`; empty: its AST. A stage that left the graph as it was has the text of
+// the one before.
+Result<const std::string*> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
+  const std::string* text = &record.ast;
+  if (stage.empty() || stage == "ast") return text;
+  for (const GoldenStage& s : record.stages) {
+    if (!s.same) text = s.ir ? &*s.ir : nullptr;
+    if (s.name != stage) continue;
+    if (text) return text;
+    return Diag{.message = "tinygrad could not print the graph after '" + s.name + "'", .file = file};
+  }
+  return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
+}
+
+// What a graph says of its settings when it is written again: those that it came with, and those that are no defaults,
+// as they are now. DEBUG makes no other graph.
+std::map<std::string, std::string> settings_in_force(std::map<std::string, std::string> recorded,
+                                                     const Settings& now) {
+  for (const SettingInfo& s : all_settings())
+    if (recorded.contains(std::string(s.name)) || (now.*s.value != s.default_value && s.name != "DEBUG"))
+      recorded[std::string(s.name)] = std::to_string(now.*s.value);
+  return recorded;
+}
+
+}  // namespace
+
+bool may_have_id(std::string_view line, std::string_view id) {
+  constexpr std::string_view kKey = "\"id\"", kBlanks = " \t";
+  for (size_t at = 0; (at = line.find(kKey, at)) != line.npos;) {
+    at = line.find_first_not_of(kBlanks, at + kKey.size());
+    if (at == line.npos || line[at] != ':') continue;
+    at = line.find_first_not_of(kBlanks, at + 1);
+    if (at == line.npos || line[at] != '"') continue;
+    size_t end = line.find('"', ++at);
+    std::string_view text = line.substr(at, end - at);
+    if (text == id || text.find('\\') != text.npos) return true;
+  }
+  return false;
+}
+
+namespace {
+
+// A bundle repeats its failure with the fault that it was made under, unless the environment asks for one.
+Status take_fault(const std::string& text) {
+  set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
+  auto asked = fault_of_environment();
+  if (text.empty() || !asked || *asked) return Unit{};
+  auto fault = parse_fault(text);
+  if (!fault) return fault.diag();
+  set_fault_of_thread(std::move(*fault));
+  auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
+  if (in_llvm && *in_llvm) set_llvm_fault_of_thread((*in_llvm)->rule);
+  return Unit{};
+}
+
+}  // namespace
+
+// An id may hold a '#', and so may a file's name: the shortest name that is a file counts.
+InputName InputName::parse(const std::string& spec) {
+  std::error_code error;
+  size_t first = spec.find('#');
+  if (first == spec.npos || fs::exists(spec, error)) return {spec, ""};
+  size_t hash = first;
+  auto is_input = [&](const std::string& file) { return file == "-" || fs::exists(file, error); };
+  while (hash != spec.npos && !is_input(spec.substr(0, hash))) hash = spec.find('#', hash + 1);
+  if (hash == spec.npos) hash = first;
+  if (hash + 1 == spec.size()) return {spec, ""};  // no id is no record's, and not all of them
+  return {spec.substr(0, hash), spec.substr(hash + 1)};
+}
+
+std::string InputName::shown() const { return input_name(file); }
+
+std::string InputName::stem() const {
+  if (file == "-") return "kernel";
+  std::string name = fs::path(file).filename().string();
+  size_t dot = name.find('.', 1);
+  return dot == name.npos ? name : name.substr(0, dot);
+}
+
+std::string InputName::without_extension(const std::string& graph, bool is_record) const {
+  if (is_record || !id.empty() || file == "-") return file_name_of(graph);
+  return fs::path(file).replace_extension().string();
+}
+
+Result<bool> is_model_file(const std::string& path) {
+  if (path == "-") return false;
+  int file = open_input(path);
+  if (file < 0) return false;  // whoever reads it says so
+  char head[16];
+  ssize_t size = ::read(file, head, sizeof head);
+  ::close(file);
+  std::error_code error;
+  if (size < 0 && !fs::is_directory(path, error)) return Diag{.message = "cannot read", .file = path};
+  return onnx::looks_like_model({head, size < 0 ? 0 : size_t(size)});
+}
+
+Result<Source> Source::open(const Session& session, const std::string& spec, const std::string& kernel) {
+  auto out = open_any(session, spec, kernel);
+  if (!out || out->model_) return out;
+  if (!session.over.weights.empty())
+    return Diag{.message = "--weights " + session.over.weights + " is for a model, and this is " +
+                           std::string(name_of(out->kind_)),
+                .file = out->name_.shown(),
+                .expected = "an ONNX model; the arrays of a kernel are those of `tgc run --inputs`"};
+  if (session.over.sizes.empty()) return out;
+  return Diag{.message = "--var " + session.over.sizes[0] + " binds a size of a model, and this is " +
+                         std::string(name_of(out->kind_)),
+              .file = out->name_.shown(),
+              .expected = "an ONNX model; `tgc run --var` binds a kernel's variables"};
+}
+
+Result<Source> Source::open_any(const Session& session, const std::string& spec, const std::string& kernel) {
+  Source out(session);
+  out.name_ = InputName::parse(spec);
+  out.kernel_ = kernel;
+  const std::string& file = out.name_.file;
+  if (file == "-" && isatty(STDIN_FILENO)) session.note("reading a graph from the terminal; Ctrl-D ends it");
+  auto is_model = is_model_file(file);
+  if (!is_model) return is_model.diag();
+  if (*is_model) {
+    if (!out.name_.id.empty()) return picks_no_record(out.name_, InputKind::Onnx);
+    auto model = Model::open(file, session.over.weights);
+    if (!model) return model.diag();
+    out.kind_ = InputKind::Onnx;
+    out.model_ = std::make_shared<const Model>(std::move(*model));
+    return out;
+  }
+  auto lines = LineReader::open(file);
+  if (!lines) return lines.diag();
+  std::string first, shown = out.name_.shown();
+  if (auto more = (*lines)->next(first); !more) return more.diag();
+  out.kind_ = detect_kind(first);
+  if (out.kind_ == InputKind::Golden) {
+    auto records = GoldenReader::from(std::move(*lines), {first, 1}, shown);
+    if (!records) return records.diag();
+    out.records_ = std::move(*records);
+    return out;
+  }
+  out.text_ = std::move(first) + ((*lines)->line_ended() ? "\n" : "");
+  if (auto status = (*lines)->rest(out.text_); !status) return status.diag();
+  if (out.text_.find_first_not_of(" \t\r\n") == std::string::npos)
+    return Diag{.message = "the input is empty", .file = shown, .expected = "a graph"};
+  out.kind_ = detect_kind(out.text_);
+  if (out.kind_ == InputKind::Onnx)
+    return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
+  if (out.name_.id.empty()) return out;
+  return picks_no_record(out.name_, out.kind_);
+}
+
+Result<std::optional<InputGraph>> Source::next() {
+  if (records_) return next_record();
+  if (done_) return std::optional<InputGraph>();
+  done_ = true;
+  auto graph = model_ ? graph_of_model() : graph_of_text(kind_, text_, name_.shown(), {});
+  if (!graph) return graph.diag();
+  if (graph->info.name.empty()) graph->info.name = name_.stem();
+  if (graph->report.repro)
+    if (auto status = take_fault(graph->report.repro->fault); !status) return status.diag();
+  if (!kernel_.empty())
+    if (auto status = picked_kernel(*graph); !status) return status.diag();
+  return std::optional(std::move(*graph));
+}
+
+// The kernel that --kernel picks of the one graph of the input, which it becomes.
+Status Source::picked_kernel(InputGraph& in) {
+  if (!in.is_tensor_graph) {
+    if (kernel_ == "0" || kernel_ == in.info.name) return Unit{};
+    return Diag{.message = "the input has no kernel '" + kernel_ + "'",
+                .file = name_.shown(),
+                .expected = "0 or " + in.info.name};
+  }
+  auto job = session_->job_for(in);
+  if (!job) return job.diag();
+  if (take_malformed_)  // nothing is made of such a graph, though
+    if (auto malformed = first_malformed_below(in.root)) return in.diag_at(malformed->node, malformed->trouble);
+  auto whole = Compilation::begin(std::move(in), std::move(*job));
+  if (!whole) return whole.diag();
+  if (auto& schedule = whole->schedule(); !schedule) return schedule.diag();
+  auto number = number_of(kernel_);
+  auto kernel = number ? whole->kernel(*number)
+                       : Result<Compilation>(
+                             Diag{.message = "'" + kernel_ + "' is no number of a kernel of '" + whole->name() + "'"});
+  if (!kernel) {
+    Diag diag = kernel.diag();
+    diag.file = name_.shown();
+    return diag;
+  }
+  in = std::move(*kernel).take();
+  return Unit{};
+}
+
+Result<InputGraph> Source::graph_of_text(InputKind kind, std::string_view text, const std::string& file,
+                                     const std::map<std::string, std::string>& recorded) {
+  if (recorded.empty())  // it says itself which settings it was made with
+    if (auto said = info_before(kind, text).settings; !said.empty()) return graph_of_text(kind, text, file, said);
+  auto settings = session_->settings_for(recorded);
+  if (!settings) return settings.diag();
+  auto out = load_text(*settings, kind, text, file, take_malformed_);
+  if (!out) return out;
+  if (out->graph->is_foreign()) {
+    const Overrides& over = session_->over;
+    if (over.target.empty() && over.sets.empty() && over.opts.empty()) return out;
+    Diag diag = made_elsewhere(out->info.producer, file);
+    diag.expected = "what was recorded, without --target, --set or --opts";
+    return diag;
+  }
+  if (recorded.empty() && !out->info.settings.empty())  // what it says stands behind the graph
+    return graph_of_text(kind, text, file, out->info.settings);
+  out->info.settings = settings_in_force(recorded, *settings);
+  if (!out->info.stage.empty() && !find_row(out->info.stage)) {
+    Diag diag = unknown_stage(out->info.stage);
+    diag.file = file;
+    return diag;
+  }
+  for (const std::string& note : out->report.notes) session_->note(note);
+  if (session_->over.from.empty() || !out->list.empty()) return out;
+  const StageRow* row = find_row(session_->over.from);
+  if (!row) return unknown_stage(session_->over.from);
+  out->info.stage = row->kind == StageRow::Kind::Ast ? "" : row->name;
+  return out;
+}
+
+// A model's inputs are buffers whose values are not known.
+Result<InputGraph> Source::graph_of_model() {
+  return catch_failures([&] {
+    InputGraph out;
+    Settings settings = session_->settings_for().value_or_throw();
+    std::string device = parse_target(session_->default_target(), settings).value_or_throw().device;
+    out.graph = std::make_unique<Graph>(settings);
+    tensor_state(*out.graph).device = device;
+    std::map<std::string, Value> inputs;
+    auto declared = std::move(model_->inputs(parse_sizes(session_->over.sizes)).value_or_throw());
+    for (auto& input : declared) {
+      if (input.type.kind == onnx::TypeProto::Kind::Optional) {
+        inputs[input.name] = Value();
+        continue;
+      }
+      if (!input.shape || input.dtype == dtypes::void_)
+        throw Failure(Diag{.message = "the model's input '" + input.name + "' is no tensor of numbers of a known shape",
+                           .file = name_.file});
+      inputs[input.name] = Tensor::buffer(*out.graph, *input.shape, input.dtype);
+    }
+    ModelOutputs outputs = model_->build(*out.graph, inputs).value_or_throw();
+    std::vector<UOp> roots;
+    for (size_t i = 0; i < outputs.values.size(); i++) {
+      if (!outputs.values[i].is_tensor())
+        throw Failure(Diag{.message = "the model's output '" + outputs.names[i] + "' is no tensor of numbers",
+                           .file = name_.file});
+      roots.push_back(outputs.values[i].tensor().contiguous().uop());
+    }
+    out.root = out.graph->sink(roots);
+    for (MadeOfNode& node : outputs.made) out.made_of.emplace_back(std::move(node.label), std::move(node.tensors));
+    out.is_tensor_graph = true;
+    out.file = name_.file;
+    return out;
+  });
+}
+
+// The id of a record, where its line begins with it, as recorders write it; empty otherwise.
+static std::string_view id_at_begin(std::string_view line) {
+  for (std::string_view part : {"{", "\"id\"", ":", "\""}) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.starts_with(part)) return {};
+    line.remove_prefix(part.size());
+  }
+  return line.substr(0, std::min(line.find_first_of("\"\\"), line.size()));
+}
+
+Result<std::optional<InputGraph>> Source::next_record() {
+  const bool by_number = name_.id.empty() && !kernel_.empty() && number_of(kernel_);
+  const std::string& wanted_id = !name_.id.empty() ? name_.id : kernel_;
+  GoldenLine line;
+  while (!done_) {
+    auto more = records_->next_line(line);
+    if (!more) return more.diag();
+    if (!*more) {
+      if (records_->cut()) session_->warn(*records_->cut());
+      break;
+    }
+    size_t number = number_++;
+    bool skipped = by_number ? number != *number_of(kernel_)
+                             : !wanted_id.empty() && !may_have_id(line.text, wanted_id);
+    if (skipped) {  // spares the parsing
+      if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
+      continue;
+    }
+    auto record = parse_golden_record(line, records_->path());
+    if (!record) return record.diag();
+    if (!by_number && !wanted_id.empty() && record->id != wanted_id) continue;
+    if (found_ && !several_ && !wanted_id.empty()) {
+      session_->note("several records of " + name_.shown() + " have the id '" + wanted_id + "', numbers " +
+                     std::to_string(*found_) + " and " + std::to_string(number) +
+                     " the first: each is taken; FILE --kernel=N takes one");
+      several_ = true;
+    }
+    if (!found_) found_ = number;
+    done_ = by_number;
+    auto graph = graph_of(std::make_shared<const GoldenRecord>(std::move(*record)));
+    if (!graph) return graph.diag();
+    return std::optional(std::move(*graph));
+  }
+  if (found_ || wanted_id.empty()) return std::optional<InputGraph>();
+  return Diag{.message = "no record '" + wanted_id + "'", .file = name_.shown(),
+              .expected = by_number ? "a number below " + std::to_string(number_) : some_ids(wanted_id)};
+}
+
+// What to ask for in place of an id that no record has.
+std::string Source::some_ids(const std::string& wanted) const {
+  if (other_ids_.empty()) return "the id of a record";
+  std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  if (std::string near = nearest_names(wanted, ids); !near.empty()) return near;
+  constexpr size_t kShown = 5;
+  std::string out = "one of the " + std::to_string(ids.size()) + " ids that `tgc records` lists: ";
+  for (size_t i = 0; i < std::min(ids.size(), kShown); i++) out.append(i ? ", " : "").append(ids[i]);
+  return out + (ids.size() > kShown ? ", ..." : "");
+}
+
+Result<InputGraph> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {
+  std::string file = records_->path() + "#" + record->id;
+  const bool one_of_schedule = !name_.id.empty() && !kernel_.empty();
+  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // its stages are its own
+  std::string from = session_->over.from;
+  if (const StageRow* row = find_row(from); row && !foreign) from = row->name;
+  else if (!from.empty() && !foreign) return unknown_stage(from);
+  std::string name = record->id;
+  Result<const std::string*> text = &record->ast;
+  if (one_of_schedule) {
+    auto n = number_of(kernel_);
+    if (!n || *n >= record->kernels.size())
+      return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'",
+                  .file = name_.shown(),
+                  .expected = record->kernels.empty() ? "a tensor record"
+                                                      : "0 to " + std::to_string(record->kernels.size() - 1)};
+    text = &record->kernels[*n].ast;
+    name += "." + kernel_;
+  } else {
+    text = text_after(*record, from, file);
+  }
+  if (!text) return text.diag();
+  auto graph = graph_of_text(detect_kind(**text), **text, file,
+                             foreign ? GoldenSettings() : settings_of(records_->header(), *record));
+  if (!graph) return graph;
+  graph->info.name = name;
+  graph->info.target = record->target;
+  graph->made_for = made_for_text(one_of_schedule ? record->kernels[*number_of(kernel_)].metadata : record->metadata);
+  graph->record = std::move(record);
+  return graph;
+}
+
+Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
+                      const std::function<Status(InputGraph)>& each, bool take_malformed) {
+  auto source = Source::open(session, spec, kernel);
+  if (!source) return source.diag();
+  if (take_malformed) source->take_malformed();
+  for (size_t count = 0;; count++) {
+    auto graph = source->next();
+    if (!graph) return graph.diag();
+    if (!*graph && count == 0) return Diag{.message = "there is no graph in it", .file = source->name().shown()};
+    if (!*graph) return Unit{};
+    if (session.cancelled()) return Diag{"cancelled"};
+    if (auto status = each(std::move(**graph)); !status) return status;
+  }
+}
+
+}  // namespace tgc

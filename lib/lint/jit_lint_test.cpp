@@ -1,0 +1,224 @@
+#include "lib/lint/jit_lint.h"
+
+#include <doctest/doctest.h>
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kHeader =
+    R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.12.0","settings":{}})";
+
+// A call of "f" of f.py; `more` are further members.
+std::string call(int number, std::string_view phase, std::string_view more) {
+  return R"({"id":"x","event":"call","jit":0,"function":"f","place":"f.py:1","from":"f.py:)" +
+         std::to_string(10 + number) + R"(","call":)" + std::to_string(number) + R"(,"phase":")" + std::string(phase) +
+         "\"" + std::string(more) + "}";
+}
+
+JitLint lint_of(std::initializer_list<std::string> events) {
+  JitLint lint;
+  REQUIRE(lint.add(kHeader, "t", 1));
+  uint32_t line = 2;
+  for (const std::string& e : events) REQUIRE(lint.add(e, "t", line++));
+  return lint;
+}
+
+// The one finding of such events.
+JitFinding only(std::initializer_list<std::string> events) {
+  JitLint lint = lint_of(events);
+  REQUIRE(lint.findings().size() == 1);
+  return lint.findings()[0];
+}
+
+TEST_CASE("JitLint: a number that changes after the capture is found once, where it is first seen") {
+  JitFinding f = only({call(0, "warmup", R"(,"sees":{"mult":"1"})"), call(1, "capture", R"(,"sees":{"mult":"2"})"),
+                       call(2, "replay", R"(,"sees":{"mult":"3"})"), call(3, "replay", R"(,"sees":{"mult":"4"})")});
+  CHECK(f.what == "frozen-value");
+  CHECK(f.where == "f.py:12");
+  CHECK(f.happens == "'mult' is 3 here, and stays 2, as captured");
+}
+
+TEST_CASE("JitLint: arguments, objects and tensors that are not those of the capture") {
+  auto arg = [](std::string_view fact) { return R"(,"args":{"a":)" + std::string(fact) + "}"; };
+  CHECK(only({call(1, "capture", arg(R"({"kind":"value","value":"False"})")),
+              call(2, "replay", arg(R"({"kind":"value","value":"True"})"))})
+            .what == "frozen-value");
+  CHECK(only({call(1, "capture", arg(R"({"kind":"object","type":"Model","object":1})")),
+              call(2, "replay", arg(R"({"kind":"object","type":"Model","object":2})"))})
+            .what == "frozen-object");
+  CHECK(only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})"), call(2, "replay", R"(,"sees":{"w":"buffer 2"})")})
+            .what == "frozen-tensor");
+}
+
+TEST_CASE("JitLint: a list of layers that has grown since the capture is used as it was then, which is said once") {
+  auto layers = [](std::string_view of) { return R"(,"sees":{"net.layers":"list of )" + std::string(of) + "\"}"; };
+  JitFinding f = only({call(0, "warmup", ""), call(1, "capture", layers("1")), call(2, "replay", layers("1")),
+                       call(3, "replay", layers("2")), call(4, "replay", layers("3"))});
+  CHECK(f.what == "frozen-list");
+  CHECK(f.where == "f.py:13");
+  CHECK(f.happens == "'net.layers' is a list of 2 here; the list of 1 that was captured is used");
+}
+
+TEST_CASE("JitLint: what goes well as long as the program keeps to something is a note, and no finding") {
+  auto notes = [](std::initializer_list<std::string> events) {
+    JitLint lint = lint_of(events);
+    CHECK(lint.findings().empty());
+    std::string out;
+    for (const JitFinding& n : lint.notes()) out += n.what + " ";
+    return out;
+  };
+  const std::string out = R"(,"outputs":[{"buffer":7}])", sees = R"(,"sees":{"x":"buffer 5"})",
+                    assign = R"({"id":"a","event":"assign","buffer":5,"place":"f.py:30"})",
+                    list = R"(,"args":{"a":{"kind":"several","items":[{"kind":"tensor","buffer":1}]}})";
+  CHECK(notes({call(1, "capture", out), call(2, "replay", out), call(3, "replay", out)}) == "shared-output ");
+  CHECK(notes({call(1, "capture", sees), assign, call(2, "replay", sees)}) == "implicit-input ");
+  CHECK(notes({call(1, "capture", sees), call(2, "replay", sees)}) == "");
+  CHECK(notes({call(1, "capture", list), call(2, "replay", list)}) == "contained-input ");
+  JitLint bitten = lint_of({call(1, "capture", out), call(2, "replay", out),
+                            R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
+  CHECK(bitten.findings().size() == 1);
+  CHECK(bitten.notes().empty());  // which the finding says
+  JitLint usual = lint_of({call(1, "capture", out), call(2, "replay", out)});
+  CHECK(usual.text(true).find("f.py:12: note: shared-output in f\n") != std::string::npos);
+  CHECK(usual.text() == "2 calls of 1 TinyJit, 0 findings, 1 note with --notes\n");
+  JitLint both = lint_of({call(1, "capture", sees + out), assign, call(2, "replay", sees + out)});
+  CHECK(both.text().starts_with("f.py:12: note: implicit-input in f\n"));
+  CHECK(both.text().ends_with("2 calls of 1 TinyJit, 0 findings, 1 note, 1 more with --notes\n"));
+}
+
+TEST_CASE("JitLint: what the function does besides kernels") {
+  CHECK(only({call(1, "capture", R"(,"reads":[{"place":"f.py:3"}])")}).what == "baked-value");
+  CHECK(only({call(0, "warmup", R"(,"changes":["count"])"), call(1, "capture", R"(,"changes":["count"])")}).what ==
+        "side-effect");
+  JitFinding lost = only({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}])")});
+  CHECK(lost.what == "lost-assign");
+  CHECK(lost.where == "f.py:4");
+  JitFinding gradient = only(
+      {call(1, "capture", ""), R"({"id":"l","event":"lost","jit":0,"call":1,"place":"f.py:5","from":"f.py:9"})"});
+  CHECK(gradient.what == "lost-assign");
+  CHECK(gradient.where == "f.py:5");
+  CHECK(gradient.happens.find("the gradient that f.py:9 reads") != std::string::npos);
+  JitFinding error = only({call(2, "replay", R"(,"error":"JitError: duplicate inputs to JIT")")});
+  CHECK(error.what == "refused");
+  CHECK(error.mend.find("clone") != std::string::npos);
+}
+
+TEST_CASE("JitLint: a result that is used after the next call wrote over it, and one that is used before") {
+  std::string read = R"({"id":"x","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:20"})";
+  auto out = [](int buffer) { return R"(,"outputs":[{"buffer":)" + std::to_string(buffer) + "}]"; };
+  CHECK(only({call(1, "capture", out(7)), call(2, "replay", out(7)), read}).what == "overwritten-output");
+  CHECK(lint_of({call(1, "capture", out(7)), read, call(2, "replay", out(7))}).findings().empty());
+  CHECK(lint_of({call(1, "warmup", out(7)), call(2, "capture", out(8)), read}).findings().empty());
+}
+
+TEST_CASE("JitLint: the captured output as the first replay's input, and another one later") {
+  auto in = [](int buffer) { return R"(,"args":{"x":{"kind":"tensor","buffer":)" + std::to_string(buffer) + "}}"; };
+  std::string capture = call(1, "capture", in(1) + R"(,"outputs":[{"buffer":7}])");
+  CHECK(only({capture, call(2, "replay", in(7)), call(3, "replay", in(9))}).what == "aliased-input");
+  CHECK(lint_of({capture, call(2, "replay", in(7)), call(3, "replay", in(7))}).findings().empty());
+  CHECK(lint_of({capture, call(2, "replay", in(9)), call(3, "replay", in(8))}).findings().empty());
+}
+
+TEST_CASE("JitLint: what the captured kernels do not touch, or cannot be launched together") {
+  auto kernel = [](std::string_view name, std::string_view devices, int reads, int writes) {
+    return R"({"name":")" + std::string(name) + R"(","devices":[)" + std::string(devices) + R"(],"reads":[)" +
+           std::to_string(reads) + R"(],"writes":[)" + std::to_string(writes) + R"(],"place":"f.py:5"})";
+  };
+  const std::string cpu = R"("CPU")", two = R"("CPU","CPU:1")", both = R"("PYTHON","CPU")";
+  auto kernels = [](std::initializer_list<std::string> all) {
+    std::string out;
+    for (const std::string& k : all) out += (out.empty() ? "" : ",") + k;
+    return R"(,"kernels":[)" + out + "]";
+  };
+  JitFinding unread = only(
+      {call(1, "capture",
+            R"(,"args":{"y":{"kind":"tensor","buffer":4}},"unread":["y"])" + kernels({kernel("E_4", cpu, 1, 2)}))});
+  CHECK(unread.what == "unread-input");
+  CHECK(unread.buffer == 4);
+  CHECK(unread.happens.find("none of the 1 captured kernels touches 'y'") == 0);
+
+  JitFinding broken =
+      only({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3), kernel("b", cpu, 3, 4)}))});
+  CHECK(broken.what == "broken-batch");
+  CHECK(broken.where == "f.py:5");
+  CHECK(broken.kernel == "copy");
+  // At the end, or between devices of one kind, it breaks nothing.
+  CHECK(
+      lint_of({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3)}))}).findings().empty());
+  CHECK(lint_of(
+            {call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", two, 2, 3), kernel("b", cpu, 3, 4)}))})
+            .findings()
+            .empty());
+
+  JitFinding frozen = only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})" + kernels({kernel("E_8", cpu, 1, 2)})),
+                            call(2, "replay", R"(,"sees":{"w":"buffer 9"})")});
+  CHECK(frozen.kernel == "E_8");
+  CHECK(frozen.buffer == 1);
+}
+
+TEST_CASE("JitLint: a pending value of a tensor that the function uses, and tensors in a container inside another") {
+  CHECK(only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})"), call(2, "replay", R"(,"sees":{"w":"unrealized 5"})")})
+            .what == "unrealized-tensor");
+  auto nested = [](int outer, int inner) {
+    return R"(,"args":{"a":{"kind":"several","items":[{"kind":"tensor","buffer":)" + std::to_string(outer) +
+           R"(},{"kind":"several","items":[{"kind":"tensor","buffer":)" + std::to_string(inner) + "}]}]}}";
+  };
+  CHECK(only({call(1, "capture", nested(1, 2)), call(2, "replay", nested(1, 3))}).what == "frozen-tensor");
+  CHECK(lint_of({call(1, "capture", nested(1, 2)), call(2, "replay", nested(4, 2))}).findings().empty());
+}
+
+TEST_CASE("JitLint: one mistake is one finding: a side effect, another object whose tensors are others, too") {
+  CHECK(only({call(1, "capture", R"(,"changes":["n"],"sees":{"n":"1"})"), call(2, "replay", R"(,"sees":{"n":"2"})")})
+            .what == "side-effect");
+  auto of = [](int object, int buffer) {
+    return R"(,"args":{"self":{"kind":"object","type":"M","object":)" + std::to_string(object) +
+           R"(}},"sees":{"self.scale":"buffer )" + std::to_string(buffer) + "\"}";
+  };
+  CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(2, 2))}).what == "frozen-object");
+  CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(1, 2))}).what == "frozen-tensor");
+}
+
+TEST_CASE("JitLint: what the function rebinds to another tensor is lost, unless each replay computes it anew") {
+  auto capture = [](int was, int is, bool computed, int reads, int writes) {
+    return call(1, "capture",
+                R"(,"sees":{"m":"buffer )" + std::to_string(is) + R"("},"rebinds":[{"name":"m","was":)" +
+                    std::to_string(was) + R"(,"is":)" + std::to_string(is) + R"(,"computed":)" +
+                    (computed ? "true" : "false") + R"(}],"kernels":[{"name":"E","reads":[)" + std::to_string(reads) +
+                    R"(],"writes":[)" + std::to_string(writes) + "]}]");
+  };
+  JitFinding mean = only({capture(3, 6, true, 3, 6), call(2, "replay", R"(,"sees":{"m":"buffer 6"})")});
+  CHECK(mean.what == "side-effect");
+  CHECK(mean.happens.find("each replay reads the value from before the capture") != std::string::npos);
+  CHECK(mean.mend == "assign to it in place: m.assign(...).realize()");
+  CHECK(mean.kernel == "E");
+  CHECK(mean.buffer == 3);
+  CHECK(only({capture(3, 6, false, 1, 2)}).happens.ends_with("no captured kernel computes its new value"));
+  CHECK(only({capture(3, 6, true, 1, 2)}).happens.ends_with("no captured kernel writes it"));
+  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // the last hidden state, for whoever looks at it
+  // A lazy value that is computed outside of the function is one mistake, not two.
+  CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).what == "side-effect");
+}
+
+TEST_CASE("JitLint: an error says what it means, and which argument is not as it was captured") {
+  auto shaped = [](std::string_view shape) {
+    return R"(,"args":{"a":{"kind":"tensor","buffer":1,"dtype":"dtypes.float","shape":[)" + std::string(shape) + "]}}";
+  };
+  JitFinding f =
+      only({call(1, "capture", shaped("10,10")),
+            call(2, "replay",
+                 shaped("20,20") + R"(,"error":"JitError: args mismatch in JIT: self.expected_input_info=[(\nx")")});
+  CHECK(f.happens ==
+        "call 2 raises JitError: args mismatch in JIT: an input is not as it was captured; 'a' has the shape (20, 20) "
+        "here, and had (10, 10)");
+}
+
+TEST_CASE("JitLint: what is no recording of TinyJits is refused with its line") {
+  JitLint lint;
+  CHECK_FALSE(lint.add(R"({"format":"tgc-golden","version":1,"level":"kernel"})", "t", 1));
+  auto wrong = lint.add("nothing", "t", 7);
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.diag().line == 7);
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,223 @@
+#include "lib/live/answerer.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "lib/support/limits.h"
+
+extern char** environ;
+
+namespace tgc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// 2 s, in which it may end by itself.
+constexpr int kTries = 200;
+constexpr useconds_t kPause = 10000;
+
+bool is_ready(int fd, short events, int milliseconds) {
+  pollfd p{fd, events, 0};
+  return poll(&p, 1, milliseconds) > 0;
+}
+
+// A command that is gone is told by write(), not by a signal that would end us.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    sigemptyset(&pipe_), sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutSigpipe() {
+    timespec now{};
+    if (!sigismember(&before_, SIGPIPE)) sigtimedwait(&pipe_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+};
+
+// Both ends of a pipe, closed unless they are taken.
+struct Pipe {
+  int ends[2] = {-1, -1};
+  Pipe() {
+    if (pipe2(ends, O_CLOEXEC)) throw Failure("cannot make a pipe: " + std::string(std::strerror(errno)));
+  }
+  ~Pipe() {
+    for (int end : ends)
+      if (end >= 0) close(end);
+  }
+  int read_end() const { return ends[0]; }
+  int write_end() const { return ends[1]; }
+  int take(int end) { return std::exchange(ends[end], -1); }
+};
+
+// Beside the command a shell waits for the end of a pipe that we alone can write to: it comes when we end, however that
+// may be, and then it ends the whole process group.
+constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-\n";
+
+}  // namespace
+
+// How long one question may take.
+struct Answerer::Patience {
+  double seconds;
+  const std::function<bool()>& stop;
+  Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
+
+  // Waits until the descriptor is ready. Errors: the time is up.
+  Status wait_for(int fd, short events) const {
+    constexpr int kLook = 100;  // milliseconds
+    for (;;) {
+      auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+      if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kLook)))) return Unit{};
+      if (stop && stop()) return Diag{"cancelled"};
+      if (left > 0) continue;
+      char text[32];
+      std::snprintf(text, sizeof text, "%g", seconds);
+      return Diag{.message = "the command did not answer within " + std::string(text) + " s",
+                  .expected = "--timeout=S"};
+    }
+  }
+};
+
+Result<Answerer> Answerer::start(const std::string& command) {
+  return catch_failures([&] {
+    Pipe to, from, alive;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to.read_end(), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, from.write_end(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, alive.read_end(), 3);
+    const std::string guarded = kGuard + command;
+    const char* words[] = {"sh", "-c", guarded.c_str(), nullptr};
+    pid_t pid = 0;
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t usual;  // what we ignore, it does not
+    sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, const_cast<char**>(words), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) throw Failure("cannot start the command: " + std::string(std::strerror(error)));
+    fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
+    return Answerer(pid, to.take(1), from.take(0), alive.take(1));
+  });
+}
+
+Answerer::Answerer(Answerer&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      to_(std::exchange(other.to_, -1)),
+      from_(std::exchange(other.from_, -1)),
+      alive_(std::exchange(other.alive_, -1)),
+      rest_(std::move(other.rest_)) {}
+
+Answerer::~Answerer() {
+  if (to_ >= 0) close(to_);
+  if (from_ >= 0) close(from_);
+  for (int i = 0; pid_ >= 0; i++) {
+    if (waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
+    else if (i < kTries) usleep(kPause);
+    else kill();
+  }
+  if (alive_ >= 0) close(alive_);  // what it started and left ends, too
+}
+
+void Answerer::kill() {
+  if (pid_ < 0) return;
+  ::kill(-pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+std::string Answerer::unsolicited_output() {
+  constexpr size_t kShown = 80;
+  char block[4096];
+  if (rest_.empty() && is_ready(from_, POLLIN, 0))
+    if (ssize_t n = read(from_, block, sizeof block); n > 0) rest_.append(block, size_t(n));
+  std::string line = rest_.substr(0, std::min(rest_.find('\n'), kShown));
+  return rest_.empty() ? "" : "'" + line + "'";
+}
+
+// How the child ended, in words.
+std::string Answerer::end_of_child() {
+  int status = 0;
+  pid_t ended = 0;
+  for (int i = 0; i < kTries && (ended = waitpid(pid_, &status, WNOHANG)) == 0; i++) usleep(kPause);
+  if (ended == 0) return "the command closed its input or output";
+  pid_ = -1;
+  if (ended < 0) return "the command ended";
+  if (WIFSIGNALED(status)) return "the command was ended by signal " + std::to_string(WTERMSIG(status));
+  return "the command ended with exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+Status Answerer::write_line(const std::string& question, const Patience& patience) {
+  WithoutSigpipe held;
+  std::string text = question + "\n";
+  for (size_t at = 0; at < text.size();) {
+    ssize_t n = write(to_, text.data() + at, text.size() - at);
+    if (n > 0) {
+      at += size_t(n);
+    } else if (errno == EAGAIN) {
+      if (auto status = patience.wait_for(to_, POLLOUT); !status) return status;
+    } else if (errno != EINTR) {
+      return Diag{end_of_child()};
+    }
+  }
+  return Unit{};
+}
+
+Result<std::string> Answerer::ask(const std::string& question, double seconds, const std::function<bool()>& stop) {
+  if (pid_ < 0) return Diag{"the command has ended"};
+  Patience patience{seconds, stop};
+  if (auto status = write_line(question, patience); !status) return status.diag();
+  for (size_t looked = 0;;) {
+    if (size_t end = rest_.find('\n', looked); end != rest_.npos) {
+      std::string line = rest_.substr(0, end);
+      rest_.erase(0, end + 1);
+      return line;
+    }
+    looked = rest_.size();
+    check_limit(Limit::InputBytes, int64_t(looked));
+    if (auto status = patience.wait_for(from_, POLLIN); !status) return status.diag();
+    char block[65536];
+    ssize_t n = read(from_, block, sizeof block);
+    if (n > 0) rest_.append(block, size_t(n));
+    else if (n == 0 || errno != EINTR) return Diag{end_of_child()};
+  }
+}
+
+Result<std::string> LastingAnswerer::ask(const std::string& question) {
+  if (!running_) {
+    auto started = Answerer::start(command_);
+    if (!started) return started.diag();
+    running_.emplace(std::move(*started));
+  }
+  std::string early = running_->unsolicited_output();
+  auto line = early.empty() ? running_->ask(question, seconds_, stop_)
+                            : Result<std::string>(Diag{"the command says more than it is asked: " + early});
+  if (!line) fail();
+  return line;
+}
+
+void LastingAnswerer::fail() {
+  if (running_) running_->kill();
+  running_.reset();
+}
+
+}  // namespace tgc

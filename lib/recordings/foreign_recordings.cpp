@@ -1,0 +1,255 @@
+#include "lib/recordings/foreign_recordings.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <set>
+
+#include "lib/driver/source.h"
+#include "lib/recordings/count_rows.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
+#include "lib/text/input_file.h"
+#include "lib/text/recorded_rewrites.h"
+
+namespace tgc {
+namespace {
+
+// A stage as files and messages name it: "postopt-symbolic".
+std::string slug_of(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '+';
+    if (word) out += char(c >= 'A' && c <= 'Z' ? c | 32 : c);
+    else if (!out.empty() && out.back() != '-') out += '-';
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out.empty() ? "stage" : out;
+}
+
+// A row for a stage that our list lacks. Rows live as long as the program: there are as many as names of stages.
+const StageRow& row_elsewhere(const std::string& name, size_t number) {
+  static std::mutex mutex;
+  static std::deque<std::string> names;
+  static std::deque<StageRow> rows;
+  std::lock_guard lock(mutex);
+  for (const StageRow& row : rows)
+    if (row.name == name && row.number == number) return row;
+  rows.push_back({.kind = StageRow::Kind::Kernel,
+                  .name = names.emplace_back(name),
+                  .alias = {},
+                  .slug = slug_of(name),
+                  .extension = {},
+                  .help = {},
+                  .number = number});
+  return rows.back();
+}
+
+// A text that outlives whoever was told of it: there are as many as rules.
+std::string_view kept(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> texts;
+  std::lock_guard lock(mutex);
+  return *texts.insert(text).first;
+}
+
+// One thing that a record holds.
+struct Recorded {
+  std::string stage;
+  const std::string* text;
+  bool is_graph = true, same = false;
+};
+
+std::vector<Recorded> all_recorded(const InputGraph& in, std::string& program) {
+  std::vector<Recorded> out{{"ast", &in.text}};
+  if (!in.record) return out;
+  const GoldenRecord& r = *in.record;
+  out[0].text = &r.ast;
+  for (const GoldenStage& s : r.stages)
+    if (s.same || s.ir) out.push_back({s.name, s.same ? out.back().text : &*s.ir, true, s.same});
+  for (size_t i = 0; i < r.kernels.size(); i++)
+    if (!r.kernels[i].ast.empty()) out.push_back({"kernel " + std::to_string(i), &r.kernels[i].ast});
+  if (r.linear) out.push_back({"linear", &*r.linear, false});
+  if (r.source) out.push_back({"source", &*r.source, false});
+  if (r.program) program = program_text(*r.program), out.push_back({"program", &program, false});
+  return out;
+}
+
+// The words of a list of stages, which each name one that was recorded.
+Result<std::vector<std::string>> wanted_stages(const std::string& list, const std::vector<Recorded>& recorded,
+                                               const std::string& file) {
+  std::vector<std::string> out;
+  std::vector<std::string_view> known{"all", "changed"};
+  for (const Recorded& r : recorded) known.push_back(r.stage);
+  for (size_t at = 0; at <= list.size();) {
+    size_t end = std::min(list.find(',', at), list.size());
+    std::string word = list.substr(at, end - at);
+    at = end + 1;
+    auto found =
+        std::find_if(known.begin(), known.end(), [&](std::string_view k) { return slug_of(k) == slug_of(word); });
+    if (found == known.end()) {
+      std::string near = nearest_names(word, known);
+      return Diag{.message = "nothing was recorded of a stage '" + word + "'",
+                  .file = file,
+                  .expected = near.empty() ? "--stage=all to see what was" : near};
+    }
+    out.emplace_back(*found);
+  }
+  return out;
+}
+
+// The text of a graph in another form.
+Result<std::string> converted(const InputGraph& in, const Recorded& r, Format format) {
+  Graph graph;
+  ReadReport report{.take_malformed = true};
+  auto read = read_graph(graph, detect_kind(*r.text), *r.text, in.file + " (" + r.stage + ")", &report);
+  if (!read) return read.diag();
+  if (r.stage != "ast") read->info.stage = r.stage;
+  read->info.name = in.info.name, read->info.target = in.info.target;
+  return read->list.empty() ? write_graph(format, read->root, read->info) : write_list(format, read->list, read->info);
+}
+
+// The member "producer" of the JSON that begins with this line; empty: the line ends before it.
+std::string producer_in(std::string_view line) {
+  constexpr std::string_view kMember = "\"producer\"";
+  size_t at = line.find(kMember);
+  if (at == line.npos) return {};
+  line = trimmed(line.substr(at + kMember.size()));
+  if (!line.starts_with(':')) return {};
+  line = trimmed(line.substr(1));
+  return line.starts_with('"') ? std::string(line.substr(1, line.find('"', 1) - 1)) : std::string();
+}
+
+}  // namespace
+
+std::string producer_elsewhere(const std::string& spec) {
+  InputName name = InputName::parse(spec);
+  if (name.file == "-") return {};
+  auto is_model = is_model_file(name.file);
+  if (!is_model || *is_model) return {};
+  auto lines = LineReader::open(name.file);
+  std::string first;
+  if (!lines || !(*lines)->next(first)) return {};
+  std::string producer;
+  if (detect_kind(first) == InputKind::Golden) {
+    if (auto header = parse_golden_header({first, 1}, name.file)) producer = header->producer;
+  } else if (first.starts_with('{') || has_header(first)) {
+    producer = producer_in(first);
+  }
+  return release_of(producer) == Release::v0_12 ? "" : producer;
+}
+
+Result<std::vector<DumpText>> elsewhere_texts(const InputGraph& in, const std::string& stages, Format format) {
+  std::string program;
+  auto recorded = all_recorded(in, program);
+  auto wanted = wanted_stages(stages.empty() ? "ast" : stages, recorded, in.file);
+  if (!wanted) return wanted.diag();
+  auto has = [&](std::string_view word) { return std::find(wanted->begin(), wanted->end(), word) != wanted->end(); };
+  std::vector<DumpText> out;
+  for (size_t i = 0; i < recorded.size(); i++) {
+    const Recorded& r = recorded[i];
+    const bool changed = has("changed") && r.is_graph && !r.same && i > 0;
+    if (!has(r.stage) && !has("all") && !changed) continue;
+    const StageRow* ours = r.is_graph ? nullptr : find_row(r.stage);
+    DumpText text{in.info.name, ours ? ours : &row_elsewhere(r.stage, i), std::string(extension_of(format)), *r.text};
+    if (!r.is_graph) {
+      text.extension = ours ? ours->extension : "txt";
+    } else {
+      auto written = converted(in, r, format);
+      if (!written) return written.diag();
+      text.text = std::move(*written);
+    }
+    if (!text.text.ends_with('\n')) text.text += '\n';
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+Status tell_recorded(const InputGraph& in, TraceConsumer& to) {
+  if (!in.record || in.record->rewrites.empty())
+    return Diag{.message = "no rewrites were recorded of '" + in.info.name + "'",
+                .file = in.file,
+                .expected = "a recording of tinygrad_export.py --rewrites"};
+  const GoldenRecord& r = *in.record;
+  Graph graph;
+  ReadReport report{.take_malformed = true};
+  auto ast = read_graph(graph, detect_kind(r.ast), r.ast, in.file, &report);
+  if (!ast) return ast.diag();
+  auto matches = read_rewrites(graph, r.rewrites, in.info.producer, in.file);
+  if (!matches) return matches.diag();
+  to.kernel(r.id, r.target, ast->root);
+  UOp last = ast->root;
+  size_t next = 0;
+  for (size_t i = 0; i < r.stages.size(); i++) {
+    const GoldenStage& s = r.stages[i];
+    UOp result = last;
+    if (s.ir) {
+      auto read = read_graph(graph, detect_kind(*s.ir), *s.ir, in.file, &report);
+      if (!read) return to.kernel_given_up(), read.diag();
+      result = read->root;
+    }
+    to.stage(s.name, last);
+    to.begin({.name = s.name, .set = s.name}, 0, last);
+    for (; next < matches->size() && (*matches)[next].stage <= i; next++) {
+      const RecordedMatch& m = (*matches)[next];
+      std::string_view place = kept(m.place);
+      size_t colon = std::min(place.rfind(':'), place.size() - 1);
+      auto line = uint32_t(std::strtoul(m.place.c_str() + colon + 1, nullptr, 10));
+      to.rewrite(0, {.name = place, .file = place.substr(0, colon), .line = line}, m.before, m.after, {});
+    }
+    to.end(0, result);
+    to.stage_end(result);
+    last = result;
+  }
+  to.kernel_end();
+  return Unit{};
+}
+
+Status RecordedCounts::add(const InputGraph& in) {
+  std::string program;
+  records++;
+  for (const Recorded& r : all_recorded(in, program)) {
+    if (!r.is_graph || r.same) continue;
+    Graph graph;
+    ReadReport report{.take_malformed = true};
+    auto read = read_graph(graph, detect_kind(*r.text), *r.text, in.file, &report);
+    if (!read) return read.diag();
+    stages++;
+    for (UOp u : read->list.empty() ? toposort(read->root) : read->list) ops[std::string(shown_op(u))]++;
+  }
+  if (!in.record || in.record->rewrites.empty()) return Unit{};
+  Graph graph;
+  auto found = read_rewrites(graph, in.record->rewrites, in.info.producer, in.file);
+  if (!found) return found.diag();
+  for (const RecordedMatch& m : *found) matches[m.place]++;
+  return Unit{};
+}
+
+std::string RecordedCounts::text() const {
+  std::string out = std::to_string(records) + " records, " + std::to_string(stages) + " graphs\n";
+  auto rows = [&](std::string_view what, const std::map<std::string, size_t>& counts) {
+    if (counts.empty()) return;
+    out.append(what) += '\n';
+    for (auto& [name, count] : by_count(counts)) out += count_row(count, name);
+  };
+  rows("matches of each rule:", matches);
+  rows("nodes of each op:", ops);
+  return out;
+}
+
+std::string RecordedCounts::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("records", records).member("graphs", stages);
+    json.key("matches").object([&] {
+      for (auto& [name, count] : matches) json.member(name, count);
+    });
+    json.key("ops").object([&] {
+      for (auto& [name, count] : ops) json.member(name, count);
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

@@ -1,0 +1,432 @@
+#include "lib/recordings/process_replay.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "lib/diff/run_diff.h"
+#include "lib/driver/common_targets.h"
+#include "lib/driver/source.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/line_diff.h"
+#include "lib/support/ordered_pool.h"
+#include "lib/text/golden.h"
+#include "lib/text/input_file.h"
+#include "lib/text/json_scan.h"
+#include "lib/text/recorded_rewrites.h"
+
+namespace tgc {
+namespace {
+
+// ---- the records that a name means: all of a file's, or of FILE#ID those of that id
+
+class NamedRecords {
+ public:
+  static Result<NamedRecords> open(const std::string& spec) {
+    InputName name = InputName::parse(spec);
+    auto reader = GoldenReader::open(name.file);
+    if (!reader) return reader.diag();
+    return NamedRecords(std::move(*reader), name.id);
+  }
+  const GoldenReader& file() const { return reader_; }
+  // False at the end, as GoldenReader has it.
+  Result<bool> next_line(GoldenLine& line) {
+    for (;;) {
+      auto more = reader_.next_line(line);
+      if (!more || !*more || id_.empty()) return more;
+      if (!may_have_id(line.text, id_)) continue;  // spares the parsing
+      auto id = id_of(line);
+      if (!id) return id.diag();
+      if (*id == id_) return true;
+    }
+  }
+
+ private:
+  NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), id_(std::move(id)) {}
+  Result<std::string> id_of(const GoldenLine& line) const {
+    return catch_failures([&] {
+      std::string id;
+      JsonScanner in(line.text, reader_.path(), line.line);
+      in.object([&](std::string_view key) { key == "id" ? void(id = in.string()) : void(in.skip()); });
+      return id;
+    });
+  }
+  GoldenReader reader_;
+  std::string id_;
+};
+
+// ---- the first reading: what each record is, without its graphs
+
+struct Entry {
+  std::string id, target, name;
+  std::string asked_by;  // the lines of the program that it was made for, where they were recorded
+  std::string nodes;  // of the AST, how many
+  size_t source = 0;  // of the source, but for the kernel's name; 0: there is none
+  size_t ast = 0;    // hashes of texts as they stand in the file
+  size_t whole = 0;  // of all that is compared
+};
+
+struct Index {
+  GoldenHeader header;
+  std::vector<Entry> entries;
+  std::optional<Diag> cut;  // the file ends within a record
+};
+
+size_t mix(size_t h, std::string_view text) {
+  return (h ^ std::hash<std::string_view>()(text)) * 0x9E3779B97F4A7C15ull;
+}
+
+// The source with the kernel's name as a name alone.
+std::string without_name(std::string source, const std::string& name) {
+  if (name.empty()) return source;
+  for (size_t at = source.find(name); at != source.npos; at = source.find(name, at + 6))
+    source.replace(at, name.size(), "KERNEL");
+  return source;
+}
+
+Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_only) {
+  Entry e;
+  std::string_view source;  // with its quotes
+  std::string function;
+  JsonScanner in(line.text, file, line.line);
+  in.object([&](std::string_view key) {
+    std::string what(key);
+    if (what == "id") e.id = in.string();
+    else if (what == "target") e.target = in.string();
+    else if (what == "asked_by") e.asked_by = in.skip();
+    else if (what == "ast") e.ast = mix(1, in.skip());
+    else if (what == "stages" && !sources_only) e.whole = mix(e.whole, in.skip());
+    else if (what == "source") e.whole = mix(e.whole, source = in.skip());
+    else if (what == "nodes") e.nodes = in.skip();
+    else if (what == "kernels" && !sources_only) e.whole = mix(e.whole, in.skip());
+    else if (what == "program" && in.peek() == JsonScanner::Type::Object)
+      in.object([&](std::string_view field) {
+        if (field == "name") e.name = plain_kernel_name(in.string());
+        else if (field == "function_name") function = in.string();
+        else in.skip();
+      });
+    else in.skip();
+  });
+  if (source.size() > 2) e.source = mix(2, without_name(std::string(source), function));
+  e.whole = (e.whole ^ (sources_only ? 0 : e.ast)) * 31 + 1;
+  return e;
+}
+
+Result<Index> index_of(const std::string& path, bool sources_only) {
+  return catch_failures([&] {
+    auto records = std::move(NamedRecords::open(path).value_or_throw());
+    Index out{records.file().header(), {}, {}};
+    for (GoldenLine line; records.next_line(line).value_or_throw();)
+      out.entries.push_back(entry_of(line, path, sources_only));
+    out.cut = records.file().cut();
+    return out;
+  });
+}
+
+// ---- which records belong together
+
+constexpr size_t kNone = SIZE_MAX;
+
+std::set<std::string> targets_of(const Index& index) {
+  std::set<std::string> out;
+  for (const Entry& e : index.entries) out.insert(e.target);
+  return out;
+}
+
+// Of each record of A its partner in B. What is surest comes first: the same graph, the same source, the same lines of
+// the program and name, the lines, the name and as many nodes, the name; of several the first with the first. The
+// number counts where no lines were recorded.
+std::vector<size_t> partners(const Index& a, const Index& b) {
+  std::vector<size_t> of_a(a.entries.size(), kNone);
+  std::vector<bool> taken(b.entries.size());
+  const CommonTargets targets(targets_of(a), targets_of(b));
+  auto with_target = [&](const Entry& e, const std::string& what) { return targets.of(e.target) + "\n" + what; };
+  auto pair_by = [&](auto key) {
+    std::map<std::string, std::vector<size_t>> there;
+    for (size_t j = b.entries.size(); j-- > 0;)
+      if (std::string k = taken[j] ? "" : key(b.entries[j]); !k.empty()) there[k].push_back(j);
+    for (size_t i = 0; i < of_a.size(); i++) {
+      if (of_a[i] != kNone) continue;
+      auto found = there.find(key(a.entries[i]));
+      if (found == there.end() || found->second.empty()) continue;
+      of_a[i] = found->second.back(), taken[of_a[i]] = true;
+      found->second.pop_back();
+    }
+  };
+  pair_by([&](const Entry& e) { return with_target(e, e.id + "\n" + std::to_string(e.ast)); });
+  pair_by([&](const Entry& e) { return with_target(e, std::to_string(e.ast)); });
+  pair_by([&](const Entry& e) { return e.source ? with_target(e, std::to_string(e.source)) : std::string(); });
+  auto by = [&](const Entry& e, const std::string& what) { return what.empty() ? what : with_target(e, what); };
+  pair_by([&](const Entry& e) { return e.name.empty() || e.asked_by.empty() ? "" : by(e, e.asked_by + e.name); });
+  pair_by([&](const Entry& e) { return by(e, e.asked_by); });
+  pair_by([&](const Entry& e) { return e.name.empty() ? "" : by(e, e.nodes + e.name); });
+  pair_by([&](const Entry& e) { return by(e, e.name); });
+  pair_by([&](const Entry& e) { return e.asked_by.empty() ? by(e, e.id) : std::string(); });
+  return of_a;
+}
+
+// ---- two records that are not the same to the letter
+
+class PairDiff {
+ public:
+  PairDiff(const ReplayDiffPlan& plan, const Renames& renames, const GoldenHeader& a, const GoldenHeader& b)
+      : plan_(plan),
+        renames_(renames),
+        a_(a),
+        b_(b),
+        foreign_(release_of(a.producer) != Release::v0_12 || release_of(b.producer) != Release::v0_12) {}
+
+  Result<ReplayPair> run(const GoldenLine& in_a, const std::string& file_a, const GoldenLine& in_b,
+                         const std::string& file_b) const {
+    auto a = parse_golden_record(in_a, file_a), b = parse_golden_record(in_b, file_b);
+    if (!a || !b) return !a ? a.diag() : b.diag();
+    ReplayPair out{a->id, b->id, a->target, a->program ? plain_kernel_name(a->program->name) : ""};
+    if (plan_.sources_only) return compare_sources(out, *a, *b), out;
+    if (auto status = compare_stages(out, *a, *b, file_a, file_b); !status) return status.diag();
+    if (out.stage.empty()) compare_sources(out, *a, *b);
+    return out;
+  }
+
+ private:
+  static std::string nameless(const GoldenRecord& r) {
+    return without_name(r.source.value_or(r.error.value_or("")), r.program ? r.program->function_name : "");
+  }
+  void compare_sources(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b) const {
+    std::string before = nameless(a), after = nameless(b);
+    out.same = before == after;
+    if (out.same) return;
+    out.stage = "source";
+    out.detail = line_diff(before, after);
+    if (!plan_.json) return;
+    std::string lines = "\"lines\":";
+    append_json_string(lines, out.detail);
+    out.detail = lines;
+  }
+
+  Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
+                        const std::string& file_b) const {
+    Run run_a = run_of(a, a_, file_a + "#" + a.id), run_b = run_of(b, b_, file_b + "#" + b.id);
+    std::map<std::string, size_t> seen;  // a stage that comes twice is compared with the second
+    for (const RunText& text : run_a.texts) {
+      if (!text.is_graph) continue;
+      const RunText* other = find(run_b, renames_.stage(text.stage), seen[text.stage]++);
+      if (!other || other->text == text.text) continue;
+      auto diff = compare(text, run_a.file, *other, run_b.file, out, a, b);
+      if (!diff) return diff.diag();
+      if (diff->same) continue;
+      out.stage = text.stage;
+      out.same_source = a.source && b.source && nameless(a) == nameless(b);
+      out.detail = plan_.json ? "\"diff\":" + to_json(*diff) : to_text(*diff, plan_.style);
+      for (const NodeChange& c : diff->changes) {
+        out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
+        for (const std::string& cause : causes_of(c)) out.causes[cause]++;
+      }
+      if (out.rule.empty() && !foreign_) blame_ours(out, run_a, run_b);
+      return Unit{};
+    }
+    return Unit{};
+  }
+
+  const RunText* find(const Run& run, std::string_view stage, size_t skip) const {
+    for (const RunText& t : run.texts)
+      if (t.is_graph && renames_.stage(t.stage) == stage && skip-- == 0) return &t;
+    return nullptr;
+  }
+
+  // "MUL" of the line "%4 = MUL dtypes.int (%2, 16)".
+  static std::string op_in(std::string_view line) {
+    size_t at = line.find("= ");
+    line.remove_prefix(at == line.npos ? 0 : at + 2);
+    return std::string(line.substr(0, line.find(' ')));
+  }
+
+  // What a change is, whatever the numbers in it are: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
+  static std::vector<std::string> causes_of(const NodeChange& c) {
+    const std::string op = op_in(c.before.empty() ? c.after : c.before);
+    if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
+    std::vector<std::string> out;
+    for (const Difference& d : c.differences) {
+      constexpr std::string_view kInside = "kernel: ";  // of a node in a KERNEL's graph, of which both lines are told
+      if (d.what.starts_with(kInside)) {
+        const std::string what = d.what.substr(kInside.size());
+        const bool is_one_sided = what == "added" || what == "removed";
+        out.push_back(op_in(d.before.empty() ? d.after : d.before) + (is_one_sided ? " " : ": ") + what);
+        continue;
+      }
+      const bool by_name = d.what == "op" || d.what == "dtype" || d.what == "axis type" || d.what == "reduce op";
+      out.push_back(op + ": " + d.what + (by_name ? " " + d.before + " -> " + d.after : std::string()));
+    }
+    return out;
+  }
+
+  Result<GraphDiff> compare(const RunText& in_a, const std::string& file_a, const RunText& in_b,
+                            const std::string& file_b, ReplayPair& out, const GoldenRecord& a,
+                            const GoldenRecord& b) const {
+    return catch_failures([&] {
+      Graph graph;
+      auto sides = read_renamed(graph, in_a.text, file_a, in_b.text, file_b, &renames_).value_or_throw();
+      GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
+      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // and by rules that can be compared
+      if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);
+      return diff;
+    });
+  }
+
+  static bool same(const RecordedMatch& x, const RecordedMatch& y) {
+    return x.before == y.before && x.after == y.after;
+  }
+
+  // The place of the first match that is not the same in both: the rule that made something else of the same node; or,
+  // where one of them matched and the other did not, the one that goes on as the other does after it is to blame.
+  std::string first_other_match(const GoldenRecord& a, const GoldenRecord& b) const {
+    Graph graph;
+    auto of_a = read_rewrites(graph, a.rewrites, a_.producer, ""),
+         of_b = read_rewrites(graph, b.rewrites, b_.producer, "");
+    if (!of_a || !of_b) return {};
+    size_t common = std::min(of_a->size(), of_b->size());
+    for (size_t i = 0; i < common; i++) {
+      const RecordedMatch &x = (*of_a)[i], &y = (*of_b)[i];
+      if (same(x, y)) continue;
+      if (x.place == y.place) return y.place;
+      if (x.before == y.before) return x.place + " -> " + y.place;
+      auto comes = [&](const RecordedMatch& m, const std::vector<RecordedMatch>& in) {
+        return std::any_of(in.begin() + ptrdiff_t(i), in.end(), [&](const RecordedMatch& n) { return same(m, n); });
+      };
+      if (comes(y, *of_a)) return x.place;
+      return comes(x, *of_b) ? y.place : x.place + " or " + y.place;
+    }
+    if (of_a->size() == of_b->size()) return {};
+    return of_a->size() < of_b->size() ? (*of_b)[common].place : (*of_a)[common].place;
+  }
+
+  // Of 0.12.0 the rule of ours that makes what differs.
+  void blame_ours(ReplayPair& out, const Run& a, const Run& b) const {
+    auto diff = diff_runs(a, b, plan_.options);
+    if (!diff || diff->same || diff->blame.empty()) return;
+    out.rule = diff->blame[0].rule;
+    if (!plan_.json) out.detail = to_text(*diff, plan_.style);
+  }
+
+  const ReplayDiffPlan& plan_;
+  const Renames& renames_;
+  const GoldenHeader &a_, &b_;
+  const bool foreign_;
+};
+
+// ---- the second reading: the records that differ, side by side
+
+class SecondReading {
+ public:
+  SecondReading(const std::string& a, const std::string& b) : file_a_(a), file_b_(b) {}
+
+  Status run(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
+             const Renames& renames, const Session& session, ReplayDiff& out) {
+    PairDiff diff(plan, renames, a.header, b.header);
+    auto reader_a = NamedRecords::open(file_a_), reader_b = NamedRecords::open(file_b_);
+    if (!reader_a || !reader_b) return !reader_a ? reader_a.diag() : reader_b.diag();
+    std::vector<bool> wanted(b.entries.size());
+    auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
+    for (size_t i = 0; i < partner.size(); i++)
+      if (differs(i)) wanted[partner[i]] = true;
+    std::map<size_t, GoldenLine> waiting;  // of B, whose partners come later
+    size_t read_b = 0;
+    OrderedPool pool(session.jobs);
+    GoldenLine line;
+    for (size_t i = 0; i < partner.size(); i++) {
+      if (auto more = reader_a->next_line(line); !more) return more.diag();
+      if (session.cancelled()) return Diag{"cancelled"};
+      if (partner[i] == kNone) continue;
+      if (!differs(i)) {
+        out.same++;
+        continue;
+      }
+      for (GoldenLine other; read_b <= partner[i]; read_b++) {
+        if (auto more = reader_b->next_line(other); !more) return more.diag();
+        if (wanted[read_b]) waiting[read_b] = std::move(other), other = {};
+      }
+      auto task = [&diff, this, mine = std::move(line), theirs = std::move(waiting.extract(partner[i]).mapped())] {
+        return diff.run(mine, file_a_, theirs, file_b_);
+      };
+      line = {};
+      auto tell = [&](ReplayPair&& pair) { pair.same ? void(out.same++) : out.pairs.push_back(std::move(pair)); };
+      if (!pool.submit(std::move(task), tell)) break;
+    }
+    return pool.finish();
+  }
+
+ private:
+  const std::string &file_a_, &file_b_;
+};
+
+// "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
+std::string contents(const std::string& file, const Index& index) {
+  if (index.entries.empty()) return file + ": no records";
+  constexpr size_t kMost = 3, kLongest = 60;
+  std::string out = file + ": " + counted(index.entries.size(), "record");
+  size_t n = 0;
+  for (const std::string& target : targets_of(index)) {
+    if (target.empty()) continue;
+    out += n == 0 ? " for " : n < kMost ? ", " : n == kMost ? ", ..." : "";
+    if (n++ < kMost) out += target.size() > kLongest ? target.substr(0, kLongest) + "..." : target;
+  }
+  for (size_t i = 0; i < std::min(kMost, index.entries.size()); i++) out += (i ? ", " : ": ") + index.entries[i].id;
+  return out + (index.entries.size() > kMost ? ", ..." : "");
+}
+
+std::string label(const Entry& e) { return e.id + (e.name.empty() ? "" : " (" + e.name + ")"); }
+
+}  // namespace
+
+bool are_recordings(const std::string& a, const std::string& b) {
+  bool of_one_record = false, of_0_12 = true;
+  for (const std::string& spec : {a, b}) {
+    InputName name = InputName::parse(spec);
+    if (name.file == "-") return false;
+    auto lines = LineReader::open(name.file);
+    GoldenLine first{.line = 1};
+    if (!lines || !(*lines)->next(first.text) || detect_kind(first.text) != InputKind::Golden) return false;
+    auto header = parse_golden_header(first, name.file);
+    of_0_12 &= !header || release_of(header->producer) == Release::v0_12;
+    of_one_record |= !name.id.empty();
+  }
+  return !of_one_record || !of_0_12;
+}
+
+Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
+                                   const ReplayDiffPlan& plan) {
+  Result<Index> of_a = Index(), of_b = Index();
+  std::thread other([&] { of_b = index_of(b, plan.sources_only); });
+  of_a = index_of(a, plan.sources_only);
+  other.join();
+  if (!of_a || !of_b) return !of_a ? of_a.diag() : of_b.diag();
+  for (const Index* index : {&*of_a, &*of_b})
+    if (index->cut) session.warn(*index->cut);
+  if (of_a->header.level != of_b->header.level)
+    return Diag{.message = "one recording is of kernels, the other of schedules",
+                .file = b,
+                .expected = "two of " + of_a->header.level + " records"};
+  ReplayDiff out{.producer_a = of_a->header.producer, .producer_b = of_b->header.producer};
+  Renames renames = Renames::between(release_of(out.producer_a), release_of(out.producer_b));
+  auto asked = asked_renames(plan.renames);
+  if (!asked) return asked.diag();
+  if (*asked) renames = std::move(**asked);
+  const bool are_two_records = !InputName::parse(a).id.empty() && !InputName::parse(b).id.empty() &&
+                               of_a->entries.size() == 1 && of_b->entries.size() == 1;
+  auto partner = are_two_records ? std::vector<size_t>{0} : partners(*of_a, *of_b);
+  if (auto status = SecondReading(a, b).run(*of_a, *of_b, partner, plan, renames, session, out); !status)
+    return status.diag();
+  out.different = out.pairs.size();
+  if (!out.same && !out.different)
+    return Diag{.message = "nothing was compared: the two recordings have no record in common\n  " +
+                           contents(a, *of_a) + "\n  " + contents(b, *of_b)};
+  std::vector<bool> taken(of_b->entries.size());
+  for (size_t i = 0; i < partner.size(); i++)
+    partner[i] == kNone ? out.names_only_a.push_back(label(of_a->entries[i])) : void(taken[partner[i]] = true);
+  for (size_t j = 0; j < taken.size(); j++)
+    if (!taken[j]) out.names_only_b.push_back(label(of_b->entries[j]));
+  out.only_a = out.names_only_a.size(), out.only_b = out.names_only_b.size();
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,84 @@
+#include "lib/recordings/structure.h"
+
+#include <algorithm>
+
+#include "lib/support/json_writer.h"
+#include "lib/text/open_args.h"
+#include "lib/uop/release_names.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc {
+namespace {
+
+// Whether a name that 0.12.0 lacks is the release's.
+bool knows(Release release, std::string_view name) {
+  const ReleaseName* known = release_name(name);
+  return known && known->is_in(release);
+}
+
+// Names that are kept though the release has none of them: in an arg however deep, and of a dtype.
+void note_names(StructureReport& out, Release release, Arg a) {
+  if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !knows(release, a.text()))
+    out.not_known[std::string(a.text())]++;
+  if (a.kind() == Arg::Kind::Tuple || a.kind() == Arg::Kind::Record)
+    for (Arg item : a.kind() == Arg::Kind::Record ? RecordView(a).values() : a.items()) note_names(out, release, item);
+}
+void note_names(StructureReport& out, Release release, DType d) {
+  if (d.scalar_kind() == Scalar::Other && !knows(release, d.scalar().repr()))
+    out.not_known[std::string(d.scalar().repr())]++;
+}
+
+// How many operands an op of arithmetic takes; 0: it is none, or takes any number.
+size_t operands_of(UOp u) {
+  if (u.in(ops::Unary)) return 1;
+  if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;
+  return u.in(ops::Ternary) ? 3 : 0;
+}
+
+}  // namespace
+
+StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
+  StructureReport out{.nodes = nodes.size(), .wrong = {}, .not_known = {}};
+  if (nodes.empty()) return out;
+  Graph& graph = nodes[0].graph();
+  for (size_t i = 0; i < nodes.size(); i++) {
+    UOp u = nodes[i];
+    const std::string where = "node " + std::to_string(i) + ": Ops." + std::string(shown_op(u));
+    if (u.is(Op::OTHER) || !has_op(graph.release(), u.op())) out.not_known["Ops." + std::string(shown_op(u))]++;
+    note_names(out, graph.release(), u.dtype());
+    note_names(out, graph.release(), shown_arg(u));
+    if (operands_of(u) && u.num_src() != operands_of(u))
+      out.wrong.push_back(where + " with " + std::to_string(u.num_src()) + " sources, needs " +
+                          std::to_string(operands_of(u)));
+    if (u.is(Op::RANGE) && u.num_src() == 0) out.wrong.push_back(where + " without a size");
+  }
+  if (is_list)
+    if (auto early = first_out_of_order(nodes)) {
+      size_t i = size_t(std::find(nodes.begin(), nodes.end(), early->node) - nodes.begin());
+      out.wrong.push_back("node " + std::to_string(i) + ": " + early->trouble);
+    }
+  return out;
+}
+
+std::string StructureReport::text(const std::string& name) const {
+  std::string out = name + ": " + std::to_string(nodes) + " nodes, " +
+                    (ok() ? "a graph" : std::to_string(wrong.size()) + " that cannot be") + "\n";
+  for (const std::string& w : wrong) out += "  " + w + "\n";
+  for (auto& [what, count] : not_known)
+    out += "  not known in its release: " + what + " (" + std::to_string(count) + ")\n";
+  return out;
+}
+
+std::string StructureReport::json(const std::string& name) const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("name", name).member("nodes", nodes).member("ok", ok()).member("wrong", wrong);
+    json.key("not_known").object([&] {
+      for (auto& [what, count] : not_known) json.member(what, count);
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

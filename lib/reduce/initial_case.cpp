@@ -1,0 +1,36 @@
+#include "lib/reduce/initial_case.h"
+
+#include "lib/execute/executable.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/copy.h"
+#include "lib/validate/input_distribution.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
+
+namespace tgc {
+
+TestCase given_case(const Session& session, InputGraph& in, const RunOptions& spec, bool runs_nowhere) {
+  if (!in.list.empty())
+    throw Failure(Diag{.message = "this is a linear list", .file = in.file, .expected = "a graph"});
+  if (!spec.reference.empty() || !spec.expect.empty())
+    session.note("what is expected is what REF makes of the graph: of a smaller one nobody else knows");
+  Placement place = std::move(placement_for(session, spec.device, in).value_or_throw());
+  TestCase out{.graph = std::make_shared<Graph>(in.graph->settings()),
+               .info = in.info,
+               .device = runs_nowhere ? "REF" : place.device_option()};
+  if (place.target) out.info.target = place.target->name();
+  out.info.settings.clear();
+  out.root = copy_into(*out.graph, in.root);
+  if (!session.over.opts.empty())
+    out.root = with_opts(out.root, read_opts(*out.graph, session.over.opts, "--opts").value_or_throw());
+  out.fault = std::move(fault_of_environment().value_or_throw());
+  auto kernel = Executable::for_ref(in.root);
+  if (!kernel) return out;
+  std::string source;
+  Drawing draw{.seed = spec.seed.value_or(0), .floats = floats_for(in.root)};
+  out.inputs =
+      bundled(input_arrays(kernel->buffers(), given_inputs(spec, in, source), source, draw).value_or_throw());
+  return out;
+}
+
+}  // namespace tgc

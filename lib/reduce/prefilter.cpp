@@ -1,0 +1,193 @@
+#include "lib/reduce/prefilter.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_set>
+
+#include "lib/bisect/rewrite_bisect.h"
+#include "lib/compilation/scoped_watch.h"
+#include "lib/execute/executable.h"
+#include "lib/reduce/validity_checks.h"
+#include "lib/rewrite/intervention.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/trace/applications.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+// Notes which applications a seeded fault changed, too.
+class FaultLog : public ApplicationLog {
+ public:
+  UOp instead(const Hit& hit, UOp before, UOp after) override {
+    UOp made = ApplicationLog::instead(hit, before, after);
+    if (!(made == after)) changed_.insert(number());
+    return made;
+  }
+  bool changed(const Application& a) const { return changed_.contains(a.number); }
+  bool changed_any() const { return !changed_.empty(); }
+
+ private:
+  std::unordered_set<uint64_t> changed_;
+};
+
+std::string without_digits(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    if (!std::isdigit(static_cast<unsigned char>(c))) out += c;
+  return out;
+}
+
+// What stands in quotes in a compiler's message and in the source, too; without digits, as names are numbered.
+std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
+  std::vector<std::string> out;
+  for (size_t at = 0; (at = said.find_first_of("'\"", at)) != said.npos; at++) {
+    size_t end = said.find(said[at], at + 1);
+    if (end == said.npos) break;
+    std::string quoted = without_digits(said.substr(at + 1, end - at - 1));
+    if (!quoted.empty() && source.find(quoted) != source.npos) out.push_back(std::move(quoted));
+    at = end;
+  }
+  return out;
+}
+
+// Whether one application alone errs, and not each of its rule.
+bool is_seeded(const TestCase& c) {
+  return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
+}
+
+}  // namespace
+
+Prefilter::Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
+               std::map<std::string, std::string> blamed, RunOptions spec)
+    : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), spec_(std::move(spec)) {
+  if (symptom_.kind == FailureSignature::Kind::Compile) quoted_ = quoted_of(symptom_.said, source_of(first));
+  what_ = what_to_look_for();
+}
+
+Prefilter::What Prefilter::what_to_look_for() const {
+  using Kind = FailureSignature::Kind;
+  auto text = [&](const char* name) {
+    auto it = blamed_.find(name);
+    return it == blamed_.end() ? std::string() : it->second;
+  };
+  const StageRow* stage = find_row(text("stage"));
+  bool is_rule = stage && stage->kernel && !text("rule").empty();
+  if (is_rule && (text("verdict") == "rewrite" || text("verdict") == "divergence")) return What::Rule;
+  if (symptom_.kind == Kind::Refused || symptom_.kind == Kind::Endless) return What::Refusal;
+  if (!quoted_.empty()) return What::Source;
+  bool is_outside = symptom_.kind == Kind::Crash && symptom_.cause.starts_with("out of bounds");
+  return text("verdict") == "crash" && is_outside ? What::Bounds : What::Nothing;
+}
+
+bool Prefilter::may_fail(const TestCase& c) const {
+  switch (what_) {
+    case What::Nothing: return true;
+    case What::Rule:
+      if (blamed_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
+      if (!rule_errs(c)) return false;
+      if (symptom_.kind == FailureSignature::Kind::Refused) return is_refused(c);
+      return blamed_.at("verdict") == "divergence" || rule_matters(c);
+    case What::Bounds: return may_go_out_of_bounds(c);
+    case What::Refusal: return can_be_bisected(c) && is_refused(c);
+    case What::Source: {
+      std::string source = source_of(c);
+      return std::ranges::all_of(quoted_, [&](const std::string& word) { return source.find(word) != source.npos; });
+    }
+  }
+  return true;
+}
+
+// Whether REF runs it, and makes something that can be compared.
+bool Prefilter::can_be_bisected(const TestCase& c) const {
+  auto kernel = Executable::for_ref(c.root);
+  return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::written);
+}
+
+bool Prefilter::is_refused(const TestCase& c) const {
+  FaultHere fault(c.fault);
+  InputGraph in = c.loaded();
+  RunOptions spec = with_bundle(spec_, in);
+  auto found = refusal_of(session_, in, spec);
+  return found && *found == symptom_ && (symptom_.kind != FailureSignature::Kind::Endless || is_endless_when_watched(c));
+}
+
+// As bisect has it, which watches how it is compiled, so that other nodes may wait: whether the stage that it named is
+// the one that does not end.
+bool Prefilter::is_endless_when_watched(const TestCase& c) const {
+  auto compilation = session_.begin(c.loaded());
+  if (!compilation) return false;
+  ApplicationLog log;
+  ScopedWatch watched(*compilation, log);
+  if (compilation->list()) return false;
+  auto stage = blamed_.find("stage");
+  return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
+}
+
+// Whether the graph as it stands has such an access that bounds do not keep inside, and what REF is given of it, too.
+bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
+  OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
+  if (!may_leave_buffers(toposort(c.root), which)) return false;
+  if (c.info.target.empty()) return true;
+  FaultHere fault(c.fault);
+  auto compilation = session_.begin(c.loaded());
+  if (!compilation) return false;
+  auto& list = compilation->list();
+  return list && may_leave_buffers(*list, which);
+}
+
+// What the compiler is given, without digits; empty: there is none.
+std::string Prefilter::source_of(const TestCase& c) const {
+  FaultHere fault(c.fault);
+  auto compilation = session_.begin(c.loaded());
+  if (!compilation) return {};
+  auto& source = compilation->source();
+  return source ? without_digits(*source) : std::string();
+}
+
+// Whether an application of the rule in the stage (of a seeded fault: one that it changed) makes something else of its
+// node, as far as its sides can be told. Of another text than tinygrad's: whether there is one.
+bool Prefilter::rule_errs(const TestCase& c) const {
+  FaultHere fault(c.fault);
+  auto compilation = session_.begin(c.loaded());
+  if (!compilation) return false;
+  FaultLog log;
+  ScopedWatch watched(*compilation, log);
+  (void)compilation->run_through(*find_row(blamed_.at("stage")));
+  compilation->watch(nullptr);
+  bool is_divergence = blamed_.at("verdict") == "divergence";
+  auto is_accused = [&](const Application& a) {
+    if (!a.stage || a.stage->name != blamed_.at("stage") || !is_of_blamed(*a.rule, a.branch)) return false;
+    return !is_seeded(c) || is_divergence || log.changed(a);
+  };
+  if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
+  auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), spec_.variables, is_accused);
+  if (!seen) return std::ranges::any_of(log.list(), is_accused);
+  return std::ranges::any_of(*seen, [](const Seen& s) { return s.kind != Seen::Kind::Same; });
+}
+
+// Whether the list is another one without what the rule does (of a seeded fault: without the fault). What a rule makes
+// may be thrown away again, as of loops that are not merged after all; and what is refused fails in another way.
+bool Prefilter::rule_matters(const TestCase& c) const {
+  if (c.info.target.empty()) return true;
+  FaultHere fault(c.fault);
+  auto with = session_.begin(c.loaded());
+  if (!with || !with->list() || with->list()->empty()) return false;
+  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // a loop that nothing ends any more
+  auto without = session_.begin(c.loaded());
+  if (!without) return true;
+  if (is_seeded(c)) set_intervention(without->graph(), nullptr);
+  Veto veto([&](uint64_t, const Hit& hit, UOp) { return is_of_blamed(*hit.rule, hit.branch); });
+  std::optional<ScopedWatch> watched;
+  if (!is_seeded(c)) watched.emplace(*without, veto);
+  auto& list = without->list();
+  return !list || list->empty() || key_of(list->back()) != key_of(with->list()->back());
+}
+
+bool Prefilter::is_of_blamed(const Rule& rule, const char* branch) const {
+  if (rule.name != blamed_.at("rule")) return false;
+  auto blamed = blamed_.find("branch");
+  return blamed == blamed_.end() || (branch && branch == blamed->second);
+}
+
+}  // namespace tgc

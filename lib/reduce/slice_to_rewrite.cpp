@@ -1,0 +1,175 @@
+#include "lib/reduce/slice_to_rewrite.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "lib/compilation/scoped_watch.h"
+#include "lib/reduce/cuts.h"
+#include "lib/reduce/steps.h"
+#include "lib/trace/applications.h"
+#include "lib/uop/copy.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+constexpr OpSet kMemory = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
+
+// How many levels a pattern has, its root among them.
+size_t levels_of(const pat::PatNode* p) {
+  size_t below = 0;
+  for (const pat::PatNode* child : p->children) below = std::max(below, levels_of(child));
+  return below + (p->alternatives ? 0 : 1);
+}
+
+// Index algebra: rules look at its bounds, so it stays whole.
+bool is_algebra(UOp u) {
+  DType scalar = u.dtype().scalar();
+  bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
+  return counts && !op_in_backward_slice_with_self(u, kMemory);
+}
+
+struct Region {
+  std::vector<UOp> loops;  // that lie in it
+  std::vector<UOp> parts;  // at its lower end, which may become arrays
+};
+
+// The nodes at most `depth` below `root`, and all algebra.
+Region region_below(UOp root, size_t depth) {
+  Region out;
+  UOpSet seen(root.graph());
+  std::deque<std::pair<UOp, size_t>> next = {{root, 0}};
+  while (!next.empty()) {
+    auto [u, at] = next.front();
+    next.pop_front();
+    if (!seen.insert(u)) continue;
+    if (u.in({Op::RANGE, Op::SPECIAL})) out.loops.push_back(u);
+    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // vectors stay what they are made of
+    if (at >= depth && may_go && !is_algebra(u)) {
+      out.parts.push_back(u);
+      continue;
+    }
+    for (UOp s : u.src()) next.emplace_back(s, at + 1);
+  }
+  return out;
+}
+
+// A SINK that stores nothing but `u`, in a buffer of that number; the empty UOp: that makes no kernel.
+UOp kernel_of(UOp u, int64_t buffer, DType index) {
+  Graph& g = u.graph();
+  if (u.is(Op::SINK)) return u;
+  if (is_storable(u)) return stored_alone(u, buffer, index);
+  if (u.is(Op::INDEX) && u.dtype().is_ptr()) u = u.store(g.constant(u.dtype().base(), int64_t(1)));
+  if (!u.in({Op::STORE, Op::END, Op::GROUP})) return {};
+  std::vector<UOp> ends;
+  for (UOp loop : ranges_of(u))
+    if (loop.is(Op::RANGE)) ends.push_back(loop);
+  return g.sink(ends.empty() ? u : u.end(ends));
+}
+
+// Whether a stage that takes `input` in may be given `u`: half way through it there may be vectors for which there are
+// no ranges any more.
+bool is_taken_in(UOp u, UOp input) {
+  constexpr OpSet kHalfWay = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
+  return op_in_backward_slice_with_self(input, kHalfWay) || !op_in_backward_slice_with_self(u, kHalfWay);
+}
+
+// The compilation of the case where that stage is next.
+std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
+  const StageRow* row = find_row(stage);
+  if (!row || !row->kernel) return std::nullopt;
+  FaultHere fault(c.fault);
+  auto compilation = session.begin(c.loaded());
+  while (compilation && compilation->next() && compilation->next() != row)
+    if (!compilation->step()) return std::nullopt;
+  if (!compilation || compilation->next() != row) return std::nullopt;
+  return std::move(*compilation);
+}
+
+// The case as it is there; of a seeded fault the first application behind it.
+TestCase current(Compilation& compilation, const TestCase& c) {
+  TestCase out = c;
+  out.graph = std::make_shared<Graph>(c.graph->settings());
+  out.root = copy_into(*out.graph, compilation.current());
+  if (compilation.at()) out.info.stage = compilation.at()->name;
+  if (out.fault) out.fault->application = 1;
+  return out;
+}
+
+}  // namespace
+
+std::optional<TestCase> at_stage(const Session& session, const TestCase& c, const std::string& stage) {
+  auto compilation = compiled_before(session, c, stage);
+  return compilation ? std::optional(current(*compilation, c)) : std::nullopt;
+}
+
+template <class Find>
+std::optional<RewriteSlice> RewriteSlice::find_where(const Session& session, const TestCase& c, const std::string& stage, Find find) {
+  auto compilation = compiled_before(session, c, stage);
+  if (!compilation) return std::nullopt;
+  RewriteSlice out;
+  out.input_ = current(*compilation, c);
+  UOp input = compilation->current();
+  ApplicationLog log;
+  ScopedWatch watched(*compilation, log);
+  (void)compilation->step();
+  compilation->watch(nullptr);
+  auto at = find(log.list());
+  if (at == log.list().end()) return std::nullopt;
+  out.looked_at_ = levels_of(at->rule->left);
+  auto outer = std::find_if(at, log.list().end(), [](const Application& a) { return a.depth == 0; });
+  if (at->depth && outer != log.list().end() && is_taken_in(outer->before, input))
+    out.outer_ = copy_into(*out.input_.graph, outer->before);
+  if (is_taken_in(at->before, input)) out.before_ = copy_into(*out.input_.graph, at->before);
+  else if (out.outer_) return out.outer();
+  else return std::nullopt;
+  return out;
+}
+
+std::optional<RewriteSlice> RewriteSlice::find(const Session& session, const TestCase& c, const std::string& stage,
+                               const std::string& rule, uint64_t application) {
+  return find_where(session, c, stage, [&](const std::vector<Application>& list) {
+    return std::ranges::find_if(
+        list, [&](const Application& a) { return a.rule->name == rule && a.in_stage == application; });
+  });
+}
+
+std::optional<RewriteSlice> RewriteSlice::find_last(const Session& session, const TestCase& c, const std::string& stage) {
+  return find_where(session, c, stage, [](const std::vector<Application>& list) {
+    return list.empty() ? list.end() : std::prev(list.end());
+  });
+}
+
+std::optional<RewriteSlice> RewriteSlice::outer() const {
+  if (!outer_) return std::nullopt;
+  RewriteSlice out = *this;
+  out.before_ = outer_, out.outer_ = UOp(), out.looked_at_ = out.depth();
+  return out;
+}
+
+size_t RewriteSlice::depth() const {
+  size_t deepest = 0;
+  UOpMap<size_t> below(before_.graph());
+  for (UOp u : toposort(before_)) {
+    size_t& n = below[u] = 0;
+    for (UOp s : u.src()) n = std::max(n, *below.find(s) + 1);
+    deepest = std::max(deepest, n);
+  }
+  return deepest + 1;
+}
+
+TestCase RewriteSlice::around(size_t depth, const RunOptions& spec) const {
+  DType index = index_dtype_of(input_.root);
+  std::vector<UOp> kept = region_below(before_, depth).loops;
+  Replacements fixed;  // loops that nothing of it counts: their first iteration
+  for (UOp u : toposort(before_))
+    if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
+      fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));
+  UOp before = replaced(before_, fixed), root = kernel_of(before, first_free_buffer(input_.root), index);
+  if (!root) return {};
+  TestCase out = with_root(input_, root);
+  out = with_root(out, root.with_arg(plain_info(input_)));
+  return with_buffers(out, region_below(before, depth).parts, spec);
+}
+
+}  // namespace tgc

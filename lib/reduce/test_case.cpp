@@ -1,0 +1,147 @@
+#include "lib/reduce/test_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lib/spec/spec.h"
+#include "lib/uop/copy.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+// 0 for what one writes without thinking.
+double oddness(DType d) {
+  if (!d.is_value() && !d.is_ptr()) return 0;
+  DType scalar = d.base().scalar();
+  for (Scalar plain : {Scalar::Void, Scalar::Index, Scalar::Bool, Scalar::Int32, Scalar::Float32})
+    if (scalar.scalar_kind() == plain) return 0;
+  return 1;
+}
+
+double magnitude(const Arg& a) {
+  if (!a.is_const()) return 0;
+  Const c = a.to_const();
+  if (c.is_invalid() || (c.is_float() && !std::isfinite(c.as_float()))) return 64;
+  double v = std::abs(c.to_double());
+  return std::log2(1 + v) + (c.is_float() && v != std::floor(v) ? 1 : 0);
+}
+
+// The arrays of buffers that are gone are not kept.
+void drop_unused_inputs(TestCase& c) {
+  std::vector<std::string> names;
+  for (UOp u : toposort(c.root))
+    if (u.is(Op::DEFINE_GLOBAL)) names.push_back("data" + std::to_string(u.arg().small_int()));
+  std::erase_if(c.inputs, [&](const ReproArray& a) { return std::ranges::find(names, a.name) == names.end(); });
+}
+
+}  // namespace
+
+InputGraph TestCase::loaded() const {
+  InputGraph out{.graph = std::make_shared<Graph>(graph->settings()), .info = info, .file = info.name};
+  out.root = copy_into(*out.graph, root);
+  auto bundle = std::make_shared<Repro>();
+  bundle->device = device, bundle->inputs = inputs;
+  out.report.repro = std::move(bundle);
+  return out;
+}
+
+size_t TestCase::nodes() const { return toposort(root).size(); }
+
+TestCase in_own_graph(const TestCase& c) {
+  TestCase out = c;
+  if (!c.root) return out;
+  out.graph = std::make_shared<Graph>(c.graph->settings());
+  out.root = copy_into(*out.graph, c.root);
+  return out;
+}
+
+TestCase with_root(const TestCase& c, UOp root) {
+  TestCase out = c;
+  out.root = root;
+  if (root) drop_unused_inputs(out);
+  return out;
+}
+
+bool is_ast(const TestCase& c) { return spec_after(c.info.stage) == Spec::Kernel; }
+
+std::vector<double> size_of(const TestCase& c) {
+  double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = 0, bytes = 0;
+  for (UOp u : toposort(c.root)) {
+    nodes++, odd += oddness(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
+    if (u.is(Op::CONST)) numbers += magnitude(u.arg());
+    if (u.dtype().is_ptr() && !u.dtype().is_image()) numbers += std::log2(2 + double(u.dtype().size()));
+  }
+  for (const SettingInfo& s : all_settings())
+    settings += c.graph->settings().*s.value != s.default_value && s.name != "CPU_COUNT";
+  if (c.root.arg().kind() == Arg::Kind::Record) {
+    auto info = c.root.arg().items();  // name, axis types, ..., applied opts, opts to apply
+    if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // it decides for itself
+    else settings += double(info[0].text().size() + info[1].items().size() + info[3].items().size());
+  }
+  if (c.fault) settings += double(c.fault->application - 1);
+  for (const ReproArray& a : c.inputs) bytes += double(a.bytes.size());
+  return {nodes, loops, settings, odd, numbers, bytes};
+}
+
+UOp replaced(UOp root, const Replacements& pairs, bool ends_loops) {
+  std::map<uint32_t, UOp> is;
+  for (auto& [from, to] : pairs) is[from.id()] = to;
+  UOpMap<UOp> now(root.graph());
+  for (UOp u : toposort(root)) {
+    if (auto it = is.find(u.id()); it != is.end()) {
+      const UOp other = now.contains(it->second) ? now[it->second] : it->second;
+      now[u] = other;
+      continue;
+    }
+    std::vector<UOp> src;
+    bool ends = ends_loops && u.in({Op::END, Op::REDUCE, Op::STORE});
+    for (size_t i = 0; i < u.num_src(); i++) {
+      UOp s = now[u.src(i)];
+      bool is_loop = i >= (u.is(Op::STORE) ? 2u : 1u) && u.src(i).in({Op::RANGE, Op::UNROLL});
+      if (!ends || !is_loop || !s.is(Op::CONST)) src.push_back(s);
+    }
+    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // it ended nothing but those
+    now[u] = is_empty ? src[0] : u.with_src(src);
+    bool is_place = u.is(Op::INDEX) && u.dtype().is_ptr() && u.dtype() == u.src(0).dtype();
+    if (is_place) now[u] = now[u].with_dtype(src[0].dtype());
+  }
+  return now[root];
+}
+
+OpSet ops_of(UOp root) {
+  OpSet out;
+  for (UOp u : toposort(root)) out.add(u.op());
+  return out;
+}
+
+std::vector<std::pair<UOp, size_t>> by_dominated(UOp root) {
+  std::vector<UOp> order = toposort(root);
+  UOpMap<size_t> place(root.graph());
+  for (size_t i = 0; i < order.size(); i++) place[order[i]] = i;
+  // Users come later than what they use, so that one walk from the root finds each node's immediate dominator: what the
+  // dominators of all its users have in common.
+  std::vector<size_t> dominator(order.size(), SIZE_MAX), size(order.size(), 1);
+  size_t last = order.size() - 1;
+  dominator[last] = last;
+  auto common = [&](size_t a, size_t b) {
+    while (a != b) {
+      if (a < b) a = dominator[a];
+      else b = dominator[b];
+    }
+    return a;
+  };
+  for (size_t i = order.size(); i-- > 0;)
+    for (UOp s : order[i].src()) {
+      size_t& d = dominator[place[s]];
+      d = d == SIZE_MAX ? i : common(d, i);
+    }
+  for (size_t i = 0; i < last; i++) size[dominator[i]] += size[i];
+  std::vector<std::pair<UOp, size_t>> out;
+  for (size_t i = order.size(); i-- > 0;) out.emplace_back(order[i], size[i]);
+  std::ranges::stable_sort(out, std::greater(), &std::pair<UOp, size_t>::second);
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,74 @@
+#include "lib/reduce/validity_checks.h"
+
+#include <algorithm>
+
+#include "lib/execute/execution.h"
+#include "lib/execute/placement.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/validate/input_distribution.h"
+
+namespace tgc {
+namespace {
+
+bool stores_anything(UOp root) {
+  return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::STORE); });
+}
+
+bool may_leave_any(UOp root) { return may_leave_buffers(toposort(root), {Op::LOAD, Op::STORE}); }
+
+// Whether that many elements from the INDEX on may lie outside.
+bool may_leave_its_buffer(UOp index, int64_t width) {
+  DType buffer = index.src(0).dtype();
+  if (index.num_src() < 2 || !buffer.is_ptr()) return false;
+  if (buffer.is_image()) return true;
+  UOp at = index.src(1).dtype().is(Scalar::Index) ? index.src(1).get_idx() : index.src(1);
+  Const low = at.vmin(), high = at.vmax();
+  bool is_known = low.is_integral() && high.is_integral();
+  return !is_known || low.as_int() < Int(0) || high.as_int() + Int(width - 1) >= Int(buffer.size());
+}
+
+}  // namespace
+
+bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses) {
+  return std::ranges::any_of(nodes, [&](UOp u) {
+    if (u.is(Op::INDEX)) return accesses.contains(Op::LOAD) && !u.dtype().is_ptr() && may_leave_its_buffer(u, 1);
+    if (!u.in({Op::LOAD, Op::STORE}) || !accesses.contains(u.op())) return false;
+    UOp at = u.src(0);
+    while (at.num_src() > 0 && !at.is(Op::INDEX)) at = at.src(0);  // casts of the pointer, and what comes before it
+    return at.is(Op::INDEX) && may_leave_its_buffer(at, (u.is(Op::LOAD) ? u : u.src(1)).dtype().count());
+  });
+}
+
+ValidityChecks::ValidityChecks(const TestCase& given, const RunOptions& spec)
+    : given_(in_own_graph(given)),
+      variables_(spec.variables),
+      in_ref_(spec.in_ref()),
+      stores_(stores_anything(given.root)),
+      is_bounded_(is_ast(given) && !may_leave_any(given.root)) {}
+
+bool ValidityChecks::has_effect(const TestCase& c) const { return !stores_ || stores_anything(c.root); }
+
+bool ValidityChecks::is_within_bounds(const TestCase& c) const {
+  return !is_bounded_ || !is_ast(c) || !may_leave_any(c.root);
+}
+
+bool ValidityChecks::stays_within(const TestCase& c) const {
+  if (!leaves_buffers(c)) return true;
+  std::lock_guard guard(lock_);
+  if (!left_) left_ = leaves_buffers(given_);
+  return *left_;
+}
+
+bool ValidityChecks::leaves_buffers(const TestCase& c) const {
+  if (!may_leave_any(c.root)) return false;
+  auto done = catch_failures([&] {
+    Executable kernel = std::move(Executable::for_ref(c.root).value_or_throw());
+    Placement ref = place_in_ref();
+    Drawing draw{.floats = floats_for(c.root)};
+    Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", draw).value_or_throw());
+    return std::move(execute(kernel, *ref.device, inputs, variables_, in_ref_).value_or_throw());
+  });
+  return !done && done.diag().message.starts_with("out of bounds");
+}
+
+}  // namespace tgc

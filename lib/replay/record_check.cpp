@@ -1,0 +1,416 @@
+#include "lib/replay/record_check.h"
+
+#include <algorithm>
+
+#include "lib/compilation/compilation.h"
+#include "lib/compilation/schedule_text.h"
+#include "lib/compilation/selection.h"
+#include "lib/replay/resume_check.h"
+#include "lib/spec/spec.h"
+#include "lib/support/line_diff.h"
+#include "lib/support/lines.h"
+#include "lib/target/recorded_target.h"
+#include "lib/text/graph_json.h"
+#include "lib/text/graph_lines.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/pyrender.h"
+#include "lib/text/pyrender_open.h"
+#include "lib/text/pyrender_places.h"
+#include "lib/text/repr.h"
+#include "lib/text/round_trip.h"
+#include "lib/uop/wellformed.h"
+#include "passes/pipeline.h"
+
+namespace tgc {
+namespace {
+
+// What kernel records hold after the graph stages.
+constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
+constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
+                           kResume = "resume";
+
+class RecordCheck {
+ public:
+  RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan)
+      : r_(record), settings_(settings), plan_(plan) {}
+
+  RecordReport run() {
+    report_.id = r_.id;
+    report_.target = r_.target.empty() ? r_.device : r_.target;
+    if (plan_.wanted.contains(kText) || plan_.wanted.contains(kForms)) check_texts();
+    bool compiles = any_beyond_text() || plan_.wanted.contains(kResume);
+    if (compiles) report_.skipped = why_not_to_replay();
+    if (any_beyond_text() && report_.skipped.empty()) check_pipeline();
+    if (plan_.wanted.contains(kResume) && report_.skipped.empty()) check_that_it_resumes();
+    return std::move(report_);
+  }
+
+ private:
+  // ---- verdicts
+  bool wanted(std::string_view name) const {
+    return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name));
+  }
+  static bool is_output(std::string_view name) {
+    for (std::string_view o : kRecordOutputs)
+      if (o == name) return true;
+    return name == kKernels || name == kText || name == kForms || name == kSpec || name == kResume;
+  }
+
+  void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
+  // The first thing that is not as it should be.
+  void diverge(std::string_view name, const std::string& explanation = {}) {
+    if (!report_.first.empty()) return;
+    report_.first = name;
+    report_.explanation = explanation;
+  }
+  void failed(std::string_view name, const Diag& diag) {
+    if (wanted(name)) settle(name, CheckVerdict::Error);
+    diverge(name, "  " + diag.text() + "\n");
+  }
+  void skipped(std::string_view name, const std::string& why) {
+    if (!wanted(name)) return;
+    settle(name, CheckVerdict::Skipped);
+    diverge(name, "  not compared: " + why + "\n");
+  }
+  void compare(std::string_view name, std::string_view ours, std::string_view theirs, bool graph) {
+    if (ours == theirs) return settle(name, CheckVerdict::Same);
+    settle(name, CheckVerdict::Different);
+    diverge(name, plan_.explain && report_.first.empty() ? difference(ours, theirs, graph) : std::string());
+  }
+  std::string difference(std::string_view ours, std::string_view theirs, bool graph) const {
+    LineDiffOptions options{.color = plan_.color};
+    if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
+    std::string diff = line_diff(theirs, ours, options);
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the same graph, other names
+    return "  - tinygrad  + tgc\n" + diff;
+  }
+
+  // ---- text: every text of the record, read and written back
+  void check_texts() {
+    check_text("ast", r_.ast);
+    for (const GoldenStage& s : r_.stages) {
+      if (s.ir) check_text(s.name, *s.ir);
+      if (s.ir && s.letters) check_letters(s.name, *s.ir, *s.letters);
+    }
+    for (size_t i = 0; i < r_.kernels.size(); i++)
+      if (!r_.kernels[i].ast.empty()) check_text("kernel " + std::to_string(i), r_.kernels[i].ast);
+    if (r_.linear && plan_.wanted.contains(kText) && !is_foreign_) check_listing(*r_.linear);
+  }
+  void check_text(const std::string& what, std::string_view text) {
+    if (detect_kind(text) == InputKind::Json) return check_nodes(what, text);
+    Graph graph(settings_);
+    auto read = read_graph(graph, InputKind::Pyrender, text, r_.id + " (" + what + ")");
+    Result<UOp> root = read ? Result<UOp>(read->root) : Result<UOp>(read.diag());
+    if (plan_.wanted.contains(kText)) {
+      auto written = root ? pyrender(*root) : Result<std::string>(root.diag());
+      if (!written) failed(kText, written.diag());
+      else compare(kText, *written, text, true);
+    }
+    if (plan_.wanted.contains(kForms)) {
+      auto written = root ? through_all_forms(*root) : Result<std::string>(root.diag());
+      if (!written) failed(kForms, written.diag());
+      else compare(kForms, *written, text, true);
+    }
+  }
+  // Of a graph that was recorded as its nodes, its JSON.
+  void check_nodes(const std::string& what, std::string_view json) {
+    if (!plan_.wanted.contains(kText)) return;
+    Graph graph(settings_);
+    auto read = graph_from_json(graph, json, r_.id + " (" + what + ")");
+    if (!read) return failed(kText, read.diag());
+    is_foreign_ |= graph.is_foreign();
+    compare(kText, graph_to_json(read->root, read->info), json, false);
+  }
+  // What tinygrad's own pyrender printed of such a graph: that ours prints it, and that it is read as that graph.
+  void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
+    if (!plan_.wanted.contains(kText)) return;
+    Graph graph(settings_), second(settings_);
+    ReadReport report{.take_malformed = true};
+    std::string name = r_.id + " (" + what + ", as printed)";
+    auto nodes = read_graph(graph, InputKind::Json, json, name, &report);
+    if (!nodes) return failed(kText, nodes.diag());
+    auto written = graph.is_foreign() ? Result<std::string>(pyrender_open(nodes->root).text)
+                                      : pyrender(nodes->root);
+    compare("letters", written ? *written : written.diag().text(), letters, true);
+    ReadReport of_letters{.take_malformed = true, .producer = nodes->info.producer};
+    auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
+    std::string trouble = read ? lost_by_letters(nodes->root, read->root) : read.diag().text();
+    settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
+    if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
+  }
+  // What a graph has that the one read of its letters has not, and in which line; empty: nothing.
+  static std::string lost_by_letters(UOp graph, UOp read) {
+    auto difference = first_difference(graph, read);
+    if (!difference) return {};
+    std::string out = difference->text + " when it is read";
+    auto placed = pyrender_with_places(graph), again = pyrender_with_places(read);
+    if (!placed || !again) return out;
+    auto holds = [&](auto& line) {
+      return std::ranges::count(toposort(line.first), difference->node) > 0;  // a line of its own, or its user's
+    };
+    if (auto line = std::ranges::find_if(placed->lines, holds); line != placed->lines.end())
+      out += "\n    line " + std::to_string(line->second + 1) + ": " +
+             std::string(lines_of(placed->text).at(line->second));
+    if (placed->text == again->text) out += "\n    tinygrad prints both graphs so: its text does not say which it is";
+    return out;
+  }
+  // The graph written as JSON, that read and written as a repr, that read and written as pyrender.
+  Result<std::string> through_all_forms(UOp root) const {
+    Graph second(settings_), third(settings_);
+    auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
+    if (!from_json) return from_json.diag();
+    auto from_repr = read_repr(third, repr(from_json->root), r_.id + " (repr)");
+    if (!from_repr) return from_repr.diag();
+    return pyrender(*from_repr);
+  }
+  void check_listing(const std::string& text) {
+    Graph graph(settings_);
+    auto listing = read_uops(graph, text, r_.id + " (linear)");
+    if (!listing) return failed(kText, listing.diag());
+    compare(kText, print_uops(listing->list), text, false);
+  }
+
+  // ---- spec: every graph on the way, by tinygrad's table for what it is. The graphs are ours, not read from the
+  // record: its texts leave some dtypes out (of REDUCE and LOAD).
+  void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
+    if (!plan_.wanted.contains(kSpec)) return;
+    auto violation = verify(nodes, spec);
+    auto malformed = first_malformed(nodes);
+    settle(kSpec, violation || malformed ? CheckVerdict::Different : CheckVerdict::Same);
+    if (malformed && !violation) diverge(kSpec, "  " + std::string(what) + ": " + malformed->trouble + "\n");
+    if (violation)
+      diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) +
+                         " graph: " + violation->text() + "\n");
+  }
+  void check_spec(std::string_view what, UOp root, Spec spec) {
+    if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
+  }
+
+  // ---- resume: what a dump of any stage writes is read back, and goes on to the same end
+  void check_that_it_resumes() {
+    ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
+      auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
+      if (!in) return in.diag();
+      in->is_tensor_graph = !is_kernel();
+      in->info.name = r_.id, in->info.target = r_.target;
+      return Compilation::begin(std::move(*in), {.target = r_.target});
+    });
+    for (size_t i = 0; i < resumed.same; i++) settle(kResume, CheckVerdict::Same);
+    if (resumed.passed()) return;
+    settle(kResume, CheckVerdict::Different);
+    diverge(kResume, "  after '" + resumed.stage + "', " + resumed.difference + "\n");
+  }
+
+  // ---- our compilation of the record's graph
+  bool is_kernel() const { return !r_.target.empty(); }
+
+  // Begins from a text of the record: the graph after `after`, the AST when that is null.
+  Status begin(std::string_view text, const StageRow* after, std::string_view what) {
+    c_.reset();
+    auto in = load_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
+    if (!in) return in.diag();
+    in->is_tensor_graph = !is_kernel();
+    if (after) in->info.stage = after->name;
+    if (!optimize_) optimize_ = in->root.tag().is_none();
+    auto begun =
+        Compilation::begin(std::move(*in), {.target = r_.target, .optimize = after ? optimize_ : std::nullopt});
+    if (!begun) return begun.diag();
+    if (plan_.traced) set_observer(begun->graph(), &observer_);
+    c_.emplace(std::move(*begun));
+    as_expected_ = after != nullptr;
+    return Unit{};
+  }
+  // Begins anew from tinygrad's graph after the record's stage last passed; that is the AST as long as nothing changed
+  // it.
+  void compile_copy(std::string_view what) {
+    if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
+  }
+
+  void stop(std::string why) {
+    c_.reset();
+    why_stopped_ = std::move(why);
+  }
+
+  // Why tgc cannot replay the record, empty when it can.
+  std::string why_not_to_replay() const {
+    if (detect_kind(r_.ast) == InputKind::Json)
+      return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
+             "record it without these";
+    if (is_kernel() && !recorded_target(r_.target, settings_)) return "tgc has no renderer for " + r_.target;
+    if (!is_kernel() && r_.ast.find("Ops.CUSTOM_KERNEL") != r_.ast.npos)
+      return "a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call";
+    return "";
+  }
+
+  void check_pipeline() {
+    text_ = r_.ast;
+    if (auto status = begin(r_.ast, nullptr, "ast"); !status) {
+      auto malformed = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id, true);
+      if (!malformed || !plan_.wanted.contains(kSpec)) return failed("ast", status.diag());
+      return check_spec("ast", malformed->root, is_kernel() ? Spec::Kernel : Spec::Tensor);
+    }
+    check_spec("ast", c_->loaded().root, is_kernel() ? Spec::Kernel : Spec::Tensor);
+    for (const GoldenStage& s : r_.stages) {
+      if (!more_wanted(s.name)) return;
+      check_stage(s);
+    }
+    if (r_.error) return check_refusal();
+    if (is_kernel()) check_outputs();
+    else if (wanted(kKernels) || plan_.wanted.contains(kSpec)) check_schedule();
+  }
+
+  bool any_beyond_text() const {
+    for (const std::string& name : plan_.wanted)
+      if (name != kText && name != kForms && name != kResume) return true;
+    return false;
+  }
+  // Whether `name` or anything after it in the record is asked for.
+  bool more_wanted(std::string_view name) const {
+    if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
+    bool reached = false;
+    for (const GoldenStage& s : r_.stages) {
+      reached |= s.name == name;
+      if (reached && wanted(s.name)) return true;
+    }
+    for (std::string_view o : kRecordOutputs)
+      if (wanted(o)) return true;
+    return r_.error.has_value() && plan_.wanted.contains(kGraphs);
+  }
+
+  void check_stage(const GoldenStage& s) {
+    std::string_view expected = s.same || !s.ir ? text_ : std::string_view(*s.ir);
+    const StageRow* row = find_row(s.name);
+    if (!plan_.isolated || wanted(s.name)) run_stage(s, row, expected);
+    text_ = expected;
+    if (row) after_ = row;
+  }
+
+  void run_stage(const GoldenStage& s, const StageRow* row, std::string_view expected) {
+    if (plan_.isolated) compile_copy("before " + s.name);
+    if (!row) stop("tgc has no stage '" + s.name + "'");
+    if (!c_) return skipped(s.name, why_stopped_);
+    UOp before = c_->current();
+    if (!wanted(s.name)) as_expected_ = false;
+    // and what is between: a record leaves out some stages that change nothing
+    if (auto status = c_->run_through(*row); !status) {
+      failed(s.name, status.diag());
+      return stop("the stage '" + s.name + "' failed");
+    }
+    check_spec(s.name, c_->current(), Spec::Full);
+    if (wanted(s.name)) compare_graph(s, before, expected);
+  }
+
+  void compare_graph(const GoldenStage& s, UOp before, std::string_view expected) {
+    if (!s.same && !s.ir) return;  // tinygrad could not print it
+    if (s.same && c_->current() == before && as_expected_) return settle(s.name, CheckVerdict::Same);
+    auto ours = pyrender(c_->current());
+    if (!ours) return failed(s.name, ours.diag());
+    as_expected_ = *ours == expected;
+    compare(s.name, *ours, expected, true);
+  }
+
+  // tinygrad refused this graph after the last stage recorded: so must tgc, in whatever row.
+  void check_refusal() {
+    if (plan_.isolated && is_kernel()) compile_copy("before the refusal");
+    else if (plan_.isolated)  // the schedule needs what all stages note
+      if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
+    if (!c_) return;  // said already
+    while (const StageRow* row = c_->next()) {
+      std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
+      if (!c_->step()) return settle(name, CheckVerdict::Same);
+      if (row->output && !c_->output(*row)) return settle(name, CheckVerdict::Same);
+    }
+    settle("refusal", CheckVerdict::Different);
+    diverge("refusal",
+            std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
+  }
+
+  // ---- kernels: what is made of the last graph
+  void check_outputs() {
+    if (plan_.isolated) compile_copy("the outputs");
+    if (c_ && plan_.wanted.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
+    for (std::string_view name : kRecordOutputs) {
+      if (!wanted(name)) continue;
+      auto expected = expected_output(name);
+      if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not hold it
+      if (!c_) skipped(name, why_stopped_);
+      else check_output(name, expected);
+    }
+  }
+  void check_output(std::string_view name, const std::optional<std::string>& expected) {
+    auto ours = c_->output(row_of(name));
+    if (expected && ours) return compare(name, *ours, *expected, false);
+    if (expected) return failed(name, ours.diag());
+    settle(name, ours ? CheckVerdict::Different : CheckVerdict::Same);
+    if (ours) diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
+  }
+  std::optional<std::string> expected_output(std::string_view name) const {
+    if (name == "linear") return r_.linear;
+    if (name == "source") return r_.source;
+    return r_.program ? std::optional(program_text(*r_.program)) : std::nullopt;
+  }
+
+  // ---- tensor graphs: the kernels in the order they run
+  void check_schedule() {
+    if (plan_.isolated)
+      if (auto status = begin(r_.ast, nullptr, "kernels"); !status) stop(status.diag().text());
+    if (!c_) return skipped(kKernels, why_stopped_);
+    auto& schedule = c_->schedule();
+    if (!schedule) return failed(kKernels, schedule.diag());
+    for (size_t i = 0; i < schedule->items.size(); i++)
+      if (UOp ast = schedule->items[i].ast; ast.is(Op::SINK))
+        check_spec("kernel " + std::to_string(i), ast, Spec::Kernel);
+    if (!wanted(kKernels)) return;
+    auto ours = golden_kernels(*schedule);
+    if (!ours) return failed(kKernels, ours.diag());
+    std::map<std::string, int64_t> values(schedule->var_vals.begin(), schedule->var_vals.end());
+    compare(kKernels, kernels_text(*ours, values), kernels_text(r_.kernels, r_.var_vals), false);
+  }
+
+  const GoldenRecord& r_;
+  const Settings& settings_;
+  const CheckPlan& plan_;
+  RecordReport report_;
+  RewriteObserver observer_;         // of --traced: it watches, and does nothing. It outlives what it watches.
+  std::optional<Compilation> c_;     // ours; none: stopped, why_stopped_ says why
+  std::string why_stopped_;
+  const StageRow* after_ = nullptr;  // the record's stage last passed
+  std::string_view text_;            // tinygrad's graph after it
+  std::optional<bool> optimize_;     // whether the AST was to be optimized
+  bool as_expected_ = false;         // our graph's text is text_
+  bool is_foreign_ = false;          // a graph of another release: its listings are shown alone
+};
+
+}  // namespace
+
+Result<CheckPlan> make_check_plan(std::string_view stages) {
+  CheckPlan plan;
+  if (stages.empty()) {
+    plan.wanted = {std::string(kGraphs), "linear", "source", "program", std::string(kKernels)};
+    return plan;
+  }
+  std::vector<Choice> choices = choices_of_rows([](const StageRow& row) {
+    return row.is_graph_stage() || std::ranges::find(kRecordOutputs, row.name) != std::end(kRecordOutputs);
+  });
+  for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, kResume, std::string_view("all")})
+    choices.push_back({pseudo, "", "", false});
+  auto selected = select_stages(stages, choices);
+  if (!selected) return selected.diag();
+  for (std::string_view name : *selected) {
+    if (name == "all")
+      plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels),
+                          std::string(kText), std::string(kForms), std::string(kSpec)});
+    else plan.wanted.emplace(name);
+  }
+  return plan;
+}
+
+bool RecordReport::compared() const {
+  return std::ranges::any_of(items, [](const CheckItem& item) { return item.verdict != CheckVerdict::Skipped; });
+}
+
+RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan) {
+  return RecordCheck(record, settings, plan).run();
+}
+
+}  // namespace tgc

@@ -1,0 +1,78 @@
+#include "lib/replay/record_list.h"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/text/golden.h"
+
+namespace tgc {
+namespace {
+
+ListedRecord listed(const GoldenRecord& r) {
+  ListedRecord out{.id = r.id, .target = r.target.empty() ? r.device : r.target, .nodes = r.nodes};
+  const size_t kernels = r.kernels.size();
+  if (r.program) out.what = r.program->function_name;
+  else if (kernels) out.what = counted(kernels, "kernel");
+  else if (r.error || r.source_error) out.what = "refused";
+  std::vector<GoldenMetadata> metadata = r.metadata;
+  for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
+  out.made_for = made_for_text(metadata);
+  return out;
+}
+
+}  // namespace
+
+Result<RecordList> list_records(const Session& session, const std::string& file) {
+  auto reader = GoldenReader::open(file);
+  if (!reader) return reader.diag();
+  RecordList out{.producer = reader->header().producer, .level = reader->header().level};
+  for (;;) {
+    auto record = reader->next();
+    if (!record) return record.diag();
+    if (!*record) break;
+    out.records.push_back(listed(**record));
+  }
+  if (reader->cut()) session.warn(*reader->cut());
+  return out;
+}
+
+std::string RecordList::text() const {
+  using Row = std::array<std::string, 5>;
+  std::vector<Row> rows{{"id", "target", "nodes", level == "tensor" ? "schedule" : "kernel", "made for"}};
+  for (const ListedRecord& r : records) rows.push_back({r.id, r.target, std::to_string(r.nodes), r.what, r.made_for});
+  std::array<size_t, 5> width{};
+  for (const Row& row : rows)
+    for (size_t i = 0; i < row.size(); i++) width[i] = std::max(width[i], row[i].size());
+  std::string out;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); i++) {
+      if (!width[i]) continue;  // of no record
+      const std::string space(width[i] - row[i].size(), ' ');
+      line += (i ? "  " : "") + (i == 2 ? space + row[i] : row[i] + space);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string RecordList::json(const std::string& file) const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("file", file).member("level", level).member("producer", producer);
+    json.key("records").array([&] {
+      for (const ListedRecord& r : records)
+        json.line().object([&] {
+          json.member("id", r.id).member("target", r.target).member("nodes", r.nodes);
+          json.member("what", r.what).member("made_for", r.made_for);
+        });
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

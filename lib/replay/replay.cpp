@@ -1,0 +1,141 @@
+#include "lib/replay/replay.h"
+
+#include "lib/driver/source.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/ordered_pool.h"
+
+namespace tgc {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// The report of one record; nullopt when the plan does not want it.
+Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std::string& file, const std::string& id,
+                                               const GoldenHeader& header, const ReplayPlan& plan) {
+  auto record = parse_golden_record(line, file);
+  if (!record) return record.diag();
+  bool passes = plan.filter.empty();  // of a tensor record the target is empty
+  for (const std::string* text : {&record->id, &record->target, &record->device})
+    passes |= contains(*text, plan.filter);
+  if (!passes || (!id.empty() && record->id != id)) return std::optional<RecordReport>();
+  const bool ours = release_of(header.producer) == Release::v0_12;
+  auto settings = ours ? settings_from(settings_of(header, *record)) : Result<Settings>(Settings());
+  if (!settings) return settings.diag();
+  auto report = catch_failures([&] { return check_record(*record, *settings, plan.check); });
+  if (!report) return report.diag();
+  return std::optional(std::move(*report));
+}
+
+}  // namespace
+
+Result<Settings> settings_from(const GoldenSettings& recorded) {
+  Settings settings;
+  for (auto& [key, value] : recorded)
+    if (auto status = settings.set(key, value); !status) return status.diag();
+  return settings;
+}
+
+Result<InputGraph> load_under(const GoldenSettings& recorded, InputKind kind, std::string_view text,
+                          const std::string& name) {
+  auto settings = settings_from(recorded);
+  return settings ? load_text(*settings, kind, text, name) : settings.diag();
+}
+
+Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report) {
+  InputName name = InputName::parse(spec);
+  const std::string& id = name.id.empty() ? plan.id : name.id;
+  auto reader = GoldenReader::open(name.file);
+  if (!reader) return reader.diag();
+  const std::string& producer = reader->header().producer;
+  const bool needs_pipeline = plan.check.wanted != std::set<std::string, std::less<>>{"text"};
+  if (release_of(producer) != Release::v0_12 && needs_pipeline) return made_elsewhere(producer, name.shown());
+  bool found = id.empty();
+  OrderedPool pool(session.jobs);
+  for (GoldenLine line;; line = {}) {
+    auto more = reader->next_line(line);
+    if (!more) return more.diag();
+    if (session.cancelled()) return Diag{"cancelled"};
+    if (!*more) break;
+    if (!id.empty() && !contains(line.text, id)) continue;  // spares the parsing
+    if (!plan.shard.has(line.line)) continue;
+    auto check = [&, line = std::move(line)] { return check_line(line, name.file, id, reader->header(), plan); };
+    auto tell = [&](std::optional<RecordReport>&& report) {
+      if (!report) return;
+      found |= report->id == id;
+      on_report(name.file, *report);
+    };
+    if (!pool.submit(std::move(check), tell)) break;
+  }
+  if (auto status = pool.finish(); !status) return status;
+  if (reader->cut()) session.warn(*reader->cut());
+  if (!found && plan.filter.empty()) return Diag{.message = "no record has the id '" + id + "'", .file = name.shown()};
+  return Unit{};
+}
+
+void ReplaySummary::Counts::add(CheckVerdict v) {
+  using enum CheckVerdict;
+  (v == Same ? same : v == Different ? different : v == Error ? error : skipped)++;
+}
+
+void ReplaySummary::add(const RecordReport& report) {
+  records_++;
+  compared_ += report.compared();
+  bool error = false;
+  for (const CheckItem& item : report.items) {
+    counts_[item.name].add(item.verdict);
+    error |= item.verdict == CheckVerdict::Error;
+  }
+  errors_ += error;
+  if (report.identical()) identical_++;
+  else if (report.first.empty()) skipped_++, why_skipped_[report.skipped]++;
+  else first_[report.first]++;
+}
+
+std::string ReplaySummary::text() const {
+  std::string out = counted(records_, "record") + ", " + std::to_string(identical_) + " identical";
+  out += skipped_ ? ", " + std::to_string(skipped_) + " skipped\n" : "\n";
+  size_t width = 5;
+  for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());
+  auto row = [&](const std::string& name, const std::string& a, const std::string& b, const std::string& c,
+                 const std::string& d) {
+    char buffer[256];
+    std::snprintf(buffer, sizeof buffer, "  %-*s %9s %9s %9s %9s\n", int(width), name.c_str(), a.c_str(), b.c_str(),
+                  c.c_str(), d.c_str());
+    out += buffer;
+  };
+  auto number = [](size_t n) { return n ? std::to_string(n) : std::string("-"); };
+  if (!counts_.items().empty()) row("stage", "same", "different", "error", "skipped");
+  for (auto& [name, c] : counts_.items())
+    row(name, number(c.same), number(c.different), number(c.error), number(c.skipped));
+  for (auto& [name, n] : first_.items()) out += "first divergence at " + name + ": " + std::to_string(n) + "\n";
+  for (auto& [why, n] : why_skipped_.items()) out += "skipped: " + std::to_string(n) + ": " + why + "\n";
+  return out;
+}
+
+std::string ReplaySummary::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("records", records_).member("identical", identical_).member("errors", errors_);
+    json.key("stages").object([&] {
+      for (auto& [name, c] : counts_.items())
+        json.key(name).object([&] {
+          json.member("same", c.same)
+              .member("different", c.different)
+              .member("error", c.error)
+              .member("skipped", c.skipped);
+        });
+    });
+    json.key("first_divergence").object([&] {
+      for (auto& [name, n] : first_.items()) json.member(name, n);
+    });
+    if (!skipped_) return;
+    json.key("skipped").object([&] {
+      for (auto& [why, n] : why_skipped_.items()) json.member(why, n);
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

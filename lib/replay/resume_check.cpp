@@ -1,0 +1,70 @@
+#include "lib/replay/resume_check.h"
+
+#include "lib/compilation/schedule_text.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/round_trip.h"
+
+namespace tgc {
+namespace {
+
+// What a compilation comes to: a kernel's list and source, a tensor graph's kernels; or why it does not.
+std::string outcome(Compilation& c) {
+  if (c.is_tensor_graph()) {
+    auto& schedule = c.schedule();
+    if (!schedule) return schedule.diag().message;
+    auto kernels = golden_kernels(*schedule);
+    return kernels ? kernels_text(*kernels, {}) : kernels.diag().message;
+  }
+  if (!c.list()) return c.list().diag().message;
+  return print_uops(*c.list()) + (c.source() ? *c.source() : c.source().diag().message);
+}
+
+// The compilation's graph by way of a text of that form, going on where the text says.
+Result<Compilation> resumed(const Compilation& c, Format format) {
+  InputGraph in;
+  in.graph = std::make_unique<Graph>(c.graph().settings());
+  in.info = c.loaded().info;
+  in.info.stage = c.at() ? c.at()->name : "";
+  in.is_tensor_graph = c.is_tensor_graph();
+  auto root = round_trip(format, c.at() ? c.current() : c.loaded().root, in.info, *in.graph);
+  if (!root) return root.diag();
+  in.root = *root;
+  return Compilation::begin(std::move(in), c.spec());
+}
+
+}  // namespace
+
+ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
+  ResumeReport report;
+  auto whole = begin(), c = begin();
+  if (!whole || !c) {
+    report.stage = "ast", report.difference = (!whole ? whole : c).diag().text();
+    return report;
+  }
+  const std::string expected = outcome(*whole);
+  const bool runs_on_from_ast_alone = c->is_tensor_graph();
+  UOp seen;
+  for (;;) {
+    std::string_view stage = c->at() ? c->at()->name : "ast";
+    for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
+      if (c->current() == seen) break;
+      auto again = resumed(*c, format);
+      bool runs_on = again && (!c->at() || !runs_on_from_ast_alone);
+      std::string got = runs_on ? outcome(*again) : "";
+      if (again && (!runs_on || got == expected)) {
+        report.same++;
+        continue;
+      }
+      report.stage = stage;
+      report.difference =
+          std::string(name_of(format)) + ": " +
+          (again ? "what is made of it differs from what is made of the graph itself" : again.diag().text());
+      return report;
+    }
+    seen = c->current();
+    const StageRow* row = c->next();
+    if (!row || !row->is_graph_stage() || !c->step()) return report;
+  }
+}
+
+}  // namespace tgc

@@ -1,0 +1,107 @@
+#include "lib/rewrite/deferred_frames.h"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <random>
+#include <set>
+
+#include "lib/uop/graph.h"
+
+using namespace tgc;
+
+namespace {
+
+// tinygrad's own way: from the right, and back to the left end what must wait.
+struct Plain {
+  std::deque<std::pair<uint32_t, UOp>> queue;  // by number; left is the back
+  bool take(uint32_t& next, const std::set<uint32_t>& done) {
+    for (size_t i = 0; i < queue.size(); i++) {
+      auto frame = queue.front();
+      queue.pop_front();
+      if (done.contains(frame.second.id())) return next = frame.first, true;
+      queue.push_back(frame);
+    }
+    return false;
+  }
+};
+
+// Frames that come and go at random, `at_once` of them one behind the other; fewer than `woken` nodes are done at once.
+// How many frames were taken.
+size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
+  std::mt19937 random(seed);
+  auto below = [&](int n) { return int(random() % uint32_t(n)); };
+  DeferredFrames waiting;
+  Plain plain;
+  std::set<uint32_t> done;
+  std::vector<UOp> open;
+  for (int i = 0; i < nodes; i++) open.push_back(g.constant(dtypes::int32, i));
+  size_t taken = 0;
+  uint32_t number = 0;
+  while (!open.empty() || waiting.size()) {
+    for (int i = below(at_once); i-- > 0 && !open.empty();) {
+      UOp on = open[size_t(below(int(open.size())))];
+      waiting.add({on, on, ++number}, on);
+      plain.queue.push_back({number, on});
+    }
+    for (int i = below(woken); i-- > 0 && !open.empty();) {
+      std::swap(open[size_t(below(int(open.size())))], open.back());
+      done.insert(open.back().id());
+      waiting.done(open.back());
+      open.pop_back();
+    }
+    RewriteFrame next;
+    uint32_t expected = 0;
+    bool any = plain.take(expected, done);
+    REQUIRE(waiting.take(next) == any);
+    REQUIRE(waiting.size() == plain.queue.size());
+    if (!any) continue;
+    REQUIRE(next.stage == expected);
+    taken++;
+  }
+  return taken;
+}
+
+}  // namespace
+
+TEST_CASE("frames that wait: taken in the order of a queue in which those that must wait are put back") {
+  Graph g;
+  size_t taken = 0;
+  for (uint32_t seed = 0; seed < 60; seed++) taken += compare(g, seed, 40 + int(seed), 2 + int(seed) % 20, 3);
+  for (uint32_t seed = 0; seed < 40; seed++)
+    taken += compare(g, seed, 400, 2 + int(seed) % 90, 2 + int(seed) * 3);
+  CHECK(taken > 5000);
+}
+
+TEST_CASE("frames that wait: room for one behind the other at one place, round after round") {
+  Graph g;
+  DeferredFrames waiting;
+  UOp never = g.constant(dtypes::int32, 0);
+  waiting.add({never, never, 0}, never);
+  UOp first = g.constant(dtypes::int32, 1);
+  waiting.add({first, first, 1}, first);
+  waiting.add({never, never, 2}, never);
+  // each that is taken is followed by two: the first of them is the next to be taken, between those before and after
+  for (uint32_t i = 0; i < 2000; i++) {
+    UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
+    waiting.done(before);
+    RewriteFrame next;
+    REQUIRE(waiting.take(next));
+    REQUIRE(next.n == before);
+    waiting.add({after, after, 1}, after);
+    waiting.add({never, never, 3}, never);
+  }
+  CHECK(waiting.size() == 2003);
+  waiting.done(never);
+  RewriteFrame next;
+  std::vector<uint32_t> order;
+  while (waiting.take(next)) order.push_back(next.stage);
+  REQUIRE(order.size() == 2002);
+  CHECK(order[1998] == 3);  // those behind where the round stands, the last of which was there first,
+  CHECK(order[1999] == 2);
+  CHECK(order[2000] == 0);  // and then from the beginning
+  CHECK(order[2001] == 3);
+  CHECK(waiting.size() == 1);  // the one of 2001
+  waiting.clear();
+  CHECK(!waiting.take(next));
+}

@@ -1,0 +1,93 @@
+#include "lib/rewrite/negative_cache.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/graph.h"
+
+using namespace tgc;
+
+namespace {
+
+using namespace pat;
+
+int of_add, of_mul, of_context;
+
+struct Limit {
+  int most = 0;
+};
+
+// So many rules that it is worth remembering what was tried.
+const RuleSet& add_set() {
+  static const RuleSet add("add", {rule("add", node(Op::ADD).as(u), with(u, [](UOp) { return of_add++, UOp(); }))});
+  static const RuleSet others("others", std::vector<Rule>(50, rule("sin", node(Op::SIN, x), x)));
+  static const RuleSet set("add and others", {&add, &others});
+  return set;
+}
+const RuleSet& more_set() {
+  static const RuleSet more("more", {rule("mul", x * y, with(x, y, [](UOp, UOp y) { return of_mul++, y; }))});
+  static const RuleSet set("add and more", {&add_set(), &more});
+  return set;
+}
+const RuleSet& context_set() {
+  static const RuleSet more(
+      "context", {rule("context", node(Op::ADD).as(u), with_ctx<const Limit>(u, [](const Limit& limit, UOp u) {
+                         return of_context++, limit.most > 0 ? u.src(0) : UOp();
+                       }))});
+  static const RuleSet set("add and context", {&add_set(), &more});
+  return set;
+}
+
+}  // namespace
+
+TEST_CASE("a rule that did not apply to a node is not tried on it again, whatever rules it comes with") {
+  of_add = of_mul = 0;
+  Graph g;
+  UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9), sum = a + b;
+  CHECK(graph_rewrite(sum, add_set()) == sum);
+  CHECK(graph_rewrite(sum, add_set()) == sum);
+  CHECK(graph_rewrite(sum * a, more_set()) == a);
+  CHECK(of_add == 1);
+  CHECK(of_mul == 1);
+  CHECK(graph_rewrite(a + sum, more_set()) == a + sum);  // a node that is new
+  CHECK(of_add == 2);
+  Graph other;  // what is known belongs to a node
+  UOp v = other.variable("v", 0, 9);
+  graph_rewrite(v + v, more_set());
+  CHECK(of_add == 3);
+}
+
+TEST_CASE("a rule that looks at a context is tried again") {
+  of_add = of_context = 0;
+  Graph g;
+  UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9), sum = a + b;
+  Limit none, one{1};
+  CHECK(graph_rewrite(sum, context_set(), {.ctx = none}) == sum);
+  CHECK(graph_rewrite(sum, context_set(), {.ctx = one}) == a);
+  CHECK(of_add == 1);
+  CHECK(of_context == 2);
+}
+
+TEST_CASE("who watches sees all tries") {
+  of_add = 0;
+  Graph g;
+  UOp a = g.variable("a", 0, 9), sum = a + a;
+  graph_rewrite(sum, add_set());
+  RewriteObserver observer;
+  set_observer(g, &observer);
+  graph_rewrite(sum, add_set());
+  set_observer(g, nullptr);
+  CHECK(of_add == 2);
+}
+
+TEST_CASE("what gates kept from being rewritten is not taken for tried") {
+  of_add = 0;
+  static const RuleSet gate("gate",
+                            {rule("stop", node(Op::CAST).as(x), with(x, [](UOp) { return bottom_up_gate(); }))});
+  Graph g;
+  UOp a = g.variable("a", 0, 9), cast = (a + a).cast(dtypes::float32);
+  graph_rewrite(cast, add_set(), {.bpm = &gate});
+  CHECK(of_add == 0);
+  graph_rewrite(cast, add_set());
+  CHECK(of_add == 1);
+}

@@ -1,0 +1,298 @@
+#include "lib/rules/rule_catalog.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/rules/rule_sources.h"
+#include "lib/spec/tables.h"
+#include "lib/support/counted.h"
+#include "passes/kernel/control_flow.h"
+#include "passes/kernel/decompositions.h"
+#include "passes/kernel/devectorize.h"
+#include "passes/kernel/early_movement.h"
+#include "passes/kernel/expander.h"
+#include "passes/kernel/gpudims.h"
+#include "passes/kernel/index_dtype.h"
+#include "passes/kernel/loads.h"
+#include "passes/kernel/optimizer/images.h"
+#include "passes/kernel/ranges.h"
+#include "passes/kernel/reduce.h"
+#include "passes/kernel/reduce_simplify.h"
+#include "passes/kernel/renderer_rules.h"
+#include "passes/kernel/split_ends.h"
+#include "passes/symbolic/symbolic.h"
+#include "passes/symbolic/valid.h"
+#include "passes/tensor/bufferize.h"
+#include "passes/tensor/earliest_rewrites.h"
+#include "passes/tensor/indexing.h"
+#include "passes/tensor/movement_index.h"
+#include "passes/tensor/multi.h"
+#include "passes/tensor/remove_bufferize.h"
+#include "passes/tensor/sched_cache.h"
+#include "passes/tensor/split_kernels.h"
+
+namespace tgc {
+namespace {
+
+// X(tinygrad's name): the accessor is of that name. In the order of the pipeline.
+#define TGC_RULE_SETS(X)                                                                                             \
+  X(propagate_invalid)                                                                                               \
+  X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \
+      X(pm_drop_and_clauses) X(pm_mops) X(pm_pre_sched_cache) X(replace_allreduce) X(multi_pm) X(add_tags)           \
+          X(mop_cleanup) X(earliest_rewrites) X(replace_contiguous) X(pm_generate_realize_map) X(pm_apply_rangeify)  \
+              X(pm_const_buffer_folding) X(pm_remove_bufferize) X(pm_limit_bufs) X(pm_flatten_bufferize)             \
+                  X(to_bufferview) X(pm_add_buffers) X(pm_add_range_tags) X(to_define_global) X(pm_flatten_range)    \
+                      X(rangeify_codegen) X(pm_remove_tags) X(pm_syntactic_sugar) X(pm_reduce_unparented)            \
+                          X(pm_reduce_collapse) X(pm_reduce_load_collapse) X(pm_reduce_simplify) X(pm_load_collapse) \
+                              X(pm_split_ranges) X(pm_simplify_ranges) X(pm_split_store) X(pm_create_image_buffers)  \
+                                  X(pm_remove_unfoldable_image_stores) X(pm_move_where_on_load) X(pm_pre_expander)   \
+                                      X(pm_group_for_reduce) X(expander) X(pm_add_buffers_local) X(pm_reduce)        \
+                                          X(pm_add_gpudims) X(pm_add_loads) X(devectorize_buf_and_index)             \
+                                              X(devectorize) X(load_store_folding) X(correct_load_store)             \
+                                                  X(load_store_indexing) X(pm_lower_index_dtype) X(pm_render)        \
+                                                      X(pm_split_ends) X(shared_spec) X(tensor_spec)                 \
+                                                          X(shared_codegen_spec) X(kernel_spec) X(program_spec)      \
+                                                              X(full_spec)
+
+// tinygrad's renderer classes and a target each.
+struct RendererClass {
+  std::string_view name, target;
+};
+constexpr RendererClass kRenderers[] = {
+    {"ClangRenderer.extra_matcher", "CPU:CLANG"},
+    {"LLVMRenderer.extra_matcher", "CPU:LLVM"},
+    {"OpenCLRenderer.extra_matcher", "CL:CL"},
+    {"IntelRenderer.extra_matcher", "CL:INTEL"},
+    {"MetalRenderer.extra_matcher", "METAL:METAL"},
+    {"CUDARenderer.extra_matcher", "CUDA:CUDA:sm_80"},
+    {"PTXRenderer.extra_matcher", "CUDA:PTX:sm_80"},
+    {"AMDHIPRenderer.extra_matcher", "AMD:HIP:gfx1100"},
+    {"AMDLLVMRenderer.extra_matcher", "AMD:LLVM:gfx1100"},
+    {"AMDLLVMRenderer(gfx942).extra_matcher", "AMD:LLVM:gfx942"},
+    {"WGSLRenderer.extra_matcher", "WEBGPU:WGSL"},
+};
+
+// Settings under which a stage has other rules than by default.
+constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
+                                          "DISABLE_FAST_IDIV=1"};
+
+Settings settings_of(std::string_view variant) {
+  Settings s;
+  if (!variant.empty()) (void)s.set(variant);
+  return s;
+}
+
+// visit(stage, target, its rules) for every stage and target under those settings; the stages of a tensor graph have no
+// target.
+template <class Visit>
+void for_each_stage(const Settings& settings, Visit visit) {
+  Graph tensors(settings);
+  TensorJob tensor_job(tensors);
+  for (const TensorStage& stage : tensor_stages())
+    if (const RuleSet* set = stage.rules ? stage.rules(tensor_job) : nullptr) visit(stage.name, "", *set);
+  for (std::string_view name : known_targets()) {
+    auto target = parse_target(name, settings);
+    if (!target) continue;
+    Graph graph(settings);
+    KernelJob job{graph, *target};
+    for (const Stage& stage : kernel_stages())
+      if (const RuleSet* set = stage.rules ? stage.rules(job) : nullptr) visit(stage.name, name, *set);
+  }
+}
+
+// The same for the sets of the rewrites inside stages, and of those after the last stage.
+template <class Visit>
+void for_each_inside(Visit visit) {
+  for (const TensorStage& stage : tensor_stages())
+    for (auto* set : stage.inside) visit(stage.name, set());
+  for (const Stage& stage : kernel_stages())
+    for (auto* set : stage.inside) visit(stage.name, set());
+  visit("linear", pm_split_ends());
+}
+
+void add_stage(std::vector<std::string_view>& stages, std::string_view name) {
+  if (std::find(stages.begin(), stages.end(), name) == stages.end()) stages.push_back(name);
+}
+
+std::string op_list(OpSet ops) {
+  if (ops.size() > 6) return std::to_string(ops.size()) + " ops";
+  std::string out;
+  ops.for_each([&](Op op) { out += (out.empty() ? "" : ",") + std::string(name_of(op)); });
+  return out;
+}
+
+bool wanted(const CatalogRule& r, const PatternListing& listing) {
+  return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops);
+}
+
+// Which stages hold each rule, by its id.
+const std::vector<std::vector<std::string_view>>& stages_by_rule() {
+  static const auto table = [] {
+    std::vector<std::vector<std::string_view>> out;
+    auto of = [&](const Rule* r) -> auto& {
+      if (out.size() < num_rules()) out.resize(num_rules());
+      return out[r->id];
+    };
+    for (std::string_view variant : kVariants)
+      for_each_stage(settings_of(variant), [&](std::string_view stage, std::string_view, const RuleSet& set) {
+        for (const Rule* r : set.rules()) add_stage(of(r), stage);
+      });
+    for_each_inside([&](std::string_view stage, const RuleSet& set) {
+      for (const Rule* r : set.rules()) add_stage(of(r), stage);
+    });
+    // in the order of the pipeline
+    auto position = [](std::string_view name) {
+      size_t i = 0;
+      for (const TensorStage& s : tensor_stages()) {
+        if (s.name == name) return i;
+        i++;
+      }
+      for (const Stage& s : kernel_stages()) {
+        if (s.name == name) break;
+        i++;
+      }
+      return i;
+    };
+    for (auto& list : out)
+      std::stable_sort(list.begin(), list.end(), [&](auto a, auto b) { return position(a) < position(b); });
+    return out;
+  }();
+  return table;
+}
+
+CatalogRule entry(const Rule* rule) {
+  const auto& stages = stages_by_rule();
+  return {rule, rule->id < stages.size() ? stages[rule->id] : std::vector<std::string_view>()};
+}
+
+}  // namespace
+
+const std::vector<CatalogSet>& rule_catalog() {
+  static const std::vector<CatalogSet> catalog = [] {
+    std::vector<CatalogSet> out{
+#define X(name) {#name, &name()},
+        TGC_RULE_SETS(X)
+#undef X
+        {"split_kernels", &split_kernels_rules()},
+        {"_remove_all_tags", &remove_all_tags()},
+        {"movement_ops", &movement_spec()},
+        {"_tensor_spec", &untagged_tensor_spec()},
+        {"pm_add_control_flow", &add_control_flow_rules()},
+        {"_substitute", &substitute_rules()},
+    };
+    for (auto [name, text] : kRenderers)
+      if (auto target = parse_target(text, Settings())) out.push_back({name, &extra_matcher(*target)});
+    return out;
+  }();
+  return catalog;
+}
+
+std::vector<CatalogRule> catalog_rules() {
+  std::vector<CatalogRule> out;
+  std::vector<bool> seen;
+  auto add = [&](const RuleSet& set) {
+    for (const Rule* r : set.rules()) {
+      if (seen.size() <= r->id) seen.resize(num_rules());
+      if (seen[r->id]) continue;
+      seen[r->id] = true;
+      out.push_back(entry(r));
+    }
+  };
+  for (const CatalogSet& s : rule_catalog()) add(*s.set);
+  for (std::string_view variant : kVariants)
+    for_each_stage(settings_of(variant), [&](std::string_view, std::string_view, const RuleSet& set) { add(set); });
+  for_each_inside([&](std::string_view, const RuleSet& set) { add(set); });
+  return out;
+}
+
+std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside) {
+  std::vector<CatalogRule> out;
+  if (set)
+    for (const Rule* r : set->rules()) out.push_back(entry(r));
+  for (auto* inner : inside)
+    for (const Rule* r : inner().rules()) {
+      if (std::ranges::find(out, r, &CatalogRule::rule) != out.end()) continue;
+      out.push_back(entry(r));
+      out.back().inside = inner().name();
+    }
+  return out;
+}
+
+std::vector<StageCount> stage_rule_counts() {
+  std::vector<StageCount> out;
+  for_each_stage({}, [&](std::string_view stage, std::string_view target, const RuleSet& set) {
+    out.push_back({stage, target, set.rules().size()});
+  });
+  return out;
+}
+
+constexpr size_t kMostStages = 8;  // that are named on a line; of more their number is told, and JSON names them
+
+std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
+  std::string out;
+  std::string_view set, inside;
+  size_t shown = 0, name_width = 0;
+  for (const CatalogRule& r : rules)
+    if (wanted(r, listing)) name_width = std::max(name_width, r.rule->name.size());
+  for (const CatalogRule& r : rules) {
+    if (!wanted(r, listing)) continue;
+    shown++;
+    if (r.inside != inside) {
+      inside = r.inside;
+      out += "-- in a rewrite inside, by " + std::string(inside) + ":\n";
+      set = {};
+    }
+    if (r.rule->set != set) {
+      set = r.rule->set;
+      out += (listing.color ? "\x1b[1m" : "") + std::string(set) + (listing.color ? "\x1b[0m" : "") + "\n";
+    }
+    std::string name(r.rule->name), source(tinygrad_source(*r.rule)), stages;
+    name.resize(name_width, ' ');
+    for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
+    if (r.stages.size() > kMostStages) stages = std::to_string(r.stages.size()) + " stages";
+    out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
+           op_list(r.rule->left->ops) + "  " + std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) +
+           (source.empty() ? "" : " (" + source + ")") + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
+  }
+  return out + counted(shown, "rule") + "\n";
+}
+
+namespace {
+nlohmann::ordered_json branches_of(const Rule& rule) {
+  auto out = nlohmann::ordered_json::array();
+  for (const Folding& f : foldings_of(rule)) {
+    if (f.cases.empty()) out.push_back({{"name", f.name}, {"right", right_text(f)}, {"guard", guard_text(f)}});
+    for (const char* name : f.cases) out.push_back({{"name", name}, {"right", ""}, {"guard", guard_text(f)}});
+  }
+  return out;
+}
+}  // namespace
+
+std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
+  using nlohmann::ordered_json;
+  ordered_json list = ordered_json::array(), sets = ordered_json::array(), stages = ordered_json::array();
+  for (const CatalogRule& r : rules) {
+    if (!wanted(r, listing)) continue;
+    ordered_json ops = ordered_json::array();
+    r.rule->left->ops.for_each([&](Op op) { ops.push_back(name_of(op)); });
+    ordered_json& j = list.emplace_back();
+    j = {{"name", r.rule->name},
+         {"set", r.rule->set},
+         {"stages", r.stages},
+         {"ops", std::move(ops)},
+         {"pattern", pat::to_text(*r.rule->left)},
+         {"result", right_text(*r.rule)},
+         {"kind", name_of(right_kind(*r.rule))},
+         {"branches", branches_of(*r.rule)},
+         {"file", short_file(*r.rule)},
+         {"line", r.rule->line},
+         {"tinygrad", tinygrad_source(*r.rule)}};
+    if (!r.inside.empty()) j["inside"] = r.inside;
+  }
+  for (const CatalogSet& s : rule_catalog()) sets.push_back({{"name", s.name}, {"rules", s.set->rules().size()}});
+  for (const StageCount& c : stage_rule_counts())
+    stages.push_back({{"name", c.stage}, {"target", c.target}, {"rules", c.rules}});
+  return ordered_json{{"rules", std::move(list)}, {"sets", std::move(sets)}, {"stages", std::move(stages)}}.dump();
+}
+
+}  // namespace tgc

@@ -1,0 +1,106 @@
+#include "lib/rules/rule_catalog.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "lib/rules/rule_sources.h"
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+// "| a | b | c |" -> {"a", "b", "c"}
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> out;
+  for (size_t at = 0; (at = line.find("| ", at)) != line.npos; at++) {
+    size_t begin = at + 2, end = line.find(" |", begin - 1);
+    if (end == line.npos) break;
+    out.push_back(begin > end ? "" : line.substr(begin, end - begin));
+  }
+  return out;
+}
+
+TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or is in a set that is listed") {
+  auto rules = catalog_rules();
+  CHECK(rules.size() > 500);
+  for (const CatalogRule& r : rules) {
+    CHECK(!r.rule->name.empty());
+    CHECK(r.rule->line > 0);
+    CHECK(short_file(*r.rule).find("/") != std::string_view::npos);
+    CHECK(!r.rule->left->ops.empty());
+  }
+}
+
+TEST_CASE("patterns: the table of counts is that of the rule sets, and says why where tinygrad's differ") {
+  std::map<std::string, std::string> sets;
+  for (const CatalogSet& s : rule_catalog()) sets[std::string(s.name)] = std::to_string(s.set->rules().size());
+  std::map<std::pair<std::string, std::string>, std::string> stages;
+  for (const StageCount& s : stage_rule_counts())
+    stages[{std::string(s.stage), std::string(s.target)}] = std::to_string(s.rules);
+  bool by_stage = false;
+  size_t rows = 0;
+  for (const std::string& line : test_lines("rule_counts.md")) {
+    by_stage |= line.starts_with("## Kernel stages");
+    auto cells = cells_of(line);
+    if (cells.size() < 4 || cells[0] == "matcher" || cells[0] == "stage") continue;
+    INFO(line);
+    rows++;
+    const std::string &theirs = cells[by_stage ? 2 : 1], &ours = cells[by_stage ? 3 : 2],
+                      why = cells.size() > (by_stage ? 4 : 3) ? cells.back() : "";
+    if (theirs != ours) CHECK(why.find_first_not_of(' ') != why.npos);
+    CHECK(why.find("unknown") == why.npos);
+    if (by_stage) {
+      CHECK(stages[{cells[0], cells[1]}] == ours);
+    } else if (ours != "-") {
+      CHECK(sets[cells[0]] == ours);
+      sets.erase(cells[0]);
+    }
+  }
+  CHECK(rows > 250);
+  CHECK(sets.empty());  // no set of ours is left out
+}
+
+TEST_CASE("patterns: every rule has its place in tinygrad, and every place a rule") {
+  std::set<std::pair<std::string_view, std::string_view>> rules;
+  for (const CatalogRule& r : catalog_rules()) {
+    INFO(describe(*r.rule));
+    CHECK(tinygrad_source(*r.rule).find(".py:") != std::string_view::npos);
+    rules.emplace(r.rule->set, r.rule->name);
+  }
+  CHECK(num_tinygrad_sources() == rules.size());
+}
+
+TEST_CASE("patterns: three quarters of the symbolic rules, decompositions, index dtype and expander are algebra") {
+  std::map<RightKind, size_t> count;
+  for (const CatalogRule& r : catalog_rules()) {
+    std::string_view file = short_file(*r.rule);
+    bool counts = file.starts_with("passes/symbolic/");
+    for (std::string_view name : {"decompositions.cpp", "index_dtype.cpp", "expander.cpp"})
+      counts |= file == "passes/kernel/" + std::string(name);
+    if (counts) count[right_kind(*r.rule)]++;
+  }
+  CHECK(count[RightKind::Algebra] * 4 >= (count[RightKind::Algebra] + count[RightKind::Function]) * 3);
+  CHECK(count[RightKind::Lambda] == 0);
+}
+
+TEST_CASE("patterns: a rule with several foldings lists them") {
+  auto rules = catalog_rules();
+  std::string text = patterns_text(rules, {.ops = Op::OR}), json = patterns_json(rules, {.ops = Op::OR});
+  CHECK(text.find("-> true: c when truthy(c) | false: x  OR") != text.npos);
+  CHECK(json.find(R"j("kind":"algebra","branches":[{"name":"true","right":"c","guard":"truthy(c)"},)j"
+                  R"j({"name":"false","right":"x","guard":""}])j") != json.npos);
+}
+
+TEST_CASE("patterns: by op, as text and as JSON") {
+  std::string text = patterns_text(catalog_rules(), {.ops = Op::UNROLL});
+  CHECK(text.find("passes/kernel/expander.cpp:") != text.npos);
+  CHECK(text.find("add-zero") == text.npos);
+  std::string json = patterns_json(catalog_rules(), {.ops = Op::ADD});
+  CHECK(json.find(R"j("name":"add-zero")j") != json.npos);
+  CHECK(json.find(R"j("pattern":"(x + 0)","result":"x")j") != json.npos);
+}
+
+}  // namespace
+}  // namespace tgc

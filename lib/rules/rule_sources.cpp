@@ -1,0 +1,44 @@
+#include "lib/rules/rule_sources.h"
+
+#include <map>
+#include <string>
+
+namespace tgc {
+namespace {
+
+struct Row {
+  std::string_view set, file, rules;  // "add-zero:42, mul-one:43"
+};
+constexpr Row kRows[] = {
+#define X(set, file, rules) {set, file, rules},
+#include "lib/rules/rule_sources.def"
+#undef X
+};
+
+using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;  // by set and rule
+
+const Sources& sources() {
+  static const Sources* const table = [] {  // never freed: views of its texts are given out
+    auto* out = new Sources;
+    for (auto [set, file, rules] : kRows)
+      while (!rules.empty()) {
+        std::string_view rule = rules.substr(0, rules.find(','));
+        rules.remove_prefix(std::min(rules.size(), rule.size() + 2));
+        size_t colon = rule.rfind(':');
+        out->emplace(std::pair(set, rule.substr(0, colon)), std::string(file) + std::string(rule.substr(colon)));
+      }
+    return out;
+  }();
+  return *table;
+}
+
+}  // namespace
+
+std::string_view tinygrad_source(const Rule& rule) {
+  auto it = sources().find({rule.set, rule.name});
+  return it == sources().end() ? std::string_view() : it->second;
+}
+
+size_t num_tinygrad_sources() { return sources().size(); }
+
+}  // namespace tgc

@@ -1,0 +1,37 @@
+#include "lib/run/bench.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "lib/driver/source.h"
+#include "lib/support/testing.h"
+
+using namespace tgc;
+
+TEST_CASE("bench: a graph that is the result of a stage is timed from there on") {
+  const std::string kernel = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
+  Session session;
+  auto source = Source::open(session, kernel, "");
+  REQUIRE(source.ok());
+  auto c = session.begin(std::move(**source->next()));
+  REQUIRE(c->run_through(row_of("expander")).ok());
+  GraphInfo info{.name = "k", .stage = "expander", .target = c->target().name()};
+  const auto late = std::filesystem::temp_directory_path() / ("tgc_bench_test." + std::to_string(getpid()) + ".uop");
+  std::ofstream(late, std::ios::binary) << write_graph(Format::Pyrender, c->current(), info).value_or_throw();
+  auto timed = run_bench(session, {.inputs = {kernel, late.string()}, .repeats = 1});
+  std::filesystem::remove(late);
+  REQUIRE_MESSAGE(timed.ok(), timed.diag().text());
+  REQUIRE(timed->graphs.size() == 2);
+  auto has = [&](size_t graph, std::string_view stage) {
+    return std::ranges::count(timed->graphs[graph].time->stages, stage, &StageTime::name) == 1;
+  };
+  REQUIRE(timed->graphs[0].time.ok());
+  REQUIRE(timed->graphs[1].time.ok());
+  CHECK(has(0, "expander"));
+  CHECK_FALSE(has(1, "expander"));
+  CHECK(has(1, "linear"));
+}

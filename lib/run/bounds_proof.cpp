@@ -1,0 +1,347 @@
+#include "lib/run/bounds_proof.h"
+
+#include <dlfcn.h>
+
+#include <map>
+#include <memory>
+
+#include "lib/uop/graph.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+// ---- Z3 by the five functions of its C interface that are wanted here
+
+class Z3 {
+ public:
+  static Z3& instance() {
+    static Z3 z3;
+    if (!z3.library_)
+      throw Failure(Diag{.message = "proving bounds takes Z3, and libz3.so is not there",
+                         .expected = "the package libz3-dev, or IGNORE_OOB=1"});
+    return z3;
+  }
+
+  // One conversation: what is declared stays until the end.
+  class Session {
+   public:
+    Session() : z3_(instance()) {
+      void* config = z3_.make_config_();
+      context_ = z3_.make_context_(config);
+      z3_.delete_config_(config);
+    }
+    ~Session() { z3_.delete_context_(context_); }
+    Session(const Session&) = delete;
+    std::string ask(const std::string& text) { return z3_.eval_(context_, text.c_str()); }
+
+   private:
+    Z3& z3_;
+    void* context_;
+  };
+
+ private:
+  Z3() {
+    for (const char* name : {"libz3.so.4", "libz3.so"})
+      if ((library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
+    if (!library_) return;
+    bool all = find("Z3_mk_config", make_config_) && find("Z3_mk_context", make_context_) &&
+               find("Z3_del_config", delete_config_) && find("Z3_del_context", delete_context_) &&
+               find("Z3_eval_smtlib2_string", eval_);
+    if (!all) library_ = nullptr;
+  }
+  template <class Function>
+  bool find(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(library_, name));
+    return function != nullptr;
+  }
+
+  void* library_ = nullptr;
+  void* (*make_config_)() = nullptr;
+  void* (*make_context_)(void*) = nullptr;
+  void (*delete_config_)(void*) = nullptr;
+  void (*delete_context_)(void*) = nullptr;
+  const char* (*eval_)(void*, const char*) = nullptr;
+};
+
+// ---- an expression as SMT-LIB text: integers are unbounded, each node a definition of its own
+
+std::string literal(const Int& value) { return value < 0 ? "(- " + (-value).str() + ")" : value.str(); }
+
+// The division of UOps truncates, SMT-LIB's does not.
+constexpr std::string_view kPrelude =
+    "(set-option :timeout 20000)\n"
+    "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) "
+    "(div (- a (+ b 1)) b)) (div a b)))\n"
+    "(define-fun cmod ((a Int) (b Int)) Int (- a (* (cdiv a b) b)))\n";
+
+class Translator {
+ public:
+  explicit Translator(Graph& graph) : names_(graph) {}
+
+  // The name of the node's value; declarations are appended to text().
+  std::string name_of(UOp root) {
+    for (UOp u : toposort(root, [&](UOp u) { return !names_.contains(u) && (is_number(u) || is_bool(u)); })) add(u);
+    const std::string* name = names_.find(root);
+    return name ? *name : add(root);
+  }
+  std::string take_text() { return std::exchange(text_, {}); }
+  bool exact() const { return exact_; }
+  void begin() { exact_ = true; }
+  // Variables by what a reader calls them.
+  const std::map<std::string, std::string>& variables() const { return variables_; }
+
+ private:
+  static bool is_bool(UOp u) { return u.dtype() == dtypes::bool_; }
+  static bool is_number(UOp u) {
+    return u.dtype().is_value() && u.dtype().count() == 1 && (dtypes::is_int(u.dtype()) || u.dtype() == dtypes::index);
+  }
+
+  std::string add(UOp u) {
+    std::string name = "n" + std::to_string(u.id());
+    names_[u] = name;
+    std::string value = is_bool(u) ? formula(u) : is_number(u) ? term(u) : "";
+    if (!value.empty()) text_ += "(define-fun " + name + " () " + (is_bool(u) ? "Bool" : "Int") + " " + value + ")\n";
+    else unknown(u, name);
+    return name;
+  }
+  const std::string& at(UOp u, size_t i) { return *names_.find(u.src(i)); }
+  bool known(UOp u) const {
+    for (UOp s : u.src())
+      if (!names_.contains(s)) return false;
+    return true;
+  }
+  std::string call(std::string_view f, UOp u) {
+    std::string out = "(" + std::string(f);
+    for (size_t i = 0; i < u.num_src(); i++) out += " " + at(u, i);
+    return out + ")";
+  }
+
+  // A value of which only the bounds are known.
+  void unknown(UOp u, const std::string& name) {
+    text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
+    if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
+    if (!u.is(Op::LOAD)) exact_ = false;
+    std::string what = u.is(Op::LOAD) ? "a loaded value" : std::string(tgc::name_of(u.op()));
+    variables_[what + " (%" + std::to_string(u.id()) + ")"] = name;
+  }
+  void bounds(const std::string& name, const std::string& least, const std::string& greatest) {
+    text_ += "(assert (and (<= " + least + " " + name + ") (<= " + name + " " + greatest + ")))\n";
+  }
+  // A variable from 0 up to what source 0 says.
+  std::string variable(UOp u, const std::string& called) {
+    std::string name = "v" + std::to_string(u.id());
+    text_ += "(declare-const " + name + " Int)\n";
+    bounds(name, "0", "(- " + at(u, 0) + " 1)");
+    variables_[called] = name;
+    return name;
+  }
+
+  std::string term(UOp u) {
+    if (u.is(Op::CONST)) return u.arg().is_int() ? literal(u.arg().as_int()) : "";
+    if (u.is(Op::DEFINE_VAR)) {
+      std::string name = "v" + std::to_string(u.id()), called(u.arg()[0].text());
+      text_ += "(declare-const " + name + " Int)\n";
+      bounds(name, literal(u.arg()[1].as_int()), literal(u.arg()[2].as_int()));
+      variables_[called] = name;
+      return name;
+    }
+    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // addresses count from the buffer's
+    if (!known(u)) return "";
+    switch (u.op()) {
+      case Op::RANGE: return variable(u, "r" + range_str(u));
+      case Op::SPECIAL: return variable(u, std::string(u.arg().text()));
+      case Op::ADD: return call("+", u);
+      case Op::SUB: return call("-", u);
+      case Op::MUL: return call("*", u);
+      case Op::NEG: return call("-", u);
+      case Op::IDIV: return call("cdiv", u);
+      case Op::MOD: return call("cmod", u);
+      case Op::MAX: return "(ite (< " + at(u, 0) + " " + at(u, 1) + ") " + at(u, 1) + " " + at(u, 0) + ")";
+      case Op::WHERE: return is_bool(u.src(0)) ? call("ite", u) : "";
+      case Op::CAST: return is_bool(u.src(0)) ? "(ite " + at(u, 0) + " 1 0)" : is_number(u.src(0)) ? at(u, 0) : "";
+      case Op::MULACC: return "(+ (* " + at(u, 0) + " " + at(u, 1) + ") " + at(u, 2) + ")";
+      case Op::SHL:
+      case Op::SHR: return shift(u);
+      case Op::AND: return mask(u);
+      default: return "";
+    }
+  }
+  std::string shift(UOp u) {
+    UOp by = u.src(1);
+    if (!by.is_const() || !by.arg().is_int()) return "";
+    Int n = by.arg().as_int();
+    if (n < 0 || n > 62) return "";
+    std::string power = Int::pow2(uint32_t(n.small())).str();
+    return u.is(Op::SHL) ? "(* " + at(u, 0) + " " + power + ")" : "(div " + at(u, 0) + " " + power + ")";
+  }
+  // A mask of low bits is a remainder.
+  std::string mask(UOp u) {
+    UOp by = u.src(1);
+    if (!by.is_const() || !by.arg().is_int()) return "";
+    Int m = by.arg().as_int();
+    if (m < 0 || m > Int::pow2(62)) return "";
+    uint64_t bits = m.low64();
+    return bits & (bits + 1) ? "" : "(mod " + at(u, 0) + " " + (m + 1).str() + ")";
+  }
+
+  std::string formula(UOp u) {
+    if (u.is(Op::CONST)) return u.arg().to_const().truthy() ? "true" : "false";
+    if (!known(u)) return "";
+    bool bools = u.num_src() && is_bool(u.src(0)), numbers = u.num_src() && is_number(u.src(0));
+    switch (u.op()) {
+      case Op::AND: return bools ? call("and", u) : "";
+      case Op::OR: return bools ? call("or", u) : "";
+      case Op::XOR: return bools ? call("xor", u) : "";
+      case Op::CMPLT: return numbers ? call("<", u) : bools ? "(and (not " + at(u, 0) + ") " + at(u, 1) + ")" : "";
+      case Op::CMPNE: return numbers || bools ? "(not " + call("=", u) + ")" : "";
+      case Op::CMPEQ: return numbers || bools ? call("=", u) : "";
+      case Op::WHERE: return bools ? call("ite", u) : "";
+      case Op::CAST: return numbers ? "(not (= " + at(u, 0) + " 0))" : bools ? at(u, 0) : "";
+      default: return "";
+    }
+  }
+
+  UOpMap<std::string> names_;
+  std::string text_;
+  bool exact_ = true;
+  std::map<std::string, std::string> variables_;
+};
+
+// ---- accesses
+
+struct Access {
+  UOp index, gate;  // no gate: the empty UOp
+  int64_t width = 1;
+};
+
+// Of PTX: an INDEX that is an address, in bytes.
+bool is_address(UOp u) {
+  return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64;
+}
+
+UOp behind_after(UOp u) {
+  while (u.is(Op::AFTER)) u = u.src(0);
+  return u;
+}
+
+// "(get-value (a b))" answers "((a 1)\n (b (- 2)))".
+std::vector<std::string> values_in(const std::string& answer) {
+  std::vector<std::string> out;
+  int depth = 0;
+  std::string pair;
+  for (char c : answer) {
+    if (c == ')' && --depth == 1) {
+      std::string value = pair.substr(pair.find(' ') + 1);
+      if (value.starts_with("(- ")) value = "-" + value.substr(3, value.size() - 4);
+      out.push_back(value);
+      pair.clear();
+    } else if (depth >= 2) {
+      pair += c;
+    }
+    depth += c == '(';
+  }
+  return out;
+}
+
+class Prover {
+ public:
+  explicit Prover(std::span<const UOp> nodes) : nodes_(nodes), width_(nodes[0].graph()), translator_(nodes[0].graph()) {
+    for (UOp u : nodes)  // a pointer that is cast to one of vectors is read as those
+      if (is_access_by_address(u)) width_[u.src(0)] = u.is(Op::LOAD) ? u.dtype().count() : u.src(1).dtype().count();
+      else if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX))
+        width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
+  }
+
+  BoundsProof run() {
+    for (size_t i = 0; i < nodes_.size(); i++)
+      if (nodes_[i].is(Op::INDEX)) access(nodes_[i], i);
+    return std::move(out_);
+  }
+
+ private:
+  static bool is_access_by_address(UOp u) { return u.in({Op::LOAD, Op::STORE}) && u.num_src() && is_address(u.src(0)); }
+
+  void access(UOp u, size_t position) {
+    UOp buffer = behind_after(u.src(0));
+    if (u.num_src() < 2 || !buffer.dtype().is_ptr() || buffer.dtype().is_image() || buffer.dtype().size() < 0) return;
+    Access a{u.src(1), u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_ ? u.src(2) : UOp(), 1};
+    if (a.index.is(Op::WHERE) && a.index.src(2).is(Op::CONST) && a.index.src(2).arg().is_invalid())
+      a.gate = a.index.src(0), a.index = a.index.src(1);
+    if (a.index.dtype().count() > 1 || (a.index.is(Op::CONST) && a.index.arg().is_invalid())) return;
+    if (const int64_t* w = width_.find(u)) a.width = std::max<int64_t>(1, *w);
+    out_.accesses++;
+    int64_t size = buffer.dtype().size() * std::max(1, buffer.dtype().count());
+    if (is_address(u)) size *= buffer.dtype().base().itemsize(), a.width *= buffer.dtype().base().itemsize();
+    if (!py_less(a.index.vmin(), 0) && !py_less(Const(Int(size - a.width)), a.index.vmax())) {
+      out_.by_bounds++;
+      return;
+    }
+    prove(u, a, size, position);
+  }
+
+  void prove(UOp u, const Access& a, int64_t size, size_t position) {
+    if (!session_) session_ = std::make_unique<Z3::Session>(), (void)session_->ask(std::string(kPrelude));
+    translator_.begin();
+    std::string index = translator_.name_of(a.index), gate = a.gate ? translator_.name_of(a.gate) : "true";
+    std::string outside = "(or (< " + index + " 0) (< " + std::to_string(size - a.width) + " " + index + "))";
+    std::string answer = session_->ask(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " + outside +
+                                       ")\n(check-sat)\n");
+    if (answer.starts_with("unsat")) {
+      out_.by_z3++;
+    } else {
+      if (answer.find("(error") != answer.npos) throw Failure("Z3 does not accept the expression: " + answer);
+      OutOfBounds failure{u, position, render(a.index, false), a.gate ? render(a.gate, false) : "", a.width, size,
+                          answer.starts_with("sat") && translator_.exact(), {}};
+      if (answer.starts_with("sat")) counterexample(failure, a, index);
+      out_.failures.push_back(std::move(failure));
+    }
+    (void)session_->ask("(pop)\n");
+  }
+
+  // The values of the variables that the access depends on, and where it then goes.
+  void counterexample(OutOfBounds& failure, const Access& a, const std::string& index) {
+    std::vector<std::pair<std::string, std::string>> asked;
+    for (auto& [called, name] : translator_.variables()) {
+      auto id = uint32_t(std::stoul(name.substr(1)));
+      UOp variable = a.index.graph().at(id);
+      if (in_backward_slice_with_self(a.index, variable) || (a.gate && in_backward_slice_with_self(a.gate, variable)))
+        asked.emplace_back(called, name);
+    }
+    asked.emplace_back("index", index);
+    std::string question = "(get-value (";
+    for (auto& [called, name] : asked) question += name + " ";
+    auto values = values_in(session_->ask(question + "))\n"));
+    for (size_t i = 0; i < values.size() && i < asked.size(); i++)
+      failure.values.emplace_back(asked[i].first, values[i]);
+  }
+
+  std::span<const UOp> nodes_;
+  UOpMap<int64_t> width_;
+  Translator translator_;
+  std::unique_ptr<Z3::Session> session_;
+  BoundsProof out_;
+};
+
+}  // namespace
+
+std::string OutOfBounds::text() const {
+  std::string unit = is_address(access) ? " bytes" : " elements";
+  std::string out = (proven ? "out of bounds: " : "not proven to stay in bounds: ") + std::string("the access to ") +
+                    std::string(name_of(behind_after(access.src(0)).op())) + " " +
+                    behind_after(access.src(0)).arg().repr() + " of " + std::to_string(size) + unit + " at [" +
+                    std::string(strip_parens(index)) + "]";
+  if (width > 1) out += ", " + std::to_string(width) + unit + " wide";
+  if (!gate.empty()) out += ", under the gate " + gate;
+  if (values.empty()) return out;
+  out += "\n  for";
+  for (size_t i = 0; i + 1 < values.size(); i++) out += (i ? ", " : " ") + values[i].first + " = " + values[i].second;
+  return out + ": index " + values.back().second;
+}
+
+Result<BoundsProof> prove_bounds(std::span<const UOp> nodes) {
+  if (nodes.empty()) return BoundsProof();
+  return catch_failures([&] { return Prover(nodes).run(); });
+}
+
+}  // namespace tgc

@@ -1,0 +1,75 @@
+#include "lib/run/bounds_proof.h"
+
+#include <deque>
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include "lib/text/pyrender.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+// The proof of a kernel that stores to `size` elements at `index`, under `gate` if any. r0 is 0..15, r1 is 0..7,
+// x a variable of 1..9.
+BoundsProof prove(const std::string& size, const std::string& index, const std::string& gate = "") {
+  static std::deque<Graph> graphs;  // the proof names nodes of its graph
+  Graph& graph = graphs.emplace_back();
+  std::string text =
+      "r0 = UOp.range(16, 0, AxisType.LOOP)\nr1 = UOp.range(8, 1, AxisType.REDUCE)\n"
+      "x = UOp.variable(\"x\", 1, 9)\n"
+      "buf = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(" +
+      size + "), (), 0)\n";
+  text += "i = " + index + "\n" + (gate.empty() ? "" : "g = " + gate + "\n") + "at = buf.index(i" +
+          (gate.empty() ? "" : ", g") + ", ptr=True)\nast = at.store(UOp.const(dtypes.float, 1.0)).end(r0, r1).sink()";
+  auto root = read_pyrender(graph, text, "test");
+  REQUIRE_MESSAGE(root.ok(), root.diag().text());
+  auto proof = prove_bounds(toposort(*root));
+  REQUIRE_MESSAGE(proof.ok(), proof.diag().text());
+  CHECK(proof->accesses == 1);
+  return *proof;
+}
+
+std::string n(int value) { return "UOp.const(dtypes.index, " + std::to_string(value) + ")"; }
+
+bool has_z3() {
+  for (const char* name : {"libz3.so.4", "libz3.so"})
+    if (dlopen(name, RTLD_NOW)) return true;
+  MESSAGE("SKIPPED: libz3 is not installed");
+  return false;
+}
+
+TEST_CASE("bounds: what least and greatest value settle needs no proof") {
+  CHECK(prove("128", "r0*" + n(8) + "+r1").by_bounds == 1);
+}
+
+TEST_CASE("bounds: Z3 proves what bounds do not tell") {
+  if (!has_z3()) return;
+  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);        // by its gate
+  // parts that belong together
+  CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).by_z3 == 1);
+  CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").by_z3 == 1);
+}
+
+TEST_CASE("bounds: an access outside comes with values that lead there") {
+  if (!has_z3()) return;
+  BoundsProof p = prove("100", "r0*" + n(8) + "+r1");
+  REQUIRE(p.failures.size() == 1);
+  const OutOfBounds& f = p.failures[0];
+  CHECK(f.proven);
+  REQUIRE(f.values.size() == 3);
+  int r0 = std::stoi(f.values[0].second), r1 = std::stoi(f.values[1].second), index = std::stoi(f.values[2].second);
+  CHECK(f.values[0].first == "r0");
+  CHECK(r0 * 8 + r1 == index);
+  CHECK((index >= 100 && r0 < 16 && r1 < 8));
+  CHECK(f.text().find("of 100 elements at [r0*8+r1]") != std::string::npos);
+  p = prove("128", "r0-r1");  // below 0
+  REQUIRE(p.failures.size() == 1);
+  CHECK(std::stoi(p.failures[0].values.back().second) < 0);
+  p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));  // the gate is off by one
+  REQUIRE(p.failures.size() == 1);
+  CHECK(p.failures[0].values.back().second == "16");
+}
+
+}  // namespace
+}  // namespace tgc

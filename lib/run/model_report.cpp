@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "lib/run/run_model.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/pytext.h"
+
+namespace tgc {
+namespace {
+
+std::string ms(double seconds) {
+  char text[32];
+  const char* format = seconds < 1e-5 ? "%.3g ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms";
+  std::snprintf(text, sizeof text, format, seconds * 1e3);
+  return text;
+}
+
+
+// "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ..."
+std::string beginning_of(const Array& a) {
+  std::string out = a.describe();
+  int64_t shown = std::min<int64_t>(a.size(), 4);
+  for (int64_t i = 0; i < shown; i++) out += (i ? ", " : " = ") + element_text(a, i);
+  return out + (a.size() > shown ? ", ..." : "");
+}
+
+std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
+  double total = 0;
+  for (const TimedKernel& k : kernels) total += k.seconds;
+  std::ranges::sort(kernels, std::greater(), &TimedKernel::seconds);
+  std::string out =
+      "  all kernels, the fastest of " + std::to_string(runs) + " runs each: " + ms(total) + "; the slowest:\n";
+  for (size_t i = 0; i < std::min<size_t>(10, kernels.size()); i++)
+    out += "    " + ms(kernels[i].seconds) + "  " + ansistrip(kernels[i].name) + "\n";
+  return out;
+}
+
+}  // namespace
+
+RunReport::Result ModelReport::result() const {
+  if (!error.empty()) return convicted ? RunReport::Result::Failed : RunReport::Result::Trouble;
+  if (!different.empty() || !std::ranges::all_of(outputs, &Comparison::passed)) return RunReport::Result::Failed;
+  return outputs.empty() && kernels_compared == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
+}
+
+int ModelReport::exit_code() const { return exit_code_of(result()); }
+
+std::string ModelReport::text() const {
+  std::string out = model + ": " + counted(ran.kernels, "kernel") + " on " + device;
+  if (seed)
+    out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")");
+  out += result() == RunReport::Result::NotCompared ? "; run, not compared\n" : "\n";
+  out += "  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
+         ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " + ms(ran.seconds) + "\n";
+  if (!recorded_on.empty() && !device.starts_with(recorded_on + ":"))
+    out += "  recorded on " + recorded_on + ", run on " + device + " instead\n";
+  if (ran.bytes_before)
+    out += "  memory between kernels: " + bytes_text(ran.bytes_before) + ", as planned " + bytes_text(ran.bytes_after) +
+           "\n";
+  for (size_t i = 0; i < names.size(); i++) out += "  " + names[i] + ": " + beginning_of(ran.values[i]) + "\n";
+  if (!ran.timed.empty()) out += slowest_of(ran.timed, timed_runs);
+  for (const Comparison& c : outputs) out += "  " + c.text() + "\n";
+  if (kernels_sanitized)
+    out += "  no access outside of a buffer under AddressSanitizer: " + counted(kernels_sanitized, "kernel") + "\n";
+  if (kernels_compared && different.empty())
+    out += "  every kernel compares well with REF: " + std::to_string(kernels_compared) + "\n";
+  if (!different.empty()) out += "  " + different + "\n";
+  if (!not_kept.empty()) out += "  it could not be kept: " + not_kept + "\n";
+  return out;
+}
+
+std::string ModelReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  auto milliseconds = [&](std::string_view name, double seconds) { json.key(name).number(seconds * 1e3, "%f"); };
+  json.object([&] {
+    json.member("model", model).member("device", device).member("result", name_of(result()));
+    if (!recorded_on.empty()) json.member("recorded_on", recorded_on);
+    if (!error.empty()) json.member("error", error);
+    if (!reference.empty()) json.member("reference", reference);
+    if (seed) json.member("seed", *seed);
+    if (!floats.empty()) json.member("floats", floats);
+    write_comparisons(json, outputs);
+    if (kernels_compared) json.member("kernels_compared", kernels_compared);
+    if (kernels_sanitized) json.member("kernels_sanitized", kernels_sanitized);
+    if (!different.empty()) json.member("different", different);
+    if (!not_kept.empty()) json.member("not_kept", not_kept);
+    json.member("kernels", ran.kernels);
+    milliseconds("load_ms", load_seconds), milliseconds("build_ms", build_seconds),
+        milliseconds("total_ms", total_seconds);
+    milliseconds("run_ms", ran.seconds);
+    json.member("bytes_before", ran.bytes_before)
+        .member("bytes_after", ran.bytes_after)
+        .member("passed", result() == RunReport::Result::Passed);
+    json.key("outputs").array([&] {
+      for (size_t i = 0; i < ran.values.size(); i++)
+        json.object([&] {
+          json.member("name", names[i]).member("array", ran.values[i].describe());
+          for (const Comparison& c : outputs)
+            if (c.name == names[i]) json.member("different", c.different).key("max_abs").number(c.max_abs, "%.9g");
+        });
+    });
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

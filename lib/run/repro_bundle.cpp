@@ -1,0 +1,167 @@
+#include "lib/run/repro_bundle.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "lib/rewrite/fault.h"
+#include "lib/run/repro_command.h"
+#include "lib/runtime/npz.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/version.h"
+#include "lib/text/pyrender.h"
+#include "passes/kernel/optimizer/apply_opts_stage.h"
+
+namespace tgc {
+namespace {
+
+// "AMD EPYC 7B13", where the system tells.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (size_t at = line.find(": "); at != line.npos) return line.substr(at + 2);
+  return "";
+}
+
+// Every setting that is not tinygrad's default, and what this machine decides.
+std::map<std::string, std::string> settings_of(const Settings& settings, const Placement& place) {
+  std::map<std::string, std::string> out;
+  for (const SettingInfo& s : all_settings())
+    if (settings.*s.value != s.default_value && s.name != "DEBUG")
+      out[std::string(s.name)] = std::to_string(settings.*s.value);
+  if (place.target && place.target->device == "CPU") out["CPU_COUNT"] = std::to_string(settings.cpu_count());
+  return out;
+}
+
+Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled, const RunOptions& spec,
+                    const InputGraph& in, std::string& source) {
+  source = expanded(option, spec, in);
+  if (!option.empty()) return std::move(read_arrays(source).value_or_throw());
+  if (!in.report.repro) return {};
+  source = in.file;
+  return unbundled(*in.report.repro.*bundled);
+}
+
+}  // namespace
+
+RunOptions with_bundle(RunOptions spec, const InputGraph& in) {
+  if (!in.report.repro) return spec;
+  const Repro& bundle = *in.report.repro;
+  if (spec.device.empty()) spec.device = bundle.device;
+  for (auto& [name, value] : bundle.variables) spec.variables.try_emplace(name, value);
+  auto asked = [&](const char* name) {
+    auto it = bundle.tolerance.find(name);
+    return it == bundle.tolerance.end() ? std::nullopt : std::optional(it->second);
+  };
+  ToleranceOptions& t = spec.tolerance;
+  if (t.rtol || t.atol || t.ulp) return spec;
+  t.rtol = asked("rtol"), t.atol = asked("atol");
+  if (auto ulp = asked("ulp")) t.ulp = uint64_t(std::min(*ulp, 1e18));
+  return spec;
+}
+
+Arrays given_inputs(const RunOptions& spec, const InputGraph& in, std::string& source) {
+  return arrays_given(spec.arrays, &Repro::inputs, spec, in, source);
+}
+Arrays given_expected(const RunOptions& spec, const InputGraph& in, std::string& source) {
+  if (!spec.reference.empty()) return {};
+  return arrays_given(spec.expect, &Repro::expected, spec, in, source);
+}
+
+std::vector<ReproArray> bundled(const Arrays& arrays) {
+  std::vector<ReproArray> out;
+  for (const auto& [name, a] : arrays)
+    out.push_back({name,
+                   a.dtype(),
+                   {a.shape().begin(), a.shape().end()},
+                   std::string(reinterpret_cast<const char*>(a.data()), a.nbytes())});
+  return out;
+}
+
+Arrays unbundled(const std::vector<ReproArray>& arrays) {
+  Arrays out;
+  for (const ReproArray& a : arrays) {
+    out.push_back({a.name, Array(a.dtype, a.shape)});
+    std::memcpy(out.back().array.data(), a.bytes.data(), a.bytes.size());
+  }
+  return out;
+}
+
+std::string bundle_text(const Session& session, const RunOptions& spec, const InputGraph& in, const Placement& place,
+                        Repro repro) {
+  repro.device = place.device_option();
+  const char* fault = std::getenv("TGC_FAULT");
+  if (repro.fault.empty() && fault) repro.fault = fault;
+  const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
+  for (const VariableSpec& v : variables_of(nodes))  // a smaller graph may lack some
+    if (auto it = spec.variables.find(v.name); it != spec.variables.end()) repro.variables.insert(*it);
+  const ToleranceOptions& t = spec.tolerance;
+  if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
+  if (t.atol) repro.tolerance["atol"] = *t.atol;
+  if (t.ulp) repro.tolerance["ulp"] = double(*t.ulp);
+  repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", std::string(tinygrad_version())}};
+  if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
+  if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
+  auto buffers = buffers_of(nodes);
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // what is only written begins as zeros
+    auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
+    return b != buffers.end() && !b->read;
+  });
+  GraphInfo info{.name = in.info.name,
+                 .stage = in.info.stage,
+                 .target = place.target ? place.target->name() : "",
+                 .settings = settings_of(in.graph->settings(), place)};
+  if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
+  UOp root = in.root;
+  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // the optimizer's list goes with the graph
+    auto opts = std::move(read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
+    root = with_opts(root, opts);
+  }
+  return repro_to_json(repro, graph_to_json(root, info));
+}
+
+// ---- again
+
+bool is_to_repeat(const InputGraph& in, const RunOptions& spec) {
+  bool more = !spec.repro.empty() || !spec.save.empty() || spec.bench || spec.each_stage || spec.sanitize;
+  return in.report.repro && !in.report.repro->symptom.empty() && !more;
+}
+
+RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& given) {
+  const Repro& bundle = *in.report.repro;
+  RepeatReport out{.kernel = in.info.name, .was = bundle.symptom};
+  RunOptions spec = with_bundle(given, in);
+  out.device = spec.device;
+  if (bundle.symptom == name_of(FailureSignature::Kind::Script) || bundle.symptom == name_of(FailureSignature::Kind::Differs)) {
+    out.error = "that it is '" + bundle.symptom + "' a command said, which is yours to run" +
+                (bundle.script.empty() ? "" : ": " + bundle.script);  // never what a file says
+    return out;
+  }
+  auto now = symptom_of(session, in, spec);
+  if (now) out.now = *now;
+  else out.error = now.diag().text();
+  return out;
+}
+
+std::string RepeatReport::text() const {
+  std::string where = kernel + " on " + device + ": ";
+  if (happens()) return where + "it still happens, '" + was + "': " + now.said + "\n";
+  if (now.kind == FailureSignature::Kind::None) return where + "it no longer happens: '" + was + "' it was, and all is well\n";
+  return where + "it no longer happens: '" + was + "' it was, now it is '" + std::string(name_of(now.kind)) +
+         "': " + now.said + "\n";
+}
+
+std::string RepeatReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("kernel", kernel).member("device", device).member("was", was);
+    if (!error.empty()) json.member("error", error);
+    else json.member("now", name_of(now.kind)).member("said", now.said).member("happens", happens());
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

@@ -1,0 +1,107 @@
+#include "lib/run/repro_command.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "lib/driver/source.h"
+#include "lib/runtime/npz.h"
+#include "lib/support/write_file.h"
+
+namespace tgc {
+
+std::string with_file(std::string command, const std::string& file) {
+  for (size_t at = 0; (at = command.find("{}", at)) != command.npos; at += file.size()) command.replace(at, 2, file);
+  return command;
+}
+
+Status check_takes_file(const std::string& option, const std::string& command) {
+  if (command.find("{}") != command.npos) return Unit{};
+  return Diag{.message = option + " would say the same of every graph", .expected = "{} where the graph's file goes"};
+}
+
+std::string shell_word(const std::string& text) {
+  static constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+std::string fault_again() {
+  const char* fault = std::getenv("TGC_FAULT");
+  return fault && *fault ? "TGC_FAULT=" + shell_word(fault) + " " : "";
+}
+
+std::string options_again(const Session& session, const RunOptions& spec, const InputGraph& in, const Placement& place) {
+  std::string out;
+  auto add = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) out += " --" + name + "=" + shell_word(value);
+  };
+  auto number = [&](const char* name, const std::optional<double>& v) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", v.value_or(0));
+    if (v) add(name, text);
+  };
+  const Overrides& over = session.over;
+  InputName input = InputName::parse(spec.input);
+  bool one_of_many = spec.kernel.empty() && input.file != "-" && input.id.empty() && in.file.find('#') != in.file.npos;
+  add("kernel", one_of_many ? in.info.name : spec.kernel);
+  add("device", spec.device);
+  add("target", over.target);
+  if (spec.device.empty() && over.target.empty()) out += place_options(place);
+  for (const std::string& s : over.sets) add("set", s);
+  add("opts", over.opts);
+  add("from", over.from);
+  for (auto& [name, value] : spec.variables) add("var", name + "=" + std::to_string(value));
+  number("rtol", spec.tolerance.rtol);
+  number("atol", spec.tolerance.atol);
+  if (spec.tolerance.ulp) add("ulp", std::to_string(*spec.tolerance.ulp));
+  return out + (spec.each_stage ? " --each-stage" : "") + (spec.recorded ? " --recorded" : "");
+}
+
+std::string place_options(const Placement& place) {
+  if (!place.is_ref) return " --device=" + shell_word(place.device_option());
+  return " --device=REF" + (place.target ? " --target=" + shell_word(place.target->name()) : "");
+}
+
+std::string expanded(const std::string& pattern, const RunOptions& spec, const std::string& name, bool is_record) {
+  size_t at = pattern.find("{}");
+  if (at == pattern.npos) return pattern;
+  std::string stem = InputName::parse(spec.input).without_extension(name, is_record);
+  return pattern.substr(0, at) + stem + pattern.substr(at + 2);
+}
+
+std::string path_to_save(const RunOptions& spec, const std::string& name, bool is_record) {
+  std::string path = expanded(spec.save, spec, name, is_record);
+  if (spec.taken && !spec.taken->take(path))
+    throw Failure(Diag{.message = "another kernel's results are there already",
+                       .file = path,
+                       .expected = spec.save == path ? "--save='{}.npz', which names a file for each"
+                                                     : "kernels of different names"});
+  return path;
+}
+
+void keep_failure(const Session& session, const RunOptions& spec, const InputGraph& in, const Placement& place,
+                  const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
+  std::string stem = "failed-" + file_name_of(std::filesystem::path(expanded("{}", spec, in)).filename().string());
+  stem = (spec.taken ? spec.taken->distinct(stem) : stem) + "-";
+  auto write = [&](const std::string& what, const Arrays& arrays) {
+    write_npz(stem + what + ".npz", arrays).value_or_throw();
+    report.written.push_back(stem + what + ".npz");
+  };
+  write("inputs", inputs);
+  if (!expected.empty()) write("expected", expected);
+  write("actual", actual);
+  std::string input = spec.input;
+  if (input == "-") {
+    input = stem + "kernel.txt";
+    write_file(input, in.text).value_or_throw();
+    report.written.push_back(input);
+  }
+  report.again = fault_again() + "tgc run " + shell_word(input) + options_again(session, spec, in, place) +
+                 " --inputs=" + shell_word(stem + "inputs.npz") +
+                 (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
+}
+
+}  // namespace tgc

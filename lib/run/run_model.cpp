@@ -1,0 +1,378 @@
+#include "lib/run/run_model.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "lib/driver/recorded_device.h"
+#include "lib/driver/source.h"
+#include "lib/execute/lower.h"
+#include "lib/execute/sanitized.h"
+#include "lib/model/conformance.h"
+#include "lib/model/realize.h"
+#include "lib/model/tensor_state.h"
+#include "lib/run/debug_prints.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/run/repro_command.h"
+#include "lib/run/run_stages.h"
+#include "lib/runtime/npz.h"
+#include "lib/support/clocks.h"
+#include "lib/support/pytext.h"
+#include "lib/support/write_file.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/copy.h"
+#include "lib/validate/compare_outputs.h"
+#include "lib/validate/input_distribution.h"
+
+namespace tgc {
+namespace {
+
+// Tensors in a model's outputs, by name; those in a sequence as NAME[i].
+void collect(const std::string& name, const Value& v, std::vector<std::string>& names, Tensors& tensors) {
+  if (v.is_tensor()) {
+    names.push_back(name);
+    tensors.push_back(v.tensor());
+  }
+  if (v.is_sequence())
+    for (size_t i = 0; i < v.items().size(); i++)
+      collect(name + "[" + std::to_string(i) + "]", v.items()[i], names, tensors);
+}
+
+// Sizes that the given arrays settle.
+void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
+  for (auto* info : model.declared_inputs()) {
+    const Array* a = find_array(given, info->name);
+    if (!a || !info->type.shape || info->type.shape->size() != a->shape().size()) continue;
+    for (size_t i = 0; i < a->shape().size(); i++)
+      if (auto& dim = (*info->type.shape)[i]; !dim.value && !dim.name.empty())
+        sizes.try_emplace(dim.name, a->shape()[i]);
+  }
+}
+
+std::string data_name(size_t number) { return "data" + std::to_string(number); }
+
+// One trial. Throws Failure.
+class ModelTrial {
+ public:
+  ModelTrial(const Session& session, const RunOptions& spec, ModelReport& report)
+      : session_(session), o_(spec), report_(report) {}
+
+  void run_model(const std::string& path) {
+    Settings settings = session_.settings_for().value_or_throw();
+    std::string target = o_.device.empty() ? session_.default_target() : session_.over.target;
+    place_ = std::move(choose_placement(o_.device, target, settings).value_or_throw());
+    report_.device = place_->label, report_.device_option = place_->device_option();
+    auto begin = Clock::now();
+    Model model = std::move(Model::open(path, session_.over.weights).value_or_throw());
+    report_.load_seconds = seconds_since(begin);
+    Graph graph(settings);
+    tensor_state(graph).device = place_->target ? place_->target->device : "CPU";
+    read_given(expanded(o_.arrays, o_, path, false));
+    std::map<std::string, Value> inputs = inputs_of(model, graph);
+    begin = Clock::now();
+    ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
+    report_.build_seconds = seconds_since(begin);
+    Tensors tensors;
+    for (size_t i = 0; i < outputs.names.size(); i++)
+      collect(outputs.names[i], outputs.values[i], report_.names, tensors);
+    name_ = InputName::parse(path).stem();
+    run(settings, o_.save.empty() ? "" : path_to_save(o_, name_, false), expanded(o_.expect, o_, name_, false),
+        [&](ScheduleRunner& runner, const ScheduleOptions& options) { return realize(tensors, runner, options); });
+  }
+
+  void run_graph(const InputGraph& in) {
+    Graph& graph = *in.graph;
+    place_ = std::move(placement_for(session_, o_.device, in).value_or_throw());
+    report_.device = place_->label, report_.device_option = place_->device_option();
+    report_.recorded_on = recorded_device(in);
+    floats_ = floats_for(in.root);
+    read_given(expanded(o_.arrays, o_, in));
+    name_ = in.info.name;
+    bool is_record = in.record != nullptr;
+    run(graph.settings(), o_.save.empty() ? "" : path_to_save(o_, name_, is_record), expanded(o_.expect, o_, in),
+        [&](ScheduleRunner& runner, const ScheduleOptions& options) {
+          auto begin = Clock::now();
+          Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
+          report_.build_seconds = seconds_since(begin);
+          give_values(graph, schedule, is_another_schedule() ? numbers_of_plain_schedule(in) : Numbers());
+          std::vector<WantedArray> wanted;
+          for (auto& buffers : schedule.outputs)
+            for (size_t number : buffers) {
+              const ScheduleBuffer& b = schedule.buffers[number];
+              report_.names.push_back(data_name(number));
+              wanted.push_back({number, b.dtype, {b.size}});
+            }
+          return std::move(runner.run(schedule, tensor_state(graph).data, wanted, options).value_or_throw());
+        });
+  }
+
+ private:
+  // Nothing that was asked for is passed over in silence.
+  void refuse_what_kernels_alone_have() const {
+    const char* asked = o_.each_stage ? "--each-stage" : o_.recorded ? "--recorded" : nullptr;
+    if (asked)
+      throw Failure(Diag{.message = std::string(asked) + " of a model or a tensor graph",
+                         .expected = "a kernel, for example one that --kernel=N picks"});
+  }
+
+  // What a model and a tensor graph have in common.
+  void run(const Settings& settings, const std::string& save, const std::string& expect,
+           const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
+    refuse_what_kernels_alone_have();
+    check_emulation(*place_);
+    bool by_kernel = !o_.reference.empty() && o_.reference != "none";
+    if (!o_.repro.empty() && !by_kernel)
+      throw Failure(Diag{.message = "--repro of a model or a tensor graph keeps the first kernel that differs from REF",
+                         .expected = "--reference=REF besides"});
+    if (by_kernel && o_.reference != "REF")
+      throw Failure(Diag{.message = "--reference=" + o_.reference + " of a model",
+                         .expected = "REF, which is compared kernel by kernel"});
+    DebugPrints debug(session_, settings);
+    ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
+    if (o_.unfused) runner.do_not_fuse();
+    runner.watch(o_.watcher);
+    ScheduleOptions options{.in_process = o_.in_process,
+                            .timeout_seconds = o_.timeout_for(*place_),
+                            .compile_seconds = o_.timeout_seconds.value_or(0),
+                            .timed_runs = report_.timed_runs = o_.bench,
+                            .before_kernel = o_.before_kernel,
+                            .on_kernel = o_.on_kernel};
+    report_.reference = by_kernel ? "REF" : expect;
+    if (o_.sanitize) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
+    if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
+    auto begin = Clock::now();
+    report_.ran = work(runner, options);
+    report_.total_seconds = seconds_since(begin);
+    if (!expect.empty()) compare(expect);
+    if (by_kernel && report_.result() == RunReport::Result::NotCompared)
+      throw Failure("nothing was compared: no kernel ran");
+    if (save.empty()) return;
+    Arrays arrays;
+    for (size_t i = 0; i < report_.names.size(); i++)
+      arrays.push_back({report_.names[i], report_.ran.values[i].copy()});
+    auto saved = write_npz(save, arrays);
+    if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
+    if (!saved) report_.not_kept = saved.diag().text();
+  }
+
+  // ---- what goes in
+  void read_given(const std::string& file) {
+    file_ = file;
+    if (!file.empty()) given_ = std::move(read_arrays(file).value_or_throw());
+    if (o_.seed || file.empty()) seed_ = o_.seed.value_or(0);
+  }
+
+  // An array that the file does not give: that of `what`.
+  void draw(Array& array, const std::string& name, const std::string& what) {
+    if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
+    report_.seed = seed_;
+    if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
+    fill_random(array, *seed_, name, floats_);
+  }
+  // Every array of the file must have been used.
+  void check_used(const std::set<std::string>& used, const std::string& whose) const {
+    for (auto& a : given_)
+      if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
+  }
+
+  // Arrays are named by the buffers' numbers in the schedule that a run has, whatever schedule this one has: so it gets
+  // the same arrays.
+  using Numbers = std::unordered_map<UOp, size_t>;
+  bool is_another_schedule() const { return o_.unfused || o_.watcher; }
+  // It is made of a copy: what a graph has been asked once it knows, and would then be rewritten otherwise.
+  Numbers numbers_of_plain_schedule(const InputGraph& in) {
+    Graph graph(in.graph->settings());
+    UOp same = copy_into(graph, in.root);
+    ScheduleRunner runner(*place_);
+    Schedule plain = std::move(runner.schedule(same).value_or_throw());
+    std::unordered_map<UOp, UOp> own;  // nodes of `in`
+    std::vector<UOp> copies = toposort(same), nodes = toposort(in.root);
+    for (size_t i = 0; i < nodes.size(); i++) own.emplace(copies[i], nodes[i]);
+    Numbers out;
+    for (size_t i = 0; i < plain.buffers.size(); i++)
+      if (auto it = own.find(plain.buffers[i].uop); it != own.end()) out.try_emplace(it->second, i);
+    return out;
+  }
+
+  // Arrays for the buffers that the graph reads, given or drawn.
+  void give_values(Graph& graph, const Schedule& schedule, const Numbers& numbers) {
+    std::set<std::string> used;
+    for (size_t i = 0; i < schedule.buffers.size(); i++) {
+      const ScheduleBuffer& b = schedule.buffers[i];
+      if (!b.is_input || b.view_of) continue;
+      auto known = numbers.find(b.uop);
+      std::string name = data_name(known == numbers.end() ? i : known->second);
+      used.insert(name);
+      auto array = std::make_shared<Array>(b.dtype, std::vector<int64_t>{b.size});
+      if (const Array* a = find_array(given_, name)) {
+        if (a->dtype() != b.dtype || a->size() != b.size)
+          throw Failure(
+              Diag{.message = "the buffer '" + name + "' is " + array->describe() + ", the file has " + a->describe(),
+                   .file = file_});
+        *array = a->copy();
+      } else {
+        draw(*array, name, "the buffer '" + name + "' of the graph");
+      }
+      tensor_state(graph).data[b.uop] = {array->data(), array->nbytes(), array};
+    }
+    check_used(used, "the graph reads no buffer");
+  }
+
+  std::map<std::string, Value> inputs_of(const Model& model, Graph& graph) {
+    std::map<std::string, int64_t> sizes = o_.variables;
+    bind_sizes(model, given_, sizes);
+    std::map<std::string, Value> out;
+    std::set<std::string> used;
+    auto declared = std::move(model.inputs(sizes).value_or_throw());
+    for (auto& input : declared) {
+      used.insert(input.name);
+      if (const Array* a = find_array(given_, input.name)) {
+        out[input.name] = input_value(graph, fitting(*a, input));
+      } else if (input.type.kind == onnx::TypeProto::Kind::Optional) {
+        out[input.name] = Value();
+      } else {
+        if (!input.shape || input.dtype == dtypes::void_)
+          throw Failure("the model's input '" + input.name +
+                        "' is no tensor of numbers of a known shape: it cannot be drawn");
+        Array a(input.dtype, *input.shape);
+        draw(a, input.name, "the model's input '" + input.name + "'");
+        out[input.name] = input_value(graph, a);
+      }
+    }
+    check_used(used, "the model has no input");
+    return out;
+  }
+
+  Array fitting(const Array& a, const ModelInput& input) const {
+    bool fits = input.dtype == a.dtype() && (!input.shape || std::ranges::equal(*input.shape, a.shape()));
+    if (fits) return a.copy();
+    throw Failure(
+        Diag{.message = "the input '" + input.name + "' is " + a.describe(),
+             .file = file_,
+             .expected = std::string(dtype_text(input.dtype)) + (input.shape ? " " + shape_text(*input.shape) : "")});
+  }
+
+  // ---- what came out
+  void compare(const std::string& file) {
+    Arrays expected = std::move(read_arrays(file).value_or_throw());
+    if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
+    for (auto& e : expected) {
+      auto found = std::ranges::find(report_.names, e.name);
+      if (found == report_.names.end())
+        throw Failure(Diag{.message = "the model has no output '" + e.name + "'", .file = file});
+      const Array& a = report_.ran.values[size_t(found - report_.names.begin())];
+      if (!std::ranges::equal(a.shape(), e.array.shape()))
+        throw Failure(
+            Diag{.message = "the output '" + e.name + "' is " + a.describe() + ", the file has " + e.array.describe(),
+                 .file = file});
+      report_.outputs.push_back(std::move(compare_arrays(e.name, a, e.array, o_.tolerance).value_or_throw()));
+    }
+    for (const std::string& name : report_.names)
+      if (!find_array(expected, name))
+        throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
+  }
+
+  // Runs the kernel on its arrays under AddressSanitizer as well, before it runs with all the others.
+  void sanitize_kernel(const KernelStep& step) {
+    session_.progress("kernel " + std::to_string(step.number + 1) + " under AddressSanitizer");
+    Executable kernel = std::move(make_executable({.root = step.ast}, *place_).value_or_throw());
+    auto done = execute_sanitized(kernel, step.before, step.variables, {.timeout_seconds = o_.timeout_for(*place_)});
+    std::string where = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ")";
+    if (!done) throw failure_at(where, done.diag());
+    report_.kernels_sanitized++;
+  }
+
+  // Runs a kernel's AST in REF on the same arrays; keeps the first kernel that differs.
+  void check_kernel(const KernelStep& step) {
+    if (!report_.different.empty()) return;
+    session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
+    Placement ref = place_in_ref();
+    ExecuteOptions options{.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(ref)};
+    Executable program = std::move(Executable::for_ref(step.ast).value_or_throw());
+    Arrays inputs = std::move(input_arrays(program.buffers(), step.before, "", std::nullopt).value_or_throw());
+    Execution done = std::move(execute(program, *ref.device, inputs, step.variables, options).value_or_throw());
+    Arrays expected;
+    for (const NamedArray& before : step.before) {
+      const Array* stored = find_array(done.outputs, before.name);
+      expected.push_back({before.name, (stored ? *stored : before.array).copy()});
+    }
+    auto allowed = [&](const Array& e) { return tolerance_for(o_.tolerance, step.ast, e); };
+    auto arrays = std::move(
+        judge({step.ast, step.before, step.variables, options}, step.after, expected, allowed).value_or_throw());
+    auto differs = std::ranges::find_if_not(arrays, &Comparison::passed);
+    if (differs != arrays.end()) return keep_kernel(step, *differs);
+    report_.kernels_compared++;
+  }
+
+  void keep_kernel(const KernelStep& step, const Comparison& c) {
+    std::string again;
+    auto kept = catch_failures([&] {
+      if (!o_.repro.empty()) again = kept_as_bundle(step, c);
+      else if (o_.keeps) again = kept_as_files(step);
+      return Unit{};
+    });
+    report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ") differs from REF: " +
+                        c.text();
+    if (!again.empty()) report_.different += "\n  again: " + again;
+    if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
+  }
+
+  // Each returns the command that repeats the failure. Throws Failure.
+  std::string kept_as_files(const KernelStep& step) {
+    std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
+    if (o_.taken) stem = o_.taken->distinct(stem);
+    write_npz(stem + "-inputs.npz", step.before).value_or_throw();
+    write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
+    std::string again = "tgc run " + stem + ".txt --inputs=" + stem + "-inputs.npz" + place_options(*place_);
+    for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
+    return again;
+  }
+  std::string kept_as_bundle(const KernelStep& step, const Comparison& c) {
+    RunOptions spec = o_;
+    spec.variables = step.variables, spec.save = o_.repro;
+    InputGraph in{.graph = borrowed(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
+    std::string path = path_to_save(spec, name_, false), said = c.text();
+    Repro bundle{.symptom = "wrong", .said = said.substr(0, said.find('\n')), .inputs = bundled(step.before)};
+    write_file(path, bundle_text(session_, spec, in, *place_, std::move(bundle))).value_or_throw();
+    return "tgc run " + shell_word(path);
+  }
+
+  const Session& session_;
+  const RunOptions& o_;
+  ModelReport& report_;
+  std::optional<Placement> place_;
+  std::string name_;               // of the model or graph
+  std::string file_;               // of inputs
+  Arrays given_;                   // of that file
+  std::optional<uint64_t> seed_;   // of the others
+  Floats floats_ = Floats::Normal;
+};
+
+template <class Work>
+ModelReport reported(const Session& session, const std::string& name, const RunOptions& spec, Work work) {
+  ModelReport report{.model = name};
+  auto done = catch_failures([&] {
+    ModelTrial trial(session, spec, report);
+    return work(trial), Unit{};
+  });
+  if (!done) report.error = done.diag().text(), report.convicted = done.diag().convicts;
+  return report;
+}
+
+}  // namespace
+
+ModelReport run_model(const Session& session, const std::string& path, const RunOptions& spec) {
+  return reported(session, path, spec, [&](ModelTrial& trial) { trial.run_model(path); });
+}
+
+ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& spec) {
+  return reported(session, in.info.name, spec, [&](ModelTrial& trial) {
+    InputGraph copy = in;
+    copy.graph = std::make_shared<Graph>(in.graph->settings());
+    copy.root = copy_into(*copy.graph, in.root);
+    trial.run_graph(copy);
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,82 @@
+#include "lib/run/run_onnx_cases.h"
+
+#include "lib/contain/contain.h"
+#include "lib/model/conformance.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+constexpr double kTimeoutSeconds = 120;
+
+CaseResult run_contained(const std::string& folder, const Session& session, const RunOptions& spec,
+                         const Settings& settings) {
+  auto body = [&](Worker&) -> Result<std::string> {
+    std::string target = spec.device.empty() ? session.default_target() : session.over.target;
+    auto place = choose_placement(spec.device, target, settings);
+    if (!place) return place.diag();
+    CaseOptions options{.settings = settings, .place = &*place};
+    if (spec.tolerance.rtol) options.tolerance.rtol = spec.tolerance.rtol;
+    if (spec.tolerance.atol) options.tolerance.atol = spec.tolerance.atol;
+    CaseResult r = run_case(folder, options);
+    return std::to_string(int(r.outcome)) + "\n" + r.suite + "\n" + r.name + "\n" + r.message;
+  };
+  auto answer = contain(body, {.timeout_seconds = kTimeoutSeconds});
+  if (!answer) return {.outcome = CaseResult::Outcome::Error, .name = folder, .message = answer.diag().text()};
+  std::string text = *answer;
+  auto cut = [&] {
+    size_t end = text.find('\n');
+    std::string line = text.substr(0, end);
+    text.erase(0, end + 1);
+    return line;
+  };
+  std::string number = cut();
+  if (number.size() != 1 || number[0] < '0' || number[0] > '2')
+    return {.outcome = CaseResult::Outcome::Error, .name = folder, .message = "its process gave no answer"};
+  CaseResult out{.outcome = CaseResult::Outcome(number[0] - '0')};
+  out.suite = cut(), out.name = cut(), out.message = text;
+  return out;
+}
+
+}  // namespace
+
+Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
+                                         const RunOptions& spec) {
+  auto settings = session.settings_for();
+  if (!settings) return settings.diag();
+  auto cases = find_cases(folders);
+  if (cases.empty())
+    return Diag{.message = "no model.onnx in or below the folders", .expected = "folders of ONNX conformance cases"};
+  ConformanceReport out;
+  for (size_t i = 0; i < cases.size(); i++) {
+    session.progress(std::to_string(i + 1) + " of " + std::to_string(cases.size()) + ": " + cases[i]);
+    CaseResult r = run_contained(cases[i], session, spec, *settings);
+    bool wrong = r.outcome == CaseResult::Outcome::Wrong;
+    for (auto* row : {&out.all, &out.suites[r.suite]}) (r.passed() ? row->passed : wrong ? row->wrong : row->error)++;
+    if (!r.passed()) out.failures += (wrong ? "wrong  " : "error  ") + r.suite + "/" + r.name + ": " + r.message + "\n";
+  }
+  return out;
+}
+
+std::string ConformanceReport::text() const {
+  std::string out = failures + "suite                  cases  passed   wrong   error\n";
+  auto line = [&](const std::string& name, const Row& r) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%-20s %7d %7d %7d %7d\n", name.c_str(), r.all(), r.passed, r.wrong, r.error);
+    out += text;
+  };
+  for (auto& [name, row] : suites) line(name, row);
+  if (suites.size() > 1) line("all", all);
+  return out;
+}
+
+std::string ConformanceReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("cases", all.all()).member("passed", all.passed).member("wrong", all.wrong).member("errors", all.error);
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

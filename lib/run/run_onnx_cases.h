@@ -1,0 +1,30 @@
+// ONNX conformance cases (lib/model/conformance.h), many at a time.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/run/run_kernel.h"
+
+namespace tgc {
+
+struct ConformanceReport {
+  struct Row {
+    int passed = 0, wrong = 0, error = 0;
+    int all() const { return passed + wrong + error; }
+  };
+  std::map<std::string, Row> suites;
+  Row all;
+  std::string failures;  // a line each
+
+  int exit_code() const { return all.wrong + all.error ? 1 : 0; }
+  std::string text() const;  // the failures, then a table of the suites
+  std::string json() const;
+};
+
+// Runs the cases in the folders, each in a process of its own, because a kernel can crash. An error: there is no case
+// in them.
+Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
+                                         const RunOptions& spec);
+
+}  // namespace tgc

@@ -1,0 +1,187 @@
+#include "lib/run/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/run/kernel_line.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+size_t differing(const std::vector<Comparison>& arrays) {
+  return size_t(std::count_if(arrays.begin(), arrays.end(), [](const Comparison& c) { return !c.passed(); }));
+}
+
+
+std::string indented(const std::string& text) {
+  std::string out = "  ";
+  for (char c : text) {
+    out += c;
+    if (c == '\n') out += "  ";
+  }
+  return out + "\n";
+}
+
+void write_element(JsonWriter& json, std::string_view name, const std::optional<ElementDifference>& d) {
+  if (d)
+    json.key(name).object(
+        [&] { json.member("index", d->index).member("actual", d->actual).member("expected", d->expected); });
+}
+
+void write_comparison(JsonWriter& json, const Comparison& c) {
+  json.object([&] {
+    json.member("name", c.name)
+        .member("dtype", dtype_text(c.dtype))
+        .member("shape", c.shape)
+        .member("elements", c.size);
+    json.member("different", c.different)
+        .member("max_abs", c.max_abs)
+        .member("max_rel", c.max_rel)
+        .member("max_ulp", c.max_ulp);
+    json.member("nan", c.nan_actual)
+        .member("nan_expected", c.nan_expected)
+        .member("inf", c.inf_actual)
+        .member("inf_expected", c.inf_expected);
+    if (c.left_out) json.member("left_out", c.left_out);
+    write_element(json, "first", c.first);
+    write_element(json, "worst", c.worst);
+  });
+}
+
+}  // namespace
+
+void write_comparisons(JsonWriter& json, const std::vector<Comparison>& arrays) {
+  json.key("arrays").array([&] {
+    for (const Comparison& c : arrays) write_comparison(json, c);
+  });
+}
+
+double TimedRuns::quantile(double q) const {
+  if (seconds.empty()) return 0;
+  std::vector<double> sorted = seconds;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[size_t(std::lround(q * double(sorted.size() - 1)))];
+}
+
+std::string TimedRuns::text(size_t number, bool color) const {
+  double total = 0;
+  for (double s : seconds) total += s;
+  KernelLine line{.name = name, .device = device, .number = number, .arguments = arguments, .bytes = double(bytes),
+                  .cost = cost, .time = KernelTime{median(), total}};
+  auto at = [&](double q) { return time_text(quantile(q), 0); };
+  std::string out = line.text(color) + "\n  " + counted(seconds.size(), "run") + ": median " + at(0.5) + ", fastest " +
+                    at(0) + ", 10% to 90% from " + at(0.1) + " to " + at(0.9) + ", slowest " + at(1) + "\n";
+  char rate[96];
+  std::snprintf(rate, sizeof rate, "  %.3g million UOp evaluations a second\n",
+                double(evaluations) / std::max(median(), 1e-20) * 1e-6);
+  return evaluations ? out + rate : out;
+}
+
+void TimedRuns::write(JsonWriter& json) const {
+  double t = std::max(median(), 1e-20);
+  json.object([&] {
+    json.member("runs", seconds.size())
+        .member("median_s", median())
+        .member("min_s", quantile(0))
+        .member("p10_s", quantile(0.1));
+    json.member("p90_s", quantile(0.9)).member("max_s", quantile(1)).member("gflops", cost.ops / t * 1e-9);
+    if (evaluations) json.member("evaluations", evaluations);
+    json.member("gb_per_s", std::min(cost.mem, cost.lds) / t * 1e-9);
+  });
+}
+
+RunReport::Result RunReport::result() const {
+  if (!error.empty()) return convicted ? Result::Failed : Result::Trouble;
+  if (differing(arrays) || (stages && !stages->stage.empty())) return Result::Failed;
+  bool compared =
+      stages || std::ranges::any_of(arrays, [](const Comparison& c) { return c.left_out < c.size || c.size == 0; });
+  return compared ? Result::Passed : Result::NotCompared;
+}
+
+int RunReport::exit_code() const { return exit_code_of(result()); }
+
+std::string_view name_of(RunReport::Result result) {
+  constexpr std::string_view kNames[] = {"passed", "failed", "ran", "trouble"};
+  return kNames[size_t(result)];
+}
+
+int exit_code_of(RunReport::Result result) {
+  constexpr int kCodes[] = {0, 1, 0, 2};
+  return kCodes[size_t(result)];
+}
+
+std::string RunReport::text(size_t number, bool color) const {
+  Result r = result();
+  std::string out = (input.empty() ? "" : input + ": ") + kernel + ": ", them = arrays.size() == 1 ? "it" : "them";
+  out += r == Result::NotCompared ? "run, not compared,"
+         : r == Result::Passed    ? painted("passed", "green", color)
+                                  : painted("FAILED", "red", color);
+  out += " on " + device;
+  if (!arrays.empty() && passed()) out += ", " + counted(arrays.size(), "array") + " as " + reference + " has " + them;
+  else if (r == Result::Failed && !arrays.empty())
+    out += ", " + std::to_string(differing(arrays)) + " of " + counted(arrays.size(), "array") + " not as " +
+           reference + " has " + them;
+  out += seed ? " (inputs from seed " + std::to_string(*seed) + (floats.empty() ? "" : ", floats " + floats) + ")\n"
+              : "\n";
+  for (const Comparison& c : arrays) out += indented(c.text());
+  if (!made_for.empty()) out += "  made for " + made_for + "\n";
+  if (!notes.empty()) out += "  note: " + notes + ": devices may differ\n";
+  if (stages && stages->stage.empty())
+    out += "  each of " + counted(stages->stages_run, "stage") + " computes the same" +
+           (stages->arrays.empty() ? "\n" : ", but for elements that are left out\n");
+  if (stages && !stages->stage.empty()) {
+    out += "  the first stage that computes something else: " + stages->stage + "\n";
+    for (const Comparison& c : stages->arrays) out += indented(c.text());
+  }
+  if (bench) out += bench->text(number, color);
+  for (size_t i = 0; i < written.size(); i++)
+    out += (i ? ", " : "  wrote ") + written[i] + (i + 1 == written.size() ? "\n" : "");
+  if (!not_kept.empty()) out += "  its arrays could not be kept: " + not_kept + "\n";
+  if (!again.empty()) out += "  again: " + again + "\n";
+  return out;
+}
+
+std::string RunReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    if (!input.empty()) json.member("input", input);
+    if (!made_for.empty()) json.member("made_for", made_for);
+    json.member("kernel", kernel).member("device", device).member("result", name_of(result()));
+    if (!error.empty()) json.member("error", error);
+    if (!reference.empty()) json.member("reference", reference);
+    if (seed) json.member("seed", *seed);
+    if (!floats.empty()) json.member("floats", floats);
+    write_comparisons(json, arrays);
+    if (!notes.empty()) json.member("notes", notes);
+    if (stages)
+      json.key("stages").object([&] {
+        json.member("run", stages->stages_run).member("first_different", stages->stage);
+        write_comparisons(json, stages->arrays);
+      });
+    if (bench) bench->write(json.key("bench"));
+    json.member("written", written);
+    if (!not_kept.empty()) json.member("not_kept", not_kept);
+    if (!again.empty()) json.member("again", again);
+  });
+  return out + "\n";
+}
+
+void TrialCounts::add(const RunReport& report) {
+  size_t* counts[] = {&passed, &failed, &not_compared, &in_trouble};  // by RunReport::Result
+  ++*counts[size_t(report.result())];
+}
+
+std::string TrialCounts::text() const {
+  bool compared = passed + failed > 0 || not_compared == 0;
+  std::string out = std::to_string(compared ? passed : not_compared) + " of " + counted(all(), "kernel") +
+                    (compared ? " passed" : " run, none compared");
+  if (failed) out += ", " + std::to_string(failed) + " failed";
+  if (compared && not_compared) out += ", " + std::to_string(not_compared) + " run, not compared";
+  if (in_trouble) out += ", " + std::to_string(in_trouble) + " in trouble";
+  return out + "\n";
+}
+
+}  // namespace tgc

@@ -1,0 +1,55 @@
+// What short pieces of text were read as: texts write the same few dtypes and constants out wherever they are used. A
+// table of fixed size, in which a newer piece takes the place of an older one. T must stay what it is when graphs die.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+namespace tgc {
+
+template <class T>
+class ParseCache {
+ public:
+  // Null when it is not known. At least 8 bytes must be readable at the piece's begin.
+  const T* find(std::string_view piece) const {
+    const Slot& slot = slots_[hash(piece) % kSlots];
+    return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
+               ? &slot.value
+               : nullptr;
+  }
+  void keep(std::string_view piece, const T& value) {
+    if (piece.empty() || piece.size() > kLongest) return;
+    Slot& slot = slots_[hash(piece) % kSlots];
+    slot.size = uint8_t(piece.size());
+    std::memcpy(slot.text, piece.data(), piece.size());
+    slot.value = value;
+  }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<T>);
+  static constexpr size_t kSlots = 512, kLongest = 39;
+  struct Slot {
+    uint8_t size;  // 0: free
+    char text[kLongest];
+    T value;
+  };
+
+  // Of the length, the first bytes and the last: where such pieces differ.
+  static size_t hash(std::string_view piece) {
+    auto load = [](const char* at) {
+      uint64_t v;
+      std::memcpy(&v, at, sizeof v);
+      return v;
+    };
+    uint64_t first = load(piece.data());
+    uint64_t h = piece.size() < 8 ? first & ((uint64_t{1} << 8 * piece.size()) - 1)
+                                  : first * 0x9E3779B97F4A7C15ull ^ load(piece.data() + piece.size() - 8);
+    h = (h ^ piece.size()) * 0x9E3779B97F4A7C15ull;
+    return h >> 32;
+  }
+
+  Slot slots_[kSlots] = {};
+};
+
+}  // namespace tgc

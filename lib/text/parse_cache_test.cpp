@@ -1,0 +1,39 @@
+#include "lib/text/parse_cache.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace tgc;
+
+TEST_CASE("read before: a piece is known by its whole text, and a short one too") {
+  static ParseCache<int> known;
+  auto padded = [](std::string_view piece) { return std::string(piece) + std::string(8, '\0'); };
+  auto find = [&](std::string_view piece) {
+    std::string text = padded(piece);
+    return known.find(std::string_view(text).substr(0, piece.size()));
+  };
+  auto keep = [&](std::string_view piece, int value) {
+    std::string text = padded(piece);
+    known.keep(std::string_view(text).substr(0, piece.size()), value);
+  };
+  CHECK(find("") == nullptr);
+  keep("", 1);
+  CHECK(find("") == nullptr);
+  keep(".int", 2);
+  CHECK(find(".in") == nullptr);
+  REQUIRE(find(".int"));
+  CHECK(*find(".int") == 2);
+  keep("(dtypes.index, 10)", 3);
+  REQUIRE(find("(dtypes.index, 10)"));
+  CHECK(*find("(dtypes.index, 10)") == 3);
+  // pieces that differ in the middle alone share a place: the newer takes it, and the older is not found
+  keep("(dtypes.index, 1000000000)", 5);
+  CHECK(find("(dtypes.index, 2000000000)") == nullptr);
+  keep("(dtypes.index, 2000000000)", 6);
+  CHECK(find("(dtypes.index, 1000000000)") == nullptr);
+  REQUIRE(find("(dtypes.index, 2000000000)"));
+  CHECK(*find("(dtypes.index, 2000000000)") == 6);
+  keep(std::string(100, 'x'), 7);
+  CHECK(find(std::string(100, 'x')) == nullptr);
+}

@@ -1,0 +1,82 @@
+#include "lib/trace/explain.h"
+
+#include <algorithm>
+
+#include "lib/target/recorded_target.h"
+#include "lib/uop/wellformed.h"
+#include "passes/pipeline.h"
+#include "renderers/renderer.h"
+
+namespace tgc {
+namespace {
+
+// The first node of the list that has node number `of` among its sources.
+size_t next_user(const std::vector<UOp>& list, size_t of) {
+  for (size_t i = of + 1; i < list.size(); i++)
+    if (std::ranges::find(list[i].src(), list[of]) != list[i].src().end()) return i;
+  return list.size();
+}
+
+}  // namespace
+
+void Explainer::kernel(std::string_view id, std::string_view target, UOp ast) {
+  Provenance::kernel(id, target, ast);
+  target_ = target;
+}
+
+void Explainer::kernel_end() {
+  std::string stage = stage_.empty() && !stages().empty() ? std::string(last_graph()) : stage_ == "ast" ? "" : stage_;
+  UOp root = result_of(stage);
+  if (!root) return;
+  auto nodes = toposort(root);
+  found_ = true;
+  if (node_ >= nodes.size()) {
+    too_far_ =
+        "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
+    return;
+  }
+  print_(to_text(*this, nodes[node_], stage, color_));
+  UOp last;
+  (void)forward(nodes[node_], stage, last);
+  if (last) print_(in_the_end(last));
+}
+
+Status Explainer::outcome() const {
+  if (!too_far_.empty()) return Diag{.message = "there is no node %" + std::to_string(node_), .expected = too_far_};
+  if (!found_) return Diag{.message = "the stage was not run"};
+  return Unit{};
+}
+
+// The node's place in the linear list, and in the source.
+std::string Explainer::in_the_end(UOp last) {
+  if (stages().empty()) return "";  // of a file's kernel
+  auto target = recorded_target(target_, last.graph().settings());
+  // nothing is known of a tensor graph, or of a part of the stages
+  UOp end = result_of(last_graph());
+  if (target_.empty() || !target || last_graph() != kernel_stages().back().name) return "";
+  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // a file may hold anything
+  KernelJob job{last.graph(), *target};
+  auto list = linear_list(job, end);
+  if (!list) return list.diag().text() + "\n";
+  size_t at = size_t(std::find(list->begin(), list->end(), last) - list->begin());
+  if (at == list->size()) return "in the linear list\n    it is not there\n";
+  std::string out = "in the linear list\n    line " + std::to_string(at + 1) + " of " + std::to_string(list->size()) +
+                    "\nin the source\n";
+  auto map = source_map(*target, *list);
+  if (!map) return out + "    " + map.diag().text() + "\n";
+  size_t user = at;
+  while (user < list->size() && !map->of_node[user].count) user = next_user(*list, user);
+  if (user == list->size()) return out + "    no line of its own, nor of what uses it\n";
+  SourceLines lines = map->of_node[user];
+  if (user != at) out += "    inside the line of what uses it\n";
+  for (size_t i = 0; i < lines.count; i++)
+    out += "    line " + std::to_string(lines.first + i) + ": " + map->lines[lines.first + i - 1] + "\n";
+  return out;
+}
+
+std::string_view Explainer::last_graph() const {
+  bool list_too = stages().back() == "linear" && stages().size() > 1;
+  return list_too ? stages()[stages().size() - 2] : stages().back();
+}
+
+}  // namespace tgc

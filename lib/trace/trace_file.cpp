@@ -1,0 +1,304 @@
+#include "lib/trace/trace_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "lib/text/input_file.h"
+#include "lib/text/json_scan.h"
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kHead = R"({"format":"tgc-trace")";
+constexpr size_t kBuffer = 1 << 16;
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+std::string json(const std::string& text) { return text; }
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+std::string json(Number n) {
+  return std::to_string(n);
+}
+
+template <class... Fields>
+std::string event(std::string_view name, const Fields&... fields) {
+  std::string out = "[\"" + std::string(name) + "\"";
+  ((out += "," + json(fields)), ...);
+  return out + "]\n";
+}
+
+}  // namespace
+
+// ---- writing
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
+  auto whole = FileWriter::create(path);
+  if (!whole) return whole.diag();
+  int fd = ::fcntl(whole->descriptor(), F_DUPFD_CLOEXEC, 0);
+  gzFile file = fd < 0 ? nullptr : gzdopen(fd, path.ends_with(".gz") ? "wb1" : "wbT");
+  if (!file) {
+    Diag diag{.message = std::string("cannot write: ") + std::strerror(errno), .file = path};
+    if (fd >= 0) ::close(fd);
+    return diag;
+  }
+  std::unique_ptr<TraceWriter> out(new TraceWriter(path, std::move(*whole), file));
+  out->buffer_ = std::string(kHead) + ",\"version\":2}\n";
+  return out;
+}
+
+TraceWriter::~TraceWriter() {
+  if (file_) gzclose(gzFile(file_));
+}
+
+Status TraceWriter::close() {
+  flush();
+  if (gzclose(gzFile(std::exchange(file_, nullptr))) != Z_OK) failed_ = true;
+  if (failed_) return Diag{.message = "the trace could not be written completely", .file = path_};
+  return whole_.commit();
+}
+
+void TraceWriter::flush() {
+  if (!buffer_.empty() && gzwrite(gzFile(file_), buffer_.data(), unsigned(buffer_.size())) <= 0) failed_ = true;
+  buffer_.clear();
+}
+
+void TraceWriter::line(const std::string& text) {
+  buffer_ += text;
+  if (buffer_.size() > kBuffer) flush();
+}
+
+std::string TraceWriter::node(UOp u) { return std::to_string(nodes_->add(u, buffer_)); }
+
+void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
+  nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
+  line(event("graph"));  // the numbers of nodes begin anew
+  std::string root = node(ast);
+  line(event("kernel", quoted(id), quoted(target), root));
+}
+void TraceWriter::stage(std::string_view name, UOp input) {
+  std::string root = node(input);
+  line(event("stage", quoted(name), root));
+}
+void TraceWriter::stage_end(UOp result) {
+  std::string root = node(result);
+  line(event("stage_end", root));
+}
+void TraceWriter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
+  std::string root = node(input);
+  line(event("begin", depth, quoted(rewrite.name), root, rewrite.rules,
+             std::string(rewrite.bottom_up ? "true" : "false"), quoted(rewrite.set)));
+}
+void TraceWriter::end(int depth, UOp result) {
+  std::string root = result ? node(result) : "null";
+  line(event("end", depth, root));
+}
+void TraceWriter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+  auto [it, is_new] = rules_.emplace(std::tuple(rule.file, rule.line, rule.branch), rules_.size());
+  if (is_new)
+    line(event("rule", quoted(rule.name), quoted(rule.file), rule.line, quoted(rule.branch), quoted(rule.source)));
+  std::string from = node(before), to = node(after);
+  line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, cost.ns));
+}
+void TraceWriter::rebuilt(int depth, UOp before, UOp after) {
+  std::string from = node(before), to = node(after);
+  line(event("rebuilt", depth, from, to));
+}
+void TraceWriter::gated(int depth, UOp u) {
+  std::string n = node(u);
+  line(event("gated", depth, n));
+}
+
+// ---- reading
+
+bool is_trace_file(const std::string& path) {
+  if (path == "-") return false;  // it could be read only once
+  auto lines = LineReader::open(path);
+  std::string first;
+  if (!lines) return false;
+  auto more = (*lines)->next(first);
+  return more && *more && first.starts_with(kHead);
+}
+
+namespace {
+
+class Reader {
+ public:
+  Reader(std::string file, TraceConsumer& to) : file_(std::move(file)), to_(to), in_({}) {}
+
+  void finish() {
+    if (in_kernel_) to_.kernel_end();
+    in_kernel_ = in_stage_ = false;
+    open_ = 0;
+    to_.set_numbers(nullptr);
+  }
+
+  void line(std::string_view text, uint32_t number) {
+    in_ = JsonScanner(text, file_, number);
+    if (text.starts_with('{')) {
+      if (!nodes_) in_.fail(0, "a node before the first graph");
+      auto [u, id] = nodes_->add(text, number);
+      if (id < 0 || id > UINT32_MAX) in_.fail(0, "a node without its id");
+      (*numbers_)[u] = uint32_t(id);
+      return;
+    }
+    fields_ = 0;
+    std::string name;
+    in_.array([&] {
+      if (fields_++ == 0) name = in_.string();
+      else field(name);
+    });
+    in_.end();
+    tell(name);
+  }
+
+ private:
+  struct Values {
+    int64_t number[8];
+    std::string text[4];
+    UOp node[2];
+    bool flag;
+  };
+
+  UOp node() {
+    size_t at = in_.position();
+    if (in_.null()) return {};
+    int64_t n = in_.int64();
+    if (!nodes_ || n < 0 || size_t(n) >= nodes_->size())
+      in_.fail(at, "found node " + std::to_string(n), "one of the nodes above");
+    return nodes_->at(size_t(n));
+  }
+
+  // What field `fields_`, counted from 2, of an event is: n number, s text, u node, o node or null, b flag.
+  static std::string_view kinds(std::string_view name) {
+    if (name == "kernel") return "ssu";
+    if (name == "stage") return "su";
+    if (name == "stage_end") return "u";
+    if (name == "begin") return "nsunbs";
+    if (name == "end") return "no";
+    if (name == "rule") return "ssnss";
+    if (name == "rewrite") return "nnuunnn";
+    if (name == "rebuilt") return "nuu";
+    if (name == "gated") return "nu";
+    return "";
+  }
+  void field(std::string_view name) {
+    std::string_view all = kinds(name);
+    size_t i = fields_ - 2;
+    if (i >= all.size()) in_.fail(in_.position(), "'" + std::string(name) + "' has a field too many");
+    auto count = size_t(std::count(all.begin(), all.begin() + long(i), all[i]));
+    switch (all[i]) {
+      case 'n': v_.number[count] = in_.int64(); break;
+      case 's': v_.text[count] = in_.string(); break;
+      case 'u':
+        v_.node[count] = node();
+        if (!v_.node[count]) in_.fail(in_.position(), "'" + std::string(name) + "' of no node", "a node's number");
+        break;
+      case 'o': v_.node[count] = node(); break;
+      case 'b': v_.flag = in_.boolean(); break;
+    }
+  }
+
+  void tell(const std::string& name) {
+    if (name != "graph" && fields_ - 1 != kinds(name).size()) in_.fail(0, "'" + name + "' lacks fields");
+    if (!in_kernel_ && name != "kernel" && name != "rule" && name != "graph" && !kinds(name).empty())
+      in_.fail(0, "'" + name + "' before its kernel");
+    if (name == "graph") new_graph();
+    else if (name == "kernel")
+      id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.kernel(id_, target_, v_.node[0]);
+    else if (name == "stage") stage_ = v_.text[0], in_stage_ = true, to_.stage(stage_, v_.node[0]);
+    else if (!in_stage_ && name != "rule" && !kinds(name).empty()) in_.fail(0, "'" + name + "' outside of a stage");
+    else if (name == "stage_end") in_stage_ = false, open_ = 0, to_.stage_end(v_.node[0]);
+    else if (name == "begin") begin();
+    else if (name == "end") to_.end(open_ = depth(), v_.node[0]);
+    else if (name == "rule") rules_.push_back({v_.text[0], v_.text[1], uint32_t(v_.number[0]), v_.text[2], v_.text[3]});
+    else if (name == "rewrite") rewrite(depth());
+    else if (name == "rebuilt") to_.rebuilt(depth(), v_.node[0], v_.node[1]);
+    else if (name == "gated") to_.gated(depth(), v_.node[0]);
+    else in_.fail(0, "unknown event '" + name + "'");
+  }
+
+  // The depth that an event says: of a rewrite that has begun and not ended.
+  int depth() {
+    int64_t n = v_.number[0];
+    if (n < 0 || n >= open_)
+      in_.fail(0, "found depth " + std::to_string(n), std::to_string(open_) + " rewrites are open here");
+    return int(n);
+  }
+  void begin() {
+    if (v_.number[0] != open_)
+      in_.fail(0, "found depth " + std::to_string(v_.number[0]), std::to_string(open_) + ", what is open here");
+    int depth = open_++;
+    const std::string& name = *names_.insert(v_.text[0]).first;
+    to_.begin({name, *names_.insert(v_.text[1]).first, size_t(v_.number[1]), v_.flag}, depth, v_.node[0]);
+  }
+  void rewrite(int depth) {
+    if (v_.number[1] < 0 || size_t(v_.number[1]) >= rules_.size())
+      in_.fail(0, "found rule " + std::to_string(v_.number[1]), "one of the rules above");
+    const auto& r = rules_[size_t(v_.number[1])];
+    to_.rewrite(depth, {r.name, r.file, r.line, r.branch, r.source}, v_.node[0], v_.node[1],
+                {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
+  }
+  void new_graph() {
+    finish();
+    nodes_.reset();
+    numbers_.reset();
+    graph_ = std::make_unique<Graph>();
+    nodes_ = std::make_unique<JsonNodeReader>(*graph_, file_);
+    numbers_ = std::make_unique<UOpMap<uint32_t>>(*graph_);
+    to_.set_numbers(numbers_.get());
+  }
+
+  struct RuleText {
+    std::string name, file;
+    uint32_t line;
+    std::string branch, source;
+  };
+  std::string file_;
+  TraceConsumer& to_;
+  JsonScanner in_;
+  size_t fields_ = 0;
+  Values v_{};
+  bool in_kernel_ = false, in_stage_ = false;
+  int open_ = 0;  // rewrites that have begun and not ended
+  std::deque<RuleText> rules_;  // views of them are given out
+  std::set<std::string> names_;  // of rewrites and rule sets; views of them are given out, too
+  std::string id_, target_, stage_;
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<JsonNodeReader> nodes_;
+  std::unique_ptr<UOpMap<uint32_t>> numbers_;
+};
+
+}  // namespace
+
+Status read_trace(const std::string& path, TraceConsumer& to) {
+  auto lines = LineReader::open(path);
+  if (!lines) return lines.diag();
+  return catch_failures([&]() -> Unit {
+    Reader reader(input_name(path), to);
+    std::string text;
+    bool first = true;
+    while ((*lines)->next(text).value_or_throw()) {
+      if (first && !text.starts_with(std::string(kHead) + ",\"version\":2"))
+        throw Failure(Diag{.message = "not a trace of version 2", .file = path});
+      if (!first && !text.empty()) reader.line(text, (*lines)->line());
+      first = false;
+    }
+    reader.finish();
+    return Unit{};
+  });
+}
+
+}  // namespace tgc

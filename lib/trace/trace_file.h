@@ -1,0 +1,63 @@
+// Trace files: the events of a trace (trace.h) as JSON lines, so that a trace is made once and read often. Written and
+// read a line at a time; plain, or gzip when the name ends with ".gz".
+//
+//   {"format":"tgc-trace","version":2}
+//   {"id":17,"op":"MUL",...}                                a node, before the first line that names it (graph_json.h)
+//   ["kernel","NAME","TARGET",node]                         nodes are numbered from 0 again
+//   ["stage","postopt symbolic",node] ... ["stage_end",node]
+//   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
+//   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]    once,
+//                                                                                   before its first rewrite, with
+//                                    its branch, if any, and its place in tinygrad; rules are numbered from 0
+//   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
+//   ["rebuilt",depth,before,after]   ["gated",depth,node]
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "lib/support/result.h"
+#include "lib/support/write_file.h"
+#include "lib/text/graph_json.h"
+#include "lib/trace/trace.h"
+
+namespace tgc {
+
+class TraceWriter : public TraceConsumer {
+ public:
+  static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
+  ~TraceWriter() override;
+  Status close();  // once, at the end: what went wrong while writing, if anything. Without it there is no new file
+
+  void kernel(std::string_view id, std::string_view target, UOp ast) override;
+  void kernel_end() override { nodes_.reset(); }  // it must not outlive the graph
+  void kernel_given_up() override { nodes_.reset(); }
+  void stage(std::string_view name, UOp input) override;
+  void stage_end(UOp result) override;
+  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
+  void end(int depth, UOp result) override;
+  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void rebuilt(int depth, UOp before, UOp after) override;
+  void gated(int depth, UOp node) override;
+
+ private:
+  TraceWriter(std::string path, FileWriter whole, void* file)
+      : path_(std::move(path)), whole_(std::move(whole)), file_(file) {}
+  std::string node(UOp u);
+  void line(const std::string& text);
+  void flush();
+
+  std::string path_;
+  FileWriter whole_;
+  void* file_;  // zlib's gzFile, which writes to it
+  bool failed_ = false;
+  std::string buffer_;
+  std::unique_ptr<JsonNodeWriter> nodes_;
+  std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;  // by file, line and branch
+};
+
+bool is_trace_file(const std::string& path);
+// Tells the events of a file, in order.
+Status read_trace(const std::string& path, TraceConsumer& to);
+
+}  // namespace tgc

@@ -1,0 +1,178 @@
+#include "lib/trace/trace_print.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "lib/rules/rule_catalog.h"
+#include "lib/support/counted.h"
+#include "lib/support/settings.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMaxWidth = 200;
+constexpr size_t kMaxInfix = 90;
+constexpr size_t kMostLookedAt = 100'000'000;  // nodes and their sources, a kernel: a few seconds
+
+// Whether `pattern`, in which `*` stands for anything, is `text`.
+bool glob(std::string_view pattern, std::string_view text) {
+  size_t star = pattern.find('*');
+  if (star == pattern.npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  for (size_t skip = star; skip <= text.size(); skip++)
+    if (glob(pattern.substr(star + 1), text.substr(skip))) return true;
+  return false;
+}
+
+std::string place_of(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
+
+std::string micros(uint64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f us", double(ns) / 1e3);
+  return text;
+}
+
+bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
+
+// The text of an arg; of a tuple that is longer than any line its beginning.
+std::string arg_text(Arg a) {
+  if (!a.is_tuple() || a.items().size() <= kMaxWidth) return a.str();
+  std::string out = "(";
+  for (size_t i = 0; out.size() <= kMaxWidth; i++) out += a[i].repr() + ", ";
+  return out;
+}
+
+constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
+
+}  // namespace
+
+bool TraceFilter::names(const TraceRule& r) const {
+  return rule.empty() || glob(rule, r.name) || place_of(r).find(rule) != std::string::npos;
+}
+
+bool TraceFilter::wants(const TraceRule& r, UOp before) const { return names(r) && (ops.empty() || before.in(ops)); }
+
+Status check_names_a_rule(const TraceFilter& filter) {
+  std::vector<std::string_view> names;
+  for (const CatalogRule& r : catalog_rules()) {
+    if (filter.names({r.rule->name, short_file(*r.rule), r.rule->line})) return Unit{};
+    names.push_back(r.rule->name);
+  }
+  std::string near = nearest_names(filter.rule, names);
+  return Diag{.message = "no rule is called '" + filter.rule + "'",
+              .expected = near.empty() ? "a name that `tgc patterns` lists, or a part of its file:line" : near};
+}
+
+std::string trace_line(UOp u, const TraceConsumer& numbers) {
+  auto name = [&](UOp s) { return is_leaf_value(s) ? arg_text(s.arg()) : "#" + std::to_string(numbers.number(s)); };
+  std::string out = "#" + std::to_string(numbers.number(u)) + " = " + std::string(name_of(u.op()));
+  if (u.dtype() != dtypes::void_) out += " " + std::string(u.dtype().repr());
+  if (u.num_src()) {
+    out += " (";
+    for (size_t i = 0; i < u.num_src() && out.size() <= kMaxWidth; i++) out += (i ? ", " : "") + name(u.src(i));
+    out += ")";
+  }
+  if (!u.arg().is_none() && out.size() <= kMaxWidth)
+    out += " " + (u.arg().is_tuple() ? arg_text(u.arg()) : u.arg().repr());
+  if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
+  if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
+  if (u.in(kInfixOps) && is_tree_within(u, 40)) {
+    std::string infix = render(u, false);
+    if (infix.size() <= kMaxInfix) out += "    " + std::string(strip_parens(infix));
+  }
+  return out;
+}
+
+void TracePrinter::kernel(std::string_view id, std::string_view target, UOp) {
+  looked_at_ = 0;
+  write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + std::string(target)) + "\n");
+}
+
+void TracePrinter::made_for(std::string_view what) { write_("    made for " + std::string(what) + "\n"); }
+
+void TracePrinter::stage(std::string_view name, UOp input) {
+  last_node_ = std::max<int64_t>(last_node_, number(input));
+  stage_ = name;
+  write_("--- " + std::string(name) + "\n");
+  shown_ = all_ = 0;
+}
+
+void TracePrinter::stage_end(UOp) {
+  std::string line = "--- " + counted(all_, "rewrite");
+  if (shown_ != all_) line += ", " + std::to_string(shown_) + " shown";
+  write_(line + "\n");
+}
+
+Status TracePrinter::outcome() const {
+  if (filter_.node <= last_node_) return Unit{};
+  const std::string last = last_node_ < 0 ? "the stage was not run" : "one up to #" + std::to_string(last_node_);
+  return Diag{.message = "there is no node #" + std::to_string(filter_.node), .expected = last};
+}
+
+void TracePrinter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
+  if (depth && !filter_.nested) return;
+  bool own_set = rewrite.set == rewrite.name || rewrite.name == stage_;
+  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " + counted(rewrite.rules, "rule") +
+         (own_set ? "" : " of " + std::string(rewrite.set)) + " on #" + std::to_string(number(input)) +
+         (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
+}
+
+void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+  last_node_ = std::max({last_node_, int64_t(cost.made_to) - 1, int64_t(number(after))});
+  if (depth && !filter_.nested) return;
+  all_++;
+  if (!filter_.wants(rule, before)) return;
+  if (filter_.node >= 0) {
+    auto n = uint32_t(filter_.node);
+    if (number(before) != n && number(after) != n && !(n >= cost.made_from && n < cost.made_to)) return;
+  }
+  shown_++;
+  std::string indent(size_t(2 * depth), ' ');
+  constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
+  write_(indent + std::string(style_.color ? kBold : "") + name_with_branch(rule) +
+         std::string(style_.color ? kPlain : "") + "  " + places_of(rule) + "  " + micros(cost.ns) +
+         (style_.quiet ? "  #" + std::to_string(number(before)) + " -> #" + std::to_string(number(after)) : "") + "\n");
+  if (!style_.quiet) change(before, after, indent);
+}
+
+// The nodes that only one side has; the two roots in any case, and what both sides' changed nodes use right below them.
+void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
+  Graph& graph = before.graph();
+  std::vector<UOp> gone{before}, come{after};
+  std::vector<UOp> context;  // what the changed nodes stand on
+  // a rewrite costs as much as all below it: where a stage does not end, only what each rewrite is of is shown
+  if (looked_at_ <= kMostLookedAt) {
+    auto old_nodes = toposort(before), new_nodes = toposort(after);
+    UOpSet in_old(graph), in_new(graph), told(graph);
+    for (UOp u : old_nodes) in_old.insert(u), looked_at_ += 1 + u.num_src();
+    for (UOp u : new_nodes) in_new.insert(u), looked_at_ += 1 + u.num_src();
+    if (looked_at_ > kMostLookedAt)
+      write_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
+    auto only = [&](const std::vector<UOp>& nodes, const UOpSet& other, UOp root) {
+      std::vector<UOp> out;
+      for (UOp u : nodes)
+        if (u == root || (!other.contains(u) && !is_leaf_value(u))) out.push_back(u);
+      return out;
+    };
+    gone = only(old_nodes, in_new, before), come = only(new_nodes, in_old, after);
+    for (auto* list : {&gone, &come})
+      for (UOp u : *list)
+        for (UOp s : u.src())
+          if (context.size() < 4 && in_old.contains(s) && in_new.contains(s) && !is_leaf_value(s) && !(s == after) &&
+              told.insert(s))
+            context.push_back(s);
+  }
+  for (UOp u : context) write_(indent + "      " + trace_line(u, *this) + "\n");
+  auto list = [&](const std::vector<UOp>& nodes, std::string_view sign, std::string_view color) {
+    size_t skip = nodes.size() > style_.max_lines ? nodes.size() - style_.max_lines : 0;
+    if (skip) write_(indent + "  " + std::string(sign) + "   ... " + std::to_string(skip) + " more\n");
+    for (size_t i = skip; i < nodes.size(); i++)
+      write_(indent + "  " + (style_.color ? std::string(color) : "") + std::string(sign) + "   " +
+             trace_line(nodes[i], *this) + (style_.color ? "\x1b[0m" : "") + "\n");
+  };
+  list(gone, "-", "\x1b[31m");
+  list(come, "+", "\x1b[32m");
+}
+
+}  // namespace tgc

@@ -1,0 +1,66 @@
+// What watches a Compilation for `tgc trace` and `tgc stats`.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "lib/compilation/compilation.h"
+#include "lib/rules/match_stats.h"
+#include "lib/trace/trace.h"
+
+namespace tgc {
+
+// Whether a stage of rewrites is one to look into: all but the making of the schedule.
+inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
+
+// Tells a consumer of traces every rewrite of a compilation's stages. A kernel that a stage refuses has no end in the
+// trace.
+class TraceWatcher : public Watcher {
+ public:
+  explicit TraceWatcher(TraceConsumer& to) : to_(to) {}
+  void begin(Compilation& c) override {
+    failed_ = false;
+    to_.kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
+    if (!c.loaded().made_for.empty()) to_.made_for(c.loaded().made_for);
+    live_.emplace(c.graph(), to_);
+    live_->on = false;
+  }
+  void stage(const StageRow& row, UOp input) override {
+    if (!has_rewrites(row)) return;
+    to_.stage(row.name, input);
+    live_->on = true;
+  }
+  void stage_end(const StageRow& row, UOp result) override {
+    live_->on = false;
+    failed_ = !result;
+    if (has_rewrites(row) && result) to_.stage_end(result);
+  }
+  void end(Compilation&) override {
+    if (failed_) to_.kernel_given_up();
+    else to_.kernel_end();
+    live_.reset();
+  }
+
+ private:
+  TraceConsumer& to_;
+  std::optional<LiveTrace> live_;
+  bool failed_ = false;
+};
+
+// Counts the rules of the stages that are wanted.
+class StatsWatcher : public Watcher {
+ public:
+  explicit StatsWatcher(std::function<bool(const StageRow&)> wants) : wants_(std::move(wants)) {}
+  void stage(const StageRow& row, UOp input) override {
+    if (wants_(row)) watch_.emplace(input.graph(), stats);
+  }
+  void stage_end(const StageRow&, UOp) override { watch_.reset(); }
+  void end(Compilation&) override { watch_.reset(); }  // a stage that failed: its graph is about to go
+
+  RuleStats stats;
+
+ private:
+  std::function<bool(const StageRow&)> wants_;
+  std::optional<StatsWatch> watch_;
+};
+
+}  // namespace tgc

@@ -1,0 +1,57 @@
+#include "lib/validate/expected_divergence.h"
+
+#include <algorithm>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
+
+// Whether it may come out with more digits than its dtype holds, before it is cut to it.
+bool computes(UOp u) {
+  return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
+}
+
+// Whether an operation sees of a small integer what is beyond its dtype, where that was not cut off.
+bool sees_all_digits(UOp u) {
+  return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
+}
+
+// C computes 8- and 16-bit integers as int, and clang half as float where the processor has no such arithmetic: a
+// result has not been cut to its own type when it is cast to a wider one at once; an integer, when it is compared,
+// divided or made a float.
+bool is_promoted(UOp u) {
+  return std::ranges::any_of(u.src(), [&](UOp s) {
+    const DType own = s.dtype().scalar(), to = u.dtype().scalar();
+    if (!computes(s) || own.itemsize() >= 4) return false;
+    const bool is_wider = u.is(Op::CAST) && to.itemsize() > own.itemsize();
+    if (dtypes::is_float(own)) return is_wider && dtypes::is_float(to);
+    return dtypes::is_int(own) && (is_wider || (u.is(Op::CAST) && dtypes::is_float(to)) || sees_all_digits(u));
+  });
+}
+
+template <class Is>
+bool any_node(UOp root, Is is) {
+  std::vector<UOp> nodes = toposort(root);
+  return std::any_of(nodes.begin(), nodes.end(), is);
+}
+
+}  // namespace
+
+std::string known_cause(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer) {
+  auto differ = [&](auto what) {
+    return std::any_of(arrays.begin(), arrays.end(), [&](const Comparison& c) { return !c.passed() && what(c); });
+  };
+  // a MAX is (a < b) ? b : a: what becomes of a NaN depends on which operand it is, and the optimizer reorders
+  // reductions
+  if (differ([](const Comparison& c) { return c.nan_actual != c.nan_expected; }) && any_node(root, is_maximum))
+    return "maxima of NaNs, which depend on the order";
+  if (renderer != "LLVM" && differ([](const Comparison&) { return true; }) && any_node(root, is_promoted))
+    return "C computes small integers as int and half as float, and a cast to a wider type keeps what does not fit "
+           "them";
+  return {};
+}
+
+}  // namespace tgc

@@ -1,0 +1,54 @@
+#include "lib/validate/input_distribution.h"
+
+#include <algorithm>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+// What is the first source, elsewhere.
+constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP};
+// What is not negative if no source is.
+constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::MULACC};
+
+// Which nodes are known to hold no negative number, or NaN of nothing but NaNs.
+class Signs {
+ public:
+  explicit Signs(Graph& graph) : at_least_zero_(graph) {}
+  bool at_least_zero(UOp u) const { return at_least_zero_.contains(u); }
+  void note(UOp u) {
+    if (is_at_least_zero(u)) at_least_zero_.insert(u);
+  }
+
+ private:
+  bool is_at_least_zero(UOp u) const {
+    auto known = [&](UOp s) { return at_least_zero(s); };
+    if (!u.dtype().is_value()) return false;
+    if (!dtypes::is_float(u.dtype()))
+      return dtypes::is_unsigned(u.dtype()) || dtypes::is_bool(u.dtype()) || is_from_zero(u);
+    if (u.is_const()) return u.arg().to_const().to_double() >= 0;
+    if (u.in({Op::SQRT, Op::EXP2})) return true;
+    if (u.is(Op::MUL) && u.src(0) == u.src(1)) return true;
+    if (u.is(Op::MAX)) return std::ranges::any_of(u.src(), known);
+    if (u.is(Op::WHERE)) return known(u.src(1)) && known(u.src(2));
+    if (u.in(kKeeps)) return std::ranges::all_of(u.src(), known);
+    return u.num_src() > 0 && (u.in(kSame) || u.in({Op::REDUCE, Op::REDUCE_AXIS})) && known(u.src(0));
+  }
+  static bool is_from_zero(UOp u) { return dtypes::is_int(u.dtype()) && u.vmin().as_int() >= Int(0); }
+
+  UOpSet at_least_zero_;
+};
+
+}  // namespace
+
+Floats floats_for(UOp root) {
+  Signs signs(root.graph());
+  for (UOp u : toposort(root)) {
+    if (u.in({Op::SQRT, Op::LOG2, Op::POW}) && !signs.at_least_zero(u.src(0))) return Floats::Unit;
+    signs.note(u);
+  }
+  return Floats::Normal;
+}
+
+}  // namespace tgc

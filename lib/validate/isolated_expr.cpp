@@ -1,0 +1,500 @@
+#include "lib/validate/isolated_expr.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // of one reduction; of all, in evaluations
+constexpr int64_t kPointAxis = 1 << 20;
+constexpr int64_t kMostPositions = 256;  // of the axes of an UNROLL
+
+// The ranges that a reduction ends: its sources, and those that its sources are made of.
+std::vector<UOp> reduced_ranges(UOp reduce) {
+  std::vector<UOp> out;
+  for (UOp s : reduce.src().subspan(1))
+    for (UOp r : ranges_of(s))
+      if (std::ranges::find(out, r) == out.end()) out.push_back(r);
+  return out;
+}
+
+UOp element(UOp vector, int64_t i) { return vector.dtype().count() > 1 ? vector.gep(i) : vector; }
+
+// How many positions the RANGE has if it is to be expanded; 0: it is not.
+int64_t expanded_size(UOp range) {
+  AxisType type = range.arg().items().back().axis_type();
+  bool expands = type == AxisType::UPCAST || type == AxisType::UNROLL;
+  return expands && range.src(0).is_const() && range.arg().items().size() == 2 ? range.vmax().to_int().low64() + 1 : 0;
+}
+
+int64_t size_in_scalars(UOp define) {
+  DType d = define.dtype();
+  return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
+}
+
+// Whether two nodes, of whatever dtype, are one RANGE, SPECIAL or variable: before and after it was lowered, and before
+// and after it was told what it lies in.
+bool counts_alike(UOp u, UOp other) {
+  if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
+  bool has_constant_size = u.num_src() == 0 || u.src(0).vmin().to_int() == u.src(0).vmax().to_int();
+  return has_constant_size || !u.dtype().is(Scalar::Index) || u.src(0) == other.src(0);
+}
+
+// Whether a node is computed element by element from values.
+bool is_elementwise(UOp u) {
+  if (!u.dtype().is_value() || u.dtype() == dtypes::void_) return false;
+  return u.in(ops::ALU | OpSet{Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP, Op::CAT});
+}
+
+}  // namespace
+
+ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays) : graph_(graph), arrays_(std::move(arrays)) {
+  point_ = graph.range(Const(kPoints), kPointAxis, AxisType::GLOBAL);
+  set_of({});
+}
+
+// ---- which leaves
+
+uint32_t ExprIsolator::set_of(std::vector<uint32_t> leaves) {
+  auto [it, is_new] = set_numbers_.try_emplace(leaves, uint32_t(sets_.size()));
+  if (is_new) sets_.push_back(std::move(leaves));
+  return it->second;
+}
+
+uint32_t ExprIsolator::joined(uint32_t a, uint32_t b) {
+  if (a == b || b == 0) return a;
+  if (a == 0) return b;
+  auto [it, is_new] = joins_.try_emplace({std::min(a, b), std::max(a, b)}, 0);
+  if (!is_new) return it->second;
+  std::vector<uint32_t> all;
+  std::ranges::set_union(sets_[a], sets_[b], std::back_inserter(all));
+  return it->second = set_of(std::move(all));
+}
+
+uint32_t ExprIsolator::joined_of(UOp u, const Bound& bound) {
+  uint32_t out = 0;
+  for (size_t i = 0; i < u.num_src(); i++) out = joined(out, source(u, i, bound).leaves);
+  return out;
+}
+
+// ---- the walk: sources first, each once for the reductions that it lies in
+
+ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
+  if (bound.empty()) return {};
+  Bound out;
+  for (UOp r : bound)
+    if (u == r || lies_in(u, r)) out.push_back(r);
+  return out;
+}
+
+const IsolatedExpr* ExprIsolator::known(UOp u, const Bound& bound) {
+  std::vector<uint32_t> key;
+  for (UOp r : bound_at(u, bound)) key.push_back(r.id());
+  Memo& memo = memos_[key];
+  auto it = memo.find(u.id());
+  return it == memo.end() ? nullptr : &it->second;
+}
+
+const IsolatedExpr& ExprIsolator::close(UOp root, const Bound& bound) {
+  if (const IsolatedExpr* there = known(root, bound)) return *there;
+  std::vector<UOp> stack{root};
+  while (!stack.empty()) {
+    UOp u = stack.back();
+    size_t before = stack.size();
+    if (!known(u, bound)) {
+      if (u.is(Op::REDUCE)) {  // its ranges are open inside of it alone
+        for (UOp r : reduced_ranges(u))
+          for (UOp s : r.src())
+            if (!known(s, bound)) stack.push_back(s);
+      } else if (!u.in({Op::BUFFERIZE, Op::WMMA, Op::END, Op::STORE})) {
+        for (UOp s : u.src())
+          if (!known(s, bound)) stack.push_back(s);
+      }
+      if (stack.size() > before) continue;
+      Bound own = bound_at(u, bound);
+      std::vector<uint32_t> key;
+      for (UOp r : own) key.push_back(r.id());
+      IsolatedExpr made = make(u, own);
+      memos_[key].emplace(u.id(), made);
+    }
+    stack.pop_back();
+  }
+  return *known(root, bound);
+}
+
+IsolatedExpr ExprIsolator::make(UOp u, const Bound& bound) {
+  switch (u.op()) {
+    case Op::CONST:
+    case Op::VCONST: return constant(u);
+    case Op::RANGE:
+      if (std::ranges::find(bound, u) != bound.end()) return {.value = u};
+      if (int64_t size = expanded_size(u)) return axis_leaf(u.arg()[0].small_int(), size);
+      return leaf(u, bound);
+    case Op::UNROLL: return unroll(u, bound);
+    case Op::CONTRACT: return contract(u, bound);
+    case Op::PTRCAT: return vector_of_places(u, bound);
+    case Op::DEFINE_GLOBAL:
+    case Op::DEFINE_LOCAL:
+    case Op::DEFINE_REG: return define(u);
+    case Op::BIND: return source(u, u.num_src() > 1 && u.src(1).is_const() ? 1 : 0, bound);
+    case Op::AFTER: return source(u, 0, bound);
+    case Op::NOOP:
+      if (u.num_src()) return source(u, 0, bound);
+      break;
+    case Op::INDEX: return index(u, bound);
+    case Op::LOAD: return load(u, bound);
+    case Op::REDUCE: return reduce(u, bound);
+    case Op::WHERE: return where(u, bound);
+    case Op::CAST:
+      if (u.dtype().is_ptr()) return source(u, 0, bound);
+      break;
+    case Op::VECTORIZE:
+    case Op::GEP:
+      if (u.dtype().is_ptr() && source(u, 0, bound).is_place()) return vector_of_places(u, bound);
+      break;
+    default: break;
+  }
+  if (is_elementwise(u)) return elementwise(u, bound);
+  return u.dtype().is_value() && !(u.dtype() == dtypes::void_) ? leaf(u, bound) : IsolatedExpr{};
+}
+
+UOp ExprIsolator::both(UOp a, UOp b) {
+  if (!a || a == b) return b;
+  return b ? a.alu(Op::AND, b) : a;
+}
+
+// What a node is where a number is wanted.
+UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
+  const IsolatedExpr& c = *known(u, bound);
+  return c.is_place() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
+         : c.is_place()                                         ? UOp()
+                                                                : c.value;
+}
+
+UOp ExprIsolator::loaded(UOp u) {
+  of(u);
+  return value_of(u, {});
+}
+
+IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
+  std::vector<UOp> src;
+  std::vector<UOp> valids;
+  bool has_valid = false;
+  IsolatedExpr out{.leaves = joined_of(u, bound)};
+  for (size_t i = 0; i < u.num_src(); i++) {
+    src.push_back(value_of(u.src(i), bound));
+    if (!src.back()) return leaf(u, bound);
+    if (u.in(ops::Binary) && u.dtype().is(Scalar::Index) && dtypes::is_int(src.back().dtype()))
+      src.back() = src.back().cast(u.dtype());  // an int beside an index: tinygrad lets it be
+    const IsolatedExpr& c = source(u, i, bound);
+    valids.push_back(c.is_place() ? UOp() : c.valid);
+    has_valid |= bool(valids.back());
+  }
+  out.value = u.with_src(src);
+  if (!has_valid) return out;
+  auto bools = [&](UOp s) { return s.dtype().count() > 1 ? dtypes::bool_.vec(s.dtype().count()) : dtypes::bool_; };
+  if (u.in({Op::VECTORIZE, Op::CAT})) {
+    for (size_t i = 0; i < valids.size(); i++)
+      if (!valids[i]) valids[i] = graph_.constant(bools(src[i]), Const(true));
+    out.valid = graph_.node(u.op(), bools(u), valids);
+  } else if (u.is(Op::GEP)) {
+    out.valid = valids[0].gep(u.arg());
+  } else {
+    for (UOp v : valids) {
+      if (v && v.dtype().count() == 1) v = v.broadcast(u.dtype().count());
+      out.valid = both(out.valid, v);
+    }
+  }
+  return out;
+}
+
+IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
+  std::vector<UOp> offsets;
+  const IsolatedExpr first = source(u, 0, bound);
+  if (u.is(Op::GEP)) {
+    if (first.value.dtype().count() == 1) return first;
+    IsolatedExpr out = first;
+    out.value = first.value.gep(u.arg());
+    if (first.valid) out.valid = first.valid.gep(u.arg());
+    return out;
+  }
+  std::vector<UOp> valids;
+  for (size_t i = 0; i < u.num_src(); i++) {
+    const IsolatedExpr& c = source(u, i, bound);
+    if (!c.is_place() || !(c.memory == first.memory)) return {};
+    int64_t n = c.value.dtype().count(), each = u.is(Op::PTRCAT) ? u.src(i).dtype().base().count() : 1;
+    if (u.is(Op::VECTORIZE) && n != 1) return {};
+    for (int64_t k = 0; k < n * each; k++) {  // a pointer to a vector is that many
+      offsets.push_back(element(c.value, k / each).cast(dtypes::index) + Const(k % each));
+      valids.push_back(c.valid ? element(c.valid, k / each) : graph_.constant(dtypes::bool_, Const(true)));
+    }
+  }
+  if (offsets.size() == 1) return first;
+  int64_t n = int64_t(offsets.size());
+  return {.value = graph_.node(Op::VECTORIZE, dtypes::index.vec(n), offsets),
+          .valid = graph_.node(Op::VECTORIZE, dtypes::bool_.vec(n), valids),
+          .memory = first.memory,
+          .leaves = joined_of(u, bound)};
+}
+
+IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
+  UOp cond = value_of(u.src(0), bound), yes = value_of(u.src(1), bound), no = value_of(u.src(2), bound);
+  if (!cond || !yes || !no) return leaf(u, bound);
+  IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaves = joined_of(u, bound)};
+  UOp yes_valid = source(u, 1, bound).valid, no_valid = source(u, 2, bound).valid;
+  if (source(u, 1, bound).is_place() || source(u, 2, bound).is_place()) return out;
+  if (!yes_valid && !no_valid) return out;
+  int64_t n = u.dtype().count();
+  auto wide = [&](UOp v) {
+    if (!v) return graph_.constant(n > 1 ? dtypes::bool_.vec(n) : dtypes::bool_, Const(true));
+    return v.dtype().count() < n ? v.broadcast(n) : v;
+  };
+  if (cond.dtype().count() < n) cond = cond.broadcast(n);
+  out.valid = cond.where(wide(yes_valid), wide(no_valid));
+  return out;
+}
+
+IsolatedExpr ExprIsolator::constant(UOp u) {
+  if (!u.arg().is_tuple() && !u.is_invalid()) return {.value = graph_.node(u.op(), u.dtype(), {}, u.arg())};
+  size_t n = size_t(u.dtype().count());
+  std::vector<Const> numbers, valid;
+  for (size_t i = 0; i < n; i++) {
+    Const c = u.arg().is_tuple() ? u.arg()[i].to_const() : u.arg().to_const();
+    valid.push_back(Const(!c.is_invalid()));
+    numbers.push_back(c.is_invalid() ? Const(int64_t(0)) : c);
+  }
+  bool all = std::ranges::all_of(valid, [](Const c) { return c.to_int().low64() != 0; });
+  DType bools = n > 1 ? dtypes::bool_.vec(int64_t(n)) : dtypes::bool_;
+  auto made = [&](DType d, const std::vector<Const>& c) {
+    return n > 1 ? graph_.constant(d, c) : graph_.constant(d, c[0]);
+  };
+  return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
+}
+
+// ---- expanded axes: the position on each is a leaf, the same as the RANGE that it was
+
+IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
+  return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
+}
+
+// Of a vector over the positions of some axes the elements at the leaves' position.
+UOp ExprIsolator::at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
+  UOp position;
+  int64_t positions = 1;
+  for (Arg axis : axes) {
+    int64_t size = axis[1].small_int();
+    UOp at = axis_leaf(axis[0].small_int(), size).value;
+    position = position ? position * Const(size) + at : at;
+    positions *= size;
+  }
+  std::vector<UOp> out;
+  for (int64_t k = 0; k < each; k++) {
+    UOp one = element(vector, k);
+    for (int64_t i = 1; i < positions; i++) one = position.eq(Const(i)).where(element(vector, i * each + k), one);
+    out.push_back(one);
+  }
+  return each > 1 ? graph_.node(Op::VECTORIZE, vector.dtype().scalar().vec(each), out) : out[0];
+}
+
+IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
+  IsolatedExpr from = source(u, 0, bound);
+  if (!u.dtype().is_ptr() && from.is_place()) from.memory = {}, from.valid = {}, from.value = value_of(u.src(0), bound);
+  if (!from.value) return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound);
+  int64_t positions = 1, n = from.value.dtype().count();
+  for (Arg axis : u.arg().items()) positions *= axis[1].small_int();
+  if (n % positions || positions > kMostPositions) return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound);
+  for (Arg axis : u.arg().items())
+    from.leaves = joined(from.leaves, axis_leaf(axis[0].small_int(), axis[1].small_int()).leaves);
+  if (positions == 1) return from;
+  auto selected = [&](UOp vector) { return at_position(vector, u.arg().items(), n / positions); };
+  if (from.valid && from.valid.dtype().count() == n) from.valid = selected(from.valid);
+  from.value = selected(from.value);
+  return from;
+}
+
+// A value at every choice of the axes' positions, the last one running fastest.
+std::vector<UOp> ExprIsolator::at_all(UOp value, std::span<const Arg> axes) {
+  std::vector<UOp> out{value};
+  for (Arg axis : axes) {
+    UOp at = axis_leaf(axis[0].small_int(), axis[1].small_int()).value;
+    std::vector<UOp> more;
+    for (UOp v : out)
+      for (int64_t i = 0; i < axis[1].small_int(); i++) more.push_back(substitute(v, {{at, at.const_like(Const(i))}}));
+    out = std::move(more);
+    work_ += int64_t(out.size()) * kPoints * 64;
+    if (out.size() > size_t(kMostPositions) || work_ > kMostWork) return {};
+  }
+  return out;
+}
+
+// The leaves of a value whose axes' positions are all taken.
+uint32_t ExprIsolator::without(uint32_t leaves, std::span<const Arg> axes) {
+  std::vector<uint32_t> rest;
+  for (Arg axis : axes) (void)axis_leaf(axis[0].small_int(), axis[1].small_int());
+  for (uint32_t l : sets_[leaves])
+    if (std::ranges::none_of(axes, [&](Arg axis) {
+          return leaves_[l].node.is(Op::RANGE) && leaves_[l].node.arg()[0] == axis[0] &&
+                 leaves_[l].node.arg()[1].axis_type() == AxisType::PLACEHOLDER;
+        }))
+      rest.push_back(l);
+  return set_of(std::move(rest));
+}
+
+IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
+  const IsolatedExpr from = source(u, 0, bound);
+  UOp value = value_of(u.src(0), bound);
+  auto unknown = [&] { return u.dtype().is_value() && u.dtype() != dtypes::void_ ? leaf(u, bound) : IsolatedExpr{}; };
+  if (!value || from.valid) return unknown();
+  std::vector<UOp> elements;
+  for (UOp v : at_all(value, u.arg().items()))
+    for (int64_t k = 0; k < v.dtype().count(); k++) elements.push_back(element(v, k));
+  if (elements.empty()) return unknown();
+  return {.value = elements.size() > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0],
+          .leaves = without(from.leaves, u.arg().items())};
+}
+
+// A leaf's numbers lie in one of two arrays, a row of kPoints for each.
+IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
+  if (!bound.empty()) return {};  // it may be another in each iteration
+  if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
+  for (const Leaf& l : leaves_)
+    if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && counts_alike(u, l.node)) {
+      IsolatedExpr same = leaf_of_.at(l.node.id());
+      if (!(same.value.dtype() == u.dtype())) same.value = same.value.cast(u.dtype());
+      return leaf_of_[u.id()] = same;
+    }
+  int64_t n = u.dtype().count();
+  uint32_t number = uint32_t(leaves_.size());
+  leaves_.push_back({u, slots_});
+  bool is_float = dtypes::is_float(u.dtype());
+  DType as = is_float ? dtypes::float64 : dtypes::int64;
+  UOp array = graph_.node(Op::DEFINE_GLOBAL, as.ptr(), {}, Arg(kLeaves + !is_float));
+  std::vector<UOp> elements;
+  for (int64_t i = 0; i < n; i++) {
+    UOp one = array.index_ptr(point_ + Const(slots_++ * kPoints)).load();
+    if (u.in({Op::RANGE, Op::SPECIAL}) && !u.src(0).is_const()) {  // as many as the variables say
+      UOp size = value_of(u.src(0), {});
+      if (size) one = one.alu(Op::MOD, size.cast(as).maximum(Const(int64_t(1))));
+    }
+    elements.push_back(one.cast(u.dtype().scalar()));
+  }
+  UOp value = n > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0];
+  return leaf_of_[u.id()] = {.value = value, .leaves = set_of({number})};
+}
+
+IsolatedExpr ExprIsolator::define(UOp u) {
+  int64_t size = size_in_scalars(u);
+  int64_t number = kLeaves + 2 + int64_t(memories_.size());
+  if (u.is(Op::DEFINE_GLOBAL)) {
+    number = u.arg().small_int();
+    auto it = arrays_.find(number);
+    if (it != arrays_.end()) size = it->second;
+  }
+  if (size <= 0 || u.dtype().is_image()) return {};
+  DType scalar = u.dtype().base().scalar();
+  UOp own = graph_.node(Op::DEFINE_GLOBAL, scalar.ptr(size), {}, Arg(number));
+  memories_.push_back({own, u, number, size});
+  IsolatedExpr out{.value = graph_.constant(dtypes::index, Const(int64_t(0))), .memory = own};
+  if (!u.is(Op::DEFINE_GLOBAL)) {
+    out.leaves = set_of({uint32_t(leaves_.size())});
+    leaves_.push_back({u, -1});
+  }
+  return out;
+}
+
+IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
+  const IsolatedExpr base = source(u, 0, bound);
+  auto unknown = [&] { return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound); };
+  if (!base.is_place() || u.num_src() < 2 || u.num_src() > 3) return unknown();
+  const IsolatedExpr& at = source(u, 1, bound);
+  UOp offset = value_of(u.src(1), bound);
+  if (!offset) return unknown();
+  int64_t n = std::max(base.value.dtype().count(), offset.dtype().count());
+  auto wide = [&](UOp v) { return v && v.dtype().count() < n ? v.broadcast(n) : v; };
+  UOp gate = u.num_src() > 2 ? value_of(u.src(2), bound) : UOp();
+  if (u.num_src() > 2 && !gate) return unknown();
+  int64_t scale = u.src(0).dtype().base().count();
+  offset = wide(offset);
+  if (scale != 1) offset = offset * Const(scale);
+  if (!(base.value.is_const() && base.value.arg() == Arg(int64_t(0)))) {
+    DType wide_index = n > 1 ? dtypes::index.vec(n) : dtypes::index;
+    offset = wide(base.value).cast(wide_index) + offset.cast(wide_index);
+  }
+  return {.value = offset,
+          .valid = both(both(wide(base.valid), wide(at.is_place() ? UOp() : at.valid)), wide(gate)),
+          .memory = base.memory,
+          .leaves = joined_of(u, bound)};
+}
+
+// The elements that a place points to, one after the other. Whatever the offset is, something is read: a fault in an
+// offset is a difference, not the end.
+UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
+  int64_t places = place.value.dtype().count();
+  int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // several places: an element each
+  if (each * places != n) return {};
+  auto it = std::ranges::find(memories_, place.memory, &ClosedMemory::define);
+  std::vector<UOp> elements;
+  for (int64_t i = 0; i < n; i++) {
+    UOp at = (places > 1 ? place.value.gep(i / each) : place.value).cast(dtypes::index) + Const(i % each);
+    UOp size = at.const_like(Const(it->size));
+    UOp within = (at.alu(Op::MOD, size) + size).alu(Op::MOD, size);
+    UOp one = place.memory.index_ptr(within).load().cast(dtype.scalar());
+    if (place.valid) {
+      UOp valid = place.valid.dtype().count() > 1 ? place.valid.gep(i / each) : place.valid;
+      UOp other = !alt                    ? one.const_like(Const(int64_t(0)))
+                  : alt.dtype().count() > 1 ? alt.gep(i)
+                                            : alt;
+      one = valid.where(one, other);
+    }
+    elements.push_back(one);
+  }
+  return n > 1 ? graph_.node(Op::VECTORIZE, dtype.scalar().vec(n), elements) : elements[0];
+}
+
+IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
+  const IsolatedExpr place = source(u, 0, bound);
+  if (!place.is_place()) return leaf(u, bound);
+  UOp alt;
+  if (u.num_src() > 1 && u.src(1).dtype().is_value() && !(u.src(1).dtype() == dtypes::void_))
+    alt = value_of(u.src(1), bound);
+  UOp value = load_from(place, u.dtype(), alt);
+  return value ? IsolatedExpr{.value = value, .leaves = joined_of(u, bound)} : leaf(u, bound);
+}
+
+// A reduction is run where it is short enough; what lies in its ranges has a closed form of its own there.
+IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
+  Bound inside = bound;
+  std::vector<UOp> src(1);
+  int64_t iterations = 1;
+  std::vector<Arg> axes;  // of those that are expanded already
+  for (UOp r : u.src().subspan(1))
+    if (r.is(Op::UNROLL)) axes.insert(axes.end(), r.arg().items().begin(), r.arg().items().end());
+  for (UOp r : reduced_ranges(u)) {
+    if (!r.src(0).is_const()) return leaf(u, bound);
+    iterations *= std::min<int64_t>(r.src(0).arg().to_const().to_int().low64(), kMostIterations + 1);
+    if (iterations > kMostIterations || iterations <= 0) return leaf(u, bound);
+    if (std::ranges::find(inside, r) == inside.end()) inside.push_back(r);
+    src.push_back(r);
+  }
+  for (UOp r : bound) iterations *= r.vmax().to_int().low64() + 1;
+  std::ranges::sort(inside, {}, [](UOp r) { return r.id(); });
+  close(u.src(0), inside);
+  src[0] = value_of(u.src(0), inside);
+  if (!src[0]) return leaf(u, bound);
+  work_ += iterations * kPoints * 16;
+  if (work_ > kMostWork) return leaf(u, bound);
+  uint32_t leaves = known(u.src(0), inside)->leaves;
+  auto reduced = [&] { return src.size() > 1 || u.dtype() != src[0].dtype() ? u.with_src(src) : src[0]; };
+  if (axes.empty()) return {.value = reduced(), .leaves = leaves};
+  UOp sum;
+  for (UOp one : at_all(src[0], axes)) sum = sum ? sum.alu(u.arg().op(), one) : one;
+  if (!sum || !(sum.dtype() == u.dtype())) return leaf(u, bound);
+  src[0] = sum;
+  return {.value = reduced(), .leaves = without(leaves, axes)};
+}
+
+}  // namespace tgc

@@ -1,0 +1,197 @@
+#include "lib/validate/perturb_rounding.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+double epsilon(DType dtype) {
+  switch (dtype.scalar_kind()) {
+    case Scalar::Float64: return 0x1p-52;
+    case Scalar::Float32: return 0x1p-23;
+    case Scalar::Float16: return 0x1p-10;
+    case Scalar::BFloat16: return 0x1p-7;
+    case Scalar::FP8E4M3: return 0x1p-3;
+    case Scalar::FP8E5M2: return 0x1p-2;
+    default: return 0;
+  }
+}
+
+namespace {
+
+// The least number of the dtype that has all its digits: below it a step is as far as there. 0: no kernel comes near.
+double least_normal(DType dtype) {
+  switch (dtype.scalar_kind()) {
+    case Scalar::Float16:
+    case Scalar::FP8E5M2: return 0x1p-14;
+    case Scalar::FP8E4M3: return 0x1p-6;
+    default: return 0;
+  }
+}
+
+UOp size(UOp x) { return x.maximum(x.neg()); }
+
+constexpr double kFewBits = 16;
+constexpr OpSet kRounds = {Op::ADD,        Op::SUB,  Op::MUL,  Op::FDIV, Op::MULACC, Op::POW,
+                           Op::RECIPROCAL, Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN};
+constexpr OpSet kMayOverflow = {Op::ADD, Op::SUB, Op::MUL};
+
+class Shaker {
+ public:
+  Shaker(Graph& graph, int way) : way_(way), made_(graph), inexact_(graph), computed_(graph) {}
+
+  UOp shake(UOp root) {
+    size_t number = 0;
+    for (UOp u : toposort(root)) {
+      std::vector<UOp> src;
+      for (UOp s : u.src()) src.push_back(*made_.find(s));
+      note_exactness(u);
+      note_computed(u);
+      UOp made = off(u, src, number++);
+      made_[u] = made;
+    }
+    return *made_.find(root);
+  }
+
+ private:
+  // Whether rounding had a part in a value: what is loaded, constant or counted is exact.
+  void note_exactness(UOp u) {
+    bool is_float = u.dtype().is_value() && dtypes::is_float(u.dtype());
+    bool inexact = is_float && (rounds(u) || (u.is(Op::REDUCE) && u.arg().op() == Op::ADD));
+    bool passes_on = u.dtype().is_value() && !u.in({Op::LOAD, Op::INDEX});
+    for (size_t i = 0; !inexact && passes_on && i < u.num_src(); i++) inexact = inexact_.contains(u.src(i));
+    if (inexact) inexact_.insert(u);
+  }
+  // Whether a float is the result of arithmetic: the bits of one that is loaded or constant are what they are.
+  void note_computed(UOp u) {
+    auto is_float = [](UOp x) { return x.dtype().is_value() && dtypes::is_float(x.dtype()); };
+    if (!is_float(u) || u.in({Op::LOAD, Op::INDEX})) return;
+    bool computed = !u.is(Op::WHERE) && u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE, Op::WMMA});
+    if (computed || std::ranges::any_of(u.src(), [&](UOp s) { return is_float(s) && computed_.contains(s); }))
+      computed_.insert(u);
+  }
+  // Of a float: whether the step itself rounds.
+  static bool rounds(UOp u) {
+    if (u.is(Op::MUL)) return !is_power_of_two(u.src(0)) && !is_power_of_two(u.src(1));
+    return u.in(kRounds) || (u.is(Op::CAST) && is_narrowing(u));
+  }
+  static bool is_power_of_two(UOp u) {
+    int exponent;
+    return u.is_const() && std::fabs(std::frexp(u.arg().to_const().to_double(), &exponent)) == 0.5;
+  }
+  static bool is_narrowing(UOp cast) {
+    return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
+  }
+
+  // In the first way comparisons are turned where nothing else is off.
+  bool has_noise() const { return way_ > 0; }
+  bool turns_comparisons() const { return way_ < kShakings / 2; }
+  bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
+  UOp scaled(UOp x, bool more, double bits) const {
+    double e = (more ? bits : -bits) * epsilon(x.dtype()), least = least_normal(x.dtype());
+    if (!e) return x;
+    UOp off = x * x.const_like(1 + e);
+    if (!least) return off;
+    return (size(x).lt(x.const_like(least)) & x.ne(x.const_like(0.0))).where(x + x.const_like(e * least), off);
+  }
+  // Of an integer: a small number, in two ways the largest and the least, which other comparisons tell from it.
+  UOp something_else(UOp number) const {
+    UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));
+    if (way_ != 1 && way_ != 2) return small;
+    DType d = number.dtype().scalar();
+    UOp end = number.const_like(way_ == 1 ? dtypes::max(d) : dtypes::min(d));
+    return number.ne(end).where(end, small);
+  }
+
+  UOp off(UOp u, const std::vector<UOp>& src, size_t number) const {
+    const Const zero = int64_t(0);
+    UOp same = u.with_src(src);
+    if (!u.dtype().is_value() || u.dtype().is(Scalar::Index)) return same;
+    if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype()))
+      return cast_to_integer(u, src[0]);
+    if (u.in(ops::Comparison) && dtypes::is_float(u.src(0).dtype())) return comparison(u, same, src);
+    if (dtypes::is_float(u.dtype())) return float_step(u, same, src, number);
+    if (u.is(Op::BITCAST) && computed_.contains(u.src(0))) return src[0].ne(src[0]).where(something_else(same), same);
+    if (u.is(Op::POW)) return (src[0].ne(zero) | src[1].ge(zero)).where(same, something_else(same));
+    if (u.in({Op::IDIV, Op::MOD})) return src[1].ne(zero).where(same, something_else(same));
+    if (u.in({Op::SHL, Op::SHR})) {
+      UOp fits = u.is(Op::SHL) ? integer_step(u, same, src) : same;
+      return src[1].lt(Const(int64_t(u.dtype().scalar().bitsize()))).where(fits, something_else(same));
+    }
+    return u.in(kMayOverflow) ? integer_step(u, same, src) : same;
+  }
+
+  UOp float_step(UOp u, UOp same, const std::vector<UOp>& src, size_t number) const {
+    if (u.is(Op::MAX))
+      return way_ % 2 ? src[0].lt(src[1]).where(src[1], src[0]) : src[1].lt(src[0]).where(src[0], src[1]);
+    if (u.is(Op::REDUCE)) return reduction(u, src);
+    if (u.is(Op::TRUNC)) return u.with_src({before_a_jump(u.src(0), src[0])});
+    return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
+  }
+
+  // Every other element of a sum is more, the others are less.
+  UOp reduction(UOp u, std::vector<UOp> src) const {
+    if (u.arg().op() == Op::MAX) return maximum_of_all(u, std::move(src));
+    if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {
+      UOp odd = (src[1] % Const(int64_t(2))).ne(Const(int64_t(0)));
+      if (u.dtype().count() > 1) odd = odd.broadcast(u.dtype().count());
+      src[0] = odd.where(scaled(src[0], way_ % 2, 1), scaled(src[0], !(way_ % 2), 1));
+    }
+    return u.with_src(src);
+  }
+
+  // It passes over NaNs, or one of them wins, and what comes after hides it, or does not.
+  UOp maximum_of_all(UOp u, const std::vector<UOp>& src) const {
+    const UOp x = src[0], is_nan = x.ne(x);
+    auto reduced = [&](UOp value, Op op) {
+      std::vector<UOp> all = src;
+      all[0] = value;
+      return u.with_src(all).with_arg(op);
+    };
+    const double instead = way_ % 2 ? -INFINITY : INFINITY;
+    const UOp most = reduced(is_nan.where(x.const_like(instead), x), Op::MAX);
+    if (way_ < kShakings / 2) return most;
+    const UOp nans = reduced(is_nan.where(x, x.const_like(0.0)), Op::ADD);
+    return nans.ne(nans).where(nans, most);
+  }
+
+  // Of exact floats it is what it is.
+  UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
+    if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
+    UOp size_of_both = size(src[0]).maximum(size(src[1]));
+    UOp apart =
+        (size_of_both * size_of_both.const_like(kFewBits * epsilon(src[0].dtype()))).lt(size(src[0] + src[1].neg()));
+    return same.ne(apart.logical_not());
+  }
+
+  // What becomes a whole number, `made` of `x`: of an inexact one that is a little more, or less, another.
+  UOp before_a_jump(UOp x, UOp made) const {
+    return inexact_.contains(x) ? scaled(made, way_ % 2, kFewBits / 2) : made;
+  }
+  UOp cast_to_integer(UOp u, UOp x) const {
+    x = before_a_jump(u.src(0), x);
+    UOp same = u.with_src({x});
+    int bits = u.dtype().scalar().bitsize() - !dtypes::is_unsigned(u.dtype());
+    UOp above = dtypes::is_unsigned(u.dtype()) ? x.gt(Const(-1.0)) : x.ge(Const(-std::ldexp(1.0, bits)));
+    return (above & x.lt(Const(std::ldexp(1.0, bits)))).where(same, something_else(same));
+  }
+
+  UOp integer_step(UOp u, UOp same, const std::vector<UOp>& src) const {
+    if (dtypes::is_unsigned(u.dtype()) || dtypes::is_bool(u.dtype()) || u.dtype().scalar().itemsize() > 4) return same;
+    DType wide = u.dtype().count() > 1 ? dtypes::int64.vec(u.dtype().count()) : dtypes::int64;
+    UOp exact = src[0].cast(wide).alu(u.op(), src[1].cast(wide));
+    return exact.eq(same.cast(wide)).where(same, something_else(same));
+  }
+
+  int way_;
+  UOpMap<UOp> made_;
+  UOpSet inexact_;
+  UOpSet computed_;  // floats that arithmetic made
+};
+
+}  // namespace
+
+UOp perturb_rounding(UOp root, int way) { return Shaker(root.graph(), way).shake(root); }
+
+}  // namespace tgc

@@ -1,0 +1,296 @@
+#include "lib/validate/tensor_element.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kFirstAxis = 1 << 22;         // of the loops that are made here
+constexpr int64_t kFirstMemory = 2'000'000;     // numbers of DEFINE_GLOBALs
+constexpr int64_t kMostElements = 1 << 16;      // of a memory: more are not told apart
+constexpr int kMostDepth = 200;                 // of an expression
+constexpr int kMostWork = 4000;                 // nodes at places, of two sides
+constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
+
+UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
+
+// What is in loops already has none.
+Shape shape_in_loops(UOp u) {
+  auto shape = shape_or_none(u);
+  return shape ? *shape : Shape();
+}
+
+bool is_one(Sint size) { return size.is_int() && size.as_int() == Int(1); }
+
+}  // namespace
+
+Sides TensorElementExpr::sides(UOp before, UOp after) {
+  if (before == after || before.dtype().is(Scalar::Void) || before.dtype().is(Scalar::Index)) return {before, after};
+  auto both = catch_failures([&]() -> Sides {
+    Shape shape = shape_in_loops(before);
+    if (shape.size() != shape_in_loops(after).size()) return {};
+    Place place = place_of(shape);
+    work_ = 0, is_cut_ = false;
+    Sides out{at(before, place), at(after, place)};
+    if (is_cut_) {  // too large: `before` may be whatever it is, if `after` is made of it
+      auto all = std::exchange(known_, {});
+      whole_ = bare(before), work_ = 0, is_cut_ = false;
+      out = {at(before, place), at(after, place)};
+      whole_ = UOp(), known_ = std::move(all);
+    }
+    return out.before && out.after && !is_cut_ ? out : Sides{};
+  });
+  if (!both || !both->before) return {before, after};
+  return std::ranges::includes(memories(both->before), memories(both->after)) ? *both : Sides{};
+}
+
+bool TensorElementExpr::same_but_places(UOp before, UOp after) {
+  bool is_padded = before.is(Op::PAD) && after.is(Op::WHERE) && after.src(2).is_const() &&
+                   after.src(2).arg() == zero(after).arg();
+  return without_places(before) == without_places(is_padded ? after.src(1) : after);
+}
+
+// ---- places
+
+UOp TensorElementExpr::range(UOp size, int64_t number) {
+  const Arg arg[] = {kFirstAxis + number, AxisType::LOOP};
+  return graph_.range(size, arg);
+}
+
+// The same loops for all tensors of a shape, so that what they have in common is one expression.
+TensorElementExpr::Place TensorElementExpr::place_of(Shape shape) {
+  Place out;
+  for (Sint size : shape)
+    out.push_back(is_one(size) ? graph_.constant(dtypes::index, Const(int64_t(0)))
+                               : range(to_uop(size, graph_), int64_t(out.size())));
+  return out;
+}
+
+UOp TensorElementExpr::flat(Shape shape, const Place& place) {
+  UOp out;
+  for (size_t i = 0; i < shape.size(); i++)
+    if (!is_one(shape[i])) out = out ? out * to_uop(shape[i], graph_) + place[i] : place[i];
+  return out ? out : graph_.constant(dtypes::index, Const(int64_t(0)));
+}
+
+// ---- what is there
+
+UOp TensorElementExpr::at(UOp u, const Place& place) {
+  std::vector<uint32_t> key{u.id()};
+  for (UOp index : place) key.push_back(index.id());
+  if (auto it = known_.find(key); it != known_.end()) return it->second;
+  if (whole_ && bare(u) == whole_) return memory(u, place);
+  is_cut_ |= depth_ >= kMostDepth || work_++ >= kMostWork;
+  if (is_cut_) return {};
+  depth_++;
+  UOp out = made(u, place);
+  depth_--;
+  return is_cut_ ? UOp() : known_[std::move(key)] = out;
+}
+
+// The node with its sources at that place; those without a shape of their own are everywhere the same.
+UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
+  std::vector<UOp> src;
+  for (UOp s : u.src()) {
+    Shape shape = shape_in_loops(s);
+    if (!shape.empty() && shape.size() != place.size()) return memory(u, place);
+    src.push_back(at(s, shape.empty() ? Place() : place));
+    if (!src.back()) return {};
+  }
+  return graph_.node(u.op(), u.dtype(), src, u.arg());
+}
+
+UOp TensorElementExpr::made(UOp u, const Place& place) {
+  if (u.in(ops::Movement)) return moved(u, place);
+  if (u.in(kSame)) return at(u.src(0), place);
+  if (u.in(ops::ALU) || u.is(Op::CAST)) return in_loops(u, place);
+  switch (u.op()) {
+    case Op::CONST: return graph_.node(Op::CONST, u.dtype(), {}, u.arg());
+    case Op::BITCAST:
+      if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return in_loops(u, place);
+      break;
+    case Op::REDUCE_AXIS: return reduced(u, place);
+    case Op::BUFFERIZE: {  // its loops are at that place
+      UOp value = at(u.src(0), {});
+      if (!value || place.size() + 1 != u.num_src()) return {};
+      Substitution loops;
+      for (size_t i = 0; i < place.size(); i++)
+        if (!add_loops(loops, u.src(i + 1), place[i])) return {};
+      return substitute(value, loops);
+    }
+    case Op::INDEX: {
+      auto shape = u.src(0).dtype().is_ptr() ? std::nullopt : shape_or_none(u.src(0));
+      if (!shape || shape->size() + 1 != u.num_src() || !place.empty()) break;
+      Place inner;
+      for (UOp s : u.src().subspan(1)) inner.push_back(at(s, {}));
+      return std::ranges::all_of(inner, [](UOp i) { return bool(i); }) ? at(u.src(0), inner) : UOp();
+    }
+    case Op::RANGE:
+    case Op::REDUCE:
+    case Op::BIND:
+    case Op::DEFINE_VAR:
+      if (place.empty()) return in_loops(u, place);
+      break;
+    default: break;
+  }
+  return memory(u, place);
+}
+
+// Where the loops of an index are when it has that value: it is one loop, or counts the
+// turns of some within each other; false: something else.
+bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
+  if (index.is(Op::RANGE)) {
+    to.emplace_back(at(index, {}), value);
+    return !is_cut_;
+  }
+  std::vector<std::pair<Int, UOp>> loops;  // by how far a turn of it is
+  for (UOp loop : ranges_of(index)) {
+    Substitution at_one;
+    for (UOp other : ranges_of(index)) at_one.emplace_back(other, other.const_like(Const(int64_t(other == loop))));
+    loops.emplace_back(substitute(index, at_one).vmax().to_int(), loop);
+  }
+  std::ranges::sort(loops, {}, &std::pair<Int, UOp>::first);
+  Int inside = 1;
+  for (size_t i = 0; i < loops.size(); i++) {
+    auto [step, loop] = loops[i];
+    if (step != inside) return false;
+    inside = inside * (loop.vmax().to_int() + Int(1));
+    bool is_last = i + 1 == loops.size();
+    to.emplace_back(at(loop, {}), is_last ? value : value % loop.src(0));
+    if (!is_last) value = value / loop.src(0);
+  }
+  return !is_cut_;
+}
+
+UOp TensorElementExpr::moved(UOp u, const Place& place) {
+  UOp from = u.src(0);
+  Place inner(shape_of(from).size());
+  switch (u.op()) {
+    case Op::RESHAPE: return reshaped(u, place);
+    case Op::PAD: return padded(u, place);
+    case Op::EXPAND:
+      for (size_t i = 0; i < inner.size(); i++) inner[i] = is_one(shape_of(from)[i]) ? zero(place[i]) : place[i];
+      break;
+    case Op::PERMUTE:
+      for (size_t i = 0; i < inner.size(); i++) inner[size_t(u.arg()[i].small_int())] = place[i];
+      break;
+    case Op::SHRINK: {
+      auto pairs = marg_pairs(u);
+      for (size_t i = 0; i < inner.size(); i++) inner[i] = place[i] + to_uop(pairs[i].first, graph_);
+      break;
+    }
+    case Op::FLIP:
+      for (size_t i = 0; i < inner.size(); i++) {
+        bool flips = u.arg()[i].to_const().to_int() != Int(0);
+        inner[i] = flips ? to_uop(shape_of(from)[i], graph_) - Const(int64_t(1)) - place[i] : place[i];
+      }
+      break;
+    default: return {};
+  }
+  return at(from, inner);
+}
+
+UOp TensorElementExpr::reshaped(UOp u, const Place& place) {
+  Shape to = shape_of(u), from = shape_of(u.src(0));
+  UOp rest = flat(to, place);
+  Place inner(from.size());
+  size_t first = 0;  // whose index needs no remainder
+  while (first < from.size() && is_one(from[first])) first++;
+  for (size_t i = from.size(); i-- > 0;) {
+    UOp size = to_uop(from[i], graph_);
+    inner[i] = is_one(from[i]) ? zero(rest) : i == first ? rest : rest % size;
+    if (!is_one(from[i]) && i != first) rest = rest / size;
+  }
+  return at(u.src(0), inner);
+}
+
+UOp TensorElementExpr::padded(UOp u, const Place& place) {
+  Shape from = shape_of(u.src(0));
+  auto pairs = marg_pairs(u);
+  Place inner;
+  UOp valid;
+  for (size_t i = 0; i < from.size(); i++) {
+    UOp before = to_uop(pairs[i].first, graph_), index = place[i] - before;
+    inner.push_back(index);
+    if (pairs[i].first == Sint(0) && pairs[i].second == Sint(0)) continue;
+    UOp is_there = index.ge(zero(index)).alu(Op::AND, index.lt(to_uop(from[i], graph_)));
+    valid = valid ? valid.alu(Op::AND, is_there) : is_there;
+  }
+  UOp value = at(u.src(0), inner);
+  return value && valid ? valid.where(value, zero(value)) : value;
+}
+
+UOp TensorElementExpr::reduced(UOp u, const Place& place) {
+  Shape from = shape_of(u.src(0));
+  Place inner = place;
+  std::vector<UOp> src{UOp()};
+  for (Arg axis : u.arg()[1].items()) {
+    size_t i = size_t(axis.small_int());
+    inner[i] = zero(place[i]);
+    if (is_one(from[i])) continue;
+    inner[i] = range(to_uop(from[i], graph_), 1000 + loops_++);
+    src.push_back(inner[i]);
+  }
+  src[0] = at(u.src(0), inner);
+  if (!src[0] || src.size() == 1) return src[0];
+  return graph_.node(Op::REDUCE, u.dtype(), src, u.arg()[0]);
+}
+
+// ---- what is nothing but memory
+
+UOp TensorElementExpr::memory(UOp u, const Place& place) {
+  auto shape = shape_or_none(u);
+  if (!shape || shape->size() != place.size() || !u.dtype().is_value() || u.dtype().is(Scalar::Index)) return {};
+  UOp& define = memories_[bare(u)];
+  if (!define) {
+    Int size = size_of(u);
+    int64_t elements = size < Int(kMostElements) ? std::max<int64_t>(1, size.low64()) : kMostElements;
+    int64_t number = kFirstMemory + int64_t(memories_.size());
+    define = graph_.node(Op::DEFINE_GLOBAL, u.dtype().ptr(elements), {}, Arg(number));
+  }
+  return define.index(flat(*shape, place));
+}
+
+// Without the places at which its sources are read, and without tags.
+UOp TensorElementExpr::without_places(UOp root) {
+  constexpr OpSet kPlaced = ops::Movement | kSame | OpSet{Op::INDEX, Op::BUFFERIZE, Op::END};
+  for (UOp u : toposort(root)) {
+    if (placeless_.contains(u)) continue;
+    std::vector<UOp> src;
+    for (UOp s : u.src()) src.push_back(placeless_.at(s));
+    bool is_reduction = u.in({Op::REDUCE_AXIS, Op::REDUCE});
+    if (u.in({Op::CONST, Op::DEFINE_VAR})) src.clear();
+    if (is_reduction) src.resize(1);
+    if (u.is(Op::ASSIGN)) src.resize(2);  // the third says where
+    Arg arg = u.is(Op::REDUCE_AXIS) ? u.arg()[0] : u.arg();
+    placeless_[u] = u.in(kPlaced) ? src[0] : graph_.node(is_reduction ? Op::REDUCE : u.op(), u.dtype(), src, arg);
+  }
+  return placeless_.at(root);
+}
+
+// By id.
+std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
+  std::vector<uint32_t> out;
+  for (UOp u : toposort(expression))
+    if (u.is(Op::DEFINE_GLOBAL)) out.push_back(u.id());
+  std::ranges::sort(out);
+  return out;
+}
+
+// Without tags: which tensor a node is, is no part of what it computes.
+UOp TensorElementExpr::bare(UOp root) {
+  if (auto it = bare_.find(root); it != bare_.end()) return it->second;
+  for (UOp u : toposort(root)) {
+    if (bare_.contains(u)) continue;
+    std::vector<UOp> src;
+    for (UOp s : u.src()) src.push_back(bare_.at(s));
+    bare_[u] = graph_.node(u.op(), u.dtype(), src, u.arg());
+  }
+  return bare_.at(root);
+}
+
+}  // namespace tgc

@@ -1,0 +1,122 @@
+#include "lib/validate/truncate_loops.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/execute/contained_ref.h"
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/copy.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/reference_sample.h"
+
+namespace tgc {
+namespace {
+
+bool is_outer(UOp range) {
+  AxisType type = range.arg().items().back().axis_type();
+  return constant_size_of(range) && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
+}
+
+// What may be cut: the loops that end around stores, or that nothing ends yet, and the number of workgroups.
+std::vector<UOp> loops_of(UOp root) {
+  std::vector<UOp> out;
+  auto add = [&](UOp u) {
+    if (std::ranges::find(out, u) == out.end()) out.push_back(u);
+  };
+  for (UOp r : ranges_of(root))
+    if (r.is(Op::RANGE) && is_outer(r)) add(r);
+  for (UOp u : toposort(root)) {
+    if (u.is(Op::END))
+      for (UOp r : u.src().subspan(1))
+        if (r.is(Op::RANGE) && is_outer(r)) add(r);
+    if (u.is(Op::SPECIAL) && u.arg().text().starts_with("g") && constant_size_of(u)) add(u);
+  }
+  return out;
+}
+
+UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_t>& sizes) {
+  Substitution shorter;
+  for (size_t i = 0; i < loops.size(); i++) {
+    std::vector<UOp> src(loops[i].src().begin(), loops[i].src().end());
+    src[0] = src[0].const_like(Const(sizes[i]));
+    shorter.emplace_back(loops[i], loops[i].with_src(src));
+  }
+  return substitute(root, shorter);
+}
+
+// Elements that have the same bytes in both.
+std::vector<int64_t> same_elements(const Array& a, const Array& b) {
+  std::vector<int64_t> out;
+  auto item = size_t(a.dtype().itemsize());
+  for (int64_t i = 0; i < a.size(); i++)
+    if (std::memcmp(a.data() + size_t(i) * item, b.data() + size_t(i) * item, item) == 0) out.push_back(i);
+  return out;
+}
+
+// So many of them, evenly spread.
+std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
+  std::vector<int64_t> out;
+  size_t n = std::min(all.size(), most);
+  for (size_t i = 0; i < n; i++) out.push_back(all[i * all.size() / n]);
+  return out;
+}
+
+}  // namespace
+
+UOp truncate_loops(Graph& into, UOp root, double work) {
+  UOp whole = copy_into(into, root);
+  std::vector<UOp> loops = loops_of(whole);
+  std::vector<int64_t> sizes(loops.size(), 1), full;
+  for (UOp l : loops) full.push_back(constant_size_of(l).arg().to_const().to_int().low64());
+  UOp out = with_sizes(whole, loops, sizes);
+  if (work_of(out) > work) throw Failure("even one turn of its outermost loops is too large for REF");
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (size_t i = 0; i < loops.size(); i++) {
+      if (sizes[i] == full[i]) continue;
+      std::vector<int64_t> more = sizes;
+      more[i] = std::min(2 * sizes[i], full[i]);
+      UOp longer = with_sizes(whole, loops, more);
+      if (work_of(longer) > work) continue;
+      sizes = more, out = longer, grows = true;
+    }
+  }
+  return out;
+}
+
+Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most) {
+  return catch_failures([&] {
+    std::vector<UOp> nodes = toposort(root);
+    RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
+    Stored out;
+    Arrays other;
+    // twice, over zeros and over ones: what comes out the same was stored
+    for (uint8_t fill : {0x00, 0xff}) {
+      std::vector<RefBuffer> buffers;
+      Arrays& made = fill ? other : out.values;
+      for (const BufferSpec& b : buffers_of(nodes)) {
+        const Array* given = find_array(inputs, b.name());
+        if (!given) throw Failure("there is no " + b.name());
+        if (b.written && b.read) throw Failure("the kernel reads what it stores to");
+        uint8_t* data = const_cast<uint8_t*>(given->data());  // it is only read
+        if (b.written) {
+          made.push_back({b.name(), Array::shared(given->dtype(), {given->size()})});
+          data = made.back().array.data();
+          std::memset(data, fill, given->nbytes());
+        }
+        buffers.push_back({b.number, data, given->nbytes()});
+      }
+      run_contained(program, buffers, variables).value_or_throw();
+    }
+    for (size_t i = 0; i < other.size(); i++) {
+      std::vector<int64_t> places = some_of(same_elements(out.values[i].array, other[i].array), most);
+      if (places.empty()) throw Failure("the kernel stores nothing to " + other[i].name);
+      out.values[i].array = elements_of(out.values[i].array, places);
+      out.places[other[i].name] = std::move(places);
+    }
+    return out;
+  });
+}
+
+}  // namespace tgc
