@@ -20,12 +20,12 @@ constexpr uint16_t kMachine = EM_AARCH64;
 constexpr uint16_t kMachine = EM_X86_64;
 #endif
 
-constexpr size_t kStub = 16;  // bytes of a jump to a function elsewhere
+constexpr size_t kStub = 16;  // bytes of a jump to an outside function
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-// What compiled code may call that neither the C library nor libgcc has everywhere: bfloat16 conversions. The result's
-// low 16 bits are in the register that returns a float.
+// bfloat16 conversions, which compiled code may call and which not every C library and libgcc has. The result is in the
+// low 16 bits of the register that returns a float.
 float bfloat16_bits(float x) {
   uint32_t bits = std::bit_cast<uint32_t>(x);
   bool nan = (bits & 0x7FFFFFFF) > 0x7F800000;
@@ -35,14 +35,14 @@ float bfloat16_bits(float x) {
 float bfloat16_bits_of_double(double x) {
   float f = float(x);
   uint32_t bits = std::bit_cast<uint32_t>(f);
-  if (x == x && double(f) != x) {  // to odd: rounding twice must not differ from rounding once
+  if (x == x && double(f) != x) {  // round to odd, so that rounding twice equals rounding once
     if (std::fabs(double(f)) > std::fabs(x)) bits--;
     bits |= 1;
   }
   return bfloat16_bits(std::bit_cast<float>(bits));
 }
 
-// What code may need besides itself: functions of numbers that have no instruction.
+// Libraries of functions that have no machine instruction.
 struct Libraries {
   void* gcc = ::dlopen("libgcc_s.so.1", RTLD_LAZY);
   void* math = ::dlopen("libm.so.6", RTLD_LAZY);
@@ -52,11 +52,11 @@ const Libraries& libraries() {
   return opened;
 }
 
-// What compilers call for copies of structures and loops that set or copy memory.
+// Functions that compilers call to copy structures and for loops that set or copy memory.
 constexpr std::string_view kMemoryFunctions[] = {"memcpy", "memset", "memmove", "memcmp", "bzero", "bcmp"};
 
-// `name` where that library itself has it, of which `own` is a symbol: a search goes on in the libraries that it needs,
-// and the C library could start programs.
+// Finds `name` in `library` itself, not in the libraries it depends on: the C library's functions could start programs.
+// `own` is a symbol known to be in `library`.
 void* symbol_of(void* library, const char* own, const std::string& name) {
   void *found = library ? ::dlsym(library, name.c_str()) : nullptr, *known = found ? ::dlsym(library, own) : nullptr;
   Dl_info of_found{}, of_known{};
@@ -136,8 +136,8 @@ class Loader {
     }
   }
 
-  // Three regions, each on pages of its own: code and stubs; what is only read; what is written,
-  // and the addresses of outside symbols.
+  // Three regions, each on its own pages: code and stubs; read-only data; writable data and the addresses of outside
+  // symbols.
   enum Region { Code, Constant, Writable, kRegions };
   bool is_loaded(size_t i) const { return (sections_[i].sh_flags & SHF_ALLOC) && names_[i] != ".eh_frame"; }
   static Region region_of(const Elf64_Shdr& s) {
@@ -193,20 +193,20 @@ class Loader {
       throw Failure("a symbol of the object lies in no section");
     return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
   }
-  // Where the address of a symbol can be read.
+  // The address of the slot that holds the symbol's address.
   uint64_t slot_of(size_t i) {
     uint64_t address = address_of(i);
     char* slot = memory_ + slots_ + i * sizeof(void*);
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
-  // What a call to a symbol jumps to: the symbol when it is ours, else a jump through its address,
-  // for it may be far away.
+  // The target for calls to a symbol: the symbol itself if it is in the object; else a stub that jumps through its
+  // address, because it may be out of a call's range.
   uint64_t callable(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);
     char* stub = memory_ + stubs_ + i * kStub;
-    // x86-64: jmp *[rip]; AArch64: ldr x16, #8; br x16. The address follows.
+    // x86-64: jmp *[rip]; AArch64: ldr x16, #8; br x16. The address follows the instructions.
     static const unsigned char x86[] = {0xFF, 0x25, 0, 0, 0, 0}, arm[] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1F, 0xD6};
     size_t length = kMachine == EM_X86_64 ? sizeof x86 : sizeof arm;
     std::memcpy(stub, kMachine == EM_X86_64 ? x86 : arm, length);
@@ -216,7 +216,7 @@ class Loader {
 
   void relocate(const Elf64_Shdr& relocations) {
     size_t target = relocations.sh_info;
-    if (target >= sections_.size() || !is_loaded(target)) return;  // debug information, tables for unwinding
+    if (target >= sections_.size() || !is_loaded(target)) return;  // debug information, unwind tables
     for (const auto& r : table<Elf64_Rela>(relocations)) {
       if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS)
         throw Failure("a relocation lies outside its section");
@@ -251,7 +251,7 @@ class Loader {
     }
   }
 
-  // Puts `bits` into an instruction, from bit `at` up.
+  // Sets bits of an instruction: `bits`, shifted left by `at`.
   static void insert(char* where, uint64_t bits, int at) {
     uint32_t instruction;
     std::memcpy(&instruction, where, sizeof instruction);
@@ -314,7 +314,7 @@ class Loader {
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
   size_t strings_ = 0;
-  std::vector<size_t> place_;            // of each section, from memory_
+  std::vector<size_t> place_;            // offset of each section from memory_
   size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
   char* memory_ = nullptr;
 };
