@@ -11,13 +11,12 @@
 namespace tgc {
 namespace {
 
-// What stands in for a device: a library in the driver's place, or (METAL, which has no driver to load here) the
-// runtime's own, which the variable asks for.
+// The emulator of a device: a library that replaces the driver or, for METAL, tgc's own device.
 struct Emulator {
   std::string_view device;
-  // what names the library or asks for the emulator; what asks for races; what names the GPU that it is
+  // environment variables: the library's path (METAL: 1 enables the emulator); race checks; the emulated GPU
   const char *variable, *race, *arch;
-  std::string_view library;  // empty: none
+  std::string_view library;  // empty: no library
 };
 constexpr Emulator kEmulators[] = {
     {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "TGC_CUDA_EMULATOR_ARCH", "libtgc_cuda_emulator.so"},
@@ -40,7 +39,8 @@ bool is_one(std::string_view device, std::string_view name) {
 }  // namespace
 
 Status use_emulators() {
-  // ../lib/tgc, seen from the binary, in a build as where it is installed: where the engines are
+  // emulators are in ../lib/tgc relative to the executable's folder, in builds and installations alike, like the
+  // engines
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc";
@@ -82,7 +82,7 @@ std::string_view emulated_as(std::string_view device) {
 }
 
 Status check_emulated(std::string_view device) {
-  if (is_emulated(device) && is_one(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 does not know it
+  if (is_emulated(device) && is_one(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 does not support it
     return Diag{.message = "there is no emulator for gfx950", .expected = "gfx942, gfx11xx or gfx12xx with --emulate"};
   if (was_asked_for && is_one(device, "CL"))
     return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};
