@@ -24,7 +24,7 @@ namespace {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 
-// What one run needs besides the code: registers, scratch memory, the buffers' addresses.
+// The data of one run: registers, scratch memory, and the addresses of buffers.
 class Run {
  public:
   Run(const Code& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
