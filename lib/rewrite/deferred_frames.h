@@ -3,10 +3,10 @@
 //
 // tinygrad puts a frame that cannot proceed at the bottom of its stack, pops from there when nothing else is left, and
 // puts a frame that still cannot proceed back at the bottom. So its deferred frames form a ring that it walks round and
-// round. This class never visits a blocked frame: each frame has a `place`, a number that grows along the ring, and
-// frames that may proceed are queued by place. Those ahead of the current position are in near_ (sorted, next one last)
-// or, if farther off, in the heap far_; those of the next round are in next_round_, which is sorted when the round
-// begins. A newly unblocked frame is usually among the next ones, so insertion into near_ is a short linear scan.
+// round. This class never visits a blocked frame. Each frame has a `place`, a number that grows along the ring, and
+// frames that may proceed are queued by place: near_ and far_ hold those ahead of the current position, next_round_ the
+// others. A newly unblocked frame is usually among the next ones; it is inserted into near_, which is sorted, by a short
+// scan. Frames farther off go into the heap far_. next_round_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
 #include <utility>
